@@ -1,0 +1,28 @@
+# Two commands do everything: `make demo` and `make test`. Each sets the machine up first (tools/setup).
+.PHONY: all build setup demo test test-quick clean format
+
+all: build
+
+setup:
+	@tools/setup build
+
+build: setup
+	@cmake --preset release >build-configure.log 2>&1 || { cat build-configure.log; exit 1; }
+	@rm -f build-configure.log
+	@cmake --build --preset release
+
+demo: build
+	@tools/demo
+
+test:
+	@tools/setup build test
+	@tools/test
+
+test-quick: build
+	@ctest --preset release
+
+format:
+	@git ls-files '*.c' '*.h' | xargs clang-format -i
+
+clean:
+	rm -rf build out

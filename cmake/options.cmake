@@ -1,0 +1,28 @@
+# Build options, and the flags that every target of the project is compiled with.
+option(THENAR_TESTS "Build the tests" ON)
+set(THENAR_ARCH native CACHE STRING "Machine to compile for (-march): native, x86-64-v3, ... or empty")
+set(THENAR_SANITIZE "" CACHE STRING "Sanitizers, as for -fsanitize: address,undefined or thread")
+
+if(NOT CMAKE_BUILD_TYPE)
+    set(CMAKE_BUILD_TYPE Release)
+endif()
+set(CMAKE_C_STANDARD 17)
+set(CMAKE_C_VISIBILITY_PRESET hidden)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_C_FLAGS_RELEASE "-O3 -g1 -DNDEBUG")
+set(CMAKE_C_FLAGS_DEBUG "-O1 -g")
+
+add_library(thenar_flags INTERFACE)
+target_compile_definitions(thenar_flags INTERFACE _GNU_SOURCE)
+# -ffp-contract=off: the same arithmetic with every compiler and optimization level, hence the same state hash.
+# -fno-math-errno, -fno-trapping-math: sqrt becomes an instruction and selects can be vectorized; no result changes.
+target_compile_options(thenar_flags INTERFACE
+    -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wvla -Werror -Wno-psabi
+    -ffp-contract=off -fno-math-errno -fno-trapping-math)
+if(THENAR_ARCH)
+    target_compile_options(thenar_flags INTERFACE -march=${THENAR_ARCH})
+endif()
+if(THENAR_SANITIZE)
+    target_compile_options(thenar_flags INTERFACE -fsanitize=${THENAR_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+    target_link_options(thenar_flags INTERFACE -fsanitize=${THENAR_SANITIZE})
+endif()

@@ -1,0 +1,82 @@
+#include "base/file.h"
+
+#include "base/memory.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static thenar_status read_open_file(FILE *file, const char *path, size_t limit, file_bytes *out, thenar_error *error) {
+    struct stat info;
+    if (fstat(fileno(file), &info) != 0) return error_errno(error, path, "read");
+    if (S_ISDIR(info.st_mode)) return error_at(error, path, 0, 0, "is a directory; expected a file");
+    if (!S_ISREG(info.st_mode)) return error_at(error, path, 0, 0, "is not a regular file; expected a regular file");
+    if (info.st_size == 0) return error_at(error, path, 0, 0, "is empty");
+    if ((size_t)info.st_size > limit)
+        return error_at(error, path, 0, 0, "has %lld bytes; expected at most %zu", (long long)info.st_size, limit);
+    size_t size = (size_t)info.st_size;
+    char *data = memory_array(size + 1, 1);
+    if (!data) return error_memory(error, path);
+    if (fread(data, 1, size, file) != size) {
+        free(data);
+        return error_set(error, THENAR_ERROR_FILE, "%s: cannot read: it became shorter while it was read", path);
+    }
+    *out = (file_bytes){.data = data, .size = size};
+    return THENAR_OK;
+}
+
+thenar_status file_read(const char *path, size_t limit, file_bytes *out, thenar_error *error) {
+    *out = (file_bytes){0};
+    FILE *file = fopen(path, "rb");
+    if (!file) return error_errno(error, path, "open");
+    thenar_status status = read_open_file(file, path, limit, out, error);
+    fclose(file);
+    return status;
+}
+
+thenar_status file_create(const char *path, FILE **out, thenar_error *error) {
+    *out = fopen(path, "wb");
+    return *out ? THENAR_OK : error_errno(error, path, "write");
+}
+
+thenar_status file_close(FILE *file, const char *path, thenar_error *error) {
+    errno = 0;
+    int failed = ferror(file) | fflush(file);
+    int reason = errno;
+    if (fclose(file) != 0 && !failed) {
+        failed = 1;
+        reason = errno;
+    }
+    if (!failed) return THENAR_OK;
+    errno = reason ? reason : EIO;
+    return error_errno(error, path, "write");
+}
+
+thenar_status file_make_directory(const char *path, thenar_error *error) {
+    char *partial = memory_string(path);
+    if (!partial) return error_memory(error, path);
+    for (char *at = partial + 1;; at++) {
+        if (*at != '/' && *at != 0) continue;
+        char saved = *at;
+        *at = 0;
+        if (mkdir(partial, 0777) != 0 && errno != EEXIST) {
+            free(partial);
+            return error_errno(error, path, "make the directory");
+        }
+        *at = saved;
+        if (saved == 0) break;
+    }
+    free(partial);
+    struct stat info;
+    if (stat(path, &info) != 0) return error_errno(error, path, "make the directory");
+    if (!S_ISDIR(info.st_mode))
+        return error_set(error, THENAR_ERROR_FILE, "%s: is a file; expected a directory", path);
+    return THENAR_OK;
+}
+
+const char *file_extension(const char *path) {
+    const char *slash = strrchr(path, '/');
+    const char *dot = strrchr(slash ? slash : path, '.');
+    return dot ? dot + 1 : "";
+}

@@ -1,0 +1,91 @@
+#include "base/text.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <locale.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One C locale for the life of the process; if it cannot be made, the caller's locale is used. */
+static locale_t c_locale;
+static pthread_once_t c_locale_once = PTHREAD_ONCE_INIT;
+
+static void make_c_locale(void) {
+    c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+}
+
+static locale_t get_c_locale(void) {
+    pthread_once(&c_locale_once, make_c_locale);
+    return c_locale;
+}
+
+double text_scan_double(const char *text, const char **end) {
+    locale_t locale = get_c_locale();
+    char *stop = NULL;
+    double value = locale ? strtod_l(text, &stop, locale) : strtod(text, &stop);
+    *end = stop;
+    return value;
+}
+
+bool text_to_double(const char *text, double *value) {
+    if (isspace((unsigned char)*text) || strpbrk(text, "xX")) return false;
+    const char *end;
+    double number = text_scan_double(text, &end);
+    if (end == text || *end != 0) return false;
+    *value = number;
+    return true;
+}
+
+bool text_to_long(const char *text, long low, long high, long *value) {
+    if (isspace((unsigned char)*text)) return false;
+    char *end;
+    errno = 0;
+    long number = strtol(text, &end, 10);
+    if (end == text || *end != 0 || errno == ERANGE || number < low || number > high) return false;
+    *value = number;
+    return true;
+}
+
+#define LONGEST_WORD 63
+
+/* Damerau-Levenshtein distance (insert, delete, replace, swap of neighbours) by dynamic programming. */
+static size_t edit_distance(const char *a, const char *b) {
+    size_t rows = strlen(a), columns = strlen(b);
+    if (rows > LONGEST_WORD || columns > LONGEST_WORD) return LONGEST_WORD;
+    size_t table[LONGEST_WORD + 1][LONGEST_WORD + 1];
+    for (size_t i = 0; i <= rows; i++) table[i][0] = i;
+    for (size_t j = 0; j <= columns; j++) table[0][j] = j;
+    for (size_t i = 1; i <= rows; i++)
+        for (size_t j = 1; j <= columns; j++) {
+            size_t best = table[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
+            if (table[i - 1][j] + 1 < best) best = table[i - 1][j] + 1;
+            if (table[i][j - 1] + 1 < best) best = table[i][j - 1] + 1;
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && table[i - 2][j - 2] + 1 < best)
+                best = table[i - 2][j - 2] + 1;
+            table[i][j] = best;
+        }
+    return table[rows][columns];
+}
+
+const char *text_closest(const char *word, const char *const *candidates, size_t count) {
+    const char *closest = NULL;
+    size_t smallest = 1 + strlen(word) / 3;
+    for (size_t i = 0; i < count; i++) {
+        size_t distance = edit_distance(word, candidates[i]);
+        if (distance < smallest || (distance == smallest && !closest)) {
+            smallest = distance;
+            closest = candidates[i];
+        }
+    }
+    return closest;
+}
+
+text_locale text_locale_begin(void) {
+    locale_t locale = get_c_locale();
+    return (text_locale){.previous = locale ? (void *)uselocale(locale) : NULL};
+}
+
+void text_locale_end(text_locale saved) {
+    if (saved.previous) uselocale((locale_t)saved.previous);
+}

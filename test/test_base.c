@@ -1,0 +1,103 @@
+#include "test.h"
+
+#include "base/arena.h"
+#include "base/hash.h"
+#include "base/memory.h"
+#include "base/random.h"
+#include "base/text.h"
+#include "base/workers.h"
+
+#include <stdatomic.h>
+
+static void an_arena_carves_what_it_measured(void **state) {
+    (void)state;
+    arena measure = {0};
+    assert_null(arena_take(&measure, 3, 8));
+    assert_null(arena_take(&measure, 100, 4));
+    char *block = memory_aligned(measure.used);
+    arena carve = arena_on(block, measure.used);
+    double *first = arena_take(&carve, 3, 8);
+    int *second = arena_take(&carve, 100, 4);
+    assert_ptr_equal(first, block);
+    assert_int_equal((uintptr_t)second % ARENA_ALIGNMENT, 0);
+    assert_int_equal(carve.used, measure.used);
+    free(block);
+}
+
+static void a_growing_array_keeps_its_elements(void **state) {
+    (void)state;
+    ARRAY(int) list = {0};
+    for (int i = 0; i < 1000; i++) assert_true(ARRAY_PUSH(&list, i));
+    for (int i = 0; i < 1000; i++) assert_int_equal(list.data[i], i);
+    free(list.data);
+}
+
+static void the_closest_word_is_suggested_and_nonsense_is_not(void **state) {
+    (void)state;
+    const char *words[] = {"young", "poisson", "density"};
+    assert_string_equal(text_closest("yuong", words, 3), "young");
+    assert_string_equal(text_closest("desnity", words, 3), "density");
+    assert_null(text_closest("frobnicate", words, 3));
+}
+
+static void numbers_are_read_whole_or_not_at_all(void **state) {
+    (void)state;
+    double value;
+    assert_true(text_to_double("2e6", &value));
+    assert_near(value, 2e6, 0);
+    assert_false(text_to_double("2e6x", &value));
+    assert_false(text_to_double("", &value));
+    assert_false(text_to_double(" 1", &value));
+    assert_false(text_to_double("0x10", &value));
+    long integer;
+    assert_true(text_to_long("-3", -5, 5, &integer));
+    assert_false(text_to_long("6", -5, 5, &integer));
+    assert_false(text_to_long("99999999999999999999", -5, 5, &integer));
+}
+
+static void a_hash_sees_every_byte_and_the_length(void **state) {
+    (void)state;
+    char bytes[37] = {0};
+    uint64_t zero = hash_bytes(0, bytes, sizeof bytes);
+    assert_true(zero != hash_bytes(0, bytes, sizeof bytes - 1));
+    for (size_t i = 0; i < sizeof bytes; i++) {
+        bytes[i] ^= 1;
+        assert_true(hash_bytes(0, bytes, sizeof bytes) != zero);
+        bytes[i] ^= 1;
+    }
+}
+
+typedef struct counting {
+    atomic_int calls[1000];
+} counting;
+
+static void count_piece(void *context, int piece) {
+    atomic_fetch_add(&((counting *)context)->calls[piece], 1);
+}
+
+static void every_piece_runs_exactly_once_with_any_number_of_threads(void **state) {
+    (void)state;
+    for (int threads = 1; threads <= 4; threads++) {
+        workers *pool;
+        thenar_error error;
+        assert_ok(workers_create(threads, &pool, &error), error);
+        for (int round = 0; round < 2000; round++) {
+            counting counts = {0};
+            int pieces = 1 + round % 50;
+            workers_run(pool, pieces, count_piece, &counts);
+            for (int i = 0; i < 1000; i++) assert_int_equal(counts.calls[i], i < pieces ? 1 : 0);
+        }
+        workers_free(pool);
+    }
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(an_arena_carves_what_it_measured),
+    cmocka_unit_test(a_growing_array_keeps_its_elements),
+    cmocka_unit_test(the_closest_word_is_suggested_and_nonsense_is_not),
+    cmocka_unit_test(numbers_are_read_whole_or_not_at_all),
+    cmocka_unit_test(a_hash_sees_every_byte_and_the_length),
+    cmocka_unit_test(every_piece_runs_exactly_once_with_any_number_of_threads),
+};
+
+TEST_MAIN(tests)
