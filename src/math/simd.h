@@ -33,6 +33,12 @@ SIMD_INLINE f64x8 f64x8_sqrt(f64x8 a) {
     for (int i = 0; i < SIMD_LANES; i++) a[i] = sqrt(a[i]);
     return a;
 }
+/* Whether a mask holds in any lane. */
+SIMD_INLINE int i64x8_any(i64x8 mask) {
+    long long any = 0;
+    for (int i = 0; i < SIMD_LANES; i++) any |= mask[i];
+    return any != 0;
+}
 /* a * b + c with one rounding where the machine has it (x86-64-v3, ARM), with two where it does not. */
 SIMD_INLINE f64x8 f64x8_fma(f64x8 a, f64x8 b, f64x8 c) {
 #if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
