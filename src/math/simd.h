@@ -8,6 +8,9 @@
 
 #include <math.h>
 #include <string.h>
+#ifdef __AVX512DQ__
+#include <immintrin.h>
+#endif
 
 #define SIMD_LANES 8
 
@@ -35,9 +38,13 @@ SIMD_INLINE f64x8 f64x8_sqrt(f64x8 a) {
 }
 /* Whether a mask holds in any lane. */
 SIMD_INLINE int i64x8_any(i64x8 mask) {
+#ifdef __AVX512DQ__
+    return _mm512_movepi64_mask((__m512i)mask) != 0; /* gcc makes ten instructions of the loop */
+#else
     long long any = 0;
     for (int i = 0; i < SIMD_LANES; i++) any |= mask[i];
     return any != 0;
+#endif
 }
 /* a * b + c with one rounding where the machine has it (x86-64-v3, ARM), with two where it does not. */
 SIMD_INLINE f64x8 f64x8_fma(f64x8 a, f64x8 b, f64x8 c) {

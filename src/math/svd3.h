@@ -2,10 +2,11 @@
  *
  *     G = U diag(s) V^T,   U and V proper rotations,   s1 >= s2 >= |s3|,   s3 has the sign of det G
  *
- * so an inverted tetrahedron shows a negative s3, and R = U V^T is the rotation closest to G even then. Every finite
- * G is fine: flat, zero, of any scale. Errors are a few 1e-16 of s1: small singular values are accurate beside s1, not
- * beside themselves. (Where an entry comes near the largest double, s itself may be infinite; U and V stay rotations.)
- * If G is not finite, U and s are unspecified but V comes back as the rotation it was. */
+ * so an inverted tetrahedron shows a negative s3, and R = U V^T is the rotation closest to G even then. Every
+ * finite G is fine: flat, zero, of any scale. Errors are a few 1e-16 of s1: small singular values are
+ * accurate beside s1, not beside themselves. (Where an entry comes near the largest double, s itself may be
+ * infinite; U and V stay rotations.) If G is not finite, U and s are unspecified but V comes back as the
+ * rotation it was. */
 #ifndef MATH_SVD3_H
 #define MATH_SVD3_H
 
@@ -14,9 +15,10 @@
 
 /* Eight matrices at a time, one a lane, row-major: entry (i, j) of all eight is G[3 * i + j].
  *
- * V goes in and out: any rotation, up to rounding, to start from. The identity is a cold start; the V of a nearby G
- * saves most of the work. It is made orthonormal again in every call, so it can be handed on forever. A lane does not
- * see its neighbours: its result has the same bits whatever they hold. A lane to pad with: G zero, V the identity. */
+ * V goes in and out: any rotation, up to rounding, to start from. The identity is a cold start; the V of a
+ * nearby G saves most of the work. It is made orthonormal again in every call, so it can be handed on
+ * forever. A lane does not see its neighbours: its result is the same whatever they hold, but for the sign of
+ * a zero. A lane to pad with: G zero, V the identity. */
 void svd3_batch(const f64x8 G[9], f64x8 U[9], f64x8 s[3], f64x8 V[9]);
 
 /* One matrix, cold. */
