@@ -1,0 +1,69 @@
+#include "app/command.h"
+#include "app/scene_find.h"
+#include "app/scene_open.h"
+#include "app/table.h"
+#include "scene/config.h"
+
+/* The scene as it is after includes and overrides. */
+static thenar_status print_merged(const char *scene, const option_list *sets, thenar_error *error) {
+    char path[SCENE_PATH_SIZE];
+    config tree = {0};
+    thenar_status status = scene_find(scene, path, error);
+    if (status == THENAR_OK) status = config_load(&tree, path, error);
+    for (int i = 0; i < sets->count && status == THENAR_OK; i++) status = config_set(&tree, sets->values[i], error);
+    if (status == THENAR_OK) status = config_print(tree.root, stdout, error);
+    config_free(&tree);
+    return status;
+}
+
+static void print_bodies(const thenar_model *model) {
+    table bodies = {0};
+    table_add_column(&bodies, "body", "body", 0);
+    table_add_column(&bodies, "nodes", "nodes", 0);
+    table_add_column(&bodies, "tets", "tets", 0);
+    table_add_column(&bodies, "triangles", "surface triangles", 0);
+    table_add_column(&bodies, "mass", "mass kg", 4);
+    for (int i = 0; i < thenar_model_body_count(model); i++) {
+        const thenar_tet_mesh *mesh = thenar_model_mesh(model, i);
+        double mass = 0;
+        for (int n = 0; n < mesh->node_count; n++) mass += thenar_model_masses(model, i)[n];
+        table_add_row(&bodies);
+        table_text(&bodies, "body", "%s", thenar_model_body_name(model, i));
+        table_number(&bodies, "nodes", mesh->node_count);
+        table_number(&bodies, "tets", mesh->tet_count);
+        table_number(&bodies, "triangles", thenar_model_surface(model, i)->triangle_count);
+        table_number(&bodies, "mass", mass);
+    }
+    table_print(&bodies, stdout);
+    table_free(&bodies);
+}
+
+static int run(const app_command *command, int argc, char **argv) {
+    option_list sets = {0};
+    bool print = false;
+    const app_option options[] = {
+        {"set", "PATH=VALUE", "override a key of the scene; may be given several times", OPTION_LIST, &sets, 0, 0},
+        {"print", NULL, "print the scene as it is after includes and overrides", OPTION_FLAG, &print, 0, 0},
+    };
+    option_arguments arguments;
+    int status = options_parse(command, argc, argv, options, 2, 1, 1, &arguments);
+    if (status != OPTIONS_PARSED) return status;
+    thenar_error error;
+    thenar_model *model;
+    thenar_scene_info info;
+    if (print && print_merged(arguments.values[0], &sets, &error) != THENAR_OK) return command_fail(&error);
+    if (scene_open(arguments.values[0], &sets, &model, &info, &error) != THENAR_OK) return command_fail(&error);
+    if (!print) {
+        printf("%s: %s\n", thenar_model_name(model), info.title);
+        print_bodies(model);
+        printf("good: %g s in steps of %g s\n", info.time, thenar_model_dt(model));
+    }
+    thenar_model_free(model);
+    return EXIT_DONE;
+}
+
+const app_command command_check = {.name = "check",
+                                   .summary = "validate a scene without running it",
+                                   .arguments = "SCENE [--set PATH=VALUE]... [--print]",
+                                   .details = "Reads and compiles the scene, tells what is in it, or what is wrong and where.",
+                                   .run = run};

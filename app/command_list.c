@@ -1,0 +1,44 @@
+#include "app/command.h"
+#include "app/scene_find.h"
+#include "app/table.h"
+#include "scene/config_read.h"
+
+/* The title alone is read: a scene whose mesh is missing can still be listed. */
+static void add_scene(void *context, const char *name, const char *path) {
+    table *scenes = context;
+    config tree = {0};
+    thenar_error error;
+    const char *title = "";
+    if (config_load(&tree, path, &error) == THENAR_OK) {
+        const config_node *node = config_find(tree.root, "title");
+        if (node && node->kind == CONFIG_SCALAR) title = node->text;
+    } else {
+        title = "(cannot be read: thenar check tells why)";
+    }
+    table_add_row(scenes);
+    table_text(scenes, "scene", "%s", name);
+    table_text(scenes, "title", "%s", title);
+    config_free(&tree);
+}
+
+static int run(const app_command *command, int argc, char **argv) {
+    option_arguments arguments;
+    int status = options_parse(command, argc, argv, NULL, 0, 0, 0, &arguments);
+    if (status != OPTIONS_PARSED) return status;
+    char folders[SCENE_FOLDERS][SCENE_PATH_SIZE];
+    int count = scene_folders(folders);
+    table scenes = {0};
+    table_add_column(&scenes, "scene", "scene", 0);
+    table_add_column(&scenes, "title", "title", 0);
+    for (int i = 0; i < count; i++) scene_each(folders[i], add_scene, &scenes);
+    table_print(&scenes, stdout);
+    table_free(&scenes);
+    return EXIT_DONE;
+}
+
+const app_command command_list = {
+    .name = "list",
+    .summary = "list the scenes",
+    .arguments = "",
+    .details = "Scenes are found in $THENAR_SCENES and beside the program; a path to a scene file works everywhere too.",
+    .run = run};

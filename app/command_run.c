@@ -1,0 +1,116 @@
+#include "app/command.h"
+#include "app/progress.h"
+#include "app/run_output.h"
+#include "app/scene_open.h"
+#include "base/clock.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct run_request {
+    option_list sets;
+    long steps, threads;
+    double time, dt;
+    const char *solver, *contact, *out;
+} run_request;
+
+/* Free motion is all there is to solve yet, and nothing touches. */
+static const char *const solvers[] = {"direct"};
+static const char *const contacts[] = {"none"};
+
+static bool known(const char *name, const char *const *names, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(name, names[i]) == 0) return true;
+    return false;
+}
+
+static thenar_status step_all(thenar_sim *sim, long steps, run_output *output, const char *scene, thenar_error *error) {
+    progress line = progress_start(scene, "steps", (double)steps);
+    thenar_status status = THENAR_OK;
+    for (long i = 0; i < steps && status == THENAR_OK; i++) {
+        if (thenar_sim_step(sim) != THENAR_OK)
+            status = error_set(error, THENAR_ERROR_NUMERIC, "%s: step %ld at %g s could not be done; the state before it was kept",
+                               scene, i + 1, thenar_sim_time(sim));
+        else
+            status = run_output_step(output, sim, error);
+        progress_update(&line, (double)(i + 1));
+    }
+    progress_end(&line);
+    return status;
+}
+
+static void report(const run_request *request, const thenar_sim *sim, run_output *output, const char *scene, double wall) {
+    double median, longest;
+    run_output_rates(output, &median, &longest);
+    printf("%s: %" PRIu64 " steps of %g s in %.3f s (%.1fx real time), step %.1f us median, %.1f us longest\n", scene,
+           thenar_sim_step_count(sim), thenar_sim_dt(sim), wall, thenar_sim_time(sim) / wall, median, longest);
+    for (int w = 0; w < THENAR_WARNING_COUNT; w++)
+        if (thenar_sim_warning_count(sim, (thenar_warning)w))
+            printf("warning: %s in %" PRIu64 " steps\n", thenar_warning_name((thenar_warning)w),
+                   thenar_sim_warning_count(sim, (thenar_warning)w));
+    printf("state_hash %016" PRIx64 "\n", thenar_sim_hash(sim));
+    if (request->out) printf("written to %s\n", request->out);
+}
+
+static thenar_status simulate(const run_request *request, const char *scene, thenar_error *error) {
+    thenar_model *model;
+    thenar_scene_info info;
+    thenar_status status = scene_open(scene, &request->sets, &model, &info, error);
+    if (status != THENAR_OK) return status;
+    thenar_sim_options options = {.dt = request->dt, .threads = (int)request->threads};
+    thenar_sim *sim = NULL;
+    run_output *output = NULL;
+    status = thenar_sim_create(model, &options, &sim, error);
+    run_facts facts = {.scene = thenar_model_name(model),
+                       .solver = request->solver,
+                       .contact = request->contact,
+                       .threads = (int)request->threads};
+    if (status == THENAR_OK) status = run_output_open(request->out, &facts, sim, &output, error);
+    if (status == THENAR_OK) {
+        double time = request->time > 0 ? request->time : info.time;
+        long steps = request->steps >= 0 ? request->steps : lround(time / thenar_sim_dt(sim));
+        int64_t start = clock_now();
+        status = step_all(sim, steps, output, facts.scene, error);
+        double wall = 1e-9 * (double)(clock_now() - start);
+        /* What was simulated until trouble came is kept, too. */
+        thenar_error second;
+        thenar_status finished = run_output_finish(output, sim, wall, status == THENAR_OK ? error : &second);
+        if (status == THENAR_OK) status = finished;
+        if (status == THENAR_OK) report(request, sim, output, facts.scene, wall);
+    }
+    run_output_free(output);
+    thenar_sim_free(sim);
+    thenar_model_free(model);
+    return status;
+}
+
+static int run(const app_command *command, int argc, char **argv) {
+    run_request request = {.steps = -1, .threads = 1, .solver = solvers[0], .contact = contacts[0]};
+    const app_option options[] = {
+        {"steps", "N", "so many steps, instead of the scene's time", OPTION_INTEGER, &request.steps, 0, 1e9},
+        {"time", "S", "so many simulated seconds", OPTION_NUMBER, &request.time, 1e-6, 1e6},
+        {"dt", "S", "time step, instead of the scene's", OPTION_NUMBER, &request.dt, 1e-6, 1},
+        {"solver", "NAME", "direct (default)", OPTION_TEXT, &request.solver, 0, 0},
+        {"contact", "NAME", "none (default)", OPTION_TEXT, &request.contact, 0, 0},
+        {"threads", "N", "threads inside a step (default 1); the result is the same", OPTION_INTEGER, &request.threads, 1, 256},
+        {"set", "PATH=VALUE", "override a key of the scene; may be given several times", OPTION_LIST, &request.sets, 0, 0},
+        {"out", "DIR", "write summary.json, steps.csv, recording.thenar and final.vtk there", OPTION_TEXT, &request.out, 0, 0},
+    };
+    option_arguments arguments;
+    int status = options_parse(command, argc, argv, options, sizeof options / sizeof *options, 1, 1, &arguments);
+    if (status != OPTIONS_PARSED) return status;
+    if (!known(request.solver, solvers, 1)) return command_misused(command, "--solver %s; expected direct", request.solver);
+    if (!known(request.contact, contacts, 1)) return command_misused(command, "--contact %s; expected none", request.contact);
+    thenar_error error;
+    return simulate(&request, arguments.values[0], &error) == THENAR_OK ? EXIT_DONE : command_fail(&error);
+}
+
+const app_command command_run = {
+    .name = "run",
+    .summary = "simulate a scene as fast as it goes",
+    .arguments = "SCENE [--steps N | --time S] [--dt S] [--threads N] [--set PATH=VALUE]... [--out DIR]",
+    .details = "SCENE is a name from 'thenar list' or a path. --set overrides any key of the scene by its path:\n"
+               "--set bodies.beam.material.young=2e6. Without --out only the rates and the state's hash are printed.",
+    .run = run};

@@ -1,0 +1,74 @@
+/* The thenar command: finds the subcommand and runs it. */
+#include "app/command.h"
+
+#include "base/text.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define COMMAND(name) extern const app_command command_##name;
+#include "commands.inc"
+#undef COMMAND
+
+const app_command *const command_table[] = {
+#define COMMAND(name) &command_##name,
+#include "commands.inc"
+#undef COMMAND
+};
+const int command_count = (int)(sizeof command_table / sizeof *command_table);
+
+int command_fail(const thenar_error *error) {
+    fprintf(stderr, "thenar: %s\n", error->text);
+    return error->status == THENAR_ERROR_NUMERIC ? EXIT_NUMERIC : EXIT_INPUT;
+}
+
+int command_misused(const app_command *command, const char *format, ...) {
+    fprintf(stderr, "thenar %s: ", command->name);
+    va_list arguments;
+    va_start(arguments, format);
+    vfprintf(stderr, format, arguments);
+    va_end(arguments);
+    fprintf(stderr, "\nusage: thenar %s %s   ('thenar %s --help' tells more)\n", command->name, command->arguments,
+            command->name);
+    return EXIT_USAGE;
+}
+
+void command_print_help(const app_command *command, const app_option *options, int option_count) {
+    printf("usage: thenar %s %s\n\n%s\n", command->name, command->arguments, command->summary);
+    if (*command->details) printf("\n%s\n", command->details);
+    printf("\noptions:\n");
+    for (int i = 0; i < option_count; i++) {
+        char left[64];
+        snprintf(left, sizeof left, "--%s %s", options[i].name, options[i].value_name ? options[i].value_name : "");
+        printf("  %-22s %s\n", left, options[i].help);
+    }
+    printf("  %-22s %s\n", "--help", "show this");
+}
+
+static const app_command *find_command(const char *name) {
+    for (int i = 0; i < command_count; i++)
+        if (strcmp(command_table[i]->name, name) == 0) return command_table[i];
+    return NULL;
+}
+
+int main(int argc, char **argv) {
+    const char *name = argc > 1 ? argv[1] : NULL;
+    if (!name) {
+        fprintf(stderr, "usage: thenar COMMAND ...   ('thenar help' lists the commands)\n");
+        return EXIT_USAGE;
+    }
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) name = "help";
+    if (strcmp(name, "--version") == 0) {
+        printf("thenar %s\n", thenar_version());
+        return EXIT_DONE;
+    }
+    const app_command *command = find_command(name);
+    if (command) return command->run(command, argc - 2, argv + 2);
+    const char *names[64];
+    for (int i = 0; i < command_count && i < 64; i++) names[i] = command_table[i]->name;
+    const char *closest = text_closest(name, names, (size_t)command_count);
+    fprintf(stderr, "thenar: unknown command %s%s%s%s\nusage: thenar COMMAND ...   ('thenar help' lists the commands)\n",
+            name, closest ? "; did you mean " : "", closest ? closest : "", closest ? "?" : "");
+    return EXIT_USAGE;
+}

@@ -1,0 +1,32 @@
+/* What `thenar run --out DIR` writes: summary.json, steps.csv, recording.thenar, final.vtk. */
+#ifndef APP_RUN_OUTPUT_H
+#define APP_RUN_OUTPUT_H
+
+#include "thenar/thenar.h"
+
+typedef struct run_output run_output;
+
+typedef struct run_facts {
+    const char *scene;
+    const char *solver;
+    const char *contact;
+    int threads;
+} run_facts;
+
+/* Makes the folder and opens the files; records the state at time 0. folder NULL: only collects the statistics. */
+thenar_status run_output_open(const char *folder, const run_facts *facts, const thenar_sim *sim, run_output **out,
+                              thenar_error *error);
+
+/* After each step. */
+thenar_status run_output_step(run_output *output, const thenar_sim *sim, thenar_error *error);
+
+/* Writes summary.json and final.vtk and closes the rest. wall: seconds that the run took. */
+thenar_status run_output_finish(run_output *output, const thenar_sim *sim, double wall, thenar_error *error);
+
+/* Median and longest step so far, microseconds. */
+void run_output_rates(run_output *output, double *median, double *longest);
+
+/* Frees it; files that are still open are closed as they are. NULL is fine. */
+void run_output_free(run_output *output);
+
+#endif

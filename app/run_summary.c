@@ -1,0 +1,184 @@
+#include "app/run_summary.h"
+
+#include "base/file.h"
+#include "math/vec3.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdlib.h>
+
+run_body_figures run_body_measure(const thenar_sim *sim, int body) {
+    const thenar_model *model = thenar_sim_model(sim);
+    const double *x = thenar_sim_positions(sim, body), *f = thenar_sim_forces(sim, body);
+    const double *mass = thenar_model_masses(model, body);
+    int nodes = thenar_model_mesh(model, body)->node_count;
+    vec3 centre = {0}, force = {0}, torque = {0};
+    double total = 0;
+    for (int i = 0; i < nodes; i++) {
+        total += mass[i];
+        centre = vec3_mul_add(centre, vec3_load(x + 3 * i), mass[i]);
+        force = vec3_add(force, vec3_load(f + 3 * i));
+        torque = vec3_add(torque, vec3_cross(vec3_load(x + 3 * i), vec3_load(f + 3 * i)));
+    }
+    centre = vec3_scale(centre, 1 / total);
+    torque = vec3_sub(torque, vec3_cross(centre, force));
+    run_body_figures figures = {0};
+    vec3_store(figures.centroid, centre);
+    vec3_store(figures.force, force);
+    vec3_store(figures.torque, torque);
+    return figures;
+}
+
+bool run_summary_add(run_summary *summary, const thenar_stats *stats) {
+    return ARRAY_PUSH(&summary->steps, *stats);
+}
+
+void run_summary_free(run_summary *summary) {
+    free(summary->steps.data);
+    *summary = (run_summary){0};
+}
+
+/* One number of each step, sorted; free() it. NULL when memory runs out or there is no step. */
+typedef double (*step_value)(const thenar_stats *stats, int which);
+
+static int compare_doubles(const void *a, const void *b) {
+    double left = *(const double *)a, right = *(const double *)b;
+    return (left > right) - (left < right);
+}
+
+static double *sorted_values(const run_summary *summary, step_value value, int which) {
+    size_t count = summary->steps.count;
+    double *values = count ? MEMORY_ARRAY(double, count) : NULL;
+    if (!values) return NULL;
+    for (size_t i = 0; i < count; i++) values[i] = value(&summary->steps.data[i], which);
+    qsort(values, count, sizeof *values, compare_doubles);
+    return values;
+}
+
+static double percentile(const double *sorted, size_t count, double percent) {
+    if (!sorted || count == 0) return 0;
+    size_t rank = (size_t)(percent / 100 * (double)(count - 1) + 0.5);
+    return sorted[rank];
+}
+
+static double mean(const double *values, size_t count) {
+    double sum = 0;
+    for (size_t i = 0; values && i < count; i++) sum += values[i];
+    return count ? sum / (double)count : 0;
+}
+
+static double step_us(const thenar_stats *stats, int which) {
+    (void)which;
+    return 1e-3 * (double)stats->step_ns;
+}
+static double stage_us(const thenar_stats *stats, int stage) {
+    return 1e-3 * (double)stats->stage_ns[stage];
+}
+enum { FIGURE_ITERATIONS, FIGURE_ACTIVE, FIGURE_CONTACTS, FIGURE_RESIDUAL };
+static double figure(const thenar_stats *stats, int which) {
+    switch (which) {
+    case FIGURE_ITERATIONS: return stats->iterations;
+    case FIGURE_ACTIVE: return stats->active_constraints;
+    case FIGURE_CONTACTS: return stats->contacts;
+    default: return stats->residual;
+    }
+}
+
+double run_summary_percentile(const run_summary *summary, double percent) {
+    double *sorted = sorted_values(summary, step_us, 0);
+    double value = percentile(sorted, summary->steps.count, percent);
+    free(sorted);
+    return value;
+}
+
+static json_t *mean_and_max(const run_summary *summary, int which) {
+    double *sorted = sorted_values(summary, figure, which);
+    size_t count = summary->steps.count;
+    json_t *result = json_pack("{s:f, s:f}", "mean", mean(sorted, count), "max", percentile(sorted, count, 100));
+    free(sorted);
+    return result;
+}
+
+static json_t *step_times(const run_summary *summary) {
+    double *sorted = sorted_values(summary, step_us, 0);
+    size_t count = summary->steps.count;
+    json_t *result = json_pack("{s:f, s:f, s:f, s:f}", "mean", mean(sorted, count), "p50", percentile(sorted, count, 50),
+                               "p99", percentile(sorted, count, 99), "max", percentile(sorted, count, 100));
+    free(sorted);
+    return result;
+}
+
+static json_t *stage_times(const run_summary *summary) {
+    json_t *stages = json_object();
+    for (int s = 0; s < THENAR_STAGE_COUNT; s++) {
+        double *sorted = sorted_values(summary, stage_us, s);
+        json_object_set_new(stages, thenar_stage_name((thenar_stage)s), json_real(percentile(sorted, summary->steps.count, 50)));
+        free(sorted);
+    }
+    return stages;
+}
+
+static json_t *warnings(const thenar_sim *sim) {
+    json_t *counts = json_object();
+    for (int w = 0; w < THENAR_WARNING_COUNT; w++)
+        json_object_set_new(counts, thenar_warning_name((thenar_warning)w),
+                            json_integer((json_int_t)thenar_sim_warning_count(sim, (thenar_warning)w)));
+    return counts;
+}
+
+static json_t *bodies(const thenar_sim *sim) {
+    const thenar_model *model = thenar_sim_model(sim);
+    json_t *all = json_object();
+    for (int b = 0; b < thenar_model_body_count(model); b++) {
+        run_body_figures f = run_body_measure(sim, b);
+        double kinetic, elastic;
+        thenar_sim_energy(sim, b, &kinetic, &elastic, NULL);
+        json_object_set_new(all, thenar_model_body_name(model, b),
+                            json_pack("{s:s, s:[fff], s:[fff], s:[fff], s:f, s:f, s:f}", "kind", "soft", "centroid",
+                                      f.centroid[0], f.centroid[1], f.centroid[2], "force", f.force[0], f.force[1],
+                                      f.force[2], "torque", f.torque[0], f.torque[1], f.torque[2], "contact_area",
+                                      f.contact_area, "kinetic_energy", kinetic, "elastic_energy", elastic));
+    }
+    return all;
+}
+
+/* How large the model is. */
+static void add_sizes(json_t *root, const thenar_model *model) {
+    int nodes = 0, tets = 0;
+    for (int b = 0; b < thenar_model_body_count(model); b++) {
+        nodes += thenar_model_mesh(model, b)->node_count;
+        tets += thenar_model_mesh(model, b)->tet_count;
+    }
+    json_object_set_new(root, "soft_nodes", json_integer(nodes));
+    json_object_set_new(root, "tets", json_integer(tets));
+    json_object_set_new(root, "dofs", json_integer(thenar_model_dof_count(model)));
+}
+
+thenar_status run_summary_write(const run_summary *summary, const run_facts *facts, const thenar_sim *sim, double wall,
+                                const char *path, thenar_error *error) {
+    char hash[17];
+    snprintf(hash, sizeof hash, "%016" PRIx64, thenar_sim_hash(sim));
+    json_t *root = json_pack("{s:s, s:s, s:s, s:s, s:i, s:f, s:I}", "scene", facts->scene, "thenar_version", thenar_version(),
+                             "solver", facts->solver, "contact", facts->contact, "threads", facts->threads, "dt",
+                             thenar_sim_dt(sim), "steps", (json_int_t)thenar_sim_step_count(sim));
+    add_sizes(root, thenar_sim_model(sim));
+    json_object_set_new(root, "wall_s", json_real(wall));
+    json_object_set_new(root, "step_us", step_times(summary));
+    json_object_set_new(root, "stage_us", stage_times(summary));
+    json_object_set_new(root, "iterations", mean_and_max(summary, FIGURE_ITERATIONS));
+    json_object_set_new(root, "active_constraints", mean_and_max(summary, FIGURE_ACTIVE));
+    json_object_set_new(root, "contacts", mean_and_max(summary, FIGURE_CONTACTS));
+    json_object_set_new(root, "residual", mean_and_max(summary, FIGURE_RESIDUAL));
+    json_object_set_new(root, "warnings", warnings(sim));
+    json_object_set_new(root, "state_hash", json_string(hash));
+    json_object_set_new(root, "bodies", bodies(sim));
+    FILE *file;
+    thenar_status status = root ? file_create(path, &file, error) : error_memory(error, "summary.json");
+    if (status == THENAR_OK) {
+        json_dumpf(root, file, JSON_INDENT(2));
+        fputc('\n', file);
+        status = file_close(file, path, error);
+    }
+    json_decref(root);
+    return status;
+}

@@ -1,0 +1,32 @@
+/* Statistics of a run, and summary.json. */
+#ifndef APP_RUN_SUMMARY_H
+#define APP_RUN_SUMMARY_H
+
+#include "app/run_output.h"
+#include "base/memory.h"
+
+typedef struct run_summary {
+    ARRAY(thenar_stats) steps;
+} run_summary;
+
+/* Force and torque that supports and applied forces exert on a body, about its centroid, and where it is. */
+typedef struct run_body_figures {
+    double centroid[3];  /* mean of the nodes weighted by mass, m */
+    double force[3];     /* N */
+    double torque[3];    /* N m, about the centroid */
+    double contact_area; /* m^2 */
+} run_body_figures;
+
+run_body_figures run_body_measure(const thenar_sim *sim, int body);
+
+/* False: out of memory. */
+bool run_summary_add(run_summary *summary, const thenar_stats *stats);
+
+/* Of the steps' times so far, microseconds; 0 without steps. */
+double run_summary_percentile(const run_summary *summary, double percent);
+
+thenar_status run_summary_write(const run_summary *summary, const run_facts *facts, const thenar_sim *sim, double wall,
+                                const char *path, thenar_error *error);
+void run_summary_free(run_summary *summary);
+
+#endif

@@ -1,0 +1,94 @@
+#include "app/scene_find.h"
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "base/text.h"
+
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool is_directory(const char *path) {
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+int scene_folders(char folders[SCENE_FOLDERS][SCENE_PATH_SIZE]) {
+    int count = 0;
+    const char *chosen = getenv("THENAR_SCENES");
+    if (chosen && *chosen) snprintf(folders[count++], SCENE_PATH_SIZE, "%s", chosen);
+    char program[SCENE_PATH_SIZE];
+    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+    if (length <= 0) return count;
+    program[length] = 0;
+    *strrchr(program, '/') = 0;
+    const char *const beside[] = {"../share/thenar/scenes", "../scenes"};
+    for (int i = 0; i < 2; i++) {
+        char joined[SCENE_PATH_SIZE + 32];
+        snprintf(joined, sizeof joined, "%s/%s", program, beside[i]);
+        if (is_directory(joined) && realpath(joined, folders[count])) count++;
+    }
+    return count;
+}
+
+static int is_scene(const struct dirent *entry) {
+    return strcmp(file_extension(entry->d_name), "yaml") == 0;
+}
+
+void scene_each(const char *folder, void (*visit)(void *context, const char *name, const char *path), void *context) {
+    struct dirent **entries;
+    int count = scandir(folder, &entries, is_scene, alphasort);
+    for (int i = 0; i < count; i++) {
+        char path[SCENE_PATH_SIZE + 300];
+        snprintf(path, sizeof path, "%s/%s", folder, entries[i]->d_name);
+        *strrchr(entries[i]->d_name, '.') = 0;
+        visit(context, entries[i]->d_name, path);
+        free(entries[i]);
+    }
+    if (count >= 0) free(entries);
+}
+
+typedef struct name_list {
+    ARRAY(const char *) names;
+} name_list;
+
+static void collect_name(void *context, const char *name, const char *path) {
+    (void)path;
+    name_list *list = context;
+    char *copy = memory_string(name);
+    if (copy && !ARRAY_PUSH(&list->names, copy)) free(copy);
+}
+
+static thenar_status no_such_scene(const char *scene, thenar_error *error) {
+    char folders[SCENE_FOLDERS][SCENE_PATH_SIZE];
+    int count = scene_folders(folders);
+    name_list list = {0};
+    for (int i = 0; i < count; i++) scene_each(folders[i], collect_name, &list);
+    const char *closest = text_closest(scene, list.names.data, list.names.count);
+    thenar_status status =
+        closest ? error_set(error, THENAR_ERROR_FILE, "%s: no such scene; did you mean %s?", scene, closest)
+                : error_set(error, THENAR_ERROR_FILE, "%s: no such scene or file; 'thenar list' shows the scenes", scene);
+    for (size_t i = 0; i < list.names.count; i++) free((void *)list.names.data[i]);
+    free(list.names.data);
+    return status;
+}
+
+thenar_status scene_find(const char *scene, char path[SCENE_PATH_SIZE], thenar_error *error) {
+    if (strchr(scene, '/') || *file_extension(scene)) {
+        if (strlen(scene) >= SCENE_PATH_SIZE) return error_set(error, THENAR_ERROR_FILE, "the path of the scene is too long");
+        snprintf(path, SCENE_PATH_SIZE, "%s", scene);
+        return THENAR_OK;
+    }
+    char folders[SCENE_FOLDERS][SCENE_PATH_SIZE];
+    int count = scene_folders(folders);
+    for (int i = 0; i < count; i++) {
+        char candidate[SCENE_PATH_SIZE + 300];
+        snprintf(candidate, sizeof candidate, "%s/%s.yaml", folders[i], scene);
+        if (strlen(candidate) >= SCENE_PATH_SIZE || access(candidate, F_OK) != 0) continue;
+        memcpy(path, candidate, strlen(candidate) + 1);
+        return THENAR_OK;
+    }
+    return no_such_scene(scene, error);
+}

@@ -1,0 +1,175 @@
+/* The model: what a world is made of, compiled once and never changed again.
+ *
+ * Describe bodies with plain structs that start from a default function, add them to a thenar_build, compile it to a
+ * thenar_model; or load a scene file, which does the same. Any number of simulations (thenar/sim.h) share one model,
+ * from any number of threads. SI units, right-handed, y up. */
+#ifndef THENAR_MODEL_H
+#define THENAR_MODEL_H
+
+#include "thenar/mesh.h"
+#include "thenar/status.h"
+
+#include <stdbool.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** A compiled world. Immutable; counted by its owners (each simulation is one). */
+typedef struct thenar_model thenar_model;
+
+/** A model under construction. */
+typedef struct thenar_build thenar_build;
+
+/** Isotropic Hooke material with Rayleigh damping. */
+typedef struct thenar_material {
+    double young;             /**< Young's modulus E, Pa, > 0 */
+    double poisson;           /**< Poisson's ratio nu, -1 < nu < 0.5 */
+    double density;           /**< kg/m^3, > 0 */
+    double damping_mass;      /**< Rayleigh alpha, 1/s, >= 0: damps all motion */
+    double damping_stiffness; /**< Rayleigh beta, s, >= 0: damps deformation */
+} thenar_material;
+
+/** Soft tissue: 100 kPa, nu 0.45, 1000 kg/m^3, alpha 0, beta 0.01 s. */
+THENAR_API thenar_material thenar_material_default(void);
+
+/** What a region is given by. */
+typedef enum thenar_region_kind {
+    THENAR_REGION_ALL,    /**< everything */
+    THENAR_REGION_BOX,    /**< from corner a to corner b, borders included */
+    THENAR_REGION_SPHERE, /**< centre a, radius */
+    THENAR_REGION_HALF,   /**< the side of the plane through a that the normal b points away from: b.(x-a) <= 0 */
+    THENAR_REGION_TAG     /**< tets with this tag in the mesh, and their nodes */
+} thenar_region_kind;
+
+/** A part of a body, in the rest shape. Holds a node if it holds its rest position, a tet if it holds its centroid.
+ * Borders count as inside with a tolerance of 1e-9 of the body's extent. */
+typedef struct thenar_region {
+    thenar_region_kind kind;
+    double a[3];   /**< m */
+    double b[3];   /**< m (a direction for THENAR_REGION_HALF) */
+    double radius; /**< m */
+    int tag;
+} thenar_region;
+
+/** A material that holds in one region of a body. */
+typedef struct thenar_soft_region {
+    thenar_region region;
+    thenar_material material;
+} thenar_soft_region;
+
+/** A moment of a support's motion: where its nodes are at a time. */
+typedef struct thenar_key {
+    double time;    /**< s */
+    double move[3]; /**< translation from the rest place, m */
+    double turn[3]; /**< rotation vector about the pivot, radians */
+} thenar_key;
+
+/** Nodes that are held: fixed, or moved as one rigid piece by keys or by thenar_sim_drive. */
+typedef struct thenar_support {
+    const char *name;       /**< for thenar_model_find_support; may be NULL */
+    thenar_region region;   /**< which nodes */
+    const thenar_key *keys; /**< times ascending; NULL: fixed in place until driven */
+    int key_count;
+    bool linear;            /**< constant speed between keys; false: smooth, at rest at each key */
+    bool has_pivot;
+    double pivot[3];        /**< what `turn` turns about, m; without has_pivot the middle of the nodes */
+} thenar_support;
+
+/** A constant force spread evenly over the nodes of a region. */
+typedef struct thenar_load {
+    thenar_region region;
+    double force[3]; /**< total, N */
+} thenar_load;
+
+/** A soft body: corotational finite elements on a tet mesh. */
+typedef struct thenar_soft_def {
+    const char *name;                    /**< unique in the model, not empty */
+    const thenar_tet_mesh *mesh;         /**< rest shape */
+    const thenar_surface *surface;       /**< finer surface to show, carried by `embedding`; NULL: the mesh's boundary */
+    const thenar_embedding *embedding;   /**< how `surface` hangs on `mesh`; NULL with a NULL surface */
+    const double *fill;                  /**< share of each tet that is filled, 0..1, scales mass and stiffness; or NULL */
+    thenar_material material;            /**< where no region says otherwise */
+    const thenar_soft_region *regions;   /**< later ones win */
+    int region_count;
+    const thenar_support *supports;      /**< a node of several belongs to the last */
+    int support_count;
+    const thenar_load *loads;            /**< they add up */
+    int load_count;
+    double velocity[3];                  /**< of all nodes at time 0, m/s */
+    double spin[3];                      /**< angular velocity about the centre of mass at time 0, rad/s */
+} thenar_soft_def;
+
+/** A soft body with the default material and nothing else; name and mesh must be set. */
+THENAR_API thenar_soft_def thenar_soft_def_default(void);
+
+/** What holds for the whole world. */
+typedef struct thenar_world_def {
+    const char *name;  /**< shown in reports */
+    double gravity[3]; /**< m/s^2 */
+    double dt;         /**< default time step of simulations, s, 1e-6 to 1 */
+} thenar_world_def;
+
+/** Gravity (0, -9.81, 0), dt 0.01 s. */
+THENAR_API thenar_world_def thenar_world_def_default(void);
+
+/** An empty build. NULL only when memory runs out. */
+THENAR_API thenar_build *thenar_build_create(const thenar_world_def *world);
+
+/** Adds a copy of a soft body: nothing that `def` points to is needed afterwards. On error the build is as before. */
+THENAR_API thenar_status thenar_build_add_soft(thenar_build *build, const thenar_soft_def *def, thenar_error *error);
+
+/** Compiles the bodies added so far: orderings, symbolic factors, memory layout. The build is emptied of its bodies
+ * whether it succeeds or not; free it. */
+THENAR_API thenar_status thenar_build_compile(thenar_build *build, thenar_model **model, thenar_error *error);
+
+/** Frees a build; NULL is fine. */
+THENAR_API void thenar_build_free(thenar_build *build);
+
+/** Gives up one ownership of a model; the last one frees it. NULL is fine. */
+THENAR_API void thenar_model_free(thenar_model *model);
+
+/** Name of the world; never NULL. */
+THENAR_API const char *thenar_model_name(const thenar_model *model);
+
+/** Default time step, s. */
+THENAR_API double thenar_model_dt(const thenar_model *model);
+
+/** Number of unknowns: three a node that is free to move. */
+THENAR_API int thenar_model_dof_count(const thenar_model *model);
+
+/** Number of bodies; bodies are numbered from 0 in the order in which they were added. */
+THENAR_API int thenar_model_body_count(const thenar_model *model);
+
+/** Index of the body of that name, or -1. */
+THENAR_API int thenar_model_find_body(const thenar_model *model, const char *name);
+
+/** Name of a body. */
+THENAR_API const char *thenar_model_body_name(const thenar_model *model, int body);
+
+/** Index of the named support of a body, or -1. */
+THENAR_API int thenar_model_find_support(const thenar_model *model, int body, const char *name);
+
+/** The tet mesh of a soft body in its rest shape. Valid while the model is. */
+THENAR_API const thenar_tet_mesh *thenar_model_mesh(const thenar_model *model, int body);
+
+/** The surface of a soft body in its rest shape: the one it was given, or the mesh's boundary. */
+THENAR_API const thenar_surface *thenar_model_surface(const thenar_model *model, int body);
+
+/** How the surface hangs on the mesh. */
+THENAR_API const thenar_embedding *thenar_model_embedding(const thenar_model *model, int body);
+
+/** Lumped masses of the nodes of a soft body, kg. */
+THENAR_API const double *thenar_model_masses(const thenar_model *model, int body);
+
+/** Number of warnings about the input that did not keep it from compiling (a body of 57 m, say). */
+THENAR_API int thenar_model_warning_count(const thenar_model *model);
+
+/** One of them. */
+THENAR_API const char *thenar_model_warning(const thenar_model *model, int index);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

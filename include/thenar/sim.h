@@ -1,0 +1,154 @@
+/* A simulation: the changing state of one model, stepped in time.
+ *
+ * Everything is allocated by thenar_sim_create; the step allocates nothing. Pointers that the readers return stay
+ * valid, and are updated in place, until the simulation is freed. A simulation is used by one thread at a time;
+ * simulations that share a model are independent. The same inputs give the same state bit for bit, whatever the
+ * number of threads. */
+#ifndef THENAR_SIM_H
+#define THENAR_SIM_H
+
+#include "thenar/model.h"
+#include "thenar/status.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** One simulation of one model. */
+typedef struct thenar_sim thenar_sim;
+
+/** How to run it. */
+typedef struct thenar_sim_options {
+    double dt;   /**< time step, s, 1e-6 to 1; 0: the model's own */
+    int threads; /**< 1 to 256, the calling one included */
+} thenar_sim_options;
+
+/** The model's time step, one thread. */
+THENAR_API thenar_sim_options thenar_sim_options_default(void);
+
+/** The stages of a step, in order. */
+typedef enum thenar_stage {
+    THENAR_STAGE_DRIVE,       /**< supports go where their scripts or drivers want them */
+    THENAR_STAGE_FORMULATE,   /**< rotations, forces, A and b of every body */
+    THENAR_STAGE_FACTOR,      /**< A = L L^T */
+    THENAR_STAGE_FREE_MOTION, /**< A v* = b */
+    THENAR_STAGE_INTEGRATE,   /**< x = x0 + h v */
+    THENAR_STAGE_PUBLISH,     /**< reactions and statistics */
+    THENAR_STAGE_COUNT
+} thenar_stage;
+
+/** Its name in steps.csv and summary.json: "drive", "formulate", ... */
+THENAR_API const char *thenar_stage_name(thenar_stage stage);
+
+/** Trouble that a step met and survived. */
+typedef enum thenar_warning {
+    THENAR_WARNING_STEP_SPLIT,  /**< the step failed whole and was done in smaller ones */
+    THENAR_WARNING_STEP_FAILED, /**< smaller ones failed too: the last good state was kept, at rest */
+    THENAR_WARNING_INVERTED,    /**< a step began with inverted tets (det G < 0) */
+    THENAR_WARNING_COUNT
+} thenar_warning;
+
+/** Its name in summary.json: "step_split", ... */
+THENAR_API const char *thenar_warning_name(thenar_warning warning);
+
+/** What the last step did. */
+typedef struct thenar_stats {
+    int64_t step_ns;                      /**< whole step, ns */
+    int64_t stage_ns[THENAR_STAGE_COUNT]; /**< each stage, ns */
+    int iterations;                       /**< linear solves */
+    double residual;                      /**< |A v - b| / |b| of the linear solve */
+    int active_constraints;               /**< rows that push */
+    int contacts;                         /**< contact points */
+    int rows;                             /**< constraint rows */
+    int inverted_tets;                    /**< at the beginning of the step */
+} thenar_stats;
+
+/** Makes a simulation at time 0. It keeps the model alive. options may be NULL. */
+THENAR_API thenar_status thenar_sim_create(const thenar_model *model, const thenar_sim_options *options,
+                                           thenar_sim **sim, thenar_error *error);
+
+/** Frees a simulation; NULL is fine. */
+THENAR_API void thenar_sim_free(thenar_sim *sim);
+
+/** Goes back to time 0. */
+THENAR_API void thenar_sim_reset(thenar_sim *sim);
+
+/** Advances by one time step. THENAR_ERROR_NUMERIC: the step was impossible even in smaller pieces; positions are
+ * those before it, velocities zero, time went on; never NaN. */
+THENAR_API thenar_status thenar_sim_step(thenar_sim *sim);
+
+/** The model it simulates. */
+THENAR_API const thenar_model *thenar_sim_model(const thenar_sim *sim);
+
+/** Simulated time, s. */
+THENAR_API double thenar_sim_time(const thenar_sim *sim);
+
+/** Time step, s. */
+THENAR_API double thenar_sim_dt(const thenar_sim *sim);
+
+/** Steps done since time 0. */
+THENAR_API uint64_t thenar_sim_step_count(const thenar_sim *sim);
+
+/** Node positions of a soft body, 3 per node, m. No copy. */
+THENAR_API const double *thenar_sim_positions(const thenar_sim *sim, int body);
+
+/** Node velocities, 3 per node, m/s. No copy. */
+THENAR_API const double *thenar_sim_velocities(const thenar_sim *sim, int body);
+
+/** Outside forces on the nodes during the last step, 3 per node, N: applied forces and loads, and at held nodes the
+ * reaction of the support. Gravity is not among them. No copy. */
+THENAR_API const double *thenar_sim_forces(const thenar_sim *sim, int body);
+
+/** Total force (N) and torque about the origin (N m) that a support exerted on its body in the last step. */
+THENAR_API void thenar_sim_support_wrench(const thenar_sim *sim, int body, int support, double force[3],
+                                          double torque[3]);
+
+/** Sets the force applied to a node, N; it stays until it is set again. A force that is not finite is refused. */
+THENAR_API thenar_status thenar_sim_apply_force(thenar_sim *sim, int body, int node, const double force[3]);
+
+/** Sets all nodes' positions and velocities (3 per node each; NULL: unchanged). Refused if any is not finite. */
+THENAR_API thenar_status thenar_sim_set_state(thenar_sim *sim, int body, const double *positions,
+                                              const double *velocities);
+
+/** Takes a support over from its keys: from the next step on its nodes go to this pose (translation in m from the
+ * rest place, rotation vector in radians about the pivot) within one time step. Refused if not finite. */
+THENAR_API thenar_status thenar_sim_drive(thenar_sim *sim, int body, int support, const double move[3],
+                                          const double turn[3]);
+
+/** Positions of the surface's vertices, 3 per vertex, m, written to `positions`. */
+THENAR_API void thenar_sim_surface(const thenar_sim *sim, int body, double *positions);
+
+/** The three signed singular values of each tet's deformation gradient, largest first, written to `values`
+ * (3 per tet); the last is negative where the tet is inverted. */
+THENAR_API void thenar_sim_stretches(const thenar_sim *sim, int body, double *values);
+
+/** Energies of a body, J; any pointer may be NULL. Gravity's is zero at the origin. */
+THENAR_API void thenar_sim_energy(const thenar_sim *sim, int body, double *kinetic, double *elastic, double *gravity);
+
+/** Times and counts of the last step. No copy. */
+THENAR_API const thenar_stats *thenar_sim_stats(const thenar_sim *sim);
+
+/** How often a warning came up since time 0. */
+THENAR_API uint64_t thenar_sim_warning_count(const thenar_sim *sim, thenar_warning warning);
+
+/** A hash over the whole state: equal states, equal hashes. */
+THENAR_API uint64_t thenar_sim_hash(const thenar_sim *sim);
+
+/** Size of a snapshot, bytes. */
+THENAR_API size_t thenar_sim_snapshot_size(const thenar_sim *sim);
+
+/** Writes the state to `bytes` (thenar_sim_snapshot_size of them). */
+THENAR_API void thenar_sim_snapshot(const thenar_sim *sim, void *bytes);
+
+/** Takes the state over from a snapshot of any simulation of an equal model; it then goes on bit for bit as that one.
+ * A damaged snapshot, or one of another model or time step, is refused and the state stays as it was. */
+THENAR_API thenar_status thenar_sim_restore(thenar_sim *sim, const void *bytes, size_t size, thenar_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,74 @@
+/* The body interface (garre2009, section 6): what the world knows of a body, whatever its kind.
+ *
+ * A body contributes unknowns (block nodes of three velocities), the groups of them that it couples, and at every
+ * step its blocks of A and b. A system (world/system.h) holds one body or an island of bodies, factors and solves;
+ * the velocities come back to each body's integrate. So a body can be solved alone, as a black box with its own
+ * factor, or together with those it touches, and does not know which.
+ *
+ * Model and state: body_model is immutable and shared; body_state belongs to one simulation. Both are the first
+ * member of the kind's own struct. A state's arrays come from two arenas: `kept` is what a snapshot copies and the
+ * next step starts from, `work` is what a step may lose. */
+#ifndef BODY_BODY_H
+#define BODY_BODY_H
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/workers.h"
+#include "math/vec3.h"
+#include "sparse/block_pattern.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct body_class body_class;
+
+typedef struct body_model {
+    const body_class *kind;
+    char *name;
+} body_model;
+
+typedef struct body_state {
+    const body_model *model;
+} body_state;
+
+/* Groups of system nodes that couple all with all, as block_pattern_create takes them. */
+typedef struct body_couplings {
+    ARRAY(int) start; /* of each group in `node`; the last group ends where `node` does */
+    ARRAY(int) node;
+} body_couplings;
+
+/* What every stage of a step is told. */
+typedef struct body_step {
+    double time; /* at the end of the step, s */
+    double h;    /* length of the step, s */
+    vec3 gravity;
+    workers *pool;
+} body_step;
+
+struct body_class {
+    const char *name;
+    size_t state_size; /* of the kind's own state struct */
+
+    /* Model. */
+    int (*system_node_count)(const body_model *body);
+    bool (*couple)(const body_model *body, int first_node, body_couplings *couplings); /* false: out of memory */
+    /* The pattern of the body's system is known: remember where the own blocks are. */
+    thenar_status (*bind)(body_model *body, const block_pattern *pattern, int first_node, thenar_error *error);
+    uint64_t (*hash)(const body_model *body);
+    void (*free)(body_model *body);
+
+    /* State. */
+    void (*layout)(body_state *state, arena *kept, arena *work);
+    void (*reset)(body_state *state);
+
+    /* The stages of a step, in order. blocks: values of the whole system; b, v: the body's own part. */
+    void (*drive)(body_state *state, const body_step *step);
+    void (*formulate)(body_state *state, const body_step *step, double *blocks, double *b);
+    bool (*integrate)(body_state *state, const body_step *step, const double *v); /* false: not finite */
+    void (*publish)(body_state *state, const body_step *step);
+    void (*rest)(body_state *state); /* all velocities to zero: the last resort */
+    int (*inverted)(const body_state *state); /* inverted elements that formulate met */
+};
+
+#endif

@@ -1,0 +1,90 @@
+#include "body/soft_check.h"
+
+#include "body/region.h"
+#include "body/support.h"
+
+static thenar_status check_number(const char *what, double value, bool good, const char *expected, thenar_error *error) {
+    if (good && isfinite(value)) return THENAR_OK;
+    return error_set(error, THENAR_ERROR_INPUT, "%s is %g; expected %s", what, value, expected);
+}
+
+static thenar_status check_material(const thenar_material *m, thenar_error *error) {
+    const struct {
+        const char *what;
+        double value;
+        bool good;
+        const char *expected;
+    } checks[] = {
+        {"young", m->young, m->young > 0, "> 0 Pa"},
+        {"poisson", m->poisson, m->poisson > -1 && m->poisson < 0.5, "between -1 and 0.5, both excluded"},
+        {"density", m->density, m->density > 0, "> 0 kg/m^3"},
+        {"damping_mass", m->damping_mass, m->damping_mass >= 0, ">= 0 1/s"},
+        {"damping_stiffness", m->damping_stiffness, m->damping_stiffness >= 0, ">= 0 s"},
+    };
+    for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {
+        thenar_status status = check_number(checks[i].what, checks[i].value, checks[i].good, checks[i].expected, error);
+        if (status != THENAR_OK) return status;
+    }
+    return THENAR_OK;
+}
+
+static thenar_status check_fill(const thenar_soft_def *def, thenar_error *error) {
+    for (int t = 0; def->fill && t < def->mesh->tet_count; t++)
+        if (!(def->fill[t] > 0 && def->fill[t] <= 1))
+            return error_set(error, THENAR_ERROR_INPUT, "fill of tet %d is %g; expected above 0 and at most 1", t,
+                             def->fill[t]);
+    return THENAR_OK;
+}
+
+static thenar_status check_embedding(const thenar_soft_def *def, thenar_error *error) {
+    if (!def->surface != !def->embedding)
+        return error_set(error, THENAR_ERROR_INPUT, "surface and embedding come together; one of them is missing");
+    if (!def->surface) return THENAR_OK;
+    const thenar_embedding *embedding = def->embedding;
+    if (embedding->vertex_count != def->surface->vertex_count)
+        return error_set(error, THENAR_ERROR_INPUT, "the embedding has %d vertices; expected the surface's %d",
+                         embedding->vertex_count, def->surface->vertex_count);
+    for (int i = 0; i < 3 * def->surface->triangle_count; i++)
+        if (def->surface->triangles[i] < 0 || def->surface->triangles[i] >= def->surface->vertex_count)
+            return error_set(error, THENAR_ERROR_INPUT, "surface triangle %d has vertex %d; expected 0..%d", i / 3,
+                             def->surface->triangles[i], def->surface->vertex_count - 1);
+    for (int i = 0; i < embedding->vertex_count; i++) {
+        if (embedding->tet[i] < 0 || embedding->tet[i] >= def->mesh->tet_count)
+            return error_set(error, THENAR_ERROR_INPUT, "embedding of vertex %d names tet %d; expected 0..%d", i,
+                             embedding->tet[i], def->mesh->tet_count - 1);
+        for (int k = 0; k < 4; k++)
+            if (!isfinite(embedding->weights[4 * i + k]))
+                return error_set(error, THENAR_ERROR_INPUT, "embedding of vertex %d has a weight that is not finite", i);
+    }
+    return THENAR_OK;
+}
+
+static thenar_status check_parts(const thenar_soft_def *def, thenar_error *error) {
+    thenar_status status = THENAR_OK;
+    for (int i = 0; i < def->region_count && status == THENAR_OK; i++) {
+        status = region_check(&def->regions[i].region, error);
+        if (status == THENAR_OK) status = check_material(&def->regions[i].material, error);
+    }
+    for (int i = 0; i < def->support_count && status == THENAR_OK; i++) {
+        status = region_check(&def->supports[i].region, error);
+        if (status == THENAR_OK) status = support_check(&def->supports[i], error);
+    }
+    for (int i = 0; i < def->load_count && status == THENAR_OK; i++) {
+        status = region_check(&def->loads[i].region, error);
+        if (status == THENAR_OK && !vec3_is_finite(vec3_load(def->loads[i].force)))
+            status = error_set(error, THENAR_ERROR_INPUT, "the force of load %d is not finite", i);
+    }
+    return status;
+}
+
+thenar_status soft_check(const thenar_soft_def *def, thenar_error *error) {
+    if (!def->name || !*def->name) return error_set(error, THENAR_ERROR_INPUT, "a soft body has no name");
+    if (!def->mesh) return error_set(error, THENAR_ERROR_INPUT, "a soft body has no mesh");
+    thenar_status status = check_material(&def->material, error);
+    if (status == THENAR_OK) status = check_fill(def, error);
+    if (status == THENAR_OK) status = check_embedding(def, error);
+    if (status == THENAR_OK) status = check_parts(def, error);
+    if (status == THENAR_OK && (!vec3_is_finite(vec3_load(def->velocity)) || !vec3_is_finite(vec3_load(def->spin))))
+        status = error_set(error, THENAR_ERROR_INPUT, "the velocity or spin at time 0 is not finite");
+    return status;
+}

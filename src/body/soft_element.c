@@ -1,0 +1,197 @@
+/* Corotational linear elasticity of a tet (perez2013, section 3.1; METHODS "Soft body").
+ *
+ *   X = (x1-x0, x2-x0, x3-x0),  G = X X0^-1 = U diag(s) V^T,  R = U V^T     (signed s: det U = det V = 1)
+ *   g_a: rest gradient of node a's shape function (rows of X0^-1; g_0 = -(g_1+g_2+g_3)),  q_a = R g_a
+ *   first Piola stress  P = U diag(2 mu (s_i - 1) + lambda sum_k (s_k - 1)) V^T
+ *   elastic force       f_a = -Vol P g_a                                    (equals -R K (R^T x - x0))
+ *   warped stiffness    K_ab = Vol (lambda q_a q_b^T + mu q_b q_a^T + mu (g_a.g_b) I)   (equals R K R^T)
+ *
+ * K is positive semidefinite whatever R is, so a flat or inverted tet spoils nothing: the smallest signed singular
+ * value is pushed back towards 1 along its own direction.
+ *
+ * Implicit Euler with Rayleigh damping (perez2013, Eq. 12) weights K by c = h^2 + h beta, and the element's part of b is
+ *   h f - c K v_held,  since the velocities of held nodes are known. */
+#include "body/soft_element.h"
+
+#include "math/svd3.h"
+
+/* Row-major 3x3 matrices of lanes. */
+#define AT(i, j) (3 * (i) + (j))
+
+static inline f64x8 gather(const double *values, const int node[SIMD_LANES], int component) {
+    f64x8 lanes;
+    for (int l = 0; l < SIMD_LANES; l++) lanes[l] = values[3 * node[l] + component];
+    return lanes;
+}
+
+static inline void deformation_gradient(const soft_batch *batch, const double *x, f64x8 G[9]) {
+    for (int i = 0; i < 3; i++) {
+        f64x8 base = gather(x, batch->node[0], i);
+        f64x8 e0 = gather(x, batch->node[1], i) - base;
+        f64x8 e1 = gather(x, batch->node[2], i) - base;
+        f64x8 e2 = gather(x, batch->node[3], i) - base;
+        for (int j = 0; j < 3; j++)
+            G[AT(i, j)] = e0 * batch->gradient[AT(0, j)] + e1 * batch->gradient[AT(1, j)] + e2 * batch->gradient[AT(2, j)];
+    }
+}
+
+/* c = a b^T with the lanes of 3x3 matrices. */
+static inline void multiply_transposed(const f64x8 a[9], const f64x8 b[9], f64x8 c[9]) {
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++)
+            c[AT(i, j)] = a[AT(i, 0)] * b[AT(j, 0)] + a[AT(i, 1)] * b[AT(j, 1)] + a[AT(i, 2)] * b[AT(j, 2)];
+}
+
+/* The vector of node a from those of nodes 1..3 (rows of m); node 0's is minus their sum. */
+static inline void expand_nodes(const f64x8 m[9], f64x8 node[4][3]) {
+    for (int i = 0; i < 3; i++) {
+        for (int a = 1; a < 4; a++) node[a][i] = m[AT(a - 1, i)];
+        node[0][i] = -(m[AT(0, i)] + m[AT(1, i)] + m[AT(2, i)]);
+    }
+}
+
+static inline f64x8 dot3(const f64x8 a[3], const f64x8 b[3]) {
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+}
+
+/* -Vol P g_a for the four nodes, times `scale`. */
+static inline void elastic_forces(const soft_batch *batch, const f64x8 U[9], const f64x8 s[3], const f64x8 V[9],
+                                  f64x8 scale, f64x8 force[4][3]) {
+    f64x8 spread = batch->lambda * (s[0] + s[1] + s[2] - 3.0);
+    f64x8 stressed[9], P[9], nodal[9];
+    for (int j = 0; j < 3; j++) {
+        f64x8 sigma = -scale * (2.0 * batch->mu * (s[j] - 1.0) + spread);
+        for (int i = 0; i < 3; i++) stressed[AT(i, j)] = U[AT(i, j)] * sigma;
+    }
+    multiply_transposed(stressed, V, P);
+    multiply_transposed(batch->gradient, P, nodal);
+    expand_nodes(nodal, force);
+}
+
+static inline void rotated_gradients(const soft_batch *batch, const f64x8 R[9], f64x8 g[4][3], f64x8 q[4][3]) {
+    f64x8 rotated[9];
+    multiply_transposed(batch->gradient, R, rotated); /* row a: (R g_a)^T */
+    expand_nodes(batch->gradient, g);
+    expand_nodes(rotated, q);
+}
+
+/* c K_ab, row-major. */
+static inline void stiffness_block(const f64x8 g[4][3], const f64x8 q[4][3], f64x8 lambda, f64x8 mu, int a, int b,
+                                   f64x8 block[9]) {
+    f64x8 diagonal = mu * dot3(g[a], g[b]);
+    f64x8 la[3], ma[3];
+    for (int i = 0; i < 3; i++) la[i] = lambda * q[a][i], ma[i] = mu * q[b][i];
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) {
+            f64x8 entry = la[i] * q[b][j] + ma[i] * q[a][j];
+            block[AT(i, j)] = i == j ? entry + diagonal : entry;
+        }
+}
+
+/* (c K w)_a = sum_b c K_ab w_b, without forming K. */
+static inline void stiffness_times(const f64x8 g[4][3], const f64x8 q[4][3], f64x8 lambda, f64x8 mu, const f64x8 w[4][3],
+                                   f64x8 out[4][3]) {
+    f64x8 spread = lambda * (dot3(q[0], w[0]) + dot3(q[1], w[1]) + dot3(q[2], w[2]) + dot3(q[3], w[3]));
+    for (int a = 0; a < 4; a++) {
+        for (int i = 0; i < 3; i++) out[a][i] = spread * q[a][i];
+        for (int b = 0; b < 4; b++) {
+            f64x8 along = mu * dot3(q[a], w[b]), same = mu * dot3(g[a], g[b]);
+            for (int i = 0; i < 3; i++) out[a][i] += along * q[b][i] + same * w[b][i];
+        }
+    }
+}
+
+static inline void gather_nodes(const soft_batch *batch, const double *values, f64x8 w[4][3]) {
+    for (int a = 0; a < 4; a++)
+        for (int i = 0; i < 3; i++) w[a][i] = gather(values, batch->node[a], i);
+}
+
+/* From eight lanes of one value each to eight values of one tet each: the 8x8 transpose, in three rounds of
+ * exchanges of 1, 2 and 4 neighbours. */
+static inline void transpose(const f64x8 in[8], f64x8 out[8]) {
+    f64x8 a[8], b[8];
+    for (int i = 0; i < 8; i += 2) {
+        a[i] = __builtin_shufflevector(in[i], in[i + 1], 0, 8, 2, 10, 4, 12, 6, 14);
+        a[i + 1] = __builtin_shufflevector(in[i], in[i + 1], 1, 9, 3, 11, 5, 13, 7, 15);
+    }
+    for (int i = 0; i < 8; i += 4)
+        for (int j = i; j < i + 2; j++) {
+            b[j] = __builtin_shufflevector(a[j], a[j + 2], 0, 1, 8, 9, 4, 5, 12, 13);
+            b[j + 2] = __builtin_shufflevector(a[j], a[j + 2], 2, 3, 10, 11, 6, 7, 14, 15);
+        }
+    for (int j = 0; j < 4; j++) {
+        out[j] = __builtin_shufflevector(b[j], b[j + 4], 0, 1, 2, 3, 8, 9, 10, 11);
+        out[j + 4] = __builtin_shufflevector(b[j], b[j + 4], 4, 5, 6, 7, 12, 13, 14, 15);
+    }
+}
+
+static void store_records(const f64x8 values[SOFT_RECORD], double *records) {
+    for (int first = 0; first < SOFT_RECORD; first += SIMD_LANES) {
+        f64x8 rows[SIMD_LANES];
+        transpose(values + first, rows);
+        for (int l = 0; l < SIMD_LANES; l++) f64x8_store(records + l * SOFT_RECORD + first, rows[l]);
+    }
+}
+
+int soft_element_formulate(const soft_batch *batch, const double *x, const double *held_velocity, double h, f64x8 *warm,
+                           f64x8 *rotation, double *records) {
+    f64x8 G[9], U[9], s[3];
+    deformation_gradient(batch, x, G);
+    svd3_batch(G, U, s, warm);
+    multiply_transposed(U, warm, rotation);
+
+    f64x8 g[4][3], q[4][3], force[4][3];
+    rotated_gradients(batch, rotation, g, q);
+    elastic_forces(batch, U, s, warm, f64x8_set(h), force);
+
+    f64x8 c = h * h + h * batch->beta;
+    f64x8 lambda = c * batch->lambda, mu = c * batch->mu;
+    if (batch->has_held) {
+        f64x8 w[4][3], held[4][3];
+        gather_nodes(batch, held_velocity, w);
+        stiffness_times(g, q, lambda, mu, w, held);
+        for (int a = 0; a < 4; a++)
+            for (int i = 0; i < 3; i++) force[a][i] -= held[a][i];
+    }
+
+    f64x8 values[SOFT_RECORD] = {{0}};
+    for (int a = 0, pair = 0; a < 4; a++)
+        for (int b = 0; b <= a; b++, pair++) stiffness_block(g, q, lambda, mu, a, b, values + 9 * pair);
+    for (int a = 0; a < 4; a++)
+        for (int i = 0; i < 3; i++) values[SOFT_RECORD_FORCE + 3 * a + i] = force[a][i];
+    store_records(values, records);
+
+    int inverted = 0;
+    for (int l = 0; l < batch->tet_count; l++) inverted += s[2][l] < 0;
+    return inverted;
+}
+
+void soft_element_stiffness_times(const soft_batch *batch, const f64x8 *rotation, const double *w, double h,
+                                  f64x8 out[12]) {
+    f64x8 g[4][3], q[4][3], values[4][3], result[4][3];
+    rotated_gradients(batch, rotation, g, q);
+    gather_nodes(batch, w, values);
+    f64x8 c = h * h + h * batch->beta;
+    stiffness_times(g, q, c * batch->lambda, c * batch->mu, values, result);
+    for (int a = 0; a < 4; a++)
+        for (int i = 0; i < 3; i++) out[3 * a + i] = result[a][i];
+}
+
+void soft_element_stretches(const soft_batch *batch, const double *x, f64x8 s[3]) {
+    f64x8 G[9], U[9], V[9];
+    deformation_gradient(batch, x, G);
+    for (int i = 0; i < 9; i++) V[i] = f64x8_set(i % 4 == 0);
+    svd3_batch(G, U, s, V);
+}
+
+double soft_element_energy(const soft_batch *batch, const double *x) {
+    f64x8 s[3];
+    soft_element_stretches(batch, x, s);
+    /* Vol (mu sum (s_i - 1)^2 + lambda/2 (sum (s_i - 1))^2) */
+    f64x8 trace = s[0] + s[1] + s[2] - 3.0, squares = f64x8_set(0);
+    for (int i = 0; i < 3; i++) squares += (s[i] - 1.0) * (s[i] - 1.0);
+    f64x8 energy = batch->mu * squares + 0.5 * batch->lambda * trace * trace;
+    double sum = 0;
+    for (int l = 0; l < batch->tet_count; l++) sum += energy[l];
+    return sum;
+}

@@ -1,0 +1,45 @@
+/* The element kernel of the soft body: eight tets at a time. See soft_element.c for the equations. */
+#ifndef BODY_SOFT_ELEMENT_H
+#define BODY_SOFT_ELEMENT_H
+
+#include "math/simd.h"
+
+#include <stdbool.h>
+
+#define SOFT_PAIRS 10 /* node pairs (a, b) with a >= b of a tet: index a (a + 1) / 2 + b */
+
+/* What the kernel leaves of each tet, for the gathering: ten blocks of A (9 doubles each, row-major, row node a, column
+ * node b), the four nodes' parts of b, padded to whole SIMD registers. */
+#define SOFT_RECORD 104
+#define SOFT_RECORD_FORCE 90
+
+/* Eight tets, structure of arrays. A tet's nodes are in ascending order, so that block (a, b) always lies in the lower
+ * triangle. The last batch is padded with copies of its last tet that have no volume. */
+typedef struct soft_batch {
+    f64x8 gradient[9]; /* X0^-1: row a is the gradient of the shape function of node a + 1 */
+    f64x8 lambda;      /* volume times Lame's first parameter, N m */
+    f64x8 mu;          /* volume times shear modulus, N m */
+    f64x8 beta;        /* Rayleigh beta, s */
+    int node[4][SIMD_LANES];
+    int tet_count;  /* 1..8 real tets */
+    bool has_held;  /* some node of some tet is held by a support */
+} soft_batch;
+
+/* Rotations, elastic forces and warped stiffness of a batch.
+ *   x: node positions; held_velocity: velocities of held nodes, 0 elsewhere; h: time step
+ *   warm (9, in/out): V of the decomposition; rotation (9, out): R
+ *   records: SIMD_LANES records, out. Returns how many tets are inverted. */
+int soft_element_formulate(const soft_batch *batch, const double *x, const double *held_velocity, double h, f64x8 *warm,
+                           f64x8 *rotation, double *records);
+
+/* out = (h^2 + h beta) K w of each tet, w gathered from 3-vectors per node; out: 3 * 4 vectors, [3 * a + i]. */
+void soft_element_stiffness_times(const soft_batch *batch, const f64x8 *rotation, const double *w, double h,
+                                  f64x8 out[12]);
+
+/* Signed singular values of a batch's deformation gradients at x, largest first. */
+void soft_element_stretches(const soft_batch *batch, const double *x, f64x8 s[3]);
+
+/* Elastic energy of a batch, J: the sum over its tets. */
+double soft_element_energy(const soft_batch *batch, const double *x);
+
+#endif

@@ -1,0 +1,236 @@
+/* From the definition of a soft body to its model: masses, batches of elements, held nodes, gathering lists. */
+#include "body/soft.h"
+
+#include "body/region.h"
+#include "body/soft_check.h"
+#include "shape/mesh.h"
+#include "shape/mesh_check.h"
+#include "shape/surface.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+thenar_material thenar_material_default(void) {
+    return (thenar_material){.young = 1e5, .poisson = 0.45, .density = 1000, .damping_stiffness = 0.01};
+}
+
+thenar_soft_def thenar_soft_def_default(void) {
+    return (thenar_soft_def){.material = thenar_material_default()};
+}
+
+static const thenar_material **assign_materials(const thenar_soft_def *def) {
+    int tets = def->mesh->tet_count;
+    const thenar_material **of_tet = MEMORY_ARRAY(const thenar_material *, tets);
+    bool *marked = MEMORY_ARRAY(bool, tets);
+    if (!of_tet || !marked) {
+        free(of_tet);
+        free(marked);
+        return NULL;
+    }
+    for (int t = 0; t < tets; t++) of_tet[t] = &def->material;
+    for (int r = 0; r < def->region_count; r++) {
+        region_mark_tets(&def->regions[r].region, def->mesh, marked);
+        for (int t = 0; t < tets; t++)
+            if (marked[t]) of_tet[t] = &def->regions[r].material;
+    }
+    free(marked);
+    return of_tet;
+}
+
+static mat3 edge_matrix(const double *positions, const int node[4]) {
+    vec3 base = vec3_load(positions + 3 * node[0]);
+    return mat3_columns(vec3_sub(vec3_load(positions + 3 * node[1]), base),
+                        vec3_sub(vec3_load(positions + 3 * node[2]), base),
+                        vec3_sub(vec3_load(positions + 3 * node[3]), base));
+}
+
+static double tet_volume(const thenar_tet_mesh *mesh, int t) {
+    return fabs(mat3_determinant(edge_matrix(mesh->positions, mesh->tets + 4 * t))) / 6;
+}
+
+static void sort_four(const int in[4], int out[4]) {
+    memcpy(out, in, 4 * sizeof *out);
+    for (int i = 1; i < 4; i++)
+        for (int j = i; j > 0 && out[j - 1] > out[j]; j--) {
+            int held = out[j];
+            out[j] = out[j - 1];
+            out[j - 1] = held;
+        }
+}
+
+static void fill_lane(soft_model *body, soft_batch *batch, int lane, int t, const thenar_material *material,
+                      double volume) {
+    int node[4];
+    sort_four(body->mesh.tets + 4 * t, node);
+    mat3 gradient = mat3_inverse(edge_matrix(body->mesh.positions, node));
+    for (int i = 0; i < 9; i++) batch->gradient[i][lane] = gradient.m[i];
+    double young = material->young, nu = material->poisson;
+    batch->lambda[lane] = volume * young * nu / ((1 + nu) * (1 - 2 * nu));
+    batch->mu[lane] = volume * young / (2 * (1 + nu));
+    batch->beta[lane] = material->damping_stiffness;
+    for (int a = 0; a < 4; a++) batch->node[a][lane] = node[a];
+}
+
+/* Masses of the nodes and the constants of the elements. */
+static bool build_elements(soft_model *body, const thenar_soft_def *def) {
+    const thenar_material **material = assign_materials(def);
+    int tets = body->mesh.tet_count;
+    body->batch_count = (tets + SIMD_LANES - 1) / SIMD_LANES;
+    body->batches = memory_aligned((size_t)body->batch_count * sizeof(soft_batch));
+    body->mass = MEMORY_ARRAY(double, body->mesh.node_count);
+    body->damped_mass = MEMORY_ARRAY(double, body->mesh.node_count);
+    if (!material || !body->batches || !body->mass || !body->damped_mass) {
+        free(material);
+        return false;
+    }
+    for (int slot = 0; slot < body->batch_count * SIMD_LANES; slot++) {
+        soft_batch *batch = &body->batches[slot / SIMD_LANES];
+        int t = slot < tets ? slot : tets - 1;
+        double volume = slot < tets ? tet_volume(&body->mesh, t) * (def->fill ? def->fill[t] : 1) : 0;
+        fill_lane(body, batch, slot % SIMD_LANES, t, material[t], volume);
+        if (slot >= tets) continue;
+        batch->tet_count++;
+        double quarter = volume * material[t]->density / 4;
+        body->volume += volume;
+        body->total_mass += 4 * quarter;
+        for (int k = 0; k < 4; k++) {
+            body->mass[body->mesh.tets[4 * t + k]] += quarter;
+            body->damped_mass[body->mesh.tets[4 * t + k]] += quarter * material[t]->damping_mass;
+        }
+    }
+    free(material);
+    return true;
+}
+
+/* A node that several supports claim belongs to the last: owner[i] is its support or -1. */
+static int *assign_supports(const thenar_soft_def *def) {
+    int nodes = def->mesh->node_count;
+    int *owner = MEMORY_ARRAY(int, nodes);
+    bool *marked = MEMORY_ARRAY(bool, nodes);
+    if (!owner || !marked) {
+        free(owner);
+        free(marked);
+        return NULL;
+    }
+    for (int i = 0; i < nodes; i++) owner[i] = -1;
+    for (int s = 0; s < def->support_count; s++) {
+        region_mark_nodes(&def->supports[s].region, def->mesh, marked);
+        for (int i = 0; i < nodes; i++)
+            if (marked[i]) owner[i] = s;
+    }
+    free(marked);
+    return owner;
+}
+
+static thenar_status build_support(soft_model *body, const thenar_support *def, int index, const int *owner,
+                                   thenar_error *error) {
+    support_model *support = &body->supports[index];
+    support->nodes = MEMORY_ARRAY(int, body->mesh.node_count);
+    support->keys = memory_copy(def->keys, (size_t)def->key_count * sizeof *def->keys);
+    support->name = memory_string(def->name);
+    if (!support->nodes || !support->keys || (def->name && !support->name)) return error_memory(error, "support");
+    support->key_count = def->key_count;
+    support->linear = def->linear;
+    vec3 sum = {0};
+    for (int i = 0; i < body->mesh.node_count; i++) {
+        if (owner[i] != index) continue;
+        support->nodes[support->node_count++] = i;
+        sum = vec3_add(sum, vec3_load(body->mesh.positions + 3 * i));
+    }
+    if (support->node_count == 0)
+        return error_set(error, THENAR_ERROR_INPUT, "support %s holds no node; expected a region with nodes of the body in it",
+                         def->name ? def->name : "without a name");
+    support->pivot = def->has_pivot ? vec3_load(def->pivot) : vec3_scale(sum, 1.0 / support->node_count);
+    return THENAR_OK;
+}
+
+static thenar_status build_supports(soft_model *body, const thenar_soft_def *def, thenar_error *error) {
+    int *owner = assign_supports(def);
+    body->supports = MEMORY_ARRAY(support_model, def->support_count);
+    body->system_node = MEMORY_ARRAY(int, body->mesh.node_count);
+    thenar_status status =
+        owner && body->supports && body->system_node ? THENAR_OK : error_memory(error, "supports");
+    for (int s = 0; s < def->support_count && status == THENAR_OK; s++) {
+        body->support_count = s + 1;
+        status = build_support(body, &def->supports[s], s, owner, error);
+    }
+    for (int i = 0; i < body->mesh.node_count && status == THENAR_OK; i++)
+        body->system_node[i] = owner[i] < 0 ? body->free_count++ : -1;
+    free(owner);
+    for (int k = 0; k < body->batch_count && status == THENAR_OK; k++)
+        for (int l = 0; l < 4 * SIMD_LANES; l++)
+            if (body->system_node[body->batches[k].node[l / SIMD_LANES][l % SIMD_LANES]] < 0)
+                body->batches[k].has_held = true;
+    return status;
+}
+
+static thenar_status build_loads(soft_model *body, const thenar_soft_def *def, thenar_error *error) {
+    int nodes = body->mesh.node_count;
+    body->load = MEMORY_ARRAY(double, 3 * (size_t)nodes);
+    bool *marked = MEMORY_ARRAY(bool, nodes);
+    thenar_status status = body->load && marked ? THENAR_OK : error_memory(error, "loads");
+    for (int k = 0; k < def->load_count && status == THENAR_OK; k++) {
+        region_mark_nodes(&def->loads[k].region, def->mesh, marked);
+        int count = 0;
+        for (int i = 0; i < nodes; i++) count += marked[i];
+        if (count == 0)
+            status = error_set(error, THENAR_ERROR_INPUT,
+                               "load %d acts on no node; expected a region with nodes of the body in it", k);
+        for (int i = 0; i < nodes; i++)
+            for (int c = 0; marked[i] && c < 3; c++) body->load[3 * i + c] += def->loads[k].force[c] / count;
+    }
+    free(marked);
+    return status;
+}
+
+static bool build_velocity(soft_model *body, const thenar_soft_def *def) {
+    body->velocity = MEMORY_ARRAY(double, 3 * (size_t)body->mesh.node_count);
+    if (!body->velocity) return false;
+    vec3 centre = {0};
+    for (int i = 0; i < body->mesh.node_count; i++)
+        centre = vec3_mul_add(centre, vec3_load(body->mesh.positions + 3 * i), body->mass[i] / body->total_mass);
+    for (int i = 0; i < body->mesh.node_count; i++) {
+        if (body->system_node[i] < 0) continue;
+        vec3 arm = vec3_sub(vec3_load(body->mesh.positions + 3 * i), centre);
+        vec3_store(body->velocity + 3 * i,
+                   vec3_add(vec3_load(def->velocity), vec3_cross(vec3_load(def->spin), arm)));
+    }
+    return true;
+}
+
+static thenar_status build_surface(soft_model *body, const thenar_soft_def *def, thenar_error *error) {
+    if (!def->surface) return surface_of_tets(&body->mesh, &body->surface, &body->embedding, error);
+    thenar_status status = surface_copy(def->surface, &body->surface, error);
+    if (status == THENAR_OK) status = embedding_copy(def->embedding, &body->embedding, error);
+    return status;
+}
+
+static thenar_status build(soft_model *body, const thenar_soft_def *def, thenar_error *error) {
+    body->base.kind = &soft_class;
+    body->base.name = memory_string(def->name);
+    if (!body->base.name) return error_memory(error, def->name);
+    mesh_origin origin = {.name = def->name};
+    mesh_note note;
+    thenar_status status = tet_mesh_copy(def->mesh, &body->mesh, error);
+    if (status == THENAR_OK) status = mesh_check_tets(&body->mesh, &origin, &note, error);
+    if (status == THENAR_OK) status = build_surface(body, def, error);
+    if (status == THENAR_OK && !build_elements(body, def)) status = error_memory(error, def->name);
+    if (status == THENAR_OK) status = build_supports(body, def, error);
+    if (status == THENAR_OK) status = build_loads(body, def, error);
+    if (status == THENAR_OK && !build_velocity(body, def)) status = error_memory(error, def->name);
+    return status;
+}
+
+thenar_status soft_model_create(const thenar_soft_def *def, soft_model **out, thenar_error *error) {
+    *out = NULL;
+    thenar_status status = soft_check(def, error);
+    if (status != THENAR_OK) return status;
+    soft_model *body = MEMORY_ARRAY(soft_model, 1);
+    if (!body) return error_memory(error, def->name);
+    status = build(body, def, error);
+    if (status == THENAR_OK)
+        *out = body;
+    else
+        soft_class.free(&body->base);
+    return status;
+}

@@ -1,0 +1,279 @@
+/* The soft body in a step. With h the time step, M lumped masses, alpha and beta Rayleigh's coefficients, K the warped
+ * stiffness (soft_element.c), perez2013's Eq. 12 is
+ *   A = M (1 + h alpha) + (h^2 + h beta) K,   b = M v0 + h (f_elastic + M g + applied) - (h^2 + h beta) K_fh v_h
+ * over the free nodes f; h are the held ones, whose velocities are known. The damping force -D v0 in F and the term
+ * h D v0 of Eq. 12 cancel, so b has neither. */
+#include "body/soft.h"
+#include "body/soft_bind.h"
+
+#include "base/hash.h"
+#include "shape/mesh.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Pieces of parallel work: large enough to pay for handing them out. */
+#define BATCHES_PER_PIECE 16
+#define BLOCKS_PER_PIECE 512
+#define NODES_PER_PIECE 512
+
+static int piece_count(int items, int per_piece) {
+    return (items + per_piece - 1) / per_piece;
+}
+
+static int piece_end(int piece, int per_piece, int items) {
+    return (piece + 1) * per_piece < items ? (piece + 1) * per_piece : items;
+}
+
+static void soft_layout(body_state *base, arena *kept, arena *work) {
+    soft_state *state = (soft_state *)base;
+    const soft_model *body = soft_of(state);
+    size_t components = 3 * (size_t)body->mesh.node_count, batches = (size_t)body->batch_count;
+    state->x = ARENA_ARRAY(kept, double, components);
+    state->v = ARENA_ARRAY(kept, double, components);
+    state->applied = ARENA_ARRAY(kept, double, components);
+    state->force = ARENA_ARRAY(kept, double, components);
+    state->warm = ARENA_ARRAY(kept, f64x8, 9 * batches);
+    state->support_states = ARENA_ARRAY(kept, support_state, body->support_count);
+    state->target_velocity = ARENA_ARRAY(work, double, components);
+    state->previous_velocity = ARENA_ARRAY(work, double, components);
+    state->free_velocity = ARENA_ARRAY(work, double, components);
+    state->rotation = ARENA_ARRAY(work, f64x8, 9 * batches);
+    state->records = ARENA_ARRAY(work, double, batches *SIMD_LANES *SOFT_RECORD);
+    state->inverted = ARENA_ARRAY(work, int, batches);
+}
+
+/* Where the nodes of a support are at a time. */
+static void place_support(const soft_state *state, int index, double time, double *positions) {
+    const soft_model *body = soft_of(state);
+    const support_model *support = &body->supports[index];
+    vec3 move, turn;
+    support_pose(support, &state->support_states[index], time, &move, &turn);
+    quat rotation = quat_from_rotation_vector(turn);
+    for (int k = 0; k < support->node_count; k++) {
+        int i = support->nodes[k];
+        vec3_store(positions + 3 * i, support_place(support, move, rotation, vec3_load(body->mesh.positions + 3 * i)));
+    }
+}
+
+static void soft_reset(body_state *base) {
+    soft_state *state = (soft_state *)base;
+    const soft_model *body = soft_of(state);
+    size_t bytes = 3 * (size_t)body->mesh.node_count * sizeof(double);
+    memcpy(state->x, body->mesh.positions, bytes);
+    memcpy(state->v, body->velocity, bytes);
+    memset(state->applied, 0, bytes);
+    memcpy(state->force, body->load, bytes);
+    memset(state->support_states, 0, (size_t)body->support_count * sizeof *state->support_states);
+    for (int i = 0; i < 9 * body->batch_count; i++) state->warm[i] = f64x8_set(i % 9 % 4 == 0);
+    memset(state->inverted, 0, (size_t)body->batch_count * sizeof *state->inverted);
+    for (int s = 0; s < body->support_count; s++) place_support(state, s, 0, state->x);
+}
+
+static void soft_drive(body_state *base, const body_step *step) {
+    soft_state *state = (soft_state *)base;
+    const soft_model *body = soft_of(state);
+    size_t bytes = 3 * (size_t)body->mesh.node_count * sizeof(double);
+    memcpy(state->previous_velocity, state->v, bytes);
+    memset(state->target_velocity, 0, bytes);
+    for (int s = 0; s < body->support_count; s++) {
+        place_support(state, s, step->time, state->target_velocity);
+        for (int k = 0; k < body->supports[s].node_count; k++) {
+            int first = 3 * body->supports[s].nodes[k];
+            for (int c = first; c < first + 3; c++)
+                state->target_velocity[c] = (state->target_velocity[c] - state->x[c]) / step->h;
+        }
+    }
+}
+
+typedef struct formulating {
+    soft_state *state;
+    const body_step *step;
+    double *blocks, *b;
+} formulating;
+
+static void formulate_elements(void *context, int piece) {
+    formulating *job = context;
+    soft_state *state = job->state;
+    const soft_model *body = soft_of(state);
+    int end = piece_end(piece, BATCHES_PER_PIECE, body->batch_count);
+    for (int k = piece * BATCHES_PER_PIECE; k < end; k++)
+        state->inverted[k] = soft_element_formulate(&body->batches[k], state->x, state->target_velocity, job->step->h,
+                                                    state->warm + 9 * k, state->rotation + 9 * k,
+                                                    state->records + (size_t)k * SIMD_LANES * SOFT_RECORD);
+}
+
+static void gather_block(const formulating *job, int slot) {
+    const soft_model *body = soft_of(job->state);
+    f64x8 sum = f64x8_set(0);
+    double ninth = 0;
+    int node = body->diagonal_node[slot];
+    if (node >= 0) {
+        double mass = body->mass[node] + job->step->h * body->damped_mass[node];
+        sum[0] = mass, sum[4] = mass, ninth = mass;
+    }
+    for (int k = body->block_start[slot]; k < body->block_start[slot + 1]; k++) {
+        const double *source = job->state->records + body->block_source[k];
+        sum += f64x8_load(source);
+        ninth += source[8];
+    }
+    double *target = job->blocks + 9 * (size_t)body->block_target[slot];
+    f64x8_store(target, sum);
+    target[8] = ninth;
+}
+
+static void gather_force(const formulating *job, int node) {
+    const soft_state *state = job->state;
+    const soft_model *body = soft_of(state);
+    int unknown = body->system_node[node];
+    if (unknown < 0) return;
+    double h = job->step->h, mass = body->mass[node];
+    vec3 outside = vec3_add(vec3_load(state->applied + 3 * node), vec3_load(body->load + 3 * node));
+    vec3 sum = vec3_scale(vec3_load(state->v + 3 * node), mass);
+    sum = vec3_mul_add(sum, vec3_mul_add(outside, job->step->gravity, mass), h);
+    for (int k = body->force_start[node]; k < body->force_start[node + 1]; k++)
+        sum = vec3_add(sum, vec3_load(state->records + body->force_source[k]));
+    vec3_store(job->b + 3 * unknown, sum);
+}
+
+static void gather_piece(void *context, int piece) {
+    const formulating *job = context;
+    const soft_model *body = soft_of(job->state);
+    int block_pieces = piece_count(body->block_count, BLOCKS_PER_PIECE);
+    if (piece < block_pieces) {
+        int end = piece_end(piece, BLOCKS_PER_PIECE, body->block_count);
+        for (int slot = piece * BLOCKS_PER_PIECE; slot < end; slot++) gather_block(job, slot);
+    } else {
+        piece -= block_pieces;
+        int end = piece_end(piece, NODES_PER_PIECE, body->mesh.node_count);
+        for (int node = piece * NODES_PER_PIECE; node < end; node++) gather_force(job, node);
+    }
+}
+
+static void soft_formulate(body_state *base, const body_step *step, double *blocks, double *b) {
+    formulating job = {.state = (soft_state *)base, .step = step, .blocks = blocks, .b = b};
+    const soft_model *body = soft_of(job.state);
+    workers_run(step->pool, piece_count(body->batch_count, BATCHES_PER_PIECE), formulate_elements, &job);
+    int pieces = piece_count(body->block_count, BLOCKS_PER_PIECE) + piece_count(body->mesh.node_count, NODES_PER_PIECE);
+    workers_run(step->pool, pieces, gather_piece, &job);
+}
+
+static bool soft_integrate(body_state *base, const body_step *step, const double *v) {
+    soft_state *state = (soft_state *)base;
+    const soft_model *body = soft_of(state);
+    for (int i = 0; i < body->mesh.node_count; i++) {
+        int unknown = body->system_node[i];
+        vec3 velocity = vec3_load(unknown >= 0 ? v + 3 * unknown : state->target_velocity + 3 * i);
+        vec3 position = vec3_mul_add(vec3_load(state->x + 3 * i), velocity, step->h);
+        if (!vec3_is_finite(position)) return false;
+        vec3_store(state->x + 3 * i, position);
+        vec3_store(state->v + 3 * i, velocity);
+        vec3_store(state->free_velocity + 3 * i, unknown >= 0 ? velocity : vec3_make(0, 0, 0));
+    }
+    return true;
+}
+
+/* The equation of motion of held node n, solved for what holds it:
+ *   reaction = M ((1 + h alpha) v - v0) / h - M g - applied + ((h^2 + h beta) K v_free - record) / h
+ * where the record is the element's part of b, h f - (h^2 + h beta) K v_held. */
+static void add_reactions(soft_state *state, const body_step *step) {
+    const soft_model *body = soft_of(state);
+    double h = step->h;
+    for (int k = 0; k < body->batch_count; k++) {
+        const soft_batch *batch = &body->batches[k];
+        if (!batch->has_held) continue;
+        f64x8 product[12];
+        soft_element_stiffness_times(batch, state->rotation + 9 * k, state->free_velocity, h, product);
+        for (int l = 0; l < batch->tet_count; l++)
+            for (int a = 0; a < 4; a++) {
+                int node = batch->node[a][l];
+                if (body->system_node[node] >= 0) continue;
+                const double *record = state->records + ((size_t)k * SIMD_LANES + (size_t)l) * SOFT_RECORD;
+                for (int c = 0; c < 3; c++)
+                    state->force[3 * node + c] += (product[3 * a + c][l] - record[SOFT_RECORD_FORCE + 3 * a + c]) / h;
+            }
+    }
+}
+
+static void soft_publish(body_state *base, const body_step *step) {
+    soft_state *state = (soft_state *)base;
+    const soft_model *body = soft_of(state);
+    for (int i = 0; i < body->mesh.node_count; i++) {
+        vec3 force = vec3_add(vec3_load(state->applied + 3 * i), vec3_load(body->load + 3 * i));
+        if (body->system_node[i] < 0) {
+            vec3 v = vec3_load(state->v + 3 * i), v0 = vec3_load(state->previous_velocity + 3 * i);
+            force = vec3_scale(vec3_sub(v, v0), body->mass[i] / step->h);
+            force = vec3_mul_add(force, v, body->damped_mass[i]);
+            force = vec3_mul_add(force, step->gravity, -body->mass[i]);
+        }
+        vec3_store(state->force + 3 * i, force);
+    }
+    add_reactions(state, step);
+}
+
+static void soft_rest(body_state *base) {
+    soft_state *state = (soft_state *)base;
+    memset(state->v, 0, 3 * (size_t)soft_of(state)->mesh.node_count * sizeof *state->v);
+}
+
+static int soft_inverted(const body_state *base) {
+    const soft_state *state = (const soft_state *)base;
+    int count = 0;
+    for (int k = 0; k < soft_of(state)->batch_count; k++) count += state->inverted[k];
+    return count;
+}
+
+static int soft_system_node_count(const body_model *base) {
+    return ((const soft_model *)base)->free_count;
+}
+
+/* What a state's meaning depends on: shape, stiffness, supports. */
+static uint64_t soft_hash(const body_model *base) {
+    const soft_model *body = (const soft_model *)base;
+    uint64_t hash = hash_bytes(0, body->base.name, strlen(body->base.name));
+    size_t nodes = (size_t)body->mesh.node_count;
+    hash = hash_bytes(hash, body->mesh.positions, 3 * nodes * sizeof(double));
+    hash = hash_bytes(hash, body->mesh.tets, 4 * (size_t)body->mesh.tet_count * sizeof(int));
+    hash = hash_bytes(hash, body->mass, nodes * sizeof(double));
+    hash = hash_bytes(hash, body->damped_mass, nodes * sizeof(double));
+    hash = hash_bytes(hash, body->load, 3 * nodes * sizeof(double));
+    hash = hash_bytes(hash, body->system_node, nodes * sizeof(int));
+    for (int k = 0; k < body->batch_count; k++) {
+        hash = hash_bytes(hash, &body->batches[k].lambda, sizeof(f64x8));
+        hash = hash_bytes(hash, &body->batches[k].mu, sizeof(f64x8));
+        hash = hash_bytes(hash, &body->batches[k].beta, sizeof(f64x8));
+    }
+    for (int s = 0; s < body->support_count; s++)
+        hash = hash_bytes(hash, body->supports[s].keys, (size_t)body->supports[s].key_count * sizeof(thenar_key));
+    return hash;
+}
+
+static void soft_free(body_model *base) {
+    soft_model *body = (soft_model *)base;
+    for (int s = 0; s < body->support_count; s++) support_free(&body->supports[s]);
+    thenar_tet_mesh_free(&body->mesh);
+    thenar_surface_free(&body->surface);
+    thenar_embedding_free(&body->embedding);
+    void *owned[] = {body->base.name,    body->mass,         body->damped_mass,  body->load,        body->velocity,
+                     body->batches,      body->supports,     body->system_node,  body->block_target, body->block_start,
+                     body->block_source, body->diagonal_node, body->force_start, body->force_source, body};
+    for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
+}
+
+const body_class soft_class = {
+    .name = "soft",
+    .state_size = sizeof(soft_state),
+    .system_node_count = soft_system_node_count,
+    .couple = soft_couple,
+    .bind = soft_bind,
+    .hash = soft_hash,
+    .free = soft_free,
+    .layout = soft_layout,
+    .reset = soft_reset,
+    .drive = soft_drive,
+    .formulate = soft_formulate,
+    .integrate = soft_integrate,
+    .publish = soft_publish,
+    .rest = soft_rest,
+    .inverted = soft_inverted,
+};

@@ -1,0 +1,85 @@
+/* A scene file to a model. The keys are documented in docs/scenes.md; every read below is one of them. */
+#include "thenar/scene.h"
+
+#include "scene/config_read.h"
+#include "scene/scene_soft.h"
+#include "world/model.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define SCENE_FORMAT 1
+
+static void read_world(config_map *scene, thenar_world_def *world, thenar_scene_info *info) {
+    int format = SCENE_FORMAT;
+    const char *title = "";
+    vec3 gravity = vec3_load(world->gravity);
+    config_integer(scene, "thenar", CONFIG_REQUIRED, SCENE_FORMAT, SCENE_FORMAT, &format);
+    config_text(scene, "title", CONFIG_OPTIONAL, &title);
+    config_number(scene, "dt", CONFIG_OPTIONAL, config_between(MODEL_DT_SMALLEST, MODEL_DT_LARGEST, "s"), &world->dt);
+    config_number(scene, "time", CONFIG_OPTIONAL, config_positive("s"), &info->time);
+    config_vec3(scene, "gravity", CONFIG_OPTIONAL, config_any("m/s^2"), &gravity);
+    vec3_store(world->gravity, gravity);
+    snprintf(info->title, sizeof info->title, "%s", title);
+}
+
+static void read_bodies(config_map *scene, thenar_build *build) {
+    static const char *const kinds[] = {"soft"};
+    config_list bodies;
+    config_entries(scene, "bodies", CONFIG_REQUIRED, &bodies);
+    while (config_next(&bodies)) {
+        config_map body;
+        int kind = 0;
+        config_item_map(&bodies, &body);
+        config_choice(&body, "kind", CONFIG_OPTIONAL, kinds, 1, &kind);
+        scene_soft_read(&body, bodies.key, build);
+    }
+    if (scene->reader->status == THENAR_OK && bodies.count == 0)
+        config_fail(scene, "bodies", "a scene without bodies; expected at least one");
+}
+
+/* "scenes/beam-soft.yaml" is the scene beam-soft. */
+static void scene_name(const char *path, char *name, size_t size) {
+    const char *slash = strrchr(path, '/');
+    snprintf(name, size, "%s", slash ? slash + 1 : path);
+    char *dot = strrchr(name, '.');
+    if (dot && dot != name) *dot = 0;
+}
+
+static thenar_status build_model(const config_node *root, const char *path, thenar_model **model,
+                                 thenar_scene_info *info, thenar_error *error) {
+    config_reader reader = {.error = error};
+    config_map scene;
+    char name[128];
+    scene_name(path, name, sizeof name);
+    thenar_world_def world = thenar_world_def_default();
+    world.name = name;
+    config_open(&reader, root, "scene", &scene);
+    read_world(&scene, &world, info);
+    thenar_build *build = thenar_build_create(&world);
+    if (!build) return error_memory(error, path);
+    read_bodies(&scene, build);
+    config_close(&scene);
+    thenar_status status = reader.status;
+    if (status == THENAR_OK) {
+        status = thenar_build_compile(build, model, error);
+        if (status != THENAR_OK) error_prefix(error, "%s", path);
+    }
+    thenar_build_free(build);
+    return status;
+}
+
+thenar_status thenar_scene_load(const char *path, const thenar_scene_options *options, thenar_model **model,
+                                thenar_scene_info *info, thenar_error *error) {
+    *model = NULL;
+    thenar_scene_info ignored;
+    if (!info) info = &ignored;
+    *info = (thenar_scene_info){.time = 1};
+    config tree = {0};
+    thenar_status status = config_load(&tree, path, error);
+    for (int i = 0; options && i < options->set_count && status == THENAR_OK; i++)
+        status = config_set(&tree, options->sets[i], error);
+    if (status == THENAR_OK) status = build_model(tree.root, path, model, info, error);
+    config_free(&tree);
+    return status;
+}

@@ -1,0 +1,191 @@
+#include "scene/scene_shape.h"
+
+#include "base/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define SMALLEST_FILL 0.05 /* an almost empty tet keeps this share of its mass and stiffness */
+#define MOST_CELLS 1000
+#define MOST_TETS 5000000
+
+/* Makes an error of another module the reader's, at the place of the key. */
+static void adopt_error(config_map *map, const char *key, thenar_status status, const thenar_error *error) {
+    if (status != THENAR_OK) config_fail(map, key, "%s", error->text);
+}
+
+static void read_box(config_map *shape, scene_shape *out) {
+    config_map box;
+    if (!config_child(shape, "box", CONFIG_REQUIRED, &box)) return;
+    vec3 size = {1, 1, 1};
+    double cells[3] = {1, 1, 1};
+    static const char *const splits[] = {"five", "six"};
+    int split = 0;
+    config_vec3(&box, "size", CONFIG_REQUIRED, config_positive("m"), &size);
+    config_numbers(&box, "cells", CONFIG_REQUIRED, config_between(1, MOST_CELLS, "cells"), 3, cells);
+    config_choice(&box, "split", CONFIG_OPTIONAL, splits, 2, &split);
+    config_close(&box);
+    if (shape->reader->status != THENAR_OK) return;
+    int whole[3];
+    for (int i = 0; i < 3; i++) {
+        whole[i] = (int)cells[i];
+        if (whole[i] != cells[i]) {
+            config_fail(&box, "cells", "cells are %g, %g, %g; expected whole numbers", cells[0], cells[1], cells[2]);
+            return;
+        }
+    }
+    if ((double)whole[0] * whole[1] * whole[2] > MOST_TETS / 6) {
+        config_fail(&box, "cells", "%g cells; expected at most %d", cells[0] * cells[1] * cells[2], MOST_TETS / 6);
+        return;
+    }
+    thenar_error error;
+    const double low[3] = {0, 0, 0}, high[3] = {size.x, size.y, size.z};
+    thenar_lattice lattice = split == 0 ? THENAR_LATTICE_CUBE : THENAR_LATTICE_KUHN;
+    adopt_error(shape, "box", thenar_tet_mesh_box(low, high, whole, lattice, &out->mesh, &error), &error);
+}
+
+static void read_mesh_file(config_map *shape, scene_shape *out) {
+    char *path;
+    if (!config_file(shape, "mesh", CONFIG_REQUIRED, &path)) return;
+    thenar_error error;
+    thenar_status status = mesh_file_read(path, &out->file, &error);
+    adopt_error(shape, "mesh", status, &error);
+    if (status == THENAR_OK && out->file.tets.tet_count == 0)
+        config_fail(shape, "mesh", "%s holds a surface and no tets; expected tets, or embed: {surface: ...} to mesh it", path);
+    out->mesh = out->file.tets;
+    out->file.tets = (thenar_tet_mesh){0};
+    free(path);
+}
+
+static void read_surface(config_map *embed, thenar_surface *surface) {
+    thenar_error error;
+    char *path;
+    vec3 size;
+    if (config_has(embed, "surface")) {
+        if (!config_file(embed, "surface", CONFIG_REQUIRED, &path)) return;
+        adopt_error(embed, "surface", thenar_surface_load(path, surface, &error), &error);
+        free(path);
+    } else if (config_has(embed, "sphere")) {
+        double radius = 0;
+        config_number(embed, "sphere", CONFIG_REQUIRED, config_positive("m"), &radius);
+        if (embed->reader->status == THENAR_OK)
+            adopt_error(embed, "sphere", thenar_surface_sphere(radius, 8, surface, &error), &error);
+    } else if (config_has(embed, "capsule")) {
+        double sizes[2] = {0};
+        config_numbers(embed, "capsule", CONFIG_REQUIRED, config_positive("m"), 2, sizes);
+        if (embed->reader->status == THENAR_OK)
+            adopt_error(embed, "capsule", thenar_surface_capsule(sizes[0], sizes[1], 8, surface, &error), &error);
+    } else if (config_vec3(embed, "box", CONFIG_OPTIONAL, config_positive("m"), &size)) {
+        const double sides[3] = {size.x, size.y, size.z};
+        adopt_error(embed, "box", thenar_surface_box(sides, 4, surface, &error), &error);
+    } else {
+        config_fail(embed, NULL, "nothing to embed; expected surface: FILE, sphere: RADIUS, capsule: [RADIUS, LENGTH] or box: [X, Y, Z]");
+    }
+}
+
+static void scale_positions(double *positions, int count, double scale) {
+    for (int i = 0; i < 3 * count; i++) positions[i] *= scale;
+}
+
+static double height_of(const double *positions, int count) {
+    double low = INFINITY, high = -INFINITY;
+    for (int i = 0; i < count; i++) {
+        low = fmin(low, positions[3 * i + 1]);
+        high = fmax(high, positions[3 * i + 1]);
+    }
+    return high - low;
+}
+
+/* The factor that `scale` or `height` asks for; 1 if neither is there. */
+static double read_scale(config_map *shape, const double *positions, int count) {
+    double scale = 1, height = 0;
+    config_number(shape, "scale", CONFIG_OPTIONAL, config_positive(""), &scale);
+    if (!config_number(shape, "height", CONFIG_OPTIONAL, config_positive("m"), &height)) return scale;
+    if (config_has(shape, "scale")) config_fail(shape, "height", "height and scale together; expected one of them");
+    double present = height_of(positions, count);
+    if (!(present > 0)) config_fail(shape, "height", "the shape has no height; expected scale instead");
+    return height / present;
+}
+
+static void embed_surface(config_map *embed, const thenar_mesh_options *options, bool fill, scene_shape *out) {
+    thenar_error error;
+    thenar_status status = thenar_tet_mesh_from_surface(&out->surface, options, &out->mesh, &out->embedding, &error);
+    adopt_error(embed, "surface", status, &error);
+    if (status != THENAR_OK || !fill) return;
+    out->fill = MEMORY_ARRAY(double, out->mesh.tet_count);
+    if (!out->fill) {
+        config_fail(embed, NULL, "out of memory");
+        return;
+    }
+    adopt_error(embed, "fill", thenar_tet_mesh_fill(&out->mesh, &out->surface, out->fill, &error), &error);
+    for (int t = 0; t < out->mesh.tet_count; t++) out->fill[t] = fmax(SMALLEST_FILL, fmin(1, out->fill[t]));
+}
+
+static void read_embed(config_map *shape, scene_shape *out) {
+    config_map embed;
+    if (!config_child(shape, "embed", CONFIG_REQUIRED, &embed)) return;
+    static const char *const lattices[] = {"bcc", "cube", "kuhn"};
+    thenar_mesh_options options = thenar_mesh_options_default();
+    int lattice = 0;
+    bool fill = true;
+    read_surface(&embed, &out->surface);
+    config_integer(&embed, "tets", CONFIG_OPTIONAL, 1, MOST_TETS, &options.target_tets);
+    config_number(&embed, "cell", CONFIG_OPTIONAL, config_positive("m"), &options.cell_size);
+    config_choice(&embed, "lattice", CONFIG_OPTIONAL, lattices, 3, &lattice);
+    config_bool(&embed, "fit", CONFIG_OPTIONAL, &options.fit);
+    config_bool(&embed, "fill", CONFIG_OPTIONAL, &fill);
+    for (const char *const *other = (const char *const[]){"surface", "sphere", "capsule", "box", NULL}; *other; other++)
+        (void)config_has(&embed, *other); /* known keys, for suggestions */
+    config_close(&embed);
+    double scale = read_scale(shape, out->surface.positions, out->surface.vertex_count);
+    if (shape->reader->status != THENAR_OK) return;
+    scale_positions(out->surface.positions, out->surface.vertex_count, scale);
+    options.lattice = (thenar_lattice)lattice;
+    embed_surface(&embed, &options, fill, out);
+}
+
+static void place(double *positions, int count, vec3 move, quat turn) {
+    for (int i = 0; i < count; i++)
+        vec3_store(positions + 3 * i, vec3_add(quat_rotate(turn, vec3_load(positions + 3 * i)), move));
+}
+
+void scene_shape_read(config_map *body, scene_shape *out) {
+    *out = (scene_shape){0};
+    config_map shape;
+    if (!config_child(body, "shape", CONFIG_REQUIRED, &shape)) return;
+    int given = config_has(&shape, "box") + config_has(&shape, "mesh") + config_has(&shape, "embed");
+    if (given != 1)
+        config_fail(&shape, NULL, "%s; expected box, mesh or embed", given == 0 ? "no shape" : "several shapes in one");
+    bool embedded = config_has(&shape, "embed");
+    if (embedded)
+        read_embed(&shape, out);
+    else if (config_has(&shape, "mesh"))
+        read_mesh_file(&shape, out);
+    else
+        read_box(&shape, out);
+    if (!embedded)
+        scale_positions(out->mesh.positions, out->mesh.node_count,
+                        read_scale(&shape, out->mesh.positions, out->mesh.node_count));
+    vec3 move = {0, 0, 0}, turn = {0, 0, 0};
+    config_vec3(&shape, "move", CONFIG_OPTIONAL, config_any("m"), &move);
+    config_vec3(&shape, "turn", CONFIG_OPTIONAL, config_any("rad"), &turn);
+    quat rotation = quat_from_rotation_vector(turn);
+    place(out->mesh.positions, out->mesh.node_count, move, rotation);
+    place(out->surface.positions, out->surface.vertex_count, move, rotation);
+    config_close(&shape);
+}
+
+void scene_shape_free(scene_shape *shape) {
+    thenar_tet_mesh_free(&shape->mesh);
+    thenar_surface_free(&shape->surface);
+    thenar_embedding_free(&shape->embedding);
+    mesh_file_free(&shape->file);
+    free(shape->fill);
+    *shape = (scene_shape){0};
+}
+
+int scene_shape_find_tag(const scene_shape *shape, const char *name) {
+    for (int i = 0; i < shape->file.region_count; i++)
+        if (strcmp(shape->file.regions[i].name, name) == 0) return shape->file.regions[i].tag;
+    return -1;
+}

@@ -1,0 +1,197 @@
+#include "scene/scene_soft.h"
+
+#include "base/memory.h"
+#include "scene/scene_shape.h"
+
+#include <stdlib.h>
+
+/* What a soft body's definition points to while it is read. */
+typedef struct soft_parts {
+    scene_shape shape;
+    ARRAY(thenar_soft_region) regions;
+    ARRAY(thenar_support) supports;
+    ARRAY(thenar_load) loads;
+} soft_parts;
+
+static void free_parts(soft_parts *parts) {
+    for (size_t i = 0; i < parts->supports.count; i++) free((void *)parts->supports.data[i].keys);
+    free(parts->regions.data);
+    free(parts->supports.data);
+    free(parts->loads.data);
+    scene_shape_free(&parts->shape);
+}
+
+/* A region under the key `where`: one of all, box, sphere, half, tag. */
+static void read_region(config_map *map, const scene_shape *shape, thenar_region *region) {
+    *region = (thenar_region){.kind = THENAR_REGION_ALL};
+    config_map where;
+    config_list corners;
+    if (!config_child(map, "where", CONFIG_REQUIRED, &where)) return;
+    static const char *const kinds[] = {"all", "box", "sphere", "half", "tag"};
+    int given = 0;
+    for (int i = 0; i < 5; i++) given += config_has(&where, kinds[i]);
+    if (given != 1) config_fail(&where, NULL, "%d regions; expected one of all, box, sphere, half, tag", given);
+    vec3 a = {0}, b = {0};
+    config_map inner;
+    bool all;
+    if (config_has(&where, "box")) {
+        region->kind = THENAR_REGION_BOX;
+        config_sequence(&where, "box", CONFIG_REQUIRED, &corners);
+        if (corners.count != 2) config_fail(&where, "box", "%zu corners; expected two: [[x, y, z], [x, y, z]]", corners.count);
+        if (config_next(&corners)) config_item_vec3(&corners, config_any("m"), &a);
+        if (config_next(&corners)) config_item_vec3(&corners, config_any("m"), &b);
+    } else if (config_has(&where, "sphere")) {
+        region->kind = THENAR_REGION_SPHERE;
+        config_child(&where, "sphere", CONFIG_REQUIRED, &inner);
+        config_vec3(&inner, "centre", CONFIG_REQUIRED, config_any("m"), &a);
+        config_number(&inner, "radius", CONFIG_REQUIRED, config_positive("m"), &region->radius);
+        config_close(&inner);
+    } else if (config_has(&where, "half")) {
+        region->kind = THENAR_REGION_HALF;
+        config_child(&where, "half", CONFIG_REQUIRED, &inner);
+        config_vec3(&inner, "point", CONFIG_REQUIRED, config_any("m"), &a);
+        config_vec3(&inner, "normal", CONFIG_REQUIRED, config_any(""), &b);
+        config_close(&inner);
+    } else if (config_has(&where, "tag")) {
+        region->kind = THENAR_REGION_TAG;
+        const char *name = "";
+        config_text(&where, "tag", CONFIG_REQUIRED, &name);
+        region->tag = scene_shape_find_tag(shape, name);
+        if (region->tag < 0) config_integer(&where, "tag", CONFIG_REQUIRED, 0, 1000000, &region->tag);
+    } else {
+        config_bool(&where, "all", CONFIG_REQUIRED, &all);
+    }
+    vec3_store(region->a, a);
+    vec3_store(region->b, b);
+    config_close(&where);
+}
+
+static void read_material(config_map *map, config_need need, thenar_material *material) {
+    config_map child, damping;
+    if (!config_child(map, "material", need, &child)) return;
+    config_number(&child, "young", need, config_positive("Pa"), &material->young);
+    config_number(&child, "poisson", CONFIG_OPTIONAL,
+                  (config_range){.low = -1, .high = 0.5, .above_low = true, .below_high = true}, &material->poisson);
+    config_number(&child, "density", CONFIG_OPTIONAL, config_positive("kg/m^3"), &material->density);
+    if (config_child(&child, "damping", CONFIG_OPTIONAL, &damping)) {
+        config_number(&damping, "mass", CONFIG_OPTIONAL, config_not_negative("1/s"), &material->damping_mass);
+        config_number(&damping, "stiffness", CONFIG_OPTIONAL, config_not_negative("s"), &material->damping_stiffness);
+        config_close(&damping);
+    }
+    config_close(&child);
+}
+
+static void out_of_memory(config_map *map) {
+    config_fail(map, NULL, "out of memory");
+}
+
+static void read_regions(config_map *body, const thenar_soft_def *def, soft_parts *parts) {
+    config_list list;
+    if (!config_sequence(body, "regions", CONFIG_OPTIONAL, &list)) return;
+    while (config_next(&list)) {
+        config_map item;
+        thenar_soft_region region = {.material = def->material};
+        config_item_map(&list, &item);
+        read_region(&item, &parts->shape, &region.region);
+        read_material(&item, CONFIG_OPTIONAL, &region.material);
+        config_close(&item);
+        if (!ARRAY_PUSH(&parts->regions, region)) out_of_memory(body);
+    }
+}
+
+static void read_keys(config_map *item, thenar_support *support) {
+    config_list list;
+    if (!config_sequence(item, "keys", CONFIG_OPTIONAL, &list)) return;
+    thenar_key *keys = MEMORY_ARRAY(thenar_key, list.count);
+    if (!keys) {
+        out_of_memory(item);
+        return;
+    }
+    support->keys = keys;
+    while (config_next(&list)) {
+        config_map key;
+        vec3 move = {0}, turn = {0};
+        thenar_key *to = &keys[support->key_count++];
+        config_item_map(&list, &key);
+        config_number(&key, "time", CONFIG_REQUIRED, config_not_negative("s"), &to->time);
+        config_vec3(&key, "move", CONFIG_OPTIONAL, config_any("m"), &move);
+        config_vec3(&key, "turn", CONFIG_OPTIONAL, config_any("rad"), &turn);
+        config_close(&key);
+        vec3_store(to->move, move);
+        vec3_store(to->turn, turn);
+    }
+}
+
+static void read_supports(config_map *body, soft_parts *parts) {
+    config_list list;
+    if (!config_entries(body, "supports", CONFIG_OPTIONAL, &list)) return;
+    while (config_next(&list)) {
+        config_map item;
+        thenar_support support = {.name = list.key};
+        vec3 pivot = {0};
+        config_item_map(&list, &item);
+        read_region(&item, &parts->shape, &support.region);
+        read_keys(&item, &support);
+        config_bool(&item, "linear", CONFIG_OPTIONAL, &support.linear);
+        support.has_pivot = config_vec3(&item, "pivot", CONFIG_OPTIONAL, config_any("m"), &pivot);
+        vec3_store(support.pivot, pivot);
+        config_close(&item);
+        if (!ARRAY_PUSH(&parts->supports, support)) {
+            free((void *)support.keys);
+            out_of_memory(body);
+        }
+    }
+}
+
+static void read_loads(config_map *body, soft_parts *parts) {
+    config_list list;
+    if (!config_sequence(body, "loads", CONFIG_OPTIONAL, &list)) return;
+    while (config_next(&list)) {
+        config_map item;
+        thenar_load load = {0};
+        vec3 force = {0};
+        config_item_map(&list, &item);
+        read_region(&item, &parts->shape, &load.region);
+        config_vec3(&item, "force", CONFIG_REQUIRED, config_any("N"), &force);
+        vec3_store(load.force, force);
+        config_close(&item);
+        if (!ARRAY_PUSH(&parts->loads, load)) out_of_memory(body);
+    }
+}
+
+static void add_body(config_map *body, const thenar_soft_def *def, thenar_build *build) {
+    if (body->reader->status != THENAR_OK) return;
+    thenar_error error;
+    if (thenar_build_add_soft(build, def, &error) != THENAR_OK) config_fail(body, NULL, "%s", error.text);
+}
+
+void scene_soft_read(config_map *body, const char *name, thenar_build *build) {
+    soft_parts parts = {0};
+    thenar_soft_def def = thenar_soft_def_default();
+    vec3 velocity = {0}, spin = {0};
+    def.name = name;
+    scene_shape_read(body, &parts.shape);
+    read_material(body, CONFIG_REQUIRED, &def.material);
+    read_regions(body, &def, &parts);
+    read_supports(body, &parts);
+    read_loads(body, &parts);
+    config_vec3(body, "velocity", CONFIG_OPTIONAL, config_any("m/s"), &velocity);
+    config_vec3(body, "spin", CONFIG_OPTIONAL, config_any("rad/s"), &spin);
+    config_close(body);
+    vec3_store(def.velocity, velocity);
+    vec3_store(def.spin, spin);
+    def.mesh = &parts.shape.mesh;
+    def.fill = parts.shape.fill;
+    if (parts.shape.embedding.vertex_count > 0) {
+        def.surface = &parts.shape.surface;
+        def.embedding = &parts.shape.embedding;
+    }
+    def.regions = parts.regions.data;
+    def.region_count = (int)parts.regions.count;
+    def.supports = parts.supports.data;
+    def.support_count = (int)parts.supports.count;
+    def.loads = parts.loads.data;
+    def.load_count = (int)parts.loads.count;
+    add_body(body, &def, build);
+    free_parts(&parts);
+}

@@ -1,0 +1,88 @@
+#include "world/model.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+void model_keep(const thenar_model *model) {
+    /* The count is the one thing of a model that changes; it is atomic. */
+    atomic_fetch_add(&((thenar_model *)model)->owners, 1);
+}
+
+void thenar_model_free(thenar_model *model) {
+    if (!model || atomic_fetch_sub(&model->owners, 1) > 1) return;
+    for (int i = 0; i < model->system_count; i++) system_free(&model->systems[i]);
+    for (int i = 0; i < model->body_count; i++) model->bodies[i]->kind->free(model->bodies[i]);
+    for (int i = 0; i < model->warning_count; i++) free(model->warnings[i]);
+    free(model->warnings);
+    free(model->systems);
+    free(model->bodies);
+    free(model->name);
+    free(model);
+}
+
+const soft_model *model_soft(const thenar_model *model, int body) {
+    assert(body >= 0 && body < model->body_count && model->bodies[body]->kind == &soft_class);
+    return (const soft_model *)model->bodies[body];
+}
+
+const char *thenar_model_name(const thenar_model *model) {
+    return model->name;
+}
+
+double thenar_model_dt(const thenar_model *model) {
+    return model->dt;
+}
+
+int thenar_model_dof_count(const thenar_model *model) {
+    int nodes = 0;
+    for (int i = 0; i < model->system_count; i++) nodes += model->systems[i].pattern.node_count;
+    return 3 * nodes;
+}
+
+int thenar_model_body_count(const thenar_model *model) {
+    return model->body_count;
+}
+
+int thenar_model_find_body(const thenar_model *model, const char *name) {
+    for (int i = 0; i < model->body_count; i++)
+        if (strcmp(model->bodies[i]->name, name) == 0) return i;
+    return -1;
+}
+
+const char *thenar_model_body_name(const thenar_model *model, int body) {
+    assert(body >= 0 && body < model->body_count);
+    return model->bodies[body]->name;
+}
+
+int thenar_model_find_support(const thenar_model *model, int body, const char *name) {
+    const soft_model *soft = model_soft(model, body);
+    for (int i = 0; i < soft->support_count; i++)
+        if (soft->supports[i].name && strcmp(soft->supports[i].name, name) == 0) return i;
+    return -1;
+}
+
+const thenar_tet_mesh *thenar_model_mesh(const thenar_model *model, int body) {
+    return &model_soft(model, body)->mesh;
+}
+
+const thenar_surface *thenar_model_surface(const thenar_model *model, int body) {
+    return &model_soft(model, body)->surface;
+}
+
+const thenar_embedding *thenar_model_embedding(const thenar_model *model, int body) {
+    return &model_soft(model, body)->embedding;
+}
+
+const double *thenar_model_masses(const thenar_model *model, int body) {
+    return model_soft(model, body)->mass;
+}
+
+int thenar_model_warning_count(const thenar_model *model) {
+    return model->warning_count;
+}
+
+const char *thenar_model_warning(const thenar_model *model, int index) {
+    assert(index >= 0 && index < model->warning_count);
+    return model->warnings[index];
+}

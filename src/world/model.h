@@ -1,0 +1,37 @@
+/* The compiled world behind thenar_model. */
+#ifndef WORLD_MODEL_H
+#define WORLD_MODEL_H
+
+#include "body/body.h"
+#include "body/soft.h"
+#include "world/system.h"
+
+#include "thenar/model.h"
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+struct thenar_model {
+    atomic_int owners;
+    char *name;
+    vec3 gravity;
+    double dt;
+    int body_count;
+    body_model **bodies;
+    int system_count;
+    system_model *systems;
+    uint64_t hash; /* of what a state's meaning depends on */
+    int warning_count;
+    char **warnings;
+};
+
+/* One more owner. */
+void model_keep(const thenar_model *model);
+
+/* The soft body of that index; misuse is an assert. */
+const soft_model *model_soft(const thenar_model *model, int body);
+
+#define MODEL_DT_SMALLEST 1e-6 /* s */
+#define MODEL_DT_LARGEST 1.0   /* s */
+
+#endif

@@ -1,0 +1,219 @@
+/* A simulation's memory, its reset, and what can be read and set between steps. */
+#include "world/sim.h"
+
+#include "base/hash.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *thenar_stage_name(thenar_stage stage) {
+    static const char *const names[THENAR_STAGE_COUNT] = {"drive",       "formulate", "factor",
+                                                          "free_motion", "integrate", "publish"};
+    assert((unsigned)stage < THENAR_STAGE_COUNT);
+    return names[stage];
+}
+
+const char *thenar_warning_name(thenar_warning warning) {
+    static const char *const names[THENAR_WARNING_COUNT] = {"step_split", "step_failed", "inverted"};
+    assert((unsigned)warning < THENAR_WARNING_COUNT);
+    return names[warning];
+}
+
+thenar_sim_options thenar_sim_options_default(void) {
+    return (thenar_sim_options){.dt = 0, .threads = 1};
+}
+
+/* The fixed part: the struct, its tables, and one state struct per body. */
+static thenar_sim *layout_fixed(const thenar_model *model, arena *fixed) {
+    thenar_sim *sim = ARENA_ARRAY(fixed, thenar_sim, 1);
+    body_state **bodies = ARENA_ARRAY(fixed, body_state *, model->body_count);
+    system_state *systems = ARENA_ARRAY(fixed, system_state, model->system_count);
+    for (int i = 0; i < model->body_count; i++) {
+        body_state *state = arena_take(fixed, 1, model->bodies[i]->kind->state_size);
+        if (!state) continue;
+        state->model = model->bodies[i];
+        bodies[i] = state;
+    }
+    if (!sim) return NULL;
+    sim->model = model;
+    sim->bodies = bodies;
+    sim->systems = systems;
+    return sim;
+}
+
+static void layout_arrays(thenar_sim *sim, arena *kept, arena *work) {
+    sim->clock = ARENA_ARRAY(kept, sim_clock, 1);
+    for (int i = 0; i < sim->model->body_count; i++)
+        sim->model->bodies[i]->kind->layout(sim->bodies[i], kept, work);
+    for (int i = 0; i < sim->model->system_count; i++) system_layout(&sim->systems[i], &sim->model->systems[i], work);
+}
+
+/* The arrays' sizes, found on a throw-away fixed part. False: out of memory. */
+static bool measure(const thenar_model *model, size_t *fixed_size, size_t *kept_size, size_t *work_size) {
+    arena fixed = {0}, kept = {0}, work = {0};
+    layout_fixed(model, &fixed);
+    void *draft = memory_aligned(fixed.used);
+    if (!draft) return false;
+    arena on_draft = arena_on(draft, fixed.used);
+    layout_arrays(layout_fixed(model, &on_draft), &kept, &work);
+    free(draft);
+    *fixed_size = fixed.used;
+    *kept_size = kept.used;
+    *work_size = work.used;
+    return true;
+}
+
+static thenar_sim *allocate(const thenar_model *model) {
+    size_t fixed_size, kept_size, work_size;
+    if (!measure(model, &fixed_size, &kept_size, &work_size)) return NULL;
+    char *block = memory_aligned(fixed_size + 2 * kept_size + work_size);
+    if (!block) return NULL;
+    arena fixed = arena_on(block, fixed_size);
+    arena kept = arena_on(block + fixed_size, kept_size);
+    arena work = arena_on(block + fixed_size + 2 * kept_size, work_size);
+    thenar_sim *sim = layout_fixed(model, &fixed);
+    layout_arrays(sim, &kept, &work);
+    sim->kept = block + fixed_size;
+    sim->backup = sim->kept + kept_size;
+    sim->kept_size = kept_size;
+    return sim;
+}
+
+thenar_status thenar_sim_create(const thenar_model *model, const thenar_sim_options *options, thenar_sim **out,
+                                thenar_error *error) {
+    *out = NULL;
+    thenar_sim_options chosen = options ? *options : thenar_sim_options_default();
+    double dt = chosen.dt == 0 ? model->dt : chosen.dt;
+    if (!(dt >= MODEL_DT_SMALLEST && dt <= MODEL_DT_LARGEST))
+        return error_set(error, THENAR_ERROR_INPUT, "dt is %g; expected %g to %g s", dt, MODEL_DT_SMALLEST,
+                         MODEL_DT_LARGEST);
+    workers *pool;
+    thenar_status status = workers_create(chosen.threads, &pool, error);
+    if (status != THENAR_OK) return status;
+    thenar_sim *sim = allocate(model);
+    if (!sim) {
+        workers_free(pool);
+        return error_memory(error, "simulation");
+    }
+    sim->pool = pool;
+    sim->dt = dt;
+    model_keep(model);
+    thenar_sim_reset(sim);
+    *out = sim;
+    return THENAR_OK;
+}
+
+void thenar_sim_free(thenar_sim *sim) {
+    if (!sim) return;
+    workers_free(sim->pool);
+    thenar_model_free((thenar_model *)sim->model);
+    free(sim);
+}
+
+void thenar_sim_reset(thenar_sim *sim) {
+    *sim->clock = (sim_clock){0};
+    sim->stats = (thenar_stats){0};
+    for (int i = 0; i < sim->model->body_count; i++) sim->model->bodies[i]->kind->reset(sim->bodies[i]);
+}
+
+soft_state *sim_soft(const thenar_sim *sim, int body) {
+    (void)model_soft(sim->model, body); /* asserts */
+    return (soft_state *)sim->bodies[body];
+}
+
+const thenar_model *thenar_sim_model(const thenar_sim *sim) {
+    return sim->model;
+}
+
+double thenar_sim_time(const thenar_sim *sim) {
+    return sim->clock->time;
+}
+
+double thenar_sim_dt(const thenar_sim *sim) {
+    return sim->dt;
+}
+
+uint64_t thenar_sim_step_count(const thenar_sim *sim) {
+    return sim->clock->step_count;
+}
+
+const double *thenar_sim_positions(const thenar_sim *sim, int body) {
+    return sim_soft(sim, body)->x;
+}
+
+const double *thenar_sim_velocities(const thenar_sim *sim, int body) {
+    return sim_soft(sim, body)->v;
+}
+
+const double *thenar_sim_forces(const thenar_sim *sim, int body) {
+    return sim_soft(sim, body)->force;
+}
+
+void thenar_sim_support_wrench(const thenar_sim *sim, int body, int support, double force[3], double torque[3]) {
+    assert(support >= 0 && support < model_soft(sim->model, body)->support_count);
+    vec3 f, t;
+    soft_support_wrench(sim_soft(sim, body), support, &f, &t);
+    vec3_store(force, f);
+    vec3_store(torque, t);
+}
+
+thenar_status thenar_sim_apply_force(thenar_sim *sim, int body, int node, const double force[3]) {
+    soft_state *state = sim_soft(sim, body);
+    assert(node >= 0 && node < soft_of(state)->mesh.node_count);
+    if (!vec3_is_finite(vec3_load(force))) return THENAR_ERROR_INPUT;
+    memcpy(state->applied + 3 * node, force, 3 * sizeof *force);
+    return THENAR_OK;
+}
+
+static bool all_finite(const double *values, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (!isfinite(values[i])) return false;
+    return true;
+}
+
+thenar_status thenar_sim_set_state(thenar_sim *sim, int body, const double *positions, const double *velocities) {
+    soft_state *state = sim_soft(sim, body);
+    size_t count = 3 * (size_t)soft_of(state)->mesh.node_count;
+    if ((positions && !all_finite(positions, count)) || (velocities && !all_finite(velocities, count)))
+        return THENAR_ERROR_INPUT;
+    if (positions) memcpy(state->x, positions, count * sizeof *positions);
+    if (velocities) memcpy(state->v, velocities, count * sizeof *velocities);
+    return THENAR_OK;
+}
+
+thenar_status thenar_sim_drive(thenar_sim *sim, int body, int support, const double move[3], const double turn[3]) {
+    soft_state *state = sim_soft(sim, body);
+    assert(support >= 0 && support < soft_of(state)->support_count);
+    if (!all_finite(move, 3) || !all_finite(turn, 3)) return THENAR_ERROR_INPUT;
+    support_state *driven = &state->support_states[support];
+    memcpy(driven->move, move, sizeof driven->move);
+    memcpy(driven->turn, turn, sizeof driven->turn);
+    driven->driven = 1;
+    return THENAR_OK;
+}
+
+void thenar_sim_surface(const thenar_sim *sim, int body, double *positions) {
+    soft_surface(sim_soft(sim, body), positions);
+}
+
+void thenar_sim_stretches(const thenar_sim *sim, int body, double *values) {
+    soft_stretches(sim_soft(sim, body), values);
+}
+
+void thenar_sim_energy(const thenar_sim *sim, int body, double *kinetic, double *elastic, double *gravity) {
+    soft_energy(sim_soft(sim, body), sim->model->gravity, kinetic, elastic, gravity);
+}
+
+const thenar_stats *thenar_sim_stats(const thenar_sim *sim) {
+    return &sim->stats;
+}
+
+uint64_t thenar_sim_warning_count(const thenar_sim *sim, thenar_warning warning) {
+    assert((unsigned)warning < THENAR_WARNING_COUNT);
+    return sim->clock->warnings[warning];
+}
+
+uint64_t thenar_sim_hash(const thenar_sim *sim) {
+    return hash_bytes(0, sim->kept, sim->kept_size);
+}

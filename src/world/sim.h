@@ -1,0 +1,34 @@
+/* The state behind thenar_sim. */
+#ifndef WORLD_SIM_H
+#define WORLD_SIM_H
+
+#include "world/model.h"
+
+#include "thenar/sim.h"
+
+/* The part of the kept state that belongs to no body. */
+typedef struct sim_clock {
+    double time;
+    uint64_t step_count;
+    uint64_t warnings[THENAR_WARNING_COUNT];
+} sim_clock;
+
+/* One allocation holds this struct and every array. `kept` is one stretch of it: what a snapshot copies, what the
+ * state hash covers, and what a failed step goes back to (through `backup`). */
+struct thenar_sim {
+    const thenar_model *model;
+    workers *pool;
+    double dt;
+    body_state **bodies;
+    system_state *systems;
+    sim_clock *clock; /* in kept */
+    thenar_stats stats;
+    char *kept;
+    char *backup;
+    size_t kept_size;
+};
+
+/* The soft body of that index; misuse is an assert. */
+soft_state *sim_soft(const thenar_sim *sim, int body);
+
+#endif

@@ -1,0 +1,124 @@
+/* One step of the world: the table of contents of the program. Each stage is one function below and one clock in
+ * thenar_stats. */
+#include "world/sim.h"
+
+#include "base/clock.h"
+
+#include <string.h>
+
+/* The smallest piece of a step that a failing one is cut into. */
+#define MOST_PIECES 16
+
+/* Supports go where their scripts or drivers want them at the end of the step. */
+static bool drive(thenar_sim *sim, const body_step *step) {
+    for (int i = 0; i < sim->model->body_count; i++) sim->model->bodies[i]->kind->drive(sim->bodies[i], step);
+    return true;
+}
+
+/* Each body writes its blocks of A and its part of b. */
+static bool formulate(thenar_sim *sim, const body_step *step) {
+    for (int s = 0; s < sim->model->system_count; s++) {
+        const system_model *system = &sim->model->systems[s];
+        for (int k = 0; k < system->body_count; k++) {
+            int body = system->bodies[k];
+            sim->model->bodies[body]->kind->formulate(sim->bodies[body], step, sim->systems[s].blocks,
+                                                      sim->systems[s].b + 3 * system->first_node[k]);
+        }
+    }
+    return true;
+}
+
+/* A = L L^T */
+static bool factor(thenar_sim *sim, const body_step *step) {
+    for (int s = 0; s < sim->model->system_count; s++)
+        if (!system_factor(&sim->systems[s], &sim->model->systems[s], step->pool)) return false;
+    return true;
+}
+
+/* A v* = b: how everything would move if nothing touched. */
+static bool free_motion(thenar_sim *sim, const body_step *step) {
+    (void)step;
+    for (int s = 0; s < sim->model->system_count; s++) {
+        system_solve(&sim->systems[s], &sim->model->systems[s]);
+        sim->stats.iterations++;
+    }
+    return true;
+}
+
+/* x = x0 + h v; refuses to go on with what is not finite. */
+static bool integrate(thenar_sim *sim, const body_step *step) {
+    for (int s = 0; s < sim->model->system_count; s++) {
+        const system_model *system = &sim->model->systems[s];
+        for (int k = 0; k < system->body_count; k++) {
+            int body = system->bodies[k];
+            if (!sim->model->bodies[body]->kind->integrate(sim->bodies[body], step,
+                                                           sim->systems[s].v + 3 * system->first_node[k]))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* Reactions of the supports and the step's statistics. */
+static bool publish(thenar_sim *sim, const body_step *step) {
+    for (int i = 0; i < sim->model->body_count; i++) {
+        const body_class *kind = sim->model->bodies[i]->kind;
+        kind->publish(sim->bodies[i], step);
+        sim->stats.inverted_tets += kind->inverted(sim->bodies[i]);
+    }
+    for (int s = 0; s < sim->model->system_count; s++)
+        sim->stats.residual = fmax(sim->stats.residual, system_residual(&sim->systems[s], &sim->model->systems[s]));
+    return true;
+}
+
+static bool timed(thenar_sim *sim, thenar_stage stage, bool (*run)(thenar_sim *, const body_step *),
+                  const body_step *step) {
+    int64_t start = clock_now();
+    bool done = run(sim, step);
+    sim->stats.stage_ns[stage] += clock_now() - start;
+    return done;
+}
+
+static bool advance(thenar_sim *sim, const body_step *step) {
+    return timed(sim, THENAR_STAGE_DRIVE, drive, step) && timed(sim, THENAR_STAGE_FORMULATE, formulate, step) &&
+           timed(sim, THENAR_STAGE_FACTOR, factor, step) && timed(sim, THENAR_STAGE_FREE_MOTION, free_motion, step) &&
+           timed(sim, THENAR_STAGE_INTEGRATE, integrate, step) && timed(sim, THENAR_STAGE_PUBLISH, publish, step);
+}
+
+/* The whole step in `pieces` equal ones, from the state in the backup. */
+static bool advance_in_pieces(thenar_sim *sim, int pieces) {
+    double start = sim->clock->time, h = sim->dt / pieces;
+    for (int k = 1; k <= pieces; k++) {
+        body_step step = {.time = start + k * h, .h = h, .gravity = sim->model->gravity, .pool = sim->pool};
+        if (!advance(sim, &step)) return false;
+    }
+    return true;
+}
+
+/* Trouble is survived: smaller steps first, then the last good state, at rest. */
+static bool advance_or_hold(thenar_sim *sim) {
+    memcpy(sim->backup, sim->kept, sim->kept_size);
+    bool done = advance_in_pieces(sim, 1), split = !done;
+    for (int pieces = 2; !done && pieces <= MOST_PIECES; pieces *= 2) {
+        memcpy(sim->kept, sim->backup, sim->kept_size);
+        done = advance_in_pieces(sim, pieces);
+    }
+    if (!done) {
+        memcpy(sim->kept, sim->backup, sim->kept_size);
+        for (int i = 0; i < sim->model->body_count; i++) sim->model->bodies[i]->kind->rest(sim->bodies[i]);
+    }
+    sim->clock->warnings[THENAR_WARNING_STEP_SPLIT] += split;
+    sim->clock->warnings[THENAR_WARNING_STEP_FAILED] += !done;
+    return done;
+}
+
+thenar_status thenar_sim_step(thenar_sim *sim) {
+    int64_t start = clock_now();
+    sim->stats = (thenar_stats){0};
+    bool done = advance_or_hold(sim);
+    sim->clock->step_count++;
+    sim->clock->time = (double)sim->clock->step_count * sim->dt;
+    sim->clock->warnings[THENAR_WARNING_INVERTED] += sim->stats.inverted_tets > 0;
+    sim->stats.step_ns = clock_now() - start;
+    return done ? THENAR_OK : THENAR_ERROR_NUMERIC;
+}

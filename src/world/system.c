@@ -1,0 +1,83 @@
+#include "world/system.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static thenar_status couple_bodies(body_model *const *all_bodies, system_model *system, int node_count,
+                                   thenar_error *error) {
+    body_couplings couplings = {0};
+    bool enough = true;
+    for (int k = 0; k < system->body_count && enough; k++) {
+        const body_model *body = all_bodies[system->bodies[k]];
+        enough = body->kind->couple(body, system->first_node[k], &couplings);
+    }
+    enough = enough && ARRAY_PUSH(&couplings.start, (int)couplings.node.count);
+    thenar_status status =
+        enough ? block_pattern_create(node_count, (int)couplings.start.count - 1, couplings.start.data,
+                                      couplings.node.data, &system->pattern, error)
+               : error_memory(error, "linear system");
+    free(couplings.start.data);
+    free(couplings.node.data);
+    return status;
+}
+
+thenar_status system_create(body_model *const *all_bodies, int *bodies, int body_count, system_model *out,
+                            thenar_error *error) {
+    system_model system = {.body_count = body_count, .bodies = bodies};
+    system.first_node = MEMORY_ARRAY(int, body_count);
+    thenar_status status = system.first_node ? THENAR_OK : error_memory(error, "linear system");
+    int node_count = 0;
+    for (int k = 0; k < body_count && status == THENAR_OK; k++) {
+        system.first_node[k] = node_count;
+        node_count += all_bodies[bodies[k]]->kind->system_node_count(all_bodies[bodies[k]]);
+    }
+    if (status == THENAR_OK) status = couple_bodies(all_bodies, &system, node_count, error);
+    if (status == THENAR_OK && node_count > 0) status = cholesky_plan_create(&system.pattern, NULL, &system.plan, error);
+    for (int k = 0; k < body_count && status == THENAR_OK; k++) {
+        body_model *body = all_bodies[bodies[k]];
+        status = body->kind->bind(body, &system.pattern, system.first_node[k], error);
+    }
+    if (status == THENAR_OK)
+        *out = system;
+    else
+        system_free(&system);
+    return status;
+}
+
+void system_free(system_model *system) {
+    block_pattern_free(&system->pattern);
+    cholesky_plan_free(system->plan);
+    free(system->bodies);
+    free(system->first_node);
+    *system = (system_model){0};
+}
+
+void system_layout(system_state *state, const system_model *system, arena *work) {
+    size_t components = 3 * (size_t)system->pattern.node_count;
+    state->blocks = ARENA_ARRAY(work, double, 9 * (size_t)system->pattern.block_count);
+    state->b = ARENA_ARRAY(work, double, components);
+    state->v = ARENA_ARRAY(work, double, components);
+    state->product = ARENA_ARRAY(work, double, components);
+    if (system->plan) cholesky_factor_layout(&state->factor, system->plan, work);
+}
+
+bool system_factor(system_state *state, const system_model *system, workers *pool) {
+    return !system->plan || cholesky_factorize(&state->factor, state->blocks, pool) == CHOLESKY_DONE;
+}
+
+void system_solve(system_state *state, const system_model *system) {
+    if (!system->plan) return;
+    memcpy(state->v, state->b, 3 * (size_t)system->pattern.node_count * sizeof *state->v);
+    cholesky_solve(&state->factor, state->v);
+}
+
+double system_residual(system_state *state, const system_model *system) {
+    block_pattern_multiply(&system->pattern, state->blocks, state->v, state->product);
+    double error = 0, size = 0;
+    for (int i = 0; i < 3 * system->pattern.node_count; i++) {
+        double difference = state->product[i] - state->b[i];
+        error += difference * difference;
+        size += state->b[i] * state->b[i];
+    }
+    return size > 0 ? sqrt(error / size) : 0;
+}

@@ -1,0 +1,42 @@
+/* A system: the linear equations A v = b of one body, or of an island of bodies that touch.
+ *
+ * Bodies contribute block nodes and blocks (body/body.h); the system owns the pattern, the ordering and the factor. */
+#ifndef WORLD_SYSTEM_H
+#define WORLD_SYSTEM_H
+
+#include "body/body.h"
+#include "sparse/cholesky.h"
+
+typedef struct system_model {
+    int body_count;
+    int *bodies;     /* indices in the model */
+    int *first_node; /* of each body's unknowns */
+    block_pattern pattern;
+    cholesky_plan *plan; /* NULL when nothing is free to move */
+} system_model;
+
+typedef struct system_state {
+    double *blocks;   /* 9 per block of the pattern: A */
+    double *b;        /* 3 per node, kg m/s */
+    double *v;        /* 3 per node, m/s */
+    double *product;  /* 3 per node: A v, for the residual */
+    cholesky_factor factor;
+} system_state;
+
+/* The system of some bodies of a model, which remember where their blocks are. `bodies` is taken over. */
+thenar_status system_create(body_model *const *all_bodies, int *bodies, int body_count, system_model *out,
+                            thenar_error *error);
+void system_free(system_model *system);
+
+void system_layout(system_state *state, const system_model *system, arena *work);
+
+/* A = L L^T; false if A is not positive definite. */
+bool system_factor(system_state *state, const system_model *system, workers *pool);
+
+/* v = A^-1 b */
+void system_solve(system_state *state, const system_model *system);
+
+/* |A v - b| / |b|, 0 if b is. */
+double system_residual(system_state *state, const system_model *system);
+
+#endif
