@@ -1,0 +1,155 @@
+/* A staircase of tets sticks out of the solid by up to a cell. Node by node, in order, a node of the boundary goes
+ * towards the nearest point of the surface: all the way, or half, a quarter, an eighth of it, whichever is the first
+ * that leaves every tet around it with the quality asked for and every vertex of the skin in a tet. Some sweeps bring
+ * most nodes as far as they get; the next node's move makes room for the first one's. */
+#include "shape/lattice.h"
+
+#include "base/memory.h"
+#include "shape/boundary.h"
+#include "shape/embedding.h"
+#include "shape/mesh_storage.h"
+#include "shape/quality.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define SWEEPS 6
+#define STEPS 4
+/* A vertex of the skin may lie on a face of its tet but not beyond: well within the 1e-12 that are promised. */
+#define INSIDE (-1e-13)
+
+typedef struct fitting {
+    thenar_tet_mesh *mesh;
+    const signed_distance *solid;
+    const thenar_surface *skin;
+    double quality;
+    int *star_start; /* node_count + 1: tets around node n are star[star_start[n]] up to star[star_start[n + 1] - 1] */
+    int *star;       /* 4 * tet_count */
+    int *first;      /* by tet: a vertex of the skin in it, or -1 */
+    int *next;       /* by vertex: another one in the same tet, or -1 */
+} fitting;
+
+static void fitting_free(fitting *f) {
+    free(f->star_start);
+    free(f->star);
+    free(f->first);
+    free(f->next);
+}
+
+static void list_stars(fitting *f) {
+    const thenar_tet_mesh *mesh = f->mesh;
+    size_t corners = 4 * (size_t)mesh->tet_count;
+    for (size_t i = 0; i < corners; i++) f->star_start[mesh->tets[i] + 1]++;
+    for (int n = 0; n < mesh->node_count; n++) f->star_start[n + 1] += f->star_start[n];
+    for (size_t i = corners; i-- > 0;) {
+        /* Filled from the back, each start counts down from the next one's; a second pass restores them. */
+        int node = mesh->tets[i];
+        f->star[--f->star_start[node + 1]] = (int)(i / 4);
+    }
+    memmove(f->star_start, f->star_start + 1, (size_t)mesh->node_count * sizeof(int));
+    f->star_start[mesh->node_count] = (int)corners;
+}
+
+static thenar_status fitting_create(fitting *f, thenar_error *error) {
+    const thenar_tet_mesh *mesh = f->mesh;
+    int vertices = f->skin ? f->skin->vertex_count : 0;
+    f->star_start = MEMORY_ARRAY(int, (size_t)mesh->node_count + 1);
+    f->star = MEMORY_ARRAY(int, 4 * (size_t)mesh->tet_count);
+    f->first = MEMORY_ARRAY(int, mesh->tet_count);
+    f->next = MEMORY_ARRAY(int, vertices);
+    if (!f->star_start || !f->star || !f->first || !f->next) return error_memory(error, "fitting a lattice");
+    list_stars(f);
+    memset(f->first, -1, (size_t)mesh->tet_count * sizeof(int));
+    if (vertices == 0) return THENAR_OK;
+    thenar_embedding embedding;
+    thenar_status status = thenar_embedding_create(mesh, f->skin, &embedding, NULL, error);
+    for (int v = 0; v < embedding.vertex_count; v++) {
+        f->next[v] = f->first[embedding.tet[v]];
+        f->first[embedding.tet[v]] = v;
+    }
+    thenar_embedding_free(&embedding);
+    return status;
+}
+
+/* The tet around a node that holds a vertex of the skin, or -1. */
+static int holder_of(const fitting *f, int node, int vertex) {
+    vec3 p = surface_vertex(f->skin, vertex);
+    for (int i = f->star_start[node]; i < f->star_start[node + 1]; i++) {
+        vec3 corner[4];
+        double weights[4];
+        tet_mesh_corners(f->mesh, f->star[i], corner);
+        if (tet_weights(corner, p, weights) >= INSIDE) return f->star[i];
+    }
+    return -1;
+}
+
+/* Are the tets around the node as good as asked (or no worse than before), and do they hold the skin? */
+static bool is_acceptable(const fitting *f, int node, double worst_before) {
+    double bound = fmin(f->quality, worst_before);
+    for (int i = f->star_start[node]; i < f->star_start[node + 1]; i++) {
+        vec3 corner[4];
+        tet_mesh_corners(f->mesh, f->star[i], corner);
+        if (tet_radius_ratio(corner) < bound) return false;
+    }
+    for (int i = f->star_start[node]; i < f->star_start[node + 1]; i++)
+        for (int v = f->first[f->star[i]]; v >= 0; v = f->next[v])
+            if (holder_of(f, node, v) < 0) return false;
+    return true;
+}
+
+static double worst_around(const fitting *f, int node) {
+    double worst = INFINITY;
+    for (int i = f->star_start[node]; i < f->star_start[node + 1]; i++) {
+        vec3 corner[4];
+        tet_mesh_corners(f->mesh, f->star[i], corner);
+        worst = fmin(worst, tet_radius_ratio(corner));
+    }
+    return worst;
+}
+
+/* After a move, the vertices in the tets around a node go to the lists of the tets that hold them now. */
+static void move_vertices(fitting *f, int node) {
+    int all = -1;
+    for (int i = f->star_start[node]; i < f->star_start[node + 1]; i++) {
+        int *first = f->first + f->star[i];
+        while (*first >= 0) {
+            int v = *first;
+            *first = f->next[v];
+            f->next[v] = all;
+            all = v;
+        }
+    }
+    while (all >= 0) {
+        int v = all, tet = holder_of(f, node, v);
+        all = f->next[v];
+        f->next[v] = f->first[tet];
+        f->first[tet] = v;
+    }
+}
+
+static void move_node(fitting *f, int node) {
+    double *place = f->mesh->positions + 3 * (size_t)node;
+    vec3 from = vec3_load(place), normal;
+    double distance = signed_distance_at(f->solid, from, &normal), worst = worst_around(f, node), share = 1;
+    if (distance <= 0) return;
+    for (int step = 0; step < STEPS; step++, share /= 2) {
+        vec3_store(place, vec3_mul_add(from, normal, -distance * share));
+        if (!is_acceptable(f, node, worst)) continue;
+        move_vertices(f, node);
+        return;
+    }
+    vec3_store(place, from);
+}
+
+thenar_status lattice_fit(const signed_distance *solid, const thenar_surface *skin, double quality,
+                          thenar_tet_mesh *mesh, thenar_error *error) {
+    fitting f = {.mesh = mesh, .solid = solid, .skin = skin, .quality = quality};
+    boundary b = {0};
+    thenar_status status = fitting_create(&f, error);
+    if (status == THENAR_OK) status = boundary_create(mesh, &b, error);
+    for (int sweep = 0; sweep < SWEEPS && status == THENAR_OK; sweep++)
+        for (int v = 0; v < b.surface.vertex_count; v++) move_node(&f, b.node[v]);
+    boundary_free(&b);
+    fitting_free(&f);
+    return status;
+}

@@ -1,0 +1,234 @@
+#include "shape/surface_distance.h"
+
+#include "base/memory.h"
+#include "shape/mesh_storage.h"
+#include "shape/surface.h"
+#include "shape/tri_tet.h"
+
+#include <stdlib.h>
+
+static box triangle_box(const thenar_surface *surface, int t) {
+    vec3 corner[3];
+    surface_corners(surface, t, corner);
+    return box_of(corner, 3);
+}
+
+static thenar_status build_tree(const thenar_surface *surface, surface_distance *out, thenar_error *error) {
+    box *boxes = MEMORY_ARRAY(box, surface->triangle_count);
+    if (!boxes) return error_memory(error, "distance to a surface");
+    for (int t = 0; t < surface->triangle_count; t++) boxes[t] = triangle_box(surface, t);
+    thenar_status status = bvh_create(boxes, surface->triangle_count, &out->tree, error);
+    free(boxes);
+    return status;
+}
+
+static distance_triangle prepare_triangle(const thenar_surface *surface, int t, const int *neighbour,
+                                          const vec3 *vertex_normal) {
+    distance_triangle result;
+    surface_corners(surface, t, result.corner);
+    result.face_normal = vec3_unit(surface_area_vector(surface, t));
+    for (int k = 0; k < 3; k++) {
+        vec3 across = vec3_unit(surface_area_vector(surface, neighbour[3 * (size_t)t + (size_t)k]));
+        result.edge_normal[k] = vec3_unit(vec3_add(result.face_normal, across));
+        result.vertex_normal[k] = vertex_normal[surface_triangle(surface, t)[k]];
+    }
+    return result;
+}
+
+/* original[t] for the triangles of a welded surface: those that lost a corner are skipped there. */
+static void find_originals(const thenar_surface *surface, int *original) {
+    int kept = 0;
+    for (int t = 0; t < surface->triangle_count; t++) {
+        vec3 c[3];
+        surface_corners(surface, t, c);
+        bool lost = false;
+        for (int k = 0; k < 3; k++) {
+            vec3 side = vec3_sub(c[k], c[(k + 1) % 3]);
+            lost |= side.x == 0 && side.y == 0 && side.z == 0;
+        }
+        if (!lost) original[kept++] = t;
+    }
+}
+
+static thenar_status prepare(const thenar_surface *surface, const thenar_surface *welded, surface_distance *out,
+                             thenar_error *error) {
+    int count = welded->triangle_count, *neighbour = NULL;
+    thenar_status status = build_tree(welded, out, error);
+    if (status == THENAR_OK) status = surface_neighbours(welded, &neighbour, error);
+    if (status != THENAR_OK) return status;
+    out->triangle_count = count;
+    out->triangle = MEMORY_ARRAY(distance_triangle, count);
+    out->original = MEMORY_ARRAY(int, count);
+    int *original = MEMORY_ARRAY(int, surface->triangle_count);
+    vec3 *vertex_normal = MEMORY_ARRAY(vec3, welded->vertex_count);
+    if (out->triangle && out->original && original && vertex_normal) {
+        surface_vertex_normals(welded, vertex_normal);
+        find_originals(surface, original);
+        for (int i = 0; i < count; i++) {
+            int t = out->tree.item[i];
+            out->triangle[i] = prepare_triangle(welded, t, neighbour, vertex_normal);
+            out->original[i] = original[t];
+        }
+        /* The triangles now stand in the order of the leaves. */
+        for (int i = 0; i < count; i++) out->tree.item[i] = i;
+        out->bounds = out->tree.node[0].bounds;
+    } else {
+        status = error_memory(error, "distance to a surface");
+    }
+    free(original);
+    free(vertex_normal);
+    free(neighbour);
+    return status;
+}
+
+thenar_status surface_distance_create(const thenar_surface *surface, surface_distance *out, thenar_error *error) {
+    *out = (surface_distance){0};
+    thenar_surface welded;
+    thenar_status status = surface_validate(surface, error);
+    if (status == THENAR_OK) status = surface_weld(surface, &welded, error);
+    if (status != THENAR_OK) return status;
+    status = surface_check_closed(&welded, error);
+    if (status == THENAR_OK) status = prepare(surface, &welded, out, error);
+    thenar_surface_free(&welded);
+    if (status != THENAR_OK) surface_distance_free(out);
+    return status;
+}
+
+void surface_distance_free(surface_distance *solid) {
+    free(solid->triangle);
+    free(solid->original);
+    bvh_free(&solid->tree);
+    *solid = (surface_distance){0};
+}
+
+/* The closest point of a triangle as barycentric weights, and the pseudonormal of the feature it lies on. The cases are
+ * the Voronoi regions of the corners, the edges and the face. */
+static vec3 closest_in_triangle(const distance_triangle *t, vec3 p, double w[3], vec3 *normal) {
+    vec3 ab = vec3_sub(t->corner[1], t->corner[0]), ac = vec3_sub(t->corner[2], t->corner[0]);
+    vec3 ap = vec3_sub(p, t->corner[0]), bp = vec3_sub(p, t->corner[1]), cp = vec3_sub(p, t->corner[2]);
+    double ab_ap = vec3_dot(ab, ap), ac_ap = vec3_dot(ac, ap), ab_bp = vec3_dot(ab, bp), ac_bp = vec3_dot(ac, bp),
+           ab_cp = vec3_dot(ab, cp), ac_cp = vec3_dot(ac, cp);
+    double area_a = ab_bp * ac_cp - ab_cp * ac_bp, area_b = ab_cp * ac_ap - ab_ap * ac_cp,
+           area_c = ab_ap * ac_bp - ab_bp * ac_ap;
+    w[0] = w[1] = w[2] = 0;
+    if (ab_ap <= 0 && ac_ap <= 0) {
+        w[0] = 1;
+        *normal = t->vertex_normal[0];
+    } else if (ab_bp >= 0 && ac_bp <= ab_bp) {
+        w[1] = 1;
+        *normal = t->vertex_normal[1];
+    } else if (ac_cp >= 0 && ab_cp <= ac_cp) {
+        w[2] = 1;
+        *normal = t->vertex_normal[2];
+    } else if (area_c <= 0 && ab_ap >= 0 && ab_bp <= 0) {
+        w[1] = ab_ap / (ab_ap - ab_bp);
+        w[0] = 1 - w[1];
+        *normal = t->edge_normal[0];
+    } else if (area_b <= 0 && ac_ap >= 0 && ac_cp <= 0) {
+        w[2] = ac_ap / (ac_ap - ac_cp);
+        w[0] = 1 - w[2];
+        *normal = t->edge_normal[2];
+    } else if (area_a <= 0 && ac_bp - ab_bp >= 0 && ab_cp - ac_cp >= 0) {
+        w[2] = (ac_bp - ab_bp) / ((ac_bp - ab_bp) + (ab_cp - ac_cp));
+        w[1] = 1 - w[2];
+        *normal = t->edge_normal[1];
+    } else {
+        double sum = area_a + area_b + area_c;
+        w[1] = area_b / sum;
+        w[2] = area_c / sum;
+        w[0] = 1 - w[1] - w[2];
+        *normal = t->face_normal;
+    }
+    return vec3_mul_add(vec3_mul_add(t->corner[0], ab, w[1]), ac, w[2]);
+}
+
+typedef struct nearest {
+    double squared;
+    int triangle;
+    vec3 point, normal;
+    double weights[3];
+} nearest;
+
+static void try_leaf(const surface_distance *solid, const bvh_node *node, vec3 p, nearest *best) {
+    for (int i = node->first; i < node->first + node->count; i++) {
+        double w[3];
+        vec3 normal, point = closest_in_triangle(solid->triangle + i, p, w, &normal), offset = vec3_sub(p, point);
+        double squared = vec3_dot(offset, offset);
+        if (squared < best->squared) *best = (nearest){squared, i, point, normal, {w[0], w[1], w[2]}};
+    }
+}
+
+static nearest find_nearest(const surface_distance *solid, vec3 p) {
+    struct {
+        int node;
+        double squared;
+    } stack[BVH_STACK];
+    int depth = 0;
+    nearest best = {.squared = INFINITY};
+    stack[depth].node = 0;
+    stack[depth++].squared = 0;
+    while (depth > 0) {
+        depth--;
+        if (stack[depth].squared >= best.squared) continue;
+        int left = stack[depth].node + 1;
+        const bvh_node *node = solid->tree.node + stack[depth].node;
+        if (node->count > 0) {
+            try_leaf(solid, node, p, &best);
+            continue;
+        }
+        int right = node->right;
+        double left_squared = box_distance_squared(&solid->tree.node[left].bounds, p);
+        double right_squared = box_distance_squared(&solid->tree.node[right].bounds, p);
+        bool left_first = left_squared <= right_squared;
+        stack[depth].node = left_first ? right : left;
+        stack[depth++].squared = left_first ? right_squared : left_squared;
+        stack[depth].node = left_first ? left : right;
+        stack[depth++].squared = left_first ? left_squared : right_squared;
+    }
+    return best;
+}
+
+closest_point surface_distance_query(const surface_distance *solid, vec3 point) {
+    nearest best = find_nearest(solid, point);
+    vec3 offset = vec3_sub(point, best.point);
+    double sign = vec3_dot(offset, best.normal) < 0 ? -1 : 1, length = sqrt(best.squared);
+    closest_point result = {.distance = sign * length,
+                            .point = best.point,
+                            .normal = length > 0 ? vec3_scale(offset, sign / length) : best.normal,
+                            .triangle = solid->original[best.triangle]};
+    for (int k = 0; k < 3; k++) result.weights[k] = best.weights[k];
+    return result;
+}
+
+static double evaluate_surface(const void *context, vec3 point, vec3 *normal) {
+    closest_point closest = surface_distance_query(context, point);
+    if (normal) *normal = closest.normal;
+    return closest.distance;
+}
+
+signed_distance signed_distance_of_surface(const surface_distance *solid) {
+    return (signed_distance){evaluate_surface, solid, solid->bounds};
+}
+
+typedef struct cut_query {
+    const surface_distance *solid;
+    const tri_tet *tet;
+    box bounds;
+    bool cuts;
+} cut_query;
+
+static bool visit_cut(void *context, int item) {
+    cut_query *query = context;
+    const vec3 *corner = query->solid->triangle[item].corner;
+    box triangle = box_of(corner, 3);
+    if (!box_overlaps(&triangle, &query->bounds)) return true;
+    query->cuts = tri_tet_overlaps(query->tet, corner);
+    return !query->cuts;
+}
+
+bool surface_distance_cuts_tet(const surface_distance *solid, const vec3 corner[4], double tolerance) {
+    tri_tet tet = tri_tet_make(corner, tolerance);
+    cut_query query = {solid, &tet, box_of(corner, 4), false};
+    bvh_overlap(&solid->tree, query.bounds, visit_cut, &query);
+    return query.cuts;
+}
