@@ -1,0 +1,367 @@
+/* The writer: the header and the meshes at create, one chunk per frame, the index at close.
+ *
+ * The index is not kept in memory, which would have to grow while the simulation runs: at close it is
+ * gathered from the frames' headers in the file. */
+#include "io/recording.h"
+
+#include "base/arena.h"
+#include "base/memory.h"
+#include "io/recording_format.h"
+#include "io/recording_head.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zstd.h>
+
+struct recording_writer {
+    int file;
+    char *path;
+    bool sync_frames;
+    uint64_t end;         /* of the last whole chunk in the file */
+    uint64_t first_frame; /* where the frames begin */
+    uint64_t frame_count;
+    thenar_error failure; /* of the first write that failed */
+    ZSTD_CCtx *compressor;
+    thenar_recording_channel *channels;
+    int channel_count;
+    size_t values_size;
+    unsigned char *values; /* the channels of a frame, as stored without compression */
+    unsigned char *planes; /* the same in byte planes */
+    unsigned char *chunk;  /* header, moment and payload, as they go to the file */
+};
+
+static thenar_status fail_write(recording_writer *writer, const char *what) {
+    int reason = errno;
+    /* Part of the chunk may be in the file; cutting it off leaves whole chunks only. Where it cannot be cut
+     * (a device), the reader finds the end by itself. */
+    int ignored = ftruncate(writer->file, (off_t)writer->end);
+    (void)ignored;
+    errno = reason;
+    return error_errno(&writer->failure, writer->path, what);
+}
+
+/* All of the bytes to the end of the file, or none. */
+static thenar_status append(recording_writer *writer, const void *bytes, size_t size, const char *what) {
+    const char *at = bytes;
+    uint64_t offset = writer->end;
+    for (size_t left = size; left > 0;) {
+        ssize_t written = pwrite(writer->file, at, left, (off_t)offset);
+        if (written < 0 && errno == EINTR) continue;
+        if (written == 0) errno = ENOSPC;
+        if (written <= 0) return fail_write(writer, what);
+        at += written;
+        offset += (uint64_t)written;
+        left -= (size_t)written;
+    }
+    writer->end = offset;
+    return THENAR_OK;
+}
+
+static recording_chunk make_chunk(const char *type, uint32_t flags, size_t stored, size_t raw,
+                                  const void *payload) {
+    recording_chunk chunk = {.flags = flags, .stored_size = stored, .raw_size = raw};
+    memcpy(chunk.type, type, sizeof chunk.type);
+    chunk.checksum = recording_checksum_payload(recording_checksum_header(&chunk), payload, stored);
+    return chunk;
+}
+
+/* Compresses planes into out, or copies the numbers as they are where that is no larger or where they
+ * compress more than a reader may accept. Returns the size and sets the flags. */
+static size_t pack(ZSTD_CCtx *compressor, void *out, size_t capacity, const void *planes, const void *numbers,
+                   size_t size, uint32_t *flags) {
+    size_t packed = ZSTD_compress2(compressor, out, capacity, planes, size);
+    if (!ZSTD_isError(packed) && packed < size && size / RECORDING_EXPANSION_MAX < packed) {
+        *flags = RECORDING_FLAG_ZSTD | RECORDING_FLAG_PLANES;
+        return packed;
+    }
+    *flags = 0;
+    if (size > 0) memcpy(out, numbers, size);
+    return size;
+}
+
+static size_t packed_capacity(size_t size) {
+    size_t bound = ZSTD_compressBound(size);
+    return bound > size ? bound : size;
+}
+
+static unsigned char *put(unsigned char *at, const void *numbers, size_t count, size_t width) {
+    if (count > 0) memcpy(at, numbers, count * width);
+    return at + count * width;
+}
+
+static void gather_mesh(unsigned char *raw, const recording_body *body, const recording_mesh_layout *layout) {
+    raw = put(raw, layout->rest ? body->mesh->positions : NULL, layout->rest, sizeof(double));
+    raw = put(raw, layout->surface ? body->surface->positions : NULL, layout->surface, sizeof(double));
+    raw = put(raw, layout->weights ? body->embedding->weights : NULL, layout->weights, sizeof(double));
+    raw = put(raw, layout->tets ? body->mesh->tets : NULL, layout->tets, sizeof(int));
+    raw = put(raw, layout->triangles ? body->surface->triangles : NULL, layout->triangles, sizeof(int));
+    put(raw, layout->embedding_tets ? body->embedding->tet : NULL, layout->embedding_tets, sizeof(int));
+}
+
+static thenar_status write_mesh(recording_writer *writer, const recording_body *body,
+                                const thenar_recording_body *counts, thenar_error *error) {
+    recording_mesh_layout layout = recording_mesh_layout_of(counts);
+    size_t doubles = recording_mesh_doubles(&layout), ints = recording_mesh_ints(&layout);
+    size_t size = recording_mesh_size(&layout), capacity = packed_capacity(size);
+    unsigned char *raw = memory_array(size, 1), *planes = memory_array(size, 1);
+    unsigned char *chunk = memory_array(sizeof(recording_chunk) + capacity, 1);
+    thenar_status status = raw && planes && chunk ? THENAR_OK : error_memory(error, "a mesh of a recording");
+    if (status == THENAR_OK) {
+        gather_mesh(raw, body, &layout);
+        recording_planes_split(planes, raw, doubles, sizeof(double));
+        recording_planes_split(planes + doubles * sizeof(double), raw + doubles * sizeof(double), ints,
+                               sizeof(int));
+        uint32_t flags;
+        unsigned char *payload = chunk + sizeof(recording_chunk);
+        size_t stored = pack(writer->compressor, payload, capacity, planes, raw, size, &flags);
+        recording_chunk header = make_chunk("MESH", flags, stored, size, payload);
+        memcpy(chunk, &header, sizeof header);
+        status = append(writer, chunk, sizeof header + stored, "write the meshes");
+        if (status != THENAR_OK && error) *error = writer->failure;
+    }
+    free(raw);
+    free(planes);
+    free(chunk);
+    return status;
+}
+
+static thenar_status write_head(recording_writer *writer, const recording_head *head, thenar_error *error) {
+    char *text;
+    thenar_status status = recording_head_print(head, writer->path, &text, error);
+    if (status != THENAR_OK) return status;
+    recording_preamble preamble = {.version = RECORDING_VERSION};
+    memcpy(preamble.magic, recording_magic, sizeof preamble.magic);
+    size_t size = strlen(text);
+    recording_chunk chunk = make_chunk("HEAD", 0, size, size, text);
+    status = append(writer, &preamble, sizeof preamble, "write the header");
+    if (status == THENAR_OK) status = append(writer, &chunk, sizeof chunk, "write the header");
+    if (status == THENAR_OK) status = append(writer, text, size, "write the header");
+    if (status != THENAR_OK && error) *error = writer->failure;
+    free(text);
+    return status;
+}
+
+static thenar_recording_body count_body(const recording_body *body) {
+    const thenar_surface *surface = body->surface_kind ? body->surface : NULL;
+    assert(!body->surface_kind || body->surface);
+    assert(body->surface_kind != THENAR_RECORDING_SURFACE_NODES || body->mesh);
+    assert(body->surface_kind != THENAR_RECORDING_SURFACE_EMBEDDED ||
+           (body->mesh && body->embedding && body->embedding->vertex_count == surface->vertex_count));
+    thenar_recording_body counts = {.name = body->name, .kind = body->kind, .surface = body->surface_kind};
+    counts.node_count = body->mesh ? body->mesh->node_count : 0;
+    counts.tet_count = body->mesh ? body->mesh->tet_count : 0;
+    counts.vertex_count = surface ? surface->vertex_count : 0;
+    if (body->surface_kind == THENAR_RECORDING_SURFACE_NODES) counts.vertex_count = counts.node_count;
+    counts.triangle_count = surface ? surface->triangle_count : 0;
+    return counts;
+}
+
+static void describe(const recording_description *description, recording_head *head) {
+    head->info = (thenar_recording_info){.scene = description->scene,
+                                         .thenar_version = thenar_version(),
+                                         .solver = description->solver,
+                                         .dt = description->dt,
+                                         .metadata = description->metadata ? description->metadata : "{}"};
+    for (int i = 0; i < head->body_count; i++) head->bodies[i] = count_body(&description->bodies[i]);
+    for (int i = 0; i < head->channel_count; i++) {
+        thenar_recording_channel *channel = &head->channels[i];
+        *channel = description->channels[i];
+        if (channel->place == THENAR_RECORDING_RUN) channel->body = -1;
+        if (!channel->unit) channel->unit = "";
+        assert(channel->body < head->body_count && channel->components >= 1 &&
+               channel->components <= RECORDING_COMPONENTS_MAX);
+        if (channel->element_count == 0) channel->element_count = 1;
+        channel->element_count = recording_channel_elements(channel, head->bodies);
+    }
+}
+
+static thenar_status allocate_frame(recording_writer *writer, const recording_head *head,
+                                    thenar_error *error) {
+    size_t size = recording_values_size(head->channels, head->channel_count);
+    writer->values_size = size;
+    writer->channel_count = head->channel_count;
+    writer->channels = memory_copy(head->channels, (size_t)head->channel_count * sizeof *head->channels);
+    writer->values = memory_aligned(size);
+    writer->planes = memory_aligned(size);
+    writer->chunk =
+        memory_aligned(sizeof(recording_chunk) + sizeof(recording_moment) + packed_capacity(size));
+    if (!writer->channels || !writer->values || !writer->planes || !writer->chunk)
+        return error_memory(error, "the frames of a recording");
+    /* zstd takes its working memory at the first use of each size: now rather than in the first frame. */
+    size_t trial =
+        ZSTD_compress2(writer->compressor, writer->chunk, packed_capacity(size), writer->planes, size);
+    return ZSTD_isError(trial) ? error_memory(error, "the compression of a recording") : THENAR_OK;
+}
+
+static thenar_status start(recording_writer *writer, const recording_description *description,
+                           const recording_head *head, thenar_error *error) {
+    writer->sync_frames = description->sync_frames;
+    writer->compressor = ZSTD_createCCtx();
+    if (!writer->compressor) return error_memory(error, "the compression of a recording");
+    int level = description->level ? description->level : 1;
+    ZSTD_CCtx_setParameter(writer->compressor, ZSTD_c_compressionLevel, level);
+    thenar_status status = write_head(writer, head, error);
+    for (int i = 0; status == THENAR_OK && i < head->body_count; i++)
+        status = write_mesh(writer, &description->bodies[i], &head->bodies[i], error);
+    writer->first_frame = writer->end;
+    return status == THENAR_OK ? allocate_frame(writer, head, error) : status;
+}
+
+static void free_writer(recording_writer *writer) {
+    if (writer->file >= 0) close(writer->file);
+    ZSTD_freeCCtx(writer->compressor);
+    free(writer->channels);
+    free(writer->values);
+    free(writer->planes);
+    free(writer->chunk);
+    free(writer->path);
+    free(writer);
+}
+
+static thenar_status create_with_head(const char *path, const recording_description *description,
+                                      const recording_head *head, recording_writer **out,
+                                      thenar_error *error) {
+    recording_writer *writer = MEMORY_ARRAY(recording_writer, 1);
+    if (!writer) return error_memory(error, "a recording");
+    writer->path = memory_string(path);
+    writer->file = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    thenar_status status = THENAR_OK;
+    if (writer->file < 0)
+        status = error_errno(error, path, "write");
+    else if (!writer->path)
+        status = error_memory(error, "a recording");
+    if (status == THENAR_OK) status = start(writer, description, head, error);
+    if (status == THENAR_OK)
+        *out = writer;
+    else
+        free_writer(writer);
+    return status;
+}
+
+thenar_status recording_create(const char *path, const recording_description *description,
+                               recording_writer **out, thenar_error *error) {
+    *out = NULL;
+    assert(description->body_count <= RECORDING_BODIES_MAX &&
+           description->channel_count <= RECORDING_CHANNELS_MAX);
+    recording_head head = {.body_count = description->body_count,
+                           .channel_count = description->channel_count};
+    head.bodies = MEMORY_ARRAY(thenar_recording_body, head.body_count);
+    head.channels = MEMORY_ARRAY(thenar_recording_channel, head.channel_count);
+    thenar_status status;
+    if (head.bodies && head.channels) {
+        describe(description, &head);
+        status = create_with_head(path, description, &head, out, error);
+    } else {
+        status = error_memory(error, "a recording");
+    }
+    recording_head_free(&head);
+    return status;
+}
+
+/* The channels into values and planes, each channel with planes of its own. */
+static void gather_values(recording_writer *writer, const double *const *values) {
+    size_t offset = 0;
+    for (int c = 0; c < writer->channel_count; c++) {
+        const thenar_recording_channel *channel = &writer->channels[c];
+        size_t count = recording_channel_numbers(channel), width = recording_type_width(channel->type);
+        unsigned char *numbers = writer->values + offset;
+        if (channel->type == THENAR_RECORDING_FLOAT64) {
+            put(numbers, values[c], count, sizeof(double));
+        } else {
+            for (size_t i = 0; i < count; i++) {
+                float number = (float)values[c][i];
+                memcpy(numbers + i * sizeof number, &number, sizeof number);
+            }
+        }
+        recording_planes_split(writer->planes + offset, numbers, count, width);
+        offset += count * width;
+    }
+}
+
+thenar_status recording_write_frame(recording_writer *writer, uint64_t step, double time,
+                                    const double *const *values, thenar_error *error) {
+    if (writer->failure.status != THENAR_OK) {
+        if (error) *error = writer->failure;
+        return writer->failure.status;
+    }
+    gather_values(writer, values);
+    recording_moment moment = {.step = step, .time = time};
+    unsigned char *payload = writer->chunk + sizeof(recording_chunk);
+    memcpy(payload, &moment, sizeof moment);
+    uint32_t flags;
+    size_t size = writer->values_size;
+    size_t packed = pack(writer->compressor, payload + sizeof moment, packed_capacity(size), writer->planes,
+                         writer->values, size, &flags);
+    size_t stored = sizeof moment + packed;
+    recording_chunk chunk = make_chunk("FRAM", flags, stored, sizeof moment + size, payload);
+    memcpy(writer->chunk, &chunk, sizeof chunk);
+    char what[64];
+    snprintf(what, sizeof what, "write frame %llu", (unsigned long long)writer->frame_count);
+    thenar_status status = append(writer, writer->chunk, sizeof chunk + stored, what);
+    if (status == THENAR_OK && writer->sync_frames && fdatasync(writer->file) != 0)
+        status = error_errno(&writer->failure, writer->path, what);
+    if (status == THENAR_OK)
+        writer->frame_count++;
+    else if (error)
+        *error = writer->failure;
+    return status;
+}
+
+uint64_t recording_size(const recording_writer *writer) {
+    return writer->end;
+}
+
+/* The frames lie one behind the other; each header says where the next one is. */
+static thenar_status gather_keys(recording_writer *writer, recording_key *keys) {
+    uint64_t offset = writer->first_frame;
+    for (uint64_t i = 0; i < writer->frame_count; i++) {
+        unsigned char bytes[sizeof(recording_chunk) + sizeof(recording_moment)];
+        ssize_t got = pread(writer->file, bytes, sizeof bytes, (off_t)offset);
+        if (got != (ssize_t)sizeof bytes) {
+            if (got >= 0) errno = EIO;
+            return error_errno(&writer->failure, writer->path, "read back the frames for the index");
+        }
+        recording_chunk chunk;
+        memcpy(&chunk, bytes, sizeof chunk);
+        keys[i].offset = offset;
+        memcpy(&keys[i].moment, bytes + sizeof chunk, sizeof keys[i].moment);
+        offset += sizeof chunk + chunk.stored_size;
+    }
+    return THENAR_OK;
+}
+
+static thenar_status write_index(recording_writer *writer) {
+    size_t keys_size = (size_t)writer->frame_count * sizeof(recording_key);
+    size_t size = keys_size + sizeof(recording_tail);
+    unsigned char *bytes = memory_aligned(sizeof(recording_chunk) + size);
+    if (!bytes) return error_memory(&writer->failure, "the index of a recording");
+    unsigned char *payload = bytes + sizeof(recording_chunk);
+    thenar_status status = gather_keys(writer, (recording_key *)(void *)payload);
+    if (status == THENAR_OK) {
+        recording_tail tail = {.frame_count = writer->frame_count, .index_offset = writer->end};
+        memcpy(tail.magic, recording_tail_magic, sizeof tail.magic);
+        memcpy(payload + keys_size, &tail, sizeof tail);
+        recording_chunk chunk = make_chunk("KEYS", 0, size, size, payload);
+        memcpy(bytes, &chunk, sizeof chunk);
+        status = append(writer, bytes, sizeof chunk + size, "write the index");
+    }
+    free(bytes);
+    return status;
+}
+
+thenar_status recording_close(recording_writer *writer, thenar_error *error) {
+    if (!writer) return THENAR_OK;
+    if (writer->failure.status == THENAR_OK) write_index(writer);
+    int file = writer->file;
+    writer->file = -1;
+    if (close(file) != 0 && writer->failure.status == THENAR_OK)
+        error_errno(&writer->failure, writer->path, "write");
+    thenar_status status = writer->failure.status;
+    if (status != THENAR_OK && error) *error = writer->failure;
+    free_writer(writer);
+    return status;
+}
