@@ -5,7 +5,6 @@
 #include "body/soft_check.h"
 #include "shape/mesh.h"
 #include "shape/mesh_check.h"
-#include "shape/surface.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -199,7 +198,7 @@ static bool build_velocity(soft_model *body, const thenar_soft_def *def) {
 }
 
 static thenar_status build_surface(soft_model *body, const thenar_soft_def *def, thenar_error *error) {
-    if (!def->surface) return surface_of_tets(&body->mesh, &body->surface, &body->embedding, error);
+    if (!def->surface) return thenar_tet_mesh_surface(&body->mesh, &body->surface, &body->embedding, error);
     thenar_status status = surface_copy(def->surface, &body->surface, error);
     if (status == THENAR_OK) status = embedding_copy(def->embedding, &body->embedding, error);
     return status;

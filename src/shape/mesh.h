@@ -15,4 +15,9 @@ thenar_status surface_create(int vertex_count, int triangle_count, thenar_surfac
 
 thenar_status embedding_create(int vertex_count, thenar_embedding *out, thenar_error *error);
 
+/* Copies of all arrays. */
+thenar_status tet_mesh_copy(const thenar_tet_mesh *mesh, thenar_tet_mesh *out, thenar_error *error);
+thenar_status surface_copy(const thenar_surface *surface, thenar_surface *out, thenar_error *error);
+thenar_status embedding_copy(const thenar_embedding *embedding, thenar_embedding *out, thenar_error *error);
+
 #endif

@@ -1,0 +1,75 @@
+#include "app/command.h"
+#include "app/table.h"
+#include "base/file.h"
+#include "bench/bench.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define BENCH(name) extern const bench_entry bench_##name;
+#include "benches.inc"
+#undef BENCH
+
+static const bench_entry *const benches[] = {
+#define BENCH(name) &bench_##name,
+#include "benches.inc"
+#undef BENCH
+};
+static const int bench_count = (int)(sizeof benches / sizeof *benches);
+
+static void print_benches(void) {
+    table list = {0};
+    table_add_column(&list, "bench", "bench", 0);
+    table_add_column(&list, "summary", "what it measures", 0);
+    for (int i = 0; i < bench_count; i++) {
+        table_add_row(&list);
+        table_text(&list, "bench", "%s", benches[i]->name);
+        table_text(&list, "summary", "%s", benches[i]->summary);
+    }
+    table_print(&list, stdout);
+    table_free(&list);
+}
+
+static thenar_status run_bench(const bench_entry *bench, const bench_request *request, const char *folder,
+                               thenar_error *error) {
+    table results = {0};
+    thenar_status status = bench->run(request, &results, error);
+    if (status == THENAR_OK) table_print(&results, stdout);
+    if (status == THENAR_OK && folder) {
+        char path[4096];
+        snprintf(path, sizeof path, "%s/%s.json", folder, bench->name);
+        status = file_make_directory(folder, error);
+        if (status == THENAR_OK) status = table_write_json(&results, bench->name, path, error);
+        if (status == THENAR_OK) printf("written to %s\n", path);
+    }
+    table_free(&results);
+    return status;
+}
+
+static int run(const app_command *command, int argc, char **argv) {
+    const char *folder = NULL;
+    long repeats = 0;
+    const app_option options[] = {
+        {"out", "DIR", "write DIR/NAME.json too", OPTION_TEXT, &folder, 0, 0},
+        {"repeats", "N", "measurements that each median is taken from (default: enough)", OPTION_INTEGER, &repeats, 1, 1e6},
+    };
+    option_arguments arguments;
+    int status = options_parse(command, argc, argv, options, 2, 0, 1, &arguments);
+    if (status != OPTIONS_PARSED) return status;
+    if (arguments.count == 0) {
+        print_benches();
+        return EXIT_DONE;
+    }
+    bench_request request = {.repeats = (int)repeats};
+    thenar_error error;
+    for (int i = 0; i < bench_count; i++)
+        if (strcmp(benches[i]->name, arguments.values[0]) == 0)
+            return run_bench(benches[i], &request, folder, &error) == THENAR_OK ? EXIT_DONE : command_fail(&error);
+    return command_misused(command, "there is no benchmark %s; 'thenar bench' lists them", arguments.values[0]);
+}
+
+const app_command command_bench = {.name = "bench",
+                                   .summary = "run a benchmark, or list them",
+                                   .arguments = "[NAME] [--out DIR] [--repeats N]",
+                                   .details = "Prints a table and, with --out, writes it as JSON with a description of the machine.",
+                                   .run = run};
