@@ -38,6 +38,9 @@ static void the_closest_word_is_suggested_and_nonsense_is_not(void **state) {
     assert_string_equal(text_closest("yuong", words, 3), "young");
     assert_string_equal(text_closest("desnity", words, 3), "density");
     assert_null(text_closest("frobnicate", words, 3));
+    char long_word[200] = {0};
+    memset(long_word, 'x', sizeof long_word - 1);
+    assert_null(text_closest(long_word, words, 3));
 }
 
 static void numbers_are_read_whole_or_not_at_all(void **state) {

@@ -385,6 +385,9 @@ static void an_include_that_cannot_be_read_names_both_files(void **state) {
     write_file("bad.yaml", "include: \"a\\nb\"\n");
     assert_contains(load_message("bad.yaml", THENAR_ERROR_INPUT),
                     "bad.yaml:1:10: include has a control character");
+    assert_int_equal(mkfifo(file_path("pipe"), 0600), 0);
+    write_file("bad.yaml", "include: pipe\n");
+    assert_contains(load_message("bad.yaml", THENAR_ERROR_INPUT), "pipe: is not a regular file");
     assert_contains(load_message("nowhere.yaml", THENAR_ERROR_FILE), "cannot open");
     assert_contains(load_message("sub", THENAR_ERROR_INPUT), "is a directory");
 }

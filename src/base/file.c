@@ -3,9 +3,11 @@
 #include "base/memory.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static thenar_status read_open_file(FILE *file, const char *path, size_t limit, file_bytes *out, thenar_error *error) {
     struct stat info;
@@ -28,8 +30,14 @@ static thenar_status read_open_file(FILE *file, const char *path, size_t limit, 
 
 thenar_status file_read(const char *path, size_t limit, file_bytes *out, thenar_error *error) {
     *out = (file_bytes){0};
-    FILE *file = fopen(path, "rb");
-    if (!file) return error_errno(error, path, "open");
+    /* Without waiting: opening a pipe that nobody writes to would never return. */
+    int descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    FILE *file = descriptor >= 0 ? fdopen(descriptor, "rb") : NULL;
+    if (!file) {
+        thenar_status status = error_errno(error, path, "open");
+        if (descriptor >= 0) close(descriptor);
+        return status;
+    }
     thenar_status status = read_open_file(file, path, limit, out, error);
     fclose(file);
     return status;

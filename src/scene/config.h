@@ -66,8 +66,8 @@ typedef struct config {
 /* Loads a file with all that it includes. *tree must be zeroed or freed; on error it is empty again. */
 thenar_status config_load(config *tree, const char *path, thenar_error *error);
 
-/* As config_load, from text in memory; name stands for the file in messages, and includes are relative to it.
- */
+/* As config_load, from text in memory; name stands for the file in messages and
+ * for includes. */
 thenar_status config_parse(config *tree, const char *text, size_t size, const char *name,
                            thenar_error *error);
 

@@ -1,3 +1,4 @@
+/* Typed reads. Each finds the node (ask, item_field) and hands it to the one function that knows the type. */
 #include "scene/config_read.h"
 
 #include "base/text.h"

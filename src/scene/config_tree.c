@@ -1,3 +1,4 @@
+/* Nodes: making, finding, joining, laying over each other. All of them live in the pool of their tree. */
 #include "scene/config_tree.h"
 
 #include "base/hash.h"
