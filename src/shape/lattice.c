@@ -8,8 +8,10 @@
 #include <stdlib.h>
 
 #define MARGIN 2             /* cells around the box of the solid: mending may add tets outside */
-#define SEARCH_LIMIT 32      /* cell sizes tried for a target number of tets */
+#define SEARCH_LIMIT 16      /* cell sizes tried for a target number of tets, for each place of the grid */
+#define PLACES 4             /* places of the grid tried */
 #define CLOSE_ENOUGH 0.01    /* a number of tets this close to the target ends the search */
+#define ACCEPTABLE 0.03      /* and one this close saves trying other places of the grid */
 #define TARGET_LIMIT 5000000 /* tets */
 
 thenar_mesh_options thenar_mesh_options_default(void) {
@@ -44,8 +46,9 @@ static void lattice_free(lattice *l) {
     *l = (lattice){0};
 }
 
-/* The grid is centred on the solid's box, so that a symmetric solid gets a symmetric lattice. */
-static bool place_grid(const box *bounds, thenar_lattice kind, double size, grid *g) {
+/* The grid is centred on the solid's box, so that a symmetric solid gets a symmetric lattice, or shifted from there by a
+ * share of a cell. */
+static bool place_grid(const box *bounds, thenar_lattice kind, double size, double shift, grid *g) {
     double low[3] = {bounds->low.x, bounds->low.y, bounds->low.z};
     double high[3] = {bounds->high.x, bounds->high.y, bounds->high.z}, origin[3];
     for (int a = 0; a < 3; a++) {
@@ -53,7 +56,7 @@ static bool place_grid(const box *bounds, thenar_lattice kind, double size, grid
         double cells = ceil((high[a] - low[a]) / size - 1e-9);
         if (!(cells <= GRID_CELL_LIMIT)) return false;
         g->cells[a] = (int)fmax(cells, 1) + 2 * MARGIN;
-        origin[a] = (low[a] + high[a]) / 2 - g->cells[a] * size / 2;
+        origin[a] = (low[a] + high[a]) / 2 - (g->cells[a] / 2.0 + shift) * size;
     }
     g->kind = kind;
     g->cell = vec3_make(size, size, size);
@@ -61,11 +64,11 @@ static bool place_grid(const box *bounds, thenar_lattice kind, double size, grid
     return grid_fits(g->cells);
 }
 
-static thenar_status lattice_create(const lattice_solid *solid, thenar_lattice kind, double size, lattice *out,
-                                    thenar_error *error) {
+static thenar_status lattice_create(const lattice_solid *solid, thenar_lattice kind, double size, double shift,
+                                    lattice *out, thenar_error *error) {
     *out = (lattice){0};
     const box *b = &solid->distance.bounds;
-    if (!place_grid(b, kind, size, &out->g))
+    if (!place_grid(b, kind, size, shift, &out->g))
         return error_set(error, THENAR_ERROR_INPUT,
                          "cells of %g m are too small for a body of %g x %g x %g m; expected at most %d cells in its "
                          "box",
@@ -91,38 +94,68 @@ static double next_size(double size, double ratio, double too_many, double too_f
     return next;
 }
 
-/* Looks for the cell size that gives the target number of tets; the number does not fall evenly with the size, so that
- * the bracket is a guide only and the best lattice on the way is taken. */
-static thenar_status lattice_search(const lattice_solid *solid, const thenar_mesh_options *options, lattice *best,
+typedef struct search {
+    const lattice_solid *solid;
+    thenar_lattice kind;
+    int target;
+    lattice best;
+    double best_miss; /* |log(tets / target)| */
+    double size;      /* to try next */
+} search;
+
+/* Tries one cell size; *ratio is the number of tets it gives over the target. */
+static thenar_status try_size(search *s, double shift, double *ratio, thenar_error *error) {
+    lattice trial;
+    thenar_status status = lattice_create(s->solid, s->kind, s->size, shift, &trial, error);
+    if (status != THENAR_OK) return status;
+    *ratio = (double)trial.tets / s->target;
+    double miss = fabs(log(*ratio));
+    if (miss < s->best_miss) {
+        lattice kept = s->best;
+        s->best_miss = miss;
+        s->best = trial;
+        trial = kept;
+    }
+    lattice_free(&trial);
+    return THENAR_OK;
+}
+
+/* Looks for the size with one place of the grid. The number of tets does not fall evenly with the size, so that the
+ * bracket is a guide only and the best lattice on the way is taken. */
+static thenar_status search_size(search *s, double shift, thenar_error *error) {
+    double too_many = 0, too_few = INFINITY;
+    for (int attempt = 0; attempt < SEARCH_LIMIT && s->best_miss > CLOSE_ENOUGH; attempt++) {
+        double ratio;
+        thenar_status status = try_size(s, shift, &ratio, error);
+        if (status != THENAR_OK) return status;
+        if (ratio > 1)
+            too_many = fmax(too_many, s->size);
+        else
+            too_few = fmin(too_few, s->size);
+        if (too_many >= too_few) {
+            too_many = too_few / 1.02;
+            too_few = too_few * 1.02;
+        }
+        if (too_few < too_many * 1.0002) break;
+        s->size = next_size(s->size, ratio, too_many, too_few);
+    }
+    return THENAR_OK;
+}
+
+/* A body with flat sides gains whole layers of tets at once; with the grid elsewhere it gains them at other sizes.
+ * Cells that are too small for the limit of the grid end the search, and are an error if nothing was found before. */
+static thenar_status lattice_search(const lattice_solid *solid, const thenar_mesh_options *options, lattice *out,
                                     thenar_error *error) {
     const box *b = &solid->distance.bounds;
     double longest = fmax(b->high.x - b->low.x, fmax(b->high.y - b->low.y, b->high.z - b->low.z));
-    double too_many = 0, too_few = INFINITY, best_miss = INFINITY, size = longest / 8;
-    *best = (lattice){0};
-    for (int attempt = 0; attempt < SEARCH_LIMIT && best_miss > CLOSE_ENOUGH; attempt++) {
-        lattice trial;
-        thenar_status status = lattice_create(solid, options->lattice, size, &trial, error);
-        if (status == THENAR_ERROR_MEMORY || (status != THENAR_OK && !best->keep)) {
-            lattice_free(best);
-            return status;
-        }
-        if (status != THENAR_OK) break;
-        double ratio = (double)trial.tets / options->target_tets, miss = fabs(log(ratio));
-        if (ratio > 1)
-            too_many = fmax(too_many, size);
-        else
-            too_few = fmin(too_few, size);
-        if (too_many >= too_few) too_many = too_few / 1.02, too_few = too_few * 1.02;
-        size = next_size(size, ratio, too_many, too_few);
-        if (miss < best_miss) {
-            best_miss = miss;
-            lattice_free(best);
-            *best = trial;
-        } else {
-            lattice_free(&trial);
-        }
-    }
-    return THENAR_OK;
+    search s = {.solid = solid, .kind = options->lattice, .target = options->target_tets, .best_miss = INFINITY};
+    s.size = longest / 8;
+    thenar_status status = THENAR_OK;
+    for (int place = 0; place < PLACES && s.best_miss > ACCEPTABLE && status == THENAR_OK; place++)
+        status = search_size(&s, (double)place / (2 * PLACES), error);
+    *out = s.best;
+    if (status == THENAR_ERROR_MEMORY) lattice_free(out);
+    return s.best.keep && status != THENAR_ERROR_MEMORY ? THENAR_OK : status;
 }
 
 /* Which parts of the mesh to keep: the largest one and those that hold a vertex of the skin. */
@@ -173,7 +206,7 @@ thenar_status lattice_mesh(const lattice_solid *solid, const thenar_mesh_options
     thenar_status status = check_options(options, error);
     if (status != THENAR_OK) return status;
     lattice l;
-    status = options->cell_size > 0 ? lattice_create(solid, options->lattice, options->cell_size, &l, error)
+    status = options->cell_size > 0 ? lattice_create(solid, options->lattice, options->cell_size, 0, &l, error)
                                     : lattice_search(solid, options, &l, error);
     if (status == THENAR_OK) status = mesh_of(&l, solid->skin, mesh, error);
     lattice_free(&l);
