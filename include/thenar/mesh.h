@@ -38,6 +38,22 @@ typedef struct thenar_embedding {
     double *weights; /**< 4 * vertex_count barycentric weights, adding up to 1 */
 } thenar_embedding;
 
+/** Reads the tets of a mesh file: Gmsh .msh 2.2 or 4.1 (text or binary), legacy VTK unstructured grid (text or
+ * binary), or VTU with inline text arrays. The file's numbers are taken as metres. Nodes keep their order; those that
+ * only points, lines and triangles use are left out. The region tags are Gmsh's physical groups, 0 for none.
+ *
+ * A file that is not a sound mesh is THENAR_ERROR_INPUT with its place: an index out of range, a coordinate that is
+ * not finite, a node of no element, a tet that is flat, inverted, or there twice, other elements than linear tets,
+ * triangles, quads, lines and points. If all tets are inverted they are turned instead. On an error *mesh is empty. */
+THENAR_API thenar_status thenar_tet_mesh_load(const char *path, thenar_tet_mesh *mesh, thenar_error *error);
+
+/** Reads the triangles of a mesh file: OBJ, STL (text or binary), PLY (text or binary), legacy VTK polydata, or any
+ * format of thenar_tet_mesh_load. The file's numbers are taken as metres. Polygons become fans of triangles; equal
+ * corners of STL triangles become one vertex; vertices of no triangle are left out. A triangle that has a vertex
+ * twice is an error, and so is whatever else is wrong with the file. On an error *surface is empty. */
+THENAR_API thenar_status thenar_surface_load(const char *path, thenar_surface *surface, thenar_error *error);
+
+/** Releases the arrays and empties the struct; NULL and empty structs are fine. */
 THENAR_API void thenar_tet_mesh_free(thenar_tet_mesh *mesh);
 THENAR_API void thenar_surface_free(thenar_surface *surface);
 THENAR_API void thenar_embedding_free(thenar_embedding *embedding);

@@ -65,6 +65,10 @@ void error_prefix(thenar_error *error, const char *format, ...) {
     va_start(arguments, format);
     int used = vsnprintf(error->text, sizeof error->text, format, arguments);
     va_end(arguments);
-    if (used >= 0 && (size_t)used < sizeof error->text)
-        snprintf(error->text + used, sizeof error->text - (size_t)used, ": %s", text);
+    size_t front = used >= 0 ? (size_t)used + strlen(": ") : sizeof text;
+    if (front >= sizeof text) return;
+    memcpy(error->text + front - strlen(": "), ": ", strlen(": "));
+    size_t length = strnlen(text, sizeof text - front - 1);
+    memcpy(error->text + front, text, length);
+    error->text[front + length] = 0;
 }

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <locale.h>
 #include <pthread.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,7 +53,7 @@ bool text_to_long(const char *text, long low, long high, long *value) {
 /* Damerau-Levenshtein distance (insert, delete, replace, swap of neighbours) by dynamic programming. */
 static size_t edit_distance(const char *a, const char *b) {
     size_t rows = strlen(a), columns = strlen(b);
-    if (rows > LONGEST_WORD || columns > LONGEST_WORD) return LONGEST_WORD;
+    if (rows > LONGEST_WORD || columns > LONGEST_WORD) return SIZE_MAX;
     size_t table[LONGEST_WORD + 1][LONGEST_WORD + 1];
     for (size_t i = 0; i <= rows; i++) table[i][0] = i;
     for (size_t j = 0; j <= columns; j++) table[0][j] = j;

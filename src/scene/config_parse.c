@@ -1,0 +1,280 @@
+/* One YAML document to the nodes of a config tree, from libyaml's events. */
+#include "scene/config_tree.h"
+
+#include "base/memory.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <yaml.h>
+
+typedef struct anchor {
+    const char *name;
+    const config_node *node;
+    bool open; /* its value is still being read, so that an alias to it would never end */
+} anchor;
+
+typedef struct parser {
+    config *tree;
+    yaml_parser_t yaml;
+    const char *text; /* what is parsed */
+    size_t size;
+    const char *file;
+    bool placed; /* false: leave out lines and columns */
+    ARRAY(anchor) anchors;
+    thenar_error *error;
+} parser;
+
+static int line_of(const parser *p, yaml_mark_t mark) {
+    return p->placed ? (int)mark.line + 1 : 0;
+}
+
+static int column_of(const parser *p, yaml_mark_t mark) {
+    return p->placed ? (int)mark.column + 1 : 0;
+}
+
+#define error_at_mark(p, mark, ...)                                                                          \
+    error_at((p)->error, (p)->file, line_of((p), (mark)), column_of((p), (mark)), __VA_ARGS__)
+
+static bool is_continuation(char byte) {
+    return ((unsigned char)byte & 0xC0) == 0x80;
+}
+
+/* The line and column, counted in characters from 0 as libyaml does, of a byte. */
+static yaml_mark_t mark_of_offset(const parser *p, size_t offset) {
+    yaml_mark_t mark = {0};
+    for (size_t i = 0; i < offset && i < p->size; i++) {
+        if (p->text[i] == '\n') {
+            mark.line++;
+            mark.column = 0;
+        } else if (!is_continuation(p->text[i])) {
+            mark.column++;
+        }
+    }
+    return mark;
+}
+
+/* The byte at a line and column, or 0 behind the end. */
+static char byte_at_mark(const parser *p, yaml_mark_t mark) {
+    size_t at = 0;
+    for (size_t line = 0; line < mark.line; line++) {
+        const char *end = memchr(p->text + at, '\n', p->size - at);
+        if (!end) return 0;
+        at = (size_t)(end - p->text) + 1;
+    }
+    for (size_t column = 0; at < p->size; at++) {
+        if (is_continuation(p->text[at])) continue;
+        if (column++ == mark.column) return p->text[at];
+    }
+    return 0;
+}
+
+static thenar_status syntax_error(const parser *p) {
+    const yaml_parser_t *yaml = &p->yaml;
+    if (yaml->error == YAML_MEMORY_ERROR) return error_memory(p->error, p->file);
+    if (yaml->error == YAML_READER_ERROR)
+        return error_at_mark(p, mark_of_offset(p, yaml->problem_offset), "%s; expected UTF-8 text",
+                             yaml->problem);
+    yaml_mark_t mark = yaml->problem_mark;
+    if (byte_at_mark(p, mark) == '\t')
+        return error_at_mark(p, mark, "%s: a tab; expected spaces for indentation", yaml->problem);
+    if (!yaml->context) return error_at_mark(p, mark, "%s", yaml->problem);
+    if (!p->placed || yaml->context_mark.line == mark.line)
+        return error_at_mark(p, mark, "%s %s", yaml->problem, yaml->context);
+    return error_at_mark(p, mark, "%s %s that starts on line %d", yaml->problem, yaml->context,
+                         line_of(p, yaml->context_mark));
+}
+
+static thenar_status next_event(parser *p, yaml_event_t *event) {
+    return yaml_parser_parse(&p->yaml, event) ? THENAR_OK : syntax_error(p);
+}
+
+static thenar_status check_tag(const parser *p, const yaml_event_t *event, const yaml_char_t *tag) {
+    if (!tag) return THENAR_OK;
+    return error_at_mark(p, event->start_mark, "tag '%s' is not supported; expected a value without a tag",
+                         config_quote((const char *)tag).text);
+}
+
+/* Remembers the node under the anchor's name, if the event has one; *index is then where, else left alone. */
+static thenar_status note_anchor(parser *p, const yaml_event_t *event, const yaml_char_t *name,
+                                 const config_node *node, size_t *index) {
+    if (!name) return THENAR_OK;
+    if (p->anchors.count >= CONFIG_ANCHOR_LIMIT)
+        return error_at_mark(p, event->start_mark, "too many anchors; expected at most %d",
+                             CONFIG_ANCHOR_LIMIT);
+    const char *copy = pool_string(&p->tree->memory, (const char *)name, strlen((const char *)name));
+    if (!copy ||
+        !ARRAY_PUSH(&p->anchors, (anchor){.name = copy, .node = node, .open = node->kind != CONFIG_SCALAR}))
+        return error_memory(p->error, p->file);
+    *index = p->anchors.count - 1;
+    return THENAR_OK;
+}
+
+static thenar_status parse_alias(parser *p, const yaml_event_t *event, int depth, config_node **out) {
+    const char *name = (const char *)event->data.alias.anchor;
+    yaml_mark_t mark = event->start_mark;
+    /* From the newest: a name can be anchored again. */
+    for (size_t i = p->anchors.count; i-- > 0;) {
+        const anchor *a = &p->anchors.data[i];
+        if (strcmp(a->name, name) != 0) continue;
+        if (a->open)
+            return error_at_mark(p, mark, "alias '*%s' is inside the value that it stands for",
+                                 config_quote(name).text);
+        return config_copy(p->tree, a->node, depth, line_of(p, mark), column_of(p, mark), out, p->error);
+    }
+    return error_at_mark(p, mark, "alias '*%s' has no anchor '&%s' before it", config_quote(name).text,
+                         config_quote(name).text);
+}
+
+/* The text of a scalar event, copied into the tree. */
+static thenar_status take_text(parser *p, const yaml_event_t *event, const char **out) {
+    const char *text = (const char *)event->data.scalar.value;
+    size_t length = event->data.scalar.length;
+    if (memchr(text, 0, length)) return error_at_mark(p, event->start_mark, "text contains a zero character");
+    *out = pool_string(&p->tree->memory, text, length);
+    return *out ? THENAR_OK : error_memory(p->error, p->file);
+}
+
+static thenar_status make_node(parser *p, const yaml_event_t *event, config_kind kind, config_node **out) {
+    yaml_mark_t mark = event->start_mark;
+    return config_make(p->tree, kind, p->file, line_of(p, mark), column_of(p, mark), out, p->error);
+}
+
+static thenar_status parse_scalar(parser *p, const yaml_event_t *event, config_node **out) {
+    thenar_status status = check_tag(p, event, event->data.scalar.tag);
+    if (status == THENAR_OK) status = make_node(p, event, CONFIG_SCALAR, out);
+    if (status != THENAR_OK) return status;
+    (*out)->plain = event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
+    status = take_text(p, event, &(*out)->text);
+    size_t index;
+    if (status == THENAR_OK) status = note_anchor(p, event, event->data.scalar.anchor, *out, &index);
+    return status;
+}
+
+typedef struct map_key {
+    const char *text;
+    int line, column;
+} map_key;
+
+static thenar_status parse_key(parser *p, const yaml_event_t *event, const config_node *mapping,
+                               map_key *out) {
+    yaml_mark_t mark = event->start_mark;
+    if (event->type != YAML_SCALAR_EVENT)
+        return error_at_mark(p, mark, "this key is not text; expected a name as the key");
+    thenar_status status = check_tag(p, event, event->data.scalar.tag);
+    if (status == THENAR_OK && event->data.scalar.anchor)
+        status = error_at_mark(p, mark, "a key has an anchor; expected anchors on values only");
+    if (status == THENAR_OK) status = take_text(p, event, &out->text);
+    if (status != THENAR_OK) return status;
+    out->line = line_of(p, mark);
+    out->column = column_of(p, mark);
+    if (strcmp(out->text, "<<") == 0)
+        return error_at_mark(p, mark, "merge key '<<' is not supported; write the keys out or use include");
+    const config_node *earlier = config_find(mapping, out->text);
+    if (!earlier) return THENAR_OK;
+    if (!p->placed) return error_at_mark(p, mark, "key '%s' is given twice", config_quote(out->text).text);
+    return error_at_mark(p, mark, "key '%s' is already on line %d; expected each key once",
+                         config_quote(out->text).text, earlier->key_line);
+}
+
+static thenar_status parse_node(parser *p, const yaml_event_t *event, int depth, config_node **out);
+
+/* The item or value that the event begins; for a mapping, the event is that of the key. */
+static thenar_status parse_child(parser *p, const yaml_event_t *event, int depth, config_node *parent) {
+    config_node *child = NULL;
+    if (parent->kind == CONFIG_SEQUENCE) {
+        thenar_status status = parse_node(p, event, depth, &child);
+        if (status == THENAR_OK) config_append(p->tree, parent, child);
+        return status;
+    }
+    map_key key;
+    thenar_status status = parse_key(p, event, parent, &key);
+    if (status != THENAR_OK) return status;
+    yaml_event_t value;
+    status = next_event(p, &value);
+    if (status != THENAR_OK) return status;
+    status = parse_node(p, &value, depth, &child);
+    yaml_event_delete(&value);
+    if (status != THENAR_OK) return status;
+    child->key = key.text;
+    child->key_line = key.line;
+    child->key_column = key.column;
+    config_append(p->tree, parent, child);
+    return THENAR_OK;
+}
+
+static thenar_status parse_collection(parser *p, const yaml_event_t *event, int depth, config_node **out) {
+    bool sequence = event->type == YAML_SEQUENCE_START_EVENT;
+    const yaml_char_t *tag = sequence ? event->data.sequence_start.tag : event->data.mapping_start.tag;
+    const yaml_char_t *name = sequence ? event->data.sequence_start.anchor : event->data.mapping_start.anchor;
+    size_t anchor_index = SIZE_MAX;
+    thenar_status status = check_tag(p, event, tag);
+    if (status == THENAR_OK) status = make_node(p, event, sequence ? CONFIG_SEQUENCE : CONFIG_MAPPING, out);
+    if (status == THENAR_OK) status = note_anchor(p, event, name, *out, &anchor_index);
+    while (status == THENAR_OK) {
+        yaml_event_t child;
+        status = next_event(p, &child);
+        if (status != THENAR_OK) return status;
+        bool end = child.type == YAML_SEQUENCE_END_EVENT || child.type == YAML_MAPPING_END_EVENT;
+        if (!end) status = parse_child(p, &child, depth + 1, *out);
+        yaml_event_delete(&child);
+        if (end) break;
+    }
+    if (anchor_index != SIZE_MAX) p->anchors.data[anchor_index].open = false;
+    return status;
+}
+
+static thenar_status parse_node(parser *p, const yaml_event_t *event, int depth, config_node **out) {
+    if (depth > CONFIG_DEPTH_LIMIT)
+        return error_at_mark(p, event->start_mark, "nested too deeply; expected at most %d levels",
+                             CONFIG_DEPTH_LIMIT);
+    if (event->type == YAML_ALIAS_EVENT) return parse_alias(p, event, depth, out);
+    if (event->type == YAML_SCALAR_EVENT) return parse_scalar(p, event, out);
+    return parse_collection(p, event, depth, out);
+}
+
+/* One event of the stream, and the node if one begins there. *done: that was the end. */
+static thenar_status parse_step(parser *p, int depth, config_node **root, bool *done) {
+    yaml_event_t event;
+    thenar_status status = next_event(p, &event);
+    if (status != THENAR_OK) return status;
+    switch (event.type) {
+    case YAML_STREAM_START_EVENT:
+    case YAML_DOCUMENT_END_EVENT:
+        break;
+    case YAML_DOCUMENT_START_EVENT:
+        if (*root)
+            status = error_at_mark(p, event.start_mark,
+                                   "a second document starts here; expected one document a file");
+        break;
+    case YAML_STREAM_END_EVENT:
+        *done = true;
+        if (!*root)
+            status = error_at_mark(p, event.start_mark, "nothing but blanks and comments; expected YAML");
+        break;
+    default:
+        status = parse_node(p, &event, depth, root);
+    }
+    yaml_event_delete(&event);
+    return status;
+}
+
+thenar_status config_parse_document(config *tree, const char *text, size_t size, const char *file,
+                                    bool placed, int depth, config_node **out, thenar_error *error) {
+    *out = NULL;
+    parser p = {.tree = tree, .text = text, .size = size, .file = file, .placed = placed, .error = error};
+    if (!yaml_parser_initialize(&p.yaml)) {
+        yaml_parser_delete(&p.yaml);
+        return error_memory(error, file);
+    }
+    /* Said, not guessed: a UTF-16 file is an error rather than a second way to write everything. */
+    yaml_parser_set_encoding(&p.yaml, YAML_UTF8_ENCODING);
+    yaml_parser_set_input_string(&p.yaml, (const unsigned char *)text, size);
+    config_node *root = NULL;
+    thenar_status status = THENAR_OK;
+    for (bool done = false; status == THENAR_OK && !done;) status = parse_step(&p, depth, &root, &done);
+    yaml_parser_delete(&p.yaml);
+    free(p.anchors.data);
+    if (status == THENAR_OK) *out = root;
+    return status;
+}
