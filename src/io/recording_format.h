@@ -24,8 +24,8 @@ enum {
         1024, /* raw size over stored size, at most: a small file cannot ask for much memory */
     RECORDING_COMPONENTS_MAX =
         4096, /* with the two below: no size computed from a header overflows 64 bits */
-    RECORDING_CHANNELS_MAX = 65536,
-    RECORDING_BODIES_MAX = 65536,
+    RECORDING_CHANNELS_MAX = 16384,
+    RECORDING_BODIES_MAX = 16384,
 };
 
 /* First in the file. */

@@ -238,9 +238,9 @@ static bool parse_root(recording_head *head, const place *at) {
     const json_t *bodies = json_object_get(head->root, "bodies"),
                  *channels = json_object_get(head->root, "channels");
     if (!json_is_array(bodies) || json_array_size(bodies) > RECORDING_BODIES_MAX)
-        return complain(at, "bodies", "a list of at most 65536 bodies"), false;
+        return complain(at, "bodies", "a list of at most 16384 bodies"), false;
     if (!json_is_array(channels) || json_array_size(channels) > RECORDING_CHANNELS_MAX)
-        return complain(at, "channels", "a list of at most 65536 channels"), false;
+        return complain(at, "channels", "a list of at most 16384 channels"), false;
     head->bodies = MEMORY_ARRAY(thenar_recording_body, json_array_size(bodies));
     head->channels = MEMORY_ARRAY(thenar_recording_channel, json_array_size(channels));
     if (!head->bodies || !head->channels) return error_memory(at->error, "the header of a recording"), false;

@@ -142,6 +142,8 @@ static thenar_status find_meshes(thenar_recording *recording, uint64_t *offset, 
 
 static bool keys_are_plausible(const thenar_recording *recording, uint64_t first, uint64_t index_offset) {
     uint64_t lowest = first, smallest = sizeof(recording_chunk) + sizeof(recording_moment);
+    /* Readers make room for what HEAD says a frame is: no more than frames in this file can be. */
+    if (recording->values_size / RECORDING_EXPANSION_MAX > recording->size) return false;
     for (int i = 0; i < recording->frame_count; i++) {
         uint64_t offset = recording->keys[i].offset;
         if (offset < lowest || offset > index_offset || index_offset - offset < smallest) return false;

@@ -1,0 +1,356 @@
+/* The surfaces of a recording as one animated .glb.
+ *
+ * Soft bodies: the first keyframe is the mesh, every later keyframe k a morph target (position and normal
+ * minus the mesh's), and the animation of the weights makes target k 1 at its time and 0 at the other
+ * keyframes, linear in between: at a keyframe the picture is exact, between two it is their mean. Rigid
+ * bodies: the mesh in the body's frame, moved by an animated translation and rotation.
+ *
+ * The size grows with keyframes times vertices (24 bytes) and keyframes squared times bodies (4 bytes); where
+ * all the selected frames would be too much, keyframes are spread evenly over them, the first and the last
+ * included. */
+#include "io/export_kinds.h"
+
+#include "base/memory.h"
+#include "io/gltf.h"
+#include "math/vec3.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { KEYFRAMES_MAX = 256 };
+#define MORPH_BYTES_MAX ((double)(64 << 20)) /* a browser loads this in a few seconds */
+
+/* A body on its way to the file. Vertices that no triangle uses (nodes inside) are left out. */
+typedef struct shown_body {
+    int body;
+    bool rigid;
+    int pose_channel; /* of a rigid body; -1: it does not move */
+    size_t vertex_count, triangle_count;
+    int *vertices;       /* index in the recording of each vertex that is used */
+    uint32_t *triangles; /* by the used vertices */
+    double *positions;   /* all surface vertices of the present frame */
+    float *base, *now;   /* 3 * vertex_count positions, then as many normals */
+    float *poses;        /* translation 3, then from 3 * KEYFRAMES_MAX on rotation 4, per keyframe */
+    json_t *targets;
+    int base_position, base_normal, indices; /* accessors */
+} shown_body;
+
+typedef struct gltf_export {
+    thenar_recording *recording;
+    gltf_builder gltf;
+    shown_body *bodies;
+    int body_count;
+    float times[KEYFRAMES_MAX];
+    int key_count; /* keyframes so far */
+} gltf_export;
+
+static int find_pose(const thenar_recording *recording, int body) {
+    int c = thenar_recording_find_channel(recording, body, "pose");
+    if (c < 0) return -1;
+    const thenar_recording_channel *channel = thenar_recording_channel_at(recording, c);
+    bool fits =
+        channel->place == THENAR_RECORDING_BODY && channel->components == 7 && channel->element_count == 1;
+    return fits ? c : -1;
+}
+
+/* Numbers the vertices that triangles use, in the order of their first use. */
+static bool keep_used_vertices(shown_body *shown, const thenar_surface *surface) {
+    int *renumbered = MEMORY_ARRAY(int, surface->vertex_count); /* 1 + new index; 0: not seen yet */
+    shown->vertices = MEMORY_ARRAY(int, surface->vertex_count);
+    shown->triangle_count = (size_t)surface->triangle_count;
+    shown->triangles = MEMORY_ARRAY(uint32_t, 3 * shown->triangle_count);
+    bool good = renumbered && shown->vertices && shown->triangles;
+    for (size_t i = 0; good && i < 3 * shown->triangle_count; i++) {
+        int vertex = surface->triangles[i];
+        if (renumbered[vertex] == 0) {
+            shown->vertices[shown->vertex_count++] = vertex;
+            renumbered[vertex] = (int)shown->vertex_count;
+        }
+        shown->triangles[i] = (uint32_t)renumbered[vertex] - 1;
+    }
+    free(renumbered);
+    return good;
+}
+
+static thenar_status prepare_body(gltf_export *job, int b, shown_body *shown, thenar_error *error) {
+    const thenar_recording_body *body = thenar_recording_body_at(job->recording, b);
+    const thenar_recording_mesh *mesh;
+    thenar_status status = thenar_recording_read_mesh(job->recording, b, &mesh, error);
+    if (status != THENAR_OK) return status;
+    shown->body = b;
+    shown->rigid = body->surface == THENAR_RECORDING_SURFACE_RIGID;
+    shown->pose_channel = shown->rigid ? find_pose(job->recording, b) : -1;
+    if (!keep_used_vertices(shown, &mesh->surface)) return error_memory(error, "a surface");
+    shown->positions = MEMORY_ARRAY(double, 3 * (size_t)body->vertex_count);
+    shown->base = MEMORY_ARRAY(float, 6 * shown->vertex_count);
+    shown->now = MEMORY_ARRAY(float, 6 * shown->vertex_count);
+    shown->targets = json_array();
+    if (shown->rigid) shown->poses = MEMORY_ARRAY(float, 7 * KEYFRAMES_MAX);
+    if (!shown->positions || !shown->base || !shown->now || !shown->targets ||
+        (shown->rigid && !shown->poses))
+        return error_memory(error, "a surface");
+    if (shown->rigid)
+        memcpy(shown->positions, mesh->surface.positions, 3 * (size_t)body->vertex_count * sizeof(double));
+    return THENAR_OK;
+}
+
+static thenar_status prepare(gltf_export *job, thenar_error *error) {
+    int count = thenar_recording_body_count(job->recording);
+    job->bodies = MEMORY_ARRAY(shown_body, count);
+    if (!job->bodies) return error_memory(error, "surfaces");
+    thenar_status status = THENAR_OK;
+    for (int b = 0; status == THENAR_OK && b < count; b++)
+        if (thenar_recording_body_at(job->recording, b)->triangle_count > 0)
+            status = prepare_body(job, b, &job->bodies[job->body_count++], error);
+    if (status == THENAR_OK && job->body_count == 0)
+        status = error_set(error, THENAR_ERROR_INPUT,
+                           "the recording has no surface; expected a body that can be seen");
+    return status;
+}
+
+static void release(gltf_export *job) {
+    for (int i = 0; i < job->body_count; i++) {
+        shown_body *shown = &job->bodies[i];
+        free(shown->vertices);
+        free(shown->triangles);
+        free(shown->positions);
+        free(shown->base);
+        free(shown->now);
+        free(shown->poses);
+        json_decref(shown->targets);
+    }
+    free(job->bodies);
+    gltf_free(&job->gltf);
+}
+
+static thenar_status complain(const gltf_export *job, const shown_body *shown, int frame,
+                              thenar_error *error) {
+    return error_set(error, THENAR_ERROR_INPUT,
+                     "frame %d, body \"%s\": a position is not finite; glTF cannot show it", frame,
+                     thenar_recording_body_at(job->recording, shown->body)->name);
+}
+
+/* Area-weighted vertex normals; a vertex of degenerate triangles gets one that points up, for glTF wants
+ * units. */
+static bool compute_vertices(const shown_body *shown, float *out) {
+    size_t count = shown->vertex_count;
+    float *normals = out + 3 * count;
+    bool finite = true;
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < 3; k++) {
+            out[3 * i + k] = (float)shown->positions[3 * (size_t)shown->vertices[i] + k];
+            normals[3 * i + k] = 0;
+            finite = finite && isfinite(out[3 * i + k]);
+        }
+    for (size_t t = 0; t < shown->triangle_count; t++) {
+        const uint32_t *corner = shown->triangles + 3 * t;
+        vec3 a = vec3_load(shown->positions + 3 * (size_t)shown->vertices[corner[0]]);
+        vec3 b = vec3_load(shown->positions + 3 * (size_t)shown->vertices[corner[1]]);
+        vec3 c = vec3_load(shown->positions + 3 * (size_t)shown->vertices[corner[2]]);
+        vec3 normal = vec3_cross(vec3_sub(b, a), vec3_sub(c, a));
+        for (int k = 0; k < 3; k++) {
+            float *sum = normals + 3 * (size_t)corner[k];
+            sum[0] += (float)normal.x, sum[1] += (float)normal.y, sum[2] += (float)normal.z;
+        }
+    }
+    for (size_t i = 0; i < count; i++) {
+        vec3 normal = vec3_unit((vec3){normals[3 * i], normals[3 * i + 1], normals[3 * i + 2]});
+        if (!(vec3_dot(normal, normal) > 0.5) || !vec3_is_finite(normal)) normal = (vec3){0, 1, 0};
+        normals[3 * i] = (float)normal.x, normals[3 * i + 1] = (float)normal.y,
+                    normals[3 * i + 2] = (float)normal.z;
+    }
+    return finite;
+}
+
+static thenar_status add_base(gltf_export *job, shown_body *shown, int frame, thenar_error *error) {
+    if (!compute_vertices(shown, shown->base)) return complain(job, shown, frame, error);
+    size_t count = shown->vertex_count;
+    shown->base_position = gltf_add_floats(&job->gltf, GLTF_VERTICES, shown->base, count, 3);
+    shown->base_normal = gltf_add_floats(&job->gltf, GLTF_VERTICES, shown->base + 3 * count, count, 3);
+    shown->indices = gltf_add_indices(&job->gltf, shown->triangles, 3 * shown->triangle_count);
+    return THENAR_OK;
+}
+
+static thenar_status add_target(gltf_export *job, shown_body *shown, int frame, thenar_error *error) {
+    if (!compute_vertices(shown, shown->now)) return complain(job, shown, frame, error);
+    size_t count = shown->vertex_count;
+    for (size_t i = 0; i < 6 * count; i++) {
+        shown->now[i] -= shown->base[i];
+        if (!isfinite(shown->now[i])) return complain(job, shown, frame, error);
+    }
+    int position = gltf_add_floats(&job->gltf, GLTF_VERTICES, shown->now, count, 3);
+    int normal = gltf_add_floats(&job->gltf, GLTF_VERTICES, shown->now + 3 * count, count, 3);
+    if (json_array_append_new(shown->targets,
+                              json_pack("{s:i, s:i}", "POSITION", position, "NORMAL", normal)) != 0)
+        return error_memory(error, "a surface");
+    return THENAR_OK;
+}
+
+static thenar_status add_soft_key(gltf_export *job, shown_body *shown, int frame, thenar_error *error) {
+    thenar_status status =
+        thenar_recording_read_surface(job->recording, shown->body, frame, shown->positions, error);
+    if (status != THENAR_OK) return status;
+    return job->key_count == 0 ? add_base(job, shown, frame, error) : add_target(job, shown, frame, error);
+}
+
+static thenar_status add_rigid_key(gltf_export *job, shown_body *shown, int frame, thenar_error *error) {
+    if (job->key_count == 0) {
+        thenar_status status = add_base(job, shown, frame, error);
+        if (status != THENAR_OK) return status;
+    }
+    if (shown->pose_channel < 0) return THENAR_OK;
+    double pose[7];
+    thenar_status status =
+        thenar_recording_read_channel(job->recording, shown->pose_channel, frame, pose, error);
+    if (status != THENAR_OK) return status;
+    quat turn = quat_unit((quat){pose[3], pose[4], pose[5], pose[6]});
+    float *translation = shown->poses + 3 * job->key_count;
+    float *rotation = shown->poses + 3 * KEYFRAMES_MAX + 4 * job->key_count;
+    for (int k = 0; k < 3; k++) {
+        translation[k] = (float)pose[k];
+        if (!isfinite(translation[k])) return complain(job, shown, frame, error);
+    }
+    rotation[0] = (float)turn.x, rotation[1] = (float)turn.y, rotation[2] = (float)turn.z,
+    rotation[3] = (float)turn.w;
+    /* Of q and -q take the one nearer to the keyframe before, or viewers turn the long way round. */
+    float dot = 0;
+    for (int k = 0; k < 4 && job->key_count > 0; k++) dot += rotation[k] * rotation[k - 4];
+    for (int k = 0; k < 4 && dot < 0; k++) rotation[k] = -rotation[k];
+    return THENAR_OK;
+}
+
+/* The largest number of keyframes that stays within the limits. */
+static int choose_key_count(const gltf_export *job, int frames) {
+    double vertices = 0, bodies = 0;
+    for (int i = 0; i < job->body_count; i++)
+        if (!job->bodies[i].rigid) {
+            vertices += (double)job->bodies[i].vertex_count;
+            bodies++;
+        }
+    int keys = frames < KEYFRAMES_MAX ? frames : KEYFRAMES_MAX;
+    while (keys > 2 && keys * (24 * vertices + 4 * keys * bodies) > MORPH_BYTES_MAX) keys--;
+    return keys;
+}
+
+static thenar_status add_key(gltf_export *job, int frame, float time, thenar_error *error) {
+    thenar_status status = THENAR_OK;
+    for (int i = 0; status == THENAR_OK && i < job->body_count; i++) {
+        shown_body *shown = &job->bodies[i];
+        status =
+            shown->rigid ? add_rigid_key(job, shown, frame, error) : add_soft_key(job, shown, frame, error);
+    }
+    job->times[job->key_count++] = time;
+    return status;
+}
+
+static thenar_status add_keys(gltf_export *job, export_selection selection, const export_options *options,
+                              thenar_error *error) {
+    int keys = choose_key_count(job, selection.count);
+    double start = thenar_recording_frame_time(job->recording, selection.first);
+    thenar_status status = THENAR_OK;
+    bool go_on = true;
+    for (int i = 0; status == THENAR_OK && go_on && i < keys; i++) {
+        int frame =
+            export_frame(selection, keys > 1 ? (int)((long long)i * (selection.count - 1) / (keys - 1)) : 0);
+        float time = i == 0 ? 0 : (float)(thenar_recording_frame_time(job->recording, frame) - start);
+        /* Times of keyframes must grow; a frame whose time does not is left out. */
+        if (i > 0 && !(time > job->times[job->key_count - 1] && isfinite(time))) continue;
+        status = add_key(job, frame, time, error);
+        if (status == THENAR_OK) go_on = export_tell(options, i + 1, keys);
+    }
+    return status;
+}
+
+/* Row k of the weights, at keyframe k: target k - 1 alone. The mesh itself is keyframe 0. */
+static int add_weights(gltf_export *job) {
+    size_t keys = (size_t)job->key_count, targets = keys - 1;
+    float *weights = MEMORY_ARRAY(float, keys *targets);
+    if (!weights) {
+        job->gltf.failed = true;
+        return 0;
+    }
+    for (size_t k = 1; k < keys; k++) weights[k * targets + k - 1] = 1;
+    int accessor = gltf_add_floats(&job->gltf, GLTF_ANIMATION, weights, keys * targets, 1);
+    free(weights);
+    return accessor;
+}
+
+static void add_track(json_t *animation, int input, int output, int node, const char *path) {
+    json_t *samplers = json_object_get(animation, "samplers");
+    int sampler = (int)json_array_size(samplers);
+    json_array_append_new(
+        samplers, json_pack("{s:i, s:i, s:s}", "input", input, "output", output, "interpolation", "LINEAR"));
+    json_array_append_new(
+        json_object_get(animation, "channels"),
+        json_pack("{s:i, s:{s:i, s:s}}", "sampler", sampler, "target", "node", node, "path", path));
+}
+
+static void add_animation(gltf_export *job) {
+    json_t *animation = json_pack("{s:s, s:[], s:[]}", "name", "recording", "samplers", "channels");
+    int times = -1, weights = -1;
+    for (int i = 0; i < job->body_count; i++) {
+        const shown_body *shown = &job->bodies[i];
+        size_t keys = (size_t)job->key_count;
+        if (shown->rigid && shown->pose_channel < 0) continue;
+        if (times < 0) times = gltf_add_floats(&job->gltf, GLTF_ANIMATION, job->times, keys, 1);
+        if (shown->rigid) {
+            const float *rotations = shown->poses + 3 * KEYFRAMES_MAX;
+            add_track(animation, times, gltf_add_floats(&job->gltf, GLTF_ANIMATION, shown->poses, keys, 3), i,
+                      "translation");
+            add_track(animation, times, gltf_add_floats(&job->gltf, GLTF_ANIMATION, rotations, keys, 4), i,
+                      "rotation");
+        } else {
+            if (weights < 0) weights = add_weights(job);
+            add_track(animation, times, weights, i, "weights");
+        }
+    }
+    if (times >= 0)
+        gltf_append(&job->gltf, "animations", animation);
+    else
+        json_decref(animation);
+}
+
+static void add_body(gltf_export *job, int i) {
+    static const double colours[][3] = {{0.84, 0.60, 0.48}, {0.45, 0.60, 0.78}, {0.55, 0.72, 0.45},
+                                        {0.80, 0.70, 0.40}, {0.62, 0.52, 0.74}, {0.60, 0.60, 0.60}};
+    const shown_body *shown = &job->bodies[i];
+    const double *colour = colours[shown->body % (int)(sizeof colours / sizeof *colours)];
+    const char *name = thenar_recording_body_at(job->recording, shown->body)->name;
+    int material = gltf_append(&job->gltf, "materials",
+                               json_pack("{s:b, s:{s:[f,f,f,f], s:f, s:f}}", "doubleSided", 1,
+                                         "pbrMetallicRoughness", "baseColorFactor", colour[0], colour[1],
+                                         colour[2], 1.0, "metallicFactor", 0.0, "roughnessFactor", 0.7));
+    json_t *primitive =
+        json_pack("{s:{s:i, s:i}, s:i, s:i}", "attributes", "POSITION", shown->base_position, "NORMAL",
+                  shown->base_normal, "indices", shown->indices, "material", material);
+    if (json_array_size(shown->targets) > 0) json_object_set(primitive, "targets", shown->targets);
+    int mesh =
+        gltf_append(&job->gltf, "meshes", json_pack("{s:s, s:[o]}", "name", name, "primitives", primitive));
+    json_t *node = json_pack("{s:s, s:i}", "name", name, "mesh", mesh);
+    if (shown->pose_channel >= 0) {
+        const float *t = shown->poses, *r = shown->poses + 3 * KEYFRAMES_MAX;
+        json_object_set_new(node, "translation",
+                            json_pack("[f,f,f]", (double)t[0], (double)t[1], (double)t[2]));
+        json_object_set_new(node, "rotation",
+                            json_pack("[f,f,f,f]", (double)r[0], (double)r[1], (double)r[2], (double)r[3]));
+    }
+    int index = gltf_append(&job->gltf, "nodes", node);
+    json_t *scene = json_array_get(json_object_get(job->gltf.root, "scenes"), 0);
+    json_array_append_new(json_object_get(scene, "nodes"), json_integer(index));
+}
+
+thenar_status export_gltf(thenar_recording *recording, const char *path, export_selection selection,
+                          const export_options *options, thenar_error *error) {
+    gltf_export job = {.recording = recording};
+    gltf_begin(&job.gltf, thenar_recording_get_info(recording).scene);
+    thenar_status status = prepare(&job, error);
+    if (status == THENAR_OK) status = add_keys(&job, selection, options, error);
+    if (status == THENAR_OK) {
+        for (int i = 0; i < job.body_count; i++) add_body(&job, i);
+        if (job.key_count > 1) add_animation(&job);
+        status = gltf_write(&job.gltf, path, error);
+    }
+    release(&job);
+    return status;
+}

@@ -1,0 +1,161 @@
+#include "io/vtk.h"
+
+#include "base/file.h"
+#include "base/text.h"
+
+#include <ctype.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TETRA = 10, TRIANGLE = 5, TITLE_LONGEST = 255 };
+
+/* Names are words: anything that would end one becomes an underscore. */
+static void write_name(FILE *file, const char *name) {
+    if (!*name) fputc('_', file);
+    for (; *name; name++)
+        fputc(isspace((unsigned char)*name) || iscntrl((unsigned char)*name) ? '_' : *name, file);
+}
+
+static void write_title(FILE *file, const char *title) {
+    for (int i = 0; title[i] && i < TITLE_LONGEST; i++)
+        fputc(iscntrl((unsigned char)title[i]) ? ' ' : title[i], file);
+    fputc('\n', file);
+}
+
+/* `count` rows of numbers; without values, zeros. */
+static void write_rows(FILE *file, const double *values, size_t count, int components) {
+    for (size_t i = 0; i < count; i++)
+        for (int k = 0; k < components; k++) {
+            double number = values ? values[i * (size_t)components + (size_t)k] : 0;
+            fprintf(file, k + 1 < components ? "%.9g " : "%.9g\n", number);
+        }
+}
+
+static size_t count_points(const vtk_grid *grid) {
+    size_t count = 0;
+    for (int p = 0; p < grid->piece_count; p++) count += (size_t)grid->pieces[p].point_count;
+    return count;
+}
+
+static void write_points(FILE *file, const vtk_grid *grid) {
+    fprintf(file, "POINTS %zu double\n", count_points(grid));
+    for (int p = 0; p < grid->piece_count; p++)
+        write_rows(file, grid->pieces[p].points, (size_t)grid->pieces[p].point_count, 3);
+}
+
+static void write_cell_rows(FILE *file, const int *indices, int count, int corners, long long first_point) {
+    for (size_t i = 0; i < (size_t)count; i++) {
+        fprintf(file, "%d", corners);
+        for (size_t k = 0; k < (size_t)corners; k++)
+            fprintf(file, " %lld", first_point + indices[i * (size_t)corners + k]);
+        fputc('\n', file);
+    }
+}
+
+static size_t write_cells(FILE *file, const vtk_grid *grid) {
+    size_t tets = 0, triangles = 0;
+    for (int p = 0; p < grid->piece_count; p++) {
+        tets += (size_t)grid->pieces[p].tet_count;
+        triangles += (size_t)grid->pieces[p].triangle_count;
+    }
+    fprintf(file, "CELLS %zu %zu\n", tets + triangles, 5 * tets + 4 * triangles);
+    long long first_point = 0;
+    for (int p = 0; p < grid->piece_count; p++) {
+        const vtk_piece *piece = &grid->pieces[p];
+        write_cell_rows(file, piece->tets, piece->tet_count, 4, first_point);
+        write_cell_rows(file, piece->triangles, piece->triangle_count, 3, first_point);
+        first_point += piece->point_count;
+    }
+    fprintf(file, "CELL_TYPES %zu\n", tets + triangles);
+    for (int p = 0; p < grid->piece_count; p++) {
+        for (int i = 0; i < grid->pieces[p].tet_count; i++) fprintf(file, "%d\n", TETRA);
+        for (int i = 0; i < grid->pieces[p].triangle_count; i++) fprintf(file, "%d\n", TRIANGLE);
+    }
+    return tets + triangles;
+}
+
+static void begin_array(FILE *file, const vtk_array *array, size_t count) {
+    if (array->components == 3) {
+        fputs("VECTORS ", file);
+        write_name(file, array->name);
+        fputs(" double\n", file);
+    } else if (array->components == 1) {
+        fputs("SCALARS ", file);
+        write_name(file, array->name);
+        fputs(" double 1\nLOOKUP_TABLE default\n", file);
+    } else {
+        fputs("FIELD FieldData 1\n", file);
+        write_name(file, array->name);
+        fprintf(file, " %d %zu double\n", array->components, count);
+    }
+}
+
+static void write_point_data(FILE *file, const vtk_grid *grid) {
+    if (grid->point_array_count == 0) return;
+    size_t count = count_points(grid);
+    fprintf(file, "POINT_DATA %zu\n", count);
+    for (int a = 0; a < grid->point_array_count; a++) {
+        begin_array(file, &grid->point_arrays[a], count);
+        for (int p = 0; p < grid->piece_count; p++)
+            write_rows(file, grid->pieces[p].point_values ? grid->pieces[p].point_values[a] : NULL,
+                       (size_t)grid->pieces[p].point_count, grid->point_arrays[a].components);
+    }
+}
+
+static void write_cell_data(FILE *file, const vtk_grid *grid, size_t count) {
+    fprintf(file, "CELL_DATA %zu\nSCALARS body int 1\nLOOKUP_TABLE default\n", count);
+    for (int p = 0; p < grid->piece_count; p++)
+        for (int i = 0; i < grid->pieces[p].tet_count + grid->pieces[p].triangle_count; i++)
+            fprintf(file, "%d\n", grid->pieces[p].body);
+    for (int a = 0; a < grid->cell_array_count; a++) {
+        const vtk_array *array = &grid->cell_arrays[a];
+        begin_array(file, array, count);
+        for (int p = 0; p < grid->piece_count; p++) {
+            const vtk_piece *piece = &grid->pieces[p];
+            write_rows(file, piece->cell_values ? piece->cell_values[a] : NULL, (size_t)piece->tet_count,
+                       array->components);
+            write_rows(file, NULL, (size_t)piece->triangle_count, array->components);
+        }
+    }
+}
+
+thenar_status vtk_write(const char *path, const vtk_grid *grid, thenar_error *error) {
+    FILE *file;
+    thenar_status status = file_create(path, &file, error);
+    if (status != THENAR_OK) return status;
+    text_locale saved = text_locale_begin();
+    fputs("# vtk DataFile Version 3.0\n", file);
+    write_title(file, grid->title);
+    fputs("ASCII\nDATASET UNSTRUCTURED_GRID\n", file);
+    write_points(file, grid);
+    size_t cell_count = write_cells(file, grid);
+    write_cell_data(file, grid, cell_count);
+    write_point_data(file, grid);
+    text_locale_end(saved);
+    return file_close(file, path, error);
+}
+
+thenar_status vtk_write_series(const char *path, const char *const *names, const double *times, int count,
+                               thenar_error *error) {
+    json_t *files = json_array();
+    bool whole = files != NULL;
+    for (int i = 0; whole && i < count; i++)
+        whole =
+            json_array_append_new(files, json_pack("{s:s, s:f}", "name", names[i], "time", times[i])) == 0;
+    json_t *root = whole ? json_pack("{s:s, s:O}", "file-series-version", "1.0", "files", files) : NULL;
+    char *text = root ? json_dumps(root, JSON_INDENT(1)) : NULL;
+    json_decref(root);
+    json_decref(files);
+    if (!text)
+        return error_set(error, THENAR_ERROR_MEMORY, "%s: out of memory, or a time is not finite", path);
+    FILE *file;
+    thenar_status status = file_create(path, &file, error);
+    if (status == THENAR_OK) {
+        fputs(text, file);
+        fputc('\n', file);
+        status = file_close(file, path, error);
+    }
+    free(text);
+    return status;
+}
