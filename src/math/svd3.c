@@ -1,17 +1,16 @@
-/* The signed singular value decomposition of 3x3 matrices, G = U diag(s) V^T, eight in step (one a SIMD
- * lane).
+/* The signed singular value decomposition of 3x3 matrices, G = U diag(s) V^T, eight in step.
  *
- *     A = (G V0)^T (G V0)          V0: where the caller starts
- *     V = V0 J1 J2 ...             cyclic Jacobi rotations until A is diagonal (Golub and Van Loan, 8.5),
- * then sorted B = G V = [b1 b2 b3]         u1 = b1 / |b1|; b2 and b3 lose what they have along u1 [b2 b3],
- * [v2 v3]             one more rotation, from the columns themselves (Hestenes), so that b2 . b3 = 0 u2 = b2
- * / |b2|, u3 = u1 x u2, s = (|b1|, |b2|, u3 . b3)
+ *     A = (G V)^T (G V)        from the V that the caller starts with
+ *     V = V J J J ...          cyclic Jacobi rotations until A is diagonal (Golub and Van Loan, 8.5); sorted
+ *     [b0 b1 b2] = G V         u0 = b0 / |b0|; b1 and b2 lose what they have along u0
+ *     [b1 b2], [v1 v2]         one rotation from the columns themselves (Hestenes 1958): b1 . b2 = 0
+ *     u1 = b1 / |b1|, u2 = u0 x u1, s = (|b0|, |b1|, u2 . b2)
  *
- * A squares the condition number of G: rounding leaves b_i . b_j near 1e-16 s1^2. Along u1 that is 1e-16 s1
- * of b_j and harmless, but b2 . b3 / |b2| = 1e-16 s1^2 / s2 would ruin s3 where s1 >> s2; the rotation of [b2
- * b3] mends it.
+ * A squares the condition number of G: rounding leaves b_i . b_j near 1e-16 s0^2. Along u0 that is 1e-16 s0
+ * of b_j, which is harmless, but b1 . b2 / |b1| = 1e-16 s0^2 / s1 would ruin s2 where s0 >> s1. The rotation
+ * of [b1 b2] mends it.
  *
- * Shapes: a vec3x8 is a column of eight matrices; V and B are three of them. */
+ * Shapes: a vec3x8 is one column of eight matrices, a lane each. Indices count from 0. */
 #include "math/svd3.h"
 
 typedef struct vec3x8 {
@@ -27,7 +26,7 @@ typedef struct rotation {
     f64x8 c, s; /* cosine, sine */
 } rotation;
 
-/* Three or four sweeps are usual from the identity; this is never reached. */
+/* From the identity three or four sweeps are usual, five the most that a million matrices took. */
 #define MOST_SWEEPS 16
 
 /* What is off the diagonal is zero below this part of trace(A): half an ulp of the largest eigenvalue. */
@@ -37,10 +36,10 @@ typedef struct rotation {
  * power. */
 #define SMALL_ANGLE 0x1p-18
 
-/* Columns of B may fail to be orthogonal, or in order, by this much beside s1. */
+/* b1 and b2 may fail to be orthogonal, or in order, by this part of s0. */
 #define ORTHOGONAL 0x1p-51
 
-/* Where s2 is less than this part of s1, b2 may be mostly rounding. */
+/* Where s1 is less than this part of s0, b1 may be mostly rounding. */
 #define THIN 0x1p-20
 
 /* The range of trace(A) where the fourth powers of A's entries are normal numbers, even of those near
@@ -48,8 +47,9 @@ typedef struct rotation {
 #define SMALLEST_TRACE 0x1p-120
 #define LARGEST_TRACE 0x1p120
 
-/* The square of nothing: smaller lengths are not divided by. */
+/* Squared lengths are not inverted below this, nor differences of them squared below its root. */
 #define VANISHING 0x1p-800
+#define ROOT_VANISHING 0x1p-400
 
 SIMD_INLINE f64x8 dot(vec3x8 a, vec3x8 b) {
     return f64x8_fma(a.x, b.x, f64x8_fma(a.y, b.y, a.z * b.z));
@@ -100,10 +100,10 @@ SIMD_INLINE rotation rotation_exact(f64x8 d, f64x8 o, i64x8 active) {
     return (rotation){f64x8_select(active, h * k, f64x8_set(1)), masked(active, times_sign(o * k, d))};
 }
 
-/* An orthogonal rotation whose angle is nearly that, without the two square roots that one Jacobi rotation
- * would wait for: with x = |o / d|, tan(angle / 2) = tan(atan(x) / 4) is x (1 + b x) / (4 + 4 b x + 2 x^2), b
- * = 2 tan(pi / 8), within 1.6 % and exact at x = 0 and infinity. The sweeps converge as before; they take 4
- * us for 588 matrices in place of 6. */
+/* An exact rotation by nearly that angle, without the two square roots that the next one would wait for. With
+ * x = |o / d|, tan(angle / 2) = tan(atan(x) / 4) is taken as x (1 + b x) / (4 + 4 b x + 2 x^2),
+ * b = 2 tan(pi / 8): within 1.6 %, and exact at x = 0 and infinity. From the identity it takes more
+ * sweeps than rotation_exact would (3 to 4, not 2 to 3), but 38 ns a matrix in place of 47. */
 SIMD_INLINE rotation rotation_near(f64x8 d, f64x8 o, i64x8 active) {
     f64x8 p = f64x8_abs(d), q = f64x8_abs(o);
     f64x8 w = f64x8_fma(q, f64x8_set(0.82842712474619009), p);
@@ -207,10 +207,10 @@ SIMD_INLINE void sort_columns(symmetric3x8 *a, vec3x8 v[3]) {
  * nearly orthonormal, so one Newton step for the lengths is enough and the order of the steps does not
  * matter. */
 SIMD_INLINE void orthonormalize(vec3x8 v[3]) {
-    const f64x8 half = f64x8_set(-0.5), three_halves = f64x8_set(1.5);
+    const f64x8 minus_half = f64x8_set(-0.5), three_halves = f64x8_set(1.5);
     f64x8 d00 = dot(v[0], v[0]), d01 = dot(v[0], v[1]), d11 = dot(v[1], v[1]);
-    v[1] = scale(mul_add(v[1], v[0], -d01), f64x8_fma(d11, half, three_halves));
-    v[0] = scale(v[0], f64x8_fma(d00, half, three_halves));
+    v[1] = scale(mul_add(v[1], v[0], -d01), f64x8_fma(d11, minus_half, three_halves));
+    v[0] = scale(v[0], f64x8_fma(d00, minus_half, three_halves));
     v[2] = cross(v[0], v[1]);
 }
 
@@ -221,8 +221,7 @@ SIMD_INLINE f64x8 make_orthogonal(vec3x8 *b1, vec3x8 *b2, vec3x8 *v1, vec3x8 *v2
     f64x8 rounding = s0 * f64x8_sqrt(square) * ORTHOGONAL;
     i64x8 active = (f64x8_abs(half) > rounding) | (-d > rounding);
     if (!i64x8_any(active)) return square;
-    /* The squares of d and o must not vanish. */
-    active &= f64x8_abs(d) + f64x8_abs(o) > f64x8_set(0x1p-400);
+    active &= f64x8_abs(d) + f64x8_abs(o) > f64x8_set(ROOT_VANISHING);
     rotation j = rotation_exact(d, o, active);
     /* a quarter turn more where the second one is longer */
     i64x8 swap = active & (d < f64x8_set(0));
@@ -234,8 +233,8 @@ SIMD_INLINE f64x8 make_orthogonal(vec3x8 *b1, vec3x8 *b2, vec3x8 *v1, vec3x8 *v2
     return dot(*b1, *b1);
 }
 
-/* A unit vector across u along w, of length about 1 but perhaps nothing but rounding; if so, from v or its
- * companion v_other (orthonormal), whichever is further from u. Lanes that are not thin keep w. */
+/* The unit vector across u nearest to w; where w is nothing but rounding along u, or 0, any unit vector
+ * across u: from v or v_other (orthonormal), whichever is further from u. Lanes that are not thin keep w. */
 static __attribute__((noinline)) vec3x8 unit_across(vec3x8 w, vec3x8 u, vec3x8 v, vec3x8 v_other,
                                                     i64x8 is_thin) {
     vec3x8 first = without(w, u);

@@ -3,7 +3,7 @@
  *     G = U diag(s) V^T,   U and V proper rotations,   s1 >= s2 >= |s3|,   s3 has the sign of det G
  *
  * so an inverted tetrahedron shows a negative s3, and R = U V^T is the rotation closest to G even then. Every
- * finite G is fine: flat, zero, of any scale. Errors are a few 1e-16 of s1: small singular values are
+ * finite G is fine: flat, zero, of any scale. Errors are at worst near 1e-15 of s1: small singular values are
  * accurate beside s1, not beside themselves. (Where an entry comes near the largest double, s itself may be
  * infinite; U and V stay rotations.) If G is not finite, U and s are unspecified but V comes back as the
  * rotation it was. */
