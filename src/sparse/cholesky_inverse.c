@@ -1,0 +1,196 @@
+/* The selected inverse: the entries of Z = A^-1 that lie in the pattern of L, down the tree.
+ *
+ *     M = L11^-1,  S = L21 M,  Z21 = - Z22 S,  Z11 = M^T M - S^T Z21
+ *
+ * Z22 is Z on the rows below a front; all of these are rows of its parent, which is done before. Takahashi,
+ * Fagan and Chin 1973; Erisman and Tinney, Comm. ACM 18 (1975); here by fronts. Arrays of a front
+ * (cholesky_plan.h): inverse   column-major, height x k: Z11 (both triangles) in the rows from 0, Z21 in the
+ * rows from kp spread    column-major, height x m: Z12 in the rows from 0, Z22 in the rows from kp; so that
+ * children read whole columns of Z, from `inverse` for pivots and from `spread` for the others M, S^T
+ * scratch, strips of eight columns c: M(d, c) at [c / 8][d][c % 8], S^T(c, j) at [c / 8][j][c % 8] */
+#include "sparse/cholesky_plan.h"
+#include "sparse/tile.h"
+
+#include <string.h>
+
+/* target[i] = source[i] for i < count. Also writes up to 7 numbers behind, which the caller overwrites or
+ * pads. */
+SIMD_INLINE void copy_run(double *target, const double *source, int count) {
+    for (int i = 0; i < count; i += 8) f64x8_store(target + i, f64x8_load(source + i));
+}
+
+/* Z22 of a front from its parent. */
+static void gather_below(const cholesky_factor *factor, const front *f) {
+    if (f->parent < 0) return;
+    const cholesky_plan *plan = factor->plan;
+    const front *parent = &plan->fronts[f->parent];
+    const front_run *first = plan->run + f->run_start, *end = first + f->run_count, *run = first;
+    size_t height = (size_t)front_height(f), parent_height = (size_t)front_height(parent);
+    const double *pivots = factor->inverse + parent->panel;
+    const double *others = factor->work + parent->spread - parent_height * (size_t)front_kp(parent);
+    double *target = factor->work + f->spread + front_kp(f);
+    for (int j = 0; j < front_m(f); j++, target += height) {
+        while (j >= run->from + run->count) run++;
+        const double *source =
+            (j < f->inner ? pivots : others) + parent_height * (size_t)(run->to + j - run->from);
+        for (const front_run *r = first; r < end; r++) copy_run(target + r->from, source + r->to, r->count);
+    }
+}
+
+/* Eight columns of M, from the diagonal down: the unit vectors, substituted. */
+static void invert_pivots(const double *panel, int k, double *m, int block) {
+    size_t strip = 8 * (size_t)k;
+    int first = 8 * block;
+    for (int next = first; next < k; next += 8) {
+        const double *row = panel + (size_t)(next / 8) * strip;
+        double unit[64] = {0};
+        if (next == first)
+            for (int c = 0; c < 8 && first + c < k; c++) unit[9 * c] = 1;
+#define CALL(n)                                                                                              \
+    tile_store(m + 8 * next, 8,                                                                              \
+               tile_solve(tile_subtract(tile_load(unit, 8, n),                                               \
+                                        tile_product(m + 8 * first, row + 8 * first, next - first, n), n),   \
+                          row + 8 * next, n),                                                                \
+               n)
+        TILE_SWITCH(k - next, CALL)
+#undef CALL
+    }
+}
+
+/* Eight rows of S^T. */
+static void scale_below(const front *f, const double *panel, const double *m, double *s, int block) {
+    int k = front_k(f), first = 8 * block, strips = front_mp(f) / 8;
+    const double *row = panel + 8 * (size_t)k * (size_t)(front_kp(f) / 8) + 8 * first;
+    for (int p = 0; p < strips; p++, row += 8 * (size_t)k)
+        tile_store(s + 64 * p, 8, tile_product(m + 8 * first, row, k - first, 8), 8);
+}
+
+/* Eight columns of Z21, and of Z12 where children will want them. */
+static void multiply_below(const front *f, const double *spread, const double *s, double *inverse,
+                           double *across, int block) {
+    size_t height = (size_t)front_height(f);
+    int kp = front_kp(f), m = front_m(f), columns = front_k(f) - 8 * block;
+    inverse += 8 * (size_t)block * height + (size_t)kp;
+    for (int p = 0; 8 * p < m; p++) {
+        tile t;
+#define CALL(n)                                                                                              \
+    t = tile_negate(tile_product_columns(spread + kp + 8 * p, height, s, m, n), n);                          \
+    tile_store(inverse + 8 * p, height, t, n)
+        TILE_SWITCH(columns, CALL)
+#undef CALL
+        if (f->child_count == 0) continue;
+        t = tile_transpose(t);
+        double *target = across + 8 * (size_t)block + 8 * (size_t)p * height;
+#define CALL(n) tile_store(target, height, t, n)
+        TILE_SWITCH(m - 8 * p, CALL)
+#undef CALL
+    }
+}
+
+/* Tile (row block, column block) of Z11, row block >= column block, and its mirror image. */
+static void invert_tile(const front *f, const double *m, const double *s, double *inverse, int row,
+                        int column) {
+    size_t height = (size_t)front_height(f), kp = (size_t)front_kp(f), mp = (size_t)front_mp(f);
+    int k = front_k(f), first = 8 * row;
+    const double *m_row = m + 8 * (kp * (size_t)row + (size_t)first);
+    const double *m_column = m + 8 * (kp * (size_t)column + (size_t)first);
+    const double *z = inverse + 8 * (size_t)column * height;
+    tile t;
+#define CALL(n)                                                                                              \
+    t = tile_subtract(tile_product(m_row, m_column, k - first, n),                                           \
+                      tile_product_rows(s + 8 * mp * (size_t)row, z + kp, height, front_m(f), n), n);        \
+    if (row == column) t = tile_symmetric(t);                                                                \
+    tile_store(inverse + 8 * (size_t)column * height + first, height, t, n)
+    TILE_SWITCH(k - 8 * column, CALL)
+#undef CALL
+    if (row == column) return;
+    t = tile_transpose(t);
+#define CALL(n) tile_store(inverse + (size_t)first * height + 8 * column, height, t, n)
+    TILE_SWITCH(k - first, CALL)
+#undef CALL
+}
+
+static void invert_front(const cholesky_factor *factor, const front *f, double *scratch) {
+    const double *panel = factor->panels + f->panel;
+    double *inverse = factor->inverse + f->panel, *spread = factor->work + f->spread;
+    int k = front_k(f), blocks = front_kp(f) / 8;
+    size_t kp = (size_t)front_kp(f), mp = (size_t)front_mp(f);
+    double *m = scratch, *s = m + kp * kp;
+    gather_below(factor, f);
+    for (int b = 0; b < blocks; b++) {
+        invert_pivots(panel, k, m + 8 * kp * (size_t)b, b);
+        scale_below(f, panel, m + 8 * kp * (size_t)b, s + 8 * mp * (size_t)b, b);
+        multiply_below(f, spread, s + 8 * mp * (size_t)b, inverse, spread, b);
+    }
+    for (int row = 0; row < blocks; row++)
+        for (int column = 0; column <= row; column++) invert_tile(f, m, s, inverse, row, column);
+}
+
+static void invert_piece(void *context, int index) {
+    const cholesky_factor *factor = context;
+    const front_piece *piece = &factor->plan->piece[index];
+    for (int f = piece->end - 1; f >= piece->first; f--)
+        invert_front(factor, &factor->plan->fronts[f], factor->scratch + piece->scratch);
+}
+
+void cholesky_inverse(cholesky_factor *factor, workers *pool) {
+    const cholesky_plan *plan = factor->plan;
+    for (int i = plan->top_count - 1; i >= 0; i--)
+        invert_front(factor, &plan->fronts[plan->top[i]], factor->scratch + plan->top_scratch);
+    workers_run(pool, plan->piece_count, invert_piece, factor);
+}
+
+/* Where block (i, j) is stored; *transposed if as (j, i). */
+static bool locate_block(const cholesky_plan *plan, int i, int j, size_t *block, int *stride,
+                         bool *transposed) {
+    int p = plan->position[i], q = plan->position[j];
+    *transposed = p < q;
+    int column = p < q ? p : q, row = p < q ? q : p;
+    const front *f = &plan->fronts[plan->front_of[column]];
+    int padded = front_find_row(plan, f, row);
+    if (padded < 0) return false;
+    *stride = front_height(f);
+    *block = f->panel + 3 * (size_t)(column - f->first) * (size_t)*stride + (size_t)padded;
+    return true;
+}
+
+/* Row-major into out, `width` to a row. */
+SIMD_INLINE void read_block(const double *z, int stride, bool transposed, double *out, int width) {
+    for (int c = 0; c < 3; c++)
+        for (int r = 0; r < 3; r++) out[transposed ? width * c + r : width * r + c] = z[stride * c + r];
+}
+
+bool cholesky_inverse_block(const cholesky_factor *factor, int i, int j, double out[9]) {
+    size_t block;
+    int stride;
+    bool transposed;
+    if (!locate_block(factor->plan, i, j, &block, &stride, &transposed)) return false;
+    read_block(factor->inverse + block, stride, transposed, out, 3);
+    return true;
+}
+
+bool cholesky_locate(const cholesky_plan *plan, const int nodes[4], cholesky_location *location) {
+    int pair = 0;
+    location->transposed = 0;
+    for (int i = 0; i < 4; i++)
+        for (int j = 0; j <= i; j++, pair++) {
+            bool transposed;
+            if (!locate_block(plan, nodes[i], nodes[j], &location->block[pair], &location->stride[pair],
+                              &transposed))
+                return false;
+            location->transposed |= transposed << pair;
+        }
+    return true;
+}
+
+void cholesky_inverse_gather(const cholesky_factor *factor, const cholesky_location *location,
+                             double out[144]) {
+    int pair = 0;
+    for (int i = 0; i < 4; i++)
+        for (int j = 0; j <= i; j++, pair++) {
+            const double *z = factor->inverse + location->block[pair];
+            bool transposed = location->transposed >> pair & 1;
+            read_block(z, location->stride[pair], transposed, out + 36 * i + 3 * j, 12);
+            if (i != j) read_block(z, location->stride[pair], !transposed, out + 36 * j + 3 * i, 12);
+        }
+}

@@ -1,0 +1,244 @@
+/* The symbolic factorization: from a pattern to fronts.
+ *
+ * Rows of a front below its pivots = (rows of A in the pivot columns, and the rows below of its children)
+ * without the pivots themselves. Duff and Reid, "The multifrontal solution of indefinite sparse symmetric
+ * linear equations", ACM Trans. Math. Softw. 9 (1983); Liu, SIAM Review 34 (1992). */
+#include "sparse/cholesky_plan.h"
+
+#include "base/memory.h"
+#include "sparse/front_memory.h"
+#include "sparse/front_merge.h"
+#include "sparse/ordering.h"
+
+#include <assert.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+int front_find_row(const cholesky_plan *plan, const front *f, int position) {
+    if (position < f->first) return -1;
+    if (position < f->first + f->pivots) return 3 * (position - f->first);
+    const int *row = plan->row + f->row_start;
+    int low = 0, high = f->below;
+    while (low < high) {
+        int middle = low + (high - low) / 2;
+        if (row[middle] < position)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < f->below && row[low] == position ? front_kp(f) + 3 * low : -1;
+}
+
+static int compare_ints(const void *a, const void *b) {
+    int left = *(const int *)a, right = *(const int *)b;
+    return (left > right) - (left < right);
+}
+
+static bool allocate_fronts(cholesky_plan *plan, const front_groups *groups) {
+    int n = plan->node_count;
+    plan->front_count = groups->count;
+    plan->position = MEMORY_ARRAY(int, n);
+    plan->node = MEMORY_ARRAY(int, n);
+    plan->front_of = MEMORY_ARRAY(int, n);
+    plan->fronts = MEMORY_ARRAY(front, groups->count);
+    plan->child = MEMORY_ARRAY(int, groups->count);
+    return plan->position && plan->node && plan->front_of && plan->fronts && plan->child;
+}
+
+/* The fronts with their pivots and children; the final order of the nodes. */
+static void name_fronts(cholesky_plan *plan, const elimination *e, const front_groups *groups) {
+    for (int g = 0; g < groups->count; g++) {
+        int first = groups->start[g], pivots = groups->start[g + 1] - first;
+        plan->fronts[g] = (front){.first = first, .pivots = pivots, .parent = groups->parent[g]};
+        for (int p = first; p < first + pivots; p++) {
+            int node = e->node[groups->member[p]];
+            plan->node[p] = node;
+            plan->position[node] = p;
+            plan->front_of[p] = g;
+        }
+    }
+    for (int g = 0; g < groups->count; g++)
+        if (groups->parent[g] >= 0) plan->fronts[groups->parent[g]].child_count++;
+    int start = 0;
+    for (int g = 0; g < groups->count; g++) {
+        plan->fronts[g].child_start = start;
+        start += plan->fronts[g].child_count;
+        plan->fronts[g].child_count = 0;
+    }
+    for (int g = 0; g < groups->count; g++)
+        if (groups->parent[g] >= 0) {
+            front *parent = &plan->fronts[groups->parent[g]];
+            plan->child[parent->child_start + parent->child_count++] = g;
+        }
+}
+
+typedef ARRAY(int) int_list;
+
+/* Appends the rows of front f to `rows`. mark[position] = f where taken. */
+static bool collect_rows(cholesky_plan *plan, const graph *g, int f, int *mark, int_list *rows) {
+    front *it = &plan->fronts[f];
+    int end = it->first + it->pivots;
+    size_t start = rows->count;
+    for (int p = it->first; p < end; p++) {
+        int node = plan->node[p];
+        for (int k = g->start[node]; k < g->start[node + 1]; k++) {
+            int q = plan->position[g->neighbour[k]];
+            if (q < end || mark[q] == f) continue;
+            mark[q] = f;
+            if (!ARRAY_PUSH(rows, q)) return false;
+        }
+    }
+    for (int c = 0; c < it->child_count; c++) {
+        const front *child = &plan->fronts[plan->child[it->child_start + c]];
+        for (int r = 0; r < child->below; r++) {
+            int q = rows->data[child->row_start + r];
+            if (q < end || mark[q] == f) continue;
+            mark[q] = f;
+            if (!ARRAY_PUSH(rows, q)) return false;
+        }
+    }
+    if (rows->count > INT_MAX) return false;
+    it->row_start = (int)start;
+    it->below = (int)(rows->count - start);
+    if (it->below > 0) qsort(rows->data + start, (size_t)it->below, sizeof *rows->data, compare_ints);
+    return true;
+}
+
+static bool find_rows(cholesky_plan *plan, const graph *g) {
+    int *mark = MEMORY_ARRAY(int, plan->node_count);
+    int_list rows = {0};
+    bool ready = mark && ARRAY_RESERVE(&rows, 1);
+    for (int p = 0; ready && p < plan->node_count; p++) mark[p] = -1;
+    for (int f = 0; ready && f < plan->front_count; f++) ready = collect_rows(plan, g, f, mark, &rows);
+    free(mark);
+    plan->row = rows.data;
+    return ready;
+}
+
+typedef ARRAY(front_run) run_list;
+
+/* Where the rows of front f are in its parent. */
+static bool find_runs(cholesky_plan *plan, front *f, run_list *runs) {
+    f->run_start = (int)runs->count;
+    if (f->parent < 0) return true;
+    const front *parent = &plan->fronts[f->parent];
+    for (int r = 0; r < f->below; r++) {
+        int to = front_find_row(plan, parent, plan->row[f->row_start + r]);
+        assert(to >= 0);
+        if (to < front_k(parent)) f->inner = 3 * (r + 1);
+        front_run *last = runs->count > (size_t)f->run_start ? &runs->data[runs->count - 1] : NULL;
+        /* A run does not cross from the parent's pivots to its other rows, even where no padding lies
+         * between. */
+        bool continues = last && last->to + last->count == to && to != front_kp(parent);
+        if (continues)
+            last->count += 3;
+        else if (!ARRAY_PUSH(runs, (front_run){3 * r, to, 3}))
+            return false;
+    }
+    f->run_count = (int)runs->count - f->run_start;
+    return true;
+}
+
+static bool find_all_runs(cholesky_plan *plan) {
+    run_list runs = {0};
+    bool ready = ARRAY_RESERVE(&runs, 1);
+    for (int f = 0; ready && f < plan->front_count; f++) ready = find_runs(plan, &plan->fronts[f], &runs);
+    plan->run = runs.data;
+    return ready;
+}
+
+static bool find_scatter(cholesky_plan *plan, const block_pattern *pattern) {
+    plan->scatter = MEMORY_ARRAY(front_scatter, pattern->block_count);
+    if (!plan->scatter) return false;
+    int n = plan->node_count, start = 0;
+    const int *position = plan->position;
+    for (int j = 0; j < n; j++)
+        for (int k = pattern->column_start[j]; k < pattern->column_start[j + 1]; k++) {
+            int p = position[pattern->row[k]], q = position[j];
+            plan->fronts[plan->front_of[p < q ? p : q]].scatter_count++;
+        }
+    for (int f = 0; f < plan->front_count; f++) {
+        plan->fronts[f].scatter_start = start;
+        start += plan->fronts[f].scatter_count;
+        plan->fronts[f].scatter_count = 0;
+    }
+    for (int j = 0; j < n; j++)
+        for (int k = pattern->column_start[j]; k < pattern->column_start[j + 1]; k++) {
+            int p = position[pattern->row[k]], q = position[j];
+            int column = p < q ? p : q, row = p < q ? q : p;
+            front *f = &plan->fronts[plan->front_of[column]];
+            int target = 3 * (column - f->first) * front_height(f) + front_find_row(plan, f, row);
+            plan->scatter[f->scatter_start + f->scatter_count++] = (front_scatter){2 * k + (p < q), target};
+        }
+    return true;
+}
+
+static thenar_status build(cholesky_plan *plan, const block_pattern *pattern, const cholesky_options *options,
+                           thenar_error *error) {
+    int n = pattern->node_count;
+    graph g = {0};
+    elimination e = {0};
+    front_groups groups = {0};
+    thenar_status status = graph_create(pattern, options->last_count, &g, error);
+    if (status == THENAR_OK) status = elimination_create(&g, options, &e, error);
+    if (status == THENAR_OK) status = front_groups_create(&e, n, n - options->last_count, &groups, error);
+    if (status == THENAR_OK) {
+        plan->facts.ordering = e.name;
+        bool ready = allocate_fronts(plan, &groups);
+        if (ready) name_fronts(plan, &e, &groups);
+        ready = ready && find_rows(plan, &g) && find_all_runs(plan) && find_scatter(plan, pattern);
+        status = ready ? front_memory_plan(plan, error) : error_memory(error, "fronts");
+    }
+    graph_free(&g);
+    elimination_free(&e);
+    front_groups_free(&groups);
+    return status;
+}
+
+thenar_status cholesky_plan_create(const block_pattern *pattern, const cholesky_options *options,
+                                   cholesky_plan **out, thenar_error *error) {
+    const cholesky_options defaults = {0};
+    if (!options) options = &defaults;
+    assert(options->last_count >= 0 && options->last_count <= pattern->node_count);
+    *out = NULL;
+    cholesky_plan *plan = MEMORY_ARRAY(cholesky_plan, 1);
+    if (!plan) return error_memory(error, "fronts");
+    plan->node_count = pattern->node_count;
+    thenar_status status = build(plan, pattern, options, error);
+    if (status != THENAR_OK) {
+        cholesky_plan_free(plan);
+        return status;
+    }
+    plan->facts.front_count = plan->front_count;
+    *out = plan;
+    return THENAR_OK;
+}
+
+void cholesky_plan_free(cholesky_plan *plan) {
+    if (!plan) return;
+    free(plan->position), free(plan->node), free(plan->front_of), free(plan->fronts), free(plan->row);
+    free(plan->child), free(plan->run), free(plan->scatter), free(plan->piece), free(plan->top);
+    free(plan);
+}
+
+cholesky_facts cholesky_plan_facts(const cholesky_plan *plan) {
+    return plan->facts;
+}
+
+const int *cholesky_plan_position(const cholesky_plan *plan) {
+    return plan->position;
+}
+
+void cholesky_factor_layout(cholesky_factor *factor, const cholesky_plan *plan, arena *memory) {
+    factor->plan = plan;
+    factor->panels = ARENA_ARRAY(memory, double, plan->panel_size);
+    factor->inverse = ARENA_ARRAY(memory, double, plan->panel_size);
+    factor->work = ARENA_ARRAY(memory, double, plan->work_size);
+    factor->scratch = ARENA_ARRAY(memory, double, plan->scratch_size);
+    factor->vector = ARENA_ARRAY(memory, double, 24 * (size_t)plan->node_count);
+    factor->rows = ARENA_ARRAY(memory, double, 8 * ((size_t)plan->most_rows + 8));
+    factor->visited = ARENA_ARRAY(memory, bool, plan->front_count);
+    if (factor->visited) memset(factor->visited, 0, (size_t)plan->front_count * sizeof *factor->visited);
+    factor->failed = ARENA_ARRAY(memory, int, plan->piece_count + 1);
+}

@@ -1,0 +1,223 @@
+/* Eight by eight tiles of dense matrices in registers: the arithmetic of the fronts.
+ *
+ * A tile is up to eight columns of eight rows. A strip is eight rows of a matrix stored one column after the
+ * other: entry (row r, column t) is strip[8 t + r]. All products here are of the kind tile(r, c) = sum over t
+ * of a(r, t) b(c, t) with a and b strips, both read from front to end: `a` gives vectors of eight rows, `b`
+ * single numbers.
+ *
+ * `columns` is a constant where these are called, so that the unused columns vanish. Fields, not an array:
+ * GCC keeps an array of vectors in memory. */
+#ifndef SPARSE_TILE_H
+#define SPARSE_TILE_H
+
+#include "math/simd.h"
+
+#include <float.h>
+
+typedef struct tile {
+    f64x8 c0, c1, c2, c3, c4, c5, c6, c7;
+} tile;
+
+#define TILE_EACH(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
+#define TILE_PAIRS(X, a) X(a, 0) X(a, 1) X(a, 2) X(a, 3) X(a, 4) X(a, 5) X(a, 6) X(a, 7)
+
+/* Calls CALL(n) with the constant n equal to the variable `columns`, 1 to 8. */
+#define TILE_SWITCH(columns, CALL)                                                                           \
+    switch (columns) {                                                                                       \
+    case 1:                                                                                                  \
+        CALL(1);                                                                                             \
+        break;                                                                                               \
+    case 2:                                                                                                  \
+        CALL(2);                                                                                             \
+        break;                                                                                               \
+    case 3:                                                                                                  \
+        CALL(3);                                                                                             \
+        break;                                                                                               \
+    case 4:                                                                                                  \
+        CALL(4);                                                                                             \
+        break;                                                                                               \
+    case 5:                                                                                                  \
+        CALL(5);                                                                                             \
+        break;                                                                                               \
+    case 6:                                                                                                  \
+        CALL(6);                                                                                             \
+        break;                                                                                               \
+    case 7:                                                                                                  \
+        CALL(7);                                                                                             \
+        break;                                                                                               \
+    default:                                                                                                 \
+        CALL(8);                                                                                             \
+        break;                                                                                               \
+    }
+
+SIMD_INLINE tile tile_zero(void) {
+    f64x8 zero = f64x8_set(0);
+    return (tile){zero, zero, zero, zero, zero, zero, zero, zero};
+}
+
+/* sum over t < depth of a(:, t) b(:, t)^T */
+SIMD_INLINE tile tile_product(const double *a, const double *b, int depth, int columns) {
+    tile sum = tile_zero();
+    for (int t = 0; t < depth; t++, a += 8, b += 8) {
+        f64x8 rows = f64x8_load(a);
+#define TILE_STEP(i)                                                                                         \
+    if (i < columns) sum.c##i = f64x8_fma(rows, f64x8_set(b[i]), sum.c##i);
+        TILE_EACH(TILE_STEP)
+#undef TILE_STEP
+    }
+    return sum;
+}
+
+SIMD_INLINE tile tile_load(const double *p, size_t stride, int columns) {
+    tile out = tile_zero();
+#define TILE_STEP(i)                                                                                         \
+    if (i < columns) out.c##i = f64x8_load(p + i * stride);
+    TILE_EACH(TILE_STEP)
+#undef TILE_STEP
+    return out;
+}
+
+SIMD_INLINE void tile_store(double *p, size_t stride, tile t, int columns) {
+#define TILE_STEP(i)                                                                                         \
+    if (i < columns) f64x8_store(p + i * stride, t.c##i);
+    TILE_EACH(TILE_STEP)
+#undef TILE_STEP
+}
+
+SIMD_INLINE tile tile_subtract(tile a, tile b, int columns) {
+#define TILE_STEP(i)                                                                                         \
+    if (i < columns) a.c##i -= b.c##i;
+    TILE_EACH(TILE_STEP)
+#undef TILE_STEP
+    return a;
+}
+
+SIMD_INLINE tile tile_negate(tile a, int columns) {
+#define TILE_STEP(i)                                                                                         \
+    if (i < columns) a.c##i = -a.c##i;
+    TILE_EACH(TILE_STEP)
+#undef TILE_STEP
+    return a;
+}
+
+/* As tile_product, but a(:, t) stands at a + t * stride. */
+SIMD_INLINE tile tile_product_columns(const double *a, size_t stride, const double *b, int depth,
+                                      int columns) {
+    tile sum = tile_zero();
+    for (int t = 0; t < depth; t++, a += stride, b += 8) {
+        f64x8 rows = f64x8_load(a);
+#define TILE_STEP(i)                                                                                         \
+    if (i < columns) sum.c##i = f64x8_fma(rows, f64x8_set(b[i]), sum.c##i);
+        TILE_EACH(TILE_STEP)
+#undef TILE_STEP
+    }
+    return sum;
+}
+
+/* As tile_product, but b(c, t) stands at b[t + c * stride]. */
+SIMD_INLINE tile tile_product_rows(const double *a, const double *b, size_t stride, int depth, int columns) {
+    tile sum = tile_zero();
+    for (int t = 0; t < depth; t++, a += 8) {
+        f64x8 rows = f64x8_load(a);
+#define TILE_STEP(i)                                                                                         \
+    if (i < columns) sum.c##i = f64x8_fma(rows, f64x8_set(b[(size_t)t + i * stride]), sum.c##i);
+        TILE_EACH(TILE_STEP)
+#undef TILE_STEP
+    }
+    return sum;
+}
+
+SIMD_INLINE tile tile_add(tile a, tile b, int columns) {
+#define TILE_STEP(i)                                                                                         \
+    if (i < columns) a.c##i += b.c##i;
+    TILE_EACH(TILE_STEP)
+#undef TILE_STEP
+    return a;
+}
+
+/* The Cholesky factor of a tile, lower triangle, with the reciprocals of the diagonal in its place; what is
+ * above the diagonal means nothing. *failed becomes the first column whose pivot is not a positive number, if
+ * any. The next pivot waits only for a division: with d the pivot and a its column, the rest is updated by a
+ * a^T / d, and the square root that scales the column is off the critical path. */
+SIMD_INLINE tile tile_factor(tile t, int columns, int *failed) {
+#define TILE_UPDATE(i, j)                                                                                    \
+    if (j > i && j < columns) t.c##j = f64x8_fma(column, f64x8_set(column[j] * minus_reciprocal), t.c##j);
+#define TILE_STEP(i)                                                                                         \
+    if (i < columns) {                                                                                       \
+        f64x8 column = t.c##i;                                                                               \
+        double pivot = column[i], minus_reciprocal = -1 / pivot;                                             \
+        if (!(pivot >= DBL_MIN && pivot <= DBL_MAX) && *failed < 0) *failed = i;                             \
+        TILE_PAIRS(TILE_UPDATE, i)                                                                           \
+        double scale = sqrt(-minus_reciprocal);                                                              \
+        t.c##i *= f64x8_set(scale);                                                                          \
+        t.c##i[i] = scale;                                                                                   \
+    }
+    TILE_EACH(TILE_STEP)
+#undef TILE_STEP
+#undef TILE_UPDATE
+    return t;
+}
+
+/* X with X L^T = t, L a factored tile of `columns` rows and columns as a strip. */
+SIMD_INLINE tile tile_solve(tile t, const double *l, int columns) {
+#define TILE_UPDATE(i, j)                                                                                    \
+    if (j > i && j < columns) t.c##j = f64x8_fma(minus, f64x8_set(l[8 * i + j]), t.c##j);
+#define TILE_STEP(i)                                                                                         \
+    if (i < columns) {                                                                                       \
+        t.c##i *= f64x8_set(l[8 * i + i]);                                                                   \
+        f64x8 minus = -t.c##i;                                                                               \
+        TILE_PAIRS(TILE_UPDATE, i)                                                                           \
+        (void)minus;                                                                                         \
+    }
+    TILE_EACH(TILE_STEP)
+#undef TILE_STEP
+#undef TILE_UPDATE
+    return t;
+}
+
+/* X with X L = t: tile_solve for the way back. */
+SIMD_INLINE tile tile_solve_back(tile t, const double *l, int columns) {
+#define TILE_UPDATE(i, j)                                                                                    \
+    if (j < i && i < columns) t.c##j = f64x8_fma(minus, f64x8_set(l[8 * j + i]), t.c##j);
+#define TILE_STEP(i)                                                                                         \
+    if (i < columns) {                                                                                       \
+        t.c##i *= f64x8_set(l[8 * i + i]);                                                                   \
+        f64x8 minus = -t.c##i;                                                                               \
+        TILE_PAIRS(TILE_UPDATE, i)                                                                           \
+        (void)minus;                                                                                         \
+    }
+    TILE_STEP(7)
+    TILE_STEP(6) TILE_STEP(5) TILE_STEP(4) TILE_STEP(3) TILE_STEP(2) TILE_STEP(1) TILE_STEP(0)
+#undef TILE_STEP
+#undef TILE_UPDATE
+        return t;
+}
+
+#define TILE_LOW(a, b) __builtin_shufflevector(a, b, 0, 8, 2, 10, 4, 12, 6, 14)
+#define TILE_HIGH(a, b) __builtin_shufflevector(a, b, 1, 9, 3, 11, 5, 13, 7, 15)
+#define TILE_LOW2(a, b) __builtin_shufflevector(a, b, 0, 1, 8, 9, 4, 5, 12, 13)
+#define TILE_HIGH2(a, b) __builtin_shufflevector(a, b, 2, 3, 10, 11, 6, 7, 14, 15)
+#define TILE_LOW4(a, b) __builtin_shufflevector(a, b, 0, 1, 2, 3, 8, 9, 10, 11)
+#define TILE_HIGH4(a, b) __builtin_shufflevector(a, b, 4, 5, 6, 7, 12, 13, 14, 15)
+
+SIMD_INLINE tile tile_transpose(tile t) {
+    f64x8 a0 = TILE_LOW(t.c0, t.c1), a1 = TILE_HIGH(t.c0, t.c1), a2 = TILE_LOW(t.c2, t.c3),
+          a3 = TILE_HIGH(t.c2, t.c3);
+    f64x8 a4 = TILE_LOW(t.c4, t.c5), a5 = TILE_HIGH(t.c4, t.c5), a6 = TILE_LOW(t.c6, t.c7),
+          a7 = TILE_HIGH(t.c6, t.c7);
+    f64x8 b0 = TILE_LOW2(a0, a2), b1 = TILE_LOW2(a1, a3), b2 = TILE_HIGH2(a0, a2), b3 = TILE_HIGH2(a1, a3);
+    f64x8 b4 = TILE_LOW2(a4, a6), b5 = TILE_LOW2(a5, a7), b6 = TILE_HIGH2(a4, a6), b7 = TILE_HIGH2(a5, a7);
+    return (tile){TILE_LOW4(b0, b4),  TILE_LOW4(b1, b5),  TILE_LOW4(b2, b6),  TILE_LOW4(b3, b7),
+                  TILE_HIGH4(b0, b4), TILE_HIGH4(b1, b5), TILE_HIGH4(b2, b6), TILE_HIGH4(b3, b7)};
+}
+
+/* (t + t^T) / 2: equal to its mirror image to the last bit. */
+SIMD_INLINE tile tile_symmetric(tile t) {
+    tile mirror = tile_transpose(t);
+#define TILE_STEP(i) t.c##i = (t.c##i + mirror.c##i) * f64x8_set(0.5);
+    TILE_EACH(TILE_STEP)
+#undef TILE_STEP
+    return t;
+}
+
+#endif
