@@ -106,7 +106,7 @@ static void content_decides_the_format_before_the_extension(void **state) {
         sample_bytes bytes = sample_of(&mesh_samples[i]);
         mesh_file file;
         thenar_error error;
-        assert_ok(read_file("mesh.dat", bytes.data, bytes.count, &file, &error), error);
+        assert_ok(read_file("mesh.obj", bytes.data, bytes.count, &file, &error), error);
         assert_true(is_box(&mesh_samples[i], &file));
         mesh_file_free(&file);
         free(bytes.data);
@@ -189,7 +189,7 @@ typedef struct bad_file {
 
 #define GMSH_2(nodes, elements)                                                                              \
     "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n" nodes "$EndNodes\n$Elements\n" elements "$EndElements"  \
-                                                                                             "\n"
+    "\n"
 #define FIVE_NODES "5\n1 0 0 0\n2 1 0 0\n3 0 1 0\n4 0 0 1\n5 1 1 1\n"
 #define GMSH_FIVE(elements) GMSH_2(FIVE_NODES, elements)
 #define VTK(version, dataset) "# vtk DataFile Version " version "\n\nASCII\nDATASET " dataset "\n"
@@ -337,7 +337,9 @@ static const bad_file bad_files[] = {
     {"nan.ply", PLY("3", "1", "0 0 0\n1 nan 0\n0 1 0\n3 0 1 2\n"), {"ply:11:", "not finite"}},
     {"degenerate.ply", PLY("3", "1", "0 0 0\n1 0 0\n0 1 0\n3 0 1 0\n"), {"ply:13:", "face 0 is degenerate"}},
     {"two.ply", PLY("3", "1", "0 0 0\n1 0 0\n0 1 0\n2 0 1\n"), {"ply:13:", "2 nodes"}},
-    {"more.ply", PLY("3", "1", "0 0 0 5\n1 0 0\n0 1 0\n3 0 1 2\n"), {"ply:10:7:", "\"5\"", "end of the line"}},
+    {"more.ply",
+     PLY("3", "1", "0 0 0 5\n1 0 0\n0 1 0\n3 0 1 2\n"),
+     {"ply:10:7:", "\"5\"", "end of the line"}},
     {"fewer.ply", PLY("3", "1", "0 0\n1 0 0\n0 1 0\n3 0 1 2\n"), {"ply:10:4:", "3 properties"}},
     {"behind.ply", PLY("3", "1", "0 0 0\n1 0 0\n0 1 0\n3 0 1 2\nx\n"), {"ply:14:1:", "2 bytes behind"}},
     {"points.ply", PLY("3", "0", "0 0 0\n1 0 0\n0 1 0\n"), {"no tets and no triangles"}},

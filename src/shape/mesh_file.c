@@ -20,17 +20,18 @@ static const mesh_format formats[] = {
 };
 #define FORMAT_COUNT (sizeof formats / sizeof formats[0])
 
+static bool starts_with(const scanner *s, const char *text) {
+    return scanner_left(s) >= strlen(text) && memcmp(s->at, text, strlen(text)) == 0;
+}
+
 /* A binary STL file has nothing at its start to know it by, but its size follows from its count of triangles.
  * A text has letters where that count stands, hence a count beyond any file's size. */
-static bool is_sized_as_stl(const scanner *s) {
+static bool is_stl(const scanner *s) {
+    if (starts_with(s, "solid")) return true;
     if (scanner_left(s) < 84) return false;
     const unsigned char *c = (const unsigned char *)s->at + 80;
     size_t count = (size_t)c[0] | (size_t)c[1] << 8 | (size_t)c[2] << 16 | (size_t)c[3] << 24;
     return scanner_left(s) == 84 + 50 * count;
-}
-
-static bool starts_with(const scanner *s, const char *text) {
-    return scanner_left(s) >= strlen(text) && memcmp(s->at, text, strlen(text)) == 0;
 }
 
 /* By content first, by extension second; NULL: none. */
@@ -38,11 +39,9 @@ static const mesh_format *choose_format(const scanner *s) {
     const char *extension = file_extension(s->path);
     for (size_t i = 0; i < FORMAT_COUNT; i++)
         if (formats[i].beginning && starts_with(s, formats[i].beginning)) return &formats[i];
+    if (is_stl(s)) extension = "stl";
     for (size_t i = 0; i < FORMAT_COUNT; i++)
         if (strcasecmp(extension, formats[i].extension) == 0) return &formats[i];
-    for (size_t i = 0; i < FORMAT_COUNT; i++)
-        if (formats[i].read == mesh_read_stl && (is_sized_as_stl(s) || starts_with(s, "solid")))
-            return &formats[i];
     return NULL;
 }
 
