@@ -152,12 +152,24 @@ static int clamp_cell(double at, int cells) {
     return at > 0 ? at < cells ? (int)at : cells - 1 : 0;
 }
 
-int grid_tets_near(const grid *g, vec3 point, int tets[GRID_CUBE_LIMIT]) {
-    int c[3] = {clamp_cell((point.x - g->origin.x) / g->cell.x, g->cells[0]),
-                clamp_cell((point.y - g->origin.y) / g->cell.y, g->cells[1]),
-                clamp_cell((point.z - g->origin.z) / g->cell.z, g->cells[2])};
-    if (g->kind == THENAR_LATTICE_BCC) return grid_star(g, corner_count(g) + cube_number(g, c), tets);
-    return add_tets(g, c, -1, tets, 0, GRID_CUBE_LIMIT);
+int grid_tets_near(const grid *g, vec3 point, int tets[GRID_NEAR_LIMIT]) {
+    double at[3] = {(point.x - g->origin.x) / g->cell.x, (point.y - g->origin.y) / g->cell.y,
+                    (point.z - g->origin.z) / g->cell.z};
+    int low[3], high[3], count = 0;
+    for (int a = 0; a < 3; a++) {
+        /* A point on the plane between two cubes, but for rounding, belongs to both. */
+        low[a] = clamp_cell(at[a] - 1e-9, g->cells[a]);
+        high[a] = clamp_cell(at[a] + 1e-9, g->cells[a]);
+    }
+    for (int i = 0; i < 8; i++) {
+        int c[3] = {i & 1 ? high[0] : low[0], i & 2 ? high[1] : low[1], i & 4 ? high[2] : low[2]};
+        if ((i & 1 && low[0] == high[0]) || (i & 2 && low[1] == high[1]) || (i & 4 && low[2] == high[2])) continue;
+        if (g->kind == THENAR_LATTICE_BCC)
+            count += grid_star(g, corner_count(g) + cube_number(g, c), tets + count);
+        else
+            count = add_tets(g, c, -1, tets, count, GRID_NEAR_LIMIT);
+    }
+    return count;
 }
 
 thenar_status grid_mesh(const grid *g, const unsigned char *keep, thenar_tet_mesh *out, thenar_error *error) {

@@ -13,7 +13,7 @@
 
 #define GRID_CELL_LIMIT 4000000 /* cubes; tet numbers and node numbers then fit into an int */
 #define GRID_STAR_LIMIT 32      /* tets around a node, at most */
-#define GRID_CUBE_LIMIT 32      /* tets that share volume with a cube, at most */
+#define GRID_NEAR_LIMIT 256     /* tets in eight cubes, those across their sides included, at most */
 
 typedef struct grid {
     thenar_lattice kind;
@@ -36,8 +36,9 @@ void grid_tet_corners(const grid *g, int tet, vec3 corner[4]);
 
 /* The tets that have the node as a corner; returns how many. */
 int grid_star(const grid *g, int node, int tets[GRID_STAR_LIMIT]);
-/* The tets that share volume with the cube around a point (the nearest cube when it is outside). */
-int grid_tets_near(const grid *g, vec3 point, int tets[GRID_CUBE_LIMIT]);
+/* The tets that share volume with the cube around a point (the nearest cube when it is outside), or with the two, four or
+ * eight cubes that meet in it; some tets may be there twice. */
+int grid_tets_near(const grid *g, vec3 point, int tets[GRID_NEAR_LIMIT]);
 
 /* The mesh of the tets with keep[tet] != 0 (keep NULL: all), nodes and tets in the order of their numbers. */
 thenar_status grid_mesh(const grid *g, const unsigned char *keep, thenar_tet_mesh *out, thenar_error *error);

@@ -46,7 +46,7 @@ static bool shares_volume(const lattice_solid *solid, const grid *g, int tet, co
 
 /* Marks the tet that holds the point, unless one that is marked already does. */
 static void cover_point(const grid *g, vec3 point, unsigned char *keep) {
-    int tets[GRID_CUBE_LIMIT], count = grid_tets_near(g, point, tets), best = -1;
+    int tets[GRID_NEAR_LIMIT], count = grid_tets_near(g, point, tets), best = -1;
     double best_depth = -INFINITY;
     for (int i = 0; i < count; i++) {
         vec3 corner[4];
