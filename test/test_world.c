@@ -1,0 +1,265 @@
+/* Promises of the simulation as a whole: determinism, snapshots, no allocation in the step, survival. */
+#include "soft_tools.h"
+
+#include "allocations.h"
+#include "world/sim.h"
+
+#include <stdlib.h>
+
+/* Two bodies, one large enough to be cut into many pieces of work, one driven. */
+static thenar_model *two_bodies(void) {
+    thenar_error error;
+    thenar_world_def world = thenar_world_def_default();
+    world.name = "two";
+    thenar_build *build = thenar_build_create(&world);
+    thenar_tet_mesh large = tools_box(0.6, 0.3, 0.3, 16, 8, 8), small = tools_box(1, 0.2, 0.2, 10, 2, 2);
+    thenar_soft_def def = thenar_soft_def_default();
+    def.name = "large";
+    def.mesh = &large;
+    thenar_support base = {.name = "base", .region = tools_box_region(vec3_make(0, 0, 0), vec3_make(0, 0.3, 0.3))};
+    def.supports = &base;
+    def.support_count = 1;
+    assert_ok(thenar_build_add_soft(build, &def, &error), error);
+    thenar_key keys[] = {{.time = 0}, {.time = 0.3, .move = {0, 0.1, 0}, .turn = {0.5, 0, 0}}};
+    thenar_support grip = {.name = "grip",
+                           .region = tools_box_region(vec3_make(0, 0, 0), vec3_make(0, 0.2, 0.2)),
+                           .keys = keys,
+                           .key_count = 2};
+    def.name = "small";
+    def.mesh = &small;
+    def.supports = &grip;
+    assert_ok(thenar_build_add_soft(build, &def, &error), error);
+    thenar_model *model;
+    assert_ok(thenar_build_compile(build, &model, &error), error);
+    thenar_build_free(build);
+    thenar_tet_mesh_free(&large);
+    thenar_tet_mesh_free(&small);
+    return model;
+}
+
+static void the_state_is_the_same_with_any_number_of_threads(void **unused) {
+    (void)unused;
+    thenar_model *model = two_bodies();
+    uint64_t first = 0;
+    for (int threads = 1; threads <= 4; threads++) {
+        thenar_sim *sim = tools_sim(model, 0.01, threads);
+        tools_run(sim, 30);
+        if (threads == 1) first = thenar_sim_hash(sim);
+        assert_true(thenar_sim_hash(sim) == first);
+        thenar_sim_free(sim);
+    }
+    thenar_model_free(model);
+}
+
+static void a_restored_simulation_goes_on_bit_for_bit(void **unused) {
+    (void)unused;
+    thenar_error error;
+    thenar_model *model = two_bodies(), *equal = two_bodies();
+    thenar_sim *sim = tools_sim(model, 0.01, 1), *other = tools_sim(equal, 0.01, 2);
+    const double force[3] = {1, 2, 3};
+    thenar_sim_apply_force(sim, 0, 100, force);
+    tools_run(sim, 10);
+    size_t size = thenar_sim_snapshot_size(sim);
+    void *snapshot = malloc(size);
+    thenar_sim_snapshot(sim, snapshot);
+    uint64_t hashes[20];
+    for (int i = 0; i < 20; i++) {
+        tools_run(sim, 1);
+        hashes[i] = thenar_sim_hash(sim);
+    }
+    tools_run(other, 3);
+    assert_ok(thenar_sim_restore(other, snapshot, size, &error), error);
+    assert_true(thenar_sim_step_count(other) == 10);
+    for (int i = 0; i < 20; i++) {
+        tools_run(other, 1);
+        assert_true(thenar_sim_hash(other) == hashes[i]);
+    }
+    free(snapshot);
+    thenar_sim_free(sim);
+    thenar_sim_free(other);
+    thenar_model_free(model);
+    thenar_model_free(equal);
+}
+
+static void a_snapshot_that_does_not_fit_is_refused_and_changes_nothing(void **unused) {
+    (void)unused;
+    thenar_error error;
+    thenar_tet_mesh mesh = tools_box(1, 0.2, 0.2, 5, 1, 1);
+    thenar_soft_def def = thenar_soft_def_default();
+    def.name = "body";
+    def.mesh = &mesh;
+    thenar_model *model = tools_model(&def, -9.81);
+    def.material.young *= 2;
+    thenar_model *stiffer = tools_model(&def, -9.81);
+    thenar_sim *sim = tools_sim(model, 0.01, 1);
+    tools_run(sim, 5);
+    uint64_t hash = thenar_sim_hash(sim);
+    size_t size = thenar_sim_snapshot_size(sim);
+    char *snapshot = malloc(size);
+    thenar_sim_snapshot(sim, snapshot);
+    for (size_t i = 0; i < size; i += i < 64 ? 1 : 37) {
+        snapshot[i] ^= 4;
+        assert_int_equal(thenar_sim_restore(sim, snapshot, size, &error), THENAR_ERROR_INPUT);
+        assert_true(thenar_sim_hash(sim) == hash);
+        snapshot[i] ^= 4;
+    }
+    for (size_t length = 0; length < size; length += 97)
+        assert_int_equal(thenar_sim_restore(sim, snapshot, length, &error), THENAR_ERROR_INPUT);
+    thenar_sim *other_model = tools_sim(stiffer, 0.01, 1), *other_dt = tools_sim(model, 0.005, 1);
+    assert_int_equal(thenar_sim_restore(other_model, snapshot, size, &error), THENAR_ERROR_INPUT);
+    assert_non_null(strstr(error.text, "another model"));
+    assert_int_equal(thenar_sim_restore(other_dt, snapshot, size, &error), THENAR_ERROR_INPUT);
+    assert_non_null(strstr(error.text, "time step"));
+    assert_ok(thenar_sim_restore(sim, snapshot, size, &error), error);
+    free(snapshot);
+    thenar_sim_free(sim);
+    thenar_sim_free(other_model);
+    thenar_sim_free(other_dt);
+    thenar_model_free(model);
+    thenar_model_free(stiffer);
+    thenar_tet_mesh_free(&mesh);
+}
+
+static void a_reset_simulation_is_a_new_one(void **unused) {
+    (void)unused;
+    thenar_model *model = two_bodies();
+    thenar_sim *sim = tools_sim(model, 0.01, 1);
+    uint64_t start = thenar_sim_hash(sim);
+    tools_run(sim, 5);
+    assert_true(thenar_sim_hash(sim) != start);
+    thenar_sim_reset(sim);
+    assert_true(thenar_sim_hash(sim) == start);
+    thenar_sim_free(sim);
+    thenar_model_free(model);
+}
+
+static void the_step_allocates_nothing_from_the_first_one_on(void **unused) {
+    (void)unused;
+    thenar_model *model = two_bodies();
+    for (int threads = 1; threads <= 2; threads++) {
+        thenar_sim *sim = tools_sim(model, 0.01, threads);
+        long before = allocation_count;
+        for (int i = 0; i < 20; i++) thenar_sim_step(sim);
+        assert_int_equal(allocation_count - before, 0);
+        thenar_sim_free(sim);
+    }
+    /* The counter counts. */
+    long before = allocation_count;
+    free(memory_array(1, 1));
+    assert_int_equal(allocation_count - before, 1);
+    thenar_model_free(model);
+}
+
+static bool all_finite(const double *values, int count) {
+    for (int i = 0; i < count; i++)
+        if (!isfinite(values[i])) return false;
+    return true;
+}
+
+/* A state so far out that its forces overflow cannot be stepped: the last good positions stay, at rest. */
+static void an_impossible_step_keeps_the_last_good_state(void **unused) {
+    (void)unused;
+    thenar_tet_mesh mesh = tools_box(1, 1, 1, 2, 2, 2);
+    thenar_soft_def def = thenar_soft_def_default();
+    def.name = "body";
+    def.mesh = &mesh;
+    thenar_model *model = tools_model(&def, -9.81);
+    thenar_sim *sim = tools_sim(model, 0.01, 1);
+    int count = 3 * mesh.node_count;
+    double *x = malloc((size_t)count * sizeof *x);
+    for (int i = 0; i < count; i++) x[i] = (i % 2 ? 1 : -1) * 1.7e308;
+    assert_int_equal(thenar_sim_set_state(sim, 0, x, NULL), THENAR_OK);
+    assert_int_equal(thenar_sim_step(sim), THENAR_ERROR_NUMERIC);
+    assert_memory_equal(thenar_sim_positions(sim, 0), x, (size_t)count * sizeof *x);
+    assert_true(all_finite(thenar_sim_velocities(sim, 0), count));
+    assert_true(all_finite(thenar_sim_forces(sim, 0), count));
+    assert_int_equal(thenar_sim_warning_count(sim, THENAR_WARNING_STEP_SPLIT), 1);
+    assert_int_equal(thenar_sim_warning_count(sim, THENAR_WARNING_STEP_FAILED), 1);
+    /* It recovers once the state is sane again. */
+    thenar_sim_set_state(sim, 0, mesh.positions, NULL);
+    tools_run(sim, 10);
+    free(x);
+    thenar_sim_free(sim);
+    thenar_model_free(model);
+    thenar_tet_mesh_free(&mesh);
+}
+
+static void what_is_not_finite_is_refused(void **unused) {
+    (void)unused;
+    thenar_tet_mesh mesh = tools_box(1, 1, 1, 1, 1, 1);
+    thenar_soft_def def = thenar_soft_def_default();
+    def.name = "body";
+    def.mesh = &mesh;
+    thenar_model *model = tools_model(&def, -9.81);
+    thenar_sim *sim = tools_sim(model, 0.01, 1);
+    uint64_t hash = thenar_sim_hash(sim);
+    const double bad[][3] = {{NAN, 0, 0}, {0, INFINITY, 0}, {0, 0, -INFINITY}};
+    double x[24];
+    memcpy(x, mesh.positions, sizeof x);
+    x[7] = NAN;
+    for (int i = 0; i < 3; i++) assert_int_equal(thenar_sim_apply_force(sim, 0, 0, bad[i]), THENAR_ERROR_INPUT);
+    assert_int_equal(thenar_sim_set_state(sim, 0, x, NULL), THENAR_ERROR_INPUT);
+    assert_int_equal(thenar_sim_set_state(sim, 0, NULL, x), THENAR_ERROR_INPUT);
+    assert_true(thenar_sim_hash(sim) == hash);
+    thenar_sim_free(sim);
+    thenar_model_free(model);
+    thenar_tet_mesh_free(&mesh);
+}
+
+static void a_model_outlives_its_owner_while_a_simulation_uses_it(void **unused) {
+    (void)unused;
+    thenar_model *model = two_bodies();
+    thenar_sim *sim = tools_sim(model, 0.01, 1);
+    thenar_model_free(model);
+    tools_run(sim, 2);
+    thenar_sim_free(sim);
+}
+
+static void a_body_that_is_wholly_held_goes_where_it_is_taken(void **unused) {
+    (void)unused;
+    thenar_tet_mesh mesh = tools_box(1, 1, 1, 1, 1, 1);
+    thenar_support all = {.region = {.kind = THENAR_REGION_ALL}};
+    thenar_soft_def def = thenar_soft_def_default();
+    def.name = "body";
+    def.mesh = &mesh;
+    def.supports = &all;
+    def.support_count = 1;
+    thenar_model *model = tools_model(&def, -9.81);
+    thenar_sim *sim = tools_sim(model, 0.01, 1);
+    const double move[3] = {1, 2, 3}, turn[3] = {0, 0, 0};
+    thenar_sim_drive(sim, 0, 0, move, turn);
+    tools_run(sim, 2);
+    for (int i = 0; i < 24; i++) assert_near(thenar_sim_positions(sim, 0)[i], mesh.positions[i] + move[i % 3], 1e-12);
+    thenar_sim_free(sim);
+    thenar_model_free(model);
+    thenar_tet_mesh_free(&mesh);
+}
+
+static void a_mesh_in_millimetres_is_warned_of(void **unused) {
+    (void)unused;
+    thenar_tet_mesh mesh = tools_box(100, 20, 20, 5, 1, 1);
+    thenar_soft_def def = thenar_soft_def_default();
+    def.name = "finger";
+    def.mesh = &mesh;
+    thenar_model *model = tools_model(&def, -9.81);
+    assert_int_equal(thenar_model_warning_count(model), 1);
+    assert_non_null(strstr(thenar_model_warning(model, 0), "finger"));
+    assert_non_null(strstr(thenar_model_warning(model, 0), "millimetres"));
+    thenar_model_free(model);
+    thenar_tet_mesh_free(&mesh);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(the_state_is_the_same_with_any_number_of_threads),
+    cmocka_unit_test(a_restored_simulation_goes_on_bit_for_bit),
+    cmocka_unit_test(a_snapshot_that_does_not_fit_is_refused_and_changes_nothing),
+    cmocka_unit_test(a_reset_simulation_is_a_new_one),
+    cmocka_unit_test(the_step_allocates_nothing_from_the_first_one_on),
+    cmocka_unit_test(an_impossible_step_keeps_the_last_good_state),
+    cmocka_unit_test(what_is_not_finite_is_refused),
+    cmocka_unit_test(a_model_outlives_its_owner_while_a_simulation_uses_it),
+    cmocka_unit_test(a_body_that_is_wholly_held_goes_where_it_is_taken),
+    cmocka_unit_test(a_mesh_in_millimetres_is_warned_of),
+};
+
+TEST_MAIN(tests)
