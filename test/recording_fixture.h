@@ -72,10 +72,12 @@ static inline void fixture_channels(thenar_recording_type type, thenar_recording
     memcpy(channels, all, sizeof all);
 }
 
+/* Number i of a channel at a frame. The block turns about y by 0.3 a frame; its quaternion at frame 3 has the
+ * other sign, which is the same turn. */
 static inline double fixture_value(int channel, int frame, int i) {
     if (channel == BLOCK_POSE) {
-        double angle = 0.3 * frame;
-        double pose[] = {0.1 * frame, 1, 0, 0, sin(angle / 2), 0, cos(angle / 2)};
+        double half = 0.15 * frame, sign = frame == 3 ? -1 : 1;
+        double pose[] = {0.1 * frame, 1, 0, 0, sign * sin(half), 0, sign * cos(half)};
         return pose[i];
     }
     const double *rest = channel == PAD_POSITION ? pad_nodes : channel == SHEET_POSITION ? sheet_nodes : NULL;
@@ -88,12 +90,11 @@ static inline double fixture_time(int frame) {
 
 static inline void fixture_frame(int frame, double storage[FIXTURE_CHANNELS][FIXTURE_LARGEST],
                                  const double *pointers[FIXTURE_CHANNELS]) {
+    thenar_recording_channel channels[FIXTURE_CHANNELS];
+    fixture_channels(THENAR_RECORDING_FLOAT32, channels);
     for (int c = 0; c < FIXTURE_CHANNELS; c++) {
-        for (int i = 0; i < FIXTURE_LARGEST; i++)
-            storage[c][i] = c == BLOCK_POSE && i >= 7        ? 0
-                            : c == PAD_POSITION && i >= 15   ? 0
-                            : c == SHEET_POSITION && i >= 15 ? 0
-                                                             : fixture_value(c, frame, i);
+        int count = channels[c].element_count * channels[c].components;
+        for (int i = 0; i < count; i++) storage[c][i] = fixture_value(c, frame, i);
         pointers[c] = storage[c];
     }
 }
