@@ -4,6 +4,7 @@
 #include "base/key_table.h"
 #include "shape/mesh.h"
 #include "shape/mesh_file.h"
+#include "shape/mesh_scanner.h"
 
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -636,6 +637,22 @@ static void an_unlikely_size_is_remarked_on(void **state) {
     assert_string_equal(warning.text, "");
 }
 
+static void a_raw_value_is_read_when_all_of_its_bytes_are_there(void **state) {
+    (void)state;
+    char zeros[9] = {0};
+    for (int type = SCANNER_INT8; type <= SCANNER_FLOAT64; type++)
+        for (size_t size = 0; size <= 8; size++) {
+            thenar_error error = {0};
+            double value;
+            scanner s = scanner_on("bytes", (file_bytes){.data = zeros, .size = size}, &error);
+            s.binary = true;
+            bool fits = size >= scanner_type_size((scanner_type)type);
+            assert_int_equal(scanner_number(&s, (scanner_type)type, &value, "a number"), fits);
+            if (!fits) assert_non_null(strstr(error.text, "bytes: byte 0: truncated"));
+            assert_int_equal(s.at - s.start, fits ? scanner_type_size((scanner_type)type) : 0);
+        }
+}
+
 static void a_key_table_finds_the_first_of_equal_keys(void **state) {
     (void)state;
     enum { COUNT = 20000 };
@@ -672,6 +689,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_mesh_built_in_code_is_checked_by_the_same_rules),
     cmocka_unit_test(flatness_does_not_depend_on_the_unit),
     cmocka_unit_test(an_unlikely_size_is_remarked_on),
+    cmocka_unit_test(a_raw_value_is_read_when_all_of_its_bytes_are_there),
     cmocka_unit_test(a_key_table_finds_the_first_of_equal_keys),
 };
 

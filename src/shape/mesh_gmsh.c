@@ -7,9 +7,9 @@
 #include "shape/mesh_readers.h"
 
 #include "base/key_table.h"
-#include "base/text.h"
 
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -395,8 +395,8 @@ static bool read_section(gmsh *g) {
     if (!scanner_word(s, "a section")) return false;
     if (s->word[0] != '$' || strlen(s->word) < 2 || strncmp(s->word, "$End", 4) == 0)
         return scanner_fail(s, "found \"%s\"; expected a section such as $Nodes", s->word);
-    char end[SCANNER_LONGEST_WORD + 8] = "$End";
-    strcat(end, s->word + 1);
+    char end[SCANNER_LONGEST_WORD + 8];
+    snprintf(end, sizeof end, "$End%s", s->word + 1);
     if (strcmp(s->word, "$PartitionedEntities") == 0)
         return scanner_fail(s, "is a partitioned mesh; expected one without partitions");
     bool (*read)(gmsh *) = strcmp(s->word, "$MeshFormat") == 0      ? read_format

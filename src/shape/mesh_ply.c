@@ -178,7 +178,7 @@ static bool read_row(ply *p, const element *e, int number) {
         const property *read = &e->properties.data[i];
         if (!p->binary && scanner_at_line_end(p->s))
             return scanner_fail(p->s, "the line ends early; expected %zu properties", e->properties.count);
-        double value;
+        double value = 0;
         if (read->list ? !read_list(p, read) : !scanner_number(p->s, read->type, &value, "a number"))
             return false;
         if (read->role >= ROLE_X && read->role <= ROLE_Z) position[read->role - ROLE_X] = value;

@@ -123,11 +123,11 @@ static bool read_count(scanner *s, const tag *t, const char *name, long *count) 
 static bool check_inline(scanner *s, const tag *array) {
     const char *format = attribute_of(array, "format");
     return strcmp(format, "ascii") == 0 ||
-           scanner_fail(s,
-                        "the array %s has format=\"%s\", which is not supported (nor are binary, appended "
-                        "and compressed "
-                        "arrays); expected format=\"ascii\": save the file in the ASCII data mode",
-                        attribute_of(array, "Name"), format);
+           scanner_fail(
+               s,
+               "the array %s has format=\"%s\"; binary, appended and compressed arrays are not supported; "
+               "expected format=\"ascii\": save the file in the ASCII data mode",
+               attribute_of(array, "Name"), format);
 }
 
 static bool expect_closing(scanner *s, const char *name) {
