@@ -14,7 +14,9 @@ typedef struct star {
     uint32_t all, marked;
 } star;
 
-static int lowest_bit(uint32_t set) { return __builtin_ctz(set); }
+static int lowest_bit(uint32_t set) {
+    return __builtin_ctz(set);
+}
 
 static bool has_node(const star *s, int i, int node) {
     return s->node[i][0] == node || s->node[i][1] == node || s->node[i][2] == node || s->node[i][3] == node;
@@ -57,8 +59,8 @@ static uint32_t first_part(const star *s, uint32_t set) {
     return part;
 }
 
-/* Marks a shortest chain of unmarked tets within `within` between the first part of the marked ones and another part;
- * false if no chain is possible. */
+/* Marks a shortest chain of unmarked tets within `within` between the first part of the marked ones and
+ * another part; false if no chain is possible. */
 static bool join_parts(star *s, uint32_t within) {
     uint32_t level[GRID_STAR_LIMIT + 1], start = first_part(s, s->marked & within), seen = start;
     int depth = 0;
@@ -111,7 +113,9 @@ static void mend_star(star *s, int node) {
     } while (s->marked != before);
 }
 
-static bool any_marked_and_not(const star *s) { return s->marked && s->marked != s->all; }
+static bool any_marked_and_not(const star *s) {
+    return s->marked && s->marked != s->all;
+}
 
 thenar_status lattice_mend(const grid *g, unsigned char *keep, thenar_error *error) {
     /* A node is looked at again when a tet around it has been marked. */
