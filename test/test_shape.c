@@ -14,14 +14,16 @@
 static const double pi = 3.14159265358979323846;
 
 static vec3 random_point(random_source *source, box within) {
-    return (vec3){random_uniform(source, within.low.x, within.high.x), random_uniform(source, within.low.y, within.high.y),
+    return (vec3){random_uniform(source, within.low.x, within.high.x),
+                  random_uniform(source, within.low.y, within.high.y),
                   random_uniform(source, within.low.z, within.high.z)};
 }
 
 static thenar_tet_mesh beam(thenar_lattice kind) {
     thenar_tet_mesh mesh;
     thenar_error error;
-    assert_ok(thenar_tet_mesh_box((double[]){0, 0, 0}, (double[]){1, 0.2, 0.2}, (int[]){10, 2, 2}, kind, &mesh, &error),
+    assert_ok(thenar_tet_mesh_box((double[]){0, 0, 0}, (double[]){1, 0.2, 0.2}, (int[]){10, 2, 2}, kind,
+                                  &mesh, &error),
               error);
     return mesh;
 }
@@ -87,7 +89,8 @@ static void round_surfaces_are_closed_and_fill_up_to_their_volume_as_they_get_fi
     (void)state;
     thenar_error error;
     for (int resolution = 1; resolution <= 16; resolution *= 2) {
-        /* A chord misses an arc of angle t by a share of about t^2 / 6 of the area; t = (pi / 2) / resolution. */
+        /* A chord misses an arc of angle t by a share of about t^2 / 6 of the area; t = (pi / 2) /
+         * resolution. */
         double missing = fmin(2.0 / (resolution * resolution), 1);
         thenar_surface surface;
         assert_ok(thenar_surface_sphere(0.5, resolution, &surface, &error), error);
@@ -115,7 +118,8 @@ static void nonsense_sizes_are_refused(void **state) {
     assert_int_equal(thenar_surface_torus(1, 1.5, 3, &surface, &error), THENAR_ERROR_INPUT);
     assert_int_equal(thenar_surface_box((double[]){1, 1, INFINITY}, 1, &surface, &error), THENAR_ERROR_INPUT);
     int huge[3] = {2000000000, 2000000000, 2000000000};
-    assert_int_equal(thenar_tet_mesh_box((double[]){0, 0, 0}, (double[]){1, 1, 1}, huge, THENAR_LATTICE_CUBE, &mesh, &error),
+    assert_int_equal(thenar_tet_mesh_box((double[]){0, 0, 0}, (double[]){1, 1, 1}, huge, THENAR_LATTICE_CUBE,
+                                         &mesh, &error),
                      THENAR_ERROR_INPUT);
     assert_int_equal(thenar_tet_mesh_box((double[]){0, 0, 0}, (double[]){1, -1, 1}, (int[]){1, 1, 1},
                                          THENAR_LATTICE_CUBE, &mesh, &error),
@@ -204,7 +208,8 @@ static void a_box_has_the_mass_properties_of_the_textbook_wherever_it_is(void **
         /* Coordinates near 100 carry rounding of 1e-14, over sizes of 0.2: ten digits and more remain. */
         assert_near(both[i].mass, m, 1e-11 * m);
         assert_near(vec3_distance(both[i].centre, vec3_make(100.15, -49.9, 20.25)), 0, 1e-12);
-        check_inertia(both[i], m / 12 * (0.04 + 0.25), m / 12 * (0.09 + 0.25), m / 12 * (0.09 + 0.04), 1e-11 * m);
+        check_inertia(both[i], m / 12 * (0.04 + 0.25), m / 12 * (0.09 + 0.25), m / 12 * (0.09 + 0.04),
+                      1e-11 * m);
     }
     thenar_surface_free(&surface);
     thenar_tet_mesh_free(&mesh);
@@ -315,7 +320,8 @@ static void the_normals_of_a_sphere_point_away_from_its_middle(void **state) {
     thenar_surface_free(&surface);
 }
 
-/* Distance to a triangle another way than the library's: in the plane if the foot lies inside, else to the sides. */
+/* Distance to a triangle another way than the library's: in the plane if the foot lies inside, else to the
+ * sides. */
 static double plain_triangle_distance(const vec3 c[3], vec3 p) {
     vec3 n = vec3_unit(vec3_cross(vec3_sub(c[1], c[0]), vec3_sub(c[2], c[0])));
     bool inside = true;
@@ -329,8 +335,8 @@ static double plain_triangle_distance(const vec3 c[3], vec3 p) {
     return inside ? fabs(vec3_dot(vec3_sub(p, c[0]), n)) : best;
 }
 
-/* The solid angle under which a triangle is seen [van Oosterom and Strackee 1983]; over a closed surface these add up to
- * 4 pi inside and 0 outside. */
+/* The solid angle under which a triangle is seen [van Oosterom and Strackee 1983]; over a closed surface
+ * these add up to 4 pi inside and 0 outside. */
 static double solid_angle(const vec3 c[3], vec3 p) {
     vec3 a = vec3_sub(c[0], p), b = vec3_sub(c[1], p), d = vec3_sub(c[2], p);
     double la = vec3_length(a), lb = vec3_length(b), ld = vec3_length(d);
@@ -450,8 +456,8 @@ static void the_fill_of_a_box_mesh_adds_up_to_the_sphere_inside(void **state) {
     (void)state;
     thenar_tet_mesh mesh;
     thenar_error error;
-    assert_ok(thenar_tet_mesh_box((double[]){-1, -1, -1}, (double[]){1, 1, 1}, (int[]){5, 5, 5}, THENAR_LATTICE_CUBE,
-                                  &mesh, &error),
+    assert_ok(thenar_tet_mesh_box((double[]){-1, -1, -1}, (double[]){1, 1, 1}, (int[]){5, 5, 5},
+                                  THENAR_LATTICE_CUBE, &mesh, &error),
               error);
     sphere_shape sphere = {{0.05, 0, 0.02}, 0.8};
     signed_distance solid = signed_distance_of_sphere(&sphere);
@@ -479,7 +485,8 @@ static void points_outside_a_mesh_are_embedded_with_negative_weights(void **stat
     for (int v = 0; v < 3; v++) {
         vec3 sum = {0, 0, 0};
         for (int i = 0; i < 4; i++)
-            sum = vec3_mul_add(sum, tet_mesh_node(&mesh, mesh.tets[4 * embedding.tet[v] + i]), embedding.weights[4 * v + i]);
+            sum = vec3_mul_add(sum, tet_mesh_node(&mesh, mesh.tets[4 * embedding.tet[v] + i]),
+                               embedding.weights[4 * v + i]);
         assert_near(vec3_distance(sum, vec3_load(positions + 3 * v)), 0, 1e-12);
     }
     thenar_embedding_free(&embedding);

@@ -72,48 +72,55 @@ typedef enum thenar_lattice {
 /** A box from corner low to corner high in cells[0] x cells[1] x cells[2] cubes of THENAR_LATTICE_CUBE or
  * THENAR_LATTICE_KUHN. 10 x 2 x 2 cubes of five make 200 tets on 99 nodes. */
 THENAR_API thenar_status thenar_tet_mesh_box(const double low[3], const double high[3], const int cells[3],
-                                             thenar_lattice lattice, thenar_tet_mesh *mesh, thenar_error *error);
+                                             thenar_lattice lattice, thenar_tet_mesh *mesh,
+                                             thenar_error *error);
 
 /** How thenar_tet_mesh_from_surface meshes; start from thenar_mesh_options_default(). */
 typedef struct thenar_mesh_options {
     thenar_lattice lattice; /**< default THENAR_LATTICE_BCC */
     double cell_size;       /**< edge of a lattice cube, metres; 0 (default): found from target_tets */
     int target_tets;        /**< default 5000; met within about 3 % where the body spans several cells */
-    bool fit;               /**< draw the boundary nodes towards the surface; default false: a plain lattice */
-    double fit_quality;     /**< with fit: the radius ratio that no tet falls below, 0..1, default 0.3 */
+    bool fit;           /**< draw the boundary nodes towards the surface; default false: a plain lattice */
+    double fit_quality; /**< with fit: the radius ratio that no tet falls below, 0..1, default 0.3 */
 } thenar_mesh_options;
 
 THENAR_API thenar_mesh_options thenar_mesh_options_default(void);
 
-/** Embeds a closed surface in a regular tetrahedral mesh: the tets of a lattice that share volume with the solid.
- * Vertices at the same place count as one, so that a surface with texture seams is closed. Every vertex of the
- * surface lies in a tet of the mesh (embedding weights >= -1e-12), thin parts are kept, and the mesh hangs together
- * by faces: around every node and edge, the tets are joined face to face. A surface of several separate parts gives
- * a mesh of several parts. The mesh covers more volume than the solid: see thenar_tet_mesh_fill. The same input gives
- * the same mesh bit for bit. options may be NULL (the defaults), embedding may be NULL. */
+/** Embeds a closed surface in a regular tetrahedral mesh: the tets of a lattice that share volume with the
+ * solid. Vertices at the same place count as one, so that a surface with texture seams is closed. Every
+ * vertex of the surface lies in a tet of the mesh (embedding weights >= -1e-12), thin parts are kept, and the
+ * mesh hangs together by faces: around every node and edge, the tets are joined face to face. A surface of
+ * several separate parts gives a mesh of several parts. The mesh covers more volume than the solid: see
+ * thenar_tet_mesh_fill. The same input gives the same mesh bit for bit. options may be NULL (the defaults),
+ * embedding may be NULL. */
 THENAR_API thenar_status thenar_tet_mesh_from_surface(const thenar_surface *surface,
-                                                      const thenar_mesh_options *options, thenar_tet_mesh *mesh,
-                                                      thenar_embedding *embedding, thenar_error *error);
+                                                      const thenar_mesh_options *options,
+                                                      thenar_tet_mesh *mesh, thenar_embedding *embedding,
+                                                      thenar_error *error);
 
-/** The share of each tet's volume that lies inside a closed surface, 0..1: fill holds mesh->tet_count numbers. A mesh
- * that covers its body has the body's mass and nearly its stiffness when each tet's mass and stiffness are scaled by
- * its fill (Nesme et al. 2009); keep a floor under the factor, since a tet may be almost empty. */
+/** The share of each tet's volume that lies inside a closed surface, 0..1: fill holds mesh->tet_count
+ * numbers. A mesh that covers its body has the body's mass and nearly its stiffness when each tet's mass and
+ * stiffness are scaled by its fill (Nesme et al. 2009); keep a floor under the factor, since a tet may be
+ * almost empty. */
 THENAR_API thenar_status thenar_tet_mesh_fill(const thenar_tet_mesh *mesh, const thenar_surface *surface,
                                               double *fill, thenar_error *error);
 
-/** Hangs a surface on a mesh: each vertex on the tet that contains it, or on the nearest one when it lies outside the
- * mesh (then with negative weights). outside, if not NULL, gets the number of vertices outside. */
+/** Hangs a surface on a mesh: each vertex on the tet that contains it, or on the nearest one when it lies
+ * outside the mesh (then with negative weights). outside, if not NULL, gets the number of vertices outside.
+ */
 THENAR_API thenar_status thenar_embedding_create(const thenar_tet_mesh *mesh, const thenar_surface *surface,
-                                                 thenar_embedding *embedding, int *outside, thenar_error *error);
+                                                 thenar_embedding *embedding, int *outside,
+                                                 thenar_error *error);
 
-/** The boundary of a tet mesh, vertices in the order of their nodes, triangles facing outward. embedding (may be NULL)
- * names for each vertex a tet that has it as a corner, with the weight 1 on that corner. */
+/** The boundary of a tet mesh, vertices in the order of their nodes, triangles facing outward. embedding (may
+ * be NULL) names for each vertex a tet that has it as a corner, with the weight 1 on that corner. */
 THENAR_API thenar_status thenar_tet_mesh_surface(const thenar_tet_mesh *mesh, thenar_surface *surface,
                                                  thenar_embedding *embedding, thenar_error *error);
 
-/** Closed surfaces about the origin, long axis along y. resolution >= 1 sets how fine: an edge of the icosahedron is
- * cut into that many (sphere), a quarter circle into that many (the others). Lengths in metres. The vertices of round
- * parts lie on the shape, so that the volume inside is a little less than the shape's. */
+/** Closed surfaces about the origin, long axis along y. resolution >= 1 sets how fine: an edge of the
+ * icosahedron is cut into that many (sphere), a quarter circle into that many (the others). Lengths in
+ * metres. The vertices of round parts lie on the shape, so that the volume inside is a little less than the
+ * shape's. */
 THENAR_API thenar_status thenar_surface_sphere(double radius, int resolution, thenar_surface *surface,
                                                thenar_error *error);
 /** length is that of the cylindrical part, between the centres of the half spheres. */
@@ -125,16 +132,17 @@ THENAR_API thenar_status thenar_surface_cylinder(double radius, double length, i
 THENAR_API thenar_status thenar_surface_box(const double size[3], int resolution, thenar_surface *surface,
                                             thenar_error *error);
 /** ring: radius of the centre line, about the y axis; tube: radius of the tube, less than ring. */
-THENAR_API thenar_status thenar_surface_torus(double ring, double tube, int resolution, thenar_surface *surface,
-                                              thenar_error *error);
+THENAR_API thenar_status thenar_surface_torus(double ring, double tube, int resolution,
+                                              thenar_surface *surface, thenar_error *error);
 
-/** THENAR_OK if the surface is closed, every edge shared by two triangles that agree on the outside, and not inside
- * out; otherwise the message names the first edge at fault by its vertices. Vertices at the same place count as one. */
+/** THENAR_OK if the surface is closed, every edge shared by two triangles that agree on the outside, and not
+ * inside out; otherwise the message names the first edge at fault by its vertices. Vertices at the same place
+ * count as one. */
 THENAR_API thenar_status thenar_surface_check(const thenar_surface *surface, thenar_error *error);
 
-/** Figures of a tet mesh. Angles in degrees, lengths in metres, volume in cubic metres. The radius ratio is three
- * times the inscribed over the circumscribed radius: 1 for a regular tet, towards 0 for a flat one, negative for an
- * inverted one. */
+/** Figures of a tet mesh. Angles in degrees, lengths in metres, volume in cubic metres. The radius ratio is
+ * three times the inscribed over the circumscribed radius: 1 for a regular tet, towards 0 for a flat one,
+ * negative for an inverted one. */
 typedef struct thenar_tet_figures {
     int nodes, tets;
     int parts; /**< pieces that are joined by faces; 1 for a sound body */
@@ -154,15 +162,15 @@ THENAR_API thenar_status thenar_tet_mesh_quality(const thenar_tet_mesh *mesh, th
 /** Figures of a surface. Angles in degrees, lengths in metres, area and volume in m² and m³. */
 typedef struct thenar_surface_figures {
     int vertices, triangles;
-    bool closed;   /**< thenar_surface_check finds nothing */
+    bool closed; /**< thenar_surface_check finds nothing */
     double area;
     double volume; /**< enclosed, negative when inside out; means little unless closed */
     double edge_min, edge_mean, edge_max;
     double angle_min; /**< smallest corner of a triangle */
 } thenar_surface_figures;
 
-THENAR_API thenar_status thenar_surface_quality(const thenar_surface *surface, thenar_surface_figures *figures,
-                                                thenar_error *error);
+THENAR_API thenar_status thenar_surface_quality(const thenar_surface *surface,
+                                                thenar_surface_figures *figures, thenar_error *error);
 
 #ifdef __cplusplus
 }

@@ -16,8 +16,8 @@ static bool is_before(const builder *b, int left, int right) {
     return b->key[left] != b->key[right] ? b->key[left] < b->key[right] : left < right;
 }
 
-/* Puts the items of [first, end) that come before the middle-th one in front of it (quickselect; item numbers break
- * ties, so that the order does not depend on anything but the input). */
+/* Puts the items of [first, end) that come before the middle-th one in front of it (quickselect; item numbers
+ * break ties, so that the order does not depend on anything but the input). */
 static void split_at(builder *b, int first, int end, int middle) {
     int *item = b->tree->item;
     while (end - first > 1) {
@@ -39,7 +39,9 @@ static void split_at(builder *b, int first, int end, int middle) {
     }
 }
 
-static double along(vec3 v, int axis) { return axis == 0 ? v.x : axis == 1 ? v.y : v.z; }
+static double along(vec3 v, int axis) {
+    return axis == 0 ? v.x : axis == 1 ? v.y : v.z;
+}
 
 /* Splits along the axis in which the middles of the boxes spread the most. */
 static void set_keys(builder *b, int first, int end) {

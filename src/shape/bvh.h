@@ -21,7 +21,9 @@ static inline box box_of(const vec3 *point, int count) {
     }
     return b;
 }
-static inline box box_join(box a, box b) { return (box){vec3_min(a.low, b.low), vec3_max(a.high, b.high)}; }
+static inline box box_join(box a, box b) {
+    return (box){vec3_min(a.low, b.low), vec3_max(a.high, b.high)};
+}
 static inline box box_grow(box a, double by) {
     vec3 margin = {by, by, by};
     return (box){vec3_sub(a.low, margin), vec3_add(a.high, margin)};
@@ -32,7 +34,8 @@ static inline bool box_overlaps(const box *a, const box *b) {
 }
 /* 0 for a point inside. */
 static inline double box_distance_squared(const box *a, vec3 p) {
-    double x = fmax(fmax(a->low.x - p.x, p.x - a->high.x), 0), y = fmax(fmax(a->low.y - p.y, p.y - a->high.y), 0),
+    double x = fmax(fmax(a->low.x - p.x, p.x - a->high.x), 0),
+           y = fmax(fmax(a->low.y - p.y, p.y - a->high.y), 0),
            z = fmax(fmax(a->low.z - p.z, p.z - a->high.z), 0);
     return x * x + y * y + z * z;
 }
@@ -52,7 +55,8 @@ typedef struct bvh {
 thenar_status bvh_create(const box *boxes, int count, bvh *out, thenar_error *error);
 void bvh_free(bvh *tree);
 
-/* Calls visit for each item whose leaf overlaps the query (the item's own box may not) until it returns false. */
+/* Calls visit for each item whose leaf overlaps the query (the item's own box may not) until it returns
+ * false. */
 typedef bool (*bvh_visit)(void *context, int item);
 void bvh_overlap(const bvh *tree, box query, bvh_visit visit, void *context);
 

@@ -1,7 +1,7 @@
 /* Signed distance to a solid: negative inside, positive outside, in metres.
  *
- * Whatever can be asked for its distance is a signed_distance: an evaluate function with its context, and a box that
- * holds the solid. Primitives are exact everywhere, inside as well. */
+ * Whatever can be asked for its distance is a signed_distance: an evaluate function with its context, and a
+ * box that holds the solid. Primitives are exact everywhere, inside as well. */
 #ifndef SHAPE_DISTANCE_H
 #define SHAPE_DISTANCE_H
 
@@ -9,9 +9,9 @@
 #include "shape/bvh.h"
 
 typedef struct signed_distance {
-    /* normal, if not NULL, gets the unit vector in which the distance grows: out of the solid. Where several directions
-     * are as good (the middle of a sphere), one of them. The closest point of the solid's surface is
-     * point - distance * normal. */
+    /* normal, if not NULL, gets the unit vector in which the distance grows: out of the solid. Where several
+     * directions are as good (the middle of a sphere), one of them. The closest point of the solid's surface
+     * is point - distance * normal. */
     double (*evaluate)(const void *context, vec3 point, vec3 *normal);
     const void *context; /* must live as long as the signed_distance is used */
     box bounds;

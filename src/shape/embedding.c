@@ -34,7 +34,9 @@ thenar_status tet_finder_create(const thenar_tet_mesh *mesh, tet_finder *out, th
     return status;
 }
 
-void tet_finder_free(tet_finder *finder) { bvh_free(&finder->tree); }
+void tet_finder_free(tet_finder *finder) {
+    bvh_free(&finder->tree);
+}
 
 typedef struct deepest {
     const thenar_tet_mesh *mesh;
@@ -93,7 +95,8 @@ thenar_status thenar_embedding_create(const thenar_tet_mesh *mesh, const thenar_
     thenar_status status = tet_mesh_validate(mesh, error);
     if (status == THENAR_OK) status = surface_validate(surface, error);
     if (status == THENAR_OK && !has_volume(mesh))
-        status = error_set(error, THENAR_ERROR_INPUT, "the mesh has no tet with a volume; expected one to embed in");
+        status = error_set(error, THENAR_ERROR_INPUT,
+                           "the mesh has no tet with a volume; expected one to embed in");
     if (status == THENAR_OK) status = tet_finder_create(mesh, &finder, error);
     if (status == THENAR_OK) status = embedding_reserve(surface->vertex_count, embedding, error);
     int count = 0;

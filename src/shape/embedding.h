@@ -1,7 +1,8 @@
 /* Points in tets: barycentric weights, and which tet of a mesh holds a point.
  *
- * The weights w of p in the tet (a, b, c, d): [b-a c-a d-a] (w1 w2 w3)^T = p - a and w0 = 1 - w1 - w2 - w3. All are
- * positive inside; weight i is the distance from the face opposite to corner i over that of the corner itself. */
+ * The weights w of p in the tet (a, b, c, d): [b-a c-a d-a] (w1 w2 w3)^T = p - a and w0 = 1 - w1 - w2 - w3.
+ * All are positive inside; weight i is the distance from the face opposite to corner i over that of the
+ * corner itself. */
 #ifndef SHAPE_EMBEDDING_H
 #define SHAPE_EMBEDDING_H
 
@@ -21,8 +22,8 @@ typedef struct tet_finder {
 thenar_status tet_finder_create(const thenar_tet_mesh *mesh, tet_finder *out, thenar_error *error);
 void tet_finder_free(tet_finder *finder);
 
-/* The tet that p lies deepest in, with its weights; for p outside all tets one close by with the largest least weight.
- * The mesh must have a tet with volume. */
+/* The tet that p lies deepest in, with its weights; for p outside all tets one close by with the largest
+ * least weight. The mesh must have a tet with volume. */
 int tet_finder_find(const tet_finder *finder, vec3 p, double weights[4]);
 
 #endif

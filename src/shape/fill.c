@@ -23,8 +23,8 @@ static sampled_tet sample(const signed_distance *solid, const vec3 corner[4]) {
 /* Eight tets: one at each corner, four inside the octahedron between the middles of the edges. */
 static void cut_into_eight(const signed_distance *solid, const sampled_tet *tet, sampled_tet part[8]) {
     static const int ends[6][2] = {{0, 1}, {0, 2}, {0, 3}, {1, 2}, {1, 3}, {2, 3}};
-    /* Points 0..3 are the corners, 4..9 the middles of the edges 01 02 03 12 13 23. The octahedron is cut along the
-     * diagonal from the middle of 02 to that of 13. */
+    /* Points 0..3 are the corners, 4..9 the middles of the edges 01 02 03 12 13 23. The octahedron is cut
+     * along the diagonal from the middle of 02 to that of 13. */
     static const int points[8][4] = {{0, 4, 5, 6}, {4, 1, 7, 8}, {5, 7, 2, 9}, {6, 8, 9, 3},
                                      {5, 8, 6, 4}, {5, 8, 9, 6}, {5, 8, 7, 9}, {5, 8, 4, 7}};
     vec3 place[10];
@@ -66,8 +66,8 @@ double fill_of_linear(const double value[4]) {
     exchange_if_greater(&b, &c);
     if (a >= 0) return 0;
     if (d <= 0) return 1;
-    /* One corner below zero: a small tet there. Three: all but a small tet at the fourth. Two: a wedge, cut into three
-     * tets; s, t, u, v say where the edges ac, ad, bc, bd cross zero. */
+    /* One corner below zero: a small tet there. Three: all but a small tet at the fourth. Two: a wedge, cut
+     * into three tets; s, t, u, v say where the edges ac, ad, bc, bd cross zero. */
     if (b >= 0) return a * a * a / ((a - b) * (a - c) * (a - d));
     if (c <= 0) return 1 - d * d * d / ((d - a) * (d - b) * (d - c));
     double s = a / (a - c), t = a / (a - d), u = b / (b - c), v = b / (b - d);

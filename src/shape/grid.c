@@ -9,7 +9,8 @@
 /* Corners of a cube are numbered by bits: 1 is +x, 2 is +y, 4 is +z. Odd cubes take the mirror image in x. */
 static const int five_tets[5][4] = {{0, 5, 3, 6}, {1, 3, 0, 5}, {2, 0, 3, 6}, {4, 5, 0, 6}, {7, 3, 5, 6}};
 /* The six paths along the edges from corner 0 to corner 7. */
-static const int six_tets[6][4] = {{0, 1, 3, 7}, {0, 2, 6, 7}, {0, 4, 5, 7}, {0, 3, 2, 7}, {0, 6, 4, 7}, {0, 5, 1, 7}};
+static const int six_tets[6][4] = {{0, 1, 3, 7}, {0, 2, 6, 7}, {0, 4, 5, 7},
+                                   {0, 3, 2, 7}, {0, 6, 4, 7}, {0, 5, 1, 7}};
 
 bool grid_fits(const int cells[3]) {
     double product = 1;
@@ -24,9 +25,13 @@ static int tets_per_cube(const grid *g) {
     return g->kind == THENAR_LATTICE_BCC ? 12 : g->kind == THENAR_LATTICE_CUBE ? 5 : 6;
 }
 
-static int cube_count(const grid *g) { return g->cells[0] * g->cells[1] * g->cells[2]; }
+static int cube_count(const grid *g) {
+    return g->cells[0] * g->cells[1] * g->cells[2];
+}
 
-static int corner_count(const grid *g) { return (g->cells[0] + 1) * (g->cells[1] + 1) * (g->cells[2] + 1); }
+static int corner_count(const grid *g) {
+    return (g->cells[0] + 1) * (g->cells[1] + 1) * (g->cells[2] + 1);
+}
 
 static int cube_number(const grid *g, const int c[3]) {
     return c[0] + g->cells[0] * (c[1] + g->cells[1] * c[2]);
@@ -65,7 +70,9 @@ vec3 grid_node(const grid *g, int node) {
                   g->origin.z + (c[2] + shift) * g->cell.z};
 }
 
-int grid_tet_count(const grid *g) { return cube_count(g) * tets_per_cube(g); }
+int grid_tet_count(const grid *g) {
+    return cube_count(g) * tets_per_cube(g);
+}
 
 /* Around the line between the centres of two cubes, one tet for each edge of the face between them. */
 static bool bcc_tet(const grid *g, const int c[3], int which, int node[4]) {
@@ -163,7 +170,8 @@ int grid_tets_near(const grid *g, vec3 point, int tets[GRID_NEAR_LIMIT]) {
     }
     for (int i = 0; i < 8; i++) {
         int c[3] = {i & 1 ? high[0] : low[0], i & 2 ? high[1] : low[1], i & 4 ? high[2] : low[2]};
-        if ((i & 1 && low[0] == high[0]) || (i & 2 && low[1] == high[1]) || (i & 4 && low[2] == high[2])) continue;
+        if ((i & 1 && low[0] == high[0]) || (i & 2 && low[1] == high[1]) || (i & 4 && low[2] == high[2]))
+            continue;
         if (g->kind == THENAR_LATTICE_BCC)
             count += grid_star(g, corner_count(g) + cube_number(g, c), tets + count);
         else

@@ -1,9 +1,9 @@
 /* A box of space cut into tets on a regular grid: the stencils behind box meshes and the lattice mesher.
  *
- * A grid has cells[0] x cells[1] x cells[2] cubes. Its nodes are the corners of the cubes (x fastest) and, for the
- * body-centred kind, the centres of the cubes behind them. A tet is known by its number: cube * tets per cube + which;
- * in the body-centred kind the twelve tets of a cube straddle its three upper faces, and those on the upper side of
- * the grid do not exist. */
+ * A grid has cells[0] x cells[1] x cells[2] cubes. Its nodes are the corners of the cubes (x fastest) and,
+ * for the body-centred kind, the centres of the cubes behind them. A tet is known by its number: cube * tets
+ * per cube + which; in the body-centred kind the twelve tets of a cube straddle its three upper faces, and
+ * those on the upper side of the grid do not exist. */
 #ifndef SHAPE_GRID_H
 #define SHAPE_GRID_H
 
@@ -36,8 +36,8 @@ void grid_tet_corners(const grid *g, int tet, vec3 corner[4]);
 
 /* The tets that have the node as a corner; returns how many. */
 int grid_star(const grid *g, int node, int tets[GRID_STAR_LIMIT]);
-/* The tets that share volume with the cube around a point (the nearest cube when it is outside), or with the two, four or
- * eight cubes that meet in it; some tets may be there twice. */
+/* The tets that share volume with the cube around a point (the nearest cube when it is outside), or with the
+ * two, four or eight cubes that meet in it; some tets may be there twice. */
 int grid_tets_near(const grid *g, vec3 point, int tets[GRID_NEAR_LIMIT]);
 
 /* The mesh of the tets with keep[tet] != 0 (keep NULL: all), nodes and tets in the order of their numbers. */

@@ -1,5 +1,5 @@
-/* Proportions in shares of hand length (along) and breadth (across, thickness): finger joints and bone lengths after
- * Buchholz et al. 1992, thickness of the middle phalanges after the same measurements. */
+/* Proportions in shares of hand length (along) and breadth (across, thickness): finger joints and bone
+ * lengths after Buchholz et al. 1992, thickness of the middle phalanges after the same measurements. */
 #include "shape/hand_like.h"
 
 #include "shape/lattice.h"
@@ -22,9 +22,9 @@ static const finger_shape fingers[FINGERS] = {{-.40, .16, .354, .212, -0.80},
                                               {.206, .409, .516, .182, 0.20},
                                               {.402, .368, .414, .165, 0.45}};
 
-#define HAND_VOLUME 4e-4     /* cubic metres: 0.445 kg at 1.1 g/cm^3 */
-#define LEAST_RADIUS 0.0005  /* metres: what is left of a finger that shrinks to nothing */
-#define ROOT 0.15            /* how far a finger reaches back into the palm, as a share of hand length */
+#define HAND_VOLUME 4e-4    /* cubic metres: 0.445 kg at 1.1 g/cm^3 */
+#define LEAST_RADIUS 0.0005 /* metres: what is left of a finger that shrinks to nothing */
+#define ROOT 0.15           /* how far a finger reaches back into the palm, as a share of hand length */
 
 typedef struct hand_shape {
     box_shape palm;
@@ -44,8 +44,9 @@ static hand_shape hand_make(double shrink) {
         double back = i == 0 ? 0 : -ROOT * HAND_LENGTH;
         vec3 direction = {sin(f->spread), cos(f->spread), 0};
         vec3 joint = {f->across * HAND_BREADTH, f->along * HAND_LENGTH, 0};
-        hand.finger[i] = (capsule_shape){vec3_mul_add(joint, direction, back), vec3_mul_add(joint, direction, reach),
-                                         fmax(radius - shrink, LEAST_RADIUS)};
+        hand.finger[i] =
+            (capsule_shape){vec3_mul_add(joint, direction, back), vec3_mul_add(joint, direction, reach),
+                            fmax(radius - shrink, LEAST_RADIUS)};
     }
     return hand;
 }
@@ -64,13 +65,14 @@ static double hand_distance(const void *context, vec3 point, vec3 *normal) {
 }
 
 thenar_status shape_hand_like(int target_tets, thenar_tet_mesh *mesh, thenar_error *error) {
-    /* The lattice covers what it meshes and sticks out; the fingers would grow together. So the hand shrinks first, by
-     * that share of a cell with which the mesh has the volume of a hand. Five tets share a cube. */
+    /* The lattice covers what it meshes and sticks out; the fingers would grow together. So the hand shrinks
+     * first, by that share of a cell with which the mesh has the volume of a hand. Five tets share a cube. */
     double cell = cbrt(5 * HAND_VOLUME / (target_tets > 1 ? target_tets : 1));
     hand_shape hand = hand_make(fmin(0.3 * cell, 0.3 * 0.28 * HAND_BREADTH));
     lattice_solid solid = {.distance = {hand_distance, &hand, signed_distance_of_box(&hand.palm).bounds}};
     for (int i = 0; i < FINGERS; i++)
-        solid.distance.bounds = box_join(solid.distance.bounds, signed_distance_of_capsule(&hand.finger[i]).bounds);
+        solid.distance.bounds =
+            box_join(solid.distance.bounds, signed_distance_of_capsule(&hand.finger[i]).bounds);
     thenar_mesh_options options = thenar_mesh_options_default();
     options.lattice = THENAR_LATTICE_CUBE;
     options.target_tets = target_tets;

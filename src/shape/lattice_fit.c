@@ -1,7 +1,8 @@
-/* A staircase of tets sticks out of the solid by up to a cell. Node by node, in order, a node of the boundary goes
- * towards the nearest point of the surface: all the way, or half, a quarter, an eighth of it, whichever is the first
- * that leaves every tet around it with the quality asked for and every vertex of the skin in a tet. Some sweeps bring
- * most nodes as far as they get; the next node's move makes room for the first one's. */
+/* A staircase of tets sticks out of the solid by up to a cell. Node by node, in order, a node of the boundary
+ * goes towards the nearest point of the surface: all the way, or half, a quarter, an eighth of it, whichever
+ * is the first that leaves every tet around it with the quality asked for and every vertex of the skin in a
+ * tet. Some sweeps bring most nodes as far as they get; the next node's move makes room for the first one's.
+ */
 #include "shape/lattice.h"
 
 #include "base/memory.h"
@@ -15,7 +16,8 @@
 
 #define SWEEPS 6
 #define STEPS 4
-/* A vertex of the skin may lie on a face of its tet but not beyond: well within the 1e-12 that are promised. */
+/* A vertex of the skin may lie on a face of its tet but not beyond: well within the 1e-12 that are promised.
+ */
 #define INSIDE (-1e-13)
 
 typedef struct fitting {
@@ -23,7 +25,8 @@ typedef struct fitting {
     const signed_distance *solid;
     const thenar_surface *skin;
     double quality;
-    int *star_start; /* node_count + 1: tets around node n are star[star_start[n]] up to star[star_start[n + 1] - 1] */
+    int *star_start; /* node_count + 1: tets around node n are star[star_start[n]] up to star[star_start[n +
+                        1] - 1] */
     int *star;       /* 4 * tet_count */
     int *first;      /* by tet: a vertex of the skin in it, or -1 */
     int *next;       /* by vertex: another one in the same tet, or -1 */

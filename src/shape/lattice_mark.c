@@ -6,15 +6,16 @@
 
 #include <stdlib.h>
 
-/* A share of the cell size that counts as touching only: a box on the planes of the lattice must not gain a layer. */
+/* A share of the cell size that counts as touching only: a box on the planes of the lattice must not gain a
+ * layer. */
 #define TOUCH 1e-9
 
-/* No point of a tet is farther than this share of the cell size from its nearest corner (the half diagonal of a cube;
- * less for the body-centred tets). */
+/* No point of a tet is farther than this share of the cell size from its nearest corner (the half diagonal of
+ * a cube; less for the body-centred tets). */
 #define REACH 0.8661
 
-/* The signed distance of every node, or a bound on it of the same sign and less magnitude where that is all that will be
- * asked: the distance cannot change faster than one walks. */
+/* The signed distance of every node, or a bound on it of the same sign and less magnitude where that is all
+ * that will be asked: the distance cannot change faster than one walks. */
 static double *node_distances(const signed_distance *solid, const grid *g) {
     int count = grid_node_count(g);
     double *distance = MEMORY_ARRAY(double, count);
@@ -62,7 +63,8 @@ static void cover_point(const grid *g, vec3 point, unsigned char *keep) {
     if (best >= 0) keep[best] = 1;
 }
 
-thenar_status lattice_mark(const lattice_solid *solid, const grid *g, unsigned char *keep, thenar_error *error) {
+thenar_status lattice_mark(const lattice_solid *solid, const grid *g, unsigned char *keep,
+                           thenar_error *error) {
     double *distance = node_distances(&solid->distance, g);
     if (!distance) return error_memory(error, "lattice");
     for (int tet = 0; tet < grid_tet_count(g); tet++) {

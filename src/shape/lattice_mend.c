@@ -14,7 +14,9 @@ typedef struct star {
     uint32_t all, marked;
 } star;
 
-static int lowest_bit(uint32_t set) { return __builtin_ctz(set); }
+static int lowest_bit(uint32_t set) {
+    return __builtin_ctz(set);
+}
 
 static bool has_node(const star *s, int i, int node) {
     return s->node[i][0] == node || s->node[i][1] == node || s->node[i][2] == node || s->node[i][3] == node;
@@ -57,15 +59,15 @@ static uint32_t first_part(const star *s, uint32_t set) {
     return part;
 }
 
-/* Marks a shortest chain of unmarked tets within `within` between the first part of the marked ones and another part;
- * false if no chain is possible. */
-static bool join_parts(star *s, uint32_t within) {
-    uint32_t level[GRID_STAR_LIMIT + 1], start = first_part(s, s->marked & within), seen = start;
+/* Marks a shortest chain of unmarked tets between the first part of the marked ones and another part; false
+ * if no chain is possible. */
+static bool join_parts(star *s) {
+    uint32_t level[GRID_STAR_LIMIT + 1], start = first_part(s, s->marked), seen = start;
     int depth = 0;
     level[0] = start;
-    uint32_t goal = s->marked & within & ~start;
+    uint32_t goal = s->marked & ~start;
     while (!(level[depth] & goal)) {
-        level[depth + 1] = neighbours_of(s, level[depth]) & within & ~seen;
+        level[depth + 1] = neighbours_of(s, level[depth]) & ~seen;
         seen |= level[++depth];
         if (!level[depth]) return false;
     }
@@ -77,9 +79,9 @@ static bool join_parts(star *s, uint32_t within) {
     return true;
 }
 
-static void join_all(star *s, uint32_t within) {
-    while ((s->marked & within) && first_part(s, s->marked & within) != (s->marked & within))
-        if (!join_parts(s, within)) return;
+static void join_marked(star *s) {
+    while (first_part(s, s->marked) != s->marked)
+        if (!join_parts(s)) return;
 }
 
 /* Of the unmarked tets, only the largest part stays unmarked. */
@@ -93,25 +95,21 @@ static void fill_pockets(star *s) {
     s->marked |= unmarked & ~largest;
 }
 
-static void mend_star(star *s, int node) {
+/* With the marked tets in one part and the unmarked ones in one part, edges are in order as well: on a small
+ * sphere around the node, an edge where two marked sectors meet in a point would part the unmarked ones from
+ * each other. */
+static void mend_star(star *s) {
     uint32_t before;
     do {
         before = s->marked;
-        join_all(s, s->all);
-        for (int i = 0; i < s->count; i++)
-            for (int k = 0; k < 4; k++) {
-                int other = s->node[i][k];
-                if (other == node) continue;
-                uint32_t around = 0;
-                for (int j = 0; j < s->count; j++)
-                    if (has_node(s, j, other)) around |= (uint32_t)1 << j;
-                join_all(s, around);
-            }
+        join_marked(s);
         fill_pockets(s);
     } while (s->marked != before);
 }
 
-static bool any_marked_and_not(const star *s) { return s->marked && s->marked != s->all; }
+static bool any_marked_and_not(const star *s) {
+    return s->marked && s->marked != s->all;
+}
 
 thenar_status lattice_mend(const grid *g, unsigned char *keep, thenar_error *error) {
     /* A node is looked at again when a tet around it has been marked. */
@@ -129,7 +127,7 @@ thenar_status lattice_mend(const grid *g, unsigned char *keep, thenar_error *err
             pending[node] = 0;
             star s = star_make(g, node, keep);
             if (!any_marked_and_not(&s)) continue;
-            mend_star(&s, node);
+            mend_star(&s);
             for (int i = 0; i < s.count; i++) {
                 if (!(s.marked >> i & 1) || keep[s.tet[i]]) continue;
                 keep[s.tet[i]] = 1;

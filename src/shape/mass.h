@@ -2,8 +2,9 @@
  *
  * A tet with corners x_i and signed volume V has the moments
  *     int 1 = V,   int x = V/4 sum x_i,   int x x^T = V/20 (sum x_i x_i^T + (sum x_i)(sum x_i)^T).
- * A closed surface is the sum of the signed tets from one point to each of its triangles: the divergence theorem in
- * its plainest form. The inertia tensor about the centre of mass c, with S = int (x - c)(x - c)^T, is tr(S) 1 - S. */
+ * A closed surface is the sum of the signed tets from one point to each of its triangles: the divergence
+ * theorem in its plainest form. The inertia tensor about the centre of mass c, with S = int (x - c)(x - c)^T,
+ * is tr(S) 1 - S. */
 #ifndef SHAPE_MASS_H
 #define SHAPE_MASS_H
 

@@ -13,7 +13,8 @@ thenar_status tet_mesh_reserve(int node_count, int tet_count, thenar_tet_mesh *o
     return error_memory(error, "tet mesh");
 }
 
-thenar_status surface_reserve(int vertex_count, int triangle_count, thenar_surface *out, thenar_error *error) {
+thenar_status surface_reserve(int vertex_count, int triangle_count, thenar_surface *out,
+                              thenar_error *error) {
     *out = (thenar_surface){.vertex_count = vertex_count, .triangle_count = triangle_count};
     out->positions = MEMORY_ARRAY(double, 3 * (size_t)vertex_count);
     out->triangles = MEMORY_ARRAY(int, 3 * (size_t)triangle_count);
@@ -31,11 +32,12 @@ thenar_status embedding_reserve(int vertex_count, thenar_embedding *out, thenar_
     return error_memory(error, "embedding");
 }
 
-static thenar_status check_positions(const double *positions, int count, const char *what, thenar_error *error) {
+static thenar_status check_positions(const double *positions, int count, const char *what,
+                                     thenar_error *error) {
     for (int i = 0; i < count; i++)
         if (!vec3_is_finite(vec3_load(positions + 3 * (size_t)i)))
-            return error_set(error, THENAR_ERROR_INPUT, "%s %d is not at a finite position; expected three finite numbers",
-                             what, i);
+            return error_set(error, THENAR_ERROR_INPUT,
+                             "%s %d is not at a finite position; expected three finite numbers", what, i);
     return THENAR_OK;
 }
 
@@ -58,6 +60,7 @@ thenar_status tet_mesh_validate(const thenar_tet_mesh *mesh, thenar_error *error
 thenar_status surface_validate(const thenar_surface *surface, thenar_error *error) {
     thenar_status status = check_positions(surface->positions, surface->vertex_count, "vertex", error);
     if (status == THENAR_OK)
-        status = check_indices(surface->triangles, surface->triangle_count, 3, surface->vertex_count, "triangle", error);
+        status = check_indices(surface->triangles, surface->triangle_count, 3, surface->vertex_count,
+                               "triangle", error);
     return status;
 }

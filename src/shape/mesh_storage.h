@@ -36,7 +36,8 @@ static inline void surface_corners(const thenar_surface *surface, int triangle, 
 
 /* Signed: positive for a tet that is oriented as thenar_tet_mesh says. */
 static inline double tet_volume(const vec3 corner[4]) {
-    vec3 a = vec3_sub(corner[1], corner[0]), b = vec3_sub(corner[2], corner[0]), c = vec3_sub(corner[3], corner[0]);
+    vec3 a = vec3_sub(corner[1], corner[0]), b = vec3_sub(corner[2], corner[0]),
+         c = vec3_sub(corner[3], corner[0]);
     return vec3_dot(vec3_cross(a, b), c) / 6;
 }
 

@@ -14,20 +14,21 @@ thenar_status thenar_tet_mesh_box(const double low[3], const double high[3], con
                                   thenar_lattice lattice, thenar_tet_mesh *mesh, thenar_error *error) {
     *mesh = (thenar_tet_mesh){0};
     if (lattice != THENAR_LATTICE_CUBE && lattice != THENAR_LATTICE_KUHN)
-        return error_set(error, THENAR_ERROR_INPUT,
-                         "a box cannot be cut into a lattice of kind %d; expected THENAR_LATTICE_CUBE or _KUHN",
-                         (int)lattice);
+        return error_set(
+            error, THENAR_ERROR_INPUT,
+            "a box cannot be cut into a lattice of kind %d; expected THENAR_LATTICE_CUBE or _KUHN",
+            (int)lattice);
     double size[3];
     for (int a = 0; a < 3; a++) {
         size[a] = high[a] - low[a];
         if (!(size[a] > 0) || !isfinite(size[a]))
-            return error_set(error, THENAR_ERROR_INPUT, "the box spans %g..%g along axis %d; expected low < high",
-                             low[a], high[a], a);
+            return error_set(error, THENAR_ERROR_INPUT,
+                             "the box spans %g..%g along axis %d; expected low < high", low[a], high[a], a);
     }
     if (!grid_fits(cells))
         return error_set(error, THENAR_ERROR_INPUT,
-                         "the box has %d x %d x %d cells; expected at least 1 each and at most %d in all", cells[0],
-                         cells[1], cells[2], GRID_CELL_LIMIT);
+                         "the box has %d x %d x %d cells; expected at least 1 each and at most %d in all",
+                         cells[0], cells[1], cells[2], GRID_CELL_LIMIT);
     grid g = {.kind = lattice, .cells = {cells[0], cells[1], cells[2]}, .origin = vec3_load(low)};
     g.cell = vec3_make(size[0] / cells[0], size[1] / cells[1], size[2] / cells[2]);
     return grid_mesh(&g, NULL, mesh, error);
@@ -40,7 +41,8 @@ static thenar_status check_length(double length, const char *what, thenar_error 
 
 static thenar_status check_resolution(int resolution, thenar_error *error) {
     if (resolution >= 1 && resolution <= RESOLUTION_LIMIT) return THENAR_OK;
-    return error_set(error, THENAR_ERROR_INPUT, "resolution is %d; expected 1..%d", resolution, RESOLUTION_LIMIT);
+    return error_set(error, THENAR_ERROR_INPUT, "resolution is %d; expected 1..%d", resolution,
+                     RESOLUTION_LIMIT);
 }
 
 static void add_triangle(thenar_surface *surface, int a, int b, int c) {
@@ -63,27 +65,32 @@ static thenar_status begin_surface(long long vertices, long long triangles, then
 
 /* ---- Sphere: an icosahedron, each face cut into resolution^2, pushed out onto the sphere. */
 
-static const int icosahedron_faces[20][3] = {
-    {0, 11, 5}, {0, 5, 1}, {0, 1, 7}, {0, 7, 10}, {0, 10, 11}, {1, 5, 9}, {5, 11, 4}, {11, 10, 2}, {10, 7, 6}, {7, 1, 8},
-    {3, 9, 4},  {3, 4, 2}, {3, 2, 6}, {3, 6, 8},  {3, 8, 9},   {4, 9, 5}, {2, 4, 11}, {6, 2, 10},  {8, 6, 7},  {9, 8, 1}};
+static const int icosahedron_faces[20][3] = {{0, 11, 5}, {0, 5, 1},  {0, 1, 7},   {0, 7, 10}, {0, 10, 11},
+                                             {1, 5, 9},  {5, 11, 4}, {11, 10, 2}, {10, 7, 6}, {7, 1, 8},
+                                             {3, 9, 4},  {3, 4, 2},  {3, 2, 6},   {3, 6, 8},  {3, 8, 9},
+                                             {4, 9, 5},  {2, 4, 11}, {6, 2, 10},  {8, 6, 7},  {9, 8, 1}};
 
 static void icosahedron_corners(vec3 corner[12]) {
     double t = (1 + sqrt(5)) / 2;
     for (int i = 0; i < 12; i++) {
         double one = i & 1 ? 1 : -1, golden = i & 2 ? -t : t;
-        vec3 p = i < 4 ? vec3_make(one, golden, 0) : i < 8 ? vec3_make(0, one, golden) : vec3_make(golden, 0, one);
+        vec3 p = i < 4   ? vec3_make(one, golden, 0)
+                 : i < 8 ? vec3_make(0, one, golden)
+                         : vec3_make(golden, 0, one);
         corner[i] = vec3_unit(p);
     }
 }
 
-/* The vertices between corners a and b, shared by the two faces there; they are made when the first face asks. */
+/* The vertices between corners a and b, shared by the two faces there; they are made when the first face
+ * asks. */
 typedef struct sphere_edges {
     int resolution;
-    int *vertex; /* 12 * 12 * (resolution - 1), -1 where not made yet; [a][b] with a < b, in the direction a to b */
+    int *vertex; /* 12 * 12 * (resolution - 1), -1 where not made yet; [a][b] with a < b, in the direction a
+                    to b */
 } sphere_edges;
 
-static int edge_vertex(sphere_edges *edges, thenar_surface *surface, const vec3 corner[12], double radius, int a, int b,
-                       int step) {
+static int edge_vertex(sphere_edges *edges, thenar_surface *surface, const vec3 corner[12], double radius,
+                       int a, int b, int step) {
     int r = edges->resolution;
     if (step == 0) return a;
     if (step == r) return b;
@@ -96,7 +103,8 @@ static int edge_vertex(sphere_edges *edges, thenar_surface *surface, const vec3 
     return *slot;
 }
 
-/* Row by row from corner 0 of the face to its opposite side; `row` has room for 2 * (resolution + 1) vertices. */
+/* Row by row from corner 0 of the face to its opposite side; `row` has room for 2 * (resolution + 1)
+ * vertices. */
 static void cut_face(sphere_edges *edges, thenar_surface *surface, const vec3 corner[12], double radius,
                      const int face[3], int *row) {
     int r = edges->resolution, *above = row, *below = row + r + 1;
@@ -120,7 +128,8 @@ static void cut_face(sphere_edges *edges, thenar_surface *surface, const vec3 co
     }
 }
 
-thenar_status thenar_surface_sphere(double radius, int resolution, thenar_surface *surface, thenar_error *error) {
+thenar_status thenar_surface_sphere(double radius, int resolution, thenar_surface *surface,
+                                    thenar_error *error) {
     *surface = (thenar_surface){0};
     thenar_status status = check_length(radius, "radius", error);
     if (status == THENAR_OK) status = check_resolution(resolution, error);
@@ -146,15 +155,15 @@ thenar_status thenar_surface_sphere(double radius, int resolution, thenar_surfac
     return status;
 }
 
-/* ---- Capsule and cylinder: a profile of (radius, height) from the bottom to the top, turned about the y axis. The
- * first and the last point of the profile lie on the axis. */
+/* ---- Capsule and cylinder: a profile of (radius, height) from the bottom to the top, turned about the y
+ * axis. The first and the last point of the profile lie on the axis. */
 
 typedef struct profile_point {
     double radius, height;
 } profile_point;
 
-static thenar_status turn_profile(const profile_point *profile, int count, int segments, thenar_surface *surface,
-                                  thenar_error *error) {
+static thenar_status turn_profile(const profile_point *profile, int count, int segments,
+                                  thenar_surface *surface, thenar_error *error) {
     int rings = count - 2;
     thenar_status status =
         begin_surface((long long)rings * segments + 2, 2LL * rings * segments, surface, error);
@@ -203,7 +212,8 @@ thenar_status thenar_surface_capsule(double radius, double length, int resolutio
         double angle = pi / 2 * i / resolution;
         profile[count++] = (profile_point){radius * sin(angle), -length / 2 - radius * cos(angle)};
     }
-    for (int i = 1; i < pieces; i++) profile[count++] = (profile_point){radius, length * ((double)i / pieces - 0.5)};
+    for (int i = 1; i < pieces; i++)
+        profile[count++] = (profile_point){radius, length * ((double)i / pieces - 0.5)};
     for (int i = resolution; i >= 0; i--) {
         double angle = pi / 2 * i / resolution;
         profile[count++] = (profile_point){radius * sin(angle), length / 2 + radius * cos(angle)};
@@ -221,9 +231,12 @@ thenar_status thenar_surface_cylinder(double radius, double length, int resoluti
     int pieces = pieces_along(length, radius, resolution), count = 0;
     profile_point *profile = MEMORY_ARRAY(profile_point, 2 * resolution + pieces + 1);
     if (!profile) return error_memory(error, "cylinder");
-    for (int i = 0; i <= resolution; i++) profile[count++] = (profile_point){radius * i / resolution, -length / 2};
-    for (int i = 1; i < pieces; i++) profile[count++] = (profile_point){radius, length * ((double)i / pieces - 0.5)};
-    for (int i = resolution; i >= 0; i--) profile[count++] = (profile_point){radius * i / resolution, length / 2};
+    for (int i = 0; i <= resolution; i++)
+        profile[count++] = (profile_point){radius * i / resolution, -length / 2};
+    for (int i = 1; i < pieces; i++)
+        profile[count++] = (profile_point){radius, length * ((double)i / pieces - 0.5)};
+    for (int i = resolution; i >= 0; i--)
+        profile[count++] = (profile_point){radius * i / resolution, length / 2};
     status = turn_profile(profile, count, 4 * resolution, surface, error);
     free(profile);
     return status;
@@ -236,7 +249,8 @@ thenar_status thenar_surface_torus(double ring, double tube, int resolution, the
     *surface = (thenar_surface){0};
     thenar_status status = check_round(ring, tube, resolution, error);
     if (status == THENAR_OK && !(tube < ring))
-        status = error_set(error, THENAR_ERROR_INPUT, "tube is %g m; expected less than the ring's %g m", tube, ring);
+        status = error_set(error, THENAR_ERROR_INPUT, "tube is %g m; expected less than the ring's %g m",
+                           tube, ring);
     if (status != THENAR_OK) return status;
     int around = 4 * pieces_along(ring, tube, resolution), across = 4 * resolution;
     if (around < 3) around = 3;
@@ -256,7 +270,8 @@ thenar_status thenar_surface_torus(double ring, double tube, int resolution, the
     return THENAR_OK;
 }
 
-/* The number of the grid point (i, j, k) of an n x n x n cut box among those on its surface, made on first use. */
+/* The number of the grid point (i, j, k) of an n x n x n cut box among those on its surface, made on first
+ * use. */
 static int box_vertex(const double size[3], int n, const int at[3], int *number, thenar_surface *surface) {
     int *slot = number + at[0] + (n + 1) * (at[1] + (n + 1) * at[2]);
     if (*slot == 0) {
@@ -284,13 +299,15 @@ static void box_side(const double size[3], int n, int axis, int level, int *numb
         }
 }
 
-thenar_status thenar_surface_box(const double size[3], int resolution, thenar_surface *surface, thenar_error *error) {
+thenar_status thenar_surface_box(const double size[3], int resolution, thenar_surface *surface,
+                                 thenar_error *error) {
     *surface = (thenar_surface){0};
     thenar_status status = THENAR_OK;
     for (int a = 0; a < 3 && status == THENAR_OK; a++) status = check_length(size[a], "size", error);
     if (status == THENAR_OK) status = check_resolution(resolution, error);
     if (status == THENAR_OK && resolution > 200)
-        status = error_set(error, THENAR_ERROR_INPUT, "resolution is %d; expected 1..200 for a box", resolution);
+        status =
+            error_set(error, THENAR_ERROR_INPUT, "resolution is %d; expected 1..200 for a box", resolution);
     if (status != THENAR_OK) return status;
     size_t points = (size_t)(resolution + 1) * (size_t)(resolution + 1) * (size_t)(resolution + 1);
     int *number = MEMORY_ARRAY(int, points);

@@ -4,7 +4,8 @@
 
 #include "math/vec3.h"
 
-/* Three times the inscribed over the circumscribed radius, with the sign of the volume: 1 for a regular tet. */
+/* Three times the inscribed over the circumscribed radius, with the sign of the volume: 1 for a regular tet.
+ */
 double tet_radius_ratio(const vec3 corner[4]);
 
 /* Radians between the faces at each edge, in the order 01 02 03 12 13 23. */

@@ -71,14 +71,17 @@ static int compare_places(const void *a, const void *b) {
     return p->vertex < q->vertex ? -1 : p->vertex > q->vertex;
 }
 
-static bool same_place(vec3 a, vec3 b) { return a.x == b.x && a.y == b.y && a.z == b.z; }
+static bool same_place(vec3 a, vec3 b) {
+    return a.x == b.x && a.y == b.y && a.z == b.z;
+}
 
 /* first[v]: the lowest vertex at the place of v. NULL when memory runs out. */
 static int *first_at_place(const thenar_surface *surface) {
     placed_vertex *place = MEMORY_ARRAY(placed_vertex, surface->vertex_count);
     int *first = MEMORY_ARRAY(int, surface->vertex_count);
     if (place && first) {
-        for (int v = 0; v < surface->vertex_count; v++) place[v] = (placed_vertex){surface_vertex(surface, v), v};
+        for (int v = 0; v < surface->vertex_count; v++)
+            place[v] = (placed_vertex){surface_vertex(surface, v), v};
         qsort(place, (size_t)surface->vertex_count, sizeof *place, compare_places);
         for (int i = 0, start = 0; i < surface->vertex_count; i++) {
             if (!same_place(place[i].position, place[start].position)) start = i;
@@ -118,23 +121,26 @@ static thenar_status check_edge(const thenar_surface *surface, const half_edge *
                                 thenar_error *error) {
     vec3 a = surface_vertex(surface, side->low), b = surface_vertex(surface, side->high);
     if (sides != 2)
-        return error_set(error, THENAR_ERROR_INPUT,
-                         "the edge between vertices %d (%g %g %g) and %d (%g %g %g) belongs to %zu triangle%s; expected "
-                         "a closed surface, with two triangles at each edge",
-                         side->low, a.x, a.y, a.z, side->high, b.x, b.y, b.z, sides, sides == 1 ? "" : "s");
+        return error_set(
+            error, THENAR_ERROR_INPUT,
+            "the edge between vertices %d (%g %g %g) and %d (%g %g %g) belongs to %zu triangle%s; expected "
+            "a closed surface, with two triangles at each edge",
+            side->low, a.x, a.y, a.z, side->high, b.x, b.y, b.z, sides, sides == 1 ? "" : "s");
     bool first_up = surface_triangle(surface, side[0].triangle)[side[0].corner] == side->low;
     bool second_up = surface_triangle(surface, side[1].triangle)[side[1].corner] == side->low;
     if (first_up == second_up)
-        return error_set(error, THENAR_ERROR_INPUT,
-                         "the triangles at the edge between vertices %d (%g %g %g) and %d (%g %g %g) disagree on which "
-                         "side is outside; expected all counter-clockwise seen from outside",
-                         side->low, a.x, a.y, a.z, side->high, b.x, b.y, b.z);
+        return error_set(
+            error, THENAR_ERROR_INPUT,
+            "the triangles at the edge between vertices %d (%g %g %g) and %d (%g %g %g) disagree on which "
+            "side is outside; expected all counter-clockwise seen from outside",
+            side->low, a.x, a.y, a.z, side->high, b.x, b.y, b.z);
     return THENAR_OK;
 }
 
 thenar_status surface_check_closed(const thenar_surface *surface, thenar_error *error) {
     if (surface->triangle_count == 0)
-        return error_set(error, THENAR_ERROR_INPUT, "the surface has no triangles; expected a closed surface");
+        return error_set(error, THENAR_ERROR_INPUT,
+                         "the surface has no triangles; expected a closed surface");
     half_edge *side;
     thenar_status status = surface_half_edges(surface, &side, error);
     if (status != THENAR_OK) return status;

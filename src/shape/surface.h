@@ -13,25 +13,27 @@ typedef struct half_edge {
     int corner; /* the side runs from this corner of the triangle to the next */
 } half_edge;
 
-/* All 3 * triangle_count sides, sorted by edge, then by triangle: the sides on one edge stand together. free() it. */
+/* All 3 * triangle_count sides, sorted by edge, then by triangle: the sides on one edge stand together.
+ * free() it. */
 thenar_status surface_half_edges(const thenar_surface *surface, half_edge **out, thenar_error *error);
 
 /* The end of the run of sides that lie on the same edge as side[first]. */
 size_t half_edge_run(const half_edge *side, size_t first, size_t count);
 
-/* neighbour[3 * t + k]: the triangle across the side of t from corner k to the next, or -1 where the surface is open
- * or more than two triangles meet. free() it. */
+/* neighbour[3 * t + k]: the triangle across the side of t from corner k to the next, or -1 where the surface
+ * is open or more than two triangles meet. free() it. */
 thenar_status surface_neighbours(const thenar_surface *surface, int **out, thenar_error *error);
 
-/* The surface with every triangle on the first vertex of each place and without triangles that have lost a corner by
- * that. The vertices stay as they are, so that their numbers still mean the same. */
+/* The surface with every triangle on the first vertex of each place and without triangles that have lost a
+ * corner by that. The vertices stay as they are, so that their numbers still mean the same. */
 thenar_status surface_weld(const thenar_surface *surface, thenar_surface *out, thenar_error *error);
 
-/* THENAR_OK if every edge has two triangles that run along it in opposite directions, and the volume is positive.
- * Does not weld: thenar_surface_check does. */
+/* THENAR_OK if every edge has two triangles that run along it in opposite directions, and the volume is
+ * positive. Does not weld: thenar_surface_check does. */
 thenar_status surface_check_closed(const thenar_surface *surface, thenar_error *error);
 
-/* Unit normals at the vertices, each the sum of the triangles' normals weighted by their corner angles there. */
+/* Unit normals at the vertices, each the sum of the triangles' normals weighted by their corner angles there.
+ */
 void surface_vertex_normals(const thenar_surface *surface, vec3 *normal);
 /* A third of the area of the triangles around each vertex. */
 void surface_vertex_areas(const thenar_surface *surface, double *area);

@@ -1,9 +1,10 @@
 /* Exact signed distance to a closed triangle surface.
  *
- * The distance is that to the nearest triangle, found in a tree of boxes. The sign comes from the angle-weighted
- * pseudonormal of the feature (face, edge, vertex) that the closest point lies on: (p - closest) . n < 0 inside, which
- * is right everywhere for a closed, oriented surface that does not cross itself [Baerentzen and Aanaes 2005, Signed
- * distance computation using the angle weighted pseudonormal, theorem 1]. */
+ * The distance is that to the nearest triangle, found in a tree of boxes. The sign comes from the
+ * angle-weighted pseudonormal of the feature (face, edge, vertex) that the closest point lies on: (p -
+ * closest) . n < 0 inside, which is right everywhere for a closed, oriented surface that does not cross
+ * itself [Baerentzen and Aanaes 2005, Signed distance computation using the angle weighted pseudonormal,
+ * theorem 1]. */
 #ifndef SHAPE_SURFACE_DISTANCE_H
 #define SHAPE_SURFACE_DISTANCE_H
 
@@ -14,7 +15,7 @@
 typedef struct distance_triangle {
     vec3 corner[3];
     vec3 face_normal;
-    vec3 edge_normal[3];   /* of the edge from corner k to the next */
+    vec3 edge_normal[3]; /* of the edge from corner k to the next */
     vec3 vertex_normal[3];
 } distance_triangle;
 
@@ -27,7 +28,8 @@ typedef struct surface_distance {
 } surface_distance;
 
 /* Welds vertices at the same place; an open or inside-out surface is an input error. Keeps its own copy. */
-thenar_status surface_distance_create(const thenar_surface *surface, surface_distance *out, thenar_error *error);
+thenar_status surface_distance_create(const thenar_surface *surface, surface_distance *out,
+                                      thenar_error *error);
 void surface_distance_free(surface_distance *solid);
 
 typedef struct closest_point {

@@ -41,7 +41,8 @@ bool tri_tet_overlaps(const tri_tet *tet, const vec3 triangle[3]) {
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 6; j++) {
             vec3 axis = vec3_cross(side[i], tet->edge[j]);
-            double squared = vec3_dot(axis, axis), scale = vec3_dot(side[i], side[i]) * vec3_dot(tet->edge[j], tet->edge[j]);
+            double squared = vec3_dot(axis, axis),
+                   scale = vec3_dot(side[i], side[i]) * vec3_dot(tet->edge[j], tet->edge[j]);
             /* Edges this close to parallel give an axis of rounding errors; the face normals decide there. */
             if (squared <= 1e-20 * scale) continue;
             if (apart_along(tet, triangle, vec3_scale(axis, 1 / sqrt(squared)))) return false;

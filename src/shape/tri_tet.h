@@ -1,5 +1,6 @@
-/* Does a triangle reach into a tet? By separating axes: two convex bodies are apart exactly if they are apart along a
- * face normal of either or along the cross product of an edge of each [Gottschalk, Lin and Manocha 1996]. */
+/* Does a triangle reach into a tet? By separating axes: two convex bodies are apart exactly if they are apart
+ * along a face normal of either or along the cross product of an edge of each [Gottschalk, Lin and Manocha
+ * 1996]. */
 #ifndef SHAPE_TRI_TET_H
 #define SHAPE_TRI_TET_H
 
