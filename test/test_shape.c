@@ -5,7 +5,7 @@
 #include "shape/embedding.h"
 #include "shape/fill.h"
 #include "shape/mass.h"
-#include "shape/mesh_storage.h"
+#include "shape/mesh.h"
 #include "shape/quality.h"
 #include "shape/surface.h"
 #include "shape/surface_distance.h"
@@ -159,7 +159,7 @@ static void a_surface_that_is_not_closed_is_told_where(void **state) {
 static thenar_surface torn_apart(const thenar_surface *surface) {
     thenar_surface torn;
     thenar_error error;
-    assert_ok(surface_reserve(3 * surface->triangle_count, surface->triangle_count, &torn, &error), error);
+    assert_ok(surface_create(3 * surface->triangle_count, surface->triangle_count, &torn, &error), error);
     for (int i = 0; i < 3 * surface->triangle_count; i++) {
         torn.triangles[i] = i;
         vec3_store(torn.positions + 3 * i, surface_vertex(surface, surface->triangles[i]));

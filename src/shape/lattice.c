@@ -3,7 +3,7 @@
 #include "base/memory.h"
 #include "shape/boundary.h"
 #include "shape/embedding.h"
-#include "shape/mesh_storage.h"
+#include "shape/mesh.h"
 
 #include <stdlib.h>
 
@@ -228,7 +228,7 @@ thenar_status lattice_mesh(const lattice_solid *solid, const thenar_mesh_options
 
 /* The vertices that triangles use, without the triangles: a stray one must not grow a tet of its own. */
 static thenar_status used_vertices(const thenar_surface *surface, thenar_surface *out, thenar_error *error) {
-    thenar_status status = surface_reserve(surface->vertex_count, 0, out, error);
+    thenar_status status = surface_create(surface->vertex_count, 0, out, error);
     if (status != THENAR_OK) return status;
     bool *used = MEMORY_ARRAY(bool, surface->vertex_count);
     if (!used) {

@@ -1,7 +1,8 @@
 #include "shape/surface_distance.h"
 
 #include "base/memory.h"
-#include "shape/mesh_storage.h"
+#include "shape/mesh.h"
+#include "shape/mesh_check.h"
 #include "shape/surface.h"
 #include "shape/tri_tet.h"
 
