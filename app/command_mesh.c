@@ -71,7 +71,7 @@ static thenar_status print_surface(const thenar_surface *surface, thenar_error *
 static void warn_of_size(const char *path, const double *positions, int count) {
     mesh_note warning;
     if (count > 0 && mesh_size_warning(positions, count, &warning))
-        fprintf(stderr, "thenar: warning: %s %s\n", path, warning.text);
+        fprintf(stderr, "thenar: warning: %s: %s\n", path, warning.text);
 }
 
 static void scale(double *positions, int count, double factor) {
@@ -88,7 +88,7 @@ typedef struct mesh_request {
 /* Tets from the file's surface, if it has no tets of its own. */
 static thenar_status make_tets(const mesh_request *request, mesh_file *file, thenar_error *error) {
     thenar_mesh_options options = thenar_mesh_options_default();
-    options.target_tets = (int)request->tets;
+    if (request->tets) options.target_tets = (int)request->tets;
     options.cell_size = request->cell;
     options.fit = request->fit;
     if (strcmp(request->lattice, "cube") == 0) options.lattice = THENAR_LATTICE_CUBE;
@@ -124,7 +124,7 @@ static thenar_status describe(const mesh_request *request, const char *path, mes
 }
 
 static int run(const app_command *command, int argc, char **argv) {
-    mesh_request request = {.lattice = "bcc", .tets = 5000, .scale = 1};
+    mesh_request request = {.lattice = "bcc", .scale = 1};
     const app_option options[] = {
         {"tets", "N", "about so many tets from a surface (default 5000)", OPTION_INTEGER, &request.tets, 1, 5e6},
         {"cell", "M", "edge of a lattice cube in metres, instead of --tets", OPTION_NUMBER, &request.cell, 1e-6, 10},
@@ -138,6 +138,7 @@ static int run(const app_command *command, int argc, char **argv) {
     if (status != OPTIONS_PARSED) return status;
     if (strcmp(request.lattice, "bcc") && strcmp(request.lattice, "cube") && strcmp(request.lattice, "kuhn"))
         return command_misused(command, "--lattice %s; expected bcc, cube or kuhn", request.lattice);
+    if (request.tets > 0 && request.cell > 0) return command_misused(command, "--tets and --cell together; expected one of them");
     thenar_error error;
     mesh_file file = {0};
     status = describe(&request, arguments.values[0], &file, &error) == THENAR_OK ? EXIT_DONE : command_fail(&error);
