@@ -33,14 +33,15 @@ static void print_benches(void) {
 
 static thenar_status run_bench(const bench_entry *bench, const bench_request *request, const char *folder,
                                thenar_error *error) {
+    /* A folder that cannot be made is told before the measuring rather than after it. */
+    if (folder && file_make_directory(folder, error) != THENAR_OK) return error->status;
     table results = {0};
     thenar_status status = bench->run(request, &results, error);
     if (status == THENAR_OK) table_print(&results, stdout);
     if (status == THENAR_OK && folder) {
         char path[4096];
         snprintf(path, sizeof path, "%s/%s.json", folder, bench->name);
-        status = file_make_directory(folder, error);
-        if (status == THENAR_OK) status = table_write_json(&results, bench->name, path, error);
+        status = table_write_json(&results, bench->name, path, error);
         if (status == THENAR_OK) printf("written to %s\n", path);
     }
     table_free(&results);

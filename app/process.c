@@ -41,6 +41,7 @@ void process_watch_interrupts(void) {
     noted_signal = 0;
     watch(SIGINT);
     watch(SIGTERM);
+    watch(SIGHUP);
 }
 
 int process_interrupted(void) {

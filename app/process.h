@@ -11,8 +11,8 @@ void process_begin(void);
  */
 int process_end(int status);
 
-/* From here on SIGINT and SIGTERM are only noted, so that the work can stop at a good place. One that the
- * caller has ignored (nohup, a background job of a script) stays ignored. */
+/* From here on SIGINT, SIGTERM and SIGHUP are only noted, so that the work can stop at a good place. One that
+ * the caller has ignored (nohup, a background job of a script) stays ignored. */
 void process_watch_interrupts(void);
 
 /* The signal that came since process_watch_interrupts, or 0. */

@@ -59,12 +59,12 @@ refuses() {
 }
 
 # ---------------------------------------------------------------------------------------------- help and usage
-commands="bench check export help list mesh run"
+commands=$("$thenar" help | sed -n 's/^  \([a-z]*\)  *[a-z].*/\1/p')
 promise "--help lists every subcommand"
 for option in --help -h help; do
     run "$option"
     check exits 0
-    for name in $commands; do check has out "^  $name +[a-z]"; done
+    for name in bench check export help list mesh run; do check has out "^  $name +[a-z]"; done
 done
 promise "every subcommand has help that shows its usage and options"
 for name in $commands; do
@@ -75,6 +75,12 @@ for name in $commands; do
     cp out help
     run help "$name"
     check cmp -s out help
+done
+promise "the manual page has every subcommand and every option"
+for name in $commands; do
+    check has "$source_dir/man/thenar.1" "^\.It Cm $name"
+    run "$name" --help
+    for option in $(sed -n 's/^  --\([a-z]*\) .*/\1/p' out); do check has "$source_dir/man/thenar.1" "Fl -$option"; done
 done
 promise "--version tells the version"
 run --version
@@ -178,7 +184,7 @@ check exits 0
 check equal "$(awk -F, 'NR == 1 { n = NF } NF != n { bad++ } END { print NR, bad + 0 }' frames.csv)" "22 0"
 run export results/recording.thenar --to vtk --out frames
 check exits 0
-check equal "$(ls frames | grep -c '^frame_[0-9]*\.vtk$')" 21
+check equal "$(find frames -name 'frame_*.vtk' | wc -l)" 21
 run mesh frames/frame_000020.vtk
 check has out '^tets +200$'
 run export results/recording.thenar --to gltf --out film.glb
@@ -339,8 +345,8 @@ refuses 1 'cannot record 8200 bodies; expected at most 8190' run crowd.yaml --st
 
 # ---------------------------------------------------------------------------------------------- bad meshes
 points=$'1 0 0 0\n2 1 0 0\n3 0 1 0\n4 0 0 1'
-# mesh FILE POINTS TETS: a Gmsh 2.2 file; the points start at line 6.
-mesh() {
+# write_mesh FILE POINTS TETS: a Gmsh 2.2 file; the points start at line 6.
+write_mesh() {
     printf '$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n%d\n%s\n$EndNodes\n$Elements\n%d\n%s\n$EndElements\n' \
         "$(wc -l <<<"$2")" "$2" "$(wc -l <<<"$3")" "$3" >"$1"
 }
@@ -352,25 +358,25 @@ bad_mesh() {
     refuses 1 "^thenar: scene.yaml:6:19: $1$2" run scene.yaml
 }
 promise "the mesh that the bad ones are made from is good"
-mesh good.msh "$points" "$tet"
+write_mesh good.msh "$points" "$tet"
 run mesh good.msh
 check exits 0
 promise "a bad mesh is told with file, line and what is wrong"
-mesh bad.msh "${points/1 0 0$'\n'3/nan 0 0$'\n'3}" "$tet"
+write_mesh bad.msh "${points/1 0 0$'\n'3/nan 0 0$'\n'3}" "$tet"
 bad_mesh bad.msh ':7: node 2 is at \(nan, 0, 0\), which is not finite'
-mesh bad.msh "${points/1 0 0$'\n'3/1e999 0 0$'\n'3}" "$tet"
+write_mesh bad.msh "${points/1 0 0$'\n'3/1e999 0 0$'\n'3}" "$tet"
 bad_mesh bad.msh ':7: node 2 is at \(inf, 0, 0\), which is not finite'
-mesh bad.msh "$points" '1 4 2 0 1 1 2 3 9'
+write_mesh bad.msh "$points" '1 4 2 0 1 1 2 3 9'
 bad_mesh bad.msh ':13:17: element 1 has node 9, which is out of range'
-mesh bad.msh "$points" '1 4 2 0 1 1 2 3 -4'
+write_mesh bad.msh "$points" '1 4 2 0 1 1 2 3 -4'
 bad_mesh bad.msh ':13:17: found "-4"; expected a node tag'
-mesh bad.msh "$points"$'\n5 1 1 1' "$tet"$'\n2 4 2 0 1 2 3 5 4'
+write_mesh bad.msh "$points"$'\n5 1 1 1' "$tet"$'\n2 4 2 0 1 2 3 5 4'
 bad_mesh bad.msh ':15: tet 2 is inverted'
-mesh bad.msh "$points"$'\n5 0.5 0.5 0' "$tet"$'\n2 4 2 0 1 1 2 3 5'
+write_mesh bad.msh "$points"$'\n5 0.5 0.5 0' "$tet"$'\n2 4 2 0 1 1 2 3 5'
 bad_mesh bad.msh ':15: tet 2 is flat'
-mesh bad.msh "$points" "$tet"$'\n2 4 2 0 1 1 2 3 4'
+write_mesh bad.msh "$points" "$tet"$'\n2 4 2 0 1 1 2 3 4'
 bad_mesh bad.msh ':14: tet 2 is a duplicate'
-mesh bad.msh "$points"$'\n5 1 1 1' "$tet"
+write_mesh bad.msh "$points"$'\n5 1 1 1' "$tet"
 bad_mesh bad.msh ':10: node 5 is unused'
 : >bad.msh
 bad_mesh bad.msh ': is empty'
@@ -381,7 +387,7 @@ bad_mesh no.msh ': cannot open: No such file'
 { head -c 80 /dev/zero && printf '\4\0\0\0' && head -c 60 /dev/zero; } >cut.stl
 bad_mesh cut.stl ': byte 84: truncated, or a wrong count: 4 triangles take at least 200 bytes; found 60'
 promise "a mesh in millimetres is warned of, and read"
-mesh large.msh "${points// 1/ 100}" "$tet"
+write_mesh large.msh "${points// 1/ 100}" "$tet"
 run mesh large.msh
 check exits 0
 check one_line
@@ -417,6 +423,7 @@ check test "$(wc -l <cut.csv)" -ge 8
 promise "a place that cannot be written is named"
 : >file
 refuses 1 '^thenar: file: is a file; expected a directory' run beam-soft --steps 1 --out file
+refuses 1 '^thenar: file: is a file; expected a directory' bench linear --out file
 refuses 1 '^thenar: file/x: cannot make the directory: Not a directory' run beam-soft --steps 1 --out file/x
 refuses 1 '^thenar: nowhere/x.csv: cannot write: No such file' export results/recording.thenar --to csv --out nowhere/x.csv
 run mesh good.msh --out nowhere/x.vtk
@@ -507,14 +514,14 @@ check has_not closed/steps.csv warning
 # start FOLDER: a long run in the background (with signals as in the foreground), when it has written some frames.
 start() {
     arguments="run beam-soft --steps 1000000 --out $1"
-    env --default-signal=INT,TERM "$thenar" run beam-soft --steps 1000000 --out "$1" >out 2>err &
+    env --default-signal=INT,TERM,HUP "$thenar" run beam-soft --steps 1000000 --out "$1" >out 2>err &
     process=$!
     for _ in $(seq 200); do
         [ "$(stat -c %s "$1/recording.thenar" 2>/dev/null || echo 0)" -gt 40000 ] && return
         sleep 0.05
     done
 }
-for name in INT TERM; do
+for name in INT TERM HUP; do
     promise "SIG$name ends a run after the current step with all files complete"
     start stop_$name
     kill -$name $process
