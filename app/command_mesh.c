@@ -86,14 +86,16 @@ typedef struct mesh_request {
 } mesh_request;
 
 /* Tets from the file's surface, if it has no tets of its own. */
-static thenar_status make_tets(const mesh_request *request, mesh_file *file, thenar_error *error) {
+static thenar_status make_tets(const mesh_request *request, const char *path, mesh_file *file, thenar_error *error) {
     thenar_mesh_options options = thenar_mesh_options_default();
     if (request->tets) options.target_tets = (int)request->tets;
     options.cell_size = request->cell;
     options.fit = request->fit;
     if (strcmp(request->lattice, "cube") == 0) options.lattice = THENAR_LATTICE_CUBE;
     if (strcmp(request->lattice, "kuhn") == 0) options.lattice = THENAR_LATTICE_KUHN;
-    return thenar_tet_mesh_from_surface(&file->surface, &options, &file->tets, NULL, error);
+    thenar_status status = thenar_tet_mesh_from_surface(&file->surface, &options, &file->tets, NULL, error);
+    if (status != THENAR_OK) error_prefix(error, "%s", path);
+    return status;
 }
 
 static thenar_status write_tets(const char *path, const thenar_tet_mesh *mesh, thenar_error *error) {
@@ -115,7 +117,7 @@ static thenar_status describe(const mesh_request *request, const char *path, mes
     if (file->tets.tet_count == 0) {
         warn_of_size(path, file->surface.positions, file->surface.vertex_count);
         status = print_surface(&file->surface, error);
-        if (status == THENAR_OK) status = make_tets(request, file, error);
+        if (status == THENAR_OK) status = make_tets(request, path, file, error);
     }
     if (status == THENAR_OK) status = print_tets(&file->tets, error);
     if (status == THENAR_OK && request->out) status = write_tets(request->out, &file->tets, error);

@@ -132,6 +132,10 @@ THENAR_SCENES=nowhere run list
 check exits 0
 check one_line
 check has err '^thenar: warning: nowhere: is not a directory; expected one in THENAR_SCENES'
+promise "a list without scenes says where they are looked for"
+mkdir -p alone/bin
+cp "$thenar" alone/bin/
+check has <(env -u THENAR_SCENES alone/bin/thenar list 2>&1 >/dev/null) '^thenar: warning: no scenes .*THENAR_SCENES'
 promise "a list that nobody reads to its end is no trouble"
 "$thenar" list | head -1 >out 2>err
 check equal "${PIPESTATUS[1]}" 0
@@ -386,6 +390,11 @@ bad_mesh folder.msh ': is a directory; expected a file'
 bad_mesh no.msh ': cannot open: No such file'
 { head -c 80 /dev/zero && printf '\4\0\0\0' && head -c 60 /dev/zero; } >cut.stl
 bad_mesh cut.stl ': byte 84: truncated, or a wrong count: 4 triangles take at least 200 bytes; found 60'
+printf 'v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n' >open.obj
+run mesh open.obj
+check exits 1
+check has err '^thenar: open.obj: the edge between vertices .*; expected a closed surface'
+check has out '^not closed'
 promise "a mesh in millimetres is warned of, and read"
 write_mesh large.msh "${points// 1/ 100}" "$tet"
 run mesh large.msh
