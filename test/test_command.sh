@@ -130,7 +130,7 @@ check has out '^v1.2: Mine'
 promise "a folder in THENAR_SCENES that is not there is told once"
 THENAR_SCENES=nowhere run list
 check exits 0
-check one_line
+check equal "$(grep -c nowhere err)" 1
 check has err '^thenar: warning: nowhere: is not a directory; expected one in THENAR_SCENES'
 promise "a list without scenes says where they are looked for"
 mkdir -p alone/bin
