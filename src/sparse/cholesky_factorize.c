@@ -18,37 +18,70 @@
 
 static const double lane_number[8] = {0, 1, 2, 3, 4, 5, 6, 7};
 
-/* target[i] += source[i] for i < count. Writes, unchanged, up to 7 numbers behind. */
-SIMD_INLINE void add_run(double *target, const double *source, int count) {
+/* Three columns of a matrix that are indexed by the same rows. */
+typedef struct column_triple {
+    double *c[3];
+} column_triple;
+
+/* The columns of one node in the update of a front. */
+SIMD_INLINE column_triple update_columns(double *update, int mp, int j) {
+    column_triple t;
+    t.c[0] = update + front_update_column(mp, j);
+    for (int i = 1; i < 3; i++, j++) t.c[i] = t.c[i - 1] + (mp - (j & ~7)) - (j % 8 == 7 ? 8 : 0);
+    return t;
+}
+
+SIMD_INLINE void add_vector(double *target, const double *source) {
+    f64x8_store(target, f64x8_load(target) + f64x8_load(source));
+}
+
+/* target(to + i) += source(from + i) for i < count. Writes, unchanged, up to 7 numbers behind. */
+SIMD_INLINE void add_run(column_triple target, int to, column_triple source, int from, int count) {
     int i = 0;
-    for (; i + 8 <= count; i += 8) f64x8_store(target + i, f64x8_load(target + i) + f64x8_load(source + i));
+    for (; i + 8 <= count; i += 8)
+        for (int c = 0; c < 3; c++) add_vector(target.c[c] + to + i, source.c[c] + from + i);
     if (i == count) return;
     i64x8 mask = f64x8_load(lane_number) < f64x8_set(count - i);
-    f64x8 rest = f64x8_select(mask, f64x8_load(source + i), f64x8_set(0));
-    f64x8_store(target + i, f64x8_load(target + i) + rest);
+    for (int c = 0; c < 3; c++) {
+        double *end = target.c[c] + to + i;
+        f64x8 rest = f64x8_select(mask, f64x8_load(source.c[c] + from + i), f64x8_set(0));
+        f64x8_store(end, f64x8_load(end) + rest);
+    }
 }
 
-/* Adds column j of a child's update, from the diagonal down, to a column of the parent (indexed by padded
- * rows). */
-SIMD_INLINE void add_column(double *target, const double *source, int j, const front_run *run,
-                            const front_run *end) {
-    int into = j - run->from;
-    add_run(target + run->to + into, source + j, run->count - into);
-    for (run++; run < end; run++) add_run(target + run->to, source + run->from, run->count);
+/* Adds the columns of one node of a child's update, from the diagonal down, to columns of the parent (indexed by
+ * padded rows). The node's first row is row j, in `run`. */
+SIMD_INLINE void add_columns(column_triple target, column_triple source, int j, const front_run *run,
+                             const front_run *end) {
+    int into = j - run->from, to = run->to + into;
+    for (int c = 0; c < 3; c++)
+        for (int r = c; r < 3; r++) target.c[c][to + r] += source.c[c][j + r];
+    add_run(target, to + 3, source, j + 3, run->count - into - 3);
+    for (run++; run < end; run++) add_run(target, run->to, source, run->from, run->count);
 }
 
-/* Columns [first, last) of the update of a child. The target of column j is `base` for a pivot column of the
- * parent, column-major with `stride`; otherwise, stride being 0, the parent's update. */
-static void add_child(const cholesky_plan *plan, const front *child, const double *update, int first,
-                      int last, const front *parent, double *base, size_t stride) {
+/* What a child adds to the pivot columns of its parent. */
+static void add_inner(const cholesky_plan *plan, const front *child, double *update, double *columns, size_t height) {
+    const front_run *run = plan->run + child->run_start, *end = run + child->run_count;
+    int mp = front_mp(child);
+    for (int j = 0; j < child->inner; j += 3) {
+        while (j >= run->from + run->count) run++;
+        double *target = columns + height * (size_t)(run->to + j - run->from);
+        add_columns((column_triple){{target, target + height, target + 2 * height}}, update_columns(update, mp, j), j,
+                    run, end);
+    }
+}
+
+/* What a child adds to the update of its parent. */
+static void add_outer(const cholesky_plan *plan, const front *child, double *update, const front *parent,
+                      double *parent_update) {
     const front_run *run = plan->run + child->run_start, *end = run + child->run_count;
     int mp = front_mp(child), parent_kp = front_kp(parent), parent_mp = front_mp(parent);
-    for (int j = first; j < last; j++) {
+    for (int j = child->inner; j < front_m(child); j += 3) {
         while (j >= run->from + run->count) run++;
-        int to = run->to + j - run->from;
-        double *target = stride ? base + stride * (size_t)to
-                                : base + front_update_column(parent_mp, to - parent_kp) - parent_kp;
-        add_column(target, update + front_update_column(mp, j), j, run, end);
+        column_triple target = update_columns(parent_update, parent_mp, run->to + j - run->from - parent_kp);
+        for (int c = 0; c < 3; c++) target.c[c] -= parent_kp;
+        add_columns(target, update_columns(update, mp, j), j, run, end);
     }
 }
 
@@ -78,7 +111,7 @@ static void assemble_columns(const cholesky_factor *factor, const front *f, cons
     scatter_matrix(plan, f, blocks, columns);
     for (int c = 0; c < f->child_count; c++) {
         const front *child = &plan->fronts[plan->child[f->child_start + c]];
-        add_child(plan, child, factor->work + child->update, 0, child->inner, f, columns, height);
+        add_inner(plan, child, factor->work + child->update, columns, height);
     }
 }
 
@@ -94,10 +127,18 @@ SIMD_INLINE void factor_block(const double *source, size_t height, double *panel
                            columns);
     t = tile_factor(t, columns, failed);
     tile_store(diagonal, 8, t, columns);
-    for (int p = b + 1; p < strips; p++) {
+    int p = b + 1;
+    for (; p + 2 <= strips; p += 2) {
         double *row = panel + (size_t)p * strip;
-        t = tile_subtract(tile_load(source + 8 * p, height, columns), tile_product(row, own, first, columns),
-                          columns);
+        tile_pair sum = tile_pair_product(row, strip, own, first, columns);
+        t = tile_subtract(tile_load(source + 8 * p, height, columns), sum.upper, columns);
+        tile u = tile_subtract(tile_load(source + 8 * p + 8, height, columns), sum.lower, columns);
+        tile_store(row + 8 * first, 8, tile_solve(t, diagonal, columns), columns);
+        tile_store(row + strip + 8 * first, 8, tile_solve(u, diagonal, columns), columns);
+    }
+    if (p < strips) {
+        double *row = panel + (size_t)p * strip;
+        t = tile_subtract(tile_load(source + 8 * p, height, columns), tile_product(row, own, first, columns), columns);
         tile_store(row + 8 * first, 8, tile_solve(t, diagonal, columns), columns);
     }
 }
@@ -116,15 +157,24 @@ static int factor_columns(const front *f, const double *source, double *panel) {
     return INT_MAX;
 }
 
+SIMD_INLINE void update_strips(const double *rows, size_t strip, int strips, const double *own, int k,
+                               double *target, size_t stride, int columns) {
+    int p = 0;
+    for (; p + 2 <= strips; p += 2, rows += 2 * strip, target += 16) {
+        tile_pair t = tile_pair_product(rows, strip, own, k, columns);
+        tile_store(target, stride, tile_negate(t.upper, columns), columns);
+        tile_store(target + 8, stride, tile_negate(t.lower, columns), columns);
+    }
+    if (p < strips) tile_store(target, stride, tile_negate(tile_product(rows, own, k, columns), columns), columns);
+}
+
 /* Block column b of U = - L21 L21^T. */
 static void update_block(const front *f, const double *panel, double *update, int b) {
     int k = front_k(f), mp = front_mp(f), columns = front_m(f) - 8 * b;
     size_t strip = 8 * (size_t)k, stride = (size_t)(mp - 8 * b);
-    const double *below = panel + (size_t)(front_kp(f) / 8) * strip, *own = below + (size_t)b * strip;
-    double *target = update + front_update_column(mp, 8 * b);
-#define CALL(n)                                                                                              \
-    for (int p = b; p < mp / 8; p++)                                                                         \
-    tile_store(target + 8 * p, stride, tile_negate(tile_product(below + (size_t)p * strip, own, k, n), n), n)
+    const double *own = panel + (size_t)(front_kp(f) / 8 + b) * strip;
+    double *target = update + front_update_column(mp, 8 * b) + 8 * b;
+#define CALL(n) update_strips(own, strip, mp / 8 - b, own, k, target, stride, n)
     TILE_SWITCH(columns, CALL)
 #undef CALL
 }
@@ -133,7 +183,7 @@ static void add_children(const cholesky_factor *factor, const front *f, double *
     const cholesky_plan *plan = factor->plan;
     for (int c = 0; c < f->child_count; c++) {
         const front *child = &plan->fronts[plan->child[f->child_start + c]];
-        add_child(plan, child, factor->work + child->update, child->inner, front_m(child), f, update, 0);
+        add_outer(plan, child, factor->work + child->update, f, update);
     }
 }
 

@@ -20,7 +20,7 @@ SIMD_INLINE void copy_run(double *target, const double *source, int count) {
 }
 
 /* Z22 of a front from its parent. */
-static void gather_below(const cholesky_factor *factor, const front *f) {
+__attribute__((noinline)) static void gather_below(const cholesky_factor *factor, const front *f) {
     if (f->parent < 0) return;
     const cholesky_plan *plan = factor->plan;
     const front *parent = &plan->fronts[f->parent];
@@ -38,7 +38,7 @@ static void gather_below(const cholesky_factor *factor, const front *f) {
 }
 
 /* Eight columns of M, from the diagonal down: the unit vectors, substituted. */
-static void invert_pivots(const double *panel, int k, double *m, int block) {
+__attribute__((noinline)) static void invert_pivots(const double *panel, int k, double *m, int block) {
     size_t strip = 8 * (size_t)k;
     int first = 8 * block;
     for (int next = first; next < k; next += 8) {
@@ -58,37 +58,51 @@ static void invert_pivots(const double *panel, int k, double *m, int block) {
 }
 
 /* Eight rows of S^T. */
-static void scale_below(const front *f, const double *panel, const double *m, double *s, int block) {
+__attribute__((noinline)) static void scale_below(const front *f, const double *panel, const double *m, double *s, int block) {
     int k = front_k(f), first = 8 * block, strips = front_mp(f) / 8;
     const double *row = panel + 8 * (size_t)k * (size_t)(front_kp(f) / 8) + 8 * first;
     for (int p = 0; p < strips; p++, row += 8 * (size_t)k)
         tile_store(s + 64 * p, 8, tile_product(m + 8 * first, row, k - first, 8), 8);
 }
 
-/* Eight columns of Z21, and of Z12 where children will want them. */
-static void multiply_below(const front *f, const double *spread, const double *s, double *inverse,
-                           double *across, int block) {
+/* A tile of Z21 to its place in `inverse` and, where children will want it, its mirror image to Z12 in `spread`. */
+SIMD_INLINE void store_below(const front *f, tile t, double *inverse, double *across, size_t height, int rows,
+                             int columns) {
+    tile_store(inverse, height, t, columns);
+    if (f->child_count == 0) return;
+    t = tile_transpose(t);
+#define CALL(n) tile_store(across, height, t, n)
+    TILE_SWITCH(rows, CALL)
+#undef CALL
+}
+
+SIMD_INLINE void multiply_strips(const front *f, const double *below, const double *s, double *inverse, double *across,
+                                 int columns) {
     size_t height = (size_t)front_height(f);
-    int kp = front_kp(f), m = front_m(f), columns = front_k(f) - 8 * block;
-    inverse += 8 * (size_t)block * height + (size_t)kp;
-    for (int p = 0; 8 * p < m; p++) {
-        tile t;
-#define CALL(n)                                                                                              \
-    t = tile_negate(tile_product_columns(spread + kp + 8 * p, height, s, m, n), n);                          \
-    tile_store(inverse + 8 * p, height, t, n)
-        TILE_SWITCH(columns, CALL)
-#undef CALL
-        if (f->child_count == 0) continue;
-        t = tile_transpose(t);
-        double *target = across + 8 * (size_t)block + 8 * (size_t)p * height;
-#define CALL(n) tile_store(target, height, t, n)
-        TILE_SWITCH(m - 8 * p, CALL)
-#undef CALL
+    int m = front_m(f), r = 0;
+    for (; r + 8 < m; r += 16) {
+        tile_pair t = tile_pair_product_columns(below + r, height, s, m, columns);
+        store_below(f, tile_negate(t.upper, columns), inverse + r, across + (size_t)r * height, height, 8, columns);
+        store_below(f, tile_negate(t.lower, columns), inverse + r + 8, across + (size_t)(r + 8) * height, height,
+                    m - r - 8, columns);
     }
+    if (r >= m) return;
+    tile t = tile_product_columns(below + r, height, s, m, columns);
+    store_below(f, tile_negate(t, columns), inverse + r, across + (size_t)r * height, height, m - r, columns);
+}
+
+/* Eight columns of Z21. */
+__attribute__((noinline)) static void multiply_below(const front *f, double *spread, const double *s, double *inverse, int block) {
+    size_t height = (size_t)front_height(f);
+    int kp = front_kp(f), first = 8 * block;
+    inverse += (size_t)first * height + (size_t)kp;
+#define CALL(n) multiply_strips(f, spread + kp, s, inverse, spread + first, n)
+    TILE_SWITCH(front_k(f) - first, CALL)
+#undef CALL
 }
 
 /* Tile (row block, column block) of Z11, row block >= column block, and its mirror image. */
-static void invert_tile(const front *f, const double *m, const double *s, double *inverse, int row,
+__attribute__((noinline)) static void invert_tile(const front *f, const double *m, const double *s, double *inverse, int row,
                         int column) {
     size_t height = (size_t)front_height(f), kp = (size_t)front_kp(f), mp = (size_t)front_mp(f);
     int k = front_k(f), first = 8 * row;
@@ -120,7 +134,7 @@ static void invert_front(const cholesky_factor *factor, const front *f, double *
     for (int b = 0; b < blocks; b++) {
         invert_pivots(panel, k, m + 8 * kp * (size_t)b, b);
         scale_below(f, panel, m + 8 * kp * (size_t)b, s + 8 * mp * (size_t)b, b);
-        multiply_below(f, spread, s + 8 * mp * (size_t)b, inverse, spread, b);
+        multiply_below(f, spread, s + 8 * mp * (size_t)b, inverse, b);
     }
     for (int row = 0; row < blocks; row++)
         for (int column = 0; column <= row; column++) invert_tile(f, m, s, inverse, row, column);
