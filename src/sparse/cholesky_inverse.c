@@ -9,36 +9,46 @@
  * children read whole columns of Z, from `inverse` for pivots and from `spread` for the others M, S^T
  * scratch, strips of eight columns c: M(d, c) at [c / 8][d][c % 8], S^T(c, j) at [c / 8][j][c % 8] */
 #include "sparse/cholesky_plan.h"
+#include "sparse/front_memory.h"
 #include "sparse/tile.h"
 
 #include <string.h>
 
-/* target[i] = source[i] for i < count. Also writes up to 7 numbers behind, which the caller overwrites or
- * pads. */
-SIMD_INLINE void copy_run(double *target, const double *source, int count) {
-    for (int i = 0; i < count; i += 8) f64x8_store(target + i, f64x8_load(source + i));
+/* One front at work; what the pieces of a large one share. */
+typedef struct inverse_job {
+    const cholesky_factor *factor;
+    const front *f;
+    const double *panel;
+    double *inverse, *spread;
+    double *m, *s; /* M and S^T */
+} inverse_job;
+
+/* Copies rows of the three columns of a node. Also writes up to 7 numbers behind each: rows that a later run writes,
+ * padding, or rows of Z12, which come later. */
+SIMD_INLINE void copy_run(double *target, size_t height, const double *source, size_t source_height, int count) {
+    for (int c = 0; c < 3; c++, target += height, source += source_height)
+        for (int i = 0; i < count; i += 8) f64x8_store(target + i, f64x8_load(source + i));
 }
 
-/* Z22 of a front from its parent. */
-__attribute__((noinline)) static void gather_below(const cholesky_factor *factor, const front *f) {
-    if (f->parent < 0) return;
-    const cholesky_plan *plan = factor->plan;
-    const front *parent = &plan->fronts[f->parent];
-    const front_run *first = plan->run + f->run_start, *end = first + f->run_count, *run = first;
+/* Columns [begin, end) of Z22, multiples of 3, from the parent. */
+static void gather_below(const inverse_job *job, int begin, int end) {
+    const cholesky_plan *plan = job->factor->plan;
+    const front *f = job->f, *parent = &plan->fronts[f->parent];
+    const front_run *first = plan->run + f->run_start, *last = first + f->run_count, *run = first;
     size_t height = (size_t)front_height(f), parent_height = (size_t)front_height(parent);
-    const double *pivots = factor->inverse + parent->panel;
-    const double *others = factor->work + parent->spread - parent_height * (size_t)front_kp(parent);
-    double *target = factor->work + f->spread + front_kp(f);
-    for (int j = 0; j < front_m(f); j++, target += height) {
+    const double *pivots = job->factor->inverse + parent->panel;
+    const double *others = job->factor->work + parent->spread - parent_height * (size_t)front_kp(parent);
+    double *target = job->spread + (size_t)front_kp(f) + height * (size_t)begin;
+    for (int j = begin; j < end; j += 3, target += 3 * height) {
         while (j >= run->from + run->count) run++;
-        const double *source =
-            (j < f->inner ? pivots : others) + parent_height * (size_t)(run->to + j - run->from);
-        for (const front_run *r = first; r < end; r++) copy_run(target + r->from, source + r->to, r->count);
+        const double *source = (j < f->inner ? pivots : others) + parent_height * (size_t)(run->to + j - run->from);
+        for (const front_run *r = first; r < last; r++)
+            copy_run(target + r->from, height, source + r->to, parent_height, r->count);
     }
 }
 
 /* Eight columns of M, from the diagonal down: the unit vectors, substituted. */
-__attribute__((noinline)) static void invert_pivots(const double *panel, int k, double *m, int block) {
+static void invert_pivots(const double *panel, int k, double *m, int block) {
     size_t strip = 8 * (size_t)k;
     int first = 8 * block;
     for (int next = first; next < k; next += 8) {
@@ -58,7 +68,7 @@ __attribute__((noinline)) static void invert_pivots(const double *panel, int k, 
 }
 
 /* Eight rows of S^T. */
-__attribute__((noinline)) static void scale_below(const front *f, const double *panel, const double *m, double *s, int block) {
+static void scale_below(const front *f, const double *panel, const double *m, double *s, int block) {
     int k = front_k(f), first = 8 * block, strips = front_mp(f) / 8;
     const double *row = panel + 8 * (size_t)k * (size_t)(front_kp(f) / 8) + 8 * first;
     for (int p = 0; p < strips; p++, row += 8 * (size_t)k)
@@ -92,7 +102,7 @@ SIMD_INLINE void multiply_strips(const front *f, const double *below, const doub
 }
 
 /* Eight columns of Z21. */
-__attribute__((noinline)) static void multiply_below(const front *f, double *spread, const double *s, double *inverse, int block) {
+static void multiply_below(const front *f, double *spread, const double *s, double *inverse, int block) {
     size_t height = (size_t)front_height(f);
     int kp = front_kp(f), first = 8 * block;
     inverse += (size_t)first * height + (size_t)kp;
@@ -102,7 +112,7 @@ __attribute__((noinline)) static void multiply_below(const front *f, double *spr
 }
 
 /* Tile (row block, column block) of Z11, row block >= column block, and its mirror image. */
-__attribute__((noinline)) static void invert_tile(const front *f, const double *m, const double *s, double *inverse, int row,
+static void invert_tile(const front *f, const double *m, const double *s, double *inverse, int row,
                         int column) {
     size_t height = (size_t)front_height(f), kp = (size_t)front_kp(f), mp = (size_t)front_mp(f);
     int k = front_k(f), first = 8 * row;
@@ -124,33 +134,59 @@ __attribute__((noinline)) static void invert_tile(const front *f, const double *
 #undef CALL
 }
 
-static void invert_front(const cholesky_factor *factor, const front *f, double *scratch) {
-    const double *panel = factor->panels + f->panel;
-    double *inverse = factor->inverse + f->panel, *spread = factor->work + f->spread;
-    int k = front_k(f), blocks = front_kp(f) / 8;
-    size_t kp = (size_t)front_kp(f), mp = (size_t)front_mp(f);
-    double *m = scratch, *s = m + kp * kp;
-    gather_below(factor, f);
-    for (int b = 0; b < blocks; b++) {
-        invert_pivots(panel, k, m + 8 * kp * (size_t)b, b);
-        scale_below(f, panel, m + 8 * kp * (size_t)b, s + 8 * mp * (size_t)b, b);
-        multiply_below(f, spread, s + 8 * mp * (size_t)b, inverse, b);
-    }
-    for (int row = 0; row < blocks; row++)
-        for (int column = 0; column <= row; column++) invert_tile(f, m, s, inverse, row, column);
+/* Columns of Z22 that a piece of a large front gathers: whole nodes. The vector that ends a column may reach into the
+ * first rows of the next one, which belong to Z12 and are written after all pieces. */
+#define PIECE_COLUMNS 24
+
+static void gather_piece(void *context, int piece) {
+    const inverse_job *job = context;
+    int begin = PIECE_COLUMNS * piece, end = begin + PIECE_COLUMNS, m = front_m(job->f);
+    gather_below(job, begin, end < m ? end : m);
+}
+
+/* Eight columns of M, of S and of Z21. */
+static void columns_piece(void *context, int block) {
+    const inverse_job *job = context;
+    const front *f = job->f;
+    double *m = job->m + 8 * (size_t)front_kp(f) * (size_t)block, *s = job->s + 8 * (size_t)front_mp(f) * (size_t)block;
+    invert_pivots(job->panel, front_k(f), m, block);
+    scale_below(f, job->panel, m, s, block);
+    multiply_below(f, job->spread, s, job->inverse, block);
+}
+
+/* Eight rows of Z11, and as many columns. */
+static void rows_piece(void *context, int row) {
+    const inverse_job *job = context;
+    for (int column = 0; column <= row; column++) invert_tile(job->f, job->m, job->s, job->inverse, row, column);
+}
+
+static void invert_front(const cholesky_factor *factor, const front *f, double *scratch, workers *pool) {
+    int blocks = front_kp(f) / 8;
+    inverse_job job = {.factor = factor,
+                       .f = f,
+                       .panel = factor->panels + f->panel,
+                       .inverse = factor->inverse + f->panel,
+                       .spread = factor->work + f->spread,
+                       .m = scratch,
+                       .s = scratch + 64 * blocks * blocks};
+    if (f->below > 0) workers_run(pool, (front_m(f) + PIECE_COLUMNS - 1) / PIECE_COLUMNS, gather_piece, &job);
+    workers_run(pool, blocks, columns_piece, &job);
+    workers_run(pool, blocks, rows_piece, &job);
 }
 
 static void invert_piece(void *context, int index) {
     const cholesky_factor *factor = context;
     const front_piece *piece = &factor->plan->piece[index];
     for (int f = piece->end - 1; f >= piece->first; f--)
-        invert_front(factor, &factor->plan->fronts[f], factor->scratch + piece->scratch);
+        invert_front(factor, &factor->plan->fronts[f], factor->scratch + piece->scratch, NULL);
 }
 
 void cholesky_inverse(cholesky_factor *factor, workers *pool) {
     const cholesky_plan *plan = factor->plan;
-    for (int i = plan->top_count - 1; i >= 0; i--)
-        invert_front(factor, &plan->fronts[plan->top[i]], factor->scratch + plan->top_scratch);
+    for (int i = plan->top_count - 1; i >= 0; i--) {
+        const front *f = &plan->fronts[plan->top[i]];
+        invert_front(factor, f, factor->scratch + plan->top_scratch, front_pool(f, pool));
+    }
     workers_run(pool, plan->piece_count, invert_piece, factor);
 }
 

@@ -27,6 +27,17 @@ SIMD_INLINE f64x8 tile_broadcast(const double *p) {
 #endif
 }
 
+/* target[i] += source[i] for i < count, 1 to 7; nothing else is written, so that threads may own what is behind. */
+SIMD_INLINE void tile_add_rows(double *target, const double *source, int count) {
+#if defined(__AVX512F__)
+    __mmask8 mask = (__mmask8)((1u << count) - 1);
+    __m512d sum = _mm512_maskz_loadu_pd(mask, target) + _mm512_maskz_loadu_pd(mask, source);
+    _mm512_mask_storeu_pd(target, mask, sum);
+#else
+    for (int i = 0; i < count; i++) target[i] += source[i];
+#endif
+}
+
 typedef struct tile {
     f64x8 c0, c1, c2, c3, c4, c5, c6, c7;
 } tile;
