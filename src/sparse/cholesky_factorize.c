@@ -42,8 +42,8 @@ SIMD_INLINE void add_run(column_triple target, int to, column_triple source, int
         for (int c = 0; c < 3; c++) tile_add_rows(target.c[c] + to + i, source.c[c] + from + i, count - i);
 }
 
-/* Adds the columns of one node of a child's update, from the diagonal down, to columns of the parent (indexed by
- * padded rows). The node's first row is row j, in `run`. */
+/* Adds the columns of one node of a child's update, from the diagonal down, to columns of the parent (indexed
+ * by padded rows). The node's first row is row j, in `run`. */
 SIMD_INLINE void add_columns(column_triple target, column_triple source, int j, const front_run *run,
                              const front_run *end) {
     int into = j - run->from, to = run->to + into;
@@ -54,17 +54,18 @@ SIMD_INLINE void add_columns(column_triple target, column_triple source, int j, 
 }
 
 /* What a child adds to the pivot columns [begin, end) of its parent; multiples of 3, as below. */
-static void add_inner(const cholesky_plan *plan, const front *child, double *update, double *columns, size_t height,
-                      int begin, int end) {
+static void add_inner(const cholesky_plan *plan, const front *child, double *update, double *columns,
+                      size_t height, int begin, int end) {
     const front_run *run = plan->run + child->run_start, *last = run + child->run_count;
     int mp = front_mp(child);
     for (; run < last && run->from < child->inner; run++) {
-        int to = run->to > begin ? run->to : begin, stop = run->to + run->count < end ? run->to + run->count : end;
+        int to = run->to > begin ? run->to : begin,
+            stop = run->to + run->count < end ? run->to + run->count : end;
         for (; to < stop; to += 3) {
             int j = run->from + to - run->to;
             double *target = columns + height * (size_t)to;
-            add_columns((column_triple){{target, target + height, target + 2 * height}}, update_columns(update, mp, j),
-                        j, run, last);
+            add_columns((column_triple){{target, target + height, target + 2 * height}},
+                        update_columns(update, mp, j), j, run, last);
         }
     }
 }
@@ -77,7 +78,8 @@ static void add_outer(const cholesky_plan *plan, const front *child, double *upd
     begin += parent_kp;
     end += parent_kp;
     for (; run < last; run++) {
-        int to = run->to > begin ? run->to : begin, stop = run->to + run->count < end ? run->to + run->count : end;
+        int to = run->to > begin ? run->to : begin,
+            stop = run->to + run->count < end ? run->to + run->count : end;
         for (; to < stop; to += 3) {
             int j = run->from + to - run->to;
             column_triple target = update_columns(parent_update, parent_mp, to - parent_kp);
@@ -130,7 +132,8 @@ static void assemble_columns(const front_job *job, int begin, int end) {
     const front *f = job->f;
     for (int c = 0; c < f->child_count; c++) {
         const front *child = &plan->fronts[plan->child[f->child_start + c]];
-        add_inner(plan, child, job->factor->work + child->update, job->columns, (size_t)front_height(f), begin, end);
+        add_inner(plan, child, job->factor->work + child->update, job->columns, (size_t)front_height(f),
+                  begin, end);
     }
 }
 
@@ -139,8 +142,8 @@ static void assemble_piece(void *context, int piece) {
     assemble_columns(job, PIECE_COLUMNS * piece, least(PIECE_COLUMNS * (piece + 1), front_k(job->f)));
 }
 
-/* The diagonal tile of column block `first`, `columns` wide: left-looking over the blocks before it. Returns the
- * column that failed, or -1. */
+/* The diagonal tile of column block `first`, `columns` wide: left-looking over the blocks before it. Returns
+ * the column that failed, or -1. */
 SIMD_INLINE int factor_diagonal(const front_job *job, int first, int columns) {
     size_t strip = 8 * (size_t)front_k(job->f), height = (size_t)front_height(job->f);
     double *own = job->panel + (size_t)(first / 8) * strip;
@@ -211,7 +214,8 @@ SIMD_INLINE void update_strips(const double *rows, size_t strip, int strips, con
         tile_store(target, stride, tile_negate(t.upper, columns), columns);
         tile_store(target + 8, stride, tile_negate(t.lower, columns), columns);
     }
-    if (p < strips) tile_store(target, stride, tile_negate(tile_product(rows, own, k, columns), columns), columns);
+    if (p < strips)
+        tile_store(target, stride, tile_negate(tile_product(rows, own, k, columns), columns), columns);
 }
 
 /* Block column b of - L21 L21^T. */
@@ -283,7 +287,8 @@ static void factor_piece(void *context, int index) {
     const front_piece *piece = &plan->piece[index];
     int failed = INT_MAX;
     for (int f = piece->first; f < piece->end && failed == INT_MAX; f++)
-        failed = factor_front(job->factor, &plan->fronts[f], job->blocks, job->factor->scratch + piece->scratch, NULL);
+        failed = factor_front(job->factor, &plan->fronts[f], job->blocks,
+                              job->factor->scratch + piece->scratch, NULL);
     job->factor->failed[index] = failed;
 }
 

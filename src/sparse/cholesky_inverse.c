@@ -23,9 +23,10 @@ typedef struct inverse_job {
     double *m, *s; /* M and S^T */
 } inverse_job;
 
-/* Copies rows of the three columns of a node. Also writes up to 7 numbers behind each: rows that a later run writes,
- * padding, or rows of Z12, which come later. */
-SIMD_INLINE void copy_run(double *target, size_t height, const double *source, size_t source_height, int count) {
+/* Copies rows of the three columns of a node. Also writes up to 7 numbers behind each: rows that a later run
+ * writes, padding, or rows of Z12, which come later. */
+SIMD_INLINE void copy_run(double *target, size_t height, const double *source, size_t source_height,
+                          int count) {
     for (int c = 0; c < 3; c++, target += height, source += source_height)
         for (int i = 0; i < count; i += 8) f64x8_store(target + i, f64x8_load(source + i));
 }
@@ -41,7 +42,8 @@ static void gather_below(const inverse_job *job, int begin, int end) {
     double *target = job->spread + (size_t)front_kp(f) + height * (size_t)begin;
     for (int j = begin; j < end; j += 3, target += 3 * height) {
         while (j >= run->from + run->count) run++;
-        const double *source = (j < f->inner ? pivots : others) + parent_height * (size_t)(run->to + j - run->from);
+        const double *source =
+            (j < f->inner ? pivots : others) + parent_height * (size_t)(run->to + j - run->from);
         for (const front_run *r = first; r < last; r++)
             copy_run(target + r->from, height, source + r->to, parent_height, r->count);
     }
@@ -75,7 +77,8 @@ static void scale_below(const front *f, const double *panel, const double *m, do
         tile_store(s + 64 * p, 8, tile_product(m + 8 * first, row, k - first, 8), 8);
 }
 
-/* A tile of Z21 to its place in `inverse` and, where children will want it, its mirror image to Z12 in `spread`. */
+/* A tile of Z21 to its place in `inverse` and, where children will want it, its mirror image to Z12 in
+ * `spread`. */
 SIMD_INLINE void store_below(const front *f, tile t, double *inverse, double *across, size_t height, int rows,
                              int columns) {
     tile_store(inverse, height, t, columns);
@@ -86,15 +89,16 @@ SIMD_INLINE void store_below(const front *f, tile t, double *inverse, double *ac
 #undef CALL
 }
 
-SIMD_INLINE void multiply_strips(const front *f, const double *below, const double *s, double *inverse, double *across,
-                                 int columns) {
+SIMD_INLINE void multiply_strips(const front *f, const double *below, const double *s, double *inverse,
+                                 double *across, int columns) {
     size_t height = (size_t)front_height(f);
     int m = front_m(f), r = 0;
     for (; r + 8 < m; r += 16) {
         tile_pair t = tile_pair_product_columns(below + r, height, s, m, columns);
-        store_below(f, tile_negate(t.upper, columns), inverse + r, across + (size_t)r * height, height, 8, columns);
-        store_below(f, tile_negate(t.lower, columns), inverse + r + 8, across + (size_t)(r + 8) * height, height,
-                    m - r - 8, columns);
+        store_below(f, tile_negate(t.upper, columns), inverse + r, across + (size_t)r * height, height, 8,
+                    columns);
+        store_below(f, tile_negate(t.lower, columns), inverse + r + 8, across + (size_t)(r + 8) * height,
+                    height, m - r - 8, columns);
     }
     if (r >= m) return;
     tile t = tile_product_columns(below + r, height, s, m, columns);
@@ -134,8 +138,8 @@ static void invert_tile(const front *f, const double *m, const double *s, double
 #undef CALL
 }
 
-/* Columns of Z22 that a piece of a large front gathers: whole nodes. The vector that ends a column may reach into the
- * first rows of the next one, which belong to Z12 and are written after all pieces. */
+/* Columns of Z22 that a piece of a large front gathers: whole nodes. The vector that ends a column may reach
+ * into the first rows of the next one, which belong to Z12 and are written after all pieces. */
 #define PIECE_COLUMNS 24
 
 static void gather_piece(void *context, int piece) {
@@ -148,7 +152,8 @@ static void gather_piece(void *context, int piece) {
 static void columns_piece(void *context, int block) {
     const inverse_job *job = context;
     const front *f = job->f;
-    double *m = job->m + 8 * (size_t)front_kp(f) * (size_t)block, *s = job->s + 8 * (size_t)front_mp(f) * (size_t)block;
+    double *m = job->m + 8 * (size_t)front_kp(f) * (size_t)block,
+           *s = job->s + 8 * (size_t)front_mp(f) * (size_t)block;
     invert_pivots(job->panel, front_k(f), m, block);
     scale_below(f, job->panel, m, s, block);
     multiply_below(f, job->spread, s, job->inverse, block);
@@ -157,7 +162,8 @@ static void columns_piece(void *context, int block) {
 /* Eight rows of Z11, and as many columns. */
 static void rows_piece(void *context, int row) {
     const inverse_job *job = context;
-    for (int column = 0; column <= row; column++) invert_tile(job->f, job->m, job->s, job->inverse, row, column);
+    for (int column = 0; column <= row; column++)
+        invert_tile(job->f, job->m, job->s, job->inverse, row, column);
 }
 
 static void invert_front(const cholesky_factor *factor, const front *f, double *scratch, workers *pool) {
@@ -204,43 +210,38 @@ static bool locate_block(const cholesky_plan *plan, int i, int j, size_t *block,
     return true;
 }
 
-/* Row-major into out, `width` to a row. */
-SIMD_INLINE void read_block(const double *z, int stride, bool transposed, double *out, int width) {
-    for (int c = 0; c < 3; c++)
-        for (int r = 0; r < 3; r++) out[transposed ? width * c + r : width * r + c] = z[stride * c + r];
-}
-
 bool cholesky_inverse_block(const cholesky_factor *factor, int i, int j, double out[9]) {
     size_t block;
     int stride;
     bool transposed;
     if (!locate_block(factor->plan, i, j, &block, &stride, &transposed)) return false;
-    read_block(factor->inverse + block, stride, transposed, out, 3);
+    const double *z = factor->inverse + block;
+    for (int c = 0; c < 3; c++)
+        for (int r = 0; r < 3; r++) out[transposed ? 3 * c + r : 3 * r + c] = z[stride * c + r];
     return true;
 }
 
 bool cholesky_locate(const cholesky_plan *plan, const int nodes[4], cholesky_location *location) {
     int pair = 0;
-    location->transposed = 0;
     for (int i = 0; i < 4; i++)
         for (int j = 0; j <= i; j++, pair++) {
             bool transposed;
             if (!locate_block(plan, nodes[i], nodes[j], &location->block[pair], &location->stride[pair],
                               &transposed))
                 return false;
-            location->transposed |= transposed << pair;
+            location->row[pair] = (unsigned char)(transposed ? j : i);
+            location->column[pair] = (unsigned char)(transposed ? i : j);
         }
     return true;
 }
 
 void cholesky_inverse_gather(const cholesky_factor *factor, const cholesky_location *location,
                              double out[144]) {
-    int pair = 0;
-    for (int i = 0; i < 4; i++)
-        for (int j = 0; j <= i; j++, pair++) {
-            const double *z = factor->inverse + location->block[pair];
-            bool transposed = location->transposed >> pair & 1;
-            read_block(z, location->stride[pair], transposed, out + 36 * i + 3 * j, 12);
-            if (i != j) read_block(z, location->stride[pair], !transposed, out + 36 * j + 3 * i, 12);
-        }
+    for (int pair = 0; pair < 10; pair++) {
+        const double *z = factor->inverse + location->block[pair];
+        int stride = location->stride[pair], row = location->row[pair], column = location->column[pair];
+        double *block = out + 36 * row + 3 * column, *mirror = out + 36 * column + 3 * row;
+        for (int c = 0; c < 3; c++, z += stride)
+            for (int r = 0; r < 3; r++) block[12 * r + c] = mirror[12 * c + r] = z[r];
+    }
 }

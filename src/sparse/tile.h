@@ -17,8 +17,8 @@
 #include <immintrin.h>
 #endif
 
-/* *p in all lanes. GCC would turn eight of these from successive places into one load and eight permutations, which
- * compete with the arithmetic (7 % slower on Zen 4); the intrinsic keeps them loads. */
+/* *p in all lanes. GCC would turn eight of these from successive places into one load and eight permutations,
+ * which compete with the arithmetic (7 % slower on Zen 4); the intrinsic keeps them loads. */
 SIMD_INLINE f64x8 tile_broadcast(const double *p) {
 #if defined(__AVX512F__)
     return (f64x8)_mm512_broadcastsd_pd(_mm_load_sd(p));
@@ -27,7 +27,8 @@ SIMD_INLINE f64x8 tile_broadcast(const double *p) {
 #endif
 }
 
-/* target[i] += source[i] for i < count, 1 to 7; nothing else is written, so that threads may own what is behind. */
+/* target[i] += source[i] for i < count, 1 to 7; nothing else is written, so that threads may own what is
+ * behind. */
 SIMD_INLINE void tile_add_rows(double *target, const double *source, int count) {
 #if defined(__AVX512F__)
     __mmask8 mask = (__mmask8)((1u << count) - 1);
@@ -98,13 +99,14 @@ typedef struct tile_pair {
 } tile_pair;
 
 /* As tile_product for the strips a and a + strip. */
-SIMD_INLINE tile_pair tile_pair_product(const double *a, size_t strip, const double *b, int depth, int columns) {
+SIMD_INLINE tile_pair tile_pair_product(const double *a, size_t strip, const double *b, int depth,
+                                        int columns) {
     tile upper = tile_zero(), lower = tile_zero();
     for (int t = 0; t < depth; t++, a += 8, b += 8) {
         f64x8 rows = f64x8_load(a), more = f64x8_load(a + strip);
 #define TILE_STEP(i)                                                                                         \
     if (i < columns) {                                                                                       \
-        f64x8 factor = tile_broadcast(b + i);                                                                      \
+        f64x8 factor = tile_broadcast(b + i);                                                                \
         upper.c##i = f64x8_fma(rows, factor, upper.c##i);                                                    \
         lower.c##i = f64x8_fma(more, factor, lower.c##i);                                                    \
     }
@@ -228,7 +230,7 @@ SIMD_INLINE tile tile_solve(tile t, const double *l, int columns) {
     if (j > i && j < columns) t.c##j = f64x8_fma(minus, tile_broadcast(l + 8 * i + j), t.c##j);
 #define TILE_STEP(i)                                                                                         \
     if (i < columns) {                                                                                       \
-        t.c##i *= tile_broadcast(l + 9 * i);                                                                   \
+        t.c##i *= tile_broadcast(l + 9 * i);                                                                 \
         f64x8 minus = -t.c##i;                                                                               \
         TILE_PAIRS(TILE_UPDATE, i)                                                                           \
         (void)minus;                                                                                         \
@@ -245,13 +247,14 @@ SIMD_INLINE tile tile_solve_back(tile t, const double *l, int columns) {
     if (j < i && i < columns) t.c##j = f64x8_fma(minus, tile_broadcast(l + 8 * j + i), t.c##j);
 #define TILE_STEP(i)                                                                                         \
     if (i < columns) {                                                                                       \
-        t.c##i *= tile_broadcast(l + 9 * i);                                                                   \
+        t.c##i *= tile_broadcast(l + 9 * i);                                                                 \
         f64x8 minus = -t.c##i;                                                                               \
         TILE_PAIRS(TILE_UPDATE, i)                                                                           \
         (void)minus;                                                                                         \
     }
     TILE_STEP(7)
-    TILE_STEP(6) TILE_STEP(5) TILE_STEP(4) TILE_STEP(3) TILE_STEP(2) TILE_STEP(1) TILE_STEP(0)
+    TILE_STEP(6)
+    TILE_STEP(5) TILE_STEP(4) TILE_STEP(3) TILE_STEP(2) TILE_STEP(1) TILE_STEP(0)
 #undef TILE_STEP
 #undef TILE_UPDATE
         return t;
