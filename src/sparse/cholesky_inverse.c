@@ -174,7 +174,7 @@ static void invert_front(const cholesky_factor *factor, const front *f, double *
                        .inverse = factor->inverse + f->panel,
                        .spread = factor->work + f->spread,
                        .m = scratch,
-                       .s = scratch + 64 * blocks * blocks};
+                       .s = scratch + 64 * (size_t)blocks * (size_t)blocks};
     if (f->below > 0) workers_run(pool, (front_m(f) + PIECE_COLUMNS - 1) / PIECE_COLUMNS, gather_piece, &job);
     workers_run(pool, blocks, columns_piece, &job);
     workers_run(pool, blocks, rows_piece, &job);
