@@ -48,7 +48,9 @@ typedef struct cholesky_facts {
     int piece_count; /* independent subtrees that threads may take; 0: too small to be worth it */
 } cholesky_facts;
 
-/* options may be NULL: best ordering, no last nodes. */
+/* options may be NULL: best ordering, no last nodes. The same pattern always gives the same plan. (METIS
+ * draws from the rand() of the process, after seeding it: a program that calls rand() in another thread at
+ * that moment spoils this.) */
 thenar_status cholesky_plan_create(const block_pattern *pattern, const cholesky_options *options,
                                    cholesky_plan **out, thenar_error *error);
 void cholesky_plan_free(cholesky_plan *plan);

@@ -4,6 +4,7 @@
 
 #include <amd.h>
 #include <metis.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -144,6 +145,10 @@ static bool free_graph_create(const graph *g, int last_count, free_graph *f) {
     return true;
 }
 
+/* METIS seeds and draws from rand(), which threads share: one order at a time, or it would not be repeatable.
+ */
+static pthread_mutex_t metis_mutex = PTHREAD_MUTEX_INITIALIZER;
+
 static bool order_metis(free_graph *f, int trial, int *node) {
     if (f->start[f->count] == 0) return false; /* METIS cannot do without edges */
     idx_t options[METIS_NOPTIONS], count = f->count;
@@ -151,8 +156,10 @@ static bool order_metis(free_graph *f, int trial, int *node) {
     options[METIS_OPTION_NUMBERING] = 0;
     options[METIS_OPTION_SEED] = trial;
     if (trial % 3 != 0) options[METIS_OPTION_UFACTOR] = METIS_UNEVEN;
-    if (METIS_NodeND(&count, f->start, f->neighbour, NULL, options, f->order, f->place) != METIS_OK)
-        return false;
+    pthread_mutex_lock(&metis_mutex);
+    int result = METIS_NodeND(&count, f->start, f->neighbour, NULL, options, f->order, f->place);
+    pthread_mutex_unlock(&metis_mutex);
+    if (result != METIS_OK) return false;
     for (int p = 0; p < f->count; p++) node[p] = (int)f->order[p];
     return true;
 }

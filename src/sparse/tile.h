@@ -279,7 +279,8 @@ SIMD_INLINE tile tile_solve_back(tile t, const double *l, int columns) {
     TILE_STEP(5)
     TILE_STEP(4)
     TILE_STEP(3)
-    TILE_STEP(2) TILE_STEP(1) TILE_STEP(0)
+    TILE_STEP(2)
+    TILE_STEP(1) TILE_STEP(0)
 #undef TILE_STEP
 #undef TILE_UPDATE
         return t;
