@@ -12,17 +12,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Pieces of parallel work: large enough to pay for handing them out. */
-#define BATCHES_PER_PIECE 16
-#define BLOCKS_PER_PIECE 512
-#define NODES_PER_PIECE 512
+/* Pieces of parallel work are of about 40 us on one core, so that handing them out (some us) pays: a hand of 600 tets is
+ * one or two pieces, a bunny of 5,800 about ten. */
+#define BATCHES_PER_PIECE 64
+#define BLOCKS_PER_PIECE 2048
 
 static int piece_count(int items, int per_piece) {
     return (items + per_piece - 1) / per_piece;
 }
 
-static int piece_end(int piece, int per_piece, int items) {
-    return (piece + 1) * per_piece < items ? (piece + 1) * per_piece : items;
+/* The first of `items` that belongs to a piece, when they are shared out evenly. */
+static int share(int items, int piece, int pieces) {
+    return (int)((long long)items * piece / pieces);
 }
 
 static void soft_layout(body_state *base, arena *kept, arena *work) {
@@ -96,8 +97,9 @@ static void formulate_elements(void *context, int piece) {
     formulating *job = context;
     soft_state *state = job->state;
     const soft_model *body = soft_of(state);
-    int end = piece_end(piece, BATCHES_PER_PIECE, body->batch_count);
-    for (int k = piece * BATCHES_PER_PIECE; k < end; k++)
+    int pieces = piece_count(body->batch_count, BATCHES_PER_PIECE);
+    int end = share(body->batch_count, piece + 1, pieces);
+    for (int k = share(body->batch_count, piece, pieces); k < end; k++)
         state->inverted[k] = soft_element_formulate(&body->batches[k], state->x, state->target_velocity, job->step->h,
                                                     state->warm + 9 * k, state->rotation + 9 * k,
                                                     state->records + (size_t)k * SIMD_LANES * SOFT_RECORD);
@@ -139,23 +141,18 @@ static void gather_force(const formulating *job, int node) {
 static void gather_piece(void *context, int piece) {
     const formulating *job = context;
     const soft_model *body = soft_of(job->state);
-    int block_pieces = piece_count(body->block_count, BLOCKS_PER_PIECE);
-    if (piece < block_pieces) {
-        int end = piece_end(piece, BLOCKS_PER_PIECE, body->block_count);
-        for (int slot = piece * BLOCKS_PER_PIECE; slot < end; slot++) gather_block(job, slot);
-    } else {
-        piece -= block_pieces;
-        int end = piece_end(piece, NODES_PER_PIECE, body->mesh.node_count);
-        for (int node = piece * NODES_PER_PIECE; node < end; node++) gather_force(job, node);
-    }
+    int pieces = piece_count(body->block_count, BLOCKS_PER_PIECE);
+    int block_end = share(body->block_count, piece + 1, pieces);
+    for (int slot = share(body->block_count, piece, pieces); slot < block_end; slot++) gather_block(job, slot);
+    int node_end = share(body->mesh.node_count, piece + 1, pieces);
+    for (int node = share(body->mesh.node_count, piece, pieces); node < node_end; node++) gather_force(job, node);
 }
 
 static void soft_formulate(body_state *base, const body_step *step, double *blocks, double *b) {
     formulating job = {.state = (soft_state *)base, .step = step, .blocks = blocks, .b = b};
     const soft_model *body = soft_of(job.state);
     workers_run(step->pool, piece_count(body->batch_count, BATCHES_PER_PIECE), formulate_elements, &job);
-    int pieces = piece_count(body->block_count, BLOCKS_PER_PIECE) + piece_count(body->mesh.node_count, NODES_PER_PIECE);
-    workers_run(step->pool, pieces, gather_piece, &job);
+    workers_run(step->pool, piece_count(body->block_count, BLOCKS_PER_PIECE), gather_piece, &job);
 }
 
 static bool soft_integrate(body_state *base, const body_step *step, const double *v) {

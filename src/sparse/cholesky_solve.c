@@ -25,29 +25,38 @@ SIMD_INLINE f64x8 strip_times(const double *strip, const double *z, int depth) {
     return (s0 + s1) + (s2 + s3);
 }
 
-/* The tile of the diagonal for one right-hand side: L z = z and L^T z = z, in scalar registers. */
+/* The tile of the diagonal for one right-hand side: L z = z and L^T z = z, in scalar registers. The loops run over all
+ * eight rows and columns, with the conditions inside: only then does clang unroll both and keep x out of memory. */
 SIMD_INLINE void substitute(const double *l, double *z, int columns) {
     double x[8];
-    for (int c = 0; c < columns; c++) x[c] = z[c];
-#pragma GCC unroll 8
-    for (int c = 0; c < columns; c++) {
-        x[c] *= l[9 * c];
-#pragma GCC unroll 8
-        for (int r = c + 1; r < columns; r++) x[r] -= l[8 * c + r] * x[c];
+    SIMD_UNROLL
+    for (int c = 0; c < 8; c++) x[c] = c < columns ? z[c] : 0;
+    SIMD_UNROLL
+    for (int c = 0; c < 8; c++) {
+        if (c < columns) x[c] *= l[9 * c];
+        SIMD_UNROLL
+        for (int r = 0; r < 8; r++)
+            if (r > c && r < columns) x[r] -= l[8 * c + r] * x[c];
     }
-    for (int c = 0; c < columns; c++) z[c] = x[c];
+    SIMD_UNROLL
+    for (int c = 0; c < 8; c++)
+        if (c < columns) z[c] = x[c];
 }
 
 SIMD_INLINE void substitute_back(const double *l, double *z, int columns) {
     double x[8];
-    for (int c = 0; c < columns; c++) x[c] = z[c];
-#pragma GCC unroll 8
-    for (int c = columns - 1; c >= 0; c--) {
-        x[c] *= l[9 * c];
-#pragma GCC unroll 8
-        for (int r = 0; r < c; r++) x[r] -= l[8 * r + c] * x[c];
+    SIMD_UNROLL
+    for (int c = 0; c < 8; c++) x[c] = c < columns ? z[c] : 0;
+    SIMD_UNROLL
+    for (int c = 7; c >= 0; c--) {
+        if (c < columns) x[c] *= l[9 * c];
+        SIMD_UNROLL
+        for (int r = 0; r < 8; r++)
+            if (r < c && c < columns) x[r] -= l[8 * r + c] * x[c];
     }
-    for (int c = 0; c < columns; c++) z[c] = x[c];
+    SIMD_UNROLL
+    for (int c = 0; c < 8; c++)
+        if (c < columns) z[c] = x[c];
 }
 
 static void forward_front(const cholesky_factor *factor, const front *f, double *y) {
