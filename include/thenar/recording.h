@@ -1,4 +1,4 @@
-/* Recordings: what a run wrote to recording.thenar, read frame by frame.
+/* Recordings: written frame by frame while a simulation runs, read frame by frame afterwards. Reading:
  *
  *     thenar_recording *recording;
  *     thenar_error error;
@@ -26,6 +26,7 @@
 #define THENAR_RECORDING_H
 
 #include "thenar/mesh.h"
+#include "thenar/sim.h"
 #include "thenar/status.h"
 
 #include <stdint.h>
@@ -163,6 +164,21 @@ THENAR_API thenar_status thenar_recording_read_positions(thenar_recording *recor
  * move). */
 THENAR_API thenar_status thenar_recording_read_surface(thenar_recording *recording, int body, int frame,
                                                        double *positions, thenar_error *error);
+
+/** Writes a recording of a simulation, frame by frame. */
+typedef struct thenar_recorder thenar_recorder;
+
+/** Starts a recording of `sim` in a new file (an old one is replaced): positions (m) and outside forces (N) of every node
+ * in single precision, and time (us), residual and iterations of each step. The simulation must outlive the recorder. */
+THENAR_API thenar_status thenar_recorder_create(const char *path, const thenar_sim *sim, thenar_recorder **recorder,
+                                                thenar_error *error);
+
+/** Adds the state of now as a frame. Allocates nothing; the frame is with the operating system when the call returns, so
+ * that a program that dies loses at most the frame being written. After a write that failed every later one fails. */
+THENAR_API thenar_status thenar_recorder_add(thenar_recorder *recorder, const thenar_sim *sim, thenar_error *error);
+
+/** Writes the index, closes the file, frees the recorder. NULL is fine. */
+THENAR_API thenar_status thenar_recorder_close(thenar_recorder *recorder, thenar_error *error);
 
 #ifdef __cplusplus
 }

@@ -125,6 +125,10 @@ THENAR_API void thenar_sim_surface(const thenar_sim *sim, int body, double *posi
  * (3 per tet); the last is negative where the tet is inverted. */
 THENAR_API void thenar_sim_stretches(const thenar_sim *sim, int body, double *values);
 
+/** Writes all soft bodies to a legacy VTK file (ASCII, unstructured grid) for ParaView: points in m with `rest`,
+ * `displacement` (m), `velocity` (m/s) and `force` (N), tets with `s` (the three stretches) and `body`. */
+THENAR_API thenar_status thenar_sim_write_vtk(const thenar_sim *sim, const char *path, thenar_error *error);
+
 /** Energies of a body, J; any pointer may be NULL. Gravity's is zero at the origin. */
 THENAR_API void thenar_sim_energy(const thenar_sim *sim, int body, double *kinetic, double *elastic, double *gravity);
 

@@ -6,6 +6,8 @@
 
 #include "thenar/sim.h"
 
+#define SIM_SOLVER_NAME "direct" /* free motion by sparse Cholesky: all there is to solve yet */
+
 /* The part of the kept state that belongs to no body. */
 typedef struct sim_clock {
     double time;

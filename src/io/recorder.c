@@ -1,0 +1,111 @@
+/* From a simulation to a recording: which arrays become which channels. */
+#include "thenar/recording.h"
+
+#include "base/memory.h"
+#include "io/recording.h"
+#include "io/recording_format.h"
+#include "world/sim.h"
+
+#include <stdlib.h>
+
+/* Channels of a recording: three of the run, then two a body. */
+enum { RUN_STEP_US, RUN_RESIDUAL, RUN_ITERATIONS, RUN_CHANNELS };
+enum { BODY_POSITION, BODY_FORCE, BODY_CHANNELS };
+
+static int body_channel(int body, int channel) {
+    return RUN_CHANNELS + BODY_CHANNELS * body + channel;
+}
+
+struct thenar_recorder {
+    recording_writer *writer;
+    const double **values; /* one array per channel: the simulation's own, or run_values */
+    double run_values[RUN_CHANNELS];
+};
+
+static void describe_channels(thenar_recording_channel *channels, int body_count) {
+    const thenar_recording_channel of_run = {.unit = "", .body = -1, .place = THENAR_RECORDING_RUN, .components = 1};
+    for (int i = 0; i < RUN_CHANNELS; i++) channels[i] = of_run;
+    channels[RUN_STEP_US].name = "step_us";
+    channels[RUN_STEP_US].unit = "us";
+    channels[RUN_RESIDUAL].name = "residual";
+    channels[RUN_ITERATIONS].name = "iterations";
+    for (int b = 0; b < body_count; b++) {
+        const thenar_recording_channel of_nodes = {.body = b, .place = THENAR_RECORDING_NODES, .components = 3};
+        for (int i = 0; i < BODY_CHANNELS; i++) channels[body_channel(b, i)] = of_nodes;
+        channels[body_channel(b, BODY_POSITION)].name = "position";
+        channels[body_channel(b, BODY_POSITION)].unit = "m";
+        channels[body_channel(b, BODY_FORCE)].name = "force";
+        channels[body_channel(b, BODY_FORCE)].unit = "N";
+    }
+}
+
+static void describe_bodies(recording_body *bodies, const thenar_model *model) {
+    for (int b = 0; b < thenar_model_body_count(model); b++)
+        bodies[b] = (recording_body){.name = thenar_model_body_name(model, b),
+                                     .kind = model->bodies[b]->kind->name,
+                                     .surface_kind = THENAR_RECORDING_SURFACE_EMBEDDED,
+                                     .mesh = thenar_model_mesh(model, b),
+                                     .surface = thenar_model_surface(model, b),
+                                     .embedding = thenar_model_embedding(model, b)};
+}
+
+static void connect_channels(thenar_recorder *recorder, const thenar_sim *sim) {
+    for (int i = 0; i < RUN_CHANNELS; i++) recorder->values[i] = &recorder->run_values[i];
+    for (int b = 0; b < thenar_model_body_count(thenar_sim_model(sim)); b++) {
+        recorder->values[body_channel(b, BODY_POSITION)] = thenar_sim_positions(sim, b);
+        recorder->values[body_channel(b, BODY_FORCE)] = thenar_sim_forces(sim, b);
+    }
+}
+
+thenar_status thenar_recorder_create(const char *path, const thenar_sim *sim, thenar_recorder **out, thenar_error *error) {
+    *out = NULL;
+    const thenar_model *model = thenar_sim_model(sim);
+    int body_count = thenar_model_body_count(model), channel_count = body_channel(body_count, 0);
+    if (channel_count > RECORDING_CHANNELS_MAX)
+        return error_set(error, THENAR_ERROR_INPUT, "%s: cannot record %d bodies; expected at most %d", path, body_count,
+                         (RECORDING_CHANNELS_MAX - RUN_CHANNELS) / BODY_CHANNELS);
+    thenar_recorder *recorder = MEMORY_ARRAY(thenar_recorder, 1);
+    recording_body *bodies = MEMORY_ARRAY(recording_body, body_count);
+    thenar_recording_channel *channels = MEMORY_ARRAY(thenar_recording_channel, channel_count);
+    thenar_status status = recorder && bodies && channels ? THENAR_OK : error_memory(error, path);
+    if (status == THENAR_OK) {
+        recorder->values = MEMORY_ARRAY(const double *, channel_count);
+        if (!recorder->values) status = error_memory(error, path);
+    }
+    if (status == THENAR_OK) {
+        describe_bodies(bodies, model);
+        describe_channels(channels, body_count);
+        connect_channels(recorder, sim);
+        recording_description description = {.scene = thenar_model_name(model),
+                                             .solver = SIM_SOLVER_NAME,
+                                             .dt = thenar_sim_dt(sim),
+                                             .bodies = bodies,
+                                             .body_count = body_count,
+                                             .channels = channels,
+                                             .channel_count = channel_count};
+        status = recording_create(path, &description, &recorder->writer, error);
+    }
+    free(bodies);
+    free(channels);
+    if (status == THENAR_OK)
+        *out = recorder;
+    else
+        thenar_recorder_close(recorder, NULL);
+    return status;
+}
+
+thenar_status thenar_recorder_add(thenar_recorder *recorder, const thenar_sim *sim, thenar_error *error) {
+    const thenar_stats *stats = thenar_sim_stats(sim);
+    recorder->run_values[RUN_STEP_US] = 1e-3 * (double)stats->step_ns;
+    recorder->run_values[RUN_RESIDUAL] = stats->residual;
+    recorder->run_values[RUN_ITERATIONS] = stats->iterations;
+    return recording_write_frame(recorder->writer, thenar_sim_step_count(sim), thenar_sim_time(sim), recorder->values, error);
+}
+
+thenar_status thenar_recorder_close(thenar_recorder *recorder, thenar_error *error) {
+    if (!recorder) return THENAR_OK;
+    thenar_status status = recording_close(recorder->writer, error);
+    free(recorder->values);
+    free(recorder);
+    return status;
+}
