@@ -56,7 +56,9 @@ THENAR_API thenar_status thenar_surface_load(const char *path, thenar_surface *s
 
 /** Releases the arrays and empties the struct; NULL and empty structs are fine. */
 THENAR_API void thenar_tet_mesh_free(thenar_tet_mesh *mesh);
+/** As thenar_tet_mesh_free. */
 THENAR_API void thenar_surface_free(thenar_surface *surface);
+/** As thenar_tet_mesh_free. */
 THENAR_API void thenar_embedding_free(thenar_embedding *embedding);
 
 /** How space is cut into tets. */
@@ -84,6 +86,7 @@ typedef struct thenar_mesh_options {
     double fit_quality; /**< with fit: the radius ratio that no tet falls below, 0..1, default 0.3 */
 } thenar_mesh_options;
 
+/** The defaults named at each member. */
 THENAR_API thenar_mesh_options thenar_mesh_options_default(void);
 
 /** Embeds a closed surface in a regular tetrahedral mesh: the tets of a lattice that share volume with the
@@ -126,6 +129,7 @@ THENAR_API thenar_status thenar_surface_sphere(double radius, int resolution, th
 /** length is that of the cylindrical part, between the centres of the half spheres. */
 THENAR_API thenar_status thenar_surface_capsule(double radius, double length, int resolution,
                                                 thenar_surface *surface, thenar_error *error);
+/** A cylinder with flat ends; radius and length in metres. */
 THENAR_API thenar_status thenar_surface_cylinder(double radius, double length, int resolution,
                                                  thenar_surface *surface, thenar_error *error);
 /** Each edge is cut into resolution pieces. */
@@ -156,6 +160,7 @@ typedef struct thenar_tet_figures {
     int worst;    /**< the tet with the least radius ratio; -1 in an empty mesh */
 } thenar_tet_figures;
 
+/** Measures a tet mesh, good or bad; only an index out of range or a position that is not finite is an error. */
 THENAR_API thenar_status thenar_tet_mesh_quality(const thenar_tet_mesh *mesh, thenar_tet_figures *figures,
                                                  thenar_error *error);
 
@@ -169,6 +174,7 @@ typedef struct thenar_surface_figures {
     double angle_min; /**< smallest corner of a triangle */
 } thenar_surface_figures;
 
+/** Measures a surface, open or closed. */
 THENAR_API thenar_status thenar_surface_quality(const thenar_surface *surface,
                                                 thenar_surface_figures *figures, thenar_error *error);
 

@@ -123,7 +123,10 @@ THENAR_API void thenar_recording_close(thenar_recording *recording);
  * read: "FILE: damaged after frame 41 at byte 123456: ...", "FILE: was not closed by its writer; ...". */
 THENAR_API const char *thenar_recording_damage(const thenar_recording *recording);
 
+/** What is known of the whole run. */
 THENAR_API thenar_recording_info thenar_recording_get_info(const thenar_recording *recording);
+
+/** Number of frames that can be read. */
 THENAR_API int thenar_recording_frame_count(const thenar_recording *recording);
 
 /** Simulated time of a frame, s. */
@@ -132,13 +135,19 @@ THENAR_API double thenar_recording_frame_time(const thenar_recording *recording,
 /** Number of steps that had been simulated at a frame. */
 THENAR_API uint64_t thenar_recording_frame_step(const thenar_recording *recording, int frame);
 
+/** Number of bodies. */
 THENAR_API int thenar_recording_body_count(const thenar_recording *recording);
+
+/** A body; valid as long as the recording is. */
 THENAR_API const thenar_recording_body *thenar_recording_body_at(const thenar_recording *recording, int body);
 
 /** Index of a body, -1 if there is none of that name. */
 THENAR_API int thenar_recording_find_body(const thenar_recording *recording, const char *name);
 
+/** Number of channels. */
 THENAR_API int thenar_recording_channel_count(const thenar_recording *recording);
+
+/** A channel; valid as long as the recording is. */
 THENAR_API const thenar_recording_channel *thenar_recording_channel_at(const thenar_recording *recording,
                                                                        int channel);
 
