@@ -1,5 +1,8 @@
 # Build options, and the flags that every target of the project is compiled with.
 option(THENAR_TESTS "Build the tests" ON)
+# `native` is for who builds and runs on one machine: the result may not run on another. Packagers set x86-64-v3 (AVX2
+# and FMA, most machines since 2013), or leave it empty for the compiler's baseline, which is far slower: without FMA
+# instructions every fused operation is a call into the C library.
 set(THENAR_ARCH native CACHE STRING "Machine to compile for (-march): native, x86-64-v3, ... or empty")
 set(THENAR_SANITIZE "" CACHE STRING "Sanitizers, as for -fsanitize: address,undefined or thread")
 
@@ -19,6 +22,9 @@ target_compile_definitions(thenar_flags INTERFACE _GNU_SOURCE)
 target_compile_options(thenar_flags INTERFACE
     -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wvla -Werror -Wno-psabi -Wno-format-truncation
     -ffp-contract=off -fno-math-errno -fno-trapping-math)
+# Nothing that is built names the folder it was built in: debuggers find the sources from the root of the tree.
+target_compile_options(thenar_flags INTERFACE
+    -ffile-prefix-map=${PROJECT_SOURCE_DIR}=. -ffile-prefix-map=${PROJECT_BINARY_DIR}=./build)
 if(THENAR_ARCH)
     target_compile_options(thenar_flags INTERFACE -march=${THENAR_ARCH})
 endif()
