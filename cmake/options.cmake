@@ -20,7 +20,8 @@ target_compile_definitions(thenar_flags INTERFACE _GNU_SOURCE)
 # -ffp-contract=off: the same arithmetic with every compiler and optimization level, hence the same state hash.
 # -fno-math-errno, -fno-trapping-math: sqrt becomes an instruction and selects can be vectorized; no result changes.
 target_compile_options(thenar_flags INTERFACE
-    -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wvla -Werror -Wno-psabi -Wno-format-truncation
+    -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wvla -Werror -Wno-psabi
+    $<$<C_COMPILER_ID:GNU>:-Wno-format-truncation>
     -ffp-contract=off -fno-math-errno -fno-trapping-math)
 # Nothing that is built names the folder it was built in: debuggers find the sources from the root of the tree.
 target_compile_options(thenar_flags INTERFACE
