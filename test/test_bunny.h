@@ -2,7 +2,7 @@
 #ifndef TEST_BUNNY_H
 #define TEST_BUNNY_H
 
-#include "shape/mesh_storage.h"
+#include "shape/mesh.h"
 #include "test.h"
 
 #define BUNNY_VERTICES 1839
@@ -12,7 +12,7 @@
 static inline thenar_surface bunny_load(void) {
     thenar_surface surface;
     thenar_error error;
-    assert_ok(surface_reserve(BUNNY_VERTICES, BUNNY_TRIANGLES, &surface, &error), error);
+    assert_ok(surface_create(BUNNY_VERTICES, BUNNY_TRIANGLES, &surface, &error), error);
     FILE *file = fopen(SOURCE_DIR "/assets/meshes/bunny.obj", "r");
     assert_non_null(file);
     char line[256];

@@ -7,7 +7,7 @@
 #include "shape/hand_like.h"
 #include "shape/lattice.h"
 #include "shape/mass.h"
-#include "shape/mesh_storage.h"
+#include "shape/mesh.h"
 #include "shape/surface.h"
 #include "test_bunny.h"
 
@@ -341,7 +341,7 @@ static void separate_parts_stay_separate_and_covered(void **state) {
     thenar_surface one, two;
     thenar_error error;
     assert_ok(thenar_surface_sphere(0.1, 3, &one, &error), error);
-    assert_ok(surface_reserve(2 * one.vertex_count, 2 * one.triangle_count, &two, &error), error);
+    assert_ok(surface_create(2 * one.vertex_count, 2 * one.triangle_count, &two, &error), error);
     for (int v = 0; v < two.vertex_count; v++) {
         vec3 p = surface_vertex(&one, v % one.vertex_count);
         vec3_store(two.positions + 3 * v,
@@ -384,7 +384,7 @@ static void a_surface_with_seams_is_meshed_and_all_its_vertices_embedded(void **
     thenar_surface ball, torn;
     thenar_error error;
     assert_ok(thenar_surface_sphere(0.1, 4, &ball, &error), error);
-    assert_ok(surface_reserve(3 * ball.triangle_count, ball.triangle_count, &torn, &error), error);
+    assert_ok(surface_create(3 * ball.triangle_count, ball.triangle_count, &torn, &error), error);
     for (int i = 0; i < 3 * ball.triangle_count; i++) {
         torn.triangles[i] = i;
         vec3_store(torn.positions + 3 * i, surface_vertex(&ball, ball.triangles[i]));
@@ -399,6 +399,30 @@ static void a_surface_with_seams_is_meshed_and_all_its_vertices_embedded(void **
     thenar_embedding_free(&embedding);
     thenar_surface_free(&ball);
     thenar_surface_free(&torn);
+}
+
+static void a_vertex_that_no_triangle_uses_grows_no_tet(void **state) {
+    (void)state;
+    thenar_surface ball, more;
+    thenar_error error;
+    assert_ok(thenar_surface_sphere(0.1, 4, &ball, &error), error);
+    assert_ok(surface_create(ball.vertex_count + 1, ball.triangle_count, &more, &error), error);
+    memcpy(more.positions, ball.positions, 3 * (size_t)ball.vertex_count * sizeof(double));
+    memcpy(more.triangles, ball.triangles, 3 * (size_t)ball.triangle_count * sizeof(int));
+    vec3_store(more.positions + 3 * ball.vertex_count, vec3_make(0.095, 0.095, 0.095));
+    thenar_mesh_options options = thenar_mesh_options_default();
+    options.cell_size = 0.02;
+    thenar_tet_mesh plain, same;
+    thenar_embedding embedding;
+    assert_ok(thenar_tet_mesh_from_surface(&ball, &options, &plain, NULL, &error), error);
+    assert_ok(thenar_tet_mesh_from_surface(&more, &options, &same, &embedding, &error), error);
+    assert_int_equal(plain.tet_count, same.tet_count);
+    assert_in_range(embedding.tet[ball.vertex_count], 0, same.tet_count - 1);
+    thenar_tet_mesh_free(&plain);
+    thenar_tet_mesh_free(&same);
+    thenar_embedding_free(&embedding);
+    thenar_surface_free(&ball);
+    thenar_surface_free(&more);
 }
 
 static void the_number_of_tets_comes_close_to_the_target_for_many_shapes(void **state) {
@@ -534,6 +558,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(separate_parts_stay_separate_and_covered),
     cmocka_unit_test(crumbs_of_a_distance_field_are_dropped),
     cmocka_unit_test(a_surface_with_seams_is_meshed_and_all_its_vertices_embedded),
+    cmocka_unit_test(a_vertex_that_no_triangle_uses_grows_no_tet),
     cmocka_unit_test(the_number_of_tets_comes_close_to_the_target_for_many_shapes),
     cmocka_unit_test(the_same_input_gives_the_same_mesh),
     cmocka_unit_test(bad_options_and_surfaces_are_refused_with_a_reason),

@@ -5,7 +5,7 @@
 #include "shape/embedding.h"
 #include "shape/fill.h"
 #include "shape/mass.h"
-#include "shape/mesh_storage.h"
+#include "shape/mesh.h"
 #include "shape/quality.h"
 #include "shape/surface.h"
 #include "shape/surface_distance.h"
@@ -159,7 +159,7 @@ static void a_surface_that_is_not_closed_is_told_where(void **state) {
 static thenar_surface torn_apart(const thenar_surface *surface) {
     thenar_surface torn;
     thenar_error error;
-    assert_ok(surface_reserve(3 * surface->triangle_count, surface->triangle_count, &torn, &error), error);
+    assert_ok(surface_create(3 * surface->triangle_count, surface->triangle_count, &torn, &error), error);
     for (int i = 0; i < 3 * surface->triangle_count; i++) {
         torn.triangles[i] = i;
         vec3_store(torn.positions + 3 * i, surface_vertex(surface, surface->triangles[i]));
@@ -396,6 +396,28 @@ static void distances_to_a_torus_and_their_signs_agree_with_brute_force(void **s
     thenar_surface_free(&surface);
 }
 
+static void a_query_with_a_limit_finds_the_same_or_nothing(void **state) {
+    (void)state;
+    thenar_surface surface;
+    surface_distance solid;
+    thenar_error error;
+    assert_ok(thenar_surface_torus(0.5, 0.2, 4, &surface, &error), error);
+    assert_ok(surface_distance_create(&surface, &solid, &error), error);
+    random_source source = {13};
+    int found = 0;
+    for (int i = 0; i < 1000; i++) {
+        vec3 p = random_point(&source, solid.bounds);
+        closest_point full = surface_distance_query(&solid, p), near;
+        bool is_near = surface_distance_within(&solid, p, 0.05, &near);
+        assert_int_equal(is_near, fabs(full.distance) < 0.05);
+        if (is_near) assert_near(near.distance, full.distance, 0);
+        found += is_near;
+    }
+    assert_in_range(found, 100, 900);
+    surface_distance_free(&solid);
+    thenar_surface_free(&surface);
+}
+
 static void check_distance_field(const signed_distance *solid, box within) {
     random_source source = {3};
     for (int i = 0; i < 2000; i++) {
@@ -509,6 +531,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(the_normals_of_a_sphere_point_away_from_its_middle),
     cmocka_unit_test(distances_to_the_bunny_and_their_signs_agree_with_brute_force),
     cmocka_unit_test(distances_to_a_torus_and_their_signs_agree_with_brute_force),
+    cmocka_unit_test(a_query_with_a_limit_finds_the_same_or_nothing),
     cmocka_unit_test(primitive_distances_lead_to_the_surface_and_grow_along_the_normal),
     cmocka_unit_test(a_linear_function_is_negative_in_the_share_that_random_points_find),
     cmocka_unit_test(the_fill_of_a_box_mesh_adds_up_to_the_sphere_inside),

@@ -88,11 +88,11 @@ THENAR_API thenar_mesh_options thenar_mesh_options_default(void);
 
 /** Embeds a closed surface in a regular tetrahedral mesh: the tets of a lattice that share volume with the
  * solid. Vertices at the same place count as one, so that a surface with texture seams is closed. Every
- * vertex of the surface lies in a tet of the mesh (embedding weights >= -1e-12), thin parts are kept, and the
- * mesh hangs together by faces: around every node and edge, the tets are joined face to face. A surface of
- * several separate parts gives a mesh of several parts. The mesh covers more volume than the solid: see
- * thenar_tet_mesh_fill. The same input gives the same mesh bit for bit. options may be NULL (the defaults),
- * embedding may be NULL. */
+ * vertex of a triangle lies in a tet of the mesh (embedding weights >= -1e-12; a vertex that no triangle uses
+ * hangs on a tet close by), thin parts are kept, and the mesh hangs together by faces: around every node and
+ * edge, the tets are joined face to face. A surface of several separate parts gives a mesh of several parts.
+ * The mesh covers more volume than the solid: see thenar_tet_mesh_fill. The same input gives the same mesh
+ * bit for bit. options may be NULL (the defaults), embedding may be NULL. */
 THENAR_API thenar_status thenar_tet_mesh_from_surface(const thenar_surface *surface,
                                                       const thenar_mesh_options *options,
                                                       thenar_tet_mesh *mesh, thenar_embedding *embedding,

@@ -43,10 +43,6 @@ static mat3 edge_matrix(const double *positions, const int node[4]) {
                         vec3_sub(vec3_load(positions + 3 * node[3]), base));
 }
 
-static double tet_volume(const thenar_tet_mesh *mesh, int t) {
-    return fabs(mat3_determinant(edge_matrix(mesh->positions, mesh->tets + 4 * t))) / 6;
-}
-
 static void sort_four(const int in[4], int out[4]) {
     memcpy(out, in, 4 * sizeof *out);
     for (int i = 1; i < 4; i++)
@@ -85,7 +81,9 @@ static bool build_elements(soft_model *body, const thenar_soft_def *def) {
     for (int slot = 0; slot < body->batch_count * SIMD_LANES; slot++) {
         soft_batch *batch = &body->batches[slot / SIMD_LANES];
         int t = slot < tets ? slot : tets - 1;
-        double volume = slot < tets ? tet_volume(&body->mesh, t) * (def->fill ? def->fill[t] : 1) : 0;
+        vec3 corner[4];
+        tet_mesh_corners(&body->mesh, t, corner);
+        double volume = slot < tets ? tet_volume(corner) * (def->fill ? def->fill[t] : 1) : 0;
         fill_lane(body, batch, slot % SIMD_LANES, t, material[t], volume);
         if (slot >= tets) continue;
         batch->tet_count++;

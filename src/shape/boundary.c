@@ -1,7 +1,8 @@
 #include "shape/boundary.h"
 
 #include "base/memory.h"
-#include "shape/mesh_storage.h"
+#include "shape/mesh.h"
+#include "shape/mesh_check.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -140,7 +141,7 @@ void boundary_free(boundary *b) {
 
 static thenar_status embed_in_corners(const thenar_tet_mesh *mesh, const boundary *b, thenar_embedding *out,
                                       thenar_error *error) {
-    thenar_status status = embedding_reserve(b->surface.vertex_count, out, error);
+    thenar_status status = embedding_create(b->surface.vertex_count, out, error);
     if (status != THENAR_OK) return status;
     for (int t = b->surface.triangle_count - 1; t >= 0; t--)
         for (int k = 0; k < 3; k++) {

@@ -1,7 +1,8 @@
 #include "shape/embedding.h"
 
 #include "base/memory.h"
-#include "shape/mesh_storage.h"
+#include "shape/mesh.h"
+#include "shape/mesh_check.h"
 
 #include <stdlib.h>
 
@@ -98,7 +99,7 @@ thenar_status thenar_embedding_create(const thenar_tet_mesh *mesh, const thenar_
         status = error_set(error, THENAR_ERROR_INPUT,
                            "the mesh has no tet with a volume; expected one to embed in");
     if (status == THENAR_OK) status = tet_finder_create(mesh, &finder, error);
-    if (status == THENAR_OK) status = embedding_reserve(surface->vertex_count, embedding, error);
+    if (status == THENAR_OK) status = embedding_create(surface->vertex_count, embedding, error);
     int count = 0;
     for (int v = 0; v < embedding->vertex_count; v++) {
         double *w = embedding->weights + 4 * (size_t)v;

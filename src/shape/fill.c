@@ -1,6 +1,7 @@
 #include "shape/fill.h"
 
-#include "shape/mesh_storage.h"
+#include "shape/mesh.h"
+#include "shape/mesh_check.h"
 #include "shape/surface_distance.h"
 
 #define FILL_DEPTH 2

@@ -1,7 +1,7 @@
 #include "shape/grid.h"
 
 #include "base/memory.h"
-#include "shape/mesh_storage.h"
+#include "shape/mesh.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -191,7 +191,7 @@ thenar_status grid_mesh(const grid *g, const unsigned char *keep, thenar_tet_mes
         for (int i = 0; i < 4; i++) number[node[i]] = 1;
     }
     for (int i = 0; i < grid_node_count(g); i++) number[i] = number[i] ? node_count++ : -1;
-    thenar_status status = tet_mesh_reserve(node_count, tet_count, out, error);
+    thenar_status status = tet_mesh_create(node_count, tet_count, false, out, error);
     if (status == THENAR_OK) {
         for (int i = 0; i < grid_node_count(g); i++)
             if (number[i] >= 0) vec3_store(out->positions + 3 * (size_t)number[i], grid_node(g, i));

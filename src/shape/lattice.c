@@ -3,7 +3,7 @@
 #include "base/memory.h"
 #include "shape/boundary.h"
 #include "shape/embedding.h"
-#include "shape/mesh_storage.h"
+#include "shape/mesh.h"
 
 #include <stdlib.h>
 
@@ -226,6 +226,23 @@ thenar_status lattice_mesh(const lattice_solid *solid, const thenar_mesh_options
     return status;
 }
 
+/* The vertices that triangles use, without the triangles: a stray one must not grow a tet of its own. */
+static thenar_status used_vertices(const thenar_surface *surface, thenar_surface *out, thenar_error *error) {
+    thenar_status status = surface_create(surface->vertex_count, 0, out, error);
+    if (status != THENAR_OK) return status;
+    bool *used = MEMORY_ARRAY(bool, surface->vertex_count);
+    if (!used) {
+        thenar_surface_free(out);
+        return error_memory(error, "lattice");
+    }
+    for (size_t i = 0; i < 3 * (size_t)surface->triangle_count; i++) used[surface->triangles[i]] = true;
+    out->vertex_count = 0;
+    for (int v = 0; v < surface->vertex_count; v++)
+        if (used[v]) vec3_store(out->positions + 3 * (size_t)out->vertex_count++, surface_vertex(surface, v));
+    free(used);
+    return THENAR_OK;
+}
+
 thenar_status thenar_tet_mesh_from_surface(const thenar_surface *surface, const thenar_mesh_options *options,
                                            thenar_tet_mesh *mesh, thenar_embedding *embedding,
                                            thenar_error *error) {
@@ -233,12 +250,15 @@ thenar_status thenar_tet_mesh_from_surface(const thenar_surface *surface, const 
     if (embedding) *embedding = (thenar_embedding){0};
     thenar_mesh_options defaults = thenar_mesh_options_default();
     surface_distance distance;
+    thenar_surface skin = {0};
     thenar_status status = surface_distance_create(surface, &distance, error);
     if (status != THENAR_OK) return status;
-    lattice_solid solid = {signed_distance_of_surface(&distance), &distance, surface};
-    status = lattice_mesh(&solid, options ? options : &defaults, mesh, error);
+    status = used_vertices(surface, &skin, error);
+    lattice_solid solid = {signed_distance_of_surface(&distance), &distance, &skin};
+    if (status == THENAR_OK) status = lattice_mesh(&solid, options ? options : &defaults, mesh, error);
     if (status == THENAR_OK && embedding)
         status = thenar_embedding_create(mesh, surface, embedding, NULL, error);
+    thenar_surface_free(&skin);
     surface_distance_free(&distance);
     if (status != THENAR_OK) thenar_tet_mesh_free(mesh);
     return status;

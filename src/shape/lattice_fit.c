@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "shape/boundary.h"
 #include "shape/embedding.h"
-#include "shape/mesh_storage.h"
+#include "shape/mesh.h"
 #include "shape/quality.h"
 
 #include <stdlib.h>

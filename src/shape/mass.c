@@ -1,6 +1,6 @@
 #include "shape/mass.h"
 
-#include "shape/mesh_storage.h"
+#include "shape/mesh.h"
 
 /* Moments about a point of the mesh itself: far from the origin, sums about the origin would cancel. */
 typedef struct moments {

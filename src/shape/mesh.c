@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+const int tet_face_corners[4][3] = {{1, 2, 3}, {0, 3, 2}, {0, 1, 3}, {0, 2, 1}};
+
 thenar_status tet_mesh_create(int node_count, int tet_count, bool tags, thenar_tet_mesh *out,
                               thenar_error *error) {
     assert(node_count >= 0 && tet_count >= 0);

@@ -232,3 +232,17 @@ bool mesh_size_warning(const double *positions, int count, mesh_note *warning) {
                  "is %.3g mm across; scaled to metres twice? scale it with scale: 1000", extent * 1e3);
     return true;
 }
+
+thenar_status tet_mesh_validate(const thenar_tet_mesh *mesh, thenar_error *error) {
+    const mesh_origin origin = {.name = "mesh"};
+    thenar_status status = check_coordinates(mesh->positions, mesh->node_count, &origin, error);
+    if (status != THENAR_OK) return status;
+    return mesh_check_indices(mesh->tets, mesh->tet_count, 4, mesh->node_count, &origin, error);
+}
+
+thenar_status surface_validate(const thenar_surface *surface, thenar_error *error) {
+    const mesh_origin origin = {.name = "surface"};
+    thenar_status status = check_coordinates(surface->positions, surface->vertex_count, &origin, error);
+    if (status != THENAR_OK) return status;
+    return mesh_check_indices(surface->triangles, surface->triangle_count, 3, surface->vertex_count, &origin, error);
+}

@@ -46,6 +46,11 @@ thenar_status mesh_check_indices(const int *indices, int element_count, int per_
 thenar_status mesh_check_used(const unsigned char *used, int node_count, const mesh_origin *origin,
                               thenar_error *error);
 
+/* Numbers that can be followed: every position finite, every index within range. Enough for what measures or cuts a
+ * mesh and must not refuse a bad one. */
+thenar_status tet_mesh_validate(const thenar_tet_mesh *mesh, thenar_error *error);
+thenar_status surface_validate(const thenar_surface *surface, thenar_error *error);
+
 /* The size suggests another unit than the metre: true and a text such as "is 57.3 m across; a mesh in
  * millimetres? scale it with scale: 0.001", to be put behind the mesh's name. */
 bool mesh_size_warning(const double *positions, int count, mesh_note *warning);

@@ -1,7 +1,7 @@
 /* Meshes of simple bodies (thenar/mesh.h): boxes of tets, and closed surfaces of round ones. */
 #include "base/memory.h"
 #include "shape/grid.h"
-#include "shape/mesh_storage.h"
+#include "shape/mesh.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -58,7 +58,7 @@ static int add_vertex(thenar_surface *surface, vec3 p) {
 /* Room for so many vertices and triangles, none there yet. */
 static thenar_status begin_surface(long long vertices, long long triangles, thenar_surface *surface,
                                    thenar_error *error) {
-    thenar_status status = surface_reserve((int)vertices, (int)triangles, surface, error);
+    thenar_status status = surface_create((int)vertices, (int)triangles, surface, error);
     surface->vertex_count = surface->triangle_count = 0;
     return status;
 }

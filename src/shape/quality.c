@@ -4,7 +4,8 @@
 
 #include "shape/boundary.h"
 #include "shape/mass.h"
-#include "shape/mesh_storage.h"
+#include "shape/mesh.h"
+#include "shape/mesh_check.h"
 #include "shape/surface.h"
 
 #include <stdlib.h>

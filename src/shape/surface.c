@@ -2,7 +2,8 @@
 
 #include "base/memory.h"
 #include "shape/mass.h"
-#include "shape/mesh_storage.h"
+#include "shape/mesh.h"
+#include "shape/mesh_check.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -96,7 +97,7 @@ static int *first_at_place(const thenar_surface *surface) {
 }
 
 thenar_status surface_weld(const thenar_surface *surface, thenar_surface *out, thenar_error *error) {
-    thenar_status status = surface_reserve(surface->vertex_count, surface->triangle_count, out, error);
+    thenar_status status = surface_create(surface->vertex_count, surface->triangle_count, out, error);
     if (status != THENAR_OK) return status;
     int *first = first_at_place(surface);
     if (!first) {

@@ -1,10 +1,12 @@
 #include "shape/surface_distance.h"
 
 #include "base/memory.h"
-#include "shape/mesh_storage.h"
+#include "shape/mesh.h"
+#include "shape/mesh_check.h"
 #include "shape/surface.h"
 #include "shape/tri_tet.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 static box triangle_box(const thenar_surface *surface, int t) {
@@ -22,17 +24,17 @@ static thenar_status build_tree(const thenar_surface *surface, surface_distance 
     return status;
 }
 
-static distance_triangle prepare_triangle(const thenar_surface *surface, int t, const int *neighbour,
-                                          const vec3 *vertex_normal) {
-    distance_triangle result;
-    surface_corners(surface, t, result.corner);
-    result.face_normal = vec3_unit(surface_area_vector(surface, t));
+static triangle_normals prepare_normals(const thenar_surface *surface, int t, const int *neighbour,
+                                        const vec3 *vertex_normal) {
+    triangle_normals normals;
+    vec3 face = vec3_unit(surface_area_vector(surface, t));
+    normals.of[FEATURE_FACE] = face;
     for (int k = 0; k < 3; k++) {
         vec3 across = vec3_unit(surface_area_vector(surface, neighbour[3 * (size_t)t + (size_t)k]));
-        result.edge_normal[k] = vec3_unit(vec3_add(result.face_normal, across));
-        result.vertex_normal[k] = vertex_normal[surface_triangle(surface, t)[k]];
+        normals.of[FEATURE_EDGE + k] = vec3_unit(vec3_add(face, across));
+        normals.of[FEATURE_VERTEX + k] = vertex_normal[surface_triangle(surface, t)[k]];
     }
-    return result;
+    return normals;
 }
 
 /* original[t] for the triangles of a welded surface: those that lost a corner are skipped there. */
@@ -57,16 +59,18 @@ static thenar_status prepare(const thenar_surface *surface, const thenar_surface
     if (status == THENAR_OK) status = surface_neighbours(welded, &neighbour, error);
     if (status != THENAR_OK) return status;
     out->triangle_count = count;
-    out->triangle = MEMORY_ARRAY(distance_triangle, count);
+    out->triangle = MEMORY_ARRAY(triangle_corners, count);
+    out->normals = MEMORY_ARRAY(triangle_normals, count);
     out->original = MEMORY_ARRAY(int, count);
     int *original = MEMORY_ARRAY(int, surface->triangle_count);
     vec3 *vertex_normal = MEMORY_ARRAY(vec3, welded->vertex_count);
-    if (out->triangle && out->original && original && vertex_normal) {
+    if (out->triangle && out->normals && out->original && original && vertex_normal) {
         surface_vertex_normals(welded, vertex_normal);
         find_originals(surface, original);
         for (int i = 0; i < count; i++) {
             int t = out->tree.item[i];
-            out->triangle[i] = prepare_triangle(welded, t, neighbour, vertex_normal);
+            surface_corners(welded, t, out->triangle[i].corner);
+            out->normals[i] = prepare_normals(welded, t, neighbour, vertex_normal);
             out->original[i] = original[t];
         }
         /* The triangles now stand in the order of the leaves. */
@@ -97,78 +101,77 @@ thenar_status surface_distance_create(const thenar_surface *surface, surface_dis
 
 void surface_distance_free(surface_distance *solid) {
     free(solid->triangle);
+    free(solid->normals);
     free(solid->original);
     bvh_free(&solid->tree);
     *solid = (surface_distance){0};
 }
 
-/* The closest point of a triangle as barycentric weights, and the pseudonormal of the feature it lies on. The
- * cases are the Voronoi regions of the corners, the edges and the face. */
-static vec3 closest_in_triangle(const distance_triangle *t, vec3 p, double w[3], vec3 *normal) {
+/* The closest point of a triangle, its barycentric weights, and the feature it lies on. The cases are the
+ * Voronoi regions of the corners, the edges and the face. */
+static vec3 closest_in_triangle(const triangle_corners *t, vec3 p, double w[3], int *feature) {
     vec3 ab = vec3_sub(t->corner[1], t->corner[0]), ac = vec3_sub(t->corner[2], t->corner[0]);
     vec3 ap = vec3_sub(p, t->corner[0]), bp = vec3_sub(p, t->corner[1]), cp = vec3_sub(p, t->corner[2]);
     double ab_ap = vec3_dot(ab, ap), ac_ap = vec3_dot(ac, ap), ab_bp = vec3_dot(ab, bp),
            ac_bp = vec3_dot(ac, bp), ab_cp = vec3_dot(ab, cp), ac_cp = vec3_dot(ac, cp);
     double area_a = ab_bp * ac_cp - ab_cp * ac_bp, area_b = ab_cp * ac_ap - ab_ap * ac_cp,
            area_c = ab_ap * ac_bp - ab_bp * ac_ap;
-    w[0] = w[1] = w[2] = 0;
     if (ab_ap <= 0 && ac_ap <= 0) {
-        w[0] = 1;
-        *normal = t->vertex_normal[0];
+        w[1] = w[2] = 0;
+        *feature = FEATURE_VERTEX;
     } else if (ab_bp >= 0 && ac_bp <= ab_bp) {
-        w[1] = 1;
-        *normal = t->vertex_normal[1];
+        w[1] = 1, w[2] = 0;
+        *feature = FEATURE_VERTEX + 1;
     } else if (ac_cp >= 0 && ab_cp <= ac_cp) {
-        w[2] = 1;
-        *normal = t->vertex_normal[2];
+        w[1] = 0, w[2] = 1;
+        *feature = FEATURE_VERTEX + 2;
     } else if (area_c <= 0 && ab_ap >= 0 && ab_bp <= 0) {
-        w[1] = ab_ap / (ab_ap - ab_bp);
-        w[0] = 1 - w[1];
-        *normal = t->edge_normal[0];
+        w[1] = ab_ap / (ab_ap - ab_bp), w[2] = 0;
+        *feature = FEATURE_EDGE;
     } else if (area_b <= 0 && ac_ap >= 0 && ac_cp <= 0) {
-        w[2] = ac_ap / (ac_ap - ac_cp);
-        w[0] = 1 - w[2];
-        *normal = t->edge_normal[2];
+        w[1] = 0, w[2] = ac_ap / (ac_ap - ac_cp);
+        *feature = FEATURE_EDGE + 2;
     } else if (area_a <= 0 && ac_bp - ab_bp >= 0 && ab_cp - ac_cp >= 0) {
         w[2] = (ac_bp - ab_bp) / ((ac_bp - ab_bp) + (ab_cp - ac_cp));
         w[1] = 1 - w[2];
-        *normal = t->edge_normal[1];
+        *feature = FEATURE_EDGE + 1;
     } else {
         double sum = area_a + area_b + area_c;
-        w[1] = area_b / sum;
-        w[2] = area_c / sum;
-        w[0] = 1 - w[1] - w[2];
-        *normal = t->face_normal;
+        w[1] = area_b / sum, w[2] = area_c / sum;
+        *feature = FEATURE_FACE;
     }
+    w[0] = 1 - w[1] - w[2];
     return vec3_mul_add(vec3_mul_add(t->corner[0], ab, w[1]), ac, w[2]);
 }
 
 typedef struct nearest {
     double squared;
-    int triangle;
-    vec3 point, normal;
+    int triangle; /* -1: none yet */
+    int feature;
+    vec3 point;
     double weights[3];
 } nearest;
 
 static void try_leaf(const surface_distance *solid, const bvh_node *node, vec3 p, nearest *best) {
     for (int i = node->first; i < node->first + node->count; i++) {
         double w[3];
-        vec3 normal, point = closest_in_triangle(solid->triangle + i, p, w, &normal),
-                     offset = vec3_sub(p, point);
+        int feature;
+        vec3 point = closest_in_triangle(solid->triangle + i, p, w, &feature), offset = vec3_sub(p, point);
         double squared = vec3_dot(offset, offset);
-        if (squared < best->squared) *best = (nearest){squared, i, point, normal, {w[0], w[1], w[2]}};
+        if (squared < best->squared) *best = (nearest){squared, i, feature, point, {w[0], w[1], w[2]}};
     }
 }
 
-static nearest find_nearest(const surface_distance *solid, vec3 p) {
+/* The nearest triangle among those closer than the square root of `limit_squared`. */
+static nearest find_nearest(const surface_distance *solid, vec3 p, double limit_squared) {
     struct {
         int node;
         double squared;
     } stack[BVH_STACK];
     int depth = 0;
-    nearest best = {.squared = INFINITY};
+    nearest best = {.squared = limit_squared, .triangle = -1};
     stack[depth].node = 0;
-    stack[depth++].squared = 0;
+    stack[depth++].squared = box_distance_squared(&solid->tree.node[0].bounds, p);
     while (depth > 0) {
         depth--;
         if (stack[depth].squared >= best.squared) continue;
@@ -190,15 +193,24 @@ static nearest find_nearest(const surface_distance *solid, vec3 p) {
     return best;
 }
 
+bool surface_distance_within(const surface_distance *solid, vec3 point, double limit, closest_point *out) {
+    nearest best = find_nearest(solid, point, limit * limit);
+    if (best.triangle < 0) return false;
+    vec3 offset = vec3_sub(point, best.point), pseudonormal = solid->normals[best.triangle].of[best.feature];
+    double sign = vec3_dot(offset, pseudonormal) < 0 ? -1 : 1, length = sqrt(best.squared);
+    *out = (closest_point){.distance = sign * length,
+                           .point = best.point,
+                           .normal = length > 0 ? vec3_scale(offset, sign / length) : pseudonormal,
+                           .triangle = solid->original[best.triangle],
+                           .weights = {best.weights[0], best.weights[1], best.weights[2]}};
+    return true;
+}
+
 closest_point surface_distance_query(const surface_distance *solid, vec3 point) {
-    nearest best = find_nearest(solid, point);
-    vec3 offset = vec3_sub(point, best.point);
-    double sign = vec3_dot(offset, best.normal) < 0 ? -1 : 1, length = sqrt(best.squared);
-    closest_point result = {.distance = sign * length,
-                            .point = best.point,
-                            .normal = length > 0 ? vec3_scale(offset, sign / length) : best.normal,
-                            .triangle = solid->original[best.triangle]};
-    for (int k = 0; k < 3; k++) result.weights[k] = best.weights[k];
+    closest_point result = {0};
+    bool found = surface_distance_within(solid, point, INFINITY, &result);
+    assert(found);
+    (void)found;
     return result;
 }
 

@@ -11,18 +11,23 @@
 #include "shape/distance.h"
 #include "thenar/mesh.h"
 
-/* A triangle with all that a query needs, in one piece of memory. */
-typedef struct distance_triangle {
+/* Where in a triangle a point lies: in its face, on the edge from corner k to the next, at corner k. */
+enum { FEATURE_FACE = 0, FEATURE_EDGE = 1, FEATURE_VERTEX = 4, FEATURES = 7 };
+
+typedef struct triangle_corners {
     vec3 corner[3];
-    vec3 face_normal;
-    vec3 edge_normal[3]; /* of the edge from corner k to the next */
-    vec3 vertex_normal[3];
-} distance_triangle;
+} triangle_corners;
+
+/* Unit pseudonormals, by feature. */
+typedef struct triangle_normals {
+    vec3 of[FEATURES];
+} triangle_normals;
 
 typedef struct surface_distance {
     int triangle_count;
-    distance_triangle *triangle; /* in the order of the tree's leaves */
-    int *original;               /* the number of each triangle in the surface that this was made from */
+    triangle_corners *triangle; /* in the order of the tree's leaves, as are the two below */
+    triangle_normals *normals;
+    int *original; /* the number of each triangle in the surface that this was made from */
     bvh tree;
     box bounds;
 } surface_distance;
@@ -41,6 +46,10 @@ typedef struct closest_point {
 } closest_point;
 
 closest_point surface_distance_query(const surface_distance *solid, vec3 point);
+
+/* As surface_distance_query, but gives up quickly (false) when the surface is not nearer than limit on either
+ * side. */
+bool surface_distance_within(const surface_distance *solid, vec3 point, double limit, closest_point *out);
 
 signed_distance signed_distance_of_surface(const surface_distance *solid);
 

@@ -1,6 +1,6 @@
 #include "shape/tri_tet.h"
 
-#include "shape/mesh_storage.h"
+#include "shape/mesh.h"
 
 tri_tet tri_tet_make(const vec3 corner[4], double tolerance) {
     static const int ends[6][2] = {{0, 1}, {0, 2}, {0, 3}, {1, 2}, {1, 3}, {2, 3}};

@@ -4,6 +4,7 @@
 
 #include <assert.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -86,14 +87,21 @@ int block_pattern_find(const block_pattern *pattern, int row, int column) {
 
 void block_pattern_multiply(const block_pattern *pattern, const double *blocks, const double *x, double *y) {
     memset(y, 0, (size_t)pattern->node_count * 3 * sizeof *y);
-    for (int j = 0; j < pattern->node_count; j++)
-        for (int k = pattern->column_start[j]; k < pattern->column_start[j + 1]; k++) {
-            int i = pattern->row[k];
-            const double *block = blocks + 9 * (size_t)k;
-            for (int r = 0; r < 3; r++)
-                for (int c = 0; c < 3; c++) {
-                    y[3 * i + r] += block[3 * r + c] * x[3 * j + c];
-                    if (i != j) y[3 * j + c] += block[3 * r + c] * x[3 * i + r];
-                }
+    for (int j = 0; j < pattern->node_count; j++) {
+        const double *xj = x + 3 * (size_t)j;
+        double sum0 = 0, sum1 = 0, sum2 = 0;
+        int k = pattern->column_start[j];
+        for (bool diagonal = true; k < pattern->column_start[j + 1]; k++, diagonal = false) {
+            const double *b = blocks + 9 * (size_t)k, *xi = x + 3 * (size_t)pattern->row[k];
+            double *yi = y + 3 * (size_t)pattern->row[k];
+            yi[0] += b[0] * xj[0] + b[1] * xj[1] + b[2] * xj[2];
+            yi[1] += b[3] * xj[0] + b[4] * xj[1] + b[5] * xj[2];
+            yi[2] += b[6] * xj[0] + b[7] * xj[1] + b[8] * xj[2];
+            if (diagonal) continue;
+            sum0 += b[0] * xi[0] + b[3] * xi[1] + b[6] * xi[2];
+            sum1 += b[1] * xi[0] + b[4] * xi[1] + b[7] * xi[2];
+            sum2 += b[2] * xi[0] + b[5] * xi[1] + b[8] * xi[2];
         }
+        y[3 * (size_t)j] += sum0, y[3 * (size_t)j + 1] += sum1, y[3 * (size_t)j + 2] += sum2;
+    }
 }
