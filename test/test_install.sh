@@ -43,9 +43,9 @@ export PKG_CONFIG_PATH="$library_folder/pkgconfig"
 cd "$work"
 
 promise "what is installed names no folder of the machine it was built on"
-if grep -raF -e "$source_folder" -e "$build_folder" -e "$work/first" "$prefix" >/dev/null; then
-    fail "these do: $(grep -raFl -e "$source_folder" -e "$build_folder" -e "$work/first" "$prefix")"
-fi
+# A path begins where no other goes on: a tree in /thenar is not meant by include/thenar.
+paths=$(printf '%s|' "$source_folder" "$build_folder" "$work/first" | sed 's/[.+]/\\&/g; s/|$//')
+if LC_ALL=C grep -raEl "(^|[^A-Za-z0-9_.}/-])($paths)(/|[^A-Za-z0-9_.-]|\$)" "$prefix"; then fail "these do"; fi
 for file in "$prefix/bin/thenar" "$library_folder/libthenar.so"; do
     if readelf -d "$file" | grep -E 'RPATH|RUNPATH'; then fail "$file has a run path"; fi
 done
