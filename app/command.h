@@ -27,6 +27,9 @@ int command_misused(const app_command *command, const char *format, ...) THENAR_
 extern const app_command *const command_table[];
 extern const int command_count;
 
+/* The name of a command that a mistyped one may have meant, or NULL. */
+const char *command_closest(const char *name);
+
 /* The usage of one command on stdout. */
 void command_print_help(const app_command *command, const app_option *options, int option_count);
 

@@ -1,6 +1,7 @@
 #include "app/command.h"
 #include "app/table.h"
 #include "base/file.h"
+#include "base/text.h"
 #include "bench/bench.h"
 
 #include <stdio.h>
@@ -32,18 +33,27 @@ static void print_benches(void) {
 
 static thenar_status run_bench(const bench_entry *bench, const bench_request *request, const char *folder,
                                thenar_error *error) {
+    /* A folder that cannot be made is told before the measuring rather than after it. */
+    if (folder && file_make_directory(folder, error) != THENAR_OK) return error->status;
     table results = {0};
     thenar_status status = bench->run(request, &results, error);
     if (status == THENAR_OK) table_print(&results, stdout);
     if (status == THENAR_OK && folder) {
         char path[4096];
         snprintf(path, sizeof path, "%s/%s.json", folder, bench->name);
-        status = file_make_directory(folder, error);
-        if (status == THENAR_OK) status = table_write_json(&results, bench->name, path, error);
+        status = table_write_json(&results, bench->name, path, error);
         if (status == THENAR_OK) printf("written to %s\n", path);
     }
     table_free(&results);
     return status;
+}
+
+static int unknown_bench(const app_command *command, const char *name) {
+    const char *names[sizeof benches / sizeof *benches];
+    for (int i = 0; i < bench_count; i++) names[i] = benches[i]->name;
+    const char *closest = text_closest(name, names, (size_t)bench_count);
+    if (closest) return command_misused(command, "there is no benchmark %s; did you mean %s?", name, closest);
+    return command_misused(command, "there is no benchmark %s; 'thenar bench' lists them", name);
 }
 
 static int run(const app_command *command, int argc, char **argv) {
@@ -65,7 +75,7 @@ static int run(const app_command *command, int argc, char **argv) {
     for (int i = 0; i < bench_count; i++)
         if (strcmp(benches[i]->name, arguments.values[0]) == 0)
             return run_bench(benches[i], &request, folder, &error) == THENAR_OK ? EXIT_DONE : command_fail(&error);
-    return command_misused(command, "there is no benchmark %s; 'thenar bench' lists them", arguments.values[0]);
+    return unknown_bench(command, arguments.values[0]);
 }
 
 const app_command command_bench = {.name = "bench",

@@ -5,6 +5,7 @@
 #include "thenar/recording.h"
 
 #include <stdio.h>
+#include <sys/stat.h>
 
 static bool show_progress(void *context, int frames_done, int frame_count) {
     progress *line = context;
@@ -16,6 +17,12 @@ static bool show_progress(void *context, int frames_done, int frame_count) {
 /* frames/ for VTK, recording.glb, recording.csv: beside where the command runs. */
 static const char *default_path(export_kind kind) {
     return kind == EXPORT_VTK ? "frames" : kind == EXPORT_GLTF ? "recording.glb" : "recording.csv";
+}
+
+/* Writing starts with emptying the file that is there. */
+static bool is_same_file(const char *a, const char *b) {
+    struct stat first, second;
+    return stat(a, &first) == 0 && stat(b, &second) == 0 && first.st_dev == second.st_dev && first.st_ino == second.st_ino;
 }
 
 static int run(const app_command *command, int argc, char **argv) {
@@ -35,6 +42,8 @@ static int run(const app_command *command, int argc, char **argv) {
     if (!to || !export_kind_from_name(to, &kind))
         return command_misused(command, "--to %s; expected vtk, gltf or csv", to ? to : "is missing");
     if (!out) out = default_path(kind);
+    if (is_same_file(arguments.values[0], out))
+        return command_misused(command, "--out %s is the recording itself; expected another file", out);
 
     thenar_error error;
     thenar_recording *recording;

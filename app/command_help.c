@@ -12,11 +12,15 @@ static int run(const app_command *command, int argc, char **argv) {
         if (strcmp(command_table[i]->name, arguments.values[0]) == 0)
             return command_table[i]->run(command_table[i], 1, help);
     }
-    if (arguments.count == 1) return command_misused(command, "there is no command %s", arguments.values[0]);
+    if (arguments.count == 1) {
+        const char *closest = command_closest(arguments.values[0]);
+        if (closest) return command_misused(command, "there is no command %s; did you mean %s?", arguments.values[0], closest);
+        return command_misused(command, "there is no command %s", arguments.values[0]);
+    }
     printf("thenar %s: soft hands that touch things\n\nusage: thenar COMMAND ...\n\ncommands:\n", thenar_version());
     for (int i = 0; i < command_count; i++) printf("  %-8s %s\n", command_table[i]->name, command_table[i]->summary);
     printf("\n'thenar COMMAND --help' tells more of one. Exit status: 0 done, 1 bad input, 2 usage,\n"
-           "3 the simulation could not go on.\n");
+           "3 the simulation could not go on, 130 interrupted.\n");
     return EXIT_DONE;
 }
 

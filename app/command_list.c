@@ -3,8 +3,18 @@
 #include "app/table.h"
 #include "scene/config_read.h"
 
+#include <string.h>
+
+/* Whether the name stands for another file, in a folder that is looked at earlier. */
+static bool is_hidden(const char *name, const char *path) {
+    char found[SCENE_PATH_SIZE];
+    thenar_error error;
+    return scene_find(name, found, &error) == THENAR_OK && strcmp(found, path) != 0;
+}
+
 /* The title alone is read: a scene whose mesh is missing can still be listed. */
 static void add_scene(void *context, const char *name, const char *path) {
+    if (is_hidden(name, path)) return;
     table *scenes = context;
     config tree = {0};
     thenar_error error;
@@ -31,6 +41,7 @@ static int run(const app_command *command, int argc, char **argv) {
     table_add_column(&scenes, "scene", "scene", 0);
     table_add_column(&scenes, "title", "title", 0);
     for (int i = 0; i < count; i++) scene_each(folders[i], add_scene, &scenes);
+    if (scenes.row_count == 0) fprintf(stderr, "thenar: warning: no scenes beside the program; expected a folder of them in THENAR_SCENES\n");
     table_print(&scenes, stdout);
     table_free(&scenes);
     return EXIT_DONE;

@@ -71,7 +71,7 @@ static thenar_status print_surface(const thenar_surface *surface, thenar_error *
 static void warn_of_size(const char *path, const double *positions, int count) {
     mesh_note warning;
     if (count > 0 && mesh_size_warning(positions, count, &warning))
-        fprintf(stderr, "thenar: warning: %s %s\n", path, warning.text);
+        fprintf(stderr, "thenar: warning: %s: %s\n", path, warning.text);
 }
 
 static void scale(double *positions, int count, double factor) {
@@ -86,14 +86,16 @@ typedef struct mesh_request {
 } mesh_request;
 
 /* Tets from the file's surface, if it has no tets of its own. */
-static thenar_status make_tets(const mesh_request *request, mesh_file *file, thenar_error *error) {
+static thenar_status make_tets(const mesh_request *request, const char *path, mesh_file *file, thenar_error *error) {
     thenar_mesh_options options = thenar_mesh_options_default();
-    options.target_tets = (int)request->tets;
+    if (request->tets) options.target_tets = (int)request->tets;
     options.cell_size = request->cell;
     options.fit = request->fit;
     if (strcmp(request->lattice, "cube") == 0) options.lattice = THENAR_LATTICE_CUBE;
     if (strcmp(request->lattice, "kuhn") == 0) options.lattice = THENAR_LATTICE_KUHN;
-    return thenar_tet_mesh_from_surface(&file->surface, &options, &file->tets, NULL, error);
+    thenar_status status = thenar_tet_mesh_from_surface(&file->surface, &options, &file->tets, NULL, error);
+    if (status != THENAR_OK) error_prefix(error, "%s", path);
+    return status;
 }
 
 static thenar_status write_tets(const char *path, const thenar_tet_mesh *mesh, thenar_error *error) {
@@ -115,7 +117,7 @@ static thenar_status describe(const mesh_request *request, const char *path, mes
     if (file->tets.tet_count == 0) {
         warn_of_size(path, file->surface.positions, file->surface.vertex_count);
         status = print_surface(&file->surface, error);
-        if (status == THENAR_OK) status = make_tets(request, file, error);
+        if (status == THENAR_OK) status = make_tets(request, path, file, error);
     }
     if (status == THENAR_OK) status = print_tets(&file->tets, error);
     if (status == THENAR_OK && request->out) status = write_tets(request->out, &file->tets, error);
@@ -124,7 +126,7 @@ static thenar_status describe(const mesh_request *request, const char *path, mes
 }
 
 static int run(const app_command *command, int argc, char **argv) {
-    mesh_request request = {.lattice = "bcc", .tets = 5000, .scale = 1};
+    mesh_request request = {.lattice = "bcc", .scale = 1};
     const app_option options[] = {
         {"tets", "N", "about so many tets from a surface (default 5000)", OPTION_INTEGER, &request.tets, 1, 5e6},
         {"cell", "M", "edge of a lattice cube in metres, instead of --tets", OPTION_NUMBER, &request.cell, 1e-6, 10},
@@ -138,6 +140,7 @@ static int run(const app_command *command, int argc, char **argv) {
     if (status != OPTIONS_PARSED) return status;
     if (strcmp(request.lattice, "bcc") && strcmp(request.lattice, "cube") && strcmp(request.lattice, "kuhn"))
         return command_misused(command, "--lattice %s; expected bcc, cube or kuhn", request.lattice);
+    if (request.tets > 0 && request.cell > 0) return command_misused(command, "--tets and --cell together; expected one of them");
     thenar_error error;
     mesh_file file = {0};
     status = describe(&request, arguments.values[0], &file, &error) == THENAR_OK ? EXIT_DONE : command_fail(&error);

@@ -1,4 +1,5 @@
 #include "app/command.h"
+#include "app/process.h"
 #include "app/progress.h"
 #include "app/run_output.h"
 #include "app/scene_open.h"
@@ -8,6 +9,8 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+
+#define MOST_STEPS 1000000000
 
 typedef struct run_request {
     option_list sets;
@@ -26,10 +29,24 @@ static bool known(const char *name, const char *const *names, size_t count) {
     return false;
 }
 
+/* How many steps are asked for. */
+static thenar_status count_steps(const run_request *request, double scene_time, const thenar_sim *sim, long *steps,
+                                 thenar_error *error) {
+    *steps = request->steps;
+    if (request->steps >= 0) return THENAR_OK;
+    double time = request->time > 0 ? request->time : scene_time, dt = thenar_sim_dt(sim);
+    if (!(time / dt >= 0.5 && time / dt <= MOST_STEPS))
+        return error_set(error, THENAR_ERROR_INPUT, "%s: time is %g s, %g steps of %g s; expected 1 to %d steps",
+                         thenar_model_name(thenar_sim_model(sim)), time, time / dt, dt, MOST_STEPS);
+    *steps = lround(time / dt);
+    return THENAR_OK;
+}
+
+/* Stops early after a step during which the process was interrupted. */
 static thenar_status step_all(thenar_sim *sim, long steps, run_output *output, const char *scene, thenar_error *error) {
     progress line = progress_start(scene, "steps", (double)steps);
     thenar_status status = THENAR_OK;
-    for (long i = 0; i < steps && status == THENAR_OK; i++) {
+    for (long i = 0; i < steps && status == THENAR_OK && !process_interrupted(); i++) {
         if (thenar_sim_step(sim) != THENAR_OK)
             status = error_set(error, THENAR_ERROR_NUMERIC, "%s: step %ld at %g s could not be done; the state before it was kept",
                                scene, i + 1, thenar_sim_time(sim));
@@ -54,6 +71,23 @@ static void report(const run_request *request, const thenar_sim *sim, run_output
     if (request->out) printf("written to %s\n", request->out);
 }
 
+/* Steps, and closes the files whatever became of the steps: what was simulated until trouble came is kept. */
+static thenar_status step_and_finish(const run_request *request, thenar_sim *sim, long steps, run_output *output,
+                                     const char *scene, thenar_error *error) {
+    process_watch_interrupts();
+    int64_t start = clock_now();
+    thenar_status status = step_all(sim, steps, output, scene, error);
+    double wall = 1e-9 * (double)(clock_now() - start);
+    thenar_error second;
+    thenar_status finished = run_output_finish(output, sim, wall, status == THENAR_OK ? error : &second);
+    if (status == THENAR_OK) status = finished;
+    if (status != THENAR_OK) return status;
+    if (process_interrupted())
+        fprintf(stderr, "thenar: %s: interrupted after %" PRIu64 " of %ld steps\n", scene, thenar_sim_step_count(sim), steps);
+    report(request, sim, output, scene, wall);
+    return status;
+}
+
 static thenar_status simulate(const run_request *request, const char *scene, thenar_error *error) {
     thenar_model *model;
     thenar_scene_info info;
@@ -67,19 +101,10 @@ static thenar_status simulate(const run_request *request, const char *scene, the
                        .solver = request->solver,
                        .contact = request->contact,
                        .threads = (int)request->threads};
+    long steps;
+    if (status == THENAR_OK) status = count_steps(request, info.time, sim, &steps, error);
     if (status == THENAR_OK) status = run_output_open(request->out, &facts, sim, &output, error);
-    if (status == THENAR_OK) {
-        double time = request->time > 0 ? request->time : info.time;
-        long steps = request->steps >= 0 ? request->steps : lround(time / thenar_sim_dt(sim));
-        int64_t start = clock_now();
-        status = step_all(sim, steps, output, facts.scene, error);
-        double wall = 1e-9 * (double)(clock_now() - start);
-        /* What was simulated until trouble came is kept, too. */
-        thenar_error second;
-        thenar_status finished = run_output_finish(output, sim, wall, status == THENAR_OK ? error : &second);
-        if (status == THENAR_OK) status = finished;
-        if (status == THENAR_OK) report(request, sim, output, facts.scene, wall);
-    }
+    if (status == THENAR_OK) status = step_and_finish(request, sim, steps, output, facts.scene, error);
     run_output_free(output);
     thenar_sim_free(sim);
     thenar_model_free(model);
@@ -89,7 +114,7 @@ static thenar_status simulate(const run_request *request, const char *scene, the
 static int run(const app_command *command, int argc, char **argv) {
     run_request request = {.steps = -1, .threads = 1, .solver = solvers[0], .contact = contacts[0]};
     const app_option options[] = {
-        {"steps", "N", "so many steps, instead of the scene's time", OPTION_INTEGER, &request.steps, 0, 1e9},
+        {"steps", "N", "so many steps, instead of the scene's time", OPTION_INTEGER, &request.steps, 0, MOST_STEPS},
         {"time", "S", "so many simulated seconds", OPTION_NUMBER, &request.time, 1e-6, 1e6},
         {"dt", "S", "time step, instead of the scene's", OPTION_NUMBER, &request.dt, 1e-6, 1},
         {"solver", "NAME", "direct (default)", OPTION_TEXT, &request.solver, 0, 0},
@@ -103,8 +128,11 @@ static int run(const app_command *command, int argc, char **argv) {
     if (status != OPTIONS_PARSED) return status;
     if (!known(request.solver, solvers, 1)) return command_misused(command, "--solver %s; expected direct", request.solver);
     if (!known(request.contact, contacts, 1)) return command_misused(command, "--contact %s; expected none", request.contact);
+    if (request.steps >= 0 && request.time > 0) return command_misused(command, "--steps and --time together; expected one of them");
     thenar_error error;
-    return simulate(&request, arguments.values[0], &error) == THENAR_OK ? EXIT_DONE : command_fail(&error);
+    if (simulate(&request, arguments.values[0], &error) != THENAR_OK) return command_fail(&error);
+    if (process_interrupted()) process_die_of(process_interrupted());
+    return EXIT_DONE;
 }
 
 const app_command command_run = {
@@ -112,5 +140,6 @@ const app_command command_run = {
     .summary = "simulate a scene as fast as it goes",
     .arguments = "SCENE [--steps N | --time S] [--dt S] [--threads N] [--set PATH=VALUE]... [--out DIR]",
     .details = "SCENE is a name from 'thenar list' or a path. --set overrides any key of the scene by its path:\n"
-               "--set bodies.beam.material.young=2e6. Without --out only the rates and the state's hash are printed.",
+               "--set bodies.beam.material.young=2e6. Without --out only the rates and the state's hash are printed.\n"
+               "An interrupt (Ctrl-C) stops the run after the current step, with all files complete up to there.",
     .run = run};

@@ -1,5 +1,6 @@
 /* The thenar command: finds the subcommand and runs it. */
 #include "app/command.h"
+#include "app/process.h"
 
 #include "base/text.h"
 
@@ -46,13 +47,26 @@ void command_print_help(const app_command *command, const app_option *options, i
     printf("  %-22s %s\n", "--help", "show this");
 }
 
+const char *command_closest(const char *name) {
+    const char *names[sizeof command_table / sizeof *command_table];
+    for (int i = 0; i < command_count; i++) names[i] = command_table[i]->name;
+    return text_closest(name, names, (size_t)command_count);
+}
+
 static const app_command *find_command(const char *name) {
     for (int i = 0; i < command_count; i++)
         if (strcmp(command_table[i]->name, name) == 0) return command_table[i];
     return NULL;
 }
 
-int main(int argc, char **argv) {
+static int unknown_command(const char *name) {
+    const char *closest = command_closest(name);
+    fprintf(stderr, "thenar: unknown command %s%s%s%s\nusage: thenar COMMAND ...   ('thenar help' lists the commands)\n",
+            name, closest ? "; did you mean " : "", closest ? closest : "", closest ? "?" : "");
+    return EXIT_USAGE;
+}
+
+static int run_command(int argc, char **argv) {
     const char *name = argc > 1 ? argv[1] : NULL;
     if (!name) {
         fprintf(stderr, "usage: thenar COMMAND ...   ('thenar help' lists the commands)\n");
@@ -64,11 +78,10 @@ int main(int argc, char **argv) {
         return EXIT_DONE;
     }
     const app_command *command = find_command(name);
-    if (command) return command->run(command, argc - 2, argv + 2);
-    const char *names[64];
-    for (int i = 0; i < command_count && i < 64; i++) names[i] = command_table[i]->name;
-    const char *closest = text_closest(name, names, (size_t)command_count);
-    fprintf(stderr, "thenar: unknown command %s%s%s%s\nusage: thenar COMMAND ...   ('thenar help' lists the commands)\n",
-            name, closest ? "; did you mean " : "", closest ? closest : "", closest ? "?" : "");
-    return EXIT_USAGE;
+    return command ? command->run(command, argc - 2, argv + 2) : unknown_command(name);
+}
+
+int main(int argc, char **argv) {
+    process_begin();
+    return process_end(run_command(argc, argv));
 }

@@ -20,7 +20,10 @@ static int unknown_option(const app_command *command, const char *name, const ap
 static const char *store(const app_option *option, const char *text, char *expected, size_t size) {
     switch (option->kind) {
     case OPTION_FLAG: *(bool *)option->target = true; return NULL;
-    case OPTION_TEXT: *(const char **)option->target = text; return NULL;
+    case OPTION_TEXT:
+        if (!*text) return option->value_name;
+        *(const char **)option->target = text;
+        return NULL;
     case OPTION_LIST: {
         option_list *list = option->target;
         if (list->count == OPTION_LIST_LIMIT) return "at most 256 of them";

@@ -5,9 +5,13 @@
 #include "base/memory.h"
 #include "io/csv.h"
 #include "io/recording.h"
+#include "io/recording_format.h"
 #include "io/vtk.h"
 
+#include <math.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 /* Channels of the recording: two a body, and three of the run. */
 enum { RUN_CHANNEL_STEP_US, RUN_CHANNEL_RESIDUAL, RUN_CHANNEL_ITERATIONS, RUN_CHANNELS };
@@ -42,10 +46,19 @@ static void write_csv_header(csv_writer *csv, const thenar_model *model) {
     for (int b = 0; b < thenar_model_body_count(model); b++)
         for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
             char name[300];
-            snprintf(name, sizeof name, "%s_%s", thenar_model_body_name(model, b), columns[i]);
+            snprintf(name, sizeof name, "%.280s_%s", thenar_model_body_name(model, b), columns[i]);
             csv_text(csv, name);
         }
     csv_end_row(csv);
+}
+
+/* A sum over a body may overflow where every node is still finite: such a field stays empty. */
+static void write_figures(csv_writer *csv, const double *values, int count) {
+    for (int i = 0; i < count; i++)
+        if (isfinite(values[i]))
+            csv_number(csv, values[i]);
+        else
+            csv_empty(csv);
 }
 
 static void write_csv_row(csv_writer *csv, const thenar_sim *sim) {
@@ -61,9 +74,9 @@ static void write_csv_row(csv_writer *csv, const thenar_sim *sim) {
     for (int s = 0; s < THENAR_STAGE_COUNT; s++) csv_number(csv, 1e-3 * (double)stats->stage_ns[s]);
     for (int b = 0; b < thenar_model_body_count(thenar_sim_model(sim)); b++) {
         run_body_figures figures = run_body_measure(sim, b);
-        for (int c = 0; c < 3; c++) csv_number(csv, figures.force[c]);
-        for (int c = 0; c < 3; c++) csv_number(csv, figures.torque[c]);
-        csv_number(csv, figures.contact_area);
+        write_figures(csv, figures.force, 3);
+        write_figures(csv, figures.torque, 3);
+        write_figures(csv, &figures.contact_area, 1);
     }
     csv_end_row(csv);
 }
@@ -86,6 +99,9 @@ static void describe_channels(thenar_recording_channel *channels, int body_count
 static thenar_status open_recording(run_output *output, const thenar_sim *sim, const char *path, thenar_error *error) {
     const thenar_model *model = thenar_sim_model(sim);
     int bodies = thenar_model_body_count(model), channel_count = RUN_CHANNELS + BODY_CHANNELS * bodies;
+    if (channel_count > RECORDING_CHANNELS_MAX)
+        return error_set(error, THENAR_ERROR_INPUT, "%s: cannot record %d bodies; expected at most %d, or no --out", path, bodies,
+                         (RECORDING_CHANNELS_MAX - RUN_CHANNELS) / BODY_CHANNELS);
     recording_body *described = MEMORY_ARRAY(recording_body, bodies);
     thenar_recording_channel *channels = MEMORY_ARRAY(thenar_recording_channel, channel_count);
     output->channel_values = MEMORY_ARRAY(const double *, channel_count);
@@ -128,9 +144,21 @@ static thenar_status record_frame(run_output *output, const thenar_sim *sim, the
                                  output->channel_values, error);
 }
 
+/* A file of an earlier run that this one writes only at its end: if it never gets there, the old one must not be taken
+ * for the new. Links and devices are left alone. */
+static thenar_status remove_old(const run_output *output, const char *name, thenar_error *error) {
+    char path[4096];
+    struct stat info;
+    thenar_status status = path_in(output, name, path, sizeof path, error);
+    if (status != THENAR_OK || lstat(path, &info) != 0 || !S_ISREG(info.st_mode)) return status;
+    return unlink(path) == 0 ? THENAR_OK : error_errno(error, path, "replace");
+}
+
 static thenar_status open_files(run_output *output, const thenar_sim *sim, thenar_error *error) {
     char path[4096];
     thenar_status status = file_make_directory(output->folder, error);
+    if (status == THENAR_OK) status = remove_old(output, "summary.json", error);
+    if (status == THENAR_OK) status = remove_old(output, "final.vtk", error);
     if (status == THENAR_OK) status = path_in(output, "steps.csv", path, sizeof path, error);
     if (status == THENAR_OK) status = csv_open(&output->csv, path, error);
     if (status != THENAR_OK) return status;
@@ -217,19 +245,32 @@ static thenar_status write_final_vtk(const run_output *output, const thenar_sim 
     return status;
 }
 
+static thenar_status write_summary(const run_output *output, const thenar_sim *sim, double wall, thenar_error *error) {
+    char path[4096];
+    thenar_status status = path_in(output, "summary.json", path, sizeof path, error);
+    return status == THENAR_OK ? run_summary_write(&output->summary, &output->facts, sim, wall, path, error) : status;
+}
+
+/* Keeps the first error of several. */
+static void keep_first(thenar_status status, const thenar_error *told, thenar_status *first, thenar_error *error) {
+    if (status == THENAR_OK || *first != THENAR_OK) return;
+    *first = status;
+    if (error) *error = *told;
+}
+
+/* Each file is finished even if another could not be. */
 thenar_status run_output_finish(run_output *output, const thenar_sim *sim, double wall, thenar_error *error) {
     if (!output->folder) return THENAR_OK;
-    char path[4096];
+    thenar_status first = THENAR_OK;
+    thenar_error told;
     recording_writer *recording = output->recording;
     output->recording = NULL;
-    thenar_status status = recording_close(recording, error);
+    keep_first(recording_close(recording, &told), &told, &first, error);
     output->csv_open = false;
-    thenar_status csv_status = csv_close(&output->csv, status == THENAR_OK ? error : NULL);
-    if (status == THENAR_OK) status = csv_status;
-    if (status == THENAR_OK) status = write_final_vtk(output, sim, error);
-    if (status == THENAR_OK) status = path_in(output, "summary.json", path, sizeof path, error);
-    if (status == THENAR_OK) status = run_summary_write(&output->summary, &output->facts, sim, wall, path, error);
-    return status;
+    keep_first(csv_close(&output->csv, &told), &told, &first, error);
+    keep_first(write_final_vtk(output, sim, &told), &told, &first, error);
+    keep_first(write_summary(output, sim, wall, &told), &told, &first, error);
+    return first;
 }
 
 void run_output_rates(run_output *output, double *median, double *longest) {

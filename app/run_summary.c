@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 #include <jansson.h>
+#include <math.h>
 #include <stdlib.h>
 
 run_body_figures run_body_measure(const thenar_sim *sim, int body) {
@@ -91,10 +92,19 @@ double run_summary_percentile(const run_summary *summary, double percent) {
     return value;
 }
 
+/* JSON has no infinity: a sum that overflowed while every node was still finite is null. */
+static json_t *number(double value) {
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+static json_t *vector(const double value[3]) {
+    return json_pack("[o, o, o]", number(value[0]), number(value[1]), number(value[2]));
+}
+
 static json_t *mean_and_max(const run_summary *summary, int which) {
     double *sorted = sorted_values(summary, figure, which);
     size_t count = summary->steps.count;
-    json_t *result = json_pack("{s:f, s:f}", "mean", mean(sorted, count), "max", percentile(sorted, count, 100));
+    json_t *result = json_pack("{s:o, s:o}", "mean", number(mean(sorted, count)), "max", number(percentile(sorted, count, 100)));
     free(sorted);
     return result;
 }
@@ -134,10 +144,10 @@ static json_t *bodies(const thenar_sim *sim) {
         double kinetic, elastic;
         thenar_sim_energy(sim, b, &kinetic, &elastic, NULL);
         json_object_set_new(all, thenar_model_body_name(model, b),
-                            json_pack("{s:s, s:[fff], s:[fff], s:[fff], s:f, s:f, s:f}", "kind", "soft", "centroid",
-                                      f.centroid[0], f.centroid[1], f.centroid[2], "force", f.force[0], f.force[1],
-                                      f.force[2], "torque", f.torque[0], f.torque[1], f.torque[2], "contact_area",
-                                      f.contact_area, "kinetic_energy", kinetic, "elastic_energy", elastic));
+                            json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "kind", "soft", "centroid", vector(f.centroid),
+                                      "force", vector(f.force), "torque", vector(f.torque), "contact_area",
+                                      number(f.contact_area), "kinetic_energy", number(kinetic), "elastic_energy",
+                                      number(elastic)));
     }
     return all;
 }

@@ -15,10 +15,28 @@ static bool is_directory(const char *path) {
     return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
+static void warn_of_folder(const char *path) {
+    static bool told; /* folders are looked up more than once */
+    if (!told) fprintf(stderr, "thenar: warning: %s: is not a directory; expected one in THENAR_SCENES\n", path);
+    told = true;
+}
+
+/* Adds a folder that is there and not yet among them. */
+static void add_folder(const char *path, char folders[SCENE_FOLDERS][SCENE_PATH_SIZE], int *count) {
+    char *folder = folders[*count];
+    if (!is_directory(path) || !realpath(path, folder)) return;
+    for (int i = 0; i < *count; i++)
+        if (strcmp(folders[i], folder) == 0) return;
+    (*count)++;
+}
+
 int scene_folders(char folders[SCENE_FOLDERS][SCENE_PATH_SIZE]) {
     int count = 0;
     const char *chosen = getenv("THENAR_SCENES");
-    if (chosen && *chosen) snprintf(folders[count++], SCENE_PATH_SIZE, "%s", chosen);
+    if (chosen && *chosen) {
+        add_folder(chosen, folders, &count);
+        if (count == 0) warn_of_folder(chosen);
+    }
     char program[SCENE_PATH_SIZE];
     ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
     if (length <= 0) return count;
@@ -28,7 +46,7 @@ int scene_folders(char folders[SCENE_FOLDERS][SCENE_PATH_SIZE]) {
     for (int i = 0; i < 2; i++) {
         char joined[SCENE_PATH_SIZE + 32];
         snprintf(joined, sizeof joined, "%s/%s", program, beside[i]);
-        if (is_directory(joined) && realpath(joined, folders[count])) count++;
+        add_folder(joined, folders, &count);
     }
     return count;
 }
@@ -75,12 +93,15 @@ static thenar_status no_such_scene(const char *scene, thenar_error *error) {
     return status;
 }
 
+static thenar_status take_path(const char *scene, char path[SCENE_PATH_SIZE], thenar_error *error) {
+    if (strlen(scene) >= SCENE_PATH_SIZE) return error_set(error, THENAR_ERROR_FILE, "the path of the scene is too long");
+    snprintf(path, SCENE_PATH_SIZE, "%s", scene);
+    return THENAR_OK;
+}
+
 thenar_status scene_find(const char *scene, char path[SCENE_PATH_SIZE], thenar_error *error) {
-    if (strchr(scene, '/') || *file_extension(scene)) {
-        if (strlen(scene) >= SCENE_PATH_SIZE) return error_set(error, THENAR_ERROR_FILE, "the path of the scene is too long");
-        snprintf(path, SCENE_PATH_SIZE, "%s", scene);
-        return THENAR_OK;
-    }
+    if (!*scene) return error_set(error, THENAR_ERROR_FILE, "the name of the scene is empty; 'thenar list' shows the scenes");
+    if (strchr(scene, '/')) return take_path(scene, path, error);
     char folders[SCENE_FOLDERS][SCENE_PATH_SIZE];
     int count = scene_folders(folders);
     for (int i = 0; i < count; i++) {
@@ -90,5 +111,5 @@ thenar_status scene_find(const char *scene, char path[SCENE_PATH_SIZE], thenar_e
         memcpy(path, candidate, strlen(candidate) + 1);
         return THENAR_OK;
     }
-    return no_such_scene(scene, error);
+    return *file_extension(scene) ? take_path(scene, path, error) : no_such_scene(scene, error);
 }

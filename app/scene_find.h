@@ -8,10 +8,10 @@
 #define SCENE_FOLDERS 3
 
 /* The folders that hold scenes, in order: $THENAR_SCENES, and those beside the program (the source tree's when it was
- * built there, share/thenar/scenes when it was installed). Returns how many. */
+ * built there, share/thenar/scenes when it was installed); each once. Returns how many. */
 int scene_folders(char folders[SCENE_FOLDERS][SCENE_PATH_SIZE]);
 
-/* The file of a scene given as a path or a name; a name that is not there gets a suggestion. */
+/* The file of a scene given as a path (with a slash or an extension) or a name: the first folder that has it wins. A name that is not there gets a suggestion. */
 thenar_status scene_find(const char *scene, char path[SCENE_PATH_SIZE], thenar_error *error);
 
 /* Calls visit(context, name, path) for every scene of a folder, by name. */

@@ -17,7 +17,22 @@ typedef struct bench_entry {
     thenar_status (*run)(const bench_request *request, table *results, thenar_error *error);
 } bench_entry;
 
-/* The median of what `measure` took, in microseconds, over `repeats` calls. */
-double bench_median_us(int repeats, void (*measure)(void *context), void *context);
+/* Something to time, and its times so far. */
+typedef struct bench_clock {
+    void (*run)(void *context);
+    void *context;
+    double *us; /* capacity samples, microseconds */
+    int count, capacity;
+} bench_clock;
+
+/* Room for `capacity` samples. */
+thenar_status bench_clock_create(bench_clock *clock, void (*run)(void *context), void *context, int capacity,
+                                 thenar_error *error);
+/* Times up to `count` more runs. Clocks that are to be compared take turns in short rounds, so that a burst of other
+ * work on the machine meets them all alike. */
+void bench_clock_round(bench_clock *clock, int count);
+/* The median of all samples, microseconds; NAN without any. */
+double bench_clock_median(bench_clock *clock);
+void bench_clock_free(bench_clock *clock);
 
 #endif

@@ -8,6 +8,7 @@
 #include "world/sim.h"
 
 #include <dlfcn.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,18 +16,163 @@
 
 #define HAND_TETS 600
 #define SETTLE_STEPS 10 /* the matrix is taken from a body in motion, not at rest */
+#define ROUNDS 10       /* in which the solvers take turns */
 
-/* One mesh at a time. */
-typedef struct linear_case {
-    const char *name;
+/* A solver at work on one mesh: ours with a pool, or a peer. */
+typedef struct linear_solver {
+    char name[64];
     thenar_model *model;
-    thenar_sim *sim;
-    double *x; /* right-hand side and solution */
+    thenar_sim *sim; /* each of ours has its own: a step moves it on */
     workers *pool;
-    const bench_peer *peer;
+    const bench_peer *peer; /* NULL: ours */
     void *peer_solver;
-    int repeats;
-} linear_case;
+    const double *b; /* right-hand side */
+    double *x;
+    bench_clock assembly, factor, solve, inverse, step; /* the peer has factor and solve only */
+} linear_solver;
+
+enum { OURS_ONE, OURS_TWO, PEER_SIMPLICIAL, PEER_SUPERNODAL, SOLVERS };
+
+static void run_assembly(void *context) {
+    linear_solver *s = context;
+    body_step step = {.time = thenar_sim_time(s->sim) + s->sim->dt,
+                      .h = s->sim->dt,
+                      .gravity = s->model->gravity,
+                      .pool = s->pool};
+    s->model->bodies[0]->kind->formulate(s->sim->bodies[0], &step, s->sim->systems[0].blocks, s->sim->systems[0].b);
+}
+
+static void run_factor(void *context) {
+    linear_solver *s = context;
+    if (s->peer)
+        s->peer->factorize(s->peer_solver);
+    else
+        system_factor(&s->sim->systems[0], &s->model->systems[0], s->pool);
+}
+
+static void run_solve(void *context) {
+    linear_solver *s = context;
+    memcpy(s->x, s->b, 3 * (size_t)s->model->systems[0].pattern.node_count * sizeof *s->x);
+    if (s->peer)
+        s->peer->solve(s->peer_solver, s->x);
+    else
+        cholesky_solve(&s->sim->systems[0].factor, s->x);
+}
+
+static void run_inverse(void *context) {
+    linear_solver *s = context;
+    cholesky_inverse(&s->sim->systems[0].factor, s->pool);
+}
+
+static void run_step(void *context) {
+    linear_solver *s = context;
+    thenar_sim_step(s->sim);
+}
+
+static thenar_status create_clocks(linear_solver *s, int repeats, thenar_error *error) {
+    thenar_status status = bench_clock_create(&s->factor, run_factor, s, repeats, error);
+    if (status == THENAR_OK) status = bench_clock_create(&s->solve, run_solve, s, repeats, error);
+    if (status != THENAR_OK || s->peer) return status;
+    status = bench_clock_create(&s->assembly, run_assembly, s, repeats, error);
+    if (status == THENAR_OK) status = bench_clock_create(&s->inverse, run_inverse, s, repeats, error);
+    if (status == THENAR_OK) status = bench_clock_create(&s->step, run_step, s, repeats, error);
+    return status;
+}
+
+static void free_solver(linear_solver *s) {
+    bench_clock *clocks[] = {&s->assembly, &s->factor, &s->solve, &s->inverse, &s->step};
+    for (size_t i = 0; i < sizeof clocks / sizeof *clocks; i++) bench_clock_free(clocks[i]);
+    if (s->peer_solver) s->peer->destroy(s->peer_solver);
+    thenar_sim_free(s->sim);
+    free(s->x);
+}
+
+static thenar_status create_ours(linear_solver *s, thenar_model *model, int threads, thenar_error *error) {
+    thenar_sim_options options = {.threads = threads};
+    thenar_status status = thenar_sim_create(model, &options, &s->sim, error);
+    if (status != THENAR_OK) return status;
+    for (int i = 0; i < SETTLE_STEPS; i++) thenar_sim_step(s->sim);
+    s->pool = s->sim->pool;
+    s->b = s->sim->systems[0].b;
+    snprintf(s->name, sizeof s->name, "thenar, %d thread%s, %s", threads, threads > 1 ? "s" : "",
+             cholesky_plan_facts(model->systems[0].plan).ordering);
+    return THENAR_OK;
+}
+
+static bool create_peer(linear_solver *s, const bench_peer *peer, int kind, const linear_solver *ours) {
+    s->peer = peer;
+    s->peer_solver = peer ? peer->create(&s->model->systems[0].pattern, kind) : NULL;
+    if (!s->peer_solver) return false;
+    peer->set(s->peer_solver, ours->sim->systems[0].blocks);
+    s->b = ours->b;
+    snprintf(s->name, sizeof s->name, "%s", kind == BENCH_PEER_SIMPLICIAL ? "CHOLMOD simplicial" : "CHOLMOD supernodal, OpenBLAS");
+    return true;
+}
+
+/* The solvers of one mesh, *count of them; those that were made are freed by the caller, error or not. */
+static thenar_status create_solvers(linear_solver *solvers, int *count, thenar_model *model, const bench_peer *peer,
+                                    int repeats, thenar_error *error) {
+    thenar_status status = THENAR_OK;
+    for (int i = 0; i < SOLVERS && status == THENAR_OK; i++) {
+        linear_solver *s = &solvers[*count];
+        s->model = model;
+        s->x = MEMORY_ARRAY(double, 3 * (size_t)model->systems[0].pattern.node_count);
+        if (i <= OURS_TWO)
+            status = create_ours(s, model, i + 1, error);
+        else if (!create_peer(s, peer, i == PEER_SIMPLICIAL ? BENCH_PEER_SIMPLICIAL : BENCH_PEER_SUPERNODAL, &solvers[OURS_ONE])) {
+            free(s->x);
+            continue;
+        }
+        (*count)++;
+        if (status == THENAR_OK && !s->x) status = error_memory(error, "right-hand side");
+        if (status == THENAR_OK) status = create_clocks(s, repeats, error);
+    }
+    return status;
+}
+
+static void take_turns(linear_solver *solvers, int count, int repeats) {
+    int each = (repeats + ROUNDS - 1) / ROUNDS;
+    for (int round = 0; round < ROUNDS; round++)
+        for (int i = 0; i < count; i++) {
+            bench_clock_round(&solvers[i].assembly, each);
+            bench_clock_round(&solvers[i].factor, each);
+            bench_clock_round(&solvers[i].solve, each);
+            bench_clock_round(&solvers[i].inverse, each);
+            bench_clock_round(&solvers[i].step, each);
+        }
+}
+
+static void add_rows(table *results, const char *mesh, linear_solver *solvers, int count) {
+    const thenar_tet_mesh *tets = thenar_model_mesh(solvers[0].model, 0);
+    double single = bench_clock_median(&solvers[OURS_ONE].factor);
+    for (int i = 0; i < count; i++) {
+        linear_solver *s = &solvers[i];
+        table_add_row(results);
+        table_text(results, "mesh", "%s", mesh);
+        table_number(results, "tets", tets->tet_count);
+        table_number(results, "nodes", tets->node_count);
+        table_text(results, "solver", "%s", s->name);
+        table_number(results, "assembly_us", bench_clock_median(&s->assembly));
+        table_number(results, "factor_us", bench_clock_median(&s->factor));
+        table_number(results, "factor_ratio", bench_clock_median(&s->factor) / single);
+        table_number(results, "solve_us", bench_clock_median(&s->solve));
+        table_number(results, "inverse_us", bench_clock_median(&s->inverse));
+        table_number(results, "step_us", bench_clock_median(&s->step));
+    }
+}
+
+static thenar_status measure_mesh(const char *mesh, thenar_model *model, const bench_peer *peer, int repeats,
+                                  table *results, thenar_error *error) {
+    linear_solver solvers[SOLVERS] = {0};
+    int count = 0;
+    thenar_status status = create_solvers(solvers, &count, model, peer, repeats, error);
+    if (status == THENAR_OK) {
+        take_turns(solvers, count, repeats);
+        add_rows(results, mesh, solvers, count);
+    }
+    for (int i = 0; i < count; i++) free_solver(&solvers[i]);
+    return status;
+}
 
 static thenar_status hand_model(thenar_model **model, thenar_error *error) {
     thenar_tet_mesh mesh = {0};
@@ -52,107 +198,6 @@ static thenar_status scene_model(const char *scene, thenar_model **model, thenar
     const option_list none = {0};
     thenar_scene_info info;
     return scene_open(scene, &none, model, &info, error);
-}
-
-static body_step step_of(const linear_case *c) {
-    return (body_step){.time = thenar_sim_time(c->sim) + c->sim->dt,
-                       .h = c->sim->dt,
-                       .gravity = c->model->gravity,
-                       .pool = c->pool};
-}
-
-/* What is measured. */
-static void measure_assembly(void *context) {
-    linear_case *c = context;
-    body_step step = step_of(c);
-    c->model->bodies[0]->kind->formulate(c->sim->bodies[0], &step, c->sim->systems[0].blocks, c->sim->systems[0].b);
-}
-static void measure_factor(void *context) {
-    linear_case *c = context;
-    system_factor(&c->sim->systems[0], &c->model->systems[0], c->pool);
-}
-static void measure_solve(void *context) {
-    linear_case *c = context;
-    system_solve(&c->sim->systems[0], &c->model->systems[0]);
-}
-static void measure_inverse(void *context) {
-    linear_case *c = context;
-    cholesky_inverse(&c->sim->systems[0].factor, c->pool);
-}
-static void measure_step(void *context) {
-    linear_case *c = context;
-    thenar_sim_step(c->sim);
-}
-static void measure_peer_factor(void *context) {
-    linear_case *c = context;
-    c->peer->factorize(c->peer_solver);
-}
-static void measure_peer_solve(void *context) {
-    linear_case *c = context;
-    memcpy(c->x, c->sim->systems[0].b, 3 * (size_t)c->model->systems[0].pattern.node_count * sizeof *c->x);
-    c->peer->solve(c->peer_solver, c->x);
-}
-
-static void add_row(table *results, const linear_case *c, const char *solver) {
-    const thenar_tet_mesh *mesh = thenar_model_mesh(c->model, 0);
-    table_add_row(results);
-    table_text(results, "mesh", "%s", c->name);
-    table_number(results, "tets", mesh->tet_count);
-    table_number(results, "nodes", mesh->node_count);
-    table_text(results, "solver", "%s", solver);
-}
-
-/* Rows of our own: one thread, then two. Returns the factor's time on one thread. */
-static double measure_ours(linear_case *c, table *results, workers *pair) {
-    double single = 0;
-    for (int threads = 1; threads <= 2; threads++) {
-        char solver[64];
-        snprintf(solver, sizeof solver, "thenar, %d thread%s, %s", threads, threads > 1 ? "s" : "",
-                 cholesky_plan_facts(c->model->systems[0].plan).ordering);
-        c->pool = threads > 1 ? pair : NULL;
-        c->sim->pool = c->pool;
-        double assembly = bench_median_us(c->repeats, measure_assembly, c);
-        double factor = bench_median_us(c->repeats, measure_factor, c);
-        if (threads == 1) single = factor;
-        add_row(results, c, solver);
-        table_number(results, "assembly_us", assembly);
-        table_number(results, "factor_us", factor);
-        table_number(results, "factor_ratio", factor / single);
-        table_number(results, "solve_us", bench_median_us(c->repeats, measure_solve, c));
-        table_number(results, "inverse_us", bench_median_us(c->repeats, measure_inverse, c));
-        table_number(results, "step_us", bench_median_us(c->repeats, measure_step, c));
-    }
-    c->sim->pool = NULL;
-    return single;
-}
-
-static void measure_peer(linear_case *c, table *results, int kind, const char *name, double single) {
-    c->peer_solver = c->peer->create(&c->model->systems[0].pattern, kind);
-    if (!c->peer_solver) return;
-    c->peer->set(c->peer_solver, c->sim->systems[0].blocks);
-    double factor = bench_median_us(c->repeats, measure_peer_factor, c);
-    add_row(results, c, name);
-    table_number(results, "factor_us", factor);
-    table_number(results, "factor_ratio", factor / single);
-    table_number(results, "solve_us", bench_median_us(c->repeats, measure_peer_solve, c));
-    c->peer->destroy(c->peer_solver);
-}
-
-static thenar_status measure_case(linear_case *c, table *results, workers *pair, thenar_error *error) {
-    thenar_status status = thenar_sim_create(c->model, NULL, &c->sim, error);
-    c->x = MEMORY_ARRAY(double, 3 * (size_t)c->model->systems[0].pattern.node_count);
-    if (status == THENAR_OK && !c->x) status = error_memory(error, "right-hand side");
-    if (status == THENAR_OK) {
-        workers *own = c->sim->pool;
-        for (int i = 0; i < SETTLE_STEPS; i++) thenar_sim_step(c->sim);
-        double single = measure_ours(c, results, pair);
-        if (c->peer) measure_peer(c, results, BENCH_PEER_SIMPLICIAL, "CHOLMOD simplicial", single);
-        if (c->peer) measure_peer(c, results, BENCH_PEER_SUPERNODAL, "CHOLMOD supernodal, OpenBLAS", single);
-        c->sim->pool = own;
-    }
-    free(c->x);
-    thenar_sim_free(c->sim);
-    return status;
 }
 
 /* CHOLMOD comes as a module beside the program, built where CHOLMOD is installed; the command links nothing of it. */
@@ -185,23 +230,20 @@ static void add_columns(table *results) {
 
 static thenar_status run(const bench_request *request, table *results, thenar_error *error) {
     static const char *const names[] = {"beam", "hand-like", "bunny"};
-    static const int usual_repeats[] = {1001, 501, 51};
-    workers *pair;
-    thenar_status status = workers_create(2, &pair, error);
-    if (status != THENAR_OK) return status;
+    static const int usual_repeats[] = {1000, 500, 50};
     const bench_peer *peer = load_peer();
     if (!peer) printf("CHOLMOD is not installed: its rows are missing\n");
     add_columns(results);
+    thenar_status status = THENAR_OK;
     for (int i = 0; i < 3 && status == THENAR_OK; i++) {
-        linear_case c = {.name = names[i], .peer = peer, .repeats = request->repeats ? request->repeats : usual_repeats[i]};
-        status = i == 0   ? scene_model("beam-soft", &c.model, error)
-                 : i == 1 ? hand_model(&c.model, error)
-                          : scene_model("bunny-soft", &c.model, error);
-        if (status != THENAR_OK) break;
-        status = measure_case(&c, results, pair, error);
-        thenar_model_free(c.model);
+        thenar_model *model = NULL;
+        status = i == 0   ? scene_model("beam-soft", &model, error)
+                 : i == 1 ? hand_model(&model, error)
+                          : scene_model("bunny-soft", &model, error);
+        if (status == THENAR_OK)
+            status = measure_mesh(names[i], model, peer, request->repeats ? request->repeats : usual_repeats[i], results, error);
+        thenar_model_free(model);
     }
-    workers_free(pair);
     return status;
 }
 

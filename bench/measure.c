@@ -3,23 +3,36 @@
 #include "base/clock.h"
 #include "base/memory.h"
 
+#include <math.h>
 #include <stdlib.h>
+
+thenar_status bench_clock_create(bench_clock *clock, void (*run)(void *context), void *context, int capacity,
+                                 thenar_error *error) {
+    *clock = (bench_clock){.run = run, .context = context, .capacity = capacity};
+    clock->us = MEMORY_ARRAY(double, capacity);
+    return clock->us ? THENAR_OK : error_memory(error, "samples");
+}
+
+void bench_clock_round(bench_clock *clock, int count) {
+    for (int i = 0; i < count && clock->count < clock->capacity; i++) {
+        int64_t start = clock_now();
+        clock->run(clock->context);
+        clock->us[clock->count++] = 1e-3 * (double)(clock_now() - start);
+    }
+}
 
 static int compare_times(const void *a, const void *b) {
     double left = *(const double *)a, right = *(const double *)b;
     return (left > right) - (left < right);
 }
 
-double bench_median_us(int repeats, void (*measure)(void *context), void *context) {
-    double *times = MEMORY_ARRAY(double, repeats);
-    if (!times) return 0;
-    for (int i = 0; i < repeats; i++) {
-        int64_t start = clock_now();
-        measure(context);
-        times[i] = 1e-3 * (double)(clock_now() - start);
-    }
-    qsort(times, (size_t)repeats, sizeof *times, compare_times);
-    double median = times[repeats / 2];
-    free(times);
-    return median;
+double bench_clock_median(bench_clock *clock) {
+    if (clock->count == 0) return NAN;
+    qsort(clock->us, (size_t)clock->count, sizeof *clock->us, compare_times);
+    return clock->us[clock->count / 2];
+}
+
+void bench_clock_free(bench_clock *clock) {
+    free(clock->us);
+    *clock = (bench_clock){0};
 }

@@ -3,7 +3,6 @@
 #include "bench/peer.h"
 
 #include <cholmod.h>
-#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,11 +14,8 @@ typedef struct solver {
     int *source; /* entry of matrix -> entry of blocks */
 } solver;
 
-static void use_one_blas_thread(void) {
-    void (*set_threads)(int) = NULL;
-    *(void **)&set_threads = dlsym(RTLD_DEFAULT, "openblas_set_num_threads");
-    if (set_threads) set_threads(1);
-}
+/* Weak: found among the libraries that CHOLMOD brings along, if its BLAS is OpenBLAS. */
+__attribute__((weak)) void openblas_set_num_threads(int count);
 
 static void solver_free(void *pointer) {
     solver *s = pointer;
@@ -50,7 +46,7 @@ static void fill_pattern(solver *s, const block_pattern *pattern) {
 }
 
 static void *solver_create(const block_pattern *pattern, int kind) {
-    use_one_blas_thread();
+    if (openblas_set_num_threads) openblas_set_num_threads(1);
     solver *s = calloc(1, sizeof *s);
     if (!s) return NULL;
     cholmod_start(&s->common);

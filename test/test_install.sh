@@ -127,6 +127,13 @@ for program in $programs; do
 done
 (export LD_LIBRARY_PATH="$library_folder" && check_examples shared)
 
+promise "the program in README compiles and runs"
+sed -n '/^```c$/,/^```$/p' "$source_folder/README.md" | grep -v '^```' >readme.c
+# shellcheck disable=SC2046,SC2086
+"$CC" $strict -std=c11 readme.c -o readme $(pkg-config --cflags --libs thenar)
+ln -s "$scenes" scenes # it names scenes/beam-soft.yaml
+expect "1.00 s: corner at y = -0.6" env LD_LIBRARY_PATH="$library_folder" ./readme
+
 promise "the examples work with the static library, in a program with an arena_take of its own"
 echo 'int arena_take(void); int arena_take(void) { return 0; }' >own.c
 for program in $programs; do

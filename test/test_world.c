@@ -12,7 +12,7 @@ static thenar_model *two_bodies(void) {
     thenar_world_def world = thenar_world_def_default();
     world.name = "two";
     thenar_build *build = thenar_build_create(&world);
-    thenar_tet_mesh large = tools_box(0.6, 0.3, 0.3, 16, 8, 8), small = tools_box(1, 0.2, 0.2, 10, 2, 2);
+    thenar_tet_mesh large = tools_box(0.6, 0.3, 0.3, 12, 6, 6), small = tools_box(1, 0.2, 0.2, 10, 2, 2);
     thenar_soft_def def = thenar_soft_def_default();
     def.name = "large";
     def.mesh = &large;
@@ -43,7 +43,7 @@ static void the_state_is_the_same_with_any_number_of_threads(void **unused) {
     uint64_t first = 0;
     for (int threads = 1; threads <= 4; threads++) {
         thenar_sim *sim = tools_sim(model, 0.01, threads);
-        tools_run(sim, 30);
+        tools_run(sim, 12);
         if (threads == 1) first = thenar_sim_hash(sim);
         assert_true(thenar_sim_hash(sim) == first);
         thenar_sim_free(sim);
@@ -62,15 +62,15 @@ static void a_restored_simulation_goes_on_bit_for_bit(void **unused) {
     size_t size = thenar_sim_snapshot_size(sim);
     void *snapshot = malloc(size);
     thenar_sim_snapshot(sim, snapshot);
-    uint64_t hashes[20];
-    for (int i = 0; i < 20; i++) {
+    uint64_t hashes[10];
+    for (int i = 0; i < 10; i++) {
         tools_run(sim, 1);
         hashes[i] = thenar_sim_hash(sim);
     }
     tools_run(other, 3);
     assert_ok(thenar_sim_restore(other, snapshot, size, &error), error);
     assert_true(thenar_sim_step_count(other) == 10);
-    for (int i = 0; i < 20; i++) {
+    for (int i = 0; i < 10; i++) {
         tools_run(other, 1);
         assert_true(thenar_sim_hash(other) == hashes[i]);
     }
@@ -139,7 +139,7 @@ static void the_step_allocates_nothing_from_the_first_one_on(void **unused) {
     for (int threads = 1; threads <= 2; threads++) {
         thenar_sim *sim = tools_sim(model, 0.01, threads);
         long before = allocation_count;
-        for (int i = 0; i < 20; i++) thenar_sim_step(sim);
+        for (int i = 0; i < 5; i++) thenar_sim_step(sim);
         assert_int_equal(allocation_count - before, 0);
         thenar_sim_free(sim);
     }

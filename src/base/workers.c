@@ -9,11 +9,13 @@
 
 #include <assert.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
 #define SPIN_NANOSECONDS 50000
+#define SPINS_BEFORE_YIELD 1000
 #define MOST_THREADS 256
 
 /* `ticket` holds all that a thread needs to take a piece, in one atomic word: the job (high bits), the number of
@@ -138,5 +140,10 @@ void workers_run(workers *pool, int piece_count, workers_piece piece, void *cont
     pthread_cond_broadcast(&pool->wake);
     pthread_mutex_unlock(&pool->mutex);
     take_pieces(pool, job);
-    while (atomic_load_explicit(&pool->done, memory_order_acquire) < piece_count) pause_briefly();
+    /* With more threads than cores, the one that still works may be waiting for the core that is spun on here. */
+    for (int spins = 0; atomic_load_explicit(&pool->done, memory_order_acquire) < piece_count; spins++)
+        if (spins < SPINS_BEFORE_YIELD)
+            pause_briefly();
+        else
+            sched_yield();
 }

@@ -1,6 +1,7 @@
 /* A scene file to a model. The keys are documented in docs/scenes.md; every read below is one of them. */
 #include "thenar/scene.h"
 
+#include "base/text.h"
 #include "scene/config_read.h"
 #include "scene/scene_soft.h"
 #include "world/model.h"
@@ -44,6 +45,7 @@ static void scene_name(const char *path, char *name, size_t size) {
     snprintf(name, size, "%s", slash ? slash + 1 : path);
     char *dot = strrchr(name, '.');
     if (dot && dot != name) *dot = 0;
+    text_make_printable(name);
 }
 
 static thenar_status build_model(const config_node *root, const char *path, thenar_model **model,

@@ -61,6 +61,10 @@ static void read_surface(config_map *embed, thenar_surface *surface) {
     thenar_error error;
     char *path;
     vec3 size;
+    static const char *const kinds[] = {"surface", "sphere", "capsule", "box"};
+    int given = 0;
+    for (int i = 0; i < 4; i++) given += config_has(embed, kinds[i]);
+    if (given > 1) config_fail(embed, NULL, "several things to embed; expected one of surface, sphere, capsule and box");
     if (config_has(embed, "surface")) {
         if (!config_file(embed, "surface", CONFIG_REQUIRED, &path)) return;
         adopt_error(embed, "surface", thenar_surface_load(path, surface, &error), &error);
@@ -134,8 +138,8 @@ static void read_embed(config_map *shape, scene_shape *out) {
     config_choice(&embed, "lattice", CONFIG_OPTIONAL, lattices, 3, &lattice);
     config_bool(&embed, "fit", CONFIG_OPTIONAL, &options.fit);
     config_bool(&embed, "fill", CONFIG_OPTIONAL, &fill);
-    for (const char *const *other = (const char *const[]){"surface", "sphere", "capsule", "box", NULL}; *other; other++)
-        (void)config_has(&embed, *other); /* known keys, for suggestions */
+    if (config_has(&embed, "tets") && config_has(&embed, "cell"))
+        config_fail(&embed, "cell", "cell and tets together; expected one of them");
     config_close(&embed);
     double scale = read_scale(shape, out->surface.positions, out->surface.vertex_count);
     if (shape->reader->status != THENAR_OK) return;

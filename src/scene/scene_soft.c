@@ -1,9 +1,11 @@
 #include "scene/scene_soft.h"
 
 #include "base/memory.h"
+#include "body/region.h"
 #include "scene/scene_shape.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* What a soft body's definition points to while it is read. */
 typedef struct soft_parts {
@@ -33,7 +35,7 @@ static void read_region(config_map *map, const scene_shape *shape, thenar_region
     if (given != 1) config_fail(&where, NULL, "%d regions; expected one of all, box, sphere, half, tag", given);
     vec3 a = {0}, b = {0};
     config_map inner;
-    bool all;
+    bool all = true;
     if (config_has(&where, "box")) {
         region->kind = THENAR_REGION_BOX;
         config_sequence(&where, "box", CONFIG_REQUIRED, &corners);
@@ -60,6 +62,7 @@ static void read_region(config_map *map, const scene_shape *shape, thenar_region
         if (region->tag < 0) config_integer(&where, "tag", CONFIG_REQUIRED, 0, 1000000, &region->tag);
     } else {
         config_bool(&where, "all", CONFIG_REQUIRED, &all);
+        if (!all) config_fail(&where, "all", "all is false; expected true, or another region");
     }
     vec3_store(region->a, a);
     vec3_store(region->b, b);
@@ -85,6 +88,20 @@ static void out_of_memory(config_map *map) {
     config_fail(map, NULL, "out of memory");
 }
 
+/* A material that is nowhere is a mistake in its region, most often of the unit. */
+static void require_tets(config_map *item, const thenar_region *region, const thenar_tet_mesh *mesh) {
+    if (item->reader->status != THENAR_OK || region_check(region, NULL) != THENAR_OK) return;
+    bool *marked = MEMORY_ARRAY(bool, mesh->tet_count);
+    if (!marked) {
+        out_of_memory(item);
+        return;
+    }
+    region_mark_tets(region, mesh, marked);
+    bool any = memchr(marked, true, (size_t)mesh->tet_count);
+    if (!any) config_fail(item, NULL, "the region holds no tet; expected a part of the body");
+    free(marked);
+}
+
 static void read_regions(config_map *body, const thenar_soft_def *def, soft_parts *parts) {
     config_list list;
     if (!config_sequence(body, "regions", CONFIG_OPTIONAL, &list)) return;
@@ -95,6 +112,7 @@ static void read_regions(config_map *body, const thenar_soft_def *def, soft_part
         read_region(&item, &parts->shape, &region.region);
         read_material(&item, CONFIG_OPTIONAL, &region.material);
         config_close(&item);
+        require_tets(&item, &region.region, &parts->shape.mesh);
         if (!ARRAY_PUSH(&parts->regions, region)) out_of_memory(body);
     }
 }

@@ -31,8 +31,8 @@ static size_t collect_pairs(int node_count, int group_count, const int *group_st
     return count;
 }
 
-thenar_status block_pattern_create(int node_count, int group_count, const int *group_start,
-                                   const int *group_node, block_pattern *out, thenar_error *error) {
+thenar_status block_pattern_create(int node_count, int group_count, const int *group_start, const int *group_node,
+                                   block_pattern *out, thenar_error *error) {
     *out = (block_pattern){0};
     size_t pair_bound = (size_t)node_count;
     for (int g = 0; g < group_count; g++) {

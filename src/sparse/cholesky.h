@@ -48,7 +48,9 @@ typedef struct cholesky_facts {
     int piece_count; /* independent subtrees that threads may take; 0: too small to be worth it */
 } cholesky_facts;
 
-/* options may be NULL: best ordering, no last nodes. */
+/* options may be NULL: best ordering, no last nodes. The same pattern always gives the same plan. (METIS
+ * draws from the rand() of the process, after seeding it: a program that calls rand() in another thread at
+ * that moment spoils this.) */
 thenar_status cholesky_plan_create(const block_pattern *pattern, const cholesky_options *options,
                                    cholesky_plan **out, thenar_error *error);
 void cholesky_plan_free(cholesky_plan *plan);
@@ -106,11 +108,12 @@ void cholesky_inverse(cholesky_factor *factor, workers *pool);
 /* The block (i, j) of A^-1, row-major, after cholesky_inverse. False if it is not in the pattern of L. */
 bool cholesky_inverse_block(const cholesky_factor *factor, int i, int j, double out[9]);
 
-/* Where the inverse blocks of the pairs of four nodes are stored. */
+/* Where the inverse blocks of the ten pairs of four nodes are stored. A pair is stored once, the node that is
+ * eliminated first as its column. */
 typedef struct cholesky_location {
-    size_t block[10]; /* pairs (0,0) (1,0) (1,1) (2,0) .. (3,3): the first entry */
-    int stride[10];   /* from a column to the next */
-    int transposed;   /* bit p: pair p is stored as (column, row) */
+    size_t block[10];                  /* its first entry */
+    int stride[10];                    /* from a column to the next */
+    unsigned char row[10], column[10]; /* which of the four nodes */
 } cholesky_location;
 
 /* False if some pair of the nodes is not in the pattern of L. */

@@ -9,31 +9,44 @@
  * children read whole columns of Z, from `inverse` for pivots and from `spread` for the others M, S^T
  * scratch, strips of eight columns c: M(d, c) at [c / 8][d][c % 8], S^T(c, j) at [c / 8][j][c % 8] */
 #include "sparse/cholesky_plan.h"
+#include "sparse/front_memory.h"
 #include "sparse/tile.h"
 
 #include <string.h>
 
-/* target[i] = source[i] for i < count. Also writes up to 7 numbers behind, which the caller overwrites or
- * pads. */
-SIMD_INLINE void copy_run(double *target, const double *source, int count) {
-    for (int i = 0; i < count; i += 8) f64x8_store(target + i, f64x8_load(source + i));
+/* One front at work; what the pieces of a large one share. */
+typedef struct inverse_job {
+    const cholesky_factor *factor;
+    const front *f;
+    const double *panel;
+    double *inverse, *spread;
+    double *m, *s; /* M and S^T */
+} inverse_job;
+
+/* Copies rows of the three columns of a node. Also writes up to 7 numbers behind each: rows that a later run
+ * writes, padding, or rows of Z12, which come later. */
+SIMD_INLINE void copy_run(double *target, size_t height, const double *source, size_t source_height,
+                          int count) {
+    for (int c = 0; c < 3; c++, target += height, source += source_height)
+        for (int i = 0; i < count; i += 8) f64x8_store(target + i, f64x8_load(source + i));
 }
 
-/* Z22 of a front from its parent. */
-static void gather_below(const cholesky_factor *factor, const front *f) {
-    if (f->parent < 0) return;
-    const cholesky_plan *plan = factor->plan;
-    const front *parent = &plan->fronts[f->parent];
-    const front_run *first = plan->run + f->run_start, *end = first + f->run_count, *run = first;
+/* Columns [begin, end) of Z22, multiples of 3, from the parent. Both triangles: to copy one and mirror it
+ * tile by tile took as long. */
+static void gather_below(const inverse_job *job, int begin, int end) {
+    const cholesky_plan *plan = job->factor->plan;
+    const front *f = job->f, *parent = &plan->fronts[f->parent];
+    const front_run *first = plan->run + f->run_start, *last = first + f->run_count, *run = first;
     size_t height = (size_t)front_height(f), parent_height = (size_t)front_height(parent);
-    const double *pivots = factor->inverse + parent->panel;
-    const double *others = factor->work + parent->spread - parent_height * (size_t)front_kp(parent);
-    double *target = factor->work + f->spread + front_kp(f);
-    for (int j = 0; j < front_m(f); j++, target += height) {
+    const double *pivots = job->factor->inverse + parent->panel;
+    const double *others = job->factor->work + parent->spread - parent_height * (size_t)front_kp(parent);
+    double *target = job->spread + (size_t)front_kp(f) + height * (size_t)begin;
+    for (int j = begin; j < end; j += 3, target += 3 * height) {
         while (j >= run->from + run->count) run++;
         const double *source =
             (j < f->inner ? pivots : others) + parent_height * (size_t)(run->to + j - run->from);
-        for (const front_run *r = first; r < end; r++) copy_run(target + r->from, source + r->to, r->count);
+        for (const front_run *r = first; r < last; r++)
+            copy_run(target + r->from, height, source + r->to, parent_height, r->count);
     }
 }
 
@@ -65,26 +78,42 @@ static void scale_below(const front *f, const double *panel, const double *m, do
         tile_store(s + 64 * p, 8, tile_product(m + 8 * first, row, k - first, 8), 8);
 }
 
-/* Eight columns of Z21, and of Z12 where children will want them. */
-static void multiply_below(const front *f, const double *spread, const double *s, double *inverse,
-                           double *across, int block) {
+/* A tile of Z21 to its place in `inverse` and, where children will want it, its mirror image to Z12 in
+ * `spread`. */
+SIMD_INLINE void store_below(const front *f, tile t, double *inverse, double *across, size_t height, int rows,
+                             int columns) {
+    tile_store(inverse, height, t, columns);
+    if (f->child_count == 0) return;
+    t = tile_transpose(t);
+#define CALL(n) tile_store(across, height, t, n)
+    TILE_SWITCH(rows, CALL)
+#undef CALL
+}
+
+SIMD_INLINE void multiply_strips(const front *f, const double *below, const double *s, double *inverse,
+                                 double *across, int columns) {
     size_t height = (size_t)front_height(f);
-    int kp = front_kp(f), m = front_m(f), columns = front_k(f) - 8 * block;
-    inverse += 8 * (size_t)block * height + (size_t)kp;
-    for (int p = 0; 8 * p < m; p++) {
-        tile t;
-#define CALL(n)                                                                                              \
-    t = tile_negate(tile_product_columns(spread + kp + 8 * p, height, s, m, n), n);                          \
-    tile_store(inverse + 8 * p, height, t, n)
-        TILE_SWITCH(columns, CALL)
-#undef CALL
-        if (f->child_count == 0) continue;
-        t = tile_transpose(t);
-        double *target = across + 8 * (size_t)block + 8 * (size_t)p * height;
-#define CALL(n) tile_store(target, height, t, n)
-        TILE_SWITCH(m - 8 * p, CALL)
-#undef CALL
+    int m = front_m(f), r = 0;
+    for (; r + 8 < m; r += 16) {
+        tile_pair t = tile_pair_product_columns(below + r, height, s, m, columns);
+        store_below(f, tile_negate(t.upper, columns), inverse + r, across + (size_t)r * height, height, 8,
+                    columns);
+        store_below(f, tile_negate(t.lower, columns), inverse + r + 8, across + (size_t)(r + 8) * height,
+                    height, m - r - 8, columns);
     }
+    if (r >= m) return;
+    tile t = tile_product_columns(below + r, height, s, m, columns);
+    store_below(f, tile_negate(t, columns), inverse + r, across + (size_t)r * height, height, m - r, columns);
+}
+
+/* Eight columns of Z21. */
+static void multiply_below(const front *f, double *spread, const double *s, double *inverse, int block) {
+    size_t height = (size_t)front_height(f);
+    int kp = front_kp(f), first = 8 * block;
+    inverse += (size_t)first * height + (size_t)kp;
+#define CALL(n) multiply_strips(f, spread + kp, s, inverse, spread + first, n)
+    TILE_SWITCH(front_k(f) - first, CALL)
+#undef CALL
 }
 
 /* Tile (row block, column block) of Z11, row block >= column block, and its mirror image. */
@@ -110,33 +139,61 @@ static void invert_tile(const front *f, const double *m, const double *s, double
 #undef CALL
 }
 
-static void invert_front(const cholesky_factor *factor, const front *f, double *scratch) {
-    const double *panel = factor->panels + f->panel;
-    double *inverse = factor->inverse + f->panel, *spread = factor->work + f->spread;
-    int k = front_k(f), blocks = front_kp(f) / 8;
-    size_t kp = (size_t)front_kp(f), mp = (size_t)front_mp(f);
-    double *m = scratch, *s = m + kp * kp;
-    gather_below(factor, f);
-    for (int b = 0; b < blocks; b++) {
-        invert_pivots(panel, k, m + 8 * kp * (size_t)b, b);
-        scale_below(f, panel, m + 8 * kp * (size_t)b, s + 8 * mp * (size_t)b, b);
-        multiply_below(f, spread, s + 8 * mp * (size_t)b, inverse, spread, b);
-    }
-    for (int row = 0; row < blocks; row++)
-        for (int column = 0; column <= row; column++) invert_tile(f, m, s, inverse, row, column);
+/* Columns of Z22 that a piece of a large front gathers: whole nodes. The vector that ends a column may reach
+ * into the first rows of the next one, which belong to Z12 and are written after all pieces. */
+#define PIECE_COLUMNS 24
+
+static void gather_piece(void *context, int piece) {
+    const inverse_job *job = context;
+    int begin = PIECE_COLUMNS * piece, end = begin + PIECE_COLUMNS, m = front_m(job->f);
+    gather_below(job, begin, end < m ? end : m);
+}
+
+/* Eight columns of M, of S and of Z21. */
+static void columns_piece(void *context, int block) {
+    const inverse_job *job = context;
+    const front *f = job->f;
+    double *m = job->m + 8 * (size_t)front_kp(f) * (size_t)block,
+           *s = job->s + 8 * (size_t)front_mp(f) * (size_t)block;
+    invert_pivots(job->panel, front_k(f), m, block);
+    scale_below(f, job->panel, m, s, block);
+    multiply_below(f, job->spread, s, job->inverse, block);
+}
+
+/* Eight rows of Z11, and as many columns. */
+static void rows_piece(void *context, int row) {
+    const inverse_job *job = context;
+    for (int column = 0; column <= row; column++)
+        invert_tile(job->f, job->m, job->s, job->inverse, row, column);
+}
+
+static void invert_front(const cholesky_factor *factor, const front *f, double *scratch, workers *pool) {
+    int blocks = front_kp(f) / 8;
+    inverse_job job = {.factor = factor,
+                       .f = f,
+                       .panel = factor->panels + f->panel,
+                       .inverse = factor->inverse + f->panel,
+                       .spread = factor->work + f->spread,
+                       .m = scratch,
+                       .s = scratch + 64 * (size_t)blocks * (size_t)blocks};
+    if (f->below > 0) workers_run(pool, (front_m(f) + PIECE_COLUMNS - 1) / PIECE_COLUMNS, gather_piece, &job);
+    workers_run(pool, blocks, columns_piece, &job);
+    workers_run(pool, blocks, rows_piece, &job);
 }
 
 static void invert_piece(void *context, int index) {
     const cholesky_factor *factor = context;
     const front_piece *piece = &factor->plan->piece[index];
     for (int f = piece->end - 1; f >= piece->first; f--)
-        invert_front(factor, &factor->plan->fronts[f], factor->scratch + piece->scratch);
+        invert_front(factor, &factor->plan->fronts[f], factor->scratch + piece->scratch, NULL);
 }
 
 void cholesky_inverse(cholesky_factor *factor, workers *pool) {
     const cholesky_plan *plan = factor->plan;
-    for (int i = plan->top_count - 1; i >= 0; i--)
-        invert_front(factor, &plan->fronts[plan->top[i]], factor->scratch + plan->top_scratch);
+    for (int i = plan->top_count - 1; i >= 0; i--) {
+        const front *f = &plan->fronts[plan->top[i]];
+        invert_front(factor, f, factor->scratch + plan->top_scratch, front_pool(f, pool));
+    }
     workers_run(pool, plan->piece_count, invert_piece, factor);
 }
 
@@ -154,43 +211,38 @@ static bool locate_block(const cholesky_plan *plan, int i, int j, size_t *block,
     return true;
 }
 
-/* Row-major into out, `width` to a row. */
-SIMD_INLINE void read_block(const double *z, int stride, bool transposed, double *out, int width) {
-    for (int c = 0; c < 3; c++)
-        for (int r = 0; r < 3; r++) out[transposed ? width * c + r : width * r + c] = z[stride * c + r];
-}
-
 bool cholesky_inverse_block(const cholesky_factor *factor, int i, int j, double out[9]) {
     size_t block;
     int stride;
     bool transposed;
     if (!locate_block(factor->plan, i, j, &block, &stride, &transposed)) return false;
-    read_block(factor->inverse + block, stride, transposed, out, 3);
+    const double *z = factor->inverse + block;
+    for (int c = 0; c < 3; c++)
+        for (int r = 0; r < 3; r++) out[transposed ? 3 * c + r : 3 * r + c] = z[stride * c + r];
     return true;
 }
 
 bool cholesky_locate(const cholesky_plan *plan, const int nodes[4], cholesky_location *location) {
     int pair = 0;
-    location->transposed = 0;
     for (int i = 0; i < 4; i++)
         for (int j = 0; j <= i; j++, pair++) {
             bool transposed;
             if (!locate_block(plan, nodes[i], nodes[j], &location->block[pair], &location->stride[pair],
                               &transposed))
                 return false;
-            location->transposed |= transposed << pair;
+            location->row[pair] = (unsigned char)(transposed ? j : i);
+            location->column[pair] = (unsigned char)(transposed ? i : j);
         }
     return true;
 }
 
 void cholesky_inverse_gather(const cholesky_factor *factor, const cholesky_location *location,
                              double out[144]) {
-    int pair = 0;
-    for (int i = 0; i < 4; i++)
-        for (int j = 0; j <= i; j++, pair++) {
-            const double *z = factor->inverse + location->block[pair];
-            bool transposed = location->transposed >> pair & 1;
-            read_block(z, location->stride[pair], transposed, out + 36 * i + 3 * j, 12);
-            if (i != j) read_block(z, location->stride[pair], !transposed, out + 36 * j + 3 * i, 12);
-        }
+    for (int pair = 0; pair < 10; pair++) {
+        const double *z = factor->inverse + location->block[pair];
+        int stride = location->stride[pair], row = location->row[pair], column = location->column[pair];
+        double *block = out + 36 * row + 3 * column, *mirror = out + 36 * column + 3 * row;
+        for (int c = 0; c < 3; c++, z += stride)
+            for (int r = 0; r < 3; r++) block[12 * r + c] = mirror[12 * c + r] = z[r];
+    }
 }

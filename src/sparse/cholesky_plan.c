@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "sparse/front_memory.h"
 #include "sparse/front_merge.h"
+#include "sparse/front_sort.h"
 #include "sparse/ordering.h"
 
 #include <assert.h>
@@ -187,7 +188,8 @@ static thenar_status build(cholesky_plan *plan, const block_pattern *pattern, co
         plan->facts.ordering = e.name;
         bool ready = allocate_fronts(plan, &groups);
         if (ready) name_fronts(plan, &e, &groups);
-        ready = ready && find_rows(plan, &g) && find_all_runs(plan) && find_scatter(plan, pattern);
+        ready = ready && find_rows(plan, &g) && front_sort_pivots(plan, n - options->last_count) &&
+                find_all_runs(plan) && find_scatter(plan, pattern);
         status = ready ? front_memory_plan(plan, error) : error_memory(error, "fronts");
     }
     graph_free(&g);

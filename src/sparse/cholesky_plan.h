@@ -1,9 +1,9 @@
 /* Inside a plan: the fronts of the multifrontal method and the maps between them.
  *
- * A front eliminates `pivots` nodes (its columns) and touches `below` more (its other rows). In scalars its
- * rows are [0, k)              k = 3 pivots, then padding up to kp, a multiple of 8 [kp, kp + m)        m = 3
- * below, then padding up to height = kp + mp so that both parts start at a register of eight doubles. "Padded
- * row" means an index into this. */
+ * A front eliminates `pivots` nodes (its columns) and touches `below` more (its other rows). In scalars its rows are
+ *     [0, k)         k = 3 pivots, then padding up to kp, a multiple of 8
+ *     [kp, kp + m)   m = 3 below, then padding up to height = kp + mp
+ * so that both parts start at a register of eight doubles. "Padded row" means an index into this. */
 #ifndef SPARSE_CHOLESKY_PLAN_H
 #define SPARSE_CHOLESKY_PLAN_H
 

@@ -25,6 +25,31 @@ SIMD_INLINE f64x8 strip_times(const double *strip, const double *z, int depth) {
     return (s0 + s1) + (s2 + s3);
 }
 
+/* The tile of the diagonal for one right-hand side: L z = z and L^T z = z, in scalar registers. */
+SIMD_INLINE void substitute(const double *l, double *z, int columns) {
+    double x[8];
+    for (int c = 0; c < columns; c++) x[c] = z[c];
+#pragma GCC unroll 8
+    for (int c = 0; c < columns; c++) {
+        x[c] *= l[9 * c];
+#pragma GCC unroll 8
+        for (int r = c + 1; r < columns; r++) x[r] -= l[8 * c + r] * x[c];
+    }
+    for (int c = 0; c < columns; c++) z[c] = x[c];
+}
+
+SIMD_INLINE void substitute_back(const double *l, double *z, int columns) {
+    double x[8];
+    for (int c = 0; c < columns; c++) x[c] = z[c];
+#pragma GCC unroll 8
+    for (int c = columns - 1; c >= 0; c--) {
+        x[c] *= l[9 * c];
+#pragma GCC unroll 8
+        for (int r = 0; r < c; r++) x[r] -= l[8 * r + c] * x[c];
+    }
+    for (int c = 0; c < columns; c++) z[c] = x[c];
+}
+
 static void forward_front(const cholesky_factor *factor, const front *f, double *y) {
     int k = front_k(f), strips = front_height(f) / 8, b = 0;
     size_t strip = 8 * (size_t)k;
@@ -32,13 +57,11 @@ static void forward_front(const cholesky_factor *factor, const front *f, double 
     double *z = factor->rows, *own = y + 3 * (size_t)f->first;
     memcpy(z, own, (size_t)k * sizeof *z);
     for (; 8 * b < k; b++, panel += strip) {
-        int first = 8 * b, columns = k - first < 8 ? k - first : 8;
-        const double *l = panel + 8 * first;
+        int first = 8 * b;
         f64x8_store(z + first, f64x8_load(z + first) - strip_times(panel, z, first));
-        for (int c = 0; c < columns; c++) {
-            double zc = z[first + c] *= l[9 * c];
-            for (int r = c + 1; r < columns; r++) z[first + r] -= l[8 * c + r] * zc;
-        }
+#define CALL(n) substitute(panel + 8 * first, z + first, n)
+        TILE_SWITCH(k - first, CALL)
+#undef CALL
     }
     memcpy(own, z, (size_t)k * sizeof *z);
     for (; b < strips; b++, panel += strip) f64x8_store(z + 8 * b, strip_times(panel, z, k));
@@ -86,11 +109,9 @@ static void backward_front(const cholesky_factor *factor, const front *f, double
         TILE_SWITCH(columns, CALL)
 #undef CALL
         f64x8_store(z + first, f64x8_load(z + first) - sums);
-        for (int c = columns - 1; c >= 0; c--) {
-            double zc = z[first + c];
-            for (int r = c + 1; r < columns; r++) zc -= l[8 * c + r] * z[first + r];
-            z[first + c] = zc * l[9 * c];
-        }
+#define CALL(n) substitute_back(l, z + first, n)
+        TILE_SWITCH(columns, CALL)
+#undef CALL
     }
     memcpy(own, z, (size_t)k * sizeof *z);
 }

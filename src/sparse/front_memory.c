@@ -13,12 +13,18 @@
 #define PARALLEL_FLOPS 6e6
 /* A piece is at most this part of all operations, so that a few threads can share them evenly. */
 #define PIECE_PART (1.0 / 12)
+/* A front of so many operations (about 20 us) is shared by the threads. */
+#define SHARED_FLOPS 1e6
 /* Vectors of eight may write, unchanged, what lies behind the end of an array. */
 #define OVERHANG 8
 
 double front_flops(const front *f) {
     double k = front_k(f), m = front_m(f);
     return k * (k + 1) * (2 * k + 1) / 6 + k * (k + 1) * m + k * m * (m + 1);
+}
+
+workers *front_pool(const front *f, workers *pool) {
+    return workers_count(pool) > 1 && front_flops(f) >= SHARED_FLOPS ? pool : NULL;
 }
 
 typedef struct placed {

@@ -11,4 +11,7 @@ thenar_status front_memory_plan(cholesky_plan *plan, thenar_error *error);
 /* Operations of one front. */
 double front_flops(const front *f);
 
+/* The pool if the front is large enough to be shared by its threads, else NULL. */
+workers *front_pool(const front *f, workers *pool);
+
 #endif

@@ -14,11 +14,11 @@
 
 /* Time of a front in cycles or so; the weights were fitted on meshes of 200 to 5,760 tets (AVX-512, one
  * thread). */
-#define COST_FRONT 250.0
+#define COST_FRONT 150.0
 #define COST_PIVOT_COLUMN 30.0
 #define COST_TILE 14.0
-#define COST_UPDATE_COLUMN 14.0
-#define COST_UPDATE_VECTOR 2.0
+#define COST_UPDATE_COLUMN 8.0
+#define COST_UPDATE_VECTOR 1.5
 
 static double front_cost(int pivots, int below) {
     double k = 3.0 * pivots, m = 3.0 * below;

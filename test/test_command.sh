@@ -1,0 +1,559 @@
+#!/bin/bash
+# The command as other programs and hurried people meet it: exit statuses, messages, files, and what bad input, full
+# disks and signals do to it. Every case is one line that says what is promised.
+# usage: test_command.sh path/to/thenar
+set -u
+export LC_ALL=C
+thenar=$(realpath "${1:?usage: test_command.sh path/to/thenar}")
+source_dir=$(cd "$(dirname "$0")/.." && pwd)
+export THENAR_SCENES=$source_dir/scenes
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+
+cases=0
+failures=0
+promise=""
+
+# promise TEXT: names what the checks up to the next promise hold.
+promise() {
+    promise=$1
+}
+check() { # CONDITION... : a command that must succeed
+    cases=$((cases + 1))
+    "$@" && return
+    failures=$((failures + 1))
+    printf 'FAILED: %s\n    not true: %s\n    last command: thenar %s\n    exit %s, stdout: %s\n    stderr: %s\n' "$promise" "$*" \
+        "$arguments" "$status" "$(head -c 400 out)" "$(head -c 600 err)"
+}
+# run ARGUMENTS...: leaves status, out, err. None of all these runs may take long, crash or show a sanitizer's report.
+run() {
+    arguments=$*
+    timeout -k 1 20 "$thenar" "$@" >out 2>err </dev/null
+    status=$?
+    check test "$status" -lt 124
+    check has_not err 'Sanitizer|runtime error|Assertion'
+}
+has() { grep -Eq -e "$2" "$1"; }
+has_not() { ! grep -Eq -e "$2" "$1"; }
+exits() { test "$status" -eq "$1"; }
+equal() { test "$1" = "$2"; }
+one_line() { test "$(wc -l <err)" -eq 1; }
+exists() { test -e "$1"; }
+missing() { test ! -e "$1"; }
+
+# refuses STATUS WORDS ARGUMENTS...: exit status, and an extended regular expression that stderr has; nothing on stdout.
+refuses() {
+    local expected=$1 words=$2
+    shift 2
+    run "$@"
+    check exits "$expected"
+    check has err "$words"
+    check test ! -s out
+    case $expected in
+    1 | 3)
+        check one_line
+        check has err '^thenar: .'
+        ;;
+    esac
+}
+
+# ---------------------------------------------------------------------------------------------- help and usage
+commands=$("$thenar" help | sed -n 's/^  \([a-z]*\)  *[a-z].*/\1/p')
+promise "--help lists every subcommand"
+for option in --help -h help; do
+    run "$option"
+    check exits 0
+    for name in bench check export help list mesh run; do check has out "^  $name +[a-z]"; done
+done
+promise "every subcommand has help that shows its usage and options"
+for name in $commands; do
+    run "$name" --help
+    check exits 0
+    check has out "^usage: thenar $name"
+    check has out '^  --help'
+    cp out help
+    run help "$name"
+    check cmp -s out help
+done
+promise "the manual page has every subcommand and every option"
+for name in $commands; do
+    check has "$source_dir/man/thenar.1" "^\.It Cm $name"
+    run "$name" --help
+    for option in $(sed -n 's/^  --\([a-z]*\) .*/\1/p' out); do check has "$source_dir/man/thenar.1" "Fl -$option"; done
+done
+promise "--version tells the version"
+run --version
+check has out '^thenar [0-9]+\.[0-9]+\.[0-9]+$'
+
+promise "misuse exits with 2, says what is wrong on stderr and shows the usage"
+refuses 2 '^usage: thenar COMMAND'
+refuses 2 'unknown command rnu; did you mean run\?' rnu
+refuses 2 'unknown command frobnicate$' frobnicate
+refuses 2 'no command rnu; did you mean run\?' help rnu
+refuses 2 'something is missing; expected SCENE' run
+refuses 2 'unknown option --stpes; did you mean --steps\?' run beam-soft --stpes 3
+refuses 2 'options start with two dashes' run beam-soft -steps 3
+refuses 2 'unexpected argument second' run beam-soft second
+refuses 2 '--steps needs a value: N' run beam-soft --steps
+refuses 2 '--steps -1; expected a whole number from 0' run beam-soft --steps -1
+refuses 2 '--steps 1e3; expected a whole number' run beam-soft --steps 1e3
+refuses 2 '--steps 99999999999999999999; expected' run beam-soft --steps 99999999999999999999
+refuses 2 '--threads 0; expected a whole number from 1 to 256' run beam-soft --threads 0
+refuses 2 '--threads 1000; expected' run beam-soft --threads 1000
+for dt in 0 -0.01 nan inf 2 soft; do refuses 2 "--dt $dt; expected a number from 1e-06 to 1" run beam-soft --dt $dt; done
+refuses 2 '--steps and --time together' run beam-soft --steps 2 --time 1
+refuses 2 '--solver magic; expected' run beam-soft --solver magic
+refuses 2 '--contact magic; expected' run beam-soft --contact magic
+refuses 2 '--out ; expected DIR' run beam-soft --out ''
+refuses 2 '--print takes no value' check beam-soft --print=yes
+refuses 2 'something is missing; expected RECORDING' export
+refuses 2 '--to is missing; expected vtk, gltf or csv' export recording.thenar
+refuses 2 '--to pdf; expected vtk, gltf or csv' export recording.thenar --to pdf
+refuses 2 '--lattice fcc; expected bcc, cube or kuhn' mesh a.obj --lattice fcc
+refuses 2 '--tets and --cell together' mesh a.obj --tets 5 --cell 0.1
+refuses 2 'did you mean linear\?' bench liner
+
+# ---------------------------------------------------------------------------------------------- scenes by name
+promise "list names the scenes, each once, and the first folder wins"
+run list
+check exits 0
+check equal "$(grep -c '^beam-soft ' out)" 1
+mkdir scenes
+sed 's/^title:.*/title: Mine/' "$THENAR_SCENES/beam-soft.yaml" >scenes/beam-soft.yaml
+cp scenes/beam-soft.yaml scenes/v1.2.yaml
+THENAR_SCENES=scenes run list
+check equal "$(grep -c '^beam-soft ' out)" 1
+check has out '^beam-soft +Mine'
+THENAR_SCENES=scenes run check v1.2
+check has out '^v1.2: Mine'
+promise "a folder in THENAR_SCENES that is not there is told once"
+THENAR_SCENES=nowhere run list
+check exits 0
+check equal "$(grep -c nowhere err)" 1
+check has err '^thenar: warning: nowhere: is not a directory; expected one in THENAR_SCENES'
+promise "a list without scenes says where they are looked for"
+mkdir -p alone/bin
+cp "$thenar" alone/bin/
+check has <(env -u THENAR_SCENES alone/bin/thenar list 2>&1 >/dev/null) '^thenar: warning: no scenes .*THENAR_SCENES'
+promise "a list that nobody reads to its end is no trouble"
+"$thenar" list | head -1 >out 2>err
+check equal "${PIPESTATUS[1]}" 0
+check has out '^scene'
+promise "standard output that cannot be written is an error"
+if [ -e /dev/full ]; then
+    "$thenar" list >/dev/full 2>err
+    check equal $? 1
+    check has err '^thenar: standard output: cannot write: No space left'
+fi
+
+promise "a scene that is not there exits with 1 and gets a suggestion"
+refuses 1 'beam-sfot: no such scene; did you mean beam-soft\?' run beam-sfot
+refuses 1 "no-such-thing: no such scene or file; 'thenar list' shows" run no-such-thing
+refuses 1 'nofile.yaml: cannot open: No such file' run nofile.yaml
+refuses 1 'the name of the scene is empty' run ''
+
+# ---------------------------------------------------------------------------------------------- files of a run
+promise "a run leaves complete files, and nothing but text when piped"
+run run beam-soft --steps 20 --threads 1 --out results
+check exits 0
+check test ! -s err
+check has_not out $'\r|\033'
+check has out '^state_hash [0-9a-f]{16}$'
+for key in scene thenar_version solver contact threads dt steps soft_nodes tets dofs wall_s step_us stage_us iterations \
+    active_constraints contacts residual warnings state_hash bodies; do
+    check has results/summary.json "^  \"$key\": "
+done
+for key in mean p50 p99 max; do check has results/summary.json "^    \"$key\": [0-9]"; done
+check has results/summary.json '"steps": 20,'
+check has results/summary.json '"tets": 200,'
+if command -v node >/dev/null; then
+    check node -e 'JSON.parse(require("fs").readFileSync("results/summary.json"))'
+fi
+check has results/steps.csv '^step,time,active,contacts,rows,iterations,residual,step_us,drive_us,.*,beam_force_x,.*,beam_area$'
+check equal "$(awk -F, 'NR == 1 { n = NF } NR > 1 && NF == n && $1 == NR - 1 { good++ } END { print NR, good }' results/steps.csv)" "21 20"
+for section in 'POINTS 99 ' 'CELLS 200 1000$' 'CELL_TYPES 200$' 'POINT_DATA 99$' 'CELL_DATA 200$' rest displacement \
+    velocity force '[^a-z]s '; do
+    check has results/final.vtk "$section"
+done
+check equal "$(grep -ciE '(^| )[-+]?(nan|inf)' results/final.vtk)" 0
+run mesh results/final.vtk
+check exits 0
+check has out '^nodes +99$'
+check has out '^tets +200$'
+
+promise "a recording can be exported to every format"
+run export results/recording.thenar --to csv --out frames.csv
+check exits 0
+check equal "$(awk -F, 'NR == 1 { n = NF } NF != n { bad++ } END { print NR, bad + 0 }' frames.csv)" "22 0"
+run export results/recording.thenar --to vtk --out frames
+check exits 0
+check equal "$(find frames -name 'frame_*.vtk' | wc -l)" 21
+run mesh frames/frame_000020.vtk
+check has out '^tets +200$'
+run export results/recording.thenar --to gltf --out film.glb
+check exits 0
+check equal "$(head -c 4 film.glb)" glTF
+check equal "$(od -An -tu4 -j8 -N4 film.glb | tr -d ' ')" "$(stat -c %s film.glb)"
+run export results/recording.thenar --to csv --first 5 --end 15 --every 3 --out some.csv
+check equal "$(cut -d, -f1 some.csv | tr '\n' ' ')" "frame 5 8 11 14 "
+refuses 1 'frames 30 to 21 are none; expected a range within the 21 frames' export results/recording.thenar --to csv --first 30
+promise "an export never overwrites its own recording"
+cp results/recording.thenar own.thenar
+ln -s own.thenar link.thenar
+refuses 2 'is the recording itself' export own.thenar --to csv --out link.thenar
+check cmp -s results/recording.thenar own.thenar
+
+promise "the result does not depend on the number of threads"
+for threads in 1 2 4; do
+    run run beam-soft --steps 5 --threads $threads --set 'bodies.beam.shape.box.cells=[20, 6, 6]'
+    check exits 0
+    grep '^state_hash' out
+done >hashes
+check equal "$(wc -l <hashes)" 3
+check equal "$(sort -u hashes | wc -l)" 1
+
+promise "a run that takes no step writes files as well"
+run run beam-soft --steps 0 --out none
+check exits 0
+check has none/summary.json '"steps": 0,'
+promise "what an earlier run left is never taken for the results of one that failed"
+cp results/recording.thenar kept
+mkdir stale
+echo old >stale/summary.json
+echo old >stale/final.vtk
+ln -s /nowhere/there stale/recording.thenar
+refuses 1 'stale/recording.thenar: cannot write' run beam-soft --steps 2 --out stale
+check missing stale/summary.json
+check missing stale/final.vtk
+
+if command -v script >/dev/null; then
+    promise "on a terminal there is a progress line, and the results do not mix with it"
+    script -qec "'$thenar' run beam-soft --steps 4000" terminal >/dev/null 2>&1 </dev/null
+    check has terminal '[#.]{24}\] +[0-9]+ %  [0-9]+ steps/s, [0-9]+ s left'
+    check has terminal $'(\033\\[K|^)beam-soft: 4000 steps'
+fi
+
+# ---------------------------------------------------------------------------------------------- overrides
+promise "--set overrides numbers, vectors and whole mappings by their path"
+run check beam-soft --print --set dt=0.005 --set 'gravity=[0, 0, -1.5]' --set bodies.beam.material.young=3e5
+check exits 0
+check has out '^dt: 0.005'
+check has out 'young: 3e5'
+check equal "$(run check beam-soft --print --set 'gravity=[0, 0, -1.5]' && tr -d '\n ' <out | grep -c 'gravity:\(\[0,0,-1.5\]\|-0-0--1.5\)')" 1
+run run beam-soft --steps 2 --set 'bodies.beam.shape.box.size[0]=2' --out set
+check exits 0
+check has set/final.vtk '^2 0(\.[0-9]+)? '
+promise "a mistyped --set exits with 1 and a suggestion"
+refuses 1 "--set bodies.beam.material.yuong: unknown key 'yuong'.*did you mean 'young'" run beam-soft --set bodies.beam.material.yuong=1
+refuses 1 "no key 'baem' in bodies; did you mean 'beam'" run beam-soft --set bodies.baem.material.young=1
+refuses 1 'expected PATH=VALUE' run beam-soft --set dt
+refuses 1 'no value after' run beam-soft --set dt=
+refuses 1 'gravity has 2 items; expected a sequence of 3 numbers' run beam-soft --set 'gravity=[0, 1]'
+refuses 1 'expected a number, found text' run beam-soft --set dt=soft
+refuses 1 'no item .7. in bodies.beam.shape.box.size; expected 0 to 2' run beam-soft --set 'bodies.beam.shape.box.size[7]=2'
+
+# ---------------------------------------------------------------------------------------------- bad scenes
+# scene [SED]: the file scene.yaml, changed. Lines and columns in the messages below count in it.
+scene() {
+    cat >plain.yaml <<'YAML'
+thenar: 1
+dt: 0.01
+time: 0.05
+bodies:
+  cube:
+    shape: {box: {size: [1, 1, 1], cells: [1, 1, 1]}}
+    material: {young: 1e4, poisson: 0.3, density: 1000}
+    supports: {foot: {where: {box: [[0, 0, 0], [1, 0, 1]]}}}
+YAML
+    sed "${1-}" plain.yaml >scene.yaml
+}
+# bad SED WORDS: the scene so changed is refused with a place in the file.
+bad() {
+    scene "$1"
+    refuses 1 "^thenar: scene.yaml:$2" run scene.yaml --out bad
+    check missing bad
+    refuses 1 "^thenar: scene.yaml:$2" check scene.yaml
+}
+promise "the scene that the bad ones are made from is good"
+scene
+run run scene.yaml
+check exits 0
+promise "a bad value in a scene is told with file, line, column and what was expected"
+bad 's/dt: .*/dt: 0/' '2:5: dt is 0; expected a number between'
+bad 's/dt: .*/dt: -1/' '2:5: dt is -1; expected'
+bad 's/dt: .*/dt: .nan/' '2:5: dt is .nan; expected'
+bad 's/dt: .*/dt: [1]/' '2:5: dt: expected a number, found a sequence'
+bad 's/^dt:/td:/' "2:1: unknown key 'td' in scene; did you mean 'dt'"
+bad 's/time: .*/time: -1/' '3:7: time is -1; expected'
+bad 's/thenar: 1/thenar: 99/' '1:9: thenar is 99; expected'
+bad 's/density: 1000/density: -1000/' '7:51: density is -1000; expected a number > 0'
+bad 's/young: 1e4/young: 0/' '7:23: young is 0; expected a number > 0'
+bad 's/young: 1e4/young: -5/' '7:23: young is -5; expected'
+bad 's/young: 1e4, //' "7:15: bodies.cube.material has no key 'young'; it is required"
+bad 's/poisson: 0.3/poisson: 0.5/' '7:37: poisson is 0.5; expected a number > -1 and < 0.5'
+bad 's/poisson: 0.3/poisson: -1/' '7:37: poisson is -1; expected'
+bad 's/poisson/possion/' "7:28: unknown key 'possion' in bodies.cube.material; did you mean 'poisson'"
+bad 's/cells: .1/cells: [0/' '6:44: cells\[0\] is 0; expected'
+bad 's/cells: .1, 1, 1/cells: [1000, 1000, 1000/' '6:43: 1e\+09 cells; expected at most'
+bad 's/cells: .1, 1/cells: [1e300, 1/' '6:44: cells\[0\] is 1e300; expected'
+bad 's/cells: .1/cells: [1.5/' '6:43: cells are 1.5, 1, 1; expected whole numbers'
+bad 's/size: .1/size: [-1/' '6:26: size\[0\] is -1; expected'
+bad 's/box: {size/mesh: a.msh, box: {size/' '6:12: several shapes in one; expected box, mesh or embed'
+bad 's/shape: .*/shape: {}/' '6:12: no shape; expected box, mesh or embed'
+bad 's/shape: .*/shape: {embed: {sphere: 1, box: [1, 1, 1]}}/' '6:20: several things to embed; expected one of'
+bad 's/shape: .*/shape: {embed: {sphere: 1, tets: 9, cell: 1}}/' '6:47: cell and tets together; expected one of them'
+bad 's/where: {box.*/where: {sphere: {centre: [9, 9, 9], radius: 1}}}}/' '.*support foot holds no node; expected a region with nodes'
+bad 's/where: {box.*/where: {all: false}}}/' '8:36: all is false; expected true'
+bad 's/where: {box.*/where: {}}}/' '8:30: 0 regions; expected one of all, box, sphere, half, tag'
+bad 's/supports: .*/regions: [{where: {sphere: {centre: [9, 9, 9], radius: 1}}}]/' '8:15: the region holds no tet; expected a part of the body'
+bad '5,$d' "4:8: a scene without bodies; expected at least one"
+promise "a number of steps that makes no sense is refused rather than run as none"
+scene 's/time: .*/time: 1e300/'
+refuses 1 'time is 1e\+300 s, .* steps of 0.01 s; expected 1 to' run scene.yaml
+refuses 1 'time is 1e-06 s, .*expected 1 to' run beam-soft --time 1e-6
+
+promise "a file that is no scene is told so"
+: >empty.yaml
+refuses 1 '^thenar: empty.yaml: is empty' check empty.yaml
+head -c 3000 "$thenar" >binary.yaml
+refuses 1 '^thenar: binary.yaml:1:[0-9]+: .*expected UTF-8' check binary.yaml
+mkdir folder.yaml folder.msh
+refuses 1 '^thenar: folder.yaml: is a directory; expected a file' check folder.yaml
+printf 'thenar: 1\nbodies: [\n' >open.yaml
+refuses 1 '^thenar: open.yaml:[23]:' check open.yaml
+promise "a scene that includes itself is refused, directly and through another"
+echo 'include: self.yaml' >self.yaml
+refuses 1 '^thenar: self.yaml:1:10: a file includes itself' check self.yaml
+echo 'include: second.yaml' >first.yaml
+echo 'include: first.yaml' >second.yaml
+refuses 1 '^thenar: second.yaml:1:10: .*first.yaml includes second.yaml includes first.yaml' check first.yaml
+
+promise "any file name will do for a scene, and the files name it in valid text"
+scene
+strange=$'sc\xff\nene \xc3\xa9.yaml'
+cp scene.yaml "$strange"
+run run "$strange" --steps 1 --out strange
+check exits 0
+check has strange/summary.json $'"scene": "sc__ene (\xc3\xa9|\\\\u00E9)"'
+run export strange/recording.thenar --to csv --out strange.csv
+check exits 0
+
+promise "more bodies than a recording can hold are refused, and run without one"
+{
+    echo 'thenar: 1'
+    echo 'bodies:'
+    seq 8200 | sed 's/.*/  b&: {shape: {box: {size: [1, 1, 1], cells: [1, 1, 1]}}, material: {young: 1e4}}/'
+} >crowd.yaml
+refuses 1 'cannot record 8200 bodies; expected at most 8190' run crowd.yaml --steps 1 --out crowd
+
+# ---------------------------------------------------------------------------------------------- bad meshes
+points=$'1 0 0 0\n2 1 0 0\n3 0 1 0\n4 0 0 1'
+# write_mesh FILE POINTS TETS: a Gmsh 2.2 file; the points start at line 6.
+write_mesh() {
+    printf '$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n%d\n%s\n$EndNodes\n$Elements\n%d\n%s\n$EndElements\n' \
+        "$(wc -l <<<"$2")" "$2" "$(wc -l <<<"$3")" "$3" >"$1"
+}
+tet='1 4 2 0 1 1 2 3 4'
+# bad_mesh FILE WORDS: refused by thenar mesh, and by a scene with the scene's place in front.
+bad_mesh() {
+    refuses 1 "^thenar: $1$2" mesh "$1"
+    scene "s/shape: .*/shape: {mesh: $1}/"
+    refuses 1 "^thenar: scene.yaml:6:19: $1$2" run scene.yaml
+}
+promise "the mesh that the bad ones are made from is good"
+write_mesh good.msh "$points" "$tet"
+run mesh good.msh
+check exits 0
+promise "a bad mesh is told with file, line and what is wrong"
+write_mesh bad.msh "${points/1 0 0$'\n'3/nan 0 0$'\n'3}" "$tet"
+bad_mesh bad.msh ':7: node 2 is at \(nan, 0, 0\), which is not finite'
+write_mesh bad.msh "${points/1 0 0$'\n'3/1e999 0 0$'\n'3}" "$tet"
+bad_mesh bad.msh ':7: node 2 is at \(inf, 0, 0\), which is not finite'
+write_mesh bad.msh "$points" '1 4 2 0 1 1 2 3 9'
+bad_mesh bad.msh ':13:17: element 1 has node 9, which is out of range'
+write_mesh bad.msh "$points" '1 4 2 0 1 1 2 3 -4'
+bad_mesh bad.msh ':13:17: found "-4"; expected a node tag'
+write_mesh bad.msh "$points"$'\n5 1 1 1' "$tet"$'\n2 4 2 0 1 2 3 5 4'
+bad_mesh bad.msh ':15: tet 2 is inverted'
+write_mesh bad.msh "$points"$'\n5 0.5 0.5 0' "$tet"$'\n2 4 2 0 1 1 2 3 5'
+bad_mesh bad.msh ':15: tet 2 is flat'
+write_mesh bad.msh "$points" "$tet"$'\n2 4 2 0 1 1 2 3 4'
+bad_mesh bad.msh ':14: tet 2 is a duplicate'
+write_mesh bad.msh "$points"$'\n5 1 1 1' "$tet"
+bad_mesh bad.msh ':10: node 5 is unused'
+: >bad.msh
+bad_mesh bad.msh ': is empty'
+head -c 2000 "$thenar" >bad.msh
+bad_mesh bad.msh ':1:1: does not begin as a .msh file'
+bad_mesh folder.msh ': is a directory; expected a file'
+bad_mesh no.msh ': cannot open: No such file'
+{ head -c 80 /dev/zero && printf '\4\0\0\0' && head -c 60 /dev/zero; } >cut.stl
+bad_mesh cut.stl ': byte 84: truncated, or a wrong count: 4 triangles take at least 200 bytes; found 60'
+printf 'v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n' >open.obj
+run mesh open.obj
+check exits 1
+check has err '^thenar: open.obj: the edge between vertices .*; expected a closed surface'
+check has out '^not closed'
+promise "a mesh in millimetres is warned of, and read"
+write_mesh large.msh "${points// 1/ 100}" "$tet"
+run mesh large.msh
+check exits 0
+check one_line
+check has err '^thenar: warning: large.msh: is 100 m across; a mesh in millimetres\?'
+scene 's/shape: .*/shape: {mesh: large.msh}/'
+run run scene.yaml --steps 1
+check exits 0
+check one_line
+check has err '^thenar: warning: scene.yaml: body cube is 100 m across; a mesh in millimetres\?'
+run mesh large.msh --scale 0.001
+check test ! -s err
+
+# ---------------------------------------------------------------------------------------------- bad recordings
+promise "a recording that is none is refused"
+refuses 1 'nowhere.thenar: cannot open: No such file' export nowhere.thenar --to csv
+refuses 1 'folder.msh: is not a regular file; expected a recording' export folder.msh --to csv
+: >empty.thenar
+refuses 1 'empty.thenar: .*the file ends inside its first bytes' export empty.thenar --to csv
+head -c 5000 "$thenar" >garbage.thenar
+refuses 1 'garbage.thenar: is not a recording; expected a file written by thenar run' export garbage.thenar --to csv
+promise "a recording that was cut is exported up to its last whole frame, with a warning"
+head -c $(($(stat -c %s results/recording.thenar) / 2)) results/recording.thenar >cut.thenar
+for kind in csv vtk gltf; do
+    run export cut.thenar --to $kind --out cut.$kind
+    check exits 0
+    check one_line
+    check has err '^thenar: warning: cut.thenar: damaged after frame [0-9]+: .*it was cut'
+done
+check cmp -s cut.csv <(head -n "$(wc -l <cut.csv)" frames.csv)
+check test "$(wc -l <cut.csv)" -ge 8
+
+# ---------------------------------------------------------------------------------------------- places to write
+promise "a place that cannot be written is named"
+: >file
+refuses 1 '^thenar: file: is a file; expected a directory' run beam-soft --steps 1 --out file
+refuses 1 '^thenar: file: is a file; expected a directory' bench linear --out file
+refuses 1 '^thenar: file/x: cannot make the directory: Not a directory' run beam-soft --steps 1 --out file/x
+refuses 1 '^thenar: nowhere/x.csv: cannot write: No such file' export results/recording.thenar --to csv --out nowhere/x.csv
+run mesh good.msh --out nowhere/x.vtk
+check exits 1
+check has err '^thenar: nowhere/x.vtk: cannot write: No such file'
+if [ "$(id -u)" -ne 0 ]; then
+    mkdir locked
+    chmod a-w locked
+    refuses 1 '^thenar: locked/.*: Permission denied' run beam-soft --steps 1 --out locked
+fi
+if [ -e /dev/full ]; then
+    promise "a file that finds the disk full is named, and the others are complete"
+    for name in summary.json steps.csv final.vtk recording.thenar; do
+        rm -rf full
+        mkdir full
+        ln -s /dev/full full/$name
+        refuses 1 "^thenar: full/$name: cannot write.*: No space left on device" run beam-soft --steps 3 --out full
+        [ $name = recording.thenar ] && continue # without it the run does not start
+        for other in summary.json steps.csv final.vtk recording.thenar; do
+            [ $other = $name ] || check test -s full/$other
+        done
+    done
+    for kind in csv gltf; do
+        refuses 1 '^thenar: /dev/full: cannot write' export results/recording.thenar --to $kind --out /dev/full
+    done
+fi
+# broke_off FOLDER: its recording holds some whole frames and can be exported.
+broke_off() {
+    run export "$1/recording.thenar" --to csv --out broke_off.csv
+    check exits 0
+    check has err '^thenar: warning: .*was not closed by its writer|damaged after frame'
+    check test "$(wc -l <broke_off.csv)" -gt 2
+    check cmp -s <(head -n 3 broke_off.csv | cut -d, -f1-13) <(head -n 3 frames.csv | cut -d, -f1-13)
+}
+promise "a file size limit in the middle of a run is an error like any other, and the frames before it can be read"
+arguments="run beam-soft --steps 500 (ulimit -f 32)"
+(
+    ulimit -f 32
+    timeout -k 1 20 "$thenar" run beam-soft --steps 500 --out limited >out 2>err
+)
+status=$?
+check exits 1
+check has err '^thenar: limited/recording.thenar: cannot write frame [0-9]+: File too large'
+check one_line
+check has limited/summary.json '"state_hash"'
+broke_off limited
+if unshare -rm true 2>/dev/null; then
+    promise "a full disk in the middle of a run is an error, and the frames before it can be read"
+    mkdir disk
+    arguments="run beam-soft --steps 500 (on a disk of 64 KiB)"
+    unshare -rm sh -c 'mount -t tmpfs -o size=64k none disk || exit 77
+        timeout -k 1 20 "$1" run beam-soft --steps 500 --out disk/run
+        status=$?
+        cp -r disk/run from_disk
+        exit $status' sh "$thenar" >out 2>err
+    status=$?
+    if [ $status -ne 77 ]; then
+        check exits 1
+        check has err '^thenar: disk/run/recording.thenar: cannot write frame [0-9]+: No space left on device'
+        broke_off from_disk
+    fi
+fi
+
+# ---------------------------------------------------------------------------------------------- trouble and signals
+promise "a simulation that cannot go on exits with 3 and keeps what there was"
+refuses 3 '^thenar: beam-soft: step 1 at 0.01 s could not be done' run beam-soft --steps 5 --set 'bodies.beam.velocity=[1e308, 0, 0]' --out stuck
+check has stuck/summary.json '"step_failed": 1'
+promise "sums that overflow are left out rather than written as something that is no number"
+run run beam-soft --steps 3 --set 'gravity=[1e308, 0, 0]' --out vast
+check exits 0
+check has vast/summary.json '"kinetic_energy": null'
+check equal "$(cat vast/summary.json vast/steps.csv | grep -ciE '[^a-z](nan|inf)[^a-z]')" 0
+
+promise "closed standard streams do no harm to the files"
+scene 's/shape: .*/shape: {mesh: large.msh}/' # this one warns on stderr
+arguments="run scene.yaml --steps 5 with all streams closed"
+timeout -k 1 20 "$thenar" run scene.yaml --steps 5 --out closed <&- >&- 2>&-
+status=$?
+check exits 0
+: >out
+: >err
+run export closed/recording.thenar --to csv --out closed.csv
+check exits 0
+check test ! -s err
+check equal "$(wc -l <closed.csv)" 7
+check has_not closed/steps.csv warning
+
+# start FOLDER: a long run in the background (with signals as in the foreground), when it has written some frames.
+start() {
+    arguments="run beam-soft --steps 1000000 --out $1"
+    env --default-signal=INT,TERM,HUP "$thenar" run beam-soft --steps 1000000 --out "$1" >out 2>err &
+    process=$!
+    for _ in $(seq 200); do
+        [ "$(stat -c %s "$1/recording.thenar" 2>/dev/null || echo 0)" -gt 40000 ] && return
+        sleep 0.05
+    done
+}
+for name in INT TERM HUP; do
+    promise "SIG$name ends a run after the current step with all files complete"
+    start stop_$name
+    kill -$name $process
+    wait $process 2>/dev/null
+    status=$?
+    check exits $((128 + $(kill -l $name)))
+    check has err '^thenar: beam-soft: interrupted after [0-9]+ of 1000000 steps$'
+    steps=$(sed -n 's/.*"steps": \([0-9]*\),/\1/p' stop_$name/summary.json)
+    check test "$steps" -gt 2
+    check equal "$(tail -n +2 stop_$name/steps.csv | wc -l)" "$steps"
+    run export stop_$name/recording.thenar --to csv --out stop.csv
+    check exits 0
+    check test ! -s err
+    check equal "$(tail -n +3 stop.csv | wc -l)" "$steps"
+    run mesh stop_$name/final.vtk
+    check exits 0
+done
+promise "after kill -9 the recording can be read up to the last whole frame"
+start killed
+kill -9 $process
+wait $process 2>/dev/null
+check missing killed/summary.json
+broke_off killed
+
+echo "$cases checks, $failures failed"
+[ $failures -eq 0 ]
