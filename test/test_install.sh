@@ -50,6 +50,10 @@ for file in "$prefix/bin/thenar" "$library_folder/libthenar.so"; do
     if readelf -d "$file" | grep -E 'RPATH|RUNPATH'; then fail "$file has a run path"; fi
 done
 
+promise "the manual page and the licence come along"
+find "$prefix" -name thenar.1 | grep -q /man1/ || fail "no manual page"
+[ -e "$prefix/share/doc/thenar/LICENSE" ] || fail "no licence"
+
 promise "only thenar_ symbols are exported"
 exported=$(nm -D --defined-only "$library_folder/libthenar.so" | awk '{print $NF}')
 echo "$exported" | grep -q '^thenar_sim_step$' || fail "thenar_sim_step is not exported"
@@ -128,7 +132,7 @@ done
 (export LD_LIBRARY_PATH="$library_folder" && check_examples shared)
 
 promise "the program in README compiles and runs"
-sed -n '/^```c$/,/^```$/p' "$source_folder/README.md" | grep -v '^```' >readme.c
+awk '/^```/ {inside = ($0 == "```c"); next} inside' "$source_folder/README.md" >readme.c
 # shellcheck disable=SC2046,SC2086
 "$CC" $strict -std=c11 readme.c -o readme $(pkg-config --cflags --libs thenar)
 ln -s "$scenes" scenes # it names scenes/beam-soft.yaml
