@@ -22,6 +22,7 @@ test-quick: build
 	@ctest --preset release
 
 format:
+	@tools/setup develop
 	@git ls-files '*.c' '*.h' | xargs clang-format -i
 
 clean:

@@ -1,5 +1,8 @@
 # Build options, and the flags that every target of the project is compiled with.
 option(THENAR_TESTS "Build the tests" ON)
+# `native` is for who builds and runs on one machine: the result may not run on another. Packagers set x86-64-v3 (AVX2
+# and FMA, most machines since 2013). Empty means the compiler's baseline: it runs everywhere, takes twice as long, and
+# its states differ in the last digits, since x86-64 without FMA rounds a * b + c twice.
 set(THENAR_ARCH native CACHE STRING "Machine to compile for (-march): native, x86-64-v3, ... or empty")
 set(THENAR_SANITIZE "" CACHE STRING "Sanitizers, as for -fsanitize: address,undefined or thread")
 
@@ -32,6 +35,9 @@ unset(CMAKE_REQUIRED_FLAGS)
 if(CMAKE_C_COMPILER_ID STREQUAL GNU AND NOT THENAR_HAS_AVX512)
     message(WARNING "gcc without AVX-512 makes Thenar about four times slower than clang: -DCMAKE_C_COMPILER=clang")
 endif()
+# Nothing that is built names the folder it was built in: debuggers find the sources from the root of the tree.
+target_compile_options(thenar_flags INTERFACE
+    -ffile-prefix-map=${PROJECT_SOURCE_DIR}=. -ffile-prefix-map=${PROJECT_BINARY_DIR}=./build)
 if(THENAR_ARCH)
     target_compile_options(thenar_flags INTERFACE -march=${THENAR_ARCH})
 endif()

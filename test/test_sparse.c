@@ -1,38 +1,10 @@
 #include "test.h"
 
+#include "allocations.h"
 #include "box_mesh.h"
 #include "sparse/cholesky.h"
 
 #include <cholmod.h>
-#include <stdatomic.h>
-
-/* The linker sends every allocation of this program's own code here (test/CMakeLists.txt: --wrap). */
-static atomic_int test_allocations;
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t count, size_t size);
-void *__real_realloc(void *old, size_t size);
-void *__real_aligned_alloc(size_t alignment, size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_realloc(void *old, size_t size);
-void *__wrap_aligned_alloc(size_t alignment, size_t size);
-
-void *__wrap_malloc(size_t size) {
-    test_allocations++;
-    return __real_malloc(size);
-}
-void *__wrap_calloc(size_t count, size_t size) {
-    test_allocations++;
-    return __real_calloc(count, size);
-}
-void *__wrap_realloc(void *old, size_t size) {
-    test_allocations++;
-    return __real_realloc(old, size);
-}
-void *__wrap_aligned_alloc(size_t alignment, size_t size) {
-    test_allocations++;
-    return __real_aligned_alloc(alignment, size);
-}
 
 /* A pattern, a matrix on it, its plan and a factor. */
 typedef struct system_case {
@@ -465,10 +437,10 @@ static void numeric_calls_allocate_nothing(void **state) {
     workers *pool;
     thenar_error error;
     assert_ok(workers_create(2, &pool, &error), error);
-    int calls = test_allocations;
+    int calls = allocation_count;
     free(memory_array(1, 1));
-    assert_int_equal(test_allocations, calls + 1); /* the counter counts */
-    calls = test_allocations;
+    assert_int_equal(allocation_count, calls + 1); /* the counter counts */
+    calls = allocation_count;
     assert_int_equal(cholesky_factorize(&s.factor, s.blocks, pool), CHOLESKY_DONE);
     cholesky_solve(&s.factor, x);
     cholesky_solve_eight(&s.factor, x);
@@ -476,7 +448,7 @@ static void numeric_calls_allocate_nothing(void **state) {
     cholesky_backward(&s.factor, y, x);
     cholesky_forward_reach(&s.factor, (int[]){3, 900, 17}, 3, y, reach);
     cholesky_inverse(&s.factor, pool);
-    assert_int_equal(test_allocations, calls);
+    assert_int_equal(allocation_count, calls);
     workers_free(pool);
     free(x), free(y), free(reach);
     case_free(&s);
