@@ -61,7 +61,8 @@ static int run(const app_command *command, int argc, char **argv) {
     long repeats = 0;
     const app_option options[] = {
         {"out", "DIR", "write DIR/NAME.json too", OPTION_TEXT, &folder, 0, 0},
-        {"repeats", "N", "measurements that each median is taken from (default: enough)", OPTION_INTEGER, &repeats, 1, 1e6},
+        {"repeats", "N", "measurements that each median is taken from (default: enough)", OPTION_INTEGER, &repeats, 1,
+         1e6},
     };
     option_arguments arguments;
     int status = options_parse(command, argc, argv, options, 2, 0, 1, &arguments);
@@ -78,8 +79,9 @@ static int run(const app_command *command, int argc, char **argv) {
     return unknown_bench(command, arguments.values[0]);
 }
 
-const app_command command_bench = {.name = "bench",
-                                   .summary = "run a benchmark, or list them",
-                                   .arguments = "[NAME] [--out DIR] [--repeats N]",
-                                   .details = "Prints a table and, with --out, writes it as JSON with a description of the machine.",
-                                   .run = run};
+const app_command command_bench = {
+    .name = "bench",
+    .summary = "run a benchmark, or list them",
+    .arguments = "[NAME] [--out DIR] [--repeats N]",
+    .details = "Prints a table and, with --out, writes it as JSON with a description of the machine.",
+    .run = run};

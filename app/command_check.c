@@ -65,5 +65,6 @@ static int run(const app_command *command, int argc, char **argv) {
 const app_command command_check = {.name = "check",
                                    .summary = "validate a scene without running it",
                                    .arguments = "SCENE [--set PATH=VALUE]... [--print]",
-                                   .details = "Reads and compiles the scene, tells what is in it, or what is wrong and where.",
+                                   .details =
+                                       "Reads and compiles the scene, tells what is in it, or what is wrong and where.",
                                    .run = run};

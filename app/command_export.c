@@ -22,7 +22,8 @@ static const char *default_path(export_kind kind) {
 /* Writing starts with emptying the file that is there. */
 static bool is_same_file(const char *a, const char *b) {
     struct stat first, second;
-    return stat(a, &first) == 0 && stat(b, &second) == 0 && first.st_dev == second.st_dev && first.st_ino == second.st_ino;
+    return stat(a, &first) == 0 && stat(b, &second) == 0 && first.st_dev == second.st_dev &&
+           first.st_ino == second.st_ino;
 }
 
 static int run(const app_command *command, int argc, char **argv) {
@@ -48,9 +49,11 @@ static int run(const app_command *command, int argc, char **argv) {
     thenar_error error;
     thenar_recording *recording;
     if (thenar_recording_open(arguments.values[0], &recording, &error) != THENAR_OK) return command_fail(&error);
-    if (thenar_recording_damage(recording)) fprintf(stderr, "thenar: warning: %s\n", thenar_recording_damage(recording));
+    if (thenar_recording_damage(recording))
+        fprintf(stderr, "thenar: warning: %s\n", thenar_recording_damage(recording));
     progress line = progress_start(arguments.values[0], "frames", thenar_recording_frame_count(recording));
-    export_options chosen = {.from = (int)first, .to = (int)end, .every = (int)every, .progress = show_progress, .context = &line};
+    export_options chosen = {
+        .from = (int)first, .to = (int)end, .every = (int)every, .progress = show_progress, .context = &line};
     thenar_status result = export_recording(recording, kind, out, &chosen, &error);
     progress_end(&line);
     thenar_recording_close(recording);
@@ -59,9 +62,9 @@ static int run(const app_command *command, int argc, char **argv) {
     return EXIT_DONE;
 }
 
-const app_command command_export = {
-    .name = "export",
-    .summary = "turn a recording into files of other programs",
-    .arguments = "RECORDING --to vtk|gltf|csv [--out PATH] [--first N] [--end N] [--every N]",
-    .details = "A recording that broke off is exported up to its last whole frame.",
-    .run = run};
+const app_command command_export = {.name = "export",
+                                    .summary = "turn a recording into files of other programs",
+                                    .arguments =
+                                        "RECORDING --to vtk|gltf|csv [--out PATH] [--first N] [--end N] [--every N]",
+                                    .details = "A recording that broke off is exported up to its last whole frame.",
+                                    .run = run};

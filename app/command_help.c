@@ -14,7 +14,8 @@ static int run(const app_command *command, int argc, char **argv) {
     }
     if (arguments.count == 1) {
         const char *closest = command_closest(arguments.values[0]);
-        if (closest) return command_misused(command, "there is no command %s; did you mean %s?", arguments.values[0], closest);
+        if (closest)
+            return command_misused(command, "there is no command %s; did you mean %s?", arguments.values[0], closest);
         return command_misused(command, "there is no command %s", arguments.values[0]);
     }
     printf("thenar %s: soft hands that touch things\n\nusage: thenar COMMAND ...\n\ncommands:\n", thenar_version());
@@ -24,5 +25,8 @@ static int run(const app_command *command, int argc, char **argv) {
     return EXIT_DONE;
 }
 
-const app_command command_help = {
-    .name = "help", .summary = "list the commands, or tell more of one", .arguments = "[COMMAND]", .details = "", .run = run};
+const app_command command_help = {.name = "help",
+                                  .summary = "list the commands, or tell more of one",
+                                  .arguments = "[COMMAND]",
+                                  .details = "",
+                                  .run = run};

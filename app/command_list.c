@@ -41,15 +41,16 @@ static int run(const app_command *command, int argc, char **argv) {
     table_add_column(&scenes, "scene", "scene", 0);
     table_add_column(&scenes, "title", "title", 0);
     for (int i = 0; i < count; i++) scene_each(folders[i], add_scene, &scenes);
-    if (scenes.row_count == 0) fprintf(stderr, "thenar: warning: no scenes beside the program; expected a folder of them in THENAR_SCENES\n");
+    if (scenes.row_count == 0)
+        fprintf(stderr, "thenar: warning: no scenes beside the program; expected a folder of them in THENAR_SCENES\n");
     table_print(&scenes, stdout);
     table_free(&scenes);
     return EXIT_DONE;
 }
 
-const app_command command_list = {
-    .name = "list",
-    .summary = "list the scenes",
-    .arguments = "",
-    .details = "Scenes are found in $THENAR_SCENES and beside the program; a path to a scene file works everywhere too.",
-    .run = run};
+const app_command command_list = {.name = "list",
+                                  .summary = "list the scenes",
+                                  .arguments = "",
+                                  .details = "Scenes are found in $THENAR_SCENES and beside the program; a "
+                                             "path to a scene file works everywhere too.",
+                                  .run = run};

@@ -99,10 +99,8 @@ static thenar_status make_tets(const mesh_request *request, const char *path, me
 }
 
 static thenar_status write_tets(const char *path, const thenar_tet_mesh *mesh, thenar_error *error) {
-    vtk_piece piece = {.point_count = mesh->node_count,
-                       .tet_count = mesh->tet_count,
-                       .points = mesh->positions,
-                       .tets = mesh->tets};
+    vtk_piece piece = {
+        .point_count = mesh->node_count, .tet_count = mesh->tet_count, .points = mesh->positions, .tets = mesh->tets};
     vtk_grid grid = {.title = "thenar mesh", .pieces = &piece, .piece_count = 1};
     return vtk_write(path, &grid, error);
 }
@@ -132,7 +130,8 @@ static int run(const app_command *command, int argc, char **argv) {
         {"cell", "M", "edge of a lattice cube in metres, instead of --tets", OPTION_NUMBER, &request.cell, 1e-6, 10},
         {"lattice", "NAME", "bcc (default), cube or kuhn", OPTION_TEXT, &request.lattice, 0, 0},
         {"fit", NULL, "draw the boundary of the lattice to the surface", OPTION_FLAG, &request.fit, 0, 0},
-        {"scale", "S", "multiply all lengths, 0.001 for a mesh in millimetres", OPTION_NUMBER, &request.scale, 1e-9, 1e9},
+        {"scale", "S", "multiply all lengths, 0.001 for a mesh in millimetres", OPTION_NUMBER, &request.scale, 1e-9,
+         1e9},
         {"out", "FILE.vtk", "write the tets as legacy VTK", OPTION_TEXT, &request.out, 0, 0},
     };
     option_arguments arguments;
@@ -140,7 +139,8 @@ static int run(const app_command *command, int argc, char **argv) {
     if (status != OPTIONS_PARSED) return status;
     if (strcmp(request.lattice, "bcc") && strcmp(request.lattice, "cube") && strcmp(request.lattice, "kuhn"))
         return command_misused(command, "--lattice %s; expected bcc, cube or kuhn", request.lattice);
-    if (request.tets > 0 && request.cell > 0) return command_misused(command, "--tets and --cell together; expected one of them");
+    if (request.tets > 0 && request.cell > 0)
+        return command_misused(command, "--tets and --cell together; expected one of them");
     thenar_error error;
     mesh_file file = {0};
     status = describe(&request, arguments.values[0], &file, &error) == THENAR_OK ? EXIT_DONE : command_fail(&error);
@@ -152,6 +152,7 @@ const app_command command_mesh = {
     .name = "mesh",
     .summary = "read a mesh and print its quality; turn a closed surface into tets",
     .arguments = "FILE [--tets N | --cell M] [--lattice NAME] [--fit] [--scale S] [--out FILE.vtk]",
-    .details = "Reads Gmsh .msh 2.2 and 4.1, legacy VTK, VTU, OBJ, STL and PLY. A closed surface is embedded in a regular\n"
+    .details = "Reads Gmsh .msh 2.2 and 4.1, legacy VTK, VTU, OBJ, STL and PLY. A closed surface is embedded "
+               "in a regular\n"
                "lattice of tets that covers it.",
     .run = run};

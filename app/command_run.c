@@ -48,8 +48,9 @@ static thenar_status step_all(thenar_sim *sim, long steps, run_output *output, c
     thenar_status status = THENAR_OK;
     for (long i = 0; i < steps && status == THENAR_OK && !process_interrupted(); i++) {
         if (thenar_sim_step(sim) != THENAR_OK)
-            status = error_set(error, THENAR_ERROR_NUMERIC, "%s: step %ld at %g s could not be done; the state before it was kept",
-                               scene, i + 1, thenar_sim_time(sim));
+            status = error_set(error, THENAR_ERROR_NUMERIC,
+                               "%s: step %ld at %g s could not be done; the state before it was kept", scene, i + 1,
+                               thenar_sim_time(sim));
         else
             status = run_output_step(output, sim, error);
         progress_update(&line, (double)(i + 1));
@@ -58,7 +59,8 @@ static thenar_status step_all(thenar_sim *sim, long steps, run_output *output, c
     return status;
 }
 
-static void report(const run_request *request, const thenar_sim *sim, run_output *output, const char *scene, double wall) {
+static void report(const run_request *request, const thenar_sim *sim, run_output *output, const char *scene,
+                   double wall) {
     double median, longest;
     run_output_rates(output, &median, &longest);
     printf("%s: %" PRIu64 " steps of %g s in %.3f s (%.1fx real time), step %.1f us median, %.1f us longest\n", scene,
@@ -83,7 +85,8 @@ static thenar_status step_and_finish(const run_request *request, thenar_sim *sim
     if (status == THENAR_OK) status = finished;
     if (status != THENAR_OK) return status;
     if (process_interrupted())
-        fprintf(stderr, "thenar: %s: interrupted after %" PRIu64 " of %ld steps\n", scene, thenar_sim_step_count(sim), steps);
+        fprintf(stderr, "thenar: %s: interrupted after %" PRIu64 " of %ld steps\n", scene, thenar_sim_step_count(sim),
+                steps);
     report(request, sim, output, scene, wall);
     return status;
 }
@@ -119,16 +122,22 @@ static int run(const app_command *command, int argc, char **argv) {
         {"dt", "S", "time step, instead of the scene's", OPTION_NUMBER, &request.dt, 1e-6, 1},
         {"solver", "NAME", "direct (default)", OPTION_TEXT, &request.solver, 0, 0},
         {"contact", "NAME", "none (default)", OPTION_TEXT, &request.contact, 0, 0},
-        {"threads", "N", "threads inside a step (default 1); the result is the same", OPTION_INTEGER, &request.threads, 1, 256},
-        {"set", "PATH=VALUE", "override a key of the scene; may be given several times", OPTION_LIST, &request.sets, 0, 0},
-        {"out", "DIR", "write summary.json, steps.csv, recording.thenar and final.vtk there", OPTION_TEXT, &request.out, 0, 0},
+        {"threads", "N", "threads inside a step (default 1); the result is the same", OPTION_INTEGER, &request.threads,
+         1, 256},
+        {"set", "PATH=VALUE", "override a key of the scene; may be given several times", OPTION_LIST, &request.sets, 0,
+         0},
+        {"out", "DIR", "write summary.json, steps.csv, recording.thenar and final.vtk there", OPTION_TEXT, &request.out,
+         0, 0},
     };
     option_arguments arguments;
     int status = options_parse(command, argc, argv, options, sizeof options / sizeof *options, 1, 1, &arguments);
     if (status != OPTIONS_PARSED) return status;
-    if (!known(request.solver, solvers, 1)) return command_misused(command, "--solver %s; expected direct", request.solver);
-    if (!known(request.contact, contacts, 1)) return command_misused(command, "--contact %s; expected none", request.contact);
-    if (request.steps >= 0 && request.time > 0) return command_misused(command, "--steps and --time together; expected one of them");
+    if (!known(request.solver, solvers, 1))
+        return command_misused(command, "--solver %s; expected direct", request.solver);
+    if (!known(request.contact, contacts, 1))
+        return command_misused(command, "--contact %s; expected none", request.contact);
+    if (request.steps >= 0 && request.time > 0)
+        return command_misused(command, "--steps and --time together; expected one of them");
     thenar_error error;
     if (simulate(&request, arguments.values[0], &error) != THENAR_OK) return command_fail(&error);
     if (process_interrupted()) process_die_of(process_interrupted());
@@ -140,6 +149,7 @@ const app_command command_run = {
     .summary = "simulate a scene as fast as it goes",
     .arguments = "SCENE [--steps N | --time S] [--dt S] [--threads N] [--set PATH=VALUE]... [--out DIR]",
     .details = "SCENE is a name from 'thenar list' or a path. --set overrides any key of the scene by its path:\n"
-               "--set bodies.beam.material.young=2e6. Without --out only the rates and the state's hash are printed.\n"
+               "--set bodies.beam.material.young=2e6. Without --out only the rates and the state's hash are "
+               "printed.\n"
                "An interrupt (Ctrl-C) stops the run after the current step, with all files complete up to there.",
     .run = run};

@@ -61,8 +61,9 @@ static const app_command *find_command(const char *name) {
 
 static int unknown_command(const char *name) {
     const char *closest = command_closest(name);
-    fprintf(stderr, "thenar: unknown command %s%s%s%s\nusage: thenar COMMAND ...   ('thenar help' lists the commands)\n",
-            name, closest ? "; did you mean " : "", closest ? closest : "", closest ? "?" : "");
+    fprintf(stderr,
+            "thenar: unknown command %s%s%s%s\nusage: thenar COMMAND ...   ('thenar help' lists the commands)\n", name,
+            closest ? "; did you mean " : "", closest ? closest : "", closest ? "?" : "");
     return EXIT_USAGE;
 }
 

@@ -19,7 +19,9 @@ static int unknown_option(const app_command *command, const char *name, const ap
 /* Stores a value; NULL, or what was expected. */
 static const char *store(const app_option *option, const char *text, char *expected, size_t size) {
     switch (option->kind) {
-    case OPTION_FLAG: *(bool *)option->target = true; return NULL;
+    case OPTION_FLAG:
+        *(bool *)option->target = true;
+        return NULL;
     case OPTION_TEXT:
         if (!*text) return option->value_name;
         *(const char **)option->target = text;
@@ -104,6 +106,7 @@ int options_parse(const app_command *command, int argc, char **argv, const app_o
             arguments->values[arguments->count++] = argv[at++];
         }
     }
-    if (arguments->count < fewest) return command_misused(command, "something is missing; expected %s", command->arguments);
+    if (arguments->count < fewest)
+        return command_misused(command, "something is missing; expected %s", command->arguments);
     return OPTIONS_PARSED;
 }

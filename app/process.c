@@ -24,8 +24,7 @@ void process_begin(void) {
 int process_end(int status) {
     errno = 0;
     if (fflush(stdout) == 0 && !ferror(stdout)) return status;
-    fprintf(stderr, "thenar: standard output: cannot write: %s\n",
-            errno ? strerror(errno) : "an earlier write failed");
+    fprintf(stderr, "thenar: standard output: cannot write: %s\n", errno ? strerror(errno) : "an earlier write failed");
     return status == EXIT_DONE ? EXIT_INPUT : status;
 }
 

@@ -10,7 +10,8 @@
 
 progress progress_start(const char *what, const char *unit, double total) {
     int64_t now = clock_now();
-    return (progress){.shown = isatty(STDERR_FILENO), .what = what, .unit = unit, .total = total, .start = now, .last = now};
+    return (progress){
+        .shown = isatty(STDERR_FILENO), .what = what, .unit = unit, .total = total, .start = now, .last = now};
 }
 
 void progress_update(progress *line, double done) {
@@ -25,7 +26,8 @@ void progress_update(progress *line, double done) {
     char bar[BAR_WIDTH + 1];
     for (int i = 0; i < BAR_WIDTH; i++) bar[i] = i < share * BAR_WIDTH ? '#' : '.';
     bar[BAR_WIDTH] = 0;
-    fprintf(stderr, "\r\033[K%s [%s] %3.0f %%  %.0f %s/s, %.0f s left", line->what, bar, 100 * share, rate, line->unit, left);
+    fprintf(stderr, "\r\033[K%s [%s] %3.0f %%  %.0f %s/s, %.0f s left", line->what, bar, 100 * share, rate, line->unit,
+            left);
     fflush(stderr);
 }
 

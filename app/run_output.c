@@ -19,14 +19,17 @@ struct run_output {
     run_summary summary;
 };
 
-static thenar_status path_in(const run_output *output, const char *name, char path[], size_t size, thenar_error *error) {
+static thenar_status path_in(const run_output *output, const char *name, char path[], size_t size,
+                             thenar_error *error) {
     int length = snprintf(path, size, "%s/%s", output->folder, name);
-    if (length < 0 || (size_t)length >= size) return error_set(error, THENAR_ERROR_FILE, "the path of --out is too long");
+    if (length < 0 || (size_t)length >= size)
+        return error_set(error, THENAR_ERROR_FILE, "the path of --out is too long");
     return THENAR_OK;
 }
 
 static void write_csv_header(csv_writer *csv, const thenar_model *model) {
-    static const char *const fixed[] = {"step", "time", "active", "contacts", "rows", "iterations", "residual", "step_us"};
+    static const char *const fixed[] = {"step", "time",       "active",   "contacts",
+                                        "rows", "iterations", "residual", "step_us"};
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) csv_text(csv, fixed[i]);
     for (int s = 0; s < THENAR_STAGE_COUNT; s++) {
         char name[64];

@@ -78,10 +78,14 @@ static double stage_us(const thenar_stats *stats, int stage) {
 enum { FIGURE_ITERATIONS, FIGURE_ACTIVE, FIGURE_CONTACTS, FIGURE_RESIDUAL };
 static double figure(const thenar_stats *stats, int which) {
     switch (which) {
-    case FIGURE_ITERATIONS: return stats->iterations;
-    case FIGURE_ACTIVE: return stats->active_constraints;
-    case FIGURE_CONTACTS: return stats->contacts;
-    default: return stats->residual;
+    case FIGURE_ITERATIONS:
+        return stats->iterations;
+    case FIGURE_ACTIVE:
+        return stats->active_constraints;
+    case FIGURE_CONTACTS:
+        return stats->contacts;
+    default:
+        return stats->residual;
     }
 }
 
@@ -104,7 +108,8 @@ static json_t *vector(const double value[3]) {
 static json_t *mean_and_max(const run_summary *summary, int which) {
     double *sorted = sorted_values(summary, figure, which);
     size_t count = summary->steps.count;
-    json_t *result = json_pack("{s:o, s:o}", "mean", number(mean(sorted, count)), "max", number(percentile(sorted, count, 100)));
+    json_t *result =
+        json_pack("{s:o, s:o}", "mean", number(mean(sorted, count)), "max", number(percentile(sorted, count, 100)));
     free(sorted);
     return result;
 }
@@ -112,8 +117,9 @@ static json_t *mean_and_max(const run_summary *summary, int which) {
 static json_t *step_times(const run_summary *summary) {
     double *sorted = sorted_values(summary, step_us, 0);
     size_t count = summary->steps.count;
-    json_t *result = json_pack("{s:f, s:f, s:f, s:f}", "mean", mean(sorted, count), "p50", percentile(sorted, count, 50),
-                               "p99", percentile(sorted, count, 99), "max", percentile(sorted, count, 100));
+    json_t *result =
+        json_pack("{s:f, s:f, s:f, s:f}", "mean", mean(sorted, count), "p50", percentile(sorted, count, 50), "p99",
+                  percentile(sorted, count, 99), "max", percentile(sorted, count, 100));
     free(sorted);
     return result;
 }
@@ -122,7 +128,8 @@ static json_t *stage_times(const run_summary *summary) {
     json_t *stages = json_object();
     for (int s = 0; s < THENAR_STAGE_COUNT; s++) {
         double *sorted = sorted_values(summary, stage_us, s);
-        json_object_set_new(stages, thenar_stage_name((thenar_stage)s), json_real(percentile(sorted, summary->steps.count, 50)));
+        json_object_set_new(stages, thenar_stage_name((thenar_stage)s),
+                            json_real(percentile(sorted, summary->steps.count, 50)));
         free(sorted);
     }
     return stages;
@@ -144,10 +151,10 @@ static json_t *bodies(const thenar_sim *sim) {
         double kinetic, elastic;
         thenar_sim_energy(sim, b, &kinetic, &elastic, NULL);
         json_object_set_new(all, thenar_model_body_name(model, b),
-                            json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "kind", "soft", "centroid", vector(f.centroid),
-                                      "force", vector(f.force), "torque", vector(f.torque), "contact_area",
-                                      number(f.contact_area), "kinetic_energy", number(kinetic), "elastic_energy",
-                                      number(elastic)));
+                            json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "kind", "soft", "centroid",
+                                      vector(f.centroid), "force", vector(f.force), "torque", vector(f.torque),
+                                      "contact_area", number(f.contact_area), "kinetic_energy", number(kinetic),
+                                      "elastic_energy", number(elastic)));
     }
     return all;
 }
@@ -168,9 +175,9 @@ thenar_status run_summary_write(const run_summary *summary, const run_facts *fac
                                 const char *path, thenar_error *error) {
     char hash[17];
     snprintf(hash, sizeof hash, "%016" PRIx64, thenar_sim_hash(sim));
-    json_t *root = json_pack("{s:s, s:s, s:s, s:s, s:i, s:f, s:I}", "scene", facts->scene, "thenar_version", thenar_version(),
-                             "solver", facts->solver, "contact", facts->contact, "threads", facts->threads, "dt",
-                             thenar_sim_dt(sim), "steps", (json_int_t)thenar_sim_step_count(sim));
+    json_t *root = json_pack("{s:s, s:s, s:s, s:s, s:i, s:f, s:I}", "scene", facts->scene, "thenar_version",
+                             thenar_version(), "solver", facts->solver, "contact", facts->contact, "threads",
+                             facts->threads, "dt", thenar_sim_dt(sim), "steps", (json_int_t)thenar_sim_step_count(sim));
     add_sizes(root, thenar_sim_model(sim));
     json_object_set_new(root, "wall_s", json_real(wall));
     json_object_set_new(root, "step_us", step_times(summary));

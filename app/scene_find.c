@@ -42,8 +42,9 @@ int scene_folders(char folders[SCENE_FOLDERS][SCENE_PATH_SIZE]) {
     if (length <= 0) return count;
     program[length] = 0;
     *strrchr(program, '/') = 0;
-    const char *const beside[] = {"../share/thenar/scenes", "../scenes"};
-    for (int i = 0; i < 2; i++) {
+    /* Installed; built in build/; built in build/PRESET/. */
+    const char *const beside[] = {"../share/thenar/scenes", "../scenes", "../../scenes"};
+    for (size_t i = 0; i < sizeof beside / sizeof *beside; i++) {
         char joined[SCENE_PATH_SIZE + 32];
         snprintf(joined, sizeof joined, "%s/%s", program, beside[i]);
         add_folder(joined, folders, &count);
@@ -86,21 +87,24 @@ static thenar_status no_such_scene(const char *scene, thenar_error *error) {
     for (int i = 0; i < count; i++) scene_each(folders[i], collect_name, &list);
     const char *closest = text_closest(scene, list.names.data, list.names.count);
     thenar_status status =
-        closest ? error_set(error, THENAR_ERROR_FILE, "%s: no such scene; did you mean %s?", scene, closest)
-                : error_set(error, THENAR_ERROR_FILE, "%s: no such scene or file; 'thenar list' shows the scenes", scene);
+        closest
+            ? error_set(error, THENAR_ERROR_FILE, "%s: no such scene; did you mean %s?", scene, closest)
+            : error_set(error, THENAR_ERROR_FILE, "%s: no such scene or file; 'thenar list' shows the scenes", scene);
     for (size_t i = 0; i < list.names.count; i++) free((void *)list.names.data[i]);
     free(list.names.data);
     return status;
 }
 
 static thenar_status take_path(const char *scene, char path[SCENE_PATH_SIZE], thenar_error *error) {
-    if (strlen(scene) >= SCENE_PATH_SIZE) return error_set(error, THENAR_ERROR_FILE, "the path of the scene is too long");
+    if (strlen(scene) >= SCENE_PATH_SIZE)
+        return error_set(error, THENAR_ERROR_FILE, "the path of the scene is too long");
     snprintf(path, SCENE_PATH_SIZE, "%s", scene);
     return THENAR_OK;
 }
 
 thenar_status scene_find(const char *scene, char path[SCENE_PATH_SIZE], thenar_error *error) {
-    if (!*scene) return error_set(error, THENAR_ERROR_FILE, "the name of the scene is empty; 'thenar list' shows the scenes");
+    if (!*scene)
+        return error_set(error, THENAR_ERROR_FILE, "the name of the scene is empty; 'thenar list' shows the scenes");
     if (strchr(scene, '/')) return take_path(scene, path, error);
     char folders[SCENE_FOLDERS][SCENE_PATH_SIZE];
     int count = scene_folders(folders);

@@ -68,7 +68,8 @@ static int format_cell(const table *t, int row, int column, char *out, size_t si
 
 static bool column_is_numeric(const table *t, int column) {
     for (int r = 0; r < t->row_count; r++)
-        if (t->cells[r * t->column_count + column].filled && !t->cells[r * t->column_count + column].is_number) return false;
+        if (t->cells[r * t->column_count + column].filled && !t->cells[r * t->column_count + column].is_number)
+            return false;
     return true;
 }
 
@@ -105,7 +106,8 @@ thenar_status table_write_json(const table *t, const char *name, const char *pat
         for (int c = 0; c < t->column_count; c++) {
             const table_cell *cell = &t->cells[r * t->column_count + c];
             if (!cell->filled) continue;
-            json_object_set_new(row, t->columns[c].key, cell->is_number ? json_real(cell->number) : json_string(cell->text));
+            json_object_set_new(row, t->columns[c].key,
+                                cell->is_number ? json_real(cell->number) : json_string(cell->text));
         }
         json_array_append_new(rows, row);
     }

@@ -35,10 +35,8 @@ enum { OURS_ONE, OURS_TWO, PEER_SIMPLICIAL, PEER_SUPERNODAL, SOLVERS };
 
 static void run_assembly(void *context) {
     linear_solver *s = context;
-    body_step step = {.time = thenar_sim_time(s->sim) + s->sim->dt,
-                      .h = s->sim->dt,
-                      .gravity = s->model->gravity,
-                      .pool = s->pool};
+    body_step step = {
+        .time = thenar_sim_time(s->sim) + s->sim->dt, .h = s->sim->dt, .gravity = s->model->gravity, .pool = s->pool};
     s->model->bodies[0]->kind->formulate(s->sim->bodies[0], &step, s->sim->systems[0].blocks, s->sim->systems[0].b);
 }
 
@@ -105,7 +103,8 @@ static bool create_peer(linear_solver *s, const bench_peer *peer, int kind, cons
     if (!s->peer_solver) return false;
     peer->set(s->peer_solver, ours->sim->systems[0].blocks);
     s->b = ours->b;
-    snprintf(s->name, sizeof s->name, "%s", kind == BENCH_PEER_SIMPLICIAL ? "CHOLMOD simplicial" : "CHOLMOD supernodal, OpenBLAS");
+    snprintf(s->name, sizeof s->name, "%s",
+             kind == BENCH_PEER_SIMPLICIAL ? "CHOLMOD simplicial" : "CHOLMOD supernodal, OpenBLAS");
     return true;
 }
 
@@ -119,7 +118,8 @@ static thenar_status create_solvers(linear_solver *solvers, int *count, thenar_m
         s->x = MEMORY_ARRAY(double, 3 * (size_t)model->systems[0].pattern.node_count);
         if (i <= OURS_TWO)
             status = create_ours(s, model, i + 1, error);
-        else if (!create_peer(s, peer, i == PEER_SIMPLICIAL ? BENCH_PEER_SIMPLICIAL : BENCH_PEER_SUPERNODAL, &solvers[OURS_ONE])) {
+        else if (!create_peer(s, peer, i == PEER_SIMPLICIAL ? BENCH_PEER_SIMPLICIAL : BENCH_PEER_SUPERNODAL,
+                              &solvers[OURS_ONE])) {
             free(s->x);
             continue;
         }
@@ -241,11 +241,14 @@ static thenar_status run(const bench_request *request, table *results, thenar_er
                  : i == 1 ? hand_model(&model, error)
                           : scene_model("bunny-soft", &model, error);
         if (status == THENAR_OK)
-            status = measure_mesh(names[i], model, peer, request->repeats ? request->repeats : usual_repeats[i], results, error);
+            status = measure_mesh(names[i], model, peer, request->repeats ? request->repeats : usual_repeats[i],
+                                  results, error);
         thenar_model_free(model);
     }
     return status;
 }
 
 const bench_entry bench_linear = {
-    .name = "linear", .summary = "assembly, factor, solve and selected inverse, beside CHOLMOD on the same matrices", .run = run};
+    .name = "linear",
+    .summary = "assembly, factor, solve and selected inverse, beside CHOLMOD on the same matrices",
+    .run = run};

@@ -90,8 +90,7 @@ static void solver_solve(void *pointer, double *x) {
     solver *s = pointer;
     size_t bytes = s->matrix->nrow * sizeof(double);
     memcpy(s->right->x, x, bytes);
-    cholmod_solve2(CHOLMOD_A, s->factor, s->right, NULL, &s->solution, NULL, &s->work_y, &s->work_e,
-                   &s->common);
+    cholmod_solve2(CHOLMOD_A, s->factor, s->right, NULL, &s->solution, NULL, &s->work_y, &s->work_e, &s->common);
     memcpy(x, s->solution->x, bytes);
 }
 

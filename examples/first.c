@@ -18,8 +18,7 @@ int main(int argc, char **argv) {
     int tip = thenar_model_mesh(model, 0)->node_count - 1; /* a box ends at its far corner */
     for (int step = 1; step <= 200 && thenar_sim_step(sim) == THENAR_OK; step++)
         if (step % 20 == 0)
-            printf("%.2f s  tip at %.4f m\n", thenar_sim_time(sim),
-                   thenar_sim_positions(sim, 0)[3 * tip + 1]);
+            printf("%.2f s  tip at %.4f m\n", thenar_sim_time(sim), thenar_sim_positions(sim, 0)[3 * tip + 1]);
     thenar_sim_free(sim);
     thenar_model_free(model);
 }

@@ -11,8 +11,7 @@ int main(int argc, char **argv) {
     thenar_error error;
     thenar_recording *recording;
     if (argc != 3) return fprintf(stderr, "usage: read_recording FILE BODY\n"), 2;
-    if (thenar_recording_open(argv[1], &recording, &error) != THENAR_OK)
-        return fprintf(stderr, "%s\n", error.text), 1;
+    if (thenar_recording_open(argv[1], &recording, &error) != THENAR_OK) return fprintf(stderr, "%s\n", error.text), 1;
     if (thenar_recording_damage(recording)) fprintf(stderr, "%s\n", thenar_recording_damage(recording));
 
     thenar_recording_info info = thenar_recording_get_info(recording);

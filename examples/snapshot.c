@@ -32,8 +32,7 @@ int main(int argc, char **argv) {
     uint64_t first_future = hash_after(sim, 100);
 
     printf("back, from a snapshot of %zu bytes\n", size);
-    if (thenar_sim_restore(sim, snapshot, size, &error) != THENAR_OK)
-        return fprintf(stderr, "%s\n", error.text), 1;
+    if (thenar_sim_restore(sim, snapshot, size, &error) != THENAR_OK) return fprintf(stderr, "%s\n", error.text), 1;
     uint64_t again = hash_after(sim, 0);
     uint64_t second_future = hash_after(sim, 100);
     int same = then == again && first_future == second_future && first_future != then;

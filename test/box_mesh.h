@@ -20,9 +20,8 @@ typedef struct box_mesh {
 /* The mesh of the cells (x, y, z) of a grid for which present(x, y, z) holds; nodes are numbered in order of
  * use. */
 static inline box_mesh box_mesh_create(int nx, int ny, int nz, bool (*present)(int x, int y, int z)) {
-    static const int corners[2][5][4] = {
-        {{0, 3, 5, 6}, {1, 0, 3, 5}, {2, 0, 3, 6}, {4, 0, 5, 6}, {7, 3, 5, 6}},
-        {{1, 2, 4, 7}, {0, 1, 2, 4}, {3, 1, 2, 7}, {5, 1, 4, 7}, {6, 2, 4, 7}}};
+    static const int corners[2][5][4] = {{{0, 3, 5, 6}, {1, 0, 3, 5}, {2, 0, 3, 6}, {4, 0, 5, 6}, {7, 3, 5, 6}},
+                                         {{1, 2, 4, 7}, {0, 1, 2, 4}, {3, 1, 2, 7}, {5, 1, 4, 7}, {6, 2, 4, 7}}};
     box_mesh mesh = {0};
     int cells = nx * ny * nz, *name = MEMORY_ARRAY(int, (nx + 1) * (ny + 1) * (nz + 1));
     mesh.tets = MEMORY_ARRAY(int, 20 * cells);
@@ -33,8 +32,7 @@ static inline box_mesh box_mesh_create(int nx, int ny, int nz, bool (*present)(i
         for (int t = 0; t < 5; t++)
             for (int c = 0; c < 4; c++) {
                 int corner = corners[(x + y + z) & 1][t][c];
-                int *n = &name[((x + (corner & 1)) * (ny + 1) + y + (corner >> 1 & 1)) * (nz + 1) + z +
-                               (corner >> 2)];
+                int *n = &name[((x + (corner & 1)) * (ny + 1) + y + (corner >> 1 & 1)) * (nz + 1) + z + (corner >> 2)];
                 if (!*n) *n = ++mesh.node_count;
                 mesh.tets[4 * mesh.tet_count + c] = *n - 1;
                 if (c < 3) continue;

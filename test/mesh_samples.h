@@ -17,8 +17,7 @@ typedef struct sample_bytes {
 static const double box_nodes[8][3] = {{0, 0, 0},    {0.125, 0, 0},    {0, 0.25, 0},    {0.125, 0.25, 0},
                                        {0, 0, -0.5}, {0.125, 0, -0.5}, {0, 0.25, -0.5}, {0.125, 0.25, -0.5}};
 /* Around the diagonal 0-7; the third axis points down, hence nodes 1 and 2 of each are swapped. */
-static const int box_tets[6][4] = {{0, 3, 1, 7}, {0, 2, 3, 7}, {0, 6, 2, 7},
-                                   {0, 4, 6, 7}, {0, 5, 4, 7}, {0, 1, 5, 7}};
+static const int box_tets[6][4] = {{0, 3, 1, 7}, {0, 2, 3, 7}, {0, 6, 2, 7}, {0, 4, 6, 7}, {0, 5, 4, 7}, {0, 1, 5, 7}};
 static const int box_tags[6] = {7, 7, 7, 9, 9, 9};
 static const int box_triangles[12][3] = {{0, 1, 3}, {0, 3, 2}, {4, 7, 5}, {4, 6, 7}, {0, 5, 1}, {0, 4, 5},
                                          {2, 3, 7}, {2, 7, 6}, {0, 2, 6}, {0, 6, 4}, {1, 5, 7}, {1, 7, 3}};
@@ -131,10 +130,8 @@ static inline void sample_gmsh_41_text(sample_bytes *b) {
     EACH(i, 3) put_text(b, "%.17g %.17g %.17g 0.5 0.5\n", box_nodes[i][0], box_nodes[i][1], box_nodes[i][2]);
     put_text(b, "3 1 0 5\n");
     for (int i = 3; i < 8; i++) put_text(b, "%d\n", sparse_tag(i));
-    for (int i = 3; i < 8; i++)
-        put_text(b, "%.17g %.17g %.17g\n", box_nodes[i][0], box_nodes[i][1], box_nodes[i][2]);
-    put_text(b, "$EndNodes\n$Elements\n3 7 1 7\n2 1 2 1\n1 %d %d %d\n", sparse_tag(0), sparse_tag(1),
-             sparse_tag(3));
+    for (int i = 3; i < 8; i++) put_text(b, "%.17g %.17g %.17g\n", box_nodes[i][0], box_nodes[i][1], box_nodes[i][2]);
+    put_text(b, "$EndNodes\n$Elements\n3 7 1 7\n2 1 2 1\n1 %d %d %d\n", sparse_tag(0), sparse_tag(1), sparse_tag(3));
     EACH(volume, 2) {
         put_text(b, "3 %d 4 3\n", volume + 1);
         for (int i = 3 * volume; i < 3 * volume + 3; i++)
@@ -239,13 +236,11 @@ static inline void sample_vtk_5_binary(sample_bytes *b) {
 }
 
 static inline void sample_vtu(sample_bytes *b) {
-    put_text(
-        b,
-        "<?xml version=\"1.0\"?>\n<!-- a comment with <tags> -->\n"
-        "<VTKFile type='UnstructuredGrid' version=\"0.1\" byte_order=\"LittleEndian\">\n<UnstructuredGrid>\n"
-        "<FieldData><DataArray type=\"Float64\" Name=\"t\" format=\"ascii\">1</DataArray></FieldData>\n"
-        "<Piece NumberOfPoints=\"8\" NumberOfCells=\"6\">\n"
-        "<CellData><DataArray Name=\"x\" format=\"appended\" offset=\"0\"/></CellData>\n<Points>\n");
+    put_text(b, "<?xml version=\"1.0\"?>\n<!-- a comment with <tags> -->\n"
+                "<VTKFile type='UnstructuredGrid' version=\"0.1\" byte_order=\"LittleEndian\">\n<UnstructuredGrid>\n"
+                "<FieldData><DataArray type=\"Float64\" Name=\"t\" format=\"ascii\">1</DataArray></FieldData>\n"
+                "<Piece NumberOfPoints=\"8\" NumberOfCells=\"6\">\n"
+                "<CellData><DataArray Name=\"x\" format=\"appended\" offset=\"0\"/></CellData>\n<Points>\n");
     put_text(b, "<DataArray type=\"Float64\" NumberOfComponents=\"3\" format=\"ascii\">\n");
     EACH(i, 24) put_text(b, "%.17g%s", box_nodes[i / 3][i % 3], i == 23 ? "" : i % 3 == 2 ? "\n" : " ");
     put_text(b, "</DataArray>\n</Points>\n<Cells>\n"

@@ -17,20 +17,17 @@ static int pad_tets[] = {0, 1, 2, 3, 1, 4, 2, 3};
 static double pad_vertices[] = {0.25, 0.25, 0.25, 0.5, 0.5, 0, 0, 0.5, 0.5, 0.625, 0.625, 0.5};
 static int pad_triangles[] = {0, 1, 2, 1, 3, 2, 0, 2, 3};
 static int pad_embedding_tets[] = {0, 0, 0, 1};
-static double pad_weights[] = {0.25, 0.25, 0.25, 0.25, 0,   0.5,  0.5,   0,
-                               0,    0,    0.5,  0.5,  0.5, 0.25, 0.125, 0.125};
+static double pad_weights[] = {0.25, 0.25, 0.25, 0.25, 0, 0.5, 0.5, 0, 0, 0, 0.5, 0.5, 0.5, 0.25, 0.125, 0.125};
 static double sheet_nodes[] = {0, 0, 0, 0.1, 0, 0, 0, 0, 0.1, 0.1, 0, 0.1, 0.05, -0.1, 0.05};
 static int sheet_tets[] = {0, 1, 2, 4, 1, 3, 2, 4};
 static int sheet_triangles[] = {0, 2, 1, 1, 2, 3};
 static double block_vertices[] = {-0.1, 0, 0, 0.1, 0, 0, 0, 0.2, 0, 0, 0, 0.3};
 static int block_triangles[] = {0, 2, 1, 0, 1, 3, 0, 3, 2, 1, 2, 3};
 
-static const thenar_tet_mesh pad_mesh = {
-    .node_count = 5, .tet_count = 2, .positions = pad_nodes, .tets = pad_tets};
+static const thenar_tet_mesh pad_mesh = {.node_count = 5, .tet_count = 2, .positions = pad_nodes, .tets = pad_tets};
 static const thenar_surface pad_surface = {
     .vertex_count = 4, .triangle_count = 3, .positions = pad_vertices, .triangles = pad_triangles};
-static const thenar_embedding pad_embedding = {
-    .vertex_count = 4, .tet = pad_embedding_tets, .weights = pad_weights};
+static const thenar_embedding pad_embedding = {.vertex_count = 4, .tet = pad_embedding_tets, .weights = pad_weights};
 static const thenar_tet_mesh sheet_mesh = {
     .node_count = 5, .tet_count = 2, .positions = sheet_nodes, .tets = sheet_tets};
 static const thenar_surface sheet_surface = {
@@ -50,10 +47,7 @@ static const recording_body fixture_bodies[FIXTURE_BODIES] = {
      .surface_kind = THENAR_RECORDING_SURFACE_NODES,
      .mesh = &sheet_mesh,
      .surface = &sheet_surface},
-    {.name = "block",
-     .kind = "rigid",
-     .surface_kind = THENAR_RECORDING_SURFACE_RIGID,
-     .surface = &block_surface},
+    {.name = "block", .kind = "rigid", .surface_kind = THENAR_RECORDING_SURFACE_RIGID, .surface = &block_surface},
     {.name = "bones", .kind = "skeleton"},
 };
 
@@ -106,8 +100,8 @@ static inline thenar_status fixture_write_frame(recording_writer *writer, int fr
     return recording_write_frame(writer, (uint64_t)frame * 3 + 1, fixture_time(frame), pointers, error);
 }
 
-static inline thenar_status fixture_create(const char *path, thenar_recording_type type,
-                                           recording_writer **writer, thenar_error *error) {
+static inline thenar_status fixture_create(const char *path, thenar_recording_type type, recording_writer **writer,
+                                           thenar_error *error) {
     thenar_recording_channel channels[FIXTURE_CHANNELS];
     fixture_channels(type, channels);
     channels[RESIDUAL].element_count = 0;
@@ -123,8 +117,7 @@ static inline thenar_status fixture_create(const char *path, thenar_recording_ty
 }
 
 /* Writes FIXTURE_FRAMES frames; ends[k] is the size of the file with k whole frames. */
-static inline void fixture_record(const char *path, thenar_recording_type type,
-                                  uint64_t ends[FIXTURE_FRAMES + 1]) {
+static inline void fixture_record(const char *path, thenar_recording_type type, uint64_t ends[FIXTURE_FRAMES + 1]) {
     thenar_error error;
     recording_writer *writer;
     assert_ok(fixture_create(path, type, &writer, &error), error);

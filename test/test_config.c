@@ -46,13 +46,13 @@ static const char *message_of(const char *text) {
     return message_of_bytes(text, strlen(text));
 }
 
-#define assert_contains(text, part)                                                                          \
-    do {                                                                                                     \
-        const char *assert_text = (text);                                                                    \
-        if (!strstr(assert_text, (part))) {                                                                  \
-            print_error("\"%s\" does not contain \"%s\"\n", assert_text, (part));                            \
-            _fail(__FILE__, __LINE__);                                                                       \
-        }                                                                                                    \
+#define assert_contains(text, part)                                                                                    \
+    do {                                                                                                               \
+        const char *assert_text = (text);                                                                              \
+        if (!strstr(assert_text, (part))) {                                                                            \
+            print_error("\"%s\" does not contain \"%s\"\n", assert_text, (part));                                      \
+            _fail(__FILE__, __LINE__);                                                                                 \
+        }                                                                                                              \
     } while (0)
 
 static config parse(const char *text) {
@@ -131,19 +131,16 @@ static void bad_yaml_is_refused_with_its_place_and_the_reason(void **state) {
     assert_contains(message_of("a: 1\nb: [1, 2\nc: 3\n"), "scene.yaml:3:");
     assert_contains(message_of("a: 1\nb: [1, 2\nc: 3\n"), "did not find expected ',' or ']'");
     assert_contains(message_of("a: 1\n b: 2\n"), "scene.yaml:2:3: mapping values are not allowed");
-    assert_contains(message_of("a:\n\tb: 1\n"),
-                    "scene.yaml:2:1: found character that cannot start any token: a tab");
+    assert_contains(message_of("a:\n\tb: 1\n"), "scene.yaml:2:1: found character that cannot start any token: a tab");
     assert_contains(message_of("a: 'x\n"), "found unexpected end of stream while scanning a quoted scalar");
     assert_contains(message_of("a: 1\nb: \xff\n"), "scene.yaml:2:4: invalid leading UTF-8 octet");
     assert_contains(message_of("a: \u00e9\nb: \u00e9\xc3("), "scene.yaml:2:6: invalid trailing UTF-8 octet");
     assert_contains(message_of("a: \x01\n"), "scene.yaml:1:4: control characters are not allowed");
-    assert_contains(message_of_bytes("\xff\xfe\x61\0:\0 \0\x31\0", 10),
-                    "scene.yaml:1:1: invalid leading UTF-8");
+    assert_contains(message_of_bytes("\xff\xfe\x61\0:\0 \0\x31\0", 10), "scene.yaml:1:1: invalid leading UTF-8");
     assert_contains(message_of_bytes("a: b\0c", 6), "scene.yaml:1:5: control characters");
     assert_contains(message_of("a: \"b\\0c\"\n"), "scene.yaml:1:4: text contains a zero character");
     assert_contains(message_of("a: *b\n"), "scene.yaml:1:4: alias '*b' has no anchor '&b' before it");
-    assert_contains(message_of("a: !!str 5\n"),
-                    "scene.yaml:1:4: tag 'tag:yaml.org,2002:str' is not supported");
+    assert_contains(message_of("a: !!str 5\n"), "scene.yaml:1:4: tag 'tag:yaml.org,2002:str' is not supported");
     assert_contains(message_of("a: &x {b: 1}\nc:\n  <<: *x\n"), "scene.yaml:3:3: merge key '<<'");
     assert_contains(message_of("? [1, 2]\n: 3\n"), "scene.yaml:1:3: this key is not text");
 }
@@ -207,9 +204,8 @@ static void aliases_cannot_blow_a_small_file_up(void **state) {
     char laughs[1024] = "a0: &a0 [ha, ha, ha, ha, ha, ha, ha, ha, ha]\n";
     for (int i = 1; i < 10; i++) {
         size_t used = strlen(laughs);
-        snprintf(laughs + used, sizeof laughs - used,
-                 "a%d: &a%d [*a%d, *a%d, *a%d, *a%d, *a%d, *a%d, *a%d, *a%d]\n", i, i, i - 1, i - 1, i - 1,
-                 i - 1, i - 1, i - 1, i - 1, i - 1);
+        snprintf(laughs + used, sizeof laughs - used, "a%d: &a%d [*a%d, *a%d, *a%d, *a%d, *a%d, *a%d, *a%d, *a%d]\n", i,
+                 i, i - 1, i - 1, i - 1, i - 1, i - 1, i - 1, i - 1, i - 1);
     }
     assert_contains(message_of(laughs), "scene.yaml:6:");
     assert_contains(message_of(laughs), "aliases add too many values; expected at most 100000");
@@ -295,9 +291,8 @@ static void an_including_file_lays_its_keys_over_the_included_ones(void **state)
     write_file("sub/materials.yaml",
                "material: {young: 1, poisson: 0.4}\nlist: [1, 2]\nsteps: 9\nsolver: {name: cg}\n");
     write_file("sub/base.yaml", "include: materials.yaml\nmaterial: {young: 2, density: 3}\nsteps: 5\n");
-    write_file(
-        "scene.yaml",
-        "material:\n  young: 7\nlist: [3]\ninclude: sub/base.yaml\nsteps: ~\nsolver: none\nnew: {a: ~}\n");
+    write_file("scene.yaml",
+               "material:\n  young: 7\nlist: [3]\ninclude: sub/base.yaml\nsteps: ~\nsolver: none\nnew: {a: ~}\n");
     config tree;
     thenar_error error;
     assert_ok(config_load(&tree, file_path("scene.yaml"), &error), error);
@@ -353,8 +348,7 @@ static void includes_are_limited_in_depth_and_number(void **state) {
         snprintf(text, sizeof text, i < 19 ? "include: deep%d.yaml\n" : "a: %d\n", i + 1);
         write_file(name, text);
     }
-    assert_contains(load_message("deep0.yaml", THENAR_ERROR_INPUT),
-                    "deep16.yaml:1:10: includes are nested too deeply");
+    assert_contains(load_message("deep0.yaml", THENAR_ERROR_INPUT), "deep16.yaml:1:10: includes are nested too deeply");
     config tree;
     thenar_error error;
     assert_ok(config_load(&tree, file_path("deep3.yaml"), &error), error);
@@ -362,12 +356,10 @@ static void includes_are_limited_in_depth_and_number(void **state) {
     for (int i = 0; i < 10; i++) {
         char name[32], text[128];
         snprintf(name, sizeof name, "wide%d.yaml", i);
-        snprintf(text, sizeof text, i < 9 ? "include: [wide%d.yaml, wide%d.yaml]\n" : "a: %d%d\n", i + 1,
-                 i + 1);
+        snprintf(text, sizeof text, i < 9 ? "include: [wide%d.yaml, wide%d.yaml]\n" : "a: %d%d\n", i + 1, i + 1);
         write_file(name, text);
     }
-    assert_contains(load_message("wide0.yaml", THENAR_ERROR_INPUT),
-                    "too many included files; expected at most 256");
+    assert_contains(load_message("wide0.yaml", THENAR_ERROR_INPUT), "too many included files; expected at most 256");
 }
 
 static void an_include_that_cannot_be_read_names_both_files(void **state) {
@@ -380,11 +372,9 @@ static void an_include_that_cannot_be_read_names_both_files(void **state) {
     assert_contains(load_message("bad.yaml", THENAR_ERROR_INPUT), "bad.yaml:1:10: include is a mapping");
     write_file("row.yaml", "[1, 2]\n");
     write_file("bad.yaml", "include: row.yaml\n");
-    assert_contains(load_message("bad.yaml", THENAR_ERROR_INPUT),
-                    "row.yaml:1:1: an included file is a sequence");
+    assert_contains(load_message("bad.yaml", THENAR_ERROR_INPUT), "row.yaml:1:1: an included file is a sequence");
     write_file("bad.yaml", "include: \"a\\nb\"\n");
-    assert_contains(load_message("bad.yaml", THENAR_ERROR_INPUT),
-                    "bad.yaml:1:10: include has a control character");
+    assert_contains(load_message("bad.yaml", THENAR_ERROR_INPUT), "bad.yaml:1:10: include has a control character");
     assert_int_equal(mkfifo(file_path("pipe"), 0600), 0);
     write_file("bad.yaml", "include: pipe\n");
     assert_contains(load_message("bad.yaml", THENAR_ERROR_INPUT), "pipe: is not a regular file");
@@ -432,9 +422,8 @@ static void a_set_path_that_leads_nowhere_is_refused_with_a_suggestion(void **st
     config tree = parse(beam_scene);
     assert_contains(set_message(&tree, "bodies.baem.material.young=1"),
                     "--set bodies.baem.material.young: no key 'baem' in bodies; did you mean 'beam'?");
-    assert_contains(
-        set_message(&tree, "scenery.x=1"),
-        "no key 'scenery' in the top level; expected one of: name, gravity, bodies, notes, nothing");
+    assert_contains(set_message(&tree, "scenery.x=1"),
+                    "no key 'scenery' in the top level; expected one of: name, gravity, bodies, notes, nothing");
     assert_contains(set_message(&tree, "gravity[3]=1"), "no item '3' in gravity; expected 0 to 2");
     assert_contains(set_message(&tree, "gravity.x=1"), "no item 'x' in gravity; expected 0 to 2");
     assert_contains(set_message(&tree, "gravity[-1]=1"), "no item '-1' in gravity");
@@ -445,8 +434,7 @@ static void a_set_path_that_leads_nowhere_is_refused_with_a_suggestion(void **st
     const char *unreadable[] = {"a..b=1",      ".a=1",          "a.=1",         "gravity[=1",
                                 "gravity[]=1", "gravity[1]x=1", "gravity.[1]=1"};
     for (size_t i = 0; i < sizeof unreadable / sizeof *unreadable; i++)
-        assert_contains(set_message(&tree, unreadable[i]),
-                        i == 0 ? "'a'" : "cannot read the path; expected keys");
+        assert_contains(set_message(&tree, unreadable[i]), i == 0 ? "'a'" : "cannot read the path; expected keys");
     assert_contains(set_message(&tree, "name"), "--set name: expected PATH=VALUE");
     assert_contains(set_message(&tree, "=1"), "expected PATH=VALUE");
     assert_contains(set_message(&tree, "name="), "--set name: no value after '='");
@@ -480,8 +468,8 @@ static material read_material(config_reader *reader, const config_node *node) {
     config_map map;
     config_open(reader, node, "material", &map);
     config_number(&map, "young", CONFIG_REQUIRED, config_positive("Pa"), &m.young);
-    config_number(&map, "poisson", CONFIG_OPTIONAL,
-                  (config_range){.low = -1, .high = 0.5, .below_high = true}, &m.poisson);
+    config_number(&map, "poisson", CONFIG_OPTIONAL, (config_range){.low = -1, .high = 0.5, .below_high = true},
+                  &m.poisson);
     config_number(&map, "density", CONFIG_OPTIONAL, config_between(0, 1e5, "kg/m^3"), &m.density);
     config_number(&map, "damping", CONFIG_OPTIONAL, config_not_negative("1/s"), &m.damping);
     config_close(&map);
@@ -525,9 +513,8 @@ static void a_set_key_that_nobody_knows_is_refused_by_the_reader(void **state) {
     config_reader reader = {.error = &error};
     read_material(&reader, at(tree.root, "bodies.beam.material"));
     assert_int_equal(reader.status, THENAR_ERROR_INPUT);
-    assert_contains(
-        error.text,
-        "--set bodies.beam.material.yuong: unknown key 'yuong' in material; did you mean 'young'?");
+    assert_contains(error.text,
+                    "--set bodies.beam.material.yuong: unknown key 'yuong' in material; did you mean 'young'?");
     config_free(&tree);
 }
 
@@ -547,19 +534,14 @@ static void numbers_are_decimal_plain_and_in_range(void **state) {
         assert_ok(reader.status, error);
         config_free(&tree);
     }
-    assert_string_equal(material_message("young: -5"),
-                        "scene.yaml:1:8: young is -5; expected a number > 0 (Pa)");
+    assert_string_equal(material_message("young: -5"), "scene.yaml:1:8: young is -5; expected a number > 0 (Pa)");
     assert_contains(material_message("young: 0"), "young is 0; expected a number > 0 (Pa)");
-    assert_contains(material_message("young: 1\npoisson: 0.5"),
-                    "poisson is 0.5; expected a number >= -1 and < 0.5");
-    assert_contains(material_message("young: 1\ndensity: 2e5"),
-                    "expected a number between 0 and 100000 (kg/m^3)");
-    assert_contains(material_message("young: 1\ndamping: -1e-9"),
-                    "damping is -1e-9; expected a number >= 0 (1/s)");
+    assert_contains(material_message("young: 1\npoisson: 0.5"), "poisson is 0.5; expected a number >= -1 and < 0.5");
+    assert_contains(material_message("young: 1\ndensity: 2e5"), "expected a number between 0 and 100000 (kg/m^3)");
+    assert_contains(material_message("young: 1\ndamping: -1e-9"), "damping is -1e-9; expected a number >= 0 (1/s)");
     assert_contains(material_message("young: .inf"), "young is .inf; expected a finite number > 0 (Pa)");
     assert_contains(material_message("young: .nan"), "young is .nan; expected a number > 0 (Pa)");
-    assert_contains(material_message("young: [1]"),
-                    "scene.yaml:1:8: young: expected a number, found a sequence");
+    assert_contains(material_message("young: [1]"), "scene.yaml:1:8: young: expected a number, found a sequence");
     assert_contains(material_message("young: {a: 1}"), "young: expected a number, found a mapping");
     assert_contains(material_message("young: '5'"), "young: expected a number, found text '5' in quotes");
     assert_contains(material_message("young: true"), "young: expected a number, found a truth value 'true'");
@@ -571,8 +553,7 @@ static void numbers_are_decimal_plain_and_in_range(void **state) {
         snprintf(expected, sizeof expected, "young: expected a number, found text '%s'", words[i]);
         assert_contains(material_message(text), expected);
     }
-    assert_string_equal(material_message("[1]"),
-                        "scene.yaml:1:1: material: expected a mapping, found a sequence");
+    assert_string_equal(material_message("[1]"), "scene.yaml:1:1: material: expected a mapping, found a sequence");
 }
 
 static const char *const solvers[] = {"cg", "direct", "multigrid"};
@@ -656,8 +637,7 @@ static void each_type_refuses_the_others_in_words(void **state) {
         {"steps: 99999999999999999999", "steps is 99999999999999999999; expected an integer"},
         {"steps: '7'", "steps: expected an integer, found text '7' in quotes"},
         {"steps: many", "steps: expected an integer, found text 'many'"},
-        {"solver: direkt",
-         "scene.yaml:1:9: solver is 'direkt'; did you mean 'direct'? (known: cg, direct, multigrid)"},
+        {"solver: direkt", "scene.yaml:1:9: solver is 'direkt'; did you mean 'direct'? (known: cg, direct, multigrid)"},
         {"solver: xyzzy", "solver is 'xyzzy'; expected a known name (known: cg, direct, multigrid)"},
         {"solver: [cg]", "solver: expected text, found a sequence"},
         {"on: yes", "on: expected true or false, found text 'yes'"},
@@ -752,11 +732,10 @@ static void lists_and_named_entries_are_read_one_by_one(void **state) {
     int count;
     char names[64];
     double sum;
-    assert_string_equal(
-        bodies_message("bodies:\n  b: {points: [[1, 0, 0], [2, 0, 0]], rows: [[1, 2], [], [3]]}\n"
-                       "  gone: ~\n  a: {}\n",
-                       &count, names, &sum),
-        "");
+    assert_string_equal(bodies_message("bodies:\n  b: {points: [[1, 0, 0], [2, 0, 0]], rows: [[1, 2], [], [3]]}\n"
+                                       "  gone: ~\n  a: {}\n",
+                                       &count, names, &sum),
+                        "");
     assert_int_equal(count, 2);
     assert_string_equal(names, "b a ");
     assert_near(sum, 1 + 12 + 6, 0);
@@ -769,14 +748,12 @@ static void lists_and_named_entries_are_read_one_by_one(void **state) {
                     "scene.yaml:1:30: bodies.a.points[0][2]: expected a number, found text 'x'");
     assert_contains(bodies_message("bodies: {a: {rows: [[1], [2, 10]]}}", &count, names, &sum),
                     "bodies.a.rows[1][1] is 10; expected an integer between 0 and 9");
-    assert_contains(bodies_message("bodies: {a: 5}", &count, names, &sum),
-                    "a: expected a mapping, found a number '5'");
+    assert_contains(bodies_message("bodies: {a: 5}", &count, names, &sum), "a: expected a mapping, found a number '5'");
     assert_contains(bodies_message("bodies: {a: {inner: {levl: 1}}}", &count, names, &sum),
                     "scene.yaml:1:22: unknown key 'levl' in bodies.a.inner; did you mean 'level'?");
     assert_contains(bodies_message("bodies: {a: {inner: {level: 9}}}", &count, names, &sum),
                     "scene.yaml:1:29: level 9 is not for 'a'");
-    assert_contains(bodies_message("bodies: {}\nbody: 1", &count, names, &sum),
-                    "unknown key 'body' in scene; ");
+    assert_contains(bodies_message("bodies: {}\nbody: 1", &count, names, &sum), "unknown key 'body' in scene; ");
 }
 
 static void a_file_name_is_seen_from_the_file_it_is_written_in(void **state) {

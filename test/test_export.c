@@ -70,10 +70,8 @@ static void a_full_disk_is_told_by_every_writer(void **state) {
     vtk_grid grid = {.title = "nothing"};
     assert_int_equal(vtk_write("/dev/full", &grid, &error), THENAR_ERROR_FILE);
     thenar_recording *recording = open_fixture();
-    assert_int_equal(export_recording(recording, EXPORT_GLTF, "/dev/full", &every_frame, &error),
-                     THENAR_ERROR_FILE);
-    assert_int_equal(export_recording(recording, EXPORT_CSV, "/dev/full", &every_frame, &error),
-                     THENAR_ERROR_FILE);
+    assert_int_equal(export_recording(recording, EXPORT_GLTF, "/dev/full", &every_frame, &error), THENAR_ERROR_FILE);
+    assert_int_equal(export_recording(recording, EXPORT_CSV, "/dev/full", &every_frame, &error), THENAR_ERROR_FILE);
     thenar_recording_close(recording);
     unlink(RECORDING);
 }
@@ -84,15 +82,14 @@ static void a_vtk_file_has_the_layout_of_the_format(void **state) {
     const int tets[] = {0, 1, 2, 3}, triangles[] = {0, 1, 2};
     const double force[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12.5}, heat[] = {0.5}, stretch[] = {1, 1, 0.9};
     const double *soft_points[] = {force}, *soft_cells[] = {heat, stretch};
-    const vtk_piece pieces[] = {
-        {.point_count = 4,
-         .tet_count = 1,
-         .points = points,
-         .tets = tets,
-         .body = 3,
-         .point_values = soft_points,
-         .cell_values = soft_cells},
-        {.point_count = 3, .triangle_count = 1, .points = points, .triangles = triangles}};
+    const vtk_piece pieces[] = {{.point_count = 4,
+                                 .tet_count = 1,
+                                 .points = points,
+                                 .tets = tets,
+                                 .body = 3,
+                                 .point_values = soft_points,
+                                 .cell_values = soft_cells},
+                                {.point_count = 3, .triangle_count = 1, .points = points, .triangles = triangles}};
     const vtk_array point_arrays[] = {{"the force", 3}}, cell_arrays[] = {{"heat", 1}, {"s", 3}};
     const vtk_grid grid = {.title = "two\nbodies",
                            .pieces = pieces,
@@ -152,8 +149,7 @@ static void a_frame_exported_to_vtk_reads_back(void **state) {
     json_t *series = json_load_file(FOLDER "/frames.vtk.series", 0, NULL);
     json_t *files = json_object_get(series, "files");
     assert_int_equal(json_array_size(files), 2);
-    assert_string_equal(json_string_value(json_object_get(json_array_get(files, 0), "name")),
-                        "frame_000001.vtk");
+    assert_string_equal(json_string_value(json_object_get(json_array_get(files, 0), "name")), "frame_000001.vtk");
     assert_near(json_number_value(json_object_get(json_array_get(files, 1), "time")), fixture_time(4), 0);
     json_decref(series);
     unlink(FOLDER "/frame_000001.vtk");
@@ -192,9 +188,8 @@ static void a_recording_exported_to_csv_has_a_row_per_frame_and_body(void **stat
     export_options options = {.from = 2, .to = 3, .channels = channels, .channel_count = 2};
     assert_ok(export_recording(recording, EXPORT_CSV, FOLDER ".csv", &options, &error), error);
     char *text = read_text(FOLDER ".csv");
-    const char *header =
-        "frame,step,time,body,centroid_x,centroid_y,centroid_z,min_x,min_y,min_z,max_x,max_y,max_z,"
-        "velocity_sum_x,velocity_sum_y,velocity_sum_z,velocity_max,residual\n2,7,0.007,pad,";
+    const char *header = "frame,step,time,body,centroid_x,centroid_y,centroid_z,min_x,min_y,min_z,max_x,max_y,max_z,"
+                         "velocity_sum_x,velocity_sum_y,velocity_sum_z,velocity_max,residual\n2,7,0.007,pad,";
     assert_memory_equal(text, header, strlen(header));
     const char *at = text + strlen(header);
     double expected[14] = {0}, largest = 0;
@@ -209,9 +204,8 @@ static void a_recording_exported_to_csv_has_a_row_per_frame_and_body(void **stat
         }
     }
     for (int i = 0; i < 15; i += 3)
-        largest = fmax(largest,
-                       hypot(hypot(fixture_value(PAD_VELOCITY, 2, i), fixture_value(PAD_VELOCITY, 2, i + 1)),
-                             fixture_value(PAD_VELOCITY, 2, i + 2)));
+        largest = fmax(largest, hypot(hypot(fixture_value(PAD_VELOCITY, 2, i), fixture_value(PAD_VELOCITY, 2, i + 1)),
+                                      fixture_value(PAD_VELOCITY, 2, i + 2)));
     expected[12] = largest;
     expected[13] = fixture_value(RESIDUAL, 2, 0);
     for (int i = 0; i < 14; i++) {
@@ -223,8 +217,7 @@ static void a_recording_exported_to_csv_has_a_row_per_frame_and_body(void **stat
     free(text);
 
     channels[0] = "velocty";
-    assert_int_equal(export_recording(recording, EXPORT_CSV, FOLDER ".csv", &options, &error),
-                     THENAR_ERROR_INPUT);
+    assert_int_equal(export_recording(recording, EXPORT_CSV, FOLDER ".csv", &options, &error), THENAR_ERROR_INPUT);
     assert_string_equal(error.text, "the recording has no channel \"velocty\"; did you mean \"velocity\"?");
     thenar_recording_close(recording);
     unlink(RECORDING);
@@ -300,8 +293,7 @@ static const float *accessor_floats(const glb *file, long long index, long long 
 }
 
 /* The animation's track of a node. */
-static const float *find_track(const glb *file, int node, const char *path, long long count,
-                               const char *type) {
+static const float *find_track(const glb *file, int node, const char *path, long long count, const char *type) {
     json_t *animation = item(file->root, "animations", 0), *channel;
     size_t i;
     json_array_foreach(json_object_get(animation, "channels"), i, channel) {
@@ -311,8 +303,7 @@ static const float *find_track(const glb *file, int node, const char *path, long
         json_t *sampler = item(animation, "samplers", (size_t)integer(channel, "sampler"));
         const float *times = accessor_floats(file, integer(sampler, "input"), FIXTURE_FRAMES, "SCALAR");
         for (int k = 0; k < FIXTURE_FRAMES; k++)
-            assert_near(times[k], fixture_time(k) - fixture_time(0),
-                        1e-9); /* float32 of times below 0.02 s */
+            assert_near(times[k], fixture_time(k) - fixture_time(0), 1e-9); /* float32 of times below 0.02 s */
         return accessor_floats(file, integer(sampler, "output"), count, type);
     }
     fail_msg("node %d has no track %s", node, path);
@@ -322,8 +313,7 @@ static const float *find_track(const glb *file, int node, const char *path, long
 /* Mesh plus weighted targets, as a viewer works it out at keyframe k, against the recording's own surface.
  * The sheet's node 4 is in no triangle and must be left out; triangles number vertices in the order of first
  * use. */
-static void expect_morphs(const glb *file, thenar_recording *recording, int body, const int *order,
-                          int count) {
+static void expect_morphs(const glb *file, thenar_recording *recording, int body, const int *order, int count) {
     json_t *primitive = item(item(file->root, "meshes", (size_t)body), "primitives", 0);
     json_t *attributes = json_object_get(primitive, "attributes");
     const float *base = accessor_floats(file, integer(attributes, "POSITION"), count, "VEC3");
@@ -355,8 +345,7 @@ static void a_glb_shows_each_keyframe_as_it_was_recorded(void **state) {
     thenar_error error;
     assert_ok(export_recording(recording, EXPORT_GLTF, FOLDER ".glb", &every_frame, &error), error);
     glb file = open_glb(FOLDER ".glb");
-    assert_string_equal(json_string_value(json_object_get(json_object_get(file.root, "asset"), "version")),
-                        "2.0");
+    assert_string_equal(json_string_value(json_object_get(json_object_get(file.root, "asset"), "version")), "2.0");
     assert_int_equal(json_array_size(json_object_get(file.root, "nodes")), 3); /* the bones cannot be seen */
     const int pad_order[] = {0, 1, 2, 3}, sheet_order[] = {0, 2, 1, 3};
     expect_morphs(&file, recording, PAD, pad_order, 4);
@@ -364,13 +353,11 @@ static void a_glb_shows_each_keyframe_as_it_was_recorded(void **state) {
     const float *translation = find_track(&file, BLOCK, "translation", FIXTURE_FRAMES, "VEC3");
     const float *rotation = find_track(&file, BLOCK, "rotation", FIXTURE_FRAMES, "VEC4");
     for (int k = 0; k < FIXTURE_FRAMES; k++) {
-        for (int x = 0; x < 3; x++)
-            assert_near(translation[3 * k + x], fixture_value(BLOCK_POSE, k, x), 1e-7);
+        for (int x = 0; x < 3; x++) assert_near(translation[3 * k + x], fixture_value(BLOCK_POSE, k, x), 1e-7);
         /* Of the two quaternions of a turn the one near the keyframe before; the recording has the other
          * at 3. */
         double sign = k == 3 ? -1 : 1;
-        for (int x = 0; x < 4; x++)
-            assert_near(rotation[4 * k + x], sign * fixture_value(BLOCK_POSE, k, 3 + x), 1e-7);
+        for (int x = 0; x < 4; x++) assert_near(rotation[4 * k + x], sign * fixture_value(BLOCK_POSE, k, 3 + x), 1e-7);
     }
     json_decref(file.root);
     free(file.bytes.data);
@@ -395,15 +382,13 @@ static void a_glb_of_a_long_recording_stays_bounded(void **state) {
             for (int k = 0; k < 6; k++) triangles[corner++] = quad[k];
         }
     thenar_tet_mesh mesh = {.node_count = (int)nodes, .positions = positions};
-    thenar_surface surface = {
-        .vertex_count = (int)nodes, .triangle_count = corner / 3, .triangles = triangles};
+    thenar_surface surface = {.vertex_count = (int)nodes, .triangle_count = corner / 3, .triangles = triangles};
     recording_body body = {.name = "cloth",
                            .kind = "soft",
                            .surface_kind = THENAR_RECORDING_SURFACE_NODES,
                            .mesh = &mesh,
                            .surface = &surface};
-    thenar_recording_channel channel = {
-        "position", "m", 0, THENAR_RECORDING_NODES, 0, 3, THENAR_RECORDING_FLOAT32};
+    thenar_recording_channel channel = {"position", "m", 0, THENAR_RECORDING_NODES, 0, 3, THENAR_RECORDING_FLOAT32};
     recording_description description = {.scene = "long",
                                          .solver = "none",
                                          .dt = 0.01,
@@ -474,12 +459,10 @@ static void a_range_without_frames_is_refused(void **state) {
     thenar_recording *recording = open_fixture();
     thenar_error error;
     export_options options = {.from = 5};
-    assert_int_equal(export_recording(recording, EXPORT_CSV, FOLDER ".csv", &options, &error),
-                     THENAR_ERROR_INPUT);
+    assert_int_equal(export_recording(recording, EXPORT_CSV, FOLDER ".csv", &options, &error), THENAR_ERROR_INPUT);
     assert_non_null(strstr(error.text, "within the 5 frames"));
     options = (export_options){.every = -1};
-    assert_int_equal(export_recording(recording, EXPORT_CSV, FOLDER ".csv", &options, &error),
-                     THENAR_ERROR_INPUT);
+    assert_int_equal(export_recording(recording, EXPORT_CSV, FOLDER ".csv", &options, &error), THENAR_ERROR_INPUT);
     export_kind kind;
     assert_true(export_kind_from_name("gltf", &kind));
     assert_int_equal(kind, EXPORT_GLTF);
@@ -501,8 +484,7 @@ static void positions_that_are_not_numbers_are_refused_by_gltf_by_name(void **st
     assert_ok(recording_write_frame(writer, 0, 0, pointers, &error), error);
     assert_ok(recording_close(writer, &error), error);
     assert_ok(thenar_recording_open(RECORDING, &recording, &error), error);
-    assert_int_equal(export_recording(recording, EXPORT_GLTF, FOLDER ".glb", &every_frame, &error),
-                     THENAR_ERROR_INPUT);
+    assert_int_equal(export_recording(recording, EXPORT_GLTF, FOLDER ".glb", &every_frame, &error), THENAR_ERROR_INPUT);
     assert_non_null(strstr(error.text, "frame 0, body \"sheet, \"thin\"\": a position is not finite"));
     thenar_recording_close(recording);
     unlink(RECORDING);
@@ -530,8 +512,7 @@ static void forge_chunk(char *bytes, size_t size, random_source *random) {
             payload[random_bits(random) % chunk.stored_size] ^= (char)mask;
     }
     if (random_bits(random) % 8 == 0) chunk.raw_size = random_bits(random) >> random_bits(random) % 64;
-    chunk.checksum =
-        recording_checksum_payload(recording_checksum_header(&chunk), payload, (size_t)chunk.stored_size);
+    chunk.checksum = recording_checksum_payload(recording_checksum_header(&chunk), payload, (size_t)chunk.stored_size);
     memcpy(bytes + at, &chunk, sizeof chunk);
 }
 
@@ -559,8 +540,7 @@ static void forged_recordings_are_read_or_refused_but_never_crash(void **state) 
     }
     free(whole.data);
     unlink(RECORDING);
-    assert_in_range(opened, 200,
-                    1990); /* the forgeries reach behind the header, and some do not get past it */
+    assert_in_range(opened, 200, 1990); /* the forgeries reach behind the header, and some do not get past it */
     assert_in_range(exported, 100, 3980);
 }
 

@@ -154,9 +154,9 @@ static void surfaces_follow_nodes_embeddings_and_poses(void **state) {
     /* By hand: vertex 3 of the pad hangs on tet 1 = (1, 4, 2, 3) with weights 1/2, 1/4, 1/8, 1/8. */
     assert_ok(thenar_recording_read_surface(recording, PAD, frame, got, &error), error);
     for (int x = 0; x < 3; x++) {
-        double expected =
-            fixture_value(PAD_POSITION, frame, 3 + x) / 2 + fixture_value(PAD_POSITION, frame, 12 + x) / 4 +
-            fixture_value(PAD_POSITION, frame, 6 + x) / 8 + fixture_value(PAD_POSITION, frame, 9 + x) / 8;
+        double expected = fixture_value(PAD_POSITION, frame, 3 + x) / 2 +
+                          fixture_value(PAD_POSITION, frame, 12 + x) / 4 +
+                          fixture_value(PAD_POSITION, frame, 6 + x) / 8 + fixture_value(PAD_POSITION, frame, 9 + x) / 8;
         assert_near(got[9 + x], expected, 1e-15); /* sums of numbers near 1: a few roundings */
     }
 
@@ -212,8 +212,7 @@ static void flip_every_byte(size_t first_frame_byte, const uint64_t *ends, bool 
             if (has_index && at >= (off_t)first_frame_byte)
                 expected = before < FIXTURE_FRAMES ? FIXTURE_FRAMES - 1 : before;
             if (got != expected) {
-                print_error("byte %lld ^ %02x: %d frames, expected %d\n", (long long)at, masks[m], got,
-                            expected);
+                print_error("byte %lld ^ %02x: %d frames, expected %d\n", (long long)at, masks[m], got, expected);
                 fail();
             }
             assert_false(whole && before == FIXTURE_FRAMES);
@@ -245,14 +244,12 @@ static void damage_is_told_with_the_last_good_frame(void **state) {
     thenar_recording_close(recording);
     assert_int_equal(truncate(RECORDING, (off_t)ends[3]), 0);
     assert_ok(thenar_recording_open(RECORDING, &recording, &error), error);
-    assert_non_null(
-        strstr(thenar_recording_damage(recording), "not closed by its writer; it has 3 whole frames"));
+    assert_non_null(strstr(thenar_recording_damage(recording), "not closed by its writer; it has 3 whole frames"));
     thenar_recording_close(recording);
     unlink(RECORDING);
 }
 
-static void put_chunk(FILE *file, const char *type, uint32_t flags, const void *payload, size_t stored,
-                      uint64_t raw) {
+static void put_chunk(FILE *file, const char *type, uint32_t flags, const void *payload, size_t stored, uint64_t raw) {
     recording_chunk chunk = {.flags = flags, .stored_size = stored, .raw_size = raw};
     memcpy(chunk.type, type, 4);
     chunk.checksum = recording_checksum_payload(recording_checksum_header(&chunk), payload, stored);
@@ -280,11 +277,11 @@ static void expect_open_error(const char *part) {
 }
 
 #define HEAD_START "{\"scene\":\"a\",\"thenar_version\":\"0\",\"solver\":\"n\",\"dt\":1,\"metadata\":{},"
-#define HEAD_BODY(nodes)                                                                                     \
-    "{\"name\":\"b\",\"kind\":\"soft\",\"nodes\":" nodes                                                     \
+#define HEAD_BODY(nodes)                                                                                               \
+    "{\"name\":\"b\",\"kind\":\"soft\",\"nodes\":" nodes                                                               \
     ",\"tets\":0,\"vertices\":0,\"triangles\":0,\"surface\":\"none\"}"
-#define HEAD_CHANNEL(body, count, components)                                                                \
-    "{\"name\":\"c\",\"unit\":\"\",\"body\":" body ",\"place\":\"nodes\",\"count\":" count                   \
+#define HEAD_CHANNEL(body, count, components)                                                                          \
+    "{\"name\":\"c\",\"unit\":\"\",\"body\":" body ",\"place\":\"nodes\",\"count\":" count                             \
     ",\"components\":" components ",\"type\":\"f32\"}"
 
 static void a_header_that_lies_is_refused_by_name(void **state) {
@@ -295,14 +292,11 @@ static void a_header_that_lies_is_refused_by_name(void **state) {
         {"{", "HEAD: "},
         {"[]", "HEAD: not an object"},
         {"{\"bodies\":[]}", "HEAD: channels: expected a list"},
-        {HEAD_START "\"bodies\":[" HEAD_BODY("-1") "],\"channels\":[]}",
-         "HEAD: bodies[0].nodes: expected a whole"},
+        {HEAD_START "\"bodies\":[" HEAD_BODY("-1") "],\"channels\":[]}", "HEAD: bodies[0].nodes: expected a whole"},
         {HEAD_START "\"bodies\":[" HEAD_BODY("1e99") "],\"channels\":[]}", "HEAD: bodies[0].nodes"},
-        {HEAD_START "\"bodies\":[" HEAD_BODY("1") "," HEAD_BODY("1") "],\"channels\":[]}",
-         "HEAD: bodies[1].name"},
+        {HEAD_START "\"bodies\":[" HEAD_BODY("1") "," HEAD_BODY("1") "],\"channels\":[]}", "HEAD: bodies[1].name"},
         {HEAD_START "\"bodies\":[7],\"channels\":[]}", "HEAD: bodies[0].name"},
-        {HEAD_START "\"bodies\":[],\"channels\":[" HEAD_CHANNEL("0", "1", "1") "]}",
-         "HEAD: channels[0].place"},
+        {HEAD_START "\"bodies\":[],\"channels\":[" HEAD_CHANNEL("0", "1", "1") "]}", "HEAD: channels[0].place"},
         {HEAD_START "\"bodies\":[" HEAD_BODY("1") "],\"channels\":[" HEAD_CHANNEL("1", "1", "1") "]}",
          "HEAD: channels[0].body: expected a whole number within 0..0"},
         {HEAD_START "\"bodies\":[" HEAD_BODY("1") "],\"channels\":[" HEAD_CHANNEL("0", "2", "1") "]}",
@@ -326,9 +320,8 @@ static void a_small_file_cannot_ask_for_much_memory(void **state) {
     expect_open_error("expand more than 1024 times");
 
     /* A frame whose numbers are said to be many, but whose zstd frame holds few. */
-    file = forge(HEAD_START
-                 "\"bodies\":[],\"channels\":[{\"name\":\"c\",\"unit\":\"\",\"body\":-1,\"place\":\"run\","
-                 "\"count\":10000,\"components\":1,\"type\":\"f32\"}]}");
+    file = forge(HEAD_START "\"bodies\":[],\"channels\":[{\"name\":\"c\",\"unit\":\"\",\"body\":-1,\"place\":\"run\","
+                            "\"count\":10000,\"components\":1,\"type\":\"f32\"}]}");
     char packed[256] = {0};
     size_t size = ZSTD_compress(packed + 16, sizeof packed - 16, payload, sizeof payload, 1);
     assert_false(ZSTD_isError(size));
@@ -347,8 +340,7 @@ static void a_small_file_cannot_ask_for_much_memory(void **state) {
 
 static void numbers_that_compress_too_well_are_stored_so_that_they_can_be_read(void **state) {
     (void)state;
-    thenar_recording_channel channel = {
-        "c", "", -1, THENAR_RECORDING_RUN, 100000, 1, THENAR_RECORDING_FLOAT64};
+    thenar_recording_channel channel = {"c", "", -1, THENAR_RECORDING_RUN, 100000, 1, THENAR_RECORDING_FLOAT64};
     recording_description description = {
         .scene = "s", .solver = "n", .dt = 1, .channels = &channel, .channel_count = 1};
     recording_writer *writer;
@@ -392,8 +384,7 @@ static void what_is_not_a_recording_is_refused(void **state) {
     (void)state;
     thenar_recording *recording;
     thenar_error error;
-    assert_int_equal(thenar_recording_open(BINARY_DIR "/no-such-file", &recording, &error),
-                     THENAR_ERROR_FILE);
+    assert_int_equal(thenar_recording_open(BINARY_DIR "/no-such-file", &recording, &error), THENAR_ERROR_FILE);
     assert_non_null(strstr(error.text, "No such file"));
     assert_int_equal(thenar_recording_open(BINARY_DIR, &recording, &error), THENAR_ERROR_INPUT);
     FILE *file = fopen(RECORDING, "wb");
@@ -407,8 +398,7 @@ static void a_full_disk_is_told_by_name(void **state) {
     (void)state;
     recording_writer *writer;
     thenar_error error = {0};
-    assert_int_equal(fixture_create("/dev/full", THENAR_RECORDING_FLOAT32, &writer, &error),
-                     THENAR_ERROR_FILE);
+    assert_int_equal(fixture_create("/dev/full", THENAR_RECORDING_FLOAT32, &writer, &error), THENAR_ERROR_FILE);
     assert_null(writer);
     assert_string_equal(error.text, "/dev/full: cannot write the header: No space left on device");
 }
@@ -461,8 +451,7 @@ static void write_until_killed(volatile int *accepted) {
 
 static void a_killed_writer_loses_at_most_the_frame_it_was_writing(void **state) {
     (void)state;
-    volatile int *accepted =
-        mmap(NULL, sizeof *accepted, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    volatile int *accepted = mmap(NULL, sizeof *accepted, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     assert_true(accepted != MAP_FAILED);
     random_source random = {.state = 5};
     for (int round = 0; round < 20; round++) {
@@ -478,8 +467,7 @@ static void a_killed_writer_loses_at_most_the_frame_it_was_writing(void **state)
         assert_int_equal(waitpid(child, &end, 0), child);
         assert_true(WIFSIGNALED(end));
         int got = read_all(THENAR_RECORDING_FLOAT32, NULL);
-        assert_in_range(got, *accepted,
-                        *accepted + 1); /* one more: written, but killed before it was counted */
+        assert_in_range(got, *accepted, *accepted + 1); /* one more: written, but killed before it was counted */
     }
     munmap((void *)accepted, sizeof *accepted);
     unlink(RECORDING);

@@ -30,8 +30,7 @@ static bool joined_by_faces(const thenar_tet_mesh *mesh, const int *tets, int co
         more = false;
         for (int i = 0; i < count; i++)
             for (int j = 0; j < count; j++)
-                if (reached[i] && !reached[j] && shared(mesh, tets[i], tets[j]) == 3)
-                    more = reached[j] = true;
+                if (reached[i] && !reached[j] && shared(mesh, tets[i], tets[j]) == 3) more = reached[j] = true;
     }
     for (int i = 0; i < count; i++)
         if (!reached[i]) return false;
@@ -103,8 +102,8 @@ static void assert_embedded(const thenar_tet_mesh *mesh, const thenar_surface *s
     }
 }
 
-static void mesh_surface(const thenar_surface *surface, const thenar_mesh_options *options,
-                         thenar_tet_mesh *mesh, thenar_embedding *embedding) {
+static void mesh_surface(const thenar_surface *surface, const thenar_mesh_options *options, thenar_tet_mesh *mesh,
+                         thenar_embedding *embedding) {
     thenar_error error;
     assert_ok(thenar_tet_mesh_from_surface(surface, options, mesh, embedding, &error), error);
     assert_embedded(mesh, surface, embedding);
@@ -179,8 +178,7 @@ static void the_filled_tets_of_the_bunny_have_its_mass_properties(void **state) 
      * fill of a tet is spread over all of it). */
     assert_near(got.mass, expected.mass, 0.005 * expected.mass);
     assert_near(vec3_distance(got.centre, expected.centre), 0, 0.001);
-    for (int i = 0; i < 9; i += 4)
-        assert_near(got.inertia.m[i], expected.inertia.m[i], 0.03 * expected.inertia.m[i]);
+    for (int i = 0; i < 9; i += 4) assert_near(got.inertia.m[i], expected.inertia.m[i], 0.03 * expected.inertia.m[i]);
     free(fill);
     thenar_tet_mesh_free(&mesh);
     thenar_embedding_free(&embedding);
@@ -271,8 +269,7 @@ static cluster random_cluster(random_source *source, double radius) {
     cluster c = {.count = 12};
     vec3 last = {0, 0, 0};
     for (int i = 0; i < c.count; i++) {
-        vec3 next = {random_uniform(source, -1, 1), random_uniform(source, -1, 1),
-                     random_uniform(source, -1, 1)};
+        vec3 next = {random_uniform(source, -1, 1), random_uniform(source, -1, 1), random_uniform(source, -1, 1)};
         c.part[i] = (capsule_shape){last, next, radius};
         last = next;
     }
@@ -316,8 +313,7 @@ static void mending_joins_what_hangs_by_a_node_or_an_edge(void **state) {
                 grid_tet_corners(&g, t, corner);
                 bool inner = true;
                 for (int i = 0; i < 4; i++)
-                    inner &= fabs(corner[i].x - 3) <= 1 && fabs(corner[i].y - 3) <= 1 &&
-                             fabs(corner[i].z - 3) <= 1;
+                    inner &= fabs(corner[i].x - 3) <= 1 && fabs(corner[i].y - 3) <= 1 && fabs(corner[i].z - 3) <= 1;
                 keep[t] = inner && random_uniform(&source, 0, 1) < 0.05 + 0.02 * trial;
             }
             int before = 0, after = 0;
@@ -430,9 +426,8 @@ static void the_number_of_tets_comes_close_to_the_target_for_many_shapes(void **
     thenar_error error;
     for (int shape = 0; shape < 4; shape++) {
         thenar_surface surface;
-        thenar_status status = shape == 0 ? thenar_surface_sphere(0.04, 6, &surface, &error)
-                               : shape == 1
-                                   ? thenar_surface_box((double[]){0.3, 0.1, 0.05}, 2, &surface, &error)
+        thenar_status status = shape == 0   ? thenar_surface_sphere(0.04, 6, &surface, &error)
+                               : shape == 1 ? thenar_surface_box((double[]){0.3, 0.1, 0.05}, 2, &surface, &error)
                                : shape == 2 ? thenar_surface_torus(0.3, 0.08, 5, &surface, &error)
                                             : thenar_surface_cylinder(0.02, 0.2, 5, &surface, &error);
         assert_ok(status, error);
@@ -482,25 +477,21 @@ static void bad_options_and_surfaces_are_refused_with_a_reason(void **state) {
         int target, lattice;
         double quality;
         const char *message;
-    } bad[] = {{NAN, 5000, 0, 0.3, "cell_size"},  {-1, 5000, 0, 0.3, "cell_size"},
-               {1e-9, 5000, 0, 0.3, "too small"}, {1e-300, 5000, 0, 0.3, "too small"},
-               {0, 0, 0, 0.3, "target_tets"},     {0, 5000, 7, 0.3, "lattice is 7"},
+    } bad[] = {{NAN, 5000, 0, 0.3, "cell_size"},    {-1, 5000, 0, 0.3, "cell_size"}, {1e-9, 5000, 0, 0.3, "too small"},
+               {1e-300, 5000, 0, 0.3, "too small"}, {0, 0, 0, 0.3, "target_tets"},   {0, 5000, 7, 0.3, "lattice is 7"},
                {0, 5000, 0, NAN, "fit_quality"}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         thenar_mesh_options options = {(thenar_lattice)bad[i].lattice, bad[i].cell_size, bad[i].target, true,
                                        bad[i].quality};
-        assert_int_equal(thenar_tet_mesh_from_surface(&ball, &options, &mesh, &embedding, &error),
-                         THENAR_ERROR_INPUT);
+        assert_int_equal(thenar_tet_mesh_from_surface(&ball, &options, &mesh, &embedding, &error), THENAR_ERROR_INPUT);
         assert_non_null(strstr(error.text, bad[i].message));
         assert_null(mesh.tets);
     }
     ball.triangle_count--;
-    assert_int_equal(thenar_tet_mesh_from_surface(&ball, NULL, &mesh, &embedding, &error),
-                     THENAR_ERROR_INPUT);
+    assert_int_equal(thenar_tet_mesh_from_surface(&ball, NULL, &mesh, &embedding, &error), THENAR_ERROR_INPUT);
     assert_non_null(strstr(error.text, "belongs to 1 triangle"));
     ball.triangle_count = 0;
-    assert_int_equal(thenar_tet_mesh_from_surface(&ball, NULL, &mesh, &embedding, &error),
-                     THENAR_ERROR_INPUT);
+    assert_int_equal(thenar_tet_mesh_from_surface(&ball, NULL, &mesh, &embedding, &error), THENAR_ERROR_INPUT);
     thenar_surface_free(&ball);
 }
 

@@ -79,8 +79,7 @@ static void matrix_products_follow_rows_and_columns(void **state) {
 /* Rodrigues: I + sin(angle) K + (1 - cos(angle)) K^2, K the skew matrix of the axis. */
 static mat3 rodrigues(vec3 axis, double angle) {
     mat3 k = mat3_skew(axis);
-    return mat3_add(mat3_identity(),
-                    mat3_add(mat3_scale(k, sin(angle)), mat3_scale(mat3_mul(k, k), 1 - cos(angle))));
+    return mat3_add(mat3_identity(), mat3_add(mat3_scale(k, sin(angle)), mat3_scale(mat3_mul(k, k), 1 - cos(angle))));
 }
 
 static void quaternions_rotate_as_rodrigues_formula_does(void **state) {

@@ -29,8 +29,7 @@ static const char *path_of(const char *file) {
 }
 
 /* Writes, reads through the file system, removes. */
-static thenar_status read_file(const char *file, const void *data, size_t size, mesh_file *out,
-                               thenar_error *error) {
+static thenar_status read_file(const char *file, const void *data, size_t size, mesh_file *out, thenar_error *error) {
     const char *path = path_of(file);
     FILE *stream = fopen(path, "wb");
     assert_non_null(stream);
@@ -47,8 +46,7 @@ static thenar_status read_text(const char *file, const char *text, mesh_file *ou
 
 /* A copy of exactly the bytes and the terminating zero, so that the address sanitizer sees any step beyond.
  */
-static thenar_status parse_copy(const char *file, const char *data, size_t size, mesh_file *out,
-                                thenar_error *error) {
+static thenar_status parse_copy(const char *file, const char *data, size_t size, mesh_file *out, thenar_error *error) {
     file_bytes bytes = {.data = malloc(size + 1), .size = size};
     assert_non_null(bytes.data);
     memcpy(bytes.data, data, size);
@@ -65,19 +63,17 @@ static bool is_box_of_tets(const mesh_file *file, bool tags) {
     if (memcmp(mesh->tets, box_tets, sizeof box_tets) != 0) return false;
     if (!tags) return mesh->tags == NULL && file->region_count == 0;
     return mesh->tags && memcmp(mesh->tags, box_tags, sizeof box_tags) == 0 && file->region_count == 2 &&
-           file->regions[0].tag == 7 && strcmp(file->regions[0].name, "soft flesh") == 0 &&
-           file->regions[1].tag == 9 && strcmp(file->regions[1].name, "nail") == 0;
+           file->regions[0].tag == 7 && strcmp(file->regions[0].name, "soft flesh") == 0 && file->regions[1].tag == 9 &&
+           strcmp(file->regions[1].name, "nail") == 0;
 }
 
 /* Corner by corner: STL numbers its vertices in another order. */
 static bool is_box_of_triangles(const mesh_file *file) {
     const thenar_surface *surface = &file->surface;
-    if (surface->vertex_count != 8 || surface->triangle_count != 12 || file->tets.tet_count != 0)
-        return false;
+    if (surface->vertex_count != 8 || surface->triangle_count != 12 || file->tets.tet_count != 0) return false;
     for (int i = 0; i < 36; i++)
         for (int axis = 0; axis < 3; axis++)
-            if (surface->positions[3 * surface->triangles[i] + axis] !=
-                box_nodes[box_triangles[i / 3][i % 3]][axis])
+            if (surface->positions[3 * surface->triangles[i] + axis] != box_nodes[box_triangles[i / 3][i % 3]][axis])
                 return false;
     return true;
 }
@@ -118,8 +114,8 @@ static void text_keeps_every_bit_of_a_double(void **state) {
     (void)state;
     const double numbers[] = {1.0 / 3, 0.1, 2e-7, 1.2345678901234567, -4.9e-5, 1e-300};
     char text[1024];
-    snprintf(text, sizeof text, "v %.17g %.17g %.17g\nv %.17g %.17g %.17g\nv 0 0 0\nf 1 2 3\n", numbers[0],
-             numbers[1], numbers[2], numbers[3], numbers[4], numbers[5]);
+    snprintf(text, sizeof text, "v %.17g %.17g %.17g\nv %.17g %.17g %.17g\nv 0 0 0\nf 1 2 3\n", numbers[0], numbers[1],
+             numbers[2], numbers[3], numbers[4], numbers[5]);
     mesh_file file;
     thenar_error error;
     assert_ok(read_text("a.obj", text, &file, &error), error);
@@ -156,8 +152,7 @@ static void check_sound(const mesh_file *file) {
     for (int i = 0; i < 3 * file->surface.triangle_count; i++)
         assert_in_range(file->surface.triangles[i], 0, file->surface.vertex_count - 1);
     for (int i = 0; i < 3 * file->tets.node_count; i++) assert_true(isfinite(file->tets.positions[i]));
-    for (int i = 0; i < 3 * file->surface.vertex_count; i++)
-        assert_true(isfinite(file->surface.positions[i]));
+    for (int i = 0; i < 3 * file->surface.vertex_count; i++) assert_true(isfinite(file->surface.positions[i]));
 }
 
 static void a_changed_byte_anywhere_is_refused_or_a_sound_mesh(void **state) {
@@ -188,30 +183,26 @@ typedef struct bad_file {
     const char *words[3]; /* all in the message, behind the file's name; NULL: none */
 } bad_file;
 
-#define GMSH_2(nodes, elements)                                                                              \
-    "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n" nodes "$EndNodes\n$Elements\n" elements "$EndElements"  \
+#define GMSH_2(nodes, elements)                                                                                        \
+    "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n" nodes "$EndNodes\n$Elements\n" elements "$EndElements"            \
     "\n"
 #define FIVE_NODES "5\n1 0 0 0\n2 1 0 0\n3 0 1 0\n4 0 0 1\n5 1 1 1\n"
 #define GMSH_FIVE(elements) GMSH_2(FIVE_NODES, elements)
 #define VTK(version, dataset) "# vtk DataFile Version " version "\n\nASCII\nDATASET " dataset "\n"
-#define VTK_GRID(cells)                                                                                      \
-    VTK("3.0", "UNSTRUCTURED_GRID") "POINTS 5 float\n0 0 0 1 0 0 0 1 0 0 0 1 1 1 1\n" cells
-#define VTU(type, format, count, cells)                                                                      \
-    "<VTKFile type=\"" type "\"><UnstructuredGrid><Piece NumberOfPoints=\"" count                            \
-    "\" NumberOfCells=\"1\"><Points>"                                                                        \
-    "<DataArray NumberOfComponents=\"3\" format=\"" format                                                   \
-    "\">0 0 0 1 0 0 0 1 0 0 0 1</DataArray></Points><Cells>" cells                                           \
-    "</Cells></Piece></UnstructuredGrid></VTKFile>"
-#define VTU_CELLS(nodes, end, type)                                                                          \
-    "<DataArray Name=\"connectivity\" format=\"ascii\">" nodes "</DataArray>"                                \
-    "<DataArray Name=\"offsets\" format=\"ascii\">" end "</DataArray>"                                       \
+#define VTK_GRID(cells) VTK("3.0", "UNSTRUCTURED_GRID") "POINTS 5 float\n0 0 0 1 0 0 0 1 0 0 0 1 1 1 1\n" cells
+#define VTU(type, format, count, cells)                                                                                \
+    "<VTKFile type=\"" type "\"><UnstructuredGrid><Piece NumberOfPoints=\"" count "\" NumberOfCells=\"1\"><Points>"    \
+    "<DataArray NumberOfComponents=\"3\" format=\"" format                                                             \
+    "\">0 0 0 1 0 0 0 1 0 0 0 1</DataArray></Points><Cells>" cells "</Cells></Piece></UnstructuredGrid></VTKFile>"
+#define VTU_CELLS(nodes, end, type)                                                                                    \
+    "<DataArray Name=\"connectivity\" format=\"ascii\">" nodes "</DataArray>"                                          \
+    "<DataArray Name=\"offsets\" format=\"ascii\">" end "</DataArray>"                                                 \
     "<DataArray Name=\"types\" format=\"ascii\">" type "</DataArray>"
 #define OBJ_THREE "v 0 0 0\nv 1 0 0\nv 0 1 0\n"
-#define STL(a, b, c)                                                                                         \
+#define STL(a, b, c)                                                                                                   \
     "solid x\nfacet normal 0 0 1\nouter loop\nvertex " a "\nvertex " b "\nvertex " c "\nendloop\nendfacet\n"
-#define PLY(vertices, faces, body)                                                                           \
-    "ply\nformat ascii 1.0\nelement vertex " vertices                                                        \
-    "\nproperty float x\nproperty float y\nproperty float z\n"                                               \
+#define PLY(vertices, faces, body)                                                                                     \
+    "ply\nformat ascii 1.0\nelement vertex " vertices "\nproperty float x\nproperty float y\nproperty float z\n"       \
     "element face " faces "\nproperty list uchar int vertex_index\nend_header\n" body
 
 static const bad_file bad_files[] = {
@@ -229,9 +220,7 @@ static const bad_file bad_files[] = {
     {"flat.msh",
      GMSH_2("5\n1 0 0 0\n2 1 0 0\n3 0 1 0\n4 0 0 1\n5 1 1 1e-13\n", "2\n1 4 0 1 2 3 4\n2 4 0 1 2 3 5\n"),
      {"msh:15:", "tet 2 is flat", "longest edge"}},
-    {"twice.msh",
-     GMSH_FIVE("3\n1 4 0 1 2 3 4\n2 4 0 2 3 4 5\n3 4 0 3 1 2 4\n"),
-     {"msh:16:", "tet 3", "duplicate"}},
+    {"twice.msh", GMSH_FIVE("3\n1 4 0 1 2 3 4\n2 4 0 2 3 4 5\n3 4 0 3 1 2 4\n"), {"msh:16:", "tet 3", "duplicate"}},
     {"groups.msh",
      GMSH_FIVE("3\n1 4 1 7 1 2 3 4\n2 4 1 7 2 3 4 5\n1 4 1 9 1 2 3 4\n"),
      {"duplicate", "physical group"}},
@@ -245,40 +234,26 @@ static const bad_file bad_files[] = {
     {"prism.msh", GMSH_FIVE("1\n1 6 0 1 2 3 4 5 1\n"), {"msh:14:", "prism"}},
     {"old.msh", "$MeshFormat\n4 0 8\n$EndMeshFormat\n", {"msh:2:1:", "version 4", "expected 2.2 or 4.1"}},
     {"tagged.msh", GMSH_2("2\n1 0 0 0\n1 1 0 0\n", "0\n"), {"msh:7:1:", "node 1 is there twice"}},
-    {"more.msh",
-     GMSH_FIVE("2\n1 4 0 1 2 3 4 5\n2 4 0 2 3 4 5\n"),
-     {"msh:14:15:", "\"5\"", "end of the line"}},
+    {"more.msh", GMSH_FIVE("2\n1 4 0 1 2 3 4 5\n2 4 0 2 3 4 5\n"), {"msh:14:15:", "\"5\"", "end of the line"}},
     {"fewer.msh", GMSH_FIVE("2\n1 4 0 1 2 3 4\n"), {"msh:15:", "$EndElements", "element tag"}},
-    {"behind.msh",
-     GMSH_FIVE("2\n1 4 0 1 2 3 4\n2 4 0 5 4 3 2\n") "garbage\n",
-     {"msh:17:1:", "garbage", "a section"}},
+    {"behind.msh", GMSH_FIVE("2\n1 4 0 1 2 3 4\n2 4 0 5 4 3 2\n") "garbage\n", {"msh:17:1:", "garbage", "a section"}},
     {"open.msh", GMSH_FIVE("2\n1 4 0 1 2 3 4\n2 4 0 5 4 3 2\n") "$Notes\n", {"msh:17:", "$EndNotes"}},
     {"order.msh", "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Elements\n0\n$EndElements\n", {"$Nodes first"}},
     {"start.msh", "$NOD\n1\n", {"does not begin", "$MeshFormat"}},
     {"parts.msh", "$MeshFormat\n4.1 0 8\n$EndMeshFormat\n$PartitionedEntities\n", {"partitioned"}},
-    {"name.msh",
-     "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$PhysicalNames\n1\n3 1 \"a\n",
-     {"msh:6:", "closing quote"}},
+    {"name.msh", "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$PhysicalNames\n1\n3 1 \"a\n", {"msh:6:", "closing quote"}},
     /* VTK */
-    {"index.vtk",
-     VTK_GRID("CELLS 1 5\n4 0 1 2 5\nCELL_TYPES 1\n10\n"),
-     {"vtk:8:9:", "\"5\"", "node index, 0..4"}},
+    {"index.vtk", VTK_GRID("CELLS 1 5\n4 0 1 2 5\nCELL_TYPES 1\n10\n"), {"vtk:8:9:", "\"5\"", "node index, 0..4"}},
     {"unused.vtk", VTK_GRID("CELLS 1 5\n4 0 1 2 3\nCELL_TYPES 1\n10\n"), {"vtk:6:", "node 4 is unused"}},
-    {"tet10.vtk",
-     VTK_GRID("CELLS 1 11\n10 0 1 2 3 4 0 1 2 3 4\nCELL_TYPES 1\n24\n"),
-     {"quadratic tet (tet10)"}},
+    {"tet10.vtk", VTK_GRID("CELLS 1 11\n10 0 1 2 3 4 0 1 2 3 4\nCELL_TYPES 1\n24\n"), {"quadratic tet (tet10)"}},
     {"hex.vtk", VTK_GRID("CELLS 1 9\n8 0 1 2 3 4 0 1 2\nCELL_TYPES 1\n12\n"), {"cell 0 is a hexahedron"}},
     {"three.vtk", VTK_GRID("CELLS 1 4\n3 0 1 2\nCELL_TYPES 1\n10\n"), {"tet with 3 points", "expected 4"}},
     {"types.vtk", VTK_GRID("CELLS 1 5\n4 0 1 2 3\nCELL_TYPES 2\n10 10\n"), {"2 cell types for 1 cells"}},
     {"no_types.vtk", VTK_GRID("CELLS 1 5\n4 0 1 2 3\n"), {"CELL_TYPES"}},
     {"size.vtk", VTK_GRID("CELLS 1 6\n4 0 1 2 3 3\nCELL_TYPES 1\n10\n"), {"1 integers"}},
-    {"behind.vtk",
-     VTK_GRID("CELLS 1 5\n4 0 1 2 3\nCELL_TYPES 1\n10\ngarbage\n"),
-     {"vtk:11:1:", "\"garbage\""}},
+    {"behind.vtk", VTK_GRID("CELLS 1 5\n4 0 1 2 3\nCELL_TYPES 1\n10\ngarbage\n"), {"vtk:11:1:", "\"garbage\""}},
     {"grid.vtk", VTK("3.0", "STRUCTURED_POINTS"), {"vtk:4:9:", "STRUCTURED_POINTS", "UNSTRUCTURED_GRID"}},
-    {"short.vtk",
-     VTK("3.0", "UNSTRUCTURED_GRID") "POINTS 5 float\n0 0 0 1",
-     {"truncated", "5 points", "found 7"}},
+    {"short.vtk", VTK("3.0", "UNSTRUCTURED_GRID") "POINTS 5 float\n0 0 0 1", {"truncated", "5 points", "found 7"}},
     {"degenerate.vtk",
      VTK("3.0", "POLYDATA") "POINTS 3 float\n0 0 0 1 0 0 0 1 0\nPOLYGONS 1 4\n3 0 1 1\n",
      {"vtk:8:", "face 0 is degenerate", "node 1 twice"}},
@@ -297,21 +272,13 @@ static const bad_file bad_files[] = {
     {"index.vtu",
      VTU("UnstructuredGrid", "ascii", "4", VTU_CELLS("0 1 2 4", "4", "10")),
      {"node index 4", "out of range"}},
-    {"more.vtu",
-     VTU("UnstructuredGrid", "ascii", "3", VTU_CELLS("0 1 2 3", "4", "10")),
-     {"goes on", "3 points"}},
+    {"more.vtu", VTU("UnstructuredGrid", "ascii", "3", VTU_CELLS("0 1 2 3", "4", "10")), {"goes on", "3 points"}},
     {"fewer.vtu",
      VTU("UnstructuredGrid", "ascii", "5", VTU_CELLS("0 1 2 3", "4", "10")),
      {"has 4 points", "expected 5"}},
-    {"tet10.vtu",
-     VTU("UnstructuredGrid", "ascii", "4", VTU_CELLS("0 1 2 3", "4", "24")),
-     {"quadratic tet (tet10)"}},
-    {"word.vtu",
-     VTU("UnstructuredGrid", "ascii", "4", VTU_CELLS("0 1 two 3", "4", "10")),
-     {"\"two\"", "a number"}},
-    {"behind.vtu",
-     VTU("UnstructuredGrid", "ascii", "4", VTU_CELLS("0 1 2 3", "4", "10")) " x",
-     {"behind </VTKFile>"}},
+    {"tet10.vtu", VTU("UnstructuredGrid", "ascii", "4", VTU_CELLS("0 1 2 3", "4", "24")), {"quadratic tet (tet10)"}},
+    {"word.vtu", VTU("UnstructuredGrid", "ascii", "4", VTU_CELLS("0 1 two 3", "4", "10")), {"\"two\"", "a number"}},
+    {"behind.vtu", VTU("UnstructuredGrid", "ascii", "4", VTU_CELLS("0 1 2 3", "4", "10")) " x", {"behind </VTKFile>"}},
     {"early.vtu", "<VTKFile type=\"UnstructuredGrid\"><UnstructuredGrid>\n", {"vtu:2:", "ends early"}},
     {"html.vtu", "<html></html>", {"does not begin", "<?xml"}},
     /* OBJ */
@@ -338,15 +305,11 @@ static const bad_file bad_files[] = {
     {"nan.ply", PLY("3", "1", "0 0 0\n1 nan 0\n0 1 0\n3 0 1 2\n"), {"ply:11:", "not finite"}},
     {"degenerate.ply", PLY("3", "1", "0 0 0\n1 0 0\n0 1 0\n3 0 1 0\n"), {"ply:13:", "face 0 is degenerate"}},
     {"two.ply", PLY("3", "1", "0 0 0\n1 0 0\n0 1 0\n2 0 1\n"), {"ply:13:", "2 nodes"}},
-    {"more.ply",
-     PLY("3", "1", "0 0 0 5\n1 0 0\n0 1 0\n3 0 1 2\n"),
-     {"ply:10:7:", "\"5\"", "end of the line"}},
+    {"more.ply", PLY("3", "1", "0 0 0 5\n1 0 0\n0 1 0\n3 0 1 2\n"), {"ply:10:7:", "\"5\"", "end of the line"}},
     {"fewer.ply", PLY("3", "1", "0 0\n1 0 0\n0 1 0\n3 0 1 2\n"), {"ply:10:4:", "3 properties"}},
     {"behind.ply", PLY("3", "1", "0 0 0\n1 0 0\n0 1 0\n3 0 1 2\nx\n"), {"ply:14:1:", "2 bytes behind"}},
     {"points.ply", PLY("3", "0", "0 0 0\n1 0 0\n0 1 0\n"), {"no tets and no triangles"}},
-    {"no_y.ply",
-     "ply\nformat ascii 1.0\nelement vertex 1\nproperty float x\nend_header\n0\n",
-     {"x, y and z"}},
+    {"no_y.ply", "ply\nformat ascii 1.0\nelement vertex 1\nproperty float x\nend_header\n0\n", {"x, y and z"}},
     {"type.ply",
      "ply\nformat ascii 1.0\nelement vertex 1\nproperty quad x\nend_header\n0\n",
      {"ply:4:10:", "\"quad\""}},
@@ -354,8 +317,8 @@ static const bad_file bad_files[] = {
     {"unknown.xyz", "1 2 3\n", {"not a mesh file", "Gmsh"}},
 };
 
-static void check_refused(const char *file, thenar_status status, const thenar_error *error,
-                          const char *const *words, size_t word_count) {
+static void check_refused(const char *file, thenar_status status, const thenar_error *error, const char *const *words,
+                          size_t word_count) {
     if (status != THENAR_ERROR_INPUT) fail_msg("%s: status %d", file, status);
     assert_int_equal(error->status, status);
     const char *name = strstr(error->text, file);
@@ -382,9 +345,7 @@ static const bad_file lying_files[] = {
     {"a.msh", GMSH_2("2000000000\n1 0 0 0\n", ""), {"2000000000 nodes", "bytes", "found"}},
     {"b.msh", GMSH_FIVE("2000000000\n1 4 0 1 2 3 4\n"), {"2000000000 elements", "bytes", "found"}},
     {"c.msh", "$MeshFormat\n4.1 0 8\n$EndMeshFormat\n$Nodes\n1 2000000000 1 5\n", {"2000000000 nodes"}},
-    {"d.msh",
-     "$MeshFormat\n4.1 0 8\n$EndMeshFormat\n$Nodes\n1 1 1 5\n3 1 0 2000000000\n",
-     {"2000000000 nodes"}},
+    {"d.msh", "$MeshFormat\n4.1 0 8\n$EndMeshFormat\n$Nodes\n1 1 1 5\n3 1 0 2000000000\n", {"2000000000 nodes"}},
     {"e.msh",
      "$MeshFormat\n4.1 0 8\n$EndMeshFormat\n$Nodes\n0 0 0 0\n$EndNodes\n$Elements\n1 2000000000 1 9\n3 1 4 "
      "2000000000\n",
@@ -392,9 +353,7 @@ static const bad_file lying_files[] = {
     {"f.msh",
      "$MeshFormat\n4.1 0 8\n$EndMeshFormat\n$Entities\n2000000000 0 0 0\n1 0 0 0 2000000000\n",
      {"2000000000 physical groups"}},
-    {"g.msh",
-     "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$PhysicalNames\n2000000000\n",
-     {"2000000000 physical names"}},
+    {"g.msh", "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$PhysicalNames\n2000000000\n", {"2000000000 physical names"}},
     {"h.msh", "$MeshFormat\n4.1 0 8\n$EndMeshFormat\n$Nodes\n99999999999 5 1 5\n", {"99999999999"}},
     {"a.vtk", VTK("3.0", "POLYDATA") "POINTS 2000000000 float\n0 0 0\n", {"2000000000 points"}},
     {"b.vtk", VTK_GRID("CELLS 2000000000 2000000000\n4 0 1 2 3\n"), {"2000000000 integers"}},
@@ -464,8 +423,7 @@ static void a_missing_file_a_directory_and_an_empty_file_are_told_apart(void **s
     assert_non_null(strstr(error.text, "missing.msh: cannot open: No such file"));
     const char *directory_words[] = {"is a directory"}, *empty_words[] = {"is empty"};
     assert_int_equal(mkdir(path_of("folder.msh"), 0700), 0);
-    check_refused("folder.msh", mesh_file_read(path_of("folder.msh"), &file, &error), &error, directory_words,
-                  1);
+    check_refused("folder.msh", mesh_file_read(path_of("folder.msh"), &file, &error), &error, directory_words, 1);
     assert_int_equal(rmdir(path_of("folder.msh")), 0);
     check_refused("empty.msh", read_text("empty.msh", "", &file, &error), &error, empty_words, 1);
 }
@@ -506,8 +464,7 @@ static void polygons_become_fans_and_strips_keep_their_side(void **state) {
     mesh_file file;
     thenar_error error;
     const int fan[] = {0, 1, 2, 0, 2, 3, 0, 3, 4}, strip[] = {0, 1, 2, 2, 1, 3, 2, 3, 4};
-    assert_ok(read_text("a.obj", "v 0 0 0\nv 1 0 0\nv 2 1 0\nv 1 2 0\nv 0 2 0\nf 1 2 3 4 5\n", &file, &error),
-              error);
+    assert_ok(read_text("a.obj", "v 0 0 0\nv 1 0 0\nv 2 1 0\nv 1 2 0\nv 0 2 0\nf 1 2 3 4 5\n", &file, &error), error);
     assert_int_equal(file.surface.triangle_count, 3);
     assert_memory_equal(file.surface.triangles, fan, sizeof fan);
     mesh_file_free(&file);
@@ -515,9 +472,7 @@ static void polygons_become_fans_and_strips_keep_their_side(void **state) {
     assert_ok(read_text("a.ply", text, &file, &error), error);
     assert_memory_equal(file.surface.triangles, fan, sizeof fan);
     mesh_file_free(&file);
-    text =
-        VTK("3.0",
-            "POLYDATA") "POINTS 5 float\n0 0 0 1 0 0 0 1 0 1 1 0 0 2 0\nTRIANGLE_STRIPS 1 6\n5 0 1 2 3 4\n";
+    text = VTK("3.0", "POLYDATA") "POINTS 5 float\n0 0 0 1 0 0 0 1 0 1 1 0 0 2 0\nTRIANGLE_STRIPS 1 6\n5 0 1 2 3 4\n";
     assert_ok(read_text("a.vtk", text, &file, &error), error);
     assert_int_equal(file.surface.triangle_count, 3);
     assert_memory_equal(file.surface.triangles, strip, sizeof strip);
@@ -526,15 +481,15 @@ static void polygons_become_fans_and_strips_keep_their_side(void **state) {
 
 static void pieces_of_a_vtu_file_become_one_mesh(void **state) {
     (void)state;
-#define PIECE(z)                                                                                             \
-    "<Piece NumberOfPoints=\"4\" NumberOfCells=\"1\"><Points><DataArray NumberOfComponents=\"3\" "           \
-    "format=\"ascii\">"                                                                                      \
-    "0 0 " z " 1 0 " z " 0 1 " z                                                                             \
+#define PIECE(z)                                                                                                       \
+    "<Piece NumberOfPoints=\"4\" NumberOfCells=\"1\"><Points><DataArray NumberOfComponents=\"3\" "                     \
+    "format=\"ascii\">"                                                                                                \
+    "0 0 " z " 1 0 " z " 0 1 " z                                                                                       \
     " 0 0 9</DataArray></Points><Cells>" VTU_CELLS("0 1 2 3", "4", "10") "</Cells></Piece>"
     mesh_file file;
     thenar_error error;
-    const char *text = "<VTKFile type=\"UnstructuredGrid\"><UnstructuredGrid>" PIECE("1")
-        PIECE("5") "</UnstructuredGrid></VTKFile>";
+    const char *text =
+        "<VTKFile type=\"UnstructuredGrid\"><UnstructuredGrid>" PIECE("1") PIECE("5") "</UnstructuredGrid></VTKFile>";
     assert_ok(read_text("pieces.vtu", text, &file, &error), error);
     const int tets[] = {0, 1, 2, 3, 4, 5, 6, 7};
     assert_int_equal(file.tets.node_count, 8);
@@ -558,8 +513,7 @@ static void the_public_loaders_take_their_part_and_say_what_is_missing(void **st
     assert_ok(thenar_tet_mesh_load(path_of("tets.vtk"), &mesh, &error), error);
     assert_memory_equal(mesh.tets, box_tets, sizeof box_tets);
     thenar_tet_mesh_free(&mesh);
-    check_refused("tets.vtk", thenar_surface_load(path_of("tets.vtk"), &surface, &error), &error,
-                  no_triangles, 2);
+    check_refused("tets.vtk", thenar_surface_load(path_of("tets.vtk"), &surface, &error), &error, no_triangles, 2);
     assert_null(surface.positions);
     remove(path_of("tets.vtk"));
     bytes.count = 0;
@@ -627,8 +581,7 @@ static void flatness_does_not_depend_on_the_unit(void **state) {
 static void an_unlikely_size_is_remarked_on(void **state) {
     (void)state;
     mesh_note warning;
-    const double huge[] = {-20, 0, 0, 37.3, 1, 1}, tiny[] = {0, 0, 0, 0, 5e-5, 0},
-                 hand[] = {0, 0, 0, 0.19, 0.08, 0.03};
+    const double huge[] = {-20, 0, 0, 37.3, 1, 1}, tiny[] = {0, 0, 0, 0, 5e-5, 0}, hand[] = {0, 0, 0, 0.19, 0.08, 0.03};
     assert_true(mesh_size_warning(huge, 2, &warning));
     assert_string_equal(warning.text, "is 57.3 m across; a mesh in millimetres? scale it with scale: 0.001");
     assert_true(mesh_size_warning(tiny, 2, &warning));

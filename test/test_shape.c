@@ -22,8 +22,7 @@ static vec3 random_point(random_source *source, box within) {
 static thenar_tet_mesh beam(thenar_lattice kind) {
     thenar_tet_mesh mesh;
     thenar_error error;
-    assert_ok(thenar_tet_mesh_box((double[]){0, 0, 0}, (double[]){1, 0.2, 0.2}, (int[]){10, 2, 2}, kind,
-                                  &mesh, &error),
+    assert_ok(thenar_tet_mesh_box((double[]){0, 0, 0}, (double[]){1, 0.2, 0.2}, (int[]){10, 2, 2}, kind, &mesh, &error),
               error);
     return mesh;
 }
@@ -118,9 +117,9 @@ static void nonsense_sizes_are_refused(void **state) {
     assert_int_equal(thenar_surface_torus(1, 1.5, 3, &surface, &error), THENAR_ERROR_INPUT);
     assert_int_equal(thenar_surface_box((double[]){1, 1, INFINITY}, 1, &surface, &error), THENAR_ERROR_INPUT);
     int huge[3] = {2000000000, 2000000000, 2000000000};
-    assert_int_equal(thenar_tet_mesh_box((double[]){0, 0, 0}, (double[]){1, 1, 1}, huge, THENAR_LATTICE_CUBE,
-                                         &mesh, &error),
-                     THENAR_ERROR_INPUT);
+    assert_int_equal(
+        thenar_tet_mesh_box((double[]){0, 0, 0}, (double[]){1, 1, 1}, huge, THENAR_LATTICE_CUBE, &mesh, &error),
+        THENAR_ERROR_INPUT);
     assert_int_equal(thenar_tet_mesh_box((double[]){0, 0, 0}, (double[]){1, -1, 1}, (int[]){1, 1, 1},
                                          THENAR_LATTICE_CUBE, &mesh, &error),
                      THENAR_ERROR_INPUT);
@@ -208,8 +207,7 @@ static void a_box_has_the_mass_properties_of_the_textbook_wherever_it_is(void **
         /* Coordinates near 100 carry rounding of 1e-14, over sizes of 0.2: ten digits and more remain. */
         assert_near(both[i].mass, m, 1e-11 * m);
         assert_near(vec3_distance(both[i].centre, vec3_make(100.15, -49.9, 20.25)), 0, 1e-12);
-        check_inertia(both[i], m / 12 * (0.04 + 0.25), m / 12 * (0.09 + 0.25), m / 12 * (0.09 + 0.04),
-                      1e-11 * m);
+        check_inertia(both[i], m / 12 * (0.04 + 0.25), m / 12 * (0.09 + 0.25), m / 12 * (0.09 + 0.04), 1e-11 * m);
     }
     thenar_surface_free(&surface);
     thenar_tet_mesh_free(&mesh);
@@ -478,8 +476,8 @@ static void the_fill_of_a_box_mesh_adds_up_to_the_sphere_inside(void **state) {
     (void)state;
     thenar_tet_mesh mesh;
     thenar_error error;
-    assert_ok(thenar_tet_mesh_box((double[]){-1, -1, -1}, (double[]){1, 1, 1}, (int[]){5, 5, 5},
-                                  THENAR_LATTICE_CUBE, &mesh, &error),
+    assert_ok(thenar_tet_mesh_box((double[]){-1, -1, -1}, (double[]){1, 1, 1}, (int[]){5, 5, 5}, THENAR_LATTICE_CUBE,
+                                  &mesh, &error),
               error);
     sphere_shape sphere = {{0.05, 0, 0.02}, 0.8};
     signed_distance solid = signed_distance_of_sphere(&sphere);

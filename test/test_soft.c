@@ -20,7 +20,8 @@ static thenar_soft_def plain_def(const thenar_tet_mesh *mesh) {
 static void perturb(thenar_tet_mesh *mesh, random_source *random, double size) {
     for (int i = 0; i < mesh->node_count; i++) {
         double *p = mesh->positions + 3 * i;
-        bool interior = p[0] > 1e-9 && p[0] < 1 - 1e-9 && p[1] > 1e-9 && p[1] < 1 - 1e-9 && p[2] > 1e-9 && p[2] < 1 - 1e-9;
+        bool interior =
+            p[0] > 1e-9 && p[0] < 1 - 1e-9 && p[1] > 1e-9 && p[1] < 1 - 1e-9 && p[2] > 1e-9 && p[2] < 1 - 1e-9;
         if (interior) vec3_store(p, vec3_add(vec3_load(p), tools_random_vector(random, size)));
     }
 }
@@ -35,7 +36,8 @@ static void elastic_forces(thenar_sim *sim, double *force) {
     for (int k = 0; k < body->batch_count; k++) {
         const soft_batch *batch = &body->batches[k];
         double records[SIMD_LANES * SOFT_RECORD];
-        soft_element_formulate(batch, state->x, state->target_velocity, h, state->warm + 9 * k, state->rotation + 9 * k, records);
+        soft_element_formulate(batch, state->x, state->target_velocity, h, state->warm + 9 * k, state->rotation + 9 * k,
+                               records);
         for (int l = 0; l < batch->tet_count; l++)
             for (int a = 0; a < 4; a++)
                 for (int c = 0; c < 3; c++)
@@ -57,7 +59,8 @@ static void rigid_motion_causes_no_force(void **unused) {
     thenar_soft_def def = plain_def(&mesh);
     thenar_model *model = tools_model(&def, 0);
     thenar_sim *sim = tools_sim(model, 0.01, 1);
-    double *x = malloc(3 * (size_t)mesh.node_count * sizeof *x), *force = malloc(3 * (size_t)mesh.node_count * sizeof *force);
+    double *x = malloc(3 * (size_t)mesh.node_count * sizeof *x),
+           *force = malloc(3 * (size_t)mesh.node_count * sizeof *force);
     for (int trial = 0; trial < 20; trial++) {
         quat turn = quat_from_rotation_vector(tools_random_vector(&random, 3));
         vec3 move = tools_random_vector(&random, 1);
@@ -118,8 +121,10 @@ static void the_patch_test_holds_on_an_irregular_mesh(void **unused) {
     for (int s = 0; s < 6; s++) {
         vec3 low = {0, 0, 0}, high = {1, 1, 1};
         double *l = &low.x, *h = &high.x;
-        if (s % 2) l[s / 2] = 1;
-        else h[s / 2] = 0;
+        if (s % 2)
+            l[s / 2] = 1;
+        else
+            h[s / 2] = 0;
         supports[s].region = tools_box_region(low, high);
     }
     thenar_soft_def def = plain_def(&mesh);
@@ -151,7 +156,8 @@ static void the_patch_test_holds_on_an_irregular_mesh(void **unused) {
 
 static void momenta(const thenar_sim *sim, vec3 *linear, vec3 *angular) {
     const thenar_model *model = thenar_sim_model(sim);
-    const double *x = thenar_sim_positions(sim, 0), *v = thenar_sim_velocities(sim, 0), *m = thenar_model_masses(model, 0);
+    const double *x = thenar_sim_positions(sim, 0), *v = thenar_sim_velocities(sim, 0),
+                 *m = thenar_model_masses(model, 0);
     *linear = *angular = vec3_make(0, 0, 0);
     for (int i = 0; i < thenar_model_mesh(model, 0)->node_count; i++) {
         vec3 p = vec3_scale(vec3_load(v + 3 * i), m[i]);
@@ -221,7 +227,8 @@ static void textbook_stiffness(const thenar_tet_mesh *mesh, int t, double young,
         for (int c = 0; c < 8; c++) inverse[r][c] = c < 4 ? M[r][c] : r == c - 4;
     for (int p = 0; p < 4; p++) { /* Gauss-Jordan */
         int best = p;
-        for (int r = p; r < 4; r++) if (fabs(inverse[r][p]) > fabs(inverse[best][p])) best = r;
+        for (int r = p; r < 4; r++)
+            if (fabs(inverse[r][p]) > fabs(inverse[best][p])) best = r;
         for (int c = 0; c < 8; c++) {
             double held = inverse[p][c];
             inverse[p][c] = inverse[best][c];
@@ -261,7 +268,8 @@ static void solve_by_cholmod(const thenar_tet_mesh *mesh, double young, double n
     cholmod_common common;
     cholmod_start(&common);
     size_t size = 3 * (size_t)count;
-    cholmod_triplet *triplet = cholmod_allocate_triplet(size, size, 144 * (size_t)mesh->tet_count, -1, CHOLMOD_REAL, &common);
+    cholmod_triplet *triplet =
+        cholmod_allocate_triplet(size, size, 144 * (size_t)mesh->tet_count, -1, CHOLMOD_REAL, &common);
     int *rows = triplet->i, *columns = triplet->j;
     double *values = triplet->x;
     for (int t = 0; t < mesh->tet_count; t++) {
@@ -311,7 +319,8 @@ static void a_static_load_gives_the_direct_solution_of_the_textbooks_stiffness(v
     thenar_sim *sim = tools_sim(model, 1, 1);
     tools_run(sim, 1);
     const soft_model *body = model_soft(model, 0);
-    double *force = calloc(3 * (size_t)body->free_count, sizeof *force), *u = calloc(3 * (size_t)body->free_count, sizeof *u);
+    double *force = calloc(3 * (size_t)body->free_count, sizeof *force),
+           *u = calloc(3 * (size_t)body->free_count, sizeof *u);
     for (int i = 0; i < mesh.node_count; i++)
         for (int c = 0; body->system_node[i] >= 0 && c < 3; c++)
             force[3 * body->system_node[i] + c] = body->load[3 * i + c];
@@ -366,13 +375,15 @@ static void a_beams_deflection_tends_to_timoshenkos_under_refinement(void **unus
     double deflection[3];
     for (int k = 0; k < 3; k++) {
         deflection[k] = tip_deflection(2 << k, F);
-        print_message("%2d cells over the height: %.4f of Timoshenko's deflection\n", 2 << k, deflection[k] / timoshenko);
+        print_message("%2d cells over the height: %.4f of Timoshenko's deflection\n", 2 << k,
+                      deflection[k] / timoshenko);
     }
     /* Linear tets are too stiff, less so with every refinement; the error of their energy falls as the square of the
      * cell size, so extrapolating in it from the two finest removes the leading term. */
     assert_true(deflection[0] < deflection[1] && deflection[1] < deflection[2] && deflection[2] < timoshenko);
     double limit = deflection[2] + (deflection[2] - deflection[1]) / 3;
-    print_message("extrapolated: %.4f of Timoshenko's, %.4f of Euler-Bernoulli's\n", limit / timoshenko, limit / bernoulli);
+    print_message("extrapolated: %.4f of Timoshenko's, %.4f of Euler-Bernoulli's\n", limit / timoshenko,
+                  limit / bernoulli);
     assert_near(limit / timoshenko, 1, 0.02);
 }
 
@@ -380,7 +391,8 @@ static void two_materials_in_series_stretch_in_inverse_proportion_to_their_stiff
     (void)unused;
     thenar_tet_mesh mesh = tools_box(2, 0.5, 0.5, 4, 1, 1);
     thenar_material stiff = {.young = 4e5, .poisson = 0, .density = FEATHER_DENSITY};
-    thenar_soft_region region = {.region = tools_box_region(vec3_make(1, 0, 0), vec3_make(2, 0.5, 0.5)), .material = stiff};
+    thenar_soft_region region = {.region = tools_box_region(vec3_make(1, 0, 0), vec3_make(2, 0.5, 0.5)),
+                                 .material = stiff};
     thenar_support support = {.region = tools_box_region(vec3_make(0, 0, 0), vec3_make(0, 0.5, 0.5))};
     thenar_load load = {.region = tools_box_region(vec3_make(2, 0, 0), vec3_make(2, 0.5, 0.5)), .force = {1, 0, 0}};
     thenar_soft_def def = plain_def(&mesh);
@@ -415,7 +427,8 @@ static void a_support_carries_the_weight_and_the_moment_of_a_beam_at_rest(void *
     thenar_tet_mesh mesh = tools_box(1, 0.2, 0.2, 10, 2, 2);
     thenar_support support = {.name = "clamp", .region = tools_box_region(vec3_make(0, 0, 0), vec3_make(0, 0.2, 0.2))};
     thenar_soft_def def = plain_def(&mesh);
-    def.material = (thenar_material){.young = 2e6, .poisson = 0.3, .density = 1000, .damping_mass = 5, .damping_stiffness = 0.02};
+    def.material =
+        (thenar_material){.young = 2e6, .poisson = 0.3, .density = 1000, .damping_mass = 5, .damping_stiffness = 0.02};
     def.supports = &support;
     def.support_count = 1;
     thenar_model *model = tools_model(&def, -9.81);
@@ -464,7 +477,8 @@ static void a_driven_support_takes_the_body_with_it(void **unused) {
     assert_int_equal(thenar_sim_drive(sim, 0, 0, move, none), THENAR_OK);
     tools_run(sim, 4000);
     for (int i = 0; i < mesh.node_count; i++)
-        assert_near(vec3_distance(vec3_load(thenar_sim_positions(sim, 0) + 3 * i), vec3_load(mesh.positions + 3 * i)), 0, 1e-8);
+        assert_near(vec3_distance(vec3_load(thenar_sim_positions(sim, 0) + 3 * i), vec3_load(mesh.positions + 3 * i)),
+                    0, 1e-8);
     thenar_sim_free(sim);
     thenar_model_free(model);
     thenar_tet_mesh_free(&mesh);
@@ -543,9 +557,12 @@ static void nonsense_is_refused_in_words(void **unused) {
         thenar_material material;
         const char *word;
     } bad[] = {
-        {{.young = 0, .poisson = 0.3, .density = 1}, "young"},      {{.young = -1, .poisson = 0.3, .density = 1}, "young"},
-        {{.young = NAN, .poisson = 0.3, .density = 1}, "young"},    {{.young = 1, .poisson = 0.5, .density = 1}, "poisson"},
-        {{.young = 1, .poisson = -1, .density = 1}, "poisson"},     {{.young = 1, .poisson = 0.3, .density = -1}, "density"},
+        {{.young = 0, .poisson = 0.3, .density = 1}, "young"},
+        {{.young = -1, .poisson = 0.3, .density = 1}, "young"},
+        {{.young = NAN, .poisson = 0.3, .density = 1}, "young"},
+        {{.young = 1, .poisson = 0.5, .density = 1}, "poisson"},
+        {{.young = 1, .poisson = -1, .density = 1}, "poisson"},
+        {{.young = 1, .poisson = 0.3, .density = -1}, "density"},
         {{.young = 1, .poisson = 0.3, .density = INFINITY}, "density"},
         {{.young = 1, .poisson = 0.3, .density = 1, .damping_mass = -1}, "damping_mass"},
     };

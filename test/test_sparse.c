@@ -224,8 +224,7 @@ static void a_reach_solve_equals_a_full_one_and_visits_less(void **state) {
         for (int round = 0; round < 2; round++) {
             if (round == 1) {
                 memset(y, 0, 8 * (size_t)s.n * sizeof *y);
-                for (int i = 0; i < 2; i++)
-                    memcpy(y + 24 * position[nodes[i]], values + 24 * i, 24 * sizeof *b);
+                for (int i = 0; i < 2; i++) memcpy(y + 24 * position[nodes[i]], values + 24 * i, 24 * sizeof *b);
             }
             int count = cholesky_forward_reach(&s.factor, nodes, 2, y, reach), rows = 0;
             for (int i = 0; i < count; i++) {
@@ -321,8 +320,7 @@ static void the_last_nodes_are_eliminated_last_in_their_order(void **state) {
                 double *x = random_vector(s.n, 15), *expected = oracle_solve(&s, x);
                 assert_int_equal(cholesky_factorize(&s.factor, s.blocks, NULL), CHOLESKY_DONE);
                 cholesky_solve(&s.factor, x);
-                for (int i = 0; i < s.n; i++)
-                    assert_near(x[i], expected[i], TOLERANCE * greatest(expected, s.n));
+                for (int i = 0; i < s.n; i++) assert_near(x[i], expected[i], TOLERANCE * greatest(expected, s.n));
                 free(x);
                 free(expected);
                 case_free(&s);
@@ -391,8 +389,7 @@ static void results_are_the_same_bits_with_any_number_of_threads(void **state) {
             assert_memory_equal(block, first_block, sizeof block);
             free(x);
         }
-        double *diagonals[2] = {s.blocks + 9 * s.pattern.column_start[100],
-                                s.blocks + 9 * s.pattern.column_start[900]};
+        double *diagonals[2] = {s.blocks + 9 * s.pattern.column_start[100], s.blocks + 9 * s.pattern.column_start[900]};
         double kept[2] = {*diagonals[0], *diagonals[1]};
         *diagonals[0] = *diagonals[1] = -1;
         int node = cholesky_factorize(&s.factor, s.blocks, pool);
@@ -437,7 +434,7 @@ static void numeric_calls_allocate_nothing(void **state) {
     workers *pool;
     thenar_error error;
     assert_ok(workers_create(2, &pool, &error), error);
-    int calls = allocation_count;
+    long calls = allocation_count;
     free(memory_array(1, 1));
     assert_int_equal(allocation_count, calls + 1); /* the counter counts */
     calls = allocation_count;

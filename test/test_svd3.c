@@ -109,8 +109,7 @@ static sample of_any_scale(random_source *source) {
 static sample denormal(random_source *source) {
     sample made = {0};
     uint64_t most = 1 + (random_bits(source) >> (13 + random_bits(source) % 50));
-    for (int i = 0; i < 9; i++)
-        made.G.m[i] = either_sign(source, (double)(random_bits(source) % most) * 0x1p-1074);
+    for (int i = 0; i < 9; i++) made.G.m[i] = either_sign(source, (double)(random_bits(source) % most) * 0x1p-1074);
     return made;
 }
 
@@ -149,12 +148,10 @@ static sample small_integers(random_source *source) {
 static sample sheared_flat(random_source *source) {
     mat3 shear = mat3_identity();
     for (int i = 0; i < 9; i++)
-        if (i % 4 != 0 && random_bits(source) & 1)
-            shear.m[i] = either_sign(source, power_of_ten(source, -3, 6));
+        if (i % 4 != 0 && random_bits(source) & 1) shear.m[i] = either_sign(source, power_of_ten(source, -3, 6));
     mat3 rotation = quat_to_mat3(random_rotation(source));
     if (random_bits(source) & 1) rotation = mat3_identity();
-    mat3 flat =
-        mat3_diagonal(1, 1, random_bits(source) & 1 ? 0 : either_sign(source, power_of_ten(source, -17, 0)));
+    mat3 flat = mat3_diagonal(1, 1, random_bits(source) & 1 ? 0 : either_sign(source, power_of_ten(source, -17, 0)));
     return (sample){.G = mat3_mul(rotation, mat3_mul(shear, mat3_mul(flat, mat3_transpose(rotation))))};
 }
 
@@ -170,9 +167,9 @@ static sample columns_alike(random_source *source) {
     return made;
 }
 
-static const family families[] = {
-    entries_at_random, any_rank,          nearly_equal_values, graded_values, a_rotation_nearly, of_any_scale,
-    denormal,          permuted_diagonal, small_integers,      sheared_flat,  columns_alike};
+static const family families[] = {entries_at_random, any_rank, nearly_equal_values, graded_values,  a_rotation_nearly,
+                                  of_any_scale,      denormal, permuted_diagonal,   small_integers, sheared_flat,
+                                  columns_alike};
 #define FAMILIES (sizeof families / sizeof families[0])
 
 typedef struct group {
@@ -219,8 +216,7 @@ static double rebuilding_error(mat3 G, mat3 U, const double s[3], mat3 V) {
 /* |G|^2, |cofactors of G|^2 and det G in long double beside the same of diag(s), both divided by powers of
  * s1. */
 static double invariants_error(mat3 G, const double s[3]) {
-    long double m[9], x = (long double)s[1] / s[0], y = (long double)s[2] / s[0], frobenius = 0,
-                      cofactors = 0;
+    long double m[9], x = (long double)s[1] / s[0], y = (long double)s[2] / s[0], frobenius = 0, cofactors = 0;
     for (int i = 0; i < 9; i++) {
         m[i] = (long double)G.m[i] / s[0];
         frobenius += m[i] * m[i];
@@ -329,8 +325,7 @@ static void a_lane_has_the_same_bits_whatever_its_neighbours_hold(void **state) 
         set_lane(alone.V, lane, lane_of(g.V, lane));
         svd3_batch(g.G, g.U, g.s, g.V);
         svd3_batch(alone.G, alone.U, alone.s, alone.V);
-        mat3 a = lane_of(g.U, lane), b = lane_of(alone.U, lane), c = lane_of(g.V, lane),
-             d = lane_of(alone.V, lane);
+        mat3 a = lane_of(g.U, lane), b = lane_of(alone.U, lane), c = lane_of(g.V, lane), d = lane_of(alone.V, lane);
         for (int i = 0; i < 9; i++) assert_true(a.m[i] == b.m[i] && c.m[i] == d.m[i]);
         for (int i = 0; i < 3; i++) assert_true(g.s[i][lane] == alone.s[i][lane]);
     }
@@ -356,8 +351,7 @@ static void the_largest_numbers_there_are_give_rotations(void **state) {
     for (int n = 0; n < 2000; n++) {
         mat3 G, U, V;
         double s[3];
-        for (int i = 0; i < 9; i++)
-            G.m[i] = either_sign(&source, random_bits(&source) % 3 ? DBL_MAX : DBL_MIN);
+        for (int i = 0; i < 9; i++) G.m[i] = either_sign(&source, random_bits(&source) % 3 ? DBL_MAX : DBL_MIN);
         svd3(G, &U, s, &V);
         assert_true(rotation_error(U) <= TOLERANCE);
         assert_true(rotation_error(V) <= TOLERANCE);
@@ -437,8 +431,7 @@ static void the_polar_rotation_is_the_closest_one(void **state) {
         /* |G - Q|^2 = |G|^2 + 3 - 2 tr(Q^T G): no rotation Q, near or far, has a larger trace. */
         double best = trace_of_product(R, G);
         for (int k = 0; k < 12; k++) {
-            vec3 axis =
-                vec3_scale(vec3_unit(vec3_make(k % 3 - 0.9, k % 2 - 0.4, k % 5 - 2.1)), pow(10, -k % 6));
+            vec3 axis = vec3_scale(vec3_unit(vec3_make(k % 3 - 0.9, k % 2 - 0.4, k % 5 - 2.1)), pow(10, -k % 6));
             mat3 near = mat3_mul(quat_to_mat3(quat_from_rotation_vector(axis)), R);
             assert_true(trace_of_product(near, G) <= best + 2e-14);
             assert_true(trace_of_product(quat_to_mat3(random_rotation(&source)), G) <= best + 2e-14);

@@ -74,16 +74,15 @@ typedef enum thenar_lattice {
 /** A box from corner low to corner high in cells[0] x cells[1] x cells[2] cubes of THENAR_LATTICE_CUBE or
  * THENAR_LATTICE_KUHN. 10 x 2 x 2 cubes of five make 200 tets on 99 nodes. */
 THENAR_API thenar_status thenar_tet_mesh_box(const double low[3], const double high[3], const int cells[3],
-                                             thenar_lattice lattice, thenar_tet_mesh *mesh,
-                                             thenar_error *error);
+                                             thenar_lattice lattice, thenar_tet_mesh *mesh, thenar_error *error);
 
 /** How thenar_tet_mesh_from_surface meshes; start from thenar_mesh_options_default(). */
 typedef struct thenar_mesh_options {
     thenar_lattice lattice; /**< default THENAR_LATTICE_BCC */
     double cell_size;       /**< edge of a lattice cube, metres; 0 (default): found from target_tets */
     int target_tets;        /**< default 5000; met within about 3 % where the body spans several cells */
-    bool fit;           /**< draw the boundary nodes towards the surface; default false: a plain lattice */
-    double fit_quality; /**< with fit: the radius ratio that no tet falls below, 0..1, default 0.3 */
+    bool fit;               /**< draw the boundary nodes towards the surface; default false: a plain lattice */
+    double fit_quality;     /**< with fit: the radius ratio that no tet falls below, 0..1, default 0.3 */
 } thenar_mesh_options;
 
 /** The defaults named at each member. */
@@ -96,8 +95,7 @@ THENAR_API thenar_mesh_options thenar_mesh_options_default(void);
  * edge, the tets are joined face to face. A surface of several separate parts gives a mesh of several parts.
  * The mesh covers more volume than the solid: see thenar_tet_mesh_fill. The same input gives the same mesh
  * bit for bit. options may be NULL (the defaults), embedding may be NULL. */
-THENAR_API thenar_status thenar_tet_mesh_from_surface(const thenar_surface *surface,
-                                                      const thenar_mesh_options *options,
+THENAR_API thenar_status thenar_tet_mesh_from_surface(const thenar_surface *surface, const thenar_mesh_options *options,
                                                       thenar_tet_mesh *mesh, thenar_embedding *embedding,
                                                       thenar_error *error);
 
@@ -105,15 +103,14 @@ THENAR_API thenar_status thenar_tet_mesh_from_surface(const thenar_surface *surf
  * numbers. A mesh that covers its body has the body's mass and nearly its stiffness when each tet's mass and
  * stiffness are scaled by its fill (Nesme et al. 2009); keep a floor under the factor, since a tet may be
  * almost empty. */
-THENAR_API thenar_status thenar_tet_mesh_fill(const thenar_tet_mesh *mesh, const thenar_surface *surface,
-                                              double *fill, thenar_error *error);
+THENAR_API thenar_status thenar_tet_mesh_fill(const thenar_tet_mesh *mesh, const thenar_surface *surface, double *fill,
+                                              thenar_error *error);
 
 /** Hangs a surface on a mesh: each vertex on the tet that contains it, or on the nearest one when it lies
  * outside the mesh (then with negative weights). outside, if not NULL, gets the number of vertices outside.
  */
 THENAR_API thenar_status thenar_embedding_create(const thenar_tet_mesh *mesh, const thenar_surface *surface,
-                                                 thenar_embedding *embedding, int *outside,
-                                                 thenar_error *error);
+                                                 thenar_embedding *embedding, int *outside, thenar_error *error);
 
 /** The boundary of a tet mesh, vertices in the order of their nodes, triangles facing outward. embedding (may
  * be NULL) names for each vertex a tet that has it as a corner, with the weight 1 on that corner. */
@@ -127,17 +124,17 @@ THENAR_API thenar_status thenar_tet_mesh_surface(const thenar_tet_mesh *mesh, th
 THENAR_API thenar_status thenar_surface_sphere(double radius, int resolution, thenar_surface *surface,
                                                thenar_error *error);
 /** length is that of the cylindrical part, between the centres of the half spheres. */
-THENAR_API thenar_status thenar_surface_capsule(double radius, double length, int resolution,
-                                                thenar_surface *surface, thenar_error *error);
+THENAR_API thenar_status thenar_surface_capsule(double radius, double length, int resolution, thenar_surface *surface,
+                                                thenar_error *error);
 /** A cylinder with flat ends; radius and length in metres. */
-THENAR_API thenar_status thenar_surface_cylinder(double radius, double length, int resolution,
-                                                 thenar_surface *surface, thenar_error *error);
+THENAR_API thenar_status thenar_surface_cylinder(double radius, double length, int resolution, thenar_surface *surface,
+                                                 thenar_error *error);
 /** Each edge is cut into resolution pieces. */
 THENAR_API thenar_status thenar_surface_box(const double size[3], int resolution, thenar_surface *surface,
                                             thenar_error *error);
 /** ring: radius of the centre line, about the y axis; tube: radius of the tube, less than ring. */
-THENAR_API thenar_status thenar_surface_torus(double ring, double tube, int resolution,
-                                              thenar_surface *surface, thenar_error *error);
+THENAR_API thenar_status thenar_surface_torus(double ring, double tube, int resolution, thenar_surface *surface,
+                                              thenar_error *error);
 
 /** THENAR_OK if the surface is closed, every edge shared by two triangles that agree on the outside, and not
  * inside out; otherwise the message names the first edge at fault by its vertices. Vertices at the same place
@@ -175,8 +172,8 @@ typedef struct thenar_surface_figures {
 } thenar_surface_figures;
 
 /** Measures a surface, open or closed. */
-THENAR_API thenar_status thenar_surface_quality(const thenar_surface *surface,
-                                                thenar_surface_figures *figures, thenar_error *error);
+THENAR_API thenar_status thenar_surface_quality(const thenar_surface *surface, thenar_surface_figures *figures,
+                                                thenar_error *error);
 
 #ifdef __cplusplus
 }

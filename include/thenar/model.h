@@ -71,9 +71,9 @@ typedef struct thenar_support {
     thenar_region region;   /**< which nodes */
     const thenar_key *keys; /**< times ascending; NULL: fixed in place until driven */
     int key_count;
-    bool linear;            /**< constant speed between keys; false: smooth, at rest at each key */
+    bool linear; /**< constant speed between keys; false: smooth, at rest at each key */
     bool has_pivot;
-    double pivot[3];        /**< what `turn` turns about, m; without has_pivot the middle of the nodes */
+    double pivot[3]; /**< what `turn` turns about, m; without has_pivot the middle of the nodes */
 } thenar_support;
 
 /** A constant force spread evenly over the nodes of a region. */
@@ -84,20 +84,20 @@ typedef struct thenar_load {
 
 /** A soft body: corotational finite elements on a tet mesh. */
 typedef struct thenar_soft_def {
-    const char *name;                    /**< unique in the model, not empty */
-    const thenar_tet_mesh *mesh;         /**< rest shape */
-    const thenar_surface *surface;       /**< finer surface to show, carried by `embedding`; NULL: the mesh's boundary */
-    const thenar_embedding *embedding;   /**< how `surface` hangs on `mesh`; NULL with a NULL surface */
-    const double *fill;                  /**< share of each tet that is filled, 0..1, scales mass and stiffness; or NULL */
-    thenar_material material;            /**< where no region says otherwise */
-    const thenar_soft_region *regions;   /**< later ones win */
+    const char *name;                  /**< unique in the model, not empty */
+    const thenar_tet_mesh *mesh;       /**< rest shape */
+    const thenar_surface *surface;     /**< finer surface to show, carried by `embedding`; NULL: the mesh's boundary */
+    const thenar_embedding *embedding; /**< how `surface` hangs on `mesh`; NULL with a NULL surface */
+    const double *fill;       /**< share of each tet that is filled, 0..1, scales mass and stiffness; or NULL */
+    thenar_material material; /**< where no region says otherwise */
+    const thenar_soft_region *regions; /**< later ones win */
     int region_count;
-    const thenar_support *supports;      /**< a node of several belongs to the last */
+    const thenar_support *supports; /**< a node of several belongs to the last */
     int support_count;
-    const thenar_load *loads;            /**< they add up */
+    const thenar_load *loads; /**< they add up */
     int load_count;
-    double velocity[3];                  /**< of all nodes at time 0, m/s */
-    double spin[3];                      /**< angular velocity about the centre of mass at time 0, rad/s */
+    double velocity[3]; /**< of all nodes at time 0, m/s */
+    double spin[3];     /**< angular velocity about the centre of mass at time 0, rad/s */
 } thenar_soft_def;
 
 /** A soft body with the default material and nothing else; name and mesh must be set. */

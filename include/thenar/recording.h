@@ -148,8 +148,7 @@ THENAR_API int thenar_recording_find_body(const thenar_recording *recording, con
 THENAR_API int thenar_recording_channel_count(const thenar_recording *recording);
 
 /** A channel; valid as long as the recording is. */
-THENAR_API const thenar_recording_channel *thenar_recording_channel_at(const thenar_recording *recording,
-                                                                       int channel);
+THENAR_API const thenar_recording_channel *thenar_recording_channel_at(const thenar_recording *recording, int channel);
 
 /** Index of a channel of a body (of the run: body -1), -1 if there is none of that name. */
 THENAR_API int thenar_recording_find_channel(const thenar_recording *recording, int body, const char *name);
@@ -177,13 +176,14 @@ THENAR_API thenar_status thenar_recording_read_surface(thenar_recording *recordi
 /** Writes a recording of a simulation, frame by frame. */
 typedef struct thenar_recorder thenar_recorder;
 
-/** Starts a recording of `sim` in a new file (an old one is replaced): positions (m) and outside forces (N) of every node
- * in single precision, and time (us), residual and iterations of each step. The simulation must outlive the recorder. */
+/** Starts a recording of `sim` in a new file (an old one is replaced): positions (m) and outside forces (N) of every
+ * node in single precision, and time (us), residual and iterations of each step. The simulation must outlive the
+ * recorder. */
 THENAR_API thenar_status thenar_recorder_create(const char *path, const thenar_sim *sim, thenar_recorder **recorder,
                                                 thenar_error *error);
 
-/** Adds the state of now as a frame. Allocates nothing; the frame is with the operating system when the call returns, so
- * that a program that dies loses at most the frame being written. After a write that failed every later one fails. */
+/** Adds the state of now as a frame. Allocates nothing; the frame is with the operating system when the call returns,
+ * so that a program that dies loses at most the frame being written. After a write that failed every later one fails. */
 THENAR_API thenar_status thenar_recorder_add(thenar_recorder *recorder, const thenar_sim *sim, thenar_error *error);
 
 /** Writes the index, closes the file, frees the recorder. NULL is fine. */

@@ -11,11 +11,16 @@ const char *thenar_version(void) {
 
 const char *thenar_status_name(thenar_status status) {
     switch (status) {
-    case THENAR_OK: return "ok";
-    case THENAR_ERROR_INPUT: return "bad input";
-    case THENAR_ERROR_FILE: return "file error";
-    case THENAR_ERROR_MEMORY: return "out of memory";
-    case THENAR_ERROR_NUMERIC: return "numerical failure";
+    case THENAR_OK:
+        return "ok";
+    case THENAR_ERROR_INPUT:
+        return "bad input";
+    case THENAR_ERROR_FILE:
+        return "file error";
+    case THENAR_ERROR_MEMORY:
+        return "out of memory";
+    case THENAR_ERROR_NUMERIC:
+        return "numerical failure";
     }
     return "unknown status";
 }

@@ -78,8 +78,7 @@ thenar_status file_make_directory(const char *path, thenar_error *error) {
     free(partial);
     struct stat info;
     if (stat(path, &info) != 0) return error_errno(error, path, "make the directory");
-    if (!S_ISDIR(info.st_mode))
-        return error_set(error, THENAR_ERROR_FILE, "%s: is a file; expected a directory", path);
+    if (!S_ISDIR(info.st_mode)) return error_set(error, THENAR_ERROR_FILE, "%s: is a file; expected a directory", path);
     return THENAR_OK;
 }
 

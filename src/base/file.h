@@ -10,7 +10,7 @@
 #define FILE_SIZE_LIMIT ((size_t)1 << 31) /* largest input file, bytes: 2 GiB */
 
 typedef struct file_bytes {
-    char *data;  /* size bytes and a terminating zero; free() it */
+    char *data; /* size bytes and a terminating zero; free() it */
     size_t size;
 } file_bytes;
 

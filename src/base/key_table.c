@@ -15,8 +15,7 @@ static const void *key_at(const key_table *table, const void *keys, size_t index
  * taken. */
 static size_t slot_of(const key_table *table, const void *keys, const void *key) {
     size_t slot = (size_t)hash_bytes(0, key, table->key_size) & (table->capacity - 1);
-    while (table->slots[slot] &&
-           memcmp(key_at(table, keys, table->slots[slot] - 1), key, table->key_size) != 0)
+    while (table->slots[slot] && memcmp(key_at(table, keys, table->slots[slot] - 1), key, table->key_size) != 0)
         slot = (slot + 1) & (table->capacity - 1);
     return slot;
 }

@@ -21,14 +21,14 @@ void *memory_copy(const void *bytes, size_t size);
  *     ARRAY(int) list = {0};
  *     if (!ARRAY_PUSH(&list, 7)) out of memory;
  *     free(list.data);  */
-#define ARRAY(type)                                                                                          \
-    struct {                                                                                                 \
-        type *data;                                                                                          \
-        size_t count, capacity;                                                                              \
+#define ARRAY(type)                                                                                                    \
+    struct {                                                                                                           \
+        type *data;                                                                                                    \
+        size_t count, capacity;                                                                                        \
     }
-#define ARRAY_RESERVE(array, wanted)                                                                         \
+#define ARRAY_RESERVE(array, wanted)                                                                                   \
     memory_grow((void **)&(array)->data, &(array)->capacity, (wanted), sizeof *(array)->data)
-#define ARRAY_PUSH(array, ...)                                                                               \
+#define ARRAY_PUSH(array, ...)                                                                                         \
     (ARRAY_RESERVE(array, (array)->count + 1) && ((array)->data[(array)->count++] = (__VA_ARGS__), true))
 
 /* Makes room for wanted elements, growing by halves; false (and nothing changed) when memory runs out. */

@@ -86,7 +86,10 @@ const char *text_closest(const char *word, const char *const *candidates, size_t
 static size_t printable_length(const unsigned char *text) {
     unsigned char first = text[0], second = first ? text[1] : 0;
     if (first < 0x80) return first >= ' ' && first != 0x7f;
-    size_t length = first >= 0xc2 && first <= 0xdf ? 2 : first >= 0xe0 && first <= 0xef ? 3 : first >= 0xf0 && first <= 0xf4 ? 4 : 0;
+    size_t length = first >= 0xc2 && first <= 0xdf   ? 2
+                    : first >= 0xe0 && first <= 0xef ? 3
+                    : first >= 0xf0 && first <= 0xf4 ? 4
+                                                     : 0;
     for (size_t i = 1; i < length; i++)
         if ((text[i] & 0xc0) != 0x80) return 0;
     /* Longer than need be, surrogates, beyond the last character, and the control characters of Latin-1. */

@@ -67,7 +67,7 @@ struct body_class {
     void (*formulate)(body_state *state, const body_step *step, double *blocks, double *b);
     bool (*integrate)(body_state *state, const body_step *step, const double *v); /* false: not finite */
     void (*publish)(body_state *state, const body_step *step);
-    void (*rest)(body_state *state); /* all velocities to zero: the last resort */
+    void (*rest)(body_state *state);          /* all velocities to zero: the last resort */
     int (*inverted)(const body_state *state); /* inverted elements that formulate met */
 };
 

@@ -26,7 +26,8 @@ thenar_status region_check(const thenar_region *region, thenar_error *error) {
             return error_set(error, THENAR_ERROR_INPUT, "a half-space region's normal is zero; expected a direction");
         return THENAR_OK;
     case THENAR_REGION_ALL:
-    case THENAR_REGION_TAG: return THENAR_OK;
+    case THENAR_REGION_TAG:
+        return THENAR_OK;
     }
     return error_set(error, THENAR_ERROR_INPUT, "unknown kind of region %d", (int)region->kind);
 }
@@ -46,13 +47,17 @@ double region_extent(const double *positions, int count) {
 static bool holds_point(const thenar_region *region, vec3 p, double tolerance) {
     vec3 a = vec3_load(region->a), b = vec3_load(region->b);
     switch (region->kind) {
-    case THENAR_REGION_ALL: return true;
+    case THENAR_REGION_ALL:
+        return true;
     case THENAR_REGION_BOX:
-        return p.x >= a.x - tolerance && p.y >= a.y - tolerance && p.z >= a.z - tolerance &&
-               p.x <= b.x + tolerance && p.y <= b.y + tolerance && p.z <= b.z + tolerance;
-    case THENAR_REGION_SPHERE: return vec3_distance(p, a) <= region->radius + tolerance;
-    case THENAR_REGION_HALF: return vec3_dot(vec3_unit(b), vec3_sub(p, a)) <= tolerance;
-    case THENAR_REGION_TAG: return false;
+        return p.x >= a.x - tolerance && p.y >= a.y - tolerance && p.z >= a.z - tolerance && p.x <= b.x + tolerance &&
+               p.y <= b.y + tolerance && p.z <= b.z + tolerance;
+    case THENAR_REGION_SPHERE:
+        return vec3_distance(p, a) <= region->radius + tolerance;
+    case THENAR_REGION_HALF:
+        return vec3_dot(vec3_unit(b), vec3_sub(p, a)) <= tolerance;
+    case THENAR_REGION_TAG:
+        return false;
     }
     return false;
 }

@@ -18,10 +18,10 @@ typedef struct soft_model {
     thenar_surface surface;
     thenar_embedding embedding;
 
-    double *mass;         /* node_count, kg */
-    double *damped_mass;  /* node_count: mass times Rayleigh alpha, kg/s */
-    double *load;         /* 3 node_count: constant forces, N */
-    double *velocity;     /* 3 node_count: at time 0, m/s */
+    double *mass;        /* node_count, kg */
+    double *damped_mass; /* node_count: mass times Rayleigh alpha, kg/s */
+    double *load;        /* 3 node_count: constant forces, N */
+    double *velocity;    /* 3 node_count: at time 0, m/s */
     double total_mass;
     double volume; /* of the filled part, m^3 */
 
@@ -37,30 +37,30 @@ typedef struct soft_model {
      * block_start[i + 1], in ascending order of tets; the same for the force on free node i. Each sum has one owner
      * and one order, so it comes out the same with any number of threads. */
     int block_count;
-    int *block_target; /* block_count: index of the block in the system */
-    int *block_start;  /* block_count + 1 */
-    int *block_source; /* offset of an element block in the records */
+    int *block_target;  /* block_count: index of the block in the system */
+    int *block_start;   /* block_count + 1 */
+    int *block_source;  /* offset of an element block in the records */
     int *diagonal_node; /* block_count: the mesh node of a diagonal block, -1 for others */
-    int *force_start;  /* node_count + 1 */
-    int *force_source; /* offset of an element's nodal force in the records */
+    int *force_start;   /* node_count + 1 */
+    int *force_source;  /* offset of an element's nodal force in the records */
 } soft_model;
 
 typedef struct soft_state {
     body_state base;
     /* kept */
-    double *x;                    /* 3 node_count, m */
-    double *v;                    /* 3 node_count, m/s */
-    double *applied;              /* 3 node_count, N */
-    double *force;                /* 3 node_count, N: what thenar_sim_forces shows */
-    f64x8 *warm;                  /* 9 per batch: V of the last decomposition, where the next one starts */
+    double *x;       /* 3 node_count, m */
+    double *v;       /* 3 node_count, m/s */
+    double *applied; /* 3 node_count, N */
+    double *force;   /* 3 node_count, N: what thenar_sim_forces shows */
+    f64x8 *warm;     /* 9 per batch: V of the last decomposition, where the next one starts */
     support_state *support_states;
     /* work */
-    double *target_velocity;      /* 3 node_count: of held nodes; 0 for free ones */
-    double *previous_velocity;    /* 3 node_count: at the beginning of the step */
-    double *free_velocity;        /* 3 node_count: of free nodes at the end of the step; 0 for held ones */
-    f64x8 *rotation;              /* 9 per batch */
-    double *records;              /* SOFT_RECORD per tet (padded to whole batches) */
-    int *inverted;                /* per batch: inverted tets that formulate met */
+    double *target_velocity;   /* 3 node_count: of held nodes; 0 for free ones */
+    double *previous_velocity; /* 3 node_count: at the beginning of the step */
+    double *free_velocity;     /* 3 node_count: of free nodes at the end of the step; 0 for held ones */
+    f64x8 *rotation;           /* 9 per batch */
+    double *records;           /* SOFT_RECORD per tet (padded to whole batches) */
+    int *inverted;             /* per batch: inverted tets that formulate met */
 } soft_state;
 
 /* Checks the definition and builds the model; frees nothing of the definition. */
@@ -68,7 +68,9 @@ thenar_status soft_model_create(const thenar_soft_def *def, soft_model **out, th
 
 extern const body_class soft_class;
 
-static inline const soft_model *soft_of(const soft_state *state) { return (const soft_model *)state->base.model; }
+static inline const soft_model *soft_of(const soft_state *state) {
+    return (const soft_model *)state->base.model;
+}
 
 /* Readers behind the public API. */
 void soft_surface(const soft_state *state, double *positions);

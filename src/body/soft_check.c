@@ -3,7 +3,8 @@
 #include "body/region.h"
 #include "body/support.h"
 
-static thenar_status check_number(const char *what, double value, bool good, const char *expected, thenar_error *error) {
+static thenar_status check_number(const char *what, double value, bool good, const char *expected,
+                                  thenar_error *error) {
     if (good && isfinite(value)) return THENAR_OK;
     return error_set(error, THENAR_ERROR_INPUT, "%s is %g; expected %s", what, value, expected);
 }
@@ -54,7 +55,8 @@ static thenar_status check_embedding(const thenar_soft_def *def, thenar_error *e
                              embedding->tet[i], def->mesh->tet_count - 1);
         for (int k = 0; k < 4; k++)
             if (!isfinite(embedding->weights[4 * i + k]))
-                return error_set(error, THENAR_ERROR_INPUT, "embedding of vertex %d has a weight that is not finite", i);
+                return error_set(error, THENAR_ERROR_INPUT, "embedding of vertex %d has a weight that is not finite",
+                                 i);
     }
     return THENAR_OK;
 }

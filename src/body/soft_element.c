@@ -9,7 +9,7 @@
  * K is positive semidefinite whatever R is, so a flat or inverted tet spoils nothing: the smallest signed singular
  * value is pushed back towards 1 along its own direction.
  *
- * Implicit Euler with Rayleigh damping (perez2013, Eq. 12) weights K by c = h^2 + h beta, and the element's part of b is
+ * Implicit Euler with Rayleigh damping (perez2013, Eq. 12) weights K by c = h^2 + h beta; the element's part of b is
  *   h f - c K v_held,  since the velocities of held nodes are known. */
 #include "body/soft_element.h"
 
@@ -25,14 +25,12 @@ SIMD_INLINE f64x8 gather(const double *values, const int node[SIMD_LANES], int c
 }
 
 SIMD_INLINE void deformation_gradient(const soft_batch *batch, const double *x, f64x8 G[9]) {
-    SIMD_UNROLL
-    for (int i = 0; i < 3; i++) {
+    SIMD_FOR (i, 0, 3) {
         f64x8 base = gather(x, batch->node[0], i);
         f64x8 e0 = gather(x, batch->node[1], i) - base;
         f64x8 e1 = gather(x, batch->node[2], i) - base;
         f64x8 e2 = gather(x, batch->node[3], i) - base;
-        SIMD_UNROLL
-        for (int j = 0; j < 3; j++)
+        SIMD_FOR (j, 0, 3)
             G[AT(i, j)] = f64x8_fma(e0, batch->gradient[AT(0, j)],
                                     f64x8_fma(e1, batch->gradient[AT(1, j)], e2 * batch->gradient[AT(2, j)]));
     }
@@ -40,20 +38,16 @@ SIMD_INLINE void deformation_gradient(const soft_batch *batch, const double *x, 
 
 /* c = a b^T with the lanes of 3x3 matrices. */
 SIMD_INLINE void multiply_transposed(const f64x8 a[9], const f64x8 b[9], f64x8 c[9]) {
-    SIMD_UNROLL
-    for (int i = 0; i < 3; i++)
-        SIMD_UNROLL
-        for (int j = 0; j < 3; j++)
-            c[AT(i, j)] = f64x8_fma(a[AT(i, 0)], b[AT(j, 0)],
-                                    f64x8_fma(a[AT(i, 1)], b[AT(j, 1)], a[AT(i, 2)] * b[AT(j, 2)]));
+    SIMD_FOR (i, 0, 3)
+        SIMD_FOR (j, 0, 3)
+            c[AT(i, j)] =
+                f64x8_fma(a[AT(i, 0)], b[AT(j, 0)], f64x8_fma(a[AT(i, 1)], b[AT(j, 1)], a[AT(i, 2)] * b[AT(j, 2)]));
 }
 
 /* The vector of node a from those of nodes 1..3 (rows of m); node 0's is minus their sum. */
 SIMD_INLINE void expand_nodes(const f64x8 m[9], f64x8 node[4][3]) {
-    SIMD_UNROLL
-    for (int i = 0; i < 3; i++) {
-        SIMD_UNROLL
-        for (int a = 1; a < 4; a++) node[a][i] = m[AT(a - 1, i)];
+    SIMD_FOR (i, 0, 3) {
+        SIMD_FOR (a, 1, 4) node[a][i] = m[AT(a - 1, i)];
         node[0][i] = -(m[AT(0, i)] + m[AT(1, i)] + m[AT(2, i)]);
     }
 }
@@ -64,14 +58,12 @@ SIMD_INLINE f64x8 dot3(const f64x8 a[3], const f64x8 b[3]) {
 
 /* -Vol P g_a for the four nodes, times `scale`. */
 SIMD_INLINE void elastic_forces(const soft_batch *batch, const f64x8 U[9], const f64x8 s[3], const f64x8 V[9],
-                                  f64x8 scale, f64x8 force[4][3]) {
+                                f64x8 scale, f64x8 force[4][3]) {
     f64x8 spread = batch->lambda * (s[0] + s[1] + s[2] - 3.0);
     f64x8 stressed[9], P[9], nodal[9];
-    SIMD_UNROLL
-    for (int j = 0; j < 3; j++) {
+    SIMD_FOR (j, 0, 3) {
         f64x8 sigma = -scale * (2.0 * batch->mu * (s[j] - 1.0) + spread);
-        SIMD_UNROLL
-        for (int i = 0; i < 3; i++) stressed[AT(i, j)] = U[AT(i, j)] * sigma;
+        SIMD_FOR (i, 0, 3) stressed[AT(i, j)] = U[AT(i, j)] * sigma;
     }
     multiply_transposed(stressed, V, P);
     multiply_transposed(batch->gradient, P, nodal);
@@ -87,15 +79,12 @@ SIMD_INLINE void rotated_gradients(const soft_batch *batch, const f64x8 R[9], f6
 
 /* c K_ab, row-major. */
 SIMD_INLINE void stiffness_block(const f64x8 g[4][3], const f64x8 q[4][3], f64x8 lambda, f64x8 mu, int a, int b,
-                                   f64x8 block[9]) {
+                                 f64x8 block[9]) {
     f64x8 diagonal = mu * dot3(g[a], g[b]);
     f64x8 la[3], ma[3];
-    SIMD_UNROLL
-    for (int i = 0; i < 3; i++) la[i] = lambda * q[a][i], ma[i] = mu * q[b][i];
-    SIMD_UNROLL
-    for (int i = 0; i < 3; i++)
-        SIMD_UNROLL
-        for (int j = 0; j < 3; j++) {
+    SIMD_FOR (i, 0, 3) la[i] = lambda * q[a][i], ma[i] = mu * q[b][i];
+    SIMD_FOR (i, 0, 3)
+        SIMD_FOR (j, 0, 3) {
             f64x8 entry = i == j ? f64x8_fma(ma[i], q[a][j], diagonal) : ma[i] * q[a][j];
             block[AT(i, j)] = f64x8_fma(la[i], q[b][j], entry);
         }
@@ -103,52 +92,42 @@ SIMD_INLINE void stiffness_block(const f64x8 g[4][3], const f64x8 q[4][3], f64x8
 
 /* (c K w)_a = sum_b c K_ab w_b, without forming K. */
 SIMD_INLINE void stiffness_times(const f64x8 g[4][3], const f64x8 q[4][3], f64x8 lambda, f64x8 mu, const f64x8 w[4][3],
-                                   f64x8 out[4][3]) {
+                                 f64x8 out[4][3]) {
     f64x8 spread = lambda * (dot3(q[0], w[0]) + dot3(q[1], w[1]) + dot3(q[2], w[2]) + dot3(q[3], w[3]));
-    SIMD_UNROLL
-    for (int a = 0; a < 4; a++) {
-        SIMD_UNROLL
-        for (int i = 0; i < 3; i++) out[a][i] = spread * q[a][i];
-        SIMD_UNROLL
-        for (int b = 0; b < 4; b++) {
+    SIMD_FOR (a, 0, 4) {
+        SIMD_FOR (i, 0, 3) out[a][i] = spread * q[a][i];
+        SIMD_FOR (b, 0, 4) {
             f64x8 along = mu * dot3(q[a], w[b]), same = mu * dot3(g[a], g[b]);
-            SIMD_UNROLL
-            for (int i = 0; i < 3; i++) out[a][i] = f64x8_fma(along, q[b][i], f64x8_fma(same, w[b][i], out[a][i]));
+            SIMD_FOR (i, 0, 3) out[a][i] = f64x8_fma(along, q[b][i], f64x8_fma(same, w[b][i], out[a][i]));
         }
     }
 }
 
 SIMD_INLINE void gather_nodes(const soft_batch *batch, const double *values, f64x8 w[4][3]) {
-    SIMD_UNROLL
-    for (int a = 0; a < 4; a++)
-        SIMD_UNROLL
-        for (int i = 0; i < 3; i++) w[a][i] = gather(values, batch->node[a], i);
+    SIMD_FOR (a, 0, 4)
+        SIMD_FOR (i, 0, 3) w[a][i] = gather(values, batch->node[a], i);
 }
 
 /* From eight lanes of one value each to eight values of one tet each: the 8x8 transpose, in three rounds of
  * exchanges of 1, 2 and 4 neighbours. */
 SIMD_INLINE void transpose(const f64x8 in[8], f64x8 out[8]) {
     f64x8 a[8], b[8];
-    SIMD_UNROLL
     for (int i = 0; i < 8; i += 2) {
         a[i] = __builtin_shufflevector(in[i], in[i + 1], 0, 8, 2, 10, 4, 12, 6, 14);
         a[i + 1] = __builtin_shufflevector(in[i], in[i + 1], 1, 9, 3, 11, 5, 13, 7, 15);
     }
-    SIMD_UNROLL
     for (int i = 0; i < 8; i += 4)
         for (int j = i; j < i + 2; j++) {
             b[j] = __builtin_shufflevector(a[j], a[j + 2], 0, 1, 8, 9, 4, 5, 12, 13);
             b[j + 2] = __builtin_shufflevector(a[j], a[j + 2], 2, 3, 10, 11, 6, 7, 14, 15);
         }
-    SIMD_UNROLL
-    for (int j = 0; j < 4; j++) {
+    SIMD_FOR (j, 0, 4) {
         out[j] = __builtin_shufflevector(b[j], b[j + 4], 0, 1, 2, 3, 8, 9, 10, 11);
         out[j + 4] = __builtin_shufflevector(b[j], b[j + 4], 4, 5, 6, 7, 12, 13, 14, 15);
     }
 }
 
 static void store_records(const f64x8 values[SOFT_RECORD], double *records) {
-    SIMD_UNROLL
     for (int first = 0; first < SOFT_RECORD; first += SIMD_LANES) {
         f64x8 rows[SIMD_LANES];
         transpose(values + first, rows);
@@ -173,22 +152,16 @@ int soft_element_formulate(const soft_batch *batch, const double *x, const doubl
         f64x8 w[4][3], held[4][3];
         gather_nodes(batch, held_velocity, w);
         stiffness_times(g, q, lambda, mu, w, held);
-        SIMD_UNROLL
-        for (int a = 0; a < 4; a++)
-            SIMD_UNROLL
-            for (int i = 0; i < 3; i++) force[a][i] -= held[a][i];
+        SIMD_FOR (a, 0, 4)
+            SIMD_FOR (i, 0, 3) force[a][i] -= held[a][i];
     }
 
     f64x8 values[SOFT_RECORD];
     for (int i = SOFT_RECORD_FORCE + 12; i < SOFT_RECORD; i++) values[i] = f64x8_set(0);
-    SIMD_UNROLL
-    for (int a = 0, pair = 0; a < 4; a++)
-        SIMD_UNROLL
-        for (int b = 0; b <= a; b++, pair++) stiffness_block(g, q, lambda, mu, a, b, values + 9 * pair);
-    SIMD_UNROLL
-    for (int a = 0; a < 4; a++)
-        SIMD_UNROLL
-        for (int i = 0; i < 3; i++) values[SOFT_RECORD_FORCE + 3 * a + i] = force[a][i];
+    SIMD_FOR (a, 0, 4)
+        SIMD_FOR (b, 0, a + 1) stiffness_block(g, q, lambda, mu, a, b, values + 9 * (a * (a + 1) / 2 + b));
+    SIMD_FOR (a, 0, 4)
+        SIMD_FOR (i, 0, 3) values[SOFT_RECORD_FORCE + 3 * a + i] = force[a][i];
     store_records(values, records);
 
     int inverted = 0;
@@ -204,7 +177,7 @@ void soft_element_stiffness_times(const soft_batch *batch, const f64x8 *rotation
     f64x8 c = h * h + h * batch->beta;
     stiffness_times(g, q, c * batch->lambda, c * batch->mu, values, result);
     for (int a = 0; a < 4; a++)
-            for (int i = 0; i < 3; i++) out[3 * a + i] = result[a][i];
+        for (int i = 0; i < 3; i++) out[3 * a + i] = result[a][i];
 }
 
 void soft_element_stretches(const soft_batch *batch, const double *x, f64x8 s[3]) {

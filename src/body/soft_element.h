@@ -21,8 +21,8 @@ typedef struct soft_batch {
     f64x8 mu;          /* volume times shear modulus, N m */
     f64x8 beta;        /* Rayleigh beta, s */
     int node[4][SIMD_LANES];
-    int tet_count;  /* 1..8 real tets */
-    bool has_held;  /* some node of some tet is held by a support */
+    int tet_count; /* 1..8 real tets */
+    bool has_held; /* some node of some tet is held by a support */
 } soft_batch;
 
 /* Rotations, elastic forces and warped stiffness of a batch.

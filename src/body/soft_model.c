@@ -135,7 +135,8 @@ static thenar_status build_support(soft_model *body, const thenar_support *def, 
         sum = vec3_add(sum, vec3_load(body->mesh.positions + 3 * i));
     }
     if (support->node_count == 0)
-        return error_set(error, THENAR_ERROR_INPUT, "support %s holds no node; expected a region with nodes of the body in it",
+        return error_set(error, THENAR_ERROR_INPUT,
+                         "support %s holds no node; expected a region with nodes of the body in it",
                          def->name ? def->name : "without a name");
     support->pivot = def->has_pivot ? vec3_load(def->pivot) : vec3_scale(sum, 1.0 / support->node_count);
     return THENAR_OK;
@@ -145,8 +146,7 @@ static thenar_status build_supports(soft_model *body, const thenar_soft_def *def
     int *owner = assign_supports(def);
     body->supports = MEMORY_ARRAY(support_model, def->support_count);
     body->system_node = MEMORY_ARRAY(int, body->mesh.node_count);
-    thenar_status status =
-        owner && body->supports && body->system_node ? THENAR_OK : error_memory(error, "supports");
+    thenar_status status = owner && body->supports && body->system_node ? THENAR_OK : error_memory(error, "supports");
     for (int s = 0; s < def->support_count && status == THENAR_OK; s++) {
         body->support_count = s + 1;
         status = build_support(body, &def->supports[s], s, owner, error);
@@ -189,8 +189,7 @@ static bool build_velocity(soft_model *body, const thenar_soft_def *def) {
     for (int i = 0; i < body->mesh.node_count; i++) {
         if (body->system_node[i] < 0) continue;
         vec3 arm = vec3_sub(vec3_load(body->mesh.positions + 3 * i), centre);
-        vec3_store(body->velocity + 3 * i,
-                   vec3_add(vec3_load(def->velocity), vec3_cross(vec3_load(def->spin), arm)));
+        vec3_store(body->velocity + 3 * i, vec3_add(vec3_load(def->velocity), vec3_cross(vec3_load(def->spin), arm)));
     }
     return true;
 }

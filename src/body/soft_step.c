@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Pieces of parallel work are of about 40 us on one core, so that handing them out (some us) pays: a hand of 600 tets is
- * one or two pieces, a bunny of 5,800 about ten. */
+/* Pieces of parallel work are of about 40 us on one core, so that handing them out (some us) pays: a hand of 600 tets
+ * is one or two pieces, a bunny of 5,800 about ten. */
 #define BATCHES_PER_PIECE 64
 #define BLOCKS_PER_PIECE 2048
 
@@ -251,8 +251,8 @@ static void soft_free(body_model *base) {
     thenar_tet_mesh_free(&body->mesh);
     thenar_surface_free(&body->surface);
     thenar_embedding_free(&body->embedding);
-    void *owned[] = {body->base.name,    body->mass,         body->damped_mass,  body->load,        body->velocity,
-                     body->batches,      body->supports,     body->system_node,  body->block_target, body->block_start,
+    void *owned[] = {body->base.name,    body->mass,          body->damped_mass, body->load,         body->velocity,
+                     body->batches,      body->supports,      body->system_node, body->block_target, body->block_start,
                      body->block_source, body->diagonal_node, body->force_start, body->force_source, body};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
 }

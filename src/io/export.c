@@ -20,8 +20,7 @@ static thenar_status select_frames(const thenar_recording *recording, const expo
                                    export_selection *out, thenar_error *error) {
     int count = thenar_recording_frame_count(recording);
     int to = options->to == 0 || options->to > count ? count : options->to;
-    if (count == 0)
-        return error_set(error, THENAR_ERROR_INPUT, "the recording has no frames; expected at least one");
+    if (count == 0) return error_set(error, THENAR_ERROR_INPUT, "the recording has no frames; expected at least one");
     if (options->every < 0)
         return error_set(error, THENAR_ERROR_INPUT, "every is %d; expected at least 1", options->every);
     if (options->from < 0 || options->from >= to)

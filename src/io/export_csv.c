@@ -63,9 +63,8 @@ static thenar_status check_names(const csv_export *job, const export_options *op
         for (int c = 0; c < count && !found; c++) found = strcmp(names[c], options->channels[i]) == 0;
         if (found) continue;
         const char *closest = text_closest(options->channels[i], names, (size_t)count);
-        status = error_set(error, THENAR_ERROR_INPUT, "the recording has no channel \"%s\"%s%s%s",
-                           options->channels[i], closest ? "; did you mean \"" : "", closest ? closest : "",
-                           closest ? "\"?" : "");
+        status = error_set(error, THENAR_ERROR_INPUT, "the recording has no channel \"%s\"%s%s%s", options->channels[i],
+                           closest ? "; did you mean \"" : "", closest ? closest : "", closest ? "\"?" : "");
     }
     free(names);
     return status;
@@ -79,8 +78,7 @@ static thenar_status prepare(csv_export *job, const export_options *options, the
     job->groups = MEMORY_ARRAY(column_group, channels);
     job->group_of_channel = MEMORY_ARRAY(int, channels);
     job->channel_of_group = MEMORY_ARRAY(int, channels);
-    if (!job->groups || !job->group_of_channel || !job->channel_of_group)
-        return error_memory(error, "a table");
+    if (!job->groups || !job->group_of_channel || !job->channel_of_group) return error_memory(error, "a table");
     for (int c = 0; c < channels; c++) {
         const thenar_recording_channel *channel = thenar_recording_channel_at(job->recording, c);
         job->group_of_channel[c] = is_chosen(channel, options) ? find_or_add_group(job, channel) : -1;
@@ -88,16 +86,14 @@ static thenar_status prepare(csv_export *job, const export_options *options, the
     }
     for (int b = 0; b < thenar_recording_body_count(job->recording); b++) {
         const thenar_recording_body *body = thenar_recording_body_at(job->recording, b);
-        size_t points =
-            (size_t)(body->node_count > body->vertex_count ? body->node_count : body->vertex_count);
+        size_t points = (size_t)(body->node_count > body->vertex_count ? body->node_count : body->vertex_count);
         if (3 * points > largest) largest = 3 * points;
     }
     job->values = MEMORY_ARRAY(double, largest);
     return job->values ? THENAR_OK : error_memory(error, "a table");
 }
 
-static void component_suffix(const thenar_recording_channel *channel, int component, char *text,
-                             size_t size) {
+static void component_suffix(const thenar_recording_channel *channel, int component, char *text, size_t size) {
     static const char *const axes[] = {"x", "y", "z"};
     static const char *const pose[] = {"x", "y", "z", "qx", "qy", "qz", "qw"};
     if (channel->components == 1)
@@ -110,8 +106,7 @@ static void component_suffix(const thenar_recording_channel *channel, int compon
         snprintf(text, size, "_%d", component);
 }
 
-static void write_column(csv_export *job, const thenar_recording_channel *channel, const char *middle,
-                         int component) {
+static void write_column(csv_export *job, const thenar_recording_channel *channel, const char *middle, int component) {
     char suffix[16], name[256];
     component_suffix(channel, component, suffix, sizeof suffix);
     snprintf(name, sizeof name, "%.200s%s%s", channel->name, middle, suffix);
@@ -119,9 +114,8 @@ static void write_column(csv_export *job, const thenar_recording_channel *channe
 }
 
 static void write_header(csv_export *job) {
-    static const char *const fixed[] = {"frame",      "step",       "time",  "body",  "centroid_x",
-                                        "centroid_y", "centroid_z", "min_x", "min_y", "min_z",
-                                        "max_x",      "max_y",      "max_z"};
+    static const char *const fixed[] = {"frame", "step",  "time",  "body",  "centroid_x", "centroid_y", "centroid_z",
+                                        "min_x", "min_y", "min_z", "max_x", "max_y",      "max_z"};
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) csv_text(&job->csv, fixed[i]);
     for (int g = 0; g < job->group_count; g++) {
         const thenar_recording_channel *channel = job->groups[g].shape;
@@ -156,9 +150,8 @@ static thenar_status write_place(csv_export *job, int b, int frame, thenar_error
         for (int i = 0; i < 9; i++) csv_empty(&job->csv);
         return THENAR_OK;
     }
-    thenar_status status = by_nodes
-                               ? thenar_recording_read_positions(job->recording, b, frame, job->values, error)
-                               : thenar_recording_read_surface(job->recording, b, frame, job->values, error);
+    thenar_status status = by_nodes ? thenar_recording_read_positions(job->recording, b, frame, job->values, error)
+                                    : thenar_recording_read_surface(job->recording, b, frame, job->values, error);
     if (status != THENAR_OK) return status;
     vec3 sum = {0, 0, 0}, low = vec3_load(job->values), high = low;
     for (size_t i = 0; i < count; i++) {
@@ -193,8 +186,7 @@ static void write_sums(csv_export *job, const thenar_recording_channel *channel)
 static thenar_status write_group(csv_export *job, int g, int frame, thenar_error *error) {
     const column_group *group = &job->groups[g];
     int channel = job->channel_of_group[g];
-    size_t fields =
-        group->summed ? (size_t)group->shape->components + 1 : recording_channel_numbers(group->shape);
+    size_t fields = group->summed ? (size_t)group->shape->components + 1 : recording_channel_numbers(group->shape);
     if (channel < 0) {
         for (size_t i = 0; i < fields; i++) csv_empty(&job->csv);
         return THENAR_OK;
@@ -220,8 +212,7 @@ static thenar_status write_row(csv_export *job, int frame, int body, thenar_erro
     csv_number(&job->csv, thenar_recording_frame_time(job->recording, frame));
     csv_text(&job->csv, thenar_recording_body_at(job->recording, body)->name);
     thenar_status status = write_place(job, body, frame, error);
-    for (int g = 0; status == THENAR_OK && g < job->group_count; g++)
-        status = write_group(job, g, frame, error);
+    for (int g = 0; status == THENAR_OK && g < job->group_count; g++) status = write_group(job, g, frame, error);
     csv_end_row(&job->csv);
     return status;
 }

@@ -49,8 +49,7 @@ static int find_pose(const thenar_recording *recording, int body) {
     int c = thenar_recording_find_channel(recording, body, "pose");
     if (c < 0) return -1;
     const thenar_recording_channel *channel = thenar_recording_channel_at(recording, c);
-    bool fits =
-        channel->place == THENAR_RECORDING_BODY && channel->components == 7 && channel->element_count == 1;
+    bool fits = channel->place == THENAR_RECORDING_BODY && channel->components == 7 && channel->element_count == 1;
     return fits ? c : -1;
 }
 
@@ -87,8 +86,7 @@ static thenar_status prepare_body(gltf_export *job, int b, shown_body *shown, th
     shown->now = MEMORY_ARRAY(float, 6 * shown->vertex_count);
     shown->targets = json_array();
     if (shown->rigid) shown->poses = MEMORY_ARRAY(float, 7 * KEYFRAMES_MAX);
-    if (!shown->positions || !shown->base || !shown->now || !shown->targets ||
-        (shown->rigid && !shown->poses))
+    if (!shown->positions || !shown->base || !shown->now || !shown->targets || (shown->rigid && !shown->poses))
         return error_memory(error, "a surface");
     if (shown->rigid)
         memcpy(shown->positions, mesh->surface.positions, 3 * (size_t)body->vertex_count * sizeof(double));
@@ -104,8 +102,7 @@ static thenar_status prepare(gltf_export *job, thenar_error *error) {
         if (thenar_recording_body_at(job->recording, b)->triangle_count > 0)
             status = prepare_body(job, b, &job->bodies[job->body_count++], error);
     if (status == THENAR_OK && job->body_count == 0)
-        status = error_set(error, THENAR_ERROR_INPUT,
-                           "the recording has no surface; expected a body that can be seen");
+        status = error_set(error, THENAR_ERROR_INPUT, "the recording has no surface; expected a body that can be seen");
     return status;
 }
 
@@ -124,11 +121,9 @@ static void release(gltf_export *job) {
     gltf_free(&job->gltf);
 }
 
-static thenar_status complain(const gltf_export *job, const shown_body *shown, int frame,
-                              thenar_error *error) {
-    return error_set(error, THENAR_ERROR_INPUT,
-                     "frame %d, body \"%s\": a position is not finite; glTF cannot show it", frame,
-                     thenar_recording_body_at(job->recording, shown->body)->name);
+static thenar_status complain(const gltf_export *job, const shown_body *shown, int frame, thenar_error *error) {
+    return error_set(error, THENAR_ERROR_INPUT, "frame %d, body \"%s\": a position is not finite; glTF cannot show it",
+                     frame, thenar_recording_body_at(job->recording, shown->body)->name);
 }
 
 /* Area-weighted vertex normals; a vertex of degenerate triangles gets one that points up, for glTF wants
@@ -157,8 +152,7 @@ static bool compute_vertices(const shown_body *shown, float *out) {
     for (size_t i = 0; i < count; i++) {
         vec3 normal = vec3_unit((vec3){normals[3 * i], normals[3 * i + 1], normals[3 * i + 2]});
         if (!(vec3_dot(normal, normal) > 0.5) || !vec3_is_finite(normal)) normal = (vec3){0, 1, 0};
-        normals[3 * i] = (float)normal.x, normals[3 * i + 1] = (float)normal.y,
-                    normals[3 * i + 2] = (float)normal.z;
+        normals[3 * i] = (float)normal.x, normals[3 * i + 1] = (float)normal.y, normals[3 * i + 2] = (float)normal.z;
     }
     return finite;
 }
@@ -181,15 +175,13 @@ static thenar_status add_target(gltf_export *job, shown_body *shown, int frame, 
     }
     int position = gltf_add_floats(&job->gltf, GLTF_VERTICES, shown->now, count, 3);
     int normal = gltf_add_floats(&job->gltf, GLTF_VERTICES, shown->now + 3 * count, count, 3);
-    if (json_array_append_new(shown->targets,
-                              json_pack("{s:i, s:i}", "POSITION", position, "NORMAL", normal)) != 0)
+    if (json_array_append_new(shown->targets, json_pack("{s:i, s:i}", "POSITION", position, "NORMAL", normal)) != 0)
         return error_memory(error, "a surface");
     return THENAR_OK;
 }
 
 static thenar_status add_soft_key(gltf_export *job, shown_body *shown, int frame, thenar_error *error) {
-    thenar_status status =
-        thenar_recording_read_surface(job->recording, shown->body, frame, shown->positions, error);
+    thenar_status status = thenar_recording_read_surface(job->recording, shown->body, frame, shown->positions, error);
     if (status != THENAR_OK) return status;
     return job->key_count == 0 ? add_base(job, shown, frame, error) : add_target(job, shown, frame, error);
 }
@@ -201,8 +193,7 @@ static thenar_status add_rigid_key(gltf_export *job, shown_body *shown, int fram
     }
     if (shown->pose_channel < 0) return THENAR_OK;
     double pose[7];
-    thenar_status status =
-        thenar_recording_read_channel(job->recording, shown->pose_channel, frame, pose, error);
+    thenar_status status = thenar_recording_read_channel(job->recording, shown->pose_channel, frame, pose, error);
     if (status != THENAR_OK) return status;
     quat turn = quat_unit((quat){pose[3], pose[4], pose[5], pose[6]});
     float *translation = shown->poses + 3 * job->key_count;
@@ -211,8 +202,7 @@ static thenar_status add_rigid_key(gltf_export *job, shown_body *shown, int fram
         translation[k] = (float)pose[k];
         if (!isfinite(translation[k])) return complain(job, shown, frame, error);
     }
-    rotation[0] = (float)turn.x, rotation[1] = (float)turn.y, rotation[2] = (float)turn.z,
-    rotation[3] = (float)turn.w;
+    rotation[0] = (float)turn.x, rotation[1] = (float)turn.y, rotation[2] = (float)turn.z, rotation[3] = (float)turn.w;
     /* Of q and -q take the one nearer to the keyframe before, or viewers turn the long way round. */
     float dot = 0;
     for (int k = 0; k < 4 && job->key_count > 0; k++) dot += rotation[k] * rotation[k - 4];
@@ -237,8 +227,7 @@ static thenar_status add_key(gltf_export *job, int frame, float time, thenar_err
     thenar_status status = THENAR_OK;
     for (int i = 0; status == THENAR_OK && i < job->body_count; i++) {
         shown_body *shown = &job->bodies[i];
-        status =
-            shown->rigid ? add_rigid_key(job, shown, frame, error) : add_soft_key(job, shown, frame, error);
+        status = shown->rigid ? add_rigid_key(job, shown, frame, error) : add_soft_key(job, shown, frame, error);
     }
     job->times[job->key_count++] = time;
     return status;
@@ -251,8 +240,7 @@ static thenar_status add_keys(gltf_export *job, export_selection selection, cons
     thenar_status status = THENAR_OK;
     bool go_on = true;
     for (int i = 0; status == THENAR_OK && go_on && i < keys; i++) {
-        int frame =
-            export_frame(selection, keys > 1 ? (int)((long long)i * (selection.count - 1) / (keys - 1)) : 0);
+        int frame = export_frame(selection, keys > 1 ? (int)((long long)i * (selection.count - 1) / (keys - 1)) : 0);
         float time = i == 0 ? 0 : (float)(thenar_recording_frame_time(job->recording, frame) - start);
         /* Times of keyframes must grow; a frame whose time does not is left out. */
         if (i > 0 && !(time > job->times[job->key_count - 1] && isfinite(time))) continue;
@@ -279,11 +267,10 @@ static int add_weights(gltf_export *job) {
 static void add_track(json_t *animation, int input, int output, int node, const char *path) {
     json_t *samplers = json_object_get(animation, "samplers");
     int sampler = (int)json_array_size(samplers);
-    json_array_append_new(
-        samplers, json_pack("{s:i, s:i, s:s}", "input", input, "output", output, "interpolation", "LINEAR"));
-    json_array_append_new(
-        json_object_get(animation, "channels"),
-        json_pack("{s:i, s:{s:i, s:s}}", "sampler", sampler, "target", "node", node, "path", path));
+    json_array_append_new(samplers,
+                          json_pack("{s:i, s:i, s:s}", "input", input, "output", output, "interpolation", "LINEAR"));
+    json_array_append_new(json_object_get(animation, "channels"),
+                          json_pack("{s:i, s:{s:i, s:s}}", "sampler", sampler, "target", "node", node, "path", path));
 }
 
 static void add_animation(gltf_export *job) {
@@ -298,8 +285,7 @@ static void add_animation(gltf_export *job) {
             const float *rotations = shown->poses + 3 * KEYFRAMES_MAX;
             add_track(animation, times, gltf_add_floats(&job->gltf, GLTF_ANIMATION, shown->poses, keys, 3), i,
                       "translation");
-            add_track(animation, times, gltf_add_floats(&job->gltf, GLTF_ANIMATION, rotations, keys, 4), i,
-                      "rotation");
+            add_track(animation, times, gltf_add_floats(&job->gltf, GLTF_ANIMATION, rotations, keys, 4), i, "rotation");
         } else {
             if (weights < 0) weights = add_weights(job);
             add_track(animation, times, weights, i, "weights");
@@ -318,20 +304,17 @@ static void add_body(gltf_export *job, int i) {
     const double *colour = colours[shown->body % (int)(sizeof colours / sizeof *colours)];
     const char *name = thenar_recording_body_at(job->recording, shown->body)->name;
     int material = gltf_append(&job->gltf, "materials",
-                               json_pack("{s:b, s:{s:[f,f,f,f], s:f, s:f}}", "doubleSided", 1,
-                                         "pbrMetallicRoughness", "baseColorFactor", colour[0], colour[1],
-                                         colour[2], 1.0, "metallicFactor", 0.0, "roughnessFactor", 0.7));
-    json_t *primitive =
-        json_pack("{s:{s:i, s:i}, s:i, s:i}", "attributes", "POSITION", shown->base_position, "NORMAL",
-                  shown->base_normal, "indices", shown->indices, "material", material);
+                               json_pack("{s:b, s:{s:[f,f,f,f], s:f, s:f}}", "doubleSided", 1, "pbrMetallicRoughness",
+                                         "baseColorFactor", colour[0], colour[1], colour[2], 1.0, "metallicFactor", 0.0,
+                                         "roughnessFactor", 0.7));
+    json_t *primitive = json_pack("{s:{s:i, s:i}, s:i, s:i}", "attributes", "POSITION", shown->base_position, "NORMAL",
+                                  shown->base_normal, "indices", shown->indices, "material", material);
     if (json_array_size(shown->targets) > 0) json_object_set(primitive, "targets", shown->targets);
-    int mesh =
-        gltf_append(&job->gltf, "meshes", json_pack("{s:s, s:[o]}", "name", name, "primitives", primitive));
+    int mesh = gltf_append(&job->gltf, "meshes", json_pack("{s:s, s:[o]}", "name", name, "primitives", primitive));
     json_t *node = json_pack("{s:s, s:i}", "name", name, "mesh", mesh);
     if (shown->pose_channel >= 0) {
         const float *t = shown->poses, *r = shown->poses + 3 * KEYFRAMES_MAX;
-        json_object_set_new(node, "translation",
-                            json_pack("[f,f,f]", (double)t[0], (double)t[1], (double)t[2]));
+        json_object_set_new(node, "translation", json_pack("[f,f,f]", (double)t[0], (double)t[1], (double)t[2]));
         json_object_set_new(node, "rotation",
                             json_pack("[f,f,f,f]", (double)r[0], (double)r[1], (double)r[2], (double)r[3]));
     }

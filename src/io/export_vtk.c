@@ -46,8 +46,7 @@ static int list_of(const vtk_export *job, const thenar_recording_channel *channe
 
 static int find_array(const vtk_array *arrays, int count, const thenar_recording_channel *channel) {
     for (int i = 0; i < count; i++)
-        if (arrays[i].components == channel->components && strcmp(arrays[i].name, channel->name) == 0)
-            return i;
+        if (arrays[i].components == channel->components && strcmp(arrays[i].name, channel->name) == 0) return i;
     return -1;
 }
 

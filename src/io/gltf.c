@@ -54,8 +54,8 @@ static int add_view(gltf_builder *gltf, const void *bytes, size_t size, int targ
         return 0;
     }
     memcpy(gltf->bytes + gltf->size, bytes, size);
-    json_t *view = json_pack("{s:i, s:I, s:I}", "buffer", 0, "byteOffset", (json_int_t)gltf->size,
-                             "byteLength", (json_int_t)size);
+    json_t *view =
+        json_pack("{s:i, s:I, s:I}", "buffer", 0, "byteOffset", (json_int_t)gltf->size, "byteLength", (json_int_t)size);
     if (target) json_object_set_new(view, "target", json_integer(target));
     gltf->size += size;
     return gltf_append(gltf, "bufferViews", view);
@@ -80,8 +80,8 @@ static void set_bounds(json_t *accessor, const float *values, size_t count, int 
 int gltf_add_floats(gltf_builder *gltf, gltf_use use, const float *values, size_t count, int components) {
     assert(count > 0);
     const char *type = components == 1 ? "SCALAR" : components == 3 ? "VEC3" : "VEC4";
-    int view = add_view(gltf, values, count * (size_t)components * sizeof *values,
-                        use == GLTF_VERTICES ? ARRAY_BUFFER : 0);
+    int view =
+        add_view(gltf, values, count * (size_t)components * sizeof *values, use == GLTF_VERTICES ? ARRAY_BUFFER : 0);
     json_t *accessor = json_pack("{s:i, s:i, s:I, s:s}", "bufferView", view, "componentType", FLOAT, "count",
                                  (json_int_t)count, "type", type);
     if (accessor) set_bounds(accessor, values, count, components);
@@ -92,8 +92,8 @@ int gltf_add_indices(gltf_builder *gltf, const uint32_t *indices, size_t count) 
     assert(count > 0);
     int view = add_view(gltf, indices, count * sizeof *indices, ELEMENT_ARRAY_BUFFER);
     return gltf_append(gltf, "accessors",
-                       json_pack("{s:i, s:i, s:I, s:s}", "bufferView", view, "componentType", UNSIGNED_INT,
-                                 "count", (json_int_t)count, "type", "SCALAR"));
+                       json_pack("{s:i, s:i, s:I, s:s}", "bufferView", view, "componentType", UNSIGNED_INT, "count",
+                                 (json_int_t)count, "type", "SCALAR"));
 }
 
 static void put_words(FILE *file, const uint32_t *words, size_t count) {
@@ -104,13 +104,12 @@ static void put_words(FILE *file, const uint32_t *words, size_t count) {
     }
 }
 
-static thenar_status write_text(const gltf_builder *gltf, const char *text, const char *path,
-                                thenar_error *error) {
+static thenar_status write_text(const gltf_builder *gltf, const char *text, const char *path, thenar_error *error) {
     size_t length = strlen(text), padding = (4 - length % 4) % 4;
     size_t total = GLB_HEADER_SIZE + 2 * GLB_CHUNK_HEADER_SIZE + length + padding + gltf->size;
     if (total > UINT32_MAX)
-        return error_set(error, THENAR_ERROR_INPUT, "%s: would have %zu bytes; a .glb file can have 4 GiB",
-                         path, total);
+        return error_set(error, THENAR_ERROR_INPUT, "%s: would have %zu bytes; a .glb file can have 4 GiB", path,
+                         total);
     FILE *file;
     thenar_status status = file_create(path, &file, error);
     if (status != THENAR_OK) return status;

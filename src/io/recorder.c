@@ -57,13 +57,14 @@ static void connect_channels(thenar_recorder *recorder, const thenar_sim *sim) {
     }
 }
 
-thenar_status thenar_recorder_create(const char *path, const thenar_sim *sim, thenar_recorder **out, thenar_error *error) {
+thenar_status thenar_recorder_create(const char *path, const thenar_sim *sim, thenar_recorder **out,
+                                     thenar_error *error) {
     *out = NULL;
     const thenar_model *model = thenar_sim_model(sim);
     int body_count = thenar_model_body_count(model), channel_count = body_channel(body_count, 0);
     if (channel_count > RECORDING_CHANNELS_MAX)
-        return error_set(error, THENAR_ERROR_INPUT, "%s: cannot record %d bodies; expected at most %d", path, body_count,
-                         (RECORDING_CHANNELS_MAX - RUN_CHANNELS) / BODY_CHANNELS);
+        return error_set(error, THENAR_ERROR_INPUT, "%s: cannot record %d bodies; expected at most %d", path,
+                         body_count, (RECORDING_CHANNELS_MAX - RUN_CHANNELS) / BODY_CHANNELS);
     thenar_recorder *recorder = MEMORY_ARRAY(thenar_recorder, 1);
     recording_body *bodies = MEMORY_ARRAY(recording_body, body_count);
     thenar_recording_channel *channels = MEMORY_ARRAY(thenar_recording_channel, channel_count);
@@ -99,7 +100,8 @@ thenar_status thenar_recorder_add(thenar_recorder *recorder, const thenar_sim *s
     recorder->run_values[RUN_STEP_US] = 1e-3 * (double)stats->step_ns;
     recorder->run_values[RUN_RESIDUAL] = stats->residual;
     recorder->run_values[RUN_ITERATIONS] = stats->iterations;
-    return recording_write_frame(recorder->writer, thenar_sim_step_count(sim), thenar_sim_time(sim), recorder->values, error);
+    return recording_write_frame(recorder->writer, thenar_sim_step_count(sim), thenar_sim_time(sim), recorder->values,
+                                 error);
 }
 
 thenar_status thenar_recorder_close(thenar_recorder *recorder, thenar_error *error) {

@@ -39,13 +39,13 @@ typedef struct recording_description {
 typedef struct recording_writer recording_writer;
 
 /* Writes the header and the meshes. The description is copied; it may go. *out is NULL on failure. */
-thenar_status recording_create(const char *path, const recording_description *description,
-                               recording_writer **out, thenar_error *error);
+thenar_status recording_create(const char *path, const recording_description *description, recording_writer **out,
+                               thenar_error *error);
 
 /* values[c] has element_count * components numbers of channel c. After a failure every later call fails
  * alike. */
-thenar_status recording_write_frame(recording_writer *writer, uint64_t step, double time,
-                                    const double *const *values, thenar_error *error);
+thenar_status recording_write_frame(recording_writer *writer, uint64_t step, double time, const double *const *values,
+                                    thenar_error *error);
 
 /* Bytes in the file so far. */
 uint64_t recording_size(const recording_writer *writer);

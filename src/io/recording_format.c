@@ -51,8 +51,7 @@ static void split64(unsigned char *restrict planes, const unsigned char *restric
 static void join32(unsigned char *restrict numbers, const unsigned char *restrict planes, size_t count) {
     for (size_t i = 0; i < count; i++) {
         uint32_t word = 0;
-        for (int plane = 0; plane < 4; plane++)
-            word |= (uint32_t)planes[(size_t)plane * count + i] << (8 * plane);
+        for (int plane = 0; plane < 4; plane++) word |= (uint32_t)planes[(size_t)plane * count + i] << (8 * plane);
         memcpy(numbers + 4 * i, &word, 4);
     }
 }
@@ -60,8 +59,7 @@ static void join32(unsigned char *restrict numbers, const unsigned char *restric
 static void join64(unsigned char *restrict numbers, const unsigned char *restrict planes, size_t count) {
     for (size_t i = 0; i < count; i++) {
         uint64_t word = 0;
-        for (int plane = 0; plane < 8; plane++)
-            word |= (uint64_t)planes[(size_t)plane * count + i] << (8 * plane);
+        for (int plane = 0; plane < 8; plane++) word |= (uint64_t)planes[(size_t)plane * count + i] << (8 * plane);
         memcpy(numbers + 8 * i, &word, 8);
     }
 }

@@ -10,8 +10,7 @@
 #include <stdint.h>
 
 /* Headers and arrays go to the file as they lie in memory. */
-_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
-               "recordings are little-endian; this machine is not");
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "recordings are little-endian; this machine is not");
 _Static_assert(sizeof(float) == 4 && sizeof(double) == 8 && sizeof(int) == 4, "recordings hold IEEE numbers");
 
 #define RECORDING_VERSION 1u
@@ -19,11 +18,9 @@ _Static_assert(sizeof(float) == 4 && sizeof(double) == 8 && sizeof(int) == 4, "r
 #define RECORDING_FLAG_PLANES 2u /* the arrays in it are split into byte planes */
 
 enum {
-    RECORDING_PIECE = 1 << 16, /* bytes hashed at once: a checksum needs a buffer of this size only */
-    RECORDING_EXPANSION_MAX =
-        1024, /* raw size over stored size, at most: a small file cannot ask for much memory */
-    RECORDING_COMPONENTS_MAX =
-        4096, /* with the two below: no size computed from a header overflows 64 bits */
+    RECORDING_PIECE = 1 << 16,       /* bytes hashed at once: a checksum needs a buffer of this size only */
+    RECORDING_EXPANSION_MAX = 1024,  /* raw size over stored size, at most: a small file cannot ask for much memory */
+    RECORDING_COMPONENTS_MAX = 4096, /* with the two below: no size computed from a header overflows 64 bits */
     RECORDING_CHANNELS_MAX = 16384,
     RECORDING_BODIES_MAX = 16384,
 };

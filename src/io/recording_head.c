@@ -20,10 +20,9 @@ static json_t *print_body(const thenar_recording_body *body) {
 }
 
 static json_t *print_channel(const thenar_recording_channel *channel) {
-    return json_pack("{s:s, s:s, s:i, s:s, s:i, s:i, s:s}", "name", channel->name, "unit", channel->unit,
-                     "body", channel->body, "place", place_names[channel->place], "count",
-                     channel->element_count, "components", channel->components, "type",
-                     type_names[channel->type]);
+    return json_pack("{s:s, s:s, s:i, s:s, s:i, s:i, s:s}", "name", channel->name, "unit", channel->unit, "body",
+                     channel->body, "place", place_names[channel->place], "count", channel->element_count, "components",
+                     channel->components, "type", type_names[channel->type]);
 }
 
 static json_t *print_lists(const recording_head *head, json_t *metadata) {
@@ -39,12 +38,11 @@ static json_t *print_lists(const recording_head *head, json_t *metadata) {
         return NULL;
     }
     return json_pack("{s:s, s:s, s:s, s:f, s:O, s:o, s:o}", "scene", head->info.scene, "thenar_version",
-                     head->info.thenar_version, "solver", head->info.solver, "dt", head->info.dt, "metadata",
-                     metadata, "bodies", bodies, "channels", channels);
+                     head->info.thenar_version, "solver", head->info.solver, "dt", head->info.dt, "metadata", metadata,
+                     "bodies", bodies, "channels", channels);
 }
 
-thenar_status recording_head_print(const recording_head *head, const char *path, char **out,
-                                   thenar_error *error) {
+thenar_status recording_head_print(const recording_head *head, const char *path, char **out, thenar_error *error) {
     *out = NULL;
     json_error_t problem;
     json_t *metadata = json_loads(head->info.metadata, JSON_REJECT_DUPLICATES, &problem);
@@ -56,8 +54,7 @@ thenar_status recording_head_print(const recording_head *head, const char *path,
     json_t *root = print_lists(head, metadata);
     json_decref(metadata);
     if (!root)
-        return error_at(error, path, 0, 0,
-                        "cannot describe the run as JSON; expected names in UTF-8 and a finite dt");
+        return error_at(error, path, 0, 0, "cannot describe the run as JSON; expected names in UTF-8 and a finite dt");
     *out = json_dumps(root, JSON_COMPACT);
     json_decref(root);
     return *out ? THENAR_OK : error_memory(error, "the header of a recording");
@@ -72,8 +69,7 @@ typedef struct place {
 
 static thenar_status complain(const place *at, const char *key, const char *expected) {
     if (!at->list) return error_at(at->error, at->path, 0, 0, "HEAD: %s: expected %s", key, expected);
-    return error_at(at->error, at->path, 0, 0, "HEAD: %s[%zu].%s: expected %s", at->list, at->index, key,
-                    expected);
+    return error_at(at->error, at->path, 0, 0, "HEAD: %s[%zu].%s: expected %s", at->list, at->index, key, expected);
 }
 
 static bool get_text(const json_t *object, const char *key, const place *at, const char **out) {
@@ -95,8 +91,8 @@ static bool get_int(const json_t *object, const char *key, int low, int high, co
     return true;
 }
 
-static bool get_choice(const json_t *object, const char *key, const char *const *names, int count,
-                       const place *at, int *out) {
+static bool get_choice(const json_t *object, const char *key, const char *const *names, int count, const place *at,
+                       int *out) {
     const char *text = json_string_value(json_object_get(object, key));
     for (int i = 0; text && i < count; i++)
         if (strcmp(text, names[i]) == 0) {
@@ -235,8 +231,7 @@ static bool parse_info(recording_head *head, const place *at) {
 }
 
 static bool parse_root(recording_head *head, const place *at) {
-    const json_t *bodies = json_object_get(head->root, "bodies"),
-                 *channels = json_object_get(head->root, "channels");
+    const json_t *bodies = json_object_get(head->root, "bodies"), *channels = json_object_get(head->root, "channels");
     if (!json_is_array(bodies) || json_array_size(bodies) > RECORDING_BODIES_MAX)
         return complain(at, "bodies", "a list of at most 16384 bodies"), false;
     if (!json_is_array(channels) || json_array_size(channels) > RECORDING_CHANNELS_MAX)
@@ -255,8 +250,7 @@ thenar_status recording_head_parse(const char *text, size_t size, const char *pa
     json_error_t problem;
     out->root = json_loadb(text, size, JSON_REJECT_DUPLICATES, &problem);
     if (!json_is_object(out->root)) {
-        error_at(&local, path, 0, 0, "HEAD: %s; expected a JSON object",
-                 out->root ? "not an object" : problem.text);
+        error_at(&local, path, 0, 0, "HEAD: %s; expected a JSON object", out->root ? "not an object" : problem.text);
     } else if (parse_root(out, &at)) {
         return THENAR_OK;
     }

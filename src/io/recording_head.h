@@ -19,8 +19,7 @@ typedef struct recording_head {
 } recording_head;
 
 /* The JSON text, to be released with free(). path is for messages. */
-thenar_status recording_head_print(const recording_head *head, const char *path, char **out,
-                                   thenar_error *error);
+thenar_status recording_head_print(const recording_head *head, const char *path, char **out, thenar_error *error);
 
 /* Reads untrusted text; all counts and enums are checked, names are unique. */
 thenar_status recording_head_parse(const char *text, size_t size, const char *path, recording_head *out,

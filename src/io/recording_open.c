@@ -23,15 +23,14 @@ thenar_status recording_complain(const thenar_recording *recording, uint64_t off
     return error_at(error, recording->path, 0, 0, "at byte %llu: %s", (unsigned long long)offset, text);
 }
 
-thenar_status recording_read_bytes(const thenar_recording *recording, uint64_t offset, void *bytes,
-                                   size_t size, thenar_error *error) {
+thenar_status recording_read_bytes(const thenar_recording *recording, uint64_t offset, void *bytes, size_t size,
+                                   thenar_error *error) {
     char *at = bytes;
     while (size > 0) {
         ssize_t got = pread(recording->file, at, size, (off_t)offset);
         if (got < 0 && errno == EINTR) continue;
         if (got < 0) return error_errno(error, recording->path, "read");
-        if (got == 0)
-            return recording_complain(recording, offset, error, "the file ends here; expected more");
+        if (got == 0) return recording_complain(recording, offset, error, "the file ends here; expected more");
         at += got;
         offset += (uint64_t)got;
         size -= (size_t)got;
@@ -43,13 +42,11 @@ thenar_status recording_read_chunk(const thenar_recording *recording, uint64_t o
                                    thenar_error *error) {
     uint64_t left = recording->size - offset;
     if (left < sizeof *chunk)
-        return recording_complain(recording, offset, error,
-                                  "the file ends inside a chunk header; it was cut");
+        return recording_complain(recording, offset, error, "the file ends inside a chunk header; it was cut");
     thenar_status status = recording_read_bytes(recording, offset, chunk, sizeof *chunk, error);
     if (status != THENAR_OK) return status;
     if (chunk->stored_size > left - sizeof *chunk)
-        return recording_complain(recording, offset, error,
-                                  "a chunk is larger than the rest of the file; it was cut");
+        return recording_complain(recording, offset, error, "a chunk is larger than the rest of the file; it was cut");
     if (chunk->raw_size / RECORDING_EXPANSION_MAX > chunk->stored_size)
         return recording_complain(recording, offset, error,
                                   "a chunk claims to expand more than 1024 times; it is damaged");
@@ -57,8 +54,8 @@ thenar_status recording_read_chunk(const thenar_recording *recording, uint64_t o
 }
 
 /* Compares the checksum of a chunk with its header and payload, a piece at a time. */
-static thenar_status verify_chunk(const thenar_recording *recording, uint64_t offset,
-                                  const recording_chunk *chunk, unsigned char *piece, thenar_error *error) {
+static thenar_status verify_chunk(const thenar_recording *recording, uint64_t offset, const recording_chunk *chunk,
+                                  unsigned char *piece, thenar_error *error) {
     uint64_t hash = recording_checksum_header(chunk), at = offset + sizeof *chunk;
     for (uint64_t left = chunk->stored_size; left > 0;) {
         size_t size = left < RECORDING_PIECE ? (size_t)left : RECORDING_PIECE;
@@ -69,8 +66,7 @@ static thenar_status verify_chunk(const thenar_recording *recording, uint64_t of
         left -= size;
     }
     if (hash == chunk->checksum) return THENAR_OK;
-    return recording_complain(recording, offset, error,
-                              "the checksum of a chunk does not match; it is damaged");
+    return recording_complain(recording, offset, error, "the checksum of a chunk does not match; it is damaged");
 }
 
 static thenar_status read_preamble(const thenar_recording *recording, thenar_error *error) {
@@ -80,11 +76,9 @@ static thenar_status read_preamble(const thenar_recording *recording, thenar_err
     if (status != THENAR_OK) return status;
     size_t magic = known < sizeof preamble.magic ? known : sizeof preamble.magic;
     if (memcmp(preamble.magic, recording_magic, magic) != 0)
-        return error_at(error, recording->path, 0, 0,
-                        "is not a recording; expected a file written by thenar run");
+        return error_at(error, recording->path, 0, 0, "is not a recording; expected a file written by thenar run");
     if (known < sizeof preamble)
-        return recording_complain(recording, known, error,
-                                  "the file ends inside its first bytes; it was cut");
+        return recording_complain(recording, known, error, "the file ends inside its first bytes; it was cut");
     if (preamble.version != RECORDING_VERSION || preamble.reserved != 0)
         return error_at(error, recording->path, 0, 0, "has version %u of the format; expected version %u",
                         preamble.version, RECORDING_VERSION);
@@ -104,8 +98,7 @@ static thenar_status read_head(thenar_recording *recording, uint64_t *offset, un
     *offset += sizeof chunk;
     status = recording_read_bytes(recording, *offset, text, (size_t)chunk.stored_size, error);
     if (status == THENAR_OK)
-        status =
-            recording_head_parse(text, (size_t)chunk.stored_size, recording->path, &recording->head, error);
+        status = recording_head_parse(text, (size_t)chunk.stored_size, recording->path, &recording->head, error);
     free(text);
     *offset += chunk.stored_size;
     return status;
@@ -126,13 +119,11 @@ static thenar_status find_meshes(thenar_recording *recording, uint64_t *offset, 
         if (status == THENAR_OK) status = verify_chunk(recording, *offset, &chunk, piece, error);
         if (status != THENAR_OK) return status;
         if (recording_is_type(&chunk, "FRAM") || recording_is_type(&chunk, "KEYS"))
-            return recording_complain(recording, *offset, error,
-                                      "a mesh is missing; expected one MESH chunk a body");
+            return recording_complain(recording, *offset, error, "a mesh is missing; expected one MESH chunk a body");
         if (recording_is_type(&chunk, "MESH")) {
             recording_mesh_layout layout = recording_mesh_layout_of(&recording->head.bodies[found]);
             if (chunk.raw_size != recording_mesh_size(&layout))
-                return recording_complain(recording, *offset, error,
-                                          "a mesh does not have the size that HEAD implies");
+                return recording_complain(recording, *offset, error, "a mesh does not have the size that HEAD implies");
             recording->mesh_offsets[found++] = *offset;
         }
         *offset += sizeof chunk + chunk.stored_size;
@@ -188,8 +179,7 @@ static thenar_status scan_chunk(const thenar_recording *recording, uint64_t offs
     if (status == THENAR_OK) status = verify_chunk(recording, offset, chunk, piece, error);
     if (status != THENAR_OK || !recording_is_type(chunk, "FRAM")) return status;
     if (chunk->stored_size < sizeof *moment || chunk->raw_size != sizeof *moment + recording->values_size)
-        return recording_complain(recording, offset, error,
-                                  "a frame does not have the size that HEAD implies");
+        return recording_complain(recording, offset, error, "a frame does not have the size that HEAD implies");
     return recording_read_bytes(recording, offset + sizeof *chunk, moment, sizeof *moment, error);
 }
 
@@ -214,8 +204,7 @@ static thenar_status report_scan(thenar_recording *recording, const thenar_error
         error_at(&report, path, 0, 0, "its index is not usable; %d frames were found without it",
                  recording->frame_count);
     } else {
-        error_at(&report, path, 0, 0, "was not closed by its writer; it has %d whole frames",
-                 recording->frame_count);
+        error_at(&report, path, 0, 0, "was not closed by its writer; it has %d whole frames", recording->frame_count);
     }
     return note_damage(recording, report.text, error);
 }
@@ -245,8 +234,7 @@ static thenar_status open_file(thenar_recording *recording, thenar_error *error)
     struct stat info;
     /* Without O_NONBLOCK opening a pipe would wait for a writer. */
     recording->file = open(recording->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (recording->file < 0 || fstat(recording->file, &info) != 0)
-        return error_errno(error, recording->path, "open");
+    if (recording->file < 0 || fstat(recording->file, &info) != 0) return error_errno(error, recording->path, "open");
     if (!S_ISREG(info.st_mode))
         return error_at(error, recording->path, 0, 0, "is not a regular file; expected a recording");
     recording->size = (uint64_t)info.st_size;
@@ -286,8 +274,7 @@ thenar_status thenar_recording_open(const char *path, thenar_recording **out, th
 
 void thenar_recording_close(thenar_recording *recording) {
     if (!recording) return;
-    for (int i = 0; recording->mesh_blocks && i < recording->head.body_count; i++)
-        free(recording->mesh_blocks[i]);
+    for (int i = 0; recording->mesh_blocks && i < recording->head.body_count; i++) free(recording->mesh_blocks[i]);
     free(recording->mesh_offsets);
     free(recording->meshes);
     free(recording->mesh_blocks);
@@ -352,7 +339,6 @@ const thenar_recording_channel *thenar_recording_channel_at(const thenar_recordi
 
 int thenar_recording_find_channel(const thenar_recording *recording, int body, const char *name) {
     for (int i = 0; i < recording->head.channel_count; i++)
-        if (recording->head.channels[i].body == body && strcmp(recording->head.channels[i].name, name) == 0)
-            return i;
+        if (recording->head.channels[i].body == body && strcmp(recording->head.channels[i].name, name) == 0) return i;
     return -1;
 }

@@ -16,41 +16,35 @@ typedef struct run {
 } run;
 
 /* Decompresses to exactly `size` bytes, in byte planes or not as the flags say. */
-static thenar_status unpack(const thenar_recording *recording, uint64_t offset, uint32_t flags,
-                            const void *stored, size_t stored_size, void *out, size_t size,
-                            thenar_error *error) {
+static thenar_status unpack(const thenar_recording *recording, uint64_t offset, uint32_t flags, const void *stored,
+                            size_t stored_size, void *out, size_t size, thenar_error *error) {
     if (!(flags & RECORDING_FLAG_ZSTD)) {
         if (stored_size != size)
-            return recording_complain(recording, offset, error,
-                                      "a chunk does not have the size that HEAD implies");
+            return recording_complain(recording, offset, error, "a chunk does not have the size that HEAD implies");
         if (size > 0) memcpy(out, stored, size);
         return THENAR_OK;
     }
     if (ZSTD_getFrameContentSize(stored, stored_size) != size)
-        return recording_complain(recording, offset, error,
-                                  "compressed data do not have the size that HEAD implies");
+        return recording_complain(recording, offset, error, "compressed data do not have the size that HEAD implies");
     size_t got = ZSTD_decompressDCtx(recording->decompressor, out, size, stored, stored_size);
     if (!ZSTD_isError(got) && got == size) return THENAR_OK;
     return recording_complain(recording, offset, error, "the compressed data are damaged");
 }
 
-static thenar_status check_chunk(const thenar_recording *recording, uint64_t offset,
-                                 const recording_chunk *chunk, const char *type, size_t raw_size,
-                                 thenar_error *error) {
+static thenar_status check_chunk(const thenar_recording *recording, uint64_t offset, const recording_chunk *chunk,
+                                 const char *type, size_t raw_size, thenar_error *error) {
     if (!recording_is_type(chunk, type) || chunk->raw_size != raw_size)
-        return recording_complain(recording, offset, error,
-                                  "a chunk is not what the index says; it is damaged");
+        return recording_complain(recording, offset, error, "a chunk is not what the index says; it is damaged");
     if (chunk->flags & ~(RECORDING_FLAG_ZSTD | RECORDING_FLAG_PLANES))
-        return recording_complain(recording, offset, error,
-                                  "a chunk has unknown flags; expected version 1's");
+        return recording_complain(recording, offset, error, "a chunk has unknown flags; expected version 1's");
     return THENAR_OK;
 }
 
 /* Reads and verifies the chunk at offset, whose payload is `prefix` plain bytes and then packed numbers of
  * raw_size - prefix bytes. The payload is left in *stored, which grows as needed. */
-static thenar_status load_chunk(const thenar_recording *recording, uint64_t offset, const char *type,
-                                size_t prefix, size_t raw_size, unsigned char **stored, size_t *capacity,
-                                recording_chunk *chunk, thenar_error *error) {
+static thenar_status load_chunk(const thenar_recording *recording, uint64_t offset, const char *type, size_t prefix,
+                                size_t raw_size, unsigned char **stored, size_t *capacity, recording_chunk *chunk,
+                                thenar_error *error) {
     thenar_status status = recording_read_chunk(recording, offset, chunk, error);
     if (status == THENAR_OK) status = check_chunk(recording, offset, chunk, type, raw_size, error);
     if (status != THENAR_OK) return status;
@@ -58,13 +52,11 @@ static thenar_status load_chunk(const thenar_recording *recording, uint64_t offs
         return recording_complain(recording, offset, error, "a chunk is too short; it is damaged");
     if (!memory_grow((void **)stored, capacity, (size_t)chunk->stored_size + 1, 1))
         return error_memory(error, "a chunk of a recording");
-    status =
-        recording_read_bytes(recording, offset + sizeof *chunk, *stored, (size_t)chunk->stored_size, error);
+    status = recording_read_bytes(recording, offset + sizeof *chunk, *stored, (size_t)chunk->stored_size, error);
     if (status != THENAR_OK) return status;
     uint64_t hash = recording_checksum_header(chunk);
     if (recording_checksum_payload(hash, *stored, (size_t)chunk->stored_size) != chunk->checksum)
-        return recording_complain(recording, offset, error,
-                                  "the checksum of a chunk does not match; it is damaged");
+        return recording_complain(recording, offset, error, "the checksum of a chunk does not match; it is damaged");
     return THENAR_OK;
 }
 
@@ -90,10 +82,7 @@ static bool lay_out_mesh(const thenar_recording_body *body, void *block, thenar_
     int *embedding_tets = triangles + layout.triangles;
     bool on_nodes = body->surface == THENAR_RECORDING_SURFACE_NODES;
     *mesh = (thenar_recording_mesh){
-        .volume = {.node_count = body->node_count,
-                   .tet_count = body->tet_count,
-                   .positions = rest,
-                   .tets = tets},
+        .volume = {.node_count = body->node_count, .tet_count = body->tet_count, .positions = rest, .tets = tets},
         .surface = {.vertex_count = body->vertex_count,
                     .triangle_count = body->triangle_count,
                     .positions = on_nodes ? rest : surface,
@@ -105,8 +94,8 @@ static bool lay_out_mesh(const thenar_recording_body *body, void *block, thenar_
 }
 
 /* Fills block, of the size of the mesh. */
-static thenar_status load_mesh(thenar_recording *recording, int body, unsigned char *block,
-                               unsigned char *planes, thenar_error *error) {
+static thenar_status load_mesh(thenar_recording *recording, int body, unsigned char *block, unsigned char *planes,
+                               thenar_error *error) {
     recording_mesh_layout layout = recording_mesh_layout_of(&recording->head.bodies[body]);
     uint64_t offset = recording->mesh_offsets[body];
     size_t size = recording_mesh_size(&layout), capacity = 0;
@@ -115,19 +104,18 @@ static thenar_status load_mesh(thenar_recording *recording, int body, unsigned c
     thenar_status status = load_chunk(recording, offset, "MESH", 0, size, &stored, &capacity, &chunk, error);
     bool split = status == THENAR_OK && (chunk.flags & RECORDING_FLAG_PLANES);
     if (status == THENAR_OK)
-        status = unpack(recording, offset, chunk.flags, stored, (size_t)chunk.stored_size,
-                        split ? planes : block, size, error);
+        status = unpack(recording, offset, chunk.flags, stored, (size_t)chunk.stored_size, split ? planes : block, size,
+                        error);
     if (status == THENAR_OK && split) {
-        run runs[] = {{recording_mesh_doubles(&layout), sizeof(double)},
-                      {recording_mesh_ints(&layout), sizeof(int)}};
+        run runs[] = {{recording_mesh_doubles(&layout), sizeof(double)}, {recording_mesh_ints(&layout), sizeof(int)}};
         join_runs(block, planes, runs, 2);
     }
     free(stored);
     return status;
 }
 
-thenar_status thenar_recording_read_mesh(thenar_recording *recording, int body,
-                                         const thenar_recording_mesh **out, thenar_error *error) {
+thenar_status thenar_recording_read_mesh(thenar_recording *recording, int body, const thenar_recording_mesh **out,
+                                         thenar_error *error) {
     assert(body >= 0 && body < recording->head.body_count);
     *out = &recording->meshes[body];
     if (recording->mesh_blocks[body]) return THENAR_OK;
@@ -176,9 +164,8 @@ static thenar_status decode_frame(thenar_recording *recording, int frame, thenar
     if (status == THENAR_OK) status = make_buffers(recording, error);
     if (status != THENAR_OK) return status;
     bool split = chunk.flags & RECORDING_FLAG_PLANES;
-    status =
-        unpack(recording, offset, chunk.flags, recording->stored + prefix, (size_t)chunk.stored_size - prefix,
-               split ? recording->planes : recording->values, size, error);
+    status = unpack(recording, offset, chunk.flags, recording->stored + prefix, (size_t)chunk.stored_size - prefix,
+                    split ? recording->planes : recording->values, size, error);
     if (status == THENAR_OK && split) join_channels(recording);
     return status;
 }
@@ -192,8 +179,8 @@ static thenar_status load_frame(thenar_recording *recording, int frame, thenar_e
     return status;
 }
 
-thenar_status thenar_recording_read_channel(thenar_recording *recording, int channel, int frame,
-                                            double *values, thenar_error *error) {
+thenar_status thenar_recording_read_channel(thenar_recording *recording, int channel, int frame, double *values,
+                                            thenar_error *error) {
     assert(channel >= 0 && channel < recording->head.channel_count);
     thenar_status status = load_frame(recording, frame, error);
     if (status != THENAR_OK) return status;
@@ -213,8 +200,8 @@ thenar_status thenar_recording_read_channel(thenar_recording *recording, int cha
 }
 
 /* The channel of that name if it has that place and those components, else -1. */
-static int find_shaped(const thenar_recording *recording, int body, const char *name,
-                       thenar_recording_place place, int components) {
+static int find_shaped(const thenar_recording *recording, int body, const char *name, thenar_recording_place place,
+                       int components) {
     int channel = thenar_recording_find_channel(recording, body, name);
     if (channel < 0) return -1;
     const thenar_recording_channel *found = &recording->head.channels[channel];
@@ -222,21 +209,19 @@ static int find_shaped(const thenar_recording *recording, int body, const char *
     return fits ? channel : -1;
 }
 
-thenar_status thenar_recording_read_positions(thenar_recording *recording, int body, int frame,
-                                              double *positions, thenar_error *error) {
+thenar_status thenar_recording_read_positions(thenar_recording *recording, int body, int frame, double *positions,
+                                              thenar_error *error) {
     int channel = find_shaped(recording, body, "position", THENAR_RECORDING_NODES, 3);
     if (channel >= 0) return thenar_recording_read_channel(recording, channel, frame, positions, error);
     const thenar_recording_mesh *mesh;
     thenar_status status = thenar_recording_read_mesh(recording, body, &mesh, error);
     size_t count = 3 * (size_t)recording->head.bodies[body].node_count;
-    if (status == THENAR_OK && count > 0)
-        memcpy(positions, mesh->volume.positions, count * sizeof *positions);
+    if (status == THENAR_OK && count > 0) memcpy(positions, mesh->volume.positions, count * sizeof *positions);
     return status;
 }
 
-static thenar_status embedded_surface(thenar_recording *recording, int body,
-                                      const thenar_recording_mesh *mesh, int frame, double *positions,
-                                      thenar_error *error) {
+static thenar_status embedded_surface(thenar_recording *recording, int body, const thenar_recording_mesh *mesh,
+                                      int frame, double *positions, thenar_error *error) {
     size_t numbers = 3 * (size_t)mesh->volume.node_count;
     if (!memory_grow((void **)&recording->nodes, &recording->nodes_capacity, numbers + 1, sizeof(double)))
         return error_memory(error, "a surface of a recording");
@@ -253,8 +238,8 @@ static thenar_status embedded_surface(thenar_recording *recording, int body,
     return THENAR_OK;
 }
 
-static thenar_status rigid_surface(thenar_recording *recording, int body, const thenar_recording_mesh *mesh,
-                                   int frame, double *positions, thenar_error *error) {
+static thenar_status rigid_surface(thenar_recording *recording, int body, const thenar_recording_mesh *mesh, int frame,
+                                   double *positions, thenar_error *error) {
     vec3 origin = {0, 0, 0};
     quat rotation = quat_identity();
     int channel = find_shaped(recording, body, "pose", THENAR_RECORDING_BODY, 7);
@@ -271,8 +256,8 @@ static thenar_status rigid_surface(thenar_recording *recording, int body, const 
     return THENAR_OK;
 }
 
-thenar_status thenar_recording_read_surface(thenar_recording *recording, int body, int frame,
-                                            double *positions, thenar_error *error) {
+thenar_status thenar_recording_read_surface(thenar_recording *recording, int body, int frame, double *positions,
+                                            thenar_error *error) {
     const thenar_recording_mesh *mesh;
     thenar_status status = thenar_recording_read_mesh(recording, body, &mesh, error);
     if (status != THENAR_OK) return status;

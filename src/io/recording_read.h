@@ -29,8 +29,8 @@ struct thenar_recording {
 };
 
 /* Exactly size bytes at offset. */
-thenar_status recording_read_bytes(const thenar_recording *recording, uint64_t offset, void *bytes,
-                                   size_t size, thenar_error *error);
+thenar_status recording_read_bytes(const thenar_recording *recording, uint64_t offset, void *bytes, size_t size,
+                                   thenar_error *error);
 
 /* The chunk header at offset, checked against the file's size and the limits of the format. */
 thenar_status recording_read_chunk(const thenar_recording *recording, uint64_t offset, recording_chunk *chunk,

@@ -61,8 +61,7 @@ static thenar_status append(recording_writer *writer, const void *bytes, size_t 
     return THENAR_OK;
 }
 
-static recording_chunk make_chunk(const char *type, uint32_t flags, size_t stored, size_t raw,
-                                  const void *payload) {
+static recording_chunk make_chunk(const char *type, uint32_t flags, size_t stored, size_t raw, const void *payload) {
     recording_chunk chunk = {.flags = flags, .stored_size = stored, .raw_size = raw};
     memcpy(chunk.type, type, sizeof chunk.type);
     chunk.checksum = recording_checksum_payload(recording_checksum_header(&chunk), payload, stored);
@@ -113,8 +112,7 @@ static thenar_status write_mesh(recording_writer *writer, const recording_body *
     if (status == THENAR_OK) {
         gather_mesh(raw, body, &layout);
         recording_planes_split(planes, raw, doubles, sizeof(double));
-        recording_planes_split(planes + doubles * sizeof(double), raw + doubles * sizeof(double), ints,
-                               sizeof(int));
+        recording_planes_split(planes + doubles * sizeof(double), raw + doubles * sizeof(double), ints, sizeof(int));
         uint32_t flags;
         unsigned char *payload = chunk + sizeof(recording_chunk);
         size_t stored = pack(writer->compressor, payload, capacity, planes, raw, size, &flags);
@@ -179,21 +177,18 @@ static void describe(const recording_description *description, recording_head *h
     }
 }
 
-static thenar_status allocate_frame(recording_writer *writer, const recording_head *head,
-                                    thenar_error *error) {
+static thenar_status allocate_frame(recording_writer *writer, const recording_head *head, thenar_error *error) {
     size_t size = recording_values_size(head->channels, head->channel_count);
     writer->values_size = size;
     writer->channel_count = head->channel_count;
     writer->channels = memory_copy(head->channels, (size_t)head->channel_count * sizeof *head->channels);
     writer->values = memory_aligned(size);
     writer->planes = memory_aligned(size);
-    writer->chunk =
-        memory_aligned(sizeof(recording_chunk) + sizeof(recording_moment) + packed_capacity(size));
+    writer->chunk = memory_aligned(sizeof(recording_chunk) + sizeof(recording_moment) + packed_capacity(size));
     if (!writer->channels || !writer->values || !writer->planes || !writer->chunk)
         return error_memory(error, "the frames of a recording");
     /* zstd takes its working memory at the first use of each size: now rather than in the first frame. */
-    size_t trial =
-        ZSTD_compress2(writer->compressor, writer->chunk, packed_capacity(size), writer->planes, size);
+    size_t trial = ZSTD_compress2(writer->compressor, writer->chunk, packed_capacity(size), writer->planes, size);
     return ZSTD_isError(trial) ? error_memory(error, "the compression of a recording") : THENAR_OK;
 }
 
@@ -223,8 +218,7 @@ static void free_writer(recording_writer *writer) {
 }
 
 static thenar_status create_with_head(const char *path, const recording_description *description,
-                                      const recording_head *head, recording_writer **out,
-                                      thenar_error *error) {
+                                      const recording_head *head, recording_writer **out, thenar_error *error) {
     recording_writer *writer = MEMORY_ARRAY(recording_writer, 1);
     if (!writer) return error_memory(error, "a recording");
     writer->path = memory_string(path);
@@ -242,13 +236,11 @@ static thenar_status create_with_head(const char *path, const recording_descript
     return status;
 }
 
-thenar_status recording_create(const char *path, const recording_description *description,
-                               recording_writer **out, thenar_error *error) {
+thenar_status recording_create(const char *path, const recording_description *description, recording_writer **out,
+                               thenar_error *error) {
     *out = NULL;
-    assert(description->body_count <= RECORDING_BODIES_MAX &&
-           description->channel_count <= RECORDING_CHANNELS_MAX);
-    recording_head head = {.body_count = description->body_count,
-                           .channel_count = description->channel_count};
+    assert(description->body_count <= RECORDING_BODIES_MAX && description->channel_count <= RECORDING_CHANNELS_MAX);
+    recording_head head = {.body_count = description->body_count, .channel_count = description->channel_count};
     head.bodies = MEMORY_ARRAY(thenar_recording_body, head.body_count);
     head.channels = MEMORY_ARRAY(thenar_recording_channel, head.channel_count);
     thenar_status status;
@@ -282,8 +274,8 @@ static void gather_values(recording_writer *writer, const double *const *values)
     }
 }
 
-thenar_status recording_write_frame(recording_writer *writer, uint64_t step, double time,
-                                    const double *const *values, thenar_error *error) {
+thenar_status recording_write_frame(recording_writer *writer, uint64_t step, double time, const double *const *values,
+                                    thenar_error *error) {
     if (writer->failure.status != THENAR_OK) {
         if (error) *error = writer->failure;
         return writer->failure.status;
@@ -358,8 +350,7 @@ thenar_status recording_close(recording_writer *writer, thenar_error *error) {
     if (writer->failure.status == THENAR_OK) write_index(writer);
     int file = writer->file;
     writer->file = -1;
-    if (close(file) != 0 && writer->failure.status == THENAR_OK)
-        error_errno(&writer->failure, writer->path, "write");
+    if (close(file) != 0 && writer->failure.status == THENAR_OK) error_errno(&writer->failure, writer->path, "write");
     thenar_status status = writer->failure.status;
     if (status != THENAR_OK && error) *error = writer->failure;
     free_writer(writer);

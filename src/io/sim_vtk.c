@@ -8,7 +8,10 @@
 
 static const vtk_array point_arrays[] = {{"rest", 3}, {"displacement", 3}, {"velocity", 3}, {"force", 3}};
 static const vtk_array cell_arrays[] = {{"s", 3}};
-enum { POINT_ARRAYS = sizeof point_arrays / sizeof *point_arrays, CELL_ARRAYS = sizeof cell_arrays / sizeof *cell_arrays };
+enum {
+    POINT_ARRAYS = sizeof point_arrays / sizeof *point_arrays,
+    CELL_ARRAYS = sizeof cell_arrays / sizeof *cell_arrays
+};
 
 /* What a body's piece of the grid points to. */
 typedef struct body_values {

@@ -13,13 +13,11 @@ enum { TETRA = 10, TRIANGLE = 5, TITLE_LONGEST = 255 };
 /* Names are words: anything that would end one becomes an underscore. */
 static void write_name(FILE *file, const char *name) {
     if (!*name) fputc('_', file);
-    for (; *name; name++)
-        fputc(isspace((unsigned char)*name) || iscntrl((unsigned char)*name) ? '_' : *name, file);
+    for (; *name; name++) fputc(isspace((unsigned char)*name) || iscntrl((unsigned char)*name) ? '_' : *name, file);
 }
 
 static void write_title(FILE *file, const char *title) {
-    for (int i = 0; title[i] && i < TITLE_LONGEST; i++)
-        fputc(iscntrl((unsigned char)title[i]) ? ' ' : title[i], file);
+    for (int i = 0; title[i] && i < TITLE_LONGEST; i++) fputc(iscntrl((unsigned char)title[i]) ? ' ' : title[i], file);
     fputc('\n', file);
 }
 
@@ -141,14 +139,12 @@ thenar_status vtk_write_series(const char *path, const char *const *names, const
     json_t *files = json_array();
     bool whole = files != NULL;
     for (int i = 0; whole && i < count; i++)
-        whole =
-            json_array_append_new(files, json_pack("{s:s, s:f}", "name", names[i], "time", times[i])) == 0;
+        whole = json_array_append_new(files, json_pack("{s:s, s:f}", "name", names[i], "time", times[i])) == 0;
     json_t *root = whole ? json_pack("{s:s, s:O}", "file-series-version", "1.0", "files", files) : NULL;
     char *text = root ? json_dumps(root, JSON_INDENT(1)) : NULL;
     json_decref(root);
     json_decref(files);
-    if (!text)
-        return error_set(error, THENAR_ERROR_MEMORY, "%s: out of memory, or a time is not finite", path);
+    if (!text) return error_set(error, THENAR_ERROR_MEMORY, "%s: out of memory, or a time is not finite", path);
     FILE *file;
     thenar_status status = file_create(path, &file, error);
     if (status == THENAR_OK) {

@@ -19,27 +19,42 @@ typedef long long i64x8 __attribute__((vector_size(64)));
 
 #define SIMD_INLINE static inline __attribute__((always_inline))
 
-/* Before a short loop over rows or nodes in a kernel: without it gcc 12 leaves such loops rolled, and lanes that could
- * stay in registers go through memory. */
+/* A short loop over rows or nodes in a kernel, unrolled: gcc 12 leaves such loops rolled by itself, and then lanes that
+ * could stay in registers go through memory. */
 #if defined(__clang__)
 #define SIMD_UNROLL _Pragma("unroll")
 #else
 #define SIMD_UNROLL _Pragma("GCC unroll 16")
 #endif
+#define SIMD_FOR(i, begin, end) SIMD_UNROLL for (int i = (begin); i < (end); i++)
+#define SIMD_FOR_DOWN(i, begin, end) SIMD_UNROLL for (int i = (begin); i-- > (end);)
 
-SIMD_INLINE f64x8 f64x8_set(double a) { return (f64x8){a, a, a, a, a, a, a, a}; }
+/* clang-format off: one line an operation */
+SIMD_INLINE f64x8 f64x8_set(double a) {
+    return (f64x8){a, a, a, a, a, a, a, a};
+}
 SIMD_INLINE f64x8 f64x8_load(const double *p) { /* any alignment */
     f64x8 a;
     memcpy(&a, p, sizeof a);
     return a;
 }
-SIMD_INLINE void f64x8_store(double *p, f64x8 a) { memcpy(p, &a, sizeof a); }
+SIMD_INLINE void f64x8_store(double *p, f64x8 a) {
+    memcpy(p, &a, sizeof a);
+}
 
 /* mask ? a : b, lane by lane */
-SIMD_INLINE f64x8 f64x8_select(i64x8 mask, f64x8 a, f64x8 b) { return (f64x8)((mask & (i64x8)a) | (~mask & (i64x8)b)); }
-SIMD_INLINE f64x8 f64x8_abs(f64x8 a) { return (f64x8)((i64x8)a & 0x7fffffffffffffffLL); }
-SIMD_INLINE f64x8 f64x8_min(f64x8 a, f64x8 b) { return f64x8_select(a < b, a, b); }
-SIMD_INLINE f64x8 f64x8_max(f64x8 a, f64x8 b) { return f64x8_select(a > b, a, b); }
+SIMD_INLINE f64x8 f64x8_select(i64x8 mask, f64x8 a, f64x8 b) {
+    return (f64x8)((mask & (i64x8)a) | (~mask & (i64x8)b));
+}
+SIMD_INLINE f64x8 f64x8_abs(f64x8 a) {
+    return (f64x8)((i64x8)a & 0x7fffffffffffffffLL);
+}
+SIMD_INLINE f64x8 f64x8_min(f64x8 a, f64x8 b) {
+    return f64x8_select(a < b, a, b);
+}
+SIMD_INLINE f64x8 f64x8_max(f64x8 a, f64x8 b) {
+    return f64x8_select(a > b, a, b);
+}
 SIMD_INLINE f64x8 f64x8_sqrt(f64x8 a) {
     for (int i = 0; i < SIMD_LANES; i++) a[i] = sqrt(a[i]);
     return a;
@@ -63,5 +78,6 @@ SIMD_INLINE f64x8 f64x8_fma(f64x8 a, f64x8 b, f64x8 c) {
     return a * b + c;
 #endif
 }
+/* clang-format on */
 
 #endif

@@ -128,8 +128,8 @@ SIMD_INLINE void rotate_columns(vec3x8 *p, vec3x8 *q, rotation j) {
 
 /* One Jacobi rotation: a_pq nearly becomes 0. Lanes that are not active keep every bit, and so does an a_pq
  * so small that three of them are negligible (d may be 0 as well). */
-SIMD_INLINE void annihilate(f64x8 *app, f64x8 *aqq, f64x8 *apq, f64x8 *apr, f64x8 *aqr, vec3x8 *vp,
-                            vec3x8 *vq, i64x8 active, f64x8 negligible) {
+SIMD_INLINE void annihilate(f64x8 *app, f64x8 *aqq, f64x8 *apq, f64x8 *apr, f64x8 *aqr, vec3x8 *vp, vec3x8 *vq,
+                            i64x8 active, f64x8 negligible) {
     f64x8 d = *app - *aqq, o = *apq + *apq;
     rotation j = rotation_near(d, o, active & (f64x8_abs(*apq) > negligible * 0.25));
     f64x8 shift = j.s * f64x8_fma(j.c, o, -(j.s * d));
@@ -161,8 +161,7 @@ SIMD_INLINE void perturb(const symmetric3x8 *a, const progress *p, vec3x8 v[3]) 
     const i64x8 active = p->is_left & p->is_small;
     const f64x8 one = f64x8_set(1);
     f64x8 a01 = masked(active, a->a01), a02 = masked(active, a->a02), a12 = masked(active, a->a12);
-    f64x8 g01 = masked(active, one / p->d01), g02 = masked(active, one / p->d02),
-          g12 = masked(active, one / p->d12);
+    f64x8 g01 = masked(active, one / p->d01), g02 = masked(active, one / p->d02), g12 = masked(active, one / p->d12);
     f64x8 t01 = a01 * g01, t02 = a02 * g02, t12 = a12 * g12;
     vec3x8 v0 = v[0], v1 = v[1], v2 = v[2];
     v[0] = mul_add(mul_add(v0, v1, g01 * f64x8_fma(a12, t02, a01)), v2, g02 * f64x8_fma(a12, t01, a02));
@@ -235,8 +234,7 @@ SIMD_INLINE f64x8 make_orthogonal(vec3x8 *b1, vec3x8 *b2, vec3x8 *v1, vec3x8 *v2
 
 /* The unit vector across u nearest to w; where w is nothing but rounding along u, or 0, any unit vector
  * across u: from v or v_other (orthonormal), whichever is further from u. Lanes that are not thin keep w. */
-static __attribute__((noinline)) vec3x8 unit_across(vec3x8 w, vec3x8 u, vec3x8 v, vec3x8 v_other,
-                                                    i64x8 is_thin) {
+static __attribute__((noinline)) vec3x8 unit_across(vec3x8 w, vec3x8 u, vec3x8 v, vec3x8 v_other, i64x8 is_thin) {
     vec3x8 first = without(w, u);
     vec3x8 other = select3(f64x8_abs(dot(u, v)) > f64x8_abs(dot(u, v_other)), v_other, v);
     first = select3(dot(first, first) > f64x8_set(0.25), first, without(other, u));

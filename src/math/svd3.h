@@ -32,8 +32,8 @@ void polar3(mat3 G, mat3 *R, mat3 *S);
 SIMD_INLINE void svd3_rotation(const f64x8 U[9], const f64x8 V[9], f64x8 R[9]) {
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 3; j++)
-            R[3 * i + j] = f64x8_fma(U[3 * i], V[3 * j],
-                                     f64x8_fma(U[3 * i + 1], V[3 * j + 1], U[3 * i + 2] * V[3 * j + 2]));
+            R[3 * i + j] =
+                f64x8_fma(U[3 * i], V[3 * j], f64x8_fma(U[3 * i + 1], V[3 * j + 1], U[3 * i + 2] * V[3 * j + 2]));
 }
 
 #endif

@@ -28,17 +28,16 @@ static void chain_text(const include_chain *chain, char *text, size_t size) {
     snprintf(text + used, size - used, "%s", chain->file);
 }
 
-static thenar_status load_file(config *tree, const include_chain *parent, const config_node *place,
-                               const char *path, config_node **out, thenar_error *error);
+static thenar_status load_file(config *tree, const include_chain *parent, const config_node *place, const char *path,
+                               config_node **out, thenar_error *error);
 
-static thenar_status include_one(config *tree, const include_chain *chain, const config_node *name,
-                                 config_node **base, thenar_error *error) {
+static thenar_status include_one(config *tree, const include_chain *chain, const config_node *name, config_node **base,
+                                 thenar_error *error) {
     if (name->kind != CONFIG_SCALAR || config_is_null(name))
         return config_error(error, name, "include is %s; expected a file name or a list of file names",
                             config_kind_name(name));
     if (++tree->include_count > CONFIG_INCLUDE_LIMIT)
-        return config_error(error, name, "too many included files; expected at most %d",
-                            CONFIG_INCLUDE_LIMIT);
+        return config_error(error, name, "too many included files; expected at most %d", CONFIG_INCLUDE_LIMIT);
     for (const char *at = name->text; *at; at++)
         if ((unsigned char)*at < ' ')
             return config_error(error, name, "include has a control character in it; expected a file name");
@@ -84,8 +83,7 @@ static thenar_status parse_text(config *tree, const include_chain *chain, const 
     if (status != THENAR_OK) return status;
     if (config_is_null(*out)) return config_error(error, *out, "an empty document; expected YAML");
     if (chain->parent && (*out)->kind != CONFIG_MAPPING)
-        return config_error(error, *out, "an included file is %s; expected a mapping",
-                            config_kind_name(*out));
+        return config_error(error, *out, "an included file is %s; expected a mapping", config_kind_name(*out));
     return follow_includes(tree, chain, out, error);
 }
 
@@ -103,8 +101,8 @@ static thenar_status check_chain(const include_chain *chain, const config_node *
 }
 
 /* place: the file name in the file that includes this one, NULL for the first file. */
-static thenar_status load_file(config *tree, const include_chain *parent, const config_node *place,
-                               const char *path, config_node **out, thenar_error *error) {
+static thenar_status load_file(config *tree, const include_chain *parent, const config_node *place, const char *path,
+                               config_node **out, thenar_error *error) {
     char *identity = realpath(path, NULL);
     /* Where there is no such file, reading it says so. */
     include_chain chain = {.parent = parent,
@@ -137,8 +135,7 @@ thenar_status config_load(config *tree, const char *path, thenar_error *error) {
     return finish(tree, load_file(tree, NULL, NULL, path, &tree->root, error));
 }
 
-thenar_status config_parse(config *tree, const char *text, size_t size, const char *name,
-                           thenar_error *error) {
+thenar_status config_parse(config *tree, const char *text, size_t size, const char *name, thenar_error *error) {
     *tree = (config){0};
     if (size > CONFIG_BYTE_LIMIT)
         return error_at(error, name, 0, 0, "has %zu bytes; expected at most %zu", size, CONFIG_BYTE_LIMIT);

@@ -68,8 +68,7 @@ thenar_status config_load(config *tree, const char *path, thenar_error *error);
 
 /* As config_load, from text in memory; name stands for the file in messages and
  * for includes. */
-thenar_status config_parse(config *tree, const char *text, size_t size, const char *name,
-                           thenar_error *error);
+thenar_status config_parse(config *tree, const char *text, size_t size, const char *name, thenar_error *error);
 
 /* Sets one value: "PATH=VALUE". PATH is keys with dots between and [i] or .i for items from 0; VALUE is YAML,
  * as 2e6, true, text, [0, 1, 0], {a: 1}, or ~ to take the key away. It replaces what is there, mappings too.

@@ -33,7 +33,7 @@ static int column_of(const parser *p, yaml_mark_t mark) {
     return p->placed ? (int)mark.column + 1 : 0;
 }
 
-#define error_at_mark(p, mark, ...)                                                                          \
+#define error_at_mark(p, mark, ...)                                                                                    \
     error_at((p)->error, (p)->file, line_of((p), (mark)), column_of((p), (mark)), __VA_ARGS__)
 
 static bool is_continuation(char byte) {
@@ -73,8 +73,7 @@ static thenar_status syntax_error(const parser *p) {
     const yaml_parser_t *yaml = &p->yaml;
     if (yaml->error == YAML_MEMORY_ERROR) return error_memory(p->error, p->file);
     if (yaml->error == YAML_READER_ERROR)
-        return error_at_mark(p, mark_of_offset(p, yaml->problem_offset), "%s; expected UTF-8 text",
-                             yaml->problem);
+        return error_at_mark(p, mark_of_offset(p, yaml->problem_offset), "%s; expected UTF-8 text", yaml->problem);
     yaml_mark_t mark = yaml->problem_mark;
     if (byte_at_mark(p, mark) == '\t')
         return error_at_mark(p, mark, "%s: a tab; expected spaces for indentation", yaml->problem);
@@ -96,15 +95,13 @@ static thenar_status check_tag(const parser *p, const yaml_event_t *event, const
 }
 
 /* Remembers the node under the anchor's name, if the event has one; *index is then where, else left alone. */
-static thenar_status note_anchor(parser *p, const yaml_event_t *event, const yaml_char_t *name,
-                                 const config_node *node, size_t *index) {
+static thenar_status note_anchor(parser *p, const yaml_event_t *event, const yaml_char_t *name, const config_node *node,
+                                 size_t *index) {
     if (!name) return THENAR_OK;
     if (p->anchors.count >= CONFIG_ANCHOR_LIMIT)
-        return error_at_mark(p, event->start_mark, "too many anchors; expected at most %d",
-                             CONFIG_ANCHOR_LIMIT);
+        return error_at_mark(p, event->start_mark, "too many anchors; expected at most %d", CONFIG_ANCHOR_LIMIT);
     const char *copy = pool_string(&p->tree->memory, (const char *)name, strlen((const char *)name));
-    if (!copy ||
-        !ARRAY_PUSH(&p->anchors, (anchor){.name = copy, .node = node, .open = node->kind != CONFIG_SCALAR}))
+    if (!copy || !ARRAY_PUSH(&p->anchors, (anchor){.name = copy, .node = node, .open = node->kind != CONFIG_SCALAR}))
         return error_memory(p->error, p->file);
     *index = p->anchors.count - 1;
     return THENAR_OK;
@@ -156,8 +153,7 @@ typedef struct map_key {
     int line, column;
 } map_key;
 
-static thenar_status parse_key(parser *p, const yaml_event_t *event, const config_node *mapping,
-                               map_key *out) {
+static thenar_status parse_key(parser *p, const yaml_event_t *event, const config_node *mapping, map_key *out) {
     yaml_mark_t mark = event->start_mark;
     if (event->type != YAML_SCALAR_EVENT)
         return error_at_mark(p, mark, "this key is not text; expected a name as the key");
@@ -226,8 +222,7 @@ static thenar_status parse_collection(parser *p, const yaml_event_t *event, int 
 
 static thenar_status parse_node(parser *p, const yaml_event_t *event, int depth, config_node **out) {
     if (depth > CONFIG_DEPTH_LIMIT)
-        return error_at_mark(p, event->start_mark, "nested too deeply; expected at most %d levels",
-                             CONFIG_DEPTH_LIMIT);
+        return error_at_mark(p, event->start_mark, "nested too deeply; expected at most %d levels", CONFIG_DEPTH_LIMIT);
     if (event->type == YAML_ALIAS_EVENT) return parse_alias(p, event, depth, out);
     if (event->type == YAML_SCALAR_EVENT) return parse_scalar(p, event, out);
     return parse_collection(p, event, depth, out);
@@ -244,13 +239,11 @@ static thenar_status parse_step(parser *p, int depth, config_node **root, bool *
         break;
     case YAML_DOCUMENT_START_EVENT:
         if (*root)
-            status = error_at_mark(p, event.start_mark,
-                                   "a second document starts here; expected one document a file");
+            status = error_at_mark(p, event.start_mark, "a second document starts here; expected one document a file");
         break;
     case YAML_STREAM_END_EVENT:
         *done = true;
-        if (!*root)
-            status = error_at_mark(p, event.start_mark, "nothing but blanks and comments; expected YAML");
+        if (!*root) status = error_at_mark(p, event.start_mark, "nothing but blanks and comments; expected YAML");
         break;
     default:
         status = parse_node(p, &event, depth, root);
@@ -259,8 +252,8 @@ static thenar_status parse_step(parser *p, int depth, config_node **root, bool *
     return status;
 }
 
-thenar_status config_parse_document(config *tree, const char *text, size_t size, const char *file,
-                                    bool placed, int depth, config_node **out, thenar_error *error) {
+thenar_status config_parse_document(config *tree, const char *text, size_t size, const char *file, bool placed,
+                                    int depth, config_node **out, thenar_error *error) {
     *out = NULL;
     parser p = {.tree = tree, .text = text, .size = size, .file = file, .placed = placed, .error = error};
     if (!yaml_parser_initialize(&p.yaml)) {

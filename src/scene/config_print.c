@@ -24,9 +24,8 @@ static bool emit(printer *p, int made, yaml_event_t *event) {
 
 static bool print_scalar(printer *p, const char *text, bool plain) {
     yaml_event_t event;
-    int made =
-        yaml_scalar_event_initialize(&event, NULL, NULL, (const yaml_char_t *)text, (int)strlen(text), plain,
-                                     1, plain ? YAML_PLAIN_SCALAR_STYLE : YAML_SINGLE_QUOTED_SCALAR_STYLE);
+    int made = yaml_scalar_event_initialize(&event, NULL, NULL, (const yaml_char_t *)text, (int)strlen(text), plain, 1,
+                                            plain ? YAML_PLAIN_SCALAR_STYLE : YAML_SINGLE_QUOTED_SCALAR_STYLE);
     return emit(p, made, &event);
 }
 
@@ -43,10 +42,10 @@ static bool print_node(printer *p, const config_node *node) {
     if (config_is_null(node)) return print_scalar(p, "null", true);
     if (node->kind == CONFIG_SCALAR) return print_scalar(p, node->text, node->plain);
     bool mapping = node->kind == CONFIG_MAPPING;
-    int made = mapping ? yaml_mapping_start_event_initialize(&event, NULL, NULL, 1, YAML_BLOCK_MAPPING_STYLE)
-                       : yaml_sequence_start_event_initialize(&event, NULL, NULL, 1,
-                                                              is_row(node) ? YAML_FLOW_SEQUENCE_STYLE
-                                                                           : YAML_BLOCK_SEQUENCE_STYLE);
+    int made = mapping
+                   ? yaml_mapping_start_event_initialize(&event, NULL, NULL, 1, YAML_BLOCK_MAPPING_STYLE)
+                   : yaml_sequence_start_event_initialize(
+                         &event, NULL, NULL, 1, is_row(node) ? YAML_FLOW_SEQUENCE_STYLE : YAML_BLOCK_SEQUENCE_STYLE);
     bool good = emit(p, made, &event);
     for (const config_node *child = node->first; child && good; child = child->next) {
         if (mapping) good = print_scalar(p, child->key, true);

@@ -52,8 +52,7 @@ static bool fail(config_reader *reader, const config_node *node, const char *for
     return false;
 }
 
-static bool fail_at_key(config_reader *reader, const config_node *node, const char *format, ...)
-    THENAR_PRINTF(3, 4);
+static bool fail_at_key(config_reader *reader, const config_node *node, const char *format, ...) THENAR_PRINTF(3, 4);
 static bool fail_at_key(config_reader *reader, const config_node *node, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
@@ -69,10 +68,9 @@ static bool fail_kind(const field *f, const char *expected) {
     unquoted.plain = true;
     double number;
     if (node->kind != CONFIG_SCALAR || config_is_null(node))
-        return fail(f->reader, node, "%s: expected %s, found %s", name.text, expected,
-                    config_kind_name(node));
-    return fail(f->reader, node, "%s: expected %s, found %s '%s'%s", name.text, expected,
-                config_kind_name(node), config_quote(node->text).text,
+        return fail(f->reader, node, "%s: expected %s, found %s", name.text, expected, config_kind_name(node));
+    return fail(f->reader, node, "%s: expected %s, found %s '%s'%s", name.text, expected, config_kind_name(node),
+                config_quote(node->text).text,
                 !node->plain && config_to_number(&unquoted, &number) ? " in quotes" : "");
 }
 
@@ -146,8 +144,7 @@ static bool read_numbers(const field *f, config_range range, size_t count, doubl
     for (; item.node; item.node = item.node->next, item.index++)
         if (!read_number(&item, range, &number)) return false;
     size_t stored = 0;
-    for (const config_node *node = f->node->first; node; node = node->next)
-        config_to_number(node, &values[stored++]);
+    for (const config_node *node = f->node->first; node; node = node->next) config_to_number(node, &values[stored++]);
     return true;
 }
 
@@ -235,9 +232,8 @@ static bool report_unknown(config_map *map, const config_node *child) {
     const char *closest = text_closest(child->key, map->known, map->known_count);
     char known[512];
     config_join(map->known, map->known_count, known, sizeof known);
-    return fail_at_key(map->reader, child, "unknown key '%s' in %s;%s%s%s (known: %s)",
-                       config_quote(child->key).text, map->path,
-                       closest ? " did you mean '" : " expected a known key", closest ? closest : "",
+    return fail_at_key(map->reader, child, "unknown key '%s' in %s;%s%s%s (known: %s)", config_quote(child->key).text,
+                       map->path, closest ? " did you mean '" : " expected a known key", closest ? closest : "",
                        closest ? "'?" : "", known);
 }
 
@@ -245,15 +241,13 @@ void config_close(config_map *map) {
     if (!map->node || map->reader->status != THENAR_OK) return;
     for (const config_node *child = map->node->first; child; child = child->next) {
         bool known = false;
-        for (size_t i = 0; i < map->known_count && !known; i++)
-            known = strcmp(map->known[i], child->key) == 0;
+        for (size_t i = 0; i < map->known_count && !known; i++) known = strcmp(map->known[i], child->key) == 0;
         if (!known) {
             report_unknown(map, child);
             return;
         }
     }
-    if (map->missing)
-        fail(map->reader, map->node, "%s has no key '%s'; it is required", map->path, map->missing);
+    if (map->missing) fail(map->reader, map->node, "%s has no key '%s'; it is required", map->path, map->missing);
 }
 
 bool config_number(config_map *map, const char *key, config_need need, config_range range, double *value) {
@@ -291,8 +285,8 @@ bool config_choice(config_map *map, const char *key, config_need need, const cha
     char known[512];
     config_join(names, count, known, sizeof known);
     return fail(f.reader, f.node, "%s is '%s';%s%s%s (known: %s)", key, config_quote(text).text,
-                closest ? " did you mean '" : " expected a known name", closest ? closest : "",
-                closest ? "'?" : "", known);
+                closest ? " did you mean '" : " expected a known name", closest ? closest : "", closest ? "'?" : "",
+                known);
 }
 
 bool config_file(config_map *map, const char *key, config_need need, char **value) {
@@ -325,8 +319,7 @@ bool config_quat(config_map *map, const char *key, config_need need, quat *value
     if (!read_numbers(&f, config_any(""), 4, xyzw)) return false;
     /* Scaled by the largest first, so that the squares neither overflow nor vanish. */
     double largest = fmax(fmax(fabs(xyzw[0]), fabs(xyzw[1])), fmax(fabs(xyzw[2]), fabs(xyzw[3])));
-    if (largest == 0)
-        return fail(f.reader, f.node, "%s is all zeros; expected a rotation as [x, y, z, w]", key);
+    if (largest == 0) return fail(f.reader, f.node, "%s is all zeros; expected a rotation as [x, y, z, w]", key);
     *value = quat_unit((quat){xyzw[0] / largest, xyzw[1] / largest, xyzw[2] / largest, xyzw[3] / largest});
     return true;
 }

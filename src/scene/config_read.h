@@ -39,9 +39,9 @@ typedef enum config_need { CONFIG_OPTIONAL, CONFIG_REQUIRED } config_need;
 typedef struct config_map {
     config_reader *reader;
     const config_node *node;
-    const char *key; /* under which it stands in the mapping that it is in, NULL elsewhere: a body's name */
+    const char *key;             /* under which it stands in the mapping that it is in, NULL elsewhere: a body's name */
     char path[CONFIG_PATH_SIZE]; /* "bodies.beam.material" */
-    bool is_root; /* path is a word for the whole, as "scene", that paths to its children leave out */
+    bool is_root;                /* path is a word for the whole, as "scene", that paths to its children leave out */
     const char *known[CONFIG_KNOWN_LIMIT];
     size_t known_count;
     const char *missing; /* the first required key that was absent */

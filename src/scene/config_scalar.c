@@ -31,8 +31,7 @@ bool config_to_number(const config_node *node, double *value) {
     }
     double number;
     /* The characters keep out what strtod knows beyond YAML: inf, nan, infinity. */
-    if (node->text[strspn(node->text, "0123456789+-.eE")] != 0 || !text_to_double(node->text, &number))
-        return false;
+    if (node->text[strspn(node->text, "0123456789+-.eE")] != 0 || !text_to_double(node->text, &number)) return false;
     if (!isfinite(number)) return false;
     *value = number;
     return true;

@@ -79,12 +79,11 @@ static thenar_status look_up(const walk *w, config_node **child) {
     if (w->node->kind == CONFIG_SCALAR)
         return walk_error(w, "%s is %s; expected a mapping or a sequence that '%s' can be in", where(w).text,
                           config_kind_name(w->node), config_quote(w->name).text);
-    if (w->node->count == 0)
-        return walk_error(w, "%s is an empty sequence; expected one with items", where(w).text);
+    if (w->node->count == 0) return walk_error(w, "%s is an empty sequence; expected one with items", where(w).text);
     long index;
     if (!text_to_long(w->name, 0, (long)w->node->count - 1, &index))
-        return walk_error(w, "no item '%s' in %s; expected 0 to %zu", config_quote(w->name).text,
-                          where(w).text, w->node->count - 1);
+        return walk_error(w, "no item '%s' in %s; expected 0 to %zu", config_quote(w->name).text, where(w).text,
+                          w->node->count - 1);
     *child = w->node->first;
     while (index-- > 0) *child = (*child)->next;
     return THENAR_OK;
@@ -116,25 +115,23 @@ static thenar_status put(config *tree, walk *w, config_node *child, config_node 
 
 static thenar_status set_value(config *tree, walk *w, const char *value_text) {
     if (*value_text == 0)
-        return walk_error(
-            w, "no value after '='; expected YAML, as 5, ~ to take the key away, or '' for no text");
+        return walk_error(w, "no value after '='; expected YAML, as 5, ~ to take the key away, or '' for no text");
     config_node *child, *value;
     thenar_status status = walk_to_last(w, &child);
     if (status == THENAR_OK)
-        status = config_parse_document(tree, value_text, strlen(value_text), w->place, false, w->depth,
-                                       &value, w->error);
+        status =
+            config_parse_document(tree, value_text, strlen(value_text), w->place, false, w->depth, &value, w->error);
     return status == THENAR_OK ? put(tree, w, child, value) : status;
 }
 
 thenar_status config_set(config *tree, const char *assignment, thenar_error *error) {
     const char *equals = strchr(assignment, '=');
     if (!equals || equals == assignment)
-        return error_set(error, THENAR_ERROR_INPUT,
-                         "--set %s: expected PATH=VALUE, as bodies.beam.material.young=2e6",
+        return error_set(error, THENAR_ERROR_INPUT, "--set %s: expected PATH=VALUE, as bodies.beam.material.young=2e6",
                          config_quote(assignment).text);
     if (strlen(equals) > CONFIG_BYTE_LIMIT)
-        return error_set(error, THENAR_ERROR_INPUT,
-                         "--set: the value is too long; expected at most %zu bytes", CONFIG_BYTE_LIMIT);
+        return error_set(error, THENAR_ERROR_INPUT, "--set: the value is too long; expected at most %zu bytes",
+                         CONFIG_BYTE_LIMIT);
     size_t length = (size_t)(equals - assignment);
     char *place = pool_take(&tree->memory, sizeof "--set " + length);
     char *path = memory_array(length + 1, 1);
@@ -143,13 +140,8 @@ thenar_status config_set(config *tree, const char *assignment, thenar_error *err
     if (place && path && name) {
         memcpy(path, assignment, length);
         snprintf(place, sizeof "--set " + length, "--set %s", path);
-        walk w = {.place = place,
-                  .path = path,
-                  .at = path,
-                  .name = name,
-                  .depth = 1,
-                  .node = tree->root,
-                  .error = error};
+        walk w = {
+            .place = place, .path = path, .at = path, .name = name, .depth = 1, .node = tree->root, .error = error};
         status = set_value(tree, &w, equals + 1);
     } else {
         status = error_memory(error, "--set");

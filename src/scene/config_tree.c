@@ -32,8 +32,7 @@ static void index_rebuild(config *tree, config_node *mapping) {
     struct config_index *index = pool_take(&tree->memory, sizeof *index + capacity * sizeof index->slots[0]);
     if (!index) return;
     index->capacity = capacity;
-    for (config_node *child = mapping->first; child; child = child->next)
-        *index_slot(index, child->key) = child;
+    for (config_node *child = mapping->first; child; child = child->next) *index_slot(index, child->key) = child;
     mapping->index = index;
 }
 
@@ -45,8 +44,8 @@ config_node *config_find(const config_node *mapping, const char *key) {
     return NULL;
 }
 
-thenar_status config_make(config *tree, config_kind kind, const char *file, int line, int column,
-                          config_node **out, thenar_error *error) {
+thenar_status config_make(config *tree, config_kind kind, const char *file, int line, int column, config_node **out,
+                          thenar_error *error) {
     *out = NULL;
     if (tree->node_count >= CONFIG_NODE_LIMIT)
         return error_at(error, file, line, column, "too many values; expected at most %d", CONFIG_NODE_LIMIT);
@@ -58,8 +57,8 @@ thenar_status config_make(config *tree, config_kind kind, const char *file, int 
     return THENAR_OK;
 }
 
-thenar_status config_copy(config *tree, const config_node *source, int depth, int line, int column,
-                          config_node **out, thenar_error *error) {
+thenar_status config_copy(config *tree, const config_node *source, int depth, int line, int column, config_node **out,
+                          thenar_error *error) {
     *out = NULL;
     if (depth > CONFIG_DEPTH_LIMIT)
         return error_at(error, source->file, line, column, "nested too deeply; expected at most %d levels",
@@ -69,8 +68,7 @@ thenar_status config_copy(config *tree, const config_node *source, int depth, in
                         CONFIG_ALIAS_LIMIT);
     tree->alias_count++;
     config_node *copy;
-    thenar_status status =
-        config_make(tree, source->kind, source->file, source->line, source->column, &copy, error);
+    thenar_status status = config_make(tree, source->kind, source->file, source->line, source->column, &copy, error);
     if (status != THENAR_OK) return status;
     copy->plain = source->plain;
     copy->text = source->text;

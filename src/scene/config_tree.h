@@ -5,13 +5,13 @@
 #include "scene/config.h"
 
 /* A new node in no sequence or mapping yet, counted against CONFIG_NODE_LIMIT; *out is NULL on error. */
-thenar_status config_make(config *tree, config_kind kind, const char *file, int line, int column,
-                          config_node **out, thenar_error *error);
+thenar_status config_make(config *tree, config_kind kind, const char *file, int line, int column, config_node **out,
+                          thenar_error *error);
 
 /* A deep copy for an alias at line:column, counted against CONFIG_ALIAS_LIMIT too. The copy's root will have
  * `depth`; its nodes keep the places of the originals, where a wrong value can be mended. */
-thenar_status config_copy(config *tree, const config_node *source, int depth, int line, int column,
-                          config_node **out, thenar_error *error);
+thenar_status config_copy(config *tree, const config_node *source, int depth, int line, int column, config_node **out,
+                          thenar_error *error);
 
 /* Puts a node at the end of a sequence, or of a mapping if its key is set (and not in there yet). */
 void config_append(config *tree, config_node *parent, config_node *child);
@@ -27,12 +27,11 @@ void config_merge(config *tree, config_node *base, config_node *over);
 
 /* One YAML document to nodes, includes not followed; the root will have `depth`. With placed false (a value
  * of --set) all lines and columns are 0. `file` must live as long as the tree. */
-thenar_status config_parse_document(config *tree, const char *text, size_t size, const char *file,
-                                    bool placed, int depth, config_node **out, thenar_error *error);
+thenar_status config_parse_document(config *tree, const char *text, size_t size, const char *file, bool placed,
+                                    int depth, config_node **out, thenar_error *error);
 
 /* error_at for a node's value. */
-#define config_error(error, node, ...)                                                                       \
-    error_at((error), (node)->file, (node)->line, (node)->column, __VA_ARGS__)
+#define config_error(error, node, ...) error_at((error), (node)->file, (node)->line, (node)->column, __VA_ARGS__)
 
 /* The keys of a mapping as candidates for text_closest, at most CONFIG_CANDIDATES of them. Returns how many.
  */

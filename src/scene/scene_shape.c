@@ -51,7 +51,8 @@ static void read_mesh_file(config_map *shape, scene_shape *out) {
     thenar_status status = mesh_file_read(path, &out->file, &error);
     adopt_error(shape, "mesh", status, &error);
     if (status == THENAR_OK && out->file.tets.tet_count == 0)
-        config_fail(shape, "mesh", "%s holds a surface and no tets; expected tets, or embed: {surface: ...} to mesh it", path);
+        config_fail(shape, "mesh", "%s holds a surface and no tets; expected tets, or embed: {surface: ...} to mesh it",
+                    path);
     out->mesh = out->file.tets;
     out->file.tets = (thenar_tet_mesh){0};
     free(path);
@@ -64,7 +65,8 @@ static void read_surface(config_map *embed, thenar_surface *surface) {
     static const char *const kinds[] = {"surface", "sphere", "capsule", "box"};
     int given = 0;
     for (int i = 0; i < 4; i++) given += config_has(embed, kinds[i]);
-    if (given > 1) config_fail(embed, NULL, "several things to embed; expected one of surface, sphere, capsule and box");
+    if (given > 1)
+        config_fail(embed, NULL, "several things to embed; expected one of surface, sphere, capsule and box");
     if (config_has(embed, "surface")) {
         if (!config_file(embed, "surface", CONFIG_REQUIRED, &path)) return;
         adopt_error(embed, "surface", thenar_surface_load(path, surface, &error), &error);
@@ -83,7 +85,9 @@ static void read_surface(config_map *embed, thenar_surface *surface) {
         const double sides[3] = {size.x, size.y, size.z};
         adopt_error(embed, "box", thenar_surface_box(sides, 4, surface, &error), &error);
     } else {
-        config_fail(embed, NULL, "nothing to embed; expected surface: FILE, sphere: RADIUS, capsule: [RADIUS, LENGTH] or box: [X, Y, Z]");
+        config_fail(embed, NULL,
+                    "nothing to embed; expected surface: FILE, sphere: RADIUS, capsule: [RADIUS, LENGTH] or "
+                    "box: [X, Y, Z]");
     }
 }
 

@@ -9,10 +9,10 @@
 
 typedef struct scene_shape {
     thenar_tet_mesh mesh;
-    thenar_surface surface;     /* empty: the boundary of the mesh */
+    thenar_surface surface; /* empty: the boundary of the mesh */
     thenar_embedding embedding;
-    double *fill;               /* NULL: every tet is full */
-    mesh_file file;             /* names of tags; its meshes have moved to the members above */
+    double *fill;   /* NULL: every tet is full */
+    mesh_file file; /* names of tags; its meshes have moved to the members above */
 } scene_shape;
 
 /* Reads the mapping under the key `shape`. Errors go to the map's reader. */

@@ -39,7 +39,8 @@ static void read_region(config_map *map, const scene_shape *shape, thenar_region
     if (config_has(&where, "box")) {
         region->kind = THENAR_REGION_BOX;
         config_sequence(&where, "box", CONFIG_REQUIRED, &corners);
-        if (corners.count != 2) config_fail(&where, "box", "%zu corners; expected two: [[x, y, z], [x, y, z]]", corners.count);
+        if (corners.count != 2)
+            config_fail(&where, "box", "%zu corners; expected two: [[x, y, z], [x, y, z]]", corners.count);
         if (config_next(&corners)) config_item_vec3(&corners, config_any("m"), &a);
         if (config_next(&corners)) config_item_vec3(&corners, config_any("m"), &b);
     } else if (config_has(&where, "sphere")) {

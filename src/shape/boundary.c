@@ -57,11 +57,10 @@ thenar_status tet_mesh_neighbours(const thenar_tet_mesh *mesh, int **out, thenar
     for (size_t i = 0; i + 1 < count && status == THENAR_OK; i++) {
         if (!same_face(&face[i], &face[i + 1])) continue;
         if (i + 2 < count && same_face(&face[i], &face[i + 2]))
-            status = error_set(
-                error, THENAR_ERROR_INPUT,
-                "the face with nodes %d, %d and %d belongs to tets %d, %d and %d; expected at most two",
-                face[i].node[0], face[i].node[1], face[i].node[2], face[i].tet, face[i + 1].tet,
-                face[i + 2].tet);
+            status = error_set(error, THENAR_ERROR_INPUT,
+                               "the face with nodes %d, %d and %d belongs to tets %d, %d and %d; expected at most two",
+                               face[i].node[0], face[i].node[1], face[i].node[2], face[i].tet, face[i + 1].tet,
+                               face[i + 2].tet);
         neighbour[4 * face[i].tet + face[i].face] = face[i + 1].tet;
         neighbour[4 * face[i + 1].tet + face[i + 1].face] = face[i].tet;
     }
@@ -149,13 +148,12 @@ static thenar_status embed_in_corners(const thenar_tet_mesh *mesh, const boundar
             out->tet[vertex] = b->tet[t];
         }
     for (int v = 0; v < out->vertex_count; v++)
-        for (int i = 0; i < 4; i++)
-            out->weights[4 * v + i] = tet_mesh_tet(mesh, out->tet[v])[i] == b->node[v];
+        for (int i = 0; i < 4; i++) out->weights[4 * v + i] = tet_mesh_tet(mesh, out->tet[v])[i] == b->node[v];
     return THENAR_OK;
 }
 
-thenar_status thenar_tet_mesh_surface(const thenar_tet_mesh *mesh, thenar_surface *surface,
-                                      thenar_embedding *embedding, thenar_error *error) {
+thenar_status thenar_tet_mesh_surface(const thenar_tet_mesh *mesh, thenar_surface *surface, thenar_embedding *embedding,
+                                      thenar_error *error) {
     *surface = (thenar_surface){0};
     if (embedding) *embedding = (thenar_embedding){0};
     boundary b;

@@ -34,8 +34,7 @@ static inline bool box_overlaps(const box *a, const box *b) {
 }
 /* 0 for a point inside. */
 static inline double box_distance_squared(const box *a, vec3 p) {
-    double x = fmax(fmax(a->low.x - p.x, p.x - a->high.x), 0),
-           y = fmax(fmax(a->low.y - p.y, p.y - a->high.y), 0),
+    double x = fmax(fmax(a->low.x - p.x, p.x - a->high.x), 0), y = fmax(fmax(a->low.y - p.y, p.y - a->high.y), 0),
            z = fmax(fmax(a->low.z - p.z, p.z - a->high.z), 0);
     return x * x + y * y + z * z;
 }

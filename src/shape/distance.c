@@ -36,8 +36,7 @@ double box_distance(const box_shape *shape, vec3 point, vec3 *normal) {
     vec3 out = vec3_max(beyond, vec3_make(0, 0, 0));
     double outside = vec3_length(out);
     if (outside > 0) {
-        if (normal)
-            *normal = vec3_scale(vec3_make(out.x * sign.x, out.y * sign.y, out.z * sign.z), 1 / outside);
+        if (normal) *normal = vec3_scale(vec3_make(out.x * sign.x, out.y * sign.y, out.z * sign.z), 1 / outside);
         return outside - shape->radius;
     }
     bool x = beyond.x >= beyond.y && beyond.x >= beyond.z, y = !x && beyond.y >= beyond.z;

@@ -10,8 +10,8 @@
 #define WEIGHT_TOLERANCE 1e-12
 
 double tet_weights(const vec3 corner[4], vec3 p, double weights[4]) {
-    mat3 edges = mat3_columns(vec3_sub(corner[1], corner[0]), vec3_sub(corner[2], corner[0]),
-                              vec3_sub(corner[3], corner[0]));
+    mat3 edges =
+        mat3_columns(vec3_sub(corner[1], corner[0]), vec3_sub(corner[2], corner[0]), vec3_sub(corner[3], corner[0]));
     if (!(fabs(mat3_determinant(edges)) > 0)) return -INFINITY;
     vec3 w = mat3_mul_vec(mat3_inverse(edges), vec3_sub(p, corner[0]));
     weights[0] = 1 - w.x - w.y - w.z;
@@ -96,8 +96,7 @@ thenar_status thenar_embedding_create(const thenar_tet_mesh *mesh, const thenar_
     thenar_status status = tet_mesh_validate(mesh, error);
     if (status == THENAR_OK) status = surface_validate(surface, error);
     if (status == THENAR_OK && !has_volume(mesh))
-        status = error_set(error, THENAR_ERROR_INPUT,
-                           "the mesh has no tet with a volume; expected one to embed in");
+        status = error_set(error, THENAR_ERROR_INPUT, "the mesh has no tet with a volume; expected one to embed in");
     if (status == THENAR_OK) status = tet_finder_create(mesh, &finder, error);
     if (status == THENAR_OK) status = embedding_create(surface->vertex_count, embedding, error);
     int count = 0;

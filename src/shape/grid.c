@@ -9,8 +9,7 @@
 /* Corners of a cube are numbered by bits: 1 is +x, 2 is +y, 4 is +z. Odd cubes take the mirror image in x. */
 static const int five_tets[5][4] = {{0, 5, 3, 6}, {1, 3, 0, 5}, {2, 0, 3, 6}, {4, 5, 0, 6}, {7, 3, 5, 6}};
 /* The six paths along the edges from corner 0 to corner 7. */
-static const int six_tets[6][4] = {{0, 1, 3, 7}, {0, 2, 6, 7}, {0, 4, 5, 7},
-                                   {0, 3, 2, 7}, {0, 6, 4, 7}, {0, 5, 1, 7}};
+static const int six_tets[6][4] = {{0, 1, 3, 7}, {0, 2, 6, 7}, {0, 4, 5, 7}, {0, 3, 2, 7}, {0, 6, 4, 7}, {0, 5, 1, 7}};
 
 bool grid_fits(const int cells[3]) {
     double product = 1;
@@ -170,8 +169,7 @@ int grid_tets_near(const grid *g, vec3 point, int tets[GRID_NEAR_LIMIT]) {
     }
     for (int i = 0; i < 8; i++) {
         int c[3] = {i & 1 ? high[0] : low[0], i & 2 ? high[1] : low[1], i & 4 ? high[2] : low[2]};
-        if ((i & 1 && low[0] == high[0]) || (i & 2 && low[1] == high[1]) || (i & 4 && low[2] == high[2]))
-            continue;
+        if ((i & 1 && low[0] == high[0]) || (i & 2 && low[1] == high[1]) || (i & 4 && low[2] == high[2])) continue;
         if (g->kind == THENAR_LATTICE_BCC)
             count += grid_star(g, corner_count(g) + cube_number(g, c), tets + count);
         else

@@ -44,9 +44,8 @@ static hand_shape hand_make(double shrink) {
         double back = i == 0 ? 0 : -ROOT * HAND_LENGTH;
         vec3 direction = {sin(f->spread), cos(f->spread), 0};
         vec3 joint = {f->across * HAND_BREADTH, f->along * HAND_LENGTH, 0};
-        hand.finger[i] =
-            (capsule_shape){vec3_mul_add(joint, direction, back), vec3_mul_add(joint, direction, reach),
-                            fmax(radius - shrink, LEAST_RADIUS)};
+        hand.finger[i] = (capsule_shape){vec3_mul_add(joint, direction, back), vec3_mul_add(joint, direction, reach),
+                                         fmax(radius - shrink, LEAST_RADIUS)};
     }
     return hand;
 }
@@ -71,8 +70,7 @@ thenar_status shape_hand_like(int target_tets, thenar_tet_mesh *mesh, thenar_err
     hand_shape hand = hand_make(fmin(0.3 * cell, 0.3 * 0.28 * HAND_BREADTH));
     lattice_solid solid = {.distance = {hand_distance, &hand, signed_distance_of_box(&hand.palm).bounds}};
     for (int i = 0; i < FINGERS; i++)
-        solid.distance.bounds =
-            box_join(solid.distance.bounds, signed_distance_of_capsule(&hand.finger[i]).bounds);
+        solid.distance.bounds = box_join(solid.distance.bounds, signed_distance_of_capsule(&hand.finger[i]).bounds);
     thenar_mesh_options options = thenar_mesh_options_default();
     options.lattice = THENAR_LATTICE_CUBE;
     options.target_tets = target_tets;

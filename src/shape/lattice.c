@@ -20,8 +20,7 @@ thenar_mesh_options thenar_mesh_options_default(void) {
 
 static thenar_status check_options(const thenar_mesh_options *options, thenar_error *error) {
     if (options->lattice < THENAR_LATTICE_BCC || options->lattice > THENAR_LATTICE_KUHN)
-        return error_set(error, THENAR_ERROR_INPUT, "lattice is %d; expected a thenar_lattice",
-                         (int)options->lattice);
+        return error_set(error, THENAR_ERROR_INPUT, "lattice is %d; expected a thenar_lattice", (int)options->lattice);
     if (!(options->cell_size >= 0) || !isfinite(options->cell_size))
         return error_set(error, THENAR_ERROR_INPUT,
                          "cell_size is %g m; expected a positive length, or 0 to find it from target_tets",
@@ -30,8 +29,8 @@ static thenar_status check_options(const thenar_mesh_options *options, thenar_er
         return error_set(error, THENAR_ERROR_INPUT, "target_tets is %d; expected 1..%d", options->target_tets,
                          TARGET_LIMIT);
     if (options->fit && !(options->fit_quality > 0 && options->fit_quality < 1))
-        return error_set(error, THENAR_ERROR_INPUT,
-                         "fit_quality is %g; expected a radius ratio between 0 and 1", options->fit_quality);
+        return error_set(error, THENAR_ERROR_INPUT, "fit_quality is %g; expected a radius ratio between 0 and 1",
+                         options->fit_quality);
     return THENAR_OK;
 }
 
@@ -65,25 +64,24 @@ static bool place_grid(const box *bounds, thenar_lattice kind, double size, doub
     return grid_fits(g->cells);
 }
 
-static thenar_status lattice_create(const lattice_solid *solid, thenar_lattice kind, double size,
-                                    double shift, lattice *out, thenar_error *error) {
+static thenar_status lattice_create(const lattice_solid *solid, thenar_lattice kind, double size, double shift,
+                                    lattice *out, thenar_error *error) {
     *out = (lattice){0};
     const box *b = &solid->distance.bounds;
     if (!place_grid(b, kind, size, shift, &out->g))
-        return error_set(
-            error, THENAR_ERROR_INPUT,
-            "cells of %g m are too small for a body of %g x %g x %g m; expected at most %d cells in its "
-            "box",
-            size, b->high.x - b->low.x, b->high.y - b->low.y, b->high.z - b->low.z, GRID_CELL_LIMIT);
+        return error_set(error, THENAR_ERROR_INPUT,
+                         "cells of %g m are too small for a body of %g x %g x %g m; expected at most %d cells in its "
+                         "box",
+                         size, b->high.x - b->low.x, b->high.y - b->low.y, b->high.z - b->low.z, GRID_CELL_LIMIT);
     out->keep = MEMORY_ARRAY(unsigned char, grid_tet_count(&out->g));
     if (!out->keep) return error_memory(error, "lattice");
     thenar_status status = lattice_mark(solid, &out->g, out->keep, error);
     if (status == THENAR_OK) status = lattice_mend(&out->g, out->keep, error);
     for (int t = 0; t < grid_tet_count(&out->g); t++) out->tets += out->keep[t];
     if (status == THENAR_OK && out->tets == 0)
-        status = error_set(
-            error, THENAR_ERROR_INPUT,
-            "no tet of a lattice of %g m shares volume with the body; expected a solid with volume", size);
+        status =
+            error_set(error, THENAR_ERROR_INPUT,
+                      "no tet of a lattice of %g m shares volume with the body; expected a solid with volume", size);
     if (status != THENAR_OK) lattice_free(out);
     return status;
 }
@@ -94,8 +92,7 @@ static double next_size(double size, double ratio, double too_many, double too_f
     double next = size * pow(ratio, 1 / 2.6);
     if (too_many > 0 && next <= too_many * 1.0001)
         next = too_few < INFINITY ? sqrt(too_many * too_few) : too_many * 1.2;
-    if (too_few < INFINITY && next >= too_few / 1.0001)
-        next = too_many > 0 ? sqrt(too_many * too_few) : too_few / 1.2;
+    if (too_few < INFINITY && next >= too_few / 1.0001) next = too_many > 0 ? sqrt(too_many * too_few) : too_few / 1.2;
     return next;
 }
 
@@ -150,12 +147,11 @@ static thenar_status search_size(search *s, double shift, thenar_error *error) {
 /* A body with flat sides gains whole layers of tets at once; with the grid elsewhere it gains them at other
  * sizes. Cells that are too small for the limit of the grid end the search, and are an error if nothing was
  * found before. */
-static thenar_status lattice_search(const lattice_solid *solid, const thenar_mesh_options *options,
-                                    lattice *out, thenar_error *error) {
+static thenar_status lattice_search(const lattice_solid *solid, const thenar_mesh_options *options, lattice *out,
+                                    thenar_error *error) {
     const box *b = &solid->distance.bounds;
     double longest = fmax(b->high.x - b->low.x, fmax(b->high.y - b->low.y, b->high.z - b->low.z));
-    search s = {
-        .solid = solid, .kind = options->lattice, .target = options->target_tets, .best_miss = INFINITY};
+    search s = {.solid = solid, .kind = options->lattice, .target = options->target_tets, .best_miss = INFINITY};
     s.size = longest / 8;
     thenar_status status = THENAR_OK;
     for (int place = 0; place < PLACES && s.best_miss > ACCEPTABLE && status == THENAR_OK; place++)
@@ -188,8 +184,7 @@ static thenar_status drop_crumbs(const thenar_tet_mesh *mesh, const thenar_surfa
     thenar_status status = tet_mesh_parts(mesh, &part, &part_count, error);
     if (status != THENAR_OK) return status;
     int *wanted = MEMORY_ARRAY(int, part_count);
-    status =
-        wanted ? choose_parts(mesh, part, part_count, skin, wanted, error) : error_memory(error, "lattice");
+    status = wanted ? choose_parts(mesh, part, part_count, skin, wanted, error) : error_memory(error, "lattice");
     for (int t = 0, i = 0; t < grid_tet_count(&l->g) && status == THENAR_OK; t++) {
         if (!l->keep[t] || wanted[part[i++]]) continue;
         l->keep[t] = 0;
@@ -200,8 +195,7 @@ static thenar_status drop_crumbs(const thenar_tet_mesh *mesh, const thenar_surfa
     return status;
 }
 
-static thenar_status mesh_of(lattice *l, const thenar_surface *skin, thenar_tet_mesh *mesh,
-                             thenar_error *error) {
+static thenar_status mesh_of(lattice *l, const thenar_surface *skin, thenar_tet_mesh *mesh, thenar_error *error) {
     thenar_status status = grid_mesh(&l->g, l->keep, mesh, error);
     if (status == THENAR_OK) status = drop_crumbs(mesh, skin, l, error);
     if (status != THENAR_OK || l->tets == mesh->tet_count) return status;
@@ -209,15 +203,14 @@ static thenar_status mesh_of(lattice *l, const thenar_surface *skin, thenar_tet_
     return grid_mesh(&l->g, l->keep, mesh, error);
 }
 
-thenar_status lattice_mesh(const lattice_solid *solid, const thenar_mesh_options *options,
-                           thenar_tet_mesh *mesh, thenar_error *error) {
+thenar_status lattice_mesh(const lattice_solid *solid, const thenar_mesh_options *options, thenar_tet_mesh *mesh,
+                           thenar_error *error) {
     *mesh = (thenar_tet_mesh){0};
     thenar_status status = check_options(options, error);
     if (status != THENAR_OK) return status;
     lattice l;
-    status = options->cell_size > 0
-                 ? lattice_create(solid, options->lattice, options->cell_size, 0, &l, error)
-                 : lattice_search(solid, options, &l, error);
+    status = options->cell_size > 0 ? lattice_create(solid, options->lattice, options->cell_size, 0, &l, error)
+                                    : lattice_search(solid, options, &l, error);
     if (status == THENAR_OK) status = mesh_of(&l, solid->skin, mesh, error);
     lattice_free(&l);
     if (status == THENAR_OK && options->fit)
@@ -244,8 +237,7 @@ static thenar_status used_vertices(const thenar_surface *surface, thenar_surface
 }
 
 thenar_status thenar_tet_mesh_from_surface(const thenar_surface *surface, const thenar_mesh_options *options,
-                                           thenar_tet_mesh *mesh, thenar_embedding *embedding,
-                                           thenar_error *error) {
+                                           thenar_tet_mesh *mesh, thenar_embedding *embedding, thenar_error *error) {
     *mesh = (thenar_tet_mesh){0};
     if (embedding) *embedding = (thenar_embedding){0};
     thenar_mesh_options defaults = thenar_mesh_options_default();
@@ -256,8 +248,7 @@ thenar_status thenar_tet_mesh_from_surface(const thenar_surface *surface, const 
     status = used_vertices(surface, &skin, error);
     lattice_solid solid = {signed_distance_of_surface(&distance), &distance, &skin};
     if (status == THENAR_OK) status = lattice_mesh(&solid, options ? options : &defaults, mesh, error);
-    if (status == THENAR_OK && embedding)
-        status = thenar_embedding_create(mesh, surface, embedding, NULL, error);
+    if (status == THENAR_OK && embedding) status = thenar_embedding_create(mesh, surface, embedding, NULL, error);
     thenar_surface_free(&skin);
     surface_distance_free(&distance);
     if (status != THENAR_OK) thenar_tet_mesh_free(mesh);

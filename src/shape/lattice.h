@@ -13,14 +13,13 @@
 typedef struct lattice_solid {
     signed_distance distance;
     const surface_distance
-        *surface; /* what distance comes from, for an exact test; NULL: tets are tested by sampling */
+        *surface;               /* what distance comes from, for an exact test; NULL: tets are tested by sampling */
     const thenar_surface *skin; /* vertices that must each lie in a tet; NULL: none */
 } lattice_solid;
 
 /* Marks the tets of a grid around the solid: keep[tet] = 1 where it shares volume (deeper than a billionth of
  * a cell) or holds a vertex of the skin. keep has grid_tet_count() bytes, zeroed. */
-thenar_status lattice_mark(const lattice_solid *solid, const grid *g, unsigned char *keep,
-                           thenar_error *error);
+thenar_status lattice_mark(const lattice_solid *solid, const grid *g, unsigned char *keep, thenar_error *error);
 
 /* Marks more tets until the mesh is sound: around every node and around every edge, the marked tets are
  * joined face to face, and so are the unmarked ones around every node. The boundary is then a manifold. */
@@ -32,7 +31,7 @@ thenar_status lattice_fit(const signed_distance *solid, const thenar_surface *sk
                           thenar_tet_mesh *mesh, thenar_error *error);
 
 /* All of it. Options are checked here. */
-thenar_status lattice_mesh(const lattice_solid *solid, const thenar_mesh_options *options,
-                           thenar_tet_mesh *mesh, thenar_error *error);
+thenar_status lattice_mesh(const lattice_solid *solid, const thenar_mesh_options *options, thenar_tet_mesh *mesh,
+                           thenar_error *error);
 
 #endif

@@ -24,8 +24,8 @@ static double *node_distances(const signed_distance *solid, const grid *g) {
     for (int i = 0; i < count; i++) {
         vec3 here = grid_node(g, i);
         double bound = i == 0 ? 0 : fabs(distance[i - 1]) - vec3_distance(here, previous);
-        distance[i] = bound > REACH * g->cell.x ? copysign(bound, distance[i - 1])
-                                                : signed_distance_at(solid, here, NULL);
+        distance[i] =
+            bound > REACH * g->cell.x ? copysign(bound, distance[i - 1]) : signed_distance_at(solid, here, NULL);
         previous = here;
     }
     return distance;
@@ -63,8 +63,7 @@ static void cover_point(const grid *g, vec3 point, unsigned char *keep) {
     if (best >= 0) keep[best] = 1;
 }
 
-thenar_status lattice_mark(const lattice_solid *solid, const grid *g, unsigned char *keep,
-                           thenar_error *error) {
+thenar_status lattice_mark(const lattice_solid *solid, const grid *g, unsigned char *keep, thenar_error *error) {
     double *distance = node_distances(&solid->distance, g);
     if (!distance) return error_memory(error, "lattice");
     for (int tet = 0; tet < grid_tet_count(g); tet++) {

@@ -8,8 +8,7 @@
 
 const int tet_face_corners[4][3] = {{1, 2, 3}, {0, 3, 2}, {0, 1, 3}, {0, 2, 1}};
 
-thenar_status tet_mesh_create(int node_count, int tet_count, bool tags, thenar_tet_mesh *out,
-                              thenar_error *error) {
+thenar_status tet_mesh_create(int node_count, int tet_count, bool tags, thenar_tet_mesh *out, thenar_error *error) {
     assert(node_count >= 0 && tet_count >= 0);
     *out = (thenar_tet_mesh){.node_count = node_count, .tet_count = tet_count};
     out->positions = MEMORY_ARRAY(double, 3 * (size_t)node_count);

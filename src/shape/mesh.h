@@ -9,8 +9,7 @@
 #include <stdbool.h>
 
 /* Zeroed arrays of these sizes, or an error and an empty struct. tags: whether the mesh has region tags. */
-thenar_status tet_mesh_create(int node_count, int tet_count, bool tags, thenar_tet_mesh *out,
-                              thenar_error *error);
+thenar_status tet_mesh_create(int node_count, int tet_count, bool tags, thenar_tet_mesh *out, thenar_error *error);
 
 thenar_status surface_create(int vertex_count, int triangle_count, thenar_surface *out, thenar_error *error);
 
@@ -42,8 +41,7 @@ static inline void surface_corners(const thenar_surface *surface, int triangle, 
 
 /* Signed: positive for a tet that is oriented as thenar_tet_mesh says. */
 static inline double tet_volume(const vec3 corner[4]) {
-    vec3 a = vec3_sub(corner[1], corner[0]), b = vec3_sub(corner[2], corner[0]),
-         c = vec3_sub(corner[3], corner[0]);
+    vec3 a = vec3_sub(corner[1], corner[0]), b = vec3_sub(corner[2], corner[0]), c = vec3_sub(corner[3], corner[0]);
     return vec3_dot(vec3_cross(a, b), c) / 6;
 }
 

@@ -27,8 +27,7 @@ int mesh_builder_node_count(const mesh_builder *builder) {
 }
 
 static bool too_many(scanner *s, size_t count, const char *what) {
-    return count >= LARGEST_COUNT &&
-           !scanner_fail(s, "more than %zu %s; expected fewer", LARGEST_COUNT, what);
+    return count >= LARGEST_COUNT && !scanner_fail(s, "more than %zu %s; expected fewer", LARGEST_COUNT, what);
 }
 
 bool mesh_builder_node(mesh_builder *builder, scanner *s, const double position[3], int number) {
@@ -54,8 +53,7 @@ static bool add_triangle(mesh_builder *builder, scanner *s, int a, int b, int c,
            scanner_no_memory(s);
 }
 
-bool mesh_builder_polygon(mesh_builder *builder, scanner *s, const int *nodes, size_t count,
-                          mesh_place place) {
+bool mesh_builder_polygon(mesh_builder *builder, scanner *s, const int *nodes, size_t count, mesh_place place) {
     if (count < 3) return scanner_fail(s, "face %d has %zu nodes; expected at least 3", place.number, count);
     for (size_t i = 2; i < count; i++)
         if (!add_triangle(builder, s, nodes[0], nodes[i - 1], nodes[i], place)) return false;
@@ -66,8 +64,7 @@ bool mesh_builder_strip(mesh_builder *builder, scanner *s, const int *nodes, siz
     if (count < 3) return scanner_fail(s, "strip %d has %zu nodes; expected at least 3", place.number, count);
     for (size_t i = 2; i < count; i++) {
         size_t turned = i % 2;
-        if (!add_triangle(builder, s, nodes[i - 2 + turned], nodes[i - 1 - turned], nodes[i], place))
-            return false;
+        if (!add_triangle(builder, s, nodes[i - 2 + turned], nodes[i - 1 - turned], nodes[i], place)) return false;
     }
     return true;
 }
@@ -75,8 +72,8 @@ bool mesh_builder_strip(mesh_builder *builder, scanner *s, const int *nodes, siz
 bool mesh_builder_touch(mesh_builder *builder, scanner *s, const int *nodes, size_t count, mesh_place place) {
     for (size_t i = 0; i < count; i++) {
         if (nodes[i] < 0 || nodes[i] >= mesh_builder_node_count(builder))
-            return scanner_fail(s, "element %d has node index %d, which is out of range; expected 0..%d",
-                                place.number, nodes[i], mesh_builder_node_count(builder) - 1);
+            return scanner_fail(s, "element %d has node index %d, which is out of range; expected 0..%d", place.number,
+                                nodes[i], mesh_builder_node_count(builder) - 1);
         builder->touched.data[nodes[i]] = 1;
     }
     return true;
@@ -96,11 +93,9 @@ typedef struct selection {
     mesh_place *places;
 } selection;
 
-static bool select_nodes(const mesh_builder *builder, const int *indices, size_t index_count,
-                         selection *out) {
+static bool select_nodes(const mesh_builder *builder, const int *indices, size_t index_count, selection *out) {
     size_t node_count = builder->positions.count;
-    *out = (selection){.renumbered = MEMORY_ARRAY(int, node_count),
-                       .places = MEMORY_ARRAY(mesh_place, node_count)};
+    *out = (selection){.renumbered = MEMORY_ARRAY(int, node_count), .places = MEMORY_ARRAY(mesh_place, node_count)};
     if (!out->renumbered || !out->places) return false;
     for (size_t i = 0; i < index_count; i++) out->renumbered[indices[i]] = 1;
     for (size_t i = 0; i < node_count; i++) {
@@ -131,8 +126,7 @@ static bool has_tags(const mesh_builder *builder) {
     return false;
 }
 
-static thenar_status finish_tets(const mesh_builder *builder, const char *path, mesh_file *out,
-                                 thenar_error *error) {
+static thenar_status finish_tets(const mesh_builder *builder, const char *path, mesh_file *out, thenar_error *error) {
     const int *indices = (const int *)builder->tets.data;
     size_t index_count = 4 * builder->tets.count;
     selection selected;
@@ -143,8 +137,7 @@ static thenar_status finish_tets(const mesh_builder *builder, const char *path, 
     if (status == THENAR_OK) {
         copy_positions(builder, &selected, out->tets.positions);
         for (size_t i = 0; i < index_count; i++) out->tets.tets[i] = selected.renumbered[indices[i]];
-        for (size_t i = 0; out->tets.tags && i < builder->tets.count; i++)
-            out->tets.tags[i] = builder->tags.data[i];
+        for (size_t i = 0; out->tets.tags && i < builder->tets.count; i++) out->tets.tags[i] = builder->tags.data[i];
         mesh_origin origin = {.name = path,
                               .nodes = selected.places,
                               .elements = builder->tet_places.data,
@@ -160,10 +153,9 @@ static thenar_status finish_surface(const mesh_builder *builder, const char *pat
     const int *indices = (const int *)builder->triangles.data;
     size_t index_count = 3 * builder->triangles.count;
     selection selected;
-    thenar_status status =
-        select_nodes(builder, indices, index_count, &selected)
-            ? surface_create(selected.count, (int)builder->triangles.count, &out->surface, error)
-            : error_memory(error, path);
+    thenar_status status = select_nodes(builder, indices, index_count, &selected)
+                               ? surface_create(selected.count, (int)builder->triangles.count, &out->surface, error)
+                               : error_memory(error, path);
     if (status == THENAR_OK) {
         copy_positions(builder, &selected, out->surface.positions);
         for (size_t i = 0; i < index_count; i++) out->surface.triangles[i] = selected.renumbered[indices[i]];
@@ -178,17 +170,16 @@ static thenar_status finish_surface(const mesh_builder *builder, const char *pat
 }
 
 static thenar_status check_all_indices(const mesh_builder *builder, const char *path, thenar_error *error) {
-    mesh_origin origin = {
-        .name = path, .elements = builder->tet_places.data, .first_node = builder->first_node};
+    mesh_origin origin = {.name = path, .elements = builder->tet_places.data, .first_node = builder->first_node};
     thenar_status status = THENAR_OK;
     int node_count = mesh_builder_node_count(builder);
     if (builder->tets.count > 0)
-        status = mesh_check_indices((const int *)builder->tets.data, (int)builder->tets.count, 4, node_count,
-                                    &origin, error);
+        status = mesh_check_indices((const int *)builder->tets.data, (int)builder->tets.count, 4, node_count, &origin,
+                                    error);
     if (status != THENAR_OK || builder->triangles.count == 0) return status;
     origin.elements = builder->triangle_places.data;
-    return mesh_check_indices((const int *)builder->triangles.data, (int)builder->triangles.count, 3,
-                              node_count, &origin, error);
+    return mesh_check_indices((const int *)builder->triangles.data, (int)builder->triangles.count, 3, node_count,
+                              &origin, error);
 }
 
 static thenar_status check_all_used(mesh_builder *builder, const char *path, thenar_error *error) {
@@ -201,8 +192,7 @@ static thenar_status check_all_used(mesh_builder *builder, const char *path, the
     return mesh_check_used(used, mesh_builder_node_count(builder), &origin, error);
 }
 
-thenar_status mesh_builder_finish(mesh_builder *builder, const char *path, mesh_file *out,
-                                  thenar_error *error) {
+thenar_status mesh_builder_finish(mesh_builder *builder, const char *path, mesh_file *out, thenar_error *error) {
     *out = (mesh_file){0};
     if (builder->tets.count == 0 && builder->triangles.count == 0)
         return error_at(error, path, 0, 0, "has no tets and no triangles; expected a mesh of either");
@@ -211,8 +201,7 @@ thenar_status mesh_builder_finish(mesh_builder *builder, const char *path, mesh_
         status = check_all_used(builder, path, error);
         if (status == THENAR_OK) status = finish_tets(builder, path, out, error);
     }
-    if (status == THENAR_OK && builder->triangles.count > 0)
-        status = finish_surface(builder, path, out, error);
+    if (status == THENAR_OK && builder->triangles.count > 0) status = finish_surface(builder, path, out, error);
     if (status != THENAR_OK) {
         mesh_file_free(out);
         return status;

@@ -39,8 +39,7 @@ bool mesh_builder_node(mesh_builder *builder, scanner *s, const double position[
 bool mesh_builder_tet(mesh_builder *builder, scanner *s, const int nodes[4], int tag, mesh_place place);
 
 /* A fan of count - 2 triangles around the first node. */
-bool mesh_builder_polygon(mesh_builder *builder, scanner *s, const int *nodes, size_t count,
-                          mesh_place place);
+bool mesh_builder_polygon(mesh_builder *builder, scanner *s, const int *nodes, size_t count, mesh_place place);
 
 /* A strip of count - 2 triangles, every second one turned so that all face the same way. */
 bool mesh_builder_strip(mesh_builder *builder, scanner *s, const int *nodes, size_t count, mesh_place place);
@@ -52,7 +51,6 @@ bool mesh_builder_touch(mesh_builder *builder, scanner *s, const int *nodes, siz
 bool mesh_builder_region(mesh_builder *builder, scanner *s, int tag, const char *name);
 
 /* The region names move into `out`; the builder still needs mesh_builder_free. */
-thenar_status mesh_builder_finish(mesh_builder *builder, const char *path, mesh_file *out,
-                                  thenar_error *error);
+thenar_status mesh_builder_finish(mesh_builder *builder, const char *path, mesh_file *out, thenar_error *error);
 
 #endif

@@ -23,8 +23,7 @@ static mesh_place place_of(const mesh_place *places, int index) {
 }
 
 static vec3 position_of(const double *positions, int node) {
-    return vec3_make(positions[3 * (size_t)node], positions[3 * (size_t)node + 1],
-                     positions[3 * (size_t)node + 2]);
+    return vec3_make(positions[3 * (size_t)node], positions[3 * (size_t)node + 1], positions[3 * (size_t)node + 2]);
 }
 
 static const char *element_name(int per_element) {
@@ -37,9 +36,9 @@ thenar_status mesh_check_indices(const int *indices, int element_count, int per_
         if (indices[i] >= 0 && indices[i] < node_count) continue;
         mesh_place place = place_of(origin->elements, (int)(i / (size_t)per_element));
         return error_at(error, origin->name, place.line, 0,
-                        "%s %d has node index %ld, which is out of range; expected %d..%ld",
-                        element_name(per_element), place.number, (long)indices[i] + origin->first_node,
-                        origin->first_node, (long)node_count - 1 + origin->first_node);
+                        "%s %d has node index %ld, which is out of range; expected %d..%ld", element_name(per_element),
+                        place.number, (long)indices[i] + origin->first_node, origin->first_node,
+                        (long)node_count - 1 + origin->first_node);
     }
     return THENAR_OK;
 }
@@ -51,14 +50,14 @@ static thenar_status check_coordinates(const double *positions, int node_count, 
         if (isfinite(p.x) && isfinite(p.y) && isfinite(p.z)) continue;
         mesh_place place = place_of(origin->nodes, i);
         return error_at(error, origin->name, place.line, 0,
-                        "node %d is at (%g, %g, %g), which is not finite; expected numbers", place.number,
-                        p.x, p.y, p.z);
+                        "node %d is at (%g, %g, %g), which is not finite; expected numbers", place.number, p.x, p.y,
+                        p.z);
     }
     return THENAR_OK;
 }
 
-static thenar_status check_repeated(const int *indices, int element_count, int per_element,
-                                    const mesh_origin *origin, thenar_error *error) {
+static thenar_status check_repeated(const int *indices, int element_count, int per_element, const mesh_origin *origin,
+                                    thenar_error *error) {
     for (int i = 0; i < element_count; i++) {
         const int *nodes = indices + (size_t)per_element * (size_t)i;
         for (int j = 1; j < per_element; j++)
@@ -77,8 +76,7 @@ static thenar_status check_repeated(const int *indices, int element_count, int p
 /* The signed volume over the cube of the longest edge; a regular tet has 0.118. */
 static double relative_volume(const thenar_tet_mesh *mesh, int tet) {
     vec3 corner[4];
-    for (int i = 0; i < 4; i++)
-        corner[i] = position_of(mesh->positions, mesh->tets[4 * (size_t)tet + (size_t)i]);
+    for (int i = 0; i < 4; i++) corner[i] = position_of(mesh->positions, mesh->tets[4 * (size_t)tet + (size_t)i]);
     double longest = 0;
     for (int i = 1; i < 4; i++)
         for (int j = 0; j < i; j++) longest = fmax(longest, vec3_length(vec3_sub(corner[i], corner[j])));
@@ -108,25 +106,22 @@ static thenar_status check_volumes(thenar_tet_mesh *mesh, const mesh_origin *ori
         /* Also true for NaN, from coordinates whose differences overflow. */
         if (!(fabs(volume) > FLAT_VOLUME)) {
             mesh_place place = place_of(origin->elements, i);
-            return error_at(
-                error, origin->name, place.line, 0,
-                "tet %d is flat: its volume is %.3g of its longest edge cubed; expected more than %g",
-                place.number, volume, FLAT_VOLUME);
+            return error_at(error, origin->name, place.line, 0,
+                            "tet %d is flat: its volume is %.3g of its longest edge cubed; expected more than %g",
+                            place.number, volume, FLAT_VOLUME);
         }
         if (volume < 0 && inverted++ == 0) first_inverted = i;
     }
     if (inverted == 0) return THENAR_OK;
     if (inverted < mesh->tet_count) {
         mesh_place place = place_of(origin->elements, first_inverted);
-        return error_at(
-            error, origin->name, place.line, 0,
-            "tet %d is inverted (its volume is negative), as are %d of %d tets; expected one orientation: "
-            "swap two nodes of the inverted ones",
-            place.number, inverted, mesh->tet_count);
+        return error_at(error, origin->name, place.line, 0,
+                        "tet %d is inverted (its volume is negative), as are %d of %d tets; expected one orientation: "
+                        "swap two nodes of the inverted ones",
+                        place.number, inverted, mesh->tet_count);
     }
     flip_all(mesh);
-    if (note)
-        snprintf(note->text, sizeof note->text, "all %d tets were inverted and have been turned", inverted);
+    if (note) snprintf(note->text, sizeof note->text, "all %d tets were inverted and have been turned", inverted);
     return THENAR_OK;
 }
 
@@ -139,17 +134,16 @@ static void sort_four(int nodes[4]) {
         }
 }
 
-static thenar_status duplicate_error(const thenar_tet_mesh *mesh, int first, int second,
-                                     const mesh_origin *origin, thenar_error *error) {
+static thenar_status duplicate_error(const thenar_tet_mesh *mesh, int first, int second, const mesh_origin *origin,
+                                     thenar_error *error) {
     mesh_place place = place_of(origin->elements, second), earlier = place_of(origin->elements, first);
     bool two_regions = mesh->tags && mesh->tags[first] != mesh->tags[second];
     return error_at(error, origin->name, place.line, 0,
-                    "tet %d is a duplicate: it has the same nodes as tet %d; expected each tet once%s",
-                    place.number, earlier.number, two_regions ? " and in one physical group" : "");
+                    "tet %d is a duplicate: it has the same nodes as tet %d; expected each tet once%s", place.number,
+                    earlier.number, two_regions ? " and in one physical group" : "");
 }
 
-static thenar_status check_duplicates(const thenar_tet_mesh *mesh, const mesh_origin *origin,
-                                      thenar_error *error) {
+static thenar_status check_duplicates(const thenar_tet_mesh *mesh, const mesh_origin *origin, thenar_error *error) {
     int *sorted = memory_copy(mesh->tets, 4 * (size_t)mesh->tet_count * sizeof *sorted);
     key_table table = {.key_size = 4 * sizeof *sorted};
     thenar_status status = sorted ? THENAR_OK : error_memory(error, origin->name);
@@ -171,12 +165,11 @@ thenar_status mesh_check_used(const unsigned char *used, int node_count, const m
     const unsigned char *unused = memchr(used, 0, (size_t)node_count);
     if (!unused) return THENAR_OK;
     mesh_place place = place_of(origin->nodes, (int)(unused - used));
-    return error_at(error, origin->name, place.line, 0,
-                    "node %d is unused; expected every node in an element", place.number);
+    return error_at(error, origin->name, place.line, 0, "node %d is unused; expected every node in an element",
+                    place.number);
 }
 
-static thenar_status check_all_used(const thenar_tet_mesh *mesh, const mesh_origin *origin,
-                                    thenar_error *error) {
+static thenar_status check_all_used(const thenar_tet_mesh *mesh, const mesh_origin *origin, thenar_error *error) {
     unsigned char *used = MEMORY_ARRAY(unsigned char, mesh->node_count);
     if (!used) return error_memory(error, origin->name);
     for (size_t i = 0; i < 4 * (size_t)mesh->tet_count; i++) used[mesh->tets[i]] = 1;
@@ -185,12 +178,10 @@ static thenar_status check_all_used(const thenar_tet_mesh *mesh, const mesh_orig
     return status;
 }
 
-thenar_status mesh_check_tets(thenar_tet_mesh *mesh, const mesh_origin *origin, mesh_note *note,
-                              thenar_error *error) {
+thenar_status mesh_check_tets(thenar_tet_mesh *mesh, const mesh_origin *origin, mesh_note *note, thenar_error *error) {
     if (note) *note = (mesh_note){0};
     if (mesh->tet_count < 1) return error_at(error, origin->name, 0, 0, "has no tets; expected at least one");
-    thenar_status status =
-        mesh_check_indices(mesh->tets, mesh->tet_count, 4, mesh->node_count, origin, error);
+    thenar_status status = mesh_check_indices(mesh->tets, mesh->tet_count, 4, mesh->node_count, origin, error);
     if (status == THENAR_OK) status = check_coordinates(mesh->positions, mesh->node_count, origin, error);
     if (status == THENAR_OK) status = check_all_used(mesh, origin, error);
     if (status == THENAR_OK) status = check_repeated(mesh->tets, mesh->tet_count, 4, origin, error);
@@ -199,16 +190,13 @@ thenar_status mesh_check_tets(thenar_tet_mesh *mesh, const mesh_origin *origin, 
     return status;
 }
 
-thenar_status mesh_check_surface(const thenar_surface *surface, const mesh_origin *origin,
-                                 thenar_error *error) {
+thenar_status mesh_check_surface(const thenar_surface *surface, const mesh_origin *origin, thenar_error *error) {
     if (surface->triangle_count < 1)
         return error_at(error, origin->name, 0, 0, "has no triangles; expected at least one");
-    thenar_status status = mesh_check_indices(surface->triangles, surface->triangle_count, 3,
-                                              surface->vertex_count, origin, error);
-    if (status == THENAR_OK)
-        status = check_coordinates(surface->positions, surface->vertex_count, origin, error);
-    if (status == THENAR_OK)
-        status = check_repeated(surface->triangles, surface->triangle_count, 3, origin, error);
+    thenar_status status =
+        mesh_check_indices(surface->triangles, surface->triangle_count, 3, surface->vertex_count, origin, error);
+    if (status == THENAR_OK) status = check_coordinates(surface->positions, surface->vertex_count, origin, error);
+    if (status == THENAR_OK) status = check_repeated(surface->triangles, surface->triangle_count, 3, origin, error);
     return status;
 }
 

@@ -32,12 +32,10 @@ typedef struct mesh_note {
 /* All indices of tets, the coordinates, then each tet: no node twice, not flat, not inverted, no tet twice;
  * no node without a tet, at least one tet. If all tets are inverted, as some exporters write them, they are
  * turned and the note says so. */
-thenar_status mesh_check_tets(thenar_tet_mesh *mesh, const mesh_origin *origin, mesh_note *note,
-                              thenar_error *error);
+thenar_status mesh_check_tets(thenar_tet_mesh *mesh, const mesh_origin *origin, mesh_note *note, thenar_error *error);
 
 /* Indices, coordinates, no vertex twice in a triangle, at least one triangle. */
-thenar_status mesh_check_surface(const thenar_surface *surface, const mesh_origin *origin,
-                                 thenar_error *error);
+thenar_status mesh_check_surface(const thenar_surface *surface, const mesh_origin *origin, thenar_error *error);
 
 /* The parts that file readers need on their own. indices: per_element of each element. used: one byte per
  * node. */

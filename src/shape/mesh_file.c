@@ -48,9 +48,9 @@ static const mesh_format *choose_format(const scanner *s) {
 static bool read_any(scanner *s, mesh_builder *builder) {
     const mesh_format *format = choose_format(s);
     if (!format)
-        return scanner_fail(
-            s, "is not a mesh file that is known; expected Gmsh (.msh), VTK (.vtk), VTU (.vtu), OBJ, STL "
-               "or PLY");
+        return scanner_fail(s,
+                            "is not a mesh file that is known; expected Gmsh (.msh), VTK (.vtk), VTU (.vtu), OBJ, STL "
+                            "or PLY");
     if (format->beginning && !starts_with(s, format->beginning))
         return scanner_fail(s, "does not begin as a .%s file; expected \"%.*s\"", format->extension,
                             (int)strcspn(format->beginning, "\r\n"), format->beginning);
@@ -61,8 +61,7 @@ thenar_status mesh_file_parse(const char *path, file_bytes bytes, mesh_file *out
     *out = (mesh_file){0};
     scanner s = scanner_on(path, bytes, error);
     mesh_builder builder = {0};
-    thenar_status status =
-        read_any(&s, &builder) ? mesh_builder_finish(&builder, path, out, error) : s.status;
+    thenar_status status = read_any(&s, &builder) ? mesh_builder_finish(&builder, path, out, error) : s.status;
     mesh_builder_free(&builder);
     return status;
 }
@@ -107,8 +106,7 @@ thenar_status thenar_surface_load(const char *path, thenar_surface *surface, the
     thenar_status status = mesh_file_read(path, &file, error);
     if (status != THENAR_OK) return status;
     if (file.surface.triangle_count == 0) {
-        status = error_at(error, path, 0, 0, "has no triangles, only %d tets; expected a surface",
-                          file.tets.tet_count);
+        status = error_at(error, path, 0, 0, "has no triangles, only %d tets; expected a surface", file.tets.tet_count);
     } else {
         *surface = file.surface;
         file.surface = (thenar_surface){0};

@@ -106,15 +106,13 @@ static bool read_format(gmsh *g) {
 
 /* The word of s continues up to a closing quote, maybe over blanks. */
 static bool read_name(scanner *s, char *name, size_t size) {
-    if (scanner_at_line_end(s) || *s->at != '"')
-        return scanner_fail(s, "no name here; expected a name in quotes");
+    if (scanner_at_line_end(s) || *s->at != '"') return scanner_fail(s, "no name here; expected a name in quotes");
     const char *start = s->at + 1;
     const char *stop = start;
     while (stop < s->end && *stop != '"' && *stop != '\n') stop++;
     if (*stop != '"') return scanner_fail(s, "the name does not end on its line; expected a closing quote");
     size_t length = (size_t)(stop - start);
-    if (length >= size)
-        return scanner_fail(s, "the name has %zu bytes; expected less than %zu", length, size);
+    if (length >= size) return scanner_fail(s, "the name has %zu bytes; expected less than %zu", length, size);
     memcpy(name, start, length);
     name[length] = 0;
     s->at = stop + 1;
@@ -127,8 +125,8 @@ static bool read_physical_names(gmsh *g) {
     if (!scanner_need(g->s, (size_t)count, 7, "physical names")) return false;
     for (long i = 0; i < count; i++) {
         char name[256];
-        if (!read_int(g, 0, 3, &dimension, "a dimension") ||
-            !read_int(g, INT_MIN, INT_MAX, &tag, "a physical tag") || !read_name(g->s, name, sizeof name))
+        if (!read_int(g, 0, 3, &dimension, "a dimension") || !read_int(g, INT_MIN, INT_MAX, &tag, "a physical tag") ||
+            !read_name(g->s, name, sizeof name))
             return false;
         if (dimension == 3 && !mesh_builder_region(g->builder, g->s, (int)tag, name)) return false;
     }
@@ -136,8 +134,7 @@ static bool read_physical_names(gmsh *g) {
 }
 
 static bool add_volume(gmsh *g, int tag, int group) {
-    if (!ARRAY_PUSH(&g->volume_tags, tag) || !ARRAY_PUSH(&g->volume_groups, group))
-        return scanner_no_memory(g->s);
+    if (!ARRAY_PUSH(&g->volume_tags, tag) || !ARRAY_PUSH(&g->volume_groups, group)) return scanner_no_memory(g->s);
     long first = key_table_put(&g->volumes_by_tag, g->volume_tags.data, g->volume_tags.count - 1);
     if (first == KEY_TABLE_NO_MEMORY) return scanner_no_memory(g->s);
     return first == (long)g->volume_tags.count - 1 ||
@@ -188,8 +185,7 @@ static bool read_nodes_2(gmsh *g) {
     if (!scanner_need(s, (size_t)count, s->binary ? 28 : 8, "nodes")) return false;
     for (long i = 0; i < count; i++)
         if (!read_int(g, 1, INT_MAX, &tag, "a node tag") || !add_tag(g, tag) ||
-            !scanner_position(s, SCANNER_FLOAT64, position) ||
-            !mesh_builder_node(g->builder, s, position, (int)tag))
+            !scanner_position(s, SCANNER_FLOAT64, position) || !mesh_builder_node(g->builder, s, position, (int)tag))
             return false;
     return true;
 }
@@ -198,14 +194,11 @@ static bool read_node_block(gmsh *g) {
     scanner *s = g->s;
     long dimension, entity, parametric, count, tag;
     double position[3];
-    if (!read_int(g, 0, 3, &dimension, "a dimension") ||
-        !read_int(g, INT_MIN, INT_MAX, &entity, "an entity tag") ||
-        !read_int(g, 0, 1, &parametric, "0 or 1 for parametric") ||
-        !read_size(g, 0, &count, "the number of nodes"))
+    if (!read_int(g, 0, 3, &dimension, "a dimension") || !read_int(g, INT_MIN, INT_MAX, &entity, "an entity tag") ||
+        !read_int(g, 0, 1, &parametric, "0 or 1 for parametric") || !read_size(g, 0, &count, "the number of nodes"))
         return false;
     size_t parameters = parametric ? (size_t)dimension : 0;
-    if (!scanner_need(s, (size_t)count, s->binary ? 32 + 8 * parameters : 8 + 2 * parameters, "nodes"))
-        return false;
+    if (!scanner_need(s, (size_t)count, s->binary ? 32 + 8 * parameters : 8 + 2 * parameters, "nodes")) return false;
     size_t first = g->node_tags.count;
     for (long i = 0; i < count; i++)
         if (!read_size(g, 1, &tag, "a node tag") || !add_tag(g, tag)) return false;
@@ -232,8 +225,7 @@ static bool read_nodes_4(gmsh *g) {
     for (long i = 0; i < blocks; i++)
         if (!read_node_block(g)) return false;
     return (size_t)total == g->node_tags.count ||
-           scanner_fail(g->s, "$Nodes has %zu nodes; expected %ld by its first line", g->node_tags.count,
-                        total);
+           scanner_fail(g->s, "$Nodes has %zu nodes; expected %ld by its first line", g->node_tags.count, total);
 }
 
 /* Tags mostly count up by one: then the place follows from the first, and the table is not asked. */
@@ -246,16 +238,14 @@ static long find_node(const gmsh *g, long tag) {
 }
 
 /* The nodes of an element, which close its line, and the element into the builder. */
-static bool read_element(gmsh *g, const element_type *type, scanner_type integer, mesh_place place,
-                         int group) {
+static bool read_element(gmsh *g, const element_type *type, scanner_type integer, mesh_place place, int group) {
     int nodes[MOST_NODES];
     for (int i = 0; i < type->node_count; i++) {
         long tag;
         if (!scanner_integer(g->s, integer, 1, INT_MAX, &tag, "a node tag")) return false;
         long node = find_node(g, tag);
         if (node < 0)
-            return scanner_fail(g->s,
-                                "element %d has node %ld, which is out of range; expected a node of $Nodes",
+            return scanner_fail(g->s, "element %d has node %ld, which is out of range; expected a node of $Nodes",
                                 place.number, tag);
         nodes[i] = (int)node;
     }
@@ -275,9 +265,8 @@ static bool read_type(gmsh *g, const element_type **type) {
     *type = &element_types[number < ELEMENT_TYPE_COUNT ? number : 0];
     if ((*type)->kind != ELEMENT_OTHER) return true;
     const char *name = (*type)->name ? (*type)->name : "higher-order or special element";
-    return scanner_fail(g->s,
-                        "has a %s (Gmsh type %ld); expected linear tets, triangles, quads, lines or points",
-                        name, number);
+    return scanner_fail(g->s, "has a %s (Gmsh type %ld); expected linear tets, triangles, quads, lines or points", name,
+                        number);
 }
 
 /* The tags of an element of 2.2, the first of which is its physical group. */
@@ -310,12 +299,10 @@ static bool read_block_2_binary(gmsh *g, long *left) {
     if (!read_type(g, &type) || !read_int(g, 1, *left, &count, "the number of elements in a block") ||
         !read_int(g, 0, 1000, &tag_count, "the number of tags"))
         return false;
-    if (!scanner_need(g->s, (size_t)count, 4 * (1 + (size_t)tag_count + (size_t)type->node_count),
-                      "elements"))
+    if (!scanner_need(g->s, (size_t)count, 4 * (1 + (size_t)tag_count + (size_t)type->node_count), "elements"))
         return false;
     for (long i = 0; i < count; i++) {
-        if (!read_int(g, 1, INT_MAX, &number, "an element tag") || !read_tags_2(g, tag_count, &group))
-            return false;
+        if (!read_int(g, 1, INT_MAX, &number, "an element tag") || !read_tags_2(g, tag_count, &group)) return false;
         if (!read_element(g, type, SCANNER_INT32, (mesh_place){.number = (int)number}, group)) return false;
     }
     *left -= count;
@@ -336,20 +323,17 @@ static bool read_elements_2(gmsh *g) {
 
 static int group_of(const gmsh *g, long dimension, long entity) {
     int key = (int)entity;
-    long volume =
-        dimension == 3 ? key_table_find(&g->volumes_by_tag, g->volume_tags.data, &key) : KEY_TABLE_NONE;
+    long volume = dimension == 3 ? key_table_find(&g->volumes_by_tag, g->volume_tags.data, &key) : KEY_TABLE_NONE;
     return volume < 0 ? 0 : g->volume_groups.data[volume];
 }
 
 static bool read_block_4(gmsh *g, long *left) {
     const element_type *type;
     long dimension, entity, count, number;
-    if (!read_int(g, 0, 3, &dimension, "a dimension") ||
-        !read_int(g, INT_MIN, INT_MAX, &entity, "an entity tag") || !read_type(g, &type) ||
-        !read_size(g, 0, &count, "the number of elements"))
+    if (!read_int(g, 0, 3, &dimension, "a dimension") || !read_int(g, INT_MIN, INT_MAX, &entity, "an entity tag") ||
+        !read_type(g, &type) || !read_size(g, 0, &count, "the number of elements"))
         return false;
-    if (count > *left)
-        return scanner_fail(g->s, "found %ld elements in a block; expected at most %ld", count, *left);
+    if (count > *left) return scanner_fail(g->s, "found %ld elements in a block; expected at most %ld", count, *left);
     size_t values = 1 + (size_t)type->node_count;
     if (!scanner_need(g->s, (size_t)count, values * scanner_least_bytes(g->s, SCANNER_UINT64), "elements"))
         return false;
@@ -418,10 +402,8 @@ bool mesh_read_gmsh(scanner *s, mesh_builder *builder) {
     g.nodes_by_tag.key_size = g.volumes_by_tag.key_size = sizeof(int);
     bool done = true;
     while (done && !scanner_at_end(s)) done = read_section(&g);
-    if (done && !g.has_nodes)
-        done = scanner_fail(s, "the file ends without $Nodes; expected $Nodes and $Elements");
-    if (done && !g.has_elements)
-        done = scanner_fail(s, "the file ends without $Elements; expected it behind $Nodes");
+    if (done && !g.has_nodes) done = scanner_fail(s, "the file ends without $Nodes; expected $Nodes and $Elements");
+    if (done && !g.has_elements) done = scanner_fail(s, "the file ends without $Elements; expected it behind $Nodes");
     free(g.node_tags.data);
     free(g.nodes_by_tag.slots);
     free(g.volume_tags.data);

@@ -38,14 +38,12 @@ static bool read_vertex(scanner *s, mesh_builder *builder) {
 /* The vertex of "v", "v/vt", "v//vn" or "v/vt/vn", counting from 0. */
 static bool parse_corner(scanner *s, int vertex_count, int *vertex) {
     char *slash = strchr(s->word, '/');
-    bool sound =
-        !slash || (strspn(slash, "/-0123456789") == strlen(slash) && slash[strlen(slash) - 1] != '/');
+    bool sound = !slash || (strspn(slash, "/-0123456789") == strlen(slash) && slash[strlen(slash) - 1] != '/');
     if (slash) *slash = 0;
     long index = 0;
     sound = sound && text_to_long(s->word, -(long)INT_MAX, INT_MAX, &index) && index != 0;
     if (slash) *slash = '/';
-    if (!sound)
-        return scanner_fail(s, "found \"%s\"; expected an index such as 1, 1/2, 1//3 or 1/2/3", s->word);
+    if (!sound) return scanner_fail(s, "found \"%s\"; expected an index such as 1, 1/2, 1//3 or 1/2/3", s->word);
     if (index < -(long)vertex_count)
         return scanner_fail(s, "index %ld is out of range; expected -%d or more: the vertices so far", index,
                             vertex_count);
@@ -60,8 +58,7 @@ static bool read_face(scanner *s, mesh_builder *builder, index_list *corners, in
     corners->count = 0;
     while (!scanner_at_line_end(s) && *s->at != '#') {
         int vertex = 0;
-        if (!scanner_word(s, "an index") || !parse_corner(s, mesh_builder_node_count(builder), &vertex))
-            return false;
+        if (!scanner_word(s, "an index") || !parse_corner(s, mesh_builder_node_count(builder), &vertex)) return false;
         if (!ARRAY_PUSH(corners, vertex)) return scanner_no_memory(s);
     }
     return mesh_builder_polygon(builder, s, corners->data, corners->count, place);
@@ -84,8 +81,7 @@ static bool read_statement(scanner *s, mesh_builder *builder, index_list *corner
         scanner_skip_line(s);
         return true;
     } else {
-        return scanner_fail(s, "found \"%s\"; expected an OBJ statement such as v, f, vn, vt, o or g",
-                            s->word);
+        return scanner_fail(s, "found \"%s\"; expected an OBJ statement such as v, f, vn, vt, o or g", s->word);
     }
     if (!scanner_at_line_end(s)) return skip_comment(s), true;
     return scanner_end_line(s);

@@ -37,9 +37,8 @@ typedef struct type_name {
 } type_name;
 
 static const type_name type_names[] = {
-    {"char", "int8", SCANNER_INT8},        {"uchar", "uint8", SCANNER_UINT8},
-    {"short", "int16", SCANNER_INT16},     {"ushort", "uint16", SCANNER_UINT16},
-    {"int", "int32", SCANNER_INT32},       {"uint", "uint32", SCANNER_UINT32},
+    {"char", "int8", SCANNER_INT8},        {"uchar", "uint8", SCANNER_UINT8},      {"short", "int16", SCANNER_INT16},
+    {"ushort", "uint16", SCANNER_UINT16},  {"int", "int32", SCANNER_INT32},        {"uint", "uint32", SCANNER_UINT32},
     {"float", "float32", SCANNER_FLOAT32}, {"double", "float64", SCANNER_FLOAT64},
 };
 
@@ -61,8 +60,7 @@ static bool read_format(ply *p) {
     s->big_endian = strcmp(s->word, "binary_big_endian") == 0;
     p->binary = s->big_endian || strcmp(s->word, "binary_little_endian") == 0;
     if (!p->binary && strcmp(s->word, "ascii") != 0)
-        return scanner_fail(s, "found \"%s\"; expected ascii, binary_little_endian or binary_big_endian",
-                            s->word);
+        return scanner_fail(s, "found \"%s\"; expected ascii, binary_little_endian or binary_big_endian", s->word);
     return scanner_expect(s, "1.0");
 }
 
@@ -89,8 +87,7 @@ static property_role role_of(const element *e, const char *name, bool list) {
 
 static bool read_property(ply *p) {
     scanner *s = p->s;
-    if (p->elements.count == 0)
-        return scanner_fail(s, "a property before any element; expected an element first");
+    if (p->elements.count == 0) return scanner_fail(s, "a property before any element; expected an element first");
     element *e = &p->elements.data[p->elements.count - 1];
     property added = {0};
     scanner before = *s;
@@ -138,8 +135,7 @@ static bool read_head(ply *p) {
     if (!scanner_expect(p->s, "ply")) return false;
     while (!done)
         if (!read_head_line(p, &done)) return false;
-    if (!p->has_format)
-        return scanner_fail(p->s, "the head has no format; expected \"format ascii 1.0\" or binary");
+    if (!p->has_format) return scanner_fail(p->s, "the head has no format; expected \"format ascii 1.0\" or binary");
     for (size_t i = 0; i < p->elements.count; i++) {
         const element *e = &p->elements.data[i];
         /* Rows of no bytes would make any count possible. */
@@ -179,14 +175,12 @@ static bool read_row(ply *p, const element *e, int number) {
         if (!p->binary && scanner_at_line_end(p->s))
             return scanner_fail(p->s, "the line ends early; expected %zu properties", e->properties.count);
         double value = 0;
-        if (read->list ? !read_list(p, read) : !scanner_number(p->s, read->type, &value, "a number"))
-            return false;
+        if (read->list ? !read_list(p, read) : !scanner_number(p->s, read->type, &value, "a number")) return false;
         if (read->role >= ROLE_X && read->role <= ROLE_Z) position[read->role - ROLE_X] = value;
     }
     mesh_place place = {.number = number, .line = scanner_line(p->s)};
     if (e->kind == ELEMENT_VERTEX && !mesh_builder_node(p->builder, p->s, position, number)) return false;
-    if (e->kind == ELEMENT_FACE &&
-        !mesh_builder_polygon(p->builder, p->s, p->corners.data, p->corners.count, place))
+    if (e->kind == ELEMENT_FACE && !mesh_builder_polygon(p->builder, p->s, p->corners.data, p->corners.count, place))
         return false;
     return p->binary || scanner_end_line(p->s);
 }
@@ -208,8 +202,8 @@ static bool read_body(ply *p) {
     for (size_t i = 0; i < p->elements.count; i++)
         if (!read_rows(p, &p->elements.data[i])) return false;
     bool ended = p->binary ? scanner_left(s) == 0 : scanner_at_end(s);
-    return ended || scanner_fail(s, "found %zu bytes behind the last element; expected the end of the file",
-                                 scanner_left(s));
+    return ended ||
+           scanner_fail(s, "found %zu bytes behind the last element; expected the end of the file", scanner_left(s));
 }
 
 bool mesh_read_ply(scanner *s, mesh_builder *builder) {

@@ -133,8 +133,7 @@ bool scanner_word(scanner *s, const char *what) {
     if (s->at == s->end) return scanner_fail(s, "the file ends early; expected %s", what);
     size_t length = 0;
     for (; s->at < s->end && !is_blank(*s->at) && !continuation(s, s->at); s->at++, length++)
-        if (length < SCANNER_LONGEST_WORD)
-            s->word[length] = (unsigned char)*s->at < 32 || *s->at == 127 ? '?' : *s->at;
+        if (length < SCANNER_LONGEST_WORD) s->word[length] = (unsigned char)*s->at < 32 || *s->at == 127 ? '?' : *s->at;
     if (length > SCANNER_LONGEST_WORD) {
         length = SCANNER_LONGEST_WORD;
         memcpy(s->word + length - 3, "...", 3);
@@ -167,8 +166,8 @@ bool scanner_need(scanner *s, size_t count, size_t bytes_each, const char *what)
     if (!s->binary) left++;
     if (bytes_each == 0 || count <= left / bytes_each) return true;
     mark_token(s);
-    return scanner_fail(s, "truncated, or a wrong count: %zu %s take at least %.15g bytes; found %zu", count,
-                        what, (double)count * (double)bytes_each, scanner_left(s));
+    return scanner_fail(s, "truncated, or a wrong count: %zu %s take at least %.15g bytes; found %zu", count, what,
+                        (double)count * (double)bytes_each, scanner_left(s));
 }
 
 static bool raw_bits(scanner *s, scanner_type type, uint64_t *bits, const char *what) {
@@ -178,8 +177,7 @@ static bool raw_bits(scanner *s, scanner_type type, uint64_t *bits, const char *
     if (scanner_left(s) < size)
         return scanner_fail(s, "truncated: %s takes %zu bytes; found %zu", what, size, scanner_left(s));
     uint64_t value = 0;
-    for (size_t i = 0; i < size; i++)
-        value = value << 8 | (unsigned char)s->at[s->big_endian ? i : size - 1 - i];
+    for (size_t i = 0; i < size; i++) value = value << 8 | (unsigned char)s->at[s->big_endian ? i : size - 1 - i];
     s->at += size;
     *bits = value;
     return true;

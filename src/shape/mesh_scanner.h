@@ -34,13 +34,12 @@ typedef struct scanner {
     const char *path;
     const char *start, *at, *end; /* *end is zero, as file_read leaves it */
     const char *line_start;
-    long line;                     /* of `at`, from 1 */
-    const char *token;             /* where the last word or value began: messages point there */
-    long token_line, token_column; /* from 1 */
-    char word[SCANNER_LONGEST_WORD +
-              1];    /* the last word; control characters become '?', a long one ends in ... */
-    bool binary;     /* values are raw bytes now */
-    bool has_binary; /* raw bytes were read: messages give the byte instead of the line */
+    long line;                           /* of `at`, from 1 */
+    const char *token;                   /* where the last word or value began: messages point there */
+    long token_line, token_column;       /* from 1 */
+    char word[SCANNER_LONGEST_WORD + 1]; /* the last word; control characters become '?', a long one ends in ... */
+    bool binary;                         /* values are raw bytes now */
+    bool has_binary;                     /* raw bytes were read: messages give the byte instead of the line */
     bool big_endian;
     bool continues; /* a backslash at the end of a line joins it with the next */
     thenar_status status;

@@ -41,8 +41,7 @@ static bool read_corners(stl *t, bool keyword, int corners[3]) {
     double position[3];
     for (int i = 0; i < 3; i++) {
         if (keyword && !scanner_expect(t->s, "vertex")) return false;
-        if (!scanner_position(t->s, SCANNER_FLOAT32, position) || !add_vertex(t, position, &corners[i]))
-            return false;
+        if (!scanner_position(t->s, SCANNER_FLOAT32, position) || !add_vertex(t, position, &corners[i])) return false;
     }
     return true;
 }
@@ -58,9 +57,9 @@ static bool read_facet(stl *t) {
     uint32_t line = scanner_line(s);
     double normal[3];
     int corners[3];
-    return scanner_expect(s, "normal") && scanner_position(s, SCANNER_FLOAT32, normal) &&
-           scanner_expect(s, "outer") && scanner_expect(s, "loop") && read_corners(t, true, corners) &&
-           scanner_expect(s, "endloop") && scanner_expect(s, "endfacet") && add_triangle(t, corners, line);
+    return scanner_expect(s, "normal") && scanner_position(s, SCANNER_FLOAT32, normal) && scanner_expect(s, "outer") &&
+           scanner_expect(s, "loop") && read_corners(t, true, corners) && scanner_expect(s, "endloop") &&
+           scanner_expect(s, "endfacet") && add_triangle(t, corners, line);
 }
 
 static bool read_solid(stl *t) {
@@ -70,8 +69,7 @@ static bool read_solid(stl *t) {
     for (;;) {
         if (!scanner_word(s, "facet or endsolid")) return false;
         if (scanner_word_is(s, "endsolid")) break;
-        if (!scanner_word_is(s, "facet"))
-            return scanner_fail(s, "found \"%s\"; expected facet or endsolid", s->word);
+        if (!scanner_word_is(s, "facet")) return scanner_fail(s, "found \"%s\"; expected facet or endsolid", s->word);
         if (!read_facet(t)) return false;
     }
     scanner_skip_line(s);
@@ -94,8 +92,7 @@ static bool read_binary(stl *t) {
                             scanner_left(s) - (size_t)count * TRIANGLE_SIZE, count);
     for (long i = 0; i < count; i++)
         if (!scanner_position(s, SCANNER_FLOAT32, normal) || !read_corners(t, false, corners) ||
-            !scanner_integer(s, SCANNER_UINT16, 0, UINT16_MAX, &ignored, "attributes") ||
-            !add_triangle(t, corners, 0))
+            !scanner_integer(s, SCANNER_UINT16, 0, UINT16_MAX, &ignored, "attributes") || !add_triangle(t, corners, 0))
             return false;
     return true;
 }

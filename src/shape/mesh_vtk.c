@@ -88,8 +88,7 @@ static bool read_counted_cells(vtk *v, long cell_count, long size) {
         return false;
     for (long i = 0; i < cell_count; i++) {
         long count, index;
-        if (!scanner_integer(v->s, SCANNER_INT32, 0, size - 1, &count, "the number of points of a cell"))
-            return false;
+        if (!scanner_integer(v->s, SCANNER_INT32, 0, size - 1, &count, "the number of points of a cell")) return false;
         size -= 1 + count;
         uint32_t line = scanner_line(v->s);
         for (long j = 0; j < count; j++) {
@@ -113,8 +112,7 @@ static bool read_offset_cells(vtk *v, long offset_count, long index_count) {
     scanner_type type = SCANNER_INT32;
     long value = 0;
     if (!scanner_expect(s, "OFFSETS") || !read_type(s, &type) || !begin_values(v)) return false;
-    if (type >= SCANNER_FLOAT32)
-        return scanner_fail(s, "has offsets of type %s; expected an integer type", s->word);
+    if (type >= SCANNER_FLOAT32) return scanner_fail(s, "has offsets of type %s; expected an integer type", s->word);
     if (!scanner_need(s, (size_t)offset_count, scanner_least_bytes(s, type), "offsets")) return false;
     for (long i = 0; i < offset_count; i++) {
         if (!scanner_integer(s, type, 0, i == 0 ? 0 : index_count, &value, "an offset")) return false;
@@ -122,12 +120,10 @@ static bool read_offset_cells(vtk *v, long offset_count, long index_count) {
     }
     s->binary = false;
     if (!scanner_expect(s, "CONNECTIVITY") || !read_type(s, &type) || !begin_values(v)) return false;
-    if (type >= SCANNER_FLOAT32)
-        return scanner_fail(s, "has indices of type %s; expected an integer type", s->word);
+    if (type >= SCANNER_FLOAT32) return scanner_fail(s, "has indices of type %s; expected an integer type", s->word);
     if (!scanner_need(s, (size_t)index_count, scanner_least_bytes(s, type), "node indices")) return false;
     for (long i = 0; i < index_count; i++) {
-        if (!scanner_integer(s, type, 0, mesh_builder_node_count(v->builder) - 1, &value, "a node index"))
-            return false;
+        if (!scanner_integer(s, type, 0, mesh_builder_node_count(v->builder) - 1, &value, "a node index")) return false;
         if (!ARRAY_PUSH(&cells->connectivity, (int)value)) return scanner_no_memory(s);
     }
     s->binary = false;
@@ -150,8 +146,7 @@ static bool read_grid_cells(vtk *v) {
 
 static bool read_cell_types(vtk *v) {
     long count, type;
-    if (!v->has_cells || v->cells.types.count > 0)
-        return scanner_fail(v->s, "CELL_TYPES; expected one, behind CELLS");
+    if (!v->has_cells || v->cells.types.count > 0) return scanner_fail(v->s, "CELL_TYPES; expected one, behind CELLS");
     if (!read_count(v, &count, "the number of cell types") || !begin_values(v) ||
         !scanner_need(v->s, (size_t)count, scanner_least_bytes(v->s, SCANNER_INT32), "cell types"))
         return false;
@@ -235,8 +230,7 @@ static bool read_head(vtk *v) {
     if (!scanner_expect(s, "#") || !scanner_expect(s, "vtk") || !scanner_expect(s, "DataFile") ||
         !scanner_expect(s, "Version") || !scanner_number(s, SCANNER_FLOAT64, &version, "the version"))
         return false;
-    if (!(version >= 1 && version < 6))
-        return scanner_fail(s, "is in format version %s; expected 1.0 to 5.1", s->word);
+    if (!(version >= 1 && version < 6)) return scanner_fail(s, "is in format version %s; expected 1.0 to 5.1", s->word);
     v->offsets = version >= 5;
     scanner_skip_line(s);
     scanner_skip_line(s);
@@ -256,10 +250,8 @@ bool mesh_read_vtk(scanner *s, mesh_builder *builder) {
     bool geometry = true;
     bool done = read_head(&v);
     while (done && geometry && !scanner_at_end(s)) done = read_section(&v, &geometry);
-    if (done && !v.has_points)
-        done = scanner_fail(s, "the geometry ends without POINTS; expected POINTS and cells");
-    if (done && !v.has_cells)
-        done = scanner_fail(s, "the geometry ends without cells; expected cells behind POINTS");
+    if (done && !v.has_points) done = scanner_fail(s, "the geometry ends without POINTS; expected POINTS and cells");
+    if (done && !v.has_cells) done = scanner_fail(s, "the geometry ends without cells; expected cells behind POINTS");
     if (done && !v.polydata && v.cells.types.count != v.cells.ends.count)
         done = scanner_fail(s, "the geometry ends without CELL_TYPES; expected them behind CELLS");
     vtk_cells_free(&v.cells);

@@ -55,12 +55,12 @@ static bool add_cell(scanner *s, mesh_builder *builder, int type_number, const i
                      mesh_place place) {
     const cell_type *type = &cell_types[type_number >= 0 && type_number < CELL_TYPE_COUNT ? type_number : 0];
     if (type->kind == CELL_OTHER)
-        return scanner_fail(
-            s, "cell %d is a %s (VTK type %d); expected linear tets, triangles, polygons, lines or points",
-            place.number, type->name ? type->name : "cell of a kind that is not read", type_number);
+        return scanner_fail(s,
+                            "cell %d is a %s (VTK type %d); expected linear tets, triangles, polygons, lines or points",
+                            place.number, type->name ? type->name : "cell of a kind that is not read", type_number);
     if (type->node_count != 0 && count != type->node_count)
-        return scanner_fail(s, "cell %d is a %s with %zu points; expected %zu", place.number, type->name,
-                            count, type->node_count);
+        return scanner_fail(s, "cell %d is a %s with %zu points; expected %zu", place.number, type->name, count,
+                            type->node_count);
     switch (type->kind) {
     case CELL_TET:
         return mesh_builder_tet(builder, s, nodes, 0, place);
@@ -73,13 +73,12 @@ static bool add_cell(scanner *s, mesh_builder *builder, int type_number, const i
     }
 }
 
-static bool shift_points(scanner *s, const mesh_builder *builder, int *points, int count, int first_point,
-                         int cell) {
+static bool shift_points(scanner *s, const mesh_builder *builder, int *points, int count, int first_point, int cell) {
     int last = mesh_builder_node_count(builder) - first_point - 1;
     for (int i = 0; i < count; i++) {
         if (points[i] < 0 || points[i] > last)
-            return scanner_fail(s, "cell %d has node index %d, which is out of range; expected 0..%d", cell,
-                                points[i], last);
+            return scanner_fail(s, "cell %d has node index %d, which is out of range; expected 0..%d", cell, points[i],
+                                last);
         points[i] += first_point;
     }
     return true;
@@ -92,21 +91,17 @@ bool vtk_cells_add(vtk_cells *cells, scanner *s, mesh_builder *builder, int firs
     int start = 0;
     for (size_t i = 0; i < cells->ends.count; i++) {
         int end = cells->ends.data[i];
-        mesh_place place = {.number = first_cell + (int)i,
-                            .line = i < cells->lines.count ? cells->lines.data[i] : 0};
+        mesh_place place = {.number = first_cell + (int)i, .line = i < cells->lines.count ? cells->lines.data[i] : 0};
         if (end < start || (size_t)end > cells->connectivity.count)
-            return scanner_fail(s, "cell %d ends at %d of the connectivity; expected %d..%zu", place.number,
-                                end, start, cells->connectivity.count);
-        if (!shift_points(s, builder, cells->connectivity.data + start, end - start, first_point,
-                          place.number))
+            return scanner_fail(s, "cell %d ends at %d of the connectivity; expected %d..%zu", place.number, end, start,
+                                cells->connectivity.count);
+        if (!shift_points(s, builder, cells->connectivity.data + start, end - start, first_point, place.number))
             return false;
-        if (!add_cell(s, builder, cells->types.data[i], cells->connectivity.data + start,
-                      (size_t)(end - start), place))
+        if (!add_cell(s, builder, cells->types.data[i], cells->connectivity.data + start, (size_t)(end - start), place))
             return false;
         start = end;
     }
     if ((size_t)start != cells->connectivity.count)
-        return scanner_fail(s, "the cells use %d point indices; expected all %zu", start,
-                            cells->connectivity.count);
+        return scanner_fail(s, "the cells use %d point indices; expected all %zu", start, cells->connectivity.count);
     return true;
 }

@@ -43,8 +43,7 @@ static bool read_attribute(scanner *s, tag *t) {
         return scanner_fail(s, "<%s> has more than %d attributes; expected fewer", t->name, MOST_ATTRIBUTES);
     attribute *a = &t->attributes[t->attribute_count++];
     if (!read_name(s, a->name)) return false;
-    if (scanner_at_end(s) || *s->at != '=')
-        return scanner_fail(s, "no \"=\" behind %s; expected a value", a->name);
+    if (scanner_at_end(s) || *s->at != '=') return scanner_fail(s, "no \"=\" behind %s; expected a value", a->name);
     s->at++;
     if (scanner_at_end(s) || (*s->at != '"' && *s->at != '\''))
         return scanner_fail(s, "the value of %s has no quotes; expected quotes", a->name);
@@ -68,8 +67,7 @@ static bool next_tag(scanner *s, tag *t) {
         skipped = s->at < s->end && *s->at == '?'                       ? "?>"
                   : scanner_left(s) > 2 && memcmp(s->at, "!--", 3) == 0 ? "-->"
                                                                         : NULL;
-        if (skipped && !scanner_skip_past(s, skipped))
-            return scanner_fail(s, "no \"%s\"; expected one", skipped);
+        if (skipped && !scanner_skip_past(s, skipped)) return scanner_fail(s, "no \"%s\"; expected one", skipped);
     } while (skipped);
     t->attribute_count = 0;
     t->self_closing = false;
@@ -84,8 +82,7 @@ static bool next_tag(scanner *s, tag *t) {
             t->self_closing = true;
             s->at++;
         } else if (t->self_closing || !read_attribute(s, t)) {
-            return t->self_closing ? scanner_fail(s, "\"/\" inside <%s>; expected \">\" behind it", t->name)
-                                   : false;
+            return t->self_closing ? scanner_fail(s, "\"/\" inside <%s>; expected \">\" behind it", t->name) : false;
         }
     }
     s->at++;
@@ -123,18 +120,16 @@ static bool read_count(scanner *s, const tag *t, const char *name, long *count) 
 static bool check_inline(scanner *s, const tag *array) {
     const char *format = attribute_of(array, "format");
     return strcmp(format, "ascii") == 0 ||
-           scanner_fail(
-               s,
-               "the array %s has format=\"%s\"; binary, appended and compressed arrays are not supported; "
-               "expected format=\"ascii\": save the file in the ASCII data mode",
-               attribute_of(array, "Name"), format);
+           scanner_fail(s,
+                        "the array %s has format=\"%s\"; binary, appended and compressed arrays are not supported; "
+                        "expected format=\"ascii\": save the file in the ASCII data mode",
+                        attribute_of(array, "Name"), format);
 }
 
 static bool expect_closing(scanner *s, const char *name) {
     tag t;
     if (!next_tag(s, &t)) return false;
-    return is_closing(&t, name) ||
-           scanner_fail(s, "found <%s%s>; expected </%s>", t.closing ? "/" : "", t.name, name);
+    return is_closing(&t, name) || scanner_fail(s, "found <%s%s>; expected </%s>", t.closing ? "/" : "", t.name, name);
 }
 
 /* The words of an array end at a tag, which may touch the last of them. */
@@ -172,8 +167,7 @@ static bool read_points(scanner *s, mesh_builder *builder, long count) {
         }
         if (!mesh_builder_node(builder, s, position, mesh_builder_node_count(builder))) return false;
     }
-    if (array_goes_on(s))
-        return scanner_fail(s, "the array goes on behind %ld points; expected its end", count);
+    if (array_goes_on(s)) return scanner_fail(s, "the array goes on behind %ld points; expected its end", count);
     return (array.self_closing || expect_closing(s, "DataArray")) && expect_closing(s, "Points");
 }
 
@@ -197,8 +191,7 @@ static bool read_cells(scanner *s, vtk_cells *cells) {
         const char *name = attribute_of(&t, "Name");
         bool connectivity = strcmp(name, "connectivity") == 0, ends = strcmp(name, "offsets") == 0;
         if (t.closing || strcmp(t.name, "DataArray") != 0)
-            return scanner_fail(s, "found <%s%s> in <Cells>; expected <DataArray>", t.closing ? "/" : "",
-                                t.name);
+            return scanner_fail(s, "found <%s%s> in <Cells>; expected <DataArray>", t.closing ? "/" : "", t.name);
         if (!connectivity && !ends && strcmp(name, "types") != 0) {
             if (!skip_element(s, &t)) return false;
             continue;
@@ -207,21 +200,18 @@ static bool read_cells(scanner *s, vtk_cells *cells) {
         if (t.self_closing) continue;
         bool read = connectivity ? read_integers(s, &cells->connectivity.data, &cells->connectivity.count,
                                                  &cells->connectivity.capacity)
-                    : ends
-                        ? read_integers(s, &cells->ends.data, &cells->ends.count, &cells->ends.capacity)
-                        : read_integers(s, &cells->types.data, &cells->types.count, &cells->types.capacity);
+                    : ends       ? read_integers(s, &cells->ends.data, &cells->ends.count, &cells->ends.capacity)
+                                 : read_integers(s, &cells->types.data, &cells->types.count, &cells->types.capacity);
         if (!read) return false;
     }
 }
 
-static bool read_piece(scanner *s, mesh_builder *builder, const tag *piece, vtk_cells *cells,
-                       int *cell_count) {
+static bool read_piece(scanner *s, mesh_builder *builder, const tag *piece, vtk_cells *cells, int *cell_count) {
     long point_count, piece_cells;
     tag t;
     bool has_points = false;
     int first_point = mesh_builder_node_count(builder);
-    if (!read_count(s, piece, "NumberOfPoints", &point_count) ||
-        !read_count(s, piece, "NumberOfCells", &piece_cells))
+    if (!read_count(s, piece, "NumberOfPoints", &point_count) || !read_count(s, piece, "NumberOfCells", &piece_cells))
         return false;
     if (piece->self_closing) return true;
     for (;;) {
@@ -266,8 +256,8 @@ bool mesh_read_vtu(scanner *s, mesh_builder *builder) {
         if (strcmp(t.name, "UnstructuredGrid") == 0) continue;
         if (t.closing) return scanner_fail(s, "found </%s>; expected </VTKFile>", t.name);
         vtk_cells cells = {0};
-        bool done = strcmp(t.name, "Piece") == 0 ? read_piece(s, builder, &t, &cells, &cell_count)
-                                                 : skip_element(s, &t);
+        bool done =
+            strcmp(t.name, "Piece") == 0 ? read_piece(s, builder, &t, &cells, &cell_count) : skip_element(s, &t);
         vtk_cells_free(&cells);
         if (!done) return false;
     }

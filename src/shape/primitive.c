@@ -10,25 +10,24 @@
 
 static const double pi = 3.14159265358979323846;
 
-thenar_status thenar_tet_mesh_box(const double low[3], const double high[3], const int cells[3],
-                                  thenar_lattice lattice, thenar_tet_mesh *mesh, thenar_error *error) {
+thenar_status thenar_tet_mesh_box(const double low[3], const double high[3], const int cells[3], thenar_lattice lattice,
+                                  thenar_tet_mesh *mesh, thenar_error *error) {
     *mesh = (thenar_tet_mesh){0};
     if (lattice != THENAR_LATTICE_CUBE && lattice != THENAR_LATTICE_KUHN)
-        return error_set(
-            error, THENAR_ERROR_INPUT,
-            "a box cannot be cut into a lattice of kind %d; expected THENAR_LATTICE_CUBE or _KUHN",
-            (int)lattice);
+        return error_set(error, THENAR_ERROR_INPUT,
+                         "a box cannot be cut into a lattice of kind %d; expected THENAR_LATTICE_CUBE or _KUHN",
+                         (int)lattice);
     double size[3];
     for (int a = 0; a < 3; a++) {
         size[a] = high[a] - low[a];
         if (!(size[a] > 0) || !isfinite(size[a]))
-            return error_set(error, THENAR_ERROR_INPUT,
-                             "the box spans %g..%g along axis %d; expected low < high", low[a], high[a], a);
+            return error_set(error, THENAR_ERROR_INPUT, "the box spans %g..%g along axis %d; expected low < high",
+                             low[a], high[a], a);
     }
     if (!grid_fits(cells))
         return error_set(error, THENAR_ERROR_INPUT,
-                         "the box has %d x %d x %d cells; expected at least 1 each and at most %d in all",
-                         cells[0], cells[1], cells[2], GRID_CELL_LIMIT);
+                         "the box has %d x %d x %d cells; expected at least 1 each and at most %d in all", cells[0],
+                         cells[1], cells[2], GRID_CELL_LIMIT);
     grid g = {.kind = lattice, .cells = {cells[0], cells[1], cells[2]}, .origin = vec3_load(low)};
     g.cell = vec3_make(size[0] / cells[0], size[1] / cells[1], size[2] / cells[2]);
     return grid_mesh(&g, NULL, mesh, error);
@@ -41,8 +40,7 @@ static thenar_status check_length(double length, const char *what, thenar_error 
 
 static thenar_status check_resolution(int resolution, thenar_error *error) {
     if (resolution >= 1 && resolution <= RESOLUTION_LIMIT) return THENAR_OK;
-    return error_set(error, THENAR_ERROR_INPUT, "resolution is %d; expected 1..%d", resolution,
-                     RESOLUTION_LIMIT);
+    return error_set(error, THENAR_ERROR_INPUT, "resolution is %d; expected 1..%d", resolution, RESOLUTION_LIMIT);
 }
 
 static void add_triangle(thenar_surface *surface, int a, int b, int c) {
@@ -74,9 +72,7 @@ static void icosahedron_corners(vec3 corner[12]) {
     double t = (1 + sqrt(5)) / 2;
     for (int i = 0; i < 12; i++) {
         double one = i & 1 ? 1 : -1, golden = i & 2 ? -t : t;
-        vec3 p = i < 4   ? vec3_make(one, golden, 0)
-                 : i < 8 ? vec3_make(0, one, golden)
-                         : vec3_make(golden, 0, one);
+        vec3 p = i < 4 ? vec3_make(one, golden, 0) : i < 8 ? vec3_make(0, one, golden) : vec3_make(golden, 0, one);
         corner[i] = vec3_unit(p);
     }
 }
@@ -89,8 +85,8 @@ typedef struct sphere_edges {
                     to b */
 } sphere_edges;
 
-static int edge_vertex(sphere_edges *edges, thenar_surface *surface, const vec3 corner[12], double radius,
-                       int a, int b, int step) {
+static int edge_vertex(sphere_edges *edges, thenar_surface *surface, const vec3 corner[12], double radius, int a, int b,
+                       int step) {
     int r = edges->resolution;
     if (step == 0) return a;
     if (step == r) return b;
@@ -128,8 +124,7 @@ static void cut_face(sphere_edges *edges, thenar_surface *surface, const vec3 co
     }
 }
 
-thenar_status thenar_surface_sphere(double radius, int resolution, thenar_surface *surface,
-                                    thenar_error *error) {
+thenar_status thenar_surface_sphere(double radius, int resolution, thenar_surface *surface, thenar_error *error) {
     *surface = (thenar_surface){0};
     thenar_status status = check_length(radius, "radius", error);
     if (status == THENAR_OK) status = check_resolution(resolution, error);
@@ -162,19 +157,18 @@ typedef struct profile_point {
     double radius, height;
 } profile_point;
 
-static thenar_status turn_profile(const profile_point *profile, int count, int segments,
-                                  thenar_surface *surface, thenar_error *error) {
+static thenar_status turn_profile(const profile_point *profile, int count, int segments, thenar_surface *surface,
+                                  thenar_error *error) {
     int rings = count - 2;
-    thenar_status status =
-        begin_surface((long long)rings * segments + 2, 2LL * rings * segments, surface, error);
+    thenar_status status = begin_surface((long long)rings * segments + 2, 2LL * rings * segments, surface, error);
     if (status != THENAR_OK) return status;
     int bottom = add_vertex(surface, vec3_make(0, profile[0].height, 0));
     int top = add_vertex(surface, vec3_make(0, profile[count - 1].height, 0));
     for (int r = 1; r <= rings; r++)
         for (int s = 0; s < segments; s++) {
             double angle = 2 * pi * s / segments;
-            add_vertex(surface, vec3_make(profile[r].radius * cos(angle), profile[r].height,
-                                          -profile[r].radius * sin(angle)));
+            add_vertex(surface,
+                       vec3_make(profile[r].radius * cos(angle), profile[r].height, -profile[r].radius * sin(angle)));
         }
     for (int s = 0; s < segments; s++) {
         int next = (s + 1) % segments, last = 2 + (rings - 1) * segments;
@@ -212,8 +206,7 @@ thenar_status thenar_surface_capsule(double radius, double length, int resolutio
         double angle = pi / 2 * i / resolution;
         profile[count++] = (profile_point){radius * sin(angle), -length / 2 - radius * cos(angle)};
     }
-    for (int i = 1; i < pieces; i++)
-        profile[count++] = (profile_point){radius, length * ((double)i / pieces - 0.5)};
+    for (int i = 1; i < pieces; i++) profile[count++] = (profile_point){radius, length * ((double)i / pieces - 0.5)};
     for (int i = resolution; i >= 0; i--) {
         double angle = pi / 2 * i / resolution;
         profile[count++] = (profile_point){radius * sin(angle), length / 2 + radius * cos(angle)};
@@ -231,12 +224,9 @@ thenar_status thenar_surface_cylinder(double radius, double length, int resoluti
     int pieces = pieces_along(length, radius, resolution), count = 0;
     profile_point *profile = MEMORY_ARRAY(profile_point, 2 * resolution + pieces + 1);
     if (!profile) return error_memory(error, "cylinder");
-    for (int i = 0; i <= resolution; i++)
-        profile[count++] = (profile_point){radius * i / resolution, -length / 2};
-    for (int i = 1; i < pieces; i++)
-        profile[count++] = (profile_point){radius, length * ((double)i / pieces - 0.5)};
-    for (int i = resolution; i >= 0; i--)
-        profile[count++] = (profile_point){radius * i / resolution, length / 2};
+    for (int i = 0; i <= resolution; i++) profile[count++] = (profile_point){radius * i / resolution, -length / 2};
+    for (int i = 1; i < pieces; i++) profile[count++] = (profile_point){radius, length * ((double)i / pieces - 0.5)};
+    for (int i = resolution; i >= 0; i--) profile[count++] = (profile_point){radius * i / resolution, length / 2};
     status = turn_profile(profile, count, 4 * resolution, surface, error);
     free(profile);
     return status;
@@ -249,8 +239,7 @@ thenar_status thenar_surface_torus(double ring, double tube, int resolution, the
     *surface = (thenar_surface){0};
     thenar_status status = check_round(ring, tube, resolution, error);
     if (status == THENAR_OK && !(tube < ring))
-        status = error_set(error, THENAR_ERROR_INPUT, "tube is %g m; expected less than the ring's %g m",
-                           tube, ring);
+        status = error_set(error, THENAR_ERROR_INPUT, "tube is %g m; expected less than the ring's %g m", tube, ring);
     if (status != THENAR_OK) return status;
     int around = 4 * pieces_along(ring, tube, resolution), across = 4 * resolution;
     if (around < 3) around = 3;
@@ -299,15 +288,13 @@ static void box_side(const double size[3], int n, int axis, int level, int *numb
         }
 }
 
-thenar_status thenar_surface_box(const double size[3], int resolution, thenar_surface *surface,
-                                 thenar_error *error) {
+thenar_status thenar_surface_box(const double size[3], int resolution, thenar_surface *surface, thenar_error *error) {
     *surface = (thenar_surface){0};
     thenar_status status = THENAR_OK;
     for (int a = 0; a < 3 && status == THENAR_OK; a++) status = check_length(size[a], "size", error);
     if (status == THENAR_OK) status = check_resolution(resolution, error);
     if (status == THENAR_OK && resolution > 200)
-        status =
-            error_set(error, THENAR_ERROR_INPUT, "resolution is %d; expected 1..200 for a box", resolution);
+        status = error_set(error, THENAR_ERROR_INPUT, "resolution is %d; expected 1..200 for a box", resolution);
     if (status != THENAR_OK) return status;
     size_t points = (size_t)(resolution + 1) * (size_t)(resolution + 1) * (size_t)(resolution + 1);
     int *number = MEMORY_ARRAY(int, points);

@@ -21,8 +21,7 @@ static vec3 face_normal(const vec3 corner[4], int face) {
 }
 
 double tet_radius_ratio(const vec3 corner[4]) {
-    vec3 a = vec3_sub(corner[1], corner[0]), b = vec3_sub(corner[2], corner[0]),
-         c = vec3_sub(corner[3], corner[0]);
+    vec3 a = vec3_sub(corner[1], corner[0]), b = vec3_sub(corner[2], corner[0]), c = vec3_sub(corner[3], corner[0]);
     double volume = tet_volume(corner), area = 0;
     for (int i = 0; i < 4; i++) area += vec3_length(face_normal(corner, i)) / 2;
     vec3 sum = vec3_scale(vec3_cross(b, c), vec3_dot(a, a));
@@ -72,8 +71,7 @@ static thenar_status measure_edges(const thenar_tet_mesh *mesh, thenar_tet_figur
     if (status != THENAR_OK) return status;
     f->edge_min = INFINITY;
     for (int e = 0; e < count; e++) {
-        double length =
-            vec3_distance(tet_mesh_node(mesh, edges[2 * e]), tet_mesh_node(mesh, edges[2 * e + 1]));
+        double length = vec3_distance(tet_mesh_node(mesh, edges[2 * e]), tet_mesh_node(mesh, edges[2 * e + 1]));
         f->edge_min = fmin(f->edge_min, length);
         f->edge_max = fmax(f->edge_max, length);
         f->edge_mean += length / count;
@@ -82,8 +80,7 @@ static thenar_status measure_edges(const thenar_tet_mesh *mesh, thenar_tet_figur
     return THENAR_OK;
 }
 
-thenar_status thenar_tet_mesh_quality(const thenar_tet_mesh *mesh, thenar_tet_figures *figures,
-                                      thenar_error *error) {
+thenar_status thenar_tet_mesh_quality(const thenar_tet_mesh *mesh, thenar_tet_figures *figures, thenar_error *error) {
     thenar_tet_figures f = {.nodes = mesh->node_count, .tets = mesh->tet_count, .worst = -1};
     *figures = f;
     thenar_status status = tet_mesh_validate(mesh, error);
@@ -110,8 +107,8 @@ static void measure_sides(const thenar_surface *surface, const half_edge *side, 
     int edges = 0;
     f->edge_min = INFINITY;
     for (size_t first = 0; first < count; first = half_edge_run(side, first, count)) {
-        double length = vec3_distance(surface_vertex(surface, side[first].low),
-                                      surface_vertex(surface, side[first].high));
+        double length =
+            vec3_distance(surface_vertex(surface, side[first].low), surface_vertex(surface, side[first].high));
         f->edge_min = fmin(f->edge_min, length);
         f->edge_max = fmax(f->edge_max, length);
         f->edge_mean += length;
@@ -138,8 +135,7 @@ thenar_status thenar_surface_quality(const thenar_surface *surface, thenar_surfa
     f.angle_min = 180;
     for (int t = 0; t < surface->triangle_count; t++) {
         f.area += vec3_length(surface_area_vector(surface, t));
-        for (int k = 0; k < 3; k++)
-            f.angle_min = fmin(f.angle_min, surface_corner_angle(surface, t, k) * degrees);
+        for (int k = 0; k < 3; k++) f.angle_min = fmin(f.angle_min, surface_corner_angle(surface, t, k) * degrees);
     }
     *figures = f;
     return THENAR_OK;

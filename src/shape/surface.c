@@ -81,8 +81,7 @@ static int *first_at_place(const thenar_surface *surface) {
     placed_vertex *place = MEMORY_ARRAY(placed_vertex, surface->vertex_count);
     int *first = MEMORY_ARRAY(int, surface->vertex_count);
     if (place && first) {
-        for (int v = 0; v < surface->vertex_count; v++)
-            place[v] = (placed_vertex){surface_vertex(surface, v), v};
+        for (int v = 0; v < surface->vertex_count; v++) place[v] = (placed_vertex){surface_vertex(surface, v), v};
         qsort(place, (size_t)surface->vertex_count, sizeof *place, compare_places);
         for (int i = 0, start = 0; i < surface->vertex_count; i++) {
             if (!same_place(place[i].position, place[start].position)) start = i;
@@ -130,18 +129,16 @@ static thenar_status check_edge(const thenar_surface *surface, const half_edge *
     bool first_up = surface_triangle(surface, side[0].triangle)[side[0].corner] == side->low;
     bool second_up = surface_triangle(surface, side[1].triangle)[side[1].corner] == side->low;
     if (first_up == second_up)
-        return error_set(
-            error, THENAR_ERROR_INPUT,
-            "the triangles at the edge between vertices %d (%g %g %g) and %d (%g %g %g) disagree on which "
-            "side is outside; expected all counter-clockwise seen from outside",
-            side->low, a.x, a.y, a.z, side->high, b.x, b.y, b.z);
+        return error_set(error, THENAR_ERROR_INPUT,
+                         "the triangles at the edge between vertices %d (%g %g %g) and %d (%g %g %g) disagree on which "
+                         "side is outside; expected all counter-clockwise seen from outside",
+                         side->low, a.x, a.y, a.z, side->high, b.x, b.y, b.z);
     return THENAR_OK;
 }
 
 thenar_status surface_check_closed(const thenar_surface *surface, thenar_error *error) {
     if (surface->triangle_count == 0)
-        return error_set(error, THENAR_ERROR_INPUT,
-                         "the surface has no triangles; expected a closed surface");
+        return error_set(error, THENAR_ERROR_INPUT, "the surface has no triangles; expected a closed surface");
     half_edge *side;
     thenar_status status = surface_half_edges(surface, &side, error);
     if (status != THENAR_OK) return status;

@@ -52,8 +52,8 @@ static void find_originals(const thenar_surface *surface, int *original) {
     }
 }
 
-static thenar_status prepare(const thenar_surface *surface, const thenar_surface *welded,
-                             surface_distance *out, thenar_error *error) {
+static thenar_status prepare(const thenar_surface *surface, const thenar_surface *welded, surface_distance *out,
+                             thenar_error *error) {
     int count = welded->triangle_count, *neighbour = NULL;
     thenar_status status = build_tree(welded, out, error);
     if (status == THENAR_OK) status = surface_neighbours(welded, &neighbour, error);
@@ -85,8 +85,7 @@ static thenar_status prepare(const thenar_surface *surface, const thenar_surface
     return status;
 }
 
-thenar_status surface_distance_create(const thenar_surface *surface, surface_distance *out,
-                                      thenar_error *error) {
+thenar_status surface_distance_create(const thenar_surface *surface, surface_distance *out, thenar_error *error) {
     *out = (surface_distance){0};
     thenar_surface welded;
     thenar_status status = surface_validate(surface, error);
@@ -112,8 +111,8 @@ void surface_distance_free(surface_distance *solid) {
 static vec3 closest_in_triangle(const triangle_corners *t, vec3 p, double w[3], int *feature) {
     vec3 ab = vec3_sub(t->corner[1], t->corner[0]), ac = vec3_sub(t->corner[2], t->corner[0]);
     vec3 ap = vec3_sub(p, t->corner[0]), bp = vec3_sub(p, t->corner[1]), cp = vec3_sub(p, t->corner[2]);
-    double ab_ap = vec3_dot(ab, ap), ac_ap = vec3_dot(ac, ap), ab_bp = vec3_dot(ab, bp),
-           ac_bp = vec3_dot(ac, bp), ab_cp = vec3_dot(ab, cp), ac_cp = vec3_dot(ac, cp);
+    double ab_ap = vec3_dot(ab, ap), ac_ap = vec3_dot(ac, ap), ab_bp = vec3_dot(ab, bp), ac_bp = vec3_dot(ac, bp),
+           ab_cp = vec3_dot(ab, cp), ac_cp = vec3_dot(ac, cp);
     double area_a = ab_bp * ac_cp - ab_cp * ac_bp, area_b = ab_cp * ac_ap - ab_ap * ac_cp,
            area_c = ab_ap * ac_bp - ab_bp * ac_ap;
     if (ab_ap <= 0 && ac_ap <= 0) {

@@ -33,8 +33,7 @@ typedef struct surface_distance {
 } surface_distance;
 
 /* Welds vertices at the same place; an open or inside-out surface is an input error. Keeps its own copy. */
-thenar_status surface_distance_create(const thenar_surface *surface, surface_distance *out,
-                                      thenar_error *error);
+thenar_status surface_distance_create(const thenar_surface *surface, surface_distance *out, thenar_error *error);
 void surface_distance_free(surface_distance *solid);
 
 typedef struct closest_point {

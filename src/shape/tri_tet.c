@@ -8,8 +8,8 @@ tri_tet tri_tet_make(const vec3 corner[4], double tolerance) {
     for (int i = 0; i < 4; i++) {
         const int *face = tet_face_corners[i];
         tet.corner[i] = corner[i];
-        tet.face_normal[i] = vec3_unit(vec3_cross(vec3_sub(corner[face[1]], corner[face[0]]),
-                                                  vec3_sub(corner[face[2]], corner[face[0]])));
+        tet.face_normal[i] = vec3_unit(
+            vec3_cross(vec3_sub(corner[face[1]], corner[face[0]]), vec3_sub(corner[face[2]], corner[face[0]])));
     }
     for (int i = 0; i < 6; i++) tet.edge[i] = vec3_sub(corner[ends[i][1]], corner[ends[i][0]]);
     return tet;

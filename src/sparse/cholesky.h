@@ -51,8 +51,8 @@ typedef struct cholesky_facts {
 /* options may be NULL: best ordering, no last nodes. The same pattern always gives the same plan. (METIS
  * draws from the rand() of the process, after seeding it: a program that calls rand() in another thread at
  * that moment spoils this.) */
-thenar_status cholesky_plan_create(const block_pattern *pattern, const cholesky_options *options,
-                                   cholesky_plan **out, thenar_error *error);
+thenar_status cholesky_plan_create(const block_pattern *pattern, const cholesky_options *options, cholesky_plan **out,
+                                   thenar_error *error);
 void cholesky_plan_free(cholesky_plan *plan);
 cholesky_facts cholesky_plan_facts(const cholesky_plan *plan);
 /* position[node]: when the node is eliminated, 0 first. */
@@ -99,8 +99,7 @@ typedef struct cholesky_range {
  * only the rows that can become nonzero are visited (the reach of the nodes in the elimination tree). Writes
  * these rows to `reach`, ascending, which has room for cholesky_facts.front_count ranges, and returns their
  * number. */
-int cholesky_forward_reach(cholesky_factor *factor, const int *nodes, int node_count, double *y,
-                           cholesky_range *reach);
+int cholesky_forward_reach(cholesky_factor *factor, const int *nodes, int node_count, double *y, cholesky_range *reach);
 
 /* The entries of A^-1 in the pattern of L, which holds the pattern of A. The factor itself stays. */
 void cholesky_inverse(cholesky_factor *factor, workers *pool);
@@ -119,7 +118,6 @@ typedef struct cholesky_location {
 /* False if some pair of the nodes is not in the pattern of L. */
 bool cholesky_locate(const cholesky_plan *plan, const int nodes[4], cholesky_location *location);
 /* The 12x12 block of A^-1 of the four nodes, row-major, in the order in which they were given. */
-void cholesky_inverse_gather(const cholesky_factor *factor, const cholesky_location *location,
-                             double out[144]);
+void cholesky_inverse_gather(const cholesky_factor *factor, const cholesky_location *location, double out[144]);
 
 #endif

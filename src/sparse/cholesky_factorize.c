@@ -54,18 +54,17 @@ SIMD_INLINE void add_columns(column_triple target, column_triple source, int j, 
 }
 
 /* What a child adds to the pivot columns [begin, end) of its parent; multiples of 3, as below. */
-static void add_inner(const cholesky_plan *plan, const front *child, double *update, double *columns,
-                      size_t height, int begin, int end) {
+static void add_inner(const cholesky_plan *plan, const front *child, double *update, double *columns, size_t height,
+                      int begin, int end) {
     const front_run *run = plan->run + child->run_start, *last = run + child->run_count;
     int mp = front_mp(child);
     for (; run < last && run->from < child->inner; run++) {
-        int to = run->to > begin ? run->to : begin,
-            stop = run->to + run->count < end ? run->to + run->count : end;
+        int to = run->to > begin ? run->to : begin, stop = run->to + run->count < end ? run->to + run->count : end;
         for (; to < stop; to += 3) {
             int j = run->from + to - run->to;
             double *target = columns + height * (size_t)to;
-            add_columns((column_triple){{target, target + height, target + 2 * height}},
-                        update_columns(update, mp, j), j, run, last);
+            add_columns((column_triple){{target, target + height, target + 2 * height}}, update_columns(update, mp, j),
+                        j, run, last);
         }
     }
 }
@@ -78,8 +77,7 @@ static void add_outer(const cholesky_plan *plan, const front *child, double *upd
     begin += parent_kp;
     end += parent_kp;
     for (; run < last; run++) {
-        int to = run->to > begin ? run->to : begin,
-            stop = run->to + run->count < end ? run->to + run->count : end;
+        int to = run->to > begin ? run->to : begin, stop = run->to + run->count < end ? run->to + run->count : end;
         for (; to < stop; to += 3) {
             int j = run->from + to - run->to;
             column_triple target = update_columns(parent_update, parent_mp, to - parent_kp);
@@ -138,8 +136,7 @@ static void assemble_columns(const front_job *job, int begin, int end) {
     const front *f = job->f;
     for (int c = 0; c < f->child_count; c++) {
         const front *child = &plan->fronts[plan->child[f->child_start + c]];
-        add_inner(plan, child, job->factor->work + child->update, job->columns, (size_t)front_height(f),
-                  begin, end);
+        add_inner(plan, child, job->factor->work + child->update, job->columns, (size_t)front_height(f), begin, end);
     }
 }
 
@@ -201,8 +198,8 @@ static int factor_columns(front_job *job, workers *pool) {
             job->first = first;
             workers_run(pool, (strips - below + PIECE_STRIPS - 1) / PIECE_STRIPS, strips_piece, job);
         } else {
-#define CALL(n)                                                                                              \
-    failed = factor_diagonal(job, first, n);                                                                 \
+#define CALL(n)                                                                                                        \
+    failed = factor_diagonal(job, first, n);                                                                           \
     factor_strips(job, first, below, strips, n)
             TILE_SWITCH(k - first, CALL)
 #undef CALL
@@ -212,16 +209,15 @@ static int factor_columns(front_job *job, workers *pool) {
     return INT_MAX;
 }
 
-SIMD_INLINE void update_strips(const double *rows, size_t strip, int strips, const double *own, int k,
-                               double *target, size_t stride, int columns) {
+SIMD_INLINE void update_strips(const double *rows, size_t strip, int strips, const double *own, int k, double *target,
+                               size_t stride, int columns) {
     int p = 0;
     for (; p + 2 <= strips; p += 2, rows += 2 * strip, target += 16) {
         tile_pair t = tile_pair_product(rows, strip, own, k, columns);
         tile_store(target, stride, tile_negate(t.upper, columns), columns);
         tile_store(target + 8, stride, tile_negate(t.lower, columns), columns);
     }
-    if (p < strips)
-        tile_store(target, stride, tile_negate(tile_product(rows, own, k, columns), columns), columns);
+    if (p < strips) tile_store(target, stride, tile_negate(tile_product(rows, own, k, columns), columns), columns);
 }
 
 /* Block column b of - L21 L21^T. */
@@ -293,8 +289,7 @@ static void factor_piece(void *context, int index) {
     const front_piece *piece = &plan->piece[index];
     int failed = INT_MAX;
     for (int f = piece->first; f < piece->end && failed == INT_MAX; f++)
-        failed = factor_front(job->factor, &plan->fronts[f], job->blocks,
-                              job->factor->scratch + piece->scratch, NULL);
+        failed = factor_front(job->factor, &plan->fronts[f], job->blocks, job->factor->scratch + piece->scratch, NULL);
     job->factor->failed[index] = failed;
 }
 

@@ -25,8 +25,7 @@ typedef struct inverse_job {
 
 /* Copies rows of the three columns of a node. Also writes up to 7 numbers behind each: rows that a later run
  * writes, padding, or rows of Z12, which come later. */
-SIMD_INLINE void copy_run(double *target, size_t height, const double *source, size_t source_height,
-                          int count) {
+SIMD_INLINE void copy_run(double *target, size_t height, const double *source, size_t source_height, int count) {
     for (int c = 0; c < 3; c++, target += height, source += source_height)
         for (int i = 0; i < count; i += 8) f64x8_store(target + i, f64x8_load(source + i));
 }
@@ -43,8 +42,7 @@ static void gather_below(const inverse_job *job, int begin, int end) {
     double *target = job->spread + (size_t)front_kp(f) + height * (size_t)begin;
     for (int j = begin; j < end; j += 3, target += 3 * height) {
         while (j >= run->from + run->count) run++;
-        const double *source =
-            (j < f->inner ? pivots : others) + parent_height * (size_t)(run->to + j - run->from);
+        const double *source = (j < f->inner ? pivots : others) + parent_height * (size_t)(run->to + j - run->from);
         for (const front_run *r = first; r < last; r++)
             copy_run(target + r->from, height, source + r->to, parent_height, r->count);
     }
@@ -59,11 +57,11 @@ static void invert_pivots(const double *panel, int k, double *m, int block) {
         double unit[64] = {0};
         if (next == first)
             for (int c = 0; c < 8 && first + c < k; c++) unit[9 * c] = 1;
-#define CALL(n)                                                                                              \
-    tile_store(m + 8 * next, 8,                                                                              \
-               tile_solve(tile_subtract(tile_load(unit, 8, n),                                               \
-                                        tile_product(m + 8 * first, row + 8 * first, next - first, n), n),   \
-                          row + 8 * next, n),                                                                \
+#define CALL(n)                                                                                                        \
+    tile_store(m + 8 * next, 8,                                                                                        \
+               tile_solve(tile_subtract(tile_load(unit, 8, n),                                                         \
+                                        tile_product(m + 8 * first, row + 8 * first, next - first, n), n),             \
+                          row + 8 * next, n),                                                                          \
                n)
         TILE_SWITCH(k - next, CALL)
 #undef CALL
@@ -90,16 +88,15 @@ SIMD_INLINE void store_below(const front *f, tile t, double *inverse, double *ac
 #undef CALL
 }
 
-SIMD_INLINE void multiply_strips(const front *f, const double *below, const double *s, double *inverse,
-                                 double *across, int columns) {
+SIMD_INLINE void multiply_strips(const front *f, const double *below, const double *s, double *inverse, double *across,
+                                 int columns) {
     size_t height = (size_t)front_height(f);
     int m = front_m(f), r = 0;
     for (; r + 8 < m; r += 16) {
         tile_pair t = tile_pair_product_columns(below + r, height, s, m, columns);
-        store_below(f, tile_negate(t.upper, columns), inverse + r, across + (size_t)r * height, height, 8,
-                    columns);
-        store_below(f, tile_negate(t.lower, columns), inverse + r + 8, across + (size_t)(r + 8) * height,
-                    height, m - r - 8, columns);
+        store_below(f, tile_negate(t.upper, columns), inverse + r, across + (size_t)r * height, height, 8, columns);
+        store_below(f, tile_negate(t.lower, columns), inverse + r + 8, across + (size_t)(r + 8) * height, height,
+                    m - r - 8, columns);
     }
     if (r >= m) return;
     tile t = tile_product_columns(below + r, height, s, m, columns);
@@ -117,18 +114,17 @@ static void multiply_below(const front *f, double *spread, const double *s, doub
 }
 
 /* Tile (row block, column block) of Z11, row block >= column block, and its mirror image. */
-static void invert_tile(const front *f, const double *m, const double *s, double *inverse, int row,
-                        int column) {
+static void invert_tile(const front *f, const double *m, const double *s, double *inverse, int row, int column) {
     size_t height = (size_t)front_height(f), kp = (size_t)front_kp(f), mp = (size_t)front_mp(f);
     int k = front_k(f), first = 8 * row;
     const double *m_row = m + 8 * (kp * (size_t)row + (size_t)first);
     const double *m_column = m + 8 * (kp * (size_t)column + (size_t)first);
     const double *z = inverse + 8 * (size_t)column * height;
     tile t;
-#define CALL(n)                                                                                              \
-    t = tile_subtract(tile_product(m_row, m_column, k - first, n),                                           \
-                      tile_product_rows(s + 8 * mp * (size_t)row, z + kp, height, front_m(f), n), n);        \
-    if (row == column) t = tile_symmetric(t);                                                                \
+#define CALL(n)                                                                                                        \
+    t = tile_subtract(tile_product(m_row, m_column, k - first, n),                                                     \
+                      tile_product_rows(s + 8 * mp * (size_t)row, z + kp, height, front_m(f), n), n);                  \
+    if (row == column) t = tile_symmetric(t);                                                                          \
     tile_store(inverse + 8 * (size_t)column * height + first, height, t, n)
     TILE_SWITCH(k - 8 * column, CALL)
 #undef CALL
@@ -153,8 +149,7 @@ static void gather_piece(void *context, int piece) {
 static void columns_piece(void *context, int block) {
     const inverse_job *job = context;
     const front *f = job->f;
-    double *m = job->m + 8 * (size_t)front_kp(f) * (size_t)block,
-           *s = job->s + 8 * (size_t)front_mp(f) * (size_t)block;
+    double *m = job->m + 8 * (size_t)front_kp(f) * (size_t)block, *s = job->s + 8 * (size_t)front_mp(f) * (size_t)block;
     invert_pivots(job->panel, front_k(f), m, block);
     scale_below(f, job->panel, m, s, block);
     multiply_below(f, job->spread, s, job->inverse, block);
@@ -163,8 +158,7 @@ static void columns_piece(void *context, int block) {
 /* Eight rows of Z11, and as many columns. */
 static void rows_piece(void *context, int row) {
     const inverse_job *job = context;
-    for (int column = 0; column <= row; column++)
-        invert_tile(job->f, job->m, job->s, job->inverse, row, column);
+    for (int column = 0; column <= row; column++) invert_tile(job->f, job->m, job->s, job->inverse, row, column);
 }
 
 static void invert_front(const cholesky_factor *factor, const front *f, double *scratch, workers *pool) {
@@ -198,8 +192,7 @@ void cholesky_inverse(cholesky_factor *factor, workers *pool) {
 }
 
 /* Where block (i, j) is stored; *transposed if as (j, i). */
-static bool locate_block(const cholesky_plan *plan, int i, int j, size_t *block, int *stride,
-                         bool *transposed) {
+static bool locate_block(const cholesky_plan *plan, int i, int j, size_t *block, int *stride, bool *transposed) {
     int p = plan->position[i], q = plan->position[j];
     *transposed = p < q;
     int column = p < q ? p : q, row = p < q ? q : p;
@@ -227,8 +220,7 @@ bool cholesky_locate(const cholesky_plan *plan, const int nodes[4], cholesky_loc
     for (int i = 0; i < 4; i++)
         for (int j = 0; j <= i; j++, pair++) {
             bool transposed;
-            if (!locate_block(plan, nodes[i], nodes[j], &location->block[pair], &location->stride[pair],
-                              &transposed))
+            if (!locate_block(plan, nodes[i], nodes[j], &location->block[pair], &location->stride[pair], &transposed))
                 return false;
             location->row[pair] = (unsigned char)(transposed ? j : i);
             location->column[pair] = (unsigned char)(transposed ? i : j);
@@ -236,8 +228,7 @@ bool cholesky_locate(const cholesky_plan *plan, const int nodes[4], cholesky_loc
     return true;
 }
 
-void cholesky_inverse_gather(const cholesky_factor *factor, const cholesky_location *location,
-                             double out[144]) {
+void cholesky_inverse_gather(const cholesky_factor *factor, const cholesky_location *location, double out[144]) {
     for (int pair = 0; pair < 10; pair++) {
         const double *z = factor->inverse + location->block[pair];
         int stride = location->stride[pair], row = location->row[pair], column = location->column[pair];

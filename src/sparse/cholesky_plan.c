@@ -198,8 +198,8 @@ static thenar_status build(cholesky_plan *plan, const block_pattern *pattern, co
     return status;
 }
 
-thenar_status cholesky_plan_create(const block_pattern *pattern, const cholesky_options *options,
-                                   cholesky_plan **out, thenar_error *error) {
+thenar_status cholesky_plan_create(const block_pattern *pattern, const cholesky_options *options, cholesky_plan **out,
+                                   thenar_error *error) {
     const cholesky_options defaults = {0};
     if (!options) options = &defaults;
     assert(options->last_count >= 0 && options->last_count <= pattern->node_count);

@@ -10,17 +10,17 @@
 #include "sparse/cholesky.h"
 
 typedef struct front {
-    int first;                    /* elimination position of the first pivot */
-    int pivots;                   /* nodes eliminated here */
-    int below;                    /* nodes of the other rows */
-    int parent;                   /* front, or -1 */
-    int row_start;                /* into plan->row: elimination positions of the `below` nodes, ascending */
-    int child_start, child_count; /* into plan->child, ascending */
-    int run_start, run_count;     /* into plan->run */
-    int inner;                    /* the first so many scalar rows of `below` are pivots of the parent */
+    int first;                        /* elimination position of the first pivot */
+    int pivots;                       /* nodes eliminated here */
+    int below;                        /* nodes of the other rows */
+    int parent;                       /* front, or -1 */
+    int row_start;                    /* into plan->row: elimination positions of the `below` nodes, ascending */
+    int child_start, child_count;     /* into plan->child, ascending */
+    int run_start, run_count;         /* into plan->run */
+    int inner;                        /* the first so many scalar rows of `below` are pivots of the parent */
     int scatter_start, scatter_count; /* into plan->scatter */
     size_t panel;                     /* of factor->panels and factor->inverse */
-    size_t update; /* of factor->work: the Schur complement, until the parent has taken it */
+    size_t update;                    /* of factor->work: the Schur complement, until the parent has taken it */
     size_t spread; /* of factor->work: the inverse on the rows below, until the children have taken it */
 } front;
 
@@ -89,8 +89,8 @@ int front_find_row(const cholesky_plan *plan, const front *f, int position);
  * from 8 b on. This is where column j would start at row 0; entries from row 8 (j / 8) on exist. */
 static inline size_t front_update_column(int mp, int j) {
     int b = j / 8;
-    return (size_t)(8 * b) * (size_t)mp - (size_t)(32 * b) * (size_t)(b - 1) +
-           (size_t)(j % 8) * (size_t)(mp - 8 * b) - (size_t)(8 * b);
+    return (size_t)(8 * b) * (size_t)mp - (size_t)(32 * b) * (size_t)(b - 1) + (size_t)(j % 8) * (size_t)(mp - 8 * b) -
+           (size_t)(8 * b);
 }
 static inline size_t front_update_size(int mp) {
     return (size_t)mp * (size_t)(mp + 8) / 2;

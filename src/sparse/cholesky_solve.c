@@ -29,33 +29,25 @@ SIMD_INLINE f64x8 strip_times(const double *strip, const double *z, int depth) {
  * eight rows and columns, with the conditions inside: only then does clang unroll both and keep x out of memory. */
 SIMD_INLINE void substitute(const double *l, double *z, int columns) {
     double x[8];
-    SIMD_UNROLL
-    for (int c = 0; c < 8; c++) x[c] = c < columns ? z[c] : 0;
-    SIMD_UNROLL
-    for (int c = 0; c < 8; c++) {
+    SIMD_FOR (c, 0, 8) x[c] = c < columns ? z[c] : 0;
+    SIMD_FOR (c, 0, 8) {
         if (c < columns) x[c] *= l[9 * c];
-        SIMD_UNROLL
-        for (int r = 0; r < 8; r++)
+        SIMD_FOR (r, 0, 8)
             if (r > c && r < columns) x[r] -= l[8 * c + r] * x[c];
     }
-    SIMD_UNROLL
-    for (int c = 0; c < 8; c++)
+    SIMD_FOR (c, 0, 8)
         if (c < columns) z[c] = x[c];
 }
 
 SIMD_INLINE void substitute_back(const double *l, double *z, int columns) {
     double x[8];
-    SIMD_UNROLL
-    for (int c = 0; c < 8; c++) x[c] = c < columns ? z[c] : 0;
-    SIMD_UNROLL
-    for (int c = 7; c >= 0; c--) {
+    SIMD_FOR (c, 0, 8) x[c] = c < columns ? z[c] : 0;
+    SIMD_FOR_DOWN (c, 8, 0) {
         if (c < columns) x[c] *= l[9 * c];
-        SIMD_UNROLL
-        for (int r = 0; r < 8; r++)
+        SIMD_FOR (r, 0, 8)
             if (r < c && c < columns) x[r] -= l[8 * r + c] * x[c];
     }
-    SIMD_UNROLL
-    for (int c = 0; c < 8; c++)
+    SIMD_FOR (c, 0, 8)
         if (c < columns) z[c] = x[c];
 }
 
@@ -91,7 +83,7 @@ SIMD_INLINE f64x8 columns_times(const double *panel, size_t strip, int strips, c
     tile sum = tile_zero();
     for (int p = 0; p < strips; p++, panel += strip) {
         f64x8 rows = f64x8_load(z + 8 * p);
-#define TILE_STEP(i)                                                                                         \
+#define TILE_STEP(i)                                                                                                   \
     if (i < columns) sum.c##i = f64x8_fma(f64x8_load(panel + 8 * i), rows, sum.c##i);
         TILE_EACH(TILE_STEP)
 #undef TILE_STEP
@@ -133,11 +125,10 @@ static void forward_front_eight(const cholesky_factor *factor, const front *f, d
     for (; 8 * b < k; b++, panel += strip) {
         int first = 8 * b;
         double *own = z + 8 * first;
-#define CALL(n)                                                                                              \
-    tile_store(own, 8,                                                                                       \
-               tile_solve(tile_subtract(tile_load(own, 8, n), tile_product(z, panel, first, n), n),          \
-                          panel + 8 * first, n),                                                             \
-               n)
+#define CALL(n)                                                                                                        \
+    tile_store(                                                                                                        \
+        own, 8,                                                                                                        \
+        tile_solve(tile_subtract(tile_load(own, 8, n), tile_product(z, panel, first, n), n), panel + 8 * first, n), n)
         TILE_SWITCH(k - first, CALL)
 #undef CALL
     }
@@ -173,11 +164,11 @@ static void backward_front_eight(const cholesky_factor *factor, const front *f, 
         int first = 8 * b;
         const double *l = panel + (size_t)b * strip + 8 * first;
         double *rows = z + 8 * first;
-#define CALL(n)                                                                                              \
-    tile_store(rows, 8,                                                                                      \
-               tile_solve_back(tile_subtract(tile_load(rows, 8, n),                                          \
-                                             rows_times(l + strip, strip, strips - b - 1, rows + 64, n), n), \
-                               l, n),                                                                        \
+#define CALL(n)                                                                                                        \
+    tile_store(rows, 8,                                                                                                \
+               tile_solve_back(tile_subtract(tile_load(rows, 8, n),                                                    \
+                                             rows_times(l + strip, strip, strips - b - 1, rows + 64, n), n),           \
+                               l, n),                                                                                  \
                n)
         TILE_SWITCH(k - first, CALL)
 #undef CALL
@@ -201,18 +192,15 @@ static void forward(const cholesky_factor *factor, double *y) {
 }
 
 static void backward(const cholesky_factor *factor, double *y) {
-    for (int f = factor->plan->front_count - 1; f >= 0; f--)
-        backward_front(factor, &factor->plan->fronts[f], y);
+    for (int f = factor->plan->front_count - 1; f >= 0; f--) backward_front(factor, &factor->plan->fronts[f], y);
 }
 
 static void forward_eight(const cholesky_factor *factor, double *y) {
-    for (int f = 0; f < factor->plan->front_count; f++)
-        forward_front_eight(factor, &factor->plan->fronts[f], y);
+    for (int f = 0; f < factor->plan->front_count; f++) forward_front_eight(factor, &factor->plan->fronts[f], y);
 }
 
 static void backward_eight(const cholesky_factor *factor, double *y) {
-    for (int f = factor->plan->front_count - 1; f >= 0; f--)
-        backward_front_eight(factor, &factor->plan->fronts[f], y);
+    for (int f = factor->plan->front_count - 1; f >= 0; f--) backward_front_eight(factor, &factor->plan->fronts[f], y);
 }
 
 void cholesky_solve(cholesky_factor *factor, double *x) {

@@ -70,8 +70,8 @@ static size_t round_up(size_t doubles) {
 
 /* The fronts of `order` one after the other, up the tree and then down again; `base` is where their memory
  * starts. Returns its size. */
-static size_t place_fronts(cholesky_plan *plan, const int *order, int count, const bool *in_piece,
-                           size_t base, place_list *list) {
+static size_t place_fronts(cholesky_plan *plan, const int *order, int count, const bool *in_piece, size_t base,
+                           place_list *list) {
     list->count = 0;
     list->end = 0;
     for (int i = 0; i < count; i++) {
@@ -89,8 +89,7 @@ static size_t place_fronts(cholesky_plan *plan, const int *order, int count, con
         bool pieces_read = false;
         if (last_reader)
             for (int c = 0; c < plan->fronts[f->parent].child_count; c++)
-                pieces_read |=
-                    in_piece[plan->child[plan->fronts[f->parent].child_start + c]] != in_piece[f->parent];
+                pieces_read |= in_piece[plan->child[plan->fronts[f->parent].child_start + c]] != in_piece[f->parent];
         if (last_reader && !pieces_read) place_release(list, f->parent);
     }
     return list->end;
@@ -111,8 +110,7 @@ static void cut_pieces(cholesky_plan *plan, const double *subtree, const int *fi
         bool parent_in = parent >= 0 && in_piece[parent];
         in_piece[f] = parent_in || subtree[f] <= limit;
         if (in_piece[f] && !parent_in)
-            plan->piece[plan->piece_count++] =
-                (front_piece){.first = first[f], .end = f + 1, .flops = subtree[f]};
+            plan->piece[plan->piece_count++] = (front_piece){.first = first[f], .end = f + 1, .flops = subtree[f]};
     }
     qsort(plan->piece, (size_t)plan->piece_count, sizeof *plan->piece, compare_pieces);
     for (int f = 0; f < plan->front_count; f++)
@@ -147,13 +145,11 @@ static void place_all(cholesky_plan *plan, int *order, const bool *in_piece, pla
         }
         piece->scratch = plan->scratch_size;
         plan->scratch_size += round_up(scratch);
-        plan->work_size +=
-            place_fronts(plan, order, piece->end - piece->first, in_piece, plan->work_size, list);
+        plan->work_size += place_fronts(plan, order, piece->end - piece->first, in_piece, plan->work_size, list);
     }
     size_t scratch = 0;
     for (int i = 0; i < plan->top_count; i++)
-        if (scratch_of(&plan->fronts[plan->top[i]]) > scratch)
-            scratch = scratch_of(&plan->fronts[plan->top[i]]);
+        if (scratch_of(&plan->fronts[plan->top[i]]) > scratch) scratch = scratch_of(&plan->fronts[plan->top[i]]);
     plan->top_scratch = plan->scratch_size;
     plan->scratch_size += round_up(scratch);
     plan->work_size += place_fronts(plan, plan->top, plan->top_count, in_piece, plan->work_size, list);

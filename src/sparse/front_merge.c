@@ -105,8 +105,7 @@ static int fundamental_groups(const elimination *e, int n, int first_last, group
 }
 
 /* Puts the groups that are left in postorder. work: 5 (n + 1) ints. */
-static void number_groups(const group *groups, int count, const int *next_pivot, int *work, int n,
-                          front_groups *out) {
+static void number_groups(const group *groups, int count, const int *next_pivot, int *work, int n, front_groups *out) {
     int *kept = work, *short_parent = kept + n + 1, *head = short_parent + n + 1, *next = head + n + 1,
         *order = next + n + 1;
     int *number = head; /* group -> its number among those kept */
@@ -122,8 +121,7 @@ static void number_groups(const group *groups, int count, const int *next_pivot,
     for (int i = 0; i < out->count; i++) {
         const group *g = &groups[kept[order[i]]];
         place[order[i]] = i;
-        for (int p = g->head, left = g->pivots; left > 0; left--, p = next_pivot[p])
-            out->member[filled++] = p;
+        for (int p = g->head, left = g->pivots; left > 0; left--, p = next_pivot[p]) out->member[filled++] = p;
         out->start[i + 1] = filled;
     }
     for (int i = 0; i < out->count; i++) {
@@ -132,8 +130,7 @@ static void number_groups(const group *groups, int count, const int *next_pivot,
     }
 }
 
-thenar_status front_groups_create(const elimination *e, int n, int first_last, front_groups *out,
-                                  thenar_error *error) {
+thenar_status front_groups_create(const elimination *e, int n, int first_last, front_groups *out, thenar_error *error) {
     *out = (front_groups){0, MEMORY_ARRAY(int, n + 1), MEMORY_ARRAY(int, n), MEMORY_ARRAY(int, n)};
     group *groups = MEMORY_ARRAY(group, n);
     int *next_pivot = MEMORY_ARRAY(int, n), *work = MEMORY_ARRAY(int, 5 * ((size_t)n + 1));

@@ -14,8 +14,7 @@ typedef struct front_groups {
 } front_groups;
 
 /* Positions from first_last on (the nodes to be eliminated last) are not put together with earlier ones. */
-thenar_status front_groups_create(const elimination *e, int n, int first_last, front_groups *out,
-                                  thenar_error *error);
+thenar_status front_groups_create(const elimination *e, int n, int first_last, front_groups *out, thenar_error *error);
 void front_groups_free(front_groups *groups);
 
 #endif

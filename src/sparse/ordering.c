@@ -44,8 +44,7 @@ thenar_status graph_create(const block_pattern *pattern, int last_count, graph *
         return error_memory(error, "elimination order");
     }
     size_t count = collect_edges(pattern, last_count, edges);
-    int *next =
-        out->start + 1; /* counts, then the next free place of a node, then the start of the following one */
+    int *next = out->start + 1; /* counts, then the next free place of a node, then the start of the following one */
     for (size_t e = 0; e < count; e++) next[edges[e].a + 1]++, next[edges[e].b + 1]++;
     for (int i = 1; i <= n; i++) next[i] += next[i - 1];
     for (size_t e = 0; e < count; e++) {
@@ -127,8 +126,7 @@ static bool free_graph_create(const graph *g, int last_count, free_graph *f) {
                       .amd_start = MEMORY_ARRAY(int, n + 1),
                       .amd_neighbour = MEMORY_ARRAY(int, room),
                       .amd_order = MEMORY_ARRAY(int, n)};
-    if (!f->start || !f->neighbour || !f->order || !f->place || !f->amd_start || !f->amd_neighbour ||
-        !f->amd_order) {
+    if (!f->start || !f->neighbour || !f->order || !f->place || !f->amd_start || !f->amd_neighbour || !f->amd_order) {
         free_graph_free(f);
         return false;
     }
@@ -179,8 +177,8 @@ static void swap(elimination *a, elimination *b) {
 
 /* Tries the orders that `wanted` allows on `trial` and leaves the one with the fewest operations in `best`.
  */
-static void pick_order(const graph *g, free_graph *f, cholesky_ordering wanted, elimination *best,
-                       elimination *trial, int *position, int *mark) {
+static void pick_order(const graph *g, free_graph *f, cholesky_ordering wanted, elimination *best, elimination *trial,
+                       int *position, int *mark) {
     best->name = "natural";
     for (int i = 0; i < g->count; i++) best->node[i] = trial->node[i] = i;
     analyse(g, best, position, mark);

@@ -47,22 +47,22 @@ typedef struct tile {
 #define TILE_PAIRS(X, a) X(a, 0) X(a, 1) X(a, 2) X(a, 3) X(a, 4) X(a, 5) X(a, 6) X(a, 7)
 
 /* Calls CALL(n) with the constant n equal to the variable `columns`, or 8 if that is more. */
-#define TILE_CASE(n, CALL)                                                                                   \
-    case n:                                                                                                  \
-        CALL(n);                                                                                             \
+#define TILE_CASE(n, CALL)                                                                                             \
+    case n:                                                                                                            \
+        CALL(n);                                                                                                       \
         break;
-#define TILE_SWITCH(columns, CALL)                                                                           \
-    switch (columns) {                                                                                       \
-        TILE_CASE(1, CALL)                                                                                   \
-        TILE_CASE(2, CALL)                                                                                   \
-        TILE_CASE(3, CALL)                                                                                   \
-        TILE_CASE(4, CALL)                                                                                   \
-        TILE_CASE(5, CALL)                                                                                   \
-        TILE_CASE(6, CALL)                                                                                   \
-        TILE_CASE(7, CALL)                                                                                   \
-    default:                                                                                                 \
-        CALL(8);                                                                                             \
-        break;                                                                                               \
+#define TILE_SWITCH(columns, CALL)                                                                                     \
+    switch (columns) {                                                                                                 \
+        TILE_CASE(1, CALL)                                                                                             \
+        TILE_CASE(2, CALL)                                                                                             \
+        TILE_CASE(3, CALL)                                                                                             \
+        TILE_CASE(4, CALL)                                                                                             \
+        TILE_CASE(5, CALL)                                                                                             \
+        TILE_CASE(6, CALL)                                                                                             \
+        TILE_CASE(7, CALL)                                                                                             \
+    default:                                                                                                           \
+        CALL(8);                                                                                                       \
+        break;                                                                                                         \
     }
 
 SIMD_INLINE tile tile_zero(void) {
@@ -89,7 +89,7 @@ SIMD_INLINE tile tile_multiply(tile_factors f, int depth, int columns) {
     tile sum = tile_zero();
     for (int t = 0; t < depth; t++, f.a += f.a_step, f.b += f.b_step) {
         f64x8 rows = f64x8_load(f.a);
-#define TILE_STEP(i)                                                                                         \
+#define TILE_STEP(i)                                                                                                   \
     if (i < columns) sum.c##i = f64x8_fma(rows, tile_broadcast(f.b + i * f.b_stride), sum.c##i);
         TILE_EACH(TILE_STEP)
 #undef TILE_STEP
@@ -102,11 +102,11 @@ SIMD_INLINE tile_pair tile_multiply_pair(tile_factors f, size_t below, int depth
     tile upper = tile_zero(), lower = tile_zero();
     for (int t = 0; t < depth; t++, f.a += f.a_step, f.b += f.b_step) {
         f64x8 rows = f64x8_load(f.a), more = f64x8_load(f.a + below);
-#define TILE_STEP(i)                                                                                         \
-    if (i < columns) {                                                                                       \
-        f64x8 factor = tile_broadcast(f.b + i * f.b_stride);                                                 \
-        upper.c##i = f64x8_fma(rows, factor, upper.c##i);                                                    \
-        lower.c##i = f64x8_fma(more, factor, lower.c##i);                                                    \
+#define TILE_STEP(i)                                                                                                   \
+    if (i < columns) {                                                                                                 \
+        f64x8 factor = tile_broadcast(f.b + i * f.b_stride);                                                           \
+        upper.c##i = f64x8_fma(rows, factor, upper.c##i);                                                              \
+        lower.c##i = f64x8_fma(more, factor, lower.c##i);                                                              \
     }
         TILE_EACH(TILE_STEP)
 #undef TILE_STEP
@@ -135,7 +135,7 @@ SIMD_INLINE tile tile_multiply(tile_factors f, int depth, int columns) {
         for (int t = 0; t < depth; t++, a += f.a_step, b += f.b_step) {
             f64x4 rows;
             memcpy(&rows, a, sizeof rows);
-#define TILE_STEP(i)                                                                                         \
+#define TILE_STEP(i)                                                                                                   \
     if (i < columns) c##i = f64x4_multiply_add(rows, b[i * f.b_stride], c##i);
             TILE_EACH(TILE_STEP)
 #undef TILE_STEP
@@ -162,14 +162,12 @@ SIMD_INLINE tile tile_product(const double *a, const double *b, int depth, int c
 }
 
 /* As tile_product for the strips a and a + strip. */
-SIMD_INLINE tile_pair tile_pair_product(const double *a, size_t strip, const double *b, int depth,
-                                        int columns) {
+SIMD_INLINE tile_pair tile_pair_product(const double *a, size_t strip, const double *b, int depth, int columns) {
     return tile_multiply_pair((tile_factors){a, 8, b, 8, 1}, strip, depth, columns);
 }
 
 /* As tile_product, but a(:, t) stands at a + t * stride; and for eight rows more, below. */
-SIMD_INLINE tile tile_product_columns(const double *a, size_t stride, const double *b, int depth,
-                                      int columns) {
+SIMD_INLINE tile tile_product_columns(const double *a, size_t stride, const double *b, int depth, int columns) {
     return tile_multiply((tile_factors){a, stride, b, 8, 1}, depth, columns);
 }
 
@@ -185,7 +183,7 @@ SIMD_INLINE tile tile_product_rows(const double *a, const double *b, size_t stri
 
 SIMD_INLINE tile tile_load(const double *p, size_t stride, int columns) {
     tile out = tile_zero();
-#define TILE_STEP(i)                                                                                         \
+#define TILE_STEP(i)                                                                                                   \
     if (i < columns) out.c##i = f64x8_load(p + i * stride);
     TILE_EACH(TILE_STEP)
 #undef TILE_STEP
@@ -193,14 +191,14 @@ SIMD_INLINE tile tile_load(const double *p, size_t stride, int columns) {
 }
 
 SIMD_INLINE void tile_store(double *p, size_t stride, tile t, int columns) {
-#define TILE_STEP(i)                                                                                         \
+#define TILE_STEP(i)                                                                                                   \
     if (i < columns) f64x8_store(p + i * stride, t.c##i);
     TILE_EACH(TILE_STEP)
 #undef TILE_STEP
 }
 
 SIMD_INLINE tile tile_subtract(tile a, tile b, int columns) {
-#define TILE_STEP(i)                                                                                         \
+#define TILE_STEP(i)                                                                                                   \
     if (i < columns) a.c##i -= b.c##i;
     TILE_EACH(TILE_STEP)
 #undef TILE_STEP
@@ -208,7 +206,7 @@ SIMD_INLINE tile tile_subtract(tile a, tile b, int columns) {
 }
 
 SIMD_INLINE tile tile_negate(tile a, int columns) {
-#define TILE_STEP(i)                                                                                         \
+#define TILE_STEP(i)                                                                                                   \
     if (i < columns) a.c##i = -a.c##i;
     TILE_EACH(TILE_STEP)
 #undef TILE_STEP
@@ -216,7 +214,7 @@ SIMD_INLINE tile tile_negate(tile a, int columns) {
 }
 
 SIMD_INLINE tile tile_add(tile a, tile b, int columns) {
-#define TILE_STEP(i)                                                                                         \
+#define TILE_STEP(i)                                                                                                   \
     if (i < columns) a.c##i += b.c##i;
     TILE_EACH(TILE_STEP)
 #undef TILE_STEP
@@ -228,17 +226,17 @@ SIMD_INLINE tile tile_add(tile a, tile b, int columns) {
  * any. The next pivot waits only for a division: with d the pivot and a its column, the rest is updated by a
  * a^T / d, and the square root that scales the column is off the critical path. */
 SIMD_INLINE tile tile_factor(tile t, int columns, int *failed) {
-#define TILE_UPDATE(i, j)                                                                                    \
+#define TILE_UPDATE(i, j)                                                                                              \
     if (j > i && j < columns) t.c##j = f64x8_fma(column, f64x8_set(column[j] * minus_reciprocal), t.c##j);
-#define TILE_STEP(i)                                                                                         \
-    if (i < columns) {                                                                                       \
-        f64x8 column = t.c##i;                                                                               \
-        double pivot = column[i], minus_reciprocal = -1 / pivot;                                             \
-        if (!(pivot >= DBL_MIN && pivot <= DBL_MAX) && *failed < 0) *failed = i;                             \
-        TILE_PAIRS(TILE_UPDATE, i)                                                                           \
-        double scale = sqrt(-minus_reciprocal);                                                              \
-        t.c##i *= f64x8_set(scale);                                                                          \
-        t.c##i[i] = scale;                                                                                   \
+#define TILE_STEP(i)                                                                                                   \
+    if (i < columns) {                                                                                                 \
+        f64x8 column = t.c##i;                                                                                         \
+        double pivot = column[i], minus_reciprocal = -1 / pivot;                                                       \
+        if (!(pivot >= DBL_MIN && pivot <= DBL_MAX) && *failed < 0) *failed = i;                                       \
+        TILE_PAIRS(TILE_UPDATE, i)                                                                                     \
+        double scale = sqrt(-minus_reciprocal);                                                                        \
+        t.c##i *= f64x8_set(scale);                                                                                    \
+        t.c##i[i] = scale;                                                                                             \
     }
     TILE_EACH(TILE_STEP)
 #undef TILE_STEP
@@ -248,14 +246,14 @@ SIMD_INLINE tile tile_factor(tile t, int columns, int *failed) {
 
 /* X with X L^T = t, L a factored tile of `columns` rows and columns as a strip. */
 SIMD_INLINE tile tile_solve(tile t, const double *l, int columns) {
-#define TILE_UPDATE(i, j)                                                                                    \
+#define TILE_UPDATE(i, j)                                                                                              \
     if (j > i && j < columns) t.c##j = f64x8_fma(minus, tile_broadcast(l + 8 * i + j), t.c##j);
-#define TILE_STEP(i)                                                                                         \
-    if (i < columns) {                                                                                       \
-        t.c##i *= tile_broadcast(l + 9 * i);                                                                 \
-        f64x8 minus = -t.c##i;                                                                               \
-        TILE_PAIRS(TILE_UPDATE, i)                                                                           \
-        (void)minus;                                                                                         \
+#define TILE_STEP(i)                                                                                                   \
+    if (i < columns) {                                                                                                 \
+        t.c##i *= tile_broadcast(l + 9 * i);                                                                           \
+        f64x8 minus = -t.c##i;                                                                                         \
+        TILE_PAIRS(TILE_UPDATE, i)                                                                                     \
+        (void)minus;                                                                                                   \
     }
     TILE_EACH(TILE_STEP)
 #undef TILE_STEP
@@ -265,14 +263,14 @@ SIMD_INLINE tile tile_solve(tile t, const double *l, int columns) {
 
 /* X with X L = t: tile_solve for the way back. */
 SIMD_INLINE tile tile_solve_back(tile t, const double *l, int columns) {
-#define TILE_UPDATE(i, j)                                                                                    \
+#define TILE_UPDATE(i, j)                                                                                              \
     if (j < i && i < columns) t.c##j = f64x8_fma(minus, tile_broadcast(l + 8 * j + i), t.c##j);
-#define TILE_STEP(i)                                                                                         \
-    if (i < columns) {                                                                                       \
-        t.c##i *= tile_broadcast(l + 9 * i);                                                                 \
-        f64x8 minus = -t.c##i;                                                                               \
-        TILE_PAIRS(TILE_UPDATE, i)                                                                           \
-        (void)minus;                                                                                         \
+#define TILE_STEP(i)                                                                                                   \
+    if (i < columns) {                                                                                                 \
+        t.c##i *= tile_broadcast(l + 9 * i);                                                                           \
+        f64x8 minus = -t.c##i;                                                                                         \
+        TILE_PAIRS(TILE_UPDATE, i)                                                                                     \
+        (void)minus;                                                                                                   \
     }
     TILE_STEP(7)
     TILE_STEP(6)
@@ -280,10 +278,11 @@ SIMD_INLINE tile tile_solve_back(tile t, const double *l, int columns) {
     TILE_STEP(4)
     TILE_STEP(3)
     TILE_STEP(2)
-    TILE_STEP(1) TILE_STEP(0)
+    TILE_STEP(1)
+    TILE_STEP(0)
 #undef TILE_STEP
 #undef TILE_UPDATE
-        return t;
+    return t;
 }
 
 #define TILE_LOW(a, b) __builtin_shufflevector(a, b, 0, 8, 2, 10, 4, 12, 6, 14)
@@ -294,10 +293,8 @@ SIMD_INLINE tile tile_solve_back(tile t, const double *l, int columns) {
 #define TILE_HIGH4(a, b) __builtin_shufflevector(a, b, 4, 5, 6, 7, 12, 13, 14, 15)
 
 SIMD_INLINE tile tile_transpose(tile t) {
-    f64x8 a0 = TILE_LOW(t.c0, t.c1), a1 = TILE_HIGH(t.c0, t.c1), a2 = TILE_LOW(t.c2, t.c3),
-          a3 = TILE_HIGH(t.c2, t.c3);
-    f64x8 a4 = TILE_LOW(t.c4, t.c5), a5 = TILE_HIGH(t.c4, t.c5), a6 = TILE_LOW(t.c6, t.c7),
-          a7 = TILE_HIGH(t.c6, t.c7);
+    f64x8 a0 = TILE_LOW(t.c0, t.c1), a1 = TILE_HIGH(t.c0, t.c1), a2 = TILE_LOW(t.c2, t.c3), a3 = TILE_HIGH(t.c2, t.c3);
+    f64x8 a4 = TILE_LOW(t.c4, t.c5), a5 = TILE_HIGH(t.c4, t.c5), a6 = TILE_LOW(t.c6, t.c7), a7 = TILE_HIGH(t.c6, t.c7);
     f64x8 b0 = TILE_LOW2(a0, a2), b1 = TILE_LOW2(a1, a3), b2 = TILE_HIGH2(a0, a2), b3 = TILE_HIGH2(a1, a3);
     f64x8 b4 = TILE_LOW2(a4, a6), b5 = TILE_LOW2(a5, a7), b6 = TILE_HIGH2(a4, a6), b7 = TILE_HIGH2(a5, a7);
     return (tile){TILE_LOW4(b0, b4),  TILE_LOW4(b1, b5),  TILE_LOW4(b2, b6),  TILE_LOW4(b3, b7),

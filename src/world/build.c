@@ -46,7 +46,8 @@ void thenar_build_free(thenar_build *build) {
 thenar_status thenar_build_add_soft(thenar_build *build, const thenar_soft_def *def, thenar_error *error) {
     for (size_t i = 0; def->name && i < build->bodies.count; i++)
         if (strcmp(build->bodies.data[i]->name, def->name) == 0)
-            return error_set(error, THENAR_ERROR_INPUT, "there are two bodies named %s; expected different names", def->name);
+            return error_set(error, THENAR_ERROR_INPUT, "there are two bodies named %s; expected different names",
+                             def->name);
     soft_model *body;
     thenar_status status = soft_model_create(def, &body, error);
     if (status != THENAR_OK) return status;

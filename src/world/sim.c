@@ -44,8 +44,7 @@ static thenar_sim *layout_fixed(const thenar_model *model, arena *fixed) {
 
 static void layout_arrays(thenar_sim *sim, arena *kept, arena *work) {
     sim->clock = ARENA_ARRAY(kept, sim_clock, 1);
-    for (int i = 0; i < sim->model->body_count; i++)
-        sim->model->bodies[i]->kind->layout(sim->bodies[i], kept, work);
+    for (int i = 0; i < sim->model->body_count; i++) sim->model->bodies[i]->kind->layout(sim->bodies[i], kept, work);
     for (int i = 0; i < sim->model->system_count; i++) system_layout(&sim->systems[i], &sim->model->systems[i], work);
 }
 

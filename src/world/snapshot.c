@@ -38,9 +38,11 @@ thenar_status thenar_sim_restore(thenar_sim *sim, const void *bytes, size_t size
     if (header.magic != SNAPSHOT_MAGIC)
         return error_set(error, THENAR_ERROR_INPUT, "not a snapshot of this version of Thenar");
     if (header.model_hash != sim->model->hash)
-        return error_set(error, THENAR_ERROR_INPUT, "a snapshot of another model; expected one of %s", sim->model->name);
+        return error_set(error, THENAR_ERROR_INPUT, "a snapshot of another model; expected one of %s",
+                         sim->model->name);
     if (header.dt != sim->dt)
-        return error_set(error, THENAR_ERROR_INPUT, "a snapshot with a time step of %g s; expected %g s", header.dt, sim->dt);
+        return error_set(error, THENAR_ERROR_INPUT, "a snapshot with a time step of %g s; expected %g s", header.dt,
+                         sim->dt);
     if (header.size != sim->kept_size || size != thenar_sim_snapshot_size(sim))
         return error_set(error, THENAR_ERROR_INPUT, "a snapshot of %zu bytes; expected %zu", size,
                          thenar_sim_snapshot_size(sim));

@@ -12,10 +12,10 @@ static thenar_status couple_bodies(body_model *const *all_bodies, system_model *
         enough = body->kind->couple(body, system->first_node[k], &couplings);
     }
     enough = enough && ARRAY_PUSH(&couplings.start, (int)couplings.node.count);
-    thenar_status status =
-        enough ? block_pattern_create(node_count, (int)couplings.start.count - 1, couplings.start.data,
-                                      couplings.node.data, &system->pattern, error)
-               : error_memory(error, "linear system");
+    thenar_status status = enough
+                               ? block_pattern_create(node_count, (int)couplings.start.count - 1, couplings.start.data,
+                                                      couplings.node.data, &system->pattern, error)
+                               : error_memory(error, "linear system");
     free(couplings.start.data);
     free(couplings.node.data);
     return status;
@@ -32,7 +32,8 @@ thenar_status system_create(body_model *const *all_bodies, int *bodies, int body
         node_count += all_bodies[bodies[k]]->kind->system_node_count(all_bodies[bodies[k]]);
     }
     if (status == THENAR_OK) status = couple_bodies(all_bodies, &system, node_count, error);
-    if (status == THENAR_OK && node_count > 0) status = cholesky_plan_create(&system.pattern, NULL, &system.plan, error);
+    if (status == THENAR_OK && node_count > 0)
+        status = cholesky_plan_create(&system.pattern, NULL, &system.plan, error);
     for (int k = 0; k < body_count && status == THENAR_OK; k++) {
         body_model *body = all_bodies[bodies[k]];
         status = body->kind->bind(body, &system.pattern, system.first_node[k], error);

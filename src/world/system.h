@@ -16,10 +16,10 @@ typedef struct system_model {
 } system_model;
 
 typedef struct system_state {
-    double *blocks;   /* 9 per block of the pattern: A */
-    double *b;        /* 3 per node, kg m/s */
-    double *v;        /* 3 per node, m/s */
-    double *product;  /* 3 per node: A v, for the residual */
+    double *blocks;  /* 9 per block of the pattern: A */
+    double *b;       /* 3 per node, kg m/s */
+    double *v;       /* 3 per node, m/s */
+    double *product; /* 3 per node: A v, for the residual */
     cholesky_factor factor;
 } system_state;
 
