@@ -133,9 +133,9 @@ check exits 0
 check equal "$(grep -c nowhere err)" 1
 check has err '^thenar: warning: nowhere: is not a directory; expected one in THENAR_SCENES'
 promise "a list without scenes says where they are looked for"
-mkdir -p alone/bin
-cp "$thenar" alone/bin/
-check has <(env -u THENAR_SCENES alone/bin/thenar list 2>&1 >/dev/null) '^thenar: warning: no scenes .*THENAR_SCENES'
+mkdir -p far/away/alone/bin
+cp "$thenar" far/away/alone/bin/
+check has <(env -u THENAR_SCENES far/away/alone/bin/thenar list 2>&1 >/dev/null) '^thenar: warning: no scenes .*THENAR_SCENES'
 promise "a list that nobody reads to its end is no trouble"
 "$thenar" list | head -1 >out 2>err
 check equal "${PIPESTATUS[1]}" 0
