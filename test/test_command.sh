@@ -376,6 +376,8 @@ write_mesh bad.msh "$points" '1 4 2 0 1 1 2 3 -4'
 bad_mesh bad.msh ':13:17: found "-4"; expected a node tag'
 write_mesh bad.msh "$points"$'\n5 1 1 1' "$tet"$'\n2 4 2 0 1 2 3 5 4'
 bad_mesh bad.msh ':15: tet 2 is inverted'
+run mesh bad.msh # refused, but its table shows what is wrong
+check has out '^inverted tets +1$'
 write_mesh bad.msh "$points"$'\n5 0.5 0.5 0' "$tet"$'\n2 4 2 0 1 1 2 3 5'
 bad_mesh bad.msh ':15: tet 2 is flat'
 write_mesh bad.msh "$points" "$tet"$'\n2 4 2 0 1 1 2 3 4'
