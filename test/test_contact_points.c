@@ -205,11 +205,11 @@ static void a_point_knows_where_it_hangs_on_both_bodies(void **unused) {
     thenar_embedding embedding;
     thenar_soft_def soft;
     embedded_sphere(&surface, &tets, &embedding, &soft);
-    thenar_rigid_def box = driven("box", (thenar_shape){.kind = THENAR_SHAPE_BOX, .size = {0.1, 0.1, 0.1}});
-    vec3_store(box.move, vec3_make(0.1, 0.02, 0));
-    vec3_store(box.turn, vec3_make(0.3, 0.2, 0.1));
+    thenar_rigid_def brick = driven("brick", (thenar_shape){.kind = THENAR_SHAPE_BOX, .size = {0.1, 0.1, 0.1}});
+    vec3_store(brick.move, vec3_make(0.1, 0.02, 0));
+    vec3_store(brick.turn, vec3_make(0.3, 0.2, 0.1));
     fixture f = {0};
-    fixture_start(&f, &soft, &box, 1);
+    fixture_start(&f, &soft, &brick, 1);
     static contact_point points[1000];
     int count = find(&f, 0.01, points, 1000);
     assert_true(count > 10);
@@ -220,8 +220,8 @@ static void a_point_knows_where_it_hangs_on_both_bodies(void **unused) {
         for (int k = 0; k < 4; k++) sum = vec3_mul_add(sum, vec3_load(x + 3 * c->node[k]), c->weights[k]);
         assert_near(vec3_distance(sum, c->position), 0, 1e-15);
         assert_near(c->weights[0] + c->weights[1] + c->weights[2] + c->weights[3], 1, 1e-12);
-        vec3 on_box = to_world(f.sim, 1, c->anchor);
-        assert_near(vec3_distance(vec3_mul_add(on_box, c->normal, c->gap), c->position), 0, 1e-14);
+        vec3 on_brick = to_world(f.sim, 1, c->anchor);
+        assert_near(vec3_distance(vec3_mul_add(on_brick, c->normal, c->gap), c->position), 0, 1e-14);
         assert_near(vec3_length(c->normal), 1, 1e-14);
     }
     fixture_end(&f);
@@ -312,11 +312,11 @@ static void normals_do_not_flicker_when_a_point_slides_over_an_edge(void **unuse
     thenar_error error;
     thenar_surface mesh;
     const double size[3] = {0.2, 0.2, 0.2}, inner[3] = {0.198, 0.198, 0.198};
-    thenar_shape box = {.kind = THENAR_SHAPE_BOX, .size = {0.2, 0.2, 0.2}}, round = box;
+    thenar_shape cube = {.kind = THENAR_SHAPE_BOX, .size = {0.2, 0.2, 0.2}}, round = cube;
     round.rounding = 1e-3;
     /* A sharp edge: outside only. */
-    slide(&box, 0, 1e-3, 0);
-    slide(&box, 0, 1e-3, 1e-7);
+    slide(&cube, 0, 1e-3, 0);
+    slide(&cube, 0, 1e-3, 1e-7);
     /* A round edge: outside, in touch, and half a millimetre inside. */
     const double gaps[] = {1e-3, 0, -5e-4};
     for (int i = 0; i < 3; i++) slide(&round, 1e-3, gaps[i], 1e-7);

@@ -120,11 +120,11 @@ static void mass_and_inertia_are_those_of_the_solid_that_distance_tells_of(void 
 
 static void a_rounding_that_leaves_no_core_makes_a_box_a_ball_and_a_cylinder_a_capsule(void **unused) {
     (void)unused;
-    thenar_shape ball = {.kind = THENAR_SHAPE_SPHERE, .radius = 0.1}, box = box_of_size(0.2, 0.2, 0.2);
-    box.rounding = 0.1;
+    thenar_shape ball = {.kind = THENAR_SHAPE_SPHERE, .radius = 0.1}, cube = box_of_size(0.2, 0.2, 0.2);
+    cube.rounding = 0.1;
     thenar_shape capsule = {.kind = THENAR_SHAPE_CAPSULE, .radius = 0.1, .length = 0.3};
     thenar_shape cylinder = {.kind = THENAR_SHAPE_CYLINDER, .radius = 0.1, .length = 0.5, .rounding = 0.1};
-    mass_properties a = rigid_shape_mass(&ball), b = rigid_shape_mass(&box);
+    mass_properties a = rigid_shape_mass(&ball), b = rigid_shape_mass(&cube);
     mass_properties c = rigid_shape_mass(&capsule), d = rigid_shape_mass(&cylinder);
     assert_near(b.mass, a.mass, 1e-14 * a.mass);
     assert_near(d.mass, c.mass, 1e-14 * c.mass);
