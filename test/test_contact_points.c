@@ -67,6 +67,7 @@ static int all_shapes(const thenar_surface *mesh, thenar_rigid_def defs[8]) {
     defs[count++] = driven("capsule", (thenar_shape){.kind = THENAR_SHAPE_CAPSULE, .radius = 0.1, .length = 0.3});
     defs[count++] = driven("cylinder", (thenar_shape){.kind = THENAR_SHAPE_CYLINDER, .radius = 0.1, .length = 0.3});
     defs[count++] = driven("mesh", (thenar_shape){.kind = THENAR_SHAPE_MESH, .surface = mesh});
+    defs[count++] = driven("grown", (thenar_shape){.kind = THENAR_SHAPE_MESH, .surface = mesh, .rounding = 0.03});
     defs[count++] = driven("plane", (thenar_shape){.kind = THENAR_SHAPE_PLANE, .normal = {0, 1, 0}});
     return count;
 }
@@ -88,7 +89,8 @@ static double plain_distance(const char *shape, vec3 p) {
     if (strcmp(shape, "capsule") == 0) return hypot(hypot(p.x, p.z), fmax(fabs(p.y) - 0.15, 0)) - 0.1;
     if (strcmp(shape, "cylinder") == 0) return range_distance((double[]){hypot(p.x, p.z) - 0.1, fabs(p.y) - 0.15}, 2);
     if (strcmp(shape, "plane") == 0) return p.y;
-    return range_distance((double[]){fabs(p.x) - size[0] / 2, fabs(p.y) - size[1] / 2, fabs(p.z) - size[2] / 2}, 3);
+    return range_distance((double[]){fabs(p.x) - size[0] / 2, fabs(p.y) - size[1] / 2, fabs(p.z) - size[2] / 2}, 3) -
+           (strcmp(shape, "grown") == 0 ? 0.03 : 0);
 }
 
 static vec3 to_body(const thenar_sim *sim, int body, vec3 p) {
