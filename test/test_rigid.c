@@ -223,6 +223,28 @@ static void normals_on_the_surface_of_a_mesh_are_those_of_its_faces(void **unuse
     thenar_surface_free(&mesh);
 }
 
+/* On a mesh with a hole, from inside to far outside. */
+static void the_least_distance_is_never_above_the_distance_nor_far_below(void **unused) {
+    (void)unused;
+    thenar_error error;
+    thenar_surface ring;
+    assert_ok(thenar_surface_torus(0.1, 0.03, 6, &ring, &error), error);
+    thenar_shape def = mesh_shape(&ring, 0.005);
+    rigid_shape shape;
+    assert_ok(rigid_shape_create(&def, vec3_make(0, 0, 0), &shape, &error), error);
+    random_source random = {9};
+    double cell = shape.grid.size;
+    for (int i = 0; i < 20000; i++) {
+        vec3 p = random_near(&random, &shape.solid.bounds, i % 2 ? 0.1 : 0);
+        double least = rigid_shape_least_distance(&shape, p), distance = rigid_shape_closest(&shape, p).distance;
+        assert_true(least <= distance);
+        /* In a cell it is off by two half diagonals at most. */
+        if (i % 2 == 0) assert_true(least >= distance - 2 * cell * 1.7320509);
+    }
+    rigid_shape_free(&shape);
+    thenar_surface_free(&ring);
+}
+
 /* ------------------------------------------------------------------------------------------------ motion */
 
 static void a_free_body_falls_on_the_parabola_of_implicit_euler(void **unused) {
@@ -673,6 +695,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_mesh_weighs_what_it_holds_wherever_its_origin_is),
     cmocka_unit_test(normals_outside_turn_no_faster_than_the_point_moves),
     cmocka_unit_test(normals_on_the_surface_of_a_mesh_are_those_of_its_faces),
+    cmocka_unit_test(the_least_distance_is_never_above_the_distance_nor_far_below),
     cmocka_unit_test(a_free_body_falls_on_the_parabola_of_implicit_euler),
     cmocka_unit_test(a_box_that_spins_about_its_middle_axis_turns_over),
     cmocka_unit_test(a_tumbling_body_keeps_its_energy_and_angular_momentum),

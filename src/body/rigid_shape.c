@@ -1,12 +1,15 @@
 #include "body/rigid_shape.h"
 
+#include "base/memory.h"
 #include "shape/mesh.h"
 #include "shape/mesh_check.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define SHOWN_ROUND 8   /* resolution of the triangles that show a round shape */
 #define SHOWN_PLANE 2.0 /* m, side of the square that shows a plane */
+#define GRID_CELLS 16   /* along the longest side of a mesh */
 #define TOUCHING 1e-9   /* share of a mesh's extent: closer than that, rounding rules the direction to the surface */
 #define SMALLEST_LENGTH 1e-6 /* m */
 #define LARGEST_LENGTH 1e6   /* m */
@@ -122,6 +125,47 @@ static double evaluate_mesh(const void *context, vec3 point, vec3 *normal) {
     return closest.distance - shape->growth;
 }
 
+static int cell_along(const rigid_grid *grid, int axis, double from_low) {
+    int cell = (int)(from_low / grid->size);
+    return cell < grid->cells[axis] ? cell : grid->cells[axis] - 1;
+}
+
+/* Moving a point by e changes its distance by e at most. */
+static double least_mesh_distance(const rigid_shape *shape, vec3 point) {
+    const box *bounds = &shape->mesh.bounds;
+    const rigid_grid *grid = &shape->grid;
+    vec3 inside = vec3_min(vec3_max(point, bounds->low), bounds->high), from = vec3_sub(inside, bounds->low);
+    int x = cell_along(grid, 0, from.x), y = cell_along(grid, 1, from.y), z = cell_along(grid, 2, from.z);
+    double least =
+        (double)grid->least[((size_t)z * (size_t)grid->cells[1] + (size_t)y) * (size_t)grid->cells[0] + (size_t)x];
+    return least - vec3_distance(point, inside) - shape->growth;
+}
+
+static bool build_grid(rigid_shape *shape) {
+    rigid_grid *grid = &shape->grid;
+    vec3 low = shape->mesh.bounds.low, extent = vec3_sub(shape->mesh.bounds.high, low);
+    grid->size = fmax(extent.x, fmax(extent.y, extent.z)) / GRID_CELLS;
+    const double extents[3] = {extent.x, extent.y, extent.z};
+    for (int i = 0; i < 3; i++) grid->cells[i] = (int)fmax(1, fmin(GRID_CELLS, ceil(extents[i] / grid->size)));
+    size_t count = (size_t)grid->cells[0] * (size_t)grid->cells[1] * (size_t)grid->cells[2];
+    grid->least = MEMORY_ARRAY(float, count);
+    if (!grid->least) return false;
+    double reach = grid->size * sqrt(3) / 2 * (1 + 1e-6);
+    for (size_t i = 0; i < count; i++) {
+        size_t x = i % (size_t)grid->cells[0], y = i / (size_t)grid->cells[0] % (size_t)grid->cells[1];
+        size_t z = i / (size_t)grid->cells[0] / (size_t)grid->cells[1];
+        vec3 middle = vec3_mul_add(low, vec3_make((double)x + 0.5, (double)y + 0.5, (double)z + 0.5), grid->size);
+        double least = surface_distance_query(&shape->mesh, middle).distance - reach;
+        grid->least[i] = (float)(least - fabs(least) * 1e-6); /* never above, whichever way it is rounded */
+    }
+    return true;
+}
+
+double rigid_shape_least_distance(const rigid_shape *shape, vec3 point) {
+    if (shape->kind == THENAR_SHAPE_MESH) return least_mesh_distance(shape, point);
+    return signed_distance_at(&shape->solid, point, NULL);
+}
+
 /* A square in the plane, seen from the side that the normal points to. */
 static thenar_status show_plane(vec3 normal, thenar_surface *out, thenar_error *error) {
     thenar_status status = surface_create(4, 2, out, error);
@@ -186,6 +230,7 @@ static thenar_status prepare_distance(const thenar_shape *def, vec3 centre, rigi
     case THENAR_SHAPE_MESH:
         shape->growth = def->rounding;
         status = surface_distance_create(&shape->surface, &shape->mesh, error);
+        if (status == THENAR_OK && !build_grid(shape)) status = error_memory(error, "grid of distances");
         shape->solid = (signed_distance){evaluate_mesh, shape, box_grow(shape->mesh.bounds, shape->growth)};
         break;
     }
@@ -204,6 +249,7 @@ thenar_status rigid_shape_create(const thenar_shape *def, vec3 centre, rigid_sha
 
 void rigid_shape_free(rigid_shape *shape) {
     if (shape->kind == THENAR_SHAPE_MESH) surface_distance_free(&shape->mesh);
+    free(shape->grid.least);
     thenar_surface_free(&shape->surface);
     *shape = (rigid_shape){0};
 }

@@ -14,6 +14,14 @@
 #include "shape/mass.h"
 #include "shape/surface_distance.h"
 
+/* Cells over the box of a mesh, each with a lower bound of the signed distance in it: most points that are asked for are
+ * far from the surface, and this says so without a search. */
+typedef struct rigid_grid {
+    int cells[3];
+    double size;  /* of a cell, m */
+    float *least; /* cells[0] * cells[1] * cells[2], x fastest, m */
+} rigid_grid;
+
 typedef struct rigid_shape {
     thenar_shape_kind kind;
     union {
@@ -25,6 +33,7 @@ typedef struct rigid_shape {
         surface_distance mesh;
     };
     double growth;          /* of a mesh, m */
+    rigid_grid grid;        /* of a mesh */
     signed_distance solid;  /* of the shape above: a rigid_shape stays where it was made */
     thenar_surface surface; /* to show */
 } rigid_shape;
@@ -45,6 +54,9 @@ mass_properties rigid_shape_mass(const thenar_shape *def);
 /* centre: the origin of the body's frame in the shape's own axes. On an error nothing is left to free. */
 thenar_status rigid_shape_create(const thenar_shape *def, vec3 centre, rigid_shape *out, thenar_error *error);
 void rigid_shape_free(rigid_shape *shape);
+
+/* A distance that is at most the true one, m, without a search: of a primitive the distance itself. */
+double rigid_shape_least_distance(const rigid_shape *shape, vec3 point);
 
 static inline rigid_closest rigid_shape_closest(const rigid_shape *shape, vec3 point) {
     rigid_closest result;

@@ -147,9 +147,9 @@ static void try_vertex(harvest *out, const contact_skin_state *state, const targ
     vec3 p = vec3_load(state->positions + 3 * (size_t)index);
     vec3 local = mat3_mul_vec_transposed(t->R, vec3_sub(p, t->centre));
     if (!holds(&t->near, local)) return;
+    if (!(rigid_shape_least_distance(t->shape, local) < out->margin)) return;
     rigid_closest closest = rigid_shape_closest(t->shape, local);
-    if (!(closest.distance < out->margin)) return;
-    if (out->count++ >= out->capacity) return;
+    if (!(closest.distance < out->margin) || out->count++ >= out->capacity) return;
     contact_point *point = &out->points[out->count - 1];
     *point = (contact_point){.skin = out->skin,
                              .rigid = out->rigid,
@@ -160,10 +160,19 @@ static void try_vertex(harvest *out, const contact_skin_state *state, const targ
     describe(state->skin, index, point);
 }
 
+/* No vertex of a cluster can be nearer than its box's middle is, less half the box's diagonal. */
+static bool is_near(const target *t, const box *cluster, double margin) {
+    if (!box_overlaps(cluster, &t->world)) return false;
+    vec3 middle = vec3_scale(vec3_add(cluster->low, cluster->high), 0.5);
+    double reach = vec3_distance(cluster->high, middle) * (1 + 1e-12);
+    vec3 local = mat3_mul_vec_transposed(t->R, vec3_sub(middle, t->centre));
+    return rigid_shape_least_distance(t->shape, local) < margin + reach;
+}
+
 static void try_pair(harvest *out, const contact_skin_state *state, const target *t) {
     if (!box_overlaps(&state->bounds, &t->world)) return;
     for (int c = 0; c < state->skin->cluster_count; c++) {
-        if (!box_overlaps(&state->boxes[c], &t->world)) continue;
+        if (!is_near(t, &state->boxes[c], out->margin)) continue;
         for (int i = c * CONTACT_CLUSTER; i < cluster_end(state->skin, c); i++) try_vertex(out, state, t, i);
     }
 }
