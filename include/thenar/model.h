@@ -158,7 +158,7 @@ typedef struct thenar_rigid_def {
     double pivot[3]; /**< what the keys' `turn` turns about, m; without has_pivot the centre of mass */
 } thenar_rigid_def;
 
-/** A dynamic sphere of 0 m and 1000 kg/m^3, undamped, at rest at the origin; name and shape must be set. */
+/** Dynamic, 1000 kg/m^3, undamped, at rest at the origin; name and shape must be set. */
 THENAR_API thenar_rigid_def thenar_rigid_def_default(void);
 
 /** What holds for the whole world. */
