@@ -22,16 +22,17 @@ static void cold_start(f64x8 V[9]) {
 
 /* The sum over the lanes is the sum of eight independent energies, so one difference per node component will do. */
 static double energy_at(const soft_batch *batch, const double *x, const f64x8 *Y) {
-    f64x8 V[9];
-    cold_start(V);
-    return soft_limit_energy(batch, x, 1, Y, V);
+    soft_limit_point point;
+    cold_start(point.V);
+    soft_limit_decompose(batch, x, Y, &point);
+    return soft_limit_energy(batch, &point);
 }
 
 static void gradient_at(const soft_batch *batch, const double *x, const f64x8 *Y, double *records) {
-    f64x8 V[9];
-    cold_start(V);
-    memset(records, 0, SIMD_LANES * SOFT_RECORD * sizeof *records);
-    soft_limit_linearize(batch, x, 1, Y, V, records);
+    soft_limit_point point;
+    cold_start(point.V);
+    soft_limit_decompose(batch, x, Y, &point);
+    soft_limit_blocks(batch, &point, 1, records);
 }
 
 static void random_positions(random_source *random, double *x, double size) {

@@ -12,6 +12,7 @@
  * node b), the four nodes' parts of b, padded to whole SIMD registers. */
 #define SOFT_RECORD 104
 #define SOFT_RECORD_FORCE 90
+#define SOFT_RECORD_FORCE_GROUP 88 /* the register of eight that the forces start in */
 
 #define SOFT_NO_LIMIT 1e30
 
@@ -33,8 +34,11 @@ typedef struct soft_batch {
 /* G = X X0^-1 of eight tets at x, row-major. */
 void soft_element_gradient(const soft_batch *batch, const double *x, f64x8 G[9]);
 
-/* SOFT_RECORD lanes of values to SIMD_LANES records. */
-void soft_element_store(const f64x8 *values, double *records);
+/* SOFT_RECORD lanes of values to SIMD_LANES records, from entry `first` on (a multiple of SIMD_LANES). */
+void soft_element_store(const f64x8 *values, int first, double *records);
+
+/* U diag(s) V^T of G at x; V (in/out) is where the decomposition starts and ends. */
+void soft_element_decompose(const soft_batch *batch, const double *x, f64x8 U[9], f64x8 s[3], f64x8 *V);
 
 /* Rotations, elastic forces and warped stiffness of a batch.
  *   x: node positions; held_velocity: velocities of held nodes, 0 elsewhere; h: time step

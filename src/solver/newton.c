@@ -77,33 +77,42 @@ static double dot(const double *a, const double *b, int count) {
 }
 
 static void move_to(const solver_problem *problem, const double *d) {
-    EACH_LIMITED (problem, k, limits) limits->move(problem->bodies[k], problem->step, d + 3 * problem->first_node[k]);
+    EACH_LIMITED (problem, k, limits) {
+        limits->move(problem->bodies[k], problem->step, d + 3 * problem->first_node[k]);
+        limits->evaluate(problem->bodies[k], problem->step);
+    }
 }
 
 static double limit_energy(const solver_problem *problem, double weight) {
     double sum = 0;
-    EACH_LIMITED (problem, k, limits) sum += limits->energy(problem->bodies[k], weight);
-    return sum;
+    EACH_LIMITED (problem, k, limits) sum += limits->energy(problem->bodies[k]);
+    return weight * sum;
 }
 
 static body_limit_measures measure(const solver_problem *problem) {
     body_limit_measures all = {0};
     EACH_LIMITED (problem, k, limits) {
         body_limit_measures one = limits->measure(problem->bodies[k]);
-        all.violation = fmax(all.violation, one.violation);
-        all.complementarity = fmax(all.complementarity, one.complementarity);
+        all.distance = fmax(all.distance, one.distance);
         all.active += one.active;
     }
     return all;
 }
 
-/* Gradient and Hessian of Phi at d. */
-static void linearize(newton_state *state, const solver_problem *problem, double weight) {
-    memcpy(state->hessian, problem->A, 9 * (size_t)problem->pattern->block_count * sizeof *state->hessian);
+static void find_gradient(newton_state *state, const solver_problem *problem, double weight) {
     memcpy(state->gradient, state->residual, (size_t)size_of(problem) * sizeof *state->gradient);
     EACH_LIMITED (problem, k, limits)
-        limits->linearize(problem->bodies[k], problem->step, weight, state->hessian,
-                          state->gradient + 3 * problem->first_node[k]);
+        limits->gradient(problem->bodies[k], problem->step, weight, state->gradient + 3 * problem->first_node[k]);
+}
+
+/* direction = -H^-1 gradient; false if H is not positive definite. */
+static bool find_direction(newton_state *state, const solver_problem *problem, double weight) {
+    memcpy(state->hessian, problem->A, 9 * (size_t)problem->pattern->block_count * sizeof *state->hessian);
+    EACH_LIMITED (problem, k, limits) limits->hessian(problem->bodies[k], problem->step, weight, state->hessian);
+    if (cholesky_factorize(problem->factor, state->hessian, problem->step->pool) != CHOLESKY_DONE) return false;
+    for (int i = 0; i < size_of(problem); i++) state->direction[i] = -state->gradient[i];
+    cholesky_solve(problem->factor, state->direction);
+    return true;
 }
 
 /* Goes along the direction as far as Phi falls enough. Leaves the bodies at the new d. */
@@ -121,6 +130,14 @@ static void line_search(newton_state *state, const solver_problem *problem, doub
         if (change <= ARMIJO * step * slope || halvings == MOST_HALVINGS) break;
     }
     for (int i = 0; i < n; i++) state->residual[i] += step * state->product[i];
+}
+
+/* The multipliers' step, and the bodies seen with them. */
+static void update_multipliers(const solver_problem *problem, double factor) {
+    EACH_LIMITED (problem, k, limits) {
+        limits->update(problem->bodies[k], factor);
+        limits->evaluate(problem->bodies[k], problem->step);
+    }
 }
 
 /* d to start from: the free motion, or the motion of the last step. */
@@ -141,26 +158,22 @@ static bool iterate(newton_state *state, const solver_problem *problem, const ne
     int n = size_of(problem), inner = 0;
     double h = problem->step->h, rho = schedule->first;
     for (report->iterations = 0; report->iterations < MOST_ITERATIONS;) {
-        linearize(state, problem, h * h * rho);
+        find_gradient(state, problem, h * h * rho);
         double size = sqrt(dot(state->residual, state->residual, n));
         double slope = sqrt(dot(state->gradient, state->gradient, n));
         if (report->iterations > 0 && (slope <= MULTIPLIER_GRADIENT * size || inner >= schedule->inner)) {
             body_limit_measures now = measure(problem);
-            report->residual = now.violation;
+            report->residual = now.distance;
             report->active = now.active;
-            report->converged = now.violation <= SOLVER_VIOLATION && slope <= SOLVER_STATIONARITY * size &&
-                                now.complementarity <= SOLVER_COMPLEMENTARITY;
-            double next = fmin(schedule->last, rho * schedule->growth);
-            if (report->converged) next = rho;
-            EACH_LIMITED (problem, k, limits) limits->update(problem->bodies[k], rho / next);
+            report->converged = now.distance <= SOLVER_VIOLATION && slope <= SOLVER_STATIONARITY * size;
+            double next = report->converged ? warm.first : fmin(schedule->last, rho * schedule->growth);
+            update_multipliers(problem, rho / next);
             rho = next;
             inner = 0;
             if (report->converged) break;
             continue;
         }
-        if (cholesky_factorize(problem->factor, state->hessian, problem->step->pool) != CHOLESKY_DONE) return false;
-        for (int i = 0; i < n; i++) state->direction[i] = -state->gradient[i];
-        cholesky_solve(problem->factor, state->direction);
+        if (!find_direction(state, problem, h * h * rho)) return false;
         line_search(state, problem, h * h * rho);
         report->iterations++;
         inner++;
@@ -176,8 +189,8 @@ static bool newton_solve(void *solver, const solver_problem *problem, solver_rep
     start(state, problem, is_warm);
     if (!is_warm) {
         body_limit_measures now = measure(problem);
-        report->residual = now.violation;
-        report->converged = now.violation <= SOLVER_VIOLATION;
+        report->residual = now.distance;
+        report->converged = now.distance <= SOLVER_VIOLATION;
         if (report->converged) return true;
     }
     double rho;
