@@ -85,32 +85,36 @@ typedef struct failing_memory_count {
 
 typedef thenar_status (*failing_memory_use)(void *context, thenar_error *error);
 
-/* Calls use(context) with its first allocation failing, then its second, and so on until it gets by with what there is.
- * `once`: only that allocation fails; else all from there on. Holds that nothing is leaked, and that an error is one of
+/* Calls use(context) with its first allocation failing, then the one `stride` later, and so on until it gets by with
+ * what there is. `once`: only that allocation fails; else all from there on. Holds that nothing is leaked, and that an error is one of
  * memory (a file that cannot be opened for want of memory is a file error). */
-static inline failing_memory_count failing_memory_each(failing_memory_use use, void *context, bool once) {
+static inline failing_memory_count failing_memory_sample(failing_memory_use use, void *context, bool once, int stride) {
     failing_memory_count count = {0};
     thenar_error error = {0};
     /* What is made on the first use and kept (a thread's stack, a locale) is no leak. */
     assert_ok(use(context, &error), error);
     memory_fails_once = once;
-    for (;; count.failed++) {
+    for (long failing = 0;; failing += stride) {
         long before = memory_live;
         memory_ran_out = false;
-        memory_until_failure = count.failed;
+        memory_until_failure = failing;
         thenar_status status = use(context, &error);
         memory_until_failure = -1;
-        if (memory_live != before)
-            fail_msg("allocation %ld fails: %ld blocks leaked", count.failed, memory_live - before);
+        if (memory_live != before) fail_msg("allocation %ld fails: %ld blocks leaked", failing, memory_live - before);
         if (!memory_ran_out) {
             assert_ok(status, error);
             return count;
         }
+        count.failed++;
         if (status == THENAR_OK) continue;
         count.refused++;
         if (status != THENAR_ERROR_MEMORY && !strstr(error.text, strerror(ENOMEM)))
-            fail_msg("allocation %ld fails: %s", count.failed, error.text);
+            fail_msg("allocation %ld fails: %s", failing, error.text);
     }
+}
+
+static inline failing_memory_count failing_memory_each(failing_memory_use use, void *context, bool once) {
+    return failing_memory_sample(use, context, once, 1);
 }
 
 #endif
