@@ -105,9 +105,22 @@ static thenar_status write_tets(const char *path, const thenar_tet_mesh *mesh, t
     return vtk_write(path, &grid, error);
 }
 
+/* The table of a mesh that is refused for its shape: what is wrong with it can be seen there. */
+static void print_refused(const char *path, double factor) {
+    mesh_file file;
+    if (mesh_file_read_loose(path, &file, NULL) == THENAR_OK && file.tets.tet_count > 0) {
+        scale(file.tets.positions, file.tets.node_count, factor);
+        print_tets(&file.tets, NULL);
+    }
+    mesh_file_free(&file);
+}
+
 static thenar_status describe(const mesh_request *request, const char *path, mesh_file *file, thenar_error *error) {
     thenar_status status = mesh_file_read(path, file, error);
-    if (status != THENAR_OK) return status;
+    if (status != THENAR_OK) {
+        print_refused(path, request->scale);
+        return status;
+    }
     if (file->note.text[0]) fprintf(stderr, "thenar: note: %s\n", file->note.text);
     scale(file->tets.positions, file->tets.node_count, request->scale);
     scale(file->surface.positions, file->surface.vertex_count, request->scale);

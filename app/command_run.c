@@ -4,6 +4,7 @@
 #include "app/run_output.h"
 #include "app/scene_open.h"
 #include "base/clock.h"
+#include "solver/solver.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -19,14 +20,16 @@ typedef struct run_request {
     const char *solver, *contact, *out;
 } run_request;
 
-/* Free motion is all there is to solve yet, and nothing touches. */
-static const char *const solvers[] = {"direct"};
-static const char *const contacts[] = {"none"};
+#define NO_CONTACT "none" /* nothing touches yet */
 
-static bool known(const char *name, const char *const *names, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(name, names[i]) == 0) return true;
-    return false;
+/* "newton (default), ..." for the help. */
+static void list_solvers(char *text, size_t size) {
+    text[0] = 0;
+    for (int i = 0; i < solver_count; i++) {
+        size_t used = strlen(text);
+        snprintf(text + used, size - used, "%s%s%s", i > 0 ? ", " : "", solver_table[i]->name,
+                 i == 0 ? " (default)" : "");
+    }
 }
 
 /* How many steps are asked for. */
@@ -96,7 +99,7 @@ static thenar_status simulate(const run_request *request, const char *scene, the
     thenar_scene_info info;
     thenar_status status = scene_open(scene, &request->sets, &model, &info, error);
     if (status != THENAR_OK) return status;
-    thenar_sim_options options = {.dt = request->dt, .threads = (int)request->threads};
+    thenar_sim_options options = {.dt = request->dt, .threads = (int)request->threads, .solver = request->solver};
     thenar_sim *sim = NULL;
     run_output *output = NULL;
     status = thenar_sim_create(model, &options, &sim, error);
@@ -115,12 +118,14 @@ static thenar_status simulate(const run_request *request, const char *scene, the
 }
 
 static int run(const app_command *command, int argc, char **argv) {
-    run_request request = {.steps = -1, .threads = 1, .solver = solvers[0], .contact = contacts[0]};
+    run_request request = {.steps = -1, .threads = 1, .solver = solver_table[0]->name, .contact = NO_CONTACT};
+    char solver_names[256];
+    list_solvers(solver_names, sizeof solver_names);
     const app_option options[] = {
         {"steps", "N", "so many steps, instead of the scene's time", OPTION_INTEGER, &request.steps, 0, MOST_STEPS},
         {"time", "S", "so many simulated seconds", OPTION_NUMBER, &request.time, 1e-6, 1e6},
         {"dt", "S", "time step, instead of the scene's", OPTION_NUMBER, &request.dt, 1e-6, 1},
-        {"solver", "NAME", "direct (default)", OPTION_TEXT, &request.solver, 0, 0},
+        {"solver", "NAME", solver_names, OPTION_TEXT, &request.solver, 0, 0},
         {"contact", "NAME", "none (default)", OPTION_TEXT, &request.contact, 0, 0},
         {"threads", "N", "threads inside a step (default 1); the result is the same", OPTION_INTEGER, &request.threads,
          1, 256},
@@ -132,9 +137,9 @@ static int run(const app_command *command, int argc, char **argv) {
     option_arguments arguments;
     int status = options_parse(command, argc, argv, options, sizeof options / sizeof *options, 1, 1, &arguments);
     if (status != OPTIONS_PARSED) return status;
-    if (!known(request.solver, solvers, 1))
-        return command_misused(command, "--solver %s; expected direct", request.solver);
-    if (!known(request.contact, contacts, 1))
+    if (!solver_find(request.solver))
+        return command_misused(command, "--solver %s; expected %s", request.solver, solver_names);
+    if (strcmp(request.contact, NO_CONTACT) != 0)
         return command_misused(command, "--contact %s; expected none", request.contact);
     if (request.steps >= 0 && request.time > 0)
         return command_misused(command, "--steps and --time together; expected one of them");

@@ -1,6 +1,7 @@
 #include "app/run_summary.h"
 
-#include "base/file.h"
+#include "app/json_file.h"
+
 #include "math/vec3.h"
 
 #include <inttypes.h>
@@ -189,13 +190,5 @@ thenar_status run_summary_write(const run_summary *summary, const run_facts *fac
     json_object_set_new(root, "warnings", warnings(sim));
     json_object_set_new(root, "state_hash", json_string(hash));
     json_object_set_new(root, "bodies", bodies(sim));
-    FILE *file;
-    thenar_status status = root ? file_create(path, &file, error) : error_memory(error, "summary.json");
-    if (status == THENAR_OK) {
-        json_dumpf(root, file, JSON_INDENT(2));
-        fputc('\n', file);
-        status = file_close(file, path, error);
-    }
-    json_decref(root);
-    return status;
+    return json_file_write(root, path, error);
 }

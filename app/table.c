@@ -1,7 +1,7 @@
 #include "app/table.h"
 
+#include "app/json_file.h"
 #include "app/machine.h"
-#include "base/file.h"
 #include "base/memory.h"
 
 #include <assert.h>
@@ -115,15 +115,7 @@ thenar_status table_write_json(const table *t, const char *name, const char *pat
     json_object_set_new(root, "bench", json_string(name));
     json_object_set_new(root, "machine", machine_describe());
     json_object_set_new(root, "rows", rows);
-    FILE *file;
-    thenar_status status = file_create(path, &file, error);
-    if (status == THENAR_OK) {
-        json_dumpf(root, file, JSON_INDENT(2));
-        fputc('\n', file);
-        status = file_close(file, path, error);
-    }
-    json_decref(root);
-    return status;
+    return json_file_write(root, path, error);
 }
 
 void table_free(table *t) {

@@ -45,6 +45,12 @@ static inline void tools_run(thenar_sim *sim, int steps) {
     for (int i = 0; i < steps; i++) assert_int_equal(thenar_sim_step(sim), THENAR_OK);
 }
 
+static inline void tools_free(thenar_sim *sim, thenar_model *model, thenar_tet_mesh *mesh) {
+    thenar_sim_free(sim);
+    thenar_model_free(model);
+    thenar_tet_mesh_free(mesh);
+}
+
 static inline thenar_region tools_box_region(vec3 low, vec3 high) {
     thenar_region region = {.kind = THENAR_REGION_BOX};
     vec3_store(region.a, low);

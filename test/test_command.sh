@@ -355,9 +355,11 @@ write_mesh() {
         "$(wc -l <<<"$2")" "$2" "$(wc -l <<<"$3")" "$3" >"$1"
 }
 tet='1 4 2 0 1 1 2 3 4'
-# bad_mesh FILE WORDS: refused by thenar mesh, and by a scene with the scene's place in front.
+# bad_mesh FILE WORDS: refused by thenar mesh (which may show its table), and by a scene with the scene's place in front.
 bad_mesh() {
-    refuses 1 "^thenar: $1$2" mesh "$1"
+    run mesh "$1"
+    check exits 1
+    check has err "^thenar: $1$2"
     scene "s/shape: .*/shape: {mesh: $1}/"
     refuses 1 "^thenar: scene.yaml:6:19: $1$2" run scene.yaml
 }
@@ -376,6 +378,8 @@ write_mesh bad.msh "$points" '1 4 2 0 1 1 2 3 -4'
 bad_mesh bad.msh ':13:17: found "-4"; expected a node tag'
 write_mesh bad.msh "$points"$'\n5 1 1 1' "$tet"$'\n2 4 2 0 1 2 3 5 4'
 bad_mesh bad.msh ':15: tet 2 is inverted'
+run mesh bad.msh # refused, but its table shows what is wrong
+check has out '^inverted tets +1$'
 write_mesh bad.msh "$points"$'\n5 0.5 0.5 0' "$tet"$'\n2 4 2 0 1 1 2 3 5'
 bad_mesh bad.msh ':15: tet 2 is flat'
 write_mesh bad.msh "$points" "$tet"$'\n2 4 2 0 1 1 2 3 4'

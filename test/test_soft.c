@@ -73,9 +73,7 @@ static void rigid_motion_causes_no_force(void **unused) {
     }
     free(x);
     free(force);
-    thenar_sim_free(sim);
-    thenar_model_free(model);
-    thenar_tet_mesh_free(&mesh);
+    tools_free(sim, model, &mesh);
 }
 
 static void forces_are_minus_the_gradient_of_the_energy(void **unused) {
@@ -105,9 +103,7 @@ static void forces_are_minus_the_gradient_of_the_energy(void **unused) {
     }
     free(x);
     free(force);
-    thenar_sim_free(sim);
-    thenar_model_free(model);
-    thenar_tet_mesh_free(&mesh);
+    tools_free(sim, model, &mesh);
 }
 
 /* Affine displacement of the whole boundary: the interior must follow it exactly, whatever the mesh inside. */
@@ -149,9 +145,7 @@ static void the_patch_test_holds_on_an_irregular_mesh(void **unused) {
         free_nodes += body->system_node[i] >= 0;
     }
     assert_int_equal(free_nodes, 27);
-    thenar_sim_free(sim);
-    thenar_model_free(model);
-    thenar_tet_mesh_free(&mesh);
+    tools_free(sim, model, &mesh);
 }
 
 static void momenta(const thenar_sim *sim, vec3 *linear, vec3 *angular) {
@@ -210,9 +204,7 @@ static void a_falling_body_falls_as_implicit_euler_says(void **unused) {
         /* sum_k k h g h = g h^2 n (n + 1) / 2 */
         assert_near(x[3 * i + 1] - mesh.positions[3 * i + 1], -9.81 * 1e-4 * 100 * 101 / 2, 1e-11);
     }
-    thenar_sim_free(sim);
-    thenar_model_free(model);
-    thenar_tet_mesh_free(&mesh);
+    tools_free(sim, model, &mesh);
 }
 
 /* K of linear elasticity by the textbook's B^T D B, 12x12 per tet, Voigt notation: nothing shared with the kernel. */
@@ -335,9 +327,7 @@ static void a_static_load_gives_the_direct_solution_of_the_textbooks_stiffness(v
     assert_near(worst / size, 0, 1e-9);
     free(force);
     free(u);
-    thenar_sim_free(sim);
-    thenar_model_free(model);
-    thenar_tet_mesh_free(&mesh);
+    tools_free(sim, model, &mesh);
 }
 
 /* Tip deflection of a cantilever of length 1 and height 0.1 under an end load, with n cells over its height. */
@@ -361,9 +351,7 @@ static double tip_deflection(int n, double load) {
             sum += thenar_sim_velocities(sim, 0)[3 * i + 1];
             count++;
         }
-    thenar_sim_free(sim);
-    thenar_model_free(model);
-    thenar_tet_mesh_free(&mesh);
+    tools_free(sim, model, &mesh);
     return -sum / count;
 }
 
@@ -417,9 +405,7 @@ static void two_materials_in_series_stretch_in_inverse_proportion_to_their_stiff
     /* F L / (E A). An even load on the corner nodes of five-tet cells is not quite even in stress: 5 %. */
     assert_near(middle, 1 * 1 / (1e5 * 0.25), 0.05 * middle);
     assert_near((end - middle) / middle, 0.25, 0.05 * 0.25);
-    thenar_sim_free(sim);
-    thenar_model_free(model);
-    thenar_tet_mesh_free(&mesh);
+    tools_free(sim, model, &mesh);
 }
 
 static void a_support_carries_the_weight_and_the_moment_of_a_beam_at_rest(void **unused) {
@@ -444,9 +430,7 @@ static void a_support_carries_the_weight_and_the_moment_of_a_beam_at_rest(void *
     assert_near(force[0], 0, 1e-6);
     /* The linearized forces balance at the positions that the step began with: at rest these are the same. */
     assert_near(torque[2], moment, 1e-4);
-    thenar_sim_free(sim);
-    thenar_model_free(model);
-    thenar_tet_mesh_free(&mesh);
+    tools_free(sim, model, &mesh);
 }
 
 static void a_driven_support_takes_the_body_with_it(void **unused) {
@@ -479,9 +463,7 @@ static void a_driven_support_takes_the_body_with_it(void **unused) {
     for (int i = 0; i < mesh.node_count; i++)
         assert_near(vec3_distance(vec3_load(thenar_sim_positions(sim, 0) + 3 * i), vec3_load(mesh.positions + 3 * i)),
                     0, 1e-8);
-    thenar_sim_free(sim);
-    thenar_model_free(model);
-    thenar_tet_mesh_free(&mesh);
+    tools_free(sim, model, &mesh);
 }
 
 /* Flat, a line, a point, inside out, and nodes thrown about at random. */
@@ -542,9 +524,7 @@ static void damping_only_takes_energy_away(void **unused) {
         before = kinetic + elastic;
     }
     free(v);
-    thenar_sim_free(sim);
-    thenar_model_free(model);
-    thenar_tet_mesh_free(&mesh);
+    tools_free(sim, model, &mesh);
 }
 
 static void nonsense_is_refused_in_words(void **unused) {

@@ -179,9 +179,7 @@ static void an_impossible_step_keeps_the_last_good_state(void **unused) {
     thenar_sim_set_state(sim, 0, mesh.positions, NULL);
     tools_run(sim, 10);
     free(x);
-    thenar_sim_free(sim);
-    thenar_model_free(model);
-    thenar_tet_mesh_free(&mesh);
+    tools_free(sim, model, &mesh);
 }
 
 static void what_is_not_finite_is_refused(void **unused) {
@@ -201,9 +199,7 @@ static void what_is_not_finite_is_refused(void **unused) {
     assert_int_equal(thenar_sim_set_state(sim, 0, x, NULL), THENAR_ERROR_INPUT);
     assert_int_equal(thenar_sim_set_state(sim, 0, NULL, x), THENAR_ERROR_INPUT);
     assert_true(thenar_sim_hash(sim) == hash);
-    thenar_sim_free(sim);
-    thenar_model_free(model);
-    thenar_tet_mesh_free(&mesh);
+    tools_free(sim, model, &mesh);
 }
 
 static void a_model_outlives_its_owner_while_a_simulation_uses_it(void **unused) {
@@ -230,9 +226,7 @@ static void a_body_that_is_wholly_held_goes_where_it_is_taken(void **unused) {
     thenar_sim_drive(sim, 0, 0, move, turn);
     tools_run(sim, 2);
     for (int i = 0; i < 24; i++) assert_near(thenar_sim_positions(sim, 0)[i], mesh.positions[i] + move[i % 3], 1e-12);
-    thenar_sim_free(sim);
-    thenar_model_free(model);
-    thenar_tet_mesh_free(&mesh);
+    tools_free(sim, model, &mesh);
 }
 
 static void a_mesh_in_millimetres_is_warned_of(void **unused) {

@@ -21,13 +21,15 @@ typedef struct thenar_model thenar_model;
 /** A model under construction. */
 typedef struct thenar_build thenar_build;
 
-/** Isotropic Hooke material with Rayleigh damping. */
+/** Isotropic Hooke material with Rayleigh damping, soft between its stretch limits and rigid at them. */
 typedef struct thenar_material {
     double young;             /**< Young's modulus E, Pa, > 0 */
     double poisson;           /**< Poisson's ratio nu, -1 < nu < 0.5 */
     double density;           /**< kg/m^3, > 0 */
     double damping_mass;      /**< Rayleigh alpha, 1/s, >= 0: damps all motion */
     double damping_stiffness; /**< Rayleigh beta, s, >= 0: damps deformation */
+    double stretch_min;       /**< least principal stretch, below 1 and >= 0 (0: no limit): stiff from there on */
+    double stretch_max;       /**< largest principal stretch, above 1 (0: no limit) */
 } thenar_material;
 
 /** Soft tissue: 100 kPa, nu 0.45, 1000 kg/m^3, alpha 0, beta 0.01 s. */

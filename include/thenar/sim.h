@@ -22,8 +22,9 @@ typedef struct thenar_sim thenar_sim;
 
 /** How to run it. */
 typedef struct thenar_sim_options {
-    double dt;   /**< time step, s, 1e-6 to 1; 0: the model's own */
-    int threads; /**< 1 to 256, the calling one included */
+    double dt;          /**< time step, s, 1e-6 to 1; 0: the model's own */
+    int threads;        /**< 1 to 256, the calling one included */
+    const char *solver; /**< name of the constraint solver; NULL: the default, "newton" */
 } thenar_sim_options;
 
 /** The model's time step, one thread. */
@@ -31,12 +32,13 @@ THENAR_API thenar_sim_options thenar_sim_options_default(void);
 
 /** The stages of a step, in order. */
 typedef enum thenar_stage {
-    THENAR_STAGE_DRIVE,       /**< supports go where their scripts or drivers want them */
-    THENAR_STAGE_FORMULATE,   /**< rotations, forces, A and b of every body */
-    THENAR_STAGE_FACTOR,      /**< A = L L^T */
-    THENAR_STAGE_FREE_MOTION, /**< A v* = b */
-    THENAR_STAGE_INTEGRATE,   /**< x = x0 + h v */
-    THENAR_STAGE_PUBLISH,     /**< reactions and statistics */
+    THENAR_STAGE_DRIVE,             /**< supports go where their scripts or drivers want them */
+    THENAR_STAGE_FORMULATE,         /**< rotations, forces, A and b of every body */
+    THENAR_STAGE_FACTOR,            /**< A = L L^T */
+    THENAR_STAGE_FREE_MOTION,       /**< A v* = b */
+    THENAR_STAGE_SOLVE_CONSTRAINTS, /**< the closest motion to v* within the limits */
+    THENAR_STAGE_INTEGRATE,         /**< x = x0 + h v */
+    THENAR_STAGE_PUBLISH,           /**< reactions and statistics */
     THENAR_STAGE_COUNT
 } thenar_stage;
 
@@ -45,9 +47,10 @@ THENAR_API const char *thenar_stage_name(thenar_stage stage);
 
 /** Trouble that a step met and survived. */
 typedef enum thenar_warning {
-    THENAR_WARNING_STEP_SPLIT,  /**< the step failed whole and was done in smaller ones */
-    THENAR_WARNING_STEP_FAILED, /**< smaller ones failed too: the last good state was kept, at rest */
-    THENAR_WARNING_INVERTED,    /**< a step began with inverted tets (det G < 0) */
+    THENAR_WARNING_STEP_SPLIT,    /**< the step failed whole and was done in smaller ones */
+    THENAR_WARNING_STEP_FAILED,   /**< smaller ones failed too: the last good state was kept, at rest */
+    THENAR_WARNING_INVERTED,      /**< a step began with inverted tets (det G < 0) */
+    THENAR_WARNING_NOT_CONVERGED, /**< a solver stopped before its tolerance was met; the state is usable */
     THENAR_WARNING_COUNT
 } thenar_warning;
 
@@ -58,12 +61,13 @@ THENAR_API const char *thenar_warning_name(thenar_warning warning);
 typedef struct thenar_stats {
     int64_t step_ns;                      /**< whole step, ns */
     int64_t stage_ns[THENAR_STAGE_COUNT]; /**< each stage, ns */
-    int iterations;                       /**< linear solves */
-    double residual;                      /**< |A v - b| / |b| of the linear solve */
-    int active_constraints;               /**< rows that push */
+    int iterations;                       /**< of the solver, or 1 for a free motion */
+    double residual;                      /**< largest violation of a strain limit; without limits |A v - b| / |b| */
+    int active_constraints;               /**< limits that push */
     int contacts;                         /**< contact points */
     int rows;                             /**< constraint rows */
     int inverted_tets;                    /**< at the beginning of the step */
+    int unconverged;                      /**< solves that stopped before their tolerance was met */
 } thenar_stats;
 
 /** Makes a simulation at time 0. It keeps the model alive. options may be NULL. */
@@ -85,6 +89,9 @@ THENAR_API const thenar_model *thenar_sim_model(const thenar_sim *sim);
 
 /** Simulated time, s. */
 THENAR_API double thenar_sim_time(const thenar_sim *sim);
+
+/** Name of its constraint solver. */
+THENAR_API const char *thenar_sim_solver(const thenar_sim *sim);
 
 /** Time step, s. */
 THENAR_API double thenar_sim_dt(const thenar_sim *sim);

@@ -3,6 +3,7 @@
 #include "base/memory.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,16 +50,18 @@ thenar_status file_create(const char *path, FILE **out, thenar_error *error) {
 }
 
 thenar_status file_close(FILE *file, const char *path, thenar_error *error) {
+    bool failed_before = ferror(file);
     errno = 0;
-    int failed = ferror(file) | fflush(file);
-    int reason = errno;
-    if (fclose(file) != 0 && !failed) {
-        failed = 1;
-        reason = errno;
+    bool failed_now = fflush(file) != 0;
+    if (failed_now) error_errno(error, path, "write");
+    if (fclose(file) != 0 && !failed_now) {
+        failed_now = true;
+        error_errno(error, path, "write");
     }
-    if (!failed) return THENAR_OK;
-    errno = reason ? reason : EIO;
-    return error_errno(error, path, "write");
+    if (failed_now) return THENAR_ERROR_FILE;
+    /* The reason of a write that failed earlier is gone; a full disk is the usual one. */
+    if (failed_before) return error_set(error, THENAR_ERROR_FILE, "%s: cannot write: a write failed (disk full?)", path);
+    return THENAR_OK;
 }
 
 thenar_status file_make_directory(const char *path, thenar_error *error) {

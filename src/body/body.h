@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/workers.h"
+#include "constraint/row.h"
 #include "math/vec3.h"
 #include "sparse/block_pattern.h"
 
@@ -46,6 +47,37 @@ typedef struct body_step {
     workers *pool;
 } body_step;
 
+/* How far a body is from its own limits. */
+typedef struct body_limit_measures {
+    double violation;       /* largest distance of a strain from its limits */
+    double complementarity; /* how far the multipliers are from those of the limits where the body is, as a strain */
+    int active;             /* limits that push */
+} body_limit_measures;
+
+/* Limits that a body sets itself, for solvers that minimize the augmented Lagrangian: penalty terms with multipliers
+ * that the body keeps from step to step. A displacement d is counted from the beginning of the step (x = x0 + d, held
+ * nodes go where they are driven), 3 per unknown of the body. weight: h^2 rho in units of Young's modulus, s^2. */
+typedef struct body_limits {
+    /* Some multiplier is not zero: the last step ended at a limit. */
+    bool (*warm)(const body_state *state);
+    /* The multipliers in units of another rho. */
+    void (*rescale)(body_state *state, double factor);
+    /* The body is looked at where d takes it, by the calls below. */
+    void (*move)(body_state *state, const body_step *step, const double *d);
+    /* The solve begins: nothing pushes yet, decompositions start from where the step does. */
+    void (*begin)(body_state *state);
+    double (*energy)(body_state *state, double weight); /* J s^2 */
+    body_limit_measures (*measure)(body_state *state);
+    /* Adds the Hessian to the blocks of the whole system and the gradient to the body's own part. */
+    void (*linearize)(body_state *state, const body_step *step, double weight, double *blocks, double *gradient);
+    /* The multipliers' step; `factor` as in rescale. */
+    void (*update)(body_state *state, double factor);
+    /* For solvers that work on rows: the most there can be, and those that are violated where the body is looked at,
+     * linearized there. Returns their number; the unknowns of the body start at first_node in the system. */
+    int (*row_limit)(const body_model *body);
+    int (*rows)(body_state *state, int first_node, constraint_row *rows);
+} body_limits;
+
 struct body_class {
     const char *name;
     size_t state_size; /* of the kind's own state struct */
@@ -67,8 +99,13 @@ struct body_class {
     void (*formulate)(body_state *state, const body_step *step, double *blocks, double *b);
     bool (*integrate)(body_state *state, const body_step *step, const double *v); /* false: not finite */
     void (*publish)(body_state *state, const body_step *step);
-    void (*rest)(body_state *state);          /* all velocities to zero: the last resort */
-    int (*inverted)(const body_state *state); /* inverted elements that formulate met */
+    void (*rest)(body_state *state);                      /* all velocities to zero: the last resort */
+    int (*inverted)(const body_state *state);             /* inverted elements that formulate met */
+    void (*velocity)(const body_state *state, double *v); /* of the unknowns at the beginning of the step */
+
+    /* Whether a body of this kind has limits, and how to treat them. */
+    bool (*limited)(const body_model *body);
+    const body_limits *limits;
 };
 
 #endif

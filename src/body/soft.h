@@ -27,6 +27,7 @@ typedef struct soft_model {
 
     int batch_count;
     soft_batch *batches;
+    bool limited; /* some tet has a strain limit */
 
     int support_count;
     support_model *supports;
@@ -48,11 +49,12 @@ typedef struct soft_model {
 typedef struct soft_state {
     body_state base;
     /* kept */
-    double *x;       /* 3 node_count, m */
-    double *v;       /* 3 node_count, m/s */
-    double *applied; /* 3 node_count, N */
-    double *force;   /* 3 node_count, N: what thenar_sim_forces shows */
-    f64x8 *warm;     /* 9 per batch: V of the last decomposition, where the next one starts */
+    double *x;         /* 3 node_count, m */
+    double *v;         /* 3 node_count, m/s */
+    double *applied;   /* 3 node_count, N */
+    double *force;     /* 3 node_count, N: what thenar_sim_forces shows */
+    f64x8 *warm;       /* 9 per batch: V of the last decomposition, where the next one starts */
+    f64x8 *multiplier; /* 9 per batch: scaled multipliers Y of the strain limits, if there are any */
     support_state *support_states;
     /* work */
     double *target_velocity;   /* 3 node_count: of held nodes; 0 for free ones */
@@ -61,12 +63,18 @@ typedef struct soft_state {
     f64x8 *rotation;           /* 9 per batch */
     double *records;           /* SOFT_RECORD per tet (padded to whole batches) */
     int *inverted;             /* per batch: inverted tets that formulate met */
+    /* work, if there are strain limits */
+    double *trial;         /* 3 node_count: where the limits are looked at */
+    f64x8 *limit_warm;     /* 9 per batch: V of the last decomposition of G + Y */
+    double *limit_records; /* as records, of the limits' gradient and Hessian; zero where none pushes */
+    int *limit_pushes;     /* per batch: 1 where limit_records is not zero */
 } soft_state;
 
 /* Checks the definition and builds the model; frees nothing of the definition. */
 thenar_status soft_model_create(const thenar_soft_def *def, soft_model **out, thenar_error *error);
 
 extern const body_class soft_class;
+extern const body_limits soft_limits;
 
 static inline const soft_model *soft_of(const soft_state *state) {
     return (const soft_model *)state->base.model;

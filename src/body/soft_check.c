@@ -21,6 +21,8 @@ static thenar_status check_material(const thenar_material *m, thenar_error *erro
         {"density", m->density, m->density > 0, "> 0 kg/m^3"},
         {"damping_mass", m->damping_mass, m->damping_mass >= 0, ">= 0 1/s"},
         {"damping_stiffness", m->damping_stiffness, m->damping_stiffness >= 0, ">= 0 s"},
+        {"stretch_min", m->stretch_min, m->stretch_min >= 0 && m->stretch_min < 1, "from 0 (no limit) to below 1"},
+        {"stretch_max", m->stretch_max, m->stretch_max == 0 || m->stretch_max > 1, "above 1, or 0 for no limit"},
     };
     for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {
         thenar_status status = check_number(checks[i].what, checks[i].value, checks[i].good, checks[i].expected, error);

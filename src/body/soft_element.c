@@ -127,12 +127,16 @@ SIMD_INLINE void transpose(const f64x8 in[8], f64x8 out[8]) {
     }
 }
 
-static void store_records(const f64x8 values[SOFT_RECORD], double *records) {
+void soft_element_store(const f64x8 *values, double *records) {
     for (int first = 0; first < SOFT_RECORD; first += SIMD_LANES) {
         f64x8 rows[SIMD_LANES];
         transpose(values + first, rows);
         for (int l = 0; l < SIMD_LANES; l++) f64x8_store(records + l * SOFT_RECORD + first, rows[l]);
     }
+}
+
+void soft_element_gradient(const soft_batch *batch, const double *x, f64x8 G[9]) {
+    deformation_gradient(batch, x, G);
 }
 
 int soft_element_formulate(const soft_batch *batch, const double *x, const double *held_velocity, double h, f64x8 *warm,
@@ -162,7 +166,7 @@ int soft_element_formulate(const soft_batch *batch, const double *x, const doubl
         SIMD_FOR (b, 0, a + 1) stiffness_block(g, q, lambda, mu, a, b, values + 9 * (a * (a + 1) / 2 + b));
     SIMD_FOR (a, 0, 4)
         SIMD_FOR (i, 0, 3) values[SOFT_RECORD_FORCE + 3 * a + i] = force[a][i];
-    store_records(values, records);
+    soft_element_store(values, records);
 
     int inverted = 0;
     for (int l = 0; l < batch->tet_count; l++) inverted += s[2][l] < 0;

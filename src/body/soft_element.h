@@ -13,17 +13,28 @@
 #define SOFT_RECORD 104
 #define SOFT_RECORD_FORCE 90
 
+#define SOFT_NO_LIMIT 1e30
+
 /* Eight tets, structure of arrays. A tet's nodes are in ascending order, so that block (a, b) always lies in the lower
  * triangle. The last batch is padded with copies of its last tet that have no volume. */
 typedef struct soft_batch {
-    f64x8 gradient[9]; /* X0^-1: row a is the gradient of the shape function of node a + 1 */
-    f64x8 lambda;      /* volume times Lame's first parameter, N m */
-    f64x8 mu;          /* volume times shear modulus, N m */
-    f64x8 beta;        /* Rayleigh beta, s */
+    f64x8 gradient[9];  /* X0^-1: row a is the gradient of the shape function of node a + 1 */
+    f64x8 lambda;       /* volume times Lame's first parameter, N m */
+    f64x8 mu;           /* volume times shear modulus, N m */
+    f64x8 beta;         /* Rayleigh beta, s */
+    f64x8 s_min, s_max; /* strain limits; without one -+SOFT_NO_LIMIT */
+    f64x8 stiffness;    /* volume times Young's modulus, N m: the unit of the limits' penalty */
     int node[4][SIMD_LANES];
     int tet_count; /* 1..8 real tets */
     bool has_held; /* some node of some tet is held by a support */
+    bool limited;  /* some tet has a strain limit */
 } soft_batch;
+
+/* G = X X0^-1 of eight tets at x, row-major. */
+void soft_element_gradient(const soft_batch *batch, const double *x, f64x8 G[9]);
+
+/* SOFT_RECORD lanes of values to SIMD_LANES records. */
+void soft_element_store(const f64x8 *values, double *records);
 
 /* Rotations, elastic forces and warped stiffness of a batch.
  *   x: node positions; held_velocity: velocities of held nodes, 0 elsewhere; h: time step

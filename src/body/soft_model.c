@@ -63,6 +63,10 @@ static void fill_lane(soft_model *body, soft_batch *batch, int lane, int t, cons
     batch->lambda[lane] = volume * young * nu / ((1 + nu) * (1 - 2 * nu));
     batch->mu[lane] = volume * young / (2 * (1 + nu));
     batch->beta[lane] = material->damping_stiffness;
+    batch->stiffness[lane] = volume * young;
+    batch->s_min[lane] = material->stretch_min > 0 ? material->stretch_min : -SOFT_NO_LIMIT;
+    batch->s_max[lane] = material->stretch_max > 0 ? material->stretch_max : SOFT_NO_LIMIT;
+    if (material->stretch_min > 0 || material->stretch_max > 0) batch->limited = body->limited = true;
     for (int a = 0; a < 4; a++) batch->node[a][lane] = node[a];
 }
 

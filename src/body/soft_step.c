@@ -12,9 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Pieces of parallel work are of about 40 us on one core, so that handing them out (some us) pays: a hand of 600 tets
- * is one or two pieces, a bunny of 5,800 about ten. */
-#define BATCHES_PER_PIECE 64
+/* Pieces of parallel work are of 50 to 100 us on one core, so that handing them out (some us) pays: a hand of 600 tets
+ * is one piece, a bunny of 5,800 about six. */
+#define BATCHES_PER_PIECE 128
 #define BLOCKS_PER_PIECE 2048
 
 static int piece_count(int items, int per_piece) {
@@ -36,12 +36,18 @@ static void soft_layout(body_state *base, arena *kept, arena *work) {
     state->force = ARENA_ARRAY(kept, double, components);
     state->warm = ARENA_ARRAY(kept, f64x8, 9 * batches);
     state->support_states = ARENA_ARRAY(kept, support_state, body->support_count);
+    state->multiplier = ARENA_ARRAY(kept, f64x8, body->limited ? 9 * batches : 0);
     state->target_velocity = ARENA_ARRAY(work, double, components);
     state->previous_velocity = ARENA_ARRAY(work, double, components);
     state->free_velocity = ARENA_ARRAY(work, double, components);
     state->rotation = ARENA_ARRAY(work, f64x8, 9 * batches);
     state->records = ARENA_ARRAY(work, double, batches *SIMD_LANES *SOFT_RECORD);
     state->inverted = ARENA_ARRAY(work, int, batches);
+    if (!body->limited) return;
+    state->trial = ARENA_ARRAY(work, double, components);
+    state->limit_warm = ARENA_ARRAY(work, f64x8, 9 * batches);
+    state->limit_records = ARENA_ARRAY(work, double, batches *SIMD_LANES *SOFT_RECORD);
+    state->limit_pushes = ARENA_ARRAY(work, int, batches);
 }
 
 /* Where the nodes of a support are at a time. */
@@ -67,6 +73,7 @@ static void soft_reset(body_state *base) {
     memcpy(state->force, body->load, bytes);
     memset(state->support_states, 0, (size_t)body->support_count * sizeof *state->support_states);
     for (int i = 0; i < 9 * body->batch_count; i++) state->warm[i] = f64x8_set(i % 9 % 4 == 0);
+    if (body->limited) memset(state->multiplier, 0, 9 * (size_t)body->batch_count * sizeof *state->multiplier);
     memset(state->inverted, 0, (size_t)body->batch_count * sizeof *state->inverted);
     for (int s = 0; s < body->support_count; s++) place_support(state, s, 0, state->x);
 }
@@ -192,6 +199,23 @@ static void add_reactions(soft_state *state, const body_step *step) {
     }
 }
 
+/* What the strain limits do to held nodes, the support takes too: their force is minus the gradient over h^2. */
+static void add_limit_reactions(soft_state *state, const body_step *step) {
+    const soft_model *body = soft_of(state);
+    for (int k = 0; k < body->batch_count; k++) {
+        const soft_batch *batch = &body->batches[k];
+        if (!batch->has_held || !state->limit_pushes[k]) continue;
+        for (int l = 0; l < batch->tet_count; l++)
+            for (int a = 0; a < 4; a++) {
+                int node = batch->node[a][l];
+                if (body->system_node[node] >= 0) continue;
+                const double *record = state->limit_records + ((size_t)k * SIMD_LANES + (size_t)l) * SOFT_RECORD;
+                for (int c = 0; c < 3; c++)
+                    state->force[3 * node + c] -= record[SOFT_RECORD_FORCE + 3 * a + c] / (step->h * step->h);
+            }
+    }
+}
+
 static void soft_publish(body_state *base, const body_step *step) {
     soft_state *state = (soft_state *)base;
     const soft_model *body = soft_of(state);
@@ -206,6 +230,7 @@ static void soft_publish(body_state *base, const body_step *step) {
         vec3_store(state->force + 3 * i, force);
     }
     add_reactions(state, step);
+    if (body->limited) add_limit_reactions(state, step);
 }
 
 static void soft_rest(body_state *base) {
@@ -218,6 +243,17 @@ static int soft_inverted(const body_state *base) {
     int count = 0;
     for (int k = 0; k < soft_of(state)->batch_count; k++) count += state->inverted[k];
     return count;
+}
+
+static void soft_velocity(const body_state *base, double *v) {
+    const soft_state *state = (const soft_state *)base;
+    const soft_model *body = soft_of(state);
+    for (int i = 0; i < body->mesh.node_count; i++)
+        if (body->system_node[i] >= 0) memcpy(v + 3 * body->system_node[i], state->v + 3 * i, 3 * sizeof *v);
+}
+
+static bool soft_limited(const body_model *base) {
+    return ((const soft_model *)base)->limited;
 }
 
 static int soft_system_node_count(const body_model *base) {
@@ -239,6 +275,8 @@ static uint64_t soft_hash(const body_model *base) {
         hash = hash_bytes(hash, &body->batches[k].lambda, sizeof(f64x8));
         hash = hash_bytes(hash, &body->batches[k].mu, sizeof(f64x8));
         hash = hash_bytes(hash, &body->batches[k].beta, sizeof(f64x8));
+        hash = hash_bytes(hash, &body->batches[k].s_min, sizeof(f64x8));
+        hash = hash_bytes(hash, &body->batches[k].s_max, sizeof(f64x8));
     }
     for (int s = 0; s < body->support_count; s++)
         hash = hash_bytes(hash, body->supports[s].keys, (size_t)body->supports[s].key_count * sizeof(thenar_key));
@@ -273,4 +311,7 @@ const body_class soft_class = {
     .publish = soft_publish,
     .rest = soft_rest,
     .inverted = soft_inverted,
+    .velocity = soft_velocity,
+    .limited = soft_limited,
+    .limits = &soft_limits,
 };

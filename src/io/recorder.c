@@ -78,7 +78,7 @@ thenar_status thenar_recorder_create(const char *path, const thenar_sim *sim, th
         describe_channels(channels, body_count);
         connect_channels(recorder, sim);
         recording_description description = {.scene = thenar_model_name(model),
-                                             .solver = SIM_SOLVER_NAME,
+                                             .solver = thenar_sim_solver(sim),
                                              .dt = thenar_sim_dt(sim),
                                              .bodies = bodies,
                                              .body_count = body_count,

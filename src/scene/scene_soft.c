@@ -71,7 +71,7 @@ static void read_region(config_map *map, const scene_shape *shape, thenar_region
 }
 
 static void read_material(config_map *map, config_need need, thenar_material *material) {
-    config_map child, damping;
+    config_map child, damping, limits;
     if (!config_child(map, "material", need, &child)) return;
     config_number(&child, "young", need, config_positive("Pa"), &material->young);
     config_number(&child, "poisson", CONFIG_OPTIONAL,
@@ -81,6 +81,13 @@ static void read_material(config_map *map, config_need need, thenar_material *ma
         config_number(&damping, "mass", CONFIG_OPTIONAL, config_not_negative("1/s"), &material->damping_mass);
         config_number(&damping, "stiffness", CONFIG_OPTIONAL, config_not_negative("s"), &material->damping_stiffness);
         config_close(&damping);
+    }
+    if (config_child(&child, "limits", CONFIG_OPTIONAL, &limits)) {
+        config_number(&limits, "min", CONFIG_OPTIONAL,
+                      (config_range){.low = 0, .high = 1, .above_low = true, .below_high = true}, &material->stretch_min);
+        config_number(&limits, "max", CONFIG_OPTIONAL, (config_range){.low = 1, .high = 1e6, .above_low = true},
+                      &material->stretch_max);
+        config_close(&limits);
     }
     config_close(&child);
 }

@@ -142,7 +142,8 @@ static thenar_status finish_tets(const mesh_builder *builder, const char *path, 
                               .nodes = selected.places,
                               .elements = builder->tet_places.data,
                               .first_node = builder->first_node};
-        status = mesh_check_tets(&out->tets, &origin, &out->note, error);
+        status = builder->loose ? tet_mesh_validate(&out->tets, error)
+                                : mesh_check_tets(&out->tets, &origin, &out->note, error);
     }
     selection_free(&selected);
     return status;
@@ -198,7 +199,7 @@ thenar_status mesh_builder_finish(mesh_builder *builder, const char *path, mesh_
         return error_at(error, path, 0, 0, "has no tets and no triangles; expected a mesh of either");
     thenar_status status = check_all_indices(builder, path, error);
     if (status == THENAR_OK && builder->tets.count > 0) {
-        status = check_all_used(builder, path, error);
+        if (!builder->loose) status = check_all_used(builder, path, error);
         if (status == THENAR_OK) status = finish_tets(builder, path, out, error);
     }
     if (status == THENAR_OK && builder->triangles.count > 0) status = finish_surface(builder, path, out, error);

@@ -17,6 +17,7 @@ typedef struct mesh_triangle {
 } mesh_triangle;
 
 typedef struct mesh_builder {
+    bool loose; /* tets may be of any shape, and nodes unused: numbers are checked, nothing else */
     ARRAY(vec3) positions;
     ARRAY(mesh_place) node_places;
     ARRAY(unsigned char) touched; /* per node: a point or a line element uses it */

@@ -57,23 +57,35 @@ static bool read_any(scanner *s, mesh_builder *builder) {
     return format->read(s, builder);
 }
 
-thenar_status mesh_file_parse(const char *path, file_bytes bytes, mesh_file *out, thenar_error *error) {
+static thenar_status parse(const char *path, file_bytes bytes, bool loose, mesh_file *out, thenar_error *error) {
     *out = (mesh_file){0};
     scanner s = scanner_on(path, bytes, error);
-    mesh_builder builder = {0};
+    mesh_builder builder = {.loose = loose};
     thenar_status status = read_any(&s, &builder) ? mesh_builder_finish(&builder, path, out, error) : s.status;
     mesh_builder_free(&builder);
     return status;
 }
 
-thenar_status mesh_file_read(const char *path, mesh_file *out, thenar_error *error) {
+static thenar_status read_path(const char *path, bool loose, mesh_file *out, thenar_error *error) {
     *out = (mesh_file){0};
     file_bytes bytes;
     thenar_status status = file_read(path, FILE_SIZE_LIMIT, &bytes, error);
     if (status != THENAR_OK) return status;
-    status = mesh_file_parse(path, bytes, out, error);
+    status = parse(path, bytes, loose, out, error);
     free(bytes.data);
     return status;
+}
+
+thenar_status mesh_file_parse(const char *path, file_bytes bytes, mesh_file *out, thenar_error *error) {
+    return parse(path, bytes, false, out, error);
+}
+
+thenar_status mesh_file_read(const char *path, mesh_file *out, thenar_error *error) {
+    return read_path(path, false, out, error);
+}
+
+thenar_status mesh_file_read_loose(const char *path, mesh_file *out, thenar_error *error) {
+    return read_path(path, true, out, error);
 }
 
 void mesh_file_free(mesh_file *file) {

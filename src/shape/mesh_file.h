@@ -34,6 +34,8 @@ thenar_status mesh_file_read(const char *path, mesh_file *out, thenar_error *err
  * extension and for messages. */
 thenar_status mesh_file_parse(const char *path, file_bytes bytes, mesh_file *out, thenar_error *error);
 
+/* As mesh_file_read, but tets may be inverted, flat or double and nodes unused: to measure a mesh that is refused. */
+thenar_status mesh_file_read_loose(const char *path, mesh_file *out, thenar_error *error);
 void mesh_file_free(mesh_file *file);
 
 #endif

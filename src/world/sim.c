@@ -4,18 +4,19 @@
 #include "base/hash.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 const char *thenar_stage_name(thenar_stage stage) {
-    static const char *const names[THENAR_STAGE_COUNT] = {"drive",       "formulate", "factor",
-                                                          "free_motion", "integrate", "publish"};
+    static const char *const names[THENAR_STAGE_COUNT] = {
+        "drive", "formulate", "factor", "free_motion", "solve_constraints", "integrate", "publish"};
     assert((unsigned)stage < THENAR_STAGE_COUNT);
     return names[stage];
 }
 
 const char *thenar_warning_name(thenar_warning warning) {
-    static const char *const names[THENAR_WARNING_COUNT] = {"step_split", "step_failed", "inverted"};
+    static const char *const names[THENAR_WARNING_COUNT] = {"step_split", "step_failed", "inverted", "not_converged"};
     assert((unsigned)warning < THENAR_WARNING_COUNT);
     return names[warning];
 }
@@ -28,6 +29,7 @@ thenar_sim_options thenar_sim_options_default(void) {
 static thenar_sim *layout_fixed(const thenar_model *model, arena *fixed) {
     thenar_sim *sim = ARENA_ARRAY(fixed, thenar_sim, 1);
     body_state **bodies = ARENA_ARRAY(fixed, body_state *, model->body_count);
+    body_state **members = ARENA_ARRAY(fixed, body_state *, model->body_count);
     system_state *systems = ARENA_ARRAY(fixed, system_state, model->system_count);
     for (int i = 0; i < model->body_count; i++) {
         body_state *state = arena_take(fixed, 1, model->bodies[i]->kind->state_size);
@@ -38,24 +40,32 @@ static thenar_sim *layout_fixed(const thenar_model *model, arena *fixed) {
     if (!sim) return NULL;
     sim->model = model;
     sim->bodies = bodies;
+    sim->members = members;
+    for (int i = 0, member = 0; i < model->system_count; i++)
+        for (int k = 0; k < model->systems[i].body_count; k++) members[member++] = bodies[model->systems[i].bodies[k]];
     sim->systems = systems;
     return sim;
 }
 
-static void layout_arrays(thenar_sim *sim, arena *kept, arena *work) {
+static void layout_arrays(thenar_sim *sim, const solver_class *solver, arena *kept, arena *work) {
     sim->clock = ARENA_ARRAY(kept, sim_clock, 1);
     for (int i = 0; i < sim->model->body_count; i++) sim->model->bodies[i]->kind->layout(sim->bodies[i], kept, work);
-    for (int i = 0; i < sim->model->system_count; i++) system_layout(&sim->systems[i], &sim->model->systems[i], work);
+    body_state *const *members = sim->members;
+    for (int i = 0; i < sim->model->system_count; i++) {
+        system_layout(&sim->systems[i], &sim->model->systems[i], solver, members, work);
+        members += sim->model->systems[i].body_count;
+    }
 }
 
 /* The arrays' sizes, found on a throw-away fixed part. False: out of memory. */
-static bool measure(const thenar_model *model, size_t *fixed_size, size_t *kept_size, size_t *work_size) {
+static bool measure(const thenar_model *model, const solver_class *solver, size_t *fixed_size, size_t *kept_size,
+                    size_t *work_size) {
     arena fixed = {0}, kept = {0}, work = {0};
     layout_fixed(model, &fixed);
     void *draft = memory_aligned(fixed.used);
     if (!draft) return false;
     arena on_draft = arena_on(draft, fixed.used);
-    layout_arrays(layout_fixed(model, &on_draft), &kept, &work);
+    layout_arrays(layout_fixed(model, &on_draft), solver, &kept, &work);
     free(draft);
     *fixed_size = fixed.used;
     *kept_size = kept.used;
@@ -63,20 +73,30 @@ static bool measure(const thenar_model *model, size_t *fixed_size, size_t *kept_
     return true;
 }
 
-static thenar_sim *allocate(const thenar_model *model) {
+static thenar_sim *allocate(const thenar_model *model, const solver_class *solver) {
     size_t fixed_size, kept_size, work_size;
-    if (!measure(model, &fixed_size, &kept_size, &work_size)) return NULL;
+    if (!measure(model, solver, &fixed_size, &kept_size, &work_size)) return NULL;
     char *block = memory_aligned(fixed_size + 2 * kept_size + work_size);
     if (!block) return NULL;
     arena fixed = arena_on(block, fixed_size);
     arena kept = arena_on(block + fixed_size, kept_size);
     arena work = arena_on(block + fixed_size + 2 * kept_size, work_size);
     thenar_sim *sim = layout_fixed(model, &fixed);
-    layout_arrays(sim, &kept, &work);
+    layout_arrays(sim, solver, &kept, &work);
+    sim->solver = solver;
     sim->kept = block + fixed_size;
     sim->backup = sim->kept + kept_size;
     sim->kept_size = kept_size;
     return sim;
+}
+
+static thenar_status unknown_solver(const char *name, thenar_error *error) {
+    char known[256] = "";
+    for (int i = 0; i < solver_count; i++) {
+        size_t used = strlen(known);
+        snprintf(known + used, sizeof known - used, "%s%s", i > 0 ? ", " : "", solver_table[i]->name);
+    }
+    return error_set(error, THENAR_ERROR_INPUT, "there is no solver %s; expected one of %s", name, known);
 }
 
 thenar_status thenar_sim_create(const thenar_model *model, const thenar_sim_options *options, thenar_sim **out,
@@ -87,10 +107,12 @@ thenar_status thenar_sim_create(const thenar_model *model, const thenar_sim_opti
     if (!(dt >= MODEL_DT_SMALLEST && dt <= MODEL_DT_LARGEST))
         return error_set(error, THENAR_ERROR_INPUT, "dt is %g; expected %g to %g s", dt, MODEL_DT_SMALLEST,
                          MODEL_DT_LARGEST);
+    const solver_class *solver = chosen.solver ? solver_find(chosen.solver) : solver_table[0];
+    if (!solver) return unknown_solver(chosen.solver, error);
     workers *pool;
     thenar_status status = workers_create(chosen.threads, &pool, error);
     if (status != THENAR_OK) return status;
-    thenar_sim *sim = allocate(model);
+    thenar_sim *sim = allocate(model, solver);
     if (!sim) {
         workers_free(pool);
         return error_memory(error, "simulation");
@@ -127,6 +149,10 @@ const thenar_model *thenar_sim_model(const thenar_sim *sim) {
 
 double thenar_sim_time(const thenar_sim *sim) {
     return sim->clock->time;
+}
+
+const char *thenar_sim_solver(const thenar_sim *sim) {
+    return sim->solver->name;
 }
 
 double thenar_sim_dt(const thenar_sim *sim) {

@@ -6,8 +6,6 @@
 
 #include "thenar/sim.h"
 
-#define SIM_SOLVER_NAME "direct" /* free motion by sparse Cholesky: all there is to solve yet */
-
 /* The part of the kept state that belongs to no body. */
 typedef struct sim_clock {
     double time;
@@ -20,8 +18,10 @@ typedef struct sim_clock {
 struct thenar_sim {
     const thenar_model *model;
     workers *pool;
+    const solver_class *solver;
     double dt;
     body_state **bodies;
+    body_state **members; /* the bodies' states in the order of the systems */
     system_state *systems;
     sim_clock *clock; /* in kept */
     thenar_stats stats;

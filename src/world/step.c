@@ -28,19 +28,51 @@ static bool formulate(thenar_sim *sim, const body_step *step) {
     return true;
 }
 
+/* The states of the bodies of a system. */
+static body_state *const *members_of(const thenar_sim *sim, int s) {
+    body_state *const *members = sim->members;
+    for (int i = 0; i < s; i++) members += sim->model->systems[i].body_count;
+    return members;
+}
+
+/* A limited system that starts from the multipliers of the last step needs no free motion. */
+static bool moves_freely_first(thenar_sim *sim, int s, const body_step *step) {
+    const system_model *system = &sim->model->systems[s];
+    if (!system->limited) return true;
+    solver_problem problem = system_problem(&sim->systems[s], system, members_of(sim, s), step);
+    return !sim->solver->needs_free_motion || sim->solver->needs_free_motion(&problem);
+}
+
 /* A = L L^T */
 static bool factor(thenar_sim *sim, const body_step *step) {
     for (int s = 0; s < sim->model->system_count; s++)
-        if (!system_factor(&sim->systems[s], &sim->model->systems[s], step->pool)) return false;
+        if (moves_freely_first(sim, s, step) && !system_factor(&sim->systems[s], &sim->model->systems[s], step->pool))
+            return false;
     return true;
 }
 
 /* A v* = b: how everything would move if nothing touched. */
 static bool free_motion(thenar_sim *sim, const body_step *step) {
-    (void)step;
+    for (int s = 0; s < sim->model->system_count; s++)
+        if (moves_freely_first(sim, s, step)) system_solve(&sim->systems[s], &sim->model->systems[s]);
+    return true;
+}
+
+/* The motion closest to the free one that keeps every limit. */
+static bool solve_constraints(thenar_sim *sim, const body_step *step) {
     for (int s = 0; s < sim->model->system_count; s++) {
-        system_solve(&sim->systems[s], &sim->model->systems[s]);
-        sim->stats.iterations++;
+        const system_model *system = &sim->model->systems[s];
+        solver_report report = {.iterations = 1, .converged = true};
+        if (system->limited) {
+            solver_problem problem = system_problem(&sim->systems[s], system, members_of(sim, s), step);
+            if (!sim->solver->solve(sim->systems[s].solver, &problem, &report)) return false;
+        } else {
+            report.residual = system_residual(&sim->systems[s], system);
+        }
+        sim->stats.iterations += report.iterations;
+        sim->stats.active_constraints += report.active;
+        sim->stats.residual = fmax(sim->stats.residual, report.residual);
+        sim->stats.unconverged += !report.converged;
     }
     return true;
 }
@@ -66,8 +98,6 @@ static bool publish(thenar_sim *sim, const body_step *step) {
         kind->publish(sim->bodies[i], step);
         sim->stats.inverted_tets += kind->inverted(sim->bodies[i]);
     }
-    for (int s = 0; s < sim->model->system_count; s++)
-        sim->stats.residual = fmax(sim->stats.residual, system_residual(&sim->systems[s], &sim->model->systems[s]));
     return true;
 }
 
@@ -82,6 +112,7 @@ static bool timed(thenar_sim *sim, thenar_stage stage, bool (*run)(thenar_sim *,
 static bool advance(thenar_sim *sim, const body_step *step) {
     return timed(sim, THENAR_STAGE_DRIVE, drive, step) && timed(sim, THENAR_STAGE_FORMULATE, formulate, step) &&
            timed(sim, THENAR_STAGE_FACTOR, factor, step) && timed(sim, THENAR_STAGE_FREE_MOTION, free_motion, step) &&
+           timed(sim, THENAR_STAGE_SOLVE_CONSTRAINTS, solve_constraints, step) &&
            timed(sim, THENAR_STAGE_INTEGRATE, integrate, step) && timed(sim, THENAR_STAGE_PUBLISH, publish, step);
 }
 
@@ -119,6 +150,7 @@ thenar_status thenar_sim_step(thenar_sim *sim) {
     sim->clock->step_count++;
     sim->clock->time = (double)sim->clock->step_count * sim->dt;
     sim->clock->warnings[THENAR_WARNING_INVERTED] += sim->stats.inverted_tets > 0;
+    sim->clock->warnings[THENAR_WARNING_NOT_CONVERGED] += sim->stats.unconverged > 0;
     sim->stats.step_ns = clock_now() - start;
     return done ? THENAR_OK : THENAR_ERROR_NUMERIC;
 }

@@ -1,5 +1,6 @@
 #include "world/system.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,6 +38,7 @@ thenar_status system_create(body_model *const *all_bodies, int *bodies, int body
     for (int k = 0; k < body_count && status == THENAR_OK; k++) {
         body_model *body = all_bodies[bodies[k]];
         status = body->kind->bind(body, &system.pattern, system.first_node[k], error);
+        system.limited = system.limited || (node_count > 0 && body->kind->limited(body));
     }
     if (status == THENAR_OK)
         *out = system;
@@ -53,13 +55,36 @@ void system_free(system_model *system) {
     *system = (system_model){0};
 }
 
-void system_layout(system_state *state, const system_model *system, arena *work) {
+void system_layout(system_state *state, const system_model *system, const solver_class *solver,
+                   body_state *const *bodies, arena *work) {
     size_t components = 3 * (size_t)system->pattern.node_count;
     state->blocks = ARENA_ARRAY(work, double, 9 * (size_t)system->pattern.block_count);
     state->b = ARENA_ARRAY(work, double, components);
     state->v = ARENA_ARRAY(work, double, components);
     state->product = ARENA_ARRAY(work, double, components);
     if (system->plan) cholesky_factor_layout(&state->factor, system->plan, work);
+    if (!system->limited) return;
+    solver_problem problem = system_problem(state, system, bodies, NULL);
+    state->solver = arena_take(work, 1, solver->state_size);
+    /* While measuring there is no state yet: the solver lays out one that nobody keeps. */
+    union {
+        max_align_t alignment;
+        char bytes[SOLVER_STATE_LARGEST];
+    } draft;
+    solver->layout(state->solver ? state->solver : &draft, &problem, work);
+}
+
+solver_problem system_problem(system_state *state, const system_model *system, body_state *const *bodies,
+                              const body_step *step) {
+    return (solver_problem){.pattern = &system->pattern,
+                            .A = state->blocks,
+                            .b = state->b,
+                            .v = state->v,
+                            .factor = &state->factor,
+                            .body_count = system->body_count,
+                            .bodies = bodies,
+                            .first_node = system->first_node,
+                            .step = step};
 }
 
 bool system_factor(system_state *state, const system_model *system, workers *pool) {

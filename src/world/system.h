@@ -5,6 +5,7 @@
 #define WORLD_SYSTEM_H
 
 #include "body/body.h"
+#include "solver/solver.h"
 #include "sparse/cholesky.h"
 
 typedef struct system_model {
@@ -13,6 +14,7 @@ typedef struct system_model {
     int *first_node; /* of each body's unknowns */
     block_pattern pattern;
     cholesky_plan *plan; /* NULL when nothing is free to move */
+    bool limited;        /* some body has limits and is free to move: a solver has work */
 } system_model;
 
 typedef struct system_state {
@@ -21,6 +23,7 @@ typedef struct system_state {
     double *v;       /* 3 per node, m/s */
     double *product; /* 3 per node: A v, for the residual */
     cholesky_factor factor;
+    void *solver; /* the solver's own state, if the system is limited */
 } system_state;
 
 /* The system of some bodies of a model, which remember where their blocks are. `bodies` is taken over. */
@@ -28,7 +31,13 @@ thenar_status system_create(body_model *const *all_bodies, int *bodies, int body
                             thenar_error *error);
 void system_free(system_model *system);
 
-void system_layout(system_state *state, const system_model *system, arena *work);
+/* bodies: the states of its bodies, in its order. */
+void system_layout(system_state *state, const system_model *system, const solver_class *solver,
+                   body_state *const *bodies, arena *work);
+
+/* The system as a solver sees it. */
+solver_problem system_problem(system_state *state, const system_model *system, body_state *const *bodies,
+                              const body_step *step);
 
 /* A = L L^T; false if A is not positive definite. */
 bool system_factor(system_state *state, const system_model *system, workers *pool);

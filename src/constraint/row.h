@@ -1,0 +1,24 @@
+/* A constraint row: C(x) >= 0, linearized. Strain limits, contacts and aggregates meet in one list of these; every
+ * solver that works on rows takes that list. */
+#ifndef CONSTRAINT_ROW_H
+#define CONSTRAINT_ROW_H
+
+#include "math/vec3.h"
+
+#define ROW_NODES 4
+
+typedef enum constraint_kind {
+    CONSTRAINT_STRETCH_MIN, /* s - s_min >= 0 */
+    CONSTRAINT_STRETCH_MAX  /* s_max - s >= 0 */
+} constraint_kind;
+
+typedef struct constraint_row {
+    constraint_kind kind;
+    int element;              /* tet of the body, for reports */
+    int node[ROW_NODES];      /* unknowns of the system, -1 for a held node */
+    vec3 gradient[ROW_NODES]; /* dC / dx of each node */
+    double value;             /* C; negative where it is violated */
+    double weight; /* metres that one unit of C stands for (perez2013, Eq. 18): mean edge length for strains */
+} constraint_row;
+
+#endif
