@@ -4,6 +4,7 @@
 
 #include "math/simd.h"
 
+#include <limits.h>
 #include <stdbool.h>
 
 #define SOFT_PAIRS 10 /* node pairs (a, b) with a >= b of a tet: index a (a + 1) / 2 + b */
@@ -12,6 +13,9 @@
  * node b), the four nodes' parts of b, padded to whole SIMD registers. */
 #define SOFT_RECORD 104
 #define SOFT_RECORD_FORCE 90
+
+/* Offsets in the records are ints: so many tets can a body have, in whole batches. */
+#define SOFT_TETS_MOST (INT_MAX / SOFT_RECORD / SIMD_LANES * SIMD_LANES)
 
 #define SOFT_NO_LIMIT 1e30
 
