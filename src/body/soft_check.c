@@ -1,7 +1,9 @@
 #include "body/soft_check.h"
 
 #include "body/region.h"
+#include "body/soft_element.h"
 #include "body/support.h"
+#include "shape/mesh_check.h"
 
 static thenar_status check_number(const char *what, double value, bool good, const char *expected,
                                   thenar_error *error) {
@@ -31,6 +33,18 @@ static thenar_status check_material(const thenar_material *m, thenar_error *erro
     return THENAR_OK;
 }
 
+/* Offsets into the records of the elements and into arrays of node vectors are ints. */
+static thenar_status check_size(const thenar_tet_mesh *mesh, thenar_error *error) {
+    if (mesh->tet_count < 0 || mesh->tet_count > SOFT_TETS_MOST)
+        return error_set(error, THENAR_ERROR_INPUT, "a soft body has %d tets; expected at most %d", mesh->tet_count,
+                         SOFT_TETS_MOST);
+    if (mesh->node_count < 0 || mesh->node_count > 4 * mesh->tet_count)
+        return error_set(error, THENAR_ERROR_INPUT,
+                         "a soft body has %d nodes; expected every node in one of its %d tets", mesh->node_count,
+                         mesh->tet_count);
+    return THENAR_OK;
+}
+
 static thenar_status check_fill(const thenar_soft_def *def, thenar_error *error) {
     for (int t = 0; def->fill && t < def->mesh->tet_count; t++)
         if (!(def->fill[t] > 0 && def->fill[t] <= 1))
@@ -47,10 +61,8 @@ static thenar_status check_embedding(const thenar_soft_def *def, thenar_error *e
     if (embedding->vertex_count != def->surface->vertex_count)
         return error_set(error, THENAR_ERROR_INPUT, "the embedding has %d vertices; expected the surface's %d",
                          embedding->vertex_count, def->surface->vertex_count);
-    for (int i = 0; i < 3 * def->surface->triangle_count; i++)
-        if (def->surface->triangles[i] < 0 || def->surface->triangles[i] >= def->surface->vertex_count)
-            return error_set(error, THENAR_ERROR_INPUT, "surface triangle %d has vertex %d; expected 0..%d", i / 3,
-                             def->surface->triangles[i], def->surface->vertex_count - 1);
+    thenar_status status = surface_validate(def->surface, error);
+    if (status != THENAR_OK) return status;
     for (int i = 0; i < embedding->vertex_count; i++) {
         if (embedding->tet[i] < 0 || embedding->tet[i] >= def->mesh->tet_count)
             return error_set(error, THENAR_ERROR_INPUT, "embedding of vertex %d names tet %d; expected 0..%d", i,
@@ -84,7 +96,8 @@ static thenar_status check_parts(const thenar_soft_def *def, thenar_error *error
 thenar_status soft_check(const thenar_soft_def *def, thenar_error *error) {
     if (!def->name || !*def->name) return error_set(error, THENAR_ERROR_INPUT, "a soft body has no name");
     if (!def->mesh) return error_set(error, THENAR_ERROR_INPUT, "a soft body has no mesh");
-    thenar_status status = check_material(&def->material, error);
+    thenar_status status = check_size(def->mesh, error);
+    if (status == THENAR_OK) status = check_material(&def->material, error);
     if (status == THENAR_OK) status = check_fill(def, error);
     if (status == THENAR_OK) status = check_embedding(def, error);
     if (status == THENAR_OK) status = check_parts(def, error);

@@ -4,6 +4,7 @@
 
 #include "math/simd.h"
 
+#include <limits.h>
 #include <stdbool.h>
 
 #define SOFT_PAIRS 10 /* node pairs (a, b) with a >= b of a tet: index a (a + 1) / 2 + b */
@@ -13,6 +14,9 @@
 #define SOFT_RECORD 104
 #define SOFT_RECORD_FORCE 90
 #define SOFT_RECORD_FORCE_GROUP 88 /* the register of eight that the forces start in */
+
+/* Offsets in the records are ints: so many tets can a body have, in whole batches. */
+#define SOFT_TETS_MOST (INT_MAX / SOFT_RECORD / SIMD_LANES * SIMD_LANES)
 
 #define SOFT_NO_LIMIT 1e30
 

@@ -139,9 +139,10 @@ static thenar_status build_support(soft_model *body, const thenar_support *def, 
         sum = vec3_add(sum, vec3_load(body->mesh.positions + 3 * i));
     }
     if (support->node_count == 0)
-        return error_set(error, THENAR_ERROR_INPUT,
-                         "support %s holds no node; expected a region with nodes of the body in it",
-                         def->name ? def->name : "without a name");
+        return error_set(
+            error, THENAR_ERROR_INPUT,
+            "support %s holds no node; expected a region with nodes of the body that no later support claims",
+            def->name ? def->name : "without a name");
     support->pivot = def->has_pivot ? vec3_load(def->pivot) : vec3_scale(sum, 1.0 / support->node_count);
     return THENAR_OK;
 }
@@ -202,7 +203,32 @@ static thenar_status build_surface(soft_model *body, const thenar_soft_def *def,
     if (!def->surface) return thenar_tet_mesh_surface(&body->mesh, &body->surface, &body->embedding, error);
     thenar_status status = surface_copy(def->surface, &body->surface, error);
     if (status == THENAR_OK) status = embedding_copy(def->embedding, &body->embedding, error);
+    /* Tets that were all inverted have been turned (mesh_check_tets): the weights of their corners go with them. */
+    bool turned = body->mesh.tets[2] != def->mesh->tets[2];
+    for (int i = 0; i < body->embedding.vertex_count && turned; i++) {
+        double *weights = body->embedding.weights + 4 * (size_t)i, third = weights[2];
+        weights[2] = weights[3];
+        weights[3] = third;
+    }
     return status;
+}
+
+/* Finite input can have products that are not, or vanish: a state made of them would hold NaN. */
+static thenar_status check_range(const soft_model *body, thenar_error *error) {
+    bool good = isfinite(body->total_mass);
+    for (int i = 0; i < body->mesh.node_count && good; i++)
+        good = body->mass[i] > 0 && isfinite(body->damped_mass[i]) &&
+               vec3_is_finite(vec3_load(body->velocity + 3 * (size_t)i)) &&
+               vec3_is_finite(vec3_load(body->load + 3 * (size_t)i));
+    for (int t = 0; t < body->mesh.tet_count && good; t++) {
+        const soft_batch *batch = &body->batches[t / SIMD_LANES];
+        int lane = t % SIMD_LANES;
+        good = isfinite(batch->lambda[lane]) && isfinite(batch->mu[lane]) && batch->mu[lane] > 0;
+    }
+    if (good) return THENAR_OK;
+    return error_set(error, THENAR_ERROR_INPUT,
+                     "%s: a mass, stiffness, load or velocity is out of the range of numbers; expected usual sizes",
+                     body->base.name);
 }
 
 static thenar_status build(soft_model *body, const thenar_soft_def *def, thenar_error *error) {
@@ -218,6 +244,7 @@ static thenar_status build(soft_model *body, const thenar_soft_def *def, thenar_
     if (status == THENAR_OK) status = build_supports(body, def, error);
     if (status == THENAR_OK) status = build_loads(body, def, error);
     if (status == THENAR_OK && !build_velocity(body, def)) status = error_memory(error, def->name);
+    if (status == THENAR_OK) status = check_range(body, error);
     return status;
 }
 

@@ -210,9 +210,11 @@ static void soft_publish(body_state *base, const body_step *step) {
         vec3 force = vec3_add(vec3_load(state->applied + 3 * i), vec3_load(body->load + 3 * i));
         if (body->system_node[i] < 0) {
             vec3 v = vec3_load(state->v + 3 * i), v0 = vec3_load(state->previous_velocity + 3 * i);
+            vec3 borne = force;
             force = vec3_scale(vec3_sub(v, v0), body->mass[i] / step->h);
             force = vec3_mul_add(force, v, body->damped_mass[i]);
             force = vec3_mul_add(force, step->gravity, -body->mass[i]);
+            force = vec3_sub(force, borne);
         }
         vec3_store(state->force + 3 * i, force);
     }
@@ -265,8 +267,13 @@ static uint64_t soft_hash(const body_model *base) {
         hash = hash_bytes(hash, &body->batches[k].s_min, sizeof(f64x8));
         hash = hash_bytes(hash, &body->batches[k].s_max, sizeof(f64x8));
     }
-    for (int s = 0; s < body->support_count; s++)
-        hash = hash_bytes(hash, body->supports[s].keys, (size_t)body->supports[s].key_count * sizeof(thenar_key));
+    for (int s = 0; s < body->support_count; s++) {
+        const support_model *support = &body->supports[s];
+        hash = hash_bytes(hash, support->nodes, (size_t)support->node_count * sizeof *support->nodes);
+        hash = hash_bytes(hash, support->keys, (size_t)support->key_count * sizeof *support->keys);
+        hash = hash_bytes(hash, &support->pivot, sizeof support->pivot);
+        hash = hash_bytes(hash, &support->linear, sizeof support->linear);
+    }
     return hash;
 }
 

@@ -92,16 +92,12 @@ static void read_material(config_map *map, config_need need, thenar_material *ma
     config_close(&child);
 }
 
-static void out_of_memory(config_map *map) {
-    config_fail(map, NULL, "out of memory");
-}
-
 /* A material that is nowhere is a mistake in its region, most often of the unit. */
 static void require_tets(config_map *item, const thenar_region *region, const thenar_tet_mesh *mesh) {
     if (item->reader->status != THENAR_OK || region_check(region, NULL) != THENAR_OK) return;
     bool *marked = MEMORY_ARRAY(bool, mesh->tet_count);
     if (!marked) {
-        out_of_memory(item);
+        config_out_of_memory(item);
         return;
     }
     region_mark_tets(region, mesh, marked);
@@ -121,7 +117,7 @@ static void read_regions(config_map *body, const thenar_soft_def *def, soft_part
         read_material(&item, CONFIG_OPTIONAL, &region.material);
         config_close(&item);
         require_tets(&item, &region.region, &parts->shape.mesh);
-        if (!ARRAY_PUSH(&parts->regions, region)) out_of_memory(body);
+        if (!ARRAY_PUSH(&parts->regions, region)) config_out_of_memory(body);
     }
 }
 
@@ -130,7 +126,7 @@ static void read_keys(config_map *item, thenar_support *support) {
     if (!config_sequence(item, "keys", CONFIG_OPTIONAL, &list)) return;
     thenar_key *keys = MEMORY_ARRAY(thenar_key, list.count);
     if (!keys) {
-        out_of_memory(item);
+        config_out_of_memory(item);
         return;
     }
     support->keys = keys;
@@ -164,7 +160,7 @@ static void read_supports(config_map *body, soft_parts *parts) {
         config_close(&item);
         if (!ARRAY_PUSH(&parts->supports, support)) {
             free((void *)support.keys);
-            out_of_memory(body);
+            config_out_of_memory(body);
         }
     }
 }
@@ -181,14 +177,14 @@ static void read_loads(config_map *body, soft_parts *parts) {
         config_vec3(&item, "force", CONFIG_REQUIRED, config_any("N"), &force);
         vec3_store(load.force, force);
         config_close(&item);
-        if (!ARRAY_PUSH(&parts->loads, load)) out_of_memory(body);
+        if (!ARRAY_PUSH(&parts->loads, load)) config_out_of_memory(body);
     }
 }
 
 static void add_body(config_map *body, const thenar_soft_def *def, thenar_build *build) {
     if (body->reader->status != THENAR_OK) return;
     thenar_error error;
-    if (thenar_build_add_soft(build, def, &error) != THENAR_OK) config_fail(body, NULL, "%s", error.text);
+    config_adopt(body, NULL, thenar_build_add_soft(build, def, &error), error.text);
 }
 
 void scene_soft_read(config_map *body, const char *name, thenar_build *build) {
