@@ -28,7 +28,8 @@ typedef struct soft_model {
 
     int batch_count;
     soft_batch *batches;
-    bool limited; /* some tet has a strain limit */
+    bool limited;        /* some tet has a strain limit */
+    soft_fibres *fibres; /* batch_count, or NULL: limits along directions */
 
     int support_count;
     support_model *supports;

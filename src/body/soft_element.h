@@ -2,6 +2,7 @@
 #ifndef BODY_SOFT_ELEMENT_H
 #define BODY_SOFT_ELEMENT_H
 
+#include "body/soft_fibre.h"
 #include "math/simd.h"
 
 #include <limits.h>
@@ -30,9 +31,10 @@ typedef struct soft_batch {
     f64x8 s_min, s_max; /* strain limits; without one -+SOFT_NO_LIMIT */
     f64x8 stiffness;    /* volume times Young's modulus, N m: the unit of the limits' penalty */
     int node[4][SIMD_LANES];
-    int tet_count; /* 1..8 real tets */
-    bool has_held; /* some node of some tet is held by a support */
-    bool limited;  /* some tet has a strain limit */
+    int tet_count;             /* 1..8 real tets */
+    bool has_held;             /* some node of some tet is held by a support */
+    bool limited;              /* some tet has a strain limit */
+    const soft_fibres *fibres; /* limits along directions, or NULL */
 } soft_batch;
 
 /* G = X X0^-1 of eight tets at x, row-major. */

@@ -20,6 +20,7 @@
 void soft_limit_decompose(const soft_batch *batch, const double *x, const f64x8 *Y, soft_limit_point *point) {
     f64x8 F[9];
     soft_element_gradient(batch, x, F);
+    if (batch->fibres) soft_fibre_evaluate(batch->fibres, F, Y + 9, &point->fibre);
     SIMD_FOR (i, 0, 9) F[i] += Y[i];
     svd3_batch(F, point->U, point->f, point->V);
     SIMD_FOR (i, 0, 3) {
@@ -29,7 +30,9 @@ void soft_limit_decompose(const soft_batch *batch, const double *x, const f64x8 
 }
 
 bool soft_limit_pushes(const soft_limit_point *point) {
-    return i64x8_any((point->d[0] != 0.0) | (point->d[1] != 0.0) | (point->d[2] != 0.0));
+    const f64x8 *d = point->d, *delta = point->fibre.delta;
+    return i64x8_any((d[0] != 0.0) | (d[1] != 0.0) | (d[2] != 0.0) | (delta[0] != 0.0) | (delta[1] != 0.0) |
+                     (delta[2] != 0.0));
 }
 
 /* D = U diag(d) V^T */
@@ -42,7 +45,7 @@ SIMD_INLINE void compose(const soft_limit_point *point, f64x8 D[9]) {
 }
 
 double soft_limit_energy(const soft_batch *batch, const soft_limit_point *point) {
-    f64x8 squares = f64x8_set(0);
+    f64x8 squares = soft_fibre_squares(&point->fibre);
     SIMD_FOR (i, 0, 3) squares = f64x8_fma(point->d[i], point->d[i], squares);
     f64x8 energy = 0.5 * batch->stiffness * squares;
     double sum = 0;
@@ -54,10 +57,18 @@ soft_limit_measures soft_limit_measure(const soft_batch *batch, const soft_limit
     f64x8 D[9], squares = f64x8_set(0);
     compose(point, D);
     SIMD_FOR (i, 0, 9) squares = f64x8_fma(D[i] - Y[i], D[i] - Y[i], squares);
+    SIMD_FOR (k, 0, SOFT_FIBRES) {
+        f64x8 of_fibre = f64x8_set(0);
+        SIMD_FOR (i, 0, 3) {
+            f64x8 difference = point->fibre.delta[k] * point->fibre.n[k][i] - Y[9 + 3 * k + i];
+            of_fibre = f64x8_fma(difference, difference, of_fibre);
+        }
+        squares = f64x8_max(squares, of_fibre);
+    }
     soft_limit_measures measures = {0};
     for (int l = 0; l < batch->tet_count; l++) {
         measures.distance = fmax(measures.distance, sqrt(squares[l]));
-        for (int i = 0; i < 3; i++) measures.active += point->d[i][l] != 0;
+        for (int i = 0; i < 3; i++) measures.active += (point->d[i][l] != 0) + (point->fibre.delta[i][l] != 0);
     }
     return measures;
 }
@@ -66,6 +77,8 @@ void soft_limit_update(const soft_limit_point *point, double factor, f64x8 *Y) {
     f64x8 D[9];
     compose(point, D);
     SIMD_FOR (i, 0, 9) Y[i] = factor * D[i];
+    SIMD_FOR (k, 0, SOFT_FIBRES)
+        SIMD_FOR (i, 0, 3) Y[9 + 3 * k + i] = factor * point->fibre.delta[k] * point->fibre.n[k][i];
 }
 
 /* Adds sign u v^T g_a for the nodes a = 1..3 to the vectors of a mode; vg holds v . g_a. */
@@ -135,6 +148,7 @@ SIMD_INLINE void nodal_forces(const soft_batch *batch, const soft_limit_point *p
         }
         nodal[i] = sum;
     }
+    if (batch->fibres) soft_fibre_add_forces(batch->fibres, &point->fibre, batch->gradient, w, nodal);
 }
 
 void soft_limit_forces(const soft_batch *batch, const soft_limit_point *point, double weight, double *records) {
@@ -148,6 +162,7 @@ void soft_limit_blocks(const soft_batch *batch, const soft_limit_point *point, d
     f64x8 values[SOFT_RECORD], w = weight * batch->stiffness;
     for (int i = 0; i < SOFT_RECORD; i++) values[i] = f64x8_set(0);
     add_hessian(batch, point, w, values);
+    if (batch->fibres) soft_fibre_add_blocks(batch->fibres, &point->fibre, batch->gradient, w, values);
     nodal_forces(batch, point, w, values + SOFT_RECORD_FORCE);
     soft_element_store(values, 0, records);
 }

@@ -7,9 +7,12 @@
 /* F = G(x) + Y = U diag(f) V^T of eight tets, and d = f - clamp(f): what pushes. */
 typedef struct soft_limit_point {
     f64x8 U[9], V[9], f[3], d[3];
+    soft_fibre_point fibre; /* if the batch has fibres; zero otherwise */
 } soft_limit_point;
 
-/* The point at x with scaled multipliers Y (9); point->V is where the decomposition starts and ends. */
+#define SOFT_MULTIPLIERS 18 /* a batch: the 9 of Y, then 3 for each fibre */
+
+/* The point at x with scaled multipliers Y (SOFT_MULTIPLIERS); point->V is where the decomposition starts and ends. */
 void soft_limit_decompose(const soft_batch *batch, const double *x, const f64x8 *Y, soft_limit_point *point);
 
 /* Some singular value of some tet is beyond its limit. */

@@ -23,7 +23,7 @@ static void soft_layout(body_state *base, arena *kept, arena *work) {
     state->force = ARENA_ARRAY(kept, double, components);
     state->warm = ARENA_ARRAY(kept, f64x8, 9 * batches);
     state->support_states = ARENA_ARRAY(kept, support_state, body->support_count);
-    state->multiplier = ARENA_ARRAY(kept, f64x8, body->limited ? 9 * batches : 0);
+    state->multiplier = ARENA_ARRAY(kept, f64x8, body->limited ? SOFT_MULTIPLIERS * batches : 0);
     state->target_velocity = ARENA_ARRAY(work, double, components);
     state->previous_velocity = ARENA_ARRAY(work, double, components);
     state->free_velocity = ARENA_ARRAY(work, double, components);
@@ -60,7 +60,8 @@ static void soft_reset(body_state *base) {
     memcpy(state->force, body->load, bytes);
     memset(state->support_states, 0, (size_t)body->support_count * sizeof *state->support_states);
     for (int i = 0; i < 9 * body->batch_count; i++) state->warm[i] = f64x8_set(i % 9 % 4 == 0);
-    if (body->limited) memset(state->multiplier, 0, 9 * (size_t)body->batch_count * sizeof *state->multiplier);
+    if (body->limited)
+        memset(state->multiplier, 0, SOFT_MULTIPLIERS * (size_t)body->batch_count * sizeof *state->multiplier);
     memset(state->inverted, 0, (size_t)body->batch_count * sizeof *state->inverted);
     for (int s = 0; s < body->support_count; s++) place_support(state, s, 0, state->x);
 }
@@ -267,6 +268,7 @@ static uint64_t soft_hash(const body_model *base) {
         hash = hash_bytes(hash, &body->batches[k].s_min, sizeof(f64x8));
         hash = hash_bytes(hash, &body->batches[k].s_max, sizeof(f64x8));
     }
+    if (body->fibres) hash = hash_bytes(hash, body->fibres, (size_t)body->batch_count * sizeof *body->fibres);
     for (int s = 0; s < body->support_count; s++) {
         const support_model *support = &body->supports[s];
         hash = hash_bytes(hash, support->nodes, (size_t)support->node_count * sizeof *support->nodes);
@@ -283,9 +285,10 @@ static void soft_free(body_model *base) {
     thenar_tet_mesh_free(&body->mesh);
     thenar_surface_free(&body->surface);
     thenar_embedding_free(&body->embedding);
-    void *owned[] = {body->base.name,    body->mass,          body->damped_mass, body->load,         body->velocity,
-                     body->batches,      body->supports,      body->system_node, body->block_target, body->block_start,
-                     body->block_source, body->diagonal_node, body->force_start, body->force_source, body};
+    void *owned[] = {body->base.name,    body->mass,         body->damped_mass,  body->load,
+                     body->velocity,     body->batches,      body->supports,     body->system_node,
+                     body->block_target, body->block_start,  body->block_source, body->diagonal_node,
+                     body->force_start,  body->force_source, body->fibres,       body};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
 }
 
