@@ -19,20 +19,21 @@ static thenar_status print_merged(const char *scene, const option_list *sets, th
 static void print_bodies(const thenar_model *model) {
     table bodies = {0};
     table_add_column(&bodies, "body", "body", 0);
+    table_add_column(&bodies, "kind", "kind", 0);
     table_add_column(&bodies, "nodes", "nodes", 0);
     table_add_column(&bodies, "tets", "tets", 0);
     table_add_column(&bodies, "triangles", "surface triangles", 0);
     table_add_column(&bodies, "mass", "mass kg", 4);
     for (int i = 0; i < thenar_model_body_count(model); i++) {
-        const thenar_tet_mesh *mesh = thenar_model_mesh(model, i);
-        double mass = 0;
-        for (int n = 0; n < mesh->node_count; n++) mass += thenar_model_masses(model, i)[n];
+        static const char *const motions[] = {"dynamic", "driven", "static"};
+        bool rigid = thenar_model_body_kind(model, i) == THENAR_BODY_RIGID;
         table_add_row(&bodies);
         table_text(&bodies, "body", "%s", thenar_model_body_name(model, i));
-        table_number(&bodies, "nodes", mesh->node_count);
-        table_number(&bodies, "tets", mesh->tet_count);
+        table_text(&bodies, "kind", "%s", rigid ? motions[thenar_model_motion(model, i)] : "soft");
+        table_number(&bodies, "nodes", rigid ? 0 : thenar_model_mesh(model, i)->node_count);
+        table_number(&bodies, "tets", rigid ? 0 : thenar_model_mesh(model, i)->tet_count);
         table_number(&bodies, "triangles", thenar_model_surface(model, i)->triangle_count);
-        table_number(&bodies, "mass", mass);
+        table_number(&bodies, "mass", thenar_model_mass(model, i));
     }
     table_print(&bodies, stdout);
     table_free(&bodies);

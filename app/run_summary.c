@@ -9,8 +9,21 @@
 #include <math.h>
 #include <stdlib.h>
 
+static bool is_rigid(const thenar_model *model, int body) {
+    return thenar_model_body_kind(model, body) == THENAR_BODY_RIGID;
+}
+
+static run_body_figures measure_rigid(const thenar_sim *sim, int body) {
+    run_body_figures figures = {0};
+    double quaternion[4];
+    thenar_sim_pose(sim, body, figures.centroid, quaternion);
+    thenar_sim_wrench(sim, body, figures.force, figures.torque);
+    return figures;
+}
+
 run_body_figures run_body_measure(const thenar_sim *sim, int body) {
     const thenar_model *model = thenar_sim_model(sim);
+    if (is_rigid(model, body)) return measure_rigid(sim, body);
     const double *x = thenar_sim_positions(sim, body), *f = thenar_sim_forces(sim, body);
     const double *mass = thenar_model_masses(model, body);
     int nodes = thenar_model_mesh(model, body)->node_count;
@@ -152,7 +165,8 @@ static json_t *bodies(const thenar_sim *sim) {
         double kinetic, elastic;
         thenar_sim_energy(sim, b, &kinetic, &elastic, NULL);
         json_object_set_new(all, thenar_model_body_name(model, b),
-                            json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "kind", "soft", "centroid",
+                            json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "kind",
+                                      is_rigid(model, b) ? "rigid" : "soft", "centroid",
                                       vector(f.centroid), "force", vector(f.force), "torque", vector(f.torque),
                                       "contact_area", number(f.contact_area), "kinetic_energy", number(kinetic),
                                       "elastic_energy", number(elastic)));
@@ -164,6 +178,7 @@ static json_t *bodies(const thenar_sim *sim) {
 static void add_sizes(json_t *root, const thenar_model *model) {
     int nodes = 0, tets = 0;
     for (int b = 0; b < thenar_model_body_count(model); b++) {
+        if (is_rigid(model, b)) continue;
         nodes += thenar_model_mesh(model, b)->node_count;
         tets += thenar_model_mesh(model, b)->tet_count;
     }

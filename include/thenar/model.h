@@ -116,6 +116,62 @@ typedef struct thenar_soft_def {
 /** A soft body with the default material and nothing else; name and mesh must be set. */
 THENAR_API thenar_soft_def thenar_soft_def_default(void);
 
+/** The solid that a rigid body is. */
+typedef enum thenar_shape_kind {
+    THENAR_SHAPE_SPHERE,   /**< radius, about the origin */
+    THENAR_SHAPE_BOX,      /**< size, about the origin */
+    THENAR_SHAPE_CAPSULE,  /**< radius, and length of the straight part, along y about the origin */
+    THENAR_SHAPE_CYLINDER, /**< radius and length, along y about the origin */
+    THENAR_SHAPE_PLANE,    /**< everything below the plane through the origin; for static bodies */
+    THENAR_SHAPE_MESH      /**< what a closed surface holds */
+} thenar_shape_kind;
+
+/** A solid in its own axes. What its kind does not name is not read. */
+typedef struct thenar_shape {
+    thenar_shape_kind kind;
+    double radius;                 /**< m, > 0 */
+    double length;                 /**< m, > 0 */
+    double size[3];                /**< all of the box from side to side, m, > 0 */
+    double normal[3];              /**< of the plane, out of the solid; any length but 0 */
+    const thenar_surface *surface; /**< closed, m; vertices at the same place count as one */
+    /** Radius of the edges of a box, a cylinder or a mesh, m, >= 0. A box and a cylinder keep their size; a mesh grows
+     * by this much, with its mass and inertia left as they are. Contact is smooth where edges are round: the normal of
+     * a point that slides over a sharp edge turns at once. */
+    double rounding;
+} thenar_shape;
+
+/** What moves a rigid body. */
+typedef enum thenar_motion {
+    THENAR_MOTION_DYNAMIC, /**< forces */
+    THENAR_MOTION_DRIVEN,  /**< keys, or thenar_sim_drive_pose; forces do not matter to it */
+    THENAR_MOTION_STATIC   /**< nothing */
+} thenar_motion;
+
+/** A rigid body. Its own frame, which thenar_sim_pose tells, has its origin at the centre of mass (of a plane: at the
+ * plane's origin) and the axes of the shape. */
+typedef struct thenar_rigid_def {
+    const char *name; /**< unique in the model, not empty */
+    thenar_motion motion;
+    thenar_shape shape;
+    double density;         /**< kg/m^3, > 0; not read if mass is given */
+    double mass;            /**< kg, > 0; 0: from shape and density */
+    double inertia[9];      /**< about the centre of mass in the axes of the shape, kg m^2; all 0: from shape and mass */
+    double move[3];         /**< where the shape's origin is at time 0, m */
+    double turn[3];         /**< how the shape is turned about its origin at time 0, rotation vector, radians */
+    double velocity[3];     /**< of the centre of mass at time 0, m/s; for dynamic bodies, as is all to damping_angular */
+    double spin[3];         /**< angular velocity at time 0, rad/s */
+    double damping_linear;  /**< share of the velocity that is lost, 1/s, >= 0 */
+    double damping_angular; /**< of the angular velocity, 1/s, >= 0 */
+    const thenar_key *keys; /**< of a driven body, from its place at time 0, times ascending; NULL: it stays */
+    int key_count;
+    bool linear; /**< constant speed between keys; false: smooth, at rest at each key */
+    bool has_pivot;
+    double pivot[3]; /**< what the keys' `turn` turns about, m; without has_pivot the centre of mass */
+} thenar_rigid_def;
+
+/** A dynamic sphere of 0 m and 1000 kg/m^3, undamped, at rest at the origin; name and shape must be set. */
+THENAR_API thenar_rigid_def thenar_rigid_def_default(void);
+
 /** What holds for the whole world. */
 typedef struct thenar_world_def {
     const char *name;  /**< shown in reports */
@@ -131,6 +187,9 @@ THENAR_API thenar_build *thenar_build_create(const thenar_world_def *world);
 
 /** Adds a copy of a soft body: nothing that `def` points to is needed afterwards. On error the build is as before. */
 THENAR_API thenar_status thenar_build_add_soft(thenar_build *build, const thenar_soft_def *def, thenar_error *error);
+
+/** Adds a copy of a rigid body, as thenar_build_add_soft does. */
+THENAR_API thenar_status thenar_build_add_rigid(thenar_build *build, const thenar_rigid_def *def, thenar_error *error);
 
 /** Compiles the bodies added so far: orderings, symbolic factors, memory layout. The build is emptied of its bodies
  * whether it succeeds or not; free it. */
@@ -148,7 +207,7 @@ THENAR_API const char *thenar_model_name(const thenar_model *model);
 /** Default time step, s. */
 THENAR_API double thenar_model_dt(const thenar_model *model);
 
-/** Number of unknowns: three a node that is free to move. */
+/** Number of unknowns: three a node of a soft body that is free to move, six a dynamic rigid body. */
 THENAR_API int thenar_model_dof_count(const thenar_model *model);
 
 /** Number of bodies; bodies are numbered from 0 in the order in which they were added. */
@@ -160,16 +219,35 @@ THENAR_API int thenar_model_find_body(const thenar_model *model, const char *nam
 /** Name of a body. */
 THENAR_API const char *thenar_model_body_name(const thenar_model *model, int body);
 
-/** Index of the named support of a body, or -1. */
+/** The kinds of bodies. Calls that are for one kind assert that the body is of it. */
+typedef enum thenar_body_kind {
+    THENAR_BODY_SOFT, /**< added by thenar_build_add_soft */
+    THENAR_BODY_RIGID /**< added by thenar_build_add_rigid */
+} thenar_body_kind;
+
+/** Kind of a body. */
+THENAR_API thenar_body_kind thenar_model_body_kind(const thenar_model *model, int body);
+
+/** Mass of a body, kg; 0 for a plane. */
+THENAR_API double thenar_model_mass(const thenar_model *model, int body);
+
+/** Inertia of a rigid body about its centre of mass, in its own axes, kg m^2: 9 numbers, row by row. */
+THENAR_API void thenar_model_inertia(const thenar_model *model, int body, double inertia[9]);
+
+/** What moves a rigid body. */
+THENAR_API thenar_motion thenar_model_motion(const thenar_model *model, int body);
+
+/** Index of the named support of a soft body, or -1. */
 THENAR_API int thenar_model_find_support(const thenar_model *model, int body, const char *name);
 
 /** The tet mesh of a soft body in its rest shape. Valid while the model is. */
 THENAR_API const thenar_tet_mesh *thenar_model_mesh(const thenar_model *model, int body);
 
-/** The surface of a soft body in its rest shape: the one it was given, or the mesh's boundary. */
+/** The surface of a body: of a soft one in its rest shape, the one it was given or the mesh's boundary; of a rigid one
+ * in its own frame (round shapes as triangles, a plane as a square of 2 m). */
 THENAR_API const thenar_surface *thenar_model_surface(const thenar_model *model, int body);
 
-/** How the surface hangs on the mesh. */
+/** How the surface of a soft body hangs on its mesh. */
 THENAR_API const thenar_embedding *thenar_model_embedding(const thenar_model *model, int body);
 
 /** Lumped masses of the nodes of a soft body, kg. */

@@ -177,8 +177,8 @@ THENAR_API thenar_status thenar_recording_read_surface(thenar_recording *recordi
 typedef struct thenar_recorder thenar_recorder;
 
 /** Starts a recording of `sim` in a new file (an old one is replaced): positions (m) and outside forces (N) of every
- * node in single precision, and time (us), residual and iterations of each step. The simulation must outlive the
- * recorder. */
+ * node of soft bodies, "pose" and "twist" (velocity in m/s, angular velocity in rad/s) of rigid ones, all in single
+ * precision, and time (us), residual and iterations of each step. The simulation must outlive the recorder. */
 THENAR_API thenar_status thenar_recorder_create(const char *path, const thenar_sim *sim, thenar_recorder **recorder,
                                                 thenar_error *error);
 

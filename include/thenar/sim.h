@@ -125,6 +125,25 @@ THENAR_API thenar_status thenar_sim_set_state(thenar_sim *sim, int body, const d
 THENAR_API thenar_status thenar_sim_drive(thenar_sim *sim, int body, int support, const double move[3],
                                           const double turn[3]);
 
+/** Where the centre of mass of a rigid body is, m, and how the body is turned, as a unit quaternion (x, y, z, w). */
+THENAR_API void thenar_sim_pose(const thenar_sim *sim, int body, double position[3], double quaternion[4]);
+
+/** Velocity of the centre of mass of a rigid body, m/s, and its angular velocity, rad/s, in world axes. */
+THENAR_API void thenar_sim_twist(const thenar_sim *sim, int body, double velocity[3], double spin[3]);
+
+/** Sets the force at the centre of mass, N, and the torque, N m, applied to a rigid body, in world axes; they stay until
+ * they are set again. They move dynamic bodies only. Refused if not finite. */
+THENAR_API thenar_status thenar_sim_apply_wrench(thenar_sim *sim, int body, const double force[3],
+                                                 const double torque[3]);
+
+/** What thenar_sim_apply_wrench set. */
+THENAR_API void thenar_sim_wrench(const thenar_sim *sim, int body, double force[3], double torque[3]);
+
+/** Takes a driven rigid body over from its keys: from the next step on it goes to this pose (its centre of mass, m, and
+ * a quaternion (x, y, z, w) of any length but 0) within one time step. Refused if not finite. */
+THENAR_API thenar_status thenar_sim_drive_pose(thenar_sim *sim, int body, const double position[3],
+                                               const double quaternion[4]);
+
 /** Positions of the surface's vertices, 3 per vertex, m, written to `positions`. */
 THENAR_API void thenar_sim_surface(const thenar_sim *sim, int body, double *positions);
 
@@ -132,8 +151,9 @@ THENAR_API void thenar_sim_surface(const thenar_sim *sim, int body, double *posi
  * (3 per tet); the last is negative where the tet is inverted. */
 THENAR_API void thenar_sim_stretches(const thenar_sim *sim, int body, double *values);
 
-/** Writes all soft bodies to a legacy VTK file (ASCII, unstructured grid) for ParaView: points in m with `rest`,
- * `displacement` (m), `velocity` (m/s) and `force` (N), tets with `s` (the three stretches) and `body`. */
+/** Writes all bodies to a legacy VTK file (ASCII, unstructured grid) for ParaView: points in m with `rest`,
+ * `displacement` (m), `velocity` (m/s) and `force` (N), tets with `s` (the three stretches) and `body`. Rigid bodies are
+ * triangles without displacement and force. */
 THENAR_API thenar_status thenar_sim_write_vtk(const thenar_sim *sim, const char *path, thenar_error *error);
 
 /** Energies of a body, J; any pointer may be NULL. Gravity's is zero at the origin. */

@@ -19,6 +19,8 @@
 #include "math/vec3.h"
 #include "sparse/block_pattern.h"
 
+#include "thenar/mesh.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -92,6 +94,8 @@ struct body_class {
     thenar_status (*bind)(body_model *body, const block_pattern *pattern, int first_node, thenar_error *error);
     uint64_t (*hash)(const body_model *body);
     void (*free)(body_model *body);
+    const thenar_surface *(*surface)(const body_model *body); /* what is seen, at rest or in the body's own frame */
+    double (*mass)(const body_model *body);                   /* kg */
 
     /* State. */
     void (*layout)(body_state *state, arena *kept, arena *work);
@@ -105,6 +109,10 @@ struct body_class {
     void (*rest)(body_state *state);                      /* all velocities to zero: the last resort */
     int (*inverted)(const body_state *state);             /* inverted elements that formulate met */
     void (*velocity)(const body_state *state, double *v); /* of the unknowns at the beginning of the step */
+
+    /* What can be read between steps: the surface's vertices in the world, and energies (each may be NULL), J. */
+    void (*place_surface)(const body_state *state, double *positions);
+    void (*energy)(const body_state *state, vec3 gravity, double *kinetic, double *elastic, double *potential);
 
     /* Whether a body of this kind has limits, and how to treat them. */
     bool (*limited)(const body_model *body);

@@ -83,9 +83,9 @@ static inline const soft_model *soft_of(const soft_state *state) {
 }
 
 /* Readers behind the public API. */
-void soft_surface(const soft_state *state, double *positions);
+void soft_place_surface(const body_state *base, double *positions);
 void soft_stretches(const soft_state *state, double *values);
-void soft_energy(const soft_state *state, vec3 gravity, double *kinetic, double *elastic, double *potential);
+void soft_energy(const body_state *base, vec3 gravity, double *kinetic, double *elastic, double *potential);
 void soft_support_wrench(const soft_state *state, int support, vec3 *force, vec3 *torque);
 
 #endif

@@ -1,7 +1,8 @@
 /* What can be read of a soft body between steps. */
 #include "body/soft.h"
 
-void soft_surface(const soft_state *state, double *positions) {
+void soft_place_surface(const body_state *base, double *positions) {
+    const soft_state *state = (const soft_state *)base;
     const soft_model *body = soft_of(state);
     for (int i = 0; i < body->embedding.vertex_count; i++) {
         const int *node = body->mesh.tets + 4 * body->embedding.tet[i];
@@ -22,7 +23,8 @@ void soft_stretches(const soft_state *state, double *values) {
     }
 }
 
-void soft_energy(const soft_state *state, vec3 gravity, double *kinetic, double *elastic, double *potential) {
+void soft_energy(const body_state *base, vec3 gravity, double *kinetic, double *elastic, double *potential) {
+    const soft_state *state = (const soft_state *)base;
     const soft_model *body = soft_of(state);
     double moving = 0, raised = 0, strained = 0;
     for (int i = 0; i < body->mesh.node_count; i++) {

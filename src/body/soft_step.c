@@ -279,6 +279,14 @@ static uint64_t soft_hash(const body_model *base) {
     return hash;
 }
 
+static const thenar_surface *soft_surface(const body_model *base) {
+    return &((const soft_model *)base)->surface;
+}
+
+static double soft_mass(const body_model *base) {
+    return ((const soft_model *)base)->total_mass;
+}
+
 static void soft_free(body_model *base) {
     soft_model *body = (soft_model *)base;
     for (int s = 0; s < body->support_count; s++) support_free(&body->supports[s]);
@@ -300,6 +308,8 @@ const body_class soft_class = {
     .bind = soft_bind,
     .hash = soft_hash,
     .free = soft_free,
+    .surface = soft_surface,
+    .mass = soft_mass,
     .layout = soft_layout,
     .reset = soft_reset,
     .drive = soft_drive,
@@ -309,6 +319,8 @@ const body_class soft_class = {
     .rest = soft_rest,
     .inverted = soft_inverted,
     .velocity = soft_velocity,
+    .place_surface = soft_place_surface,
+    .energy = soft_energy,
     .limited = soft_limited,
     .limits = &soft_limits,
 };

@@ -10,7 +10,7 @@
 
 /* Channels of a recording: three of the run, then two a body. */
 enum { RUN_STEP_US, RUN_RESIDUAL, RUN_ITERATIONS, RUN_CHANNELS };
-enum { BODY_POSITION, BODY_FORCE, BODY_CHANNELS };
+enum { SOFT_POSITION, SOFT_FORCE, RIGID_POSE = 0, RIGID_TWIST, BODY_CHANNELS };
 
 static int body_channel(int body, int channel) {
     return RUN_CHANNELS + BODY_CHANNELS * body + channel;
@@ -22,38 +22,50 @@ struct thenar_recorder {
     double run_values[RUN_CHANNELS];
 };
 
-static void describe_channels(thenar_recording_channel *channels, int body_count) {
+static bool is_rigid(const thenar_model *model, int body) {
+    return thenar_model_body_kind(model, body) == THENAR_BODY_RIGID;
+}
+
+static void describe_channels(thenar_recording_channel *channels, const thenar_model *model) {
     const thenar_recording_channel of_run = {.unit = "", .body = -1, .place = THENAR_RECORDING_RUN, .components = 1};
     for (int i = 0; i < RUN_CHANNELS; i++) channels[i] = of_run;
     channels[RUN_STEP_US].name = "step_us";
     channels[RUN_STEP_US].unit = "us";
     channels[RUN_RESIDUAL].name = "residual";
     channels[RUN_ITERATIONS].name = "iterations";
-    for (int b = 0; b < body_count; b++) {
-        const thenar_recording_channel of_nodes = {.body = b, .place = THENAR_RECORDING_NODES, .components = 3};
-        for (int i = 0; i < BODY_CHANNELS; i++) channels[body_channel(b, i)] = of_nodes;
-        channels[body_channel(b, BODY_POSITION)].name = "position";
-        channels[body_channel(b, BODY_POSITION)].unit = "m";
-        channels[body_channel(b, BODY_FORCE)].name = "force";
-        channels[body_channel(b, BODY_FORCE)].unit = "N";
-    }
+    static const thenar_recording_channel of_soft[BODY_CHANNELS] = {
+        [SOFT_POSITION] = {.name = "position", .unit = "m", .place = THENAR_RECORDING_NODES, .components = 3},
+        [SOFT_FORCE] = {.name = "force", .unit = "N", .place = THENAR_RECORDING_NODES, .components = 3}};
+    static const thenar_recording_channel of_rigid[BODY_CHANNELS] = {
+        [RIGID_POSE] = {.name = "pose", .unit = "m", .place = THENAR_RECORDING_BODY, .components = 7},
+        [RIGID_TWIST] = {.name = "twist", .unit = "m/s", .place = THENAR_RECORDING_BODY, .components = 6}};
+    for (int b = 0; b < thenar_model_body_count(model); b++)
+        for (int i = 0; i < BODY_CHANNELS; i++) {
+            channels[body_channel(b, i)] = is_rigid(model, b) ? of_rigid[i] : of_soft[i];
+            channels[body_channel(b, i)].body = b;
+        }
 }
 
 static void describe_bodies(recording_body *bodies, const thenar_model *model) {
-    for (int b = 0; b < thenar_model_body_count(model); b++)
+    for (int b = 0; b < thenar_model_body_count(model); b++) {
         bodies[b] = (recording_body){.name = thenar_model_body_name(model, b),
                                      .kind = model->bodies[b]->kind->name,
-                                     .surface_kind = THENAR_RECORDING_SURFACE_EMBEDDED,
-                                     .mesh = thenar_model_mesh(model, b),
-                                     .surface = thenar_model_surface(model, b),
-                                     .embedding = thenar_model_embedding(model, b)};
+                                     .surface_kind = THENAR_RECORDING_SURFACE_RIGID,
+                                     .surface = thenar_model_surface(model, b)};
+        if (is_rigid(model, b)) continue;
+        bodies[b].surface_kind = THENAR_RECORDING_SURFACE_EMBEDDED;
+        bodies[b].mesh = thenar_model_mesh(model, b);
+        bodies[b].embedding = thenar_model_embedding(model, b);
+    }
 }
 
 static void connect_channels(thenar_recorder *recorder, const thenar_sim *sim) {
     for (int i = 0; i < RUN_CHANNELS; i++) recorder->values[i] = &recorder->run_values[i];
     for (int b = 0; b < thenar_model_body_count(thenar_sim_model(sim)); b++) {
-        recorder->values[body_channel(b, BODY_POSITION)] = thenar_sim_positions(sim, b);
-        recorder->values[body_channel(b, BODY_FORCE)] = thenar_sim_forces(sim, b);
+        bool rigid = is_rigid(thenar_sim_model(sim), b);
+        const double **values = recorder->values + body_channel(b, 0);
+        values[0] = rigid ? sim_rigid(sim, b)->kept->pose : thenar_sim_positions(sim, b);
+        values[1] = rigid ? sim_rigid(sim, b)->kept->twist : thenar_sim_forces(sim, b);
     }
 }
 
@@ -75,7 +87,7 @@ thenar_status thenar_recorder_create(const char *path, const thenar_sim *sim, th
     }
     if (status == THENAR_OK) {
         describe_bodies(bodies, model);
-        describe_channels(channels, body_count);
+        describe_channels(channels, model);
         connect_channels(recorder, sim);
         recording_description description = {.scene = thenar_model_name(model),
                                              .solver = thenar_sim_solver(sim),

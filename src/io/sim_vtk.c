@@ -1,5 +1,6 @@
-/* All soft bodies of a simulation as one VTK grid. */
+/* All bodies of a simulation as one VTK grid. */
 #include "base/memory.h"
+#include "math/vec3.h"
 #include "io/vtk.h"
 
 #include "thenar/sim.h"
@@ -15,13 +16,40 @@ enum {
 
 /* What a body's piece of the grid points to. */
 typedef struct body_values {
-    double *displacement, *stretches; /* owned */
+    double *displacement, *stretches; /* owned, as are the next two */
+    double *surface, *velocity;       /* of rigid bodies */
     const double *points[POINT_ARRAYS];
     const double *cells[CELL_ARRAYS];
 } body_values;
 
+/* A rigid body is its surface; its rest shape is where it is. False: out of memory. */
+static bool describe_rigid(const thenar_sim *sim, int b, body_values *values, vtk_piece *piece) {
+    const thenar_surface *surface = thenar_model_surface(thenar_sim_model(sim), b);
+    values->surface = MEMORY_ARRAY(double, 3 * (size_t)surface->vertex_count);
+    values->velocity = MEMORY_ARRAY(double, 3 * (size_t)surface->vertex_count);
+    if (!values->surface || !values->velocity) return false;
+    thenar_sim_surface(sim, b, values->surface);
+    double centre[3], turn[4], velocity[3], spin[3];
+    thenar_sim_pose(sim, b, centre, turn);
+    thenar_sim_twist(sim, b, velocity, spin);
+    for (int i = 0; i < surface->vertex_count; i++) {
+        vec3 arm = vec3_sub(vec3_load(values->surface + 3 * i), vec3_load(centre));
+        vec3_store(values->velocity + 3 * i, vec3_add(vec3_load(velocity), vec3_cross(vec3_load(spin), arm)));
+    }
+    values->points[0] = values->surface;
+    values->points[2] = values->velocity;
+    *piece = (vtk_piece){.point_count = surface->vertex_count,
+                         .triangle_count = surface->triangle_count,
+                         .points = values->surface,
+                         .triangles = surface->triangles,
+                         .body = b,
+                         .point_values = values->points,
+                         .cell_values = values->cells};
+    return true;
+}
+
 /* False: out of memory. */
-static bool describe_body(const thenar_sim *sim, int b, body_values *values, vtk_piece *piece) {
+static bool describe_soft(const thenar_sim *sim, int b, body_values *values, vtk_piece *piece) {
     const thenar_tet_mesh *mesh = thenar_model_mesh(thenar_sim_model(sim), b);
     const double *x = thenar_sim_positions(sim, b);
     values->displacement = MEMORY_ARRAY(double, 3 * (size_t)mesh->node_count);
@@ -50,7 +78,10 @@ thenar_status thenar_sim_write_vtk(const thenar_sim *sim, const char *path, then
     vtk_piece *pieces = MEMORY_ARRAY(vtk_piece, bodies);
     body_values *values = MEMORY_ARRAY(body_values, bodies);
     bool enough = pieces && values;
-    for (int b = 0; b < bodies && enough; b++) enough = describe_body(sim, b, &values[b], &pieces[b]);
+    for (int b = 0; b < bodies && enough; b++)
+        enough = thenar_model_body_kind(model, b) == THENAR_BODY_RIGID
+                     ? describe_rigid(sim, b, &values[b], &pieces[b])
+                     : describe_soft(sim, b, &values[b], &pieces[b]);
     vtk_grid grid = {.title = thenar_model_name(model),
                      .pieces = pieces,
                      .piece_count = bodies,
@@ -62,6 +93,8 @@ thenar_status thenar_sim_write_vtk(const thenar_sim *sim, const char *path, then
     for (int b = 0; values && b < bodies; b++) {
         free(values[b].displacement);
         free(values[b].stretches);
+        free(values[b].surface);
+        free(values[b].velocity);
     }
     free(values);
     free(pieces);

@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "scene/config_read.h"
+#include "scene/scene_rigid.h"
 #include "scene/scene_soft.h"
 #include "world/model.h"
 
@@ -25,15 +26,15 @@ static void read_world(config_map *scene, thenar_world_def *world, thenar_scene_
 }
 
 static void read_bodies(config_map *scene, thenar_build *build) {
-    static const char *const kinds[] = {"soft"};
+    static const char *const kinds[] = {"soft", "rigid"};
     config_list bodies;
     config_entries(scene, "bodies", CONFIG_REQUIRED, &bodies);
     while (config_next(&bodies)) {
         config_map body;
         int kind = 0;
         config_item_map(&bodies, &body);
-        config_choice(&body, "kind", CONFIG_OPTIONAL, kinds, 1, &kind);
-        scene_soft_read(&body, bodies.key, build);
+        config_choice(&body, "kind", CONFIG_OPTIONAL, kinds, 2, &kind);
+        (kind == 0 ? scene_soft_read : scene_rigid_read)(&body, bodies.key, build);
     }
     if (scene->reader->status == THENAR_OK && bodies.count == 0)
         config_fail(scene, "bodies", "a scene without bodies; expected at least one");

@@ -2,10 +2,10 @@
 
 #include "base/memory.h"
 #include "body/region.h"
+#include "scene/scene_keys.h"
 #include "scene/scene_shape.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <string.h>
 
 /* What a soft body's definition points to while it is read. */
@@ -146,29 +146,6 @@ static void read_regions(config_map *body, const thenar_soft_def *def, soft_part
     }
 }
 
-static void read_keys(config_map *item, thenar_support *support) {
-    config_list list;
-    if (!config_sequence(item, "keys", CONFIG_OPTIONAL, &list)) return;
-    thenar_key *keys = MEMORY_ARRAY(thenar_key, list.count);
-    if (!keys) {
-        config_out_of_memory(item);
-        return;
-    }
-    support->keys = keys;
-    while (config_next(&list)) {
-        config_map key;
-        vec3 move = {0}, turn = {0};
-        thenar_key *to = &keys[support->key_count++];
-        config_item_map(&list, &key);
-        config_number(&key, "time", CONFIG_REQUIRED, config_not_negative("s"), &to->time);
-        config_vec3(&key, "move", CONFIG_OPTIONAL, config_any("m"), &move);
-        config_vec3(&key, "turn", CONFIG_OPTIONAL, config_any("rad"), &turn);
-        config_close(&key);
-        vec3_store(to->move, move);
-        vec3_store(to->turn, turn);
-    }
-}
-
 static void read_supports(config_map *body, soft_parts *parts) {
     config_list list;
     if (!config_entries(body, "supports", CONFIG_OPTIONAL, &list)) return;
@@ -178,7 +155,7 @@ static void read_supports(config_map *body, soft_parts *parts) {
         vec3 pivot = {0};
         config_item_map(&list, &item);
         read_region(&item, &parts->shape, &support.region);
-        read_keys(&item, &support);
+        support.keys = scene_keys_read(&item, &support.key_count);
         config_bool(&item, "linear", CONFIG_OPTIONAL, &support.linear);
         support.has_pivot = config_vec3(&item, "pivot", CONFIG_OPTIONAL, config_any("m"), &pivot);
         vec3_store(support.pivot, pivot);

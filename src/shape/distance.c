@@ -44,6 +44,21 @@ double box_distance(const box_shape *shape, vec3 point, vec3 *normal) {
     return fmax(beyond.x, fmax(beyond.y, beyond.z)) - shape->radius;
 }
 
+double cylinder_distance(const cylinder_shape *cylinder, vec3 point, vec3 *normal) {
+    vec3 p = vec3_sub(point, cylinder->centre);
+    double across = sqrt(p.x * p.x + p.z * p.z), up = copysign(1, p.y);
+    double aside = across - cylinder->core_radius, above = fabs(p.y) - cylinder->half_length;
+    vec3 sideways = across > 0 ? vec3_make(p.x / across, 0, p.z / across) : vec3_make(1, 0, 0);
+    double out_aside = fmax(aside, 0), out_above = fmax(above, 0);
+    double outside = sqrt(out_aside * out_aside + out_above * out_above);
+    if (outside > 0) {
+        if (normal) *normal = vec3_add(vec3_scale(sideways, out_aside / outside), vec3_make(0, up * out_above / outside, 0));
+        return outside - cylinder->radius;
+    }
+    if (normal) *normal = aside >= above ? sideways : vec3_make(0, up, 0);
+    return fmax(aside, above) - cylinder->radius;
+}
+
 double plane_distance(const plane_shape *plane, vec3 point, vec3 *normal) {
     if (normal) *normal = plane->normal;
     return vec3_dot(plane->normal, point) - plane->offset;
@@ -57,6 +72,9 @@ static double evaluate_capsule(const void *context, vec3 point, vec3 *normal) {
 }
 static double evaluate_box(const void *context, vec3 point, vec3 *normal) {
     return box_distance(context, point, normal);
+}
+static double evaluate_cylinder(const void *context, vec3 point, vec3 *normal) {
+    return cylinder_distance(context, point, normal);
 }
 static double evaluate_plane(const void *context, vec3 point, vec3 *normal) {
     return plane_distance(context, point, normal);
@@ -74,6 +92,12 @@ signed_distance signed_distance_of_capsule(const capsule_shape *capsule) {
 signed_distance signed_distance_of_box(const box_shape *shape) {
     box core = {vec3_sub(shape->centre, shape->half), vec3_add(shape->centre, shape->half)};
     return (signed_distance){evaluate_box, shape, box_grow(core, shape->radius)};
+}
+
+signed_distance signed_distance_of_cylinder(const cylinder_shape *cylinder) {
+    vec3 half = {cylinder->core_radius, cylinder->half_length, cylinder->core_radius};
+    box core = {vec3_sub(cylinder->centre, half), vec3_add(cylinder->centre, half)};
+    return (signed_distance){evaluate_cylinder, cylinder, box_grow(core, cylinder->radius)};
 }
 
 signed_distance signed_distance_of_plane(const plane_shape *plane) {

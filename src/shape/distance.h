@@ -38,6 +38,13 @@ typedef struct box_shape {
     double radius;
 } box_shape;
 
+/* A cylinder along y with flat ends, grown by radius all around (0: sharp edges). */
+typedef struct cylinder_shape {
+    vec3 centre;
+    double core_radius, half_length; /* without the radius */
+    double radius;
+} cylinder_shape;
+
 /* The half space below the plane normal . x = offset; normal is a unit vector. */
 typedef struct plane_shape {
     vec3 normal;
@@ -47,11 +54,13 @@ typedef struct plane_shape {
 double sphere_distance(const sphere_shape *sphere, vec3 point, vec3 *normal);
 double capsule_distance(const capsule_shape *capsule, vec3 point, vec3 *normal);
 double box_distance(const box_shape *shape, vec3 point, vec3 *normal);
+double cylinder_distance(const cylinder_shape *cylinder, vec3 point, vec3 *normal);
 double plane_distance(const plane_shape *plane, vec3 point, vec3 *normal);
 
 signed_distance signed_distance_of_sphere(const sphere_shape *sphere);
 signed_distance signed_distance_of_capsule(const capsule_shape *capsule);
 signed_distance signed_distance_of_box(const box_shape *shape);
+signed_distance signed_distance_of_cylinder(const cylinder_shape *cylinder);
 signed_distance signed_distance_of_plane(const plane_shape *plane); /* its bounds are infinite */
 
 #endif

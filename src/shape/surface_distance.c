@@ -200,6 +200,7 @@ bool surface_distance_within(const surface_distance *solid, vec3 point, double l
     *out = (closest_point){.distance = sign * length,
                            .point = best.point,
                            .normal = length > 0 ? vec3_scale(offset, sign / length) : pseudonormal,
+                           .pseudonormal = pseudonormal,
                            .triangle = solid->original[best.triangle],
                            .weights = {best.weights[0], best.weights[1], best.weights[2]}};
     return true;

@@ -40,6 +40,7 @@ typedef struct closest_point {
     double distance;   /* signed */
     vec3 point;        /* on the surface */
     vec3 normal;       /* unit, outward; that of the feature when the query lies on the surface */
+    vec3 pseudonormal; /* of the feature: what to take for a normal where rounding rules the direction to the point */
     int triangle;      /* of the surface */
     double weights[3]; /* barycentric, of the point in that triangle */
 } closest_point;

@@ -43,17 +43,32 @@ void thenar_build_free(thenar_build *build) {
     free(build);
 }
 
+static thenar_status check_name(const thenar_build *build, const char *name, thenar_error *error) {
+    for (size_t i = 0; name && i < build->bodies.count; i++)
+        if (strcmp(build->bodies.data[i]->name, name) == 0)
+            return error_set(error, THENAR_ERROR_INPUT, "there are two bodies named %s; expected different names", name);
+    return THENAR_OK;
+}
+
+static thenar_status add_body(thenar_build *build, body_model *body, thenar_error *error) {
+    if (ARRAY_PUSH(&build->bodies, body)) return THENAR_OK;
+    thenar_status status = error_memory(error, body->name);
+    body->kind->free(body);
+    return status;
+}
+
 thenar_status thenar_build_add_soft(thenar_build *build, const thenar_soft_def *def, thenar_error *error) {
-    for (size_t i = 0; def->name && i < build->bodies.count; i++)
-        if (strcmp(build->bodies.data[i]->name, def->name) == 0)
-            return error_set(error, THENAR_ERROR_INPUT, "there are two bodies named %s; expected different names",
-                             def->name);
     soft_model *body;
-    thenar_status status = soft_model_create(def, &body, error);
-    if (status != THENAR_OK) return status;
-    if (ARRAY_PUSH(&build->bodies, &body->base)) return THENAR_OK;
-    soft_class.free(&body->base);
-    return error_memory(error, def->name);
+    thenar_status status = check_name(build, def->name, error);
+    if (status == THENAR_OK) status = soft_model_create(def, &body, error);
+    return status == THENAR_OK ? add_body(build, &body->base, error) : status;
+}
+
+thenar_status thenar_build_add_rigid(thenar_build *build, const thenar_rigid_def *def, thenar_error *error) {
+    rigid_model *body;
+    thenar_status status = check_name(build, def->name, error);
+    if (status == THENAR_OK) status = rigid_model_create(def, &body, error);
+    return status == THENAR_OK ? add_body(build, &body->base, error) : status;
 }
 
 static thenar_status check_world(const thenar_world_def *world, thenar_error *error) {
@@ -89,11 +104,11 @@ static thenar_status collect_warnings(thenar_model *model, thenar_error *error) 
     model->warnings = MEMORY_ARRAY(char *, model->body_count);
     if (!model->warnings) return error_memory(error, "warnings");
     for (int i = 0; i < model->body_count; i++) {
-        const soft_model *soft = model_soft(model, i);
+        const thenar_surface *surface = thenar_model_surface(model, i);
         mesh_note size;
         char text[512];
-        if (!mesh_size_warning(soft->mesh.positions, soft->mesh.node_count, &size)) continue;
-        snprintf(text, sizeof text, "body %s %s", soft->base.name, size.text);
+        if (!mesh_size_warning(surface->positions, surface->vertex_count, &size)) continue;
+        snprintf(text, sizeof text, "body %s %s", thenar_model_body_name(model, i), size.text);
         if (!add_warning(model, text)) return error_memory(error, "warnings");
     }
     return THENAR_OK;

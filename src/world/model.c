@@ -26,6 +26,11 @@ const soft_model *model_soft(const thenar_model *model, int body) {
     return (const soft_model *)model->bodies[body];
 }
 
+const rigid_model *model_rigid(const thenar_model *model, int body) {
+    assert(body >= 0 && body < model->body_count && model->bodies[body]->kind == &rigid_class);
+    return (const rigid_model *)model->bodies[body];
+}
+
 const char *thenar_model_name(const thenar_model *model) {
     return model->name;
 }
@@ -55,6 +60,24 @@ const char *thenar_model_body_name(const thenar_model *model, int body) {
     return model->bodies[body]->name;
 }
 
+thenar_body_kind thenar_model_body_kind(const thenar_model *model, int body) {
+    assert(body >= 0 && body < model->body_count);
+    return model->bodies[body]->kind == &rigid_class ? THENAR_BODY_RIGID : THENAR_BODY_SOFT;
+}
+
+double thenar_model_mass(const thenar_model *model, int body) {
+    assert(body >= 0 && body < model->body_count);
+    return model->bodies[body]->kind->mass(model->bodies[body]);
+}
+
+void thenar_model_inertia(const thenar_model *model, int body, double inertia[9]) {
+    memcpy(inertia, model_rigid(model, body)->inertia.m, 9 * sizeof *inertia);
+}
+
+thenar_motion thenar_model_motion(const thenar_model *model, int body) {
+    return model_rigid(model, body)->motion;
+}
+
 int thenar_model_find_support(const thenar_model *model, int body, const char *name) {
     const soft_model *soft = model_soft(model, body);
     for (int i = 0; i < soft->support_count; i++)
@@ -67,7 +90,8 @@ const thenar_tet_mesh *thenar_model_mesh(const thenar_model *model, int body) {
 }
 
 const thenar_surface *thenar_model_surface(const thenar_model *model, int body) {
-    return &model_soft(model, body)->surface;
+    assert(body >= 0 && body < model->body_count);
+    return model->bodies[body]->kind->surface(model->bodies[body]);
 }
 
 const thenar_embedding *thenar_model_embedding(const thenar_model *model, int body) {

@@ -3,6 +3,7 @@
 #define WORLD_MODEL_H
 
 #include "body/body.h"
+#include "body/rigid.h"
 #include "body/soft.h"
 #include "world/system.h"
 
@@ -28,8 +29,9 @@ struct thenar_model {
 /* One more owner. */
 void model_keep(const thenar_model *model);
 
-/* The soft body of that index; misuse is an assert. */
+/* The soft or rigid body of that index; misuse is an assert. */
 const soft_model *model_soft(const thenar_model *model, int body);
+const rigid_model *model_rigid(const thenar_model *model, int body);
 
 #define MODEL_DT_SMALLEST 1e-6 /* s */
 #define MODEL_DT_LARGEST 1.0   /* s */

@@ -219,7 +219,8 @@ thenar_status thenar_sim_drive(thenar_sim *sim, int body, int support, const dou
 }
 
 void thenar_sim_surface(const thenar_sim *sim, int body, double *positions) {
-    soft_surface(sim_soft(sim, body), positions);
+    assert(body >= 0 && body < sim->model->body_count);
+    sim->model->bodies[body]->kind->place_surface(sim->bodies[body], positions);
 }
 
 void thenar_sim_stretches(const thenar_sim *sim, int body, double *values) {
@@ -227,7 +228,8 @@ void thenar_sim_stretches(const thenar_sim *sim, int body, double *values) {
 }
 
 void thenar_sim_energy(const thenar_sim *sim, int body, double *kinetic, double *elastic, double *gravity) {
-    soft_energy(sim_soft(sim, body), sim->model->gravity, kinetic, elastic, gravity);
+    assert(body >= 0 && body < sim->model->body_count);
+    sim->model->bodies[body]->kind->energy(sim->bodies[body], sim->model->gravity, kinetic, elastic, gravity);
 }
 
 const thenar_stats *thenar_sim_stats(const thenar_sim *sim) {

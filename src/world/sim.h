@@ -30,7 +30,8 @@ struct thenar_sim {
     size_t kept_size;
 };
 
-/* The soft body of that index; misuse is an assert. */
+/* The soft or rigid body of that index; misuse is an assert. */
 soft_state *sim_soft(const thenar_sim *sim, int body);
+rigid_state *sim_rigid(const thenar_sim *sim, int body);
 
 #endif

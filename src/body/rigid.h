@@ -1,0 +1,73 @@
+/* The rigid body: dynamic (two block nodes of unknowns: velocity of the centre of mass, angular velocity), driven or
+ * static (no unknowns; it goes where it is taken). The model is built in rigid_model.c, the stages of a step are in
+ * rigid_step.c. */
+#ifndef BODY_RIGID_H
+#define BODY_RIGID_H
+
+#include "body/body.h"
+#include "body/rigid_shape.h"
+#include "body/support.h"
+
+#include "thenar/model.h"
+
+/* The unknowns of a dynamic body, in order. */
+enum { RIGID_LINEAR, RIGID_ANGULAR, RIGID_NODES };
+
+typedef struct rigid_model {
+    body_model base;
+    thenar_motion motion;
+    rigid_shape shape;
+    double mass;  /* kg */
+    mat3 inertia; /* kg m^2, about the centre of mass, in the body's frame */
+    double damping_linear, damping_angular; /* 1/s */
+    vec3 position;    /* all four at time 0 */
+    quat orientation;
+    vec3 velocity, spin;
+    support_model path; /* a driven body's keys: a support without nodes */
+    int linear_block, coupling_block, angular_block; /* of the system's blocks */
+} rigid_model;
+
+/* What a snapshot keeps. Plain doubles and one whole word: no padding is hashed. */
+typedef struct rigid_kept {
+    union {
+        struct {
+            double position[3], orientation[4]; /* m; unit quaternion */
+        };
+        double pose[7];
+    };
+    union {
+        struct {
+            double velocity[3], spin[3]; /* m/s, rad/s, in world axes */
+        };
+        double twist[6];
+    };
+    double force[3], torque[3];         /* applied, N and N m, in world axes */
+    double driven_pose[7];
+    long long driven; /* 1 once thenar_sim_drive_pose took it over */
+} rigid_kept;
+
+typedef struct rigid_state {
+    body_state base;
+    rigid_kept *kept;
+    double *target; /* work, 7: the pose of a driven body at the end of the step */
+} rigid_state;
+
+/* Checks the definition and builds the model; frees nothing of the definition. */
+thenar_status rigid_model_create(const thenar_rigid_def *def, rigid_model **out, thenar_error *error);
+void rigid_model_free(body_model *base);
+
+extern const body_class rigid_class;
+
+static inline const rigid_model *rigid_of(const rigid_state *state) {
+    return (const rigid_model *)state->base.model;
+}
+static inline quat rigid_orientation(const double orientation[4]) {
+    return (quat){orientation[0], orientation[1], orientation[2], orientation[3]};
+}
+
+/* Half a step of torque-free rotation, in the body's frame: I w + h/2 w x I w = I spin solved for w, and
+ * spin = w - h/2 I^-1 (w x I w). See rigid_step.c. */
+vec3 rigid_spin_backward(mat3 inertia, vec3 spin, double h);
+vec3 rigid_spin_forward(mat3 inertia, vec3 w, double h);
+
+#endif

@@ -1,0 +1,209 @@
+#include "body/rigid_shape.h"
+
+#include "shape/mesh.h"
+#include "shape/mesh_check.h"
+
+#include <string.h>
+
+#define SHOWN_ROUND 8       /* resolution of the triangles that show a round shape */
+#define SHOWN_PLANE 2.0     /* m, side of the square that shows a plane */
+#define TOUCHING 1e-9       /* share of a mesh's extent: closer than that, rounding rules the direction to the surface */
+#define SMALLEST_LENGTH 1e-6 /* m */
+#define LARGEST_LENGTH 1e6   /* m */
+
+static const double pi = 3.14159265358979323846;
+
+static thenar_status check_length(const char *what, double value, thenar_error *error) {
+    if (value >= SMALLEST_LENGTH && value <= LARGEST_LENGTH) return THENAR_OK;
+    return error_set(error, THENAR_ERROR_INPUT, "the %s is %g m; expected %g to %g m", what, value, SMALLEST_LENGTH,
+                     LARGEST_LENGTH);
+}
+
+static thenar_status check_rounding(double rounding, double largest, thenar_error *error) {
+    if (rounding >= 0 && rounding <= largest) return THENAR_OK;
+    return error_set(error, THENAR_ERROR_INPUT, "the rounding is %g m; expected 0 to %g m", rounding, largest);
+}
+
+static double least_of(const double size[3]) {
+    return fmin(size[0], fmin(size[1], size[2]));
+}
+
+thenar_status rigid_shape_check(const thenar_shape *def, thenar_error *error) {
+    thenar_status status = THENAR_OK;
+    switch (def->kind) {
+    case THENAR_SHAPE_SPHERE:
+        return check_length("radius", def->radius, error);
+    case THENAR_SHAPE_BOX:
+        for (int i = 0; i < 3 && status == THENAR_OK; i++) status = check_length("size", def->size[i], error);
+        return status == THENAR_OK ? check_rounding(def->rounding, least_of(def->size) / 2, error) : status;
+    case THENAR_SHAPE_CAPSULE:
+    case THENAR_SHAPE_CYLINDER:
+        status = check_length("radius", def->radius, error);
+        if (status == THENAR_OK) status = check_length("length", def->length, error);
+        if (status != THENAR_OK || def->kind == THENAR_SHAPE_CAPSULE) return status;
+        return check_rounding(def->rounding, fmin(def->radius, def->length / 2), error);
+    case THENAR_SHAPE_PLANE: {
+        double length = vec3_length(vec3_load(def->normal));
+        if (length > 0 && isfinite(length)) return THENAR_OK;
+        return error_set(error, THENAR_ERROR_INPUT, "the normal of a plane has length %g; expected a direction", length);
+    }
+    case THENAR_SHAPE_MESH:
+        if (!def->surface) return error_set(error, THENAR_ERROR_INPUT, "a shape of a mesh has no surface");
+        status = surface_validate(def->surface, error);
+        return status == THENAR_OK ? check_rounding(def->rounding, LARGEST_LENGTH, error) : status;
+    }
+    return error_set(error, THENAR_ERROR_INPUT, "unknown kind of shape %d", (int)def->kind);
+}
+
+/* From the integrals of x^2, y^2, z^2 over a solid that is symmetric in all three. */
+static mass_properties symmetric(double volume, vec3 squares) {
+    return (mass_properties){.mass = volume,
+                             .inertia = mat3_diagonal(squares.y + squares.z, squares.x + squares.z,
+                                                      squares.x + squares.y)};
+}
+
+/* A box with half sizes a, b, c that is grown by r is, in each octant, the core, a slab on each face, a quarter of a
+ * cylinder on each edge and an eighth of a ball at the corner. The integral of x^2 over one octant: */
+static double box_square(double a, double b, double c, double r) {
+    double r2 = r * r, r3 = r2 * r, along = a * a * a / 3;
+    double slabs = b * c * (pow(a + r, 3) / 3 - along) + along * r * (b + c);
+    double quarter = a * a * pi * r2 / 4 + 2 * a * r3 / 3 + pi * r2 * r2 / 16;
+    double ball = a * a * pi * r3 / 6 + a * pi * r2 * r2 / 8 + pi * r3 * r2 / 30;
+    return along * b * c + slabs + (b + c) * quarter + along * pi * r2 / 4 + ball;
+}
+
+static mass_properties box_mass(const thenar_shape *def) {
+    double r = def->rounding, a = def->size[0] / 2 - r, b = def->size[1] / 2 - r, c = def->size[2] / 2 - r;
+    double octant = a * b * c + r * (a * b + b * c + c * a) + pi * r * r / 4 * (a + b + c) + pi * r * r * r / 6;
+    vec3 squares = {8 * box_square(a, b, c, r), 8 * box_square(b, c, a, r), 8 * box_square(c, a, b, r)};
+    return symmetric(8 * octant, squares);
+}
+
+/* Discs of radius rho along y: volume int pi rho^2, x^2 and z^2 each int pi rho^4 / 4, y^2 int pi rho^2 y^2. On the
+ * straight part, half long, rho is the radius; on each end rho = A + sqrt(r^2 - t^2) with t up to r. A cylinder with
+ * rounding r has A = radius - r; a capsule has A = 0 and r = radius. */
+static mass_properties round_mass(double radius, double half, double A, double r) {
+    double r2 = r * r, r3 = r2 * r, r4 = r2 * r2, r5 = r4 * r, A2 = A * A;
+    double end2 = A2 * r + A * pi * r2 / 2 + 2 * r3 / 3;
+    double end4 = A2 * A2 * r + A2 * A * pi * r2 + 4 * A2 * r3 + 3 * A * pi * r4 / 4 + 8 * r5 / 15;
+    double end2_t = A2 * r2 / 2 + 2 * A * r3 / 3 + r4 / 4;
+    double end2_tt = A2 * r3 / 3 + A * pi * r4 / 8 + 2 * r5 / 15;
+    double square = radius * radius;
+    double across = pi / 2 * (square * square * half + end4);
+    double along = 2 * pi * (square * half * half * half / 3 + half * half * end2 + 2 * half * end2_t + end2_tt);
+    return symmetric(2 * pi * (square * half + end2), vec3_make(across, along, across));
+}
+
+mass_properties rigid_shape_mass(const thenar_shape *def) {
+    double r = def->radius, square = 4 * pi / 15 * r * r * r * r * r;
+    switch (def->kind) {
+    case THENAR_SHAPE_SPHERE:
+        return symmetric(4 * pi / 3 * r * r * r, vec3_make(square, square, square));
+    case THENAR_SHAPE_BOX:
+        return box_mass(def);
+    case THENAR_SHAPE_CAPSULE:
+        return round_mass(r, def->length / 2, 0, r);
+    case THENAR_SHAPE_CYLINDER:
+        return round_mass(r, def->length / 2 - def->rounding, r - def->rounding, def->rounding);
+    case THENAR_SHAPE_MESH:
+        return mass_of_surface(def->surface, 1);
+    case THENAR_SHAPE_PLANE:
+        break;
+    }
+    return (mass_properties){0};
+}
+
+static double evaluate_mesh(const void *context, vec3 point, vec3 *normal) {
+    const rigid_shape *shape = context;
+    closest_point closest = surface_distance_query(&shape->mesh, point);
+    vec3 extent = vec3_sub(shape->mesh.bounds.high, shape->mesh.bounds.low);
+    bool touching = fabs(closest.distance) < TOUCHING * vec3_length(extent);
+    if (normal) *normal = touching ? closest.pseudonormal : closest.normal;
+    return closest.distance - shape->growth;
+}
+
+/* A square in the plane, seen from the side that the normal points to. */
+static thenar_status show_plane(vec3 normal, thenar_surface *out, thenar_error *error) {
+    thenar_status status = surface_create(4, 2, out, error);
+    if (status != THENAR_OK) return status;
+    vec3 other = fabs(normal.x) < 0.5 ? vec3_make(1, 0, 0) : vec3_make(0, 0, 1);
+    vec3 along = vec3_scale(vec3_unit(vec3_cross(other, normal)), SHOWN_PLANE / 2), across = vec3_cross(normal, along);
+    const int triangles[] = {0, 1, 2, 0, 2, 3};
+    vec3_store(out->positions, vec3_scale(vec3_add(along, across), -1));
+    vec3_store(out->positions + 3, vec3_sub(along, across));
+    vec3_store(out->positions + 6, vec3_add(along, across));
+    vec3_store(out->positions + 9, vec3_sub(across, along));
+    memcpy(out->triangles, triangles, sizeof triangles);
+    return THENAR_OK;
+}
+
+static thenar_status show(const thenar_shape *def, thenar_surface *out, thenar_error *error) {
+    switch (def->kind) {
+    case THENAR_SHAPE_SPHERE:
+        return thenar_surface_sphere(def->radius, SHOWN_ROUND, out, error);
+    case THENAR_SHAPE_BOX:
+        return thenar_surface_box(def->size, 1, out, error);
+    case THENAR_SHAPE_CAPSULE:
+        return thenar_surface_capsule(def->radius, def->length, SHOWN_ROUND, out, error);
+    case THENAR_SHAPE_CYLINDER:
+        return thenar_surface_cylinder(def->radius, def->length, SHOWN_ROUND, out, error);
+    case THENAR_SHAPE_PLANE:
+        return show_plane(vec3_unit(vec3_load(def->normal)), out, error);
+    case THENAR_SHAPE_MESH:
+        return surface_copy(def->surface, out, error);
+    }
+    return THENAR_OK;
+}
+
+/* The surface is already in the body's frame. */
+static thenar_status prepare_distance(const thenar_shape *def, vec3 centre, rigid_shape *shape, thenar_error *error) {
+    vec3 middle = vec3_scale(centre, -1), half_axis = {0, def->length / 2, 0}, all = {1, 1, 1};
+    thenar_status status = THENAR_OK;
+    switch (def->kind) {
+    case THENAR_SHAPE_SPHERE:
+        shape->sphere = (sphere_shape){middle, def->radius};
+        shape->solid = signed_distance_of_sphere(&shape->sphere);
+        break;
+    case THENAR_SHAPE_BOX:
+        shape->box = (box_shape){middle, vec3_mul_add(vec3_scale(vec3_load(def->size), 0.5), all, -def->rounding),
+                                 def->rounding};
+        shape->solid = signed_distance_of_box(&shape->box);
+        break;
+    case THENAR_SHAPE_CAPSULE:
+        shape->capsule = (capsule_shape){vec3_sub(middle, half_axis), vec3_add(middle, half_axis), def->radius};
+        shape->solid = signed_distance_of_capsule(&shape->capsule);
+        break;
+    case THENAR_SHAPE_CYLINDER:
+        shape->cylinder = (cylinder_shape){middle, def->radius - def->rounding, def->length / 2 - def->rounding,
+                                           def->rounding};
+        shape->solid = signed_distance_of_cylinder(&shape->cylinder);
+        break;
+    case THENAR_SHAPE_PLANE:
+        shape->plane.normal = vec3_unit(vec3_load(def->normal));
+        shape->plane.offset = vec3_dot(shape->plane.normal, middle);
+        shape->solid = signed_distance_of_plane(&shape->plane);
+        break;
+    case THENAR_SHAPE_MESH:
+        shape->growth = def->rounding;
+        status = surface_distance_create(&shape->surface, &shape->mesh, error);
+        shape->solid = (signed_distance){evaluate_mesh, shape, box_grow(shape->mesh.bounds, shape->growth)};
+        break;
+    }
+    return status;
+}
+
+thenar_status rigid_shape_create(const thenar_shape *def, vec3 centre, rigid_shape *out, thenar_error *error) {
+    *out = (rigid_shape){.kind = def->kind};
+    thenar_status status = show(def, &out->surface, error);
+    for (int i = 0; i < out->surface.vertex_count && status == THENAR_OK; i++)
+        vec3_store(out->surface.positions + 3 * i, vec3_sub(surface_vertex(&out->surface, i), centre));
+    if (status == THENAR_OK) status = prepare_distance(def, centre, out, error);
+    if (status != THENAR_OK) rigid_shape_free(out);
+    return status;
+}
+
+void rigid_shape_free(rigid_shape *shape) {
+    if (shape->kind == THENAR_SHAPE_MESH) surface_distance_free(&shape->mesh);
+    thenar_surface_free(&shape->surface);
+    *shape = (rigid_shape){0};
+}
