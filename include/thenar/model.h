@@ -71,7 +71,7 @@ typedef struct thenar_key {
 
 /** Nodes that are held: fixed, or moved as one rigid piece by keys or by thenar_sim_drive. */
 typedef struct thenar_support {
-    const char *name;       /**< for thenar_model_find_support; may be NULL */
+    const char *name;       /**< for thenar_model_find_support, printable UTF-8; may be NULL */
     thenar_region region;   /**< which nodes */
     const thenar_key *keys; /**< times strictly ascending, numbers below 1e100; NULL: fixed until driven */
     int key_count;
@@ -88,7 +88,7 @@ typedef struct thenar_load {
 
 /** A soft body: corotational finite elements on a tet mesh. */
 typedef struct thenar_soft_def {
-    const char *name;              /**< unique in the model, not empty */
+    const char *name;              /**< unique in the model, not empty, printable UTF-8 */
     const thenar_tet_mesh *mesh;   /**< rest shape, at most 20 million tets; if all are inverted, the copy is turned */
     const thenar_surface *surface; /**< finer surface to show, carried by `embedding`; NULL: the mesh's boundary */
     const thenar_embedding *embedding; /**< how `surface` hangs on `mesh`; NULL with a NULL surface */
@@ -110,7 +110,7 @@ THENAR_API thenar_soft_def thenar_soft_def_default(void);
 
 /** What holds for the whole world. */
 typedef struct thenar_world_def {
-    const char *name;  /**< shown in reports */
+    const char *name;  /**< shown in reports; printable UTF-8, NULL for none */
     double gravity[3]; /**< m/s^2 */
     double dt;         /**< default time step of simulations, s, 1e-6 to 1 */
 } thenar_world_def;
