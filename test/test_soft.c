@@ -693,7 +693,7 @@ static void a_surface_hangs_on_a_turned_mesh_as_on_the_one_it_was_given_with(voi
     thenar_tet_mesh_free(&mesh);
 }
 
-static void a_body_too_large_to_index_is_refused_before_it_is_copied(void **unused) {
+static void a_body_too_large_to_index_and_one_without_tets_are_refused(void **unused) {
     (void)unused;
     thenar_error error;
     thenar_world_def world = thenar_world_def_default();
@@ -702,6 +702,9 @@ static void a_body_too_large_to_index_is_refused_before_it_is_copied(void **unus
     thenar_soft_def def = plain_def(&mesh);
     assert_int_equal(thenar_build_add_soft(build, &def, &error), THENAR_ERROR_INPUT);
     assert_non_null(strstr(error.text, "tets; expected"));
+    mesh = (thenar_tet_mesh){0};
+    assert_int_equal(thenar_build_add_soft(build, &def, &error), THENAR_ERROR_INPUT);
+    assert_non_null(strstr(error.text, "no tets"));
     thenar_build_free(build);
 }
 
@@ -723,7 +726,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(numbers_out_of_range_are_refused),
     cmocka_unit_test(names_that_are_not_plain_text_are_refused),
     cmocka_unit_test(a_surface_hangs_on_a_turned_mesh_as_on_the_one_it_was_given_with),
-    cmocka_unit_test(a_body_too_large_to_index_is_refused_before_it_is_copied),
+    cmocka_unit_test(a_body_too_large_to_index_and_one_without_tets_are_refused),
 };
 
 TEST_MAIN(tests)
