@@ -4,6 +4,18 @@
 #include "body/soft_limit.h"
 #include "world/sim.h"
 
+/* Three fibres across each other, with limits 0.95..1.05. */
+static soft_fibres three_fibres(void) {
+    const double e[SOFT_FIBRES][3] = {{1, 0, 0}, {0, 0.6, 0.8}, {0.48, -0.6, 0.64}};
+    soft_fibres fibres;
+    for (int k = 0; k < SOFT_FIBRES; k++) {
+        for (int i = 0; i < 3; i++) fibres.direction[k][i] = f64x8_set(e[k][i]);
+        fibres.min[k] = f64x8_set(0.95);
+        fibres.max[k] = f64x8_set(1.05);
+    }
+    return fibres;
+}
+
 /* A unit tet in every lane, moved at random; limits 0.9..1.1. */
 static soft_batch one_batch(void) {
     soft_batch batch = {.tet_count = SIMD_LANES, .limited = true};
@@ -22,16 +34,17 @@ static void cold_start(f64x8 V[9]) {
 
 /* The sum over the lanes is the sum of eight independent energies, so one difference per node component will do. */
 static double energy_at(const soft_batch *batch, const double *x, const f64x8 *Y) {
-    f64x8 V[9];
-    cold_start(V);
-    return soft_limit_energy(batch, x, 1, Y, V);
+    soft_limit_point point = {0};
+    cold_start(point.V);
+    soft_limit_decompose(batch, x, Y, &point);
+    return soft_limit_energy(batch, &point);
 }
 
 static void gradient_at(const soft_batch *batch, const double *x, const f64x8 *Y, double *records) {
-    f64x8 V[9];
-    cold_start(V);
-    memset(records, 0, SIMD_LANES * SOFT_RECORD * sizeof *records);
-    soft_limit_linearize(batch, x, 1, Y, V, records);
+    soft_limit_point point = {0};
+    cold_start(point.V);
+    soft_limit_decompose(batch, x, Y, &point);
+    soft_limit_blocks(batch, &point, 1, records);
 }
 
 static void random_positions(random_source *random, double *x, double size) {
@@ -43,10 +56,12 @@ static void the_limits_gradient_is_that_of_their_energy(void **unused) {
     (void)unused;
     random_source random = {11};
     soft_batch batch = one_batch();
+    soft_fibres fibres = three_fibres();
     double x[12 * SIMD_LANES], records[SIMD_LANES * SOFT_RECORD];
     for (int trial = 0; trial < 20; trial++) {
-        f64x8 Y[9];
-        for (int i = 0; i < 9; i++)
+        f64x8 Y[SOFT_MULTIPLIERS];
+        batch.fibres = trial % 2 ? &fibres : NULL;
+        for (int i = 0; i < SOFT_MULTIPLIERS; i++)
             for (int l = 0; l < SIMD_LANES; l++) Y[i][l] = random_uniform(&random, -0.1, 0.1);
         random_positions(&random, x, trial < 10 ? 0.2 : 1);
         gradient_at(&batch, x, Y, records);
@@ -73,9 +88,11 @@ static void the_limits_hessian_is_the_derivative_of_their_gradient(void **unused
     random_source random = {12};
     soft_batch batch = one_batch();
     double x[12 * SIMD_LANES], records[SIMD_LANES * SOFT_RECORD], shifted[SIMD_LANES * SOFT_RECORD];
-    f64x8 Y[9];
-    for (int i = 0; i < 9; i++) Y[i] = f64x8_set(0);
+    f64x8 Y[SOFT_MULTIPLIERS];
+    soft_fibres fibres = three_fibres();
+    for (int i = 0; i < SOFT_MULTIPLIERS; i++) Y[i] = f64x8_set(0);
     for (int trial = 0; trial < 50; trial++) {
+        batch.fibres = trial % 2 ? &fibres : NULL;
         random_positions(&random, x, 0.1);
         /* All stretched well beyond the limit: outward curvature only, nothing is dropped. */
         for (int i = 0; i < 12 * SIMD_LANES; i++) x[i] *= 1.6;
@@ -175,6 +192,49 @@ static void a_limited_beam_is_soft_at_first_and_then_stiff(void **unused) {
     assert_true(soft < limited - 0.2 && limited < stiff);
 }
 
+/* A bar pulled along x with a limit along x only: it stops there, and stays free to thin across. */
+static void a_fibre_limits_the_stretch_along_its_own_direction_only(void **unused) {
+    (void)unused;
+    thenar_tet_mesh mesh = tools_box(1, 0.2, 0.2, 10, 2, 2);
+    thenar_load pull = {.region = {.kind = THENAR_REGION_BOX, .a = {1, 0, 0}, .b = {1, 0.2, 0.2}},
+                        .force = {2000, 0, 0}};
+    thenar_soft_def def = limited_def(&mesh, &beam_clamp);
+    def.material.stretch_min = def.material.stretch_max = 0;
+    def.material.damping_mass = 20;
+    def.loads = &pull;
+    def.load_count = 1;
+    double end[3], width[3];
+    for (int k = 0; k < 3; k++) { /* no limit; along x; along y */
+        def.material.fibres[0] = (thenar_fibre){.direction = {k == 1, k == 2, 0}, .max = k ? 1.05 : 0};
+        thenar_model *model = tools_model(&def, 0);
+        thenar_sim *sim = tools_sim(model, 0.02, 1);
+        tools_run(sim, 600);
+        const double *x = thenar_sim_positions(sim, 0);
+        int middle = 0; /* a node halfway along, at y = 0; the one above it at y = 0.2 */
+        for (int i = 0; i < mesh.node_count; i++)
+            if (fabs(mesh.positions[3 * i] - 0.5) < 1e-9 && mesh.positions[3 * i + 1] == 0 &&
+                mesh.positions[3 * i + 2] == 0)
+                middle = i;
+        int above = middle;
+        for (int i = 0; i < mesh.node_count; i++)
+            if (fabs(mesh.positions[3 * i] - 0.5) < 1e-9 && mesh.positions[3 * i + 1] > 0.2 - 1e-9 &&
+                mesh.positions[3 * i + 2] == 0)
+                above = i;
+        end[k] = x[3 * (mesh.node_count - 1)];
+        width[k] = x[3 * above + 1] - x[3 * middle + 1];
+        thenar_sim_free(sim);
+        thenar_model_free(model);
+    }
+    print_message("length %.3f free, %.3f limited along, %.3f limited across; width %.4f, %.4f, %.4f m\n", end[0],
+                  end[1], end[2], width[0], width[1], width[2]);
+    /* F / (E A) = 0.25 of stretch without a limit; 1.05 with it, everywhere. */
+    assert_true(end[0] > 1.2);
+    assert_near(end[1], 1.05, 2e-3);
+    assert_near(end[2], end[0], 1e-6);
+    assert_true(width[1] < 0.2 && width[1] > width[0]);
+    thenar_tet_mesh_free(&mesh);
+}
+
 static void a_clamp_carries_the_weight_of_a_limited_beam(void **unused) {
     (void)unused;
     thenar_tet_mesh mesh = tools_box(1, 0.2, 0.2, 10, 2, 2);
@@ -265,6 +325,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(the_limits_hessian_is_the_derivative_of_their_gradient),
     cmocka_unit_test(no_limit_is_violated_by_more_than_the_tolerance),
     cmocka_unit_test(a_limited_beam_is_soft_at_first_and_then_stiff),
+    cmocka_unit_test(a_fibre_limits_the_stretch_along_its_own_direction_only),
     cmocka_unit_test(a_clamp_carries_the_weight_of_a_limited_beam),
     cmocka_unit_test(limits_do_not_pump_energy),
     cmocka_unit_test(pulling_and_teleporting_break_nothing),

@@ -21,6 +21,16 @@ typedef struct thenar_model thenar_model;
 /** A model under construction. */
 typedef struct thenar_build thenar_build;
 
+/** A limit on the stretch along one direction of the rest shape. */
+typedef struct thenar_fibre {
+    double direction[3]; /**< any length; zero: no limit */
+    double min;          /**< least stretch, below 1 and >= 0 (0: none) */
+    double max;          /**< largest stretch, above 1 (0: none) */
+} thenar_fibre;
+
+/** How many a material can have. */
+#define THENAR_FIBRES 3
+
 /** Isotropic Hooke material with Rayleigh damping, soft between its stretch limits and rigid at them. */
 typedef struct thenar_material {
     double young;             /**< Young's modulus E, Pa, > 0 */
@@ -30,6 +40,7 @@ typedef struct thenar_material {
     double damping_stiffness; /**< Rayleigh beta, s, >= 0: damps deformation */
     double stretch_min;       /**< least principal stretch, below 1 and >= 0 (0: no limit): stiff from there on */
     double stretch_max;       /**< largest principal stretch, above 1 (0: no limit) */
+    thenar_fibre fibres[THENAR_FIBRES]; /**< further limits, along directions */
 } thenar_material;
 
 /** Soft tissue: 100 kPa, nu 0.45, 1000 kg/m^3, alpha 0, beta 0.01 s. */

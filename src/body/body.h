@@ -48,11 +48,10 @@ typedef struct body_step {
     workers *pool;
 } body_step;
 
-/* How far a body is from its own limits. */
+/* How far a body is from the optimum within its own limits. */
 typedef struct body_limit_measures {
-    double violation;       /* largest distance of a strain from its limits */
-    double complementarity; /* how far the multipliers are from those of the limits where the body is, as a strain */
-    int active;             /* limits that push */
+    double distance; /* as a strain: bounds the largest violation, and how far the multipliers are from complementary */
+    int active;      /* limits that push */
 } body_limit_measures;
 
 /* Limits that a body sets itself, for solvers that minimize the augmented Lagrangian: penalty terms with multipliers
@@ -63,14 +62,18 @@ typedef struct body_limits {
     bool (*warm)(const body_state *state);
     /* The multipliers in units of another rho. */
     void (*rescale)(body_state *state, double factor);
-    /* The body is looked at where d takes it, by the calls below. */
-    void (*move)(body_state *state, const body_step *step, const double *d);
     /* The solve begins: nothing pushes yet, decompositions start from where the step does. */
     void (*begin)(body_state *state);
-    double (*energy)(body_state *state, double weight); /* J s^2 */
-    body_limit_measures (*measure)(body_state *state);
-    /* Adds the Hessian to the blocks of the whole system and the gradient to the body's own part. */
-    void (*linearize)(body_state *state, const body_step *step, double weight, double *blocks, double *gradient);
+    /* The body is looked at where d takes it, by the calls below. */
+    void (*move)(body_state *state, const body_step *step, const double *d);
+    /* Decomposes what the next four calls need, after move or update. */
+    void (*evaluate)(body_state *state, const body_step *step);
+    double (*energy)(const body_state *state); /* over weight: N m */
+    body_limit_measures (*measure)(const body_state *state);
+    /* Adds the gradient to the body's own part. */
+    void (*gradient)(body_state *state, const body_step *step, double weight, double *gradient);
+    /* Adds the Hessian to the blocks of the whole system. */
+    void (*hessian)(body_state *state, const body_step *step, double weight, double *blocks);
     /* The multipliers' step; `factor` as in rescale. */
     void (*update)(body_state *state, double factor);
     /* For solvers that work on rows: the most there can be, and those that are violated where the body is looked at,

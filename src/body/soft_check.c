@@ -12,6 +12,16 @@ static thenar_status check_number(const char *what, double value, bool good, con
     return error_set(error, THENAR_ERROR_INPUT, "%s is %g; expected %s", what, value, expected);
 }
 
+static thenar_status check_fibre(const thenar_fibre *fibre, thenar_error *error) {
+    if (!vec3_is_finite(vec3_load(fibre->direction)))
+        return error_set(error, THENAR_ERROR_INPUT, "the direction of a fibre is not finite");
+    thenar_status status = check_number("a fibre's min", fibre->min, fibre->min >= 0 && fibre->min < 1,
+                                        "from 0 (no limit) to below 1", error);
+    if (status != THENAR_OK) return status;
+    return check_number("a fibre's max", fibre->max, fibre->max == 0 || fibre->max > 1, "above 1, or 0 for no limit",
+                        error);
+}
+
 static thenar_status check_material(const thenar_material *m, thenar_error *error) {
     const struct {
         const char *what;
@@ -31,7 +41,9 @@ static thenar_status check_material(const thenar_material *m, thenar_error *erro
         thenar_status status = check_number(checks[i].what, checks[i].value, checks[i].good, checks[i].expected, error);
         if (status != THENAR_OK) return status;
     }
-    return THENAR_OK;
+    thenar_status status = THENAR_OK;
+    for (int i = 0; i < THENAR_FIBRES && status == THENAR_OK; i++) status = check_fibre(&m->fibres[i], error);
+    return status;
 }
 
 /* Offsets into the records of the elements and into arrays of node vectors are ints. */

@@ -6,8 +6,11 @@
 #include "shape/mesh.h"
 #include "shape/mesh_check.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+
+static_assert(SOFT_FIBRES == THENAR_FIBRES, "the kernel has room for every fibre of a material");
 
 thenar_material thenar_material_default(void) {
     return (thenar_material){.young = 1e5, .poisson = 0.45, .density = 1000, .damping_stiffness = 0.01};
@@ -70,6 +73,41 @@ static void fill_lane(soft_model *body, soft_batch *batch, int lane, int t, cons
     for (int a = 0; a < 4; a++) batch->node[a][lane] = node[a];
 }
 
+static bool is_fibre(const thenar_fibre *fibre) {
+    return vec3_length(vec3_load(fibre->direction)) > 0 && (fibre->min > 0 || fibre->max > 0);
+}
+
+static void fill_fibres(soft_fibres *fibres, int lane, const thenar_material *material) {
+    for (int i = 0; i < SOFT_FIBRES; i++) {
+        const thenar_fibre *fibre = &material->fibres[i];
+        vec3 e = is_fibre(fibre) ? vec3_unit(vec3_load(fibre->direction)) : vec3_make(0, 0, 0);
+        fibres->direction[i][0][lane] = e.x;
+        fibres->direction[i][1][lane] = e.y;
+        fibres->direction[i][2][lane] = e.z;
+        fibres->min[i][lane] = is_fibre(fibre) && fibre->min > 0 ? fibre->min : -SOFT_NO_LIMIT;
+        fibres->max[i][lane] = is_fibre(fibre) && fibre->max > 0 ? fibre->max : SOFT_NO_LIMIT;
+    }
+}
+
+/* Limits along directions, for the batches that have some. False: out of memory. */
+static bool build_fibres(soft_model *body, const thenar_material *const *material) {
+    bool any = false;
+    int tets = body->mesh.tet_count;
+    for (int t = 0; t < tets; t++)
+        for (int i = 0; i < THENAR_FIBRES; i++) any = any || is_fibre(&material[t]->fibres[i]);
+    if (!any) return true;
+    body->fibres = memory_aligned((size_t)body->batch_count * sizeof *body->fibres);
+    if (!body->fibres) return false;
+    body->limited = true;
+    for (int slot = 0; slot < body->batch_count * SIMD_LANES; slot++) {
+        soft_batch *batch = &body->batches[slot / SIMD_LANES];
+        batch->limited = true;
+        batch->fibres = &body->fibres[slot / SIMD_LANES];
+        fill_fibres(&body->fibres[slot / SIMD_LANES], slot % SIMD_LANES, material[slot < tets ? slot : tets - 1]);
+    }
+    return true;
+}
+
 /* Masses of the nodes and the constants of the elements. */
 static bool build_elements(soft_model *body, const thenar_soft_def *def) {
     const thenar_material **material = assign_materials(def);
@@ -99,8 +137,9 @@ static bool build_elements(soft_model *body, const thenar_soft_def *def) {
             body->damped_mass[body->mesh.tets[4 * t + k]] += quarter * material[t]->damping_mass;
         }
     }
+    bool enough = build_fibres(body, material);
     free(material);
-    return true;
+    return enough;
 }
 
 /* A node that several supports claim belongs to the last: owner[i] is its support or -1. */

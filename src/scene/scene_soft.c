@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <string.h>
 
 /* What a soft body's definition points to while it is read. */
 typedef struct soft_parts {
@@ -70,6 +71,31 @@ static void read_region(config_map *map, const scene_shape *shape, thenar_region
     config_close(&where);
 }
 
+static const config_range min_range = {.low = 0, .high = 1, .above_low = true, .below_high = true};
+static const config_range max_range = {.low = 1, .high = 1e6, .above_low = true};
+
+/* Limits along directions of the rest shape. */
+static void read_fibres(config_map *limits, thenar_material *material) {
+    config_list list;
+    if (!config_sequence(limits, "along", CONFIG_OPTIONAL, &list)) return;
+    if (list.count > THENAR_FIBRES)
+        config_fail(limits, "along", "%zu directions; expected at most %d", list.count, THENAR_FIBRES);
+    memset(material->fibres, 0, sizeof material->fibres);
+    while (config_next(&list)) {
+        config_map item;
+        vec3 direction = {0};
+        thenar_fibre *fibre = &material->fibres[list.index];
+        config_item_map(&list, &item);
+        config_vec3(&item, "direction", CONFIG_REQUIRED, config_any(""), &direction);
+        if (item.node && vec3_length(direction) == 0)
+            config_fail(&item, "direction", "no direction; expected a vector that is not zero");
+        config_number(&item, "min", CONFIG_OPTIONAL, min_range, &fibre->min);
+        config_number(&item, "max", CONFIG_OPTIONAL, max_range, &fibre->max);
+        config_close(&item);
+        vec3_store(fibre->direction, direction);
+    }
+}
+
 static void read_material(config_map *map, config_need need, thenar_material *material) {
     config_map child, damping, limits;
     if (!config_child(map, "material", need, &child)) return;
@@ -83,10 +109,9 @@ static void read_material(config_map *map, config_need need, thenar_material *ma
         config_close(&damping);
     }
     if (config_child(&child, "limits", CONFIG_OPTIONAL, &limits)) {
-        config_number(&limits, "min", CONFIG_OPTIONAL,
-                      (config_range){.low = 0, .high = 1, .above_low = true, .below_high = true}, &material->stretch_min);
-        config_number(&limits, "max", CONFIG_OPTIONAL, (config_range){.low = 1, .high = 1e6, .above_low = true},
-                      &material->stretch_max);
+        config_number(&limits, "min", CONFIG_OPTIONAL, min_range, &material->stretch_min);
+        config_number(&limits, "max", CONFIG_OPTIONAL, max_range, &material->stretch_max);
+        read_fibres(&limits, material);
         config_close(&limits);
     }
     config_close(&child);

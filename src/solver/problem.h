@@ -25,12 +25,12 @@ typedef struct solver_report {
     bool converged;
     int iterations;
     int active;      /* limits that push */
-    double residual; /* largest violation of a limit, as a strain */
+    double residual; /* largest violation of a limit, as a strain, or a bound on it */
 } solver_report;
 
 /* Stopping rule that all solvers share: */
-#define SOLVER_VIOLATION 1e-3       /* largest violation of a strain limit */
-#define SOLVER_COMPLEMENTARITY 1e-3 /* largest |G - P(G + Y)|, where a solver has multipliers */
-#define SOLVER_STATIONARITY 0.02    /* of |A (x - x*)| that the gradient of the Lagrangian may have */
+#define SOLVER_VIOLATION                                                                                               \
+    1e-3 /* largest violation of a strain limit; with multipliers |G - P(G + Y)|, which bounds it */
+#define SOLVER_STATIONARITY 0.02 /* of |A (x - x*)| that the gradient of the Lagrangian may have */
 
 #endif

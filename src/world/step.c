@@ -28,18 +28,11 @@ static bool formulate(thenar_sim *sim, const body_step *step) {
     return true;
 }
 
-/* The states of the bodies of a system. */
-static body_state *const *members_of(const thenar_sim *sim, int s) {
-    body_state *const *members = sim->members;
-    for (int i = 0; i < s; i++) members += sim->model->systems[i].body_count;
-    return members;
-}
-
 /* A limited system that starts from the multipliers of the last step needs no free motion. */
 static bool moves_freely_first(thenar_sim *sim, int s, const body_step *step) {
     const system_model *system = &sim->model->systems[s];
     if (!system->limited) return true;
-    solver_problem problem = system_problem(&sim->systems[s], system, members_of(sim, s), step);
+    solver_problem problem = system_problem(&sim->systems[s], system, step);
     return !sim->solver->needs_free_motion || sim->solver->needs_free_motion(&problem);
 }
 
@@ -65,7 +58,7 @@ static bool solve_constraints(thenar_sim *sim, const body_step *step) {
         const system_model *system = &sim->model->systems[s];
         solver_report report = {.iterations = 1, .converged = true};
         if (system->limited) {
-            solver_problem problem = system_problem(&sim->systems[s], system, members_of(sim, s), step);
+            solver_problem problem = system_problem(&sim->systems[s], system, step);
             if (!sim->solver->solve(sim->systems[s].solver, &problem, &report)) return false;
         } else {
             report.residual = system_residual(&sim->systems[s], system);
