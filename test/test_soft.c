@@ -630,6 +630,37 @@ static void numbers_out_of_range_are_refused(void **unused) {
     thenar_tet_mesh_free(&mesh);
 }
 
+/* Names end up in CSV, JSON and on terminals. */
+static void names_that_are_not_plain_text_are_refused(void **unused) {
+    (void)unused;
+    thenar_tet_mesh mesh = tools_box(1, 1, 1, 1, 1, 1);
+    thenar_error error;
+    thenar_model *model;
+    const char *const bad[] = {"a\nb", "\x1b[2J", "\xff", "cut \xc3"};
+    for (int i = 0; i < 4; i++) {
+        thenar_world_def world = thenar_world_def_default();
+        thenar_build *build = thenar_build_create(&world);
+        thenar_soft_def def = plain_def(&mesh);
+        def.name = bad[i];
+        assert_int_equal(thenar_build_add_soft(build, &def, &error), THENAR_ERROR_INPUT);
+        assert_non_null(strstr(error.text, "UTF-8"));
+        thenar_support support = {.name = bad[i]};
+        def = plain_def(&mesh);
+        def.supports = &support;
+        def.support_count = 1;
+        assert_int_equal(thenar_build_add_soft(build, &def, &error), THENAR_ERROR_INPUT);
+        def.name = support.name = "H\xc3\xa4nde";
+        assert_ok(thenar_build_add_soft(build, &def, &error), error);
+        thenar_build_free(build);
+        world.name = bad[i];
+        build = thenar_build_create(&world);
+        assert_int_equal(thenar_build_compile(build, &model, &error), THENAR_ERROR_INPUT);
+        assert_null(model);
+        thenar_build_free(build);
+    }
+    thenar_tet_mesh_free(&mesh);
+}
+
 /* A mesh whose tets are all inverted is turned: the surface that hangs on it must follow. */
 static void a_surface_hangs_on_a_turned_mesh_as_on_the_one_it_was_given_with(void **unused) {
     (void)unused;
@@ -662,7 +693,7 @@ static void a_surface_hangs_on_a_turned_mesh_as_on_the_one_it_was_given_with(voi
     thenar_tet_mesh_free(&mesh);
 }
 
-static void a_body_too_large_to_index_is_refused_before_it_is_copied(void **unused) {
+static void a_body_too_large_to_index_and_one_without_tets_are_refused(void **unused) {
     (void)unused;
     thenar_error error;
     thenar_world_def world = thenar_world_def_default();
@@ -671,6 +702,9 @@ static void a_body_too_large_to_index_is_refused_before_it_is_copied(void **unus
     thenar_soft_def def = plain_def(&mesh);
     assert_int_equal(thenar_build_add_soft(build, &def, &error), THENAR_ERROR_INPUT);
     assert_non_null(strstr(error.text, "tets; expected"));
+    mesh = (thenar_tet_mesh){0};
+    assert_int_equal(thenar_build_add_soft(build, &def, &error), THENAR_ERROR_INPUT);
+    assert_non_null(strstr(error.text, "no tets"));
     thenar_build_free(build);
 }
 
@@ -690,8 +724,9 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(damping_only_takes_energy_away),
     cmocka_unit_test(nonsense_is_refused_in_words),
     cmocka_unit_test(numbers_out_of_range_are_refused),
+    cmocka_unit_test(names_that_are_not_plain_text_are_refused),
     cmocka_unit_test(a_surface_hangs_on_a_turned_mesh_as_on_the_one_it_was_given_with),
-    cmocka_unit_test(a_body_too_large_to_index_is_refused_before_it_is_copied),
+    cmocka_unit_test(a_body_too_large_to_index_and_one_without_tets_are_refused),
 };
 
 TEST_MAIN(tests)

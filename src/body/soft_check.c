@@ -1,5 +1,6 @@
 #include "body/soft_check.h"
 
+#include "base/text.h"
 #include "body/region.h"
 #include "body/soft_element.h"
 #include "body/support.h"
@@ -107,6 +108,9 @@ static thenar_status check_parts(const thenar_soft_def *def, thenar_error *error
 
 thenar_status soft_check(const thenar_soft_def *def, thenar_error *error) {
     if (!def->name || !*def->name) return error_set(error, THENAR_ERROR_INPUT, "a soft body has no name");
+    if (!text_is_printable(def->name))
+        return error_set(error, THENAR_ERROR_INPUT,
+                         "the name of a soft body is not plain text; expected printable UTF-8");
     if (!def->mesh) return error_set(error, THENAR_ERROR_INPUT, "a soft body has no mesh");
     thenar_status status = check_size(def->mesh, error);
     if (status == THENAR_OK) status = check_material(&def->material, error);

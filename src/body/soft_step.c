@@ -74,10 +74,12 @@ static void soft_drive(body_state *base, const body_step *step) {
     memset(state->target_velocity, 0, bytes);
     for (int s = 0; s < body->support_count; s++) {
         place_support(state, s, step->time, state->target_velocity);
+        /* Keys say where to be at the end of a piece of a step, a driver only where to be at the end of the step. */
+        double duration = state->support_states[s].driven ? step->left : step->h;
         for (int k = 0; k < body->supports[s].node_count; k++) {
             int first = 3 * body->supports[s].nodes[k];
             for (int c = first; c < first + 3; c++)
-                state->target_velocity[c] = (state->target_velocity[c] - state->x[c]) / step->h;
+                state->target_velocity[c] = (state->target_velocity[c] - state->x[c]) / duration;
         }
     }
 }

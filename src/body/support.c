@@ -1,5 +1,7 @@
 #include "body/support.h"
 
+#include "base/text.h"
+
 #include <stdlib.h>
 
 /* Farther or larger than this, moving and turning a node overflows. */
@@ -11,6 +13,9 @@ static bool is_usable(const double v[3]) {
 
 thenar_status support_check(const thenar_support *def, thenar_error *error) {
     const char *name = def->name ? def->name : "support";
+    if (!text_is_printable(name))
+        return error_set(error, THENAR_ERROR_INPUT,
+                         "the name of a support is not plain text; expected printable UTF-8");
     if (def->has_pivot && !is_usable(def->pivot))
         return error_set(error, THENAR_ERROR_INPUT, "%s: the pivot is (%g, %g, %g); expected less than %g m", name,
                          def->pivot[0], def->pivot[1], def->pivot[2], LARGEST);

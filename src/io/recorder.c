@@ -6,6 +6,7 @@
 #include "io/recording_format.h"
 #include "world/sim.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 /* Channels of a recording: three of the run, then two a body. */
@@ -17,6 +18,7 @@ static int body_channel(int body, int channel) {
 }
 
 struct thenar_recorder {
+    const thenar_sim *sim;
     recording_writer *writer;
     const double **values; /* one array per channel: the simulation's own, or run_values */
     double run_values[RUN_CHANNELS];
@@ -88,6 +90,7 @@ thenar_status thenar_recorder_create(const char *path, const thenar_sim *sim, th
     if (status == THENAR_OK) {
         describe_bodies(bodies, model);
         describe_channels(channels, model);
+        recorder->sim = sim;
         connect_channels(recorder, sim);
         recording_description description = {.scene = thenar_model_name(model),
                                              .solver = thenar_sim_solver(sim),
@@ -108,6 +111,7 @@ thenar_status thenar_recorder_create(const char *path, const thenar_sim *sim, th
 }
 
 thenar_status thenar_recorder_add(thenar_recorder *recorder, const thenar_sim *sim, thenar_error *error) {
+    assert(sim == recorder->sim);
     const thenar_stats *stats = thenar_sim_stats(sim);
     recorder->run_values[RUN_STEP_US] = 1e-3 * (double)stats->step_ns;
     recorder->run_values[RUN_RESIDUAL] = stats->residual;

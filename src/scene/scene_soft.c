@@ -126,7 +126,7 @@ static void require_tets(config_map *item, const thenar_region *region, const th
         return;
     }
     region_mark_tets(region, mesh, marked);
-    bool any = memchr(marked, true, (size_t)mesh->tet_count);
+    bool any = memchr(marked, 1, (size_t)mesh->tet_count) != NULL;
     if (!any) config_fail(item, NULL, "the region holds no tet; expected a part of the body");
     free(marked);
 }
