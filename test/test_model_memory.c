@@ -116,7 +116,7 @@ static thenar_status record(const thenar_sim *sim, thenar_error *error) {
     thenar_status status = thenar_recorder_create(recording_path, sim, &recorder, error);
     assert_true((status == THENAR_OK) == (recorder != NULL));
     if (status != THENAR_OK) return status;
-    status = thenar_recorder_add(recorder, sim, error);
+    status = thenar_recorder_add(recorder, error);
     thenar_status closed = thenar_recorder_close(recorder, status == THENAR_OK ? error : NULL);
     return status == THENAR_OK ? closed : status;
 }

@@ -156,13 +156,13 @@ typedef struct thenar_rigid_def {
     const char *name; /**< unique in the model, not empty */
     thenar_motion motion;
     thenar_shape shape;
-    double density;         /**< kg/m^3, > 0; not read if mass is given */
-    double mass;            /**< kg, > 0; 0: from shape and density */
-    double inertia[9];      /**< about the centre of mass in the axes of the shape, kg m^2; all 0: from shape and mass */
-    double move[3];         /**< where the shape's origin is at time 0, m */
-    double turn[3];         /**< how the shape is turned about its origin at time 0, rotation vector, radians */
-    double velocity[3];     /**< of the centre of mass at time 0, m/s; for dynamic bodies, as is all to damping_angular */
-    double spin[3];         /**< angular velocity at time 0, rad/s */
+    double density;     /**< kg/m^3, > 0; not read if mass is given */
+    double mass;        /**< kg, > 0; 0: from shape and density */
+    double inertia[9];  /**< about the centre of mass in the axes of the shape, kg m^2; all 0: from shape and mass */
+    double move[3];     /**< where the shape's origin is at time 0, m */
+    double turn[3];     /**< how the shape is turned about its origin at time 0, rotation vector, radians */
+    double velocity[3]; /**< of the centre of mass at time 0, m/s; for dynamic bodies, as is all to damping_angular */
+    double spin[3];     /**< angular velocity at time 0, rad/s */
     double damping_linear;  /**< share of the velocity that is lost, 1/s, >= 0 */
     double damping_angular; /**< of the angular velocity, 1/s, >= 0 */
     const thenar_key *keys; /**< of a driven body, from its place at time 0, times ascending; NULL: it stays */

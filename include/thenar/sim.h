@@ -23,7 +23,7 @@ typedef struct thenar_sim thenar_sim;
 /** How to run it. */
 typedef struct thenar_sim_options {
     double dt;          /**< time step, s, 1e-6 to 1; 0: the model's own */
-    int threads;        /**< 1 to 256, the calling one included */
+    int threads;        /**< 1 to 256, the calling one included; 0: 1 */
     const char *solver; /**< name of the constraint solver; NULL: the default, "newton" */
 } thenar_sim_options;
 

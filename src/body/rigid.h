@@ -17,13 +17,13 @@ typedef struct rigid_model {
     body_model base;
     thenar_motion motion;
     rigid_shape shape;
-    double mass;  /* kg */
-    mat3 inertia; /* kg m^2, about the centre of mass, in the body's frame */
+    double mass;                            /* kg */
+    mat3 inertia;                           /* kg m^2, about the centre of mass, in the body's frame */
     double damping_linear, damping_angular; /* 1/s */
-    vec3 position;    /* all four at time 0 */
+    vec3 position;                          /* all four at time 0 */
     quat orientation;
     vec3 velocity, spin;
-    support_model path; /* a driven body's keys: a support without nodes */
+    support_model path;                              /* a driven body's keys: a support without nodes */
     int linear_block, coupling_block, angular_block; /* of the system's blocks */
 } rigid_model;
 
@@ -41,7 +41,7 @@ typedef struct rigid_kept {
         };
         double twist[6];
     };
-    double force[3], torque[3];         /* applied, N and N m, in world axes */
+    double force[3], torque[3]; /* applied, N and N m, in world axes */
     double driven_pose[7];
     long long driven; /* 1 once thenar_sim_drive_pose took it over */
 } rigid_kept;

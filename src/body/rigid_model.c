@@ -36,7 +36,8 @@ static thenar_status check_numbers(const thenar_rigid_def *def, thenar_error *er
     for (int i = 0; i < 4; i++)
         if (!vec3_is_finite(vec3_load(vectors[i])))
             return error_set(error, THENAR_ERROR_INPUT, "%s is not finite", names[i]);
-    if (!(def->damping_linear >= 0 && def->damping_angular >= 0 && isfinite(def->damping_linear + def->damping_angular)))
+    if (!(def->damping_linear >= 0 && def->damping_angular >= 0 &&
+          isfinite(def->damping_linear + def->damping_angular)))
         return error_set(error, THENAR_ERROR_INPUT, "damping is %g and %g; expected >= 0 1/s", def->damping_linear,
                          def->damping_angular);
     if (!(def->mass >= 0) || !isfinite(def->mass))
@@ -52,8 +53,8 @@ static thenar_status check(const thenar_rigid_def *def, thenar_error *error) {
     thenar_status status = rigid_shape_check(&def->shape, error);
     if (status == THENAR_OK) status = check_motion(def, error);
     if (status == THENAR_OK) status = check_numbers(def, error);
-    thenar_support path = {.name = def->name, .keys = def->keys, .key_count = def->key_count,
-                           .has_pivot = def->has_pivot};
+    thenar_support path = {
+        .name = def->name, .keys = def->keys, .key_count = def->key_count, .has_pivot = def->has_pivot};
     vec3_store(path.pivot, vec3_load(def->pivot));
     return status == THENAR_OK ? support_check(&path, error) : status;
 }

@@ -5,9 +5,9 @@
 
 #include <string.h>
 
-#define SHOWN_ROUND 8       /* resolution of the triangles that show a round shape */
-#define SHOWN_PLANE 2.0     /* m, side of the square that shows a plane */
-#define TOUCHING 1e-9       /* share of a mesh's extent: closer than that, rounding rules the direction to the surface */
+#define SHOWN_ROUND 8   /* resolution of the triangles that show a round shape */
+#define SHOWN_PLANE 2.0 /* m, side of the square that shows a plane */
+#define TOUCHING 1e-9   /* share of a mesh's extent: closer than that, rounding rules the direction to the surface */
 #define SMALLEST_LENGTH 1e-6 /* m */
 #define LARGEST_LENGTH 1e6   /* m */
 
@@ -45,7 +45,8 @@ thenar_status rigid_shape_check(const thenar_shape *def, thenar_error *error) {
     case THENAR_SHAPE_PLANE: {
         double length = vec3_length(vec3_load(def->normal));
         if (length > 0 && isfinite(length)) return THENAR_OK;
-        return error_set(error, THENAR_ERROR_INPUT, "the normal of a plane has length %g; expected a direction", length);
+        return error_set(error, THENAR_ERROR_INPUT, "the normal of a plane has length %g; expected a direction",
+                         length);
     }
     case THENAR_SHAPE_MESH:
         if (!def->surface) return error_set(error, THENAR_ERROR_INPUT, "a shape of a mesh has no surface");
@@ -57,9 +58,8 @@ thenar_status rigid_shape_check(const thenar_shape *def, thenar_error *error) {
 
 /* From the integrals of x^2, y^2, z^2 over a solid that is symmetric in all three. */
 static mass_properties symmetric(double volume, vec3 squares) {
-    return (mass_properties){.mass = volume,
-                             .inertia = mat3_diagonal(squares.y + squares.z, squares.x + squares.z,
-                                                      squares.x + squares.y)};
+    return (mass_properties){
+        .mass = volume, .inertia = mat3_diagonal(squares.y + squares.z, squares.x + squares.z, squares.x + squares.y)};
 }
 
 /* A box with half sizes a, b, c that is grown by r is, in each octant, the core, a slab on each face, a quarter of a
@@ -174,8 +174,8 @@ static thenar_status prepare_distance(const thenar_shape *def, vec3 centre, rigi
         shape->solid = signed_distance_of_capsule(&shape->capsule);
         break;
     case THENAR_SHAPE_CYLINDER:
-        shape->cylinder = (cylinder_shape){middle, def->radius - def->rounding, def->length / 2 - def->rounding,
-                                           def->rounding};
+        shape->cylinder =
+            (cylinder_shape){middle, def->radius - def->rounding, def->length / 2 - def->rounding, def->rounding};
         shape->solid = signed_distance_of_cylinder(&shape->cylinder);
         break;
     case THENAR_SHAPE_PLANE:

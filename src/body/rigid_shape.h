@@ -24,8 +24,8 @@ typedef struct rigid_shape {
         plane_shape plane;
         surface_distance mesh;
     };
-    double growth;         /* of a mesh, m */
-    signed_distance solid; /* of the shape above: a rigid_shape stays where it was made */
+    double growth;          /* of a mesh, m */
+    signed_distance solid;  /* of the shape above: a rigid_shape stays where it was made */
     thenar_surface surface; /* to show */
 } rigid_shape;
 

@@ -47,8 +47,7 @@ vec3 rigid_spin_backward(mat3 inertia, vec3 spin, double h) {
     double size = vec3_length(residual);
     /* Newton's method until rounding stops it. */
     for (int i = 0; i < MOST_NEWTON_STEPS && size > 0; i++) {
-        mat3 turning = mat3_add(mat3_mul(mat3_skew(w), inertia),
-                                mat3_scale(mat3_skew(mat3_mul_vec(inertia, w)), -1));
+        mat3 turning = mat3_add(mat3_mul(mat3_skew(w), inertia), mat3_scale(mat3_skew(mat3_mul_vec(inertia, w)), -1));
         mat3 jacobian = mat3_add(inertia, mat3_scale(turning, h / 2));
         vec3 next = vec3_sub(w, mat3_mul_vec(mat3_inverse(jacobian), residual));
         vec3 next_residual = backward_residual(inertia, next, momentum, h);
@@ -162,7 +161,8 @@ static bool integrate_dynamic(rigid_state *state, double h, const double *v) {
     vec3 old_spin = quat_rotate(quat_conjugate(before), vec3_load(kept->spin));
     double most = fmax(spin_square(body->inertia, old_spin), spin_square(body->inertia, w));
     vec3 spin = quat_rotate(after, limit_spin(body->inertia, rigid_spin_forward(body->inertia, w, h), most));
-    if (!vec3_is_finite(position) || !vec3_is_finite(velocity) || !vec3_is_finite(spin) || !isfinite(most)) return false;
+    if (!vec3_is_finite(position) || !vec3_is_finite(velocity) || !vec3_is_finite(spin) || !isfinite(most))
+        return false;
     vec3_store(kept->position, position);
     vec3_store(kept->velocity, velocity);
     vec3_store(kept->spin, spin);
@@ -215,8 +215,8 @@ static bool rigid_limited(const body_model *base) {
 /* What a state's meaning depends on: shape, mass, motion. */
 static uint64_t rigid_hash(const body_model *base) {
     const rigid_model *body = (const rigid_model *)base;
-    const double numbers[] = {(double)body->motion, (double)body->shape.kind, body->mass, body->damping_linear,
-                              body->damping_angular, body->path.linear};
+    const double numbers[] = {(double)body->motion, (double)body->shape.kind, body->mass,
+                              body->damping_linear, body->damping_angular,    body->path.linear};
     const thenar_surface *surface = &body->shape.surface;
     uint64_t hash = hash_bytes(0, body->base.name, strlen(body->base.name));
     hash = hash_bytes(hash, numbers, sizeof numbers);

@@ -20,23 +20,25 @@ thenar_soft_def thenar_soft_def_default(void) {
     return (thenar_soft_def){.material = thenar_material_default()};
 }
 
-static const thenar_material **assign_materials(const thenar_soft_def *def) {
+/* The material of each tet; a region that holds none is a mistake, most often of the unit. free() *out. */
+static thenar_status assign_materials(const thenar_soft_def *def, const thenar_material ***out, thenar_error *error) {
     int tets = def->mesh->tet_count;
-    const thenar_material **of_tet = MEMORY_ARRAY(const thenar_material *, tets);
+    const thenar_material **of_tet = *out = MEMORY_ARRAY(const thenar_material *, tets);
     bool *marked = MEMORY_ARRAY(bool, tets);
-    if (!of_tet || !marked) {
-        free(of_tet);
-        free(marked);
-        return NULL;
-    }
-    for (int t = 0; t < tets; t++) of_tet[t] = &def->material;
-    for (int r = 0; r < def->region_count; r++) {
+    thenar_status status = of_tet && marked ? THENAR_OK : error_memory(error, def->name);
+    for (int t = 0; t < tets && status == THENAR_OK; t++) of_tet[t] = &def->material;
+    for (int r = 0; r < def->region_count && status == THENAR_OK; r++) {
         region_mark_tets(&def->regions[r].region, def->mesh, marked);
-        for (int t = 0; t < tets; t++)
+        int count = 0;
+        for (int t = 0; t < tets; t++) {
             if (marked[t]) of_tet[t] = &def->regions[r].material;
+            count += marked[t];
+        }
+        if (count == 0)
+            status = error_set(error, THENAR_ERROR_INPUT, "region %d holds no tet; expected a part of the body", r);
     }
     free(marked);
-    return of_tet;
+    return status;
 }
 
 static mat3 edge_matrix(const double *positions, const int node[4]) {
@@ -109,17 +111,13 @@ static bool build_fibres(soft_model *body, const thenar_material *const *materia
 }
 
 /* Masses of the nodes and the constants of the elements. */
-static bool build_elements(soft_model *body, const thenar_soft_def *def) {
-    const thenar_material **material = assign_materials(def);
+static bool build_elements(soft_model *body, const thenar_soft_def *def, const thenar_material *const *material) {
     int tets = body->mesh.tet_count;
     body->batch_count = (tets + SIMD_LANES - 1) / SIMD_LANES;
     body->batches = memory_aligned((size_t)body->batch_count * sizeof(soft_batch));
     body->mass = MEMORY_ARRAY(double, body->mesh.node_count);
     body->damped_mass = MEMORY_ARRAY(double, body->mesh.node_count);
-    if (!material || !body->batches || !body->mass || !body->damped_mass) {
-        free(material);
-        return false;
-    }
+    if (!body->batches || !body->mass || !body->damped_mass) return false;
     for (int slot = 0; slot < body->batch_count * SIMD_LANES; slot++) {
         soft_batch *batch = &body->batches[slot / SIMD_LANES];
         int t = slot < tets ? slot : tets - 1;
@@ -137,9 +135,7 @@ static bool build_elements(soft_model *body, const thenar_soft_def *def) {
             body->damped_mass[body->mesh.tets[4 * t + k]] += quarter * material[t]->damping_mass;
         }
     }
-    bool enough = build_fibres(body, material);
-    free(material);
-    return enough;
+    return build_fibres(body, material);
 }
 
 /* A node that several supports claim belongs to the last: owner[i] is its support or -1. */
@@ -186,6 +182,22 @@ static thenar_status build_support(soft_model *body, const thenar_support *def, 
     return THENAR_OK;
 }
 
+/* A tet whose nodes are all held has no limit: what its supports do to it, no solver can undo. */
+static void drop_held_limits(soft_model *body) {
+    for (int slot = 0; slot < body->batch_count * SIMD_LANES; slot++) {
+        soft_batch *batch = &body->batches[slot / SIMD_LANES];
+        int lane = slot % SIMD_LANES, held = 0;
+        for (int a = 0; a < 4; a++) held += body->system_node[batch->node[a][lane]] < 0;
+        if (held < 4) continue;
+        batch->s_min[lane] = -SOFT_NO_LIMIT;
+        batch->s_max[lane] = SOFT_NO_LIMIT;
+        for (int i = 0; body->fibres && i < SOFT_FIBRES; i++) {
+            body->fibres[slot / SIMD_LANES].min[i][lane] = -SOFT_NO_LIMIT;
+            body->fibres[slot / SIMD_LANES].max[i][lane] = SOFT_NO_LIMIT;
+        }
+    }
+}
+
 static thenar_status build_supports(soft_model *body, const thenar_soft_def *def, thenar_error *error) {
     int *owner = assign_supports(def);
     body->supports = MEMORY_ARRAY(support_model, def->support_count);
@@ -198,6 +210,7 @@ static thenar_status build_supports(soft_model *body, const thenar_soft_def *def
     for (int i = 0; i < body->mesh.node_count && status == THENAR_OK; i++)
         body->system_node[i] = owner[i] < 0 ? body->free_count++ : -1;
     free(owner);
+    if (status == THENAR_OK) drop_held_limits(body);
     for (int k = 0; k < body->batch_count && status == THENAR_OK; k++)
         for (int l = 0; l < 4 * SIMD_LANES; l++)
             if (body->system_node[body->batches[k].node[l / SIMD_LANES][l % SIMD_LANES]] < 0)
@@ -279,7 +292,10 @@ static thenar_status build(soft_model *body, const thenar_soft_def *def, thenar_
     thenar_status status = tet_mesh_copy(def->mesh, &body->mesh, error);
     if (status == THENAR_OK) status = mesh_check_tets(&body->mesh, &origin, &note, error);
     if (status == THENAR_OK) status = build_surface(body, def, error);
-    if (status == THENAR_OK && !build_elements(body, def)) status = error_memory(error, def->name);
+    const thenar_material **material = NULL;
+    if (status == THENAR_OK) status = assign_materials(def, &material, error);
+    if (status == THENAR_OK && !build_elements(body, def, material)) status = error_memory(error, def->name);
+    free(material);
     if (status == THENAR_OK) status = build_supports(body, def, error);
     if (status == THENAR_OK) status = build_loads(body, def, error);
     if (status == THENAR_OK && !build_velocity(body, def)) status = error_memory(error, def->name);

@@ -6,7 +6,6 @@
 #include "io/recording_format.h"
 #include "world/sim.h"
 
-#include <assert.h>
 #include <stdlib.h>
 
 /* Channels of a recording: three of the run, then two a body. */
@@ -110,8 +109,8 @@ thenar_status thenar_recorder_create(const char *path, const thenar_sim *sim, th
     return status;
 }
 
-thenar_status thenar_recorder_add(thenar_recorder *recorder, const thenar_sim *sim, thenar_error *error) {
-    assert(sim == recorder->sim);
+thenar_status thenar_recorder_add(thenar_recorder *recorder, thenar_error *error) {
+    const thenar_sim *sim = recorder->sim;
     const thenar_stats *stats = thenar_sim_stats(sim);
     recorder->run_values[RUN_STEP_US] = 1e-3 * (double)stats->step_ns;
     recorder->run_values[RUN_RESIDUAL] = stats->residual;

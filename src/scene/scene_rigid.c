@@ -60,9 +60,9 @@ static bool can_be_round(thenar_shape_kind kind) {
 }
 
 static void read_shape(config_map *body, thenar_rigid_def *def, thenar_surface *surface) {
-    static const char *const kinds[] = {[THENAR_SHAPE_SPHERE] = "sphere",   [THENAR_SHAPE_BOX] = "box",
-                                        [THENAR_SHAPE_CAPSULE] = "capsule", [THENAR_SHAPE_CYLINDER] = "cylinder",
-                                        [THENAR_SHAPE_PLANE] = "plane",     [THENAR_SHAPE_MESH] = "mesh"};
+    static const char *const kinds[] = {
+        [THENAR_SHAPE_SPHERE] = "sphere",     [THENAR_SHAPE_BOX] = "box",     [THENAR_SHAPE_CAPSULE] = "capsule",
+        [THENAR_SHAPE_CYLINDER] = "cylinder", [THENAR_SHAPE_PLANE] = "plane", [THENAR_SHAPE_MESH] = "mesh"};
     config_map shape;
     vec3 move = {0}, turn = {0};
     if (!config_child(body, "shape", CONFIG_REQUIRED, &shape)) return;

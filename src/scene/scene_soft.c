@@ -1,7 +1,6 @@
 #include "scene/scene_soft.h"
 
 #include "base/memory.h"
-#include "body/region.h"
 #include "scene/scene_keys.h"
 #include "scene/scene_shape.h"
 
@@ -117,20 +116,6 @@ static void read_material(config_map *map, config_need need, thenar_material *ma
     config_close(&child);
 }
 
-/* A material that is nowhere is a mistake in its region, most often of the unit. */
-static void require_tets(config_map *item, const thenar_region *region, const thenar_tet_mesh *mesh) {
-    if (item->reader->status != THENAR_OK || region_check(region, NULL) != THENAR_OK) return;
-    bool *marked = MEMORY_ARRAY(bool, mesh->tet_count);
-    if (!marked) {
-        config_out_of_memory(item);
-        return;
-    }
-    region_mark_tets(region, mesh, marked);
-    bool any = memchr(marked, 1, (size_t)mesh->tet_count) != NULL;
-    if (!any) config_fail(item, NULL, "the region holds no tet; expected a part of the body");
-    free(marked);
-}
-
 static void read_regions(config_map *body, const thenar_soft_def *def, soft_parts *parts) {
     config_list list;
     if (!config_sequence(body, "regions", CONFIG_OPTIONAL, &list)) return;
@@ -141,7 +126,6 @@ static void read_regions(config_map *body, const thenar_soft_def *def, soft_part
         read_region(&item, &parts->shape, &region.region);
         read_material(&item, CONFIG_OPTIONAL, &region.material);
         config_close(&item);
-        require_tets(&item, &region.region, &parts->shape.mesh);
         if (!ARRAY_PUSH(&parts->regions, region)) config_out_of_memory(body);
     }
 }

@@ -28,6 +28,7 @@
 #define GRADIENT_TIGHT 0.01
 #define MOST_INNER 8 /* Newton steps before the multipliers move anyway */
 #define MOST_ITERATIONS 60
+#define MOST_PASSES 120 /* Newton and multipliers' steps together */
 #define MOST_HALVINGS 20
 #define ARMIJO 1e-4
 
@@ -172,7 +173,7 @@ static double first_rho(const solver_problem *problem) {
 static bool iterate(newton_state *state, const solver_problem *problem, solver_report *report) {
     int n = size_of(problem), inner = 0;
     double h = problem->step->h, rho = first_rho(problem), before = INFINITY;
-    while (report->iterations < MOST_ITERATIONS) {
+    for (int pass = 0; pass < MOST_PASSES && report->iterations < MOST_ITERATIONS; pass++) {
         find_gradient(state, problem, h * h * rho);
         body_limit_measures now = measure(problem);
         double size = sqrt(dot(state->residual, state->residual, n));

@@ -47,7 +47,8 @@ void thenar_build_free(thenar_build *build) {
 static thenar_status check_name(const thenar_build *build, const char *name, thenar_error *error) {
     for (size_t i = 0; name && i < build->bodies.count; i++)
         if (strcmp(build->bodies.data[i]->name, name) == 0)
-            return error_set(error, THENAR_ERROR_INPUT, "there are two bodies named %s; expected different names", name);
+            return error_set(error, THENAR_ERROR_INPUT, "there are two bodies named %s; expected different names",
+                             name);
     return THENAR_OK;
 }
 
