@@ -164,12 +164,11 @@ static json_t *bodies(const thenar_sim *sim) {
         run_body_figures f = run_body_measure(sim, b);
         double kinetic, elastic;
         thenar_sim_energy(sim, b, &kinetic, &elastic, NULL);
-        json_object_set_new(all, thenar_model_body_name(model, b),
-                            json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "kind",
-                                      is_rigid(model, b) ? "rigid" : "soft", "centroid",
-                                      vector(f.centroid), "force", vector(f.force), "torque", vector(f.torque),
-                                      "contact_area", number(f.contact_area), "kinetic_energy", number(kinetic),
-                                      "elastic_energy", number(elastic)));
+        json_object_set_new(
+            all, thenar_model_body_name(model, b),
+            json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "kind", is_rigid(model, b) ? "rigid" : "soft", "centroid",
+                      vector(f.centroid), "force", vector(f.force), "torque", vector(f.torque), "contact_area",
+                      number(f.contact_area), "kinetic_energy", number(kinetic), "elastic_energy", number(elastic)));
     }
     return all;
 }

@@ -308,6 +308,38 @@ bad 's/where: {box.*/where: {all: false}}}/' '8:36: all is false; expected true'
 bad 's/where: {box.*/where: {}}}/' '8:30: 0 regions; expected one of all, box, sphere, half, tag'
 bad 's/supports: .*/regions: [{where: {sphere: {centre: [9, 9, 9], radius: 1}}}]/' '6:5: region 0 holds no tet; expected a part of the body'
 bad '5,$d' "4:8: a scene without bodies; expected at least one"
+promise "a bad rigid body in a scene is told likewise"
+# bad_rigid KEYS WORDS: the scene with a rigid ball of these keys in line 9.
+bad_rigid() {
+    bad "\$a\\  ball: {kind: rigid, $1}" "9:$2"
+}
+bad_rigid 'shape: {}' '30: no shape; expected sphere, box, capsule, cylinder, plane or mesh'
+bad_rigid 'shape: {sphere: 1, box: [1, 1, 1]}' '30: several shapes in one; expected sphere'
+bad_rigid 'shape: {sphere: -1}' '39: sphere is -1; expected a number > 0'
+bad_rigid 'shape: {sphere: 1, rounding: 0.1}' "42: unknown key 'rounding' in bodies.ball.shape"
+bad_rigid 'shape: {box: [1, 1, 1], rounding: 0.6}' '9: the rounding is 0.6 m; expected 0 to 0.5 m'
+bad_rigid 'shape: {plane: {}}' '9: a plane that moves; expected motion static'
+bad_rigid 'shape: {sphere: 1}, mass: 1, density: 2' '49: mass and density together; expected one of them'
+bad_rigid 'shape: {sphere: 1}, inertia: [1, 1, 3]' '9: what is given as one is no inertia; expected'
+bad_rigid 'shape: {sphere: 1}, keys: [{time: 0}]' '9: keys for a body that is not driven; expected motion driven'
+bad_rigid 'shape: {sphere: 1}, motion: flying' "51: motion is 'flying'; expected"
+bad_rigid 'shape: {mesh: no.obj}' '37: no.obj: cannot open: No such file'
+promise "rigid bodies run beside soft ones, and their files can be exported"
+scene '$a\  ball: {kind: rigid, shape: {sphere: 0.1, move: [0, 3, 0]}, spin: [0, 1, 0]}\n  ground: {kind: rigid, motion: static, shape: {plane: {}}}'
+run check scene.yaml
+check has out '^ball +dynamic .* 4\.1888$'
+check has out '^ground +static '
+run run scene.yaml --steps 10 --out rigid
+check exits 0
+check has rigid/summary.json '"kind": "rigid"'
+check has rigid/summary.json '"soft_nodes": 8,'
+check has rigid/final.vtk '^CELL_TYPES'
+for format in csv vtk gltf; do
+    run export rigid/recording.thenar --to $format --out rigid.$format
+    check exits 0
+done
+check has rigid.csv '^10,10,0.1,ball,'
+check has rigid.gltf '"path": ?"rotation"'
 promise "a number of steps that makes no sense is refused rather than run as none"
 scene 's/time: .*/time: 1e300/'
 refuses 1 'time is 1e\+300 s, .* steps of 0.01 s; expected 1 to' run scene.yaml

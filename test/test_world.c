@@ -7,11 +7,29 @@
 
 #include <stdlib.h>
 
-/* Two bodies, one large enough to be cut into many pieces of work, one driven. */
-static thenar_model *two_bodies(void) {
+/* A spinning box and a driven capsule. */
+static void add_rigids(thenar_build *build) {
+    thenar_error error;
+    thenar_key keys[] = {{.time = 0}, {.time = 0.2, .move = {0.1, 0, 0}, .turn = {0, 1, 0}}};
+    thenar_rigid_def def = thenar_rigid_def_default();
+    def.name = "box";
+    def.shape = (thenar_shape){.kind = THENAR_SHAPE_BOX, .size = {0.3, 0.2, 0.1}};
+    vec3_store(def.spin, vec3_make(1, 20, 2));
+    assert_ok(thenar_build_add_rigid(build, &def, &error), error);
+    def = thenar_rigid_def_default();
+    def.name = "capsule";
+    def.motion = THENAR_MOTION_DRIVEN;
+    def.shape = (thenar_shape){.kind = THENAR_SHAPE_CAPSULE, .radius = 0.1, .length = 0.2};
+    def.keys = keys;
+    def.key_count = 2;
+    assert_ok(thenar_build_add_rigid(build, &def, &error), error);
+}
+
+/* Two soft bodies, one large enough to be cut into many pieces of work, one driven; and two rigid ones. */
+static thenar_model *some_bodies(void) {
     thenar_error error;
     thenar_world_def world = thenar_world_def_default();
-    world.name = "two";
+    world.name = "some";
     thenar_build *build = thenar_build_create(&world);
     thenar_tet_mesh large = tools_box(0.6, 0.3, 0.3, 12, 6, 6), small = tools_box(1, 0.2, 0.2, 10, 2, 2);
     thenar_soft_def def = thenar_soft_def_default();
@@ -30,6 +48,7 @@ static thenar_model *two_bodies(void) {
     def.mesh = &small;
     def.supports = &grip;
     assert_ok(thenar_build_add_soft(build, &def, &error), error);
+    add_rigids(build);
     thenar_model *model;
     assert_ok(thenar_build_compile(build, &model, &error), error);
     thenar_build_free(build);
@@ -40,7 +59,7 @@ static thenar_model *two_bodies(void) {
 
 static void the_state_is_the_same_with_any_number_of_threads(void **unused) {
     (void)unused;
-    thenar_model *model = two_bodies();
+    thenar_model *model = some_bodies();
     uint64_t first = 0;
     for (int threads = 1; threads <= 4; threads++) {
         thenar_sim *sim = tools_sim(model, 0.01, threads);
@@ -55,10 +74,13 @@ static void the_state_is_the_same_with_any_number_of_threads(void **unused) {
 static void a_restored_simulation_goes_on_bit_for_bit(void **unused) {
     (void)unused;
     thenar_error error;
-    thenar_model *model = two_bodies(), *equal = two_bodies();
+    thenar_model *model = some_bodies(), *equal = some_bodies();
     thenar_sim *sim = tools_sim(model, 0.01, 1), *other = tools_sim(equal, 0.01, 2);
     const double force[3] = {1, 2, 3};
+    const double torque[3] = {0, 0.1, 0}, place[3] = {1, 1, 1}, turn[4] = {0, 1, 0, 1};
     thenar_sim_apply_force(sim, 0, 100, force);
+    thenar_sim_apply_wrench(sim, 2, force, torque);
+    thenar_sim_drive_pose(sim, 3, place, turn);
     tools_run(sim, 10);
     size_t size = thenar_sim_snapshot_size(sim);
     void *snapshot = malloc(size);
@@ -161,7 +183,7 @@ static void a_snapshot_of_a_model_whose_supports_move_otherwise_is_refused(void 
 
 static void a_reset_simulation_is_a_new_one(void **unused) {
     (void)unused;
-    thenar_model *model = two_bodies();
+    thenar_model *model = some_bodies();
     thenar_sim *sim = tools_sim(model, 0.01, 1);
     uint64_t start = thenar_sim_hash(sim);
     tools_run(sim, 5);
@@ -174,7 +196,7 @@ static void a_reset_simulation_is_a_new_one(void **unused) {
 
 static void the_step_allocates_nothing_from_the_first_one_on(void **unused) {
     (void)unused;
-    thenar_model *model = two_bodies();
+    thenar_model *model = some_bodies();
     for (int threads = 1; threads <= 2; threads++) {
         thenar_sim *sim = tools_sim(model, 0.01, threads);
         long before = allocation_count;
@@ -290,7 +312,7 @@ static void what_is_not_finite_is_refused(void **unused) {
 
 static void a_model_outlives_its_owner_while_a_simulation_uses_it(void **unused) {
     (void)unused;
-    thenar_model *model = two_bodies();
+    thenar_model *model = some_bodies();
     thenar_sim *sim = tools_sim(model, 0.01, 1);
     thenar_model_free(model);
     tools_run(sim, 2);

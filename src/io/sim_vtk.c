@@ -79,9 +79,8 @@ thenar_status thenar_sim_write_vtk(const thenar_sim *sim, const char *path, then
     body_values *values = MEMORY_ARRAY(body_values, bodies);
     bool enough = pieces && values;
     for (int b = 0; b < bodies && enough; b++)
-        enough = thenar_model_body_kind(model, b) == THENAR_BODY_RIGID
-                     ? describe_rigid(sim, b, &values[b], &pieces[b])
-                     : describe_soft(sim, b, &values[b], &pieces[b]);
+        enough = thenar_model_body_kind(model, b) == THENAR_BODY_RIGID ? describe_rigid(sim, b, &values[b], &pieces[b])
+                                                                       : describe_soft(sim, b, &values[b], &pieces[b]);
     vtk_grid grid = {.title = thenar_model_name(model),
                      .pieces = pieces,
                      .piece_count = bodies,

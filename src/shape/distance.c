@@ -52,7 +52,8 @@ double cylinder_distance(const cylinder_shape *cylinder, vec3 point, vec3 *norma
     double out_aside = fmax(aside, 0), out_above = fmax(above, 0);
     double outside = sqrt(out_aside * out_aside + out_above * out_above);
     if (outside > 0) {
-        if (normal) *normal = vec3_add(vec3_scale(sideways, out_aside / outside), vec3_make(0, up * out_above / outside, 0));
+        if (normal)
+            *normal = vec3_add(vec3_scale(sideways, out_aside / outside), vec3_make(0, up * out_above / outside, 0));
         return outside - cylinder->radius;
     }
     if (normal) *normal = aside >= above ? sideways : vec3_make(0, up, 0);
