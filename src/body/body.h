@@ -72,10 +72,15 @@ typedef struct body_limits {
     void (*linearize)(body_state *state, const body_step *step, double weight, double *blocks, double *gradient);
     /* The multipliers' step; `factor` as in rescale. */
     void (*update)(body_state *state, double factor);
-    /* For solvers that work on rows: the most there can be, and those that are violated where the body is looked at,
-     * linearized there. Returns their number; the unknowns of the body start at first_node in the system. */
-    int (*row_limit)(const body_model *body);
-    int (*rows)(body_state *state, int first_node, constraint_row *rows);
+    /* For solvers that work on rows. An element (a tet) has up to three rows at a time; the unknowns of the body start
+     * at first_node in the system. */
+    int (*element_count)(const body_model *body);
+    void (*element_nodes)(const body_model *body, int element, int first_node, int node[ROW_NODES]);
+    /* The limits that are violated where the body is looked at, linearized there, by ascending batches of elements.
+     * rows: room for three an element. Returns their number. */
+    int (*rows)(body_state *state, const body_step *step, int first_node, constraint_row *rows);
+    /* The same limits linearized where the body is looked at now. */
+    void (*relinearize)(body_state *state, int first_node, constraint_row *rows, int count);
 } body_limits;
 
 struct body_class {

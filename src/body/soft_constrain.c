@@ -4,6 +4,16 @@
 
 #include <string.h>
 
+/* Rows are looked for in pieces of at least so many batches, and so many pieces at most. */
+#define ROW_PIECE_BATCHES 25
+#define ROW_PIECES 32
+
+/* G = U diag(s) V^T of eight tets. */
+typedef struct limit_frames {
+    f64x8 U[9], s[3];
+    const f64x8 *V;
+} limit_frames;
+
 static double *record_of(soft_state *state, int batch) {
     return state->limit_records + (size_t)batch * SIMD_LANES * SOFT_RECORD;
 }
@@ -122,32 +132,36 @@ static void limits_update(body_state *base, double factor) {
                               state->limit_warm + 9 * k);
 }
 
-static int limits_row_limit(const body_model *base) {
-    return 3 * ((const soft_model *)base)->mesh.tet_count;
+static int limits_element_count(const body_model *base) {
+    return ((const soft_model *)base)->mesh.tet_count;
 }
 
-/* Mean edge length of a tet in the rest shape, m (perez2013, section 4.3). */
-static double mean_edge(const soft_model *body, const soft_batch *batch, int lane) {
-    double sum = 0;
-    for (int a = 1; a < 4; a++)
-        for (int b = 0; b < a; b++)
-            sum += vec3_distance(vec3_load(body->mesh.positions + 3 * batch->node[a][lane]),
-                                 vec3_load(body->mesh.positions + 3 * batch->node[b][lane]));
-    return sum / 6;
-}
-
-/* dC/dx_a = sign (g_a . v_i) u_i (perez2013, Eq. 11). */
-static constraint_row stretch_row(const soft_model *body, const soft_batch *batch, int lane, const f64x8 U[9],
-                                  const f64x8 *V, int i, double sign, int first_node) {
-    constraint_row row = {.weight = mean_edge(body, batch, lane)};
-    vec3 u = {U[i][lane], U[3 + i][lane], U[6 + i][lane]}, sum = {0};
+static void limits_element_nodes(const body_model *base, int element, int first_node, int node[ROW_NODES]) {
+    const soft_model *body = (const soft_model *)base;
+    const soft_batch *batch = &body->batches[element / SIMD_LANES];
     for (int a = 0; a < 4; a++) {
-        int unknown = body->system_node[batch->node[a][lane]];
-        row.node[a] = unknown < 0 ? -1 : first_node + unknown;
+        int unknown = body->system_node[batch->node[a][element % SIMD_LANES]];
+        node[a] = unknown < 0 ? -1 : first_node + unknown;
     }
+}
+
+/* One limit of one tet. low: of compression. dC/dx_a = +-(g_a . v_i) u_i (perez2013, Eq. 11). */
+static constraint_row stretch_row(const soft_model *body, const limit_frames *frames, int element, int axis, bool low,
+                                  int first_node) {
+    const soft_batch *batch = &body->batches[element / SIMD_LANES];
+    const f64x8 *U = frames->U, *V = frames->V;
+    int lane = element % SIMD_LANES;
+    double s = frames->s[axis][lane], sign = low ? 1 : -1;
+    constraint_row row = {.kind = low ? CONSTRAINT_STRETCH_MIN : CONSTRAINT_STRETCH_MAX,
+                          .element = element,
+                          .axis = axis,
+                          .value = low ? s - batch->s_min[lane] : batch->s_max[lane] - s,
+                          .weight = batch->edge[lane]};
+    limits_element_nodes(&body->base, element, first_node, row.node);
+    vec3 u = {U[axis][lane], U[3 + axis][lane], U[6 + axis][lane]}, sum = {0};
     for (int a = 1; a < 4; a++) {
         const f64x8 *g = batch->gradient + 3 * (a - 1);
-        double along = g[0][lane] * V[i][lane] + g[1][lane] * V[3 + i][lane] + g[2][lane] * V[6 + i][lane];
+        double along = g[0][lane] * V[axis][lane] + g[1][lane] * V[3 + axis][lane] + g[2][lane] * V[6 + axis][lane];
         row.gradient[a] = vec3_scale(u, sign * along);
         sum = vec3_add(sum, row.gradient[a]);
     }
@@ -155,27 +169,71 @@ static constraint_row stretch_row(const soft_model *body, const soft_batch *batc
     return row;
 }
 
-static int limits_rows(body_state *base, int first_node, constraint_row *rows) {
-    soft_state *state = (soft_state *)base;
-    const soft_model *body = soft_of(state);
+static limit_frames frames_of(soft_state *state, int k) {
+    limit_frames frames = {.V = state->limit_warm + 9 * k};
+    soft_limit_decompose(&soft_of(state)->batches[k], state->trial, frames.U, frames.s, state->limit_warm + 9 * k);
+    return frames;
+}
+
+typedef struct row_search {
+    soft_state *state;
+    int first_node;
+    constraint_row *rows; /* a tet has room for three */
+    int pieces;
+    int found[ROW_PIECES];
+} row_search;
+
+static int find_in_batch(const row_search *search, int k, constraint_row *rows) {
+    const soft_model *body = soft_of(search->state);
+    const soft_batch *batch = &body->batches[k];
+    limit_frames frames = frames_of(search->state, k);
     int count = 0;
-    for (int k = 0; k < body->batch_count; k++) {
-        const soft_batch *batch = &body->batches[k];
-        if (!batch->limited) continue;
-        f64x8 U[9], s[3], *V = state->limit_warm + 9 * k;
-        soft_limit_decompose(batch, state->trial, U, s, V);
+    for (int axis = 0; axis < 3; axis++) {
+        i64x8 low = frames.s[axis] < batch->s_min, out = low | (frames.s[axis] > batch->s_max);
+        if (!i64x8_any(out)) continue;
         for (int l = 0; l < batch->tet_count; l++)
-            for (int i = 0; i < 3; i++) {
-                bool low = s[i][l]<batch->s_min[l], high = s[i][l]> batch->s_max[l];
-                if (!low && !high) continue;
-                constraint_row row = stretch_row(body, batch, l, U, V, i, low ? 1 : -1, first_node);
-                row.kind = low ? CONSTRAINT_STRETCH_MIN : CONSTRAINT_STRETCH_MAX;
-                row.element = SIMD_LANES * k + l;
-                row.value = low ? s[i][l] - batch->s_min[l] : batch->s_max[l] - s[i][l];
-                rows[count++] = row;
-            }
+            if (out[l])
+                rows[count++] = stretch_row(body, &frames, SIMD_LANES * k + l, axis, low[l] != 0, search->first_node);
     }
     return count;
+}
+
+static void find_in_piece(void *context, int piece) {
+    row_search *search = context;
+    const soft_model *body = soft_of(search->state);
+    int first = body->batch_count * piece / search->pieces, end = body->batch_count * (piece + 1) / search->pieces;
+    constraint_row *rows = search->rows + 3 * SIMD_LANES * first;
+    int count = 0;
+    for (int k = first; k < end; k++)
+        if (body->batches[k].limited) count += find_in_batch(search, k, rows + count);
+    search->found[piece] = count;
+}
+
+static int limits_rows(body_state *base, const body_step *step, int first_node, constraint_row *rows) {
+    row_search search = {.state = (soft_state *)base, .first_node = first_node, .rows = rows};
+    int batches = soft_of(search.state)->batch_count, count = 0;
+    search.pieces = batches / ROW_PIECE_BATCHES;
+    search.pieces = search.pieces < 1 ? 1 : search.pieces > ROW_PIECES ? ROW_PIECES : search.pieces;
+    workers_run(step->pool, search.pieces, find_in_piece, &search);
+    for (int piece = 0; piece < search.pieces; piece++) {
+        const constraint_row *found = rows + 3 * SIMD_LANES * (batches * piece / search.pieces);
+        if (piece > 0) memmove(rows + count, found, (size_t)search.found[piece] * sizeof *rows);
+        count += search.found[piece];
+    }
+    return count;
+}
+
+static void limits_relinearize(body_state *base, int first_node, constraint_row *rows, int count) {
+    soft_state *state = (soft_state *)base;
+    limit_frames frames = {0};
+    for (int i = 0, batch = -1; i < count; i++) {
+        if (rows[i].element / SIMD_LANES != batch) {
+            batch = rows[i].element / SIMD_LANES;
+            frames = frames_of(state, batch);
+        }
+        rows[i] = stretch_row(soft_of(state), &frames, rows[i].element, rows[i].axis,
+                              rows[i].kind == CONSTRAINT_STRETCH_MIN, first_node);
+    }
 }
 
 const body_limits soft_limits = {
@@ -187,6 +245,8 @@ const body_limits soft_limits = {
     .measure = limits_measure,
     .linearize = limits_linearize,
     .update = limits_update,
-    .row_limit = limits_row_limit,
+    .element_count = limits_element_count,
+    .element_nodes = limits_element_nodes,
     .rows = limits_rows,
+    .relinearize = limits_relinearize,
 };

@@ -14,7 +14,8 @@ typedef enum constraint_kind {
 
 typedef struct constraint_row {
     constraint_kind kind;
-    int element;              /* tet of the body, for reports */
+    int element;              /* tet of the body */
+    int axis;                 /* which of its singular values, 0 the largest */
     int node[ROW_NODES];      /* unknowns of the system, -1 for a held node */
     vec3 gradient[ROW_NODES]; /* dC / dx of each node */
     double value;             /* C; negative where it is violated */

@@ -50,16 +50,6 @@ static int size_of(const solver_problem *problem) {
     return 3 * problem->pattern->node_count;
 }
 
-static const body_limits *limits_of(const solver_problem *problem, int k) {
-    const body_model *model = problem->bodies[k]->model;
-    return model->kind->limited(model) ? model->kind->limits : NULL;
-}
-
-/* Each body with limits: its state and what it can do. */
-#define EACH_LIMITED(problem, k, limits)                                                                               \
-    for (int k = 0; k < (problem)->body_count; k++)                                                                    \
-        for (const body_limits *limits = limits_of(problem, k); limits; limits = NULL)
-
 static bool has_multipliers(const solver_problem *problem) {
     bool any = false;
     EACH_LIMITED (problem, k, limits) any |= limits->warm(problem->bodies[k]);
@@ -140,7 +130,9 @@ static bool iterate(newton_state *state, const solver_problem *problem, const ne
                     solver_report *report, double *last_rho) {
     int n = size_of(problem), inner = 0;
     double h = problem->step->h, rho = schedule->first;
+    const solver_tolerances *tolerance = &problem->tolerance;
     for (report->iterations = 0; report->iterations < MOST_ITERATIONS;) {
+        if (problem->trace) solver_tell(problem, report->iterations, false, measure(problem).violation);
         linearize(state, problem, h * h * rho);
         double size = sqrt(dot(state->residual, state->residual, n));
         double slope = sqrt(dot(state->gradient, state->gradient, n));
@@ -148,8 +140,8 @@ static bool iterate(newton_state *state, const solver_problem *problem, const ne
             body_limit_measures now = measure(problem);
             report->residual = now.violation;
             report->active = now.active;
-            report->converged = now.violation <= SOLVER_VIOLATION && slope <= SOLVER_STATIONARITY * size &&
-                                now.complementarity <= SOLVER_COMPLEMENTARITY;
+            report->converged = now.violation <= tolerance->violation && slope <= tolerance->stationarity * size &&
+                                now.complementarity <= tolerance->complementarity;
             double next = fmin(schedule->last, rho * schedule->growth);
             if (report->converged) next = rho;
             EACH_LIMITED (problem, k, limits) limits->update(problem->bodies[k], rho / next);
@@ -177,7 +169,7 @@ static bool newton_solve(void *solver, const solver_problem *problem, solver_rep
     if (!is_warm) {
         body_limit_measures now = measure(problem);
         report->residual = now.violation;
-        report->converged = now.violation <= SOLVER_VIOLATION;
+        report->converged = now.violation <= problem->tolerance.violation;
         if (report->converged) return true;
     }
     double rho;

@@ -1,10 +1,11 @@
 #include "solver/solver.h"
 
 #include "solver/newton.h"
+#include "solver/njls.h"
 
 #include <string.h>
 
-const solver_class *const solver_table[] = {&newton_solver};
+const solver_class *const solver_table[] = {&newton_solver, &njls_solver};
 const int solver_count = (int)(sizeof solver_table / sizeof *solver_table);
 
 const solver_class *solver_find(const char *name) {
