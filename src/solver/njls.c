@@ -5,7 +5,8 @@
  *   v += alpha A^-1 J^T s                                        (7)
  *
  * with the limits linearized anew in every iteration. D takes one whole back-substitution a row and iteration (13); that
- * and the evaluation of the limits run on all threads, as the paper has it. It ends at a feasible point, which is not
+ * and the evaluation of the limits run on all threads, as the paper has it. (njls-reach is the same with the
+ * substitutions that the SQP solvers have: eight rows at a time, over the rows of L that they reach.) It ends at a feasible point, which is not
  * the optimum of Eq. 1: a limit that was pushed too far is never let go. */
 #include "solver/njls.h"
 
@@ -24,8 +25,8 @@ static void njls_layout(void *solver, const solver_problem *problem, arena *work
     state->lambda = ARENA_ARRAY(work, double, rows_limit(problem));
 }
 
-static bool njls_solve(void *solver, const solver_problem *problem, solver_report *report) {
-    njls_state *state = solver;
+static bool solve(njls_state *state, const solver_problem *problem, solver_report *report,
+                  void (*find_diagonal)(row_set *set, const solver_problem *problem)) {
     row_set *set = &state->set;
     *report = (solver_report){0};
     rows_begin(set, problem);
@@ -33,7 +34,7 @@ static bool njls_solve(void *solver, const solver_problem *problem, solver_repor
         rows_collect(set, problem);
         solver_tell(problem, report->iterations, false, set->violation);
         if (set->violation <= problem->tolerance.violation || report->iterations == MOST_ITERATIONS) break;
-        rows_diagonal(set, problem);
+        find_diagonal(set, problem);
         report->active = jacobi_count(report->active, jacobi_direction(set, problem, state->lambda));
         double alpha = jacobi_step(set, problem, state->lambda);
         rows_move(set, problem);
@@ -44,8 +45,22 @@ static bool njls_solve(void *solver, const solver_problem *problem, solver_repor
     return true;
 }
 
+static bool njls_solve(void *solver, const solver_problem *problem, solver_report *report) {
+    return solve(solver, problem, report, rows_diagonal);
+}
+
+static bool njls_reach_solve(void *solver, const solver_problem *problem, solver_report *report) {
+    return solve(solver, problem, report, rows_diagonal_by_reach);
+}
+
 const solver_class njls_solver = {.name = "njls",
                                   .summary = "nonlinear Jacobi line search as printed (perez2016, Algorithm 1)",
                                   .state_size = sizeof(njls_state),
                                   .layout = njls_layout,
                                   .solve = njls_solve};
+
+const solver_class njls_reach_solver = {.name = "njls-reach",
+                                        .summary = "njls, its substitutions eight at a time and only where they reach",
+                                        .state_size = sizeof(njls_state),
+                                        .layout = njls_layout,
+                                        .solve = njls_reach_solve};

@@ -4,6 +4,6 @@
 
 #include "solver/solver.h"
 
-extern const solver_class njls_solver;
+extern const solver_class njls_solver, njls_reach_solver;
 
 #endif
