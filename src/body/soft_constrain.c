@@ -4,8 +4,9 @@
 
 #include <string.h>
 
-/* Rows are looked for in pieces of at least so many batches, and so many pieces at most. */
-#define ROW_PIECE_BATCHES 25
+/* Rows are looked for in pieces of at least so many batches (some 50 us, so that handing them out pays), and so many
+ * pieces at most. */
+#define ROW_PIECE_BATCHES 128
 #define ROW_PIECES 32
 
 /* G = U diag(s) V^T of eight tets. */

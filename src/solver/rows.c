@@ -130,6 +130,7 @@ typedef struct row_job {
     row_set *set;
     const solver_problem *problem;
     void (*group)(const struct row_job *job, row_scratch *scratch, int first, int count);
+    int least; /* groups that make a piece worth handing out: about 50 us */
     int groups, pieces;
     double *B;
     int stride;
@@ -148,7 +149,8 @@ static void run_piece(void *context, int piece) {
 
 static void run_groups(row_job *job) {
     job->groups = (job->set->count + GROUP - 1) / GROUP;
-    job->pieces = job->groups < ROWS_PIECES ? job->groups : ROWS_PIECES;
+    job->pieces = (job->groups + job->least - 1) / job->least;
+    if (job->pieces > ROWS_PIECES) job->pieces = ROWS_PIECES;
     workers_run(job->problem->step->pool, job->pieces, run_piece, job);
 }
 
@@ -166,7 +168,7 @@ static void diagonal_group(const row_job *job, row_scratch *scratch, int first, 
 }
 
 void rows_diagonal(row_set *set, const solver_problem *problem) {
-    run_groups(&(row_job){.set = set, .problem = problem, .group = diagonal_group});
+    run_groups(&(row_job){.set = set, .problem = problem, .group = diagonal_group, .least = 2});
 }
 
 /* L^-1 P J^T of up to eight rows to scratch->right, in elimination order; returns the number of ranges that are not
@@ -207,7 +209,7 @@ static void diagonal_group_by_reach(const row_job *job, row_scratch *scratch, in
 }
 
 void rows_diagonal_by_reach(row_set *set, const solver_problem *problem) {
-    run_groups(&(row_job){.set = set, .problem = problem, .group = diagonal_group_by_reach});
+    run_groups(&(row_job){.set = set, .problem = problem, .group = diagonal_group_by_reach, .least = 12});
 }
 
 /* Eight columns of B: J_k times A^-1 J^T of eight rows. */
@@ -231,5 +233,5 @@ static void matrix_group(const row_job *job, row_scratch *scratch, int first, in
 }
 
 void rows_matrix(row_set *set, const solver_problem *problem, double *B, int stride) {
-    run_groups(&(row_job){.set = set, .problem = problem, .group = matrix_group, .B = B, .stride = stride});
+    run_groups(&(row_job){.set = set, .problem = problem, .group = matrix_group, .least = 3, .B = B, .stride = stride});
 }
