@@ -74,6 +74,36 @@ static void every_solver_keeps_the_limits_or_says_that_it_did_not(void **unused)
     tools_free(NULL, model, &mesh);
 }
 
+/* Strain limits are forces within the body, so what moves it as a whole is gravity, the load and the support. */
+static void the_support_takes_what_the_limits_push_on_it(void **unused) {
+    (void)unused;
+    thenar_tet_mesh mesh;
+    thenar_model *model = bar(&mesh, 6, 2);
+    const double *mass = thenar_model_masses(model, 0);
+    for (int i = 0; i < solver_count; i++) {
+        thenar_sim *sim = sim_with(model, solver_table[i]->name, 1);
+        vec3 before = {0};
+        for (int k = 0; k < 12; k++) {
+            assert_int_equal(thenar_sim_step(sim), THENAR_OK);
+            vec3 momentum = {0}, outside = {1, -6, 2};
+            const double *v = thenar_sim_velocities(sim, 0);
+            for (int n = 0; n < mesh.node_count; n++) {
+                momentum = vec3_mul_add(momentum, vec3_load(v + 3 * n), mass[n]);
+                outside.y -= 9.81 * mass[n];
+            }
+            double force[3], torque[3];
+            thenar_sim_support_wrench(sim, 0, 0, force, torque);
+            vec3 change = vec3_scale(vec3_sub(momentum, before), 1 / STEP);
+            /* Rounding, beside a load of 6.5 N; newton leaves up to its stationarity of the limits' forces. */
+            assert_near(vec3_distance(change, vec3_add(outside, vec3_load(force))), 0,
+                        i == 0 ? SOLVER_TOLERANCES.stationarity * 6.5 : 1e-9);
+            before = momentum;
+        }
+        thenar_sim_free(sim);
+    }
+    tools_free(NULL, model, &mesh);
+}
+
 static void threads_do_not_change_any_solvers_result(void **unused) {
     (void)unused;
     thenar_tet_mesh mesh;
@@ -196,8 +226,7 @@ static void diagonals_and_matrix_are_those_of_the_inverse(void **unused) {
             if (set.rows[k].node[a] >= 0) vec3_store(x + 3 * set.rows[k].node[a], set.rows[k].gradient[a]);
         cholesky_solve(problem.factor, x);
         double size = row_times(&set.rows[k], x);
-        for (int l = 0; l < set.count; l++)
-            assert_near(B[l * stride + k], row_times(&set.rows[l], x), 1e-12 * size);
+        for (int l = 0; l < set.count; l++) assert_near(B[l * stride + k], row_times(&set.rows[l], x), 1e-12 * size);
         assert_near(whole[k], size, 1e-12 * size);
         assert_near(set.diagonal[k], size, 1e-12 * size);
     }
@@ -466,6 +495,7 @@ static void no_solver_gets_below_newtons_objective_at_the_same_feasibility(void 
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(every_solver_keeps_the_limits_or_says_that_it_did_not),
+    cmocka_unit_test(the_support_takes_what_the_limits_push_on_it),
     cmocka_unit_test(threads_do_not_change_any_solvers_result),
     cmocka_unit_test(no_solver_allocates_in_a_step),
     cmocka_unit_test(rows_have_the_gradients_of_the_singular_values),

@@ -81,6 +81,13 @@ typedef struct body_limits {
     int (*rows)(body_state *state, const body_step *step, int first_node, constraint_row *rows);
     /* The same limits linearized where the body is looked at now. */
     void (*relinearize)(body_state *state, int first_node, constraint_row *rows, int count);
+    /* What rows do to held nodes, whose supports take it: adds scale J^T lambda to `impulse`, 3 numbers a node of the
+     * body, where these are held. */
+    int (*node_count)(const body_model *body);
+    void (*react)(body_state *state, const constraint_row *rows, const double *lambda, double scale, int count,
+                  double *impulse);
+    /* The impulses of the whole solve, for the reactions that the step publishes. */
+    void (*hold)(body_state *state, const double *impulse);
 } body_limits;
 
 struct body_class {

@@ -34,6 +34,7 @@ static void limits_begin(body_state *base) {
         if (state->limit_pushes[k]) memset(record_of(state, k), 0, SIMD_LANES * SOFT_RECORD * sizeof(double));
         state->limit_pushes[k] = 0;
     }
+    memset(state->limit_impulse, 0, 3 * (size_t)soft_of(state)->mesh.node_count * sizeof *state->limit_impulse);
 }
 
 static void limits_rescale(body_state *base, double factor) {
@@ -237,6 +238,29 @@ static void limits_relinearize(body_state *base, int first_node, constraint_row 
     }
 }
 
+static int limits_node_count(const body_model *base) {
+    return ((const soft_model *)base)->mesh.node_count;
+}
+
+static void limits_react(body_state *base, const constraint_row *rows, const double *lambda, double scale, int count,
+                         double *impulse) {
+    const soft_model *body = soft_of((soft_state *)base);
+    for (int i = 0; i < count; i++) {
+        const soft_batch *batch = &body->batches[rows[i].element / SIMD_LANES];
+        if (!batch->has_held || lambda[i] == 0) continue;
+        for (int a = 0; a < ROW_NODES; a++) {
+            if (rows[i].node[a] >= 0) continue;
+            double *sum = impulse + 3 * batch->node[a][rows[i].element % SIMD_LANES];
+            vec3_store(sum, vec3_mul_add(vec3_load(sum), rows[i].gradient[a], scale * lambda[i]));
+        }
+    }
+}
+
+static void limits_hold(body_state *base, const double *impulse) {
+    soft_state *state = (soft_state *)base;
+    memcpy(state->limit_impulse, impulse, 3 * (size_t)soft_of(state)->mesh.node_count * sizeof *impulse);
+}
+
 const body_limits soft_limits = {
     .warm = limits_warm,
     .begin = limits_begin,
@@ -250,4 +274,7 @@ const body_limits soft_limits = {
     .element_nodes = limits_element_nodes,
     .rows = limits_rows,
     .relinearize = limits_relinearize,
+    .node_count = limits_node_count,
+    .react = limits_react,
+    .hold = limits_hold,
 };

@@ -43,18 +43,22 @@ static double select_smallest(double *values, int count, int rank) {
     return values[rank - 1];
 }
 
-void lcp_choose(dense_lcp *lcp, row_set *set) {
+void lcp_choose(dense_lcp *lcp, row_set *set, const solver_problem *problem) {
     if (set->count <= LCP_ROWS) return;
     for (int i = 0; i < set->count; i++) lcp->order[i] = set->rows[i].value;
     double worst = select_smallest(lcp->order, set->count, LCP_ROWS);
     int ties = LCP_ROWS;
     for (int i = 0; i < set->count; i++) ties -= set->rows[i].value < worst;
     int kept = 0;
-    for (int i = 0; i < set->count; i++) {
-        double value = set->rows[i].value;
-        if (value < worst || (value == worst && ties-- > 0)) set->rows[kept++] = set->rows[i];
+    for (int k = 0, i = 0; k < problem->body_count; k++) {
+        int end = set->first_row[k + 1];
+        set->first_row[k] = kept;
+        for (; i < end; i++) {
+            double value = set->rows[i].value;
+            if (value < worst || (value == worst && ties-- > 0)) set->rows[kept++] = set->rows[i];
+        }
     }
-    set->count = kept;
+    set->count = set->first_row[problem->body_count] = kept;
 }
 
 void lcp_formulate(dense_lcp *lcp, row_set *set, const solver_problem *problem) {

@@ -23,8 +23,8 @@ typedef struct lcp_error {
 
 void lcp_layout(dense_lcp *lcp, const solver_problem *problem, arena *work);
 
-/* Keeps the LCP_ROWS worst rows of the set, in their order. The rows of each body are not known any more. */
-void lcp_choose(dense_lcp *lcp, row_set *set);
+/* Keeps the LCP_ROWS worst rows of the set, in their order. */
+void lcp_choose(dense_lcp *lcp, row_set *set, const solver_problem *problem);
 
 /* B of the rows; lambda = 0. */
 void lcp_formulate(dense_lcp *lcp, row_set *set, const solver_problem *problem);

@@ -37,9 +37,11 @@ static bool solve(njls_state *state, const solver_problem *problem, solver_repor
         find_diagonal(set, problem);
         report->active = jacobi_count(report->active, jacobi_direction(set, problem, state->lambda));
         double alpha = jacobi_step(set, problem, state->lambda);
+        rows_react(set, problem, state->lambda, alpha);
         rows_move(set, problem);
         for (int i = 0; i < 3 * problem->pattern->node_count; i++) problem->v[i] += alpha * set->motion[i];
     }
+    rows_end(set, problem);
     report->residual = set->violation;
     report->converged = set->violation <= problem->tolerance.violation;
     return true;

@@ -23,9 +23,11 @@ typedef struct njls_plus_state {
     double *lambda;              /* a row */
     cholesky_location *location; /* an element of each body, one body after the other */
     int *first_element;          /* a body */
-    /* 3 per node: */
-    double *f, *g;           /* of this iteration; f as L^T P f */
-    double *last_f, *last_g; /* of the one before */
+    int size;                    /* of f: 3 per node */
+    int whole;                   /* of g: v, and the impulses on held nodes, which follow it in everything */
+    double *f, *g;               /* of this iteration; f as L^T P f */
+    double *last_f, *last_g;     /* of the one before */
+    double *mixed;               /* as g: where the acceleration goes */
     double *f_change[DEPTH], *g_change[DEPTH];
     double product[DEPTH][DEPTH]; /* of the f_change */
     int history;                  /* how many changes there are */
@@ -47,16 +49,20 @@ static void locate_element(const solver_problem *problem, int k, const body_limi
 
 static void njls_plus_layout(void *solver, const solver_problem *problem, arena *work) {
     njls_plus_state *state = solver;
-    size_t components = 3 * (size_t)problem->pattern->node_count;
     rows_layout(&state->set, problem, work);
+    state->size = 3 * problem->pattern->node_count;
+    state->whole = state->size + state->set.impulse_size;
     state->lambda = ARENA_ARRAY(work, double, rows_limit(problem));
     state->location = ARENA_ARRAY(work, cholesky_location, rows_limit(problem) / 3);
     state->first_element = ARENA_ARRAY(work, int, problem->body_count);
-    double **vectors[] = {&state->f, &state->g, &state->last_f, &state->last_g};
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) *vectors[i] = ARENA_ARRAY(work, double, components);
+    state->f = ARENA_ARRAY(work, double, state->size);
+    state->last_f = ARENA_ARRAY(work, double, state->size);
+    state->g = ARENA_ARRAY(work, double, state->whole);
+    state->last_g = ARENA_ARRAY(work, double, state->whole);
+    state->mixed = ARENA_ARRAY(work, double, state->whole);
     for (int i = 0; i < DEPTH; i++) {
-        state->f_change[i] = ARENA_ARRAY(work, double, components);
-        state->g_change[i] = ARENA_ARRAY(work, double, components);
+        state->f_change[i] = ARENA_ARRAY(work, double, state->size);
+        state->g_change[i] = ARENA_ARRAY(work, double, state->whole);
     }
     if (!state->location) return;
     int first = 0;
@@ -92,30 +98,30 @@ static void iterate(njls_plus_state *state, const solver_problem *problem, solve
     report->active = jacobi_count(report->active, jacobi_direction(set, problem, state->lambda));
     double alpha = jacobi_step(set, problem, state->lambda);
     rows_move(set, problem);
-    for (int i = 0; i < 3 * problem->pattern->node_count; i++) {
+    rows_react(set, problem, state->lambda, alpha);
+    for (int i = 0; i < state->size; i++) {
         state->f[i] = alpha * set->half[i];
         state->g[i] = problem->v[i] + alpha * set->motion[i];
     }
+    memcpy(state->g + state->size, set->impulse, (size_t)set->impulse_size * sizeof *state->g);
 }
 
-static void remember(njls_plus_state *state, int components) {
+static void remember(njls_plus_state *state) {
     int slot = state->next;
-    for (int i = 0; i < components; i++) {
-        state->f_change[slot][i] = state->f[i] - state->last_f[i];
-        state->g_change[slot][i] = state->g[i] - state->last_g[i];
-    }
+    for (int i = 0; i < state->size; i++) state->f_change[slot][i] = state->f[i] - state->last_f[i];
+    for (int i = 0; i < state->whole; i++) state->g_change[slot][i] = state->g[i] - state->last_g[i];
     if (state->history < DEPTH) state->history++;
     state->next = (slot + 1) % DEPTH;
     for (int j = 0; j < state->history; j++)
         state->product[slot][j] = state->product[j][slot] =
-            rows_dot(state->f_change[slot], state->f_change[j], components);
+            rows_dot(state->f_change[slot], state->f_change[j], state->size);
 }
 
 /* gamma of the normal equations, by Cholesky; false if they are singular. */
-static bool find_gamma(const njls_plus_state *state, int components, double gamma[DEPTH]) {
+static bool find_gamma(const njls_plus_state *state, double gamma[DEPTH]) {
     int n = state->history;
     double L[DEPTH][DEPTH];
-    for (int i = 0; i < n; i++) gamma[i] = rows_dot(state->f_change[i], state->f, components);
+    for (int i = 0; i < n; i++) gamma[i] = rows_dot(state->f_change[i], state->f, state->size);
     for (int i = 0; i < n; i++) {
         for (int j = 0; j <= i; j++) {
             double sum = state->product[i][j] * (i == j ? 1 + RIDGE : 1);
@@ -133,19 +139,26 @@ static bool find_gamma(const njls_plus_state *state, int components, double gamm
     return true;
 }
 
-/* v after an iteration, accelerated if there is a history that helps; the rows are those at the new v. */
+/* Goes to g, less the changes with the weights gamma, if there are any; the rows are those at the new v. */
+static void go(njls_plus_state *state, const solver_problem *problem, const double *gamma) {
+    row_set *set = &state->set;
+    if (gamma) memcpy(state->mixed, state->g, (size_t)state->whole * sizeof *state->g);
+    for (int j = 0; gamma && j < state->history; j++)
+        for (int i = 0; i < state->whole; i++) state->mixed[i] -= gamma[j] * state->g_change[j][i];
+    const double *next = gamma ? state->mixed : state->g;
+    memcpy(problem->v, next, (size_t)state->size * sizeof *next);
+    memcpy(set->impulse, next + state->size, (size_t)set->impulse_size * sizeof *next);
+    rows_collect(set, problem);
+}
+
+/* Ends an iteration, accelerated if there is a history that helps. */
 static void advance(njls_plus_state *state, const solver_problem *problem) {
-    int components = 3 * problem->pattern->node_count;
     double gamma[DEPTH], before = rows_norm(&state->set);
-    bool accelerated = state->history > 0 && find_gamma(state, components, gamma);
-    memcpy(problem->v, state->g, (size_t)components * sizeof *problem->v);
-    for (int j = 0; accelerated && j < state->history; j++)
-        for (int i = 0; i < components; i++) problem->v[i] -= gamma[j] * state->g_change[j][i];
-    rows_collect(&state->set, problem);
+    bool accelerated = state->history > 0 && find_gamma(state, gamma);
+    go(state, problem, accelerated ? gamma : NULL);
     if (!accelerated || rows_norm(&state->set) <= before) return;
-    memcpy(problem->v, state->g, (size_t)components * sizeof *problem->v);
+    go(state, problem, NULL);
     state->history = state->next = 0;
-    rows_collect(&state->set, problem);
 }
 
 static void swap(double **a, double **b) {
@@ -164,13 +177,14 @@ static bool njls_plus_solve(void *solver, const solver_problem *problem, solver_
     if (set->violation > problem->tolerance.violation) cholesky_inverse(problem->factor, problem->step->pool);
     while (set->violation > problem->tolerance.violation && report->iterations < MOST_ITERATIONS) {
         iterate(state, problem, report);
-        if (report->iterations > 0) remember(state, 3 * problem->pattern->node_count);
+        if (report->iterations > 0) remember(state);
         advance(state, problem);
         swap(&state->f, &state->last_f);
         swap(&state->g, &state->last_g);
         report->iterations++;
         solver_tell(problem, report->iterations, false, set->violation);
     }
+    rows_end(set, problem);
     report->residual = set->violation;
     report->converged = set->violation <= problem->tolerance.violation;
     return true;

@@ -30,8 +30,8 @@ static void pgs_layout(void *solver, const solver_problem *problem, arena *work)
 static int solve_lcp(pgs_state *state, const solver_problem *problem) {
     row_set *set = &state->set;
     dense_lcp *lcp = &state->lcp;
+    lcp_choose(lcp, set, problem);
     rows_linearize_at_start(set, problem);
-    lcp_choose(lcp, set);
     lcp_formulate(lcp, set, problem);
     double edges = 0;
     for (int k = 0; k < set->count; k++) {
@@ -40,6 +40,7 @@ static int solve_lcp(pgs_state *state, const solver_problem *problem) {
     }
     lcp_error enough = {.largest = 0, .weighted = problem->tolerance.violation * edges / set->count};
     int sweeps = lcp_relax(lcp, set, problem, enough, MOST_SWEEPS, 0);
+    rows_react(set, problem, lcp->lambda, 1);
     rows_push(set, problem, lcp->lambda);
     rows_move(set, problem);
     for (int i = 0; i < 3 * problem->pattern->node_count; i++) problem->v[i] += set->motion[i];
@@ -59,6 +60,7 @@ static bool pgs_solve(void *solver, const solver_problem *problem, solver_report
         rows_collect(set, problem);
         solver_tell(problem, report->iterations, false, set->violation);
     }
+    rows_end(set, problem);
     report->residual = set->violation;
     report->converged = set->violation <= problem->tolerance.violation;
     return true;

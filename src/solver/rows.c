@@ -36,6 +36,8 @@ void rows_layout(row_set *set, const solver_problem *problem, arena *work) {
                      .motion = ARENA_ARRAY(work, double, 3 * nodes),
                      .d = ARENA_ARRAY(work, double, 3 * nodes),
                      .scratch = ARENA_ARRAY(work, row_scratch, ROWS_PIECES)};
+    EACH_LIMITED (problem, k, limits) set->impulse_size += 3 * limits->node_count(problem->bodies[k]->model);
+    set->impulse = ARENA_ARRAY(work, double, set->impulse_size);
     for (int i = 0; i < ROWS_PIECES; i++) {
         row_scratch scratch;
         cholesky_view_layout(&scratch.view, plan, work);
@@ -51,6 +53,25 @@ void rows_begin(row_set *set, const solver_problem *problem) {
     EACH_LIMITED (problem, k, limits) {
         limits->begin(problem->bodies[k]);
         limits->rescale(problem->bodies[k], 0);
+    }
+    memset(set->impulse, 0, (size_t)set->impulse_size * sizeof *set->impulse);
+}
+
+void rows_react(row_set *set, const solver_problem *problem, const double *lambda, double scale) {
+    double *impulse = set->impulse;
+    EACH_LIMITED (problem, k, limits) {
+        int first = set->first_row[k];
+        limits->react(problem->bodies[k], set->rows + first, lambda + first, scale, set->first_row[k + 1] - first,
+                      impulse);
+        impulse += 3 * limits->node_count(problem->bodies[k]->model);
+    }
+}
+
+void rows_end(const row_set *set, const solver_problem *problem) {
+    const double *impulse = set->impulse;
+    EACH_LIMITED (problem, k, limits) {
+        limits->hold(problem->bodies[k], impulse);
+        impulse += 3 * limits->node_count(problem->bodies[k]->model);
     }
 }
 

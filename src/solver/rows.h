@@ -25,6 +25,8 @@ typedef struct row_set {
     double *half;     /* 3 per node, in elimination order: L^-1 P force */
     double *motion;   /* 3 per node: A^-1 force, m/s */
     double *d;        /* 3 per node: h v */
+    double *impulse;  /* of all the solve on held nodes: 3 per node of each limited body, one body after the other */
+    int impulse_size;
     row_scratch *scratch;
 } row_set;
 
@@ -46,6 +48,11 @@ void rows_linearize_at_start(row_set *set, const solver_problem *problem);
 double rows_push(row_set *set, const solver_problem *problem, const double *lambda);
 /* motion = A^-1 force, after rows_push. */
 void rows_move(row_set *set, const solver_problem *problem);
+
+/* The rows act with scale lambda: what that does to held nodes is added to the impulses. */
+void rows_react(row_set *set, const solver_problem *problem, const double *lambda, double scale);
+/* The solve ends: the bodies are told the impulses. */
+void rows_end(const row_set *set, const solver_problem *problem);
 
 /* J_k x */
 double row_times(const constraint_row *row, const double *x);

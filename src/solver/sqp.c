@@ -17,8 +17,9 @@ void sqp_solve(row_set *set, const solver_problem *problem, sqp_lcp lcp, void *s
         solver_tell(problem, report->iterations, false, set->violation);
         report->residual = set->violation;
         report->converged = set->violation <= problem->tolerance.violation;
-        if (report->converged || i == MOST_LINEARIZATIONS) return;
+        if (report->converged || i == MOST_LINEARIZATIONS) break;
         lcp(state, set, problem, report);
         for (int c = 0; c < 3 * problem->pattern->node_count; c++) problem->v[c] += set->motion[c];
     }
+    rows_end(set, problem);
 }

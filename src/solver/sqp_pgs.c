@@ -20,7 +20,7 @@ static void sqp_pgs_layout(void *solver, const solver_problem *problem, arena *w
 
 static void relax(void *context, row_set *set, const solver_problem *problem, solver_report *report) {
     dense_lcp *lcp = context;
-    lcp_choose(lcp, set);
+    lcp_choose(lcp, set, problem);
     lcp_formulate(lcp, set, problem);
     for (int k = 0; k < set->count; k++) lcp->w[k] = set->rows[k].value / problem->step->h;
     lcp_error enough = {.largest = SQP_LCP_SHARE * problem->tolerance.violation, .weighted = 0};
@@ -28,6 +28,7 @@ static void relax(void *context, row_set *set, const solver_problem *problem, so
     int active = 0;
     for (int k = 0; k < set->count; k++) active += lcp->lambda[k] > 0;
     if (active > report->active) report->active = active;
+    rows_react(set, problem, lcp->lambda, 1);
     rows_push(set, problem, lcp->lambda);
     rows_move(set, problem);
 }

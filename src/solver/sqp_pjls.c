@@ -69,6 +69,7 @@ static void relax(void *context, row_set *set, const solver_problem *problem, so
     int active = 0;
     for (int k = 0; k < set->count; k++) active += state->lambda[k] > 0;
     if (active > report->active) report->active = active;
+    rows_react(set, problem, state->lambda, 1);
     memcpy(set->motion, state->change, bytes);
 }
 
