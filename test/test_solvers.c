@@ -4,7 +4,7 @@
 #include "soft_tools.h"
 
 #include "math/svd3.h"
-#include "solver/rows.h"
+#include "solver/lcp.h"
 #include "world/sim.h"
 
 #define S_MIN 0.9
@@ -235,6 +235,41 @@ static void diagonals_and_matrix_are_those_of_the_inverse(void **unused) {
     free(whole);
     free(carve.base);
     tools_free(sim, model, &mesh);
+}
+
+static void a_dense_lcp_takes_the_worst_rows_in_their_order(void **unused) {
+    (void)unused;
+    enum { ROWS = LCP_ROWS + 700 };
+    random_source random = {3};
+    int first_row[3] = {0, 1500, ROWS}, above = 0, kept_of_first = 0;
+    row_set set = {.rows = calloc(ROWS, sizeof *set.rows), .count = ROWS, .first_row = first_row};
+    dense_lcp lcp = {.order = calloc(ROWS, sizeof *lcp.order)};
+    solver_problem problem = {.body_count = 2};
+    for (int i = 0; i < ROWS; i++) {
+        /* Steps of 0.001, so that there are ties at the border. */
+        set.rows[i].value = -1e-3 * (1 + floor(random_uniform(&random, 0, 500)));
+        set.rows[i].element = i;
+    }
+    constraint_row *all = memory_copy(set.rows, ROWS * sizeof *all);
+    lcp_choose(&lcp, &set, &problem);
+    assert_int_equal(set.count, LCP_ROWS);
+    double border = -1;
+    for (int k = 0; k < LCP_ROWS; k++) {
+        border = fmax(border, set.rows[k].value);
+        assert_true(k == 0 || set.rows[k].element > set.rows[k - 1].element);
+        assert_true(set.rows[k].value == all[set.rows[k].element].value);
+        kept_of_first += set.rows[k].element < 1500;
+    }
+    for (int i = 0; i < ROWS; i++) above += all[i].value < border;
+    assert_true(above < LCP_ROWS); /* nothing worse than the border was left out: all such rows have room */
+    for (int k = 0; k < LCP_ROWS; k++) above -= set.rows[k].value < border;
+    assert_int_equal(above, 0);
+    assert_int_equal(first_row[0], 0);
+    assert_int_equal(first_row[1], kept_of_first);
+    assert_int_equal(first_row[2], LCP_ROWS);
+    free(all);
+    free(set.rows);
+    free(lcp.order);
 }
 
 /* A step of one solver from a snapshot, to tight tolerances; v and whether it converged. */
@@ -500,6 +535,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(no_solver_allocates_in_a_step),
     cmocka_unit_test(rows_have_the_gradients_of_the_singular_values),
     cmocka_unit_test(diagonals_and_matrix_are_those_of_the_inverse),
+    cmocka_unit_test(a_dense_lcp_takes_the_worst_rows_in_their_order),
     cmocka_unit_test(newton_finds_the_optimum_that_an_independent_method_finds),
     cmocka_unit_test(no_solver_gets_below_newtons_objective_at_the_same_feasibility),
 };

@@ -10,8 +10,8 @@ typedef void (*sqp_lcp)(void *state, row_set *set, const solver_problem *problem
 
 void sqp_solve(row_set *set, const solver_problem *problem, sqp_lcp lcp, void *state, solver_report *report);
 
-/* Each LCP is solved to this share of the tolerance of the limits themselves: at the very tolerance, what the
- * linearization left out would always keep the limits above it. */
-#define SQP_LCP_SHARE 0.5
+/* Each LCP is solved to this share of the tolerance of the limits themselves. Just below it is fastest: 0.5 takes 1.3
+ * times as long, 0.2 1.5 times; what the linearization left out would keep 1 above the tolerance for long. */
+#define SQP_LCP_SHARE 0.9
 
 #endif
