@@ -153,7 +153,7 @@ static void no_limit_is_violated_by_more_than_the_tolerance(void **unused) {
             int most = 0;
             for (int i = 0; i < 200; i++) {
                 tools_run(sim, 1);
-                assert_true(largest_violation(sim, mesh.tet_count) <= SOLVER_VIOLATION * (1 + 1e-9));
+                assert_true(largest_violation(sim, mesh.tet_count) <= SOLVER_TOLERANCES.violation * (1 + 1e-9));
                 if (thenar_sim_stats(sim)->active_constraints > most) most = thenar_sim_stats(sim)->active_constraints;
             }
             print_message("gravity %g, dt %g: up to %d of 600 limits active, %d steps not converged\n", strength[k],
@@ -292,7 +292,7 @@ static void pulling_and_teleporting_break_nothing(void **unused) {
     thenar_sim_apply_force(sim, 0, mesh.node_count - 1, none);
     tools_run(sim, 500);
     for (int i = 0; i < 3 * mesh.node_count; i++) assert_true(fabs(thenar_sim_positions(sim, 0)[i]) < 3);
-    assert_true(largest_violation(sim, mesh.tet_count) <= SOLVER_VIOLATION * (1 + 1e-9));
+    assert_true(largest_violation(sim, mesh.tet_count) <= SOLVER_TOLERANCES.violation * (1 + 1e-9));
     assert_int_equal(thenar_sim_stats(sim)->inverted_tets, 0);
     tools_free(sim, model, &mesh);
 }

@@ -78,10 +78,22 @@ typedef struct body_limits {
     void (*hessian)(body_state *state, const body_step *step, double weight, double *blocks);
     /* The multipliers' step; `factor` as in rescale. */
     void (*update)(body_state *state, double factor);
-    /* For solvers that work on rows: the most there can be, and those that are violated where the body is looked at,
-     * linearized there. Returns their number; the unknowns of the body start at first_node in the system. */
-    int (*row_limit)(const body_model *body);
-    int (*rows)(body_state *state, int first_node, constraint_row *rows);
+    /* For solvers that work on rows. An element (a tet) has up to ROW_AXES rows at a time; the unknowns of the body start
+     * at first_node in the system. */
+    int (*element_count)(const body_model *body);
+    void (*element_nodes)(const body_model *body, int element, int first_node, int node[ROW_NODES]);
+    /* The limits that are violated where the body is looked at, linearized there, by ascending batches of elements.
+     * rows: room for ROW_AXES an element. Returns their number. */
+    int (*rows)(body_state *state, const body_step *step, int first_node, constraint_row *rows);
+    /* The same limits linearized where the body is looked at now. */
+    void (*relinearize)(body_state *state, int first_node, constraint_row *rows, int count);
+    /* What rows do to held nodes, whose supports take it: adds scale J^T lambda to `impulse`, 3 numbers a node of the
+     * body, where these are held. */
+    int (*node_count)(const body_model *body);
+    void (*react)(body_state *state, const constraint_row *rows, const double *lambda, double scale, int count,
+                  double *impulse);
+    /* The impulses of the whole solve, for the reactions that the step publishes. */
+    void (*hold)(body_state *state, const double *impulse);
 } body_limits;
 
 struct body_class {

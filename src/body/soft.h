@@ -70,6 +70,7 @@ typedef struct soft_state {
     soft_limit_point *limit_points; /* per batch: G + Y at trial */
     double *limit_records;          /* as records, of the limits' gradient and Hessian; zero where none pushes */
     int *limit_pushes;              /* per batch: 1 where limit_records is not zero */
+    double *limit_impulse;          /* 3 node_count: on held nodes, from solvers that work on rows, kg m/s */
 } soft_state;
 
 /* Checks the definition and builds the model; frees nothing of the definition. */

@@ -1,6 +1,7 @@
 /* The strain limits of a whole soft body, for solvers (body/body.h, body_limits). The kernel is in soft_limit.c. */
 #include "body/soft.h"
 #include "body/soft_pieces.h"
+#include "body/soft_rows.h"
 
 #include <string.h>
 
@@ -31,6 +32,7 @@ static void limits_begin(body_state *base) {
         memcpy(state->limit_points[k].V, state->warm + 9 * k, sizeof state->limit_points[k].V);
         clear_record(state, k);
     }
+    memset(state->limit_impulse, 0, 3 * (size_t)soft_of(state)->mesh.node_count * sizeof *state->limit_impulse);
 }
 
 static void limits_move(body_state *base, const body_step *step, const double *d) {
@@ -164,96 +166,6 @@ static void limits_update(body_state *base, double factor) {
             soft_limit_update(&state->limit_points[k], factor, state->multiplier + SOFT_MULTIPLIERS * k);
 }
 
-static int limits_row_limit(const body_model *base) {
-    return (3 + SOFT_FIBRES) * ((const soft_model *)base)->mesh.tet_count;
-}
-
-/* Mean edge length of a tet in the rest shape, m (perez2013, section 4.3). */
-static double mean_edge(const soft_model *body, const soft_batch *batch, int lane) {
-    double sum = 0;
-    for (int a = 1; a < 4; a++)
-        for (int b = 0; b < a; b++)
-            sum += vec3_distance(vec3_load(body->mesh.positions + 3 * batch->node[a][lane]),
-                                 vec3_load(body->mesh.positions + 3 * batch->node[b][lane]));
-    return sum / 6;
-}
-
-/* dC/dx_a = sign (g_a . e) n: e is v_i and n is u_i for a singular value (perez2013, Eq. 11), e the direction and n its
- * image for a fibre. */
-static constraint_row stretch_row(const soft_model *body, int k, int lane, vec3 e, vec3 n, double stretch, double low,
-                                  double high, int first_node) {
-    const soft_batch *batch = &body->batches[k];
-    bool is_low = stretch < low;
-    constraint_row row = {.kind = is_low ? CONSTRAINT_STRETCH_MIN : CONSTRAINT_STRETCH_MAX,
-                          .element = SIMD_LANES * k + lane,
-                          .value = is_low ? stretch - low : high - stretch,
-                          .weight = mean_edge(body, batch, lane)};
-    for (int a = 0; a < 4; a++) {
-        int unknown = body->system_node[batch->node[a][lane]];
-        row.node[a] = unknown < 0 ? -1 : first_node + unknown;
-    }
-    vec3 sum = {0};
-    for (int a = 1; a < 4; a++) {
-        const f64x8 *g = batch->gradient + 3 * (a - 1);
-        double along = g[0][lane] * e.x + g[1][lane] * e.y + g[2][lane] * e.z;
-        row.gradient[a] = vec3_scale(n, is_low ? along : -along);
-        sum = vec3_add(sum, row.gradient[a]);
-    }
-    row.gradient[0] = vec3_scale(sum, -1);
-    return row;
-}
-
-static vec3 lane_vector(const f64x8 *x, const f64x8 *y, const f64x8 *z, int lane) {
-    return vec3_make((*x)[lane], (*y)[lane], (*z)[lane]);
-}
-
-static int principal_rows(soft_state *state, int k, int first_node, constraint_row *rows) {
-    const soft_model *body = soft_of(state);
-    const soft_batch *batch = &body->batches[k];
-    f64x8 U[9], s[3], *V = state->limit_points[k].V;
-    soft_element_decompose(batch, state->trial, U, s, V);
-    int count = 0;
-    for (int l = 0; l < batch->tet_count; l++)
-        for (int i = 0; i < 3; i++)
-            if (s[i][l] < batch->s_min[l] || s[i][l] > batch->s_max[l])
-                rows[count++] = stretch_row(body, k, l, lane_vector(&V[i], &V[3 + i], &V[6 + i], l),
-                                            lane_vector(&U[i], &U[3 + i], &U[6 + i], l), s[i][l], batch->s_min[l],
-                                            batch->s_max[l], first_node);
-    return count;
-}
-
-static int fibre_rows(soft_state *state, int k, int first_node, constraint_row *rows) {
-    const soft_model *body = soft_of(state);
-    const soft_batch *batch = &body->batches[k];
-    const f64x8 none[3 * SOFT_FIBRES] = {{0}};
-    f64x8 G[9];
-    soft_fibre_point point;
-    soft_element_gradient(batch, state->trial, G);
-    soft_fibre_evaluate(batch->fibres, G, none, &point);
-    int count = 0;
-    for (int l = 0; l < batch->tet_count; l++)
-        for (int i = 0; i < SOFT_FIBRES; i++) {
-            const f64x8 *e = batch->fibres->direction[i], *n = point.n[i];
-            if (point.delta[i][l] != 0)
-                rows[count++] =
-                    stretch_row(body, k, l, lane_vector(&e[0], &e[1], &e[2], l), lane_vector(&n[0], &n[1], &n[2], l),
-                                point.r[i][l], batch->fibres->min[i][l], batch->fibres->max[i][l], first_node);
-        }
-    return count;
-}
-
-static int limits_rows(body_state *base, int first_node, constraint_row *rows) {
-    soft_state *state = (soft_state *)base;
-    const soft_model *body = soft_of(state);
-    int count = 0;
-    for (int k = 0; k < body->batch_count; k++) {
-        if (!body->batches[k].limited) continue;
-        count += principal_rows(state, k, first_node, rows + count);
-        if (body->batches[k].fibres) count += fibre_rows(state, k, first_node, rows + count);
-    }
-    return count;
-}
-
 const body_limits soft_limits = {
     .warm = limits_warm,
     .begin = limits_begin,
@@ -265,6 +177,11 @@ const body_limits soft_limits = {
     .gradient = limits_gradient,
     .hessian = limits_hessian,
     .update = limits_update,
-    .row_limit = limits_row_limit,
-    .rows = limits_rows,
+    .element_count = soft_row_element_count,
+    .element_nodes = soft_row_element_nodes,
+    .rows = soft_rows_find,
+    .relinearize = soft_rows_relinearize,
+    .node_count = soft_row_node_count,
+    .react = soft_rows_react,
+    .hold = soft_rows_hold,
 };

@@ -58,6 +58,14 @@ static void sort_four(const int in[4], int out[4]) {
         }
 }
 
+static double mean_edge(const double *positions, const int node[4]) {
+    double sum = 0;
+    for (int a = 1; a < 4; a++)
+        for (int b = 0; b < a; b++)
+            sum += vec3_distance(vec3_load(positions + 3 * node[a]), vec3_load(positions + 3 * node[b]));
+    return sum / 6;
+}
+
 static void fill_lane(soft_model *body, soft_batch *batch, int lane, int t, const thenar_material *material,
                       double volume) {
     int node[4];
@@ -69,6 +77,7 @@ static void fill_lane(soft_model *body, soft_batch *batch, int lane, int t, cons
     batch->mu[lane] = volume * young / (2 * (1 + nu));
     batch->beta[lane] = material->damping_stiffness;
     batch->stiffness[lane] = volume * young;
+    batch->edge[lane] = mean_edge(body->mesh.positions, node);
     batch->s_min[lane] = material->stretch_min > 0 ? material->stretch_min : -SOFT_NO_LIMIT;
     batch->s_max[lane] = material->stretch_max > 0 ? material->stretch_max : SOFT_NO_LIMIT;
     if (material->stretch_min > 0 || material->stretch_max > 0) batch->limited = body->limited = true;

@@ -35,6 +35,7 @@ static void soft_layout(body_state *base, arena *kept, arena *work) {
     state->limit_points = ARENA_ARRAY(work, soft_limit_point, batches);
     state->limit_records = ARENA_ARRAY(work, double, batches *SIMD_LANES *SOFT_RECORD);
     state->limit_pushes = ARENA_ARRAY(work, int, batches);
+    state->limit_impulse = ARENA_ARRAY(work, double, components);
 }
 
 /* Where the nodes of a support are at a time. */
@@ -189,9 +190,11 @@ static void add_reactions(soft_state *state, const body_step *step) {
     }
 }
 
-/* What the strain limits do to held nodes, the support takes too: their force is minus the gradient over h^2. */
+/* What the strain limits do to held nodes, the support takes too: their force is minus the gradient over h^2, or an
+ * impulse over h. */
 static void add_limit_reactions(soft_state *state, const body_step *step) {
     const soft_model *body = soft_of(state);
+    for (int i = 0; i < 3 * body->mesh.node_count; i++) state->force[i] -= state->limit_impulse[i] / step->h;
     for (int k = 0; k < body->batch_count; k++) {
         const soft_batch *batch = &body->batches[k];
         if (!batch->has_held || !state->limit_pushes[k]) continue;

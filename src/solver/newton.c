@@ -56,16 +56,6 @@ static int size_of(const solver_problem *problem) {
     return 3 * problem->pattern->node_count;
 }
 
-static const body_limits *limits_of(const solver_problem *problem, int k) {
-    const body_model *model = problem->bodies[k]->model;
-    return model->kind->limited(model) ? model->kind->limits : NULL;
-}
-
-/* Each body with limits: its state and what it can do. */
-#define EACH_LIMITED(problem, k, limits)                                                                               \
-    for (int k = 0; k < (problem)->body_count; k++)                                                                    \
-        for (const body_limits *limits = limits_of(problem, k); limits; limits = NULL)
-
 static bool has_multipliers(const solver_problem *problem) {
     bool any = false;
     EACH_LIMITED (problem, k, limits) any |= limits->warm(problem->bodies[k]);
@@ -173,12 +163,14 @@ static double first_rho(const solver_problem *problem) {
 static bool iterate(newton_state *state, const solver_problem *problem, solver_report *report) {
     int n = size_of(problem), inner = 0;
     double h = problem->step->h, rho = first_rho(problem), before = INFINITY;
+    const solver_tolerances *tolerance = &problem->tolerance;
     for (int pass = 0; pass < MOST_PASSES && report->iterations < MOST_ITERATIONS; pass++) {
         find_gradient(state, problem, h * h * rho);
         body_limit_measures now = measure(problem);
+        solver_tell(problem, report->iterations, false, now.distance);
         double size = sqrt(dot(state->residual, state->residual, n));
         double slope = sqrt(dot(state->gradient, state->gradient, n));
-        double wanted = now.distance > 5 * SOLVER_VIOLATION ? GRADIENT_LOOSE : GRADIENT_TIGHT;
+        double wanted = now.distance > 5 * tolerance->violation ? GRADIENT_LOOSE : GRADIENT_TIGHT;
         bool settled = slope <= wanted * size;
         if (report->iterations == 0 || (!settled && inner < MOST_INNER)) {
             if (!find_direction(state, problem, h * h * rho)) return false;
@@ -189,7 +181,7 @@ static bool iterate(newton_state *state, const solver_problem *problem, solver_r
         }
         report->residual = now.distance;
         report->active = now.active;
-        report->converged = now.distance <= SOLVER_VIOLATION && slope <= SOLVER_STATIONARITY * size;
+        report->converged = now.distance <= tolerance->violation && slope <= tolerance->stationarity * size;
         double next = rho;
         if (report->converged)
             next = RHO_NEAR; /* the units in which the next step finds its multipliers */
@@ -212,7 +204,7 @@ static bool newton_solve(void *solver, const solver_problem *problem, solver_rep
     start(state, problem, is_warm);
     if (!is_warm) {
         report->residual = measure(problem).distance;
-        report->converged = report->residual <= SOLVER_VIOLATION;
+        report->converged = report->residual <= problem->tolerance.violation;
         if (report->converged) return true;
     }
     if (!iterate(state, problem, report)) return false;

@@ -64,6 +64,8 @@ void system_layout(system_state *state, const system_model *system, const solver
     state->v = ARENA_ARRAY(work, double, components);
     state->product = ARENA_ARRAY(work, double, components);
     if (system->plan) cholesky_factor_layout(&state->factor, system->plan, work);
+    state->tolerance = SOLVER_TOLERANCES;
+    state->trace = NULL;
     if (!system->limited) return;
     solver_problem problem = system_problem(state, system, NULL);
     state->solver = arena_take(work, 1, solver->state_size);
@@ -84,7 +86,9 @@ solver_problem system_problem(system_state *state, const system_model *system, c
                             .body_count = system->body_count,
                             .bodies = state->bodies,
                             .first_node = system->first_node,
-                            .step = step};
+                            .step = step,
+                            .tolerance = state->tolerance,
+                            .trace = state->trace};
 }
 
 bool system_factor(system_state *state, const system_model *system, workers *pool) {

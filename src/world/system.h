@@ -25,6 +25,8 @@ typedef struct system_state {
     double *product;           /* 3 per node: A v, for the residual */
     cholesky_factor factor;
     void *solver; /* the solver's own state, if the system is limited */
+    solver_tolerances tolerance;
+    const solver_trace *trace; /* or NULL */
 } system_state;
 
 /* The system of some bodies of a model, which remember where their blocks are. `bodies` is taken over. */
