@@ -15,7 +15,7 @@ static void read_cpu(char *name, size_t size) {
         char *colon = strchr(line, ':');
         if (strncmp(line, "model name", 10) != 0 || !colon) continue;
         line[strcspn(line, "\n")] = 0;
-        snprintf(name, size, "%s", colon + 2);
+        snprintf(name, size, "%s", colon + 1 + strspn(colon + 1, " "));
         break;
     }
     fclose(file);

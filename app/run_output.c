@@ -97,7 +97,7 @@ static thenar_status open_files(run_output *output, const thenar_sim *sim, thena
     write_csv_header(&output->csv, thenar_sim_model(sim));
     status = path_in(output, "recording.thenar", path, sizeof path, error);
     if (status == THENAR_OK) status = thenar_recorder_create(path, sim, &output->recorder, error);
-    return status == THENAR_OK ? thenar_recorder_add(output->recorder, sim, error) : status;
+    return status == THENAR_OK ? thenar_recorder_add(output->recorder, error) : status;
 }
 
 thenar_status run_output_open(const char *folder, const run_facts *facts, const thenar_sim *sim, run_output **out,
@@ -120,7 +120,7 @@ thenar_status run_output_step(run_output *output, const thenar_sim *sim, thenar_
     if (!run_summary_add(&output->summary, thenar_sim_stats(sim))) return error_memory(error, "statistics");
     if (!output->folder) return THENAR_OK;
     write_csv_row(&output->csv, sim);
-    return thenar_recorder_add(output->recorder, sim, error);
+    return thenar_recorder_add(output->recorder, error);
 }
 
 static thenar_status write_final_vtk(const run_output *output, const thenar_sim *sim, thenar_error *error) {

@@ -38,7 +38,7 @@ static table_cell *last_row_cell(table *t, const char *key) {
     if (t->failed) return NULL;
     for (int c = 0; c < t->column_count; c++)
         if (strcmp(t->columns[c].key, key) == 0) return &t->cells[(t->row_count - 1) * t->column_count + c];
-    assert(!"a column of that key");
+    assert(false && "a column of that key");
     return NULL;
 }
 

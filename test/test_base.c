@@ -1,6 +1,7 @@
 #include "test.h"
 
 #include "base/arena.h"
+#include "base/file.h"
 #include "base/hash.h"
 #include "base/memory.h"
 #include "base/random.h"
@@ -70,6 +71,14 @@ static void a_hash_sees_every_byte_and_the_length(void **state) {
     }
 }
 
+static void a_directory_without_a_name_is_refused(void **state) {
+    (void)state;
+    thenar_error error;
+    assert_int_equal(file_make_directory("", &error), THENAR_ERROR_FILE);
+    assert_non_null(strstr(error.text, "empty"));
+    assert_ok(file_make_directory("/", &error), error);
+}
+
 typedef struct counting {
     atomic_int calls[1000];
 } counting;
@@ -100,6 +109,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(the_closest_word_is_suggested_and_nonsense_is_not),
     cmocka_unit_test(numbers_are_read_whole_or_not_at_all),
     cmocka_unit_test(a_hash_sees_every_byte_and_the_length),
+    cmocka_unit_test(a_directory_without_a_name_is_refused),
     cmocka_unit_test(every_piece_runs_exactly_once_with_any_number_of_threads),
 };
 

@@ -306,7 +306,7 @@ bad 's/shape: .*/shape: {embed: {sphere: 1, tets: 9, cell: 1}}/' '6:47: cell and
 bad 's/where: {box.*/where: {sphere: {centre: [9, 9, 9], radius: 1}}}}/' '.*support foot holds no node; expected a region with nodes'
 bad 's/where: {box.*/where: {all: false}}}/' '8:36: all is false; expected true'
 bad 's/where: {box.*/where: {}}}/' '8:30: 0 regions; expected one of all, box, sphere, half, tag'
-bad 's/supports: .*/regions: [{where: {sphere: {centre: [9, 9, 9], radius: 1}}}]/' '8:15: the region holds no tet; expected a part of the body'
+bad 's/supports: .*/regions: [{where: {sphere: {centre: [9, 9, 9], radius: 1}}}]/' '6:5: region 0 holds no tet; expected a part of the body'
 bad '5,$d' "4:8: a scene without bodies; expected at least one"
 promise "a bad rigid body in a scene is told likewise"
 # bad_rigid KEYS WORDS: the scene with a rigid ball of these keys in line 9.

@@ -660,7 +660,7 @@ static void a_recording_holds_the_pose_of_every_frame(void **unused) {
     assert_ok(thenar_recorder_create(path, sim, &recorder, &error), error);
     for (int i = 0; i < 5; i++) {
         tools_run(sim, 1);
-        assert_ok(thenar_recorder_add(recorder, sim, &error), error);
+        assert_ok(thenar_recorder_add(recorder, &error), error);
     }
     assert_ok(thenar_recorder_close(recorder, &error), error);
     thenar_recording *recording;

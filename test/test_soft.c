@@ -433,6 +433,34 @@ static void a_support_carries_the_weight_and_the_moment_of_a_beam_at_rest(void *
     tools_free(sim, model, &mesh);
 }
 
+/* What is applied to a held node does not move it: its support bears it. */
+static void a_support_bears_what_is_applied_to_its_nodes(void **unused) {
+    (void)unused;
+    thenar_tet_mesh mesh = tools_box(1, 1, 1, 2, 2, 2);
+    thenar_support all = {.region = {.kind = THENAR_REGION_ALL}};
+    thenar_load load = {.region = {.kind = THENAR_REGION_ALL}, .force = {27, 0, 0}};
+    thenar_soft_def def = plain_def(&mesh);
+    def.supports = &all;
+    def.support_count = 1;
+    def.loads = &load;
+    def.load_count = 1;
+    thenar_model *model = tools_model(&def, 0);
+    thenar_sim *sim = tools_sim(model, 0.01, 1);
+    const double more[3] = {0, 0, 5};
+    thenar_sim_apply_force(sim, 0, 3, more);
+    tools_run(sim, 1);
+    /* The wrench is that of the step: what is set after it counts from the next one on. */
+    thenar_sim_apply_force(sim, 0, 4, more);
+    double force[3], torque[3];
+    thenar_sim_support_wrench(sim, 0, 0, force, torque);
+    assert_near(force[0], -27, 1e-12);
+    assert_near(force[1], 0, 1e-12);
+    assert_near(force[2], -5, 1e-12);
+    thenar_sim_free(sim);
+    thenar_model_free(model);
+    thenar_tet_mesh_free(&mesh);
+}
+
 static void a_driven_support_takes_the_body_with_it(void **unused) {
     (void)unused;
     thenar_tet_mesh mesh = tools_box(1, 0.2, 0.2, 5, 1, 1);
@@ -573,6 +601,113 @@ static void nonsense_is_refused_in_words(void **unused) {
     thenar_tet_mesh_free(&mesh);
 }
 
+/* Finite input whose products leave the range of numbers: no NaN gets into a state. */
+static void numbers_out_of_range_are_refused(void **unused) {
+    (void)unused;
+    thenar_tet_mesh mesh = tools_box(1, 1, 1, 1, 1, 1);
+    thenar_error error;
+    thenar_world_def world = thenar_world_def_default();
+    thenar_build *build = thenar_build_create(&world);
+    thenar_key far = {.turn = {1e200, 0, 0}};
+    thenar_support turned = {.region = {.kind = THENAR_REGION_ALL}, .keys = &far, .key_count = 1};
+    thenar_support pivoted = {.region = {.kind = THENAR_REGION_ALL}, .has_pivot = true, .pivot = {1.7e308, 0, 0}};
+    thenar_soft_def bad[6];
+    for (int i = 0; i < 6; i++) bad[i] = plain_def(&mesh);
+    bad[0].material.density = 1e-323;
+    bad[1].material.young = 1.7e308;
+    bad[1].material.poisson = 0.499;
+    bad[2].velocity[0] = 1.7e308;
+    bad[2].spin[1] = 1.7e308;
+    bad[3].supports = &turned;
+    bad[4].supports = &pivoted;
+    bad[3].support_count = bad[4].support_count = 1;
+    bad[5].material.damping_mass = 1e308;
+    for (int i = 0; i < 6; i++) {
+        assert_int_equal(thenar_build_add_soft(build, &bad[i], &error), THENAR_ERROR_INPUT);
+        assert_non_null(strstr(error.text, "expected"));
+    }
+    thenar_build_free(build);
+    thenar_tet_mesh_free(&mesh);
+}
+
+/* Names end up in CSV, JSON and on terminals. */
+static void names_that_are_not_plain_text_are_refused(void **unused) {
+    (void)unused;
+    thenar_tet_mesh mesh = tools_box(1, 1, 1, 1, 1, 1);
+    thenar_error error;
+    thenar_model *model;
+    const char *const bad[] = {"a\nb", "\x1b[2J", "\xff", "cut \xc3"};
+    for (int i = 0; i < 4; i++) {
+        thenar_world_def world = thenar_world_def_default();
+        thenar_build *build = thenar_build_create(&world);
+        thenar_soft_def def = plain_def(&mesh);
+        def.name = bad[i];
+        assert_int_equal(thenar_build_add_soft(build, &def, &error), THENAR_ERROR_INPUT);
+        assert_non_null(strstr(error.text, "UTF-8"));
+        thenar_support support = {.name = bad[i]};
+        def = plain_def(&mesh);
+        def.supports = &support;
+        def.support_count = 1;
+        assert_int_equal(thenar_build_add_soft(build, &def, &error), THENAR_ERROR_INPUT);
+        def.name = support.name = "H\xc3\xa4nde";
+        assert_ok(thenar_build_add_soft(build, &def, &error), error);
+        thenar_build_free(build);
+        world.name = bad[i];
+        build = thenar_build_create(&world);
+        assert_int_equal(thenar_build_compile(build, &model, &error), THENAR_ERROR_INPUT);
+        assert_null(model);
+        thenar_build_free(build);
+    }
+    thenar_tet_mesh_free(&mesh);
+}
+
+/* A mesh whose tets are all inverted is turned: the surface that hangs on it must follow. */
+static void a_surface_hangs_on_a_turned_mesh_as_on_the_one_it_was_given_with(void **unused) {
+    (void)unused;
+    thenar_error error;
+    thenar_tet_mesh mesh = tools_box(1, 1, 1, 2, 2, 2);
+    for (int t = 0; t < mesh.tet_count; t++) {
+        int third = mesh.tets[4 * t + 2];
+        mesh.tets[4 * t + 2] = mesh.tets[4 * t + 3];
+        mesh.tets[4 * t + 3] = third;
+    }
+    thenar_surface surface = {.vertex_count = 1, .positions = (double[]){0.3, 0.2, 0.1}};
+    thenar_embedding embedding = {.vertex_count = 1, .tet = (int[]){7}, .weights = (double[]){0.1, 0.2, 0.3, 0.4}};
+    vec3 expected = {0};
+    for (int k = 0; k < 4; k++)
+        expected = vec3_mul_add(expected, vec3_load(mesh.positions + 3 * mesh.tets[4 * 7 + k]), embedding.weights[k]);
+    vec3_store(surface.positions, expected);
+    thenar_soft_def def = plain_def(&mesh);
+    def.surface = &surface;
+    def.embedding = &embedding;
+    thenar_model *model = tools_model(&def, 0);
+    thenar_sim *sim = tools_sim(model, 0.01, 1);
+    double place[3];
+    thenar_sim_surface(sim, 0, place);
+    assert_near(vec3_distance(vec3_load(place), expected), 0, 1e-15);
+    thenar_tet_figures figures;
+    assert_ok(thenar_tet_mesh_quality(thenar_model_mesh(model, 0), &figures, &error), error);
+    assert_int_equal(figures.inverted, 0);
+    thenar_sim_free(sim);
+    thenar_model_free(model);
+    thenar_tet_mesh_free(&mesh);
+}
+
+static void a_body_too_large_to_index_and_one_without_tets_are_refused(void **unused) {
+    (void)unused;
+    thenar_error error;
+    thenar_world_def world = thenar_world_def_default();
+    thenar_build *build = thenar_build_create(&world);
+    thenar_tet_mesh mesh = {.node_count = 4, .tet_count = 21000000};
+    thenar_soft_def def = plain_def(&mesh);
+    assert_int_equal(thenar_build_add_soft(build, &def, &error), THENAR_ERROR_INPUT);
+    assert_non_null(strstr(error.text, "tets; expected"));
+    mesh = (thenar_tet_mesh){0};
+    assert_int_equal(thenar_build_add_soft(build, &def, &error), THENAR_ERROR_INPUT);
+    assert_non_null(strstr(error.text, "no tets"));
+    thenar_build_free(build);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(rigid_motion_causes_no_force),
     cmocka_unit_test(forces_are_minus_the_gradient_of_the_energy),
@@ -583,10 +718,15 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_beams_deflection_tends_to_timoshenkos_under_refinement),
     cmocka_unit_test(two_materials_in_series_stretch_in_inverse_proportion_to_their_stiffness),
     cmocka_unit_test(a_support_carries_the_weight_and_the_moment_of_a_beam_at_rest),
+    cmocka_unit_test(a_support_bears_what_is_applied_to_its_nodes),
     cmocka_unit_test(a_driven_support_takes_the_body_with_it),
     cmocka_unit_test(inverted_and_flat_bodies_come_right_side_out),
     cmocka_unit_test(damping_only_takes_energy_away),
     cmocka_unit_test(nonsense_is_refused_in_words),
+    cmocka_unit_test(numbers_out_of_range_are_refused),
+    cmocka_unit_test(names_that_are_not_plain_text_are_refused),
+    cmocka_unit_test(a_surface_hangs_on_a_turned_mesh_as_on_the_one_it_was_given_with),
+    cmocka_unit_test(a_body_too_large_to_index_and_one_without_tets_are_refused),
 };
 
 TEST_MAIN(tests)

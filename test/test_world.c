@@ -2,6 +2,7 @@
 #include "soft_tools.h"
 
 #include "allocations.h"
+#include "solver/newton.h"
 #include "world/sim.h"
 
 #include <stdlib.h>
@@ -142,6 +143,44 @@ static void a_snapshot_that_does_not_fit_is_refused_and_changes_nothing(void **u
     thenar_tet_mesh_free(&mesh);
 }
 
+/* Where a support goes next is part of what a state means. */
+static void a_snapshot_of_a_model_whose_supports_move_otherwise_is_refused(void **unused) {
+    (void)unused;
+    thenar_error error;
+    thenar_tet_mesh mesh = tools_box(1, 0.2, 0.2, 5, 1, 1);
+    thenar_key keys[] = {{.time = 0}, {.time = 1, .turn = {1, 0, 0}}};
+    const thenar_region left = tools_box_region(vec3_make(0, 0, 0), vec3_make(0, 1, 1));
+    const thenar_region right = tools_box_region(vec3_make(1, 0, 0), vec3_make(1, 1, 1));
+    thenar_support base[2] = {{.region = left, .keys = keys, .key_count = 2}, {.region = right}};
+    thenar_soft_def def = thenar_soft_def_default();
+    def.name = "body";
+    def.mesh = &mesh;
+    def.support_count = 2;
+    def.supports = base;
+    thenar_model *model = tools_model(&def, 0);
+    thenar_sim *sim = tools_sim(model, 0.01, 1);
+    size_t size = thenar_sim_snapshot_size(sim);
+    void *snapshot = malloc(size);
+    thenar_sim_snapshot(sim, snapshot);
+    for (int change = 0; change < 3; change++) {
+        thenar_support other[2] = {base[0], base[1]};
+        if (change == 0) other[0].linear = true;
+        if (change == 1) other[0].has_pivot = true;
+        if (change == 2) other[0].region = right, other[1].region = left;
+        def.supports = other;
+        thenar_model *changed = tools_model(&def, 0);
+        thenar_sim *target = tools_sim(changed, 0.01, 1);
+        assert_int_equal(thenar_sim_restore(target, snapshot, size, &error), THENAR_ERROR_INPUT);
+        assert_non_null(strstr(error.text, "another model"));
+        thenar_sim_free(target);
+        thenar_model_free(changed);
+    }
+    free(snapshot);
+    thenar_sim_free(sim);
+    thenar_model_free(model);
+    thenar_tet_mesh_free(&mesh);
+}
+
 static void a_reset_simulation_is_a_new_one(void **unused) {
     (void)unused;
     thenar_model *model = some_bodies();
@@ -204,6 +243,53 @@ static void an_impossible_step_keeps_the_last_good_state(void **unused) {
     tools_free(sim, model, &mesh);
 }
 
+/* A solver that can do only a fourth of a step of 0.01 s at a time. */
+static bool solve_short_steps(void *state, const solver_problem *problem, solver_report *report) {
+    return problem->step->h < 0.003 && newton_solver.solve(state, problem, report);
+}
+
+static void a_step_done_in_pieces_is_the_step_that_was_asked_for(void **unused) {
+    (void)unused;
+    thenar_tet_mesh mesh = tools_box(1, 0.2, 0.2, 5, 1, 1);
+    thenar_support grip = {.region = tools_box_region(vec3_make(0, 0, 0), vec3_make(0, 1, 1))};
+    thenar_soft_def def = thenar_soft_def_default();
+    def.name = "body";
+    def.mesh = &mesh;
+    def.material.stretch_max = 2; /* no limit on compression: what is inverted stays so for a while */
+    def.supports = &grip;
+    def.support_count = 1;
+    thenar_model *model = tools_model(&def, 0);
+    thenar_sim *sim = tools_sim(model, 0.01, 1);
+    solver_class short_steps = *sim->solver;
+    short_steps.solve = solve_short_steps;
+    sim->solver = &short_steps;
+    /* The free end is folded back into the body: some tets are inverted. */
+    double x[3 * 24];
+    assert_int_equal(3 * mesh.node_count, 3 * 24);
+    for (int i = 0; i < 3 * 24; i++) x[i] = i % 3 == 0 && mesh.positions[i] > 0.9 ? 0.7 : mesh.positions[i];
+    thenar_sim_set_state(sim, 0, x, NULL);
+    double stretches[3 * 25];
+    thenar_sim_stretches(sim, 0, stretches);
+    int inverted = 0;
+    for (int t = 0; t < mesh.tet_count; t++) inverted += stretches[3 * t + 2] < 0;
+    assert_true(inverted > 0);
+    const double move[3] = {0, 0.001, 0}, turn[3] = {0};
+    thenar_sim_drive(sim, 0, 0, move, turn);
+    assert_int_equal(thenar_sim_step(sim), THENAR_OK);
+    assert_int_equal(thenar_sim_warning_count(sim, THENAR_WARNING_STEP_SPLIT), 1);
+    /* Those of the beginning, counted once. */
+    assert_int_equal(thenar_sim_stats(sim)->inverted_tets, inverted);
+    /* The driver's move takes the whole step, not the first piece of it. */
+    for (int i = 0; i < mesh.node_count; i++) {
+        if (mesh.positions[3 * i] > 0) continue;
+        assert_near(thenar_sim_positions(sim, 0)[3 * i + 1], mesh.positions[3 * i + 1] + 0.001, 1e-15);
+        assert_near(thenar_sim_velocities(sim, 0)[3 * i + 1], 0.1, 1e-12);
+    }
+    thenar_sim_free(sim);
+    thenar_model_free(model);
+    thenar_tet_mesh_free(&mesh);
+}
+
 static void what_is_not_finite_is_refused(void **unused) {
     (void)unused;
     thenar_tet_mesh mesh = tools_box(1, 1, 1, 1, 1, 1);
@@ -251,6 +337,28 @@ static void a_body_that_is_wholly_held_goes_where_it_is_taken(void **unused) {
     tools_free(sim, model, &mesh);
 }
 
+static void a_world_without_bodies_can_be_run_and_written(void **unused) {
+    (void)unused;
+    thenar_error error;
+    thenar_world_def world = thenar_world_def_default();
+    thenar_build *build = thenar_build_create(&world);
+    thenar_model *model;
+    assert_ok(thenar_build_compile(build, &model, &error), error);
+    thenar_build_free(build);
+    assert_int_equal(thenar_model_dof_count(model), 0);
+    thenar_sim *sim = tools_sim(model, 0, 2);
+    tools_run(sim, 3);
+    assert_near(thenar_sim_time(sim), 0.03, 1e-15);
+    assert_ok(thenar_sim_write_vtk(sim, "/dev/null", &error), error);
+    size_t size = thenar_sim_snapshot_size(sim);
+    void *snapshot = malloc(size);
+    thenar_sim_snapshot(sim, snapshot);
+    assert_ok(thenar_sim_restore(sim, snapshot, size, &error), error);
+    free(snapshot);
+    thenar_sim_free(sim);
+    thenar_model_free(model);
+}
+
 static void a_mesh_in_millimetres_is_warned_of(void **unused) {
     (void)unused;
     thenar_tet_mesh mesh = tools_box(100, 20, 20, 5, 1, 1);
@@ -269,12 +377,15 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(the_state_is_the_same_with_any_number_of_threads),
     cmocka_unit_test(a_restored_simulation_goes_on_bit_for_bit),
     cmocka_unit_test(a_snapshot_that_does_not_fit_is_refused_and_changes_nothing),
+    cmocka_unit_test(a_snapshot_of_a_model_whose_supports_move_otherwise_is_refused),
     cmocka_unit_test(a_reset_simulation_is_a_new_one),
     cmocka_unit_test(the_step_allocates_nothing_from_the_first_one_on),
     cmocka_unit_test(an_impossible_step_keeps_the_last_good_state),
+    cmocka_unit_test(a_step_done_in_pieces_is_the_step_that_was_asked_for),
     cmocka_unit_test(what_is_not_finite_is_refused),
     cmocka_unit_test(a_model_outlives_its_owner_while_a_simulation_uses_it),
     cmocka_unit_test(a_body_that_is_wholly_held_goes_where_it_is_taken),
+    cmocka_unit_test(a_world_without_bodies_can_be_run_and_written),
     cmocka_unit_test(a_mesh_in_millimetres_is_warned_of),
 };
 

@@ -21,6 +21,16 @@ typedef struct thenar_model thenar_model;
 /** A model under construction. */
 typedef struct thenar_build thenar_build;
 
+/** A limit on the stretch along one direction of the rest shape. */
+typedef struct thenar_fibre {
+    double direction[3]; /**< any length; zero: no limit */
+    double min;          /**< least stretch, below 1 and >= 0 (0: none) */
+    double max;          /**< largest stretch, above 1 (0: none) */
+} thenar_fibre;
+
+/** How many a material can have. */
+#define THENAR_FIBRES 3
+
 /** Isotropic Hooke material with Rayleigh damping, soft between its stretch limits and rigid at them. */
 typedef struct thenar_material {
     double young;             /**< Young's modulus E, Pa, > 0 */
@@ -30,6 +40,7 @@ typedef struct thenar_material {
     double damping_stiffness; /**< Rayleigh beta, s, >= 0: damps deformation */
     double stretch_min;       /**< least principal stretch, below 1 and >= 0 (0: no limit): stiff from there on */
     double stretch_max;       /**< largest principal stretch, above 1 (0: no limit) */
+    thenar_fibre fibres[THENAR_FIBRES]; /**< further limits, along directions */
 } thenar_material;
 
 /** Soft tissue: 100 kPa, nu 0.45, 1000 kg/m^3, alpha 0, beta 0.01 s. */
@@ -60,7 +71,9 @@ typedef struct thenar_soft_region {
     thenar_material material;
 } thenar_soft_region;
 
-/** A moment of a support's motion: where its nodes are at a time. */
+/** A moment of a support's motion: where its nodes are at a time. Between two keys, move and turn are interpolated
+ * number by number; before the first and after the last key they are theirs. So a first key that is not zero puts the
+ * nodes there from the beginning, away from the rest shape. */
 typedef struct thenar_key {
     double time;    /**< s */
     double move[3]; /**< translation from the rest place, m */
@@ -69,9 +82,9 @@ typedef struct thenar_key {
 
 /** Nodes that are held: fixed, or moved as one rigid piece by keys or by thenar_sim_drive. */
 typedef struct thenar_support {
-    const char *name;       /**< for thenar_model_find_support; may be NULL */
+    const char *name;       /**< for thenar_model_find_support, printable UTF-8; may be NULL */
     thenar_region region;   /**< which nodes */
-    const thenar_key *keys; /**< times ascending; NULL: fixed in place until driven */
+    const thenar_key *keys; /**< times strictly ascending, numbers below 1e100; NULL: fixed until driven */
     int key_count;
     bool linear; /**< constant speed between keys; false: smooth, at rest at each key */
     bool has_pivot;
@@ -86,20 +99,21 @@ typedef struct thenar_load {
 
 /** A soft body: corotational finite elements on a tet mesh. */
 typedef struct thenar_soft_def {
-    const char *name;                  /**< unique in the model, not empty */
-    const thenar_tet_mesh *mesh;       /**< rest shape */
-    const thenar_surface *surface;     /**< finer surface to show, carried by `embedding`; NULL: the mesh's boundary */
+    const char *name;              /**< unique in the model, not empty, printable UTF-8 */
+    const thenar_tet_mesh *mesh;   /**< rest shape, at most 20 million tets; if all are inverted, the copy is turned */
+    const thenar_surface *surface; /**< finer surface to show, carried by `embedding`; NULL: the mesh's boundary */
     const thenar_embedding *embedding; /**< how `surface` hangs on `mesh`; NULL with a NULL surface */
-    const double *fill;       /**< share of each tet that is filled, 0..1, scales mass and stiffness; or NULL */
-    thenar_material material; /**< where no region says otherwise */
+    const double *fill; /**< share of each tet that is filled, > 0 and <= 1, scales mass and stiffness; or NULL. What
+                             thenar_tet_mesh_fill gives may be 0: put a floor under it (scenes take 0.05) */
+    thenar_material material;          /**< where no region says otherwise */
     const thenar_soft_region *regions; /**< later ones win */
     int region_count;
-    const thenar_support *supports; /**< a node of several belongs to the last */
+    const thenar_support *supports; /**< a node of several belongs to the last; each must hold one at least */
     int support_count;
     const thenar_load *loads; /**< they add up */
     int load_count;
-    double velocity[3]; /**< of all nodes at time 0, m/s */
-    double spin[3];     /**< angular velocity about the centre of mass at time 0, rad/s */
+    double velocity[3]; /**< of all free nodes at time 0, m/s; held ones start at rest */
+    double spin[3];     /**< angular velocity of the free nodes about the centre of mass at time 0, rad/s */
 } thenar_soft_def;
 
 /** A soft body with the default material and nothing else; name and mesh must be set. */
@@ -163,7 +177,7 @@ THENAR_API thenar_rigid_def thenar_rigid_def_default(void);
 
 /** What holds for the whole world. */
 typedef struct thenar_world_def {
-    const char *name;  /**< shown in reports */
+    const char *name;  /**< shown in reports; printable UTF-8, NULL for none */
     double gravity[3]; /**< m/s^2 */
     double dt;         /**< default time step of simulations, s, 1e-6 to 1 */
 } thenar_world_def;
@@ -171,7 +185,8 @@ typedef struct thenar_world_def {
 /** Gravity (0, -9.81, 0), dt 0.01 s. */
 THENAR_API thenar_world_def thenar_world_def_default(void);
 
-/** An empty build. NULL only when memory runs out. */
+/** An empty build; `world` is copied and must not be NULL. NULL only when memory runs out. A build without bodies
+ * compiles to an empty world. */
 THENAR_API thenar_build *thenar_build_create(const thenar_world_def *world);
 
 /** Adds a copy of a soft body: nothing that `def` points to is needed afterwards. On error the build is as before. */

@@ -182,9 +182,10 @@ typedef struct thenar_recorder thenar_recorder;
 THENAR_API thenar_status thenar_recorder_create(const char *path, const thenar_sim *sim, thenar_recorder **recorder,
                                                 thenar_error *error);
 
-/** Adds the state of now as a frame. Allocates nothing; the frame is with the operating system when the call returns,
- * so that a program that dies loses at most the frame being written. After a write that failed every later one fails. */
-THENAR_API thenar_status thenar_recorder_add(thenar_recorder *recorder, const thenar_sim *sim, thenar_error *error);
+/** Adds the state of the simulation as it is now as a frame. Allocates nothing; the frame is with the operating system
+ * when the call returns, so that a program that dies loses at most the frame being written. After a write that failed
+ * every later one fails. */
+THENAR_API thenar_status thenar_recorder_add(thenar_recorder *recorder, thenar_error *error);
 
 /** Writes the index, closes the file, frees the recorder. NULL is fine. */
 THENAR_API thenar_status thenar_recorder_close(thenar_recorder *recorder, thenar_error *error);

@@ -23,7 +23,7 @@ typedef struct thenar_sim thenar_sim;
 /** How to run it. */
 typedef struct thenar_sim_options {
     double dt;          /**< time step, s, 1e-6 to 1; 0: the model's own */
-    int threads;        /**< 1 to 256, the calling one included */
+    int threads;        /**< 1 to 256, the calling one included; 0: 1 */
     const char *solver; /**< name of the constraint solver; NULL: the default, "newton" */
 } thenar_sim_options;
 
@@ -105,23 +105,27 @@ THENAR_API const double *thenar_sim_positions(const thenar_sim *sim, int body);
 /** Node velocities, 3 per node, m/s. No copy. */
 THENAR_API const double *thenar_sim_velocities(const thenar_sim *sim, int body);
 
-/** Outside forces on the nodes during the last step, 3 per node, N: applied forces and loads, and at held nodes the
- * reaction of the support. Gravity is not among them. No copy. */
+/** Outside forces on the nodes during the last step, 3 per node, N: what was applied to a free node (loads and
+ * thenar_sim_apply_force); at a held node the force of its support, which also bears what was applied there. Gravity is
+ * not among them. Before the first step: the loads. No copy. */
 THENAR_API const double *thenar_sim_forces(const thenar_sim *sim, int body);
 
 /** Total force (N) and torque about the origin (N m) that a support exerted on its body in the last step. */
 THENAR_API void thenar_sim_support_wrench(const thenar_sim *sim, int body, int support, double force[3],
                                           double torque[3]);
 
-/** Sets the force applied to a node, N; it stays until it is set again. A force that is not finite is refused. */
+/** Sets the force applied to a node, N, besides its loads; it stays until it is set again or the simulation is reset. A
+ * force that is not finite is refused. */
 THENAR_API thenar_status thenar_sim_apply_force(thenar_sim *sim, int body, int node, const double force[3]);
 
-/** Sets all nodes' positions and velocities (3 per node each; NULL: unchanged). Refused if any is not finite. */
+/** Sets all nodes' positions and velocities (3 per node each; NULL: unchanged). Refused if any is not finite. Held nodes
+ * are where they are put until the next step, which takes them back to their support. */
 THENAR_API thenar_status thenar_sim_set_state(thenar_sim *sim, int body, const double *positions,
                                               const double *velocities);
 
 /** Takes a support over from its keys: from the next step on its nodes go to this pose (translation in m from the
- * rest place, rotation vector in radians about the pivot) within one time step. Refused if not finite. */
+ * rest place, rotation vector in radians about the pivot) within one time step. The keys stay out of it until the simulation is reset. Refused if not
+ * finite. */
 THENAR_API thenar_status thenar_sim_drive(thenar_sim *sim, int body, int support, const double move[3],
                                           const double turn[3]);
 

@@ -60,11 +60,13 @@ thenar_status file_close(FILE *file, const char *path, thenar_error *error) {
     }
     if (failed_now) return THENAR_ERROR_FILE;
     /* The reason of a write that failed earlier is gone; a full disk is the usual one. */
-    if (failed_before) return error_set(error, THENAR_ERROR_FILE, "%s: cannot write: a write failed (disk full?)", path);
+    if (failed_before)
+        return error_set(error, THENAR_ERROR_FILE, "%s: cannot write: a write failed (disk full?)", path);
     return THENAR_OK;
 }
 
 thenar_status file_make_directory(const char *path, thenar_error *error) {
+    if (!*path) return error_set(error, THENAR_ERROR_FILE, "the name of the directory is empty");
     char *partial = memory_string(path);
     if (!partial) return error_memory(error, path);
     for (char *at = partial + 1;; at++) {
@@ -72,8 +74,9 @@ thenar_status file_make_directory(const char *path, thenar_error *error) {
         char saved = *at;
         *at = 0;
         if (mkdir(partial, 0777) != 0 && errno != EEXIST) {
+            thenar_status status = error_errno(error, path, "make the directory");
             free(partial);
-            return error_errno(error, path, "make the directory");
+            return status;
         }
         *at = saved;
         if (saved == 0) break;

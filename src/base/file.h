@@ -17,7 +17,7 @@ typedef struct file_bytes {
 /* Reads a whole regular file. A missing or empty file, a directory, or more than `limit` bytes is an error. */
 thenar_status file_read(const char *path, size_t limit, file_bytes *out, thenar_error *error);
 
-/* Opens a file for writing in the C locale's number format or says why not. */
+/* Opens a file for writing or says why not. Numbers are printed in the locale of the thread: see text_locale_begin. */
 thenar_status file_create(const char *path, FILE **out, thenar_error *error);
 
 /* Flushes and closes; a write that failed at any time since file_create (a full disk) is an error here. */

@@ -99,6 +99,14 @@ static size_t printable_length(const unsigned char *text) {
     return length;
 }
 
+bool text_is_printable(const char *text) {
+    for (size_t length; *text; text += length) {
+        length = printable_length((const unsigned char *)text);
+        if (length == 0) return false;
+    }
+    return true;
+}
+
 void text_make_printable(char *text) {
     while (*text) {
         size_t length = printable_length((const unsigned char *)text);

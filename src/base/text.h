@@ -18,6 +18,9 @@ double text_scan_double(const char *text, const char **end);
 /* The candidate closest to word by edit distance, or NULL if none is close enough to suggest. */
 const char *text_closest(const char *word, const char *const *candidates, size_t count);
 
+/* Text is UTF-8 without control characters: fit for one line of a report, JSON and all. */
+bool text_is_printable(const char *text);
+
 /* Makes text fit for one line of a report, JSON and all: control characters and bytes that are not UTF-8 become '_'. */
 void text_make_printable(char *text);
 

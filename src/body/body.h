@@ -45,15 +45,15 @@ typedef struct body_couplings {
 typedef struct body_step {
     double time; /* at the end of the step, s */
     double h;    /* length of the step, s */
+    double left; /* to the end of the simulation's step, of which this may be a piece, s; h for a whole one */
     vec3 gravity;
     workers *pool;
 } body_step;
 
-/* How far a body is from its own limits. */
+/* How far a body is from the optimum within its own limits. */
 typedef struct body_limit_measures {
-    double violation;       /* largest distance of a strain from its limits */
-    double complementarity; /* how far the multipliers are from those of the limits where the body is, as a strain */
-    int active;             /* limits that push */
+    double distance; /* as a strain: bounds the largest violation, and how far the multipliers are from complementary */
+    int active;      /* limits that push */
 } body_limit_measures;
 
 /* Limits that a body sets itself, for solvers that minimize the augmented Lagrangian: penalty terms with multipliers
@@ -64,20 +64,36 @@ typedef struct body_limits {
     bool (*warm)(const body_state *state);
     /* The multipliers in units of another rho. */
     void (*rescale)(body_state *state, double factor);
-    /* The body is looked at where d takes it, by the calls below. */
-    void (*move)(body_state *state, const body_step *step, const double *d);
     /* The solve begins: nothing pushes yet, decompositions start from where the step does. */
     void (*begin)(body_state *state);
-    double (*energy)(body_state *state, double weight); /* J s^2 */
-    body_limit_measures (*measure)(body_state *state);
-    /* Adds the Hessian to the blocks of the whole system and the gradient to the body's own part. */
-    void (*linearize)(body_state *state, const body_step *step, double weight, double *blocks, double *gradient);
+    /* The body is looked at where d takes it, by the calls below. */
+    void (*move)(body_state *state, const body_step *step, const double *d);
+    /* Decomposes what the next four calls need, after move or update. */
+    void (*evaluate)(body_state *state, const body_step *step);
+    double (*energy)(const body_state *state); /* over weight: N m */
+    body_limit_measures (*measure)(const body_state *state);
+    /* Adds the gradient to the body's own part. */
+    void (*gradient)(body_state *state, const body_step *step, double weight, double *gradient);
+    /* Adds the Hessian to the blocks of the whole system. */
+    void (*hessian)(body_state *state, const body_step *step, double weight, double *blocks);
     /* The multipliers' step; `factor` as in rescale. */
     void (*update)(body_state *state, double factor);
-    /* For solvers that work on rows: the most there can be, and those that are violated where the body is looked at,
-     * linearized there. Returns their number; the unknowns of the body start at first_node in the system. */
-    int (*row_limit)(const body_model *body);
-    int (*rows)(body_state *state, int first_node, constraint_row *rows);
+    /* For solvers that work on rows. An element (a tet) has up to ROW_AXES rows at a time; the unknowns of the body start
+     * at first_node in the system. */
+    int (*element_count)(const body_model *body);
+    void (*element_nodes)(const body_model *body, int element, int first_node, int node[ROW_NODES]);
+    /* The limits that are violated where the body is looked at, linearized there, by ascending batches of elements.
+     * rows: room for ROW_AXES an element. Returns their number. */
+    int (*rows)(body_state *state, const body_step *step, int first_node, constraint_row *rows);
+    /* The same limits linearized where the body is looked at now. */
+    void (*relinearize)(body_state *state, int first_node, constraint_row *rows, int count);
+    /* What rows do to held nodes, whose supports take it: adds scale J^T lambda to `impulse`, 3 numbers a node of the
+     * body, where these are held. */
+    int (*node_count)(const body_model *body);
+    void (*react)(body_state *state, const constraint_row *rows, const double *lambda, double scale, int count,
+                  double *impulse);
+    /* The impulses of the whole solve, for the reactions that the step publishes. */
+    void (*hold)(body_state *state, const double *impulse);
 } body_limits;
 
 struct body_class {

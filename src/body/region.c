@@ -22,8 +22,9 @@ thenar_status region_check(const thenar_region *region, thenar_error *error) {
             return error_set(error, THENAR_ERROR_INPUT, "a region's radius is %g; expected > 0 m", region->radius);
         return THENAR_OK;
     case THENAR_REGION_HALF:
-        if (vec3_length(b) == 0)
-            return error_set(error, THENAR_ERROR_INPUT, "a half-space region's normal is zero; expected a direction");
+        if (!(vec3_length(b) > 0) || !isfinite(vec3_length(b)))
+            return error_set(error, THENAR_ERROR_INPUT,
+                             "a half-space region's normal has the length %g; expected a direction", vec3_length(b));
         return THENAR_OK;
     case THENAR_REGION_ALL:
     case THENAR_REGION_TAG:

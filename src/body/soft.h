@@ -8,6 +8,7 @@
 
 #include "body/body.h"
 #include "body/soft_element.h"
+#include "body/soft_limit.h"
 #include "body/support.h"
 
 #include "thenar/model.h"
@@ -27,7 +28,8 @@ typedef struct soft_model {
 
     int batch_count;
     soft_batch *batches;
-    bool limited; /* some tet has a strain limit */
+    bool limited;        /* some tet has a strain limit */
+    soft_fibres *fibres; /* batch_count, or NULL: limits along directions */
 
     int support_count;
     support_model *supports;
@@ -64,10 +66,11 @@ typedef struct soft_state {
     double *records;           /* SOFT_RECORD per tet (padded to whole batches) */
     int *inverted;             /* per batch: inverted tets that formulate met */
     /* work, if there are strain limits */
-    double *trial;         /* 3 node_count: where the limits are looked at */
-    f64x8 *limit_warm;     /* 9 per batch: V of the last decomposition of G + Y */
-    double *limit_records; /* as records, of the limits' gradient and Hessian; zero where none pushes */
-    int *limit_pushes;     /* per batch: 1 where limit_records is not zero */
+    double *trial;                  /* 3 node_count: where the limits are looked at */
+    soft_limit_point *limit_points; /* per batch: G + Y at trial */
+    double *limit_records;          /* as records, of the limits' gradient and Hessian; zero where none pushes */
+    int *limit_pushes;              /* per batch: 1 where limit_records is not zero */
+    double *limit_impulse;          /* 3 node_count: on held nodes, from solvers that work on rows, kg m/s */
 } soft_state;
 
 /* Checks the definition and builds the model; frees nothing of the definition. */

@@ -1,12 +1,25 @@
 #include "body/soft_check.h"
 
+#include "base/text.h"
 #include "body/region.h"
+#include "body/soft_element.h"
 #include "body/support.h"
+#include "shape/mesh_check.h"
 
 static thenar_status check_number(const char *what, double value, bool good, const char *expected,
                                   thenar_error *error) {
     if (good && isfinite(value)) return THENAR_OK;
     return error_set(error, THENAR_ERROR_INPUT, "%s is %g; expected %s", what, value, expected);
+}
+
+static thenar_status check_fibre(const thenar_fibre *fibre, thenar_error *error) {
+    if (!vec3_is_finite(vec3_load(fibre->direction)))
+        return error_set(error, THENAR_ERROR_INPUT, "the direction of a fibre is not finite");
+    thenar_status status = check_number("a fibre's min", fibre->min, fibre->min >= 0 && fibre->min < 1,
+                                        "from 0 (no limit) to below 1", error);
+    if (status != THENAR_OK) return status;
+    return check_number("a fibre's max", fibre->max, fibre->max == 0 || fibre->max > 1, "above 1, or 0 for no limit",
+                        error);
 }
 
 static thenar_status check_material(const thenar_material *m, thenar_error *error) {
@@ -28,6 +41,20 @@ static thenar_status check_material(const thenar_material *m, thenar_error *erro
         thenar_status status = check_number(checks[i].what, checks[i].value, checks[i].good, checks[i].expected, error);
         if (status != THENAR_OK) return status;
     }
+    thenar_status status = THENAR_OK;
+    for (int i = 0; i < THENAR_FIBRES && status == THENAR_OK; i++) status = check_fibre(&m->fibres[i], error);
+    return status;
+}
+
+/* Offsets into the records of the elements and into arrays of node vectors are ints. */
+static thenar_status check_size(const thenar_tet_mesh *mesh, thenar_error *error) {
+    if (mesh->tet_count < 0 || mesh->tet_count > SOFT_TETS_MOST)
+        return error_set(error, THENAR_ERROR_INPUT, "a soft body has %d tets; expected at most %d", mesh->tet_count,
+                         SOFT_TETS_MOST);
+    if (mesh->node_count < 0 || mesh->node_count > 4 * mesh->tet_count)
+        return error_set(error, THENAR_ERROR_INPUT,
+                         "a soft body has %d nodes; expected every node in one of its %d tets", mesh->node_count,
+                         mesh->tet_count);
     return THENAR_OK;
 }
 
@@ -47,10 +74,8 @@ static thenar_status check_embedding(const thenar_soft_def *def, thenar_error *e
     if (embedding->vertex_count != def->surface->vertex_count)
         return error_set(error, THENAR_ERROR_INPUT, "the embedding has %d vertices; expected the surface's %d",
                          embedding->vertex_count, def->surface->vertex_count);
-    for (int i = 0; i < 3 * def->surface->triangle_count; i++)
-        if (def->surface->triangles[i] < 0 || def->surface->triangles[i] >= def->surface->vertex_count)
-            return error_set(error, THENAR_ERROR_INPUT, "surface triangle %d has vertex %d; expected 0..%d", i / 3,
-                             def->surface->triangles[i], def->surface->vertex_count - 1);
+    thenar_status status = surface_validate(def->surface, error);
+    if (status != THENAR_OK) return status;
     for (int i = 0; i < embedding->vertex_count; i++) {
         if (embedding->tet[i] < 0 || embedding->tet[i] >= def->mesh->tet_count)
             return error_set(error, THENAR_ERROR_INPUT, "embedding of vertex %d names tet %d; expected 0..%d", i,
@@ -83,8 +108,12 @@ static thenar_status check_parts(const thenar_soft_def *def, thenar_error *error
 
 thenar_status soft_check(const thenar_soft_def *def, thenar_error *error) {
     if (!def->name || !*def->name) return error_set(error, THENAR_ERROR_INPUT, "a soft body has no name");
+    if (!text_is_printable(def->name))
+        return error_set(error, THENAR_ERROR_INPUT,
+                         "the name of a soft body is not plain text; expected printable UTF-8");
     if (!def->mesh) return error_set(error, THENAR_ERROR_INPUT, "a soft body has no mesh");
-    thenar_status status = check_material(&def->material, error);
+    thenar_status status = check_size(def->mesh, error);
+    if (status == THENAR_OK) status = check_material(&def->material, error);
     if (status == THENAR_OK) status = check_fill(def, error);
     if (status == THENAR_OK) status = check_embedding(def, error);
     if (status == THENAR_OK) status = check_parts(def, error);

@@ -1,6 +1,7 @@
 /* The strain limits of a whole soft body, for solvers (body/body.h, body_limits). The kernel is in soft_limit.c. */
 #include "body/soft.h"
-#include "body/soft_limit.h"
+#include "body/soft_pieces.h"
+#include "body/soft_rows.h"
 
 #include <string.h>
 
@@ -10,24 +11,28 @@ static double *record_of(soft_state *state, int batch) {
 
 static bool limits_warm(const body_state *base) {
     const soft_state *state = (const soft_state *)base;
-    for (int i = 0; i < 9 * soft_of(state)->batch_count; i++)
+    for (int i = 0; i < SOFT_MULTIPLIERS * soft_of(state)->batch_count; i++)
         if (i64x8_any(state->multiplier[i] != 0.0)) return true;
     return false;
 }
 
-static void limits_begin(body_state *base) {
-    soft_state *state = (soft_state *)base;
-    int batches = soft_of(state)->batch_count;
-    memcpy(state->limit_warm, state->warm, 9 * (size_t)batches * sizeof *state->warm);
-    for (int k = 0; k < batches; k++) {
-        if (state->limit_pushes[k]) memset(record_of(state, k), 0, SIMD_LANES * SOFT_RECORD * sizeof(double));
-        state->limit_pushes[k] = 0;
-    }
-}
-
 static void limits_rescale(body_state *base, double factor) {
     soft_state *state = (soft_state *)base;
-    for (int i = 0; i < 9 * soft_of(state)->batch_count; i++) state->multiplier[i] *= factor;
+    for (int i = 0; i < SOFT_MULTIPLIERS * soft_of(state)->batch_count; i++) state->multiplier[i] *= factor;
+}
+
+static void clear_record(soft_state *state, int k) {
+    if (state->limit_pushes[k]) memset(record_of(state, k), 0, SIMD_LANES * SOFT_RECORD * sizeof(double));
+    state->limit_pushes[k] = 0;
+}
+
+static void limits_begin(body_state *base) {
+    soft_state *state = (soft_state *)base;
+    for (int k = 0; k < soft_of(state)->batch_count; k++) {
+        memcpy(state->limit_points[k].V, state->warm + 9 * k, sizeof state->limit_points[k].V);
+        clear_record(state, k);
+    }
+    memset(state->limit_impulse, 0, 3 * (size_t)soft_of(state)->mesh.node_count * sizeof *state->limit_impulse);
 }
 
 static void limits_move(body_state *base, const body_step *step, const double *d) {
@@ -42,59 +47,75 @@ static void limits_move(body_state *base, const body_step *step, const double *d
     }
 }
 
-static double limits_energy(body_state *base, double weight) {
-    soft_state *state = (soft_state *)base;
+/* Work on the batches with limits, in pieces. */
+typedef struct limit_job {
+    soft_state *state;
+    double weight;
+    double *blocks;
+    void (*visit)(const struct limit_job *job, int batch);
+} limit_job;
+
+static void visit_piece(void *context, int piece) {
+    const limit_job *job = context;
+    const soft_model *body = soft_of(job->state);
+    int pieces = soft_piece_count(body->batch_count, SOFT_BATCHES_PER_PIECE);
+    int end = soft_share(body->batch_count, piece + 1, pieces);
+    for (int k = soft_share(body->batch_count, piece, pieces); k < end; k++)
+        if (body->batches[k].limited) job->visit(job, k);
+}
+
+static void visit_batches(const body_step *step, limit_job *job) {
+    workers_run(step->pool, soft_piece_count(soft_of(job->state)->batch_count, SOFT_BATCHES_PER_PIECE), visit_piece,
+                job);
+}
+
+static void evaluate_batch(const limit_job *job, int k) {
+    soft_state *state = job->state;
+    soft_limit_decompose(&soft_of(state)->batches[k], state->trial, state->multiplier + SOFT_MULTIPLIERS * k,
+                         &state->limit_points[k]);
+}
+
+static void limits_evaluate(body_state *base, const body_step *step) {
+    visit_batches(step, &(limit_job){.state = (soft_state *)base, .visit = evaluate_batch});
+}
+
+static double limits_energy(const body_state *base) {
+    const soft_state *state = (const soft_state *)base;
     const soft_model *body = soft_of(state);
     double sum = 0;
     for (int k = 0; k < body->batch_count; k++)
-        if (body->batches[k].limited)
-            sum += soft_limit_energy(&body->batches[k], state->trial, weight, state->multiplier + 9 * k,
-                                     state->limit_warm + 9 * k);
+        if (body->batches[k].limited) sum += soft_limit_energy(&body->batches[k], &state->limit_points[k]);
     return sum;
 }
 
-static body_limit_measures limits_measure(body_state *base) {
-    soft_state *state = (soft_state *)base;
+static body_limit_measures limits_measure(const body_state *base) {
+    const soft_state *state = (const soft_state *)base;
     const soft_model *body = soft_of(state);
     body_limit_measures all = {0};
     for (int k = 0; k < body->batch_count; k++) {
         if (!body->batches[k].limited) continue;
         soft_limit_measures one =
-            soft_limit_measure(&body->batches[k], state->trial, state->multiplier + 9 * k, state->limit_warm + 9 * k);
-        all.violation = fmax(all.violation, one.violation);
-        all.complementarity = fmax(all.complementarity, one.complementarity);
+            soft_limit_measure(&body->batches[k], &state->limit_points[k], state->multiplier + SOFT_MULTIPLIERS * k);
+        all.distance = fmax(all.distance, one.distance);
         all.active += one.active;
     }
     return all;
 }
 
-/* The records of a batch: those of its limits where they push, zeros elsewhere. */
-static void linearize_batch(soft_state *state, int k, double weight) {
-    const soft_batch *batch = &soft_of(state)->batches[k];
-    bool pushes = batch->limited && soft_limit_linearize(batch, state->trial, weight, state->multiplier + 9 * k,
-                                                         state->limit_warm + 9 * k, record_of(state, k));
-    if (!pushes && state->limit_pushes[k]) memset(record_of(state, k), 0, SIMD_LANES * SOFT_RECORD * sizeof(double));
-    state->limit_pushes[k] = pushes;
-}
-
-static void add_blocks(const soft_state *state, double *blocks) {
-    const soft_model *body = soft_of(state);
-    for (int slot = 0; slot < body->block_count; slot++) {
-        double *target = blocks + 9 * (size_t)body->block_target[slot];
-        f64x8 sum = f64x8_load(target);
-        double ninth = target[8];
-        for (int k = body->block_start[slot]; k < body->block_start[slot + 1]; k++) {
-            const double *source = state->limit_records + body->block_source[k];
-            sum += f64x8_load(source);
-            ninth += source[8];
-        }
-        f64x8_store(target, sum);
-        target[8] = ninth;
+static void force_batch(const limit_job *job, int k) {
+    soft_state *state = job->state;
+    if (!soft_limit_pushes(&state->limit_points[k])) {
+        clear_record(state, k);
+        return;
     }
+    soft_limit_forces(&soft_of(state)->batches[k], &state->limit_points[k], job->weight, record_of(state, k));
+    state->limit_pushes[k] = 1;
 }
 
-static void subtract_forces(const soft_state *state, double *gradient) {
+static void limits_gradient(body_state *base, const body_step *step, double weight, double *gradient) {
+    soft_state *state = (soft_state *)base;
     const soft_model *body = soft_of(state);
+    visit_batches(step, &(limit_job){.state = state, .weight = weight, .visit = force_batch});
     for (int i = 0; i < body->mesh.node_count; i++) {
         int unknown = body->system_node[i];
         if (unknown < 0) continue;
@@ -105,12 +126,36 @@ static void subtract_forces(const soft_state *state, double *gradient) {
     }
 }
 
-static void limits_linearize(body_state *base, const body_step *step, double weight, double *blocks, double *gradient) {
-    (void)step;
-    soft_state *state = (soft_state *)base;
-    for (int k = 0; k < soft_of(state)->batch_count; k++) linearize_batch(state, k, weight);
-    add_blocks(state, blocks);
-    subtract_forces(state, gradient);
+static void block_batch(const limit_job *job, int k) {
+    soft_state *state = job->state;
+    if (state->limit_pushes[k])
+        soft_limit_blocks(&soft_of(state)->batches[k], &state->limit_points[k], job->weight, record_of(state, k));
+}
+
+static void add_blocks(void *context, int piece) {
+    const limit_job *job = context;
+    const soft_model *body = soft_of(job->state);
+    int pieces = soft_piece_count(body->block_count, SOFT_BLOCKS_PER_PIECE);
+    int end = soft_share(body->block_count, piece + 1, pieces);
+    for (int slot = soft_share(body->block_count, piece, pieces); slot < end; slot++) {
+        double *target = job->blocks + 9 * (size_t)body->block_target[slot];
+        f64x8 sum = f64x8_load(target);
+        double ninth = target[8];
+        for (int k = body->block_start[slot]; k < body->block_start[slot + 1]; k++) {
+            const double *source = job->state->limit_records + body->block_source[k];
+            sum += f64x8_load(source);
+            ninth += source[8];
+        }
+        f64x8_store(target, sum);
+        target[8] = ninth;
+    }
+}
+
+/* The records of pushing batches are whole afterwards; those of the others were cleared by the gradient. */
+static void limits_hessian(body_state *base, const body_step *step, double weight, double *blocks) {
+    limit_job job = {.state = (soft_state *)base, .weight = weight, .blocks = blocks, .visit = block_batch};
+    visit_batches(step, &job);
+    workers_run(step->pool, soft_piece_count(soft_of(job.state)->block_count, SOFT_BLOCKS_PER_PIECE), add_blocks, &job);
 }
 
 static void limits_update(body_state *base, double factor) {
@@ -118,64 +163,7 @@ static void limits_update(body_state *base, double factor) {
     const soft_model *body = soft_of(state);
     for (int k = 0; k < body->batch_count; k++)
         if (body->batches[k].limited)
-            soft_limit_update(&body->batches[k], state->trial, factor, state->multiplier + 9 * k,
-                              state->limit_warm + 9 * k);
-}
-
-static int limits_row_limit(const body_model *base) {
-    return 3 * ((const soft_model *)base)->mesh.tet_count;
-}
-
-/* Mean edge length of a tet in the rest shape, m (perez2013, section 4.3). */
-static double mean_edge(const soft_model *body, const soft_batch *batch, int lane) {
-    double sum = 0;
-    for (int a = 1; a < 4; a++)
-        for (int b = 0; b < a; b++)
-            sum += vec3_distance(vec3_load(body->mesh.positions + 3 * batch->node[a][lane]),
-                                 vec3_load(body->mesh.positions + 3 * batch->node[b][lane]));
-    return sum / 6;
-}
-
-/* dC/dx_a = sign (g_a . v_i) u_i (perez2013, Eq. 11). */
-static constraint_row stretch_row(const soft_model *body, const soft_batch *batch, int lane, const f64x8 U[9],
-                                  const f64x8 *V, int i, double sign, int first_node) {
-    constraint_row row = {.weight = mean_edge(body, batch, lane)};
-    vec3 u = {U[i][lane], U[3 + i][lane], U[6 + i][lane]}, sum = {0};
-    for (int a = 0; a < 4; a++) {
-        int unknown = body->system_node[batch->node[a][lane]];
-        row.node[a] = unknown < 0 ? -1 : first_node + unknown;
-    }
-    for (int a = 1; a < 4; a++) {
-        const f64x8 *g = batch->gradient + 3 * (a - 1);
-        double along = g[0][lane] * V[i][lane] + g[1][lane] * V[3 + i][lane] + g[2][lane] * V[6 + i][lane];
-        row.gradient[a] = vec3_scale(u, sign * along);
-        sum = vec3_add(sum, row.gradient[a]);
-    }
-    row.gradient[0] = vec3_scale(sum, -1);
-    return row;
-}
-
-static int limits_rows(body_state *base, int first_node, constraint_row *rows) {
-    soft_state *state = (soft_state *)base;
-    const soft_model *body = soft_of(state);
-    int count = 0;
-    for (int k = 0; k < body->batch_count; k++) {
-        const soft_batch *batch = &body->batches[k];
-        if (!batch->limited) continue;
-        f64x8 U[9], s[3], *V = state->limit_warm + 9 * k;
-        soft_limit_decompose(batch, state->trial, U, s, V);
-        for (int l = 0; l < batch->tet_count; l++)
-            for (int i = 0; i < 3; i++) {
-                bool low = s[i][l]<batch->s_min[l], high = s[i][l]> batch->s_max[l];
-                if (!low && !high) continue;
-                constraint_row row = stretch_row(body, batch, l, U, V, i, low ? 1 : -1, first_node);
-                row.kind = low ? CONSTRAINT_STRETCH_MIN : CONSTRAINT_STRETCH_MAX;
-                row.element = SIMD_LANES * k + l;
-                row.value = low ? s[i][l] - batch->s_min[l] : batch->s_max[l] - s[i][l];
-                rows[count++] = row;
-            }
-    }
-    return count;
+            soft_limit_update(&state->limit_points[k], factor, state->multiplier + SOFT_MULTIPLIERS * k);
 }
 
 const body_limits soft_limits = {
@@ -183,10 +171,17 @@ const body_limits soft_limits = {
     .begin = limits_begin,
     .rescale = limits_rescale,
     .move = limits_move,
+    .evaluate = limits_evaluate,
     .energy = limits_energy,
     .measure = limits_measure,
-    .linearize = limits_linearize,
+    .gradient = limits_gradient,
+    .hessian = limits_hessian,
     .update = limits_update,
-    .row_limit = limits_row_limit,
-    .rows = limits_rows,
+    .element_count = soft_row_element_count,
+    .element_nodes = soft_row_element_nodes,
+    .rows = soft_rows_find,
+    .relinearize = soft_rows_relinearize,
+    .node_count = soft_row_node_count,
+    .react = soft_rows_react,
+    .hold = soft_rows_hold,
 };

@@ -127,8 +127,8 @@ SIMD_INLINE void transpose(const f64x8 in[8], f64x8 out[8]) {
     }
 }
 
-void soft_element_store(const f64x8 *values, double *records) {
-    for (int first = 0; first < SOFT_RECORD; first += SIMD_LANES) {
+void soft_element_store(const f64x8 *values, int first, double *records) {
+    for (; first < SOFT_RECORD; first += SIMD_LANES) {
         f64x8 rows[SIMD_LANES];
         transpose(values + first, rows);
         for (int l = 0; l < SIMD_LANES; l++) f64x8_store(records + l * SOFT_RECORD + first, rows[l]);
@@ -166,7 +166,7 @@ int soft_element_formulate(const soft_batch *batch, const double *x, const doubl
         SIMD_FOR (b, 0, a + 1) stiffness_block(g, q, lambda, mu, a, b, values + 9 * (a * (a + 1) / 2 + b));
     SIMD_FOR (a, 0, 4)
         SIMD_FOR (i, 0, 3) values[SOFT_RECORD_FORCE + 3 * a + i] = force[a][i];
-    soft_element_store(values, records);
+    soft_element_store(values, 0, records);
 
     int inverted = 0;
     for (int l = 0; l < batch->tet_count; l++) inverted += s[2][l] < 0;
@@ -184,11 +184,16 @@ void soft_element_stiffness_times(const soft_batch *batch, const f64x8 *rotation
         for (int i = 0; i < 3; i++) out[3 * a + i] = result[a][i];
 }
 
-void soft_element_stretches(const soft_batch *batch, const double *x, f64x8 s[3]) {
-    f64x8 G[9], U[9], V[9];
+void soft_element_decompose(const soft_batch *batch, const double *x, f64x8 U[9], f64x8 s[3], f64x8 *V) {
+    f64x8 G[9];
     deformation_gradient(batch, x, G);
-    for (int i = 0; i < 9; i++) V[i] = f64x8_set(i % 4 == 0);
     svd3_batch(G, U, s, V);
+}
+
+void soft_element_stretches(const soft_batch *batch, const double *x, f64x8 s[3]) {
+    f64x8 U[9], V[9];
+    for (int i = 0; i < 9; i++) V[i] = f64x8_set(i % 4 == 0);
+    soft_element_decompose(batch, x, U, s, V);
 }
 
 double soft_element_energy(const soft_batch *batch, const double *x) {

@@ -14,68 +14,71 @@
 
 #include "math/svd3.h"
 
-typedef struct limit_state {
-    f64x8 U[9], f[3], d[3], clamped[3];
-} limit_state;
-
 #define AT(i, j) (3 * (i) + (j))
 #define EQUAL_VALUES 1e-9 /* closer singular values count as one */
 
-/* F = U diag(f) V^T and its distance from the limits. */
-SIMD_INLINE void decompose(const soft_batch *batch, const double *x, const f64x8 *Y, f64x8 *V, f64x8 G[9],
-                           limit_state *s) {
+void soft_limit_decompose(const soft_batch *batch, const double *x, const f64x8 *Y, soft_limit_point *point) {
     f64x8 F[9];
-    soft_element_gradient(batch, x, G);
-    SIMD_FOR (i, 0, 9) F[i] = G[i] + Y[i];
-    svd3_batch(F, s->U, s->f, V);
+    soft_element_gradient(batch, x, F);
+    if (batch->fibres) soft_fibre_evaluate(batch->fibres, F, Y + 9, &point->fibre);
+    SIMD_FOR (i, 0, 9) F[i] += Y[i];
+    svd3_batch(F, point->U, point->f, point->V);
     SIMD_FOR (i, 0, 3) {
-        s->clamped[i] = f64x8_max(batch->s_min, f64x8_min(batch->s_max, s->f[i]));
-        s->d[i] = s->f[i] - s->clamped[i];
+        f64x8 f = point->f[i];
+        point->d[i] = f - f64x8_max(batch->s_min, f64x8_min(batch->s_max, f));
     }
 }
 
-/* a diag(m) b^T */
-SIMD_INLINE void compose(const f64x8 a[9], const f64x8 m[3], const f64x8 b[9], f64x8 out[9]) {
+bool soft_limit_pushes(const soft_limit_point *point) {
+    const f64x8 *d = point->d, *delta = point->fibre.delta;
+    return i64x8_any((d[0] != 0.0) | (d[1] != 0.0) | (d[2] != 0.0) | (delta[0] != 0.0) | (delta[1] != 0.0) |
+                     (delta[2] != 0.0));
+}
+
+/* D = U diag(d) V^T */
+SIMD_INLINE void compose(const soft_limit_point *point, f64x8 D[9]) {
+    const f64x8 *U = point->U, *V = point->V, *d = point->d;
     SIMD_FOR (i, 0, 3)
         SIMD_FOR (j, 0, 3)
-            out[AT(i, j)] = f64x8_fma(a[AT(i, 0)] * m[0], b[AT(j, 0)],
-                                      f64x8_fma(a[AT(i, 1)] * m[1], b[AT(j, 1)], a[AT(i, 2)] * m[2] * b[AT(j, 2)]));
+            D[AT(i, j)] = f64x8_fma(U[AT(i, 0)] * d[0], V[AT(j, 0)],
+                                    f64x8_fma(U[AT(i, 1)] * d[1], V[AT(j, 1)], U[AT(i, 2)] * d[2] * V[AT(j, 2)]));
 }
 
-void soft_limit_decompose(const soft_batch *batch, const double *x, f64x8 U[9], f64x8 s[3], f64x8 *V) {
-    f64x8 G[9];
-    soft_element_gradient(batch, x, G);
-    svd3_batch(G, U, s, V);
-}
-
-double soft_limit_energy(const soft_batch *batch, const double *x, double weight, const f64x8 *Y, f64x8 *V) {
-    limit_state s;
-    f64x8 G[9], squares = f64x8_set(0);
-    decompose(batch, x, Y, V, G, &s);
-    SIMD_FOR (i, 0, 3) squares = f64x8_fma(s.d[i], s.d[i], squares);
-    f64x8 energy = 0.5 * weight * batch->stiffness * squares;
+double soft_limit_energy(const soft_batch *batch, const soft_limit_point *point) {
+    f64x8 squares = soft_fibre_squares(&point->fibre);
+    SIMD_FOR (i, 0, 3) squares = f64x8_fma(point->d[i], point->d[i], squares);
+    f64x8 energy = 0.5 * batch->stiffness * squares;
     double sum = 0;
     for (int l = 0; l < batch->tet_count; l++) sum += energy[l];
     return sum;
 }
 
-soft_limit_measures soft_limit_measure(const soft_batch *batch, const double *x, const f64x8 *Y, f64x8 *V) {
-    limit_state s;
-    f64x8 G[9], P[9], U[9], stretch[3], W[9], violation = f64x8_set(0), difference = f64x8_set(0);
-    decompose(batch, x, Y, V, G, &s);
-    compose(s.U, s.clamped, V, P);
-    SIMD_FOR (i, 0, 9) difference = f64x8_fma(G[i] - P[i], G[i] - P[i], difference);
-    SIMD_FOR (i, 0, 9) W[i] = V[i];
-    svd3_batch(G, U, stretch, W);
-    SIMD_FOR (i, 0, 3)
-        violation = f64x8_max(violation, f64x8_max(stretch[i] - batch->s_max, batch->s_min - stretch[i]));
+soft_limit_measures soft_limit_measure(const soft_batch *batch, const soft_limit_point *point, const f64x8 *Y) {
+    f64x8 D[9], squares = f64x8_set(0);
+    compose(point, D);
+    SIMD_FOR (i, 0, 9) squares = f64x8_fma(D[i] - Y[i], D[i] - Y[i], squares);
+    SIMD_FOR (k, 0, SOFT_FIBRES) {
+        f64x8 of_fibre = f64x8_set(0);
+        SIMD_FOR (i, 0, 3) {
+            f64x8 difference = point->fibre.delta[k] * point->fibre.n[k][i] - Y[9 + 3 * k + i];
+            of_fibre = f64x8_fma(difference, difference, of_fibre);
+        }
+        squares = f64x8_max(squares, of_fibre);
+    }
     soft_limit_measures measures = {0};
     for (int l = 0; l < batch->tet_count; l++) {
-        measures.violation = fmax(measures.violation, violation[l]);
-        measures.complementarity = fmax(measures.complementarity, sqrt(difference[l]));
-        for (int i = 0; i < 3; i++) measures.active += s.d[i][l] != 0;
+        measures.distance = fmax(measures.distance, sqrt(squares[l]));
+        for (int i = 0; i < 3; i++) measures.active += (point->d[i][l] != 0) + (point->fibre.delta[i][l] != 0);
     }
     return measures;
+}
+
+void soft_limit_update(const soft_limit_point *point, double factor, f64x8 *Y) {
+    f64x8 D[9];
+    compose(point, D);
+    SIMD_FOR (i, 0, 9) Y[i] = factor * D[i];
+    SIMD_FOR (k, 0, SOFT_FIBRES)
+        SIMD_FOR (i, 0, 3) Y[9 + 3 * k + i] = factor * point->fibre.delta[k] * point->fibre.n[k][i];
 }
 
 /* Adds sign u v^T g_a for the nodes a = 1..3 to the vectors of a mode; vg holds v . g_a. */
@@ -98,15 +101,15 @@ SIMD_INLINE void add_mode(f64x8 q[4][3], f64x8 c, f64x8 *blocks) {
     }
 }
 
-static void add_hessian(const soft_batch *batch, const limit_state *s, const f64x8 *V, f64x8 w, f64x8 *blocks) {
+static void add_hessian(const soft_batch *batch, const soft_limit_point *s, f64x8 w, f64x8 *blocks) {
     const f64x8 zero = f64x8_set(0), one = f64x8_set(1);
+    const f64x8 *V = s->V;
     f64x8 u[3][3], vg[3][3]; /* columns of U; v_i . g_a for a = 1..3 */
     for (int i = 0; i < 3; i++)
         for (int k = 0; k < 3; k++) {
+            const f64x8 *g = batch->gradient + 3 * k;
             u[i][k] = s->U[AT(k, i)];
-            vg[i][k] =
-                f64x8_fma(V[AT(0, i)], batch->gradient[AT(k, 0)],
-                          f64x8_fma(V[AT(1, i)], batch->gradient[AT(k, 1)], V[AT(2, i)] * batch->gradient[AT(k, 2)]));
+            vg[i][k] = f64x8_fma(V[AT(0, i)], g[0], f64x8_fma(V[AT(1, i)], g[1], V[AT(2, i)] * g[2]));
         }
     f64x8 on[3];
     for (int i = 0; i < 3; i++) on[i] = f64x8_select(s->d[i] != zero, one, zero);
@@ -131,12 +134,13 @@ static void add_hessian(const soft_batch *batch, const limit_state *s, const f64
     }
 }
 
-static void add_gradient(const soft_batch *batch, const limit_state *s, const f64x8 *V, f64x8 w, f64x8 *nodal) {
+/* -w D g_a at the four nodes. */
+SIMD_INLINE void nodal_forces(const soft_batch *batch, const soft_limit_point *point, f64x8 w, f64x8 *nodal) {
     f64x8 D[9];
-    compose(s->U, s->d, V, D);
-    for (int i = 0; i < 3; i++) {
+    compose(point, D);
+    SIMD_FOR (i, 0, 3) {
         f64x8 sum = f64x8_set(0);
-        for (int a = 1; a < 4; a++) {
+        SIMD_FOR (a, 1, 4) {
             const f64x8 *g = batch->gradient + 3 * (a - 1);
             f64x8 entry = w * f64x8_fma(D[AT(i, 0)], g[0], f64x8_fma(D[AT(i, 1)], g[1], D[AT(i, 2)] * g[2]));
             nodal[3 * a + i] = -entry;
@@ -144,28 +148,21 @@ static void add_gradient(const soft_batch *batch, const limit_state *s, const f6
         }
         nodal[i] = sum;
     }
+    if (batch->fibres) soft_fibre_add_forces(batch->fibres, &point->fibre, batch->gradient, w, nodal);
 }
 
-bool soft_limit_linearize(const soft_batch *batch, const double *x, double weight, const f64x8 *Y, f64x8 *V,
-                          double *records) {
-    limit_state s;
-    f64x8 G[9];
-    decompose(batch, x, Y, V, G, &s);
-    i64x8 pushes = (s.d[0] != 0.0) | (s.d[1] != 0.0) | (s.d[2] != 0.0);
-    if (!i64x8_any(pushes)) return false;
+void soft_limit_forces(const soft_batch *batch, const soft_limit_point *point, double weight, double *records) {
     f64x8 values[SOFT_RECORD];
-    for (int i = 0; i < SOFT_RECORD; i++) values[i] = f64x8_set(0);
-    f64x8 w = weight * batch->stiffness;
-    add_hessian(batch, &s, V, w, values);
-    add_gradient(batch, &s, V, w, values + SOFT_RECORD_FORCE);
-    soft_element_store(values, records);
-    return true;
+    for (int i = SOFT_RECORD_FORCE_GROUP; i < SOFT_RECORD; i++) values[i] = f64x8_set(0);
+    nodal_forces(batch, point, weight * batch->stiffness, values + SOFT_RECORD_FORCE);
+    soft_element_store(values, SOFT_RECORD_FORCE_GROUP, records);
 }
 
-void soft_limit_update(const soft_batch *batch, const double *x, double scale, f64x8 *Y, f64x8 *V) {
-    limit_state s;
-    f64x8 G[9], D[9];
-    decompose(batch, x, Y, V, G, &s);
-    compose(s.U, s.d, V, D);
-    SIMD_FOR (i, 0, 9) Y[i] = scale * D[i];
+void soft_limit_blocks(const soft_batch *batch, const soft_limit_point *point, double weight, double *records) {
+    f64x8 values[SOFT_RECORD], w = weight * batch->stiffness;
+    for (int i = 0; i < SOFT_RECORD; i++) values[i] = f64x8_set(0);
+    add_hessian(batch, point, w, values);
+    if (batch->fibres) soft_fibre_add_blocks(batch->fibres, &point->fibre, batch->gradient, w, values);
+    nodal_forces(batch, point, w, values + SOFT_RECORD_FORCE);
+    soft_element_store(values, 0, records);
 }

@@ -4,29 +4,40 @@
 
 #include "body/soft_element.h"
 
-/* How far eight tets are from their limits. */
+/* F = G(x) + Y = U diag(f) V^T of eight tets, and d = f - clamp(f): what pushes. */
+typedef struct soft_limit_point {
+    f64x8 U[9], V[9], f[3], d[3];
+    soft_fibre_point fibre; /* if the batch has fibres; zero otherwise */
+} soft_limit_point;
+
+#define SOFT_MULTIPLIERS 18 /* a batch: the 9 of Y, then 3 for each fibre */
+
+/* The point at x with scaled multipliers Y (SOFT_MULTIPLIERS); point->V is where the decomposition starts and ends. */
+void soft_limit_decompose(const soft_batch *batch, const double *x, const f64x8 *Y, soft_limit_point *point);
+
+/* Some singular value of some tet is beyond its limit. */
+bool soft_limit_pushes(const soft_limit_point *point);
+
+/* The sum of the tets' terms of the augmented Lagrangian, over weight = h^2 rho / E (s^2): N m. */
+double soft_limit_energy(const soft_batch *batch, const soft_limit_point *point);
+
+/* How far eight tets are from the optimum. |G - P(F)|, which is |D - Y|, bounds both the violation of the limits (P is
+ * within them) and how far the multipliers are from being complementary to them. */
 typedef struct soft_limit_measures {
-    double violation;       /* largest distance of a singular value from its limits */
-    double complementarity; /* largest |G - P(F)|: how far the multipliers are from those of the limits at x */
-    int active;             /* singular values that are held at a limit */
+    double distance; /* largest |G - P(F)| */
+    int active;      /* singular values that are held at a limit */
 } soft_limit_measures;
 
-/* weight: h^2 rho / E, s^2. Y (9): scaled multipliers. V (9, in/out): where the decomposition of F starts and ends. */
+soft_limit_measures soft_limit_measure(const soft_batch *batch, const soft_limit_point *point, const f64x8 *Y);
 
-/* The sum of the tets' terms of the augmented Lagrangian at x, J s^2. */
-double soft_limit_energy(const soft_batch *batch, const double *x, double weight, const f64x8 *Y, f64x8 *V);
+/* Minus the gradient, at the nodes: the force part of SIMD_LANES records like those of soft_element_formulate. The
+ * block part is left undefined. */
+void soft_limit_forces(const soft_batch *batch, const soft_limit_point *point, double weight, double *records);
 
-soft_limit_measures soft_limit_measure(const soft_batch *batch, const double *x, const f64x8 *Y, f64x8 *V);
+/* Minus the gradient and the ten blocks of the Hessian: whole records. */
+void soft_limit_blocks(const soft_batch *batch, const soft_limit_point *point, double weight, double *records);
 
-/* G = U diag(s) V^T of eight tets at x; V as above. */
-void soft_limit_decompose(const soft_batch *batch, const double *x, f64x8 U[9], f64x8 s[3], f64x8 *V);
-
-/* Gradient and Hessian as records like those of soft_element_formulate: ten blocks, four nodal vectors (gradient, with
- * a minus). False, and the records untouched, if no limit of the eight tets pushes. */
-bool soft_limit_linearize(const soft_batch *batch, const double *x, double weight, const f64x8 *Y, f64x8 *V,
-                          double *records);
-
-/* Y <- (F - P(F)) scale: the multipliers' step, in units of the next rho. */
-void soft_limit_update(const soft_batch *batch, const double *x, double scale, f64x8 *Y, f64x8 *V);
+/* Y <- D factor: the multipliers' step, in units of another rho. */
+void soft_limit_update(const soft_limit_point *point, double factor, f64x8 *Y);
 
 #endif

@@ -6,8 +6,11 @@
 #include "shape/mesh.h"
 #include "shape/mesh_check.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+
+static_assert(SOFT_FIBRES == THENAR_FIBRES, "the kernel has room for every fibre of a material");
 
 thenar_material thenar_material_default(void) {
     return (thenar_material){.young = 1e5, .poisson = 0.45, .density = 1000, .damping_stiffness = 0.01};
@@ -17,23 +20,25 @@ thenar_soft_def thenar_soft_def_default(void) {
     return (thenar_soft_def){.material = thenar_material_default()};
 }
 
-static const thenar_material **assign_materials(const thenar_soft_def *def) {
+/* The material of each tet; a region that holds none is a mistake, most often of the unit. free() *out. */
+static thenar_status assign_materials(const thenar_soft_def *def, const thenar_material ***out, thenar_error *error) {
     int tets = def->mesh->tet_count;
-    const thenar_material **of_tet = MEMORY_ARRAY(const thenar_material *, tets);
+    const thenar_material **of_tet = *out = MEMORY_ARRAY(const thenar_material *, tets);
     bool *marked = MEMORY_ARRAY(bool, tets);
-    if (!of_tet || !marked) {
-        free(of_tet);
-        free(marked);
-        return NULL;
-    }
-    for (int t = 0; t < tets; t++) of_tet[t] = &def->material;
-    for (int r = 0; r < def->region_count; r++) {
+    thenar_status status = of_tet && marked ? THENAR_OK : error_memory(error, def->name);
+    for (int t = 0; t < tets && status == THENAR_OK; t++) of_tet[t] = &def->material;
+    for (int r = 0; r < def->region_count && status == THENAR_OK; r++) {
         region_mark_tets(&def->regions[r].region, def->mesh, marked);
-        for (int t = 0; t < tets; t++)
+        int count = 0;
+        for (int t = 0; t < tets; t++) {
             if (marked[t]) of_tet[t] = &def->regions[r].material;
+            count += marked[t];
+        }
+        if (count == 0)
+            status = error_set(error, THENAR_ERROR_INPUT, "region %d holds no tet; expected a part of the body", r);
     }
     free(marked);
-    return of_tet;
+    return status;
 }
 
 static mat3 edge_matrix(const double *positions, const int node[4]) {
@@ -53,6 +58,14 @@ static void sort_four(const int in[4], int out[4]) {
         }
 }
 
+static double mean_edge(const double *positions, const int node[4]) {
+    double sum = 0;
+    for (int a = 1; a < 4; a++)
+        for (int b = 0; b < a; b++)
+            sum += vec3_distance(vec3_load(positions + 3 * node[a]), vec3_load(positions + 3 * node[b]));
+    return sum / 6;
+}
+
 static void fill_lane(soft_model *body, soft_batch *batch, int lane, int t, const thenar_material *material,
                       double volume) {
     int node[4];
@@ -64,24 +77,56 @@ static void fill_lane(soft_model *body, soft_batch *batch, int lane, int t, cons
     batch->mu[lane] = volume * young / (2 * (1 + nu));
     batch->beta[lane] = material->damping_stiffness;
     batch->stiffness[lane] = volume * young;
+    batch->edge[lane] = mean_edge(body->mesh.positions, node);
     batch->s_min[lane] = material->stretch_min > 0 ? material->stretch_min : -SOFT_NO_LIMIT;
     batch->s_max[lane] = material->stretch_max > 0 ? material->stretch_max : SOFT_NO_LIMIT;
     if (material->stretch_min > 0 || material->stretch_max > 0) batch->limited = body->limited = true;
     for (int a = 0; a < 4; a++) batch->node[a][lane] = node[a];
 }
 
+static bool is_fibre(const thenar_fibre *fibre) {
+    return vec3_length(vec3_load(fibre->direction)) > 0 && (fibre->min > 0 || fibre->max > 0);
+}
+
+static void fill_fibres(soft_fibres *fibres, int lane, const thenar_material *material) {
+    for (int i = 0; i < SOFT_FIBRES; i++) {
+        const thenar_fibre *fibre = &material->fibres[i];
+        vec3 e = is_fibre(fibre) ? vec3_unit(vec3_load(fibre->direction)) : vec3_make(0, 0, 0);
+        fibres->direction[i][0][lane] = e.x;
+        fibres->direction[i][1][lane] = e.y;
+        fibres->direction[i][2][lane] = e.z;
+        fibres->min[i][lane] = is_fibre(fibre) && fibre->min > 0 ? fibre->min : -SOFT_NO_LIMIT;
+        fibres->max[i][lane] = is_fibre(fibre) && fibre->max > 0 ? fibre->max : SOFT_NO_LIMIT;
+    }
+}
+
+/* Limits along directions, for the batches that have some. False: out of memory. */
+static bool build_fibres(soft_model *body, const thenar_material *const *material) {
+    bool any = false;
+    int tets = body->mesh.tet_count;
+    for (int t = 0; t < tets; t++)
+        for (int i = 0; i < THENAR_FIBRES; i++) any = any || is_fibre(&material[t]->fibres[i]);
+    if (!any) return true;
+    body->fibres = memory_aligned((size_t)body->batch_count * sizeof *body->fibres);
+    if (!body->fibres) return false;
+    body->limited = true;
+    for (int slot = 0; slot < body->batch_count * SIMD_LANES; slot++) {
+        soft_batch *batch = &body->batches[slot / SIMD_LANES];
+        batch->limited = true;
+        batch->fibres = &body->fibres[slot / SIMD_LANES];
+        fill_fibres(&body->fibres[slot / SIMD_LANES], slot % SIMD_LANES, material[slot < tets ? slot : tets - 1]);
+    }
+    return true;
+}
+
 /* Masses of the nodes and the constants of the elements. */
-static bool build_elements(soft_model *body, const thenar_soft_def *def) {
-    const thenar_material **material = assign_materials(def);
+static bool build_elements(soft_model *body, const thenar_soft_def *def, const thenar_material *const *material) {
     int tets = body->mesh.tet_count;
     body->batch_count = (tets + SIMD_LANES - 1) / SIMD_LANES;
     body->batches = memory_aligned((size_t)body->batch_count * sizeof(soft_batch));
     body->mass = MEMORY_ARRAY(double, body->mesh.node_count);
     body->damped_mass = MEMORY_ARRAY(double, body->mesh.node_count);
-    if (!material || !body->batches || !body->mass || !body->damped_mass) {
-        free(material);
-        return false;
-    }
+    if (!body->batches || !body->mass || !body->damped_mass) return false;
     for (int slot = 0; slot < body->batch_count * SIMD_LANES; slot++) {
         soft_batch *batch = &body->batches[slot / SIMD_LANES];
         int t = slot < tets ? slot : tets - 1;
@@ -99,8 +144,7 @@ static bool build_elements(soft_model *body, const thenar_soft_def *def) {
             body->damped_mass[body->mesh.tets[4 * t + k]] += quarter * material[t]->damping_mass;
         }
     }
-    free(material);
-    return true;
+    return build_fibres(body, material);
 }
 
 /* A node that several supports claim belongs to the last: owner[i] is its support or -1. */
@@ -139,11 +183,28 @@ static thenar_status build_support(soft_model *body, const thenar_support *def, 
         sum = vec3_add(sum, vec3_load(body->mesh.positions + 3 * i));
     }
     if (support->node_count == 0)
-        return error_set(error, THENAR_ERROR_INPUT,
-                         "support %s holds no node; expected a region with nodes of the body in it",
-                         def->name ? def->name : "without a name");
+        return error_set(
+            error, THENAR_ERROR_INPUT,
+            "support %s holds no node; expected a region with nodes of the body that no later support claims",
+            def->name ? def->name : "without a name");
     support->pivot = def->has_pivot ? vec3_load(def->pivot) : vec3_scale(sum, 1.0 / support->node_count);
     return THENAR_OK;
+}
+
+/* A tet whose nodes are all held has no limit: what its supports do to it, no solver can undo. */
+static void drop_held_limits(soft_model *body) {
+    for (int slot = 0; slot < body->batch_count * SIMD_LANES; slot++) {
+        soft_batch *batch = &body->batches[slot / SIMD_LANES];
+        int lane = slot % SIMD_LANES, held = 0;
+        for (int a = 0; a < 4; a++) held += body->system_node[batch->node[a][lane]] < 0;
+        if (held < 4) continue;
+        batch->s_min[lane] = -SOFT_NO_LIMIT;
+        batch->s_max[lane] = SOFT_NO_LIMIT;
+        for (int i = 0; body->fibres && i < SOFT_FIBRES; i++) {
+            body->fibres[slot / SIMD_LANES].min[i][lane] = -SOFT_NO_LIMIT;
+            body->fibres[slot / SIMD_LANES].max[i][lane] = SOFT_NO_LIMIT;
+        }
+    }
 }
 
 static thenar_status build_supports(soft_model *body, const thenar_soft_def *def, thenar_error *error) {
@@ -158,6 +219,7 @@ static thenar_status build_supports(soft_model *body, const thenar_soft_def *def
     for (int i = 0; i < body->mesh.node_count && status == THENAR_OK; i++)
         body->system_node[i] = owner[i] < 0 ? body->free_count++ : -1;
     free(owner);
+    if (status == THENAR_OK) drop_held_limits(body);
     for (int k = 0; k < body->batch_count && status == THENAR_OK; k++)
         for (int l = 0; l < 4 * SIMD_LANES; l++)
             if (body->system_node[body->batches[k].node[l / SIMD_LANES][l % SIMD_LANES]] < 0)
@@ -202,7 +264,32 @@ static thenar_status build_surface(soft_model *body, const thenar_soft_def *def,
     if (!def->surface) return thenar_tet_mesh_surface(&body->mesh, &body->surface, &body->embedding, error);
     thenar_status status = surface_copy(def->surface, &body->surface, error);
     if (status == THENAR_OK) status = embedding_copy(def->embedding, &body->embedding, error);
+    /* Tets that were all inverted have been turned (mesh_check_tets): the weights of their corners go with them. */
+    bool turned = body->mesh.tets[2] != def->mesh->tets[2];
+    for (int i = 0; i < body->embedding.vertex_count && turned; i++) {
+        double *weights = body->embedding.weights + 4 * (size_t)i, third = weights[2];
+        weights[2] = weights[3];
+        weights[3] = third;
+    }
     return status;
+}
+
+/* Finite input can have products that are not, or vanish: a state made of them would hold NaN. */
+static thenar_status check_range(const soft_model *body, thenar_error *error) {
+    bool good = isfinite(body->total_mass);
+    for (int i = 0; i < body->mesh.node_count && good; i++)
+        good = body->mass[i] > 0 && isfinite(body->damped_mass[i]) &&
+               vec3_is_finite(vec3_load(body->velocity + 3 * (size_t)i)) &&
+               vec3_is_finite(vec3_load(body->load + 3 * (size_t)i));
+    for (int t = 0; t < body->mesh.tet_count && good; t++) {
+        const soft_batch *batch = &body->batches[t / SIMD_LANES];
+        int lane = t % SIMD_LANES;
+        good = isfinite(batch->lambda[lane]) && isfinite(batch->mu[lane]) && batch->mu[lane] > 0;
+    }
+    if (good) return THENAR_OK;
+    return error_set(error, THENAR_ERROR_INPUT,
+                     "%s: a mass, stiffness, load or velocity is out of the range of numbers; expected usual sizes",
+                     body->base.name);
 }
 
 static thenar_status build(soft_model *body, const thenar_soft_def *def, thenar_error *error) {
@@ -214,10 +301,14 @@ static thenar_status build(soft_model *body, const thenar_soft_def *def, thenar_
     thenar_status status = tet_mesh_copy(def->mesh, &body->mesh, error);
     if (status == THENAR_OK) status = mesh_check_tets(&body->mesh, &origin, &note, error);
     if (status == THENAR_OK) status = build_surface(body, def, error);
-    if (status == THENAR_OK && !build_elements(body, def)) status = error_memory(error, def->name);
+    const thenar_material **material = NULL;
+    if (status == THENAR_OK) status = assign_materials(def, &material, error);
+    if (status == THENAR_OK && !build_elements(body, def, material)) status = error_memory(error, def->name);
+    free(material);
     if (status == THENAR_OK) status = build_supports(body, def, error);
     if (status == THENAR_OK) status = build_loads(body, def, error);
     if (status == THENAR_OK && !build_velocity(body, def)) status = error_memory(error, def->name);
+    if (status == THENAR_OK) status = check_range(body, error);
     return status;
 }
 

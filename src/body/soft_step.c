@@ -5,26 +5,13 @@
  * h D v0 of Eq. 12 cancel, so b has neither. */
 #include "body/soft.h"
 #include "body/soft_bind.h"
+#include "body/soft_pieces.h"
 
 #include "base/hash.h"
 #include "shape/mesh.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* Pieces of parallel work are of 50 to 100 us on one core, so that handing them out (some us) pays: a hand of 600 tets
- * is one piece, a bunny of 5,800 about six. */
-#define BATCHES_PER_PIECE 128
-#define BLOCKS_PER_PIECE 2048
-
-static int piece_count(int items, int per_piece) {
-    return (items + per_piece - 1) / per_piece;
-}
-
-/* The first of `items` that belongs to a piece, when they are shared out evenly. */
-static int share(int items, int piece, int pieces) {
-    return (int)((long long)items * piece / pieces);
-}
 
 static void soft_layout(body_state *base, arena *kept, arena *work) {
     soft_state *state = (soft_state *)base;
@@ -36,7 +23,7 @@ static void soft_layout(body_state *base, arena *kept, arena *work) {
     state->force = ARENA_ARRAY(kept, double, components);
     state->warm = ARENA_ARRAY(kept, f64x8, 9 * batches);
     state->support_states = ARENA_ARRAY(kept, support_state, body->support_count);
-    state->multiplier = ARENA_ARRAY(kept, f64x8, body->limited ? 9 * batches : 0);
+    state->multiplier = ARENA_ARRAY(kept, f64x8, body->limited ? SOFT_MULTIPLIERS * batches : 0);
     state->target_velocity = ARENA_ARRAY(work, double, components);
     state->previous_velocity = ARENA_ARRAY(work, double, components);
     state->free_velocity = ARENA_ARRAY(work, double, components);
@@ -45,9 +32,10 @@ static void soft_layout(body_state *base, arena *kept, arena *work) {
     state->inverted = ARENA_ARRAY(work, int, batches);
     if (!body->limited) return;
     state->trial = ARENA_ARRAY(work, double, components);
-    state->limit_warm = ARENA_ARRAY(work, f64x8, 9 * batches);
+    state->limit_points = ARENA_ARRAY(work, soft_limit_point, batches);
     state->limit_records = ARENA_ARRAY(work, double, batches *SIMD_LANES *SOFT_RECORD);
     state->limit_pushes = ARENA_ARRAY(work, int, batches);
+    state->limit_impulse = ARENA_ARRAY(work, double, components);
 }
 
 /* Where the nodes of a support are at a time. */
@@ -73,7 +61,8 @@ static void soft_reset(body_state *base) {
     memcpy(state->force, body->load, bytes);
     memset(state->support_states, 0, (size_t)body->support_count * sizeof *state->support_states);
     for (int i = 0; i < 9 * body->batch_count; i++) state->warm[i] = f64x8_set(i % 9 % 4 == 0);
-    if (body->limited) memset(state->multiplier, 0, 9 * (size_t)body->batch_count * sizeof *state->multiplier);
+    if (body->limited)
+        memset(state->multiplier, 0, SOFT_MULTIPLIERS * (size_t)body->batch_count * sizeof *state->multiplier);
     memset(state->inverted, 0, (size_t)body->batch_count * sizeof *state->inverted);
     for (int s = 0; s < body->support_count; s++) place_support(state, s, 0, state->x);
 }
@@ -86,10 +75,12 @@ static void soft_drive(body_state *base, const body_step *step) {
     memset(state->target_velocity, 0, bytes);
     for (int s = 0; s < body->support_count; s++) {
         place_support(state, s, step->time, state->target_velocity);
+        /* Keys say where to be at the end of a piece of a step, a driver only where to be at the end of the step. */
+        double duration = state->support_states[s].driven ? step->left : step->h;
         for (int k = 0; k < body->supports[s].node_count; k++) {
             int first = 3 * body->supports[s].nodes[k];
             for (int c = first; c < first + 3; c++)
-                state->target_velocity[c] = (state->target_velocity[c] - state->x[c]) / step->h;
+                state->target_velocity[c] = (state->target_velocity[c] - state->x[c]) / duration;
         }
     }
 }
@@ -104,9 +95,9 @@ static void formulate_elements(void *context, int piece) {
     formulating *job = context;
     soft_state *state = job->state;
     const soft_model *body = soft_of(state);
-    int pieces = piece_count(body->batch_count, BATCHES_PER_PIECE);
-    int end = share(body->batch_count, piece + 1, pieces);
-    for (int k = share(body->batch_count, piece, pieces); k < end; k++)
+    int pieces = soft_piece_count(body->batch_count, SOFT_BATCHES_PER_PIECE);
+    int end = soft_share(body->batch_count, piece + 1, pieces);
+    for (int k = soft_share(body->batch_count, piece, pieces); k < end; k++)
         state->inverted[k] = soft_element_formulate(&body->batches[k], state->x, state->target_velocity, job->step->h,
                                                     state->warm + 9 * k, state->rotation + 9 * k,
                                                     state->records + (size_t)k * SIMD_LANES * SOFT_RECORD);
@@ -148,18 +139,18 @@ static void gather_force(const formulating *job, int node) {
 static void gather_piece(void *context, int piece) {
     const formulating *job = context;
     const soft_model *body = soft_of(job->state);
-    int pieces = piece_count(body->block_count, BLOCKS_PER_PIECE);
-    int block_end = share(body->block_count, piece + 1, pieces);
-    for (int slot = share(body->block_count, piece, pieces); slot < block_end; slot++) gather_block(job, slot);
-    int node_end = share(body->mesh.node_count, piece + 1, pieces);
-    for (int node = share(body->mesh.node_count, piece, pieces); node < node_end; node++) gather_force(job, node);
+    int pieces = soft_piece_count(body->block_count, SOFT_BLOCKS_PER_PIECE);
+    int block_end = soft_share(body->block_count, piece + 1, pieces);
+    for (int slot = soft_share(body->block_count, piece, pieces); slot < block_end; slot++) gather_block(job, slot);
+    int node_end = soft_share(body->mesh.node_count, piece + 1, pieces);
+    for (int node = soft_share(body->mesh.node_count, piece, pieces); node < node_end; node++) gather_force(job, node);
 }
 
 static void soft_formulate(body_state *base, const body_step *step, double *blocks, double *b) {
     formulating job = {.state = (soft_state *)base, .step = step, .blocks = blocks, .b = b};
     const soft_model *body = soft_of(job.state);
-    workers_run(step->pool, piece_count(body->batch_count, BATCHES_PER_PIECE), formulate_elements, &job);
-    workers_run(step->pool, piece_count(body->block_count, BLOCKS_PER_PIECE), gather_piece, &job);
+    workers_run(step->pool, soft_piece_count(body->batch_count, SOFT_BATCHES_PER_PIECE), formulate_elements, &job);
+    workers_run(step->pool, soft_piece_count(body->block_count, SOFT_BLOCKS_PER_PIECE), gather_piece, &job);
 }
 
 static bool soft_integrate(body_state *base, const body_step *step, const double *v) {
@@ -199,9 +190,11 @@ static void add_reactions(soft_state *state, const body_step *step) {
     }
 }
 
-/* What the strain limits do to held nodes, the support takes too: their force is minus the gradient over h^2. */
+/* What the strain limits do to held nodes, the support takes too: their force is minus the gradient over h^2, or an
+ * impulse over h. */
 static void add_limit_reactions(soft_state *state, const body_step *step) {
     const soft_model *body = soft_of(state);
+    for (int i = 0; i < 3 * body->mesh.node_count; i++) state->force[i] -= state->limit_impulse[i] / step->h;
     for (int k = 0; k < body->batch_count; k++) {
         const soft_batch *batch = &body->batches[k];
         if (!batch->has_held || !state->limit_pushes[k]) continue;
@@ -223,9 +216,11 @@ static void soft_publish(body_state *base, const body_step *step) {
         vec3 force = vec3_add(vec3_load(state->applied + 3 * i), vec3_load(body->load + 3 * i));
         if (body->system_node[i] < 0) {
             vec3 v = vec3_load(state->v + 3 * i), v0 = vec3_load(state->previous_velocity + 3 * i);
+            vec3 borne = force;
             force = vec3_scale(vec3_sub(v, v0), body->mass[i] / step->h);
             force = vec3_mul_add(force, v, body->damped_mass[i]);
             force = vec3_mul_add(force, step->gravity, -body->mass[i]);
+            force = vec3_sub(force, borne);
         }
         vec3_store(state->force + 3 * i, force);
     }
@@ -278,8 +273,14 @@ static uint64_t soft_hash(const body_model *base) {
         hash = hash_bytes(hash, &body->batches[k].s_min, sizeof(f64x8));
         hash = hash_bytes(hash, &body->batches[k].s_max, sizeof(f64x8));
     }
-    for (int s = 0; s < body->support_count; s++)
-        hash = hash_bytes(hash, body->supports[s].keys, (size_t)body->supports[s].key_count * sizeof(thenar_key));
+    if (body->fibres) hash = hash_bytes(hash, body->fibres, (size_t)body->batch_count * sizeof *body->fibres);
+    for (int s = 0; s < body->support_count; s++) {
+        const support_model *support = &body->supports[s];
+        hash = hash_bytes(hash, support->nodes, (size_t)support->node_count * sizeof *support->nodes);
+        hash = hash_bytes(hash, support->keys, (size_t)support->key_count * sizeof *support->keys);
+        hash = hash_bytes(hash, &support->pivot, sizeof support->pivot);
+        hash = hash_bytes(hash, &support->linear, sizeof support->linear);
+    }
     return hash;
 }
 
@@ -297,9 +298,10 @@ static void soft_free(body_model *base) {
     thenar_tet_mesh_free(&body->mesh);
     thenar_surface_free(&body->surface);
     thenar_embedding_free(&body->embedding);
-    void *owned[] = {body->base.name,    body->mass,          body->damped_mass, body->load,         body->velocity,
-                     body->batches,      body->supports,      body->system_node, body->block_target, body->block_start,
-                     body->block_source, body->diagonal_node, body->force_start, body->force_source, body};
+    void *owned[] = {body->base.name,    body->mass,         body->damped_mass,  body->load,
+                     body->velocity,     body->batches,      body->supports,     body->system_node,
+                     body->block_target, body->block_start,  body->block_source, body->diagonal_node,
+                     body->force_start,  body->force_source, body->fibres,       body};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
 }
 

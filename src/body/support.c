@@ -1,15 +1,29 @@
 #include "body/support.h"
 
+#include "base/text.h"
+
 #include <stdlib.h>
+
+/* Farther or larger than this, moving and turning a node overflows. */
+#define LARGEST 1e100
+
+static bool is_usable(const double v[3]) {
+    return fabs(v[0]) < LARGEST && fabs(v[1]) < LARGEST && fabs(v[2]) < LARGEST;
+}
 
 thenar_status support_check(const thenar_support *def, thenar_error *error) {
     const char *name = def->name ? def->name : "support";
-    if (def->has_pivot && !vec3_is_finite(vec3_load(def->pivot)))
-        return error_set(error, THENAR_ERROR_INPUT, "%s: the pivot is not finite", name);
+    if (!text_is_printable(name))
+        return error_set(error, THENAR_ERROR_INPUT,
+                         "the name of a support is not plain text; expected printable UTF-8");
+    if (def->has_pivot && !is_usable(def->pivot))
+        return error_set(error, THENAR_ERROR_INPUT, "%s: the pivot is (%g, %g, %g); expected less than %g m", name,
+                         def->pivot[0], def->pivot[1], def->pivot[2], LARGEST);
     for (int k = 0; k < def->key_count; k++) {
         const thenar_key *key = &def->keys[k];
-        if (!isfinite(key->time) || !vec3_is_finite(vec3_load(key->move)) || !vec3_is_finite(vec3_load(key->turn)))
-            return error_set(error, THENAR_ERROR_INPUT, "%s: key %d is not finite", name, k);
+        if (!isfinite(key->time) || !is_usable(key->move) || !is_usable(key->turn))
+            return error_set(error, THENAR_ERROR_INPUT, "%s: key %d is not finite; expected numbers less than %g", name,
+                             k, LARGEST);
         if (k > 0 && key->time <= def->keys[k - 1].time)
             return error_set(error, THENAR_ERROR_INPUT, "%s: key %d is at %g s; expected later than key %d at %g s",
                              name, k, key->time, k - 1, def->keys[k - 1].time);

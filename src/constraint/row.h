@@ -6,6 +6,7 @@
 #include "math/vec3.h"
 
 #define ROW_NODES 4
+#define ROW_AXES 6 /* limits of an element that may be rows at once: three singular values, three fibres */
 
 typedef enum constraint_kind {
     CONSTRAINT_STRETCH_MIN, /* s - s_min >= 0 */
@@ -14,7 +15,8 @@ typedef enum constraint_kind {
 
 typedef struct constraint_row {
     constraint_kind kind;
-    int element;              /* tet of the body, for reports */
+    int element;              /* tet of the body */
+    int axis;                 /* which of its singular values, 0 the largest; 3 and on: which fibre */
     int node[ROW_NODES];      /* unknowns of the system, -1 for a held node */
     vec3 gradient[ROW_NODES]; /* dC / dx of each node */
     double value;             /* C; negative where it is violated */

@@ -17,6 +17,7 @@ static int body_channel(int body, int channel) {
 }
 
 struct thenar_recorder {
+    const thenar_sim *sim;
     recording_writer *writer;
     const double **values; /* one array per channel: the simulation's own, or run_values */
     double run_values[RUN_CHANNELS];
@@ -88,6 +89,7 @@ thenar_status thenar_recorder_create(const char *path, const thenar_sim *sim, th
     if (status == THENAR_OK) {
         describe_bodies(bodies, model);
         describe_channels(channels, model);
+        recorder->sim = sim;
         connect_channels(recorder, sim);
         recording_description description = {.scene = thenar_model_name(model),
                                              .solver = thenar_sim_solver(sim),
@@ -107,7 +109,8 @@ thenar_status thenar_recorder_create(const char *path, const thenar_sim *sim, th
     return status;
 }
 
-thenar_status thenar_recorder_add(thenar_recorder *recorder, const thenar_sim *sim, thenar_error *error) {
+thenar_status thenar_recorder_add(thenar_recorder *recorder, thenar_error *error) {
+    const thenar_sim *sim = recorder->sim;
     const thenar_stats *stats = thenar_sim_stats(sim);
     recorder->run_values[RUN_STEP_US] = 1e-3 * (double)stats->step_ns;
     recorder->run_values[RUN_RESIDUAL] = stats->residual;

@@ -13,48 +13,54 @@ static const char *const place_names[] = {"run", "body", "nodes", "tets", "verti
 static const char *const type_names[] = {"f32", "f64"};
 #define NAME_COUNT(names) ((int)(sizeof(names) / sizeof *(names)))
 
-static json_t *print_body(const thenar_recording_body *body) {
-    return json_pack("{s:s, s:s, s:i, s:i, s:i, s:i, s:s}", "name", body->name, "kind", body->kind, "nodes",
-                     body->node_count, "tets", body->tet_count, "vertices", body->vertex_count, "triangles",
-                     body->triangle_count, "surface", surface_names[body->surface]);
+static json_t *print_body(const thenar_recording_body *body, json_error_t *problem) {
+    return json_pack_ex(problem, 0, "{s:s, s:s, s:i, s:i, s:i, s:i, s:s}", "name", body->name, "kind", body->kind,
+                        "nodes", body->node_count, "tets", body->tet_count, "vertices", body->vertex_count, "triangles",
+                        body->triangle_count, "surface", surface_names[body->surface]);
 }
 
-static json_t *print_channel(const thenar_recording_channel *channel) {
-    return json_pack("{s:s, s:s, s:i, s:s, s:i, s:i, s:s}", "name", channel->name, "unit", channel->unit, "body",
-                     channel->body, "place", place_names[channel->place], "count", channel->element_count, "components",
-                     channel->components, "type", type_names[channel->type]);
+static json_t *print_channel(const thenar_recording_channel *channel, json_error_t *problem) {
+    return json_pack_ex(problem, 0, "{s:s, s:s, s:i, s:s, s:i, s:i, s:s}", "name", channel->name, "unit", channel->unit,
+                        "body", channel->body, "place", place_names[channel->place], "count", channel->element_count,
+                        "components", channel->components, "type", type_names[channel->type]);
 }
 
-static json_t *print_lists(const recording_head *head, json_t *metadata) {
+static json_t *print_lists(const recording_head *head, json_t *metadata, json_error_t *problem) {
     json_t *bodies = json_array(), *channels = json_array();
     bool whole = bodies && channels;
     for (int i = 0; whole && i < head->body_count; i++)
-        whole = json_array_append_new(bodies, print_body(&head->bodies[i])) == 0;
+        whole = json_array_append_new(bodies, print_body(&head->bodies[i], problem)) == 0;
     for (int i = 0; whole && i < head->channel_count; i++)
-        whole = json_array_append_new(channels, print_channel(&head->channels[i])) == 0;
+        whole = json_array_append_new(channels, print_channel(&head->channels[i], problem)) == 0;
     if (!whole) {
         json_decref(bodies);
         json_decref(channels);
         return NULL;
     }
-    return json_pack("{s:s, s:s, s:s, s:f, s:O, s:o, s:o}", "scene", head->info.scene, "thenar_version",
-                     head->info.thenar_version, "solver", head->info.solver, "dt", head->info.dt, "metadata", metadata,
-                     "bodies", bodies, "channels", channels);
+    return json_pack_ex(problem, 0, "{s:s, s:s, s:s, s:f, s:O, s:o, s:o}", "scene", head->info.scene, "thenar_version",
+                        head->info.thenar_version, "solver", head->info.solver, "dt", head->info.dt, "metadata",
+                        metadata, "bodies", bodies, "channels", channels);
 }
 
 thenar_status recording_head_print(const recording_head *head, const char *path, char **out, thenar_error *error) {
     *out = NULL;
-    json_error_t problem;
+    json_error_t problem = {0};
     json_t *metadata = json_loads(head->info.metadata, JSON_REJECT_DUPLICATES, &problem);
+    /* jansson says nothing at all in some places where memory runs out. */
+    if (!metadata && (!*problem.text || json_error_code(&problem) == json_error_out_of_memory))
+        return error_memory(error, "the header of a recording");
     if (!json_is_object(metadata)) {
+        bool is_json = metadata != NULL;
         json_decref(metadata);
         return error_at(error, path, 0, 0, "the metadata is not JSON (%s); expected an object",
-                        metadata ? "not an object" : problem.text);
+                        is_json ? "not an object" : problem.text);
     }
-    json_t *root = print_lists(head, metadata);
+    problem = (json_error_t){0};
+    json_t *root = print_lists(head, metadata, &problem);
     json_decref(metadata);
-    if (!root)
+    if (!root && (json_error_code(&problem) == json_error_invalid_utf8 || !isfinite(head->info.dt)))
         return error_at(error, path, 0, 0, "cannot describe the run as JSON; expected names in UTF-8 and a finite dt");
+    if (!root) return error_memory(error, "the header of a recording");
     *out = json_dumps(root, JSON_COMPACT);
     json_decref(root);
     return *out ? THENAR_OK : error_memory(error, "the header of a recording");

@@ -396,6 +396,17 @@ void config_fail(config_map *map, const char *key, const char *format, ...) {
     va_end(arguments);
 }
 
+void config_adopt(config_map *map, const char *key, thenar_status status, const char *message) {
+    if (status == THENAR_OK || map->reader->status != THENAR_OK) return;
+    config_fail(map, key, "%s", message);
+    map->reader->status = status;
+    if (map->reader->error) map->reader->error->status = status;
+}
+
+void config_out_of_memory(config_map *map) {
+    config_adopt(map, NULL, THENAR_ERROR_MEMORY, "out of memory");
+}
+
 void config_item_fail(config_list *list, const char *format, ...) {
     const config_node nowhere = {.file = list->path};
     const config_node *node = list->item ? list->item : &nowhere;

@@ -134,4 +134,9 @@ bool config_item_sequence(config_list *list, config_list *inner);
 void config_fail(config_map *map, const char *key, const char *format, ...) THENAR_PRINTF(3, 4);
 void config_item_fail(config_list *list, const char *format, ...) THENAR_PRINTF(2, 3);
 
+/* Makes an error of another module the reader's: its message at the place of config_fail, its status kept, so that
+ * running out of memory is not taken for bad input. THENAR_OK does nothing. */
+void config_adopt(config_map *map, const char *key, thenar_status status, const char *message);
+void config_out_of_memory(config_map *map);
+
 #endif

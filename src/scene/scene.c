@@ -23,6 +23,7 @@ static void read_world(config_map *scene, thenar_world_def *world, thenar_scene_
     config_vec3(scene, "gravity", CONFIG_OPTIONAL, config_any("m/s^2"), &gravity);
     vec3_store(world->gravity, gravity);
     snprintf(info->title, sizeof info->title, "%s", title);
+    text_make_printable(info->title);
 }
 
 static void read_bodies(config_map *scene, thenar_build *build) {

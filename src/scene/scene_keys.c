@@ -8,7 +8,7 @@ thenar_key *scene_keys_read(config_map *map, int *count) {
     if (!config_sequence(map, "keys", CONFIG_OPTIONAL, &list)) return NULL;
     thenar_key *keys = MEMORY_ARRAY(thenar_key, list.count);
     if (!keys) {
-        config_fail(map, NULL, "out of memory");
+        config_out_of_memory(map);
         return NULL;
     }
     while (config_next(&list)) {

@@ -9,11 +9,6 @@
 #define MOST_CELLS 1000
 #define MOST_TETS 5000000
 
-/* Makes an error of another module the reader's, at the place of the key. */
-static void adopt_error(config_map *map, const char *key, thenar_status status, const thenar_error *error) {
-    if (status != THENAR_OK) config_fail(map, key, "%s", error->text);
-}
-
 static void read_box(config_map *shape, scene_shape *out) {
     config_map box;
     if (!config_child(shape, "box", CONFIG_REQUIRED, &box)) return;
@@ -41,7 +36,7 @@ static void read_box(config_map *shape, scene_shape *out) {
     thenar_error error;
     const double low[3] = {0, 0, 0}, high[3] = {size.x, size.y, size.z};
     thenar_lattice lattice = split == 0 ? THENAR_LATTICE_CUBE : THENAR_LATTICE_KUHN;
-    adopt_error(shape, "box", thenar_tet_mesh_box(low, high, whole, lattice, &out->mesh, &error), &error);
+    config_adopt(shape, "box", thenar_tet_mesh_box(low, high, whole, lattice, &out->mesh, &error), error.text);
 }
 
 static void read_mesh_file(config_map *shape, scene_shape *out) {
@@ -49,7 +44,7 @@ static void read_mesh_file(config_map *shape, scene_shape *out) {
     if (!config_file(shape, "mesh", CONFIG_REQUIRED, &path)) return;
     thenar_error error;
     thenar_status status = mesh_file_read(path, &out->file, &error);
-    adopt_error(shape, "mesh", status, &error);
+    config_adopt(shape, "mesh", status, error.text);
     if (status == THENAR_OK && out->file.tets.tet_count == 0)
         config_fail(shape, "mesh", "%s holds a surface and no tets; expected tets, or embed: {surface: ...} to mesh it",
                     path);
@@ -69,21 +64,21 @@ static void read_surface(config_map *embed, thenar_surface *surface) {
         config_fail(embed, NULL, "several things to embed; expected one of surface, sphere, capsule and box");
     if (config_has(embed, "surface")) {
         if (!config_file(embed, "surface", CONFIG_REQUIRED, &path)) return;
-        adopt_error(embed, "surface", thenar_surface_load(path, surface, &error), &error);
+        config_adopt(embed, "surface", thenar_surface_load(path, surface, &error), error.text);
         free(path);
     } else if (config_has(embed, "sphere")) {
         double radius = 0;
         config_number(embed, "sphere", CONFIG_REQUIRED, config_positive("m"), &radius);
         if (embed->reader->status == THENAR_OK)
-            adopt_error(embed, "sphere", thenar_surface_sphere(radius, 8, surface, &error), &error);
+            config_adopt(embed, "sphere", thenar_surface_sphere(radius, 8, surface, &error), error.text);
     } else if (config_has(embed, "capsule")) {
         double sizes[2] = {0};
         config_numbers(embed, "capsule", CONFIG_REQUIRED, config_positive("m"), 2, sizes);
         if (embed->reader->status == THENAR_OK)
-            adopt_error(embed, "capsule", thenar_surface_capsule(sizes[0], sizes[1], 8, surface, &error), &error);
+            config_adopt(embed, "capsule", thenar_surface_capsule(sizes[0], sizes[1], 8, surface, &error), error.text);
     } else if (config_vec3(embed, "box", CONFIG_OPTIONAL, config_positive("m"), &size)) {
         const double sides[3] = {size.x, size.y, size.z};
-        adopt_error(embed, "box", thenar_surface_box(sides, 4, surface, &error), &error);
+        config_adopt(embed, "box", thenar_surface_box(sides, 4, surface, &error), error.text);
     } else {
         config_fail(embed, NULL,
                     "nothing to embed; expected surface: FILE, sphere: RADIUS, capsule: [RADIUS, LENGTH] or "
@@ -118,14 +113,14 @@ static double read_scale(config_map *shape, const double *positions, int count) 
 static void embed_surface(config_map *embed, const thenar_mesh_options *options, bool fill, scene_shape *out) {
     thenar_error error;
     thenar_status status = thenar_tet_mesh_from_surface(&out->surface, options, &out->mesh, &out->embedding, &error);
-    adopt_error(embed, "surface", status, &error);
+    config_adopt(embed, "surface", status, error.text);
     if (status != THENAR_OK || !fill) return;
     out->fill = MEMORY_ARRAY(double, out->mesh.tet_count);
     if (!out->fill) {
-        config_fail(embed, NULL, "out of memory");
+        config_out_of_memory(embed);
         return;
     }
-    adopt_error(embed, "fill", thenar_tet_mesh_fill(&out->mesh, &out->surface, out->fill, &error), &error);
+    config_adopt(embed, "fill", thenar_tet_mesh_fill(&out->mesh, &out->surface, out->fill, &error), error.text);
     for (int t = 0; t < out->mesh.tet_count; t++) out->fill[t] = fmax(SMALLEST_FILL, fmin(1, out->fill[t]));
 }
 

@@ -1,7 +1,6 @@
 #include "scene/scene_soft.h"
 
 #include "base/memory.h"
-#include "body/region.h"
 #include "scene/scene_keys.h"
 #include "scene/scene_shape.h"
 
@@ -71,6 +70,31 @@ static void read_region(config_map *map, const scene_shape *shape, thenar_region
     config_close(&where);
 }
 
+static const config_range min_range = {.low = 0, .high = 1, .above_low = true, .below_high = true};
+static const config_range max_range = {.low = 1, .high = 1e6, .above_low = true};
+
+/* Limits along directions of the rest shape. */
+static void read_fibres(config_map *limits, thenar_material *material) {
+    config_list list;
+    if (!config_sequence(limits, "along", CONFIG_OPTIONAL, &list)) return;
+    if (list.count > THENAR_FIBRES)
+        config_fail(limits, "along", "%zu directions; expected at most %d", list.count, THENAR_FIBRES);
+    memset(material->fibres, 0, sizeof material->fibres);
+    while (config_next(&list)) {
+        config_map item;
+        vec3 direction = {0};
+        thenar_fibre *fibre = &material->fibres[list.index];
+        config_item_map(&list, &item);
+        config_vec3(&item, "direction", CONFIG_REQUIRED, config_any(""), &direction);
+        if (item.node && vec3_length(direction) == 0)
+            config_fail(&item, "direction", "no direction; expected a vector that is not zero");
+        config_number(&item, "min", CONFIG_OPTIONAL, min_range, &fibre->min);
+        config_number(&item, "max", CONFIG_OPTIONAL, max_range, &fibre->max);
+        config_close(&item);
+        vec3_store(fibre->direction, direction);
+    }
+}
+
 static void read_material(config_map *map, config_need need, thenar_material *material) {
     config_map child, damping, limits;
     if (!config_child(map, "material", need, &child)) return;
@@ -84,31 +108,12 @@ static void read_material(config_map *map, config_need need, thenar_material *ma
         config_close(&damping);
     }
     if (config_child(&child, "limits", CONFIG_OPTIONAL, &limits)) {
-        config_number(&limits, "min", CONFIG_OPTIONAL,
-                      (config_range){.low = 0, .high = 1, .above_low = true, .below_high = true}, &material->stretch_min);
-        config_number(&limits, "max", CONFIG_OPTIONAL, (config_range){.low = 1, .high = 1e6, .above_low = true},
-                      &material->stretch_max);
+        config_number(&limits, "min", CONFIG_OPTIONAL, min_range, &material->stretch_min);
+        config_number(&limits, "max", CONFIG_OPTIONAL, max_range, &material->stretch_max);
+        read_fibres(&limits, material);
         config_close(&limits);
     }
     config_close(&child);
-}
-
-static void out_of_memory(config_map *map) {
-    config_fail(map, NULL, "out of memory");
-}
-
-/* A material that is nowhere is a mistake in its region, most often of the unit. */
-static void require_tets(config_map *item, const thenar_region *region, const thenar_tet_mesh *mesh) {
-    if (item->reader->status != THENAR_OK || region_check(region, NULL) != THENAR_OK) return;
-    bool *marked = MEMORY_ARRAY(bool, mesh->tet_count);
-    if (!marked) {
-        out_of_memory(item);
-        return;
-    }
-    region_mark_tets(region, mesh, marked);
-    bool any = memchr(marked, true, (size_t)mesh->tet_count);
-    if (!any) config_fail(item, NULL, "the region holds no tet; expected a part of the body");
-    free(marked);
 }
 
 static void read_regions(config_map *body, const thenar_soft_def *def, soft_parts *parts) {
@@ -121,8 +126,7 @@ static void read_regions(config_map *body, const thenar_soft_def *def, soft_part
         read_region(&item, &parts->shape, &region.region);
         read_material(&item, CONFIG_OPTIONAL, &region.material);
         config_close(&item);
-        require_tets(&item, &region.region, &parts->shape.mesh);
-        if (!ARRAY_PUSH(&parts->regions, region)) out_of_memory(body);
+        if (!ARRAY_PUSH(&parts->regions, region)) config_out_of_memory(body);
     }
 }
 
@@ -142,7 +146,7 @@ static void read_supports(config_map *body, soft_parts *parts) {
         config_close(&item);
         if (!ARRAY_PUSH(&parts->supports, support)) {
             free((void *)support.keys);
-            out_of_memory(body);
+            config_out_of_memory(body);
         }
     }
 }
@@ -159,14 +163,14 @@ static void read_loads(config_map *body, soft_parts *parts) {
         config_vec3(&item, "force", CONFIG_REQUIRED, config_any("N"), &force);
         vec3_store(load.force, force);
         config_close(&item);
-        if (!ARRAY_PUSH(&parts->loads, load)) out_of_memory(body);
+        if (!ARRAY_PUSH(&parts->loads, load)) config_out_of_memory(body);
     }
 }
 
 static void add_body(config_map *body, const thenar_soft_def *def, thenar_build *build) {
     if (body->reader->status != THENAR_OK) return;
     thenar_error error;
-    if (thenar_build_add_soft(build, def, &error) != THENAR_OK) config_fail(body, NULL, "%s", error.text);
+    config_adopt(body, NULL, thenar_build_add_soft(build, def, &error), error.text);
 }
 
 void scene_soft_read(config_map *body, const char *name, thenar_build *build) {

@@ -61,27 +61,32 @@ void thenar_embedding_free(thenar_embedding *embedding) {
     *embedding = (thenar_embedding){0};
 }
 
+/* An empty mesh may have no arrays. */
+static void copy_array(void *to, const void *from, size_t size) {
+    if (size > 0) memcpy(to, from, size);
+}
+
 thenar_status tet_mesh_copy(const thenar_tet_mesh *mesh, thenar_tet_mesh *out, thenar_error *error) {
     thenar_status status = tet_mesh_create(mesh->node_count, mesh->tet_count, mesh->tags != NULL, out, error);
     if (status != THENAR_OK) return status;
-    memcpy(out->positions, mesh->positions, 3 * (size_t)mesh->node_count * sizeof *mesh->positions);
-    memcpy(out->tets, mesh->tets, 4 * (size_t)mesh->tet_count * sizeof *mesh->tets);
-    if (mesh->tags) memcpy(out->tags, mesh->tags, (size_t)mesh->tet_count * sizeof *mesh->tags);
+    copy_array(out->positions, mesh->positions, 3 * (size_t)mesh->node_count * sizeof *mesh->positions);
+    copy_array(out->tets, mesh->tets, 4 * (size_t)mesh->tet_count * sizeof *mesh->tets);
+    if (mesh->tags) copy_array(out->tags, mesh->tags, (size_t)mesh->tet_count * sizeof *mesh->tags);
     return THENAR_OK;
 }
 
 thenar_status surface_copy(const thenar_surface *surface, thenar_surface *out, thenar_error *error) {
     thenar_status status = surface_create(surface->vertex_count, surface->triangle_count, out, error);
     if (status != THENAR_OK) return status;
-    memcpy(out->positions, surface->positions, 3 * (size_t)surface->vertex_count * sizeof *surface->positions);
-    memcpy(out->triangles, surface->triangles, 3 * (size_t)surface->triangle_count * sizeof *surface->triangles);
+    copy_array(out->positions, surface->positions, 3 * (size_t)surface->vertex_count * sizeof *surface->positions);
+    copy_array(out->triangles, surface->triangles, 3 * (size_t)surface->triangle_count * sizeof *surface->triangles);
     return THENAR_OK;
 }
 
 thenar_status embedding_copy(const thenar_embedding *embedding, thenar_embedding *out, thenar_error *error) {
     thenar_status status = embedding_create(embedding->vertex_count, out, error);
     if (status != THENAR_OK) return status;
-    memcpy(out->tet, embedding->tet, (size_t)embedding->vertex_count * sizeof *embedding->tet);
-    memcpy(out->weights, embedding->weights, 4 * (size_t)embedding->vertex_count * sizeof *embedding->weights);
+    copy_array(out->tet, embedding->tet, (size_t)embedding->vertex_count * sizeof *embedding->tet);
+    copy_array(out->weights, embedding->weights, 4 * (size_t)embedding->vertex_count * sizeof *embedding->weights);
     return THENAR_OK;
 }

@@ -13,16 +13,22 @@
 #include <math.h>
 #include <string.h>
 
-/* Penalties in units of each tet's Young's modulus. A cold start has far to go and rises fast from a low rho. */
-typedef struct newton_schedule {
-    double first, growth, last;
-    int inner; /* Newton steps before the multipliers move anyway */
-} newton_schedule;
-static const newton_schedule cold = {.first = 30, .growth = 10, .last = 3000, .inner = 3};
-static const newton_schedule warm = {.first = 500, .growth = 6, .last = 1e4, .inner = 5};
+/* Penalties rho, in units of each tet's Young's modulus. Far from the limits a low one converges in few iterations, near
+ * them a high one. It is raised only when a multipliers' step did not bring the distance down: with a rho that is too
+ * high too early, the line search takes tiny steps (40 iterations instead of 16 on a hand that is thrown). */
+#define RHO_NEAR 500.0
+#define RHO_FAR 50.0
+#define RHO_GROWTH 10.0
+#define RHO_LARGEST 1e4
+#define FAR_DISTANCE 0.02 /* of a strain from its limits, where RHO_FAR is better */
+#define DISTANCE_DROP 0.3 /* that a multipliers' step should achieve */
 
-#define MULTIPLIER_GRADIENT 0.01 /* of |A (x - x*)|: small enough for the multipliers to move */
+/* How small the gradient must be, of |A (x - x*)|, for the multipliers to move: loosely at first. */
+#define GRADIENT_LOOSE 0.1
+#define GRADIENT_TIGHT 0.01
+#define MOST_INNER 8 /* Newton steps before the multipliers move anyway */
 #define MOST_ITERATIONS 60
+#define MOST_PASSES 120 /* Newton and multipliers' steps together */
 #define MOST_HALVINGS 20
 #define ARMIJO 1e-4
 
@@ -50,16 +56,6 @@ static int size_of(const solver_problem *problem) {
     return 3 * problem->pattern->node_count;
 }
 
-static const body_limits *limits_of(const solver_problem *problem, int k) {
-    const body_model *model = problem->bodies[k]->model;
-    return model->kind->limited(model) ? model->kind->limits : NULL;
-}
-
-/* Each body with limits: its state and what it can do. */
-#define EACH_LIMITED(problem, k, limits)                                                                               \
-    for (int k = 0; k < (problem)->body_count; k++)                                                                    \
-        for (const body_limits *limits = limits_of(problem, k); limits; limits = NULL)
-
 static bool has_multipliers(const solver_problem *problem) {
     bool any = false;
     EACH_LIMITED (problem, k, limits) any |= limits->warm(problem->bodies[k]);
@@ -77,33 +73,42 @@ static double dot(const double *a, const double *b, int count) {
 }
 
 static void move_to(const solver_problem *problem, const double *d) {
-    EACH_LIMITED (problem, k, limits) limits->move(problem->bodies[k], problem->step, d + 3 * problem->first_node[k]);
+    EACH_LIMITED (problem, k, limits) {
+        limits->move(problem->bodies[k], problem->step, d + 3 * problem->first_node[k]);
+        limits->evaluate(problem->bodies[k], problem->step);
+    }
 }
 
 static double limit_energy(const solver_problem *problem, double weight) {
     double sum = 0;
-    EACH_LIMITED (problem, k, limits) sum += limits->energy(problem->bodies[k], weight);
-    return sum;
+    EACH_LIMITED (problem, k, limits) sum += limits->energy(problem->bodies[k]);
+    return weight * sum;
 }
 
 static body_limit_measures measure(const solver_problem *problem) {
     body_limit_measures all = {0};
     EACH_LIMITED (problem, k, limits) {
         body_limit_measures one = limits->measure(problem->bodies[k]);
-        all.violation = fmax(all.violation, one.violation);
-        all.complementarity = fmax(all.complementarity, one.complementarity);
+        all.distance = fmax(all.distance, one.distance);
         all.active += one.active;
     }
     return all;
 }
 
-/* Gradient and Hessian of Phi at d. */
-static void linearize(newton_state *state, const solver_problem *problem, double weight) {
-    memcpy(state->hessian, problem->A, 9 * (size_t)problem->pattern->block_count * sizeof *state->hessian);
+static void find_gradient(newton_state *state, const solver_problem *problem, double weight) {
     memcpy(state->gradient, state->residual, (size_t)size_of(problem) * sizeof *state->gradient);
     EACH_LIMITED (problem, k, limits)
-        limits->linearize(problem->bodies[k], problem->step, weight, state->hessian,
-                          state->gradient + 3 * problem->first_node[k]);
+        limits->gradient(problem->bodies[k], problem->step, weight, state->gradient + 3 * problem->first_node[k]);
+}
+
+/* direction = -H^-1 gradient; false if H is not positive definite. */
+static bool find_direction(newton_state *state, const solver_problem *problem, double weight) {
+    memcpy(state->hessian, problem->A, 9 * (size_t)problem->pattern->block_count * sizeof *state->hessian);
+    EACH_LIMITED (problem, k, limits) limits->hessian(problem->bodies[k], problem->step, weight, state->hessian);
+    if (cholesky_factorize(problem->factor, state->hessian, problem->step->pool) != CHOLESKY_DONE) return false;
+    for (int i = 0; i < size_of(problem); i++) state->direction[i] = -state->gradient[i];
+    cholesky_solve(problem->factor, state->direction);
+    return true;
 }
 
 /* Goes along the direction as far as Phi falls enough. Leaves the bodies at the new d. */
@@ -123,6 +128,14 @@ static void line_search(newton_state *state, const solver_problem *problem, doub
     for (int i = 0; i < n; i++) state->residual[i] += step * state->product[i];
 }
 
+/* The multipliers' step, and the bodies seen with them. */
+static void update_multipliers(const solver_problem *problem, double factor) {
+    EACH_LIMITED (problem, k, limits) {
+        limits->update(problem->bodies[k], factor);
+        limits->evaluate(problem->bodies[k], problem->step);
+    }
+}
+
 /* d to start from: the free motion, or the motion of the last step. */
 static void start(newton_state *state, const solver_problem *problem, bool is_warm) {
     double h = problem->step->h;
@@ -136,36 +149,51 @@ static void start(newton_state *state, const solver_problem *problem, bool is_wa
     move_to(problem, state->d);
 }
 
-static bool iterate(newton_state *state, const solver_problem *problem, const newton_schedule *schedule,
-                    solver_report *report, double *last_rho) {
+/* The start's rho, with the multipliers (kept in units of RHO_NEAR) in its units. */
+static double first_rho(const solver_problem *problem) {
+    if (measure(problem).distance <= FAR_DISTANCE) return RHO_NEAR;
+    EACH_LIMITED (problem, k, limits) {
+        limits->rescale(problem->bodies[k], RHO_NEAR / RHO_FAR);
+        limits->evaluate(problem->bodies[k], problem->step);
+    }
+    return RHO_FAR;
+}
+
+/* Outer and inner iterations. False if a factorization failed. */
+static bool iterate(newton_state *state, const solver_problem *problem, solver_report *report) {
     int n = size_of(problem), inner = 0;
-    double h = problem->step->h, rho = schedule->first;
-    for (report->iterations = 0; report->iterations < MOST_ITERATIONS;) {
-        linearize(state, problem, h * h * rho);
+    double h = problem->step->h, rho = first_rho(problem), before = INFINITY;
+    const solver_tolerances *tolerance = &problem->tolerance;
+    for (int pass = 0; pass < MOST_PASSES && report->iterations < MOST_ITERATIONS; pass++) {
+        find_gradient(state, problem, h * h * rho);
+        body_limit_measures now = measure(problem);
+        solver_tell(problem, report->iterations, false, now.distance);
         double size = sqrt(dot(state->residual, state->residual, n));
         double slope = sqrt(dot(state->gradient, state->gradient, n));
-        if (report->iterations > 0 && (slope <= MULTIPLIER_GRADIENT * size || inner >= schedule->inner)) {
-            body_limit_measures now = measure(problem);
-            report->residual = now.violation;
-            report->active = now.active;
-            report->converged = now.violation <= SOLVER_VIOLATION && slope <= SOLVER_STATIONARITY * size &&
-                                now.complementarity <= SOLVER_COMPLEMENTARITY;
-            double next = fmin(schedule->last, rho * schedule->growth);
-            if (report->converged) next = rho;
-            EACH_LIMITED (problem, k, limits) limits->update(problem->bodies[k], rho / next);
-            rho = next;
-            inner = 0;
-            if (report->converged) break;
+        double wanted = now.distance > 5 * tolerance->violation ? GRADIENT_LOOSE : GRADIENT_TIGHT;
+        bool settled = slope <= wanted * size;
+        if (report->iterations == 0 || (!settled && inner < MOST_INNER)) {
+            if (!find_direction(state, problem, h * h * rho)) return false;
+            line_search(state, problem, h * h * rho);
+            report->iterations++;
+            inner++;
             continue;
         }
-        if (cholesky_factorize(problem->factor, state->hessian, problem->step->pool) != CHOLESKY_DONE) return false;
-        for (int i = 0; i < n; i++) state->direction[i] = -state->gradient[i];
-        cholesky_solve(problem->factor, state->direction);
-        line_search(state, problem, h * h * rho);
-        report->iterations++;
-        inner++;
+        report->residual = now.distance;
+        report->active = now.active;
+        report->converged = now.distance <= tolerance->violation && slope <= tolerance->stationarity * size;
+        double next = rho;
+        if (report->converged)
+            next = RHO_NEAR; /* the units in which the next step finds its multipliers */
+        else if (settled && now.distance > DISTANCE_DROP * before)
+            next = fmin(RHO_LARGEST, rho * RHO_GROWTH);
+        update_multipliers(problem, rho / next);
+        if (report->converged) return true;
+        rho = next;
+        before = now.distance;
+        inner = 0;
     }
-    *last_rho = rho;
+    EACH_LIMITED (problem, k, limits) limits->rescale(problem->bodies[k], rho / RHO_NEAR);
     return true;
 }
 
@@ -175,15 +203,11 @@ static bool newton_solve(void *solver, const solver_problem *problem, solver_rep
     bool is_warm = has_multipliers(problem);
     start(state, problem, is_warm);
     if (!is_warm) {
-        body_limit_measures now = measure(problem);
-        report->residual = now.violation;
-        report->converged = now.violation <= SOLVER_VIOLATION;
+        report->residual = measure(problem).distance;
+        report->converged = report->residual <= problem->tolerance.violation;
         if (report->converged) return true;
     }
-    double rho;
-    if (!iterate(state, problem, is_warm ? &warm : &cold, report, &rho)) return false;
-    /* The next step starts with the multipliers in its own units. */
-    EACH_LIMITED (problem, k, limits) limits->rescale(problem->bodies[k], rho / warm.first);
+    if (!iterate(state, problem, report)) return false;
     for (int i = 0; i < size_of(problem); i++) problem->v[i] = state->d[i] / problem->step->h;
     return true;
 }

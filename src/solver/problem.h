@@ -9,6 +9,21 @@
 #include "body/body.h"
 #include "sparse/cholesky.h"
 
+/* Stopping rule that all solvers share. */
+typedef struct solver_tolerances {
+    double violation;    /* largest violation of a strain limit; with multipliers |G - P(G + Y)|, which bounds it */
+    double stationarity; /* of |A (x - x*)| that the gradient of the Lagrangian may have, where there are multipliers */
+} solver_tolerances;
+
+#define SOLVER_TOLERANCES ((solver_tolerances){.violation = 1e-3, .stationarity = 0.02})
+
+/* For those who watch a solver converge. */
+typedef struct solver_trace {
+    /* After so many iterations the largest violation is `residual`; linearized: of the linearized limits. */
+    void (*point)(void *context, int iterations, bool linearized, double residual);
+    void *context;
+} solver_trace;
+
 typedef struct solver_problem {
     const block_pattern *pattern;
     const double *A;         /* 9 per block */
@@ -19,18 +34,30 @@ typedef struct solver_problem {
     body_state *const *bodies;
     const int *first_node; /* of each body's unknowns */
     const body_step *step;
+    solver_tolerances tolerance;
+    const solver_trace *trace; /* or NULL */
 } solver_problem;
 
 typedef struct solver_report {
     bool converged;
     int iterations;
-    int active;      /* limits that push */
-    double residual; /* largest violation of a limit, as a strain */
+    int active;      /* limits that push; of solvers that work on rows, the most that did in one iteration */
+    double residual; /* largest violation of a limit, as a strain, or a bound on it */
 } solver_report;
 
-/* Stopping rule that all solvers share: */
-#define SOLVER_VIOLATION 1e-3       /* largest violation of a strain limit */
-#define SOLVER_COMPLEMENTARITY 1e-3 /* largest |G - P(G + Y)|, where a solver has multipliers */
-#define SOLVER_STATIONARITY 0.02    /* of |A (x - x*)| that the gradient of the Lagrangian may have */
+static inline void solver_tell(const solver_problem *problem, int iterations, bool linearized, double residual) {
+    if (problem->trace) problem->trace->point(problem->trace->context, iterations, linearized, residual);
+}
+
+/* What body k can do about its limits, or NULL if it has none. */
+static inline const body_limits *solver_limits(const solver_problem *problem, int k) {
+    const body_model *model = problem->bodies[k]->model;
+    return model->kind->limited(model) ? model->kind->limits : NULL;
+}
+
+/* Each body with limits: its index and what it can do. */
+#define EACH_LIMITED(problem, k, limits)                                                                               \
+    for (int k = 0; k < (problem)->body_count; k++)                                                                    \
+        for (const body_limits *limits = solver_limits(problem, k); limits; limits = NULL)
 
 #endif

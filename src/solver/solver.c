@@ -1,10 +1,16 @@
 #include "solver/solver.h"
 
 #include "solver/newton.h"
+#include "solver/njls.h"
+#include "solver/njls_plus.h"
+#include "solver/pgs.h"
+#include "solver/sqp_pgs.h"
+#include "solver/sqp_pjls.h"
 
 #include <string.h>
 
-const solver_class *const solver_table[] = {&newton_solver};
+const solver_class *const solver_table[] = {&newton_solver, &pgs_solver,        &sqp_pgs_solver,  &sqp_pjls_solver,
+                                            &njls_solver,   &njls_reach_solver, &njls_plus_solver};
 const int solver_count = (int)(sizeof solver_table / sizeof *solver_table);
 
 const solver_class *solver_find(const char *name) {

@@ -10,8 +10,8 @@ typedef struct solver_class {
     const char *name;
     const char *summary; /* one line for --help */
     size_t state_size;   /* of the solver's own struct, at most SOLVER_STATE_LARGEST */
-    /* Takes the arrays of a state from the arena, which may be measuring (base/arena.h). problem: pattern, bodies and
-     * first_node are set, the rest is not. Nothing is allocated later. */
+    /* Takes the arrays of a state from the arena, which may be measuring (base/arena.h). problem: pattern, bodies,
+     * first_node and the factor's plan are set, the rest is not. Nothing is allocated later. */
     void (*layout)(void *state, const solver_problem *problem, arena *work);
     /* Whether A must be factored and v be the free motion before solve is called; NULL: always. */
     bool (*needs_free_motion)(const solver_problem *problem);

@@ -73,6 +73,12 @@ typedef struct cholesky_factor {
 /* Takes the factor's arrays from the arena (base/arena.h: measure, then carve). */
 void cholesky_factor_layout(cholesky_factor *factor, const cholesky_plan *plan, arena *memory);
 
+/* A view: the numbers of a factor with a workspace of its own, so that threads can solve with one factor at the same
+ * time. Only the solves and the reading of the inverse take it. */
+void cholesky_view_layout(cholesky_factor *view, const cholesky_plan *plan, arena *memory);
+/* The view shows this factor from now on, also when it is factored anew. */
+void cholesky_view_open(cholesky_factor *view, const cholesky_factor *factor);
+
 #define CHOLESKY_DONE (-1)
 
 /* Factors the matrix. CHOLESKY_DONE, or the node whose pivot was not a positive number (NaN and infinity are
@@ -119,5 +125,7 @@ typedef struct cholesky_location {
 bool cholesky_locate(const cholesky_plan *plan, const int nodes[4], cholesky_location *location);
 /* The 12x12 block of A^-1 of the four nodes, row-major, in the order in which they were given. */
 void cholesky_inverse_gather(const cholesky_factor *factor, const cholesky_location *location, double out[144]);
+/* g^T Z g with that block Z: g holds three numbers of each of the four nodes. */
+double cholesky_inverse_form(const cholesky_factor *factor, const cholesky_location *location, const double g[12]);
 
 #endif

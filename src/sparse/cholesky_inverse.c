@@ -237,3 +237,19 @@ void cholesky_inverse_gather(const cholesky_factor *factor, const cholesky_locat
             for (int r = 0; r < 3; r++) block[12 * r + c] = mirror[12 * c + r] = z[r];
     }
 }
+
+double cholesky_inverse_form(const cholesky_factor *factor, const cholesky_location *location, const double g[12]) {
+    double diagonal = 0, others = 0;
+    for (int pair = 0; pair < 10; pair++) {
+        const double *z = factor->inverse + location->block[pair];
+        int stride = location->stride[pair], row = location->row[pair], column = location->column[pair];
+        const double *left = g + 3 * row, *right = g + 3 * column;
+        double sum = 0;
+        for (int c = 0; c < 3; c++, z += stride) sum += (z[0] * left[0] + z[1] * left[1] + z[2] * left[2]) * right[c];
+        if (row == column)
+            diagonal += sum;
+        else
+            others += sum;
+    }
+    return diagonal + 2 * others;
+}

@@ -232,15 +232,30 @@ const int *cholesky_plan_position(const cholesky_plan *plan) {
     return plan->position;
 }
 
+/* What the solves write to. */
+static void layout_workspace(cholesky_factor *factor, const cholesky_plan *plan, arena *memory) {
+    factor->vector = ARENA_ARRAY(memory, double, 24 * (size_t)plan->node_count);
+    factor->rows = ARENA_ARRAY(memory, double, 8 * ((size_t)plan->most_rows + 8));
+    factor->visited = ARENA_ARRAY(memory, bool, plan->front_count);
+    if (factor->visited) memset(factor->visited, 0, (size_t)plan->front_count * sizeof *factor->visited);
+}
+
+void cholesky_view_layout(cholesky_factor *view, const cholesky_plan *plan, arena *memory) {
+    *view = (cholesky_factor){.plan = plan};
+    layout_workspace(view, plan, memory);
+}
+
+void cholesky_view_open(cholesky_factor *view, const cholesky_factor *factor) {
+    view->panels = factor->panels;
+    view->inverse = factor->inverse;
+}
+
 void cholesky_factor_layout(cholesky_factor *factor, const cholesky_plan *plan, arena *memory) {
     factor->plan = plan;
     factor->panels = ARENA_ARRAY(memory, double, plan->panel_size);
     factor->inverse = ARENA_ARRAY(memory, double, plan->panel_size);
     factor->work = ARENA_ARRAY(memory, double, plan->work_size);
     factor->scratch = ARENA_ARRAY(memory, double, plan->scratch_size);
-    factor->vector = ARENA_ARRAY(memory, double, 24 * (size_t)plan->node_count);
-    factor->rows = ARENA_ARRAY(memory, double, 8 * ((size_t)plan->most_rows + 8));
-    factor->visited = ARENA_ARRAY(memory, bool, plan->front_count);
-    if (factor->visited) memset(factor->visited, 0, (size_t)plan->front_count * sizeof *factor->visited);
+    layout_workspace(factor, plan, memory);
     factor->failed = ARENA_ARRAY(memory, int, plan->piece_count + 1);
 }

@@ -128,6 +128,7 @@ static bool free_graph_create(const graph *g, int last_count, free_graph *f) {
                       .amd_order = MEMORY_ARRAY(int, n)};
     if (!f->start || !f->neighbour || !f->order || !f->place || !f->amd_start || !f->amd_neighbour || !f->amd_order) {
         free_graph_free(f);
+        *f = (free_graph){0};
         return false;
     }
     int entries = 0;
@@ -143,12 +144,16 @@ static bool free_graph_create(const graph *g, int last_count, free_graph *f) {
     return true;
 }
 
+/* What a library made of the graph. Running out of memory is not passed over in silence: with another order the same
+ * model would give other bits. */
+typedef enum order_result { ORDER_FOUND, ORDER_NONE, ORDER_NO_MEMORY } order_result;
+
 /* METIS seeds and draws from rand(), which threads share: one order at a time, or it would not be repeatable.
  */
 static pthread_mutex_t metis_mutex = PTHREAD_MUTEX_INITIALIZER;
 
-static bool order_metis(free_graph *f, int trial, int *node) {
-    if (f->start[f->count] == 0) return false; /* METIS cannot do without edges */
+static order_result order_metis(free_graph *f, int trial, int *node) {
+    if (f->start[f->count] == 0) return ORDER_NONE; /* METIS cannot do without edges */
     idx_t options[METIS_NOPTIONS], count = f->count;
     METIS_SetDefaultOptions(options);
     options[METIS_OPTION_NUMBERING] = 0;
@@ -157,16 +162,17 @@ static bool order_metis(free_graph *f, int trial, int *node) {
     pthread_mutex_lock(&metis_mutex);
     int result = METIS_NodeND(&count, f->start, f->neighbour, NULL, options, f->order, f->place);
     pthread_mutex_unlock(&metis_mutex);
-    if (result != METIS_OK) return false;
+    if (result != METIS_OK) return result == METIS_ERROR_MEMORY ? ORDER_NO_MEMORY : ORDER_NONE;
     for (int p = 0; p < f->count; p++) node[p] = (int)f->order[p];
-    return true;
+    return ORDER_FOUND;
 }
 
-static bool order_amd(free_graph *f, int *node) {
-    if (f->count == 0) return true;
-    if (amd_order(f->count, f->amd_start, f->amd_neighbour, f->amd_order, NULL, NULL) < AMD_OK) return false;
+static order_result order_amd(free_graph *f, int *node) {
+    if (f->count == 0) return ORDER_FOUND;
+    int result = amd_order(f->count, f->amd_start, f->amd_neighbour, f->amd_order, NULL, NULL);
+    if (result < AMD_OK) return result == AMD_OUT_OF_MEMORY ? ORDER_NO_MEMORY : ORDER_NONE;
     memcpy(node, f->amd_order, (size_t)f->count * sizeof *node);
-    return true;
+    return ORDER_FOUND;
 }
 
 static void swap(elimination *a, elimination *b) {
@@ -175,16 +181,18 @@ static void swap(elimination *a, elimination *b) {
     *b = c;
 }
 
-/* Tries the orders that `wanted` allows on `trial` and leaves the one with the fewest operations in `best`.
- */
-static void pick_order(const graph *g, free_graph *f, cholesky_ordering wanted, elimination *best, elimination *trial,
+/* Tries the orders that `wanted` allows on `trial` and leaves the one with the fewest operations in `best`. False: out
+ * of memory. */
+static bool pick_order(const graph *g, free_graph *f, cholesky_ordering wanted, elimination *best, elimination *trial,
                        int *position, int *mark) {
     best->name = "natural";
     for (int i = 0; i < g->count; i++) best->node[i] = trial->node[i] = i;
     analyse(g, best, position, mark);
-    if (wanted == CHOLESKY_ORDERING_NATURAL) return;
+    if (wanted == CHOLESKY_ORDERING_NATURAL) return true;
     bool found = false, dissect = wanted != CHOLESKY_ORDERING_AMD && f->count >= METIS_LEAST_NODES;
-    if ((wanted != CHOLESKY_ORDERING_METIS || !dissect) && order_amd(f, trial->node)) {
+    order_result result = ORDER_NONE;
+    if (wanted != CHOLESKY_ORDERING_METIS || !dissect) result = order_amd(f, trial->node);
+    if (result == ORDER_FOUND) {
         trial->name = "amd";
         analyse(g, trial, position, mark);
         swap(best, trial);
@@ -192,8 +200,9 @@ static void pick_order(const graph *g, free_graph *f, cholesky_ordering wanted, 
     }
     for (int i = f->count; i < g->count; i++) trial->node[i] = i;
     int tries = !dissect ? 0 : f->count < METIS_LARGE_NODES ? METIS_TRIES : METIS_TRIES_LARGE;
-    for (int t = 1; t <= tries; t++) {
-        if (!order_metis(f, t, trial->node)) break;
+    for (int t = 1; t <= tries && result != ORDER_NO_MEMORY; t++) {
+        result = order_metis(f, t, trial->node);
+        if (result != ORDER_FOUND) break;
         trial->name = "metis";
         analyse(g, trial, position, mark);
         if (found && trial->flops >= best->flops) continue;
@@ -201,6 +210,7 @@ static void pick_order(const graph *g, free_graph *f, cholesky_ordering wanted, 
         found = true;
         for (int i = f->count; i < g->count; i++) trial->node[i] = i;
     }
+    return result != ORDER_NO_MEMORY;
 }
 
 void tree_postorder(const int *parent, int n, int *head, int *next, int *order) {
@@ -247,15 +257,15 @@ thenar_status elimination_create(const graph *g, const cholesky_options *options
     int *head = MEMORY_ARRAY(int, n + 1), *next = MEMORY_ARRAY(int, n + 1), *order = MEMORY_ARRAY(int, n);
     bool ready = head && next && order && elimination_allocate(&best, n) && elimination_allocate(&trial, n) &&
                  free_graph_create(g, options->last_count, &f);
+    ready = ready && pick_order(g, &f, options->ordering, &best, &trial, head, next);
     if (ready) {
-        pick_order(g, &f, options->ordering, &best, &trial, head, next);
         tree_postorder(best.parent, n, head, next, order);
         reorder(&best, n, order, head, &trial);
         *out = trial;
-        free_graph_free(&f);
     } else {
         elimination_free(&trial);
     }
+    free_graph_free(&f);
     elimination_free(&best);
     free(head), free(next), free(order);
     return ready ? THENAR_OK : error_memory(error, "elimination order");

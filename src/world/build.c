@@ -2,6 +2,7 @@
 #include "world/model.h"
 
 #include "base/hash.h"
+#include "base/text.h"
 #include "shape/mesh_check.h"
 
 #include <stdio.h>
@@ -72,10 +73,12 @@ thenar_status thenar_build_add_rigid(thenar_build *build, const thenar_rigid_def
     return status == THENAR_OK ? add_body(build, &body->base, error) : status;
 }
 
-static thenar_status check_world(const thenar_world_def *world, thenar_error *error) {
+static thenar_status check_world(const thenar_world_def *world, const char *name, thenar_error *error) {
     if (!(world->dt >= MODEL_DT_SMALLEST && world->dt <= MODEL_DT_LARGEST))
         return error_set(error, THENAR_ERROR_INPUT, "dt is %g; expected %g to %g s", world->dt, MODEL_DT_SMALLEST,
                          MODEL_DT_LARGEST);
+    if (!text_is_printable(name))
+        return error_set(error, THENAR_ERROR_INPUT, "the world's name is not plain text; expected printable UTF-8");
     if (!vec3_is_finite(vec3_load(world->gravity)))
         return error_set(error, THENAR_ERROR_INPUT, "gravity is not finite; expected three numbers, m/s^2");
     return THENAR_OK;
@@ -134,7 +137,7 @@ static thenar_status compile(thenar_build *build, thenar_model *model, thenar_er
 
 thenar_status thenar_build_compile(thenar_build *build, thenar_model **out, thenar_error *error) {
     *out = NULL;
-    thenar_status status = check_world(&build->world, error);
+    thenar_status status = check_world(&build->world, build->name, error);
     thenar_model *model = status == THENAR_OK ? MEMORY_ARRAY(thenar_model, 1) : NULL;
     if (status == THENAR_OK && !model) status = error_memory(error, "model");
     if (status == THENAR_OK) {

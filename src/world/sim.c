@@ -110,7 +110,7 @@ thenar_status thenar_sim_create(const thenar_model *model, const thenar_sim_opti
     const solver_class *solver = chosen.solver ? solver_find(chosen.solver) : solver_table[0];
     if (!solver) return unknown_solver(chosen.solver, error);
     workers *pool;
-    thenar_status status = workers_create(chosen.threads, &pool, error);
+    thenar_status status = workers_create(chosen.threads == 0 ? 1 : chosen.threads, &pool, error);
     if (status != THENAR_OK) return status;
     thenar_sim *sim = allocate(model, solver);
     if (!sim) {

@@ -28,18 +28,11 @@ static bool formulate(thenar_sim *sim, const body_step *step) {
     return true;
 }
 
-/* The states of the bodies of a system. */
-static body_state *const *members_of(const thenar_sim *sim, int s) {
-    body_state *const *members = sim->members;
-    for (int i = 0; i < s; i++) members += sim->model->systems[i].body_count;
-    return members;
-}
-
 /* A limited system that starts from the multipliers of the last step needs no free motion. */
 static bool moves_freely_first(thenar_sim *sim, int s, const body_step *step) {
     const system_model *system = &sim->model->systems[s];
     if (!system->limited) return true;
-    solver_problem problem = system_problem(&sim->systems[s], system, members_of(sim, s), step);
+    solver_problem problem = system_problem(&sim->systems[s], system, step);
     return !sim->solver->needs_free_motion || sim->solver->needs_free_motion(&problem);
 }
 
@@ -60,11 +53,12 @@ static bool free_motion(thenar_sim *sim, const body_step *step) {
 
 /* The motion closest to the free one that keeps every limit. */
 static bool solve_constraints(thenar_sim *sim, const body_step *step) {
+    sim->stats.active_constraints = 0; /* of the last piece, where a step is done in several */
     for (int s = 0; s < sim->model->system_count; s++) {
         const system_model *system = &sim->model->systems[s];
         solver_report report = {.iterations = 1, .converged = true};
         if (system->limited) {
-            solver_problem problem = system_problem(&sim->systems[s], system, members_of(sim, s), step);
+            solver_problem problem = system_problem(&sim->systems[s], system, step);
             if (!sim->solver->solve(sim->systems[s].solver, &problem, &report)) return false;
         } else {
             report.residual = system_residual(&sim->systems[s], system);
@@ -91,13 +85,9 @@ static bool integrate(thenar_sim *sim, const body_step *step) {
     return true;
 }
 
-/* Reactions of the supports and the step's statistics. */
+/* Reactions of the supports. */
 static bool publish(thenar_sim *sim, const body_step *step) {
-    for (int i = 0; i < sim->model->body_count; i++) {
-        const body_class *kind = sim->model->bodies[i]->kind;
-        kind->publish(sim->bodies[i], step);
-        sim->stats.inverted_tets += kind->inverted(sim->bodies[i]);
-    }
+    for (int i = 0; i < sim->model->body_count; i++) sim->model->bodies[i]->kind->publish(sim->bodies[i], step);
     return true;
 }
 
@@ -116,12 +106,23 @@ static bool advance(thenar_sim *sim, const body_step *step) {
            timed(sim, THENAR_STAGE_INTEGRATE, integrate, step) && timed(sim, THENAR_STAGE_PUBLISH, publish, step);
 }
 
+/* Tets that formulate found inverted. */
+static void count_inverted(thenar_sim *sim) {
+    sim->stats.inverted_tets = 0;
+    for (int i = 0; i < sim->model->body_count; i++)
+        sim->stats.inverted_tets += sim->model->bodies[i]->kind->inverted(sim->bodies[i]);
+}
+
 /* The whole step in `pieces` equal ones, from the state in the backup. */
 static bool advance_in_pieces(thenar_sim *sim, int pieces) {
     double start = sim->clock->time, h = sim->dt / pieces;
     for (int k = 1; k <= pieces; k++) {
-        body_step step = {.time = start + k * h, .h = h, .gravity = sim->model->gravity, .pool = sim->pool};
-        if (!advance(sim, &step)) return false;
+        double left = (pieces - k + 1) * h;
+        body_step step = {
+            .time = start + k * h, .h = h, .left = left, .gravity = sim->model->gravity, .pool = sim->pool};
+        bool done = advance(sim, &step);
+        if (k == 1) count_inverted(sim);
+        if (!done) return false;
     }
     return true;
 }

@@ -58,13 +58,16 @@ void system_free(system_model *system) {
 void system_layout(system_state *state, const system_model *system, const solver_class *solver,
                    body_state *const *bodies, arena *work) {
     size_t components = 3 * (size_t)system->pattern.node_count;
+    state->bodies = bodies;
     state->blocks = ARENA_ARRAY(work, double, 9 * (size_t)system->pattern.block_count);
     state->b = ARENA_ARRAY(work, double, components);
     state->v = ARENA_ARRAY(work, double, components);
     state->product = ARENA_ARRAY(work, double, components);
     if (system->plan) cholesky_factor_layout(&state->factor, system->plan, work);
+    state->tolerance = SOLVER_TOLERANCES;
+    state->trace = NULL;
     if (!system->limited) return;
-    solver_problem problem = system_problem(state, system, bodies, NULL);
+    solver_problem problem = system_problem(state, system, NULL);
     state->solver = arena_take(work, 1, solver->state_size);
     /* While measuring there is no state yet: the solver lays out one that nobody keeps. */
     union {
@@ -74,17 +77,18 @@ void system_layout(system_state *state, const system_model *system, const solver
     solver->layout(state->solver ? state->solver : &draft, &problem, work);
 }
 
-solver_problem system_problem(system_state *state, const system_model *system, body_state *const *bodies,
-                              const body_step *step) {
+solver_problem system_problem(system_state *state, const system_model *system, const body_step *step) {
     return (solver_problem){.pattern = &system->pattern,
                             .A = state->blocks,
                             .b = state->b,
                             .v = state->v,
                             .factor = &state->factor,
                             .body_count = system->body_count,
-                            .bodies = bodies,
+                            .bodies = state->bodies,
                             .first_node = system->first_node,
-                            .step = step};
+                            .step = step,
+                            .tolerance = state->tolerance,
+                            .trace = state->trace};
 }
 
 bool system_factor(system_state *state, const system_model *system, workers *pool) {

@@ -18,12 +18,15 @@ typedef struct system_model {
 } system_model;
 
 typedef struct system_state {
-    double *blocks;  /* 9 per block of the pattern: A */
-    double *b;       /* 3 per node, kg m/s */
-    double *v;       /* 3 per node, m/s */
-    double *product; /* 3 per node: A v, for the residual */
+    body_state *const *bodies; /* the states of its bodies, in its order */
+    double *blocks;            /* 9 per block of the pattern: A */
+    double *b;                 /* 3 per node, kg m/s */
+    double *v;                 /* 3 per node, m/s */
+    double *product;           /* 3 per node: A v, for the residual */
     cholesky_factor factor;
     void *solver; /* the solver's own state, if the system is limited */
+    solver_tolerances tolerance;
+    const solver_trace *trace; /* or NULL */
 } system_state;
 
 /* The system of some bodies of a model, which remember where their blocks are. `bodies` is taken over. */
@@ -31,13 +34,11 @@ thenar_status system_create(body_model *const *all_bodies, int *bodies, int body
                             thenar_error *error);
 void system_free(system_model *system);
 
-/* bodies: the states of its bodies, in its order. */
 void system_layout(system_state *state, const system_model *system, const solver_class *solver,
                    body_state *const *bodies, arena *work);
 
 /* The system as a solver sees it. */
-solver_problem system_problem(system_state *state, const system_model *system, body_state *const *bodies,
-                              const body_step *step);
+solver_problem system_problem(system_state *state, const system_model *system, const body_step *step);
 
 /* A = L L^T; false if A is not positive definite. */
 bool system_factor(system_state *state, const system_model *system, workers *pool);

@@ -1,0 +1,68 @@
+/* Nonlinear Jacobi line search: perez2016, Algorithm 1, as printed.
+ *
+ *   s = max(0, -D^-1 C(x) / h)                                   (11)
+ *   alpha = -s^T C / (h s^T J A^-1 J^T s), clamped to [0, 1]     (12)
+ *   v += alpha A^-1 J^T s                                        (7)
+ *
+ * with the limits linearized anew in every iteration. D takes one whole back-substitution a row and iteration (13); that
+ * and the evaluation of the limits run on all threads, as the paper has it. (njls-reach is the same with the
+ * substitutions that the SQP solvers have: eight rows at a time, over the rows of L that they reach.) It ends at a feasible point, which is not
+ * the optimum of Eq. 1: a limit that was pushed too far is never let go. */
+#include "solver/njls.h"
+
+#include "solver/jacobi.h"
+
+#define MOST_ITERATIONS 500
+
+typedef struct njls_state {
+    row_set set;
+    double *lambda; /* a row */
+} njls_state;
+
+static void njls_layout(void *solver, const solver_problem *problem, arena *work) {
+    njls_state *state = solver;
+    rows_layout(&state->set, problem, work);
+    state->lambda = ARENA_ARRAY(work, double, rows_limit(problem));
+}
+
+static bool solve(njls_state *state, const solver_problem *problem, solver_report *report,
+                  void (*find_diagonal)(row_set *set, const solver_problem *problem)) {
+    row_set *set = &state->set;
+    *report = (solver_report){0};
+    rows_begin(set, problem);
+    for (;; report->iterations++) {
+        rows_collect(set, problem);
+        solver_tell(problem, report->iterations, false, set->violation);
+        if (set->violation <= problem->tolerance.violation || report->iterations == MOST_ITERATIONS) break;
+        find_diagonal(set, problem);
+        report->active = jacobi_count(report->active, jacobi_direction(set, problem, state->lambda));
+        double alpha = jacobi_step(set, problem, state->lambda);
+        rows_react(set, problem, state->lambda, alpha);
+        rows_move(set, problem);
+        for (int i = 0; i < 3 * problem->pattern->node_count; i++) problem->v[i] += alpha * set->motion[i];
+    }
+    rows_end(set, problem);
+    report->residual = set->violation;
+    report->converged = set->violation <= problem->tolerance.violation;
+    return true;
+}
+
+static bool njls_solve(void *solver, const solver_problem *problem, solver_report *report) {
+    return solve(solver, problem, report, rows_diagonal);
+}
+
+static bool njls_reach_solve(void *solver, const solver_problem *problem, solver_report *report) {
+    return solve(solver, problem, report, rows_diagonal_by_reach);
+}
+
+const solver_class njls_solver = {.name = "njls",
+                                  .summary = "nonlinear Jacobi line search as printed (perez2016, Algorithm 1)",
+                                  .state_size = sizeof(njls_state),
+                                  .layout = njls_layout,
+                                  .solve = njls_solve};
+
+const solver_class njls_reach_solver = {.name = "njls-reach",
+                                        .summary = "njls, its substitutions eight at a time and only where they reach",
+                                        .state_size = sizeof(njls_state),
+                                        .layout = njls_layout,
+                                        .solve = njls_reach_solve};

@@ -1,0 +1,73 @@
+/* One linear complementarity problem a step, by projected Gauss-Seidel (perez2013, section 4.1):
+ *
+ *   0 <= lambda,  B lambda + J v* + C0 / h >= 0,  complementary (15);   A v = b + J^T lambda (16)
+ *
+ * The rows are the limits that are violated at the free positions x0 + h v*. C0 and J are theirs at the beginning of the
+ * step, as Eq. 13 says (perez2016 linearizes at the free positions instead: sqp-pgs does). Held nodes are unknowns of
+ * nobody: in C0 and J they already are where they are driven. The sweeps end when the error of Eq. 18, the sum of the
+ * linearized violations as lengths, is down to the tolerance in one mean edge.
+ *
+ * The limits are not linear, and there is no second linearization: the report tells what is left of the true violation,
+ * and mostly that is more than the tolerance. */
+#include "solver/pgs.h"
+
+#include "solver/lcp.h"
+
+#define MOST_SWEEPS 2000
+
+typedef struct pgs_state {
+    row_set set;
+    dense_lcp lcp;
+} pgs_state;
+
+static void pgs_layout(void *solver, const solver_problem *problem, arena *work) {
+    pgs_state *state = solver;
+    rows_layout(&state->set, problem, work);
+    lcp_layout(&state->lcp, problem, work);
+}
+
+/* v of the LCP. Returns the number of sweeps. */
+static int solve_lcp(pgs_state *state, const solver_problem *problem) {
+    row_set *set = &state->set;
+    dense_lcp *lcp = &state->lcp;
+    lcp_choose(lcp, set, problem);
+    rows_linearize_at_start(set, problem);
+    lcp_formulate(lcp, set, problem);
+    double edges = 0;
+    for (int k = 0; k < set->count; k++) {
+        lcp->w[k] = row_times(&set->rows[k], problem->v) + set->rows[k].value / problem->step->h;
+        edges += set->rows[k].weight;
+    }
+    lcp_error enough = {.largest = 0, .weighted = problem->tolerance.violation * edges / set->count};
+    int sweeps = lcp_relax(lcp, set, problem, enough, MOST_SWEEPS, 0);
+    rows_react(set, problem, lcp->lambda, 1);
+    rows_push(set, problem, lcp->lambda);
+    rows_move(set, problem);
+    for (int i = 0; i < 3 * problem->pattern->node_count; i++) problem->v[i] += set->motion[i];
+    return sweeps;
+}
+
+static bool pgs_solve(void *solver, const solver_problem *problem, solver_report *report) {
+    pgs_state *state = solver;
+    row_set *set = &state->set;
+    *report = (solver_report){0};
+    rows_begin(set, problem);
+    rows_collect(set, problem);
+    solver_tell(problem, 0, false, set->violation);
+    if (set->violation > problem->tolerance.violation) {
+        report->iterations = solve_lcp(state, problem);
+        for (int k = 0; k < set->count; k++) report->active += state->lcp.lambda[k] > 0;
+        rows_collect(set, problem);
+        solver_tell(problem, report->iterations, false, set->violation);
+    }
+    rows_end(set, problem);
+    report->residual = set->violation;
+    report->converged = set->violation <= problem->tolerance.violation;
+    return true;
+}
+
+const solver_class pgs_solver = {.name = "pgs",
+                                 .summary = "one linearization, projected Gauss-Seidel (perez2013)",
+                                 .state_size = sizeof(pgs_state),
+                                 .layout = pgs_layout,
+                                 .solve = pgs_solve};

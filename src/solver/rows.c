@@ -1,0 +1,258 @@
+/* Rows C_k(x) >= 0 of the limits that are violated at x = x0 + h v, with J_k = dC_k/dx (12 numbers: a row touches the
+ * four nodes of a tet), and what is made of them with A = P^T L L^T P:
+ *
+ *   lambda^T B lambda = |L^-1 P J^T lambda|^2,   D_k = |L^-1 P J_k^T|^2 (perez2016, Eq. 13),   B = J A^-1 J^T
+ *
+ * A held node (row.node = -1) has no unknown and contributes nothing. Rows are independent of each other, so threads
+ * take pieces of the list; each piece has a view of the factor with a workspace of its own, and every number has one
+ * owner: results do not depend on the number of threads. Vectors hold 3 numbers a node, eight right-hand sides 24. */
+#include "solver/rows.h"
+
+#include "math/simd.h"
+
+#include <math.h>
+#include <string.h>
+
+int rows_limit(const solver_problem *problem) {
+    int limit = 0;
+    EACH_LIMITED (problem, k, limits) limit += ROW_AXES * limits->element_count(problem->bodies[k]->model);
+    return limit;
+}
+
+static double *take_zeros(arena *work, size_t count) {
+    double *values = ARENA_ARRAY(work, double, count);
+    if (values) memset(values, 0, count * sizeof *values);
+    return values;
+}
+
+void rows_layout(row_set *set, const solver_problem *problem, arena *work) {
+    const cholesky_plan *plan = problem->factor->plan;
+    size_t nodes = (size_t)problem->pattern->node_count, limit = (size_t)rows_limit(problem);
+    *set = (row_set){.rows = ARENA_ARRAY(work, constraint_row, limit),
+                     .first_row = ARENA_ARRAY(work, int, problem->body_count + 1),
+                     .diagonal = ARENA_ARRAY(work, double, limit),
+                     .force = ARENA_ARRAY(work, double, 3 * nodes),
+                     .half = ARENA_ARRAY(work, double, 3 * nodes),
+                     .motion = ARENA_ARRAY(work, double, 3 * nodes),
+                     .d = ARENA_ARRAY(work, double, 3 * nodes),
+                     .scratch = ARENA_ARRAY(work, row_scratch, ROWS_PIECES)};
+    EACH_LIMITED (problem, k, limits) set->impulse_size += 3 * limits->node_count(problem->bodies[k]->model);
+    set->impulse = ARENA_ARRAY(work, double, set->impulse_size);
+    for (int i = 0; i < ROWS_PIECES; i++) {
+        row_scratch scratch;
+        cholesky_view_layout(&scratch.view, plan, work);
+        scratch.right = take_zeros(work, 24 * nodes);
+        scratch.left = ARENA_ARRAY(work, double, 24 * nodes);
+        scratch.reach = ARENA_ARRAY(work, cholesky_range, cholesky_plan_facts(plan).front_count);
+        if (set->scratch) set->scratch[i] = scratch;
+    }
+}
+
+void rows_begin(row_set *set, const solver_problem *problem) {
+    for (int i = 0; i < ROWS_PIECES; i++) cholesky_view_open(&set->scratch[i].view, problem->factor);
+    EACH_LIMITED (problem, k, limits) {
+        limits->begin(problem->bodies[k]);
+        limits->rescale(problem->bodies[k], 0);
+    }
+    memset(set->impulse, 0, (size_t)set->impulse_size * sizeof *set->impulse);
+}
+
+void rows_react(row_set *set, const solver_problem *problem, const double *lambda, double scale) {
+    double *impulse = set->impulse;
+    EACH_LIMITED (problem, k, limits) {
+        int first = set->first_row[k];
+        limits->react(problem->bodies[k], set->rows + first, lambda + first, scale, set->first_row[k + 1] - first,
+                      impulse);
+        impulse += 3 * limits->node_count(problem->bodies[k]->model);
+    }
+}
+
+void rows_end(const row_set *set, const solver_problem *problem) {
+    const double *impulse = set->impulse;
+    EACH_LIMITED (problem, k, limits) {
+        limits->hold(problem->bodies[k], impulse);
+        impulse += 3 * limits->node_count(problem->bodies[k]->model);
+    }
+}
+
+void rows_collect(row_set *set, const solver_problem *problem) {
+    double h = problem->step->h;
+    for (int i = 0; i < 3 * problem->pattern->node_count; i++) set->d[i] = h * problem->v[i];
+    set->count = 0;
+    for (int k = 0; k < problem->body_count; k++) {
+        const body_limits *limits = solver_limits(problem, k);
+        set->first_row[k] = set->count;
+        if (!limits) continue;
+        limits->move(problem->bodies[k], problem->step, set->d + 3 * problem->first_node[k]);
+        set->count += limits->rows(problem->bodies[k], problem->step, problem->first_node[k], set->rows + set->count);
+    }
+    set->first_row[problem->body_count] = set->count;
+    set->violation = 0;
+    for (int i = 0; i < set->count; i++) set->violation = fmax(set->violation, -set->rows[i].value);
+}
+
+void rows_linearize_at_start(row_set *set, const solver_problem *problem) {
+    memset(set->d, 0, 3 * (size_t)problem->pattern->node_count * sizeof *set->d);
+    EACH_LIMITED (problem, k, limits) {
+        limits->move(problem->bodies[k], problem->step, set->d + 3 * problem->first_node[k]);
+        limits->relinearize(problem->bodies[k], problem->first_node[k], set->rows + set->first_row[k],
+                            set->first_row[k + 1] - set->first_row[k]);
+    }
+}
+
+double row_times(const constraint_row *row, const double *x) {
+    double sum = 0;
+    for (int a = 0; a < ROW_NODES; a++)
+        if (row->node[a] >= 0) sum += vec3_dot(row->gradient[a], vec3_load(x + 3 * row->node[a]));
+    return sum;
+}
+
+double rows_dot(const double *a, const double *b, int count) {
+    f64x8 sums = f64x8_set(0), more = sums;
+    int i = 0;
+    for (; i + 16 <= count; i += 16) {
+        sums = f64x8_fma(f64x8_load(a + i), f64x8_load(b + i), sums);
+        more = f64x8_fma(f64x8_load(a + i + 8), f64x8_load(b + i + 8), more);
+    }
+    double rest = 0;
+    for (; i < count; i++) rest += a[i] * b[i];
+    sums += more;
+    return (((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]))) + rest;
+}
+
+double rows_norm(const row_set *set) {
+    double sum = 0;
+    for (int i = 0; i < set->count; i++) sum += set->rows[i].value * set->rows[i].value;
+    return sqrt(sum);
+}
+
+double rows_push(row_set *set, const solver_problem *problem, const double *lambda) {
+    int components = 3 * problem->pattern->node_count;
+    memset(set->force, 0, (size_t)components * sizeof *set->force);
+    for (int i = 0; i < set->count; i++) {
+        const constraint_row *row = &set->rows[i];
+        if (lambda[i] == 0) continue;
+        for (int a = 0; a < ROW_NODES; a++) {
+            if (row->node[a] < 0) continue;
+            double *force = set->force + 3 * row->node[a];
+            vec3_store(force, vec3_mul_add(vec3_load(force), row->gradient[a], lambda[i]));
+        }
+    }
+    cholesky_forward(problem->factor, set->force, set->half);
+    return rows_dot(set->half, set->half, components);
+}
+
+void rows_move(row_set *set, const solver_problem *problem) {
+    cholesky_backward(problem->factor, set->half, set->motion);
+}
+
+/* A job over groups of rows, for workers_run. */
+typedef struct row_job {
+    row_set *set;
+    const solver_problem *problem;
+    void (*group)(const struct row_job *job, row_scratch *scratch, int first, int count);
+    int least; /* groups that make a piece worth handing out: about 50 us */
+    int groups, pieces;
+    double *B;
+    int stride;
+} row_job;
+
+#define GROUP 8
+
+static void run_piece(void *context, int piece) {
+    const row_job *job = context;
+    int end = job->groups * (piece + 1) / job->pieces;
+    for (int g = job->groups * piece / job->pieces; g < end; g++) {
+        int first = GROUP * g, left = job->set->count - first;
+        job->group(job, &job->set->scratch[piece], first, left < GROUP ? left : GROUP);
+    }
+}
+
+static void run_groups(row_job *job) {
+    job->groups = (job->set->count + GROUP - 1) / GROUP;
+    job->pieces = (job->groups + job->least - 1) / job->least;
+    if (job->pieces > ROWS_PIECES) job->pieces = ROWS_PIECES;
+    workers_run(job->problem->step->pool, job->pieces, run_piece, job);
+}
+
+static void diagonal_group(const row_job *job, row_scratch *scratch, int first, int count) {
+    int components = 3 * job->problem->pattern->node_count;
+    for (int i = first; i < first + count; i++) {
+        const constraint_row *row = &job->set->rows[i];
+        for (int a = 0; a < ROW_NODES; a++)
+            if (row->node[a] >= 0) vec3_store(scratch->right + 3 * row->node[a], row->gradient[a]);
+        cholesky_forward(&scratch->view, scratch->right, scratch->left);
+        job->set->diagonal[i] = rows_dot(scratch->left, scratch->left, components);
+        for (int a = 0; a < ROW_NODES; a++)
+            if (row->node[a] >= 0) vec3_store(scratch->right + 3 * row->node[a], (vec3){0});
+    }
+}
+
+void rows_diagonal(row_set *set, const solver_problem *problem) {
+    run_groups(&(row_job){.set = set, .problem = problem, .group = diagonal_group, .least = 2});
+}
+
+/* L^-1 P J^T of up to eight rows to scratch->right, in elimination order; returns the number of ranges that are not
+ * zero. */
+static int substitute(const row_job *job, row_scratch *scratch, int first, int count) {
+    const int *position = cholesky_plan_position(job->problem->factor->plan);
+    int nodes[GROUP * ROW_NODES], node_count = 0;
+    for (int lane = 0; lane < count; lane++) {
+        const constraint_row *row = &job->set->rows[first + lane];
+        for (int a = 0; a < ROW_NODES; a++) {
+            if (row->node[a] < 0) continue;
+            double *right = scratch->right + 24 * (size_t)position[row->node[a]] + lane;
+            right[0] = row->gradient[a].x, right[8] = row->gradient[a].y, right[16] = row->gradient[a].z;
+            nodes[node_count++] = row->node[a];
+        }
+    }
+    return cholesky_forward_reach(&scratch->view, nodes, node_count, scratch->right, scratch->reach);
+}
+
+static void clear(row_scratch *scratch, int ranges) {
+    for (int r = 0; r < ranges; r++)
+        memset(scratch->right + 8 * (size_t)scratch->reach[r].first, 0,
+               8 * (size_t)scratch->reach[r].count * sizeof *scratch->right);
+}
+
+static void diagonal_group_by_reach(const row_job *job, row_scratch *scratch, int first, int count) {
+    int ranges = substitute(job, scratch, first, count);
+    f64x8 sums = f64x8_set(0);
+    for (int r = 0; r < ranges; r++) {
+        const double *y = scratch->right + 8 * (size_t)scratch->reach[r].first;
+        for (int i = 0; i < scratch->reach[r].count; i++, y += 8) {
+            f64x8 values = f64x8_load(y);
+            sums = f64x8_fma(values, values, sums);
+        }
+    }
+    for (int lane = 0; lane < count; lane++) job->set->diagonal[first + lane] = sums[lane];
+    clear(scratch, ranges);
+}
+
+void rows_diagonal_by_reach(row_set *set, const solver_problem *problem) {
+    run_groups(&(row_job){.set = set, .problem = problem, .group = diagonal_group_by_reach, .least = 12});
+}
+
+/* Eight columns of B: J_k times A^-1 J^T of eight rows. */
+static void matrix_group(const row_job *job, row_scratch *scratch, int first, int count) {
+    int ranges = substitute(job, scratch, first, count);
+    cholesky_backward_eight(&scratch->view, scratch->right, scratch->left);
+    clear(scratch, ranges);
+    double *B = job->B + first;
+    for (int k = 0; k < job->set->count; k++, B += job->stride) {
+        const constraint_row *row = &job->set->rows[k];
+        f64x8 sum = f64x8_set(0);
+        for (int a = 0; a < ROW_NODES; a++) {
+            if (row->node[a] < 0) continue;
+            const double *x = scratch->left + 24 * (size_t)row->node[a];
+            sum = f64x8_fma(f64x8_load(x), f64x8_set(row->gradient[a].x), sum);
+            sum = f64x8_fma(f64x8_load(x + 8), f64x8_set(row->gradient[a].y), sum);
+            sum = f64x8_fma(f64x8_load(x + 16), f64x8_set(row->gradient[a].z), sum);
+        }
+        f64x8_store(B, sum);
+    }
+}
+
+void rows_matrix(row_set *set, const solver_problem *problem, double *B, int stride) {
+    run_groups(&(row_job){.set = set, .problem = problem, .group = matrix_group, .least = 3, .B = B, .stride = stride});
+}

@@ -1,0 +1,73 @@
+/* What the solvers that work on rows share: the violated limits at v, and the products with J and A^-1. See rows.c. */
+#ifndef SOLVER_ROWS_H
+#define SOLVER_ROWS_H
+
+#include "solver/problem.h"
+
+/* Substitutions for many rows are shared out to threads in at most so many pieces. */
+#define ROWS_PIECES 8
+
+/* What a piece works with. */
+typedef struct row_scratch {
+    cholesky_factor view;
+    double *right; /* 24 per node: right-hand sides, zero between calls */
+    double *left;  /* 24 per node: solutions */
+    cholesky_range *reach;
+} row_scratch;
+
+typedef struct row_set {
+    constraint_row *rows;
+    int count;
+    int *first_row;   /* body_count + 1: the rows of each body */
+    double violation; /* the largest of the limits where the rows were collected, 0 without any */
+    double *diagonal; /* a row: D */
+    double *force;    /* 3 per node: J^T lambda, kg m/s */
+    double *half;     /* 3 per node, in elimination order: L^-1 P force */
+    double *motion;   /* 3 per node: A^-1 force, m/s */
+    double *d;        /* 3 per node: h v */
+    double *impulse;  /* of all the solve on held nodes: 3 per node of each limited body, one body after the other */
+    int impulse_size;
+    row_scratch *scratch;
+} row_set;
+
+void rows_layout(row_set *set, const solver_problem *problem, arena *work);
+
+/* The most rows there can be. */
+int rows_limit(const solver_problem *problem);
+
+/* The solve begins: the factor of A is there, multipliers of another solver are dropped. */
+void rows_begin(row_set *set, const solver_problem *problem);
+
+/* The limits that are violated at v, linearized there. */
+void rows_collect(row_set *set, const solver_problem *problem);
+
+/* The same rows linearized at the beginning of the step; held nodes are where they are driven. */
+void rows_linearize_at_start(row_set *set, const solver_problem *problem);
+
+/* force = J^T lambda, half = L^-1 P force; returns lambda^T B lambda = |half|^2. */
+double rows_push(row_set *set, const solver_problem *problem, const double *lambda);
+/* motion = A^-1 force, after rows_push. */
+void rows_move(row_set *set, const solver_problem *problem);
+
+/* The rows act with scale lambda: what that does to held nodes is added to the impulses. */
+void rows_react(row_set *set, const solver_problem *problem, const double *lambda, double scale);
+/* The solve ends: the bodies are told the impulses. */
+void rows_end(const row_set *set, const solver_problem *problem);
+
+/* J_k x */
+double row_times(const constraint_row *row, const double *x);
+
+/* D = diag(J A^-1 J^T) by one whole substitution a row (perez2016, Eq. 13), on all threads. */
+void rows_diagonal(row_set *set, const solver_problem *problem);
+/* The same, eight rows at a time and over the rows of L that they reach only. */
+void rows_diagonal_by_reach(row_set *set, const solver_problem *problem);
+/* B = J A^-1 J^T, row-major, `stride` (a multiple of 8, at least count) to a row, on all threads. */
+void rows_matrix(row_set *set, const solver_problem *problem, double *B, int stride);
+
+/* a . b; eight sums, so not in the order of the index but in one that never changes. */
+double rows_dot(const double *a, const double *b, int count);
+
+/* sqrt of the sum of the squared violations. */
+double rows_norm(const row_set *set);
+
+#endif
