@@ -4,6 +4,8 @@
 #include "body/rigid.h"
 #include "world/sim.h"
 
+#include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static thenar_rigid_def rigid(const char *name, thenar_shape shape) {
@@ -646,6 +648,43 @@ static void kinds_and_motions_can_be_asked_for(void **unused) {
     thenar_tet_mesh_free(&mesh);
 }
 
+static void read_as_soft(thenar_sim *sim) {
+    thenar_sim_positions(sim, 0);
+}
+static void read_mesh(thenar_sim *sim) {
+    thenar_model_mesh(thenar_sim_model(sim), 0);
+}
+static void drive_what_is_dynamic(thenar_sim *sim) {
+    const double position[3] = {0}, turn[4] = {0, 0, 0, 1};
+    thenar_sim_drive_pose(sim, 0, position, turn);
+}
+static void read_beyond_the_bodies(thenar_sim *sim) {
+    thenar_sim_surface(sim, 1, NULL);
+}
+
+static void a_call_for_another_kind_of_body_is_an_assert(void **unused) {
+    (void)unused;
+    void (*const misuses[])(thenar_sim *) = {read_as_soft, read_mesh, drive_what_is_dynamic, read_beyond_the_bodies};
+    thenar_rigid_def def = tumbling_box();
+    thenar_model *model = model_of(&def, 0);
+    thenar_sim *sim = tools_sim(model, 0.01, 1);
+    for (size_t i = 0; i < sizeof misuses / sizeof *misuses; i++) {
+        fflush(NULL);
+        pid_t child = fork();
+        if (child == 0) {
+            signal(SIGABRT, SIG_DFL); /* cmocka's own handler would jump back into the test */
+            fclose(stderr);
+            misuses[i](sim);
+            _exit(0);
+        }
+        int status;
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+    }
+    thenar_sim_free(sim);
+    thenar_model_free(model);
+}
+
 /* ------------------------------------------------------------------------------------------------ files */
 
 static void a_recording_holds_the_pose_of_every_frame(void **unused) {
@@ -711,6 +750,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(two_bodies_of_one_name_are_refused),
     cmocka_unit_test(mass_and_inertia_can_be_given),
     cmocka_unit_test(kinds_and_motions_can_be_asked_for),
+    cmocka_unit_test(a_call_for_another_kind_of_body_is_an_assert),
     cmocka_unit_test(a_recording_holds_the_pose_of_every_frame),
 };
 
