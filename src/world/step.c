@@ -56,6 +56,7 @@ static bool solve_constraints(thenar_sim *sim, const body_step *step) {
     sim->stats.active_constraints = 0; /* of the last piece, where a step is done in several */
     for (int s = 0; s < sim->model->system_count; s++) {
         const system_model *system = &sim->model->systems[s];
+        if (!system->plan) continue;
         solver_report report = {.iterations = 1, .converged = true};
         if (system->limited) {
             solver_problem problem = system_problem(&sim->systems[s], system, step);
