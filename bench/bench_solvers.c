@@ -1,4 +1,4 @@
-/* Every solver on the same ten frames of a hand at its limits, in two scenes (limited_hand.h), beside perez2016's figures for the same comparison
+/* Every solver on the same ten frames of a hand at its limits, in three scenes (limited_hand.h), beside perez2016's figures for the same comparison
  * (section V: a quad-core of 2011, 597 tets, 335 active limits). Each frame starts from the same snapshot for all, and
  * they take turns; a time is the whole step. What they come to is compared with the optimum of Eq. 1, found by the
  * default solver with tolerances far below the usual ones. */
@@ -85,10 +85,14 @@ static thenar_status find_answer(comparison *c, int frame, thenar_error *error) 
     return THENAR_OK;
 }
 
+/* Twice, and the second is timed: in a run a solver has the caches to itself, and here others have been in between. */
 static thenar_status run_frame(comparison *c, runner *r, int frame, bool judge, thenar_error *error) {
-    thenar_status status = limited_hand_enter(&c->hand, frame, r->sim, error);
+    thenar_status status = THENAR_OK;
+    for (int i = 0; i < 2 && status == THENAR_OK; i++) {
+        status = limited_hand_enter(&c->hand, frame, r->sim, error);
+        if (status == THENAR_OK) thenar_sim_step(r->sim);
+    }
     if (status != THENAR_OK) return status;
-    thenar_sim_step(r->sim);
     const thenar_stats *stats = thenar_sim_stats(r->sim);
     bench_clock *clock = &r->frames[frame];
     clock->us[clock->count++] = 1e-3 * (double)stats->step_ns;

@@ -3,7 +3,8 @@
  * default solver, so that all solvers start from the same states.
  *
  * The paper counts 335 active limits. Its solvers take up the limits that the free motion violates, so "bent" has a load
- * that makes these as many; "crushed" has one with which as many limits push in the solution. */
+ * that makes these as many; "crushed" has one with which about as many limits push in the solution; "still" is the same
+ * without the turn, after the hand has settled. */
 #ifndef BENCH_LIMITED_HAND_H
 #define BENCH_LIMITED_HAND_H
 
@@ -14,7 +15,6 @@
 #include <stdlib.h>
 
 #define LIMITED_HAND_TETS 600
-#define LIMITED_HAND_TURN 1.5 /* radians, about the hand's breadth */
 #define LIMITED_HAND_TIME 0.4 /* s, in which it turns */
 #define LIMITED_HAND_FIRST 15 /* steps before the first frame: the middle of the turn is the middle of the frames */
 #define LIMITED_HAND_FRAMES 10
@@ -22,9 +22,10 @@
 typedef struct limited_hand_scene {
     const char *name;
     double load; /* N, on all that is beyond the knuckles */
+    double turn; /* of the wrist about the hand's breadth, radians */
 } limited_hand_scene;
-static const limited_hand_scene limited_hand_scenes[] = {{"bent", 52}, {"crushed", 300}};
-#define LIMITED_HAND_SCENES 2
+static const limited_hand_scene limited_hand_scenes[] = {{"still", 300, 0}, {"bent", 57, 1.5}, {"crushed", 300, 1.5}};
+#define LIMITED_HAND_SCENES 3
 
 typedef struct limited_hand {
     thenar_model *model;
@@ -39,7 +40,7 @@ static inline thenar_status limited_hand_model(const limited_hand_scene *scene, 
     if (status != THENAR_OK) return status;
     thenar_world_def world = thenar_world_def_default();
     thenar_soft_def hand = thenar_soft_def_default();
-    const thenar_key keys[] = {{.time = 0}, {.time = LIMITED_HAND_TIME, .turn = {LIMITED_HAND_TURN, 0, 0}}};
+    const thenar_key keys[] = {{.time = 0}, {.time = LIMITED_HAND_TIME, .turn = {scene->turn, 0, 0}}};
     thenar_support wrist = {
         .region = {.kind = THENAR_REGION_HALF, .a = {0, 0.01, 0}, .b = {0, 1, 0}}, .keys = keys, .key_count = 2};
     thenar_load load = {.region = {.kind = THENAR_REGION_HALF, .a = {0, 0.1, 0}, .b = {0, -1, 0}},
