@@ -66,6 +66,10 @@ typedef struct body_limits {
     void (*rescale)(body_state *state, double factor);
     /* The solve begins: nothing pushes yet, decompositions start from where the step does. */
     void (*begin)(body_state *state);
+    /* Solvers with multipliers take them up when they begin and put them away when they end: in between steps these turn
+     * as the elements do. */
+    void (*take_up)(body_state *state);
+    void (*put_away)(body_state *state);
     /* The body is looked at where d takes it, by the calls below. */
     void (*move)(body_state *state, const body_step *step, const double *d);
     /* Decomposes what the next four calls need, after move or update. */

@@ -145,7 +145,10 @@ static void start(newton_state *state, const solver_problem *problem, bool is_wa
     for (int i = 0; i < n; i++) state->d[i] = h * problem->v[i];
     block_pattern_multiply(problem->pattern, problem->A, state->d, state->residual);
     for (int i = 0; i < n; i++) state->residual[i] -= h * problem->b[i];
-    EACH_LIMITED (problem, k, limits) limits->begin(problem->bodies[k]);
+    EACH_LIMITED (problem, k, limits) {
+        limits->begin(problem->bodies[k]);
+        limits->take_up(problem->bodies[k]);
+    }
     move_to(problem, state->d);
 }
 
@@ -208,6 +211,7 @@ static bool newton_solve(void *solver, const solver_problem *problem, solver_rep
         if (report->converged) return true;
     }
     if (!iterate(state, problem, report)) return false;
+    EACH_LIMITED (problem, k, limits) limits->put_away(problem->bodies[k]);
     for (int i = 0; i < size_of(problem); i++) problem->v[i] = state->d[i] / problem->step->h;
     return true;
 }
