@@ -1,7 +1,7 @@
 /* How each solver comes to the limits in one frame of a hand: the largest violation against iterations and time
- * (perez2016, Fig. 5). Of the SQP solvers an iteration is one of a linear complementarity problem; a row stands where the
- * limits themselves were evaluated, with the violation of the linearized ones that the LCP before had come to. Time is
- * counted from the beginning of the step. */
+ * (perez2016, Fig. 5). Of the SQP solvers an iteration is one of a linear complementarity problem; a row stands where
+ * the limits themselves were evaluated, with the violation of the linearized ones that the LCP before had come to.
+ * Time is counted from the beginning of the step. */
 #include "bench/bench.h"
 
 #include "base/clock.h"

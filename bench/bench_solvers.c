@@ -1,7 +1,7 @@
-/* Every solver on the same ten frames of a hand at its limits, in three scenes (limited_hand.h), beside perez2016's figures for the same comparison
- * (section V: a quad-core of 2011, 597 tets, 335 active limits). Each frame starts from the same snapshot for all, and
- * they take turns; a time is the whole step. What they come to is compared with the optimum of Eq. 1, found by the
- * default solver with tolerances far below the usual ones. */
+/* Every solver on the same ten frames of a hand at its limits, in three scenes (limited_hand.h), beside perez2016's
+ * figures for the same comparison (section V: a quad-core of 2011, 597 tets, 335 active limits). Each frame starts
+ * from the same snapshot for all, and they take turns; a time is the whole step. What they come to is compared with
+ * the optimum of Eq. 1, found by the default solver with tolerances far below the usual ones. */
 #include "bench/bench.h"
 
 #include "bench/limited_hand.h"

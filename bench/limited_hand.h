@@ -1,10 +1,10 @@
-/* A hand at its strain limits, for benchmarks: the situation of perez2016's section V and Fig. 3. About 600 tets, 0.2 MPa,
- * limits 0.9..1.1; the wrist is held and turned, a load bends the fingers. Frames are snapshots of a run with the
+/* A hand at its strain limits, for benchmarks: the situation of perez2016's section V and Fig. 3. About 600 tets, 0.2
+ * MPa, limits 0.9..1.1; the wrist is held and turned, a load bends the fingers. Frames are snapshots of a run with the
  * default solver, so that all solvers start from the same states.
  *
- * The paper counts 335 active limits. Its solvers take up the limits that the free motion violates, so "bent" has a load
- * that makes these as many; "crushed" has one with which about as many limits push in the solution; "still" is the same
- * without the turn, after the hand has settled. */
+ * The paper counts 335 active limits. Its solvers take up the limits that the free motion violates, so "bent" has a
+ * load that makes these as many; "crushed" has one with which about as many limits push in the solution; "still" is
+ * the same without the turn, after the hand has settled. */
 #ifndef BENCH_LIMITED_HAND_H
 #define BENCH_LIMITED_HAND_H
 

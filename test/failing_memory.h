@@ -86,8 +86,8 @@ typedef struct failing_memory_count {
 typedef thenar_status (*failing_memory_use)(void *context, thenar_error *error);
 
 /* Calls use(context) with its first allocation failing, then the one `stride` later, and so on until it gets by with
- * what there is. `once`: only that allocation fails; else all from there on. Holds that nothing is leaked, and that an error is one of
- * memory (a file that cannot be opened for want of memory is a file error). */
+ * what there is. `once`: only that allocation fails; else all from there on. Holds that nothing is leaked, and that an
+ * error is one of memory (a file that cannot be opened for want of memory is a file error). */
 static inline failing_memory_count failing_memory_sample(failing_memory_use use, void *context, bool once, int stride) {
     failing_memory_count count = {0};
     thenar_error error = {0};

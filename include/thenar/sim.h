@@ -118,14 +118,14 @@ THENAR_API void thenar_sim_support_wrench(const thenar_sim *sim, int body, int s
  * force that is not finite is refused. */
 THENAR_API thenar_status thenar_sim_apply_force(thenar_sim *sim, int body, int node, const double force[3]);
 
-/** Sets all nodes' positions and velocities (3 per node each; NULL: unchanged). Refused if any is not finite. Held nodes
- * are where they are put until the next step, which takes them back to their support. */
+/** Sets all nodes' positions and velocities (3 per node each; NULL: unchanged). Refused if any is not finite. Held
+ * nodes are where they are put until the next step, which takes them back to their support. */
 THENAR_API thenar_status thenar_sim_set_state(thenar_sim *sim, int body, const double *positions,
                                               const double *velocities);
 
 /** Takes a support over from its keys: from the next step on its nodes go to this pose (translation in m from the
- * rest place, rotation vector in radians about the pivot) within one time step. The keys stay out of it until the simulation is reset. Refused if not
- * finite. */
+ * rest place, rotation vector in radians about the pivot) within one time step. The keys stay out of it until the
+ * simulation is reset. Refused if not finite. */
 THENAR_API thenar_status thenar_sim_drive(thenar_sim *sim, int body, int support, const double move[3],
                                           const double turn[3]);
 
@@ -135,8 +135,8 @@ THENAR_API void thenar_sim_pose(const thenar_sim *sim, int body, double position
 /** Velocity of the centre of mass of a rigid body, m/s, and its angular velocity, rad/s, in world axes. */
 THENAR_API void thenar_sim_twist(const thenar_sim *sim, int body, double velocity[3], double spin[3]);
 
-/** Sets the force at the centre of mass, N, and the torque, N m, applied to a rigid body, in world axes; they stay until
- * they are set again. They move dynamic bodies only. Refused if not finite. */
+/** Sets the force at the centre of mass, N, and the torque, N m, applied to a rigid body, in world axes; they stay
+ * until they are set again. They move dynamic bodies only. Refused if not finite. */
 THENAR_API thenar_status thenar_sim_apply_wrench(thenar_sim *sim, int body, const double force[3],
                                                  const double torque[3]);
 
@@ -156,8 +156,8 @@ THENAR_API void thenar_sim_surface(const thenar_sim *sim, int body, double *posi
 THENAR_API void thenar_sim_stretches(const thenar_sim *sim, int body, double *values);
 
 /** Writes all bodies to a legacy VTK file (ASCII, unstructured grid) for ParaView: points in m with `rest`,
- * `displacement` (m), `velocity` (m/s) and `force` (N), tets with `s` (the three stretches) and `body`. Rigid bodies are
- * triangles without displacement and force. */
+ * `displacement` (m), `velocity` (m/s) and `force` (N), tets with `s` (the three stretches) and `body`. Rigid bodies
+ * are triangles without displacement and force. */
 THENAR_API thenar_status thenar_sim_write_vtk(const thenar_sim *sim, const char *path, thenar_error *error);
 
 /** Energies of a body, J; any pointer may be NULL. Gravity's is zero at the origin. */

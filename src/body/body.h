@@ -66,8 +66,8 @@ typedef struct body_limits {
     void (*rescale)(body_state *state, double factor);
     /* The solve begins: nothing pushes yet, decompositions start from where the step does. */
     void (*begin)(body_state *state);
-    /* Solvers with multipliers take them up when they begin and put them away when they end: in between steps these turn
-     * as the elements do. */
+    /* Solvers with multipliers take them up when they begin and put them away when they end: in between steps these
+     * turn as the elements do. */
     void (*take_up)(body_state *state);
     void (*put_away)(body_state *state);
     /* The body is looked at where d takes it, by the calls below. */
@@ -82,8 +82,8 @@ typedef struct body_limits {
     void (*hessian)(body_state *state, const body_step *step, double weight, double *blocks);
     /* The multipliers' step; `factor` as in rescale. */
     void (*update)(body_state *state, double factor);
-    /* For solvers that work on rows. An element (a tet) has up to ROW_AXES rows at a time; the unknowns of the body start
-     * at first_node in the system. */
+    /* For solvers that work on rows. An element (a tet) has up to ROW_AXES rows at a time; the unknowns of the body
+     * start at first_node in the system. */
     int (*element_count)(const body_model *body);
     void (*element_nodes)(const body_model *body, int element, int first_node, int node[ROW_NODES]);
     /* The limits that are violated where the body is looked at, linearized there, by ascending batches of elements.

@@ -14,8 +14,8 @@
 #include "shape/mass.h"
 #include "shape/surface_distance.h"
 
-/* Cells over the box of a mesh, each with a lower bound of the signed distance in it: most points that are asked for are
- * far from the surface, and this says so without a search. */
+/* Cells over the box of a mesh, each with a lower bound of the signed distance in it: most points that are asked for
+ * are far from the surface, and this says so without a search. */
 typedef struct rigid_grid {
     int cells[3];
     double size;  /* of a cell, m */

@@ -8,11 +8,11 @@
  * then the body turns by the Cayley map of h u, that is the quaternion (h u / 2, 1) made unit, and keeps
  *   spin = w' - h/2 I^-1 (w' x I w'),  w' = R^T u           (half a step, explicit; turned to world axes by the new R).
  * Without torque both halves are the implicit midpoint rule of Euler's equations, which has the energy spin . I spin
- * and, with the Cayley map, the angular momentum R I spin itself as invariants, whatever h is [Austin, Krishnaprasad and
- * Wang 1993, Almost Poisson integration of rigid body systems, J. Comput. Phys. 107; Simo and Wong 1991]; it is accurate
- * to second order. Catto's implicit Euler step (GDC 2015), the usual choice, loses 13 % of the energy of the box of
- * scenes/rigid-tumble.yaml in its 8 s. And unlike a midpoint rule on the whole step, u is all of the body's motion: a
- * contact that stops u stops the body. */
+ * and, with the Cayley map, the angular momentum R I spin itself as invariants, whatever h is [Austin, Krishnaprasad
+ * and Wang 1993, Almost Poisson integration of rigid body systems, J. Comput. Phys. 107; Simo and Wong 1991]; it is
+ * accurate to second order. Catto's implicit Euler step (GDC 2015), the usual choice, loses 13 % of the energy of the
+ * box of scenes/rigid-tumble.yaml in its 8 s. And unlike a midpoint rule on the whole step, u is all of the body's
+ * motion: a contact that stops u stops the body. */
 #include "body/rigid.h"
 
 #include "base/hash.h"
@@ -55,7 +55,8 @@ vec3 rigid_spin_backward(mat3 inertia, vec3 spin, double h) {
         if (!(next_size < size)) break;
         w = next, residual = next_residual, size = next_size;
     }
-    /* The solution is never faster than the spin; what a step that is far too long leaves instead must not be either. */
+    /* The solution is never faster than the spin; what a step that is far too long leaves instead must not be
+     * either. */
     return limit_spin(inertia, w, spin_square(inertia, spin));
 }
 

@@ -3,7 +3,8 @@
  * A contact_skin is what never changes of a soft body's collision surface (its own surface: the mesh's boundary or the
  * finer embedded one): the order in which vertices stand together in clusters, and their areas. Its contact_skin_state
  * belongs to a simulation: where the vertices are, and boxes around the clusters. Bodies are first compared by their
- * boxes, then clusters by their boxes and by a lower bound of the distance, then vertices by the same, then by distance.
+ * boxes, then clusters by their boxes and by a lower bound of the distance, then vertices by the same, then by
+ * distance.
  *
  * Points come out in the order of skins, then rigid bodies, then the skin's vertices: the same for the same state.
  * Nothing is allocated after contact_skin_create. */

@@ -1,4 +1,5 @@
-/* A linear complementarity problem with a dense matrix: 0 <= lambda, w = B lambda + q >= 0, lambda^T w = 0. See lcp.c. */
+/* A linear complementarity problem with a dense matrix: 0 <= lambda, w = B lambda + q >= 0, lambda^T w = 0. See
+ * lcp.c. */
 #ifndef SOLVER_LCP_H
 #define SOLVER_LCP_H
 

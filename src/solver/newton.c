@@ -2,9 +2,9 @@
  *
  *   Phi(d) = 1/2 d^T A d - h b^T d + sum of the bodies' limit terms,   d = x - x0,   A (x - x*) = A d - h b
  *
- * Inner iterations minimize Phi by Newton with an Armijo line search; the Hessian has the pattern of A, so one iteration
- * is one assembly and one factorization. Outer steps move the multipliers and raise the penalty rho. Started from the
- * multipliers of the last step, mostly one outer step is left to do, and A itself is never factored.
+ * Inner iterations minimize Phi by Newton with an Armijo line search; the Hessian has the pattern of A, so one
+ * iteration is one assembly and one factorization. Outer steps move the multipliers and raise the penalty rho. Started
+ * from the multipliers of the last step, mostly one outer step is left to do, and A itself is never factored.
  *
  * What must not be left out (each was met): complementarity in the stopping rule, or multipliers that stuck pump energy
  * into the motion; the curvature of the limits in the Hessian, or the iteration stalls. */
@@ -13,9 +13,9 @@
 #include <math.h>
 #include <string.h>
 
-/* Penalties rho, in units of each tet's Young's modulus. Far from the limits a low one converges in few iterations, near
- * them a high one. It is raised only when a multipliers' step did not bring the distance down: with a rho that is too
- * high too early, the line search takes tiny steps (40 iterations instead of 16 on a hand that is thrown). */
+/* Penalties rho, in units of each tet's Young's modulus. Far from the limits a low one converges in few iterations,
+ * near them a high one. It is raised only when a multipliers' step did not bring the distance down: with a rho that is
+ * too high too early, the line search takes tiny steps (40 iterations instead of 16 on a hand that is thrown). */
 #define RHO_NEAR 500.0
 #define RHO_FAR 50.0
 #define RHO_GROWTH 10.0

@@ -4,8 +4,8 @@
  *   alpha = -s^T C / (h s^T J A^-1 J^T s), clamped to [0, 1]     (12)
  *   v += alpha A^-1 J^T s                                        (7)
  *
- * with the limits linearized anew in every iteration. D takes one whole back-substitution a row and iteration (13); that
- * and the evaluation of the limits run on all threads, as the paper has it. (njls-reach is the same with the
+ * with the limits linearized anew in every iteration. D takes one whole back-substitution a row and iteration (13);
+ * that and the evaluation of the limits run on all threads, as the paper has it. (njls-reach is the same with the
  * substitutions that the SQP solvers have: eight rows at a time, over the rows of L that they reach.) It ends at a
  * feasible point, which is not the optimum of Eq. 1: a limit that was pushed too far is never let go. */
 #include "solver/njls.h"

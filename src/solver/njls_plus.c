@@ -1,10 +1,12 @@
 /* njls (njls.c) made as fast as it gets without changing what it is:
  *
- *   D_k = g^T Z g. A row touches one tet, whose nodes are neighbours in A, so the 12x12 block Z of A^-1 that it needs lies
+ *   D_k = g^T Z g. A row touches one tet, whose nodes are neighbours in A, so the 12x12 block Z of A^-1 that it needs
+ * lies
  *   in the pattern of the factor: the selected inverse has it, once a step, for about the price of a factorization.
  *
  *   Anderson acceleration of depth m: with f_i = g_i - v_i the change that an iteration makes and g_i where it ends,
- *   v_(i+1) = g_i - sum_j gamma_j (g_(j+1) - g_j), where gamma minimizes |f_i - sum_j gamma_j (f_(j+1) - f_j)| in the norm
+ *   v_(i+1) = g_i - sum_j gamma_j (g_(j+1) - g_j), where gamma minimizes |f_i - sum_j gamma_j (f_(j+1) - f_j)| in the
+ * norm
  *   of A: |f|_A = |L^T P f|, and that vector is what half of the solve has left. The step is taken if it brings the
  *   violations down; otherwise the plain one is, and the history is dropped. */
 #include "solver/njls_plus.h"

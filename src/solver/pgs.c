@@ -2,10 +2,10 @@
  *
  *   0 <= lambda,  B lambda + J v* + C0 / h >= 0,  complementary (15);   A v = b + J^T lambda (16)
  *
- * The rows are the limits that are violated at the free positions x0 + h v*. C0 and J are theirs at the beginning of the
- * step, as Eq. 13 says (perez2016 linearizes at the free positions instead: sqp-pgs does). Held nodes are unknowns of
- * nobody: in C0 and J they already are where they are driven. The sweeps end when the error of Eq. 18, the sum of the
- * linearized violations as lengths, is down to the tolerance in one mean edge.
+ * The rows are the limits that are violated at the free positions x0 + h v*. C0 and J are theirs at the beginning of
+ * the step, as Eq. 13 says (perez2016 linearizes at the free positions instead: sqp-pgs does). Held nodes are unknowns
+ * of nobody: in C0 and J they already are where they are driven. The sweeps end when the error of Eq. 18, the sum of
+ * the linearized violations as lengths, is down to the tolerance in one mean edge.
  *
  * The limits are not linear, and there is no second linearization: the report tells what is left of the true violation,
  * and mostly that is more than the tolerance. */

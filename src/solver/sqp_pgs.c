@@ -1,5 +1,5 @@
-/* SQP (sqp.c) whose LCPs are solved by projected Gauss-Seidel on the dense B (lcp.c). B takes a forward substitution over
- * the reach of each eight rows and one backward substitution, on all threads; then 12 products an entry. */
+/* SQP (sqp.c) whose LCPs are solved by projected Gauss-Seidel on the dense B (lcp.c). B takes a forward substitution
+ * over the reach of each eight rows and one backward substitution, on all threads; then 12 products an entry. */
 #include "solver/sqp_pgs.h"
 
 #include "solver/lcp.h"
