@@ -6,6 +6,8 @@
 #include "app/table.h"
 #include "base/error.h"
 
+#include "thenar/model.h"
+
 typedef struct bench_request {
     int repeats; /* measurements per median; 0: the benchmark's own choice */
 } bench_request;
@@ -16,6 +18,9 @@ typedef struct bench_entry {
     /* Fills the table; prints nothing else but remarks. */
     thenar_status (*run)(const bench_request *request, table *results, thenar_error *error);
 } bench_entry;
+
+/* A model of one soft body in the default world. */
+thenar_status bench_compile(const thenar_soft_def *def, thenar_model **model, thenar_error *error);
 
 /* Something to time, and its times so far. */
 typedef struct bench_clock {

@@ -178,7 +178,6 @@ static thenar_status hand_model(thenar_model **model, thenar_error *error) {
     thenar_tet_mesh mesh = {0};
     thenar_status status = shape_hand_like(HAND_TETS, &mesh, error);
     if (status != THENAR_OK) return status;
-    thenar_world_def world = thenar_world_def_default();
     thenar_soft_def hand = thenar_soft_def_default();
     thenar_support wrist = {.region = {.kind = THENAR_REGION_HALF, .a = {0, 0.01, 0}, .b = {0, 1, 0}}};
     hand.name = "hand";
@@ -186,10 +185,7 @@ static thenar_status hand_model(thenar_model **model, thenar_error *error) {
     hand.material.young = 0.2e6;
     hand.supports = &wrist;
     hand.support_count = 1;
-    thenar_build *build = thenar_build_create(&world);
-    status = build ? thenar_build_add_soft(build, &hand, error) : error_memory(error, "hand");
-    if (status == THENAR_OK) status = thenar_build_compile(build, model, error);
-    thenar_build_free(build);
+    status = bench_compile(&hand, model, error);
     thenar_tet_mesh_free(&mesh);
     return status;
 }

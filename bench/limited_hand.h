@@ -8,6 +8,7 @@
 #ifndef BENCH_LIMITED_HAND_H
 #define BENCH_LIMITED_HAND_H
 
+#include "bench/bench.h"
 #include "base/memory.h"
 #include "shape/hand_like.h"
 #include "world/sim.h"
@@ -38,7 +39,6 @@ static inline thenar_status limited_hand_model(const limited_hand_scene *scene, 
     thenar_tet_mesh mesh = {0};
     thenar_status status = shape_hand_like(LIMITED_HAND_TETS, &mesh, error);
     if (status != THENAR_OK) return status;
-    thenar_world_def world = thenar_world_def_default();
     thenar_soft_def hand = thenar_soft_def_default();
     const thenar_key keys[] = {{.time = 0}, {.time = LIMITED_HAND_TIME, .turn = {scene->turn, 0, 0}}};
     thenar_support wrist = {
@@ -54,10 +54,7 @@ static inline thenar_status limited_hand_model(const limited_hand_scene *scene, 
     hand.support_count = 1;
     hand.loads = &load;
     hand.load_count = 1;
-    thenar_build *build = thenar_build_create(&world);
-    status = build ? thenar_build_add_soft(build, &hand, error) : error_memory(error, "hand");
-    if (status == THENAR_OK) status = thenar_build_compile(build, model, error);
-    thenar_build_free(build);
+    status = bench_compile(&hand, model, error);
     thenar_tet_mesh_free(&mesh);
     return status;
 }

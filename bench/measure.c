@@ -6,6 +6,15 @@
 #include <math.h>
 #include <stdlib.h>
 
+thenar_status bench_compile(const thenar_soft_def *def, thenar_model **model, thenar_error *error) {
+    thenar_world_def world = thenar_world_def_default();
+    thenar_build *build = thenar_build_create(&world);
+    thenar_status status = build ? thenar_build_add_soft(build, def, error) : error_memory(error, def->name);
+    if (status == THENAR_OK) status = thenar_build_compile(build, model, error);
+    thenar_build_free(build);
+    return status;
+}
+
 thenar_status bench_clock_create(bench_clock *clock, void (*run)(void *context), void *context, int capacity,
                                  thenar_error *error) {
     *clock = (bench_clock){.run = run, .context = context, .capacity = capacity};

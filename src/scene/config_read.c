@@ -356,24 +356,9 @@ bool config_item_map(config_list *list, config_map *map) {
     return open_map(&f, path.text, false, map);
 }
 
-bool config_item_number(config_list *list, config_range range, double *value) {
-    field f = item_field(list);
-    return read_number(&f, range, value);
-}
-
 bool config_item_integer(config_list *list, long low, long high, int *value) {
     field f = item_field(list);
     return read_integer(&f, low, high, value);
-}
-
-bool config_item_text(config_list *list, const char **value) {
-    field f = item_field(list);
-    return read_text(&f, value);
-}
-
-bool config_item_numbers(config_list *list, config_range range, size_t count, double *values) {
-    field f = item_field(list);
-    return read_numbers(&f, range, count, values);
 }
 
 bool config_item_vec3(config_list *list, config_range range, vec3 *value) {

@@ -122,10 +122,7 @@ const config_node *config_peek(config_map *map, const char *key);
  * &bodies); while (config_next(&bodies)) { config_item_map(&bodies, &body); ... config_close(&body); }  */
 bool config_next(config_list *list);
 bool config_item_map(config_list *list, config_map *map);
-bool config_item_number(config_list *list, config_range range, double *value);
 bool config_item_integer(config_list *list, long low, long high, int *value);
-bool config_item_text(config_list *list, const char **value);
-bool config_item_numbers(config_list *list, config_range range, size_t count, double *values);
 bool config_item_vec3(config_list *list, config_range range, vec3 *value);
 bool config_item_sequence(config_list *list, config_list *inner);
 

@@ -128,14 +128,6 @@ static void line_search(newton_state *state, const solver_problem *problem, doub
     for (int i = 0; i < n; i++) state->residual[i] += step * state->product[i];
 }
 
-/* The multipliers' step, and the bodies seen with them. */
-static void update_multipliers(const solver_problem *problem, double factor) {
-    EACH_LIMITED (problem, k, limits) {
-        limits->update(problem->bodies[k], factor);
-        limits->evaluate(problem->bodies[k], problem->step);
-    }
-}
-
 /* d to start from: the free motion, or the motion of the last step. */
 static void start(newton_state *state, const solver_problem *problem, bool is_warm) {
     double h = problem->step->h;
@@ -185,17 +177,16 @@ static bool iterate(newton_state *state, const solver_problem *problem, solver_r
         report->residual = now.distance;
         report->active = now.active;
         report->converged = now.distance <= tolerance->violation && slope <= tolerance->stationarity * size;
-        double next = rho;
-        if (report->converged)
-            next = RHO_NEAR; /* the units in which the next step finds its multipliers */
-        else if (settled && now.distance > DISTANCE_DROP * before)
-            next = fmin(RHO_LARGEST, rho * RHO_GROWTH);
-        update_multipliers(problem, rho / next);
-        if (report->converged) return true;
+        bool raise = settled && now.distance > DISTANCE_DROP * before;
+        double next = raise && !report->converged ? fmin(RHO_LARGEST, rho * RHO_GROWTH) : rho;
+        EACH_LIMITED (problem, k, limits) limits->update(problem->bodies[k], rho / next);
         rho = next;
+        if (report->converged) break;
+        EACH_LIMITED (problem, k, limits) limits->evaluate(problem->bodies[k], problem->step);
         before = now.distance;
         inner = 0;
     }
+    /* The units in which the next step finds its multipliers. */
     EACH_LIMITED (problem, k, limits) limits->rescale(problem->bodies[k], rho / RHO_NEAR);
     return true;
 }
