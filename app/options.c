@@ -90,6 +90,8 @@ int options_parse(const app_command *command, int argc, char **argv, const app_o
     arguments->count = 0;
     bool only_arguments = false;
     for (int at = 0; at < argc;) {
+        /* The one short option: where to write. */
+        if (!only_arguments && strcmp(argv[at], "-o") == 0 && find("out", 3, options, option_count)) argv[at] = "--out";
         if (!only_arguments && strcmp(argv[at], "--") == 0) {
             only_arguments = true;
             at++;

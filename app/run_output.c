@@ -1,5 +1,6 @@
 #include "app/run_output.h"
 
+#include "app/run_row.h"
 #include "app/run_summary.h"
 #include "base/file.h"
 #include "base/memory.h"
@@ -15,6 +16,7 @@ struct run_output {
     char *folder; /* NULL: nothing is written */
     csv_writer csv;
     bool csv_open;
+    double *row; /* of the csv */
     thenar_recorder *recorder;
     run_summary summary;
 };
@@ -28,51 +30,25 @@ static thenar_status path_in(const run_output *output, const char *name, char pa
 }
 
 static void write_csv_header(csv_writer *csv, const thenar_model *model) {
-    static const char *const fixed[] = {"step", "time",       "active",   "contacts",
-                                        "rows", "iterations", "residual", "step_us"};
-    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) csv_text(csv, fixed[i]);
-    for (int s = 0; s < THENAR_STAGE_COUNT; s++) {
-        char name[64];
-        snprintf(name, sizeof name, "%s_us", thenar_stage_name((thenar_stage)s));
+    char name[RUN_COLUMN_NAME];
+    for (int i = 0; i < run_column_count(model); i++) {
+        run_column_name(model, i, name);
         csv_text(csv, name);
     }
-    static const char *const columns[] = {"force_x", "force_y", "force_z", "torque_x", "torque_y", "torque_z", "area"};
-    for (int b = 0; b < thenar_model_body_count(model); b++)
-        for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
-            char name[300];
-            snprintf(name, sizeof name, "%.280s_%s", thenar_model_body_name(model, b), columns[i]);
-            csv_text(csv, name);
-        }
     csv_end_row(csv);
 }
 
 /* A sum over a body may overflow where every node is still finite: such a field stays empty. */
-static void write_figures(csv_writer *csv, const double *values, int count) {
-    for (int i = 0; i < count; i++)
-        if (isfinite(values[i]))
-            csv_number(csv, values[i]);
+static void write_csv_row(run_output *output, const thenar_sim *sim) {
+    run_row(sim, output->row);
+    for (int i = 0; i < run_column_count(thenar_sim_model(sim)); i++)
+        if (run_column_counts(i))
+            csv_integer(&output->csv, (long long)output->row[i]);
+        else if (isfinite(output->row[i]))
+            csv_number(&output->csv, output->row[i]);
         else
-            csv_empty(csv);
-}
-
-static void write_csv_row(csv_writer *csv, const thenar_sim *sim) {
-    const thenar_stats *stats = thenar_sim_stats(sim);
-    csv_integer(csv, (long long)thenar_sim_step_count(sim));
-    csv_number(csv, thenar_sim_time(sim));
-    csv_integer(csv, stats->active_constraints);
-    csv_integer(csv, stats->contacts);
-    csv_integer(csv, stats->rows);
-    csv_integer(csv, stats->iterations);
-    csv_number(csv, stats->residual);
-    csv_number(csv, 1e-3 * (double)stats->step_ns);
-    for (int s = 0; s < THENAR_STAGE_COUNT; s++) csv_number(csv, 1e-3 * (double)stats->stage_ns[s]);
-    for (int b = 0; b < thenar_model_body_count(thenar_sim_model(sim)); b++) {
-        run_body_figures figures = run_body_measure(sim, b);
-        write_figures(csv, figures.force, 3);
-        write_figures(csv, figures.torque, 3);
-        write_figures(csv, &figures.contact_area, 1);
-    }
-    csv_end_row(csv);
+            csv_empty(&output->csv);
+    csv_end_row(&output->csv);
 }
 
 /* A file of an earlier run that this one writes only at its end: if it never gets there, the old one must not be taken
@@ -107,7 +83,8 @@ thenar_status run_output_open(const char *folder, const run_facts *facts, const 
     if (!output) return error_memory(error, "output");
     output->facts = *facts;
     output->folder = memory_string(folder);
-    thenar_status status = folder && !output->folder ? error_memory(error, "output") : THENAR_OK;
+    output->row = MEMORY_ARRAY(double, run_column_count(thenar_sim_model(sim)));
+    thenar_status status = (folder && !output->folder) || !output->row ? error_memory(error, "output") : THENAR_OK;
     if (status == THENAR_OK && folder) status = open_files(output, sim, error);
     if (status == THENAR_OK)
         *out = output;
@@ -119,7 +96,7 @@ thenar_status run_output_open(const char *folder, const run_facts *facts, const 
 thenar_status run_output_step(run_output *output, const thenar_sim *sim, thenar_error *error) {
     if (!run_summary_add(&output->summary, thenar_sim_stats(sim))) return error_memory(error, "statistics");
     if (!output->folder) return THENAR_OK;
-    write_csv_row(&output->csv, sim);
+    write_csv_row(output, sim);
     return thenar_recorder_add(output->recorder, error);
 }
 
@@ -168,5 +145,6 @@ void run_output_free(run_output *output) {
     if (output->csv_open) csv_close(&output->csv, NULL);
     run_summary_free(&output->summary);
     free(output->folder);
+    free(output->row);
     free(output);
 }

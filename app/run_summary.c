@@ -1,6 +1,7 @@
 #include "app/run_summary.h"
 
 #include "app/json_file.h"
+#include "app/machine.h"
 
 #include "math/vec3.h"
 
@@ -204,5 +205,6 @@ thenar_status run_summary_write(const run_summary *summary, const run_facts *fac
     json_object_set_new(root, "warnings", warnings(sim));
     json_object_set_new(root, "state_hash", json_string(hash));
     json_object_set_new(root, "bodies", bodies(sim));
+    json_object_set_new(root, "machine", machine_describe());
     return json_file_write(root, path, error);
 }

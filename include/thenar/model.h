@@ -254,6 +254,10 @@ THENAR_API const thenar_surface *thenar_model_surface(const thenar_model *model,
 /** How the surface of a soft body hangs on its mesh. */
 THENAR_API const thenar_embedding *thenar_model_embedding(const thenar_model *model, int body);
 
+/** Least and largest principal stretch of each tet of a soft body, written to `limits` (2 per tet); 0 where there is no
+ * such limit. Returns whether any tet has one. */
+THENAR_API bool thenar_model_stretch_limits(const thenar_model *model, int body, double *limits);
+
 /** Lumped masses of the nodes of a soft body, kg. */
 THENAR_API const double *thenar_model_masses(const thenar_model *model, int body);
 

@@ -182,6 +182,10 @@ THENAR_API void thenar_sim_snapshot(const thenar_sim *sim, void *bytes);
  * A damaged snapshot, or one of another model or time step, is refused and the state stays as it was. */
 THENAR_API thenar_status thenar_sim_restore(thenar_sim *sim, const void *bytes, size_t size, thenar_error *error);
 
+/** Goes on from where another simulation is: its time, the motion of its bodies and what acts on them. Materials, time
+ * step and solver may differ; the bodies must be the same in number, kind, nodes and supports, or it is refused. */
+THENAR_API thenar_status thenar_sim_continue(thenar_sim *sim, const thenar_sim *from, thenar_error *error);
+
 #ifdef __cplusplus
 }
 #endif

@@ -2,11 +2,14 @@
 #include "thenar/recording.h"
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "io/recording.h"
 #include "io/recording_format.h"
 #include "world/sim.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Channels of a recording: three of the run, then two a body. */
 enum { RUN_STEP_US, RUN_RESIDUAL, RUN_ITERATIONS, RUN_CHANNELS };
@@ -60,6 +63,49 @@ static void describe_bodies(recording_body *bodies, const thenar_model *model) {
     }
 }
 
+#define PAIR_TEXT 64 /* "[0.9,1.1]," with 17 digits each */
+
+/* Appends the limits of a body's tets: null, [min, max] if they are alike, or one such pair a tet. */
+static char *write_limits(char *at, const double *limits, int tets) {
+    int same = 1;
+    while (same < tets && memcmp(limits, limits + 2 * same, 2 * sizeof *limits) == 0) same++;
+    int pairs = same == tets ? 1 : tets;
+    if (pairs > 1) *at++ = '[';
+    for (int t = 0; t < pairs; t++)
+        at += snprintf(at, PAIR_TEXT, "%s[%.17g,%.17g]", t > 0 ? "," : "", limits[2 * t], limits[2 * t + 1]);
+    if (pairs > 1) *at++ = ']';
+    return at;
+}
+
+/* {"stretch_limits": [one entry a body]}: what a viewer needs to show how close a tet is to its limit; 0 stands for no
+ * limit. NULL when memory runs out. */
+static char *describe_limits(const thenar_model *model) {
+    size_t tets = 0;
+    int body_count = thenar_model_body_count(model);
+    for (int b = 0; b < body_count; b++)
+        if (!is_rigid(model, b)) tets += (size_t)thenar_model_mesh(model, b)->tet_count;
+    double *limits = MEMORY_ARRAY(double, 2 * tets);
+    char *text = MEMORY_ARRAY(char, PAIR_TEXT *(tets + (size_t)body_count + 2));
+    if (limits && text) {
+        text_locale before = text_locale_begin();
+        char *at = text + sprintf(text, "{\"stretch_limits\":[");
+        for (int b = 0; b < body_count; b++) {
+            if (b > 0) *at++ = ',';
+            if (!is_rigid(model, b) && thenar_model_stretch_limits(model, b, limits))
+                at = write_limits(at, limits, thenar_model_mesh(model, b)->tet_count);
+            else
+                at += sprintf(at, "null");
+        }
+        sprintf(at, "]}");
+        text_locale_end(before);
+    } else {
+        free(text);
+        text = NULL;
+    }
+    free(limits);
+    return text;
+}
+
 static void connect_channels(thenar_recorder *recorder, const thenar_sim *sim) {
     for (int i = 0; i < RUN_CHANNELS; i++) recorder->values[i] = &recorder->run_values[i];
     for (int b = 0; b < thenar_model_body_count(thenar_sim_model(sim)); b++) {
@@ -86,6 +132,8 @@ thenar_status thenar_recorder_create(const char *path, const thenar_sim *sim, th
         recorder->values = MEMORY_ARRAY(const double *, channel_count);
         if (!recorder->values) status = error_memory(error, path);
     }
+    char *metadata = describe_limits(model);
+    if (!metadata && status == THENAR_OK) status = error_memory(error, path);
     if (status == THENAR_OK) {
         describe_bodies(bodies, model);
         describe_channels(channels, model);
@@ -94,6 +142,7 @@ thenar_status thenar_recorder_create(const char *path, const thenar_sim *sim, th
         recording_description description = {.scene = thenar_model_name(model),
                                              .solver = thenar_sim_solver(sim),
                                              .dt = thenar_sim_dt(sim),
+                                             .metadata = metadata,
                                              .bodies = bodies,
                                              .body_count = body_count,
                                              .channels = channels,
@@ -102,6 +151,7 @@ thenar_status thenar_recorder_create(const char *path, const thenar_sim *sim, th
     }
     free(bodies);
     free(channels);
+    free(metadata);
     if (status == THENAR_OK)
         *out = recorder;
     else

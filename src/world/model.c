@@ -102,6 +102,17 @@ const double *thenar_model_masses(const thenar_model *model, int body) {
     return model_soft(model, body)->mass;
 }
 
+bool thenar_model_stretch_limits(const thenar_model *model, int body, double *limits) {
+    const soft_model *soft = model_soft(model, body);
+    for (int t = 0; t < soft->mesh.tet_count; t++) {
+        const soft_batch *batch = &soft->batches[t / SIMD_LANES];
+        double min = batch->s_min[t % SIMD_LANES], max = batch->s_max[t % SIMD_LANES];
+        limits[2 * t] = min > 0 ? min : 0;
+        limits[2 * t + 1] = max < SOFT_NO_LIMIT ? max : 0;
+    }
+    return soft->limited;
+}
+
 int thenar_model_warning_count(const thenar_model *model) {
     return model->warning_count;
 }

@@ -1,0 +1,247 @@
+#include "app/chromium.h"
+#include "app/command.h"
+#include "app/process.h"
+#include "app/progress.h"
+#include "app/report.h"
+#include "app/scene_open.h"
+#include "app/view_recorded.h"
+#include "base/file.h"
+
+#include <ftw.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PATH_SIZE 4096
+
+typedef struct shot_request {
+    const char *what, *out, *view, *colour, *theme, *clip;
+    double at, from, to, fps; /* at: NaN for the end */
+    double top;               /* of the legend, in SI units; 0: from the data */
+    long width, height, threads;
+    bool wire, page, no_grid, sequence;
+    option_list sets;
+} shot_request;
+
+static int picture_count(const shot_request *request) {
+    return request->sequence ? (int)floor((request->to - request->from) * request->fps + 1e-6) + 1 : 1;
+}
+
+static double picture_time(const shot_request *request, int picture) {
+    return request->sequence ? request->from + picture / request->fps : request->at;
+}
+
+/* A scene is run up to the last picture, each picture's moment a frame. */
+static thenar_status simulate(const shot_request *request, const char *path, thenar_error *error) {
+    thenar_model *model;
+    thenar_scene_info info;
+    thenar_status status = scene_open(request->what, &request->sets, &model, &info, error);
+    if (status != THENAR_OK) return status;
+    thenar_sim *sim = NULL;
+    thenar_recorder *recorder = NULL;
+    thenar_sim_options options = {.threads = (int)request->threads};
+    status = thenar_sim_create(model, &options, &sim, error);
+    if (status == THENAR_OK) status = thenar_recorder_create(path, sim, &recorder, error);
+    int count = picture_count(request);
+    progress line = progress_start(request->what, "pictures simulated", count);
+    for (int i = 0; i < count && status == THENAR_OK && !process_interrupted(); i++) {
+        double time = picture_time(request, i);
+        if (isnan(time)) time = info.time;
+        while (thenar_sim_time(sim) < time - 0.5 * thenar_sim_dt(sim) && status == THENAR_OK && !process_interrupted())
+            if (thenar_sim_step(sim) != THENAR_OK)
+                status = error_set(error, THENAR_ERROR_NUMERIC, "%s: the step at %g s could not be done", request->what,
+                                   thenar_sim_time(sim));
+        if (status == THENAR_OK) status = thenar_recorder_add(recorder, error);
+        progress_update(&line, i + 1);
+    }
+    progress_end(&line);
+    thenar_error second;
+    thenar_status closed = thenar_recorder_close(recorder, status == THENAR_OK ? error : &second);
+    thenar_sim_free(sim);
+    thenar_model_free(model);
+    return status != THENAR_OK ? status : closed;
+}
+
+/* The frame nearest to a time. */
+static int nearest_frame(thenar_recording *recording, double time) {
+    int frames = thenar_recording_frame_count(recording), best = frames - 1;
+    for (int f = 0; f < frames && !isnan(time); f++)
+        if (fabs(thenar_recording_frame_time(recording, f) - time) <
+            fabs(thenar_recording_frame_time(recording, best) - time))
+            best = f;
+    return best;
+}
+
+/* A page with the frames that are needed, and no others. */
+static thenar_status write_page(const shot_request *request, const char *recording_path, const char *page,
+                                thenar_error *error) {
+    view_source *source;
+    thenar_status status = view_recorded_open(recording_path, &source, error);
+    if (status != THENAR_OK) return status;
+    thenar_recording *recording = view_recorded_recording(source);
+    int first = nearest_frame(recording, picture_time(request, 0));
+    int last = nearest_frame(recording, picture_time(request, picture_count(request) - 1));
+    view_message message = {0};
+    report out = {0};
+    status = view_recorded_pack(source, (view_range){first, last + 1, 1}, &message, error);
+    if (status == THENAR_OK) status = report_begin(&out, page, error);
+    if (status == THENAR_OK) status = report_add(&out, &message, error);
+    thenar_error second;
+    thenar_status ended = report_end(&out, status == THENAR_OK ? error : &second);
+    message_free(&message);
+    source->free(source);
+    return status != THENAR_OK ? status : ended;
+}
+
+/* What the page is asked for, as the argument of thenar.show. */
+static char *describe_wish(const shot_request *request, double time) {
+    json_t *look = json_pack("{s:s, s:b, s:b, s:s}", "measure", request->colour, "wire", request->wire, "grid",
+                             !request->no_grid, "clip", request->clip);
+    if (request->top > 0) json_object_set_new(look, "top", json_real(request->top));
+    json_t *wish = json_pack("{s:s, s:s, s:b, s:o}", "view", request->view, "theme", request->theme, "bare",
+                             !request->page, "look", look);
+    if (!isnan(time)) json_object_set_new(wish, "time", json_real(time));
+    char *text = wish ? json_dumps(wish, JSON_COMPACT) : NULL;
+    json_decref(wish);
+    return text;
+}
+
+/* FILE.png, or FILE-0001.png and so on. */
+static void picture_path(const shot_request *request, int picture, char path[PATH_SIZE + 16]) {
+    const char *extension = file_extension(request->out);
+    int stem = (int)strlen(request->out) - (*extension ? (int)strlen(extension) + 1 : 0);
+    if (request->sequence)
+        snprintf(path, PATH_SIZE + 16, "%.*s-%04d.png", stem, request->out, picture + 1);
+    else
+        snprintf(path, PATH_SIZE + 16, "%s", request->out);
+}
+
+static thenar_status take_pictures(const shot_request *request, chromium *browser, thenar_error *error) {
+    thenar_status status = chromium_wait(browser, "document.readyState === 'complete' && !!window.thenar", error);
+    if (status == THENAR_OK) status = chromium_run(browser, "thenar.ready", error);
+    int count = picture_count(request);
+    progress line = progress_start(request->what, "pictures", count);
+    for (int i = 0; i < count && status == THENAR_OK && !process_interrupted(); i++) {
+        char *wish = describe_wish(request, picture_time(request, i)), path[PATH_SIZE + 16], script[2048];
+        snprintf(script, sizeof script, "thenar.show(%s)", wish ? wish : "");
+        free(wish);
+        picture_path(request, i, path);
+        status = chromium_run(browser, script, error);
+        if (status == THENAR_OK) status = chromium_picture(browser, path, error);
+        progress_update(&line, i + 1);
+    }
+    progress_end(&line);
+    return status;
+}
+
+static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *place) {
+    (void)info, (void)kind, (void)place;
+    remove(path);
+    return 0;
+}
+
+static bool is_recording(const char *path) {
+    struct stat info;
+    return strcmp(file_extension(path), "thenar") == 0 || (stat(path, &info) == 0 && S_ISDIR(info.st_mode));
+}
+
+static thenar_status shoot(const shot_request *request, thenar_error *error) {
+    const char *parent = getenv("TMPDIR");
+    char folder[1024], page[1100], recording[1100];
+    snprintf(folder, sizeof folder, "%.900s/thenar-shot-XXXXXX", parent && *parent ? parent : "/tmp");
+    if (!mkdtemp(folder)) return error_errno(error, folder, "make a folder");
+    snprintf(page, sizeof page, "%s/page.html", folder);
+    snprintf(recording, sizeof recording, "%s/recording.thenar", folder);
+    bool recorded = is_recording(request->what);
+    chromium *browser = NULL;
+    thenar_status status = recorded ? THENAR_OK : simulate(request, recording, error);
+    if (status == THENAR_OK) status = write_page(request, recorded ? request->what : recording, page, error);
+    if (status == THENAR_OK)
+        status = chromium_open(folder, page, (int)request->width, (int)request->height, &browser, error);
+    if (status == THENAR_OK) status = take_pictures(request, browser, error);
+    chromium_close(browser);
+    nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    return status;
+}
+
+static bool is_one_of(const char *text, const char *const *names, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(text, names[i]) == 0) return true;
+    return false;
+}
+#define IS_ONE_OF(text, ...)                                                                                           \
+    is_one_of(text, (const char *const[]){__VA_ARGS__}, sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *))
+
+static int run(const app_command *command, int argc, char **argv) {
+    shot_request request = {.view = "iso",
+                            .colour = "none",
+                            .theme = "light",
+                            .clip = "",
+                            .at = NAN,
+                            .from = NAN,
+                            .to = NAN,
+                            .fps = 30,
+                            .width = 960,
+                            .height = 640,
+                            .threads = 1};
+    const app_option options[] = {
+        {"at", "S", "moment of the picture (default: the end)", OPTION_NUMBER, &request.at, 0, 1e9},
+        {"view", "NAME", "iso (default), front, back, left, right, top, bottom", OPTION_TEXT, &request.view, 0, 0},
+        {"out", "FILE.png", "the picture; -o for short", OPTION_TEXT, &request.out, 0, 0},
+        {"from", "S", "first moment of a sequence FILE-0001.png, FILE-0002.png, ...", OPTION_NUMBER, &request.from, 0,
+         1e9},
+        {"to", "S", "last moment of the sequence", OPTION_NUMBER, &request.to, 0, 1e9},
+        {"fps", "N", "pictures a simulated second (default 30)", OPTION_NUMBER, &request.fps, 0.001, 1e5},
+        {"colour", "NAME", "none (default), strain, limit, displacement, pressure", OPTION_TEXT, &request.colour, 0, 0},
+        {"top", "VALUE", "upper end of the colours in SI units (default: from the data)", OPTION_NUMBER, &request.top,
+         1e-12, 1e12},
+        {"theme", "NAME", "light (default) or dark", OPTION_TEXT, &request.theme, 0, 0},
+        {"wire", NULL, "with the wireframe of the tets", OPTION_FLAG, &request.wire, 0, 0},
+        {"clip", "AXIS", "cut in the middle across x, y or z", OPTION_TEXT, &request.clip, 0, 0},
+        {"no-grid", NULL, "without the grid", OPTION_FLAG, &request.no_grid, 0, 0},
+        {"page", NULL, "the whole page, with panel and plots", OPTION_FLAG, &request.page, 0, 0},
+        {"width", "N", "pixels (default 960)", OPTION_INTEGER, &request.width, 64, 8192},
+        {"height", "N", "pixels (default 640)", OPTION_INTEGER, &request.height, 64, 8192},
+        {"threads", "N", "threads inside a step (default 1)", OPTION_INTEGER, &request.threads, 1, 256},
+        {"set", "PATH=VALUE", "override a key of the scene", OPTION_LIST, &request.sets, 0, 0},
+    };
+    option_arguments arguments;
+    int status = options_parse(command, argc, argv, options, sizeof options / sizeof *options, 1, 1, &arguments);
+    if (status != OPTIONS_PARSED) return status;
+    request.what = arguments.values[0];
+    request.sequence = !isnan(request.from) || !isnan(request.to);
+    if (!request.out || strcmp(file_extension(request.out), "png") != 0 || strlen(request.out) >= PATH_SIZE)
+        return command_misused(command, "--out %s; expected FILE.png", request.out ? request.out : "is missing");
+    if (request.sequence && !(request.to >= request.from))
+        return command_misused(command, "a sequence needs --from and --to, in this order");
+    if (request.sequence && picture_count(&request) > 9999)
+        return command_misused(command, "%d pictures; expected at most 9999", picture_count(&request));
+    if (!IS_ONE_OF(request.view, "iso", "front", "back", "left", "right", "top", "bottom"))
+        return command_misused(command, "--view %s; expected iso, front, back, left, right, top or bottom",
+                               request.view);
+    if (!IS_ONE_OF(request.colour, "none", "strain", "limit", "displacement", "pressure"))
+        return command_misused(command, "--colour %s; expected none, strain, limit, displacement or pressure",
+                               request.colour);
+    if (!IS_ONE_OF(request.theme, "light", "dark"))
+        return command_misused(command, "--theme %s; expected light or dark", request.theme);
+    if (!IS_ONE_OF(request.clip, "", "x", "y", "z"))
+        return command_misused(command, "--clip %s; expected x, y or z", request.clip);
+    process_watch_interrupts();
+    thenar_error error;
+    if (shoot(&request, &error) != THENAR_OK) return command_fail(&error);
+    if (process_interrupted()) process_die_of(process_interrupted());
+    printf("%s: %d picture%s\n", request.out, picture_count(&request), picture_count(&request) == 1 ? "" : "s");
+    return EXIT_DONE;
+}
+
+const app_command command_shot = {
+    .name = "shot",
+    .summary = "pictures of a scene or a recording, without a display",
+    .arguments = "SCENE|RECORDING|DIR --out FILE.png [--at S | --from S --to S --fps N] [--view NAME] [--colour NAME]",
+    .details = "Needs Chromium (Debian's package chromium). With --from and --to it makes a sequence of pictures, for\n"
+               "'ffmpeg -framerate 30 -i FILE-%04d.png film.mp4' or the like.",
+    .run = run};

@@ -1,0 +1,121 @@
+#include "app/command.h"
+#include "app/process.h"
+#include "app/server.h"
+#include "app/view_live.h"
+#include "app/view_recorded.h"
+#include "base/file.h"
+#include "solver/solver.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+extern char **environ;
+
+/* A page that leads to the address, for a browser to open: other users see what a program is called with, but not what
+ * is in this file. Empty: there is no browser to open. */
+static void open_browser(const char *address, char page[128]) {
+    page[0] = 0;
+    if (!getenv("DISPLAY") && !getenv("WAYLAND_DISPLAY")) return;
+    const char *folder = getenv("XDG_RUNTIME_DIR");
+    snprintf(page, 128, "%.80s/thenar-XXXXXX.html", folder && *folder ? folder : "/tmp");
+    int file = mkstemps(page, 5); /* for its owner only */
+    if (file < 0) {
+        page[0] = 0;
+        return;
+    }
+    dprintf(file, "<!doctype html><meta http-equiv=\"refresh\" content=\"0; url=%s\">\n", address);
+    close(file);
+    char *const command[] = {"xdg-open", page, NULL};
+    posix_spawn_file_actions_t quiet;
+    posix_spawn_file_actions_init(&quiet);
+    posix_spawn_file_actions_addopen(&quiet, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    posix_spawn_file_actions_addopen(&quiet, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+    pid_t child;
+    signal(SIGCHLD, SIG_IGN);
+    posix_spawnp(&child, command[0], &quiet, NULL, command, environ);
+    posix_spawn_file_actions_destroy(&quiet);
+}
+
+/* A recording, or the folder of a run; else it is a scene. */
+static bool is_recording(const char *path) {
+    struct stat info;
+    if (strcmp(file_extension(path), "thenar") == 0) return true;
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+/* Signals go to the thread that serves. */
+static thenar_status start_live(view_source *source, server *s, thenar_error *error) {
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    thenar_status status = view_live_start(source, server_notify, s, error);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return status;
+}
+
+static thenar_status view(const view_live_request *request, const char *host, int port, bool browser,
+                          thenar_error *error) {
+    bool recorded = is_recording(request->scene);
+    view_source *source = NULL;
+    server *s = NULL;
+    char page[128] = "";
+    thenar_status status =
+        recorded ? view_recorded_open(request->scene, &source, error) : view_live_create(request, &source, error);
+    if (status == THENAR_OK) status = server_create(host, port, source, &s, error);
+    process_watch_interrupts();
+    if (status == THENAR_OK && !recorded) status = start_live(source, s, error);
+    if (status == THENAR_OK) {
+        printf("%s\n", server_address(s));
+        fflush(stdout);
+        fprintf(stderr, "Open this address in a browser on this machine; Ctrl-C ends.\n");
+        if (browser) open_browser(server_address(s), page);
+        status = server_run(s, error);
+    }
+    if (source && !recorded) view_live_stop(source);
+    server_free(s);
+    if (source) source->free(source);
+    if (page[0]) unlink(page);
+    return status;
+}
+
+static int run(const app_command *command, int argc, char **argv) {
+    view_live_request request = {.threads = 1};
+    const char *host = NULL;
+    long port = 0, threads = 1;
+    bool no_browser = false;
+    const app_option options[] = {
+        {"host", "ADDRESS", "IP address to listen on (default 127.0.0.1: this machine only)", OPTION_TEXT, &host, 0, 0},
+        {"port", "N", "port to listen on (default: any free one)", OPTION_INTEGER, &port, 1, 65535},
+        {"no-browser", NULL, "do not open a browser", OPTION_FLAG, &no_browser, 0, 0},
+        {"paused", NULL, "begin with the simulation standing still", OPTION_FLAG, &request.paused, 0, 0},
+        {"dt", "S", "time step, instead of the scene's", OPTION_NUMBER, &request.dt, 1e-6, 1},
+        {"solver", "NAME", "solver of the strain limits, as for run", OPTION_TEXT, &request.solver, 0, 0},
+        {"threads", "N", "threads inside a step (default 1)", OPTION_INTEGER, &threads, 1, 256},
+        {"set", "PATH=VALUE", "override a key of the scene; may be given several times", OPTION_LIST, &request.sets, 0,
+         0},
+    };
+    option_arguments arguments;
+    int status = options_parse(command, argc, argv, options, sizeof options / sizeof *options, 1, 1, &arguments);
+    if (status != OPTIONS_PARSED) return status;
+    if (request.solver && !solver_find(request.solver))
+        return command_misused(command, "--solver %s; expected one that 'thenar run --help' names", request.solver);
+    request.scene = arguments.values[0];
+    request.threads = (int)threads;
+    thenar_error error;
+    return view(&request, host, (int)port, !no_browser, &error) == THENAR_OK ? EXIT_DONE : command_fail(&error);
+}
+
+const app_command command_view = {
+    .name = "view",
+    .summary = "watch a scene or a recording in the browser",
+    .arguments = "SCENE|RECORDING|DIR [--host ADDRESS] [--port N] [--no-browser] [--paused] [--set PATH=VALUE]...",
+    .details =
+        "Runs the scene in real time, or replays what 'thenar run --out DIR' recorded, and serves the viewer. The\n"
+        "address that is printed has a token in it that is new each time; nobody gets in without.",
+    .run = run};

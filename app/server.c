@@ -1,0 +1,293 @@
+#include "app/server.h"
+
+#include "app/page.h"
+#include "app/process.h"
+#include "app/server_guard.h"
+#include "base/clock.h"
+
+#include <errno.h>
+#include <libwebsockets.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PROTOCOL "thenar-viewer-1"
+#define VIEWERS_MOST 16
+#define CONNECTIONS_MOST 256 /* those that are being opened included; more wait in the system's queue */
+#define HEADER_BYTES 4096    /* of a request */
+#define REQUEST_SECONDS 5    /* for all of a request to come */
+#define PIECE 16384          /* of the page that is written at once */
+
+struct server {
+    server_guard guard;
+    view_source *source;
+    struct lws_context *context;
+    char address[SERVER_ADDRESS];
+    int viewer_count;
+    lws_sorted_usec_list_t tick;
+};
+
+/* One connection that asks for the page. */
+typedef struct page_session {
+    size_t written;
+} page_session;
+
+/* One viewer. The message starts with LWS_PRE bytes that the library writes its frame header into. */
+typedef struct viewer_session {
+    bool counted, greeted;
+    view_cursor cursor;
+    view_message out;
+    guard_rate rate;
+} viewer_session;
+
+static bool read_header(struct lws *wsi, enum lws_token_indexes token, char *text, int size) {
+    return lws_hdr_copy(wsi, text, size, token) > 0;
+}
+
+/* Host and token, which page and socket need alike. NULL, or what is wrong. */
+static const char *refuse(const server *s, struct lws *wsi, char host[GUARD_HOST]) {
+    char token[GUARD_TOKEN * 2];
+    if (!read_header(wsi, WSI_TOKEN_HOST, host, GUARD_HOST) || !guard_host(&s->guard, host))
+        return "This is not the address that thenar view serves.\n";
+    const char *given = lws_get_urlarg_by_name(wsi, "token=", token, sizeof token);
+    if (!given || !guard_token(&s->guard, given))
+        return "Open the address that thenar view printed: it has the token.\n";
+    return NULL;
+}
+
+/* ------------------------------------------------------------------------------------------------------------ page */
+
+static bool add_header(struct lws *wsi, const char *name, const char *value, unsigned char **at, unsigned char *end) {
+    return lws_add_http_header_by_name(wsi, (const unsigned char *)name, (const unsigned char *)value,
+                                       (int)strlen(value), at, end) == 0;
+}
+
+static bool begin_response(struct lws *wsi, unsigned status, const char *type, size_t length, const char *policy) {
+    unsigned char buffer[LWS_PRE + 2048], *start = buffer + LWS_PRE, *at = start, *end = buffer + sizeof buffer - 1;
+    return lws_add_http_common_headers(wsi, status, type, (lws_filepos_t)length, &at, end) == 0 &&
+           add_header(wsi, "content-security-policy:", policy, &at, end) &&
+           add_header(wsi, "x-content-type-options:", "nosniff", &at, end) &&
+           add_header(wsi, "x-frame-options:", "DENY", &at, end) &&
+           add_header(wsi, "referrer-policy:", "no-referrer", &at, end) &&
+           add_header(wsi, "cross-origin-resource-policy:", "same-origin", &at, end) &&
+           add_header(wsi, "cross-origin-opener-policy:", "same-origin", &at, end) &&
+           add_header(wsi, "cache-control:", "no-store", &at, end) &&
+           lws_finalize_write_http_header(wsi, start, &at, end) == 0;
+}
+
+/* A short answer in words; the connection ends. */
+static int answer(struct lws *wsi, unsigned status, const char *text) {
+    unsigned char buffer[LWS_PRE + 256];
+    size_t length = strlen(text);
+    if (!begin_response(wsi, status, "text/plain; charset=utf-8", length, "default-src 'none'")) return -1;
+    memcpy(buffer + LWS_PRE, text, length);
+    lws_write(wsi, buffer + LWS_PRE, length, LWS_WRITE_HTTP_FINAL);
+    return -1;
+}
+
+static int begin_page(const server *s, struct lws *wsi, page_session *session, const char *path) {
+    char host[GUARD_HOST], policy[1024];
+    if (lws_hdr_total_length(wsi, WSI_TOKEN_GET_URI) <= 0) return answer(wsi, 405, "Only GET is served here.\n");
+    const char *wrong = refuse(s, wsi, host);
+    if (wrong) return answer(wsi, 403, wrong);
+    if (strcmp(path, "/") != 0) return answer(wsi, 404, "There is one page here, and this is not it.\n");
+    snprintf(policy, sizeof policy, "%.*s'self' ws://%s; frame-ancestors 'none'", (int)(page_policy_end - page_policy),
+             page_policy, host);
+    if (!begin_response(wsi, 200, "text/html; charset=utf-8", (size_t)(page_html_end - page_html), policy)) return -1;
+    session->written = 0;
+    lws_callback_on_writable(wsi);
+    return 0;
+}
+
+static int continue_page(struct lws *wsi, page_session *session) {
+    unsigned char buffer[LWS_PRE + PIECE];
+    size_t total = (size_t)(page_html_end - page_html), left = total - session->written;
+    size_t piece = left < PIECE ? left : PIECE;
+    memcpy(buffer + LWS_PRE, page_html + session->written, piece);
+    session->written += piece;
+    bool last = session->written == total;
+    if (lws_write(wsi, buffer + LWS_PRE, piece, last ? LWS_WRITE_HTTP_FINAL : LWS_WRITE_HTTP) < (int)piece) return -1;
+    if (last) return lws_http_transaction_completed(wsi) ? -1 : 0;
+    lws_callback_on_writable(wsi);
+    return 0;
+}
+
+static int serve_page(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in, size_t length) {
+    server *s = lws_context_user(lws_get_context(wsi));
+    switch (reason) {
+    case LWS_CALLBACK_HTTP:
+        return begin_page(s, wsi, user, in);
+    case LWS_CALLBACK_HTTP_WRITEABLE:
+        return continue_page(wsi, user);
+    /* Bodies of requests are not taken. */
+    case LWS_CALLBACK_HTTP_BODY:
+    case LWS_CALLBACK_HTTP_BODY_COMPLETION:
+        return -1;
+    /* A WebSocket that asks for no protocol, or for another than ours, would end here. */
+    case LWS_CALLBACK_FILTER_PROTOCOL_CONNECTION:
+    case LWS_CALLBACK_ESTABLISHED:
+        return -1;
+    default:
+        return lws_callback_http_dummy(wsi, reason, user, in, length);
+    }
+}
+
+/* ---------------------------------------------------------------------------------------------------------- viewers */
+
+/* Nothing of a viewer is looked at before it has shown where it comes from and that it knows the token. */
+static int admit(const server *s, struct lws *wsi) {
+    char host[GUARD_HOST], origin[GUARD_HOST + 16], path[64];
+    if (refuse(s, wsi, host)) return -1;
+    if (!read_header(wsi, WSI_TOKEN_ORIGIN, origin, sizeof origin) || !guard_origin(origin, host)) return -1;
+    if (!read_header(wsi, WSI_TOKEN_GET_URI, path, sizeof path) || strcmp(path, "/socket") != 0) return -1;
+    return s->viewer_count < VIEWERS_MOST ? 0 : -1;
+}
+
+static int close_viewer(struct lws *wsi, enum lws_close_status status, const char *reason) {
+    lws_close_reason(wsi, status, (unsigned char *)(uintptr_t)reason, strlen(reason));
+    return -1;
+}
+
+static int receive(server *s, struct lws *wsi, viewer_session *session, const void *in, size_t length) {
+    view_order order;
+    if (!guard_message(&session->rate, clock_now()))
+        return close_viewer(wsi, LWS_CLOSE_STATUS_POLICY_VIOLATION, "too many messages");
+    if (!lws_frame_is_binary(wsi)) return close_viewer(wsi, LWS_CLOSE_STATUS_UNACCEPTABLE_OPCODE, "not binary");
+    if (length != sizeof order || !lws_is_first_fragment(wsi) || !lws_is_final_fragment(wsi))
+        return close_viewer(wsi, LWS_CLOSE_STATUS_MESSAGE_TOO_LARGE, "an order has 48 bytes");
+    memcpy(&order, in, sizeof order);
+    if (order.zero != 0 || !s->source->order(s->source, &session->cursor, &order))
+        return close_viewer(wsi, LWS_CLOSE_STATUS_INVALID_PAYLOAD, "no such order");
+    lws_callback_on_writable(wsi);
+    return 0;
+}
+
+/* One message at a time: while one is on its way this is not called, and what happened meanwhile is left out. */
+static int send_news(server *s, struct lws *wsi, viewer_session *session) {
+    view_message *out = &session->out;
+    if (!ARRAY_RESERVE(&out->bytes, LWS_PRE)) return -1;
+    message_clear(out);
+    out->bytes.count = LWS_PRE;
+    if (!session->greeted) {
+        s->source->head(s->source, out);
+        session->greeted = true;
+    }
+    s->source->news(s->source, &session->cursor, out);
+    if (out->failed) return -1;
+    size_t length = out->bytes.count - LWS_PRE;
+    if (length == 0) return 0;
+    return lws_write(wsi, out->bytes.data + LWS_PRE, length, LWS_WRITE_BINARY) < 0 ? -1 : 0;
+}
+
+static int serve_viewer(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in, size_t length) {
+    server *s = lws_context_user(lws_get_context(wsi));
+    viewer_session *session = user;
+    switch (reason) {
+    case LWS_CALLBACK_FILTER_PROTOCOL_CONNECTION:
+        return admit(s, wsi);
+    case LWS_CALLBACK_ESTABLISHED:
+        *session = (viewer_session){.counted = true};
+        s->viewer_count++;
+        lws_callback_on_writable(wsi);
+        return 0;
+    case LWS_CALLBACK_RECEIVE:
+        return receive(s, wsi, session, in, length);
+    case LWS_CALLBACK_SERVER_WRITEABLE:
+        return send_news(s, wsi, session);
+    case LWS_CALLBACK_CLOSED:
+        if (!session || !session->counted) return 0;
+        s->viewer_count--;
+        s->source->leave(s->source, &session->cursor);
+        message_free(&session->out);
+        session->counted = false;
+        return 0;
+    case LWS_CALLBACK_EVENT_WAIT_CANCELLED:
+        lws_callback_on_writable_all_protocol(lws_get_context(wsi), lws_get_protocol(wsi));
+        return 0;
+    default:
+        return 0;
+    }
+}
+
+/* -------------------------------------------------------------------------------------------------------- the server */
+
+static const struct lws_protocols protocols[] = {
+    {"http", serve_page, sizeof(page_session), 0, 0, NULL, 0},
+    {PROTOCOL, serve_viewer, sizeof(viewer_session), 1024, 0, NULL, 0},
+    {NULL, NULL, 0, 0, 0, NULL, 0},
+};
+
+/* A viewer that does not even answer a ping is gone. */
+static const lws_retry_bo_t idle = {.secs_since_valid_ping = 15, .secs_since_valid_hangup = 40};
+
+thenar_status server_create(const char *host, int port, view_source *source, server **out, thenar_error *error) {
+    *out = NULL;
+    server *s = MEMORY_ARRAY(server, 1);
+    if (!s) return error_memory(error, "server");
+    if (!host) host = "127.0.0.1";
+    thenar_status status = guard_create(&s->guard, host, error);
+    if (status != THENAR_OK) {
+        free(s);
+        return status;
+    }
+    s->source = source;
+    lws_set_log_level(0, NULL);
+    bool six = strchr(host, ':') != NULL;
+    struct lws_context_creation_info info = {.port = port,
+                                             .iface = host,
+                                             .protocols = protocols,
+                                             .user = s,
+                                             .gid = -1,
+                                             .uid = -1,
+                                             .server_string = "thenar",
+                                             .timeout_secs = REQUEST_SECONDS,
+                                             .timeout_secs_ah_idle = REQUEST_SECONDS,
+                                             .keepalive_timeout = REQUEST_SECONDS,
+                                             .max_http_header_data = HEADER_BYTES,
+                                             .max_http_header_pool = CONNECTIONS_MOST,
+                                             .fd_limit_per_thread = CONNECTIONS_MOST,
+                                             .retry_and_idle_policy = &idle,
+                                             .options = six ? 0 : LWS_SERVER_OPTION_DISABLE_IPV6};
+    errno = 0;
+    s->context = lws_create_context(&info);
+    struct lws_vhost *vhost = s->context ? lws_get_vhost_by_name(s->context, "default") : NULL;
+    s->guard.port = vhost ? lws_get_vhost_listen_port(vhost) : -1;
+    if (s->guard.port <= 0) {
+        server_free(s);
+        return error_set(error, THENAR_ERROR_FILE,
+                         "cannot listen on %s, port %d; expected an address of this machine and a free port", host,
+                         port);
+    }
+    snprintf(s->address, sizeof s->address, six ? "http://[%s]:%d/?token=%s" : "http://%s:%d/?token=%s",
+             strcmp(host, "0.0.0.0") == 0 ? "127.0.0.1" : host, s->guard.port, s->guard.token);
+    *out = s;
+    return THENAR_OK;
+}
+
+const char *server_address(const server *s) {
+    return s->address;
+}
+
+void server_notify(void *context) {
+    lws_cancel_service(((server *)context)->context);
+}
+
+/* Wakes the loop twice a second: a signal may come just before it goes to sleep. */
+static void tick(lws_sorted_usec_list_t *timer) {
+    server *s = lws_container_of(timer, server, tick);
+    lws_sul_schedule(s->context, 0, timer, tick, LWS_US_PER_SEC / 2);
+}
+
+thenar_status server_run(server *s, thenar_error *error) {
+    tick(&s->tick);
+    while (!process_interrupted())
+        if (lws_service(s->context, 0) < 0)
+            return error_set(error, THENAR_ERROR_FILE, "the server cannot go on waiting for viewers");
+    return THENAR_OK;
+}
+
+void server_free(server *s) {
+    if (!s) return;
+    if (s->context) lws_context_destroy(s->context);
+    free(s);
+}

@@ -1,0 +1,134 @@
+#include "app/view_message.h"
+
+#include "base/error.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+_Static_assert(sizeof(view_contact) == 64, "16 words");
+
+#define HEADER_WORDS 4
+
+void *message_section(view_message *message, uint32_t kind, int body, size_t count, size_t size) {
+    size_t header = HEADER_WORDS * sizeof(uint32_t), padded = (size + 7) / 8 * 8, start = message->bytes.count;
+    if (message->failed || size > UINT32_MAX || !ARRAY_RESERVE(&message->bytes, start + header + padded)) {
+        message->failed = true;
+        return NULL;
+    }
+    unsigned char *at = message->bytes.data + start;
+    uint32_t words[HEADER_WORDS] = {kind, (uint32_t)body, (uint32_t)count, (uint32_t)size};
+    memcpy(at, words, header);
+    memset(at + header, 0, padded);
+    message->bytes.count = start + header + padded;
+    return at + header;
+}
+
+void message_clear(view_message *message) {
+    message->bytes.count = 0;
+    message->failed = false;
+}
+
+void message_free(view_message *message) {
+    free(message->bytes.data);
+    *message = (view_message){0};
+}
+
+void message_floats(view_message *message, uint32_t kind, int body, size_t count, const double *values,
+                    size_t value_count) {
+    float *out = message_section(message, kind, body, count, value_count * sizeof *out);
+    for (size_t i = 0; out && i < value_count; i++) out[i] = (float)values[i];
+}
+
+void message_doubles(view_message *message, uint32_t kind, size_t count, const double *values, size_t value_count) {
+    double *out = message_section(message, kind, 0, count, value_count * sizeof *out);
+    if (out) memcpy(out, values, value_count * sizeof *out);
+}
+
+void message_json(view_message *message, uint32_t kind, json_t *value) {
+    char *text = value ? json_dumps(value, JSON_COMPACT) : NULL;
+    char *out = text ? message_section(message, kind, 0, 0, strlen(text)) : NULL;
+    if (out)
+        memcpy(out, text, strlen(text));
+    else
+        message->failed = true;
+    free(text);
+    json_decref(value);
+}
+
+void message_append(view_message *message, const void *bytes, size_t size) {
+    if (message->failed || !ARRAY_RESERVE(&message->bytes, message->bytes.count + size)) {
+        message->failed = true;
+        return;
+    }
+    memcpy(message->bytes.data + message->bytes.count, bytes, size);
+    message->bytes.count += size;
+}
+
+static void write_indices(view_message *message, uint32_t kind, int body, int count, int each, const int *values) {
+    size_t size = (size_t)count * (size_t)each * sizeof *values;
+    void *out = message_section(message, kind, body, (size_t)count, size);
+    if (out) memcpy(out, values, size);
+}
+
+void message_mesh(view_message *message, int body, const thenar_tet_mesh *mesh, const thenar_surface *surface,
+                  const thenar_embedding *embedding, const double *limits) {
+    if (mesh && mesh->node_count > 0)
+        message_floats(message, SECTION_REST, body, (size_t)mesh->node_count, mesh->positions,
+                       3 * (size_t)mesh->node_count);
+    if (mesh && mesh->tet_count > 0) write_indices(message, SECTION_TETS, body, mesh->tet_count, 4, mesh->tets);
+    if (mesh && limits)
+        message_floats(message, SECTION_LIMITS, body, (size_t)mesh->tet_count, limits, 2 * (size_t)mesh->tet_count);
+    if (!surface) return;
+    if (surface->positions)
+        message_floats(message, SECTION_SURFACE, body, (size_t)surface->vertex_count, surface->positions,
+                       3 * (size_t)surface->vertex_count);
+    write_indices(message, SECTION_TRIANGLES, body, surface->triangle_count, 3, surface->triangles);
+    if (!embedding || embedding->vertex_count == 0) return;
+    write_indices(message, SECTION_EMBED_TET, body, embedding->vertex_count, 1, embedding->tet);
+    message_floats(message, SECTION_EMBED_WEIGHT, body, (size_t)embedding->vertex_count, embedding->weights,
+                   4 * (size_t)embedding->vertex_count);
+}
+
+void message_frame(view_message *message, double time, double step, double index, double wall) {
+    message_doubles(message, SECTION_FRAME, 1, (const double[4]){time, step, index, wall}, 4);
+}
+
+void packer_grow(view_packer *packer, const double *positions) {
+    for (int i = 0; i < packer->node_count; i++)
+        for (int c = 0; c < 3; c++) {
+            float x = (float)positions[3 * i + c];
+            if (!packer->grown || x < packer->low[c]) packer->low[c] = x;
+            if (!packer->grown || x > packer->high[c]) packer->high[c] = x;
+            if (c == 2) packer->grown = true;
+        }
+}
+
+thenar_status packer_begin(view_packer *packer, view_message *message, int body, thenar_error *error) {
+    packer->last = MEMORY_ARRAY(uint16_t, 3 * (size_t)packer->node_count);
+    float *box = message_section(message, SECTION_BOX, body, 1, 6 * sizeof *box);
+    if (!packer->last || !box) return error_memory(error, "the replay");
+    memcpy(box, packer->low, sizeof packer->low);
+    memcpy(box + 3, packer->high, sizeof packer->high);
+    return THENAR_OK;
+}
+
+static uint16_t pack(float x, float low, float high) {
+    double share = high > low ? ((double)x - (double)low) / ((double)high - (double)low) : 0;
+    return (uint16_t)lround(fmin(fmax(share, 0), 1) * 65535);
+}
+
+void packer_add(view_packer *packer, view_message *message, int body, const double *positions) {
+    size_t count = 3 * (size_t)packer->node_count;
+    unsigned char *low = message_section(message, SECTION_POSITIONS16, body, (size_t)packer->node_count, 2 * count);
+    if (!low) return;
+    for (size_t i = 0; i < count; i++) {
+        uint16_t now = pack((float)positions[i], packer->low[i % 3], packer->high[i % 3]);
+        /* Small differences of either sign become small numbers: 0, -1, 1, -2 are 0, 1, 2, 3. */
+        int16_t difference = (int16_t)(uint16_t)(now - packer->last[i]);
+        uint16_t folded = (uint16_t)((unsigned)difference * 2u ^ (difference < 0 ? 0xffffu : 0u));
+        low[i] = (unsigned char)(folded & 0xff);
+        low[count + i] = (unsigned char)(folded >> 8);
+        packer->last[i] = now;
+    }
+}

@@ -1,0 +1,275 @@
+#include "app/view_recorded.h"
+
+#include "app/view_series.h"
+#include "base/file.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define PATH_SIZE 4096
+#define SERIES_ROWS 3000 /* what a plot can show, and more */
+#define FRAMES_READ 500  /* for figures, where there is no steps.csv */
+
+typedef struct view_recorded {
+    view_source base;
+    thenar_recording *recording;
+    json_t *summary; /* of summary.json, or NULL */
+    view_series series;
+    double *scratch; /* positions of the largest body */
+} view_recorded;
+
+thenar_recording *view_recorded_recording(view_source *source) {
+    return ((view_recorded *)source)->recording;
+}
+
+/* The stretch limits of a body's tets as the recording's metadata has them: [min, max] for all, or one pair a tet. */
+static double *read_limits(const json_t *metadata, const thenar_recording_body *body, int index) {
+    const json_t *limits = json_array_get(json_object_get(metadata, "stretch_limits"), (size_t)index);
+    size_t count = json_array_size(limits), tets = (size_t)body->tet_count;
+    bool alike = count == 2 && json_is_number(json_array_get(limits, 0));
+    if (tets == 0 || (!alike && count != tets)) return NULL;
+    double *values = MEMORY_ARRAY(double, 2 * tets);
+    for (size_t t = 0; values && t < tets; t++)
+        for (size_t i = 0; i < 2; i++)
+            values[2 * t + i] = json_number_value(json_array_get(alike ? limits : json_array_get(limits, t), i));
+    return values;
+}
+
+static void write_meshes(view_recorded *recorded, view_message *out) {
+    json_t *metadata = json_loads(thenar_recording_get_info(recorded->recording).metadata, 0, NULL);
+    for (int b = 0; b < thenar_recording_body_count(recorded->recording); b++) {
+        const thenar_recording_mesh *mesh;
+        const thenar_recording_body *body = thenar_recording_body_at(recorded->recording, b);
+        thenar_error error;
+        if (thenar_recording_read_mesh(recorded->recording, b, &mesh, &error) != THENAR_OK) continue;
+        double *limits = read_limits(metadata, body, b);
+        thenar_surface surface = mesh->surface;
+        if (body->surface == THENAR_RECORDING_SURFACE_NODES) surface.positions = NULL; /* vertices are the nodes */
+        message_mesh(out, b, &mesh->volume, body->surface == THENAR_RECORDING_SURFACE_NONE ? NULL : &surface,
+                     body->surface == THENAR_RECORDING_SURFACE_EMBEDDED ? &mesh->embedding : NULL, limits);
+        free(limits);
+    }
+    json_decref(metadata);
+}
+
+static json_t *describe_bodies(thenar_recording *recording) {
+    json_t *bodies = json_array();
+    for (int b = 0; b < thenar_recording_body_count(recording); b++) {
+        const thenar_recording_body *body = thenar_recording_body_at(recording, b);
+        json_array_append_new(bodies, json_pack("{s:s, s:s, s:i, s:i, s:i, s:i}", "name", body->name, "kind",
+                                                body->kind, "nodes", body->node_count, "tets", body->tet_count,
+                                                "vertices", body->vertex_count, "triangles", body->triangle_count));
+    }
+    return bodies;
+}
+
+static json_t *describe_columns(const view_series *series) {
+    json_t *columns = json_array();
+    for (size_t i = 0; i < series->names.count; i++) json_array_append_new(columns, json_string(series->names.data[i]));
+    return columns;
+}
+
+static void write_head(view_recorded *recorded, view_range range, view_message *out) {
+    thenar_recording *recording = recorded->recording;
+    thenar_recording_info info = thenar_recording_get_info(recording);
+    json_t *head = json_pack("{s:i, s:s, s:s, s:s, s:s, s:f, s:o, s:o}", "protocol", 1, "mode", "recording", "scene",
+                             info.scene, "version", info.thenar_version, "solver", info.solver, "dt", info.dt, "bodies",
+                             describe_bodies(recording), "columns", describe_columns(&recorded->series));
+    if (recorded->summary) json_object_set(head, "summary", recorded->summary);
+    if (thenar_recording_damage(recording))
+        json_object_set_new(head, "damage", json_string(thenar_recording_damage(recording)));
+    message_json(out, SECTION_HEAD, head);
+    write_meshes(recorded, out);
+    size_t count = (size_t)((range.end - range.first + range.every - 1) / range.every);
+    double *times = message_section(out, SECTION_TIMES, 0, count, count * sizeof *times);
+    for (size_t i = 0; times && i < count; i++)
+        times[i] = thenar_recording_frame_time(recording, range.first + (int)i * range.every);
+    message_doubles(out, SECTION_STEPS, recorded->series.row_count, recorded->series.values.data,
+                    recorded->series.values.count);
+}
+
+static view_range whole(const view_recorded *recorded) {
+    return (view_range){0, thenar_recording_frame_count(recorded->recording), 1};
+}
+
+static void recorded_head(view_source *source, view_message *out) {
+    view_recorded *recorded = (view_recorded *)source;
+    write_head(recorded, whole(recorded), out);
+}
+
+static bool moves_nodes(const thenar_recording_body *body) {
+    return body->node_count > 0;
+}
+
+static void write_pose(thenar_recording *recording, int body, int frame, view_message *out) {
+    double pose[7];
+    thenar_error error;
+    int channel = thenar_recording_find_channel(recording, body, "pose");
+    if (channel >= 0 && thenar_recording_read_channel(recording, channel, frame, pose, &error) == THENAR_OK)
+        message_floats(out, SECTION_POSE, body, 1, pose, 7);
+}
+
+/* A frame that turns out to be damaged keeps what could be read of it. */
+static void recorded_news(view_source *source, view_cursor *cursor, view_message *out) {
+    view_recorded *recorded = (view_recorded *)source;
+    thenar_recording *recording = recorded->recording;
+    if (cursor->wanted == 0) return;
+    int frame = (int)(cursor->wanted - 1);
+    cursor->wanted = 0;
+    message_frame(out, thenar_recording_frame_time(recording, frame),
+                  (double)thenar_recording_frame_step(recording, frame), frame, 0);
+    for (int b = 0; b < thenar_recording_body_count(recording); b++) {
+        const thenar_recording_body *body = thenar_recording_body_at(recording, b);
+        thenar_error error;
+        if (!moves_nodes(body))
+            write_pose(recording, b, frame, out);
+        else if (thenar_recording_read_positions(recording, b, frame, recorded->scratch, &error) == THENAR_OK)
+            message_floats(out, SECTION_POSITIONS, b, (size_t)body->node_count, recorded->scratch,
+                           3 * (size_t)body->node_count);
+    }
+}
+
+static bool recorded_order(view_source *source, view_cursor *cursor, const view_order *order) {
+    view_recorded *recorded = (view_recorded *)source;
+    if (order->kind != ORDER_WANT || order->a >= (uint32_t)thenar_recording_frame_count(recorded->recording))
+        return false;
+    cursor->wanted = (int64_t)order->a + 1;
+    return true;
+}
+
+static void recorded_leave(view_source *source, view_cursor *cursor) {
+    (void)source;
+    (void)cursor;
+}
+
+static void recorded_free(view_source *source) {
+    view_recorded *recorded = (view_recorded *)source;
+    thenar_recording_close(recorded->recording);
+    json_decref(recorded->summary);
+    series_free(&recorded->series);
+    free(recorded->scratch);
+    free(recorded);
+}
+
+/* What stands beside the recording, if it belongs to it: the last step must be the same. */
+static thenar_status read_beside(view_recorded *recorded, const char *folder, thenar_error *error) {
+    char path[PATH_SIZE + 32];
+    thenar_error ignored;
+    int frames = thenar_recording_frame_count(recorded->recording);
+    double last = frames > 0 ? (double)thenar_recording_frame_step(recorded->recording, frames - 1) : 0;
+    snprintf(path, sizeof path, "%s/summary.json", folder);
+    recorded->summary = json_load_file(path, 0, NULL);
+    if (recorded->summary && json_number_value(json_object_get(recorded->summary, "steps")) != last) {
+        json_decref(recorded->summary);
+        recorded->summary = NULL;
+    }
+    snprintf(path, sizeof path, "%s/steps.csv", folder);
+    view_series *series = &recorded->series;
+    if (series_read_csv(series, path, &ignored) == THENAR_OK) {
+        int step = series_find(series, "step");
+        size_t columns = series->names.count;
+        if (step >= 0 && series->row_count > 0 &&
+            series->values.data[(series->row_count - 1) * columns + (size_t)step] == last) {
+            series_thin(series, SERIES_ROWS);
+            return THENAR_OK;
+        }
+        series_free(series);
+    }
+    return series_read_recording(series, recorded->recording, FRAMES_READ, error);
+}
+
+/* The recording of a path, and the folder it is in. */
+static thenar_status find_recording(const char *path, char file[PATH_SIZE + 32], char folder[PATH_SIZE],
+                                    thenar_error *error) {
+    struct stat info;
+    if (strlen(path) >= PATH_SIZE) return error_set(error, THENAR_ERROR_FILE, "the path is too long");
+    if (stat(path, &info) == 0 && S_ISDIR(info.st_mode)) {
+        snprintf(folder, PATH_SIZE, "%s", path);
+        snprintf(file, PATH_SIZE + 32, "%s/recording.thenar", path);
+        return THENAR_OK;
+    }
+    snprintf(file, PATH_SIZE + 32, "%s", path);
+    snprintf(folder, PATH_SIZE, "%s", path);
+    char *slash = strrchr(folder, '/');
+    snprintf(slash ? slash : folder, 2, "%s", slash ? "" : ".");
+    if (slash == folder) snprintf(folder, PATH_SIZE, "/");
+    return THENAR_OK;
+}
+
+thenar_status view_recorded_open(const char *path, view_source **out, thenar_error *error) {
+    *out = NULL;
+    char file[PATH_SIZE + 32], folder[PATH_SIZE];
+    thenar_status status = find_recording(path, file, folder, error);
+    if (status != THENAR_OK) return status;
+    view_recorded *recorded = MEMORY_ARRAY(view_recorded, 1);
+    if (!recorded) return error_memory(error, path);
+    recorded->base = (view_source){recorded_head, recorded_news, recorded_order, recorded_leave, recorded_free};
+    status = thenar_recording_open(file, &recorded->recording, error);
+    if (status == THENAR_OK && thenar_recording_damage(recorded->recording))
+        fprintf(stderr, "thenar: warning: %s\n", thenar_recording_damage(recorded->recording));
+    if (status == THENAR_OK && thenar_recording_frame_count(recorded->recording) == 0)
+        status = error_set(error, THENAR_ERROR_INPUT, "%s: no frame that can be read; expected one at least", file);
+    if (status == THENAR_OK) status = read_beside(recorded, folder, error);
+    if (status == THENAR_OK) {
+        int most = 1;
+        for (int b = 0; b < thenar_recording_body_count(recorded->recording); b++) {
+            int nodes = thenar_recording_body_at(recorded->recording, b)->node_count;
+            if (nodes > most) most = nodes;
+        }
+        recorded->scratch = MEMORY_ARRAY(double, 3 * (size_t)most);
+        if (!recorded->scratch) status = error_memory(error, path);
+    }
+    if (status == THENAR_OK)
+        *out = &recorded->base;
+    else
+        recorded_free(&recorded->base);
+    return status;
+}
+
+/* Boxes first, then the frames: two passes over the recording. */
+static thenar_status pack_frames(view_recorded *recorded, view_range range, view_packer *packers, view_message *out,
+                                 thenar_error *error) {
+    thenar_recording *recording = recorded->recording;
+    int bodies = thenar_recording_body_count(recording);
+    thenar_status status = THENAR_OK;
+    for (int pass = 0; pass < 2 && status == THENAR_OK; pass++) {
+        for (int b = 0; b < bodies && pass == 1 && status == THENAR_OK; b++)
+            if (packers[b].node_count > 0) status = packer_begin(&packers[b], out, b, error);
+        for (int f = range.first; f < range.end && status == THENAR_OK; f += range.every) {
+            if (pass == 1)
+                message_frame(out, thenar_recording_frame_time(recording, f),
+                              (double)thenar_recording_frame_step(recording, f), (f - range.first) / range.every, 0);
+            for (int b = 0; b < bodies && status == THENAR_OK; b++) {
+                if (packers[b].node_count == 0) {
+                    if (pass == 1) write_pose(recording, b, f, out);
+                    continue;
+                }
+                status = thenar_recording_read_positions(recording, b, f, recorded->scratch, error);
+                if (status != THENAR_OK) break;
+                if (pass == 0)
+                    packer_grow(&packers[b], recorded->scratch);
+                else
+                    packer_add(&packers[b], out, b, recorded->scratch);
+            }
+        }
+    }
+    return status;
+}
+
+thenar_status view_recorded_pack(view_source *source, view_range range, view_message *out, thenar_error *error) {
+    view_recorded *recorded = (view_recorded *)source;
+    int bodies = thenar_recording_body_count(recorded->recording);
+    view_packer *packers = MEMORY_ARRAY(view_packer, bodies);
+    if (!packers) return error_memory(error, "the replay");
+    for (int b = 0; b < bodies; b++)
+        packers[b].node_count = thenar_recording_body_at(recorded->recording, b)->node_count;
+    write_head(recorded, range, out);
+    thenar_status status = pack_frames(recorded, range, packers, out, error);
+    if (status == THENAR_OK && out->failed) status = error_memory(error, "the replay");
+    for (int b = 0; b < bodies; b++) free(packers[b].last);
+    free(packers);
+    return status;
+}

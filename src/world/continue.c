@@ -1,0 +1,44 @@
+/* One simulation goes on from another whose materials, time step or solver are different: what a person changes while
+ * watching. A snapshot is stricter, since it promises the same bits. */
+#include "world/sim.h"
+
+#include <string.h>
+
+static bool bodies_match(const thenar_model *a, const thenar_model *b) {
+    if (a->body_count != b->body_count) return false;
+    for (int i = 0; i < a->body_count; i++) {
+        if (a->bodies[i]->kind != b->bodies[i]->kind) return false;
+        if (thenar_model_body_kind(a, i) == THENAR_BODY_RIGID) continue;
+        const soft_model *x = model_soft(a, i), *y = model_soft(b, i);
+        if (x->mesh.node_count != y->mesh.node_count || x->mesh.tet_count != y->mesh.tet_count ||
+            x->support_count != y->support_count)
+            return false;
+    }
+    return true;
+}
+
+static void continue_soft(soft_state *to, const soft_state *from) {
+    const soft_model *body = soft_of(to);
+    size_t bytes = 3 * (size_t)body->mesh.node_count * sizeof(double), batches = (size_t)body->batch_count;
+    memcpy(to->x, from->x, bytes);
+    memcpy(to->v, from->v, bytes);
+    memcpy(to->applied, from->applied, bytes);
+    memcpy(to->force, from->force, bytes);
+    memcpy(to->warm, from->warm, 9 * batches * sizeof *to->warm);
+    memcpy(to->support_states, from->support_states, (size_t)body->support_count * sizeof *to->support_states);
+    /* Multipliers of other limits, or scaled by another stiffness, are a poor start: the solver begins at zero. */
+}
+
+thenar_status thenar_sim_continue(thenar_sim *sim, const thenar_sim *from, thenar_error *error) {
+    if (!bodies_match(sim->model, from->model))
+        return error_set(error, THENAR_ERROR_INPUT, "%s: its bodies are not those of %s; expected the same meshes",
+                         sim->model->name, from->model->name);
+    thenar_sim_reset(sim);
+    *sim->clock = *from->clock;
+    for (int i = 0; i < sim->model->body_count; i++)
+        if (thenar_model_body_kind(sim->model, i) == THENAR_BODY_RIGID)
+            *sim_rigid(sim, i)->kept = *sim_rigid(from, i)->kept;
+        else
+            continue_soft(sim_soft(sim, i), sim_soft(from, i));
+    return THENAR_OK;
+}

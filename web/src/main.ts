@@ -1,0 +1,21 @@
+// The page: one for a running simulation, a recording behind a server, and a report that stands alone.
+import 'uplot/dist/uPlot.min.css';
+import './style.css';
+import { App } from './app';
+import { EmbeddedSource, readEmbedded, SocketSource } from './source';
+
+const app = new App(document.getElementById('app')!);
+window.thenar = app.api;
+
+readEmbedded()
+  .then((embedded) => {
+    if (!embedded) {
+      app.connect((listener) => new SocketSource(listener));
+      return;
+    }
+    app.showBenches(embedded.benches);
+    app.offerRuns(embedded.runs.map((run) => run.head!.scene), (i) =>
+      app.connect((listener) => new EmbeddedSource(listener, embedded.runs[i])),
+    );
+  })
+  .catch((error: unknown) => app.tell(`This page's data cannot be read: ${String(error)}`));

@@ -1,0 +1,168 @@
+// The panel at the side: what is shown and how, what the simulation is run with, the table of the run.
+import { MEASURES } from './colour';
+import { el } from './dom';
+import type { Head, State } from './protocol';
+import { VIEWS, type Look } from './stage';
+
+export interface PanelActions {
+  look(change: Partial<Look>): void;
+  view(name: string): void;
+  resetRange(): void;
+  dt(seconds: number): void;
+  solver(index: number): void;
+  tune(index: number, value: number): void;
+  strength(value: number): void;
+}
+
+function section(title: string, open: boolean, ...children: (Node | null)[]): HTMLDetailsElement {
+  return el('details', { open }, el('summary', {}, title), ...children);
+}
+
+function check(label: string, checked: boolean, change: (on: boolean) => void, key = ''): HTMLLabelElement {
+  const input = el('input', { type: 'checkbox', checked, onchange: () => change(input.checked) });
+  return el('label', { class: 'check' }, input, label, key ? el('kbd', {}, key) : null);
+}
+
+function slider(label: string, low: number, high: number, value: number, change: (value: number) => void) {
+  const input = el('input', {
+    type: 'range',
+    min: low,
+    max: high,
+    step: (high - low) / 200,
+    value,
+    'aria-label': label,
+    oninput: () => change(Number(input.value)),
+  });
+  return el('label', { class: 'row' }, el('span', {}, label), input);
+}
+
+function numberField(label: string, unit: string, value: number | null, empty: string, change: (value: number) => void) {
+  const input = el('input', {
+    type: 'text',
+    inputmode: 'decimal',
+    value: value === null ? '' : String(Number(value.toPrecision(6))),
+    placeholder: empty,
+    'aria-label': `${label} ${unit}`,
+    onchange: () => {
+      const text = input.value.trim();
+      const number = text === '' && empty ? NaN : Number(text);
+      if (text !== '' && !Number.isFinite(number)) input.classList.add('wrong');
+      else {
+        input.classList.remove('wrong');
+        change(number);
+      }
+    },
+    onkeydown: (event: KeyboardEvent) => {
+      event.stopPropagation();
+      if (event.key === 'Enter') input.blur();
+    },
+  });
+  return el('label', { class: 'row' }, el('span', {}, label), input, el('span', { class: 'unit' }, unit));
+}
+
+export class Panel {
+  readonly element = el('aside', { class: 'panel', 'aria-label': 'Settings' });
+  private measure: HTMLSelectElement;
+  private checks = new Map<keyof Look, HTMLInputElement>();
+  private clip: HTMLSelectElement;
+  private run = el('div');
+  private simulation = el('div');
+
+  constructor(
+    private actions: PanelActions,
+    look: Look,
+  ) {
+    this.measure = el(
+      'select',
+      { 'aria-label': 'Colour by', onchange: () => actions.look({ measure: this.measure.value }) },
+      ...MEASURES.map((m) => el('option', { value: m.id }, m.label + (m.unit ? ` (${m.unit})` : ''))),
+    );
+    const toggle = (label: string, name: keyof Look, key = '') => {
+      const row = check(label, look[name] as boolean, (on) => actions.look({ [name]: on }), key);
+      this.checks.set(name, row.querySelector('input')!);
+      return row;
+    };
+    this.clip = el(
+      'select',
+      { 'aria-label': 'Clipping plane', onchange: () => actions.look({ clip: this.clip.value as Look['clip'] }) },
+      ...['', 'x', 'y', 'z'].map((axis) => el('option', { value: axis }, axis ? `across ${axis}` : 'off')),
+    );
+    this.element.append(
+      section(
+        'Colour',
+        true,
+        el('label', { class: 'row' }, el('span', {}, 'by'), this.measure),
+        el('button', { type: 'button', class: 'wide', onclick: () => actions.resetRange() }, 'Start the scale anew'),
+      ),
+      section(
+        'Show',
+        true,
+        toggle('Surface', 'surface', 'S'),
+        toggle('Wireframe of the tets', 'wire', 'W'),
+        toggle('Grid', 'grid', 'G'),
+        toggle('Contact points', 'points'),
+        toggle('Force arrows', 'arrows'),
+        toggle('Contact patches', 'patches'),
+        slider('Arrow scale', -1, 1, 0, (value) => actions.look({ forceScale: 10 ** value })),
+        el('label', { class: 'row' }, el('span', {}, 'Clip'), this.clip),
+        slider('Clip at', -1, 1, 0, (value) => actions.look({ clipAt: value })),
+        toggle('Other side of the clip', 'clipFlip'),
+      ),
+      section(
+        'View',
+        false,
+        el(
+          'div',
+          { class: 'buttons' },
+          ...Object.keys(VIEWS).map((name, i) =>
+            el('button', { type: 'button', title: `Key ${i + 1}`, onclick: () => actions.view(name) }, name),
+          ),
+        ),
+      ),
+      this.simulation,
+      this.run,
+    );
+  }
+
+  /** Shows what the look is, whoever changed it. */
+  setLook(look: Look) {
+    this.measure.value = look.measure;
+    this.clip.value = look.clip;
+    for (const [name, input] of this.checks) input.checked = look[name] as boolean;
+  }
+
+  load(head: Head, state: State | undefined, table: HTMLElement) {
+    this.run.replaceChildren(section('Run', head.mode === 'recording', table));
+    if (head.mode !== 'live' || !state) {
+      this.simulation.replaceChildren();
+      return;
+    }
+    const open = this.simulation.querySelector('details')?.open ?? true;
+    const solver = el(
+      'select',
+      { 'aria-label': 'Solver', onchange: () => this.actions.solver(solver.selectedIndex) },
+      ...(head.solvers ?? []).map((name) => el('option', { value: name, selected: name === state.solver }, name)),
+    );
+    const tunables = head.tunables ?? [];
+    const bodies = [...new Set(tunables.map((t) => t.body))];
+    this.simulation.replaceChildren(
+      section(
+        'Simulation',
+        open,
+        el('label', { class: 'row' }, el('span', {}, 'Solver'), solver),
+        numberField('Time step', 'ms', 1000 * state.dt, '', (value) => this.actions.dt(value / 1000)),
+        slider('Pull strength', -1, 1, 0, (value) => this.actions.strength(10 ** value)),
+        ...bodies.flatMap((body) => [
+          body ? el('h4', {}, body) : null,
+          ...tunables.map((t, i) =>
+            t.body === body
+              ? numberField(t.label, t.unit, state.values[i] ?? null, t.value === null || t.path.includes('limits') ? 'none' : '', (v) =>
+                  this.actions.tune(i, v),
+                )
+              : null,
+          ),
+        ]),
+      ),
+    );
+  }
+}

@@ -1,0 +1,302 @@
+// Plots of the figures: time per stage, rate, limits and contacts, iterations, residual, force per body.
+import uPlot from 'uplot';
+import { format } from './colour';
+import { el, save } from './dom';
+import type { Head } from './protocol';
+import type { Series } from './series';
+
+const PALETTE = ['#4878a8', '#e0862f', '#4f9d56', '#cf4f56', '#5fa8a5', '#9a6fa5', '#96735a', '#b8a12e'];
+
+interface Line {
+  label: string;
+  /** The line's value at a row. */
+  value: (row: Float64Array) => number;
+  dash?: number[];
+}
+
+interface Spec {
+  id: string;
+  title: string;
+  unit: string;
+  lines: Line[];
+  stacked?: boolean;
+  log?: boolean;
+}
+
+function specs(head: Head, dt: () => number): Spec[] {
+  const at = (name: string) => head.columns.indexOf(name);
+  const of = (label: string, name = label): Line[] => {
+    const i = at(name);
+    return i < 0 ? [] : [{ label, value: (row) => row[i] }];
+  };
+  const stages = head.columns.filter((name) => name.endsWith('_us') && name !== 'step_us');
+  const stepUs = at('step_us');
+  const list: Spec[] = [
+    {
+      id: 'stages',
+      title: 'Time per stage',
+      unit: 'ms',
+      stacked: true,
+      lines: stages.map((name) => {
+        const i = at(name);
+        return { label: name.slice(0, -3).replaceAll('_', ' '), value: (row) => row[i] / 1000 };
+      }),
+    },
+    {
+      id: 'rate',
+      title: 'Step rate',
+      unit: 'steps/s',
+      log: true,
+      lines:
+        stepUs < 0
+          ? []
+          : [
+              { label: 'possible', value: (row) => (row[stepUs] > 0 ? 1e6 / row[stepUs] : NaN) },
+              { label: 'for real time', value: () => 1 / dt(), dash: [5, 4] },
+            ],
+    },
+    { id: 'active', title: 'Limits and contacts', unit: '', lines: [...of('active limits', 'active'), ...of('contacts')] },
+    { id: 'iterations', title: 'Iterations', unit: '', lines: of('iterations') },
+    { id: 'residual', title: 'Residual', unit: '', log: true, lines: of('residual') },
+    {
+      id: 'force',
+      title: 'Force per body',
+      unit: 'N',
+      lines: head.bodies.flatMap((body) => {
+        const [x, y, z] = ['x', 'y', 'z'].map((axis) => at(`${body.name}_force_${axis}`));
+        return x < 0 ? [] : [{ label: body.name, value: (row: Float64Array) => Math.hypot(row[x], row[y], row[z]) }];
+      }),
+    },
+  ];
+  return list.filter((spec) => spec.lines.length > 0);
+}
+
+/** At most five powers of ten within a range. */
+function decades(low: number, high: number): number[] {
+  const first = Math.ceil(Math.log10(low) - 1e-9);
+  const last = Math.floor(Math.log10(high) + 1e-9);
+  const stride = Math.max(1, Math.ceil((last - first + 1) / 5));
+  const out: number[] = [];
+  for (let k = last; k >= first; k -= stride) out.unshift(10 ** k);
+  return out;
+}
+
+class Chart {
+  readonly element: HTMLElement;
+  private plot?: uPlot;
+  private data: number[][] = [[]];
+
+  constructor(
+    readonly spec: Spec,
+    private name: () => string,
+    private seek: (time: number) => void,
+    private now: () => number | null,
+  ) {
+    this.element = el(
+      'figure',
+      { class: 'chart', 'data-plot': spec.id },
+      el(
+        'figcaption',
+        {},
+        el('b', {}, spec.title),
+        spec.unit ? el('span', { class: 'unit' }, spec.unit) : null,
+        el('button', { type: 'button', class: 'small', title: 'Save as a picture', onclick: () => this.savePng() }, 'PNG'),
+        el('button', { type: 'button', class: 'small', title: 'Save the numbers', onclick: () => this.saveCsv() }, 'CSV'),
+      ),
+      el('div', { class: 'canvas' }),
+    );
+  }
+
+  private get host(): HTMLElement {
+    return this.element.querySelector('.canvas')!;
+  }
+
+  private make() {
+    const style = getComputedStyle(document.documentElement);
+    const ink = style.getPropertyValue('--ink-2').trim();
+    const rule = style.getPropertyValue('--rule').trim();
+    const axis = { stroke: ink, grid: { stroke: rule, width: 1 }, ticks: { stroke: rule, width: 1, size: 4 }, font: '11px system-ui, sans-serif' };
+    const { spec } = this;
+    const value = (_: uPlot, __: number | null, s: number, i: number | null) =>
+      i === null || i === undefined ? '–' : format(this.raw(s, i));
+    this.plot?.destroy();
+    this.plot = new uPlot(
+      {
+        width: Math.max(this.host.clientWidth, 120),
+        height: 150,
+        cursor: { sync: { key: 'time' }, points: { size: 5 }, drag: { x: true, y: false } },
+        scales: { x: { time: false }, y: spec.log ? { distr: 3 } : { range: (_u, _low, high) => [0, high > 0 ? high * 1.05 : 1] } },
+        axes: [
+          { ...axis, size: 30, values: (_u, ticks) => ticks.map((t) => `${format(t)} s`) },
+          {
+            ...axis,
+            size: 50,
+            values: (_u, ticks) => ticks.map(format),
+            ...(spec.log ? { splits: (_u: uPlot, _axis: number, low: number, high: number) => decades(low, high) } : {}),
+          },
+        ],
+        series: [
+          { label: 't', value: (_u, t) => (t === null || t === undefined ? '–' : `${format(t)} s`) },
+          ...spec.lines.map((line, i) => ({
+            label: line.label,
+            stroke: PALETTE[i % PALETTE.length],
+            width: spec.stacked ? 0 : 1.25,
+            dash: line.dash,
+            fill: spec.stacked ? PALETTE[i % PALETTE.length] + 'd0' : undefined,
+            points: { show: false },
+            value,
+          })),
+        ],
+        bands: spec.stacked
+          ? spec.lines.slice(1).map((_, i) => ({ series: [i + 2, i + 1] as [number, number] }))
+          : undefined,
+        hooks: { draw: [(u) => this.drawNow(u)] },
+      },
+      this.data as uPlot.AlignedData,
+      this.host,
+    );
+    this.plot.over.addEventListener('click', () => {
+      const left = this.plot?.cursor.left ?? -1;
+      if (left >= 0) this.seek(this.plot!.posToVal(left, 'x'));
+    });
+  }
+
+  /** The line's own value, without what is stacked below it. */
+  private raw(series: number, index: number): number {
+    const value = this.data[series]?.[index];
+    if (value === undefined || value === null) return NaN;
+    return this.spec.stacked && series > 1 ? value - this.data[series - 1][index] : value;
+  }
+
+  private drawNow(u: uPlot) {
+    const time = this.now();
+    if (time === null) return;
+    const x = Math.round(u.valToPos(time, 'x', true));
+    if (x < u.bbox.left || x > u.bbox.left + u.bbox.width) return;
+    u.ctx.save();
+    u.ctx.strokeStyle = getComputedStyle(document.documentElement).getPropertyValue('--accent').trim();
+    u.ctx.lineWidth = devicePixelRatio;
+    u.ctx.setLineDash([]);
+    u.ctx.beginPath();
+    u.ctx.moveTo(x, u.bbox.top);
+    u.ctx.lineTo(x, u.bbox.top + u.bbox.height);
+    u.ctx.stroke();
+    u.ctx.restore();
+  }
+
+  update(series: Series, from: number) {
+    const time = series.index('time');
+    const rows = series.rows;
+    const count = rows.length - from;
+    const data: number[][] = [new Array(count)];
+    for (let i = 0; i < count; i++) data[0][i] = rows[from + i][time];
+    this.spec.lines.forEach((line, k) => {
+      const values = new Array(count);
+      for (let i = 0; i < count; i++) {
+        const value = line.value(rows[from + i]);
+        const usable = Number.isFinite(value) && !(this.spec.log && value <= 0);
+        values[i] = usable ? value + (this.spec.stacked && k > 0 ? data[k][i] : 0) : null;
+      }
+      data.push(values);
+    });
+    this.data = data;
+    if (this.plot) this.plot.setData(data as unknown as uPlot.AlignedData);
+    else if (this.host.clientWidth > 0) this.make();
+  }
+
+  redraw() {
+    this.plot?.redraw(false);
+  }
+
+  resize() {
+    if (this.plot && this.host.clientWidth > 0) this.plot.setSize({ width: this.host.clientWidth, height: 150 });
+  }
+
+  restyle() {
+    if (this.plot) this.make();
+  }
+
+  private fileName(extension: string) {
+    return `${this.name()}-${this.spec.id}.${extension}`;
+  }
+
+  savePng() {
+    if (!this.plot) return;
+    const source = this.plot.ctx.canvas;
+    const style = getComputedStyle(document.documentElement);
+    const scale = devicePixelRatio;
+    const canvas = el('canvas', { width: source.width, height: source.height + 44 * scale });
+    const ctx = canvas.getContext('2d')!;
+    ctx.fillStyle = style.getPropertyValue('--paper').trim();
+    ctx.fillRect(0, 0, canvas.width, canvas.height);
+    ctx.fillStyle = style.getPropertyValue('--ink').trim();
+    ctx.font = `600 ${13 * scale}px system-ui, sans-serif`;
+    ctx.fillText(`${this.spec.title}${this.spec.unit ? `, ${this.spec.unit}` : ''}`, 8 * scale, 17 * scale);
+    ctx.font = `${11 * scale}px system-ui, sans-serif`;
+    let x = 8 * scale;
+    this.spec.lines.forEach((line, i) => {
+      ctx.fillStyle = PALETTE[i % PALETTE.length];
+      ctx.fillRect(x, 27 * scale, 9 * scale, 9 * scale);
+      ctx.fillStyle = style.getPropertyValue('--ink-2').trim();
+      ctx.fillText(line.label, x + 13 * scale, 36 * scale);
+      x += ctx.measureText(line.label).width + 26 * scale;
+    });
+    ctx.drawImage(source, 0, 44 * scale);
+    canvas.toBlob((blob) => blob && save(blob, this.fileName('png')));
+  }
+
+  saveCsv() {
+    const quote = (text: string) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+    const unit = this.spec.unit ? ` (${this.spec.unit})` : '';
+    const lines = [['time (s)', ...this.spec.lines.map((line) => quote(line.label + unit))].join(',')];
+    for (let i = 0; i < this.data[0].length; i++) {
+      const fields = this.data.map((_, s) => (s === 0 ? this.data[0][i] : this.raw(s, i)));
+      lines.push(fields.map((value) => (Number.isFinite(value) ? String(Number(value.toPrecision(9))) : '')).join(','));
+    }
+    save(new Blob([lines.join('\n') + '\n'], { type: 'text/csv' }), this.fileName('csv'));
+  }
+}
+
+export class Plots {
+  readonly element = el('div', { class: 'charts' });
+  private charts: Chart[] = [];
+  private pending = false;
+  /** Seconds that are shown, counted back from the newest; 0: all. */
+  window = 0;
+
+  constructor(
+    private seek: (time: number) => void,
+    private now: () => number | null,
+  ) {
+    new ResizeObserver(() => this.charts.forEach((chart) => chart.resize())).observe(this.element);
+  }
+
+  load(head: Head, dt: () => number) {
+    this.charts = specs(head, dt).map((spec) => new Chart(spec, () => head.scene, this.seek, this.now));
+    this.element.replaceChildren(...this.charts.map((chart) => chart.element));
+  }
+
+  /** At most ten times a second. */
+  update(series: Series, soon = false) {
+    if (this.pending) return;
+    this.pending = true;
+    setTimeout(
+      () => {
+        this.pending = false;
+        if (this.element.offsetParent === null) return;
+        const last = series.rows[series.rows.length - 1];
+        const from = this.window > 0 && last ? series.firstAt(last[series.index('time')] - this.window) : 0;
+        for (const chart of this.charts) chart.update(series, from);
+      },
+      soon ? 0 : 100,
+    );
+  }
+
+  redraw() {
+    for (const chart of this.charts) chart.redraw();
+  }
+
+  restyle() {
+    for (const chart of this.charts) chart.restyle();
+  }
+}

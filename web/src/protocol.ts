@@ -1,0 +1,276 @@
+// What the program sends: messages made of sections (docs/viewer-protocol.md).
+
+export interface BodyInfo {
+  name: string;
+  kind: string;
+  motion?: string;
+  nodes: number;
+  tets: number;
+  vertices: number;
+  triangles: number;
+}
+
+export interface Tunable {
+  path: string;
+  body: string;
+  label: string;
+  unit: string;
+  value: number | null;
+}
+
+export interface Head {
+  protocol: number;
+  mode: 'live' | 'recording';
+  scene: string;
+  title?: string;
+  version: string;
+  solver: string;
+  dt: number;
+  bodies: BodyInfo[];
+  columns: string[];
+  solvers?: string[];
+  tunables?: Tunable[];
+  summary?: Record<string, unknown>;
+  damage?: string;
+}
+
+/** What may change while a simulation runs. */
+export interface State {
+  playing: boolean;
+  speed: number;
+  dt: number;
+  solver: string;
+  values: (number | null)[];
+  notice: string;
+  warnings: Record<string, number>;
+}
+
+export interface Bench {
+  bench: string;
+  machine?: Record<string, unknown>;
+  rows: Record<string, number | string | null>[];
+}
+
+export interface BodyMesh {
+  rest?: Float32Array;
+  tets?: Uint32Array;
+  limits?: Float32Array;
+  surface?: Float32Array;
+  triangles?: Uint32Array;
+  embedTet?: Uint32Array;
+  embedWeight?: Float32Array;
+}
+
+/** Contact points, 16 words each; `floats` and `ints` look at the same memory. */
+export interface Contacts {
+  count: number;
+  floats: Float32Array;
+  ints: Int32Array;
+}
+export const CONTACT_WORDS = 16;
+export const CONTACT = { position: 0, normal: 3, friction: 6, normalForce: 9, area: 10, gap: 11, body: 12, face: 14 };
+
+export interface Drag {
+  body: number;
+  held: Float32Array;
+  target: Float32Array;
+  force: Float32Array;
+}
+
+type Positions = { floats: Float32Array } | { packed: Uint16Array; box: Float32Array };
+
+export interface Frame {
+  time: number;
+  step: number;
+  index: number;
+  wall: number;
+  positions: Map<number, Positions>;
+  poses: Map<number, Float32Array>;
+  contacts?: Contacts;
+  drag?: Drag;
+}
+
+/** Positions of a body's nodes in a frame, written to `out`; false if the frame has none. */
+export function nodePositions(frame: Frame, body: number, out: Float32Array): boolean {
+  const positions = frame.positions.get(body);
+  if (!positions) return false;
+  if ('floats' in positions) {
+    out.set(positions.floats);
+    return true;
+  }
+  const { packed, box } = positions;
+  for (let c = 0; c < 3; c++) {
+    const low = box[c];
+    const unit = (box[3 + c] - low) / 65535;
+    for (let i = c; i < packed.length; i += 3) out[i] = low + unit * packed[i];
+  }
+  return true;
+}
+
+export interface Message {
+  head?: Head;
+  meshes: BodyMesh[];
+  times?: Float64Array;
+  steps?: { count: number; values: Float64Array };
+  frames: Frame[];
+  state?: State;
+  benches: Bench[];
+}
+
+enum Section {
+  Head = 1,
+  Rest,
+  Tets,
+  Surface,
+  Triangles,
+  EmbedTet,
+  EmbedWeight,
+  Limits,
+  Times,
+  Steps,
+  Frame,
+  Positions,
+  Box,
+  Positions16,
+  Pose,
+  Contacts,
+  Drag,
+  State,
+  Bench,
+}
+
+/** Takes messages apart. One for each stream, since 16-bit positions are differences to those before. */
+export class Decoder {
+  private boxes = new Map<number, Float32Array>();
+  private last = new Map<number, Uint16Array>();
+
+  decode(buffer: ArrayBuffer): Message {
+    const message: Message = { meshes: [], frames: [], benches: [] };
+    const view = new DataView(buffer);
+    let at = 0;
+    while (at + 16 <= buffer.byteLength) {
+      const kind = view.getUint32(at, true);
+      const body = view.getUint32(at + 4, true);
+      const count = view.getUint32(at + 8, true);
+      const size = view.getUint32(at + 12, true);
+      this.section(message, kind, body, count, buffer, at + 16, size);
+      at += 16 + Math.ceil(size / 8) * 8;
+    }
+    return message;
+  }
+
+  private section(m: Message, kind: number, body: number, count: number, b: ArrayBuffer, at: number, size: number) {
+    const floats = () => new Float32Array(b, at, size / 4);
+    const words = () => new Uint32Array(b, at, size / 4);
+    const doubles = () => new Float64Array(b, at, size / 8);
+    const json = () => JSON.parse(new TextDecoder().decode(new Uint8Array(b, at, size)));
+    const mesh = () => (m.meshes[body] ??= {});
+    const frame = () => m.frames[m.frames.length - 1];
+    switch (kind) {
+      case Section.Head:
+        m.head = json() as Head;
+        break;
+      case Section.Rest:
+        mesh().rest = floats();
+        break;
+      case Section.Tets:
+        mesh().tets = words();
+        break;
+      case Section.Limits:
+        mesh().limits = floats();
+        break;
+      case Section.Surface:
+        mesh().surface = floats();
+        break;
+      case Section.Triangles:
+        mesh().triangles = words();
+        break;
+      case Section.EmbedTet:
+        mesh().embedTet = words();
+        break;
+      case Section.EmbedWeight:
+        mesh().embedWeight = floats();
+        break;
+      case Section.Times:
+        m.times = doubles();
+        break;
+      case Section.Steps:
+        m.steps = { count, values: doubles() };
+        break;
+      case Section.Frame: {
+        const [time, step, index, wall] = doubles() as unknown as [number, number, number, number];
+        m.frames.push({ time, step, index, wall, positions: new Map(), poses: new Map() });
+        break;
+      }
+      case Section.Positions:
+        frame().positions.set(body, { floats: floats() });
+        break;
+      case Section.Box:
+        this.boxes.set(body, floats());
+        this.last.delete(body);
+        break;
+      case Section.Positions16:
+        frame().positions.set(body, {
+          packed: this.unpack(body, new Uint8Array(b, at, size)),
+          box: this.boxes.get(body)!,
+        });
+        break;
+      case Section.Pose:
+        frame().poses.set(body, floats());
+        break;
+      case Section.Contacts:
+        frame().contacts = { count, floats: floats(), ints: new Int32Array(b, at, size / 4) };
+        break;
+      case Section.Drag: {
+        const f = floats();
+        frame().drag = { body, held: f.subarray(0, 3), target: f.subarray(3, 6), force: f.subarray(6, 9) };
+        break;
+      }
+      case Section.State:
+        m.state = json() as State;
+        break;
+      case Section.Bench:
+        m.benches.push(json() as Bench);
+        break;
+      default: // a later version's section
+    }
+  }
+
+  private unpack(body: number, bytes: Uint8Array): Uint16Array {
+    const count = bytes.length / 2;
+    const out = new Uint16Array(count);
+    const before = this.last.get(body);
+    for (let i = 0; i < count; i++) {
+      const folded = bytes[i] | (bytes[count + i] << 8);
+      const difference = (folded >> 1) ^ -(folded & 1);
+      out[i] = (before ? before[i] : 0) + difference;
+    }
+    this.last.set(body, out);
+    return out;
+  }
+}
+
+export enum Order {
+  Play = 1,
+  Pause,
+  Step,
+  Reset,
+  Speed,
+  Dt,
+  Solver,
+  Tune,
+  Drag,
+  Drop,
+  Want,
+}
+
+/** 48 bytes: kind, two whole numbers, zero, four numbers. */
+export function encodeOrder(kind: Order, a = 0, b = 0, x: number[] = []): ArrayBuffer {
+  const buffer = new ArrayBuffer(48);
+  const view = new DataView(buffer);
+  view.setUint32(0, kind, true);
+  view.setUint32(4, a, true);
+  view.setUint32(8, b, true);
+  for (let i = 0; i < 4; i++) view.setFloat64(16 + 8 * i, x[i] ?? 0, true);
+  return buffer;
+}

@@ -1,0 +1,101 @@
+// Where data comes from: a server over a WebSocket, or the page itself.
+import { Decoder, encodeOrder, Order, type Bench, type Message } from './protocol';
+
+export interface Source {
+  /** Sends an order to a server; a page without one has nobody to send it to. */
+  order(kind: Order, a?: number, b?: number, x?: number[]): void;
+  /** Asks for a frame of a recording. */
+  want(index: number): void;
+}
+
+export interface Listener {
+  message(message: Message): void;
+  /** The connection is gone; why, in words. */
+  lost(reason: string): void;
+}
+
+export class SocketSource implements Source {
+  private socket?: WebSocket;
+  private decoder = new Decoder();
+  private tries = 0;
+
+  constructor(private listener: Listener) {
+    this.connect();
+  }
+
+  private connect() {
+    const url = new URL('/socket', location.href);
+    url.protocol = 'ws:';
+    url.search = location.search;
+    const socket = new WebSocket(url, 'thenar-viewer-1');
+    socket.binaryType = 'arraybuffer';
+    this.decoder = new Decoder();
+    socket.onmessage = (event: MessageEvent<ArrayBuffer>) => {
+      this.tries = 0;
+      this.listener.message(this.decoder.decode(event.data));
+    };
+    socket.onclose = (event) => {
+      const again = this.tries < 5;
+      this.listener.lost(
+        (event.reason || 'The connection to thenar view is closed') + (again ? '; trying again…' : '.'),
+      );
+      if (again) setTimeout(() => this.connect(), 500 * 2 ** this.tries++);
+    };
+    this.socket = socket;
+  }
+
+  order(kind: Order, a = 0, b = 0, x: number[] = []) {
+    if (this.socket?.readyState === WebSocket.OPEN) this.socket.send(encodeOrder(kind, a, b, x));
+  }
+
+  want(index: number) {
+    this.order(Order.Want, index);
+  }
+}
+
+/** The frames of one run that stand in the page. */
+export class EmbeddedSource implements Source {
+  private frames: Message['frames'];
+
+  constructor(
+    private listener: Listener,
+    message: Message,
+  ) {
+    this.frames = message.frames;
+    queueMicrotask(() => listener.message({ ...message, frames: [] }));
+  }
+
+  order() {}
+
+  want(index: number) {
+    const frame = this.frames[index];
+    if (frame) this.listener.message({ meshes: [], frames: [frame], benches: [] });
+  }
+}
+
+export interface Embedded {
+  runs: Message[];
+  benches: Bench[];
+}
+
+async function inflate(base64: string): Promise<ArrayBuffer> {
+  const text = atob(base64.trim());
+  const bytes = new Uint8Array(text.length);
+  for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate'));
+  return new Response(stream).arrayBuffer();
+}
+
+/** What `thenar report` put into the page; null if a server sent it. */
+export async function readEmbedded(): Promise<Embedded | null> {
+  const blocks = [...document.querySelectorAll<HTMLElement>('script[type="application/x-thenar"]')];
+  if (blocks.length === 0) return null;
+  const embedded: Embedded = { runs: [], benches: [] };
+  for (const block of blocks) {
+    const message = new Decoder().decode(await inflate(block.textContent ?? ''));
+    block.remove();
+    if (message.head) embedded.runs.push(message);
+    embedded.benches.push(...message.benches);
+  }
+  return embedded;
+}

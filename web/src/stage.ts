@@ -1,0 +1,336 @@
+// The 3D view: bodies, light, grid, cameras, clipping plane, the line of a drag.
+import * as THREE from 'three';
+import { OrbitControls } from 'three/examples/jsm/controls/OrbitControls.js';
+import { BodyView } from './body';
+import { format, MEASURES, roundUp, type Measure } from './colour';
+import { arrowGeometry, ContactsView } from './contacts';
+import type { Drag, Frame, Head, BodyMesh } from './protocol';
+
+export const VIEWS: Record<string, [number, number, number]> = {
+  iso: [0.75, 0.5, 1],
+  front: [0, 0, 1],
+  back: [0, 0, -1],
+  left: [-1, 0, 0],
+  right: [1, 0, 0],
+  top: [0, 1, 0],
+  bottom: [0, -1, 0],
+};
+
+export interface Look {
+  measure: string;
+  top: number | null; // upper end of the legend in SI units; null: follows the data
+  wire: boolean;
+  surface: boolean;
+  grid: boolean;
+  points: boolean;
+  arrows: boolean;
+  patches: boolean;
+  forceScale: number;
+  clip: '' | 'x' | 'y' | 'z';
+  clipAt: number; // -1..1 across the scene
+  clipFlip: boolean;
+}
+
+export const DEFAULT_LOOK: Look = {
+  measure: 'none',
+  top: null,
+  wire: false,
+  surface: true,
+  grid: true,
+  points: true,
+  arrows: true,
+  patches: true,
+  forceScale: 1,
+  clip: '',
+  clipAt: 0,
+  clipFlip: false,
+};
+
+/** What stands beside the picture. */
+export interface Legend {
+  measure: Measure;
+  top: number;
+  largest: number;
+  any: boolean;
+  perNewton: number;
+  grid: number;
+}
+
+export class Stage {
+  readonly camera = new THREE.PerspectiveCamera(35, 1, 0.001, 100);
+  readonly renderer: THREE.WebGLRenderer;
+  readonly controls: OrbitControls;
+  bodies: BodyView[] = [];
+  look: Look = { ...DEFAULT_LOOK };
+  onLegend: (legend: Legend) => void = () => {};
+  private scene = new THREE.Scene();
+  private contacts = new ContactsView();
+  private plane = new THREE.Plane();
+  private clip: THREE.Plane[] = [];
+  private grid?: THREE.GridHelper;
+  private gridStep = 0.1;
+  private centre = new THREE.Vector3();
+  radius = 1;
+  private top = 0; // of the legend, follows the data upwards
+  private frame?: Frame;
+  private dirty = true;
+  private dragLine: THREE.Line;
+  private dragArrow: THREE.Mesh;
+  private dark = false;
+  private fitted = false;
+
+  constructor(private host: HTMLElement) {
+    this.renderer = new THREE.WebGLRenderer({ antialias: true, preserveDrawingBuffer: true });
+    this.renderer.setPixelRatio(Math.min(window.devicePixelRatio, 2));
+    this.renderer.localClippingEnabled = true;
+    host.append(this.renderer.domElement);
+    this.renderer.domElement.tabIndex = 0;
+    this.renderer.domElement.setAttribute('aria-label', '3D view');
+    const key = new THREE.DirectionalLight(0xffffff, 1.9);
+    key.position.set(0.6, 1.2, 0.9);
+    const fill = new THREE.DirectionalLight(0xffffff, 0.7);
+    fill.position.set(-0.9, 0.1, 0.5);
+    // Lights go with the camera: no side of a body is ever in the dark.
+    this.camera.add(key, fill);
+    this.scene.add(this.camera, new THREE.HemisphereLight(0xffffff, 0xb0a8a0, 1.3), this.contacts.group);
+    this.controls = new OrbitControls(this.camera, this.renderer.domElement);
+    this.controls.addEventListener('change', () => this.redraw());
+    this.controls.zoomSpeed = 0.8;
+    this.dragLine = new THREE.Line(
+      new THREE.BufferGeometry().setFromPoints([new THREE.Vector3(), new THREE.Vector3()]),
+      new THREE.LineBasicMaterial({ color: 0x2f80c3, depthTest: false }),
+    );
+    this.dragArrow = new THREE.Mesh(
+      arrowGeometry(),
+      new THREE.MeshStandardMaterial({ color: 0x2f80c3, depthTest: false, roughness: 0.6 }),
+    );
+    for (const part of [this.dragLine, this.dragArrow]) {
+      part.visible = false;
+      part.frustumCulled = false;
+      part.renderOrder = 10;
+      this.scene.add(part);
+    }
+    new ResizeObserver(() => this.resize()).observe(host);
+    this.resize();
+    this.renderer.setAnimationLoop(() => {
+      this.controls.update();
+      if (!this.dirty) return;
+      this.dirty = false;
+      this.renderer.render(this.scene, this.camera);
+    });
+  }
+
+  redraw() {
+    this.dirty = true;
+  }
+
+  /** Draws now, for a picture. */
+  draw() {
+    this.controls.update();
+    this.renderer.render(this.scene, this.camera);
+  }
+
+  private resize() {
+    const { clientWidth: width, clientHeight: height } = this.host;
+    if (width === 0 || height === 0) return;
+    this.renderer.setSize(width, height);
+    this.camera.aspect = width / height;
+    this.camera.updateProjectionMatrix();
+    this.redraw();
+  }
+
+  setTheme(dark: boolean) {
+    this.dark = dark;
+    this.scene.background = new THREE.Color(dark ? 0x15181d : 0xf4f5f7);
+    this.makeGrid();
+    this.setLook({});
+  }
+
+  load(head: Head, meshes: BodyMesh[]) {
+    for (const body of this.bodies) {
+      this.scene.remove(body.group);
+      body.dispose();
+    }
+    this.bodies = head.bodies.map((info, i) => new BodyView(i, info, meshes[i] ?? {}, this.clip));
+    for (const body of this.bodies) this.scene.add(body.group);
+    this.top = 0;
+    this.frame = undefined;
+    this.fitted = false;
+    this.contacts.reset();
+  }
+
+  /** Starts the legend anew from the data of now. */
+  resetRange() {
+    this.top = 0;
+    this.contacts.reset();
+    this.paint();
+  }
+
+  show(frame: Frame) {
+    this.frame = frame;
+    for (const body of this.bodies) body.update(frame);
+    if (!this.fitted) {
+      this.measureScene();
+      this.view('iso');
+      this.fitted = true;
+    }
+    this.showDrag(frame.drag);
+    this.paint();
+  }
+
+  setLook(change: Partial<Look>) {
+    if (change.measure !== undefined && change.measure !== this.look.measure) this.top = 0;
+    Object.assign(this.look, change);
+    const { clip, clipAt, clipFlip } = this.look;
+    this.clip.length = 0;
+    if (clip) {
+      const axis = { x: 0, y: 1, z: 2 }[clip];
+      const normal = new THREE.Vector3().setComponent(axis, clipFlip ? 1 : -1);
+      const point = this.centre.clone();
+      point.setComponent(axis, point.getComponent(axis) + clipAt * this.radius);
+      this.plane.setFromNormalAndCoplanarPoint(normal, point);
+      this.clip.push(this.plane);
+    }
+    for (const body of this.bodies) {
+      body.surface.visible = this.look.surface;
+      body.surface.material.needsUpdate = true;
+      body.showWire(this.look.wire, this.dark ? 0xdfe6ee : 0x1f2a36, this.clip);
+    }
+    if (this.grid) this.grid.visible = this.look.grid;
+    this.paint();
+  }
+
+  private paint() {
+    const measure = MEASURES.find((m) => m.id === this.look.measure) ?? MEASURES[0];
+    const largest = this.bodies.map((body) => body.measure(measure.id, this.frame?.contacts));
+    const most = Math.max(0, ...largest.map((value) => value?.most ?? 0));
+    const high = Math.max(0, ...largest.map((value) => value?.high ?? 0));
+    // The legend grows with the data and does not shrink: colours of two moments can be compared.
+    if (high > this.top) this.top = roundUp(Math.max(high, measure.least));
+    const top = measure.fixed ?? this.look.top ?? (this.top || roundUp(measure.least));
+    this.bodies.forEach((body, i) => body.paint(largest[i] === null || body.isPlane ? null : top));
+    const perNewton = this.contacts.update(
+      this.frame?.contacts,
+      this.bodies,
+      this.radius,
+      this.look.forceScale,
+      this.look,
+    );
+    this.onLegend({
+      measure,
+      top,
+      largest: most,
+      any: largest.some((value) => value !== null),
+      perNewton,
+      grid: this.gridStep,
+    });
+    this.redraw();
+  }
+
+  private measureScene() {
+    const box = new THREE.Box3();
+    for (const body of this.bodies) if (!body.isPlane) box.union(body.bounds());
+    if (box.isEmpty()) for (const body of this.bodies) box.union(body.bounds());
+    if (box.isEmpty()) box.set(new THREE.Vector3(-1, -1, -1), new THREE.Vector3(1, 1, 1));
+    box.getCenter(this.centre);
+    this.radius = Math.max(box.getSize(new THREE.Vector3()).length() / 2, 1e-4);
+    const plane = this.bodies.find((body) => body.isPlane);
+    this.floor = plane ? plane.bounds().min.y : box.min.y;
+    this.makeGrid();
+  }
+  private floor = 0;
+
+  private makeGrid() {
+    if (this.grid) {
+      this.scene.remove(this.grid);
+      this.grid.dispose();
+    }
+    this.gridStep = roundUp(this.radius / 4, [1, 2, 5, 10]);
+    const cells = 24;
+    const colours = this.dark ? [0x49525d, 0x2a3038] : [0xb4bbc4, 0xdcdfe4];
+    this.grid = new THREE.GridHelper(cells * this.gridStep, cells, colours[0], colours[1]);
+    const snap = (x: number) => Math.round(x / this.gridStep) * this.gridStep;
+    this.grid.position.set(snap(this.centre.x), this.floor - 1e-3 * this.radius, snap(this.centre.z));
+    this.grid.visible = this.look.grid;
+    this.scene.add(this.grid);
+    this.redraw();
+  }
+
+  /** Looks from a named side, all bodies in the picture. */
+  view(name: string) {
+    const direction = new THREE.Vector3(...(VIEWS[name] ?? VIEWS.iso)).normalize();
+    const half = (this.camera.fov * Math.PI) / 360;
+    const across = Math.min(half, Math.atan(Math.tan(half) * this.camera.aspect));
+    const distance = (0.92 * this.radius) / Math.sin(across);
+    this.camera.near = distance / 200;
+    this.camera.far = distance * 30;
+    this.camera.position.copy(this.centre).addScaledVector(direction, distance);
+    // Straight down the y axis the camera needs a sideways hint of where up is.
+    if (Math.abs(direction.y) > 0.99) this.camera.position.z += distance * 1e-3;
+    this.camera.updateProjectionMatrix();
+    this.controls.target.copy(this.centre);
+    this.controls.minDistance = this.radius * 0.05;
+    this.controls.maxDistance = distance * 8;
+    this.controls.update();
+    this.redraw();
+  }
+
+  /** Fits the bodies as they are now, from where the camera is. */
+  fit() {
+    const direction = this.camera.position.clone().sub(this.controls.target).normalize();
+    this.measureScene();
+    VIEWS.now = direction.toArray();
+    this.view('now');
+    delete VIEWS.now;
+  }
+
+  private showDrag(drag: Drag | undefined) {
+    this.dragLine.visible = this.dragArrow.visible = !!drag;
+    if (!drag) return;
+    const held = new THREE.Vector3().fromArray(drag.held);
+    const target = new THREE.Vector3().fromArray(drag.target);
+    this.dragLine.geometry.setFromPoints([held, target]);
+    const force = new THREE.Vector3().fromArray(drag.force);
+    const newtons = force.length();
+    this.dragArrow.visible = newtons > 0;
+    if (newtons > 0) this.dragArrow.quaternion.setFromUnitVectors(new THREE.Vector3(0, 1, 0), force.divideScalar(newtons));
+    const length = Math.max(held.distanceTo(target), 1e-6);
+    this.dragArrow.position.copy(held);
+    this.dragArrow.scale.set(0.3 * this.radius, length, 0.3 * this.radius);
+  }
+
+  /** Body under the pointer, or null. x and y in pixels of the picture. */
+  pick(x: number, y: number): { body: BodyView; triangle: number; point: THREE.Vector3 } | null {
+    const { clientWidth: width, clientHeight: height } = this.renderer.domElement;
+    const ray = new THREE.Raycaster();
+    ray.setFromCamera(new THREE.Vector2((2 * x) / width - 1, 1 - (2 * y) / height), this.camera);
+    for (const body of this.bodies) body.surface.geometry.computeBoundingSphere();
+    const hits = ray.intersectObjects(
+      this.bodies.filter((body) => body.surface.visible).map((body) => body.surface),
+      false,
+    );
+    const hit = hits.find(({ point }) => this.clip.every((plane) => plane.distanceToPoint(point) >= 0));
+    if (!hit) return null;
+    return { body: hit.object.userData.body as BodyView, triangle: hit.faceIndex ?? 0, point: hit.point };
+  }
+
+  /** World point under the pointer at the depth of `at`. */
+  unproject(x: number, y: number, at: THREE.Vector3): THREE.Vector3 {
+    const { clientWidth: width, clientHeight: height } = this.renderer.domElement;
+    const ray = new THREE.Raycaster();
+    ray.setFromCamera(new THREE.Vector2((2 * x) / width - 1, 1 - (2 * y) / height), this.camera);
+    const towards = this.camera.getWorldDirection(new THREE.Vector3());
+    const plane = new THREE.Plane().setFromNormalAndCoplanarPoint(towards, at);
+    return ray.ray.intersectPlane(plane, new THREE.Vector3()) ?? at.clone();
+  }
+
+  /** Pixels of a world point in the picture. */
+  project(point: THREE.Vector3): { x: number; y: number } {
+    const { clientWidth: width, clientHeight: height } = this.renderer.domElement;
+    const p = point.clone().project(this.camera);
+    return { x: ((p.x + 1) * width) / 2, y: ((1 - p.y) * height) / 2 };
+  }
+}
+
+export const gridText = (step: number) =>
+  step >= 1 ? `grid ${format(step)} m` : step >= 0.01 ? `grid ${format(100 * step)} cm` : `grid ${format(1000 * step)} mm`;
