@@ -78,7 +78,7 @@ static char *write_limits(char *at, const double *limits, int tets) {
 }
 
 /* {"stretch_limits": [one entry a body]}: what a viewer needs to show how close a tet is to its limit; 0 stands for no
- * limit. NULL when memory runs out. */
+ * limit. Empty text if no body has one; NULL when memory runs out. */
 static char *describe_limits(const thenar_model *model) {
     size_t tets = 0;
     int body_count = thenar_model_body_count(model);
@@ -88,15 +88,19 @@ static char *describe_limits(const thenar_model *model) {
     char *text = MEMORY_ARRAY(char, PAIR_TEXT *(tets + (size_t)body_count + 2));
     if (limits && text) {
         text_locale before = text_locale_begin();
+        bool any = false;
         char *at = text + sprintf(text, "{\"stretch_limits\":[");
         for (int b = 0; b < body_count; b++) {
             if (b > 0) *at++ = ',';
-            if (!is_rigid(model, b) && thenar_model_stretch_limits(model, b, limits))
+            bool limited = !is_rigid(model, b) && thenar_model_stretch_limits(model, b, limits);
+            any = any || limited;
+            if (limited)
                 at = write_limits(at, limits, thenar_model_mesh(model, b)->tet_count);
             else
                 at += sprintf(at, "null");
         }
         sprintf(at, "]}");
+        if (!any) *text = 0;
         text_locale_end(before);
     } else {
         free(text);
@@ -142,7 +146,7 @@ thenar_status thenar_recorder_create(const char *path, const thenar_sim *sim, th
         recording_description description = {.scene = thenar_model_name(model),
                                              .solver = thenar_sim_solver(sim),
                                              .dt = thenar_sim_dt(sim),
-                                             .metadata = metadata,
+                                             .metadata = *metadata ? metadata : NULL,
                                              .bodies = bodies,
                                              .body_count = body_count,
                                              .channels = channels,

@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "io/recording_format.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
@@ -45,9 +46,10 @@ static json_t *print_lists(const recording_head *head, json_t *metadata, json_er
 thenar_status recording_head_print(const recording_head *head, const char *path, char **out, thenar_error *error) {
     *out = NULL;
     json_error_t problem = {0};
+    errno = 0;
     json_t *metadata = json_loads(head->info.metadata, JSON_REJECT_DUPLICATES, &problem);
-    /* jansson says nothing at all in some places where memory runs out. */
-    if (!metadata && (!*problem.text || json_error_code(&problem) == json_error_out_of_memory))
+    /* jansson says nothing at all, or that the text is wrong, in some places where memory runs out. */
+    if (!metadata && (!*problem.text || errno == ENOMEM || json_error_code(&problem) == json_error_out_of_memory))
         return error_memory(error, "the header of a recording");
     if (!json_is_object(metadata)) {
         bool is_json = metadata != NULL;
