@@ -85,12 +85,12 @@ static int answer(struct lws *wsi, unsigned status, const char *text) {
     return -1;
 }
 
-static int begin_page(const server *s, struct lws *wsi, page_session *session, const char *path) {
+static int begin_page(const server *s, struct lws *wsi, page_session *session, const char *path, size_t length) {
     char host[GUARD_HOST], policy[1024];
     if (lws_hdr_total_length(wsi, WSI_TOKEN_GET_URI) <= 0) return answer(wsi, 405, "Only GET is served here.\n");
     const char *wrong = refuse(s, wsi, host);
     if (wrong) return answer(wsi, 403, wrong);
-    if (strcmp(path, "/") != 0) return answer(wsi, 404, "There is one page here, and this is not it.\n");
+    if (length != 1 || path[0] != '/') return answer(wsi, 404, "There is one page here, and this is not it.\n");
     snprintf(policy, sizeof policy, "%.*s'self' ws://%s; frame-ancestors 'none'", (int)(page_policy_end - page_policy),
              page_policy, host);
     if (!begin_response(wsi, 200, "text/html; charset=utf-8", (size_t)(page_html_end - page_html), policy)) return -1;
@@ -116,7 +116,7 @@ static int serve_page(struct lws *wsi, enum lws_callback_reasons reason, void *u
     server *s = lws_context_user(lws_get_context(wsi));
     switch (reason) {
     case LWS_CALLBACK_HTTP:
-        return begin_page(s, wsi, user, in);
+        return begin_page(s, wsi, user, in, length);
     case LWS_CALLBACK_HTTP_WRITEABLE:
         return continue_page(wsi, user);
     /* Bodies of requests are not taken. */

@@ -276,8 +276,8 @@ export class BodyView {
     return largest;
   }
 
-  /** Paints the surface by the values that `measure` left; null: in the body's own colour. */
-  paint(top: number | null) {
+  /** Paints the surface by the values that `measure` left; null: in the body's own colour, as are zeros if blankZero. */
+  paint(top: number | null, blankZero = false) {
     const material = this.surface.material;
     const coloured = top !== null;
     if (material.vertexColors !== coloured) {
@@ -289,7 +289,12 @@ export class BodyView {
     const colour = this.surface.geometry.getAttribute('color') as THREE.BufferAttribute;
     const out = colour.array as Float32Array;
     const { vertex } = this.drawn;
-    for (let i = 0; i < vertex.length; i++) writeColour(this.values[vertex[i]] / top, out, 3 * i);
+    const own = new THREE.Color(this.ownColour);
+    for (let i = 0; i < vertex.length; i++) {
+      const value = this.values[vertex[i]];
+      if (blankZero && value === 0) own.toArray(out, 3 * i);
+      else writeColour(value / top, out, 3 * i);
+    }
     colour.needsUpdate = true;
   }
 

@@ -25,8 +25,11 @@ export class ContactsView {
   private largest = 0;
 
   constructor() {
+    // Forces push into a body, and points lie between two: they are drawn over what would hide them.
     const instanced = (geometry: THREE.BufferGeometry, color: number) => {
-      const mesh = new THREE.InstancedMesh(geometry, new THREE.MeshStandardMaterial({ color, roughness: 0.6 }), CAPACITY);
+      const material = new THREE.MeshStandardMaterial({ color, roughness: 0.6, depthTest: false, transparent: true, opacity: 0.9 });
+      const mesh = new THREE.InstancedMesh(geometry, material, CAPACITY);
+      mesh.renderOrder = 5;
       mesh.count = 0;
       mesh.frustumCulled = false;
       this.group.add(mesh);

@@ -208,7 +208,7 @@ export class Stage {
     // The legend grows with the data and does not shrink: colours of two moments can be compared.
     if (high > this.top) this.top = roundUp(Math.max(high, measure.least));
     const top = measure.fixed ?? this.look.top ?? (this.top || roundUp(measure.least));
-    this.bodies.forEach((body, i) => body.paint(largest[i] === null || body.isPlane ? null : top));
+    this.bodies.forEach((body, i) => body.paint(largest[i] === null || body.isPlane ? null : top, measure.id === 'pressure'));
     const perNewton = this.contacts.update(
       this.frame?.contacts,
       this.bodies,
@@ -233,12 +233,14 @@ export class Stage {
     if (box.isEmpty()) for (const body of this.bodies) box.union(body.bounds());
     if (box.isEmpty()) box.set(new THREE.Vector3(-1, -1, -1), new THREE.Vector3(1, 1, 1));
     box.getCenter(this.centre);
-    this.radius = Math.max(box.getSize(new THREE.Vector3()).length() / 2, 1e-4);
+    box.getSize(this.halfSize).multiplyScalar(0.5);
+    this.radius = Math.max(this.halfSize.length(), 1e-4);
     const plane = this.bodies.find((body) => body.isPlane);
     this.floor = plane ? plane.bounds().min.y : box.min.y;
     this.makeGrid();
   }
   private floor = 0;
+  private halfSize = new THREE.Vector3(1, 1, 1);
 
   private makeGrid() {
     if (this.grid) {
@@ -259,9 +261,7 @@ export class Stage {
   /** Looks from a named side, all bodies in the picture. */
   view(name: string) {
     const direction = new THREE.Vector3(...(VIEWS[name] ?? VIEWS.iso)).normalize();
-    const half = (this.camera.fov * Math.PI) / 360;
-    const across = Math.min(half, Math.atan(Math.tan(half) * this.camera.aspect));
-    const distance = (0.92 * this.radius) / Math.sin(across);
+    const distance = this.fitDistance(direction);
     this.camera.near = distance / 200;
     this.camera.far = distance * 30;
     this.camera.position.copy(this.centre).addScaledVector(direction, distance);
@@ -273,6 +273,23 @@ export class Stage {
     this.controls.maxDistance = distance * 8;
     this.controls.update();
     this.redraw();
+  }
+
+  /** Distance from the centre at which every corner of the bodies' box is in the picture. */
+  private fitDistance(direction: THREE.Vector3): number {
+    const up = Math.abs(direction.y) > 0.99 ? new THREE.Vector3(0, 0, -1) : new THREE.Vector3(0, 1, 0);
+    const right = new THREE.Vector3().crossVectors(up, direction).normalize();
+    const above = new THREE.Vector3().crossVectors(direction, right);
+    const tangent = Math.tan((this.camera.fov * Math.PI) / 360);
+    const corner = new THREE.Vector3();
+    let distance = 0;
+    for (let i = 0; i < 8; i++) {
+      corner.set(i & 1 ? 1 : -1, i & 2 ? 1 : -1, i & 4 ? 1 : -1).multiply(this.halfSize);
+      const depth = corner.dot(direction);
+      const across = Math.abs(corner.dot(right)) / (tangent * this.camera.aspect);
+      distance = Math.max(distance, across + depth, Math.abs(corner.dot(above)) / tangent + depth);
+    }
+    return 1.12 * Math.max(distance, this.radius);
   }
 
   /** Fits the bodies as they are now, from where the camera is. */
