@@ -72,6 +72,31 @@ static json_t *describe_columns(const view_series *series) {
     return columns;
 }
 
+#define FRAMES_MEASURED 8 /* for the bounds: spread over the recording, the last one among them */
+
+/* Low and high corner of all bodies but planes, at some moments: what a camera should have in the picture. */
+static json_t *measure_bounds(view_recorded *recorded, view_range range) {
+    thenar_recording *recording = recorded->recording;
+    double low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY};
+    for (int b = 0; b < thenar_recording_body_count(recording); b++) {
+        const thenar_recording_body *body = thenar_recording_body_at(recording, b);
+        if (body->vertex_count <= 4) continue;
+        double *x = MEMORY_ARRAY(double, 3 * (size_t)body->vertex_count);
+        for (int i = 0; i < FRAMES_MEASURED && x; i++) {
+            thenar_error ignored;
+            int frame = range.first + (int)((int64_t)(range.end - 1 - range.first) * i / (FRAMES_MEASURED - 1));
+            if (thenar_recording_read_surface(recording, b, frame, x, &ignored) != THENAR_OK) continue;
+            for (int k = 0; k < 3 * body->vertex_count; k++) {
+                low[k % 3] = fmin(low[k % 3], x[k]);
+                high[k % 3] = fmax(high[k % 3], x[k]);
+            }
+        }
+        free(x);
+    }
+    if (!isfinite(low[0] + low[1] + low[2] + high[0] + high[1] + high[2])) return NULL;
+    return json_pack("[f, f, f, f, f, f]", low[0], low[1], low[2], high[0], high[1], high[2]);
+}
+
 static void write_head(view_recorded *recorded, view_range range, view_message *out) {
     thenar_recording *recording = recorded->recording;
     thenar_recording_info info = thenar_recording_get_info(recording);
@@ -79,6 +104,8 @@ static void write_head(view_recorded *recorded, view_range range, view_message *
                              info.scene, "version", info.thenar_version, "solver", info.solver, "dt", info.dt, "bodies",
                              describe_bodies(recording), "columns", describe_columns(&recorded->series));
     if (recorded->summary) json_object_set(head, "summary", recorded->summary);
+    json_t *bounds = measure_bounds(recorded, range);
+    if (bounds) json_object_set_new(head, "bounds", bounds);
     if (thenar_recording_damage(recording))
         json_object_set_new(head, "damage", json_string(thenar_recording_damage(recording)));
     message_json(out, SECTION_HEAD, head);

@@ -317,7 +317,7 @@ export class BodyView {
       const geometry = new THREE.BufferGeometry();
       geometry.setAttribute('position', new THREE.BufferAttribute(this.nodes, 3).setUsage(THREE.DynamicDrawUsage));
       geometry.setIndex(index);
-      const material = new THREE.LineBasicMaterial({ transparent: true, opacity: 0.55, clippingPlanes: clip });
+      const material = new THREE.LineBasicMaterial({ transparent: true, opacity: 0.3, clippingPlanes: clip });
       this.wire = new THREE.LineSegments(geometry, material);
       this.wire.frustumCulled = false;
       this.group.add(this.wire);
@@ -327,7 +327,7 @@ export class BodyView {
     (this.wire.material as THREE.LineBasicMaterial).color.set(colour);
     this.wire.geometry.getAttribute('position').needsUpdate = true;
     this.surface.material.transparent = shown || this.isPlane;
-    this.surface.material.opacity = shown ? 0.35 : this.isPlane ? 0.55 : 1;
+    this.surface.material.opacity = shown ? 0.45 : this.isPlane ? 0.55 : 1;
     this.surface.material.depthWrite = !shown && !this.isPlane;
     this.surface.material.needsUpdate = true;
   }

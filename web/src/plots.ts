@@ -132,7 +132,7 @@ class Chart {
             ...axis,
             size: 50,
             values: (_u, ticks) => ticks.map(format),
-            ...(spec.log ? { splits: (_u: uPlot, _axis: number, low: number, high: number) => decades(low, high) } : {}),
+            ...(spec.log ? { filter: (_u: uPlot, splits: number[]) => splits, splits: (_u: uPlot, _axis: number, low: number, high: number) => decades(low, high) } : {}),
           },
         ],
         series: [

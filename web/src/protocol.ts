@@ -32,6 +32,8 @@ export interface Head {
   tunables?: Tunable[];
   summary?: Record<string, unknown>;
   damage?: string;
+  /** Low and high corner of all that a recording has in it, m. */
+  bounds?: number[];
 }
 
 /** What may change while a simulation runs. */

@@ -153,6 +153,7 @@ export class Stage {
     }
     this.bodies = head.bodies.map((info, i) => new BodyView(i, info, meshes[i] ?? {}, this.clip));
     for (const body of this.bodies) this.scene.add(body.group);
+    this.bounds = head.bounds;
     this.top = 0;
     this.frame = undefined;
     this.fitted = false;
@@ -170,7 +171,7 @@ export class Stage {
     this.frame = frame;
     for (const body of this.bodies) body.update(frame);
     if (!this.fitted) {
-      this.measureScene();
+      this.measureScene(this.bounds);
       this.view('iso');
       this.fitted = true;
     }
@@ -227,9 +228,10 @@ export class Stage {
     this.redraw();
   }
 
-  private measureScene() {
+  private measureScene(known?: number[]) {
     const box = new THREE.Box3();
-    for (const body of this.bodies) if (!body.isPlane) box.union(body.bounds());
+    if (known) box.set(new THREE.Vector3(...known.slice(0, 3)), new THREE.Vector3(...known.slice(3)));
+    else for (const body of this.bodies) if (!body.isPlane) box.union(body.bounds());
     if (box.isEmpty()) for (const body of this.bodies) box.union(body.bounds());
     if (box.isEmpty()) box.set(new THREE.Vector3(-1, -1, -1), new THREE.Vector3(1, 1, 1));
     box.getCenter(this.centre);
@@ -240,6 +242,7 @@ export class Stage {
     this.makeGrid();
   }
   private floor = 0;
+  private bounds?: number[];
   private halfSize = new THREE.Vector3(1, 1, 1);
 
   private makeGrid() {
