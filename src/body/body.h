@@ -29,6 +29,8 @@ typedef struct body_class body_class;
 typedef struct body_model {
     const body_class *kind;
     char *name;
+    bool touches;    /* takes part in contact */
+    double friction; /* Coulomb's coefficient mu of its surface */
 } body_model;
 
 typedef struct body_state {

@@ -17,7 +17,7 @@ thenar_material thenar_material_default(void) {
 }
 
 thenar_soft_def thenar_soft_def_default(void) {
-    return (thenar_soft_def){.material = thenar_material_default()};
+    return (thenar_soft_def){.material = thenar_material_default(), .touches = true, .friction = 0.5};
 }
 
 /* The material of each tet; a region that holds none is a mistake, most often of the unit. free() *out. */

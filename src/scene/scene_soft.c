@@ -185,6 +185,8 @@ void scene_soft_read(config_map *body, const char *name, thenar_build *build) {
     read_loads(body, &parts);
     config_vec3(body, "velocity", CONFIG_OPTIONAL, config_any("m/s"), &velocity);
     config_vec3(body, "spin", CONFIG_OPTIONAL, config_any("rad/s"), &spin);
+    config_bool(body, "touches", CONFIG_OPTIONAL, &def.touches);
+    config_number(body, "friction", CONFIG_OPTIONAL, config_not_negative(""), &def.friction);
     config_close(body);
     vec3_store(def.velocity, velocity);
     vec3_store(def.spin, spin);
