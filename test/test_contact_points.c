@@ -582,6 +582,28 @@ static void a_fast_soft_body_is_seen_before_it_arrives(void **unused) {
     thenar_tet_mesh_free(&tets);
 }
 
+/* One that is fast among those that rest, in clusters much smaller than the way it goes. */
+static void a_single_fast_vertex_is_seen_before_it_arrives(void **unused) {
+    (void)unused;
+    thenar_tet_mesh tets = tools_box(0.05, 0.05, 0.05, 10, 10, 10);
+    thenar_soft_def soft = soft_block(&tets);
+    thenar_rigid_def table = rigid("table", THENAR_MOTION_STATIC, ground);
+    table.move[1] = -AIR;
+    static fixture f;
+    fixture_start(&f, &soft, &table, 1);
+    double *v = sim_soft(f.sim, 0)->v;
+    for (int i = 0; i < tets.node_count; i++) {
+        if (tets.positions[3 * i + 1] != 0) continue;
+        v[3 * i + 1] = -6;
+        look(&f);
+        assert_int_equal(find(&f, 1e-3), 1);
+        assert_near(vec3_distance(points[0].position, tet_mesh_node(&tets, i)), 0, 1e-15);
+        v[3 * i + 1] = 0;
+    }
+    fixture_end(&f);
+    thenar_tet_mesh_free(&tets);
+}
+
 static void held_nodes_are_seen_to_come_as_they_are_driven(void **unused) {
     (void)unused;
     for (int k = 0; k < 4; k++) {
@@ -775,6 +797,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(areas_add_up_to_that_of_the_deformed_surface),
     cmocka_unit_test(a_point_knows_the_triangles_that_face_each_other),
     cmocka_unit_test(a_fast_soft_body_is_seen_before_it_arrives),
+    cmocka_unit_test(a_single_fast_vertex_is_seen_before_it_arrives),
     cmocka_unit_test(held_nodes_are_seen_to_come_as_they_are_driven),
     cmocka_unit_test(a_driven_body_is_seen_to_come_as_it_is_driven),
     cmocka_unit_test(a_fast_rigid_body_is_seen_before_it_arrives),

@@ -8,11 +8,11 @@
 
 #include "body/rigid_shape.h"
 
-#define CONTACT_RIM 16    /* balls on a rim of a cylinder: it rolls as evenly as such a polygon, to 2 % of its radius */
-#define CONTACT_CAPSULE 9 /* balls in a capsule at most */
-#define CONTACT_LONG_SIDE                                                                                              \
-    0.1                       /* m: a longer side of a box or a cylinder has balls in its middle too, since what it lies
-                                * on may be smaller; shorter ones have none, since each costs */
+/* A longer side of a box or a cylinder has balls in its middle too, since what it lies on may be smaller; shorter ones
+ * have none, since each costs. */
+#define CONTACT_LONG_SIDE 0.1 /* m */
+#define CONTACT_RIM 16    /* balls on a rim of a cylinder: it rolls as such a polygon does, even to 2 % of its radius */
+#define CONTACT_CAPSULE 9 /* balls in a capsule at most; a radius apart if that takes fewer */
 #define CONTACT_BALLS_MOST 64 /* of any primitive */
 
 /* Writes the centres in the body's frame and tells the radius they have in common, m. Returns how many there are; the
