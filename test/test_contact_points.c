@@ -320,11 +320,11 @@ static void a_soft_point_knows_where_it_hangs_on_both_bodies(void **unused) {
     thenar_embedding embedding;
     thenar_soft_def soft;
     embedded_sphere(&surface, &tets, &embedding, &soft);
-    thenar_rigid_def box = rigid("box", THENAR_MOTION_DRIVEN, brick);
-    vec3_store(box.move, vec3_make(0.15, 0.02, 0));
-    vec3_store(box.turn, vec3_make(0.3, 0.2, 0.1));
+    thenar_rigid_def turned = rigid("box", THENAR_MOTION_DRIVEN, brick);
+    vec3_store(turned.move, vec3_make(0.15, 0.02, 0));
+    vec3_store(turned.turn, vec3_make(0.3, 0.2, 0.1));
     static fixture f;
-    fixture_start(&f, &soft, &box, 1);
+    fixture_start(&f, &soft, &turned, 1);
     int count = find(&f, 0.01);
     assert_true(count > 10);
     const double *x = thenar_sim_positions(f.sim, 0);
