@@ -531,11 +531,9 @@ static void a_point_knows_the_triangles_that_face_each_other(void **unused) {
             if (t == c->face_a) chosen = facing;
         }
         assert_near(chosen, best, 1e-12);
-        /* The point of the mesh itself under the anchor makes three triangles with the corners, as large as the whole. */
-        double position[3], q[4];
-        vec3 corner[3];
-        thenar_sim_pose(f.sim, 1, position, q);
-        vec3 on_mesh = vec3_sub(c->anchor, vec3_scale(c->normal, 0.01)); /* not turned: the normal's axes are its own */
+        /* The point of the mesh under the anchor makes three triangles with the corners, as large as the whole. The body
+         * is not turned: its axes are the world's. */
+        vec3 corner[3], on_mesh = vec3_mul_add(c->anchor, c->normal, -0.01);
         surface_corners(other, c->face_b, corner);
         double parts = area_of(on_mesh, corner[0], corner[1]) + area_of(on_mesh, corner[1], corner[2]) +
                        area_of(on_mesh, corner[2], corner[0]);
