@@ -531,7 +531,7 @@ static void a_point_knows_the_triangles_that_face_each_other(void **unused) {
             if (t == c->face_a) chosen = facing;
         }
         assert_near(chosen, best, 1e-12);
-        /* The point of the mesh under the anchor makes three triangles with the corners, as large as the whole. The body
+        /* The point of the mesh under the anchor makes three triangles with the corners, as large as the whole. It
          * is not turned: its axes are the world's. */
         vec3 corner[3], on_mesh = vec3_mul_add(c->anchor, c->normal, -0.01);
         surface_corners(other, c->face_b, corner);
