@@ -171,15 +171,25 @@ static bool integrate_dynamic(rigid_state *state, double h, const double *v) {
     return true;
 }
 
-static bool integrate_driven(rigid_state *state, double h) {
-    rigid_kept *kept = state->kept;
+void rigid_coming_motion(const rigid_state *state, double h, vec3 *velocity, vec3 *spin) {
+    const rigid_kept *kept = state->kept;
+    *velocity = vec3_load(kept->velocity);
+    *spin = vec3_load(kept->spin);
+    if (rigid_of(state)->motion != THENAR_MOTION_DRIVEN) return;
     vec3 move = vec3_sub(vec3_load(state->target), vec3_load(kept->position));
     quat before = rigid_orientation(kept->orientation), after = rigid_orientation(state->target + 3);
     vec3 turn = quat_to_rotation_vector(quat_mul(after, quat_conjugate(before)));
-    if (!vec3_is_finite(move) || !vec3_is_finite(vec3_scale(move, 1 / h))) return false;
-    vec3_store(kept->velocity, vec3_scale(move, 1 / h));
-    vec3_store(kept->spin, vec3_scale(turn, 1 / h));
-    memcpy(kept->pose, state->target, sizeof kept->pose);
+    *velocity = vec3_scale(move, 1 / h);
+    *spin = vec3_scale(turn, 1 / h);
+}
+
+static bool integrate_driven(rigid_state *state, double h) {
+    vec3 velocity, spin;
+    rigid_coming_motion(state, h, &velocity, &spin);
+    if (!vec3_is_finite(velocity)) return false;
+    vec3_store(state->kept->velocity, velocity);
+    vec3_store(state->kept->spin, spin);
+    memcpy(state->kept->pose, state->target, sizeof state->kept->pose);
     return true;
 }
 
