@@ -35,8 +35,8 @@ typedef struct contact_leg {
 typedef struct contact {
     int point; /* index of the contact_point it was made of */
     double mu;
-    mat3 frame; /* rows n, t1, t2; world axes */
-    vec3 start; /* u where no unknown moves, m */
+    mat3 frame;    /* rows n, t1, t2; world axes */
+    vec3 start;    /* u where no unknown moves, m */
     double leeway; /* m: by how much u_n is more than the gap, for a point that was too deep inside to be out at once */
     int leg_count;
     contact_leg legs[CONTACT_LEGS]; /* by ascending node */

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#define RECOVERY 0.5      /* m/s */
+#define RECOVERY 0.5 /* m/s */
 #define STIFFNESS 3.0
 #define SOFT_LENGTH 10e-6 /* m: by which a force that is already there may give way */
 

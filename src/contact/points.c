@@ -73,6 +73,7 @@ typedef struct harvest {
     int capacity, count;
     double margin, h;
     contact_pair pair; /* at hand */
+    int number;        /* of it */
 } harvest;
 
 static void try_point(harvest *out, const contact_skin_state *state, const target *t, int index) {
@@ -88,6 +89,8 @@ static void try_point(harvest *out, const contact_skin_state *state, const targe
     contact_point *point = &out->points[out->count - 1];
     *point = (contact_point){.skin = out->pair.skin,
                              .rigid = out->pair.rigid,
+                             .pair = out->number,
+                             .index = index,
                              .node = {-1, -1, -1, -1},
                              .position = vec3_mul_add(p, normal, -radius),
                              .normal = normal,
@@ -130,6 +133,7 @@ int contact_points_find(const contact_skin_state *const *skins, const rigid_stat
     harvest out = {.points = points, .capacity = capacity, .margin = margin, .h = h};
     for (int i = 0; i < pair_count; i++) {
         out.pair = pairs[i];
+        out.number = i;
         const contact_skin_state *skin = skins[out.pair.skin];
         const rigid_state *rigid = rigids[out.pair.rigid];
         assert(skin->skin->body != rigid->base.model);

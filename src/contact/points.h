@@ -22,6 +22,7 @@ typedef struct contact_pair {
 
 typedef struct contact_point {
     int skin, rigid;   /* of the pair */
+    int pair, index;   /* which pair, and which point of the skin: ascending */
     int vertex;        /* of a soft body: of its surface; of a rigid one: the skin's point */
     int node[4];       /* of a soft body: the vertex is the sum of weights times nodes; of a rigid one: -1 */
     double weights[4]; /* of a soft body: adding up to 1; of a rigid one: 0 */

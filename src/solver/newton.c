@@ -30,7 +30,7 @@
 #define GRADIENT_SETTLED 0.01
 #define LOOSE_UPDATES 2  /* of the multipliers, while ten times that is enough */
 #define STRICT_UPDATES 3 /* from which on a tenth is asked for */
-#define MOST_INNER 8 /* Newton steps before the multipliers move anyway */
+#define MOST_INNER 8     /* Newton steps before the multipliers move anyway */
 #define MOST_ITERATIONS 60
 #define MOST_PASSES 120 /* Newton and multipliers' steps together */
 #define MOST_HALVINGS 20
@@ -216,11 +216,13 @@ static bool contacts_agree(const solver_problem *problem, const contact_measures
            now->force <= slack * tolerance->force * now->mean;
 }
 
-/* Near enough to the minimum of Phi for the multipliers to move: loosely as long as they are far off, and strictly once
- * they do not come to rest, since steps from rough minima may go round in circles. */
+/* Near enough to the minimum of Phi for the multipliers to move: loosely as long as they are far off; strictly once those
+ * of contacts do not come to rest, since steps from rough minima may go round in circles. */
 static bool is_settled(const solver_problem *problem, const newton_measures *now, int updates) {
-    bool far = now->limits.distance > 5 * problem->tolerance.violation || !contacts_agree(problem, &now->contacts, 10);
-    double share = far && updates < LOOSE_UPDATES ? 10 : updates < STRICT_UPDATES ? 1 : 0.1;
+    bool limits_far = now->limits.distance > 5 * problem->tolerance.violation;
+    bool contacts_far = updates < LOOSE_UPDATES && !contacts_agree(problem, &now->contacts, 10);
+    bool strict = problem->contact_count > 0 && updates >= STRICT_UPDATES;
+    double share = limits_far || contacts_far ? 10 : strict ? 0.1 : 1;
     return now->slope <= share * GRADIENT_SETTLED * now->size && now->balance <= share * problem->tolerance.balance;
 }
 

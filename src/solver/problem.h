@@ -14,9 +14,9 @@
 typedef struct solver_tolerances {
     double violation;    /* largest violation of a strain limit; with multipliers |G - P(G + Y)|, which bounds it */
     double stationarity; /* of |A (x - x*)| that the gradient of the Lagrangian may have, where there are multipliers */
-    double length;       /* of a contact that gives way or slips where it must not, m a second of time step: m = it times h */
-    double force;        /* by which contact forces may still change, of their mean */
-    double balance;      /* of its weight that a rigid body may be out of balance by */
+    double length; /* of a contact that gives way or slips where it must not, m a second of time step: m = it times h */
+    double force;  /* by which contact forces may still change, of their mean */
+    double balance; /* of its weight that a rigid body may be out of balance by */
 } solver_tolerances;
 
 #define SOLVER_TOLERANCES                                                                                              \

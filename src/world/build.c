@@ -111,8 +111,8 @@ static thenar_status compile_island(thenar_model *model, const int *island, int 
         free(members);
         return THENAR_OK;
     }
-    thenar_status status = system_create(model->bodies, members, count, &model->contacts,
-                                         &model->systems[model->system_count], error);
+    thenar_status status =
+        system_create(model->bodies, members, count, &model->contacts, &model->systems[model->system_count], error);
     model->system_count += status == THENAR_OK;
     return status;
 }
@@ -123,8 +123,7 @@ static thenar_status compile_systems(thenar_model *model, thenar_error *error) {
     int *island = MEMORY_ARRAY(int, model->body_count);
     thenar_status status = model->systems && island ? THENAR_OK : error_memory(error, "linear systems");
     if (status == THENAR_OK) contacts_join(&model->contacts, model->bodies, model->body_count, island);
-    for (int i = 0; i < model->body_count && status == THENAR_OK; i++)
-        status = compile_island(model, island, i, error);
+    for (int i = 0; i < model->body_count && status == THENAR_OK; i++) status = compile_island(model, island, i, error);
     free(island);
     return status;
 }
@@ -164,7 +163,8 @@ static thenar_status compile(thenar_build *build, thenar_model *model, thenar_er
         model->hash = hash_bytes(model->hash, &body->friction, sizeof body->friction);
     }
     build->bodies.count = 0;
-    thenar_status status = contacts_create(model->bodies, model->body_count, build->world.margin, &model->contacts, error);
+    thenar_status status =
+        contacts_create(model->bodies, model->body_count, build->world.margin, &model->contacts, error);
     if (status == THENAR_OK) status = compile_systems(model, error);
     if (status == THENAR_OK)
         status = contacts_assign(&model->contacts, model->bodies, model->systems, model->system_count, error);

@@ -72,8 +72,7 @@ static contact_side side_of(const system_model *system, int body, body_state *co
 }
 
 void contacts_build(contacts_state *state, const contacts_model *contacts, body_state *const *bodies,
-                    const system_model *systems, system_state *system_states, int system_count,
-                    const body_step *step) {
+                    const system_model *systems, system_state *system_states, int system_count, const body_step *step) {
     int count = 0, i = 0;
     for (int s = 0; s < system_count; s++) {
         contact_equations equations = {&systems[s].pattern, system_states[s].blocks, step};
@@ -119,10 +118,16 @@ static void load_supports(const contact_point *point, vec3 force, body_state *bo
     }
 }
 
-/* Where the point is now. */
-static vec3 place(const contact_point *point, const body_state *body) {
-    if (body->model->kind != &soft_class) return point->position; /* of the step's beginning */
-    const double *x = ((const soft_state *)body)->x;
+/* Where the point is now: the vertex, or the gap away from the other body's closest point. */
+static vec3 place(const contact *c, const contact_point *point, const contacts_pair *pair, body_state *const *bodies) {
+    const body_state *skin = bodies[pair->body[0]];
+    if (skin->model->kind != &soft_class) {
+        const rigid_kept *other = ((const rigid_state *)bodies[pair->body[1]])->kept;
+        vec3 closest =
+            vec3_add(vec3_load(other->position), quat_rotate(rigid_orientation(other->orientation), point->anchor));
+        return vec3_mul_add(closest, mat3_row(c->frame, 0), c->u.x - c->leeway);
+    }
+    const double *x = ((const soft_state *)skin)->x;
     vec3 p = {0};
     for (int k = 0; k < 4; k++) p = vec3_mul_add(p, vec3_load(x + 3 * point->node[k]), point->weights[k]);
     return p;
@@ -137,7 +142,7 @@ static thenar_contact tell(const contact *c, const contact_point *point, const c
                            .gap = c->u.x - c->leeway,
                            .force = c->lambda.x,
                            .area = point->area};
-    vec3_store(told.position, place(point, bodies[pair->body[0]]));
+    vec3_store(told.position, place(c, point, pair, bodies));
     vec3_store(told.normal, mat3_row(c->frame, 0));
     vec3_store(told.friction, mat3_mul_vec_transposed(c->frame, vec3_make(0, c->lambda.y, c->lambda.z)));
     return told;
@@ -158,8 +163,7 @@ static void add_to_pair(thenar_contact_pair *pair, const thenar_contact *contact
 }
 
 static void close_pair(thenar_contact_pair *pair) {
-    if (pair->normal_force > 0)
-        vec3_store(pair->centre, vec3_scale(vec3_load(pair->centre), 1 / pair->normal_force));
+    if (pair->normal_force > 0) vec3_store(pair->centre, vec3_scale(vec3_load(pair->centre), 1 / pair->normal_force));
     pair->pressure = pair->area > 0 ? pair->normal_force / pair->area : 0;
 }
 

@@ -72,8 +72,7 @@ void contacts_find(contacts_state *state, const contacts_model *contacts, body_s
                    const body_step *step);
 /* Constraints of these points; the systems' A are there. */
 void contacts_build(contacts_state *state, const contacts_model *contacts, body_state *const *bodies,
-                    const system_model *systems, system_state *system_states, int system_count,
-                    const body_step *step);
+                    const system_model *systems, system_state *system_states, int system_count, const body_step *step);
 /* After the bodies were moved: what the next step starts from, what supports bear, what is told. */
 void contacts_publish(contacts_state *state, const contacts_model *contacts, body_state *const *bodies,
                       int system_count, const body_step *step);

@@ -101,12 +101,14 @@ static bool couple_three(body_couplings *couplings, int node, int rigid_node) {
            ARRAY_PUSH(&couplings->node, rigid_node + RIGID_ANGULAR);
 }
 
-/* Any free node that carries a vertex of the surface may come to touch the rigid body. */
-static bool couple_soft(const soft_model *soft, int first_node, int rigid_node, body_couplings *couplings) {
+/* Any free node that carries a point of the skin may come to touch the rigid body. */
+static bool couple_soft(const contact_skin *skin, int first_node, int rigid_node, body_couplings *couplings) {
+    const soft_model *soft = (const soft_model *)skin->body;
     bool *carries = MEMORY_ARRAY(bool, soft->mesh.node_count);
     bool enough = carries != NULL;
-    for (int i = 0; i < 4 * soft->surface.vertex_count && enough; i++)
-        if (soft->embedding.weights[i] != 0) carries[soft->mesh.tets[4 * soft->embedding.tet[i / 4] + i % 4]] = true;
+    for (int i = 0; i < skin->point_count && enough; i++)
+        for (int k = 0; k < 4; k++)
+            if (skin->holds[i].weights[k] != 0) carries[skin->holds[i].node[k]] = true;
     for (int i = 0; i < soft->mesh.node_count && enough; i++)
         if (carries[i] && soft->system_node[i] >= 0)
             enough = couple_three(couplings, first_node + soft->system_node[i], rigid_node);
@@ -126,7 +128,8 @@ bool contacts_couple(const contacts_model *contacts, body_model *const *bodies, 
             enough = couple_three(couplings, first + RIGID_LINEAR, rigid_node) &&
                      couple_three(couplings, first + RIGID_ANGULAR, rigid_node);
         else
-            enough = couple_soft((const soft_model *)skin, first, rigid_node, couplings);
+            enough = couple_soft(&contacts->skins[contacts->skin_of[contacts->pairs[k].body[0]]], first, rigid_node,
+                                 couplings);
     }
     return enough;
 }
@@ -153,12 +156,12 @@ thenar_status contacts_assign(contacts_model *contacts, body_model *const *bodie
     for (int k = 0; k < contacts->pair_count; k++) {
         const contacts_pair *pair = &contacts->pairs[k];
         contacts->search[k] = (contact_pair){contacts->skin_of[pair->body[0]], pair->body[1]};
-        contacts->capacity += contacts->skins[contacts->search[k].skin].vertex_count;
+        contacts->capacity += contacts->skins[contacts->search[k].skin].point_count;
     }
     if (contacts->capacity > MOST_CONTACTS) contacts->capacity = MOST_CONTACTS;
     for (int k = 0; k < contacts->pair_count; k++) {
         system_model *system = &systems[contacts->pairs[k].system];
-        int most = system->most_contacts + contacts->skins[contacts->search[k].skin].vertex_count;
+        int most = system->most_contacts + contacts->skins[contacts->search[k].skin].point_count;
         system->most_contacts = most < contacts->capacity ? most : contacts->capacity;
     }
     return THENAR_OK;

@@ -25,8 +25,8 @@ static thenar_status couple_bodies(body_model *const *all_bodies, const contacts
     return status;
 }
 
-thenar_status system_create(body_model *const *all_bodies, int *bodies, int body_count,
-                            const contacts_model *contacts, system_model *out, thenar_error *error) {
+thenar_status system_create(body_model *const *all_bodies, int *bodies, int body_count, const contacts_model *contacts,
+                            system_model *out, thenar_error *error) {
     system_model system = {.body_count = body_count, .bodies = bodies};
     system.first_node = MEMORY_ARRAY(int, body_count);
     thenar_status status = system.first_node ? THENAR_OK : error_memory(error, "linear system");

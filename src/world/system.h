@@ -27,7 +27,7 @@ typedef struct system_state {
     double *v;                 /* 3 per node, m/s */
     double *product;           /* 3 per node: A v, for the residual */
     cholesky_factor factor;
-    void *solver; /* the solver's own state, if there is work for it */
+    void *solver;      /* the solver's own state, if there is work for it */
     contact *contacts; /* of this step */
     int contact_count;
     solver_tolerances tolerance;
@@ -35,8 +35,8 @@ typedef struct system_state {
 } system_state;
 
 /* The system of some bodies of a model, which remember where their blocks are. `bodies` is taken over. */
-thenar_status system_create(body_model *const *all_bodies, int *bodies, int body_count,
-                            const contacts_model *contacts, system_model *out, thenar_error *error);
+thenar_status system_create(body_model *const *all_bodies, int *bodies, int body_count, const contacts_model *contacts,
+                            system_model *out, thenar_error *error);
 void system_free(system_model *system);
 
 void system_layout(system_state *state, const system_model *system, const solver_class *solver,
