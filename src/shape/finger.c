@@ -5,7 +5,8 @@
  * side starts at the column that comes first, at the section nearer to the tip in even layers and at the other one in
  * odd ones. The order is the same for mirrored columns, and so the mesh is its own mirror image.
  *
- * Tried instead: the lattice mesher with 347 tets. Its cells of 8 mm stick out in bumps and have no node on the axis. */
+ * Tried instead: the lattice mesher with 347 tets. Its cells of 11 mm stick out in bumps, and none of its nodes make a
+ * bone. */
 #include "shape/finger.h"
 
 #include "base/memory.h"

@@ -6,8 +6,8 @@
  *
  * The line is through half the thickness of the index finger's distal, middle and proximal phalanx, .176, .198 and .229
  * of a hand breadth of 86 mm, in the middle of each, within 0.02 mm; joints at 19.6 and 42 mm after X-ray means of bone
- * lengths. Height over breadth is chosen so that the distal and the middle phalanx have the 2.5 and 4.4 cm^3 of an index
- * finger; the joints' 0.5 mm, the pad's bulge and the nail's flat are by eye. */
+ * lengths. Height over breadth is chosen so that the distal and the middle phalanx have about the 2.5 and 4.4 cm^3 of
+ * an index finger; the joints' 0.5 mm, the pad's bulge and the nail's flat are by eye. */
 #include "shape/finger.h"
 
 #include "shape/mesh.h"
