@@ -77,7 +77,7 @@ static void a_finger_of_any_size_is_covered_by_sound_tets_and_met_within_seven_p
         for (int i = 0; i < (k == 0 ? 8 : 7); i++) {
             made f = make(sizes[k][0], sizes[k][1], tets[i]);
             thenar_error error;
-            /* The coarsest has four layers, or three, or five. */
+            /* Layers are whole: one of the four that the coarsest has is a quarter of its tets. */
             assert_near(f.figures.tets, tets[i], (i == 0 ? 0.13 : 0.07) * tets[i]);
             assert_int_equal(f.figures.parts, 1);
             assert_int_equal(f.figures.inverted + f.figures.flat, 0);
