@@ -80,7 +80,8 @@ typedef struct thenar_key {
     double turn[3]; /**< rotation vector about the pivot, radians */
 } thenar_key;
 
-/** Nodes that are held: fixed, or moved as one rigid piece by keys or by thenar_sim_drive. */
+/** Nodes that are held: fixed, or moved as one rigid piece by keys or by thenar_sim_drive. Held by springs they give way:
+ * then they follow the piece as a finger follows a handle, with a force that is bounded by how far they are from it. */
 typedef struct thenar_support {
     const char *name;       /**< for thenar_model_find_support, printable UTF-8; may be NULL */
     thenar_region region;   /**< which nodes */
@@ -89,6 +90,9 @@ typedef struct thenar_support {
     bool linear; /**< constant speed between keys; false: smooth, at rest at each key */
     bool has_pivot;
     double pivot[3]; /**< what `turn` turns about, m; without has_pivot the middle of the nodes */
+    double
+        stiffness;  /**< of springs between the nodes and the piece, all together, N/m; 0: the nodes are held firmly */
+    double damping; /**< of these springs, N s/m */
 } thenar_support;
 
 /** A constant force spread evenly over the nodes of a region. */

@@ -109,7 +109,8 @@ THENAR_API const double *thenar_sim_positions(const thenar_sim *sim, int body);
 THENAR_API const double *thenar_sim_velocities(const thenar_sim *sim, int body);
 
 /** Outside forces on the nodes during the last step, 3 per node, N: what was applied to a free node (loads and
- * thenar_sim_apply_force); at a held node the force of its support, which also bears what was applied there. Gravity is
+ * thenar_sim_apply_force), and the spring of its support if it has one; at a held node the force of its support, which
+ * also bears what was applied there. Gravity is
  * not among them. Before the first step: the loads. No copy. */
 THENAR_API const double *thenar_sim_forces(const thenar_sim *sim, int body);
 

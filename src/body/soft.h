@@ -23,6 +23,8 @@ typedef struct soft_model {
     double *damped_mass; /* node_count: mass times Rayleigh alpha, kg/s */
     double *load;        /* 3 node_count: constant forces, N */
     double *velocity;    /* 3 node_count: at time 0, m/s */
+    double *stiffness;   /* node_count: of the spring to its support, N/m; 0 without one */
+    double *damping;     /* node_count: of that spring, N s/m */
     double total_mass;
     double volume; /* of the filled part, m^3 */
 
@@ -60,6 +62,7 @@ typedef struct soft_state {
     support_state *support_states;
     /* work */
     double *target_velocity;   /* 3 node_count: of held nodes; 0 for free ones */
+    double *spring_pull;       /* 3 node_count: force of a spring on a node that does not move within the step, N */
     double *previous_velocity; /* 3 node_count: at the beginning of the step */
     double *free_velocity;     /* 3 node_count: of free nodes at the end of the step; 0 for held ones */
     f64x8 *rotation;           /* 9 per batch */

@@ -2,7 +2,8 @@
  * stiffness (soft_element.c), perez2013's Eq. 12 is
  *   A = M (1 + h alpha) + (h^2 + h beta) K,   b = M v0 + h (f_elastic + M g + applied) - (h^2 + h beta) K_fh v_h
  * over the free nodes f; h are the held ones, whose velocities are known. The damping force -D v0 in F and the term
- * h D v0 of Eq. 12 cancel, so b has neither. */
+ * h D v0 of Eq. 12 cancel, so b has neither. A spring k, d that pulls a node to where its support is at the end of the
+ * step adds h^2 k + h d to A and h (k (target - x0) + d v_target) to b. */
 #include "body/soft.h"
 #include "body/soft_bind.h"
 #include "body/soft_pieces.h"
@@ -25,6 +26,7 @@ static void soft_layout(body_state *base, arena *kept, arena *work) {
     state->support_states = ARENA_ARRAY(kept, support_state, body->support_count);
     state->multiplier = ARENA_ARRAY(kept, f64x8, body->limited ? SOFT_MULTIPLIERS * batches : 0);
     state->target_velocity = ARENA_ARRAY(work, double, components);
+    state->spring_pull = ARENA_ARRAY(work, double, components);
     state->previous_velocity = ARENA_ARRAY(work, double, components);
     state->free_velocity = ARENA_ARRAY(work, double, components);
     state->rotation = ARENA_ARRAY(work, f64x8, 9 * batches);
@@ -64,7 +66,37 @@ static void soft_reset(body_state *base) {
     if (body->limited)
         memset(state->multiplier, 0, SOFT_MULTIPLIERS * (size_t)body->batch_count * sizeof *state->multiplier);
     memset(state->inverted, 0, (size_t)body->batch_count * sizeof *state->inverted);
-    for (int s = 0; s < body->support_count; s++) place_support(state, s, 0, state->x);
+    /* Springs start where the body is at rest; what is held firmly is where its support is. */
+    for (int s = 0; s < body->support_count; s++)
+        if (body->supports[s].stiffness == 0) place_support(state, s, 0, state->x);
+}
+
+/* Held nodes go where their support is at the end of the step. */
+static void drive_firmly(soft_state *state, int s, const body_step *step) {
+    const support_model *support = &soft_of(state)->supports[s];
+    place_support(state, s, step->time, state->target_velocity);
+    /* Keys say where to be at the end of a piece of a step, a driver only where to be at the end of the step. */
+    double duration = state->support_states[s].driven ? step->left : step->h;
+    for (int k = 0; k < support->node_count; k++) {
+        int first = 3 * support->nodes[k];
+        for (int c = first; c < first + 3; c++)
+            state->target_velocity[c] = (state->target_velocity[c] - state->x[c]) / duration;
+    }
+}
+
+/* pull = k (target - x0) + d v_target. A driver's support does not move on its own, so v_target is 0. */
+static void drive_by_springs(soft_state *state, int s, const body_step *step) {
+    const support_model *support = &soft_of(state)->supports[s];
+    double *before = state->free_velocity; /* not in use before integrate */
+    place_support(state, s, step->time - step->h, before);
+    place_support(state, s, step->time, state->spring_pull);
+    for (int k = 0; k < support->node_count; k++) {
+        int first = 3 * support->nodes[k];
+        for (int c = first; c < first + 3; c++) {
+            double target = state->spring_pull[c], speed = (target - before[c]) / step->h;
+            state->spring_pull[c] = support->stiffness * (target - state->x[c]) + support->damping * speed;
+        }
+    }
 }
 
 static void soft_drive(body_state *base, const body_step *step) {
@@ -73,16 +105,9 @@ static void soft_drive(body_state *base, const body_step *step) {
     size_t bytes = 3 * (size_t)body->mesh.node_count * sizeof(double);
     memcpy(state->previous_velocity, state->v, bytes);
     memset(state->target_velocity, 0, bytes);
-    for (int s = 0; s < body->support_count; s++) {
-        place_support(state, s, step->time, state->target_velocity);
-        /* Keys say where to be at the end of a piece of a step, a driver only where to be at the end of the step. */
-        double duration = state->support_states[s].driven ? step->left : step->h;
-        for (int k = 0; k < body->supports[s].node_count; k++) {
-            int first = 3 * body->supports[s].nodes[k];
-            for (int c = first; c < first + 3; c++)
-                state->target_velocity[c] = (state->target_velocity[c] - state->x[c]) / duration;
-        }
-    }
+    memset(state->spring_pull, 0, bytes);
+    for (int s = 0; s < body->support_count; s++)
+        (body->supports[s].stiffness > 0 ? drive_by_springs : drive_firmly)(state, s, step);
 }
 
 typedef struct formulating {
@@ -109,7 +134,8 @@ static void gather_block(const formulating *job, int slot) {
     double ninth = 0;
     int node = body->diagonal_node[slot];
     if (node >= 0) {
-        double mass = body->mass[node] + job->step->h * body->damped_mass[node];
+        double h = job->step->h, mass = body->mass[node] + h * body->damped_mass[node];
+        mass += h * (h * body->stiffness[node] + body->damping[node]);
         sum[0] = mass, sum[4] = mass, ninth = mass;
     }
     for (int k = body->block_start[slot]; k < body->block_start[slot + 1]; k++) {
@@ -129,6 +155,7 @@ static void gather_force(const formulating *job, int node) {
     if (unknown < 0) return;
     double h = job->step->h, mass = body->mass[node];
     vec3 outside = vec3_add(vec3_load(state->applied + 3 * node), vec3_load(body->load + 3 * node));
+    outside = vec3_add(outside, vec3_load(state->spring_pull + 3 * node));
     vec3 sum = vec3_scale(vec3_load(state->v + 3 * node), mass);
     sum = vec3_mul_add(sum, vec3_mul_add(outside, job->step->gravity, mass), h);
     for (int k = body->force_start[node]; k < body->force_start[node + 1]; k++)
@@ -221,6 +248,10 @@ static void soft_publish(body_state *base, const body_step *step) {
             force = vec3_mul_add(force, v, body->damped_mass[i]);
             force = vec3_mul_add(force, step->gravity, -body->mass[i]);
             force = vec3_sub(force, borne);
+        } else if (body->stiffness[i] > 0) {
+            double h = step->h;
+            force = vec3_add(force, vec3_load(state->spring_pull + 3 * i));
+            force = vec3_mul_add(force, vec3_load(state->v + 3 * i), -(h * body->stiffness[i] + body->damping[i]));
         }
         vec3_store(state->force + 3 * i, force);
     }
@@ -266,6 +297,8 @@ static uint64_t soft_hash(const body_model *base) {
     hash = hash_bytes(hash, body->damped_mass, nodes * sizeof(double));
     hash = hash_bytes(hash, body->load, 3 * nodes * sizeof(double));
     hash = hash_bytes(hash, body->system_node, nodes * sizeof(int));
+    hash = hash_bytes(hash, body->stiffness, nodes * sizeof(double));
+    hash = hash_bytes(hash, body->damping, nodes * sizeof(double));
     for (int k = 0; k < body->batch_count; k++) {
         hash = hash_bytes(hash, &body->batches[k].lambda, sizeof(f64x8));
         hash = hash_bytes(hash, &body->batches[k].mu, sizeof(f64x8));
@@ -298,10 +331,12 @@ static void soft_free(body_model *base) {
     thenar_tet_mesh_free(&body->mesh);
     thenar_surface_free(&body->surface);
     thenar_embedding_free(&body->embedding);
-    void *owned[] = {body->base.name,    body->mass,         body->damped_mass,  body->load,
-                     body->velocity,     body->batches,      body->supports,     body->system_node,
-                     body->block_target, body->block_start,  body->block_source, body->diagonal_node,
-                     body->force_start,  body->force_source, body->fibres,       body};
+    void *owned[] = {body->base.name,   body->mass,         body->damped_mass,
+                     body->load,        body->velocity,     body->batches,
+                     body->supports,    body->system_node,  body->block_target,
+                     body->block_start, body->block_source, body->diagonal_node,
+                     body->force_start, body->force_source, body->fibres,
+                     body->stiffness,   body->damping,      body};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
 }
 

@@ -141,6 +141,8 @@ static void read_supports(config_map *body, soft_parts *parts) {
         read_region(&item, &parts->shape, &support.region);
         support.keys = scene_keys_read(&item, &support.key_count);
         config_bool(&item, "linear", CONFIG_OPTIONAL, &support.linear);
+        config_number(&item, "stiffness", CONFIG_OPTIONAL, config_positive("N/m"), &support.stiffness);
+        config_number(&item, "damping", CONFIG_OPTIONAL, config_not_negative("N s/m"), &support.damping);
         support.has_pivot = config_vec3(&item, "pivot", CONFIG_OPTIONAL, config_any("m"), &pivot);
         vec3_store(support.pivot, pivot);
         config_close(&item);
