@@ -41,6 +41,7 @@ typedef struct rigid_kept {
         };
         double twist[6];
     };
+    double change[6];           /* of the twist in the last step, m/s, rad/s */
     double force[3], torque[3]; /* applied, N and N m, in world axes */
     double driven_pose[7];
     long long driven; /* 1 once thenar_sim_drive_pose took it over */

@@ -164,6 +164,8 @@ static bool integrate_dynamic(rigid_state *state, double h, const double *v) {
     vec3 spin = quat_rotate(after, limit_spin(body->inertia, rigid_spin_forward(body->inertia, w, h), most));
     if (!vec3_is_finite(position) || !vec3_is_finite(velocity) || !vec3_is_finite(spin) || !isfinite(most))
         return false;
+    vec3_store(kept->change, vec3_sub(velocity, vec3_load(kept->velocity)));
+    vec3_store(kept->change + 3, vec3_sub(spin, vec3_load(kept->spin)));
     vec3_store(kept->position, position);
     vec3_store(kept->velocity, velocity);
     vec3_store(kept->spin, spin);
@@ -205,6 +207,7 @@ static void rigid_publish(body_state *base, const body_step *step) {
 static void rigid_rest(body_state *base) {
     rigid_kept *kept = ((rigid_state *)base)->kept;
     memset(kept->twist, 0, sizeof kept->twist);
+    memset(kept->change, 0, sizeof kept->change);
 }
 
 static int rigid_inverted(const body_state *base) {
@@ -216,6 +219,12 @@ static void rigid_velocity(const body_state *base, double *v) {
     const rigid_state *state = (const rigid_state *)base;
     if (!is_dynamic(rigid_of(state))) return;
     memcpy(v, state->kept->twist, sizeof state->kept->twist);
+}
+
+static void rigid_change(const body_state *base, double *v) {
+    const rigid_state *state = (const rigid_state *)base;
+    if (!is_dynamic(rigid_of(state))) return;
+    memcpy(v, state->kept->change, sizeof state->kept->change);
 }
 
 static bool rigid_limited(const body_model *base) {
@@ -287,6 +296,7 @@ const body_class rigid_class = {
     .rest = rigid_rest,
     .inverted = rigid_inverted,
     .velocity = rigid_velocity,
+    .change = rigid_change,
     .place_surface = rigid_place_surface,
     .energy = rigid_energy,
     .limited = rigid_limited,

@@ -55,6 +55,7 @@ typedef struct soft_state {
     /* kept */
     double *x;         /* 3 node_count, m */
     double *v;         /* 3 node_count, m/s */
+    double *change;    /* 3 node_count, m/s: of v in the last step */
     double *applied;   /* 3 node_count, N */
     double *force;     /* 3 node_count, N: what thenar_sim_forces shows */
     f64x8 *warm;       /* 9 per batch: V of the last decomposition, where the next one starts */

@@ -20,6 +20,7 @@ static void soft_layout(body_state *base, arena *kept, arena *work) {
     size_t components = 3 * (size_t)body->mesh.node_count, batches = (size_t)body->batch_count;
     state->x = ARENA_ARRAY(kept, double, components);
     state->v = ARENA_ARRAY(kept, double, components);
+    state->change = ARENA_ARRAY(kept, double, components);
     state->applied = ARENA_ARRAY(kept, double, components);
     state->force = ARENA_ARRAY(kept, double, components);
     state->warm = ARENA_ARRAY(kept, f64x8, 9 * batches);
@@ -59,6 +60,7 @@ static void soft_reset(body_state *base) {
     size_t bytes = 3 * (size_t)body->mesh.node_count * sizeof(double);
     memcpy(state->x, body->mesh.positions, bytes);
     memcpy(state->v, body->velocity, bytes);
+    memset(state->change, 0, bytes);
     memset(state->applied, 0, bytes);
     memcpy(state->force, body->load, bytes);
     memset(state->support_states, 0, (size_t)body->support_count * sizeof *state->support_states);
@@ -189,6 +191,7 @@ static bool soft_integrate(body_state *base, const body_step *step, const double
         vec3 position = vec3_mul_add(vec3_load(state->x + 3 * i), velocity, step->h);
         if (!vec3_is_finite(position)) return false;
         vec3_store(state->x + 3 * i, position);
+        vec3_store(state->change + 3 * i, vec3_sub(velocity, vec3_load(state->v + 3 * i)));
         vec3_store(state->v + 3 * i, velocity);
         vec3_store(state->free_velocity + 3 * i, unknown >= 0 ? velocity : vec3_make(0, 0, 0));
     }
@@ -261,7 +264,9 @@ static void soft_publish(body_state *base, const body_step *step) {
 
 static void soft_rest(body_state *base) {
     soft_state *state = (soft_state *)base;
-    memset(state->v, 0, 3 * (size_t)soft_of(state)->mesh.node_count * sizeof *state->v);
+    size_t bytes = 3 * (size_t)soft_of(state)->mesh.node_count * sizeof *state->v;
+    memset(state->v, 0, bytes);
+    memset(state->change, 0, bytes);
 }
 
 static int soft_inverted(const body_state *base) {
@@ -271,11 +276,21 @@ static int soft_inverted(const body_state *base) {
     return count;
 }
 
-static void soft_velocity(const body_state *base, double *v) {
-    const soft_state *state = (const soft_state *)base;
+/* Of all nodes, those that are unknowns. */
+static void take_unknowns(const soft_state *state, const double *values, double *v) {
     const soft_model *body = soft_of(state);
     for (int i = 0; i < body->mesh.node_count; i++)
-        if (body->system_node[i] >= 0) memcpy(v + 3 * body->system_node[i], state->v + 3 * i, 3 * sizeof *v);
+        if (body->system_node[i] >= 0) memcpy(v + 3 * body->system_node[i], values + 3 * i, 3 * sizeof *v);
+}
+
+static void soft_velocity(const body_state *base, double *v) {
+    const soft_state *state = (const soft_state *)base;
+    take_unknowns(state, state->v, v);
+}
+
+static void soft_change(const body_state *base, double *v) {
+    const soft_state *state = (const soft_state *)base;
+    take_unknowns(state, state->change, v);
 }
 
 static bool soft_limited(const body_model *base) {
@@ -359,6 +374,7 @@ const body_class soft_class = {
     .rest = soft_rest,
     .inverted = soft_inverted,
     .velocity = soft_velocity,
+    .change = soft_change,
     .place_surface = soft_place_surface,
     .energy = soft_energy,
     .limited = soft_limited,

@@ -45,11 +45,10 @@ void contacts_move(contact *contacts, int count, const double *d) {
     }
 }
 
-void contacts_guess_shift(contact *contacts, int count, double h) {
+void contacts_guess_shift(contact *contacts, int count) {
     for (int i = 0; i < count; i++) {
         contact *c = &contacts[i];
-        c->foreseen = cone_tangential(c->u);
-        c->shift = c->stuck ? 0 : c->mu * fmax(0, c->foreseen + h * c->surprise);
+        c->shift = c->stuck ? 0 : c->mu * cone_tangential(c->u);
         look(c);
     }
 }

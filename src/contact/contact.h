@@ -47,8 +47,6 @@ typedef struct contact {
     double shift;                   /* s, m */
     double share, last_change;      /* of the way that the shift goes in a multipliers' step; the way in the last one */
     cone_state settled;             /* that lambda came from */
-    double foreseen;                /* |u_t| where the solve started, m */
-    double surprise;                /* by how much |u_t| / h came out larger than foreseen in the last step, m/s */
     /* Where the contact is looked at. */
     vec3 u; /* m */
     vec3 z; /* N */
@@ -69,7 +67,7 @@ typedef struct contact_measures {
 /* The contacts are looked at where d takes them. */
 void contacts_move(contact *contacts, int count, const double *d);
 /* The shift that fits d, where the solve starts, for those that do not stick. */
-void contacts_guess_shift(contact *contacts, int count, double h);
+void contacts_guess_shift(contact *contacts, int count);
 /* Sum of the terms, N m. */
 double contacts_energy(const contact *contacts, int count);
 contact_measures contacts_measure(const contact *contacts, int count);

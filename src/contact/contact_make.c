@@ -97,7 +97,6 @@ bool contact_make(contact *c, const contact_point *point, const contact_memory *
     vec3 closest = vec3_add(end.centre, quat_rotate(end.turn, point->anchor)), anchor = closest;
     if (memory) {
         c->stuck = memory->stuck;
-        c->surprise = memory->surprise;
         c->lambda = mat3_mul_vec(c->frame, quat_rotate(end.turn, vec3_load(memory->force)));
         if (c->stuck) anchor = vec3_add(end.centre, quat_rotate(end.turn, vec3_load(memory->anchor)));
     }
@@ -109,9 +108,8 @@ bool contact_make(contact *c, const contact_point *point, const contact_memory *
 }
 
 contact_memory contact_remember(const contact *c, const contact_point *point, const contact_memory *before,
-                                const rigid_state *rigid, double h) {
+                                const rigid_state *rigid) {
     contact_memory memory = {.pair = point->pair, .index = point->index, .stuck = c->settled == CONE_STICK};
-    if (!memory.stuck) memory.surprise = (cone_tangential(c->u) - c->foreseen) / h;
     quat back = quat_conjugate(pose_known(rigid).turn);
     vec3_store(memory.force, quat_rotate(back, mat3_mul_vec_transposed(c->frame, c->lambda)));
     if (before && before->stuck)

@@ -14,7 +14,6 @@ typedef struct contact_side {
 typedef struct contact_memory {
     int pair, index;  /* of the point: which pair, and which point of the skin; ascending */
     long long stuck;  /* 1: it did not slip */
-    double surprise;  /* m/s: see contact.h */
     double force[3];  /* on the skin's body, in the frame of the other one, N */
     double anchor[3]; /* the point of the other body that it sticks to, in that frame, m */
 } contact_memory;
@@ -32,6 +31,6 @@ bool contact_make(contact *c, const contact_point *point, const contact_memory *
 
 /* What is left to the next step. The force and the anchor are in the frame of the rigid body where it began. */
 contact_memory contact_remember(const contact *c, const contact_point *point, const contact_memory *before,
-                                const rigid_state *rigid, double h);
+                                const rigid_state *rigid);
 
 #endif

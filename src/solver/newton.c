@@ -30,6 +30,7 @@
 #define GRADIENT_SETTLED 0.01
 #define LOOSE_UPDATES 2  /* of the multipliers, while ten times that is enough */
 #define STRICT_UPDATES 3 /* from which on a tenth is asked for */
+#define SAME_START 1e-7 /* m: starts that differ by less are the same */
 #define MOST_INNER 8     /* Newton steps before the multipliers move anyway */
 #define MOST_ITERATIONS 60
 #define MOST_PASSES 120 /* Newton and multipliers' steps together */
@@ -148,21 +149,55 @@ static void line_search(newton_state *state, const solver_problem *problem, newt
     for (int i = 0; i < n; i++) state->residual[i] += step * state->product[i];
 }
 
-/* d to start from: the free motion, or the motion of the last step. */
-static void start(newton_state *state, const solver_problem *problem, bool is_warm) {
+/* residual = A d - h b; the bodies are looked at where d takes them. Returns Phi. */
+static double look_at(newton_state *state, const solver_problem *problem, newton_weights weights) {
     double h = problem->step->h;
     int n = size_of(problem);
-    for (int k = 0; is_warm && k < problem->body_count; k++)
-        problem->bodies[k]->model->kind->velocity(problem->bodies[k], problem->v + 3 * problem->first_node[k]);
-    for (int i = 0; i < n; i++) state->d[i] = h * problem->v[i];
     block_pattern_multiply(problem->pattern, problem->A, state->d, state->residual);
+    double linear = dot(problem->b, state->d, n), square = dot(state->d, state->residual, n);
     for (int i = 0; i < n; i++) state->residual[i] -= h * problem->b[i];
+    move_to(problem, state->d);
+    contacts_guess_shift(problem->contacts, problem->contact_count);
+    return 0.5 * square - h * linear + constraint_energy(problem, weights);
+}
+
+/* d of the motion going on as it did: at the velocities of the last step, or with these changing on as they did in it
+ * (a body that turns grows at constant velocities), whichever is nearer to the minimum. */
+static void start_warm(newton_state *state, const solver_problem *problem) {
+    double h = problem->step->h, *more = state->product, largest = 0;
+    int n = size_of(problem);
+    newton_weights weights = weights_of(problem, RHO_NEAR);
+    for (int k = 0; k < problem->body_count; k++) {
+        const body_state *body = problem->bodies[k];
+        body->model->kind->velocity(body, state->d + 3 * problem->first_node[k]);
+        body->model->kind->change(body, more + 3 * problem->first_node[k]);
+    }
+    for (int i = 0; i < n; i++) {
+        state->d[i] *= h, more[i] *= h;
+        largest = fmax(largest, fabs(more[i]));
+    }
+    if (largest <= SAME_START) {
+        look_at(state, problem, weights);
+        return;
+    }
+    double plain = look_at(state, problem, weights);
+    for (int i = 0; i < n; i++) state->d[i] += more[i];
+    if (look_at(state, problem, weights) <= plain) return;
+    for (int i = 0; i < n; i++) state->d[i] -= more[i];
+    look_at(state, problem, weights);
+}
+
+static void start(newton_state *state, const solver_problem *problem, bool is_warm) {
     EACH_LIMITED (problem, k, limits) {
         limits->begin(problem->bodies[k]);
         limits->take_up(problem->bodies[k]);
     }
-    move_to(problem, state->d);
-    contacts_guess_shift(problem->contacts, problem->contact_count, h);
+    if (is_warm) {
+        start_warm(state, problem);
+        return;
+    }
+    for (int i = 0; i < size_of(problem); i++) state->d[i] = problem->step->h * problem->v[i];
+    look_at(state, problem, weights_of(problem, RHO_NEAR));
 }
 
 /* The start's rho, with the multipliers (kept in units of RHO_NEAR) in its units. */

@@ -72,7 +72,8 @@ static contact_side side_of(const system_model *system, int body, body_state *co
 }
 
 void contacts_build(contacts_state *state, const contacts_model *contacts, body_state *const *bodies,
-                    const system_model *systems, system_state *system_states, int system_count, const body_step *step) {
+                    const system_model *systems, system_state *system_states, int system_count,
+                    const body_step *step) {
     int count = 0, i = 0;
     for (int s = 0; s < system_count; s++) {
         contact_equations equations = {&systems[s].pattern, system_states[s].blocks, step};
@@ -93,7 +94,7 @@ void contacts_build(contacts_state *state, const contacts_model *contacts, body_
 }
 
 /* Only contacts that push leave a memory. */
-static void keep_memory(contacts_state *state, body_state *const *bodies, int count, double h) {
+static void keep_memory(contacts_state *state, body_state *const *bodies, int count) {
     long long before = *state->memory_count, kept = 0;
     for (int i = 0; i < count; i++) {
         const contact *c = &state->contacts[i];
@@ -101,7 +102,7 @@ static void keep_memory(contacts_state *state, body_state *const *bodies, int co
         int remembered = state->remembered[c->point];
         if (!(c->lambda.x > 0)) continue;
         state->memory[kept++] = contact_remember(c, point, remembered < 0 ? NULL : &state->before[remembered],
-                                                 (const rigid_state *)bodies[point->rigid], h);
+                                                 (const rigid_state *)bodies[point->rigid]);
     }
     if (before > kept) memset(state->memory + kept, 0, (size_t)(before - kept) * sizeof *state->memory);
     *state->memory_count = kept;
@@ -168,7 +169,7 @@ static void close_pair(thenar_contact_pair *pair) {
 }
 
 void contacts_publish(contacts_state *state, const contacts_model *contacts, body_state *const *bodies,
-                      int system_count, const body_step *step) {
+                      int system_count) {
     state->told_count = state->told_pair_count = 0;
     if (contacts->pair_count == 0) return;
     int count = state->system_start[system_count];
@@ -189,5 +190,5 @@ void contacts_publish(contacts_state *state, const contacts_model *contacts, bod
     }
     if (open) close_pair(open);
     state->told_count = count;
-    keep_memory(state, bodies, count, step->h);
+    keep_memory(state, bodies, count);
 }

@@ -75,6 +75,6 @@ void contacts_build(contacts_state *state, const contacts_model *contacts, body_
                     const system_model *systems, system_state *system_states, int system_count, const body_step *step);
 /* After the bodies were moved: what the next step starts from, what supports bear, what is told. */
 void contacts_publish(contacts_state *state, const contacts_model *contacts, body_state *const *bodies,
-                      int system_count, const body_step *step);
+                      int system_count);
 
 #endif

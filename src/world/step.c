@@ -103,7 +103,7 @@ static bool integrate(thenar_sim *sim, const body_step *step) {
 /* Reactions of the supports, and the contacts. */
 static bool publish(thenar_sim *sim, const body_step *step) {
     for (int i = 0; i < sim->model->body_count; i++) sim->model->bodies[i]->kind->publish(sim->bodies[i], step);
-    contacts_publish(&sim->contacts, &sim->model->contacts, sim->bodies, sim->model->system_count, step);
+    contacts_publish(&sim->contacts, &sim->model->contacts, sim->bodies, sim->model->system_count);
     sim->stats.contacts = 0;
     for (int i = 0; i < sim->contacts.told_pair_count; i++) sim->stats.contacts += sim->contacts.told_pairs[i].touching;
     return true;
