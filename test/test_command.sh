@@ -127,6 +127,12 @@ check equal "$(grep -c '^beam-soft ' out)" 1
 check has out '^beam-soft +Mine'
 THENAR_SCENES=scenes run check v1.2
 check has out '^v1.2: Mine'
+promise "every scene that comes with Thenar is good"
+for scene in "$THENAR_SCENES"/*.yaml; do
+    run check "$scene"
+    check exits 0
+    check has out '^good: '
+done
 promise "a folder in THENAR_SCENES that is not there is told once"
 THENAR_SCENES=nowhere run list
 check exits 0
@@ -299,10 +305,17 @@ bad 's/cells: .1, 1, 1/cells: [1000, 1000, 1000/' '6:43: 1e\+09 cells; expected 
 bad 's/cells: .1, 1/cells: [1e300, 1/' '6:44: cells\[0\] is 1e300; expected'
 bad 's/cells: .1/cells: [1.5/' '6:43: cells are 1.5, 1, 1; expected whole numbers'
 bad 's/size: .1/size: [-1/' '6:26: size\[0\] is -1; expected'
-bad 's/box: {size/mesh: a.msh, box: {size/' '6:12: several shapes in one; expected box, mesh or embed'
-bad 's/shape: .*/shape: {}/' '6:12: no shape; expected box, mesh or embed'
+bad 's/box: {size/mesh: a.msh, box: {size/' '6:12: several shapes in one; expected box, mesh, embed or finger'
+bad 's/shape: .*/shape: {}/' '6:12: no shape; expected box, mesh, embed or finger'
 bad 's/shape: .*/shape: {embed: {sphere: 1, box: [1, 1, 1]}}/' '6:20: several things to embed; expected one of'
 bad 's/shape: .*/shape: {embed: {sphere: 1, tets: 9, cell: 1}}/' '6:47: cell and tets together; expected one of them'
+bad 's/shape: .*/shape: {finger: {length: 0.5}}/' '6:30: length is 0.5; expected a number between 0.03 and 0.1'
+bad 's/shape: .*/shape: {finger: {length: .nan}}/' '6:30: length is .nan; expected'
+bad 's/shape: .*/shape: {finger: {pulp: 0.04}}/' '6:28: pulp is 0.04; expected a number between 0.003 and 0.035'
+bad 's/shape: .*/shape: {finger: {tets: 7}}/' '6:28: tets is 7; expected an integer between 150 and 200000'
+bad 's/shape: .*/shape: {finger: {tets: 1e30}}/' '6:28: tets is 1e30; expected'
+bad 's/shape: .*/shape: {finger: {lenght: 0.07}}/' "6:22: unknown key 'lenght' in .*; did you mean 'length'"
+bad 's/shape: .*/shape: {finger: 7}/' '6:21: .*expected a mapping'
 bad 's/where: {box.*/where: {sphere: {centre: [9, 9, 9], radius: 1}}}}/' '.*support foot holds no node; expected a region with nodes'
 bad 's/where: {box.*/where: {all: false}}}/' '8:36: all is false; expected true'
 bad 's/where: {box.*/where: {}}}/' '8:30: 0 regions; expected one of all, box, sphere, half, tag'

@@ -461,6 +461,41 @@ static void a_support_bears_what_is_applied_to_its_nodes(void **unused) {
     thenar_tet_mesh_free(&mesh);
 }
 
+/* Springs stretch by weight over stiffness; a support that goes on at constant speed leaves them no longer than that. */
+static void springs_of_a_support_stretch_in_proportion_to_what_they_carry(void **unused) {
+    (void)unused;
+    thenar_tet_mesh mesh = tools_box(0.1, 0.1, 0.1, 2, 2, 2);
+    const thenar_key keys[] = {{.time = 0}, {.time = 100, .move = {10, 0, 0}}};
+    thenar_support support = {.region = {.kind = THENAR_REGION_ALL},
+                              .keys = keys,
+                              .key_count = 2,
+                              .linear = true,
+                              .stiffness = 2000,
+                              .damping = 50};
+    thenar_load load = {.region = {.kind = THENAR_REGION_ALL}, .force = {0, 0, 3}};
+    thenar_soft_def def = plain_def(&mesh);
+    def.supports = &support;
+    def.support_count = 1;
+    def.loads = &load;
+    def.load_count = 1;
+    thenar_model *model = tools_model(&def, -9.81);
+    thenar_sim *sim = tools_sim(model, 0.01, 1);
+    tools_run(sim, 500);
+    double weight = 9.81 * thenar_model_mass(model, 0), force[3], torque[3];
+    const double *x = thenar_sim_positions(sim, 0);
+    vec3 moved = {0};
+    for (int i = 0; i < mesh.node_count; i++)
+        moved = vec3_add(moved, vec3_sub(vec3_load(x + 3 * i), vec3_load(mesh.positions + 3 * i)));
+    moved = vec3_scale(moved, 1.0 / mesh.node_count);
+    assert_near(moved.x, 0.5, 1e-9); /* 5 s at 0.1 m/s */
+    assert_near(moved.y, -weight / 2000, 1e-9);
+    assert_near(moved.z, 3.0 / 2000, 1e-9);
+    thenar_sim_support_wrench(sim, 0, 0, force, torque);
+    assert_near(force[1], weight, 1e-6);
+    assert_near(force[2], -3, 1e-6);
+    tools_free(sim, model, &mesh);
+}
+
 static void a_driven_support_takes_the_body_with_it(void **unused) {
     (void)unused;
     thenar_tet_mesh mesh = tools_box(1, 0.2, 0.2, 5, 1, 1);
@@ -719,6 +754,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(two_materials_in_series_stretch_in_inverse_proportion_to_their_stiffness),
     cmocka_unit_test(a_support_carries_the_weight_and_the_moment_of_a_beam_at_rest),
     cmocka_unit_test(a_support_bears_what_is_applied_to_its_nodes),
+    cmocka_unit_test(springs_of_a_support_stretch_in_proportion_to_what_they_carry),
     cmocka_unit_test(a_driven_support_takes_the_body_with_it),
     cmocka_unit_test(inverted_and_flat_bodies_come_right_side_out),
     cmocka_unit_test(damping_only_takes_energy_away),

@@ -80,7 +80,8 @@ typedef struct thenar_key {
     double turn[3]; /**< rotation vector about the pivot, radians */
 } thenar_key;
 
-/** Nodes that are held: fixed, or moved as one rigid piece by keys or by thenar_sim_drive. */
+/** Nodes that are held: fixed, or moved as one rigid piece by keys or by thenar_sim_drive. Held by springs they give way:
+ * then they follow the piece as a finger follows a handle, with a force that is bounded by how far they are from it. */
 typedef struct thenar_support {
     const char *name;       /**< for thenar_model_find_support, printable UTF-8; may be NULL */
     thenar_region region;   /**< which nodes */
@@ -89,6 +90,9 @@ typedef struct thenar_support {
     bool linear; /**< constant speed between keys; false: smooth, at rest at each key */
     bool has_pivot;
     double pivot[3]; /**< what `turn` turns about, m; without has_pivot the middle of the nodes */
+    double
+        stiffness;  /**< of springs between the nodes and the piece, all together, N/m; 0: the nodes are held firmly */
+    double damping; /**< of these springs, N s/m */
 } thenar_support;
 
 /** A constant force spread evenly over the nodes of a region. */
@@ -114,9 +118,11 @@ typedef struct thenar_soft_def {
     int load_count;
     double velocity[3]; /**< of all free nodes at time 0, m/s; held ones start at rest */
     double spin[3];     /**< angular velocity of the free nodes about the centre of mass at time 0, rad/s */
+    bool touches;       /**< false: nothing touches it (the default function sets true) */
+    double friction;    /**< coefficient of friction mu of its skin, >= 0; of two bodies the geometric mean counts */
 } thenar_soft_def;
 
-/** A soft body with the default material and nothing else; name and mesh must be set. */
+/** A soft body with the default material, friction 0.5 and nothing else; name and mesh must be set. */
 THENAR_API thenar_soft_def thenar_soft_def_default(void);
 
 /** The solid that a rigid body is. */
@@ -170,9 +176,11 @@ typedef struct thenar_rigid_def {
     bool linear; /**< constant speed between keys; false: smooth, at rest at each key */
     bool has_pivot;
     double pivot[3]; /**< what the keys' `turn` turns about, m; without has_pivot the centre of mass */
+    bool touches;    /**< false: nothing touches it (the default function sets true) */
+    double friction; /**< as of a soft body */
 } thenar_rigid_def;
 
-/** Dynamic, 1000 kg/m^3, undamped, at rest at the origin; name and shape must be set. */
+/** Dynamic, 1000 kg/m^3, undamped, friction 0.5, at rest at the origin; name and shape must be set. */
 THENAR_API thenar_rigid_def thenar_rigid_def_default(void);
 
 /** What holds for the whole world. */
@@ -180,9 +188,10 @@ typedef struct thenar_world_def {
     const char *name;  /**< shown in reports; printable UTF-8, NULL for none */
     double gravity[3]; /**< m/s^2 */
     double dt;         /**< default time step of simulations, s, 1e-6 to 1 */
+    double margin;     /**< points nearer than this may touch within a step, m, > 0; what approaches is seen earlier */
 } thenar_world_def;
 
-/** Gravity (0, -9.81, 0), dt 0.01 s. */
+/** Gravity (0, -9.81, 0), dt 0.01 s, margin 1 mm. */
 THENAR_API thenar_world_def thenar_world_def_default(void);
 
 /** An empty build; `world` is copied and must not be NULL. NULL only when memory runs out. A build without bodies

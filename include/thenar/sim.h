@@ -34,6 +34,8 @@ THENAR_API thenar_sim_options thenar_sim_options_default(void);
 typedef enum thenar_stage {
     THENAR_STAGE_DRIVE,             /**< supports go where their scripts or drivers want them */
     THENAR_STAGE_FORMULATE,         /**< rotations, forces, A and b of every body */
+    THENAR_STAGE_FIND_CONTACTS,     /**< points of bodies that are near each other */
+    THENAR_STAGE_BUILD_CONSTRAINTS, /**< constraints of these points */
     THENAR_STAGE_FACTOR,            /**< A = L L^T */
     THENAR_STAGE_FREE_MOTION,       /**< A v* = b */
     THENAR_STAGE_SOLVE_CONSTRAINTS, /**< the closest motion to v* within the limits */
@@ -51,6 +53,7 @@ typedef enum thenar_warning {
     THENAR_WARNING_STEP_FAILED,   /**< smaller ones failed too: the last good state was kept, at rest */
     THENAR_WARNING_INVERTED,      /**< a step began with inverted tets (det G < 0) */
     THENAR_WARNING_NOT_CONVERGED, /**< a solver stopped before its tolerance was met; the state is usable */
+    THENAR_WARNING_CONTACTS_LOST, /**< there were more contact points than there is room for: the last were ignored */
     THENAR_WARNING_COUNT
 } thenar_warning;
 
@@ -63,8 +66,8 @@ typedef struct thenar_stats {
     int64_t stage_ns[THENAR_STAGE_COUNT]; /**< each stage, ns */
     int iterations;                       /**< of the solver, or 1 for a free motion */
     double residual;                      /**< largest violation of a strain limit; without limits |A v - b| / |b| */
-    int active_constraints;               /**< limits that push */
-    int contacts;                         /**< contact points */
+    int active_constraints;               /**< strain limits that push */
+    int contacts;                         /**< contact points that push */
     int rows;                             /**< constraint rows */
     int inverted_tets;                    /**< at the beginning of the step */
     int unconverged;                      /**< solves that stopped before their tolerance was met */
@@ -106,7 +109,8 @@ THENAR_API const double *thenar_sim_positions(const thenar_sim *sim, int body);
 THENAR_API const double *thenar_sim_velocities(const thenar_sim *sim, int body);
 
 /** Outside forces on the nodes during the last step, 3 per node, N: what was applied to a free node (loads and
- * thenar_sim_apply_force); at a held node the force of its support, which also bears what was applied there. Gravity is
+ * thenar_sim_apply_force), and the spring of its support if it has one; at a held node the force of its support, which
+ * also bears what was applied there. Gravity is
  * not among them. Before the first step: the loads. No copy. */
 THENAR_API const double *thenar_sim_forces(const thenar_sim *sim, int body);
 
@@ -162,6 +166,51 @@ THENAR_API thenar_status thenar_sim_write_vtk(const thenar_sim *sim, const char 
 
 /** Energies of a body, J; any pointer may be NULL. Gravity's is zero at the origin. */
 THENAR_API void thenar_sim_energy(const thenar_sim *sim, int body, double *kinetic, double *elastic, double *gravity);
+
+/** A point where two bodies touched, or nearly did, in the last step. Positions are those at its end. */
+typedef struct thenar_contact {
+    int body[2];        /**< whose point it is, and whose surface it is near; the first is soft or dynamic */
+    int vertex;         /**< of the surface of body[0]; of a rigid primitive the number of its point */
+    int face[2];        /**< triangle of either surface; -1 for rigid primitives, which have none of their own */
+    int sticks;         /**< 1: it pushes and does not slip */
+    double position[3]; /**< m */
+    double normal[3];   /**< unit, out of body[1], world axes */
+    double gap;         /**< m, negative inside */
+    double force;       /**< normal force, N, >= 0: body[0] is pushed along the normal, body[1] against it */
+    double friction[3]; /**< tangential force on body[0], world axes, N; at most mu times the normal force */
+    double area;        /**< of the skin that belongs to the point, m^2; 0 for points of rigid bodies */
+} thenar_contact;
+
+/** Two bodies with contacts between them: the sums over those that push. */
+typedef struct thenar_contact_pair {
+    int body[2];         /**< as in their contacts */
+    int first, count;    /**< their contacts in thenar_sim_contacts */
+    int touching;        /**< how many of them push */
+    double force[3];     /**< on body[0], N; on body[1] the opposite */
+    double torque[3];    /**< on body[0] about the origin, N m */
+    double centre[3];    /**< of pressure, m */
+    double normal_force; /**< sum of the normal forces, N */
+    double area;         /**< m^2 */
+    double pressure;     /**< normal force over area, Pa; 0 without area */
+} thenar_contact_pair;
+
+/** Contacts of the last step, thenar_sim_contact_count of them, those of a pair together. None after a reset or a
+ * restore. No copy. */
+THENAR_API const thenar_contact *thenar_sim_contacts(const thenar_sim *sim);
+
+/** How many. */
+THENAR_API int thenar_sim_contact_count(const thenar_sim *sim);
+
+/** Pairs of bodies with contacts in the last step, thenar_sim_contact_pair_count of them. No copy. */
+THENAR_API const thenar_contact_pair *thenar_sim_contact_pairs(const thenar_sim *sim);
+
+/** How many. */
+THENAR_API int thenar_sim_contact_pair_count(const thenar_sim *sim);
+
+/** All that contact did to a body in the last step: force (N), torque about the origin (N m), and the area of skin that
+ * touched (m^2; of a rigid body, the other's skin). Any pointer may be NULL. */
+THENAR_API void thenar_sim_contact_wrench(const thenar_sim *sim, int body, double force[3], double torque[3],
+                                          double *area);
 
 /** Times and counts of the last step. No copy. */
 THENAR_API const thenar_stats *thenar_sim_stats(const thenar_sim *sim);

@@ -29,6 +29,8 @@ typedef struct body_class body_class;
 typedef struct body_model {
     const body_class *kind;
     char *name;
+    bool touches;    /* takes part in contact */
+    double friction; /* Coulomb's coefficient mu of its surface */
 } body_model;
 
 typedef struct body_state {
@@ -126,6 +128,7 @@ struct body_class {
     void (*rest)(body_state *state);                      /* all velocities to zero: the last resort */
     int (*inverted)(const body_state *state);             /* inverted elements that formulate met */
     void (*velocity)(const body_state *state, double *v); /* of the unknowns at the beginning of the step */
+    void (*change)(const body_state *state, double *v);   /* of these velocities in the step before */
 
     /* What can be read between steps: the surface's vertices in the world, and energies (each may be NULL), J. */
     void (*place_surface)(const body_state *state, double *positions);

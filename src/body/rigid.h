@@ -41,6 +41,7 @@ typedef struct rigid_kept {
         };
         double twist[6];
     };
+    double change[6];           /* of the twist in the last step, m/s, rad/s */
     double force[3], torque[3]; /* applied, N and N m, in world axes */
     double driven_pose[7];
     long long driven; /* 1 once thenar_sim_drive_pose took it over */
@@ -64,6 +65,10 @@ static inline const rigid_model *rigid_of(const rigid_state *state) {
 static inline quat rigid_orientation(const double orientation[4]) {
     return (quat){orientation[0], orientation[1], orientation[2], orientation[3]};
 }
+
+/* How a body moves over the coming step of h, if nothing touches it: a dynamic one goes on as it did, a driven one goes
+ * to its target, a static one stays. Velocity of the centre of mass, m/s; angular velocity, rad/s, in world axes. */
+void rigid_coming_motion(const rigid_state *state, double h, vec3 *velocity, vec3 *spin);
 
 /* Half a step of torque-free rotation, in the body's frame: I w + h/2 w x I w = I spin solved for w, and
  * spin = w - h/2 I^-1 (w x I w). See rigid_step.c. */

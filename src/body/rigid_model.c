@@ -7,7 +7,7 @@
 #define LARGEST_MASS 1e15   /* kg */
 
 thenar_rigid_def thenar_rigid_def_default(void) {
-    return (thenar_rigid_def){.density = 1000};
+    return (thenar_rigid_def){.density = 1000, .touches = true, .friction = 0.5};
 }
 
 static bool is_zero(const double *values, int count) {

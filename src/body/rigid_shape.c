@@ -116,13 +116,29 @@ mass_properties rigid_shape_mass(const thenar_shape *def) {
     return (mass_properties){0};
 }
 
-static double evaluate_mesh(const void *context, vec3 point, vec3 *normal) {
-    const rigid_shape *shape = context;
+static rigid_closest closest_of_mesh(const rigid_shape *shape, vec3 point) {
     closest_point closest = surface_distance_query(&shape->mesh, point);
     vec3 extent = vec3_sub(shape->mesh.bounds.high, shape->mesh.bounds.low);
     bool touching = fabs(closest.distance) < TOUCHING * vec3_length(extent);
-    if (normal) *normal = touching ? closest.pseudonormal : closest.normal;
-    return closest.distance - shape->growth;
+    return (rigid_closest){.distance = closest.distance - shape->growth,
+                           .normal = touching ? closest.pseudonormal : closest.normal,
+                           .triangle = closest.triangle};
+}
+
+static double evaluate_mesh(const void *context, vec3 point, vec3 *normal) {
+    rigid_closest closest = closest_of_mesh(context, point);
+    if (normal) *normal = closest.normal;
+    return closest.distance;
+}
+
+rigid_closest rigid_shape_closest(const rigid_shape *shape, vec3 point) {
+    rigid_closest result = {.triangle = -1};
+    if (shape->kind == THENAR_SHAPE_MESH)
+        result = closest_of_mesh(shape, point);
+    else
+        result.distance = signed_distance_at(&shape->solid, point, &result.normal);
+    result.point = vec3_mul_add(point, result.normal, -result.distance);
+    return result;
 }
 
 static int cell_along(const rigid_grid *grid, int axis, double from_low) {
@@ -130,7 +146,7 @@ static int cell_along(const rigid_grid *grid, int axis, double from_low) {
     return cell < grid->cells[axis] ? cell : grid->cells[axis] - 1;
 }
 
-/* Moving a point by e changes its distance by e at most. */
+/* Moving a point by e changes its distance by e at most; and no mesh is nearer than its box. */
 static double least_mesh_distance(const rigid_shape *shape, vec3 point) {
     const box *bounds = &shape->mesh.bounds;
     const rigid_grid *grid = &shape->grid;
@@ -138,7 +154,8 @@ static double least_mesh_distance(const rigid_shape *shape, vec3 point) {
     int x = cell_along(grid, 0, from.x), y = cell_along(grid, 1, from.y), z = cell_along(grid, 2, from.z);
     double least =
         (double)grid->least[((size_t)z * (size_t)grid->cells[1] + (size_t)y) * (size_t)grid->cells[0] + (size_t)x];
-    return least - vec3_distance(point, inside) - shape->growth;
+    double outside = vec3_distance(point, inside);
+    return fmax(least - outside, outside > 0 ? outside : -INFINITY) - shape->growth;
 }
 
 static bool build_grid(rigid_shape *shape) {

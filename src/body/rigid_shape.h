@@ -43,6 +43,7 @@ typedef struct rigid_closest {
     double distance; /* m, negative inside */
     vec3 point;      /* m */
     vec3 normal;     /* unit, outward */
+    int triangle;    /* of a mesh, the one that holds the point; -1 for other shapes */
 } rigid_closest;
 
 /* What the numbers of a shape must be, whatever body it is for. */
@@ -58,11 +59,6 @@ void rigid_shape_free(rigid_shape *shape);
 /* A distance that is at most the true one, m, without a search: of a primitive the distance itself. */
 double rigid_shape_least_distance(const rigid_shape *shape, vec3 point);
 
-static inline rigid_closest rigid_shape_closest(const rigid_shape *shape, vec3 point) {
-    rigid_closest result;
-    result.distance = signed_distance_at(&shape->solid, point, &result.normal);
-    result.point = vec3_mul_add(point, result.normal, -result.distance);
-    return result;
-}
+rigid_closest rigid_shape_closest(const rigid_shape *shape, vec3 point);
 
 #endif

@@ -164,6 +164,8 @@ static bool integrate_dynamic(rigid_state *state, double h, const double *v) {
     vec3 spin = quat_rotate(after, limit_spin(body->inertia, rigid_spin_forward(body->inertia, w, h), most));
     if (!vec3_is_finite(position) || !vec3_is_finite(velocity) || !vec3_is_finite(spin) || !isfinite(most))
         return false;
+    vec3_store(kept->change, vec3_sub(velocity, vec3_load(kept->velocity)));
+    vec3_store(kept->change + 3, vec3_sub(spin, vec3_load(kept->spin)));
     vec3_store(kept->position, position);
     vec3_store(kept->velocity, velocity);
     vec3_store(kept->spin, spin);
@@ -171,15 +173,25 @@ static bool integrate_dynamic(rigid_state *state, double h, const double *v) {
     return true;
 }
 
-static bool integrate_driven(rigid_state *state, double h) {
-    rigid_kept *kept = state->kept;
+void rigid_coming_motion(const rigid_state *state, double h, vec3 *velocity, vec3 *spin) {
+    const rigid_kept *kept = state->kept;
+    *velocity = vec3_load(kept->velocity);
+    *spin = vec3_load(kept->spin);
+    if (rigid_of(state)->motion != THENAR_MOTION_DRIVEN) return;
     vec3 move = vec3_sub(vec3_load(state->target), vec3_load(kept->position));
     quat before = rigid_orientation(kept->orientation), after = rigid_orientation(state->target + 3);
     vec3 turn = quat_to_rotation_vector(quat_mul(after, quat_conjugate(before)));
-    if (!vec3_is_finite(move) || !vec3_is_finite(vec3_scale(move, 1 / h))) return false;
-    vec3_store(kept->velocity, vec3_scale(move, 1 / h));
-    vec3_store(kept->spin, vec3_scale(turn, 1 / h));
-    memcpy(kept->pose, state->target, sizeof kept->pose);
+    *velocity = vec3_scale(move, 1 / h);
+    *spin = vec3_scale(turn, 1 / h);
+}
+
+static bool integrate_driven(rigid_state *state, double h) {
+    vec3 velocity, spin;
+    rigid_coming_motion(state, h, &velocity, &spin);
+    if (!vec3_is_finite(velocity)) return false;
+    vec3_store(state->kept->velocity, velocity);
+    vec3_store(state->kept->spin, spin);
+    memcpy(state->kept->pose, state->target, sizeof state->kept->pose);
     return true;
 }
 
@@ -195,6 +207,7 @@ static void rigid_publish(body_state *base, const body_step *step) {
 static void rigid_rest(body_state *base) {
     rigid_kept *kept = ((rigid_state *)base)->kept;
     memset(kept->twist, 0, sizeof kept->twist);
+    memset(kept->change, 0, sizeof kept->change);
 }
 
 static int rigid_inverted(const body_state *base) {
@@ -206,6 +219,12 @@ static void rigid_velocity(const body_state *base, double *v) {
     const rigid_state *state = (const rigid_state *)base;
     if (!is_dynamic(rigid_of(state))) return;
     memcpy(v, state->kept->twist, sizeof state->kept->twist);
+}
+
+static void rigid_change(const body_state *base, double *v) {
+    const rigid_state *state = (const rigid_state *)base;
+    if (!is_dynamic(rigid_of(state))) return;
+    memcpy(v, state->kept->change, sizeof state->kept->change);
 }
 
 static bool rigid_limited(const body_model *base) {
@@ -277,6 +296,7 @@ const body_class rigid_class = {
     .rest = rigid_rest,
     .inverted = rigid_inverted,
     .velocity = rigid_velocity,
+    .change = rigid_change,
     .place_surface = rigid_place_surface,
     .energy = rigid_energy,
     .limited = rigid_limited,

@@ -23,6 +23,8 @@ typedef struct soft_model {
     double *damped_mass; /* node_count: mass times Rayleigh alpha, kg/s */
     double *load;        /* 3 node_count: constant forces, N */
     double *velocity;    /* 3 node_count: at time 0, m/s */
+    double *stiffness;   /* node_count: of the spring to its support, N/m; 0 without one */
+    double *damping;     /* node_count: of that spring, N s/m */
     double total_mass;
     double volume; /* of the filled part, m^3 */
 
@@ -53,6 +55,7 @@ typedef struct soft_state {
     /* kept */
     double *x;         /* 3 node_count, m */
     double *v;         /* 3 node_count, m/s */
+    double *change;    /* 3 node_count, m/s: of v in the last step */
     double *applied;   /* 3 node_count, N */
     double *force;     /* 3 node_count, N: what thenar_sim_forces shows */
     f64x8 *warm;       /* 9 per batch: V of the last decomposition, where the next one starts */
@@ -60,6 +63,7 @@ typedef struct soft_state {
     support_state *support_states;
     /* work */
     double *target_velocity;   /* 3 node_count: of held nodes; 0 for free ones */
+    double *spring_pull;       /* 3 node_count: force of a spring on a node that does not move within the step, N */
     double *previous_velocity; /* 3 node_count: at the beginning of the step */
     double *free_velocity;     /* 3 node_count: of free nodes at the end of the step; 0 for held ones */
     f64x8 *rotation;           /* 9 per batch */

@@ -81,57 +81,70 @@ void soft_limit_update(const soft_limit_point *point, double factor, f64x8 *Y) {
         SIMD_FOR (i, 0, 3) Y[9 + 3 * k + i] = factor * point->fibre.delta[k] * point->fibre.n[k][i];
 }
 
-/* Adds sign u v^T g_a for the nodes a = 1..3 to the vectors of a mode; vg holds v . g_a. */
-SIMD_INLINE void add_vectors(const f64x8 u[3], const f64x8 vg[3], double sign, f64x8 q[4][3]) {
-    SIMD_FOR (a, 1, 4)
-        SIMD_FOR (i, 0, 3) q[a][i] += sign * vg[a - 1] * u[i];
-}
+/* The modes' coefficients times w, as they act in the frame of U on the components of V^T g_a (see write_hessian). */
+typedef struct limit_modes {
+    f64x8 own[3];        /* of u_i v_i^T */
+    f64x8 sum[3];        /* of the pair (i, i + 1): half the sum of both its modes */
+    f64x8 difference[3]; /* and half the difference */
+} limit_modes;
 
-/* Adds c (Q g_a)(Q g_b)^T to the ten blocks; node 0's vector is minus the sum of the others. */
-SIMD_INLINE void add_mode(f64x8 q[4][3], f64x8 c, f64x8 *blocks) {
-    SIMD_FOR (i, 0, 3) q[0][i] = -(q[1][i] + q[2][i] + q[3][i]);
-    SIMD_FOR (a, 0, 4) {
-        f64x8 scaled[3];
-        SIMD_FOR (i, 0, 3) scaled[i] = c * q[a][i];
-        SIMD_FOR (b, 0, a + 1) {
-            f64x8 *block = blocks + 9 * (a * (a + 1) / 2 + b);
-            SIMD_FOR (i, 0, 3)
-                SIMD_FOR (j, 0, 3) block[AT(i, j)] = f64x8_fma(scaled[i], q[b][j], block[AT(i, j)]);
-        }
-    }
-}
-
-static void add_hessian(const soft_batch *batch, const soft_limit_point *s, f64x8 w, f64x8 *blocks) {
+SIMD_INLINE limit_modes modes_of(const soft_limit_point *s, f64x8 w) {
     const f64x8 zero = f64x8_set(0), one = f64x8_set(1);
-    const f64x8 *V = s->V;
-    f64x8 u[3][3], vg[3][3]; /* columns of U; v_i . g_a for a = 1..3 */
-    for (int i = 0; i < 3; i++)
-        for (int k = 0; k < 3; k++) {
-            const f64x8 *g = batch->gradient + 3 * k;
-            u[i][k] = s->U[AT(k, i)];
-            vg[i][k] = f64x8_fma(V[AT(0, i)], g[0], f64x8_fma(V[AT(1, i)], g[1], V[AT(2, i)] * g[2]));
-        }
-    f64x8 on[3];
-    for (int i = 0; i < 3; i++) on[i] = f64x8_select(s->d[i] != zero, one, zero);
-    for (int i = 0; i < 3; i++) {
-        f64x8 q[4][3] = {{{0}}};
-        add_vectors(u[i], vg[i], 1, q);
-        add_mode(q, w * on[i], blocks);
-    }
-    for (int i = 0; i < 3; i++) {
+    limit_modes modes;
+    SIMD_FOR (i, 0, 3) modes.own[i] = f64x8_select(s->d[i] != zero, w, zero);
+    SIMD_FOR (i, 0, 3) {
         int j = (i + 1) % 3;
-        f64x8 gap = s->f[i] - s->f[j], sum = s->f[i] + s->f[j], both = s->d[i] + s->d[j];
+        f64x8 gap = s->f[i] - s->f[j], total = s->f[i] + s->f[j], both = s->d[i] + s->d[j];
         i64x8 apart = f64x8_abs(gap) > f64x8_set(EQUAL_VALUES), outward = both > zero;
-        f64x8 along = f64x8_select(apart, (s->d[i] - s->d[j]) / f64x8_select(apart, gap, one), on[i]);
-        f64x8 across = f64x8_select(outward, both / f64x8_select(outward, sum, one), zero);
-        f64x8 q[4][3] = {{{0}}}, p[4][3] = {{{0}}};
-        add_vectors(u[i], vg[j], 1, q);
-        add_vectors(u[j], vg[i], 1, q);
-        add_mode(q, 0.5 * w * along, blocks);
-        add_vectors(u[i], vg[j], 1, p);
-        add_vectors(u[j], vg[i], -1, p);
-        add_mode(p, 0.5 * w * across, blocks);
+        f64x8 along = f64x8_select(apart, w * (s->d[i] - s->d[j]) / f64x8_select(apart, gap, one), modes.own[i]);
+        f64x8 across = f64x8_select(outward, w * both / f64x8_select(outward, total, one), zero);
+        modes.sum[i] = 0.5 * (along + across);
+        modes.difference[i] = 0.5 * (along - across);
     }
+    return modes;
+}
+
+#define BLOCK(a, b) (9 * ((a) * ((a) + 1) / 2 + (b)))
+
+/* The Hessian between nodes a and b is U H U^T with, for p = V^T g_a and q = V^T g_b,
+ *   H_ii = own_i p_i q_i + sum_ij p_j q_j + sum_ik p_k q_k,   H_ij = difference_ij p_j q_i. */
+SIMD_INLINE void write_block(const limit_modes *m, const f64x8 *U, const f64x8 p[3], const f64x8 q[3], f64x8 *block) {
+    f64x8 H[9], UH[9], pq[3];
+    SIMD_FOR (i, 0, 3) pq[i] = p[i] * q[i];
+    SIMD_FOR (i, 0, 3) {
+        int j = (i + 1) % 3, k = (i + 2) % 3; /* the pair (i, j) is number i, the pair (k, i) number k */
+        H[AT(i, i)] = f64x8_fma(m->own[i], pq[i], f64x8_fma(m->sum[i], pq[j], m->sum[k] * pq[k]));
+        H[AT(i, j)] = m->difference[i] * p[j] * q[i];
+        H[AT(j, i)] = m->difference[i] * p[i] * q[j];
+    }
+    SIMD_FOR (i, 0, 3)
+        SIMD_FOR (j, 0, 3)
+            UH[AT(i, j)] =
+                f64x8_fma(U[AT(i, 0)], H[AT(0, j)], f64x8_fma(U[AT(i, 1)], H[AT(1, j)], U[AT(i, 2)] * H[AT(2, j)]));
+    SIMD_FOR (i, 0, 3)
+        SIMD_FOR (j, 0, 3)
+            block[AT(i, j)] =
+                f64x8_fma(UH[AT(i, 0)], U[AT(j, 0)], f64x8_fma(UH[AT(i, 1)], U[AT(j, 1)], UH[AT(i, 2)] * U[AT(j, 2)]));
+}
+
+/* Writes the ten blocks. The vectors g of the four nodes add up to zero, so node 0's blocks are minus sums. */
+static void write_hessian(const soft_batch *batch, const soft_limit_point *s, f64x8 w, f64x8 *blocks) {
+    limit_modes modes = modes_of(s, w);
+    f64x8 p[4][3]; /* V^T g_a for a = 1..3 */
+    SIMD_FOR (a, 1, 4)
+        SIMD_FOR (i, 0, 3) {
+            const f64x8 *g = batch->gradient + 3 * (a - 1), *V = s->V;
+            p[a][i] = f64x8_fma(V[AT(0, i)], g[0], f64x8_fma(V[AT(1, i)], g[1], V[AT(2, i)] * g[2]));
+        }
+    SIMD_FOR (a, 1, 4)
+        SIMD_FOR (b, 1, a + 1) write_block(&modes, s->U, p[a], p[b], blocks + BLOCK(a, b));
+    SIMD_FOR (i, 0, 9) {
+        int t = 3 * (i % 3) + i / 3; /* the entry across the diagonal */
+        blocks[BLOCK(1, 0) + i] = -(blocks[BLOCK(1, 1) + i] + blocks[BLOCK(2, 1) + t] + blocks[BLOCK(3, 1) + t]);
+        blocks[BLOCK(2, 0) + i] = -(blocks[BLOCK(2, 1) + i] + blocks[BLOCK(2, 2) + i] + blocks[BLOCK(3, 2) + t]);
+        blocks[BLOCK(3, 0) + i] = -(blocks[BLOCK(3, 1) + i] + blocks[BLOCK(3, 2) + i] + blocks[BLOCK(3, 3) + i]);
+    }
+    SIMD_FOR (i, 0, 9) blocks[i] = -(blocks[BLOCK(1, 0) + i] + blocks[BLOCK(2, 0) + i] + blocks[BLOCK(3, 0) + i]);
 }
 
 /* -w D g_a at the four nodes. */
@@ -160,8 +173,8 @@ void soft_limit_forces(const soft_batch *batch, const soft_limit_point *point, d
 
 void soft_limit_blocks(const soft_batch *batch, const soft_limit_point *point, double weight, double *records) {
     f64x8 values[SOFT_RECORD], w = weight * batch->stiffness;
-    for (int i = 0; i < SOFT_RECORD; i++) values[i] = f64x8_set(0);
-    add_hessian(batch, point, w, values);
+    for (int i = SOFT_RECORD_FORCE_GROUP; i < SOFT_RECORD; i++) values[i] = f64x8_set(0);
+    write_hessian(batch, point, w, values);
     if (batch->fibres) soft_fibre_add_blocks(batch->fibres, &point->fibre, batch->gradient, w, values);
     nodal_forces(batch, point, w, values + SOFT_RECORD_FORCE);
     soft_element_store(values, 0, records);

@@ -17,7 +17,7 @@ thenar_material thenar_material_default(void) {
 }
 
 thenar_soft_def thenar_soft_def_default(void) {
-    return (thenar_soft_def){.material = thenar_material_default()};
+    return (thenar_soft_def){.material = thenar_material_default(), .touches = true, .friction = 0.5};
 }
 
 /* The material of each tet; a region that holds none is a mistake, most often of the unit. free() *out. */
@@ -187,6 +187,12 @@ static thenar_status build_support(soft_model *body, const thenar_support *def, 
             error, THENAR_ERROR_INPUT,
             "support %s holds no node; expected a region with nodes of the body that no later support claims",
             def->name ? def->name : "without a name");
+    support->stiffness = def->stiffness / support->node_count;
+    support->damping = def->damping / support->node_count;
+    for (int k = 0; k < support->node_count; k++) {
+        body->stiffness[support->nodes[k]] = support->stiffness;
+        body->damping[support->nodes[k]] = support->damping;
+    }
     support->pivot = def->has_pivot ? vec3_load(def->pivot) : vec3_scale(sum, 1.0 / support->node_count);
     return THENAR_OK;
 }
@@ -211,13 +217,16 @@ static thenar_status build_supports(soft_model *body, const thenar_soft_def *def
     int *owner = assign_supports(def);
     body->supports = MEMORY_ARRAY(support_model, def->support_count);
     body->system_node = MEMORY_ARRAY(int, body->mesh.node_count);
-    thenar_status status = owner && body->supports && body->system_node ? THENAR_OK : error_memory(error, "supports");
+    body->stiffness = MEMORY_ARRAY(double, body->mesh.node_count);
+    body->damping = MEMORY_ARRAY(double, body->mesh.node_count);
+    bool enough = owner && body->supports && body->system_node && body->stiffness && body->damping;
+    thenar_status status = enough ? THENAR_OK : error_memory(error, "supports");
     for (int s = 0; s < def->support_count && status == THENAR_OK; s++) {
         body->support_count = s + 1;
         status = build_support(body, &def->supports[s], s, owner, error);
     }
     for (int i = 0; i < body->mesh.node_count && status == THENAR_OK; i++)
-        body->system_node[i] = owner[i] < 0 ? body->free_count++ : -1;
+        body->system_node[i] = owner[i] < 0 || body->stiffness[i] > 0 ? body->free_count++ : -1;
     free(owner);
     if (status == THENAR_OK) drop_held_limits(body);
     for (int k = 0; k < body->batch_count && status == THENAR_OK; k++)

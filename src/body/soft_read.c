@@ -44,6 +44,10 @@ void soft_support_wrench(const soft_state *state, int support, vec3 *force, vec3
     for (int k = 0; k < held->node_count; k++) {
         int i = held->nodes[k];
         vec3 reaction = vec3_load(state->force + 3 * i);
+        /* What else acts on the node of a spring is not the spring's. */
+        if (held->stiffness > 0)
+            reaction = vec3_sub(reaction,
+                                vec3_add(vec3_load(state->applied + 3 * i), vec3_load(soft_of(state)->load + 3 * i)));
         *force = vec3_add(*force, reaction);
         *torque = vec3_add(*torque, vec3_cross(vec3_load(state->x + 3 * i), reaction));
     }

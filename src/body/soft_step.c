@@ -2,7 +2,8 @@
  * stiffness (soft_element.c), perez2013's Eq. 12 is
  *   A = M (1 + h alpha) + (h^2 + h beta) K,   b = M v0 + h (f_elastic + M g + applied) - (h^2 + h beta) K_fh v_h
  * over the free nodes f; h are the held ones, whose velocities are known. The damping force -D v0 in F and the term
- * h D v0 of Eq. 12 cancel, so b has neither. */
+ * h D v0 of Eq. 12 cancel, so b has neither. A spring k, d that pulls a node to where its support is at the end of the
+ * step adds h^2 k + h d to A and h (k (target - x0) + d v_target) to b. */
 #include "body/soft.h"
 #include "body/soft_bind.h"
 #include "body/soft_pieces.h"
@@ -19,12 +20,14 @@ static void soft_layout(body_state *base, arena *kept, arena *work) {
     size_t components = 3 * (size_t)body->mesh.node_count, batches = (size_t)body->batch_count;
     state->x = ARENA_ARRAY(kept, double, components);
     state->v = ARENA_ARRAY(kept, double, components);
+    state->change = ARENA_ARRAY(kept, double, components);
     state->applied = ARENA_ARRAY(kept, double, components);
     state->force = ARENA_ARRAY(kept, double, components);
     state->warm = ARENA_ARRAY(kept, f64x8, 9 * batches);
     state->support_states = ARENA_ARRAY(kept, support_state, body->support_count);
     state->multiplier = ARENA_ARRAY(kept, f64x8, body->limited ? SOFT_MULTIPLIERS * batches : 0);
     state->target_velocity = ARENA_ARRAY(work, double, components);
+    state->spring_pull = ARENA_ARRAY(work, double, components);
     state->previous_velocity = ARENA_ARRAY(work, double, components);
     state->free_velocity = ARENA_ARRAY(work, double, components);
     state->rotation = ARENA_ARRAY(work, f64x8, 9 * batches);
@@ -57,6 +60,7 @@ static void soft_reset(body_state *base) {
     size_t bytes = 3 * (size_t)body->mesh.node_count * sizeof(double);
     memcpy(state->x, body->mesh.positions, bytes);
     memcpy(state->v, body->velocity, bytes);
+    memset(state->change, 0, bytes);
     memset(state->applied, 0, bytes);
     memcpy(state->force, body->load, bytes);
     memset(state->support_states, 0, (size_t)body->support_count * sizeof *state->support_states);
@@ -64,7 +68,37 @@ static void soft_reset(body_state *base) {
     if (body->limited)
         memset(state->multiplier, 0, SOFT_MULTIPLIERS * (size_t)body->batch_count * sizeof *state->multiplier);
     memset(state->inverted, 0, (size_t)body->batch_count * sizeof *state->inverted);
-    for (int s = 0; s < body->support_count; s++) place_support(state, s, 0, state->x);
+    /* Springs start where the body is at rest; what is held firmly is where its support is. */
+    for (int s = 0; s < body->support_count; s++)
+        if (body->supports[s].stiffness == 0) place_support(state, s, 0, state->x);
+}
+
+/* Held nodes go where their support is at the end of the step. */
+static void drive_firmly(soft_state *state, int s, const body_step *step) {
+    const support_model *support = &soft_of(state)->supports[s];
+    place_support(state, s, step->time, state->target_velocity);
+    /* Keys say where to be at the end of a piece of a step, a driver only where to be at the end of the step. */
+    double duration = state->support_states[s].driven ? step->left : step->h;
+    for (int k = 0; k < support->node_count; k++) {
+        int first = 3 * support->nodes[k];
+        for (int c = first; c < first + 3; c++)
+            state->target_velocity[c] = (state->target_velocity[c] - state->x[c]) / duration;
+    }
+}
+
+/* pull = k (target - x0) + d v_target. A driver's support does not move on its own, so v_target is 0. */
+static void drive_by_springs(soft_state *state, int s, const body_step *step) {
+    const support_model *support = &soft_of(state)->supports[s];
+    double *before = state->free_velocity; /* not in use before integrate */
+    place_support(state, s, step->time - step->h, before);
+    place_support(state, s, step->time, state->spring_pull);
+    for (int k = 0; k < support->node_count; k++) {
+        int first = 3 * support->nodes[k];
+        for (int c = first; c < first + 3; c++) {
+            double target = state->spring_pull[c], speed = (target - before[c]) / step->h;
+            state->spring_pull[c] = support->stiffness * (target - state->x[c]) + support->damping * speed;
+        }
+    }
 }
 
 static void soft_drive(body_state *base, const body_step *step) {
@@ -73,16 +107,9 @@ static void soft_drive(body_state *base, const body_step *step) {
     size_t bytes = 3 * (size_t)body->mesh.node_count * sizeof(double);
     memcpy(state->previous_velocity, state->v, bytes);
     memset(state->target_velocity, 0, bytes);
-    for (int s = 0; s < body->support_count; s++) {
-        place_support(state, s, step->time, state->target_velocity);
-        /* Keys say where to be at the end of a piece of a step, a driver only where to be at the end of the step. */
-        double duration = state->support_states[s].driven ? step->left : step->h;
-        for (int k = 0; k < body->supports[s].node_count; k++) {
-            int first = 3 * body->supports[s].nodes[k];
-            for (int c = first; c < first + 3; c++)
-                state->target_velocity[c] = (state->target_velocity[c] - state->x[c]) / duration;
-        }
-    }
+    memset(state->spring_pull, 0, bytes);
+    for (int s = 0; s < body->support_count; s++)
+        (body->supports[s].stiffness > 0 ? drive_by_springs : drive_firmly)(state, s, step);
 }
 
 typedef struct formulating {
@@ -109,7 +136,8 @@ static void gather_block(const formulating *job, int slot) {
     double ninth = 0;
     int node = body->diagonal_node[slot];
     if (node >= 0) {
-        double mass = body->mass[node] + job->step->h * body->damped_mass[node];
+        double h = job->step->h, mass = body->mass[node] + h * body->damped_mass[node];
+        mass += h * (h * body->stiffness[node] + body->damping[node]);
         sum[0] = mass, sum[4] = mass, ninth = mass;
     }
     for (int k = body->block_start[slot]; k < body->block_start[slot + 1]; k++) {
@@ -129,6 +157,7 @@ static void gather_force(const formulating *job, int node) {
     if (unknown < 0) return;
     double h = job->step->h, mass = body->mass[node];
     vec3 outside = vec3_add(vec3_load(state->applied + 3 * node), vec3_load(body->load + 3 * node));
+    outside = vec3_add(outside, vec3_load(state->spring_pull + 3 * node));
     vec3 sum = vec3_scale(vec3_load(state->v + 3 * node), mass);
     sum = vec3_mul_add(sum, vec3_mul_add(outside, job->step->gravity, mass), h);
     for (int k = body->force_start[node]; k < body->force_start[node + 1]; k++)
@@ -162,6 +191,7 @@ static bool soft_integrate(body_state *base, const body_step *step, const double
         vec3 position = vec3_mul_add(vec3_load(state->x + 3 * i), velocity, step->h);
         if (!vec3_is_finite(position)) return false;
         vec3_store(state->x + 3 * i, position);
+        vec3_store(state->change + 3 * i, vec3_sub(velocity, vec3_load(state->v + 3 * i)));
         vec3_store(state->v + 3 * i, velocity);
         vec3_store(state->free_velocity + 3 * i, unknown >= 0 ? velocity : vec3_make(0, 0, 0));
     }
@@ -221,6 +251,10 @@ static void soft_publish(body_state *base, const body_step *step) {
             force = vec3_mul_add(force, v, body->damped_mass[i]);
             force = vec3_mul_add(force, step->gravity, -body->mass[i]);
             force = vec3_sub(force, borne);
+        } else if (body->stiffness[i] > 0) {
+            double h = step->h;
+            force = vec3_add(force, vec3_load(state->spring_pull + 3 * i));
+            force = vec3_mul_add(force, vec3_load(state->v + 3 * i), -(h * body->stiffness[i] + body->damping[i]));
         }
         vec3_store(state->force + 3 * i, force);
     }
@@ -230,7 +264,9 @@ static void soft_publish(body_state *base, const body_step *step) {
 
 static void soft_rest(body_state *base) {
     soft_state *state = (soft_state *)base;
-    memset(state->v, 0, 3 * (size_t)soft_of(state)->mesh.node_count * sizeof *state->v);
+    size_t bytes = 3 * (size_t)soft_of(state)->mesh.node_count * sizeof *state->v;
+    memset(state->v, 0, bytes);
+    memset(state->change, 0, bytes);
 }
 
 static int soft_inverted(const body_state *base) {
@@ -240,11 +276,21 @@ static int soft_inverted(const body_state *base) {
     return count;
 }
 
-static void soft_velocity(const body_state *base, double *v) {
-    const soft_state *state = (const soft_state *)base;
+/* Of all nodes, those that are unknowns. */
+static void take_unknowns(const soft_state *state, const double *values, double *v) {
     const soft_model *body = soft_of(state);
     for (int i = 0; i < body->mesh.node_count; i++)
-        if (body->system_node[i] >= 0) memcpy(v + 3 * body->system_node[i], state->v + 3 * i, 3 * sizeof *v);
+        if (body->system_node[i] >= 0) memcpy(v + 3 * body->system_node[i], values + 3 * i, 3 * sizeof *v);
+}
+
+static void soft_velocity(const body_state *base, double *v) {
+    const soft_state *state = (const soft_state *)base;
+    take_unknowns(state, state->v, v);
+}
+
+static void soft_change(const body_state *base, double *v) {
+    const soft_state *state = (const soft_state *)base;
+    take_unknowns(state, state->change, v);
 }
 
 static bool soft_limited(const body_model *base) {
@@ -266,6 +312,8 @@ static uint64_t soft_hash(const body_model *base) {
     hash = hash_bytes(hash, body->damped_mass, nodes * sizeof(double));
     hash = hash_bytes(hash, body->load, 3 * nodes * sizeof(double));
     hash = hash_bytes(hash, body->system_node, nodes * sizeof(int));
+    hash = hash_bytes(hash, body->stiffness, nodes * sizeof(double));
+    hash = hash_bytes(hash, body->damping, nodes * sizeof(double));
     for (int k = 0; k < body->batch_count; k++) {
         hash = hash_bytes(hash, &body->batches[k].lambda, sizeof(f64x8));
         hash = hash_bytes(hash, &body->batches[k].mu, sizeof(f64x8));
@@ -298,10 +346,12 @@ static void soft_free(body_model *base) {
     thenar_tet_mesh_free(&body->mesh);
     thenar_surface_free(&body->surface);
     thenar_embedding_free(&body->embedding);
-    void *owned[] = {body->base.name,    body->mass,         body->damped_mass,  body->load,
-                     body->velocity,     body->batches,      body->supports,     body->system_node,
-                     body->block_target, body->block_start,  body->block_source, body->diagonal_node,
-                     body->force_start,  body->force_source, body->fibres,       body};
+    void *owned[] = {body->base.name,   body->mass,         body->damped_mass,
+                     body->load,        body->velocity,     body->batches,
+                     body->supports,    body->system_node,  body->block_target,
+                     body->block_start, body->block_source, body->diagonal_node,
+                     body->force_start, body->force_source, body->fibres,
+                     body->stiffness,   body->damping,      body};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
 }
 
@@ -324,6 +374,7 @@ const body_class soft_class = {
     .rest = soft_rest,
     .inverted = soft_inverted,
     .velocity = soft_velocity,
+    .change = soft_change,
     .place_surface = soft_place_surface,
     .energy = soft_energy,
     .limited = soft_limited,

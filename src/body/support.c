@@ -19,6 +19,11 @@ thenar_status support_check(const thenar_support *def, thenar_error *error) {
     if (def->has_pivot && !is_usable(def->pivot))
         return error_set(error, THENAR_ERROR_INPUT, "%s: the pivot is (%g, %g, %g); expected less than %g m", name,
                          def->pivot[0], def->pivot[1], def->pivot[2], LARGEST);
+    if (!(def->stiffness >= 0 && def->damping >= 0 && def->stiffness < LARGEST && def->damping < LARGEST))
+        return error_set(error, THENAR_ERROR_INPUT, "%s: stiffness is %g and damping %g; expected >= 0 N/m and N s/m",
+                         name, def->stiffness, def->damping);
+    if (def->damping > 0 && def->stiffness == 0)
+        return error_set(error, THENAR_ERROR_INPUT, "%s: damping without stiffness; expected springs to damp", name);
     for (int k = 0; k < def->key_count; k++) {
         const thenar_key *key = &def->keys[k];
         if (!isfinite(key->time) || !is_usable(key->move) || !is_usable(key->turn))

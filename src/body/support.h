@@ -1,4 +1,4 @@
-/* A support: nodes held and moved as one rigid piece, by keys or by a driver. */
+/* A support: nodes held and moved as one rigid piece, by keys or by a driver, firmly or by springs. */
 #ifndef BODY_SUPPORT_H
 #define BODY_SUPPORT_H
 
@@ -17,6 +17,7 @@ typedef struct support_model {
     int key_count;
     thenar_key *keys;
     bool linear;
+    double stiffness, damping; /* of the springs of one node, N/m and N s/m; 0: held firmly */
 } support_model;
 
 /* What a snapshot keeps of a support. */

@@ -130,6 +130,8 @@ void scene_rigid_read(config_map *body, const char *name, thenar_build *build) {
     read_mass(body, &def);
     read_dynamics(body, &def);
     read_path(body, &def);
+    config_bool(body, "touches", CONFIG_OPTIONAL, &def.touches);
+    config_number(body, "friction", CONFIG_OPTIONAL, config_not_negative(""), &def.friction);
     config_close(body);
     if (body->reader->status == THENAR_OK && thenar_build_add_rigid(build, &def, &error) != THENAR_OK)
         config_fail(body, NULL, "%s", error.text);

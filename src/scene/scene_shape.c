@@ -1,6 +1,7 @@
 #include "scene/scene_shape.h"
 
 #include "base/memory.h"
+#include "shape/finger.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -110,11 +111,15 @@ static double read_scale(config_map *shape, const double *positions, int count) 
     return height / present;
 }
 
-static void embed_surface(config_map *embed, const thenar_mesh_options *options, bool fill, scene_shape *out) {
+static void scale_made(config_map *shape, scene_shape *out) {
+    double scale = read_scale(shape, out->mesh.positions, out->mesh.node_count);
+    scale_positions(out->mesh.positions, out->mesh.node_count, scale);
+    scale_positions(out->surface.positions, out->surface.vertex_count, scale);
+}
+
+/* Partly filled tets get their share. */
+static void fill_tets(config_map *embed, scene_shape *out) {
     thenar_error error;
-    thenar_status status = thenar_tet_mesh_from_surface(&out->surface, options, &out->mesh, &out->embedding, &error);
-    config_adopt(embed, "surface", status, error.text);
-    if (status != THENAR_OK || !fill) return;
     out->fill = MEMORY_ARRAY(double, out->mesh.tet_count);
     if (!out->fill) {
         config_out_of_memory(embed);
@@ -122,6 +127,13 @@ static void embed_surface(config_map *embed, const thenar_mesh_options *options,
     }
     config_adopt(embed, "fill", thenar_tet_mesh_fill(&out->mesh, &out->surface, out->fill, &error), error.text);
     for (int t = 0; t < out->mesh.tet_count; t++) out->fill[t] = fmax(SMALLEST_FILL, fmin(1, out->fill[t]));
+}
+
+static void embed_surface(config_map *embed, const thenar_mesh_options *options, bool fill, scene_shape *out) {
+    thenar_error error;
+    thenar_status status = thenar_tet_mesh_from_surface(&out->surface, options, &out->mesh, &out->embedding, &error);
+    config_adopt(embed, "surface", status, error.text);
+    if (status == THENAR_OK && fill) fill_tets(embed, out);
 }
 
 static void read_embed(config_map *shape, scene_shape *out) {
@@ -147,6 +159,34 @@ static void read_embed(config_map *shape, scene_shape *out) {
     embed_surface(&embed, &options, fill, out);
 }
 
+/* The bone's tag gets its name, as if it came from a file. */
+static bool name_bone(scene_shape *out) {
+    out->file.regions = MEMORY_ARRAY(mesh_region, 1);
+    if (!out->file.regions) return false;
+    out->file.region_count = 1;
+    out->file.regions[0] = (mesh_region){.tag = FINGER_BONE, .name = memory_string("bone")};
+    return out->file.regions[0].name;
+}
+
+static void read_finger(config_map *shape, scene_shape *out) {
+    config_map finger;
+    if (!config_child(shape, "finger", CONFIG_REQUIRED, &finger)) return;
+    finger_options options = finger_options_default();
+    config_number(&finger, "length", CONFIG_OPTIONAL, config_between(FINGER_LENGTH_MIN, FINGER_LENGTH_MAX, "m"),
+                  &options.length);
+    config_number(&finger, "pulp", CONFIG_OPTIONAL, config_between(FINGER_PULP_MIN, options.length / 2, "m"),
+                  &options.pulp);
+    config_integer(&finger, "tets", CONFIG_OPTIONAL, FINGER_TETS_MIN, FINGER_TETS_MAX, &options.target_tets);
+    config_close(&finger);
+    if (shape->reader->status != THENAR_OK) return;
+    thenar_error error;
+    thenar_status status = finger_mesh(&options, &out->mesh, &out->surface, &out->embedding, &error);
+    config_adopt(shape, "finger", status, error.text);
+    if (status != THENAR_OK) return;
+    fill_tets(&finger, out);
+    if (!name_bone(out)) config_out_of_memory(&finger);
+}
+
 static void place(double *positions, int count, vec3 move, quat turn) {
     for (int i = 0; i < count; i++)
         vec3_store(positions + 3 * i, vec3_add(quat_rotate(turn, vec3_load(positions + 3 * i)), move));
@@ -156,19 +196,21 @@ void scene_shape_read(config_map *body, scene_shape *out) {
     *out = (scene_shape){0};
     config_map shape;
     if (!config_child(body, "shape", CONFIG_REQUIRED, &shape)) return;
-    int given = config_has(&shape, "box") + config_has(&shape, "mesh") + config_has(&shape, "embed");
+    static const char *const kinds[] = {"box", "mesh", "embed", "finger"};
+    static void (*const readers[])(config_map * shape, scene_shape * out) = {read_box, read_mesh_file, read_embed,
+                                                                             read_finger};
+    int given = 0, kind = 0;
+    for (int i = 0; i < 4; i++) {
+        if (!config_has(&shape, kinds[i])) continue;
+        given++;
+        kind = i;
+    }
     if (given != 1)
-        config_fail(&shape, NULL, "%s; expected box, mesh or embed", given == 0 ? "no shape" : "several shapes in one");
-    bool embedded = config_has(&shape, "embed");
-    if (embedded)
-        read_embed(&shape, out);
-    else if (config_has(&shape, "mesh"))
-        read_mesh_file(&shape, out);
-    else
-        read_box(&shape, out);
-    if (!embedded)
-        scale_positions(out->mesh.positions, out->mesh.node_count,
-                        read_scale(&shape, out->mesh.positions, out->mesh.node_count));
+        config_fail(&shape, NULL, "%s; expected box, mesh, embed or finger",
+                    given == 0 ? "no shape" : "several shapes in one");
+    readers[kind](&shape, out);
+    /* What is embedded was scaled before it was meshed. */
+    if (readers[kind] != read_embed) scale_made(&shape, out);
     vec3 move = {0, 0, 0}, turn = {0, 0, 0};
     config_vec3(&shape, "move", CONFIG_OPTIONAL, config_any("m"), &move);
     config_vec3(&shape, "turn", CONFIG_OPTIONAL, config_any("rad"), &turn);

@@ -141,6 +141,8 @@ static void read_supports(config_map *body, soft_parts *parts) {
         read_region(&item, &parts->shape, &support.region);
         support.keys = scene_keys_read(&item, &support.key_count);
         config_bool(&item, "linear", CONFIG_OPTIONAL, &support.linear);
+        config_number(&item, "stiffness", CONFIG_OPTIONAL, config_positive("N/m"), &support.stiffness);
+        config_number(&item, "damping", CONFIG_OPTIONAL, config_not_negative("N s/m"), &support.damping);
         support.has_pivot = config_vec3(&item, "pivot", CONFIG_OPTIONAL, config_any("m"), &pivot);
         vec3_store(support.pivot, pivot);
         config_close(&item);
@@ -185,6 +187,8 @@ void scene_soft_read(config_map *body, const char *name, thenar_build *build) {
     read_loads(body, &parts);
     config_vec3(body, "velocity", CONFIG_OPTIONAL, config_any("m/s"), &velocity);
     config_vec3(body, "spin", CONFIG_OPTIONAL, config_any("rad/s"), &spin);
+    config_bool(body, "touches", CONFIG_OPTIONAL, &def.touches);
+    config_number(body, "friction", CONFIG_OPTIONAL, config_not_negative(""), &def.friction);
     config_close(body);
     vec3_store(def.velocity, velocity);
     vec3_store(def.spin, spin);

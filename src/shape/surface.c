@@ -76,8 +76,7 @@ static bool same_place(vec3 a, vec3 b) {
     return a.x == b.x && a.y == b.y && a.z == b.z;
 }
 
-/* first[v]: the lowest vertex at the place of v. NULL when memory runs out. */
-static int *first_at_place(const thenar_surface *surface) {
+int *surface_first_at_place(const thenar_surface *surface) {
     placed_vertex *place = MEMORY_ARRAY(placed_vertex, surface->vertex_count);
     int *first = MEMORY_ARRAY(int, surface->vertex_count);
     if (place && first) {
@@ -98,7 +97,7 @@ static int *first_at_place(const thenar_surface *surface) {
 thenar_status surface_weld(const thenar_surface *surface, thenar_surface *out, thenar_error *error) {
     thenar_status status = surface_create(surface->vertex_count, surface->triangle_count, out, error);
     if (status != THENAR_OK) return status;
-    int *first = first_at_place(surface);
+    int *first = surface_first_at_place(surface);
     if (!first) {
         thenar_surface_free(out);
         return error_memory(error, "welding a surface");

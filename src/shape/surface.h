@@ -24,6 +24,9 @@ size_t half_edge_run(const half_edge *side, size_t first, size_t count);
  * is open or more than two triangles meet. free() it. */
 thenar_status surface_neighbours(const thenar_surface *surface, int **out, thenar_error *error);
 
+/* For each vertex the lowest one at the same place. NULL when memory runs out. free() it. */
+int *surface_first_at_place(const thenar_surface *surface);
+
 /* The surface with every triangle on the first vertex of each place and without triangles that have lost a
  * corner by that. The vertices stay as they are, so that their numbers still mean the same. */
 thenar_status surface_weld(const thenar_surface *surface, thenar_surface *out, thenar_error *error);

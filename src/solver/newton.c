@@ -1,6 +1,7 @@
-/* Spectral augmented-Lagrangian Newton (perez2016 Eq. 1 solved to its optimum).
+/* Spectral augmented-Lagrangian Newton (perez2016 Eq. 1 solved to its optimum), with contact and friction in the same
+ * solve.
  *
- *   Phi(d) = 1/2 d^T A d - h b^T d + sum of the bodies' limit terms,   d = x - x0,   A (x - x*) = A d - h b
+ *   Phi(d) = 1/2 d^T A d - h b^T d + terms of limits and contacts,   d = x - x0,   A (x - x*) = A d - h b
  *
  * Inner iterations minimize Phi by Newton with an Armijo line search; the Hessian has the pattern of A, so one
  * iteration is one assembly and one factorization. Outer steps move the multipliers and raise the penalty rho. Started
@@ -9,6 +10,8 @@
  * What must not be left out (each was met): complementarity in the stopping rule, or multipliers that stuck pump energy
  * into the motion; the curvature of the limits in the Hessian, or the iteration stalls. */
 #include "solver/newton.h"
+
+#include "body/rigid.h"
 
 #include <math.h>
 #include <string.h>
@@ -23,10 +26,12 @@
 #define FAR_DISTANCE 0.02 /* of a strain from its limits, where RHO_FAR is better */
 #define DISTANCE_DROP 0.3 /* that a multipliers' step should achieve */
 
-/* How small the gradient must be, of |A (x - x*)|, for the multipliers to move: loosely at first. */
-#define GRADIENT_LOOSE 0.1
-#define GRADIENT_TIGHT 0.01
-#define MOST_INNER 8 /* Newton steps before the multipliers move anyway */
+/* How small the gradient must be, of |A (x - x*)|, for the multipliers to move. */
+#define GRADIENT_SETTLED 0.01
+#define LOOSE_UPDATES 2  /* of the multipliers, while ten times that is enough */
+#define STRICT_UPDATES 3 /* from which on a tenth is asked for */
+#define SAME_START 1e-7 /* m: starts that differ by less are the same */
+#define MOST_INNER 8     /* Newton steps before the multipliers move anyway */
 #define MOST_ITERATIONS 60
 #define MOST_PASSES 120 /* Newton and multipliers' steps together */
 #define MOST_HALVINGS 20
@@ -59,6 +64,7 @@ static int size_of(const solver_problem *problem) {
 static bool has_multipliers(const solver_problem *problem) {
     bool any = false;
     EACH_LIMITED (problem, k, limits) any |= limits->warm(problem->bodies[k]);
+    for (int i = 0; i < problem->contact_count; i++) any |= problem->contacts[i].lambda.x > 0;
     return any;
 }
 
@@ -77,15 +83,26 @@ static void move_to(const solver_problem *problem, const double *d) {
         limits->move(problem->bodies[k], problem->step, d + 3 * problem->first_node[k]);
         limits->evaluate(problem->bodies[k], problem->step);
     }
+    contacts_move(problem->contacts, problem->contact_count, d);
 }
 
-static double limit_energy(const solver_problem *problem, double weight) {
+/* How much the terms of the constraints count: those of limits come in units of rho. */
+typedef struct newton_weights {
+    double limits, contacts;
+} newton_weights;
+
+static newton_weights weights_of(const solver_problem *problem, double rho) {
+    double h = problem->step->h;
+    return (newton_weights){h * h * rho, h * h};
+}
+
+static double constraint_energy(const solver_problem *problem, newton_weights weights) {
     double sum = 0;
     EACH_LIMITED (problem, k, limits) sum += limits->energy(problem->bodies[k]);
-    return weight * sum;
+    return weights.limits * sum + weights.contacts * contacts_energy(problem->contacts, problem->contact_count);
 }
 
-static body_limit_measures measure(const solver_problem *problem) {
+static body_limit_measures measure_limits(const solver_problem *problem) {
     body_limit_measures all = {0};
     EACH_LIMITED (problem, k, limits) {
         body_limit_measures one = limits->measure(problem->bodies[k]);
@@ -95,16 +112,20 @@ static body_limit_measures measure(const solver_problem *problem) {
     return all;
 }
 
-static void find_gradient(newton_state *state, const solver_problem *problem, double weight) {
+static void find_gradient(newton_state *state, const solver_problem *problem, newton_weights weights) {
     memcpy(state->gradient, state->residual, (size_t)size_of(problem) * sizeof *state->gradient);
     EACH_LIMITED (problem, k, limits)
-        limits->gradient(problem->bodies[k], problem->step, weight, state->gradient + 3 * problem->first_node[k]);
+        limits->gradient(problem->bodies[k], problem->step, weights.limits,
+                         state->gradient + 3 * problem->first_node[k]);
+    contacts_gradient(problem->contacts, problem->contact_count, weights.contacts, state->gradient);
 }
 
 /* direction = -H^-1 gradient; false if H is not positive definite. */
-static bool find_direction(newton_state *state, const solver_problem *problem, double weight) {
+static bool find_direction(newton_state *state, const solver_problem *problem, newton_weights weights) {
     memcpy(state->hessian, problem->A, 9 * (size_t)problem->pattern->block_count * sizeof *state->hessian);
-    EACH_LIMITED (problem, k, limits) limits->hessian(problem->bodies[k], problem->step, weight, state->hessian);
+    EACH_LIMITED (problem, k, limits)
+        limits->hessian(problem->bodies[k], problem->step, weights.limits, state->hessian);
+    contacts_hessian(problem->contacts, problem->contact_count, weights.contacts, state->hessian);
     if (cholesky_factorize(problem->factor, state->hessian, problem->step->pool) != CHOLESKY_DONE) return false;
     for (int i = 0; i < size_of(problem); i++) state->direction[i] = -state->gradient[i];
     cholesky_solve(problem->factor, state->direction);
@@ -112,9 +133,9 @@ static bool find_direction(newton_state *state, const solver_problem *problem, d
 }
 
 /* Goes along the direction as far as Phi falls enough. Leaves the bodies at the new d. */
-static void line_search(newton_state *state, const solver_problem *problem, double weight) {
+static void line_search(newton_state *state, const solver_problem *problem, newton_weights weights) {
     int n = size_of(problem);
-    double slope = dot(state->gradient, state->direction, n), before = limit_energy(problem, weight);
+    double slope = dot(state->gradient, state->direction, n), before = constraint_energy(problem, weights);
     block_pattern_multiply(problem->pattern, problem->A, state->direction, state->product);
     double linear = dot(state->residual, state->direction, n), square = dot(state->direction, state->product, n);
     double step = 1, done = 0;
@@ -122,31 +143,66 @@ static void line_search(newton_state *state, const solver_problem *problem, doub
         for (int i = 0; i < n; i++) state->d[i] += (step - done) * state->direction[i];
         done = step;
         move_to(problem, state->d);
-        double change = step * linear + 0.5 * step * step * square + limit_energy(problem, weight) - before;
+        double change = step * linear + 0.5 * step * step * square + constraint_energy(problem, weights) - before;
         if (change <= ARMIJO * step * slope || halvings == MOST_HALVINGS) break;
     }
     for (int i = 0; i < n; i++) state->residual[i] += step * state->product[i];
 }
 
-/* d to start from: the free motion, or the motion of the last step. */
-static void start(newton_state *state, const solver_problem *problem, bool is_warm) {
+/* residual = A d - h b; the bodies are looked at where d takes them. Returns Phi. */
+static double look_at(newton_state *state, const solver_problem *problem, newton_weights weights) {
     double h = problem->step->h;
     int n = size_of(problem);
-    for (int k = 0; is_warm && k < problem->body_count; k++)
-        problem->bodies[k]->model->kind->velocity(problem->bodies[k], problem->v + 3 * problem->first_node[k]);
-    for (int i = 0; i < n; i++) state->d[i] = h * problem->v[i];
     block_pattern_multiply(problem->pattern, problem->A, state->d, state->residual);
+    double linear = dot(problem->b, state->d, n), square = dot(state->d, state->residual, n);
     for (int i = 0; i < n; i++) state->residual[i] -= h * problem->b[i];
+    move_to(problem, state->d);
+    contacts_guess_shift(problem->contacts, problem->contact_count);
+    return 0.5 * square - h * linear + constraint_energy(problem, weights);
+}
+
+/* d of the motion going on as it did: at the velocities of the last step, or with these changing on as they did in it
+ * (a body that turns grows at constant velocities), whichever is nearer to the minimum. */
+static void start_warm(newton_state *state, const solver_problem *problem) {
+    double h = problem->step->h, *more = state->product, largest = 0;
+    int n = size_of(problem);
+    newton_weights weights = weights_of(problem, RHO_NEAR);
+    for (int k = 0; k < problem->body_count; k++) {
+        const body_state *body = problem->bodies[k];
+        body->model->kind->velocity(body, state->d + 3 * problem->first_node[k]);
+        body->model->kind->change(body, more + 3 * problem->first_node[k]);
+    }
+    for (int i = 0; i < n; i++) {
+        state->d[i] *= h, more[i] *= h;
+        largest = fmax(largest, fabs(more[i]));
+    }
+    if (largest <= SAME_START) {
+        look_at(state, problem, weights);
+        return;
+    }
+    double plain = look_at(state, problem, weights);
+    for (int i = 0; i < n; i++) state->d[i] += more[i];
+    if (look_at(state, problem, weights) <= plain) return;
+    for (int i = 0; i < n; i++) state->d[i] -= more[i];
+    look_at(state, problem, weights);
+}
+
+static void start(newton_state *state, const solver_problem *problem, bool is_warm) {
     EACH_LIMITED (problem, k, limits) {
         limits->begin(problem->bodies[k]);
         limits->take_up(problem->bodies[k]);
     }
-    move_to(problem, state->d);
+    if (is_warm) {
+        start_warm(state, problem);
+        return;
+    }
+    for (int i = 0; i < size_of(problem); i++) state->d[i] = problem->step->h * problem->v[i];
+    look_at(state, problem, weights_of(problem, RHO_NEAR));
 }
 
 /* The start's rho, with the multipliers (kept in units of RHO_NEAR) in its units. */
 static double first_rho(const solver_problem *problem) {
-    if (measure(problem).distance <= FAR_DISTANCE) return RHO_NEAR;
+    if (measure_limits(problem).distance <= FAR_DISTANCE) return RHO_NEAR;
     EACH_LIMITED (problem, k, limits) {
         limits->rescale(problem->bodies[k], RHO_NEAR / RHO_FAR);
         limits->evaluate(problem->bodies[k], problem->step);
@@ -154,36 +210,93 @@ static double first_rho(const solver_problem *problem) {
     return RHO_FAR;
 }
 
+/* Where the iteration stands. */
+typedef struct newton_measures {
+    body_limit_measures limits;
+    contact_measures contacts;
+    double size;    /* |A (x - x*)| */
+    double slope;   /* |gradient| */
+    double balance; /* largest force on a rigid body that nothing balances, of its weight on earth; torques likewise */
+} newton_measures;
+
+/* A soft body's forces are so much larger than a small object's weight that |gradient| alone hides what the object
+ * still misses. */
+static double out_of_balance(const newton_state *state, const solver_problem *problem) {
+    double h = problem->step->h, worst = 0;
+    for (int k = 0; k < problem->body_count; k++) {
+        if (problem->bodies[k]->model->kind != &rigid_class) continue;
+        const rigid_model *body = (const rigid_model *)problem->bodies[k]->model;
+        if (body->motion != THENAR_MOTION_DYNAMIC) continue;
+        const double *gradient = state->gradient + 3 * problem->first_node[k];
+        double weight = 9.81 * body->mass, arm = sqrt(mat3_trace(body->inertia) / (2 * body->mass));
+        double force = vec3_length(vec3_load(gradient + 3 * RIGID_LINEAR)) / (h * h);
+        double torque = vec3_length(vec3_load(gradient + 3 * RIGID_ANGULAR)) / (h * h);
+        worst = fmax(worst, fmax(force, torque / arm) / weight);
+    }
+    return worst;
+}
+
+static newton_measures measure(const newton_state *state, const solver_problem *problem) {
+    int n = size_of(problem);
+    return (newton_measures){.limits = measure_limits(problem),
+                             .contacts = contacts_measure(problem->contacts, problem->contact_count),
+                             .size = sqrt(dot(state->residual, state->residual, n)),
+                             .slope = sqrt(dot(state->gradient, state->gradient, n)),
+                             .balance = out_of_balance(state, problem)};
+}
+
+static bool contacts_agree(const solver_problem *problem, const contact_measures *now, double slack) {
+    const solver_tolerances *tolerance = &problem->tolerance;
+    return now->length <= slack * tolerance->length * problem->step->h &&
+           now->force <= slack * tolerance->force * now->mean;
+}
+
+/* Near enough to the minimum of Phi for the multipliers to move: loosely as long as they are far off; strictly once those
+ * of contacts do not come to rest, since steps from rough minima may go round in circles. */
+static bool is_settled(const solver_problem *problem, const newton_measures *now, int updates) {
+    bool limits_far = now->limits.distance > 5 * problem->tolerance.violation;
+    bool contacts_far = updates < LOOSE_UPDATES && !contacts_agree(problem, &now->contacts, 10);
+    bool strict = problem->contact_count > 0 && updates >= STRICT_UPDATES;
+    double share = limits_far || contacts_far ? 10 : strict ? 0.1 : 1;
+    return now->slope <= share * GRADIENT_SETTLED * now->size && now->balance <= share * problem->tolerance.balance;
+}
+
+static bool is_converged(const solver_problem *problem, const newton_measures *now) {
+    const solver_tolerances *tolerance = &problem->tolerance;
+    return now->limits.distance <= tolerance->violation && contacts_agree(problem, &now->contacts, 1) &&
+           now->slope <= tolerance->stationarity * now->size && now->balance <= tolerance->balance;
+}
+
 /* Outer and inner iterations. False if a factorization failed. */
 static bool iterate(newton_state *state, const solver_problem *problem, solver_report *report) {
-    int n = size_of(problem), inner = 0;
-    double h = problem->step->h, rho = first_rho(problem), before = INFINITY;
-    const solver_tolerances *tolerance = &problem->tolerance;
+    int inner = 0, updates = 0;
+    double rho = first_rho(problem), before = INFINITY;
     for (int pass = 0; pass < MOST_PASSES && report->iterations < MOST_ITERATIONS; pass++) {
-        find_gradient(state, problem, h * h * rho);
-        body_limit_measures now = measure(problem);
-        solver_tell(problem, report->iterations, false, now.distance);
-        double size = sqrt(dot(state->residual, state->residual, n));
-        double slope = sqrt(dot(state->gradient, state->gradient, n));
-        double wanted = now.distance > 5 * tolerance->violation ? GRADIENT_LOOSE : GRADIENT_TIGHT;
-        bool settled = slope <= wanted * size;
-        if (report->iterations == 0 || (!settled && inner < MOST_INNER)) {
-            if (!find_direction(state, problem, h * h * rho)) return false;
-            line_search(state, problem, h * h * rho);
+        newton_weights weights = weights_of(problem, rho);
+        find_gradient(state, problem, weights);
+        newton_measures now = measure(state, problem);
+        solver_tell(problem, report->iterations, false, now.limits.distance);
+        bool settled = is_settled(problem, &now, updates);
+        report->converged = report->iterations > 0 && is_converged(problem, &now);
+        /* Multipliers that move twice without a step in between are moved by the same violation twice. */
+        if (!report->converged && inner < MOST_INNER && (!settled || inner == 0)) {
+            if (!find_direction(state, problem, weights)) return false;
+            line_search(state, problem, weights);
             report->iterations++;
             inner++;
             continue;
         }
-        report->residual = now.distance;
-        report->active = now.active;
-        report->converged = now.distance <= tolerance->violation && slope <= tolerance->stationarity * size;
-        bool raise = settled && now.distance > DISTANCE_DROP * before;
+        report->residual = now.limits.distance;
+        report->active = now.limits.active;
+        bool raise = settled && now.limits.distance > fmax(DISTANCE_DROP * before, problem->tolerance.violation);
         double next = raise && !report->converged ? fmin(RHO_LARGEST, rho * RHO_GROWTH) : rho;
         EACH_LIMITED (problem, k, limits) limits->update(problem->bodies[k], rho / next);
+        contacts_update(problem->contacts, problem->contact_count);
+        updates++;
         rho = next;
         if (report->converged) break;
         EACH_LIMITED (problem, k, limits) limits->evaluate(problem->bodies[k], problem->step);
-        before = now.distance;
+        before = now.limits.distance;
         inner = 0;
     }
     /* The units in which the next step finds its multipliers. */
@@ -196,9 +309,11 @@ static bool newton_solve(void *solver, const solver_problem *problem, solver_rep
     *report = (solver_report){0};
     bool is_warm = has_multipliers(problem);
     start(state, problem, is_warm);
+    report->rows = 3 * problem->contact_count;
     if (!is_warm) {
-        report->residual = measure(problem).distance;
-        report->converged = report->residual <= problem->tolerance.violation;
+        report->residual = measure_limits(problem).distance;
+        bool touches = contacts_measure(problem->contacts, problem->contact_count).active > 0;
+        report->converged = report->residual <= problem->tolerance.violation && !touches;
         if (report->converged) return true;
     }
     if (!iterate(state, problem, report)) return false;

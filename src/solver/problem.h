@@ -7,15 +7,20 @@
 #define SOLVER_PROBLEM_H
 
 #include "body/body.h"
+#include "contact/contact.h"
 #include "sparse/cholesky.h"
 
 /* Stopping rule that all solvers share. */
 typedef struct solver_tolerances {
     double violation;    /* largest violation of a strain limit; with multipliers |G - P(G + Y)|, which bounds it */
     double stationarity; /* of |A (x - x*)| that the gradient of the Lagrangian may have, where there are multipliers */
+    double length; /* of a contact that gives way or slips where it must not, m a second of time step: m = it times h */
+    double force;  /* by which contact forces may still change, of their mean */
+    double balance; /* of its weight that a rigid body may be out of balance by */
 } solver_tolerances;
 
-#define SOLVER_TOLERANCES ((solver_tolerances){.violation = 1e-3, .stationarity = 0.02})
+#define SOLVER_TOLERANCES                                                                                              \
+    ((solver_tolerances){.violation = 1e-3, .stationarity = 0.02, .length = 2e-4, .force = 0.02, .balance = 0.01})
 
 /* For those who watch a solver converge. */
 typedef struct solver_trace {
@@ -33,6 +38,9 @@ typedef struct solver_problem {
     int body_count;
     body_state *const *bodies;
     const int *first_node; /* of each body's unknowns */
+    contact *contacts;     /* of this step */
+    int contact_count;
+    int most_contacts; /* that there ever are */
     const body_step *step;
     solver_tolerances tolerance;
     const solver_trace *trace; /* or NULL */
@@ -43,6 +51,7 @@ typedef struct solver_report {
     int iterations;
     int active;      /* limits that push; of solvers that work on rows, the most that did in one iteration */
     double residual; /* largest violation of a limit, as a strain, or a bound on it */
+    int rows;        /* one-dimensional constraints that it looked at */
 } solver_report;
 
 static inline void solver_tell(const solver_problem *problem, int iterations, bool linearized, double residual) {

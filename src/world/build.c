@@ -9,6 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define LARGEST_FRICTION 100.0
+#define LARGEST_MARGIN 1.0 /* m */
+
 struct thenar_build {
     char *name;
     thenar_world_def world;
@@ -16,7 +19,7 @@ struct thenar_build {
 };
 
 thenar_world_def thenar_world_def_default(void) {
-    return (thenar_world_def){.name = "", .gravity = {0, -9.81, 0}, .dt = 0.01};
+    return (thenar_world_def){.name = "", .gravity = {0, -9.81, 0}, .dt = 0.01, .margin = 0.001};
 }
 
 thenar_build *thenar_build_create(const thenar_world_def *world) {
@@ -52,7 +55,15 @@ static thenar_status check_name(const thenar_build *build, const char *name, the
     return THENAR_OK;
 }
 
-static thenar_status add_body(thenar_build *build, body_model *body, thenar_error *error) {
+static thenar_status check_friction(double friction, thenar_error *error) {
+    if (friction >= 0 && friction <= LARGEST_FRICTION) return THENAR_OK;
+    return error_set(error, THENAR_ERROR_INPUT, "friction is %g; expected 0 to %g", friction, LARGEST_FRICTION);
+}
+
+static thenar_status add_body(thenar_build *build, body_model *body, bool touches, double friction,
+                              thenar_error *error) {
+    body->touches = touches;
+    body->friction = friction;
     if (ARRAY_PUSH(&build->bodies, body)) return THENAR_OK;
     thenar_status status = error_memory(error, body->name);
     body->kind->free(body);
@@ -62,15 +73,17 @@ static thenar_status add_body(thenar_build *build, body_model *body, thenar_erro
 thenar_status thenar_build_add_soft(thenar_build *build, const thenar_soft_def *def, thenar_error *error) {
     soft_model *body;
     thenar_status status = check_name(build, def->name, error);
+    if (status == THENAR_OK) status = check_friction(def->friction, error);
     if (status == THENAR_OK) status = soft_model_create(def, &body, error);
-    return status == THENAR_OK ? add_body(build, &body->base, error) : status;
+    return status == THENAR_OK ? add_body(build, &body->base, def->touches, def->friction, error) : status;
 }
 
 thenar_status thenar_build_add_rigid(thenar_build *build, const thenar_rigid_def *def, thenar_error *error) {
     rigid_model *body;
     thenar_status status = check_name(build, def->name, error);
+    if (status == THENAR_OK) status = check_friction(def->friction, error);
     if (status == THENAR_OK) status = rigid_model_create(def, &body, error);
-    return status == THENAR_OK ? add_body(build, &body->base, error) : status;
+    return status == THENAR_OK ? add_body(build, &body->base, def->touches, def->friction, error) : status;
 }
 
 static thenar_status check_world(const thenar_world_def *world, const char *name, thenar_error *error) {
@@ -79,24 +92,40 @@ static thenar_status check_world(const thenar_world_def *world, const char *name
                          MODEL_DT_LARGEST);
     if (!text_is_printable(name))
         return error_set(error, THENAR_ERROR_INPUT, "the world's name is not plain text; expected printable UTF-8");
+    if (!(world->margin > 0 && world->margin <= LARGEST_MARGIN))
+        return error_set(error, THENAR_ERROR_INPUT, "margin is %g; expected above 0 to %g m", world->margin,
+                         LARGEST_MARGIN);
     if (!vec3_is_finite(vec3_load(world->gravity)))
         return error_set(error, THENAR_ERROR_INPUT, "gravity is not finite; expected three numbers, m/s^2");
     return THENAR_OK;
 }
 
-/* Bodies move independently as long as nothing couples them: a system each. */
+/* The bodies of an island, soft ones first: rigid ones are eliminated last, since any point may touch them. */
+static thenar_status compile_island(thenar_model *model, const int *island, int number, thenar_error *error) {
+    int *members = MEMORY_ARRAY(int, model->body_count), count = 0;
+    if (!members) return error_memory(error, "linear systems");
+    for (int rigid = 0; rigid < 2; rigid++)
+        for (int i = 0; i < model->body_count; i++)
+            if (island[i] == number && (model->bodies[i]->kind == &rigid_class) == rigid) members[count++] = i;
+    if (count == 0) {
+        free(members);
+        return THENAR_OK;
+    }
+    thenar_status status =
+        system_create(model->bodies, members, count, &model->contacts, &model->systems[model->system_count], error);
+    model->system_count += status == THENAR_OK;
+    return status;
+}
+
+/* Bodies that can move and may touch are solved together, the others alone. */
 static thenar_status compile_systems(thenar_model *model, thenar_error *error) {
     model->systems = MEMORY_ARRAY(system_model, model->body_count);
-    if (!model->systems) return error_memory(error, "linear systems");
-    for (int i = 0; i < model->body_count; i++) {
-        int *members = MEMORY_ARRAY(int, 1);
-        if (!members) return error_memory(error, "linear systems");
-        members[0] = i;
-        thenar_status status = system_create(model->bodies, members, 1, &model->systems[i], error);
-        if (status != THENAR_OK) return status;
-        model->system_count++;
-    }
-    return THENAR_OK;
+    int *island = MEMORY_ARRAY(int, model->body_count);
+    thenar_status status = model->systems && island ? THENAR_OK : error_memory(error, "linear systems");
+    if (status == THENAR_OK) contacts_join(&model->contacts, model->bodies, model->body_count, island);
+    for (int i = 0; i < model->body_count && status == THENAR_OK; i++) status = compile_island(model, island, i, error);
+    free(island);
+    return status;
 }
 
 static bool add_warning(thenar_model *model, const char *text) {
@@ -127,11 +156,18 @@ static thenar_status compile(thenar_build *build, thenar_model *model, thenar_er
     model->hash = hash_bytes(0, &model->gravity, sizeof model->gravity);
     for (size_t i = 0; i < build->bodies.count; i++) {
         model->bodies[model->body_count++] = build->bodies.data[i];
-        uint64_t hash = build->bodies.data[i]->kind->hash(build->bodies.data[i]);
+        const body_model *body = build->bodies.data[i];
+        uint64_t hash = body->kind->hash(body);
         model->hash = hash_bytes(model->hash, &hash, sizeof hash);
+        model->hash = hash_bytes(model->hash, &body->touches, sizeof body->touches);
+        model->hash = hash_bytes(model->hash, &body->friction, sizeof body->friction);
     }
     build->bodies.count = 0;
-    thenar_status status = compile_systems(model, error);
+    thenar_status status =
+        contacts_create(model->bodies, model->body_count, build->world.margin, &model->contacts, error);
+    if (status == THENAR_OK) status = compile_systems(model, error);
+    if (status == THENAR_OK)
+        status = contacts_assign(&model->contacts, model->bodies, model->systems, model->system_count, error);
     return status == THENAR_OK ? collect_warnings(model, error) : status;
 }
 

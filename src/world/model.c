@@ -12,6 +12,7 @@ void model_keep(const thenar_model *model) {
 void thenar_model_free(thenar_model *model) {
     if (!model || atomic_fetch_sub(&model->owners, 1) > 1) return;
     for (int i = 0; i < model->system_count; i++) system_free(&model->systems[i]);
+    contacts_free(&model->contacts);
     for (int i = 0; i < model->body_count; i++) model->bodies[i]->kind->free(model->bodies[i]);
     for (int i = 0; i < model->warning_count; i++) free(model->warnings[i]);
     free(model->warnings);

@@ -5,6 +5,7 @@
 #include "body/body.h"
 #include "body/rigid.h"
 #include "body/soft.h"
+#include "world/contacts.h"
 #include "world/system.h"
 
 #include "thenar/model.h"
@@ -21,6 +22,7 @@ struct thenar_model {
     body_model **bodies;
     int system_count;
     system_model *systems;
+    contacts_model contacts;
     uint64_t hash; /* of what a state's meaning depends on */
     int warning_count;
     char **warnings;

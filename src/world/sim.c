@@ -10,13 +10,15 @@
 
 const char *thenar_stage_name(thenar_stage stage) {
     static const char *const names[THENAR_STAGE_COUNT] = {
-        "drive", "formulate", "factor", "free_motion", "solve_constraints", "integrate", "publish"};
+        "drive",     "formulate", "find_contacts", "build_constraints", "factor", "free_motion", "solve_constraints",
+        "integrate", "publish"};
     assert((unsigned)stage < THENAR_STAGE_COUNT);
     return names[stage];
 }
 
 const char *thenar_warning_name(thenar_warning warning) {
-    static const char *const names[THENAR_WARNING_COUNT] = {"step_split", "step_failed", "inverted", "not_converged"};
+    static const char *const names[THENAR_WARNING_COUNT] = {"step_split", "step_failed", "inverted", "not_converged",
+                                                            "contacts_lost"};
     assert((unsigned)warning < THENAR_WARNING_COUNT);
     return names[warning];
 }
@@ -50,6 +52,8 @@ static thenar_sim *layout_fixed(const thenar_model *model, arena *fixed) {
 static void layout_arrays(thenar_sim *sim, const solver_class *solver, arena *kept, arena *work) {
     sim->clock = ARENA_ARRAY(kept, sim_clock, 1);
     for (int i = 0; i < sim->model->body_count; i++) sim->model->bodies[i]->kind->layout(sim->bodies[i], kept, work);
+    contacts_layout(&sim->contacts, &sim->model->contacts, sim->model->body_count, sim->model->system_count, kept,
+                    work);
     body_state *const *members = sim->members;
     for (int i = 0; i < sim->model->system_count; i++) {
         system_layout(&sim->systems[i], &sim->model->systems[i], solver, members, work);
@@ -83,6 +87,7 @@ static thenar_sim *allocate(const thenar_model *model, const solver_class *solve
     arena work = arena_on(block + fixed_size + 2 * kept_size, work_size);
     thenar_sim *sim = layout_fixed(model, &fixed);
     layout_arrays(sim, solver, &kept, &work);
+    contacts_open(&sim->contacts, &model->contacts, sim->bodies, model->body_count, model->system_count);
     sim->solver = solver;
     sim->kept = block + fixed_size;
     sim->backup = sim->kept + kept_size;
@@ -136,6 +141,7 @@ void thenar_sim_reset(thenar_sim *sim) {
     *sim->clock = (sim_clock){0};
     sim->stats = (thenar_stats){0};
     for (int i = 0; i < sim->model->body_count; i++) sim->model->bodies[i]->kind->reset(sim->bodies[i]);
+    contacts_reset(&sim->contacts, &sim->model->contacts);
 }
 
 soft_state *sim_soft(const thenar_sim *sim, int body) {

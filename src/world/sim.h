@@ -23,6 +23,7 @@ struct thenar_sim {
     body_state **bodies;
     body_state **members; /* the bodies' states in the order of the systems */
     system_state *systems;
+    contacts_state contacts;
     sim_clock *clock; /* in kept */
     thenar_stats stats;
     char *kept;

@@ -28,10 +28,23 @@ static bool formulate(thenar_sim *sim, const body_step *step) {
     return true;
 }
 
-/* A limited system that starts from the multipliers of the last step needs no free motion. */
+/* Points of bodies that are near each other where the step begins, and what they remember of the last step. */
+static bool find_contacts(thenar_sim *sim, const body_step *step) {
+    contacts_find(&sim->contacts, &sim->model->contacts, sim->bodies, step);
+    return true;
+}
+
+/* Their constraints. */
+static bool build_constraints(thenar_sim *sim, const body_step *step) {
+    contacts_build(&sim->contacts, &sim->model->contacts, sim->bodies, sim->model->systems, sim->systems,
+                   sim->model->system_count, step);
+    return true;
+}
+
+/* A constrained system that starts from the multipliers of the last step needs no free motion. */
 static bool moves_freely_first(thenar_sim *sim, int s, const body_step *step) {
     const system_model *system = &sim->model->systems[s];
-    if (!system->limited) return true;
+    if (!system_is_constrained(system)) return true;
     solver_problem problem = system_problem(&sim->systems[s], system, step);
     return !sim->solver->needs_free_motion || sim->solver->needs_free_motion(&problem);
 }
@@ -58,7 +71,7 @@ static bool solve_constraints(thenar_sim *sim, const body_step *step) {
         const system_model *system = &sim->model->systems[s];
         if (!system->plan) continue;
         solver_report report = {.iterations = 1, .converged = true};
-        if (system->limited) {
+        if (system_is_constrained(system)) {
             solver_problem problem = system_problem(&sim->systems[s], system, step);
             if (!sim->solver->solve(sim->systems[s].solver, &problem, &report)) return false;
         } else {
@@ -66,6 +79,7 @@ static bool solve_constraints(thenar_sim *sim, const body_step *step) {
         }
         sim->stats.iterations += report.iterations;
         sim->stats.active_constraints += report.active;
+        sim->stats.rows += report.rows;
         sim->stats.residual = fmax(sim->stats.residual, report.residual);
         sim->stats.unconverged += !report.converged;
     }
@@ -86,9 +100,12 @@ static bool integrate(thenar_sim *sim, const body_step *step) {
     return true;
 }
 
-/* Reactions of the supports. */
+/* Reactions of the supports, and the contacts. */
 static bool publish(thenar_sim *sim, const body_step *step) {
     for (int i = 0; i < sim->model->body_count; i++) sim->model->bodies[i]->kind->publish(sim->bodies[i], step);
+    contacts_publish(&sim->contacts, &sim->model->contacts, sim->bodies, sim->model->system_count);
+    sim->stats.contacts = 0;
+    for (int i = 0; i < sim->contacts.told_pair_count; i++) sim->stats.contacts += sim->contacts.told_pairs[i].touching;
     return true;
 }
 
@@ -102,6 +119,8 @@ static bool timed(thenar_sim *sim, thenar_stage stage, bool (*run)(thenar_sim *,
 
 static bool advance(thenar_sim *sim, const body_step *step) {
     return timed(sim, THENAR_STAGE_DRIVE, drive, step) && timed(sim, THENAR_STAGE_FORMULATE, formulate, step) &&
+           timed(sim, THENAR_STAGE_FIND_CONTACTS, find_contacts, step) &&
+           timed(sim, THENAR_STAGE_BUILD_CONSTRAINTS, build_constraints, step) &&
            timed(sim, THENAR_STAGE_FACTOR, factor, step) && timed(sim, THENAR_STAGE_FREE_MOTION, free_motion, step) &&
            timed(sim, THENAR_STAGE_SOLVE_CONSTRAINTS, solve_constraints, step) &&
            timed(sim, THENAR_STAGE_INTEGRATE, integrate, step) && timed(sim, THENAR_STAGE_PUBLISH, publish, step);
@@ -152,6 +171,7 @@ thenar_status thenar_sim_step(thenar_sim *sim) {
     sim->clock->step_count++;
     sim->clock->time = (double)sim->clock->step_count * sim->dt;
     sim->clock->warnings[THENAR_WARNING_INVERTED] += sim->stats.inverted_tets > 0;
+    sim->clock->warnings[THENAR_WARNING_CONTACTS_LOST] += sim->contacts.lost > 0;
     sim->clock->warnings[THENAR_WARNING_NOT_CONVERGED] += sim->stats.unconverged > 0;
     sim->stats.step_ns = clock_now() - start;
     return done ? THENAR_OK : THENAR_ERROR_NUMERIC;

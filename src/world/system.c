@@ -1,17 +1,20 @@
 #include "world/system.h"
 
+#include "world/contacts.h"
+
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-static thenar_status couple_bodies(body_model *const *all_bodies, system_model *system, int node_count,
-                                   thenar_error *error) {
+static thenar_status couple_bodies(body_model *const *all_bodies, const contacts_model *contacts, system_model *system,
+                                   int node_count, thenar_error *error) {
     body_couplings couplings = {0};
     bool enough = true;
     for (int k = 0; k < system->body_count && enough; k++) {
         const body_model *body = all_bodies[system->bodies[k]];
         enough = body->kind->couple(body, system->first_node[k], &couplings);
     }
+    enough = enough && contacts_couple(contacts, all_bodies, system, &couplings);
     enough = enough && ARRAY_PUSH(&couplings.start, (int)couplings.node.count);
     thenar_status status = enough
                                ? block_pattern_create(node_count, (int)couplings.start.count - 1, couplings.start.data,
@@ -22,19 +25,23 @@ static thenar_status couple_bodies(body_model *const *all_bodies, system_model *
     return status;
 }
 
-thenar_status system_create(body_model *const *all_bodies, int *bodies, int body_count, system_model *out,
-                            thenar_error *error) {
+thenar_status system_create(body_model *const *all_bodies, int *bodies, int body_count, const contacts_model *contacts,
+                            system_model *out, thenar_error *error) {
     system_model system = {.body_count = body_count, .bodies = bodies};
     system.first_node = MEMORY_ARRAY(int, body_count);
     thenar_status status = system.first_node ? THENAR_OK : error_memory(error, "linear system");
     int node_count = 0;
+    cholesky_options options = {0};
     for (int k = 0; k < body_count && status == THENAR_OK; k++) {
+        const body_model *body = all_bodies[bodies[k]];
+        int own = body->kind->system_node_count(body);
         system.first_node[k] = node_count;
-        node_count += all_bodies[bodies[k]]->kind->system_node_count(all_bodies[bodies[k]]);
+        node_count += own;
+        if (body->kind == &rigid_class) options.last_count += own;
     }
-    if (status == THENAR_OK) status = couple_bodies(all_bodies, &system, node_count, error);
+    if (status == THENAR_OK) status = couple_bodies(all_bodies, contacts, &system, node_count, error);
     if (status == THENAR_OK && node_count > 0)
-        status = cholesky_plan_create(&system.pattern, NULL, &system.plan, error);
+        status = cholesky_plan_create(&system.pattern, &options, &system.plan, error);
     for (int k = 0; k < body_count && status == THENAR_OK; k++) {
         body_model *body = all_bodies[bodies[k]];
         status = body->kind->bind(body, &system.pattern, system.first_node[k], error);
@@ -66,7 +73,7 @@ void system_layout(system_state *state, const system_model *system, const solver
     if (system->plan) cholesky_factor_layout(&state->factor, system->plan, work);
     state->tolerance = SOLVER_TOLERANCES;
     state->trace = NULL;
-    if (!system->limited) return;
+    if (!system_is_constrained(system)) return;
     solver_problem problem = system_problem(state, system, NULL);
     state->solver = arena_take(work, 1, solver->state_size);
     /* While measuring there is no state yet: the solver lays out one that nobody keeps. */
@@ -86,6 +93,9 @@ solver_problem system_problem(system_state *state, const system_model *system, c
                             .body_count = system->body_count,
                             .bodies = state->bodies,
                             .first_node = system->first_node,
+                            .contacts = state->contacts,
+                            .contact_count = state->contact_count,
+                            .most_contacts = system->most_contacts,
                             .step = step,
                             .tolerance = state->tolerance,
                             .trace = state->trace};

@@ -8,13 +8,16 @@
 #include "solver/solver.h"
 #include "sparse/cholesky.h"
 
+typedef struct contacts_model contacts_model; /* world/contacts.h */
+
 typedef struct system_model {
     int body_count;
     int *bodies;     /* indices in the model */
     int *first_node; /* of each body's unknowns */
     block_pattern pattern;
     cholesky_plan *plan; /* NULL when nothing is free to move */
-    bool limited;        /* some body has limits and is free to move: a solver has work */
+    bool limited;        /* some body has limits and is free to move */
+    int most_contacts;   /* that its bodies can have at a time; 0: they touch nothing */
 } system_model;
 
 typedef struct system_state {
@@ -24,18 +27,25 @@ typedef struct system_state {
     double *v;                 /* 3 per node, m/s */
     double *product;           /* 3 per node: A v, for the residual */
     cholesky_factor factor;
-    void *solver; /* the solver's own state, if the system is limited */
+    void *solver;      /* the solver's own state, if there is work for it */
+    contact *contacts; /* of this step */
+    int contact_count;
     solver_tolerances tolerance;
     const solver_trace *trace; /* or NULL */
 } system_state;
 
 /* The system of some bodies of a model, which remember where their blocks are. `bodies` is taken over. */
-thenar_status system_create(body_model *const *all_bodies, int *bodies, int body_count, system_model *out,
-                            thenar_error *error);
+thenar_status system_create(body_model *const *all_bodies, int *bodies, int body_count, const contacts_model *contacts,
+                            system_model *out, thenar_error *error);
 void system_free(system_model *system);
 
 void system_layout(system_state *state, const system_model *system, const solver_class *solver,
                    body_state *const *bodies, arena *work);
+
+/* A solver has work: some body has limits or may touch another. */
+static inline bool system_is_constrained(const system_model *system) {
+    return system->limited || system->most_contacts > 0;
+}
 
 /* The system as a solver sees it. */
 solver_problem system_problem(system_state *state, const system_model *system, const body_step *step);

@@ -1,0 +1,86 @@
+/* A contact point as a constraint: non-penetration and Coulomb friction on both bodies (perez2013, section 4.2), as a
+ * term of the augmented Lagrangian (METHODS: contact and friction in the same Newton solve).
+ *
+ * u(d) = start + F sum_k M_k d_k is where the point is at the end of the step, in the contact's frame F = [n; t1; t2]:
+ * u_n is the gap, u_t the way from the point of the other body that it sticks to (its anchor). The force f on the
+ * skin's body obeys
+ *
+ *   f in K = { |f_t| <= mu f_n },   u_n >= 0,   f_n u_n = 0,   u_t = 0 or f_t = -mu f_n u_t / |u_t|
+ *
+ * which is f = P(f - rho (u + s e_n)) for any rho > 0, with s = mu |u_t| where it slips (De Saxce: without the shift s
+ * the normal cone of K would lift what slides). The term of the contact is
+ *
+ *   |P(z)|^2 / (2 rho),   z = lambda - rho (u + s e_n),   gradient -J^T P,   Hessian rho J^T D J
+ *
+ * and lambda <- P, s <- towards mu |u_t| is the multipliers' step. */
+#ifndef CONTACT_CONTACT_H
+#define CONTACT_CONTACT_H
+
+#include "constraint/cone.h"
+#include "contact/points.h"
+#include "sparse/block_pattern.h"
+
+/* Four nodes of a soft body, and the two of a dynamic rigid one. */
+#define CONTACT_LEGS 6
+#define CONTACT_BLOCKS (CONTACT_LEGS * (CONTACT_LEGS + 1) / 2)
+
+/* One unknown that moves the contact: M d = weight d, or weight (d x arm) where d turns a rigid body. */
+typedef struct contact_leg {
+    int node;      /* of the system */
+    double weight; /* positive on the skin's side, negative on the other's */
+    bool turns;
+    vec3 arm; /* from the centre of mass to the point, m */
+} contact_leg;
+
+typedef struct contact {
+    int point; /* index of the contact_point it was made of */
+    double mu;
+    mat3 frame;    /* rows n, t1, t2; world axes */
+    vec3 start;    /* u where no unknown moves, m */
+    double leeway; /* m: by how much u_n is more than the gap, for a point that was too deep inside to be out at once */
+    int leg_count;
+    contact_leg legs[CONTACT_LEGS]; /* by ascending node */
+    int blocks[CONTACT_BLOCKS];     /* of the pattern, the pairs of legs (i, j <= i) row by row */
+    double rho;                     /* N/m, fixed within a step */
+    bool stuck;                     /* when the last step ended: u_t counts from where it stuck */
+    vec3 lambda;                    /* force on the skin's body in the frame, N */
+    double shift;                   /* s, m */
+    double share, last_change;      /* of the way that the shift goes in a multipliers' step; the way in the last one */
+    cone_state settled;             /* that lambda came from */
+    /* Where the contact is looked at. */
+    vec3 u; /* m */
+    vec3 z; /* N */
+    cone_state state;
+    vec3 force; /* P(z), N */
+} contact;
+
+/* How far contacts are from the optimum. */
+typedef struct contact_measures {
+    double length; /* m: largest |P - lambda| / rho and |mu |u_t| - s| of a contact that pushes */
+    double force;  /* N: largest |P - lambda| */
+    double mean;   /* N: normal force of those that push */
+    int active;    /* how many push */
+} contact_measures;
+
+/* All of these take the contacts of one system and work on d, 3 numbers a node of the system, m. */
+
+/* The contacts are looked at where d takes them. */
+void contacts_move(contact *contacts, int count, const double *d);
+/* The shift that fits d, where the solve starts, for those that do not stick. */
+void contacts_guess_shift(contact *contacts, int count);
+/* Sum of the terms, N m. */
+double contacts_energy(const contact *contacts, int count);
+contact_measures contacts_measure(const contact *contacts, int count);
+/* Adds weight times the gradient, and weight times the Hessian. */
+void contacts_gradient(const contact *contacts, int count, double weight, double *gradient);
+void contacts_hessian(const contact *contacts, int count, double weight, double *blocks);
+/* The multipliers' step, after which the contacts are looked at anew. */
+void contacts_update(contact *contacts, int count);
+
+/* Finds the blocks of the legs; false if the pattern has no room for one. */
+bool contact_bind(contact *c, const block_pattern *pattern);
+
+/* Two tangents that make a right-handed frame with a unit normal. */
+mat3 contact_frame(vec3 normal);
+
+#endif

@@ -1,0 +1,236 @@
+#include "contact/skin.h"
+
+#include "contact/balls.h"
+#include "shape/bvh.h"
+#include "shape/mesh.h"
+#include "shape/surface.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_soft(const body_model *body) {
+    return body->kind == &soft_class;
+}
+
+static const rigid_shape *shape_of(const body_model *body) {
+    return &((const rigid_model *)body)->shape;
+}
+
+static thenar_status no_memory(const contact_skin *skin, thenar_error *error) {
+    return error_memory(error, skin->body->name);
+}
+
+/* Points in the order of the leaves of a tree over them: those that stand together in space stand together in memory.
+ * order[i]: which of the places comes as number i. */
+static thenar_status order_points(contact_skin *skin, const vec3 *place, int count, int *order, thenar_error *error) {
+    skin->point_count = count;
+    skin->cluster_count = (count + CONTACT_CLUSTER - 1) / CONTACT_CLUSTER;
+    box *boxes = MEMORY_ARRAY(box, count);
+    if (!boxes) return no_memory(skin, error);
+    for (int i = 0; i < count; i++) boxes[i] = box_of(&place[i], 1);
+    bvh tree = {0};
+    thenar_status status = bvh_create(boxes, count, &tree, error);
+    if (status == THENAR_OK && count > 0) memcpy(order, tree.item, (size_t)count * sizeof *order);
+    bvh_free(&tree);
+    free(boxes);
+    return status;
+}
+
+static thenar_status create_of_primitive(contact_skin *skin, thenar_error *error) {
+    vec3 centre[CONTACT_BALLS_MOST];
+    int order[CONTACT_BALLS_MOST], count = contact_balls(shape_of(skin->body), centre, &skin->radius);
+    thenar_status status = order_points(skin, centre, count, order, error);
+    if (status != THENAR_OK) return status;
+    skin->centres = MEMORY_ARRAY(vec3, count);
+    if (!skin->centres) return no_memory(skin, error);
+    for (int i = 0; i < count; i++) skin->centres[i] = centre[order[i]];
+    return THENAR_OK;
+}
+
+/* The surface's triangles, still by vertices; `first`: what to take for each vertex, NULL for itself. */
+static void take_triangles(contact_skin *skin, const thenar_surface *surface, const int *first) {
+    for (int t = 0; t < surface->triangle_count; t++) {
+        int *corner = skin->triangles + 3 * (size_t)t;
+        for (int k = 0; k < 3; k++) {
+            int vertex = surface_triangle(surface, t)[k];
+            corner[k] = first ? first[vertex] : vertex;
+        }
+        if (corner[0] == corner[1] || corner[1] == corner[2] || corner[2] == corner[0])
+            corner[0] = corner[1] = corner[2] = -1;
+    }
+}
+
+/* Makes points of the vertices that triangles use. point: for each vertex its point, or -1. */
+static thenar_status take_vertices(contact_skin *skin, const thenar_surface *surface, int *point, thenar_error *error) {
+    vec3 *place = MEMORY_ARRAY(vec3, surface->vertex_count);
+    int *used = MEMORY_ARRAY(int, surface->vertex_count), *order = MEMORY_ARRAY(int, surface->vertex_count), count = 0;
+    skin->vertex = MEMORY_ARRAY(int, surface->vertex_count);
+    thenar_status status = place && used && order && skin->vertex ? THENAR_OK : no_memory(skin, error);
+    memset(point, -1, (size_t)surface->vertex_count * sizeof *point);
+    for (int i = 0; i < 3 * surface->triangle_count; i++)
+        if (skin->triangles[i] >= 0) point[skin->triangles[i]] = 0;
+    for (int v = 0; v < surface->vertex_count && status == THENAR_OK; v++) {
+        if (point[v] < 0) continue;
+        place[count] = surface_vertex(surface, v);
+        used[count++] = v;
+    }
+    if (status == THENAR_OK) status = order_points(skin, place, count, order, error);
+    for (int i = 0; i < count && status == THENAR_OK; i++) {
+        skin->vertex[i] = used[order[i]];
+        point[skin->vertex[i]] = i;
+    }
+    free(place);
+    free(used);
+    free(order);
+    return status;
+}
+
+/* The triangles by points, and which of them are around each. */
+static void find_around(contact_skin *skin, int triangle_count, const int *point) {
+    int *start = skin->around_start;
+    for (int i = 0; i < 3 * triangle_count; i++) {
+        if (skin->triangles[i] < 0) continue;
+        skin->triangles[i] = point[skin->triangles[i]];
+        start[skin->triangles[i] + 1]++;
+    }
+    for (int i = 0; i < skin->point_count; i++) start[i + 1] += start[i];
+    int total = start[skin->point_count];
+    /* Filled from behind, each point's end becomes its start. */
+    for (int i = 3 * triangle_count - 1; i >= 0; i--)
+        if (skin->triangles[i] >= 0) skin->around[--start[skin->triangles[i] + 1]] = i / 3;
+    memmove(start, start + 1, (size_t)skin->point_count * sizeof *start);
+    start[skin->point_count] = total;
+}
+
+static thenar_status hang_points(contact_skin *skin, const thenar_surface *surface, thenar_error *error) {
+    if (!is_soft(skin->body)) {
+        skin->radius = shape_of(skin->body)->growth;
+        skin->centres = MEMORY_ARRAY(vec3, skin->point_count);
+        if (!skin->centres) return no_memory(skin, error);
+        for (int i = 0; i < skin->point_count; i++) skin->centres[i] = surface_vertex(surface, skin->vertex[i]);
+        return THENAR_OK;
+    }
+    const soft_model *body = (const soft_model *)skin->body;
+    skin->holds = MEMORY_ARRAY(contact_hold, skin->point_count);
+    if (!skin->holds) return no_memory(skin, error);
+    for (int i = 0; i < skin->point_count; i++) {
+        size_t v = (size_t)skin->vertex[i];
+        const int *node = tet_mesh_tet(&body->mesh, body->embedding.tet[v]);
+        memcpy(skin->holds[i].node, node, sizeof skin->holds[i].node);
+        memcpy(skin->holds[i].weights, body->embedding.weights + 4 * v, sizeof skin->holds[i].weights);
+    }
+    return THENAR_OK;
+}
+
+static thenar_status create_of_surface(contact_skin *skin, bool merge, thenar_error *error) {
+    const thenar_surface *surface = skin->body->kind->surface(skin->body);
+    int *point = MEMORY_ARRAY(int, surface->vertex_count), *first = merge ? surface_first_at_place(surface) : NULL;
+    size_t corners = 3 * (size_t)surface->triangle_count;
+    skin->triangles = MEMORY_ARRAY(int, corners);
+    skin->around = MEMORY_ARRAY(int, corners);
+    skin->around_start = MEMORY_ARRAY(int, surface->vertex_count + 1);
+    bool have = point && (first || !merge) && skin->triangles && skin->around && skin->around_start;
+    thenar_status status = have ? THENAR_OK : no_memory(skin, error);
+    if (status == THENAR_OK) {
+        take_triangles(skin, surface, first);
+        status = take_vertices(skin, surface, point, error);
+    }
+    if (status == THENAR_OK) {
+        find_around(skin, surface->triangle_count, point);
+        status = hang_points(skin, surface, error);
+    }
+    free(point);
+    free(first);
+    return status;
+}
+
+thenar_status contact_skin_create(const body_model *body, contact_skin *out, thenar_error *error) {
+    *out = (contact_skin){.body = body};
+    bool soft = is_soft(body), mesh = !soft && shape_of(body)->kind == THENAR_SHAPE_MESH;
+    assert(soft || (body->kind == &rigid_class && ((const rigid_model *)body)->motion == THENAR_MOTION_DYNAMIC &&
+                    shape_of(body)->kind != THENAR_SHAPE_PLANE));
+    thenar_status status = soft || mesh ? create_of_surface(out, mesh, error) : create_of_primitive(out, error);
+    if (status != THENAR_OK) contact_skin_free(out);
+    return status;
+}
+
+void contact_skin_free(contact_skin *skin) {
+    free(skin->holds);
+    free(skin->centres);
+    free(skin->vertex);
+    free(skin->triangles);
+    free(skin->around_start);
+    free(skin->around);
+    *skin = (contact_skin){0};
+}
+
+void contact_skin_layout(contact_skin_state *state, const contact_skin *skin, arena *work) {
+    state->skin = skin;
+    state->positions = ARENA_ARRAY(work, vec3, skin->point_count);
+    state->velocities = ARENA_ARRAY(work, vec3, skin->point_count);
+    state->clusters = ARENA_ARRAY(work, contact_cluster, skin->cluster_count);
+}
+
+static void move_soft(contact_skin_state *state, const soft_state *body) {
+    const contact_hold *holds = state->skin->holds;
+    const int *unknown = soft_of(body)->system_node, count = state->skin->point_count;
+    const double *x = body->x, *free_velocity = body->v, *held_velocity = body->target_velocity;
+    vec3 *positions = state->positions, *velocities = state->velocities;
+    for (int i = 0; i < count; i++) {
+        vec3 p = {0}, v = {0};
+        for (int k = 0; k < 4; k++) {
+            size_t node = (size_t)holds[i].node[k];
+            const double *velocity = unknown[node] >= 0 ? free_velocity : held_velocity;
+            p = vec3_mul_add(p, vec3_load(x + 3 * node), holds[i].weights[k]);
+            v = vec3_mul_add(v, vec3_load(velocity + 3 * node), holds[i].weights[k]);
+        }
+        positions[i] = p;
+        velocities[i] = v;
+    }
+}
+
+static void move_rigid(contact_skin_state *state, const rigid_state *body, double h) {
+    mat3 R = quat_to_mat3(rigid_orientation(body->kept->orientation));
+    vec3 velocity, spin;
+    rigid_coming_motion(body, h, &velocity, &spin);
+    state->centre = vec3_load(body->kept->position);
+    for (int i = 0; i < state->skin->point_count; i++) {
+        vec3 arm = mat3_mul_vec(R, state->skin->centres[i]);
+        state->positions[i] = vec3_add(state->centre, arm);
+        state->velocities[i] = vec3_add(velocity, vec3_cross(spin, arm));
+    }
+}
+
+/* The ball around a box, made larger by more than rounding can take away. */
+static double ball_around(const box *b, vec3 *middle) {
+    *middle = vec3_scale(vec3_add(b->low, b->high), 0.5);
+    return vec3_distance(b->high, *middle) * (1 + 1e-12);
+}
+
+static contact_cluster cluster_of(const box *places, const box *velocities, double radius) {
+    contact_cluster cluster;
+    cluster.reach = ball_around(places, &cluster.middle) + radius;
+    cluster.spread = ball_around(velocities, &cluster.velocity);
+    return cluster;
+}
+
+void contact_skin_update(contact_skin_state *state, const body_state *body, double h) {
+    const contact_skin *skin = state->skin;
+    assert(body->model == skin->body);
+    if (is_soft(skin->body))
+        move_soft(state, (const soft_state *)body);
+    else
+        move_rigid(state, (const rigid_state *)body, h);
+    const vec3 least = {-INFINITY, -INFINITY, -INFINITY}, most = {INFINITY, INFINITY, INFINITY};
+    box places = {most, least}, velocities = places;
+    for (int c = 0; c < skin->cluster_count; c++) {
+        int first = c * CONTACT_CLUSTER, count = contact_cluster_end(skin, c) - first;
+        box here = box_of(state->positions + first, count), speeds = box_of(state->velocities + first, count);
+        state->clusters[c] = cluster_of(&here, &speeds, skin->radius);
+        places = box_join(places, here);
+        velocities = box_join(velocities, speeds);
+    }
+    state->whole = cluster_of(&places, &velocities, skin->radius);
+    state->bounds = box_grow(places, skin->radius);
+}

@@ -1,0 +1,194 @@
+/* The contacts of a step: found, remembered, made constraints, told. */
+#include "world/contacts.h"
+
+#include <string.h>
+
+void contacts_layout(contacts_state *state, const contacts_model *contacts, int body_count, int system_count,
+                     arena *kept, arena *work) {
+    *state = (contacts_state){0};
+    state->memory_count = ARENA_ARRAY(kept, long long, contacts->pair_count > 0 ? 1 : 0);
+    state->memory = ARENA_ARRAY(kept, contact_memory, contacts->capacity);
+    state->skins = ARENA_ARRAY(work, contact_skin_state, contacts->skin_count);
+    state->skin_pointers = ARENA_ARRAY(work, const contact_skin_state *, contacts->skin_count);
+    for (int i = 0; i < contacts->skin_count; i++) {
+        contact_skin_state skin = {0};
+        contact_skin_layout(&skin, &contacts->skins[i], work);
+        if (state->skins) state->skins[i] = skin;
+    }
+    state->rigids = ARENA_ARRAY(work, const rigid_state *, body_count);
+    state->points = ARENA_ARRAY(work, contact_point, contacts->capacity);
+    state->before = ARENA_ARRAY(work, contact_memory, contacts->capacity);
+    state->remembered = ARENA_ARRAY(work, int, contacts->capacity);
+    state->contacts = ARENA_ARRAY(work, contact, contacts->capacity);
+    state->system_start = ARENA_ARRAY(work, int, system_count + 1);
+    state->told = ARENA_ARRAY(work, thenar_contact, contacts->capacity);
+    state->told_pairs = ARENA_ARRAY(work, thenar_contact_pair, contacts->pair_count);
+}
+
+void contacts_open(contacts_state *state, const contacts_model *contacts, body_state *const *bodies, int body_count,
+                   int system_count) {
+    for (int i = 0; i < contacts->skin_count; i++) state->skin_pointers[i] = &state->skins[i];
+    for (int i = 0; i < body_count; i++)
+        state->rigids[i] = bodies[i]->model->kind == &rigid_class ? (const rigid_state *)bodies[i] : NULL;
+    memset(state->system_start, 0, ((size_t)system_count + 1) * sizeof *state->system_start);
+}
+
+void contacts_reset(contacts_state *state, const contacts_model *contacts) {
+    if (contacts->pair_count == 0) return;
+    *state->memory_count = 0;
+    memset(state->memory, 0, (size_t)contacts->capacity * sizeof *state->memory);
+    state->told_count = state->told_pair_count = 0;
+}
+
+/* Both lists are in the order of pairs and, within a pair, of the skin's points. */
+static int remember(const contacts_state *state, const contact_point *point, int *next) {
+    for (; *next < *state->memory_count; (*next)++) {
+        const contact_memory *memory = &state->before[*next];
+        if (memory->pair == point->pair && memory->index == point->index) return (*next)++;
+        if (memory->pair > point->pair || (memory->pair == point->pair && memory->index > point->index)) return -1;
+    }
+    return -1;
+}
+
+void contacts_find(contacts_state *state, const contacts_model *contacts, body_state *const *bodies,
+                   const body_step *step) {
+    if (contacts->pair_count == 0) return;
+    memcpy(state->before, state->memory, (size_t)*state->memory_count * sizeof *state->memory);
+    for (int i = 0; i < contacts->skin_count; i++)
+        contact_skin_update(&state->skins[i], bodies[contacts->skin_body[i]], step->h);
+    int found = contact_points_find(state->skin_pointers, state->rigids, contacts->search, contacts->pair_count,
+                                    contacts->margin, step->h, state->points, contacts->capacity);
+    state->point_count = found < contacts->capacity ? found : contacts->capacity;
+    state->lost = found - state->point_count;
+    for (int i = 0, next = 0; i < state->point_count; i++)
+        state->remembered[i] = remember(state, &state->points[i], &next);
+}
+
+static contact_side side_of(const system_model *system, int body, body_state *const *bodies) {
+    contact_side side = {.body = bodies[body]};
+    for (int k = 0; k < system->body_count; k++)
+        if (system->bodies[k] == body) side.first_node = system->first_node[k];
+    return side;
+}
+
+void contacts_build(contacts_state *state, const contacts_model *contacts, body_state *const *bodies,
+                    const system_model *systems, system_state *system_states, int system_count,
+                    const body_step *step) {
+    int count = 0, i = 0;
+    for (int s = 0; s < system_count; s++) {
+        contact_equations equations = {&systems[s].pattern, system_states[s].blocks, step};
+        state->system_start[s] = count;
+        for (; i < state->point_count && contacts->pairs[state->points[i].pair].system == s; i++) {
+            const contact_point *point = &state->points[i];
+            const contacts_pair *pair = &contacts->pairs[point->pair];
+            const contact_memory *memory = state->remembered[i] < 0 ? NULL : &state->before[state->remembered[i]];
+            if (!contact_make(&state->contacts[count], point, memory, side_of(&systems[s], pair->body[0], bodies),
+                              side_of(&systems[s], pair->body[1], bodies), pair->mu, &equations))
+                continue;
+            state->contacts[count++].point = i;
+        }
+        system_states[s].contacts = state->contacts + state->system_start[s];
+        system_states[s].contact_count = count - state->system_start[s];
+    }
+    state->system_start[system_count] = count;
+}
+
+/* Only contacts that push leave a memory. */
+static void keep_memory(contacts_state *state, body_state *const *bodies, int count) {
+    long long before = *state->memory_count, kept = 0;
+    for (int i = 0; i < count; i++) {
+        const contact *c = &state->contacts[i];
+        const contact_point *point = &state->points[c->point];
+        int remembered = state->remembered[c->point];
+        if (!(c->lambda.x > 0)) continue;
+        state->memory[kept++] = contact_remember(c, point, remembered < 0 ? NULL : &state->before[remembered],
+                                                 (const rigid_state *)bodies[point->rigid]);
+    }
+    if (before > kept) memset(state->memory + kept, 0, (size_t)(before - kept) * sizeof *state->memory);
+    *state->memory_count = kept;
+}
+
+/* What a contact does to held nodes, their support bears. */
+static void load_supports(const contact_point *point, vec3 force, body_state *body) {
+    if (body->model->kind != &soft_class) return;
+    soft_state *state = (soft_state *)body;
+    for (int k = 0; k < 4; k++) {
+        if (point->weights[k] == 0 || soft_of(state)->system_node[point->node[k]] >= 0) continue;
+        double *reaction = state->force + 3 * point->node[k];
+        vec3_store(reaction, vec3_mul_add(vec3_load(reaction), force, -point->weights[k]));
+    }
+}
+
+/* Where the point is now: the vertex, or the gap away from the other body's closest point. */
+static vec3 place(const contact *c, const contact_point *point, const contacts_pair *pair, body_state *const *bodies) {
+    const body_state *skin = bodies[pair->body[0]];
+    if (skin->model->kind != &soft_class) {
+        const rigid_kept *other = ((const rigid_state *)bodies[pair->body[1]])->kept;
+        vec3 closest =
+            vec3_add(vec3_load(other->position), quat_rotate(rigid_orientation(other->orientation), point->anchor));
+        return vec3_mul_add(closest, mat3_row(c->frame, 0), c->u.x - c->leeway);
+    }
+    const double *x = ((const soft_state *)skin)->x;
+    vec3 p = {0};
+    for (int k = 0; k < 4; k++) p = vec3_mul_add(p, vec3_load(x + 3 * point->node[k]), point->weights[k]);
+    return p;
+}
+
+static thenar_contact tell(const contact *c, const contact_point *point, const contacts_pair *pair,
+                           body_state *const *bodies) {
+    thenar_contact told = {.body = {pair->body[0], pair->body[1]},
+                           .vertex = point->vertex,
+                           .face = {point->face_a, point->face_b},
+                           .sticks = c->lambda.x > 0 && c->settled == CONE_STICK,
+                           .gap = c->u.x - c->leeway,
+                           .force = c->lambda.x,
+                           .area = point->area};
+    vec3_store(told.position, place(c, point, pair, bodies));
+    vec3_store(told.normal, mat3_row(c->frame, 0));
+    vec3_store(told.friction, mat3_mul_vec_transposed(c->frame, vec3_make(0, c->lambda.y, c->lambda.z)));
+    return told;
+}
+
+/* Adds a contact to the pair's sums; `centre` and `pressure` are sums until the pair is closed. */
+static void add_to_pair(thenar_contact_pair *pair, const thenar_contact *contact) {
+    vec3 normal = vec3_load(contact->normal), at = vec3_load(contact->position);
+    vec3 force = vec3_mul_add(vec3_load(contact->friction), normal, contact->force);
+    pair->count++;
+    if (!(contact->force > 0)) return;
+    pair->touching++;
+    vec3_store(pair->force, vec3_add(vec3_load(pair->force), force));
+    vec3_store(pair->torque, vec3_add(vec3_load(pair->torque), vec3_cross(at, force)));
+    vec3_store(pair->centre, vec3_mul_add(vec3_load(pair->centre), at, contact->force));
+    pair->area += contact->area;
+    pair->normal_force += contact->force;
+}
+
+static void close_pair(thenar_contact_pair *pair) {
+    if (pair->normal_force > 0) vec3_store(pair->centre, vec3_scale(vec3_load(pair->centre), 1 / pair->normal_force));
+    pair->pressure = pair->area > 0 ? pair->normal_force / pair->area : 0;
+}
+
+void contacts_publish(contacts_state *state, const contacts_model *contacts, body_state *const *bodies,
+                      int system_count) {
+    state->told_count = state->told_pair_count = 0;
+    if (contacts->pair_count == 0) return;
+    int count = state->system_start[system_count];
+    thenar_contact_pair *open = NULL;
+    for (int i = 0, pair_of_open = -1; i < count; i++) {
+        const contact *c = &state->contacts[i];
+        const contact_point *point = &state->points[c->point];
+        const contacts_pair *pair = &contacts->pairs[point->pair];
+        load_supports(point, mat3_mul_vec_transposed(c->frame, c->lambda), bodies[pair->body[0]]);
+        if (point->pair != pair_of_open) {
+            if (open) close_pair(open);
+            open = &state->told_pairs[state->told_pair_count++];
+            *open = (thenar_contact_pair){.body = {pair->body[0], pair->body[1]}, .first = i};
+            pair_of_open = point->pair;
+        }
+        state->told[i] = tell(c, point, pair, bodies);
+        add_to_pair(open, &state->told[i]);
+    }
+    if (open) close_pair(open);
+    state->told_count = count;
+    keep_memory(state, bodies, count);
+}

@@ -1,0 +1,80 @@
+/* The contacts of a world: which bodies may touch (model), the points where they do, what these remember from step to
+ * step, and what is told of them (state). The constraints themselves are in contact/contact.h. */
+#ifndef WORLD_CONTACTS_H
+#define WORLD_CONTACTS_H
+
+#include "contact/contact_make.h"
+#include "world/system.h"
+
+#include "thenar/sim.h"
+
+/* Two bodies that may touch; ordered by system, so that the contacts of a system stand together. */
+typedef struct contacts_pair {
+    int body[2]; /* whose points; whose distance */
+    int system;
+    double mu;
+} contacts_pair;
+
+struct contacts_model {
+    double margin; /* m */
+    int capacity;  /* contacts at a time */
+    int skin_count;
+    contact_skin *skins;
+    int *skin_of;   /* a body: its skin, or -1 */
+    int *skin_body; /* a skin: its body */
+    int pair_count;
+    contacts_pair *pairs;
+    contact_pair *search; /* pair_count: the same as skin and rigid body */
+};
+
+typedef struct contacts_state {
+    contact_skin_state *skins;
+    const contact_skin_state **skin_pointers;
+    const rigid_state **rigids; /* a body each, NULL for soft ones */
+    contact_point *points;
+    contact_memory *before; /* what the last step left, of which `remembered` tells each point's, or -1 */
+    int *remembered;
+    contact *contacts;
+    int *system_start; /* system_count + 1: the contacts of each system */
+    int point_count;
+    int lost; /* points for which there was no room */
+    /* kept */
+    long long *memory_count;
+    contact_memory *memory;
+    /* what is told of the last step */
+    thenar_contact *told;
+    thenar_contact_pair *told_pairs;
+    int told_count, told_pair_count;
+} contacts_state;
+
+/* Which bodies may touch: both want it, and one of them can move. On an error nothing is left to free. */
+thenar_status contacts_create(body_model *const *bodies, int body_count, double margin, contacts_model *out,
+                              thenar_error *error);
+/* Puts bodies that can both move, and may touch, into one island: island[body] is the same number for them. */
+void contacts_join(const contacts_model *contacts, body_model *const *bodies, int body_count, int *island);
+/* The unknowns of a system's bodies that contacts couple. False: out of memory. */
+bool contacts_couple(const contacts_model *contacts, body_model *const *bodies, const system_model *system,
+                     body_couplings *couplings);
+/* The systems are there. */
+thenar_status contacts_assign(contacts_model *contacts, body_model *const *bodies, system_model *systems,
+                              int system_count, thenar_error *error);
+void contacts_free(contacts_model *contacts);
+
+void contacts_layout(contacts_state *state, const contacts_model *contacts, int body_count, int system_count,
+                     arena *kept, arena *work);
+/* Once the state has its memory and knows its bodies. */
+void contacts_open(contacts_state *state, const contacts_model *contacts, body_state *const *bodies, int body_count,
+                   int system_count);
+void contacts_reset(contacts_state *state, const contacts_model *contacts);
+
+/* Points near each other where the step begins, and what they remember. */
+void contacts_find(contacts_state *state, const contacts_model *contacts, body_state *const *bodies,
+                   const body_step *step);
+/* Constraints of these points; the systems' A are there. */
+void contacts_build(contacts_state *state, const contacts_model *contacts, body_state *const *bodies,
+                    const system_model *systems, system_state *system_states, int system_count, const body_step *step);
+/* After the bodies were moved: what the next step starts from, what supports bear, what is told. */
+void contacts_publish(contacts_state *state, const contacts_model *contacts, body_state *const *bodies,
+                      int system_count);
+
+#endif

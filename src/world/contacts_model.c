@@ -1,0 +1,168 @@
+/* Which bodies may touch, and what that means for the linear systems. */
+#include "world/contacts.h"
+
+#include <stdlib.h>
+
+#define MOST_CONTACTS 2048 /* at a time; their memory is part of every snapshot */
+
+static bool can_move(const body_model *body) {
+    return body->kind->system_node_count(body) > 0;
+}
+
+static bool is_rigid(const body_model *body) {
+    return body->kind == &rigid_class;
+}
+
+/* Soft bodies and dynamic rigid ones have points with which they touch. */
+static bool has_points(const body_model *body) {
+    return body->touches && (!is_rigid(body) || ((const rigid_model *)body)->motion == THENAR_MOTION_DYNAMIC);
+}
+
+static bool may_touch(const body_model *skin, const body_model *rigid) {
+    return skin != rigid && has_points(skin) && rigid->touches && is_rigid(rigid) &&
+           (can_move(skin) || can_move(rigid));
+}
+
+static thenar_status create_skins(contacts_model *contacts, body_model *const *bodies, int body_count,
+                                  thenar_error *error) {
+    contacts->skins = MEMORY_ARRAY(contact_skin, body_count);
+    contacts->skin_of = MEMORY_ARRAY(int, body_count);
+    contacts->skin_body = MEMORY_ARRAY(int, body_count);
+    if (!contacts->skins || !contacts->skin_of || !contacts->skin_body) return error_memory(error, "contacts");
+    for (int i = 0; i < body_count; i++) {
+        bool wanted = false;
+        for (int k = 0; k < body_count; k++) wanted = wanted || may_touch(bodies[i], bodies[k]);
+        contacts->skin_of[i] = -1;
+        if (!wanted) continue;
+        thenar_status status = contact_skin_create(bodies[i], &contacts->skins[contacts->skin_count], error);
+        if (status != THENAR_OK) return status;
+        contacts->skin_body[contacts->skin_count] = i;
+        contacts->skin_of[i] = contacts->skin_count++;
+    }
+    return THENAR_OK;
+}
+
+/* Coefficients of friction are given a body; of two bodies it is the geometric mean: equal ones stay what they are, and
+ * nothing sticks to a body without friction. */
+static thenar_status create_pairs(contacts_model *contacts, body_model *const *bodies, int body_count,
+                                  thenar_error *error) {
+    ARRAY(contacts_pair) pairs = {0};
+    bool enough = true;
+    for (int i = 0; i < body_count && enough; i++)
+        for (int k = 0; k < body_count && enough; k++) {
+            if (!may_touch(bodies[i], bodies[k])) continue;
+            contacts_pair pair = {.body = {i, k}, .mu = sqrt(bodies[i]->friction * bodies[k]->friction)};
+            enough = ARRAY_PUSH(&pairs, pair);
+        }
+    contacts->pairs = pairs.data;
+    contacts->pair_count = (int)pairs.count;
+    return enough ? THENAR_OK : error_memory(error, "contacts");
+}
+
+thenar_status contacts_create(body_model *const *bodies, int body_count, double margin, contacts_model *out,
+                              thenar_error *error) {
+    *out = (contacts_model){.margin = margin};
+    thenar_status status = create_skins(out, bodies, body_count, error);
+    if (status == THENAR_OK) status = create_pairs(out, bodies, body_count, error);
+    if (status != THENAR_OK) contacts_free(out);
+    return status;
+}
+
+void contacts_free(contacts_model *contacts) {
+    for (int i = 0; i < contacts->skin_count; i++) contact_skin_free(&contacts->skins[i]);
+    free(contacts->skins);
+    free(contacts->skin_of);
+    free(contacts->skin_body);
+    free(contacts->pairs);
+    free(contacts->search);
+    *contacts = (contacts_model){0};
+}
+
+void contacts_join(const contacts_model *contacts, body_model *const *bodies, int body_count, int *island) {
+    for (int i = 0; i < body_count; i++) island[i] = i;
+    for (int k = 0; k < contacts->pair_count; k++) {
+        int a = contacts->pairs[k].body[0], b = contacts->pairs[k].body[1];
+        if (!can_move(bodies[a]) || !can_move(bodies[b])) continue;
+        int from = island[a] > island[b] ? island[a] : island[b], to = island[a] + island[b] - from;
+        for (int i = 0; i < body_count; i++)
+            if (island[i] == from) island[i] = to;
+    }
+}
+
+static int find_in(const system_model *system, int body) {
+    for (int k = 0; k < system->body_count; k++)
+        if (system->bodies[k] == body) return k;
+    return -1;
+}
+
+static bool couple_three(body_couplings *couplings, int node, int rigid_node) {
+    return ARRAY_PUSH(&couplings->start, (int)couplings->node.count) && ARRAY_PUSH(&couplings->node, node) &&
+           ARRAY_PUSH(&couplings->node, rigid_node + RIGID_LINEAR) &&
+           ARRAY_PUSH(&couplings->node, rigid_node + RIGID_ANGULAR);
+}
+
+/* Any free node that carries a point of the skin may come to touch the rigid body. */
+static bool couple_soft(const contact_skin *skin, int first_node, int rigid_node, body_couplings *couplings) {
+    const soft_model *soft = (const soft_model *)skin->body;
+    bool *carries = MEMORY_ARRAY(bool, soft->mesh.node_count);
+    bool enough = carries != NULL;
+    for (int i = 0; i < skin->point_count && enough; i++)
+        for (int k = 0; k < 4; k++)
+            if (skin->holds[i].weights[k] != 0) carries[skin->holds[i].node[k]] = true;
+    for (int i = 0; i < soft->mesh.node_count && enough; i++)
+        if (carries[i] && soft->system_node[i] >= 0)
+            enough = couple_three(couplings, first_node + soft->system_node[i], rigid_node);
+    free(carries);
+    return enough;
+}
+
+bool contacts_couple(const contacts_model *contacts, body_model *const *bodies, const system_model *system,
+                     body_couplings *couplings) {
+    bool enough = true;
+    for (int k = 0; k < contacts->pair_count && enough; k++) {
+        const body_model *skin = bodies[contacts->pairs[k].body[0]], *rigid = bodies[contacts->pairs[k].body[1]];
+        int a = find_in(system, contacts->pairs[k].body[0]), b = find_in(system, contacts->pairs[k].body[1]);
+        if (a < 0 || b < 0 || !can_move(skin) || !can_move(rigid)) continue;
+        int first = system->first_node[a], rigid_node = system->first_node[b];
+        if (is_rigid(skin))
+            enough = couple_three(couplings, first + RIGID_LINEAR, rigid_node) &&
+                     couple_three(couplings, first + RIGID_ANGULAR, rigid_node);
+        else
+            enough = couple_soft(&contacts->skins[contacts->skin_of[contacts->pairs[k].body[0]]], first, rigid_node,
+                                 couplings);
+    }
+    return enough;
+}
+
+static int compare_pairs(const void *one, const void *two) {
+    const contacts_pair *a = one, *b = two;
+    if (a->system != b->system) return a->system < b->system ? -1 : 1;
+    if (a->body[0] != b->body[0]) return a->body[0] < b->body[0] ? -1 : 1;
+    return a->body[1] < b->body[1] ? -1 : a->body[1] > b->body[1];
+}
+
+thenar_status contacts_assign(contacts_model *contacts, body_model *const *bodies, system_model *systems,
+                              int system_count, thenar_error *error) {
+    contacts->search = MEMORY_ARRAY(contact_pair, contacts->pair_count);
+    if (!contacts->search) return error_memory(error, "contacts");
+    for (int k = 0; k < contacts->pair_count; k++) {
+        contacts_pair *pair = &contacts->pairs[k];
+        int moves = can_move(bodies[pair->body[0]]) ? pair->body[0] : pair->body[1];
+        for (int s = 0; s < system_count; s++)
+            if (find_in(&systems[s], moves) >= 0) pair->system = s;
+    }
+    if (contacts->pair_count > 0)
+        qsort(contacts->pairs, (size_t)contacts->pair_count, sizeof *contacts->pairs, compare_pairs);
+    for (int k = 0; k < contacts->pair_count; k++) {
+        const contacts_pair *pair = &contacts->pairs[k];
+        contacts->search[k] = (contact_pair){contacts->skin_of[pair->body[0]], pair->body[1]};
+        contacts->capacity += contacts->skins[contacts->search[k].skin].point_count;
+    }
+    if (contacts->capacity > MOST_CONTACTS) contacts->capacity = MOST_CONTACTS;
+    for (int k = 0; k < contacts->pair_count; k++) {
+        system_model *system = &systems[contacts->pairs[k].system];
+        int most = system->most_contacts + contacts->skins[contacts->search[k].skin].point_count;
+        system->most_contacts = most < contacts->capacity ? most : contacts->capacity;
+    }
+    return THENAR_OK;
+}

@@ -1,0 +1,37 @@
+/* What can be read of contacts between steps. */
+#include "world/sim.h"
+
+#include <assert.h>
+
+const thenar_contact *thenar_sim_contacts(const thenar_sim *sim) {
+    return sim->contacts.told;
+}
+
+int thenar_sim_contact_count(const thenar_sim *sim) {
+    return sim->contacts.told_count;
+}
+
+const thenar_contact_pair *thenar_sim_contact_pairs(const thenar_sim *sim) {
+    return sim->contacts.told_pairs;
+}
+
+int thenar_sim_contact_pair_count(const thenar_sim *sim) {
+    return sim->contacts.told_pair_count;
+}
+
+void thenar_sim_contact_wrench(const thenar_sim *sim, int body, double force[3], double torque[3], double *area) {
+    assert(body >= 0 && body < sim->model->body_count);
+    vec3 f = {0}, t = {0};
+    double sum = 0;
+    for (int i = 0; i < sim->contacts.told_pair_count; i++) {
+        const thenar_contact_pair *pair = &sim->contacts.told_pairs[i];
+        if (pair->body[0] != body && pair->body[1] != body) continue;
+        double sign = pair->body[0] == body ? 1 : -1;
+        f = vec3_mul_add(f, vec3_load(pair->force), sign);
+        t = vec3_mul_add(t, vec3_load(pair->torque), sign);
+        sum += pair->area;
+    }
+    if (force) vec3_store(force, f);
+    if (torque) vec3_store(torque, t);
+    if (area) *area = sum;
+}
