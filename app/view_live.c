@@ -264,6 +264,7 @@ static void write_frame(view_live *live, int64_t now) {
             size_t nodes = (size_t)thenar_model_mesh(live->model, b)->node_count;
             message_floats(out, SECTION_POSITIONS, b, nodes, thenar_sim_positions(live->sim, b), 3 * nodes);
         }
+    message_contacts(out, thenar_sim_contacts(live->sim), thenar_sim_contact_count(live->sim));
     if (!live->drag.active) return;
     double values[9];
     memcpy(values, live->drag.held, sizeof live->drag.held);

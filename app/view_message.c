@@ -90,6 +90,28 @@ void message_mesh(view_message *message, int body, const thenar_tet_mesh *mesh, 
                    4 * (size_t)embedding->vertex_count);
 }
 
+static void to_floats(float out[3], const double in[3]) {
+    for (int i = 0; i < 3; i++) out[i] = (float)in[i];
+}
+
+void message_contacts(view_message *message, const thenar_contact *contacts, int count) {
+    size_t pushing = 0;
+    for (int i = 0; i < count; i++) pushing += contacts[i].force > 0;
+    view_contact *out = pushing ? message_section(message, SECTION_CONTACTS, 0, pushing, pushing * sizeof *out) : NULL;
+    for (int i = 0; i < count && out; i++) {
+        const thenar_contact *from = &contacts[i];
+        if (!(from->force > 0)) continue;
+        to_floats(out->position, from->position);
+        to_floats(out->normal, from->normal);
+        to_floats(out->friction, from->friction);
+        out->normal_force = (float)from->force;
+        out->area = (float)from->area;
+        out->gap = (float)from->gap;
+        for (int k = 0; k < 2; k++) out->body[k] = from->body[k], out->face[k] = from->face[k];
+        out++;
+    }
+}
+
 void message_frame(view_message *message, double time, double step, double index, double wall) {
     message_doubles(message, SECTION_FRAME, 1, (const double[4]){time, step, index, wall}, 4);
 }

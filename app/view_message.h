@@ -9,6 +9,7 @@
 #include "base/memory.h"
 
 #include "thenar/mesh.h"
+#include "thenar/sim.h"
 
 #include <jansson.h>
 #include <stdint.h>
@@ -35,7 +36,7 @@ enum {
     SECTION_BENCH         /* JSON */
 };
 
-/* A contact point as it is sent. The normal points from body 1 to body 0; forces are those on body 0. */
+/* A contact point as it is sent. The normal points out of body 1; forces are those on body 0. */
 typedef struct view_contact {
     float position[3]; /* m */
     float normal[3];
@@ -70,6 +71,9 @@ void message_append(view_message *message, const void *bytes, size_t size);
 /* The meshes of a body; what is NULL it does not have. limits: 2 a tet, or NULL. */
 void message_mesh(view_message *message, int body, const thenar_tet_mesh *mesh, const thenar_surface *surface,
                   const thenar_embedding *embedding, const double *limits);
+
+/* The contacts that push; none: nothing is written. */
+void message_contacts(view_message *message, const thenar_contact *contacts, int count);
 
 /* Begins a frame; the positions, poses, contacts that follow are of it. index: -1 for a live one. */
 void message_frame(view_message *message, double time, double step, double index, double wall);

@@ -12,16 +12,16 @@
 
 typedef struct known_key {
     const char *key, *label, *unit;
+    const char *empty; /* offered where the scene does not have it, with these words for what holds then */
 } known_key;
 
-static const known_key of_material[] = {{"young", "Young's modulus", "Pa"},
-                                        {"poisson", "Poisson's ratio", ""},
-                                        {"density", "Density", "kg/m³"},
-                                        {"friction", "Friction", ""}};
-static const known_key of_damping[] = {{"mass", "Damping, mass", "1/s"}, {"stiffness", "Damping, stiff.", "s"}};
-static const known_key of_limits[] = {{"min", "Least stretch", ""}, {"max", "Largest stretch", ""}};
-static const known_key of_body[] = {{"friction", "Friction", ""}};
-static const known_key of_contact[] = {{"friction", "Friction", ""}, {"stiffness", "Contact stiffness", "N/m"}};
+static const known_key of_material[] = {{"young", "Young's modulus", "Pa", NULL},
+                                        {"poisson", "Poisson's ratio", "", NULL},
+                                        {"density", "Density", "kg/m³", NULL}};
+static const known_key of_damping[] = {{"mass", "Damping, mass", "1/s", NULL},
+                                       {"stiffness", "Damping, stiff.", "s", NULL}};
+static const known_key of_limits[] = {{"min", "Least stretch", "", "none"}, {"max", "Largest stretch", "", "none"}};
+static const known_key of_body[] = {{"friction", "Friction", "", "as usual"}};
 
 /* The number of a key, or NaN. */
 static double number_of(const config_node *map, const char *key) {
@@ -35,13 +35,13 @@ static config_node *child(const config_node *map, const char *key) {
     return node && node->kind == CONFIG_MAPPING ? node : NULL;
 }
 
-/* optional: keys that are not there are offered too. */
 static bool add_keys(view_tunables *tunables, const config_node *map, const char *path, const char *body,
-                     const known_key *keys, size_t count, bool optional) {
+                     const known_key *keys, size_t count) {
     for (size_t i = 0; i < count && tunables->list.count < TUNABLES_MOST; i++) {
         double value = number_of(map, keys[i].key);
-        if (isnan(value) && !optional) continue;
-        view_tunable one = {.label = keys[i].label, .unit = keys[i].unit, .value = value, .needs_map = !map};
+        if (isnan(value) && !keys[i].empty) continue;
+        view_tunable one = {
+            .label = keys[i].label, .unit = keys[i].unit, .empty = keys[i].empty, .value = value, .needs_map = !map};
         int length = snprintf(one.path, sizeof one.path, "%s.%s", path, keys[i].key);
         if (length < 0 || (size_t)length >= sizeof one.path) continue;
         snprintf(one.body, sizeof one.body, "%s", body);
@@ -49,8 +49,8 @@ static bool add_keys(view_tunables *tunables, const config_node *map, const char
     }
     return true;
 }
-#define ADD_KEYS(tunables, map, path, body, keys, optional)                                                            \
-    add_keys(tunables, map, path, body, keys, sizeof(keys) / sizeof *(keys), optional)
+#define ADD_KEYS(tunables, map, path, body, keys)                                                                      \
+    add_keys(tunables, map, path, body, keys, sizeof(keys) / sizeof *(keys))
 
 static bool add_body(view_tunables *tunables, const config_node *body) {
     const config_node *material = child(body, "material"), *kind = config_find(body, "kind");
@@ -59,14 +59,14 @@ static bool add_body(view_tunables *tunables, const config_node *body) {
     /* A name with dots or brackets in it cannot be part of a path. */
     if (strpbrk(body->key, ".[]=") || strlen(body->key) > 100) return true;
     snprintf(path, sizeof path, "bodies.%s", body->key);
-    bool good = ADD_KEYS(tunables, body, path, body->key, of_body, false);
+    bool good = ADD_KEYS(tunables, body, path, body->key, of_body);
     if (!material) return good;
     snprintf(path, sizeof path, "bodies.%s.material", body->key);
-    good = good && ADD_KEYS(tunables, material, path, body->key, of_material, false);
+    good = good && ADD_KEYS(tunables, material, path, body->key, of_material);
     snprintf(path, sizeof path, "bodies.%s.material.limits", body->key);
-    good = good && (!soft || ADD_KEYS(tunables, child(material, "limits"), path, body->key, of_limits, true));
+    good = good && (!soft || ADD_KEYS(tunables, child(material, "limits"), path, body->key, of_limits));
     snprintf(path, sizeof path, "bodies.%s.material.damping", body->key);
-    return good && ADD_KEYS(tunables, child(material, "damping"), path, body->key, of_damping, false);
+    return good && ADD_KEYS(tunables, child(material, "damping"), path, body->key, of_damping);
 }
 
 thenar_status tunables_read(view_tunables *tunables, const char *path, const option_list *sets, thenar_error *error) {
@@ -74,7 +74,7 @@ thenar_status tunables_read(view_tunables *tunables, const char *path, const opt
     thenar_status status = config_load(&tree, path, error);
     for (int i = 0; i < sets->count && status == THENAR_OK; i++) status = config_set(&tree, sets->values[i], error);
     if (status != THENAR_OK) return status;
-    bool good = ADD_KEYS(tunables, child(tree.root, "contact"), "contact", "", of_contact, false);
+    bool good = true;
     const config_node *bodies = child(tree.root, "bodies");
     for (const config_node *body = bodies ? bodies->first : NULL; body && good; body = body->next)
         if (body->kind == CONFIG_MAPPING) good = add_body(tunables, body);
@@ -110,8 +110,8 @@ json_t *tunables_describe(const view_tunables *tunables) {
     json_t *list = json_array();
     for (size_t i = 0; i < tunables->list.count; i++) {
         const view_tunable *one = &tunables->list.data[i];
-        json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:s, s:o}", "path", one->path, "body", one->body,
-                                              "label", one->label, "unit", one->unit, "value",
+        json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:s, s:s?, s:o}", "path", one->path, "body", one->body,
+                                              "label", one->label, "unit", one->unit, "empty", one->empty, "value",
                                               isnan(one->value) ? json_null() : json_real(one->value)));
     }
     return list;

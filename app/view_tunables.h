@@ -15,7 +15,8 @@ typedef struct view_tunable {
     char path[TUNABLE_PATH]; /* as for --set */
     char body[128];          /* whose it is, "" for none */
     const char *label, *unit;
-    double value; /* NaN: the scene does not have it */
+    const char *empty; /* what holds where the scene does not say; NULL: it must */
+    double value;      /* NaN: the scene does not have it */
     double before;
     bool changed;
     bool needs_map; /* the scene has no mapping for it yet: "limits" */

@@ -22,6 +22,7 @@ static void continue_soft(soft_state *to, const soft_state *from) {
     size_t bytes = 3 * (size_t)body->mesh.node_count * sizeof(double), batches = (size_t)body->batch_count;
     memcpy(to->x, from->x, bytes);
     memcpy(to->v, from->v, bytes);
+    memcpy(to->change, from->change, bytes);
     memcpy(to->applied, from->applied, bytes);
     memcpy(to->force, from->force, bytes);
     memcpy(to->warm, from->warm, 9 * batches * sizeof *to->warm);

@@ -156,7 +156,7 @@ export class Panel {
           body ? el('h4', {}, body) : null,
           ...tunables.map((t, i) =>
             t.body === body
-              ? numberField(t.label, t.unit, state.values[i] ?? null, t.value === null || t.path.includes('limits') ? 'none' : '', (v) =>
+              ? numberField(t.label, t.unit, state.values[i] ?? null, t.empty ?? '', (v) =>
                   this.actions.tune(i, v),
                 )
               : null,

@@ -15,6 +15,8 @@ export interface Tunable {
   body: string;
   label: string;
   unit: string;
+  /** What holds without a value; null: there must be one. */
+  empty: string | null;
   value: number | null;
 }
 
