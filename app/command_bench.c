@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "bench/bench.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -48,6 +49,15 @@ static thenar_status run_bench(const bench_entry *bench, const bench_request *re
     return status;
 }
 
+#ifdef THENAR_VIEWER
+extern const app_command command_report;
+
+/* A page of everything in the folder. */
+static int write_report(const char *folder) {
+    return command_report.run(&command_report, 1, (char *[]){(char *)(uintptr_t)folder});
+}
+#endif
+
 static int unknown_bench(const app_command *command, const char *name) {
     const char *names[sizeof benches / sizeof *benches];
     for (int i = 0; i < bench_count; i++) names[i] = benches[i]->name;
@@ -59,29 +69,40 @@ static int unknown_bench(const app_command *command, const char *name) {
 static int run(const app_command *command, int argc, char **argv) {
     const char *folder = NULL;
     long repeats = 0;
+    bool report = false;
     const app_option options[] = {
         {"out", "DIR", "write DIR/NAME.json too", OPTION_TEXT, &folder, 0, 0},
         {"repeats", "N", "measurements that each median is taken from (default: enough)", OPTION_INTEGER, &repeats, 1,
          1e6},
+#ifdef THENAR_VIEWER
+        {"report", NULL, "then make a page of all results in DIR (default out/bench): DIR/report.html", OPTION_FLAG,
+         &report, 0, 0},
+#endif
     };
     option_arguments arguments;
-    int status = options_parse(command, argc, argv, options, 2, 0, 1, &arguments);
+    int status = options_parse(command, argc, argv, options, sizeof options / sizeof *options, 0, 1, &arguments);
     if (status != OPTIONS_PARSED) return status;
+    if (report && !folder) folder = "out/bench";
     if (arguments.count == 0) {
         print_benches();
         return EXIT_DONE;
     }
     bench_request request = {.repeats = (int)repeats};
     thenar_error error;
-    for (int i = 0; i < bench_count; i++)
-        if (strcmp(benches[i]->name, arguments.values[0]) == 0)
-            return run_bench(benches[i], &request, folder, &error) == THENAR_OK ? EXIT_DONE : command_fail(&error);
+    for (int i = 0; i < bench_count; i++) {
+        if (strcmp(benches[i]->name, arguments.values[0]) != 0) continue;
+        if (run_bench(benches[i], &request, folder, &error) != THENAR_OK) return command_fail(&error);
+#ifdef THENAR_VIEWER
+        if (report) return write_report(folder);
+#endif
+        return EXIT_DONE;
+    }
     return unknown_bench(command, arguments.values[0]);
 }
 
 const app_command command_bench = {
     .name = "bench",
     .summary = "run a benchmark, or list them",
-    .arguments = "[NAME] [--out DIR] [--repeats N]",
+    .arguments = "[NAME] [--out DIR] [--repeats N] [--report]",
     .details = "Prints a table and, with --out, writes it as JSON with a description of the machine.",
     .run = run};

@@ -8,6 +8,9 @@ import { drawnNormals, splitAtCreases, type DrawnSurface } from './surface';
 const SOFT_COLOURS = [0xd9a184, 0xc98f9b, 0xd7b98a, 0xb8a0c0];
 const RIGID_COLOURS = [0x8d9aa8, 0x7f9c97, 0x9a93a8, 0xa39a86];
 
+const PLANE_COLOUR = 0x8a93a0;
+const PLANE_OPACITY = 0.18;
+
 export class BodyView {
   readonly group = new THREE.Group();
   readonly surface: THREE.Mesh<THREE.BufferGeometry, THREE.MeshStandardMaterial>;
@@ -68,19 +71,22 @@ export class BodyView {
       polygonOffsetUnits: 1,
     });
     if (flat) {
+      material.color.set(PLANE_COLOUR);
       material.transparent = true;
-      material.opacity = 0.55;
+      material.opacity = PLANE_OPACITY;
       material.depthWrite = false;
     }
     this.surface = new THREE.Mesh(geometry, material);
     this.surface.frustumCulled = false;
     this.surface.userData.body = this;
+    if (flat) this.surface.renderOrder = -1; // before what stands on it and the grid
     this.group.add(this.surface);
     this.place();
   }
 
-  /** Name of the measure's colours, or the body's own. */
+  /** Its colour where it is not coloured by a measure. */
   get ownColour(): number {
+    if (this.isPlane) return PLANE_COLOUR;
     const palette = this.isSoft ? SOFT_COLOURS : RIGID_COLOURS;
     return palette[this.index % palette.length];
   }
@@ -327,7 +333,7 @@ export class BodyView {
     (this.wire.material as THREE.LineBasicMaterial).color.set(colour);
     this.wire.geometry.getAttribute('position').needsUpdate = true;
     this.surface.material.transparent = shown || this.isPlane;
-    this.surface.material.opacity = shown ? 0.45 : this.isPlane ? 0.55 : 1;
+    this.surface.material.opacity = shown ? 0.45 : this.isPlane ? PLANE_OPACITY : 1;
     this.surface.material.depthWrite = !shown && !this.isPlane;
     this.surface.material.needsUpdate = true;
   }

@@ -95,6 +95,6 @@ export function format(value: number): string {
   if (!Number.isFinite(value)) return '–';
   if (value === 0) return '0';
   const size = Math.abs(value);
-  if (size >= 1e5 || size < 1e-3) return value.toExponential(2).replace('e+', 'e').replace(/\.?0+e/, 'e');
+  if (size >= 1e6 || size < 1e-3) return value.toExponential(2).replace('e+', 'e').replace(/\.?0+e/, 'e');
   return String(Number(value.toPrecision(size >= 1000 ? Math.ceil(Math.log10(size)) : 3)));
 }

@@ -5,7 +5,7 @@ import { el, save } from './dom';
 import type { Head } from './protocol';
 import type { Series } from './series';
 
-const PALETTE = ['#4878a8', '#e0862f', '#4f9d56', '#cf4f56', '#5fa8a5', '#9a6fa5', '#96735a', '#b8a12e'];
+const PALETTE = ['#4878a8', '#e0862f', '#4f9d56', '#cf4f56', '#5fa8a5', '#9a6fa5', '#96735a', '#b8a12e', '#7a8794', '#c77aa6'];
 
 interface Line {
   label: string;

@@ -238,10 +238,12 @@ export class Stage {
     box.getSize(this.halfSize).multiplyScalar(0.5);
     this.radius = Math.max(this.halfSize.length(), 1e-4);
     const plane = this.bodies.find((body) => body.isPlane);
+    this.hasFloor = !!plane;
     this.floor = plane ? plane.bounds().min.y : box.min.y;
     this.makeGrid();
   }
   private floor = 0;
+  private hasFloor = false;
   private bounds?: number[];
   private halfSize = new THREE.Vector3(1, 1, 1);
 
@@ -255,7 +257,7 @@ export class Stage {
     const colours = this.dark ? [0x49525d, 0x2a3038] : [0xb4bbc4, 0xdcdfe4];
     this.grid = new THREE.GridHelper(cells * this.gridStep, cells, colours[0], colours[1]);
     const snap = (x: number) => Math.round(x / this.gridStep) * this.gridStep;
-    this.grid.position.set(snap(this.centre.x), this.floor - 1e-3 * this.radius, snap(this.centre.z));
+    this.grid.position.set(snap(this.centre.x), this.floor + (this.hasFloor ? 1e-3 : -1e-3) * this.radius, snap(this.centre.z));
     this.grid.visible = this.look.grid;
     this.scene.add(this.grid);
     this.redraw();

@@ -62,9 +62,12 @@ export function runTable(head: Head): HTMLElement {
 
 const isPaper = (key: string) => key.startsWith('paper');
 
-/** The paper's columns stand out; a figure of ours that has one beside it gets the ratio. */
+/** The paper's columns stand out, beside the first time of ours if there is one. */
 export function benchTable(bench: Bench): HTMLElement {
-  const keys = [...new Set(bench.rows.flatMap((row) => Object.keys(row)))];
+  const all = [...new Set(bench.rows.flatMap((row) => Object.keys(row)))];
+  const keys = all.filter((key) => !isPaper(key));
+  const time = keys.findIndex((key) => /_(us|ms|s)$/.test(key));
+  keys.splice(time < 0 ? keys.length : time + 1, 0, ...all.filter(isPaper));
   const machine = bench.machine ?? {};
   const cell = (row: Bench['rows'][number], key: string) => {
     const value = row[key];
