@@ -37,6 +37,10 @@ void contacts_reset(contacts_state *state, const contacts_model *contacts) {
     if (contacts->pair_count == 0) return;
     *state->memory_count = 0;
     memset(state->memory, 0, (size_t)contacts->capacity * sizeof *state->memory);
+    contacts_untell(state);
+}
+
+void contacts_untell(contacts_state *state) {
     state->told_count = state->told_pair_count = 0;
 }
 
@@ -169,7 +173,7 @@ static void close_pair(thenar_contact_pair *pair) {
 
 void contacts_publish(contacts_state *state, const contacts_model *contacts, body_state *const *bodies,
                       int system_count, const body_step *step) {
-    state->told_count = state->told_pair_count = 0;
+    contacts_untell(state);
     if (contacts->pair_count == 0) return;
     int count = state->system_start[system_count];
     thenar_contact_pair *open = NULL;
