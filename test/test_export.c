@@ -403,7 +403,8 @@ static void a_glb_of_a_long_recording_stays_bounded(void **state) {
     assert_ok(recording_create(RECORDING, &description, &writer, &error), error);
     for (int frame = 0; frame < FRAMES; frame++) {
         for (size_t i = 0; i < nodes; i++) positions[3 * i + 1] = 0.01 * sin(0.05 * frame + (double)i * 0.01);
-        assert_ok(recording_write_frame(writer, (uint64_t)frame, frame * 0.01, values, &error), error);
+        recording_frame written = {.step = (uint64_t)frame, .time = frame * 0.01, .values = values};
+        assert_ok(recording_write_frame(writer, &written, &error), error);
     }
     assert_ok(recording_close(writer, &error), error);
     assert_ok(thenar_recording_open(RECORDING, &recording, &error), error);
@@ -481,7 +482,8 @@ static void positions_that_are_not_numbers_are_refused_by_gltf_by_name(void **st
     assert_ok(fixture_create(RECORDING, THENAR_RECORDING_FLOAT32, &writer, &error), error);
     fixture_frame(0, storage, pointers);
     storage[SHEET_POSITION][3] = NAN;
-    assert_ok(recording_write_frame(writer, 0, 0, pointers, &error), error);
+    recording_frame frame = {.values = pointers};
+    assert_ok(recording_write_frame(writer, &frame, &error), error);
     assert_ok(recording_close(writer, &error), error);
     assert_ok(thenar_recording_open(RECORDING, &recording, &error), error);
     assert_int_equal(export_recording(recording, EXPORT_GLTF, FOLDER ".glb", &every_frame, &error), THENAR_ERROR_INPUT);
