@@ -24,7 +24,8 @@ static void read_world(config_map *scene, thenar_world_def *world, thenar_scene_
     vec3_store(world->gravity, gravity);
     config_map contact;
     if (config_child(scene, "contact", CONFIG_OPTIONAL, &contact)) {
-        config_number(&contact, "margin", CONFIG_OPTIONAL, config_positive("m"), &world->margin);
+        config_range range = {.low = 0, .above_low = true, .high = MODEL_MARGIN_LARGEST, .unit = "m"};
+        config_number(&contact, "margin", CONFIG_OPTIONAL, range, &world->margin);
         config_close(&contact);
     }
     snprintf(info->title, sizeof info->title, "%s", title);
