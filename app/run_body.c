@@ -44,13 +44,12 @@ static void add_contacts(const thenar_sim *sim, int body, run_body_figures *figu
     const thenar_contact *contacts = thenar_sim_contacts(sim);
     double friction = 0;
     for (int i = 0; i < thenar_sim_contact_count(sim); i++) {
-        const thenar_contact *contact = &contacts[i];
-        if ((contact->body[0] != body && contact->body[1] != body) || !(contact->force > 0)) continue;
+        const thenar_contact *point = &contacts[i];
+        if ((point->body[0] != body && point->body[1] != body) || !(point->force > 0)) continue;
         figures->contacts++;
-        figures->normal_force += contact->force;
-        friction += vec3_length(vec3_load(contact->friction));
-        if (contact->area > 0)
-            figures->largest_pressure = fmax(figures->largest_pressure, contact->force / contact->area);
+        figures->normal_force += point->force;
+        friction += vec3_length(vec3_load(point->friction));
+        if (point->area > 0) figures->largest_pressure = fmax(figures->largest_pressure, point->force / point->area);
     }
     if (figures->normal_force > 0) figures->friction_ratio = friction / figures->normal_force;
     if (figures->contact_area > 0) figures->pressure = figures->normal_force / figures->contact_area;

@@ -198,9 +198,9 @@ static void a_block_held_against_a_table_is_in_balance(void **unused) {
     (void)unused;
     thenar_model *model = make_world((world_parts){.held = true});
     thenar_sim *sim = settle(model, 400);
-    double support[3], support_torque[3], contact[3], contact_torque[3], largest = 0;
+    double support[3], support_torque[3], push[3], push_torque[3], largest = 0;
     thenar_sim_support_wrench(sim, BLOCK, 0, support, support_torque);
-    thenar_sim_contact_wrench(sim, BLOCK, contact, contact_torque, NULL);
+    thenar_sim_contact_wrench(sim, BLOCK, push, push_torque, NULL);
     const double *masses = thenar_model_masses(model, BLOCK), *x = thenar_sim_positions(sim, BLOCK);
     vec3 weight = {0}, weight_torque = {0};
     for (int i = 0; i < thenar_model_mesh(model, BLOCK)->node_count; i++) {
@@ -208,10 +208,10 @@ static void a_block_held_against_a_table_is_in_balance(void **unused) {
         weight = vec3_add(weight, f);
         weight_torque = vec3_add(weight_torque, vec3_cross(vec3_load(x + 3 * i), f));
     }
-    assert_true(contact[1] > 2 * -weight.y); /* it is pressed, not only laid down */
-    for (int k = 0; k < 3; k++) largest = fmax(largest, fabs(contact[k]));
-    vec3 force = vec3_add(vec3_add(vec3_load(support), vec3_load(contact)), weight);
-    vec3 torque = vec3_add(vec3_add(vec3_load(support_torque), vec3_load(contact_torque)), weight_torque);
+    assert_true(push[1] > 2 * -weight.y); /* it is pressed, not only laid down */
+    for (int k = 0; k < 3; k++) largest = fmax(largest, fabs(push[k]));
+    vec3 force = vec3_add(vec3_add(vec3_load(support), vec3_load(push)), weight);
+    vec3 torque = vec3_add(vec3_add(vec3_load(support_torque), vec3_load(push_torque)), weight_torque);
     /* The solver itself stops where forces change by less than 2 %; a block at rest comes much nearer. */
     assert_near(vec3_length(force), 0, 1e-3 * largest);
     assert_near(vec3_length(torque), 0, 1e-3 * largest * SIDE);
