@@ -1,5 +1,6 @@
 #include "app/run_output.h"
 
+#include "app/run_body.h"
 #include "app/run_summary.h"
 #include "base/file.h"
 #include "base/memory.h"
@@ -27,6 +28,25 @@ static thenar_status path_in(const run_output *output, const char *name, char pa
     return THENAR_OK;
 }
 
+/* What contact does to a body, and what its supports do. */
+static const char *const contact_columns[] = {"force_x",  "force_y",  "force_z", "torque_x",
+                                              "torque_y", "torque_z", "area",    NULL};
+static const char *const support_columns[] = {"support_force_x",
+                                              "support_force_y",
+                                              "support_force_z",
+                                              "support_torque_x",
+                                              "support_torque_y",
+                                              "support_torque_z",
+                                              NULL};
+
+static void write_body_columns(csv_writer *csv, const char *body, const char *const *columns) {
+    for (; *columns; columns++) {
+        char name[300];
+        snprintf(name, sizeof name, "%.270s_%s", body, *columns);
+        csv_text(csv, name);
+    }
+}
+
 static void write_csv_header(csv_writer *csv, const thenar_model *model) {
     static const char *const fixed[] = {"step", "time",       "active",   "contacts",
                                         "rows", "iterations", "residual", "step_us"};
@@ -36,13 +56,10 @@ static void write_csv_header(csv_writer *csv, const thenar_model *model) {
         snprintf(name, sizeof name, "%s_us", thenar_stage_name((thenar_stage)s));
         csv_text(csv, name);
     }
-    static const char *const columns[] = {"force_x", "force_y", "force_z", "torque_x", "torque_y", "torque_z", "area"};
-    for (int b = 0; b < thenar_model_body_count(model); b++)
-        for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
-            char name[300];
-            snprintf(name, sizeof name, "%.280s_%s", thenar_model_body_name(model, b), columns[i]);
-            csv_text(csv, name);
-        }
+    for (int b = 0; b < thenar_model_body_count(model); b++) {
+        write_body_columns(csv, thenar_model_body_name(model, b), contact_columns);
+        if (!run_body_is_rigid(model, b)) write_body_columns(csv, thenar_model_body_name(model, b), support_columns);
+    }
     csv_end_row(csv);
 }
 
@@ -66,11 +83,15 @@ static void write_csv_row(csv_writer *csv, const thenar_sim *sim) {
     csv_number(csv, stats->residual);
     csv_number(csv, 1e-3 * (double)stats->step_ns);
     for (int s = 0; s < THENAR_STAGE_COUNT; s++) csv_number(csv, 1e-3 * (double)stats->stage_ns[s]);
-    for (int b = 0; b < thenar_model_body_count(thenar_sim_model(sim)); b++) {
+    const thenar_model *model = thenar_sim_model(sim);
+    for (int b = 0; b < thenar_model_body_count(model); b++) {
         run_body_figures figures = run_body_measure(sim, b);
         write_figures(csv, figures.force, 3);
         write_figures(csv, figures.torque, 3);
         write_figures(csv, &figures.contact_area, 1);
+        if (run_body_is_rigid(model, b)) continue;
+        write_figures(csv, figures.support_force, 3);
+        write_figures(csv, figures.support_torque, 3);
     }
     csv_end_row(csv);
 }
