@@ -14,9 +14,10 @@ static bool show_progress(void *context, int frames_done, int frame_count) {
     return true;
 }
 
-/* frames/ for VTK, recording.glb, recording.csv: beside where the command runs. */
-static const char *default_path(export_kind kind) {
-    return kind == EXPORT_VTK ? "frames" : kind == EXPORT_GLTF ? "recording.glb" : "recording.csv";
+/* frames/ for VTK, recording.glb, recording.csv, contacts.csv: beside where the command runs. */
+static const char *default_path(export_kind kind, bool contacts) {
+    if (kind == EXPORT_CSV) return contacts ? "contacts.csv" : "recording.csv";
+    return kind == EXPORT_VTK ? "frames" : "recording.glb";
 }
 
 /* Writing starts with emptying the file that is there. */
@@ -29,20 +30,26 @@ static bool is_same_file(const char *a, const char *b) {
 static int run(const app_command *command, int argc, char **argv) {
     const char *to = NULL, *out = NULL;
     long first = 0, end = 0, every = 1;
+    bool contacts = false;
     const app_option options[] = {
         {"to", "KIND", "vtk (a folder for ParaView), gltf (one .glb with animation) or csv", OPTION_TEXT, &to, 0, 0},
-        {"out", "PATH", "where to (default frames, recording.glb, recording.csv)", OPTION_TEXT, &out, 0, 0},
+        {"out", "PATH", "where to (default frames, recording.glb, recording.csv, contacts.csv)", OPTION_TEXT, &out, 0,
+         0},
+        {"contacts", NULL, "csv: a row per contact point instead of one per frame and body", OPTION_FLAG, &contacts, 0,
+         0},
         {"first", "N", "first frame, from 0", OPTION_INTEGER, &first, 0, 1e9},
         {"end", "N", "frame to stop before (default all)", OPTION_INTEGER, &end, 0, 1e9},
         {"every", "N", "only each N-th frame", OPTION_INTEGER, &every, 1, 1e9},
     };
     option_arguments arguments;
-    int status = options_parse(command, argc, argv, options, 5, 1, 1, &arguments);
+    int status = options_parse(command, argc, argv, options, sizeof options / sizeof *options, 1, 1, &arguments);
     if (status != OPTIONS_PARSED) return status;
     export_kind kind;
     if (!to || !export_kind_from_name(to, &kind))
         return command_misused(command, "--to %s; expected vtk, gltf or csv", to ? to : "is missing");
-    if (!out) out = default_path(kind);
+    if (contacts && kind != EXPORT_CSV)
+        return command_misused(command, "--contacts with --to %s; expected csv (a folder of vtk has them anyway)", to);
+    if (!out) out = default_path(kind, contacts);
     if (is_same_file(arguments.values[0], out))
         return command_misused(command, "--out %s is the recording itself; expected another file", out);
 
@@ -51,9 +58,16 @@ static int run(const app_command *command, int argc, char **argv) {
     if (thenar_recording_open(arguments.values[0], &recording, &error) != THENAR_OK) return command_fail(&error);
     if (thenar_recording_damage(recording))
         fprintf(stderr, "thenar: warning: %s\n", thenar_recording_damage(recording));
+    if (contacts && thenar_recording_get_info(recording).most_contacts == 0)
+        fprintf(stderr, "thenar: warning: %s: no contacts were recorded; nothing in it could touch\n",
+                arguments.values[0]);
     progress line = progress_start(arguments.values[0], "frames", thenar_recording_frame_count(recording));
-    export_options chosen = {
-        .from = (int)first, .to = (int)end, .every = (int)every, .progress = show_progress, .context = &line};
+    export_options chosen = {.from = (int)first,
+                             .to = (int)end,
+                             .every = (int)every,
+                             .contacts = contacts,
+                             .progress = show_progress,
+                             .context = &line};
     thenar_status result = export_recording(recording, kind, out, &chosen, &error);
     progress_end(&line);
     thenar_recording_close(recording);
@@ -62,9 +76,10 @@ static int run(const app_command *command, int argc, char **argv) {
     return EXIT_DONE;
 }
 
-const app_command command_export = {.name = "export",
-                                    .summary = "turn a recording into files of other programs",
-                                    .arguments =
-                                        "RECORDING --to vtk|gltf|csv [--out PATH] [--first N] [--end N] [--every N]",
-                                    .details = "A recording that broke off is exported up to its last whole frame.",
-                                    .run = run};
+const app_command command_export = {
+    .name = "export",
+    .summary = "turn a recording into files of other programs",
+    .arguments = "RECORDING --to vtk|gltf|csv [--contacts] [--out PATH] [--first N] [--end N] [--every N]",
+    .details = "A recording that broke off is exported up to its last whole frame.\n"
+               "Where bodies can touch, a folder of vtk also has a file of contact points a frame.",
+    .run = run};

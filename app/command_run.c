@@ -5,6 +5,7 @@
 #include "app/scene_open.h"
 #include "base/clock.h"
 #include "solver/solver.h"
+#include "world/contacts.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -20,16 +21,20 @@ typedef struct run_request {
     const char *solver, *contact, *out;
 } run_request;
 
-#define NO_CONTACT "none" /* nothing touches yet */
+/* Appends a name of several, of which the first is the default: "newton (default), ..." for the help. */
+static void list_name(char *text, size_t size, const char *name, bool first) {
+    size_t used = strlen(text);
+    snprintf(text + used, size - used, "%s%s%s", first ? "" : ", ", name, first ? " (default)" : "");
+}
 
-/* "newton (default), ..." for the help. */
 static void list_solvers(char *text, size_t size) {
     text[0] = 0;
-    for (int i = 0; i < solver_count; i++) {
-        size_t used = strlen(text);
-        snprintf(text + used, size - used, "%s%s%s", i > 0 ? ", " : "", solver_table[i]->name,
-                 i == 0 ? " (default)" : "");
-    }
+    for (int i = 0; i < solver_count; i++) list_name(text, size, solver_table[i]->name, i == 0);
+}
+
+static void list_contact_methods(char *text, size_t size) {
+    text[0] = 0;
+    for (int i = 0; i < CONTACT_METHODS; i++) list_name(text, size, contact_method_names[i], i == 0);
 }
 
 /* How many steps are asked for. */
@@ -99,14 +104,12 @@ static thenar_status simulate(const run_request *request, const char *scene, the
     thenar_scene_info info;
     thenar_status status = scene_open(scene, &request->sets, &model, &info, error);
     if (status != THENAR_OK) return status;
-    thenar_sim_options options = {.dt = request->dt, .threads = (int)request->threads, .solver = request->solver};
+    thenar_sim_options options = {
+        .dt = request->dt, .threads = (int)request->threads, .solver = request->solver, .contact = request->contact};
     thenar_sim *sim = NULL;
     run_output *output = NULL;
     status = thenar_sim_create(model, &options, &sim, error);
-    run_facts facts = {.scene = thenar_model_name(model),
-                       .solver = request->solver,
-                       .contact = request->contact,
-                       .threads = (int)request->threads};
+    run_facts facts = {.scene = thenar_model_name(model), .threads = (int)request->threads};
     long steps;
     if (status == THENAR_OK) status = count_steps(request, info.time, sim, &steps, error);
     if (status == THENAR_OK) status = run_output_open(request->out, &facts, sim, &output, error);
@@ -118,15 +121,17 @@ static thenar_status simulate(const run_request *request, const char *scene, the
 }
 
 static int run(const app_command *command, int argc, char **argv) {
-    run_request request = {.steps = -1, .threads = 1, .solver = solver_table[0]->name, .contact = NO_CONTACT};
-    char solver_names[256];
+    run_request request = {
+        .steps = -1, .threads = 1, .solver = solver_table[0]->name, .contact = contact_method_names[0]};
+    char solver_names[256], contact_names[64];
     list_solvers(solver_names, sizeof solver_names);
+    list_contact_methods(contact_names, sizeof contact_names);
     const app_option options[] = {
         {"steps", "N", "so many steps, instead of the scene's time", OPTION_INTEGER, &request.steps, 0, MOST_STEPS},
         {"time", "S", "so many simulated seconds", OPTION_NUMBER, &request.time, 1e-6, 1e6},
         {"dt", "S", "time step, instead of the scene's", OPTION_NUMBER, &request.dt, 1e-6, 1},
         {"solver", "NAME", solver_names, OPTION_TEXT, &request.solver, 0, 0},
-        {"contact", "NAME", "none (default)", OPTION_TEXT, &request.contact, 0, 0},
+        {"contact", "NAME", contact_names, OPTION_TEXT, &request.contact, 0, 0},
         {"threads", "N", "threads inside a step (default 1); the result is the same", OPTION_INTEGER, &request.threads,
          1, 256},
         {"set", "PATH=VALUE", "override a key of the scene; may be given several times", OPTION_LIST, &request.sets, 0,
@@ -139,8 +144,8 @@ static int run(const app_command *command, int argc, char **argv) {
     if (status != OPTIONS_PARSED) return status;
     if (!solver_find(request.solver))
         return command_misused(command, "--solver %s; expected %s", request.solver, solver_names);
-    if (strcmp(request.contact, NO_CONTACT) != 0)
-        return command_misused(command, "--contact %s; expected none", request.contact);
+    if (contact_method_find(request.contact) == CONTACT_METHODS)
+        return command_misused(command, "--contact %s; expected %s", request.contact, contact_names);
     if (request.steps >= 0 && request.time > 0)
         return command_misused(command, "--steps and --time together; expected one of them");
     thenar_error error;
@@ -152,7 +157,8 @@ static int run(const app_command *command, int argc, char **argv) {
 const app_command command_run = {
     .name = "run",
     .summary = "simulate a scene as fast as it goes",
-    .arguments = "SCENE [--steps N | --time S] [--dt S] [--threads N] [--set PATH=VALUE]... [--out DIR]",
+    .arguments = "SCENE [--steps N | --time S] [--dt S] [--contact NAME] [--threads N] [--set PATH=VALUE]... "
+                 "[--out DIR]",
     .details = "SCENE is a name from 'thenar list' or a path. --set overrides any key of the scene by its path:\n"
                "--set bodies.beam.material.young=2e6. Without --out only the rates and the state's hash are "
                "printed.\n"

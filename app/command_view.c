@@ -5,6 +5,7 @@
 #include "app/view_recorded.h"
 #include "base/file.h"
 #include "solver/solver.h"
+#include "world/contacts.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -96,6 +97,7 @@ static int run(const app_command *command, int argc, char **argv) {
         {"paused", NULL, "begin with the simulation standing still", OPTION_FLAG, &request.paused, 0, 0},
         {"dt", "S", "time step, instead of the scene's", OPTION_NUMBER, &request.dt, 1e-6, 1},
         {"solver", "NAME", "solver of the strain limits, as for run", OPTION_TEXT, &request.solver, 0, 0},
+        {"contact", "NAME", "contact method, as for run", OPTION_TEXT, &request.contact, 0, 0},
         {"threads", "N", "threads inside a step (default 1)", OPTION_INTEGER, &threads, 1, 256},
         {"set", "PATH=VALUE", "override a key of the scene; may be given several times", OPTION_LIST, &request.sets, 0,
          0},
@@ -105,6 +107,8 @@ static int run(const app_command *command, int argc, char **argv) {
     if (status != OPTIONS_PARSED) return status;
     if (request.solver && !solver_find(request.solver))
         return command_misused(command, "--solver %s; expected one that 'thenar run --help' names", request.solver);
+    if (request.contact && contact_method_find(request.contact) == CONTACT_METHODS)
+        return command_misused(command, "--contact %s; expected one that 'thenar run --help' names", request.contact);
     request.scene = arguments.values[0];
     request.threads = (int)threads;
     thenar_error error;

@@ -8,8 +8,6 @@ typedef struct run_output run_output;
 
 typedef struct run_facts {
     const char *scene;
-    const char *solver;
-    const char *contact;
     int threads;
 } run_facts;
 

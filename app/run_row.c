@@ -1,30 +1,52 @@
 #include "app/run_row.h"
 
-#include "app/run_summary.h"
+#include "app/run_body.h"
 
 #include <stdio.h>
 #include <string.h>
 
 static const char *const fixed[] = {"step", "time", "active", "contacts", "rows", "iterations", "residual", "step_us"};
-static const char *const of_body[] = {"force_x", "force_y", "force_z", "torque_x", "torque_y", "torque_z", "area"};
+/* What contact does to a body, and what the supports of a soft one do. */
+static const char *const of_body[] = {"force_x",
+                                      "force_y",
+                                      "force_z",
+                                      "torque_x",
+                                      "torque_y",
+                                      "torque_z",
+                                      "area",
+                                      "support_force_x",
+                                      "support_force_y",
+                                      "support_force_z",
+                                      "support_torque_x",
+                                      "support_torque_y",
+                                      "support_torque_z"};
 enum {
     FIXED = sizeof fixed / sizeof *fixed,
-    OF_BODY = sizeof of_body / sizeof *of_body,
+    OF_SOFT = sizeof of_body / sizeof *of_body,
+    OF_RIGID = 7,
     FIRST_BODY = FIXED + THENAR_STAGE_COUNT
 };
 
+static int body_columns(const thenar_model *model, int body) {
+    return run_body_is_rigid(model, body) ? OF_RIGID : OF_SOFT;
+}
+
 int run_column_count(const thenar_model *model) {
-    return FIRST_BODY + OF_BODY * thenar_model_body_count(model);
+    int count = FIRST_BODY;
+    for (int b = 0; b < thenar_model_body_count(model); b++) count += body_columns(model, b);
+    return count;
 }
 
 void run_column_name(const thenar_model *model, int column, char name[RUN_COLUMN_NAME]) {
-    if (column < FIXED)
+    if (column < FIXED) {
         snprintf(name, RUN_COLUMN_NAME, "%s", fixed[column]);
-    else if (column < FIRST_BODY)
+    } else if (column < FIRST_BODY) {
         snprintf(name, RUN_COLUMN_NAME, "%s_us", thenar_stage_name((thenar_stage)(column - FIXED)));
-    else
-        snprintf(name, RUN_COLUMN_NAME, "%.280s_%s", thenar_model_body_name(model, (column - FIRST_BODY) / OF_BODY),
-                 of_body[(column - FIRST_BODY) % OF_BODY]);
+    } else {
+        int body = 0;
+        for (column -= FIRST_BODY; column >= body_columns(model, body); body++) column -= body_columns(model, body);
+        snprintf(name, RUN_COLUMN_NAME, "%.270s_%s", thenar_model_body_name(model, body), of_body[column]);
+    }
 }
 
 bool run_column_counts(int column) {
@@ -43,11 +65,17 @@ void run_row(const thenar_sim *sim, double *values) {
                                  1e-3 * (double)stats->step_ns};
     memcpy(values, first, sizeof first);
     for (int s = 0; s < THENAR_STAGE_COUNT; s++) values[FIXED + s] = 1e-3 * (double)stats->stage_ns[s];
-    for (int b = 0; b < thenar_model_body_count(thenar_sim_model(sim)); b++) {
+    const thenar_model *model = thenar_sim_model(sim);
+    double *row = values + FIRST_BODY;
+    for (int b = 0; b < thenar_model_body_count(model); b++) {
         run_body_figures figures = run_body_measure(sim, b);
-        double *row = values + FIRST_BODY + OF_BODY * b;
         memcpy(row, figures.force, sizeof figures.force);
         memcpy(row + 3, figures.torque, sizeof figures.torque);
         row[6] = figures.contact_area;
+        if (!run_body_is_rigid(model, b)) {
+            memcpy(row + 7, figures.support_force, sizeof figures.support_force);
+            memcpy(row + 10, figures.support_torque, sizeof figures.support_torque);
+        }
+        row += body_columns(model, b);
     }
 }

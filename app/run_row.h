@@ -4,6 +4,8 @@
 
 #include "thenar/thenar.h"
 
+#include <stdbool.h>
+
 #define RUN_COLUMN_NAME 320
 
 int run_column_count(const thenar_model *model);

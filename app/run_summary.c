@@ -2,48 +2,12 @@
 
 #include "app/json_file.h"
 #include "app/machine.h"
-
-#include "math/vec3.h"
+#include "app/run_body.h"
 
 #include <inttypes.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
-
-static bool is_rigid(const thenar_model *model, int body) {
-    return thenar_model_body_kind(model, body) == THENAR_BODY_RIGID;
-}
-
-static run_body_figures measure_rigid(const thenar_sim *sim, int body) {
-    run_body_figures figures = {0};
-    double quaternion[4];
-    thenar_sim_pose(sim, body, figures.centroid, quaternion);
-    thenar_sim_wrench(sim, body, figures.force, figures.torque);
-    return figures;
-}
-
-run_body_figures run_body_measure(const thenar_sim *sim, int body) {
-    const thenar_model *model = thenar_sim_model(sim);
-    if (is_rigid(model, body)) return measure_rigid(sim, body);
-    const double *x = thenar_sim_positions(sim, body), *f = thenar_sim_forces(sim, body);
-    const double *mass = thenar_model_masses(model, body);
-    int nodes = thenar_model_mesh(model, body)->node_count;
-    vec3 centre = {0}, force = {0}, torque = {0};
-    double total = 0;
-    for (int i = 0; i < nodes; i++) {
-        total += mass[i];
-        centre = vec3_mul_add(centre, vec3_load(x + 3 * i), mass[i]);
-        force = vec3_add(force, vec3_load(f + 3 * i));
-        torque = vec3_add(torque, vec3_cross(vec3_load(x + 3 * i), vec3_load(f + 3 * i)));
-    }
-    centre = vec3_scale(centre, 1 / total);
-    torque = vec3_sub(torque, vec3_cross(centre, force));
-    run_body_figures figures = {0};
-    vec3_store(figures.centroid, centre);
-    vec3_store(figures.force, force);
-    vec3_store(figures.torque, torque);
-    return figures;
-}
 
 bool run_summary_add(run_summary *summary, const thenar_stats *stats) {
     return ARRAY_PUSH(&summary->steps, *stats);
@@ -165,11 +129,18 @@ static json_t *bodies(const thenar_sim *sim) {
         run_body_figures f = run_body_measure(sim, b);
         double kinetic, elastic;
         thenar_sim_energy(sim, b, &kinetic, &elastic, NULL);
-        json_object_set_new(
-            all, thenar_model_body_name(model, b),
-            json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "kind", is_rigid(model, b) ? "rigid" : "soft", "centroid",
-                      vector(f.centroid), "force", vector(f.force), "torque", vector(f.torque), "contact_area",
-                      number(f.contact_area), "kinetic_energy", number(kinetic), "elastic_energy", number(elastic)));
+        json_t *told =
+            json_pack("{s:s, s:o, s:o, s:o, s:o, s:i, s:o, s:o, s:o, s:o, s:o, s:o}", "kind",
+                      run_body_is_rigid(model, b) ? "rigid" : "soft", "centroid", vector(f.centroid), "force",
+                      vector(f.force), "torque", vector(f.torque), "contact_area", number(f.contact_area), "contacts",
+                      f.contacts, "normal_force", number(f.normal_force), "friction_ratio", number(f.friction_ratio),
+                      "pressure", number(f.pressure), "largest_pressure", number(f.largest_pressure), "kinetic_energy",
+                      number(kinetic), "elastic_energy", number(elastic));
+        if (!run_body_is_rigid(model, b)) {
+            json_object_set_new(told, "support_force", vector(f.support_force));
+            json_object_set_new(told, "support_torque", vector(f.support_torque));
+        }
+        json_object_set_new(all, thenar_model_body_name(model, b), told);
     }
     return all;
 }
@@ -178,7 +149,7 @@ static json_t *bodies(const thenar_sim *sim) {
 static void add_sizes(json_t *root, const thenar_model *model) {
     int nodes = 0, tets = 0;
     for (int b = 0; b < thenar_model_body_count(model); b++) {
-        if (is_rigid(model, b)) continue;
+        if (run_body_is_rigid(model, b)) continue;
         nodes += thenar_model_mesh(model, b)->node_count;
         tets += thenar_model_mesh(model, b)->tet_count;
     }
@@ -191,9 +162,10 @@ thenar_status run_summary_write(const run_summary *summary, const run_facts *fac
                                 const char *path, thenar_error *error) {
     char hash[17];
     snprintf(hash, sizeof hash, "%016" PRIx64, thenar_sim_hash(sim));
-    json_t *root = json_pack("{s:s, s:s, s:s, s:s, s:i, s:f, s:I}", "scene", facts->scene, "thenar_version",
-                             thenar_version(), "solver", facts->solver, "contact", facts->contact, "threads",
-                             facts->threads, "dt", thenar_sim_dt(sim), "steps", (json_int_t)thenar_sim_step_count(sim));
+    json_t *root =
+        json_pack("{s:s, s:s, s:s, s:s, s:i, s:f, s:I}", "scene", facts->scene, "thenar_version", thenar_version(),
+                  "solver", thenar_sim_solver(sim), "contact", thenar_sim_contact_method(sim), "threads",
+                  facts->threads, "dt", thenar_sim_dt(sim), "steps", (json_int_t)thenar_sim_step_count(sim));
     add_sizes(root, thenar_sim_model(sim));
     json_object_set_new(root, "wall_s", json_real(wall));
     json_object_set_new(root, "step_us", step_times(summary));

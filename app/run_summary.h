@@ -9,16 +9,6 @@ typedef struct run_summary {
     ARRAY(thenar_stats) steps;
 } run_summary;
 
-/* Force and torque that supports and applied forces exert on a body, about its centroid, and where it is. */
-typedef struct run_body_figures {
-    double centroid[3];  /* mean of the nodes weighted by mass, m */
-    double force[3];     /* N */
-    double torque[3];    /* N m, about the centroid */
-    double contact_area; /* m^2 */
-} run_body_figures;
-
-run_body_figures run_body_measure(const thenar_sim *sim, int body);
-
 /* False: out of memory. */
 bool run_summary_add(run_summary *summary, const thenar_stats *stats);
 

@@ -9,6 +9,7 @@
 #include "app/view_tunables.h"
 #include "base/clock.h"
 #include "solver/solver.h"
+#include "world/contacts.h"
 
 #include <errno.h>
 #include <math.h>
@@ -44,7 +45,7 @@ typedef struct view_live {
     bool playing;
     int single_steps;
     double speed, dt;
-    int solver;
+    int solver, contact;
     char notice[1024];
     int64_t origin, last_frame, last_look; /* ns */
     double lag;                            /* simulated seconds that are due */
@@ -86,8 +87,10 @@ static thenar_status rebuild(view_live *live, bool new_model, thenar_error *erro
     thenar_sim *sim = NULL;
     thenar_scene_options with = {.sets = sets.values, .set_count = sets.count};
     thenar_status status = new_model ? thenar_scene_load(live->path, &with, &model, NULL, error) : THENAR_OK;
-    thenar_sim_options options = {
-        .dt = live->dt, .threads = live->request.threads, .solver = solver_table[live->solver]->name};
+    thenar_sim_options options = {.dt = live->dt,
+                                  .threads = live->request.threads,
+                                  .solver = solver_table[live->solver]->name,
+                                  .contact = contact_method_names[live->contact]};
     if (status == THENAR_OK) status = thenar_sim_create(model ? model : live->model, &options, &sim, error);
     if (status == THENAR_OK && live->sim) status = thenar_sim_continue(sim, live->sim, error);
     free(texts);
@@ -130,6 +133,11 @@ static void undo_solver(view_live *live, const view_order *order) {
         if (strcmp(solver_table[i]->name, thenar_sim_solver(live->sim)) == 0) live->solver = i;
 }
 
+static void undo_contact(view_live *live, const view_order *order) {
+    (void)order;
+    live->contact = (int)contact_method_find(thenar_sim_contact_method(live->sim));
+}
+
 static void undo_tune(view_live *live, const view_order *order) {
     view_tunable *one = &live->tunables.list.data[order->a];
     one->value = one->before;
@@ -165,6 +173,10 @@ static void take_order(view_live *live, const view_order *order) {
     case ORDER_SOLVER:
         live->solver = (int)order->a;
         rebuild_or_tell(live, false, undo_solver, order);
+        break;
+    case ORDER_CONTACT:
+        live->contact = (int)order->a;
+        rebuild_or_tell(live, false, undo_contact, order);
         break;
     case ORDER_TUNE: {
         view_tunable *one = &live->tunables.list.data[order->a];
@@ -209,17 +221,19 @@ static json_t *describe_bodies(const thenar_model *model) {
 
 static void write_head(view_live *live, const char *title) {
     const thenar_model *model = live->model;
-    json_t *columns = json_array(), *solvers = json_array();
+    json_t *columns = json_array(), *solvers = json_array(), *methods = json_array();
     char name[RUN_COLUMN_NAME];
     for (int i = 0; i < live->column_count; i++) {
         run_column_name(model, i, name);
         json_array_append_new(columns, json_string(name));
     }
     for (int i = 0; i < solver_count; i++) json_array_append_new(solvers, json_string(solver_table[i]->name));
-    json_t *head = json_pack("{s:i, s:s, s:s, s:s, s:s, s:s, s:f, s:o, s:o, s:o, s:o}", "protocol", 1, "mode", "live",
-                             "scene", thenar_model_name(model), "title", title, "version", thenar_version(), "solver",
-                             thenar_sim_solver(live->sim), "dt", live->dt, "bodies", describe_bodies(model), "columns",
-                             columns, "solvers", solvers, "tunables", tunables_describe(&live->tunables));
+    for (int i = 0; i < CONTACT_METHODS; i++) json_array_append_new(methods, json_string(contact_method_names[i]));
+    json_t *head =
+        json_pack("{s:i, s:s, s:s, s:s, s:s, s:s, s:f, s:o, s:o, s:o, s:o, s:o}", "protocol", 1, "mode", "live",
+                  "scene", thenar_model_name(model), "title", title, "version", thenar_version(), "solver",
+                  thenar_sim_solver(live->sim), "dt", live->dt, "bodies", describe_bodies(model), "columns", columns,
+                  "solvers", solvers, "contacts", methods, "tunables", tunables_describe(&live->tunables));
     message_json(&live->head, SECTION_HEAD, head);
     for (int b = 0; b < live->body_count; b++) {
         bool rigid = thenar_model_body_kind(model, b) == THENAR_BODY_RIGID;
@@ -235,9 +249,10 @@ static void write_state(view_live *live) {
                             json_integer((json_int_t)thenar_sim_warning_count(live->sim, (thenar_warning)w)));
     message_clear(&live->state);
     message_json(&live->state, SECTION_STATE,
-                 json_pack("{s:b, s:f, s:f, s:s, s:o, s:s, s:o}", "playing", live->playing, "speed", live->speed, "dt",
-                           live->dt, "solver", thenar_sim_solver(live->sim), "values", tunables_values(&live->tunables),
-                           "notice", live->notice, "warnings", warnings));
+                 json_pack("{s:b, s:f, s:f, s:s, s:s, s:o, s:s, s:o}", "playing", live->playing, "speed", live->speed,
+                           "dt", live->dt, "solver", thenar_sim_solver(live->sim), "contact",
+                           thenar_sim_contact_method(live->sim), "values", tunables_values(&live->tunables), "notice",
+                           live->notice, "warnings", warnings));
     for (int b = 0; b < live->body_count; b++) {
         if (thenar_model_body_kind(live->model, b) == THENAR_BODY_RIGID) continue;
         size_t tets = (size_t)thenar_model_mesh(live->model, b)->tet_count;
@@ -431,6 +446,8 @@ static bool is_valid(const view_live *live, const view_order *order) {
         return within(x[0], 1e-6, 1);
     case ORDER_SOLVER:
         return order->a < (uint32_t)live->solver_total;
+    case ORDER_CONTACT:
+        return order->a < CONTACT_METHODS;
     case ORDER_TUNE:
         return order->a < (uint32_t)live->tunable_count && !isinf(x[0]);
     case ORDER_DRAG:
@@ -519,6 +536,7 @@ thenar_status view_live_create(const view_live_request *request, view_source **o
     live->dt = request->dt;
     for (int i = 0; i < solver_count; i++)
         if (request->solver && strcmp(solver_table[i]->name, request->solver) == 0) live->solver = i;
+    live->contact = request->contact ? (int)contact_method_find(request->contact) : 0;
     pthread_condattr_t monotonic;
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);

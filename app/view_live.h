@@ -8,8 +8,9 @@
 typedef struct view_live_request {
     const char *scene;
     option_list sets;
-    double dt;          /* 0: the scene's */
-    const char *solver; /* NULL: the default */
+    double dt;           /* 0: the scene's */
+    const char *solver;  /* NULL: the default */
+    const char *contact; /* NULL: the default */
     int threads;
     bool paused; /* waits for a viewer to say play */
 } view_live_request;

@@ -139,6 +139,14 @@ static void write_pose(thenar_recording *recording, int body, int frame, view_me
         message_floats(out, SECTION_POSE, body, 1, pose, 7);
 }
 
+static void write_contacts(thenar_recording *recording, int frame, view_message *out) {
+    const thenar_contact *contacts;
+    int count;
+    thenar_error error;
+    if (thenar_recording_read_contacts(recording, frame, &contacts, &count, &error) == THENAR_OK)
+        message_contacts(out, contacts, count);
+}
+
 /* A frame that turns out to be damaged keeps what could be read of it. */
 static void recorded_news(view_source *source, view_cursor *cursor, view_message *out) {
     view_recorded *recorded = (view_recorded *)source;
@@ -157,6 +165,7 @@ static void recorded_news(view_source *source, view_cursor *cursor, view_message
             message_floats(out, SECTION_POSITIONS, b, (size_t)body->node_count, recorded->scratch,
                            3 * (size_t)body->node_count);
     }
+    write_contacts(recording, frame, out);
 }
 
 static bool recorded_order(view_source *source, view_cursor *cursor, const view_order *order) {
@@ -281,6 +290,7 @@ static thenar_status pack_frames(view_recorded *recorded, view_range range, view
                 else
                     packer_add(&packers[b], out, b, recorded->scratch);
             }
+            if (pass == 1) write_contacts(recording, f, out);
         }
     }
     return status;

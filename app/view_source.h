@@ -31,7 +31,8 @@ enum {
     ORDER_TUNE,   /* a: index in the head's list, x0: value, NaN takes it away */
     ORDER_DRAG,   /* a: body, b: vertex of its surface, x0..2: where to, m, x3: strength, 1 is the usual one */
     ORDER_DROP,
-    ORDER_WANT, /* a: frame of a recording */
+    ORDER_WANT,    /* a: frame of a recording */
+    ORDER_CONTACT, /* a: index in the head's list */
     ORDER_KINDS
 };
 

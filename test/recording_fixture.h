@@ -8,7 +8,7 @@
 
 #include "io/recording.h"
 
-enum { FIXTURE_FRAMES = 5, FIXTURE_CHANNELS = 8, FIXTURE_LARGEST = 64 };
+enum { FIXTURE_FRAMES = 5, FIXTURE_CHANNELS = 8, FIXTURE_LARGEST = 64, FIXTURE_CONTACTS = 3 };
 enum { PAD, SHEET, BLOCK, BONES, FIXTURE_BODIES };
 enum { PAD_POSITION, PAD_VELOCITY, PAD_S, SHEET_POSITION, BLOCK_POSE, BONES_POSE, RESIDUAL, STAGE_US };
 
@@ -82,6 +82,25 @@ static inline double fixture_time(int frame) {
     return 0.001 * (3 * frame + 1);
 }
 
+/* A different number of contacts each frame, none in the first. */
+static inline int fixture_contact_count(int frame) {
+    return frame % (FIXTURE_CONTACTS + 1);
+}
+
+static inline thenar_contact fixture_contact(int frame, int i) {
+    double x = sin(0.7 * frame + 1.3 * i);
+    return (thenar_contact){.body = {PAD, BLOCK},
+                            .vertex = i,
+                            .face = {i % 3, i == 1 ? -1 : 3},
+                            .sticks = i % 2,
+                            .position = {x, 2 * x, -x},
+                            .normal = {0, cos(x), sin(x)},
+                            .gap = 1e-3 * x,
+                            .force = 3 + x,
+                            .friction = {0.1 * x, 0.2, -0.3 * x},
+                            .area = 1e-4 * (i + 1)};
+}
+
 static inline void fixture_frame(int frame, double storage[FIXTURE_CHANNELS][FIXTURE_LARGEST],
                                  const double *pointers[FIXTURE_CHANNELS]) {
     thenar_recording_channel channels[FIXTURE_CHANNELS];
@@ -97,7 +116,14 @@ static inline thenar_status fixture_write_frame(recording_writer *writer, int fr
     double storage[FIXTURE_CHANNELS][FIXTURE_LARGEST];
     const double *pointers[FIXTURE_CHANNELS];
     fixture_frame(frame, storage, pointers);
-    return recording_write_frame(writer, (uint64_t)frame * 3 + 1, fixture_time(frame), pointers, error);
+    thenar_contact contacts[FIXTURE_CONTACTS];
+    for (int i = 0; i < fixture_contact_count(frame); i++) contacts[i] = fixture_contact(frame, i);
+    recording_frame written = {.step = (uint64_t)frame * 3 + 1,
+                               .time = fixture_time(frame),
+                               .values = pointers,
+                               .contacts = contacts,
+                               .contact_count = fixture_contact_count(frame)};
+    return recording_write_frame(writer, &written, error);
 }
 
 static inline thenar_status fixture_create(const char *path, thenar_recording_type type, recording_writer **writer,
@@ -112,7 +138,8 @@ static inline thenar_status fixture_create(const char *path, thenar_recording_ty
                                          .bodies = fixture_bodies,
                                          .body_count = FIXTURE_BODIES,
                                          .channels = channels,
-                                         .channel_count = FIXTURE_CHANNELS};
+                                         .channel_count = FIXTURE_CHANNELS,
+                                         .most_contacts = FIXTURE_CONTACTS};
     return recording_create(path, &description, writer, error);
 }
 

@@ -104,12 +104,15 @@ refuses 2 '--threads 1000; expected' run beam-soft --threads 1000
 for dt in 0 -0.01 nan inf 2 soft; do refuses 2 "--dt $dt; expected a number from 1e-06 to 1" run beam-soft --dt $dt; done
 refuses 2 '--steps and --time together' run beam-soft --steps 2 --time 1
 refuses 2 '--solver magic; expected' run beam-soft --solver magic
-refuses 2 '--contact magic; expected' run beam-soft --contact magic
+for name in aggregate penalty magic; do
+    refuses 2 "--contact $name; expected point \\(default\\), none" run beam-soft --contact $name
+done
 refuses 2 '--out ; expected DIR' run beam-soft --out ''
 refuses 2 '--print takes no value' check beam-soft --print=yes
 refuses 2 'something is missing; expected RECORDING' export
 refuses 2 '--to is missing; expected vtk, gltf or csv' export recording.thenar
 refuses 2 '--to pdf; expected vtk, gltf or csv' export recording.thenar --to pdf
+refuses 2 '--contacts with --to vtk; expected csv' export recording.thenar --to vtk --contacts
 refuses 2 '--lattice fcc; expected bcc, cube or kuhn' mesh a.obj --lattice fcc
 refuses 2 '--tets and --cell together' mesh a.obj --tets 5 --cell 0.1
 refuses 2 'did you mean linear\?' bench liner
@@ -176,7 +179,7 @@ check has results/summary.json '"tets": 200,'
 if command -v node >/dev/null; then
     check node -e 'JSON.parse(require("fs").readFileSync("results/summary.json"))'
 fi
-check has results/steps.csv '^step,time,active,contacts,rows,iterations,residual,step_us,drive_us,.*,beam_force_x,.*,beam_area$'
+check has results/steps.csv '^step,time,active,contacts,rows,iterations,residual,step_us,drive_us,.*,beam_force_x,.*,beam_area,beam_support_force_x,.*,beam_support_torque_z$'
 check equal "$(awk -F, 'NR == 1 { n = NF } NR > 1 && NF == n && $1 == NR - 1 { good++ } END { print NR, good }' results/steps.csv)" "21 20"
 for section in 'POINTS 99 ' 'CELLS 200 1000$' 'CELL_TYPES 200$' 'POINT_DATA 99$' 'CELL_DATA 200$' rest displacement \
     velocity force '[^a-z]s '; do
@@ -209,6 +212,79 @@ cp results/recording.thenar own.thenar
 ln -s own.thenar link.thenar
 refuses 2 'is the recording itself' export own.thenar --to csv --out link.thenar
 check cmp -s results/recording.thenar own.thenar
+
+# ---------------------------------------------------------------------------------------------- contact
+cat >contact.yaml <<'YAML'
+thenar: 1
+time: 1
+contact: {margin: 0.002}
+bodies:
+  block:
+    shape: {box: {size: [0.04, 0.04, 0.04], cells: [3, 3, 3]}, move: [0, 0.001, 0]}
+    material: {young: 50e3, density: 1000}
+    friction: 0.6
+  table: {kind: rigid, motion: static, shape: {plane: {}}, friction: 0.6}
+YAML
+# column FILE NAME: of the last row.
+column() {
+    awk -F, -v name="$2" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) at = i } END { print $at }' "$1"
+}
+near() { awk -v a="$1" -v b="$2" -v t="$3" 'BEGIN { exit !(a != "" && a - b <= t && b - a <= t) }'; }
+weight=0.62784 # N: 64 cm^3 of 1000 kg/m^3
+promise "steps.csv tells the contact force, torque and area of every body, and what its supports do apart from it"
+run run contact.yaml --out touch
+check exits 0
+check near "$(column touch/steps.csv block_force_y)" $weight 1e-3
+check near "$(column touch/steps.csv table_force_y)" -$weight 1e-3
+check near "$(column touch/steps.csv block_torque_z)" 0 1e-5
+check near "$(column touch/steps.csv block_support_force_y)" 0 0
+check test "$(column touch/steps.csv contacts)" -eq 16
+check near "$(column touch/steps.csv block_area)" 0.0016 0.0012 # what the sides of the block around its edges add
+check has_not touch/steps.csv table_support
+promise "summary.json has the contact method, and the last contact forces of every body"
+check has touch/summary.json '"contact": "point",'
+check has touch/summary.json '^    "max": 16(\.0)?$'
+for key in force torque contact_area contacts normal_force friction_ratio pressure largest_pressure; do
+    check equal "$(grep -c "^      \"$key\": " touch/summary.json)" 2
+done
+check equal "$(grep -c '"support_force"' touch/summary.json)" 1
+check has touch/summary.json '^        0\.6278[0-9]*,$'
+promise "a block that is held on a table weighs on both"
+run run contact.yaml --out held --set 'bodies.block.supports={top: {where: {half: {point: [0, 0.041, 0], normal: [0, -1, 0]}}, keys: [{time: 0}, {time: 0.3, move: [0, -0.002, 0]}]}}'
+check exits 0
+pressed=$(column held/steps.csv block_force_y)
+check test "$(awk -v p="$pressed" 'BEGIN { print (p > 1) }')" -eq 1
+# within 2 %: what the solver may leave contact forces to change by (SOLVER_TOLERANCES)
+check near "$(column held/steps.csv block_support_force_y)" "$(awk -v p="$pressed" -v w=$weight 'BEGIN { print w - p }')" \
+    "$(awk -v p="$pressed" 'BEGIN { print 0.02 * p }')"
+promise "--contact none lets everything pass through everything"
+run run contact.yaml --contact none --out through
+check exits 0
+check has through/summary.json '"contact": "none",'
+check near "$(column through/steps.csv block_force_y)" 0 0
+check equal "$(column through/steps.csv contacts)" 0
+check has through/final.vtk '^0(\.[0-9]+)? -4\.9' # free fall for 1 s
+promise "every contact of a recording can be exported, and the forces add up in every format"
+run export touch/recording.thenar --to csv --contacts --out contacts.csv
+check exits 0
+check equal "$(awk -F, 'NR == 1 { n = NF } NF != n { bad++ } END { print n, bad + 0 }' contacts.csv)" "25 0"
+check equal "$(awk -F, '$1 == 100' contacts.csv | wc -l)" 16
+check near "$(awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "force_y") at = i } $1 == 100 { sum += $at } END { print sum }' contacts.csv)" $weight 1e-3
+check has contacts.csv '^100,100,1,block,table,'
+run export touch/recording.thenar --to vtk --first 99 --out contact_frames
+check exits 0
+check equal "$(find contact_frames -name 'contacts_*.vtk' | wc -l)" 2
+check has contact_frames/contacts.vtk.series contacts_000100.vtk
+for section in 'DATASET POLYDATA' 'POINTS 16 ' 'VERTICES 16 32$' 'VECTORS normal ' 'VECTORS force ' 'SCALARS gap ' \
+    'SCALARS area ' 'SCALARS pressure '; do
+    check has contact_frames/contacts_000100.vtk "$section"
+done
+promise "a recording in which nothing can touch has no files of contacts, and a table of them is warned of"
+check equal "$(find frames -name 'contacts*' | wc -l)" 0
+run export results/recording.thenar --to csv --contacts --out no_contacts.csv
+check exits 0
+check has err '^thenar: warning: results/recording.thenar: no contacts were recorded'
+check equal "$(wc -l <no_contacts.csv)" 1
 
 promise "the result does not depend on the number of threads"
 for threads in 1 2 4; do
@@ -321,6 +397,12 @@ bad 's/where: {box.*/where: {all: false}}}/' '8:36: all is false; expected true'
 bad 's/where: {box.*/where: {}}}/' '8:30: 0 regions; expected one of all, box, sphere, half, tag'
 bad 's/supports: .*/regions: [{where: {sphere: {centre: [9, 9, 9], radius: 1}}}]/' '6:5: region 0 holds no tet; expected a part of the body'
 bad '5,$d' "4:8: a scene without bodies; expected at least one"
+promise "a bad key of contact in a scene is told likewise"
+bad 's/^    material/    friction: -1\n    material/' '7:15: friction is -1; expected a number between 0 and 100'
+bad 's/^    material/    friction: 101\n    material/' '7:15: friction is 101; expected a number between 0 and 100'
+bad 's/^    material/    touches: 3\n    material/' '7:14: touches: expected true or false, found a number'
+bad 's/^dt: .*/contact: {margin: 0}/' '2:19: margin is 0; expected a number > 0 and <= 1 \(m\)'
+bad 's/^dt: .*/contact: {margni: 1}/' "2:11: unknown key 'margni' in contact; did you mean 'margin'"
 promise "a bad rigid body in a scene is told likewise"
 # bad_rigid KEYS WORDS: the scene with a rigid ball of these keys in line 9.
 bad_rigid() {

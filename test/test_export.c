@@ -34,10 +34,30 @@ static char *read_text(const char *path) {
     return bytes.data;
 }
 
+/* What an export to VTK left. */
+static void remove_folder(void) {
+    for (int frame = 0; frame < FIXTURE_FRAMES; frame++) {
+        char path[sizeof FOLDER + 64];
+        snprintf(path, sizeof path, FOLDER "/frame_%06d.vtk", frame);
+        unlink(path);
+        snprintf(path, sizeof path, FOLDER "/contacts_%06d.vtk", frame);
+        unlink(path);
+    }
+    unlink(FOLDER "/frames.vtk.series");
+    unlink(FOLDER "/contacts.vtk.series");
+    assert_int_equal(rmdir(FOLDER), 0);
+}
+
 static void expect_text(const char *path, const char *expected) {
     char *text = read_text(path);
     assert_string_equal(text, expected);
     free(text);
+}
+
+static json_t *item(const json_t *object, const char *list, size_t index) {
+    json_t *found = json_array_get(json_object_get(object, list), index);
+    assert_non_null(found);
+    return found;
 }
 
 static void csv_quotes_what_needs_quoting_and_nothing_else(void **state) {
@@ -152,9 +172,7 @@ static void a_frame_exported_to_vtk_reads_back(void **state) {
     assert_string_equal(json_string_value(json_object_get(json_array_get(files, 0), "name")), "frame_000001.vtk");
     assert_near(json_number_value(json_object_get(json_array_get(files, 1), "time")), fixture_time(4), 0);
     json_decref(series);
-    unlink(FOLDER "/frame_000001.vtk");
-    unlink(FOLDER "/frames.vtk.series");
-    rmdir(FOLDER);
+    remove_folder();
     thenar_recording_close(recording);
     unlink(RECORDING);
 }
@@ -173,9 +191,7 @@ static void the_own_mesh_reader_reads_what_the_vtk_writer_wrote(void **state) {
     for (int i = 0; i < 15; i++) assert_near(mesh.positions[i], fixture_value(PAD_POSITION, 0, i), 1e-8);
     for (int i = 0; i < 8; i++) assert_int_equal(mesh.tets[8 + i], 5 + sheet_tets[i]);
     thenar_tet_mesh_free(&mesh);
-    unlink(FOLDER "/frame_000000.vtk");
-    unlink(FOLDER "/frames.vtk.series");
-    rmdir(FOLDER);
+    remove_folder();
     thenar_recording_close(recording);
     unlink(RECORDING);
 }
@@ -223,6 +239,83 @@ static void a_recording_exported_to_csv_has_a_row_per_frame_and_body(void **stat
     unlink(RECORDING);
 }
 
+static void contacts_exported_to_csv_have_a_row_each(void **state) {
+    (void)state;
+    thenar_recording *recording = open_fixture();
+    thenar_error error;
+    export_options options = {.contacts = true};
+    assert_ok(export_recording(recording, EXPORT_CSV, FOLDER ".csv", &options, &error), error);
+    char *text = read_text(FOLDER ".csv");
+    const char *header = "frame,step,time,body_a,body_b,vertex,face_a,face_b,sticks,position_x,position_y,position_z,"
+                         "normal_x,normal_y,normal_z,gap,normal_force,friction_x,friction_y,friction_z,force_x,force_y,"
+                         "force_z,area,pressure\n";
+    assert_memory_equal(text, header, strlen(header));
+    const char *at = text + strlen(header);
+    for (int frame = 0; frame < FIXTURE_FRAMES; frame++)
+        for (int i = 0; i < fixture_contact_count(frame); i++) {
+            thenar_contact c = fixture_contact(frame, i);
+            char begin[80];
+            int length = snprintf(begin, sizeof begin, "%d,%d,%.9g,pad,block,%d,%d,%d,%d,", frame, 3 * frame + 1,
+                                  fixture_time(frame), c.vertex, c.face[0], c.face[1], c.sticks);
+            assert_memory_equal(at, begin, (size_t)length);
+            at += length;
+            double expected[16] = {[6] = c.gap, [7] = c.force, [14] = c.area, [15] = c.force / c.area};
+            for (int k = 0; k < 3; k++) {
+                expected[k] = c.position[k];
+                expected[3 + k] = c.normal[k];
+                expected[8 + k] = c.friction[k];
+                expected[11 + k] = c.friction[k] + c.force * c.normal[k];
+            }
+            for (int k = 0; k < 16; k++) {
+                /* recorded with 24 bits */
+                assert_near(text_scan_double(at, &at), expected[k], 2e-7 * (1 + fabs(expected[k])));
+                assert_int_equal(*at++, k < 15 ? ',' : '\n');
+            }
+        }
+    assert_int_equal(*at, 0);
+    free(text);
+    thenar_recording_close(recording);
+    unlink(RECORDING);
+}
+
+static void contacts_exported_to_vtk_are_points_with_vectors(void **state) {
+    (void)state;
+    thenar_recording *recording = open_fixture();
+    thenar_error error;
+    export_options options = {.from = 3, .every = 1};
+    assert_ok(export_recording(recording, EXPORT_VTK, FOLDER, &options, &error), error);
+    double positions[9], force[9], gap[3], pressure[3];
+    for (int i = 0; i < 3; i++) {
+        thenar_contact c = fixture_contact(3, i);
+        for (int k = 0; k < 3; k++) {
+            positions[3 * i + k] = (float)c.position[k];
+            force[3 * i + k] = (double)(float)c.friction[k] + (double)(float)c.force * (double)(float)c.normal[k];
+        }
+        gap[i] = (float)c.gap;
+        pressure[i] = 1e-5 * (float)c.force / (float)c.area;
+    }
+    char *text = read_text(FOLDER "/contacts_000003.vtk");
+    assert_non_null(strstr(text, "DATASET POLYDATA\n"));
+    assert_non_null(strstr(text, "VERTICES 3 6\n1 0\n1 1\n1 2\nPOINT_DATA 3\n"));
+    expect_numbers(text, "POINTS 3 double\n", positions, 9);
+    expect_numbers(text, "VECTORS force double\n", force, 9);
+    expect_numbers(text, "SCALARS gap double 1\nLOOKUP_TABLE default\n", gap, 3);
+    const char *at = strstr(text, "SCALARS pressure double 1\nLOOKUP_TABLE default\n");
+    assert_non_null(at);
+    at += strlen("SCALARS pressure double 1\nLOOKUP_TABLE default\n");
+    for (int i = 0; i < 3; i++) assert_near(1e-5 * text_scan_double(at, &at), pressure[i], 1e-6 * pressure[i]);
+    free(text);
+    expect_numbers(text = read_text(FOLDER "/contacts_000004.vtk"), "POINTS 0 double\nVERTICES 0 0\nPOINT_DATA 0\n",
+                   NULL, 0);
+    free(text);
+    json_t *series = json_load_file(FOLDER "/contacts.vtk.series", 0, NULL);
+    assert_string_equal(json_string_value(json_object_get(item(series, "files", 1), "name")), "contacts_000004.vtk");
+    json_decref(series);
+    remove_folder();
+    thenar_recording_close(recording);
+    unlink(RECORDING);
+}
+
 /* A .glb file taken apart. */
 typedef struct glb {
     file_bytes bytes;
@@ -255,12 +348,6 @@ static glb open_glb(const char *path) {
     assert_int_equal(28 + json_size + file.buffer_size, file.bytes.size);
     file.buffer = data + 28 + json_size;
     return file;
-}
-
-static json_t *item(const json_t *object, const char *list, size_t index) {
-    json_t *found = json_array_get(json_object_get(object, list), index);
-    assert_non_null(found);
-    return found;
 }
 
 static long long integer(const json_t *object, const char *key) {
@@ -403,7 +490,8 @@ static void a_glb_of_a_long_recording_stays_bounded(void **state) {
     assert_ok(recording_create(RECORDING, &description, &writer, &error), error);
     for (int frame = 0; frame < FRAMES; frame++) {
         for (size_t i = 0; i < nodes; i++) positions[3 * i + 1] = 0.01 * sin(0.05 * frame + (double)i * 0.01);
-        assert_ok(recording_write_frame(writer, (uint64_t)frame, frame * 0.01, values, &error), error);
+        recording_frame written = {.step = (uint64_t)frame, .time = frame * 0.01, .values = values};
+        assert_ok(recording_write_frame(writer, &written, &error), error);
     }
     assert_ok(recording_close(writer, &error), error);
     assert_ok(thenar_recording_open(RECORDING, &recording, &error), error);
@@ -446,10 +534,7 @@ static void an_export_can_be_stopped_and_leaves_whole_files(void **state) {
     json_decref(file.root);
     free(file.bytes.data);
     unlink(FOLDER ".glb");
-    unlink(FOLDER "/frame_000000.vtk");
-    unlink(FOLDER "/frame_000001.vtk");
-    unlink(FOLDER "/frames.vtk.series");
-    rmdir(FOLDER);
+    remove_folder();
     thenar_recording_close(recording);
     unlink(RECORDING);
 }
@@ -481,7 +566,8 @@ static void positions_that_are_not_numbers_are_refused_by_gltf_by_name(void **st
     assert_ok(fixture_create(RECORDING, THENAR_RECORDING_FLOAT32, &writer, &error), error);
     fixture_frame(0, storage, pointers);
     storage[SHEET_POSITION][3] = NAN;
-    assert_ok(recording_write_frame(writer, 0, 0, pointers, &error), error);
+    recording_frame frame = {.values = pointers};
+    assert_ok(recording_write_frame(writer, &frame, &error), error);
     assert_ok(recording_close(writer, &error), error);
     assert_ok(thenar_recording_open(RECORDING, &recording, &error), error);
     assert_int_equal(export_recording(recording, EXPORT_GLTF, FOLDER ".glb", &every_frame, &error), THENAR_ERROR_INPUT);
@@ -550,6 +636,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_vtk_file_has_the_layout_of_the_format),
     cmocka_unit_test(a_frame_exported_to_vtk_reads_back),
     cmocka_unit_test(the_own_mesh_reader_reads_what_the_vtk_writer_wrote),
+    cmocka_unit_test(contacts_exported_to_csv_have_a_row_each),
+    cmocka_unit_test(contacts_exported_to_vtk_are_points_with_vectors),
     cmocka_unit_test(a_recording_exported_to_csv_has_a_row_per_frame_and_body),
     cmocka_unit_test(a_glb_shows_each_keyframe_as_it_was_recorded),
     cmocka_unit_test(a_glb_of_a_long_recording_stays_bounded),

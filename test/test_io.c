@@ -24,6 +24,39 @@ static bool same_bits(double a, double b) {
     return memcmp(&a, &b, sizeof a) == 0;
 }
 
+static void expect_contact(const thenar_contact *got, const thenar_contact *expected) {
+    assert_memory_equal(got->body, expected->body, sizeof got->body);
+    assert_memory_equal(got->face, expected->face, sizeof got->face);
+    assert_int_equal(got->vertex, expected->vertex);
+    assert_int_equal(got->sticks, expected->sticks);
+    for (int k = 0; k < 3; k++) {
+        assert_near(got->position[k], (float)expected->position[k], 0);
+        assert_near(got->normal[k], (float)expected->normal[k], 0);
+        assert_near(got->friction[k], (float)expected->friction[k], 0);
+    }
+    assert_near(got->gap, (float)expected->gap, 0);
+    assert_near(got->force, (float)expected->force, 0);
+    assert_near(got->area, (float)expected->area, 0);
+}
+
+/* False if the reader refuses them, which it may do where it refuses the frame. */
+static bool read_contacts(thenar_recording *recording, int frame) {
+    const thenar_contact *contacts;
+    int count;
+    thenar_error error = {0};
+    if (thenar_recording_read_contacts(recording, frame, &contacts, &count, &error) != THENAR_OK) {
+        assert_int_equal(error.status, THENAR_ERROR_INPUT);
+        assert_null(contacts);
+        return false;
+    }
+    assert_int_equal(count, fixture_contact_count(frame));
+    for (int i = 0; i < count; i++) {
+        thenar_contact expected = fixture_contact(frame, i);
+        expect_contact(&contacts[i], &expected);
+    }
+    return true;
+}
+
 /* Reads a frame; false if the reader refuses it. What it does deliver must be exact. */
 static bool read_frame(thenar_recording *recording, int frame, thenar_recording_type type) {
     thenar_recording_channel channels[FIXTURE_CHANNELS];
@@ -36,6 +69,7 @@ static bool read_frame(thenar_recording *recording, int frame, thenar_recording_
         if (thenar_recording_read_channel(recording, c, frame, values, &error) != THENAR_OK) {
             assert_int_equal(error.status, THENAR_ERROR_INPUT);
             assert_non_null(strstr(error.text, RECORDING ": at byte "));
+            assert_false(read_contacts(recording, frame));
             return false;
         }
         for (int i = 0; i < channels[c].element_count * channels[c].components; i++)
@@ -44,6 +78,7 @@ static bool read_frame(thenar_recording *recording, int frame, thenar_recording_
                 fail();
             }
     }
+    assert_true(read_contacts(recording, frame));
     return true;
 }
 
@@ -93,6 +128,7 @@ static void a_recording_returns_what_it_was_told_of_the_run(void **state) {
     assert_string_equal(info.thenar_version, THENAR_VERSION);
     assert_string_equal(info.metadata, "{\"seed\":7}");
     assert_true(same_bits(info.dt, 1e-3));
+    assert_int_equal(info.most_contacts, FIXTURE_CONTACTS);
     assert_int_equal(thenar_recording_body_count(recording), FIXTURE_BODIES);
     assert_int_equal(thenar_recording_find_body(recording, "block"), BLOCK);
     assert_int_equal(thenar_recording_find_body(recording, "nobody"), -1);
@@ -257,13 +293,17 @@ static void put_chunk(FILE *file, const char *type, uint32_t flags, const void *
     fwrite(payload, 1, stored, file);
 }
 
-static FILE *forge(const char *head) {
+static FILE *forge_version(const char *head, uint32_t version) {
     FILE *file = fopen(RECORDING, "wb");
-    recording_preamble preamble = {.version = RECORDING_VERSION};
+    recording_preamble preamble = {.version = version};
     memcpy(preamble.magic, recording_magic, 8);
     fwrite(&preamble, sizeof preamble, 1, file);
     put_chunk(file, "HEAD", 0, head, strlen(head), strlen(head));
     return file;
+}
+
+static FILE *forge(const char *head) {
+    return forge_version(head, RECORDING_VERSION);
 }
 
 static void expect_open_error(const char *part) {
@@ -295,6 +335,8 @@ static void a_header_that_lies_is_refused_by_name(void **state) {
         {HEAD_START "\"bodies\":[" HEAD_BODY("-1") "],\"channels\":[]}", "HEAD: bodies[0].nodes: expected a whole"},
         {HEAD_START "\"bodies\":[" HEAD_BODY("1e99") "],\"channels\":[]}", "HEAD: bodies[0].nodes"},
         {HEAD_START "\"bodies\":[" HEAD_BODY("1") "," HEAD_BODY("1") "],\"channels\":[]}", "HEAD: bodies[1].name"},
+        {HEAD_START "\"contacts\":-1,\"bodies\":[],\"channels\":[]}", "HEAD: contacts: expected a whole number within"},
+        {HEAD_START "\"contacts\":true,\"bodies\":[],\"channels\":[]}", "HEAD: contacts: expected a whole number"},
         {HEAD_START "\"bodies\":[7],\"channels\":[]}", "HEAD: bodies[0].name"},
         {HEAD_START "\"bodies\":[],\"channels\":[" HEAD_CHANNEL("0", "1", "1") "]}", "HEAD: channels[0].place"},
         {HEAD_START "\"bodies\":[" HEAD_BODY("1") "],\"channels\":[" HEAD_CHANNEL("1", "1", "1") "]}",
@@ -338,6 +380,95 @@ static void a_small_file_cannot_ask_for_much_memory(void **state) {
     unlink(RECORDING);
 }
 
+/* What version 1 was: no word of contacts in HEAD, nothing behind the channels. */
+static void a_recording_of_version_1_is_read_without_contacts(void **state) {
+    (void)state;
+    FILE *file =
+        forge_version(HEAD_START "\"bodies\":[" HEAD_BODY("1") "],\"channels\":[" HEAD_CHANNEL("0", "1", "1") "]}", 1);
+    double origin[3] = {0}, moment[2] = {0, 0.5};
+    float value = 0.25F;
+    char frame[sizeof moment + sizeof value];
+    memcpy(frame, moment, sizeof moment);
+    memcpy(frame + sizeof moment, &value, sizeof value);
+    put_chunk(file, "MESH", 0, origin, sizeof origin, sizeof origin);
+    put_chunk(file, "FRAM", 0, frame, sizeof frame, sizeof frame);
+    fclose(file);
+    thenar_recording *recording;
+    thenar_error error;
+    double got;
+    const thenar_contact *contacts;
+    int count = -1;
+    assert_ok(thenar_recording_open(RECORDING, &recording, &error), error);
+    assert_int_equal(thenar_recording_get_info(recording).most_contacts, 0);
+    assert_ok(thenar_recording_read_channel(recording, 0, 0, &got, &error), error);
+    assert_near(got, 0.25, 0);
+    assert_ok(thenar_recording_read_contacts(recording, 0, &contacts, &count, &error), error);
+    assert_int_equal(count, 0);
+    thenar_recording_close(recording);
+    unlink(RECORDING);
+}
+
+static void a_recording_of_a_version_to_come_is_refused_by_name(void **state) {
+    (void)state;
+    fclose(forge_version(HEAD_START "\"bodies\":[],\"channels\":[]}", 3));
+    expect_open_error("has version 3 of the format; expected version 1 to 2");
+    unlink(RECORDING);
+}
+
+/* One contact in the order of docs/recording-format.md, of which `change` changes one integer. */
+static thenar_status read_forged_contact(int change, int to, int most, const thenar_contact **contacts, int *count,
+                                         thenar_recording **recording, thenar_error *error) {
+    char head[512], frame[16 + 72] = {0};
+    snprintf(head, sizeof head, HEAD_START "\"contacts\":%d,\"bodies\":[" HEAD_BODY("1") "],\"channels\":[]}", most);
+    int integers[6] = {0, 0, 7, -1, -1, 1};
+    float reals[12] = {1, 2, 3, 0, 1, 0, -0.5F, 4, 5, 6, 7, 8};
+    if (change >= 0) integers[change] = to;
+    memcpy(frame + 16, integers, sizeof integers);
+    memcpy(frame + 16 + sizeof integers, reals, sizeof reals);
+    double origin[3] = {0};
+    FILE *file = forge(head);
+    put_chunk(file, "MESH", 0, origin, sizeof origin, sizeof origin);
+    put_chunk(file, "FRAM", 0, frame, sizeof frame, sizeof frame);
+    fclose(file);
+    assert_ok(thenar_recording_open(RECORDING, recording, error), *error);
+    if (thenar_recording_frame_count(*recording) == 0) return THENAR_ERROR_INPUT;
+    return thenar_recording_read_contacts(*recording, 0, contacts, count, error);
+}
+
+static void contacts_lie_in_a_frame_as_the_format_says_and_name_what_is_there(void **state) {
+    (void)state;
+    const thenar_contact *contacts;
+    thenar_recording *recording;
+    thenar_error error;
+    int count;
+    assert_ok(read_forged_contact(-1, 0, 1, &contacts, &count, &recording, &error), error);
+    assert_int_equal(count, 1);
+    const thenar_contact expected = {.vertex = 7,
+                                     .face = {-1, -1},
+                                     .sticks = 1,
+                                     .position = {1, 2, 3},
+                                     .normal = {0, 1, 0},
+                                     .gap = -0.5,
+                                     .force = 4,
+                                     .friction = {5, 6, 7},
+                                     .area = 8};
+    expect_contact(contacts, &expected);
+    thenar_recording_close(recording);
+    static const int wrong[][2] = {{0, 1}, {0, -1}, {1, 1}, {2, -1}, {3, 0}, {3, -2}, {4, 0}, {5, 2}};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        assert_int_equal(read_forged_contact(wrong[i][0], wrong[i][1], 1, &contacts, &count, &recording, &error),
+                         THENAR_ERROR_INPUT);
+        assert_non_null(strstr(error.text, "a contact has an index out of range"));
+        assert_null(contacts);
+        thenar_recording_close(recording);
+    }
+    /* More than HEAD allows: the frame is not one of this file. */
+    assert_int_equal(read_forged_contact(-1, 0, 0, &contacts, &count, &recording, &error), THENAR_ERROR_INPUT);
+    assert_non_null(strstr(thenar_recording_damage(recording), "size that HEAD implies"));
+    thenar_recording_close(recording);
+    unlink(RECORDING);
+}
+
 static void numbers_that_compress_too_well_are_stored_so_that_they_can_be_read(void **state) {
     (void)state;
     thenar_recording_channel channel = {"c", "", -1, THENAR_RECORDING_RUN, 100000, 1, THENAR_RECORDING_FLOAT64};
@@ -349,7 +480,8 @@ static void numbers_that_compress_too_well_are_stored_so_that_they_can_be_read(v
     double *zeros = MEMORY_ARRAY(double, 100000), *values = MEMORY_ARRAY(double, 100000);
     const double *pointers[] = {zeros};
     assert_ok(recording_create(RECORDING, &description, &writer, &error), error);
-    assert_ok(recording_write_frame(writer, 0, 0, pointers, &error), error);
+    recording_frame frame = {.values = pointers};
+    assert_ok(recording_write_frame(writer, &frame, &error), error);
     assert_ok(recording_close(writer, &error), error);
     memset(values, 1, 100000 * sizeof *values);
     assert_ok(thenar_recording_open(RECORDING, &recording, &error), error);
@@ -496,6 +628,9 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(damage_is_told_with_the_last_good_frame),
     cmocka_unit_test(a_header_that_lies_is_refused_by_name),
     cmocka_unit_test(a_small_file_cannot_ask_for_much_memory),
+    cmocka_unit_test(a_recording_of_version_1_is_read_without_contacts),
+    cmocka_unit_test(a_recording_of_a_version_to_come_is_refused_by_name),
+    cmocka_unit_test(contacts_lie_in_a_frame_as_the_format_says_and_name_what_is_there),
     cmocka_unit_test(numbers_that_compress_too_well_are_stored_so_that_they_can_be_read),
     cmocka_unit_test(chunks_of_unknown_types_are_skipped),
     cmocka_unit_test(what_is_not_a_recording_is_refused),

@@ -102,6 +102,7 @@ typedef struct thenar_recording_info {
     const char *solver;         /**< name of the solver */
     double dt;                  /**< step of the simulation, s */
     const char *metadata;       /**< a JSON object as text, "{}" when there is none */
+    int most_contacts;          /**< that a frame can have; 0: nothing can touch, or the file is older than contacts */
 } thenar_recording_info;
 
 /** The meshes of a body; the arrays belong to the recording and live as long as it does: free none of them.
@@ -173,12 +174,19 @@ THENAR_API thenar_status thenar_recording_read_positions(thenar_recording *recor
 THENAR_API thenar_status thenar_recording_read_surface(thenar_recording *recording, int body, int frame,
                                                        double *positions, thenar_error *error);
 
+/** Contacts at a frame, as thenar_sim_contacts told them: all in single precision, body and face within range. The
+ * array belongs to the recording and is good until the next call of this function. */
+THENAR_API thenar_status thenar_recording_read_contacts(thenar_recording *recording, int frame,
+                                                        const thenar_contact **contacts, int *count,
+                                                        thenar_error *error);
+
 /** Writes a recording of a simulation, frame by frame. */
 typedef struct thenar_recorder thenar_recorder;
 
 /** Starts a recording of `sim` in a new file (an old one is replaced): positions (m) and outside forces (N) of every
  * node of soft bodies, "pose" and "twist" (velocity in m/s, angular velocity in rad/s) of rigid ones, all in single
- * precision, and time (us), residual and iterations of each step. The simulation must outlive the recorder. */
+ * precision, time (us), residual and iterations of each step, and its contacts. The simulation must outlive the
+ * recorder. */
 THENAR_API thenar_status thenar_recorder_create(const char *path, const thenar_sim *sim, thenar_recorder **recorder,
                                                 thenar_error *error);
 

@@ -25,6 +25,9 @@ typedef struct thenar_sim_options {
     double dt;          /**< time step, s, 1e-6 to 1; 0: the model's own */
     int threads;        /**< 1 to 256, the calling one included; 0: 1 */
     const char *solver; /**< name of the constraint solver; NULL: the default, "newton" */
+    /** How bodies touch; NULL: the default, "point": points of skins and of dynamic rigid bodies against rigid bodies,
+     * with friction. "none": they pass through each other. */
+    const char *contact;
 } thenar_sim_options;
 
 /** The model's time step, one thread. */
@@ -95,6 +98,9 @@ THENAR_API double thenar_sim_time(const thenar_sim *sim);
 
 /** Name of its constraint solver. */
 THENAR_API const char *thenar_sim_solver(const thenar_sim *sim);
+
+/** Name of how its bodies touch: "point" or "none". */
+THENAR_API const char *thenar_sim_contact_method(const thenar_sim *sim);
 
 /** Time step, s. */
 THENAR_API double thenar_sim_dt(const thenar_sim *sim);
@@ -194,8 +200,8 @@ typedef struct thenar_contact_pair {
     double pressure;     /**< normal force over area, Pa; 0 without area */
 } thenar_contact_pair;
 
-/** Contacts of the last step, thenar_sim_contact_count of them, those of a pair together. None after a reset or a
- * restore. No copy. */
+/** Contacts of the last step, thenar_sim_contact_count of them, those of a pair together. None after a reset, a
+ * restore or a step that failed. No copy. */
 THENAR_API const thenar_contact *thenar_sim_contacts(const thenar_sim *sim);
 
 /** How many. */

@@ -44,7 +44,7 @@ thenar_status export_recording(thenar_recording *recording, export_kind kind, co
     case EXPORT_GLTF:
         return export_gltf(recording, out_path, selection, options, error);
     case EXPORT_CSV:
-        return export_csv(recording, out_path, selection, options, error);
+        return (options->contacts ? export_contacts_csv : export_csv)(recording, out_path, selection, options, error);
     }
     return THENAR_OK;
 }

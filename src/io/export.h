@@ -8,9 +8,10 @@
 #include <stdbool.h>
 
 typedef enum export_kind {
-    EXPORT_VTK,  /* out_path is a directory: frame_000123.vtk per frame, and frames.vtk.series */
+    EXPORT_VTK,  /* out_path is a directory: frame_000123.vtk per frame, and frames.vtk.series; where bodies can touch
+                    also contacts_000123.vtk and contacts.vtk.series */
     EXPORT_GLTF, /* out_path is one binary glTF 2.0 file (.glb) with an animation */
-    EXPORT_CSV   /* out_path is one file: a row per frame and body */
+    EXPORT_CSV   /* out_path is one file: a row per frame and body, or per contact */
 } export_kind;
 
 /* "vtk", "gltf" or "csv"; false for anything else. */
@@ -29,6 +30,7 @@ typedef struct export_options {
      * vertices becomes the sum of each component (NAME_sum_x) and the largest magnitude (NAME_max). */
     const char *const *channels;
     int channel_count;
+    bool contacts;            /* CSV: a row per contact instead of one per frame and body */
     export_progress progress; /* may be NULL */
     void *context;
 } export_options;

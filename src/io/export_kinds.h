@@ -23,4 +23,9 @@ thenar_status export_gltf(thenar_recording *recording, const char *path, export_
 thenar_status export_csv(thenar_recording *recording, const char *path, export_selection selection,
                          const export_options *options, thenar_error *error);
 
+/* Of contacts: one table with a row per contact, and one file of points for a frame. */
+thenar_status export_contacts_csv(thenar_recording *recording, const char *path, export_selection selection,
+                                  const export_options *options, thenar_error *error);
+thenar_status export_contacts_vtk(thenar_recording *recording, const char *path, int frame, thenar_error *error);
+
 #endif

@@ -1,4 +1,4 @@
-/* One legacy VTK file per frame. A soft body appears as its tets, a rigid one as its surface. Points carry
+/* One legacy VTK file per frame, and one with its contacts where bodies can touch. A soft body appears as its tets, a rigid one as its surface. Points carry
  * `rest`, `displacement` (position - rest) and every channel on nodes (of a rigid body: on vertices); cells
  * carry `body` and every channel on tets. Bodies without a channel of a name have zeros there. */
 #include "io/export_kinds.h"
@@ -179,20 +179,28 @@ static thenar_status write_frame(vtk_export *job, const char *path, int frame, t
     return vtk_write(path, &grid, error);
 }
 
+static bool has_contacts(const vtk_export *job) {
+    return thenar_recording_get_info(job->recording).most_contacts > 0;
+}
+
+/* frame_000123.vtk, contacts_000123.vtk */
+static void name_file(char *name, size_t size, const char *kind, int frame) {
+    snprintf(name, size, "%s_%06d.vtk", kind, frame);
+}
+
 /* The list of files for ParaView, whole also when the export was stopped after `count` frames. */
-static thenar_status write_series(const vtk_export *job, char *path, size_t path_size, const char *directory,
-                                  export_selection selection, int count, thenar_error *error) {
+static thenar_status write_series(const vtk_export *job, const char *kind, const char *path, export_selection selection,
+                                  int count, thenar_error *error) {
     char(*names)[NAME_SIZE] = memory_array((size_t)count, NAME_SIZE);
     const char **pointers = MEMORY_ARRAY(const char *, count);
     double *times = MEMORY_ARRAY(double, count);
     thenar_status status = names && pointers && times ? THENAR_OK : error_memory(error, "a list of frames");
     for (int i = 0; status == THENAR_OK && i < count; i++) {
         int frame = export_frame(selection, i);
-        snprintf(names[i], NAME_SIZE, "frame_%06d.vtk", frame);
+        name_file(names[i], NAME_SIZE, kind, frame);
         pointers[i] = names[i];
         times[i] = thenar_recording_frame_time(job->recording, frame);
     }
-    snprintf(path, path_size, "%s/frames.vtk.series", directory);
     if (status == THENAR_OK) status = vtk_write_series(path, pointers, times, count, error);
     free(names);
     free(pointers);
@@ -202,18 +210,24 @@ static thenar_status write_series(const vtk_export *job, char *path, size_t path
 
 static thenar_status write_frames(vtk_export *job, const char *directory, export_selection selection,
                                   const export_options *options, thenar_error *error) {
-    size_t path_size = strlen(directory) + 64;
+    size_t room = 64, path_size = strlen(directory) + 1 + room;
     char *path = memory_array(path_size, 1);
     if (!path) return error_memory(error, "a path");
+    char *name = path + snprintf(path, path_size, "%s/", directory);
     thenar_status status = THENAR_OK;
     int done = 0;
     for (bool go_on = true; status == THENAR_OK && go_on && done < selection.count;) {
         int frame = export_frame(selection, done);
-        snprintf(path, path_size, "%s/frame_%06d.vtk", directory, frame);
+        name_file(name, room, "frame", frame);
         status = write_frame(job, path, frame, error);
+        name_file(name, room, "contacts", frame);
+        if (status == THENAR_OK && has_contacts(job)) status = export_contacts_vtk(job->recording, path, frame, error);
         if (status == THENAR_OK) go_on = export_tell(options, ++done, selection.count);
     }
-    if (status == THENAR_OK) status = write_series(job, path, path_size, directory, selection, done, error);
+    snprintf(name, room, "frames.vtk.series");
+    if (status == THENAR_OK) status = write_series(job, "frame", path, selection, done, error);
+    snprintf(name, room, "contacts.vtk.series");
+    if (status == THENAR_OK && has_contacts(job)) status = write_series(job, "contacts", path, selection, done, error);
     free(path);
     return status;
 }

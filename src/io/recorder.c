@@ -120,6 +120,10 @@ static void connect_channels(thenar_recorder *recorder, const thenar_sim *sim) {
     }
 }
 
+static int most_contacts(const thenar_sim *sim) {
+    return sim->contact == CONTACT_NONE ? 0 : sim->model->contacts.capacity;
+}
+
 thenar_status thenar_recorder_create(const char *path, const thenar_sim *sim, thenar_recorder **out,
                                      thenar_error *error) {
     *out = NULL;
@@ -150,7 +154,8 @@ thenar_status thenar_recorder_create(const char *path, const thenar_sim *sim, th
                                              .bodies = bodies,
                                              .body_count = body_count,
                                              .channels = channels,
-                                             .channel_count = channel_count};
+                                             .channel_count = channel_count,
+                                             .most_contacts = most_contacts(sim)};
         status = recording_create(path, &description, &recorder->writer, error);
     }
     free(bodies);
@@ -169,8 +174,12 @@ thenar_status thenar_recorder_add(thenar_recorder *recorder, thenar_error *error
     recorder->run_values[RUN_STEP_US] = 1e-3 * (double)stats->step_ns;
     recorder->run_values[RUN_RESIDUAL] = stats->residual;
     recorder->run_values[RUN_ITERATIONS] = stats->iterations;
-    return recording_write_frame(recorder->writer, thenar_sim_step_count(sim), thenar_sim_time(sim), recorder->values,
-                                 error);
+    recording_frame frame = {.step = thenar_sim_step_count(sim),
+                             .time = thenar_sim_time(sim),
+                             .values = recorder->values,
+                             .contacts = thenar_sim_contacts(sim),
+                             .contact_count = thenar_sim_contact_count(sim)};
+    return recording_write_frame(recorder->writer, &frame, error);
 }
 
 thenar_status thenar_recorder_close(thenar_recorder *recorder, thenar_error *error) {

@@ -31,8 +31,9 @@ typedef struct recording_description {
      */
     const thenar_recording_channel *channels;
     int channel_count;
-    int level;        /* of zstd; 0: the default, 1 */
-    bool sync_frames; /* wait for the disk after each frame: survives a power cut too, at the price of the
+    int most_contacts; /* in a frame */
+    int level;         /* of zstd; 0: the default, 1 */
+    bool sync_frames;  /* wait for the disk after each frame: survives a power cut too, at the price of the
                          rate */
 } recording_description;
 
@@ -42,10 +43,17 @@ typedef struct recording_writer recording_writer;
 thenar_status recording_create(const char *path, const recording_description *description, recording_writer **out,
                                thenar_error *error);
 
-/* values[c] has element_count * components numbers of channel c. After a failure every later call fails
- * alike. */
-thenar_status recording_write_frame(recording_writer *writer, uint64_t step, double time, const double *const *values,
-                                    thenar_error *error);
+/* values[c] has element_count * components numbers of channel c. */
+typedef struct recording_frame {
+    uint64_t step;
+    double time; /* s */
+    const double *const *values;
+    const thenar_contact *contacts;
+    int contact_count; /* at most most_contacts */
+} recording_frame;
+
+/* After a failure every later call fails alike. */
+thenar_status recording_write_frame(recording_writer *writer, const recording_frame *frame, thenar_error *error);
 
 /* Bytes in the file so far. */
 uint64_t recording_size(const recording_writer *writer);

@@ -13,9 +13,10 @@
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "recordings are little-endian; this machine is not");
 _Static_assert(sizeof(float) == 4 && sizeof(double) == 8 && sizeof(int) == 4, "recordings hold IEEE numbers");
 
-#define RECORDING_VERSION 1u
-#define RECORDING_FLAG_ZSTD 1u   /* the payload (of a frame: all behind step and time) is one zstd frame */
-#define RECORDING_FLAG_PLANES 2u /* the arrays in it are split into byte planes */
+#define RECORDING_VERSION 2u        /* that is written */
+#define RECORDING_VERSION_OLDEST 1u /* that is read: without contacts */
+#define RECORDING_FLAG_ZSTD 1u      /* the payload (of a frame: all behind step and time) is one zstd frame */
+#define RECORDING_FLAG_PLANES 2u    /* the arrays in it are split into byte planes */
 
 enum {
     RECORDING_PIECE = 1 << 16,       /* bytes hashed at once: a checksum needs a buffer of this size only */

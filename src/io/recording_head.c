@@ -1,6 +1,7 @@
 #include "io/recording_head.h"
 
 #include "base/memory.h"
+#include "io/recording_contacts.h"
 #include "io/recording_format.h"
 
 #include <errno.h>
@@ -38,9 +39,10 @@ static json_t *print_lists(const recording_head *head, json_t *metadata, json_er
         json_decref(channels);
         return NULL;
     }
-    return json_pack_ex(problem, 0, "{s:s, s:s, s:s, s:f, s:O, s:o, s:o}", "scene", head->info.scene, "thenar_version",
-                        head->info.thenar_version, "solver", head->info.solver, "dt", head->info.dt, "metadata",
-                        metadata, "bodies", bodies, "channels", channels);
+    return json_pack_ex(problem, 0, "{s:s, s:s, s:s, s:f, s:i, s:O, s:o, s:o}", "scene", head->info.scene,
+                        "thenar_version", head->info.thenar_version, "solver", head->info.solver, "dt", head->info.dt,
+                        "contacts", head->info.most_contacts, "metadata", metadata, "bodies", bodies, "channels",
+                        channels);
 }
 
 thenar_status recording_head_print(const recording_head *head, const char *path, char **out, thenar_error *error) {
@@ -224,6 +226,10 @@ static bool parse_channels(const json_t *list, place at, recording_head *head) {
 }
 
 static bool parse_info(recording_head *head, const place *at) {
+    /* Version 1 has no contacts. */
+    if (json_object_get(head->root, "contacts") &&
+        !get_int(head->root, "contacts", 0, RECORDING_CONTACTS_MAX, at, &head->info.most_contacts))
+        return false;
     if (!get_text(head->root, "scene", at, &head->info.scene) ||
         !get_text(head->root, "thenar_version", at, &head->info.thenar_version) ||
         !get_text(head->root, "solver", at, &head->info.solver))

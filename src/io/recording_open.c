@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "io/recording_contacts.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -79,9 +80,9 @@ static thenar_status read_preamble(const thenar_recording *recording, thenar_err
         return error_at(error, recording->path, 0, 0, "is not a recording; expected a file written by thenar run");
     if (known < sizeof preamble)
         return recording_complain(recording, known, error, "the file ends inside its first bytes; it was cut");
-    if (preamble.version != RECORDING_VERSION || preamble.reserved != 0)
-        return error_at(error, recording->path, 0, 0, "has version %u of the format; expected version %u",
-                        preamble.version, RECORDING_VERSION);
+    if (preamble.version < RECORDING_VERSION_OLDEST || preamble.version > RECORDING_VERSION || preamble.reserved != 0)
+        return error_at(error, recording->path, 0, 0, "has version %u of the format; expected version %u to %u",
+                        preamble.version, RECORDING_VERSION_OLDEST, RECORDING_VERSION);
     return THENAR_OK;
 }
 
@@ -172,13 +173,20 @@ static bool read_index(thenar_recording *recording, uint64_t first, unsigned cha
     return false;
 }
 
+int recording_count_contacts(const thenar_recording *recording, uint64_t raw_size) {
+    uint64_t plain = sizeof(recording_moment) + recording->values_size;
+    if (raw_size < plain || (raw_size - plain) % RECORDING_CONTACT_SIZE != 0) return -1;
+    uint64_t count = (raw_size - plain) / RECORDING_CONTACT_SIZE;
+    return count <= (uint64_t)recording->head.info.most_contacts ? (int)count : -1;
+}
+
 /* A chunk of the scan: verified, and if it is a frame, of the right size. */
 static thenar_status scan_chunk(const thenar_recording *recording, uint64_t offset, recording_chunk *chunk,
                                 recording_moment *moment, unsigned char *piece, thenar_error *error) {
     thenar_status status = recording_read_chunk(recording, offset, chunk, error);
     if (status == THENAR_OK) status = verify_chunk(recording, offset, chunk, piece, error);
     if (status != THENAR_OK || !recording_is_type(chunk, "FRAM")) return status;
-    if (chunk->stored_size < sizeof *moment || chunk->raw_size != sizeof *moment + recording->values_size)
+    if (chunk->stored_size < sizeof *moment || recording_count_contacts(recording, chunk->raw_size) < 0)
         return recording_complain(recording, offset, error, "a frame does not have the size that HEAD implies");
     return recording_read_bytes(recording, offset + sizeof *chunk, moment, sizeof *moment, error);
 }
@@ -285,6 +293,7 @@ void thenar_recording_close(thenar_recording *recording) {
     free(recording->stored);
     free(recording->planes);
     free(recording->values);
+    free(recording->contacts);
     free(recording->nodes);
     free(recording->damage);
     free(recording->path);

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "io/recording_contacts.h"
 #include "math/vec3.h"
 
 #include <assert.h>
@@ -32,21 +33,20 @@ static thenar_status unpack(const thenar_recording *recording, uint64_t offset, 
 }
 
 static thenar_status check_chunk(const thenar_recording *recording, uint64_t offset, const recording_chunk *chunk,
-                                 const char *type, size_t raw_size, thenar_error *error) {
-    if (!recording_is_type(chunk, type) || chunk->raw_size != raw_size)
+                                 const char *type, thenar_error *error) {
+    if (!recording_is_type(chunk, type))
         return recording_complain(recording, offset, error, "a chunk is not what the index says; it is damaged");
     if (chunk->flags & ~(RECORDING_FLAG_ZSTD | RECORDING_FLAG_PLANES))
-        return recording_complain(recording, offset, error, "a chunk has unknown flags; expected version 1's");
+        return recording_complain(recording, offset, error, "a chunk has unknown flags; expected version 2's");
     return THENAR_OK;
 }
 
-/* Reads and verifies the chunk at offset, whose payload is `prefix` plain bytes and then packed numbers of
- * raw_size - prefix bytes. The payload is left in *stored, which grows as needed. */
+/* Reads and verifies the chunk at offset, whose payload is `prefix` plain bytes and then packed numbers. The payload is
+ * left in *stored, which grows as needed; whether its raw size is right is for the caller to see. */
 static thenar_status load_chunk(const thenar_recording *recording, uint64_t offset, const char *type, size_t prefix,
-                                size_t raw_size, unsigned char **stored, size_t *capacity, recording_chunk *chunk,
-                                thenar_error *error) {
+                                unsigned char **stored, size_t *capacity, recording_chunk *chunk, thenar_error *error) {
     thenar_status status = recording_read_chunk(recording, offset, chunk, error);
-    if (status == THENAR_OK) status = check_chunk(recording, offset, chunk, type, raw_size, error);
+    if (status == THENAR_OK) status = check_chunk(recording, offset, chunk, type, error);
     if (status != THENAR_OK) return status;
     if (chunk->stored_size < prefix)
         return recording_complain(recording, offset, error, "a chunk is too short; it is damaged");
@@ -58,6 +58,10 @@ static thenar_status load_chunk(const thenar_recording *recording, uint64_t offs
     if (recording_checksum_payload(hash, *stored, (size_t)chunk->stored_size) != chunk->checksum)
         return recording_complain(recording, offset, error, "the checksum of a chunk does not match; it is damaged");
     return THENAR_OK;
+}
+
+static thenar_status wrong_size(const thenar_recording *recording, uint64_t offset, thenar_error *error) {
+    return recording_complain(recording, offset, error, "a chunk does not have the size that HEAD implies");
 }
 
 static void join_runs(unsigned char *numbers, const unsigned char *planes, const run *runs, int count) {
@@ -101,7 +105,8 @@ static thenar_status load_mesh(thenar_recording *recording, int body, unsigned c
     size_t size = recording_mesh_size(&layout), capacity = 0;
     unsigned char *stored = NULL;
     recording_chunk chunk;
-    thenar_status status = load_chunk(recording, offset, "MESH", 0, size, &stored, &capacity, &chunk, error);
+    thenar_status status = load_chunk(recording, offset, "MESH", 0, &stored, &capacity, &chunk, error);
+    if (status == THENAR_OK && chunk.raw_size != size) status = wrong_size(recording, offset, error);
     bool split = status == THENAR_OK && (chunk.flags & RECORDING_FLAG_PLANES);
     if (status == THENAR_OK)
         status = unpack(recording, offset, chunk.flags, stored, (size_t)chunk.stored_size, split ? planes : block, size,
@@ -146,22 +151,27 @@ static void join_channels(const thenar_recording *recording) {
         join_runs(recording->values + offset, recording->planes + offset, &numbers, 1);
         offset += recording_channel_size(channel);
     }
+    recording_contacts_join(recording->values + offset, recording->planes + offset, recording->contact_count);
 }
 
-static thenar_status make_buffers(thenar_recording *recording, thenar_error *error) {
-    if (!recording->planes) recording->planes = memory_aligned(recording->values_size);
-    if (!recording->values) recording->values = memory_aligned(recording->values_size);
-    return recording->planes && recording->values ? THENAR_OK : error_memory(error, "a frame of a recording");
+static thenar_status make_buffers(thenar_recording *recording, size_t size, thenar_error *error) {
+    bool enough = memory_grow((void **)&recording->planes, &recording->planes_capacity, size + 1, 1) &&
+                  memory_grow((void **)&recording->values, &recording->values_capacity, size + 1, 1);
+    return enough ? THENAR_OK : error_memory(error, "a frame of a recording");
 }
 
 static thenar_status decode_frame(thenar_recording *recording, int frame, thenar_error *error) {
     uint64_t offset = recording->keys[frame].offset;
-    size_t prefix = sizeof(recording_moment), size = recording->values_size;
+    size_t prefix = sizeof(recording_moment);
     recording_chunk chunk;
-    thenar_status status = load_chunk(recording, offset, "FRAM", prefix, prefix + size, &recording->stored,
-                                      &recording->stored_capacity, &chunk, error);
+    thenar_status status =
+        load_chunk(recording, offset, "FRAM", prefix, &recording->stored, &recording->stored_capacity, &chunk, error);
+    if (status != THENAR_OK) return status;
+    recording->contact_count = recording_count_contacts(recording, chunk.raw_size);
+    if (recording->contact_count < 0) return wrong_size(recording, offset, error);
     /* Only now: a frame of this size is really there. */
-    if (status == THENAR_OK) status = make_buffers(recording, error);
+    size_t size = (size_t)chunk.raw_size - prefix;
+    status = make_buffers(recording, size, error);
     if (status != THENAR_OK) return status;
     bool split = chunk.flags & RECORDING_FLAG_PLANES;
     status = unpack(recording, offset, chunk.flags, recording->stored + prefix, (size_t)chunk.stored_size - prefix,
@@ -196,6 +206,25 @@ thenar_status thenar_recording_read_channel(thenar_recording *recording, int cha
         memcpy(&number, numbers + i * sizeof number, sizeof number);
         values[i] = number;
     }
+    return THENAR_OK;
+}
+
+thenar_status thenar_recording_read_contacts(thenar_recording *recording, int frame, const thenar_contact **contacts,
+                                             int *count, thenar_error *error) {
+    *contacts = NULL;
+    *count = 0;
+    thenar_status status = load_frame(recording, frame, error);
+    if (status != THENAR_OK) return status;
+    if (!memory_grow((void **)&recording->contacts, &recording->contacts_capacity, (size_t)recording->contact_count + 1,
+                     sizeof *recording->contacts))
+        return error_memory(error, "the contacts of a recording");
+    const recording_head *head = &recording->head;
+    if (!recording_contacts_get(recording->values + recording->values_size, head->bodies, head->body_count,
+                                recording->contacts, recording->contact_count))
+        return recording_complain(recording, recording->keys[frame].offset, error,
+                                  "a contact has an index out of range; it is damaged");
+    *contacts = recording->contacts;
+    *count = recording->contact_count;
     return THENAR_OK;
 }
 

@@ -19,12 +19,15 @@ struct thenar_recording {
     void **mesh_blocks;
     recording_key *keys;
     int frame_count;
-    size_t values_size; /* of a frame, raw */
+    size_t values_size; /* of a frame's channels, raw */
     ZSTD_DCtx *decompressor;
-    unsigned char *stored, *planes, *values; /* buffers of a frame, made for the first one */
-    size_t stored_capacity;
-    int frame_in_values; /* -1: none */
-    double *nodes;       /* scratch: the positions that an embedded surface is worked out from */
+    unsigned char *stored, *planes, *values; /* buffers of a frame; they grow with the contacts */
+    size_t stored_capacity, planes_capacity, values_capacity;
+    int frame_in_values;      /* -1: none */
+    int contact_count;        /* of that frame */
+    thenar_contact *contacts; /* what was handed out last */
+    size_t contacts_capacity;
+    double *nodes; /* scratch: the positions that an embedded surface is worked out from */
     size_t nodes_capacity;
 };
 
@@ -35,6 +38,9 @@ thenar_status recording_read_bytes(const thenar_recording *recording, uint64_t o
 /* The chunk header at offset, checked against the file's size and the limits of the format. */
 thenar_status recording_read_chunk(const thenar_recording *recording, uint64_t offset, recording_chunk *chunk,
                                    thenar_error *error);
+
+/* How many contacts a frame of that raw size has behind its channels; -1: HEAD does not allow that size. */
+int recording_count_contacts(const thenar_recording *recording, uint64_t raw_size);
 
 /* "FILE: at byte N: TEXT" */
 thenar_status recording_complain(const thenar_recording *recording, uint64_t offset, thenar_error *error,

@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "base/memory.h"
+#include "io/recording_contacts.h"
 #include "io/recording_format.h"
 #include "io/recording_head.h"
 
@@ -28,8 +29,9 @@ struct recording_writer {
     ZSTD_CCtx *compressor;
     thenar_recording_channel *channels;
     int channel_count;
-    size_t values_size;
-    unsigned char *values; /* the channels of a frame, as stored without compression */
+    size_t values_size; /* of the channels */
+    int most_contacts;
+    unsigned char *values; /* the channels and contacts of a frame, as stored without compression */
     unsigned char *planes; /* the same in byte planes */
     unsigned char *chunk;  /* header, moment and payload, as they go to the file */
 };
@@ -163,7 +165,8 @@ static void describe(const recording_description *description, recording_head *h
                                          .thenar_version = thenar_version(),
                                          .solver = description->solver,
                                          .dt = description->dt,
-                                         .metadata = description->metadata ? description->metadata : "{}"};
+                                         .metadata = description->metadata ? description->metadata : "{}",
+                                         .most_contacts = description->most_contacts};
     for (int i = 0; i < head->body_count; i++) head->bodies[i] = count_body(&description->bodies[i]);
     for (int i = 0; i < head->channel_count; i++) {
         thenar_recording_channel *channel = &head->channels[i];
@@ -178,8 +181,9 @@ static void describe(const recording_description *description, recording_head *h
 }
 
 static thenar_status allocate_frame(recording_writer *writer, const recording_head *head, thenar_error *error) {
-    size_t size = recording_values_size(head->channels, head->channel_count);
-    writer->values_size = size;
+    writer->values_size = recording_values_size(head->channels, head->channel_count);
+    writer->most_contacts = head->info.most_contacts;
+    size_t size = writer->values_size + (size_t)writer->most_contacts * RECORDING_CONTACT_SIZE;
     writer->channel_count = head->channel_count;
     writer->channels = memory_copy(head->channels, (size_t)head->channel_count * sizeof *head->channels);
     writer->values = memory_aligned(size);
@@ -239,6 +243,7 @@ static thenar_status create_with_head(const char *path, const recording_descript
 thenar_status recording_create(const char *path, const recording_description *description, recording_writer **out,
                                thenar_error *error) {
     *out = NULL;
+    assert(description->most_contacts >= 0 && description->most_contacts <= RECORDING_CONTACTS_MAX);
     assert(description->body_count <= RECORDING_BODIES_MAX && description->channel_count <= RECORDING_CHANNELS_MAX);
     recording_head head = {.body_count = description->body_count, .channel_count = description->channel_count};
     head.bodies = MEMORY_ARRAY(thenar_recording_body, head.body_count);
@@ -254,8 +259,9 @@ thenar_status recording_create(const char *path, const recording_description *de
     return status;
 }
 
-/* The channels into values and planes, each channel with planes of its own. */
-static void gather_values(recording_writer *writer, const double *const *values) {
+/* The channels and the contacts into values and planes, each array with planes of its own. Returns their size. */
+static size_t gather_values(recording_writer *writer, const recording_frame *frame) {
+    const double *const *values = frame->values;
     size_t offset = 0;
     for (int c = 0; c < writer->channel_count; c++) {
         const thenar_recording_channel *channel = &writer->channels[c];
@@ -272,20 +278,22 @@ static void gather_values(recording_writer *writer, const double *const *values)
         recording_planes_split(writer->planes + offset, numbers, count, width);
         offset += count * width;
     }
+    recording_contacts_put(writer->values + offset, frame->contacts, frame->contact_count);
+    recording_contacts_split(writer->planes + offset, writer->values + offset, frame->contact_count);
+    return offset + (size_t)frame->contact_count * RECORDING_CONTACT_SIZE;
 }
 
-thenar_status recording_write_frame(recording_writer *writer, uint64_t step, double time, const double *const *values,
-                                    thenar_error *error) {
+thenar_status recording_write_frame(recording_writer *writer, const recording_frame *frame, thenar_error *error) {
+    assert(frame->contact_count >= 0 && frame->contact_count <= writer->most_contacts);
     if (writer->failure.status != THENAR_OK) {
         if (error) *error = writer->failure;
         return writer->failure.status;
     }
-    gather_values(writer, values);
-    recording_moment moment = {.step = step, .time = time};
+    size_t size = gather_values(writer, frame);
+    recording_moment moment = {.step = frame->step, .time = frame->time};
     unsigned char *payload = writer->chunk + sizeof(recording_chunk);
     memcpy(payload, &moment, sizeof moment);
     uint32_t flags;
-    size_t size = writer->values_size;
     size_t packed = pack(writer->compressor, payload + sizeof moment, packed_capacity(size), writer->planes,
                          writer->values, size, &flags);
     size_t stored = sizeof moment + packed;

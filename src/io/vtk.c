@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define POINTS_ONLY "POLYDATA"
 enum { TETRA = 10, TRIANGLE = 5, TITLE_LONGEST = 255 };
 
 /* Names are words: anything that would end one becomes an underscore. */
@@ -118,20 +119,35 @@ static void write_cell_data(FILE *file, const vtk_grid *grid, size_t count) {
     }
 }
 
-thenar_status vtk_write(const char *path, const vtk_grid *grid, thenar_error *error) {
+static void write_vertices(FILE *file, size_t count) {
+    fprintf(file, "VERTICES %zu %zu\n", count, 2 * count);
+    for (size_t i = 0; i < count; i++) fprintf(file, "1 %zu\n", i);
+}
+
+static thenar_status write_file(const char *path, const vtk_grid *grid, const char *kind, thenar_error *error) {
     FILE *file;
     thenar_status status = file_create(path, &file, error);
     if (status != THENAR_OK) return status;
     text_locale saved = text_locale_begin();
     fputs("# vtk DataFile Version 3.0\n", file);
     write_title(file, grid->title);
-    fputs("ASCII\nDATASET UNSTRUCTURED_GRID\n", file);
+    fprintf(file, "ASCII\nDATASET %s\n", kind);
     write_points(file, grid);
-    size_t cell_count = write_cells(file, grid);
-    write_cell_data(file, grid, cell_count);
+    if (strcmp(kind, POINTS_ONLY) == 0)
+        write_vertices(file, count_points(grid));
+    else
+        write_cell_data(file, grid, write_cells(file, grid));
     write_point_data(file, grid);
     text_locale_end(saved);
     return file_close(file, path, error);
+}
+
+thenar_status vtk_write(const char *path, const vtk_grid *grid, thenar_error *error) {
+    return write_file(path, grid, "UNSTRUCTURED_GRID", error);
+}
+
+thenar_status vtk_write_points(const char *path, const vtk_grid *grid, thenar_error *error) {
+    return write_file(path, grid, POINTS_ONLY, error);
 }
 
 thenar_status vtk_write_series(const char *path, const char *const *names, const double *times, int count,

@@ -1,4 +1,4 @@
-/* Unstructured grids in VTK's legacy ASCII format (file version 3.0), as ParaView reads them.
+/* Unstructured grids, and points, in VTK's legacy ASCII format (file version 3.0), as ParaView reads them.
  *
  * A grid is made of pieces, one a body, whose points and cells are written one behind the other. Every piece
  * has the same named arrays: values[a] of a piece belongs to the grid's array a. Numbers have 9 significant
@@ -37,6 +37,9 @@ typedef struct vtk_grid {
 
 /* A piece's tets come first, its triangles behind them. */
 thenar_status vtk_write(const char *path, const vtk_grid *grid, thenar_error *error);
+
+/* Points alone, as PolyData in which each is a vertex to be seen: their arrays, no cells. */
+thenar_status vtk_write_points(const char *path, const vtk_grid *grid, thenar_error *error);
 
 /* A list of files with their times (s) that ParaView opens as one animation; names are relative to the list.
  */

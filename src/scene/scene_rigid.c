@@ -1,6 +1,7 @@
 #include "scene/scene_rigid.h"
 
 #include "scene/scene_keys.h"
+#include "world/model.h"
 
 #include <stdlib.h>
 
@@ -131,7 +132,7 @@ void scene_rigid_read(config_map *body, const char *name, thenar_build *build) {
     read_dynamics(body, &def);
     read_path(body, &def);
     config_bool(body, "touches", CONFIG_OPTIONAL, &def.touches);
-    config_number(body, "friction", CONFIG_OPTIONAL, config_not_negative(""), &def.friction);
+    config_number(body, "friction", CONFIG_OPTIONAL, config_between(0, MODEL_FRICTION_LARGEST, ""), &def.friction);
     config_close(body);
     if (body->reader->status == THENAR_OK && thenar_build_add_rigid(build, &def, &error) != THENAR_OK)
         config_fail(body, NULL, "%s", error.text);

@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "scene/scene_keys.h"
 #include "scene/scene_shape.h"
+#include "world/model.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -188,7 +189,7 @@ void scene_soft_read(config_map *body, const char *name, thenar_build *build) {
     config_vec3(body, "velocity", CONFIG_OPTIONAL, config_any("m/s"), &velocity);
     config_vec3(body, "spin", CONFIG_OPTIONAL, config_any("rad/s"), &spin);
     config_bool(body, "touches", CONFIG_OPTIONAL, &def.touches);
-    config_number(body, "friction", CONFIG_OPTIONAL, config_not_negative(""), &def.friction);
+    config_number(body, "friction", CONFIG_OPTIONAL, config_between(0, MODEL_FRICTION_LARGEST, ""), &def.friction);
     config_close(body);
     vec3_store(def.velocity, velocity);
     vec3_store(def.spin, spin);

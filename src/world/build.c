@@ -9,9 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LARGEST_FRICTION 100.0
-#define LARGEST_MARGIN 1.0 /* m */
-
 struct thenar_build {
     char *name;
     thenar_world_def world;
@@ -56,8 +53,8 @@ static thenar_status check_name(const thenar_build *build, const char *name, the
 }
 
 static thenar_status check_friction(double friction, thenar_error *error) {
-    if (friction >= 0 && friction <= LARGEST_FRICTION) return THENAR_OK;
-    return error_set(error, THENAR_ERROR_INPUT, "friction is %g; expected 0 to %g", friction, LARGEST_FRICTION);
+    if (friction >= 0 && friction <= MODEL_FRICTION_LARGEST) return THENAR_OK;
+    return error_set(error, THENAR_ERROR_INPUT, "friction is %g; expected 0 to %g", friction, MODEL_FRICTION_LARGEST);
 }
 
 static thenar_status add_body(thenar_build *build, body_model *body, bool touches, double friction,
@@ -92,9 +89,9 @@ static thenar_status check_world(const thenar_world_def *world, const char *name
                          MODEL_DT_LARGEST);
     if (!text_is_printable(name))
         return error_set(error, THENAR_ERROR_INPUT, "the world's name is not plain text; expected printable UTF-8");
-    if (!(world->margin > 0 && world->margin <= LARGEST_MARGIN))
+    if (!(world->margin > 0 && world->margin <= MODEL_MARGIN_LARGEST))
         return error_set(error, THENAR_ERROR_INPUT, "margin is %g; expected above 0 to %g m", world->margin,
-                         LARGEST_MARGIN);
+                         MODEL_MARGIN_LARGEST);
     if (!vec3_is_finite(vec3_load(world->gravity)))
         return error_set(error, THENAR_ERROR_INPUT, "gravity is not finite; expected three numbers, m/s^2");
     return THENAR_OK;

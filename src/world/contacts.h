@@ -66,6 +66,14 @@ void contacts_layout(contacts_state *state, const contacts_model *contacts, int 
 void contacts_open(contacts_state *state, const contacts_model *contacts, body_state *const *bodies, int body_count,
                    int system_count);
 void contacts_reset(contacts_state *state, const contacts_model *contacts);
+/* Nothing is told until the next step. */
+void contacts_untell(contacts_state *state);
+
+/* How bodies touch: the first is the default. */
+typedef enum contact_method { CONTACT_POINT, CONTACT_NONE, CONTACT_METHODS } contact_method;
+extern const char *const contact_method_names[CONTACT_METHODS];
+/* CONTACT_METHODS if there is none of that name. */
+contact_method contact_method_find(const char *name);
 
 /* Points near each other where the step begins, and what they remember. */
 void contacts_find(contacts_state *state, const contacts_model *contacts, body_state *const *bodies,

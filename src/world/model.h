@@ -37,5 +37,7 @@ const rigid_model *model_rigid(const thenar_model *model, int body);
 
 #define MODEL_DT_SMALLEST 1e-6 /* s */
 #define MODEL_DT_LARGEST 1.0   /* s */
+#define MODEL_FRICTION_LARGEST 100.0
+#define MODEL_MARGIN_LARGEST 1.0 /* m */
 
 #endif

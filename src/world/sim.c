@@ -114,6 +114,10 @@ thenar_status thenar_sim_create(const thenar_model *model, const thenar_sim_opti
                          MODEL_DT_LARGEST);
     const solver_class *solver = chosen.solver ? solver_find(chosen.solver) : solver_table[0];
     if (!solver) return unknown_solver(chosen.solver, error);
+    contact_method method = chosen.contact ? contact_method_find(chosen.contact) : CONTACT_POINT;
+    if (method == CONTACT_METHODS)
+        return error_set(error, THENAR_ERROR_INPUT, "there is no contact method %s; expected point or none",
+                         chosen.contact);
     workers *pool;
     thenar_status status = workers_create(chosen.threads == 0 ? 1 : chosen.threads, &pool, error);
     if (status != THENAR_OK) return status;
@@ -123,6 +127,7 @@ thenar_status thenar_sim_create(const thenar_model *model, const thenar_sim_opti
         return error_memory(error, "simulation");
     }
     sim->pool = pool;
+    sim->contact = method;
     sim->dt = dt;
     model_keep(model);
     thenar_sim_reset(sim);

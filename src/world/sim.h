@@ -19,6 +19,7 @@ struct thenar_sim {
     const thenar_model *model;
     workers *pool;
     const solver_class *solver;
+    contact_method contact;
     double dt;
     body_state **bodies;
     body_state **members; /* the bodies' states in the order of the systems */

@@ -2,6 +2,19 @@
 #include "world/sim.h"
 
 #include <assert.h>
+#include <string.h>
+
+const char *const contact_method_names[CONTACT_METHODS] = {[CONTACT_POINT] = "point", [CONTACT_NONE] = "none"};
+
+contact_method contact_method_find(const char *name) {
+    int method = 0;
+    while (method < CONTACT_METHODS && strcmp(name, contact_method_names[method]) != 0) method++;
+    return (contact_method)method;
+}
+
+const char *thenar_sim_contact_method(const thenar_sim *sim) {
+    return contact_method_names[sim->contact];
+}
 
 const thenar_contact *thenar_sim_contacts(const thenar_sim *sim) {
     return sim->contacts.told;

@@ -51,5 +51,6 @@ thenar_status thenar_sim_restore(thenar_sim *sim, const void *bytes, size_t size
         return error_set(error, THENAR_ERROR_INPUT, "a damaged snapshot: its checksum is wrong");
     memcpy(sim->kept, state, sim->kept_size);
     sim->stats = (thenar_stats){0};
+    contacts_untell(&sim->contacts);
     return THENAR_OK;
 }

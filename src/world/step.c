@@ -30,7 +30,7 @@ static bool formulate(thenar_sim *sim, const body_step *step) {
 
 /* Points of bodies that are near each other where the step begins, and what they remember of the last step. */
 static bool find_contacts(thenar_sim *sim, const body_step *step) {
-    contacts_find(&sim->contacts, &sim->model->contacts, sim->bodies, step);
+    if (sim->contact != CONTACT_NONE) contacts_find(&sim->contacts, &sim->model->contacts, sim->bodies, step);
     return true;
 }
 
@@ -157,6 +157,8 @@ static bool advance_or_hold(thenar_sim *sim) {
     }
     if (!done) {
         memcpy(sim->kept, sim->backup, sim->kept_size);
+        contacts_untell(&sim->contacts);
+        sim->stats.contacts = 0;
         for (int i = 0; i < sim->model->body_count; i++) sim->model->bodies[i]->kind->rest(sim->bodies[i]);
     }
     sim->clock->warnings[THENAR_WARNING_STEP_SPLIT] += split;

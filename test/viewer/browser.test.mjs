@@ -208,8 +208,8 @@ test('a plot is saved as picture and as numbers', options, async () => {
     page.locator('[data-plot=force]').getByRole('button', { name: 'CSV' }).click(),
   ]);
   const text = readFileSync(await csv.path(), 'utf8').split('\n');
-  assert.equal(text[0], 'time (s),beam (N)');
-  assert.ok(text.length > 8 && text.slice(1, 6).every((line) => /^[\d.e-]+,[\d.e-]+$/.test(line)), text.slice(0, 4).join('|'));
+  assert.equal(text[0], 'time (s),beam contact (N),beam support (N)');
+  assert.ok(text.length > 8 && text.slice(1, 6).every((line) => /^[\d.e-]+,[\d.e-]+,[\d.e-]+$/.test(line)), text.slice(0, 4).join('|'));
   const [png] = await Promise.all([
     page.waitForEvent('download'),
     page.locator('[data-plot=stages]').getByRole('button', { name: 'PNG' }).click(),

@@ -114,7 +114,7 @@ export function order(kind, a = 0, b = 0, x = [], zero = 0) {
   for (let i = 0; i < 4; i++) bytes.writeDoubleLE(x[i] ?? 0, 16 + 8 * i);
   return bytes;
 }
-export const ORDER = { play: 1, pause: 2, step: 3, reset: 4, speed: 5, dt: 6, solver: 7, tune: 8, drag: 9, drop: 10, want: 11 };
+export const ORDER = { play: 1, pause: 2, step: 3, reset: 4, speed: 5, dt: 6, solver: 7, tune: 8, drag: 9, drop: 10, want: 11, contact: 12 };
 
 /** Takes the sections of a message apart. */
 export function sections(message) {

@@ -131,6 +131,7 @@ export class App implements Listener {
         resetRange: () => this.stage.resetRange(),
         dt: (seconds) => this.order(Order.Dt, 0, 0, [seconds]),
         solver: (index) => this.order(Order.Solver, index),
+        contact: (index) => this.order(Order.Contact, index),
         tune: (index, value) => this.order(Order.Tune, index, 0, [value]),
         strength: (value) => (this.strength = value),
       },

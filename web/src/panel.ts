@@ -10,6 +10,7 @@ export interface PanelActions {
   resetRange(): void;
   dt(seconds: number): void;
   solver(index: number): void;
+  contact(index: number): void;
   tune(index: number, value: number): void;
   strength(value: number): void;
 }
@@ -138,18 +139,19 @@ export class Panel {
       return;
     }
     const open = this.simulation.querySelector('details')?.open ?? true;
-    const solver = el(
-      'select',
-      { 'aria-label': 'Solver', onchange: () => this.actions.solver(solver.selectedIndex) },
-      ...(head.solvers ?? []).map((name) => el('option', { value: name, selected: name === state.solver }, name)),
-    );
+    const choice = (label: string, names: string[], now: string, choose: (index: number) => void) => {
+      const options = names.map((name) => el('option', { value: name, selected: name === now }, name));
+      const select = el('select', { 'aria-label': label, onchange: () => choose(select.selectedIndex) }, ...options);
+      return el('label', { class: 'row' }, el('span', {}, label), select);
+    };
     const tunables = head.tunables ?? [];
     const bodies = [...new Set(tunables.map((t) => t.body))];
     this.simulation.replaceChildren(
       section(
         'Simulation',
         open,
-        el('label', { class: 'row' }, el('span', {}, 'Solver'), solver),
+        choice('Solver', head.solvers ?? [], state.solver, (i) => this.actions.solver(i)),
+        choice('Contact', head.contacts ?? [], state.contact, (i) => this.actions.contact(i)),
         numberField('Time step', 'ms', 1000 * state.dt, '', (value) => this.actions.dt(value / 1000)),
         slider('Pull strength', -1, 1, 0, (value) => this.actions.strength(10 ** value)),
         ...bodies.flatMap((body) => [

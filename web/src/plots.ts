@@ -23,6 +23,12 @@ interface Spec {
   log?: boolean;
 }
 
+/** Size of the force in three columns, if there are such. */
+function forceOf(head: Head, label: string, columns: string): Line[] {
+  const [x, y, z] = ['x', 'y', 'z'].map((axis) => head.columns.indexOf(`${columns}_${axis}`));
+  return x < 0 ? [] : [{ label, value: (row) => Math.hypot(row[x], row[y], row[z]) }];
+}
+
 function specs(head: Head, dt: () => number): Spec[] {
   const at = (name: string) => head.columns.indexOf(name);
   const of = (label: string, name = label): Line[] => {
@@ -62,10 +68,10 @@ function specs(head: Head, dt: () => number): Spec[] {
       id: 'force',
       title: 'Force per body',
       unit: 'N',
-      lines: head.bodies.flatMap((body) => {
-        const [x, y, z] = ['x', 'y', 'z'].map((axis) => at(`${body.name}_force_${axis}`));
-        return x < 0 ? [] : [{ label: body.name, value: (row: Float64Array) => Math.hypot(row[x], row[y], row[z]) }];
-      }),
+      lines: head.bodies.flatMap((body) => [
+        ...forceOf(head, `${body.name} contact`, `${body.name}_force`),
+        ...forceOf(head, `${body.name} support`, `${body.name}_support_force`),
+      ]),
     },
   ];
   return list.filter((spec) => spec.lines.length > 0);

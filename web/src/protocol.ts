@@ -31,6 +31,7 @@ export interface Head {
   bodies: BodyInfo[];
   columns: string[];
   solvers?: string[];
+  contacts?: string[];
   tunables?: Tunable[];
   summary?: Record<string, unknown>;
   damage?: string;
@@ -44,6 +45,7 @@ export interface State {
   speed: number;
   dt: number;
   solver: string;
+  contact: string;
   values: (number | null)[];
   notice: string;
   warnings: Record<string, number>;
@@ -266,6 +268,7 @@ export enum Order {
   Drag,
   Drop,
   Want,
+  Contact,
 }
 
 /** 48 bytes: kind, two whole numbers, zero, four numbers. */
