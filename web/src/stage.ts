@@ -254,7 +254,7 @@ export class Stage {
     }
     this.gridStep = roundUp(this.radius / 4, [1, 2, 5, 10]);
     const cells = 24;
-    const colours = this.dark ? [0x49525d, 0x2a3038] : [0xb4bbc4, 0xdcdfe4];
+    const colours = this.dark ? [0x49525d, 0x2a3038] : [0xa9b1bb, 0xcdd2d9];
     this.grid = new THREE.GridHelper(cells * this.gridStep, cells, colours[0], colours[1]);
     const snap = (x: number) => Math.round(x / this.gridStep) * this.gridStep;
     this.grid.position.set(snap(this.centre.x), this.floor + (this.hasFloor ? 1e-3 : -1e-3) * this.radius, snap(this.centre.z));
@@ -294,7 +294,7 @@ export class Stage {
       const across = Math.abs(corner.dot(right)) / (tangent * this.camera.aspect);
       distance = Math.max(distance, across + depth, Math.abs(corner.dot(above)) / tangent + depth);
     }
-    return 1.12 * Math.max(distance, this.radius);
+    return 1.18 * Math.max(distance, this.radius);
   }
 
   /** Fits the bodies as they are now, from where the camera is. */
