@@ -104,6 +104,63 @@ static void a_restored_simulation_goes_on_bit_for_bit(void **unused) {
     thenar_model_free(equal);
 }
 
+static void a_simulation_goes_on_from_another_with_a_time_step_of_its_own(void **unused) {
+    (void)unused;
+    thenar_error error;
+    thenar_model *model = some_bodies(), *equal = some_bodies();
+    thenar_sim *sim = tools_sim(model, 0.01, 1), *same = tools_sim(equal, 0.01, 1), *finer = tools_sim(equal, 0.005, 1);
+    const double force[3] = {1, 2, 3}, torque[3] = {0, 0.1, 0}, place[3] = {1, 1, 1}, turned[4] = {0, 1, 0, 1};
+    thenar_sim_apply_force(sim, 0, 100, force);
+    thenar_sim_apply_wrench(sim, 2, force, torque);
+    thenar_sim_drive_pose(sim, 3, place, turned);
+    tools_run(sim, 10);
+    assert_ok(thenar_sim_continue(finer, sim, &error), error);
+    assert_true(thenar_sim_dt(finer) == 0.005 && thenar_sim_time(finer) == thenar_sim_time(sim));
+    size_t bytes = 3 * (size_t)thenar_model_mesh(model, 0)->node_count * sizeof(double);
+    assert_memory_equal(thenar_sim_positions(finer, 0), thenar_sim_positions(sim, 0), bytes);
+    assert_memory_equal(thenar_sim_velocities(finer, 0), thenar_sim_velocities(sim, 0), bytes);
+    /* Nothing but the settings differs: with the same ones it does the same. */
+    assert_ok(thenar_sim_continue(same, sim, &error), error);
+    tools_run(sim, 5);
+    tools_run(same, 5);
+    assert_true(thenar_sim_hash(same) == thenar_sim_hash(sim));
+    /* Ten steps of half the size come to the same time. */
+    tools_run(finer, 10);
+    assert_true(fabs(thenar_sim_time(finer) - thenar_sim_time(sim)) < 1e-12);
+    double here[3], there[3], turn[4];
+    thenar_sim_pose(sim, 2, here, turn);
+    thenar_sim_pose(finer, 2, there, turn);
+    /* Under an acceleration a, a step of h is h T a / 2 ahead of the parabola after a time T. */
+    for (int i = 0; i < 3; i++) {
+        double acceleration = force[i] / thenar_model_mass(model, 2) - (i == 1 ? 9.81 : 0);
+        assert_near(here[i] - there[i], 0.5 * (0.01 - 0.005) * 0.05 * acceleration, 1e-12);
+    }
+    thenar_sim_free(sim);
+    thenar_sim_free(same);
+    thenar_sim_free(finer);
+    thenar_model_free(model);
+    thenar_model_free(equal);
+}
+
+static void a_simulation_does_not_go_on_from_one_of_other_bodies(void **unused) {
+    (void)unused;
+    thenar_error error;
+    thenar_world_def world = thenar_world_def_default();
+    thenar_build *build = thenar_build_create(&world);
+    thenar_model *model = some_bodies(), *empty;
+    assert_ok(thenar_build_compile(build, &empty, &error), error);
+    thenar_build_free(build);
+    thenar_sim *sim = tools_sim(model, 0.01, 1), *other = tools_sim(empty, 0.01, 1);
+    tools_run(sim, 3);
+    uint64_t before = thenar_sim_hash(sim);
+    assert_true(thenar_sim_continue(sim, other, &error) == THENAR_ERROR_INPUT);
+    assert_true(thenar_sim_hash(sim) == before);
+    thenar_sim_free(sim);
+    thenar_sim_free(other);
+    thenar_model_free(model);
+    thenar_model_free(empty);
+}
+
 static void a_snapshot_that_does_not_fit_is_refused_and_changes_nothing(void **unused) {
     (void)unused;
     thenar_error error;
@@ -376,6 +433,8 @@ static void a_mesh_in_millimetres_is_warned_of(void **unused) {
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(the_state_is_the_same_with_any_number_of_threads),
     cmocka_unit_test(a_restored_simulation_goes_on_bit_for_bit),
+    cmocka_unit_test(a_simulation_goes_on_from_another_with_a_time_step_of_its_own),
+    cmocka_unit_test(a_simulation_does_not_go_on_from_one_of_other_bodies),
     cmocka_unit_test(a_snapshot_that_does_not_fit_is_refused_and_changes_nothing),
     cmocka_unit_test(a_snapshot_of_a_model_whose_supports_move_otherwise_is_refused),
     cmocka_unit_test(a_reset_simulation_is_a_new_one),

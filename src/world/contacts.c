@@ -76,8 +76,7 @@ static contact_side side_of(const system_model *system, int body, body_state *co
 }
 
 void contacts_build(contacts_state *state, const contacts_model *contacts, body_state *const *bodies,
-                    const system_model *systems, system_state *system_states, int system_count,
-                    const body_step *step) {
+                    const system_model *systems, system_state *system_states, int system_count, const body_step *step) {
     int count = 0, i = 0;
     for (int s = 0; s < system_count; s++) {
         contact_equations equations = {&systems[s].pattern, system_states[s].blocks, step};

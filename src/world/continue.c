@@ -17,6 +17,18 @@ static bool bodies_match(const thenar_model *a, const thenar_model *b) {
     return true;
 }
 
+/* Limits may have come or gone, and room for contacts with them; else the kept state can be taken over as it is. */
+static bool same_layout(const thenar_sim *a, const thenar_sim *b) {
+    if (a->kept_size != b->kept_size || a->model->contacts.capacity != b->model->contacts.capacity ||
+        a->model->contacts.pair_count != b->model->contacts.pair_count)
+        return false;
+    for (int i = 0; i < a->model->body_count; i++)
+        if (thenar_model_body_kind(a->model, i) == THENAR_BODY_SOFT &&
+            model_soft(a->model, i)->limited != model_soft(b->model, i)->limited)
+            return false;
+    return true;
+}
+
 static void continue_soft(soft_state *to, const soft_state *from) {
     const soft_model *body = soft_of(to);
     size_t bytes = 3 * (size_t)body->mesh.node_count * sizeof(double), batches = (size_t)body->batch_count;
@@ -27,7 +39,16 @@ static void continue_soft(soft_state *to, const soft_state *from) {
     memcpy(to->force, from->force, bytes);
     memcpy(to->warm, from->warm, 9 * batches * sizeof *to->warm);
     memcpy(to->support_states, from->support_states, (size_t)body->support_count * sizeof *to->support_states);
-    /* Multipliers of other limits, or scaled by another stiffness, are a poor start: the solver begins at zero. */
+}
+
+/* Without the multipliers of limits and contacts: the solver finds them anew. */
+static void continue_bodies(thenar_sim *sim, const thenar_sim *from) {
+    *sim->clock = *from->clock;
+    for (int i = 0; i < sim->model->body_count; i++)
+        if (thenar_model_body_kind(sim->model, i) == THENAR_BODY_RIGID)
+            *sim_rigid(sim, i)->kept = *sim_rigid(from, i)->kept;
+        else
+            continue_soft(sim_soft(sim, i), sim_soft(from, i));
 }
 
 thenar_status thenar_sim_continue(thenar_sim *sim, const thenar_sim *from, thenar_error *error) {
@@ -35,11 +56,13 @@ thenar_status thenar_sim_continue(thenar_sim *sim, const thenar_sim *from, thena
         return error_set(error, THENAR_ERROR_INPUT, "%s: its bodies are not those of %s; expected the same meshes",
                          sim->model->name, from->model->name);
     thenar_sim_reset(sim);
-    *sim->clock = *from->clock;
-    for (int i = 0; i < sim->model->body_count; i++)
-        if (thenar_model_body_kind(sim->model, i) == THENAR_BODY_RIGID)
-            *sim_rigid(sim, i)->kept = *sim_rigid(from, i)->kept;
-        else
-            continue_soft(sim_soft(sim, i), sim_soft(from, i));
+    if (same_layout(sim, from))
+        memcpy(sim->kept, from->kept, sim->kept_size);
+    else
+        continue_bodies(sim, from);
+    if (sim->dt != from->dt) {
+        sim->clock->first_time = from->clock->time;
+        sim->clock->first_step = from->clock->step_count;
+    }
     return THENAR_OK;
 }

@@ -10,6 +10,8 @@
 typedef struct sim_clock {
     double time;
     uint64_t step_count;
+    double first_time; /* time = first_time + (step_count - first_step) dt: no rounding adds up over the steps */
+    uint64_t first_step;
     uint64_t warnings[THENAR_WARNING_COUNT];
 } sim_clock;
 

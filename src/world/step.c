@@ -171,7 +171,7 @@ thenar_status thenar_sim_step(thenar_sim *sim) {
     sim->stats = (thenar_stats){0};
     bool done = advance_or_hold(sim);
     sim->clock->step_count++;
-    sim->clock->time = (double)sim->clock->step_count * sim->dt;
+    sim->clock->time = sim->clock->first_time + (double)(sim->clock->step_count - sim->clock->first_step) * sim->dt;
     sim->clock->warnings[THENAR_WARNING_INVERTED] += sim->stats.inverted_tets > 0;
     sim->clock->warnings[THENAR_WARNING_CONTACTS_LOST] += sim->contacts.lost > 0;
     sim->clock->warnings[THENAR_WARNING_NOT_CONVERGED] += sim->stats.unconverged > 0;
