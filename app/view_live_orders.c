@@ -1,0 +1,169 @@
+/* What viewers want of a running simulation. */
+#include "app/view_live_state.h"
+
+#include "solver/solver.h"
+#include "world/contacts.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void live_tell(view_live *live, const char *text) {
+    snprintf(live->notice, sizeof live->notice, "%s", text);
+    live->state_changed = true;
+}
+
+thenar_status live_rebuild(view_live *live, bool new_model, thenar_error *error) {
+    option_list sets = live->request.sets;
+    tunable_text *texts = MEMORY_ARRAY(tunable_text, 2 * live->tunables.list.count);
+    if (!texts) return error_memory(error, "overrides");
+    tunables_to_sets(&live->tunables, &sets, texts);
+    thenar_model *model = NULL;
+    thenar_sim *sim = NULL;
+    thenar_scene_options with = {.sets = sets.values, .set_count = sets.count};
+    thenar_status status = new_model ? thenar_scene_load(live->path, &with, &model, NULL, error) : THENAR_OK;
+    thenar_sim_options options = {.dt = live->dt,
+                                  .threads = live->request.threads,
+                                  .solver = solver_table[live->solver]->name,
+                                  .contact = contact_method_names[live->contact]};
+    if (status == THENAR_OK) status = thenar_sim_create(model ? model : live->model, &options, &sim, error);
+    if (status == THENAR_OK && live->sim) status = thenar_sim_continue(sim, live->sim, error);
+    free(texts);
+    if (status != THENAR_OK) {
+        thenar_sim_free(sim);
+        thenar_model_free(model);
+        return status;
+    }
+    bool held = live->drag.active;
+    drag_release(&live->drag, sim); /* the forces came along */
+    thenar_sim_free(live->sim);
+    live->sim = sim;
+    if (model) {
+        thenar_model_free(live->model);
+        live->model = model;
+    }
+    live->dt = thenar_sim_dt(sim);
+    if (held) drag_take(&live->drag, sim, live->drag.body, live->drag.vertex);
+    return THENAR_OK;
+}
+
+static void rebuild_or_tell(view_live *live, bool new_model, void (*undo)(view_live *live, const view_order *order),
+                            const view_order *order) {
+    thenar_error error;
+    live->state_changed = live->frame_due = true;
+    live_tell(live, "");
+    if (live_rebuild(live, new_model, &error) == THENAR_OK) return;
+    undo(live, order);
+    live_tell(live, error.text);
+}
+
+static void undo_dt(view_live *live, const view_order *order) {
+    (void)order;
+    live->dt = thenar_sim_dt(live->sim);
+}
+
+static void undo_solver(view_live *live, const view_order *order) {
+    (void)order;
+    for (int i = 0; i < solver_count; i++)
+        if (strcmp(solver_table[i]->name, thenar_sim_solver(live->sim)) == 0) live->solver = i;
+}
+
+static void undo_contact(view_live *live, const view_order *order) {
+    (void)order;
+    live->contact = (int)contact_method_find(thenar_sim_contact_method(live->sim));
+}
+
+static void undo_tune(view_live *live, const view_order *order) {
+    view_tunable *one = &live->tunables.list.data[order->a];
+    one->value = one->before;
+}
+
+void live_take_order(view_live *live, const view_order *order) {
+    live->state_changed = live->state_changed || (order->kind != ORDER_DRAG && order->kind != ORDER_DROP);
+    live->frame_due = true;
+    switch (order->kind) {
+    case ORDER_PLAY:
+        live->playing = true;
+        live_tell(live, "");
+        break;
+    case ORDER_PAUSE:
+        live->playing = false;
+        break;
+    case ORDER_STEP:
+        live->playing = false;
+        live->single_steps++;
+        break;
+    case ORDER_RESET:
+        drag_release(&live->drag, live->sim);
+        thenar_sim_reset(live->sim);
+        live_tell(live, "");
+        break;
+    case ORDER_SPEED:
+        live->speed = order->x[0];
+        break;
+    case ORDER_DT:
+        live->dt = order->x[0];
+        rebuild_or_tell(live, false, undo_dt, order);
+        break;
+    case ORDER_SOLVER:
+        live->solver = (int)order->a;
+        rebuild_or_tell(live, false, undo_solver, order);
+        break;
+    case ORDER_CONTACT:
+        live->contact = (int)order->a;
+        rebuild_or_tell(live, false, undo_contact, order);
+        break;
+    case ORDER_TUNE: {
+        view_tunable *one = &live->tunables.list.data[order->a];
+        one->before = one->value;
+        one->value = order->x[0];
+        one->changed = true;
+        rebuild_or_tell(live, true, undo_tune, order);
+        break;
+    }
+    case ORDER_DRAG: {
+        view_drag *drag = &live->drag;
+        bool same = drag->active && drag->body == (int)order->a && drag->vertex == (int)order->b;
+        memcpy(drag->target, order->x, sizeof drag->target);
+        drag->strength = order->x[3];
+        if (!same) drag_take(drag, live->sim, (int)order->a, (int)order->b);
+        drag_apply(drag, live->sim); /* shows at once, also when time stands still */
+        break;
+    }
+    default:
+        drag_release(&live->drag, live->sim);
+    }
+}
+
+static bool within(double value, double low, double high) {
+    return value >= low && value <= high; /* false for NaN */
+}
+
+bool live_order_is_valid(const view_live *live, const view_order *order) {
+    const double *x = order->x;
+    switch (order->kind) {
+    case ORDER_PLAY:
+    case ORDER_PAUSE:
+    case ORDER_STEP:
+    case ORDER_RESET:
+    case ORDER_DROP:
+        return true;
+    case ORDER_SPEED:
+        return within(x[0], SPEED_LEAST, SPEED_MOST);
+    case ORDER_DT:
+        return within(x[0], 1e-6, 1);
+    case ORDER_SOLVER:
+        return order->a < (uint32_t)live->solver_total;
+    case ORDER_CONTACT:
+        return order->a < CONTACT_METHODS;
+    case ORDER_TUNE:
+        return order->a < (uint32_t)live->tunable_count && !isinf(x[0]);
+    case ORDER_DRAG:
+        return order->a < (uint32_t)live->body_count && order->b < (uint32_t)live->vertex_counts[order->a] &&
+               within(x[0], -1e6, 1e6) && within(x[1], -1e6, 1e6) && within(x[2], -1e6, 1e6) &&
+               within(x[3], 0.001, 1000);
+    default:
+        return false;
+    }
+}

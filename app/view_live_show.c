@@ -1,0 +1,122 @@
+/* What viewers see of a running simulation. */
+#include "app/view_live_state.h"
+
+#include "app/run_row.h"
+#include "solver/solver.h"
+#include "world/contacts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static json_t *describe_bodies(const thenar_model *model) {
+    static const char *const motions[] = {"dynamic", "driven", "static"};
+    json_t *bodies = json_array();
+    for (int b = 0; b < thenar_model_body_count(model); b++) {
+        bool rigid = thenar_model_body_kind(model, b) == THENAR_BODY_RIGID;
+        const thenar_tet_mesh *mesh = rigid ? NULL : thenar_model_mesh(model, b);
+        const thenar_surface *surface = thenar_model_surface(model, b);
+        json_array_append_new(bodies,
+                              json_pack("{s:s, s:s, s:s, s:i, s:i, s:i, s:i}", "name", thenar_model_body_name(model, b),
+                                        "kind", rigid ? "rigid" : "soft", "motion",
+                                        rigid ? motions[thenar_model_motion(model, b)] : "soft", "nodes",
+                                        mesh ? mesh->node_count : 0, "tets", mesh ? mesh->tet_count : 0, "vertices",
+                                        surface->vertex_count, "triangles", surface->triangle_count));
+    }
+    return bodies;
+}
+
+void live_write_head(view_live *live, const char *title) {
+    const thenar_model *model = live->model;
+    json_t *columns = json_array(), *solvers = json_array(), *methods = json_array();
+    char name[RUN_COLUMN_NAME];
+    for (int i = 0; i < live->column_count; i++) {
+        run_column_name(model, i, name);
+        json_array_append_new(columns, json_string(name));
+    }
+    for (int i = 0; i < solver_count; i++) json_array_append_new(solvers, json_string(solver_table[i]->name));
+    for (int i = 0; i < CONTACT_METHODS; i++) json_array_append_new(methods, json_string(contact_method_names[i]));
+    json_t *head =
+        json_pack("{s:i, s:s, s:s, s:s, s:s, s:s, s:f, s:o, s:o, s:o, s:o, s:o}", "protocol", 1, "mode", "live",
+                  "scene", thenar_model_name(model), "title", title, "version", thenar_version(), "solver",
+                  thenar_sim_solver(live->sim), "dt", live->dt, "bodies", describe_bodies(model), "columns", columns,
+                  "solvers", solvers, "contacts", methods, "tunables", tunables_describe(&live->tunables));
+    message_json(&live->head, SECTION_HEAD, head);
+    for (int b = 0; b < live->body_count; b++) {
+        bool rigid = thenar_model_body_kind(model, b) == THENAR_BODY_RIGID;
+        message_mesh(&live->head, b, rigid ? NULL : thenar_model_mesh(model, b), thenar_model_surface(model, b),
+                     rigid ? NULL : thenar_model_embedding(model, b), NULL);
+    }
+}
+
+static void write_state(view_live *live) {
+    json_t *warnings = json_object();
+    for (int w = 0; w < THENAR_WARNING_COUNT; w++)
+        json_object_set_new(warnings, thenar_warning_name((thenar_warning)w),
+                            json_integer((json_int_t)thenar_sim_warning_count(live->sim, (thenar_warning)w)));
+    message_clear(&live->state);
+    message_json(&live->state, SECTION_STATE,
+                 json_pack("{s:b, s:f, s:f, s:s, s:s, s:o, s:s, s:o}", "playing", live->playing, "speed", live->speed,
+                           "dt", live->dt, "solver", thenar_sim_solver(live->sim), "contact",
+                           thenar_sim_contact_method(live->sim), "values", tunables_values(&live->tunables), "notice",
+                           live->notice, "warnings", warnings));
+    for (int b = 0; b < live->body_count; b++) {
+        if (thenar_model_body_kind(live->model, b) == THENAR_BODY_RIGID) continue;
+        size_t tets = (size_t)thenar_model_mesh(live->model, b)->tet_count;
+        double *limits = MEMORY_ARRAY(double, 2 * tets);
+        if (limits && thenar_model_stretch_limits(live->model, b, limits))
+            message_floats(&live->state, SECTION_LIMITS, b, tets, limits, 2 * tets);
+        else
+            message_section(&live->state, SECTION_LIMITS, b, 0, 0);
+        free(limits);
+    }
+}
+
+static void write_frame(view_live *live, int64_t now) {
+    view_message *out = &live->frame;
+    message_clear(out);
+    message_frame(out, thenar_sim_time(live->sim), (double)thenar_sim_step_count(live->sim), -1,
+                  1e-9 * (double)(now - live->origin));
+    for (int b = 0; b < live->body_count; b++)
+        if (thenar_model_body_kind(live->model, b) == THENAR_BODY_RIGID) {
+            double pose[7];
+            thenar_sim_pose(live->sim, b, pose, pose + 3);
+            message_floats(out, SECTION_POSE, b, 1, pose, 7);
+        } else {
+            size_t nodes = (size_t)thenar_model_mesh(live->model, b)->node_count;
+            message_floats(out, SECTION_POSITIONS, b, nodes, thenar_sim_positions(live->sim, b), 3 * nodes);
+        }
+    message_contacts(out, thenar_sim_contacts(live->sim), thenar_sim_contact_count(live->sim));
+    if (!live->drag.active) return;
+    double values[9];
+    memcpy(values, live->drag.held, sizeof live->drag.held);
+    memcpy(values + 3, live->drag.target, sizeof live->drag.target);
+    memcpy(values + 6, live->drag.force, sizeof live->drag.force);
+    message_floats(out, SECTION_DRAG, live->drag.body, 1, values, 9);
+}
+
+static void swap(view_message *a, view_message *b) {
+    view_message kept = *a;
+    *a = *b;
+    *b = kept;
+}
+
+void live_publish(view_live *live, int64_t now) {
+    if (live->state_changed) write_state(live);
+    write_frame(live, now);
+    if (pthread_mutex_trylock(&live->lock) != 0) return;
+    swap(&live->frame, &live->shown_frame);
+    live->frame_count++;
+    if (live->state_changed) {
+        swap(&live->state, &live->shown_state);
+        live->state_count++;
+    }
+    size_t width = (size_t)live->column_count;
+    for (int i = 0; i < live->fresh_count; i++)
+        memcpy(live->rows + live->row_count++ % ROWS_KEPT * width, live->fresh + (size_t)i * width,
+               width * sizeof *live->rows);
+    pthread_mutex_unlock(&live->lock);
+    live->fresh_count = 0;
+    live->state_changed = live->frame_due = false;
+    live->last_frame = now;
+    live->notify(live->notify_context);
+}
