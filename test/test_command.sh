@@ -311,8 +311,8 @@ bad 's/shape: .*/shape: {embed: {sphere: 1, box: [1, 1, 1]}}/' '6:20: several th
 bad 's/shape: .*/shape: {embed: {sphere: 1, tets: 9, cell: 1}}/' '6:47: cell and tets together; expected one of them'
 bad 's/shape: .*/shape: {finger: {length: 0.5}}/' '6:30: length is 0.5; expected a number between 0.03 and 0.1'
 bad 's/shape: .*/shape: {finger: {length: .nan}}/' '6:30: length is .nan; expected'
-bad 's/shape: .*/shape: {finger: {pulp: 0.04}}/' '6:28: pulp is 0.04; expected a number between 0.003 and 0.035'
-bad 's/shape: .*/shape: {finger: {tets: 7}}/' '6:28: tets is 7; expected an integer between 150 and 200000'
+bad 's/shape: .*/shape: {finger: {pulp: 0.04}}/' '6:28: pulp is 0.04; expected a number between 0.003 and 0.01'
+bad 's/shape: .*/shape: {finger: {tets: 7}}/' '6:28: tets is 7; expected an integer between 200 and 200000'
 bad 's/shape: .*/shape: {finger: {tets: 1e30}}/' '6:28: tets is 1e30; expected'
 bad 's/shape: .*/shape: {finger: {lenght: 0.07}}/' "6:22: unknown key 'lenght' in .*; did you mean 'length'"
 bad 's/shape: .*/shape: {finger: 7}/' '6:21: .*expected a mapping'
