@@ -1,10 +1,13 @@
-/* The start: sections of the half finger with four nodes on the skin, from the pad to the nail, and three of the bone.
+/* The start: sections of half a finger with seven nodes on the skin, close together at the pad, and three of the bone.
  * Prisms between sections, three tets each, cut by the order of the nodes; a fan from the first section to the tip.
- * Then edges are halved, nodes moved, and the half is mirrored.
+ * Layers are thin at the pad and grow towards the cut. A finger of few tets is this start; where more are asked for,
+ * edges are halved. Then nodes are moved for the quality of the tets, and the half is mirrored.
  *
- * Tried instead: tets in layers around a finer skin that hangs in them. Its points move as the large tets around them
- * do, and a pressed pad touches in a few points and does not flatten. The lattice mesher: with 347 tets its cells of 11
- * mm stick out in bumps, and none of its nodes make a bone. */
+ * Tried instead:
+ * - Tets in layers around a finer skin that hangs in them. Its points move as the large tets around them do, and a
+ *   pressed pad touches in a few points and does not flatten.
+ * - Halving edges from a coarse start: with 347 tets the pad has edges of 5.3 mm instead of 4.3, the rest too many tets.
+ * - The lattice mesher: with 347 tets its cells of 11 mm stick out in bumps, and none of its nodes make a bone. */
 #include "shape/finger.h"
 
 #include "shape/finger_half.h"
@@ -17,18 +20,17 @@
 #define BONE_SIZE 0.45  /* of the bone over that of the finger */
 #define BONE_RAISE 0.12 /* of the bone towards the nail, over half the breadth */
 #define SKIN_NODES 7    /* of half a section, from the pad to the nail */
-#define SECTION 10      /* with the three of the bone */
-#define TRIANGLES 9
-#define LAYERS_MOST 13 /* what comes on top is refined */
+#define SECTION 10      /* nodes of half a section: three of the bone come after those of the skin */
+#define TRIANGLES 9     /* of half a section */
 #define LAYERS_USUAL 6
-#define LAYER_LENGTH 0.008 /* m: a longer finger has more of them */
-#define FIRST_LAYER 0.004  /* m, behind the end of the bone, where there are enough layers for it */
+#define LAYERS_MOST 13
+#define LAYER_LENGTH 0.008 /* m, in the mean, where there are enough tets for more layers than usual */
+#define FIRST_LAYER 0.004  /* m, behind the end of the bone, if that does not need a growth beyond the next */
 #define GROWTH_MOST 1.8    /* from layer to layer */
-#define START_ENOUGH 0.9
-#define FRONT 0.42 /* of the pulp: the section before the bone's end */
+#define FRONT 0.42         /* of the pulp: the section before the bone's end */
+#define START_ENOUGH 0.9   /* of the tets asked for: then nothing is halved, and the mesh stays regular */
 
 static const double pi = 3.14159265358979323846;
-/* Close together at the pad. */
 static const double skin_angles[SKIN_NODES] = {0, 17, 38, 68, 105, 143, 180}; /* degrees */
 static const int section_triangles[TRIANGLES][3] = {{0, 1, 7}, {1, 2, 7}, {2, 3, 7}, {3, 7, 8}, {3, 4, 8},
                                                     {4, 5, 8}, {5, 8, 9}, {5, 6, 9}, {7, 8, 9}};
@@ -171,7 +173,6 @@ thenar_status finger_mesh(const finger_options *options, thenar_tet_mesh *mesh, 
     thenar_status status = check_options(options, error);
     if (status != THENAR_OK) return status;
     finger_half half = {.length = options->length};
-    /* A start that is nearly what is asked for stays as regular as it is. */
     double least = START_ENOUGH * options->target_tets / 2;
     bool done = make_start(options, &half);
     if (done && (double)half.tets.count < least)
