@@ -32,6 +32,20 @@ static void print_benches(void) {
     table_free(&list);
 }
 
+static thenar_status write_results(const bench_entry *bench, const table *results, const char *folder,
+                                   thenar_error *error) {
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%s.json", folder, bench->name);
+    thenar_status status = table_write_json(results, bench->name, path, error);
+    snprintf(path, sizeof path, "%s/%s.csv", folder, bench->name);
+    if (status == THENAR_OK) status = table_write_csv(results, path, error);
+    snprintf(path, sizeof path, "%s/%s.svg", folder, bench->name);
+    if (status == THENAR_OK && bench->plot) status = plot_write(bench->plot, results, path, error);
+    if (status == THENAR_OK)
+        printf("written to %s/%s.json, .csv%s\n", folder, bench->name, bench->plot ? " and .svg" : "");
+    return status;
+}
+
 static thenar_status run_bench(const bench_entry *bench, const bench_request *request, const char *folder,
                                thenar_error *error) {
     /* A folder that cannot be made is told before the measuring rather than after it. */
@@ -39,12 +53,7 @@ static thenar_status run_bench(const bench_entry *bench, const bench_request *re
     table results = {0};
     thenar_status status = bench->run(request, &results, error);
     if (status == THENAR_OK) table_print(&results, stdout);
-    if (status == THENAR_OK && folder) {
-        char path[4096];
-        snprintf(path, sizeof path, "%s/%s.json", folder, bench->name);
-        status = table_write_json(&results, bench->name, path, error);
-        if (status == THENAR_OK) printf("written to %s\n", path);
-    }
+    if (status == THENAR_OK && folder) status = write_results(bench, &results, folder, error);
     table_free(&results);
     return status;
 }
@@ -71,7 +80,8 @@ static int run(const app_command *command, int argc, char **argv) {
     long repeats = 0;
     bool report = false;
     const app_option options[] = {
-        {"out", "DIR", "write DIR/NAME.json too", OPTION_TEXT, &folder, 0, 0},
+        {"out", "DIR", "write DIR/NAME.json and .csv too, and a plot as .svg where there is one", OPTION_TEXT, &folder,
+         0, 0},
         {"repeats", "N", "measurements that each median is taken from (default: enough)", OPTION_INTEGER, &repeats, 1,
          1e6},
 #ifdef THENAR_VIEWER
@@ -104,5 +114,6 @@ const app_command command_bench = {
     .name = "bench",
     .summary = "run a benchmark, or list them",
     .arguments = "[NAME] [--out DIR] [--repeats N] [--report]",
-    .details = "Prints a table and, with --out, writes it as JSON with a description of the machine.",
+    .details = "Prints a table and, with --out, writes it as JSON with a description of the machine, as CSV,\n"
+               "and as a plot (SVG) where there is one.",
     .run = run};

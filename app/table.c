@@ -3,6 +3,7 @@
 #include "app/json_file.h"
 #include "app/machine.h"
 #include "base/memory.h"
+#include "io/csv.h"
 
 #include <assert.h>
 #include <jansson.h>
@@ -116,6 +117,27 @@ thenar_status table_write_json(const table *t, const char *name, const char *pat
     json_object_set_new(root, "machine", machine_describe());
     json_object_set_new(root, "rows", rows);
     return json_file_write(root, path, error);
+}
+
+thenar_status table_write_csv(const table *t, const char *path, thenar_error *error) {
+    csv_writer csv;
+    thenar_status status = csv_open(&csv, path, error);
+    if (status != THENAR_OK) return status;
+    for (int c = 0; c < t->column_count; c++) csv_text(&csv, t->columns[c].key);
+    csv_end_row(&csv);
+    for (int r = 0; r < t->row_count; r++) {
+        for (int c = 0; c < t->column_count; c++) {
+            const table_cell *cell = &t->cells[r * t->column_count + c];
+            if (!cell->filled)
+                csv_empty(&csv);
+            else if (cell->is_number)
+                csv_number(&csv, cell->number);
+            else
+                csv_text(&csv, cell->text);
+        }
+        csv_end_row(&csv);
+    }
+    return csv_close(&csv, error);
 }
 
 void table_free(table *t) {

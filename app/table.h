@@ -42,6 +42,9 @@ void table_print(const table *t, FILE *out);
 /* {"bench": name, "machine": {...}, "rows": [{key: value, ...}, ...]} to a file. */
 thenar_status table_write_json(const table *t, const char *name, const char *path, thenar_error *error);
 
+/* The keys, then the rows, to a file. */
+thenar_status table_write_csv(const table *t, const char *path, thenar_error *error);
+
 void table_free(table *t);
 
 #endif

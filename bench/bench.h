@@ -3,7 +3,7 @@
 #ifndef BENCH_BENCH_H
 #define BENCH_BENCH_H
 
-#include "app/table.h"
+#include "app/plot.h"
 #include "base/error.h"
 
 #include "thenar/model.h"
@@ -17,6 +17,7 @@ typedef struct bench_entry {
     const char *summary;
     /* Fills the table; prints nothing else but remarks. */
     thenar_status (*run)(const bench_request *request, table *results, thenar_error *error);
+    const plot_def *plot; /* what is drawn of it with --out; NULL: nothing */
 } bench_entry;
 
 /* A model of one soft body in the default world. */

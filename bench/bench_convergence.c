@@ -115,7 +115,17 @@ static thenar_status run(const bench_request *request, table *results, thenar_er
     return status;
 }
 
+static const plot_def plot = {.title = "Largest violation of a limit against time, a bent hand (perez2016 Fig. 5)",
+                              .x = "time_us",
+                              .y = "residual",
+                              .lines = "solver",
+                              .only = "scene",
+                              .equals = "bent",
+                              .log_x = true,
+                              .log_y = true};
+
 const bench_entry bench_convergence = {
     .name = "convergence",
     .summary = "the largest violation of a limit against iterations and time, for every solver",
-    .run = run};
+    .run = run,
+    .plot = &plot};

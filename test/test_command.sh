@@ -387,8 +387,8 @@ bad 's/shape: .*/shape: {embed: {sphere: 1, box: [1, 1, 1]}}/' '6:20: several th
 bad 's/shape: .*/shape: {embed: {sphere: 1, tets: 9, cell: 1}}/' '6:47: cell and tets together; expected one of them'
 bad 's/shape: .*/shape: {finger: {length: 0.5}}/' '6:30: length is 0.5; expected a number between 0.03 and 0.1'
 bad 's/shape: .*/shape: {finger: {length: .nan}}/' '6:30: length is .nan; expected'
-bad 's/shape: .*/shape: {finger: {pulp: 0.04}}/' '6:28: pulp is 0.04; expected a number between 0.003 and 0.035'
-bad 's/shape: .*/shape: {finger: {tets: 7}}/' '6:28: tets is 7; expected an integer between 150 and 200000'
+bad 's/shape: .*/shape: {finger: {pulp: 0.04}}/' '6:28: pulp is 0.04; expected a number between 0.003 and 0.01'
+bad 's/shape: .*/shape: {finger: {tets: 7}}/' '6:28: tets is 7; expected an integer between 200 and 200000'
 bad 's/shape: .*/shape: {finger: {tets: 1e30}}/' '6:28: tets is 1e30; expected'
 bad 's/shape: .*/shape: {finger: {lenght: 0.07}}/' "6:22: unknown key 'lenght' in .*; did you mean 'length'"
 bad 's/shape: .*/shape: {finger: 7}/' '6:21: .*expected a mapping'
@@ -558,6 +558,16 @@ for kind in csv vtk gltf; do
 done
 check cmp -s cut.csv <(head -n "$(wc -l <cut.csv)" frames.csv)
 check test "$(wc -l <cut.csv)" -ge 8
+
+# ---------------------------------------------------------------------------------------------- benchmarks
+promise "bench force-area tells where the force turns up, and leaves its table as JSON and CSV and a plot of it"
+run bench force-area --out force
+check exits 0
+check has out '^limited, 342 tets .*turns up'
+check has out '^limited, 1204 tets .*turns up'
+check test "$(wc -l <force/force-area.csv)" -eq 97
+check has force/force-area.json '"over_linear"'
+check equal "$(grep -c 'stroke-width="1.5"' force/force-area.svg)" 4
 
 # ---------------------------------------------------------------------------------------------- places to write
 promise "a place that cannot be written is named"

@@ -174,16 +174,15 @@ static void read_finger(config_map *shape, scene_shape *out) {
     finger_options options = finger_options_default();
     config_number(&finger, "length", CONFIG_OPTIONAL, config_between(FINGER_LENGTH_MIN, FINGER_LENGTH_MAX, "m"),
                   &options.length);
-    config_number(&finger, "pulp", CONFIG_OPTIONAL, config_between(FINGER_PULP_MIN, options.length / 2, "m"),
+    config_number(&finger, "pulp", CONFIG_OPTIONAL, config_between(FINGER_PULP_MIN, FINGER_PULP_MAX, "m"),
                   &options.pulp);
     config_integer(&finger, "tets", CONFIG_OPTIONAL, FINGER_TETS_MIN, FINGER_TETS_MAX, &options.target_tets);
     config_close(&finger);
     if (shape->reader->status != THENAR_OK) return;
     thenar_error error;
-    thenar_status status = finger_mesh(&options, &out->mesh, &out->surface, &out->embedding, &error);
+    thenar_status status = finger_mesh(&options, &out->mesh, &error);
     config_adopt(shape, "finger", status, error.text);
     if (status != THENAR_OK) return;
-    fill_tets(&finger, out);
     if (!name_bone(out)) config_out_of_memory(&finger);
 }
 

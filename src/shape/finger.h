@@ -1,4 +1,4 @@
-/* A human index finger: its skin, tets around it, and a bone in the tets.
+/* A human index finger: tets whose boundary lies on its skin, fine at the pad, with a bone in them.
  *
  * Along -z as a finger of a WebXR hand: the origin is in the middle of the cut end, the tip at z = -length, the pad
  * faces down (-y), the nail up. Of an adult hand 86 mm broad; a finger of another length is the same finger, cut off
@@ -15,13 +15,14 @@
 #define FINGER_LENGTH_MIN 0.03
 #define FINGER_LENGTH_MAX 0.1
 #define FINGER_PULP_MIN 0.003
-#define FINGER_TETS_MIN 150
+#define FINGER_PULP_MAX 0.01
+#define FINGER_TETS_MIN 200
 #define FINGER_TETS_MAX 200000
 
 typedef struct finger_options {
     double length;   /* from the cut end to the tip, m */
-    double pulp;     /* from the end of the bone to the tip, m; at most half the length */
-    int target_tets; /* met within 7 % from 200 on, within 13 % below */
+    double pulp;     /* from the end of the bone to the tip, m */
+    int target_tets; /* met within 10 % */
 } finger_options;
 
 /* 7 cm, 6 mm, 347: the finger of perez2013. */
@@ -31,11 +32,11 @@ finger_options finger_options_default(void);
  * quarter turn the side at +x, half a turn the nail. The result is about the tip: z = from_tip. */
 vec3 finger_skin_point(double from_tip, double angle);
 
-/* The closed skin, `segments` vertices around. */
-thenar_status finger_skin(double length, int segments, thenar_surface *surface, thenar_error *error);
+/* The point of the skin that lies outward of p (about the tip, not on the axis): straight away from the axis, and at the
+ * round tip straight away from the middle of its rounding. */
+vec3 finger_skin_above(vec3 p);
 
-/* The skin, tets that cover it, and how it hangs on them. */
-thenar_status finger_mesh(const finger_options *options, thenar_tet_mesh *mesh, thenar_surface *surface,
-                          thenar_embedding *embedding, thenar_error *error);
+/* Its own mirror image in x; every node of the boundary is on the skin or in the plane of the cut. */
+thenar_status finger_mesh(const finger_options *options, thenar_tet_mesh *mesh, thenar_error *error);
 
 #endif

@@ -28,6 +28,7 @@
 
 /* How small the gradient must be, of |A (x - x*)|, for the multipliers to move. */
 #define GRADIENT_SETTLED 0.01
+#define GRADIENT_TRACE 5e-4
 #define LOOSE_UPDATES 2  /* of the multipliers, while ten times that is enough */
 #define STRICT_UPDATES 3 /* from which on a tenth is asked for */
 #define SAME_START 1e-7 /* m: starts that differ by less are the same */
@@ -277,9 +278,12 @@ static bool iterate(newton_state *state, const solver_problem *problem, solver_r
         newton_measures now = measure(state, problem);
         solver_tell(problem, report->iterations, false, now.limits.distance);
         bool settled = is_settled(problem, &now, updates);
-        report->converged = report->iterations > 0 && is_converged(problem, &now);
+        /* One iteration is mostly enough; but where it leaves more than a trace, bodies at rest tremble between two states
+         * that are both within the tolerances, so contacts get a second one. */
+        bool polish = problem->contact_count > 0 && report->iterations == 1 && now.slope > GRADIENT_TRACE * now.size;
+        report->converged = report->iterations > 0 && !polish && is_converged(problem, &now);
         /* Multipliers that move twice without a step in between are moved by the same violation twice. */
-        if (!report->converged && inner < MOST_INNER && (!settled || inner == 0)) {
+        if (!report->converged && inner < MOST_INNER && (!settled || inner == 0 || polish)) {
             if (!find_direction(state, problem, weights)) return false;
             line_search(state, problem, weights);
             report->iterations++;
