@@ -9,8 +9,8 @@
  * with w = u / h, not the velocity alone: what sticks stays where it stuck (u_t counts from its anchor), without creep.
  *
  * Strain limits are pushed anew in every linearization and never let go (perez2016, Eqs. 5 and 11). Friction cannot be
- * bounded by a normal impulse that is forgotten, so the impulses of contacts are kept over all of a solve, and they
- * start from those of the last step; what the solvers change is the sum. */
+ * bounded by a normal impulse that is forgotten, so the impulses of contacts are kept over all of a solve; what the
+ * solvers change is the sum. */
 #include "solver/contact_rows.h"
 
 #include <math.h>

@@ -6,7 +6,7 @@
 
 #define CONTACT_ROWS 3 /* of a contact: the gap, two tangents */
 
-/* The contacts that take part in a solve, in the order in which they came to: those that pushed in the last step and
+/* The contacts that take part in a solve, in the order in which they came to: those that it starts from (rows_begin) and
  * those that were violated since. */
 typedef struct row_contacts {
     int count;

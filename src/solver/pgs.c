@@ -8,7 +8,7 @@
  * the linearized violations as lengths, is down to the tolerance in one mean edge and that of each contact.
  *
  * Contacts are rows of the same LCP (section 4.2), all that are near: one that the others push into its body would have
- * no second chance. They start from the impulses of the last step, so here v* is the free motion with these.
+ * no second chance.
  *
  * The limits are not linear, and there is no second linearization: the report tells what is left of the true violation,
  * and mostly that is more than the tolerance. */

@@ -44,8 +44,8 @@ void rows_layout(row_set *set, const solver_problem *problem, int most_contacts,
 /* The most rows there can be. */
 int rows_limit(const solver_problem *problem);
 
-/* The solve begins: the factor of A is there, multipliers of another solver's limits are dropped. The contacts that
- * pushed in the last step push again, and v is what that makes of the free motion. */
+/* The solve begins: the factor of A is there, multipliers of another solver's limits are dropped. Where there
+ * are no limits, the contacts that pushed in the last step push again, and v is what that makes of the free motion. */
 void rows_begin(row_set *set, const solver_problem *problem, row_diagonal find_diagonal);
 
 /* The contacts that take part, and the limits that are violated at v, linearized there. */
