@@ -73,14 +73,15 @@ double contact_rows_error(const contact *c, const solver_problem *problem, const
     return problem->step->h * error;
 }
 
-/* At its bound, to rounding, it slips. */
-static bool slips(const contact *c, solver_friction friction) {
-    double bound = (1 - 1e-9) * c->mu * c->lambda.x;
-    if (friction == FRICTION_CONE) return cone_tangential(c->lambda) >= bound;
-    return fabs(c->lambda.y) >= bound || fabs(c->lambda.z) >= bound;
+/* It would leave its bounds if it were to stick; as newton has it. */
+static bool slips(const contact *c, const solver_problem *problem, const double *lambda, const double *D) {
+    double h = problem->step->h, bound = c->mu * lambda[0];
+    if (!(D[1] > 0 && D[2] > 0 && bound > 0)) return true;
+    double t[2] = {lambda[1] - c->u.y / (h * D[1]), lambda[2] - c->u.z / (h * D[2])};
+    return problem->friction == FRICTION_CONE ? hypot(t[0], t[1]) > bound : fmax(fabs(t[0]), fabs(t[1])) > bound;
 }
 
-void contact_rows_end(const row_contacts *contacts, const solver_problem *problem) {
+void contact_rows_end(const row_contacts *contacts, const solver_problem *problem, const double *diagonal) {
     for (int i = 0; i < problem->contact_count; i++) {
         contact *c = &problem->contacts[i];
         c->lambda = (vec3){0};
@@ -89,7 +90,9 @@ void contact_rows_end(const row_contacts *contacts, const solver_problem *proble
     }
     for (int i = 0; i < contacts->count; i++) {
         contact *c = &problem->contacts[contacts->index[i]];
-        c->lambda = vec3_scale(vec3_load(contacts->lambda + CONTACT_ROWS * i), 1 / problem->step->h);
-        if (c->lambda.x > 0) c->settled = slips(c, problem->friction) ? CONE_SLIP : CONE_STICK;
+        const double *lambda = contacts->lambda + CONTACT_ROWS * i;
+        c->lambda = vec3_scale(vec3_load(lambda), 1 / problem->step->h);
+        if (!(lambda[0] > 0)) continue;
+        c->settled = slips(c, problem, lambda, diagonal + CONTACT_ROWS * i) ? CONE_SLIP : CONE_STICK;
     }
 }

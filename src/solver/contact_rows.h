@@ -37,7 +37,8 @@ void contact_rows_project(const contact *c, solver_friction friction, double lam
 double contact_rows_error(const contact *c, const solver_problem *problem, const double lambda[CONTACT_ROWS],
                           const double w[CONTACT_ROWS], const double D[CONTACT_ROWS]);
 
-/* The solve ends, with the contacts looked at where it did: each is told its force and how it ended. */
-void contact_rows_end(const row_contacts *contacts, const solver_problem *problem);
+/* The solve ends, with the contacts looked at where it did: each is told its force and how it ended.
+ * diagonal: D of their rows. */
+void contact_rows_end(const row_contacts *contacts, const solver_problem *problem, const double *diagonal);
 
 #endif

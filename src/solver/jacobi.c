@@ -2,22 +2,31 @@
  *
  * The line search minimizes 1/2 lambda^T B lambda + w^T lambda within bounds that do not depend on lambda. Those of
  * friction do, through the normal impulse, and Coulomb's law is not the minimum of anything. So an iteration has two
- * halves, as perez2013 has them in PGS ("after the normal force of a contact is computed, we add friction"): limits and
- * normals together, as printed, with friction as it is; then friction, with the normals as they are:
+ * halves, as perez2013 has them in PGS ("after the normal force of a contact is computed, we add friction").
+ *
+ * Limits and normals together, as printed. What slips follows its normal, s_t = (lambda_t / lambda_n) s_n, which Eq. 12
+ * must know of, or with a soft body that slides the iteration goes round in circles: with s' = s + s_t
+ *
+ *   alpha = -s^T w / s^T B s'                     within [0, 1]; without slip it is Eq. 12
+ *
+ * Then friction, with the normals as they are:
  *
  *   f = P(lambda_t) - lambda_t                    what the new bounds forbid: always done, whatever it costs
  *   s = P(lambda_t + f - D^-1 w_t) - lambda_t - f
- *   alpha = -(s^T w + s^T B f) / s^T B s          within [0, 1];  s^T B f is the product of what half a solve leaves
+ *   alpha = -(s^T w + s^T B f) / s^T B s          within [0, 1]
  *   lambda_t += f + alpha s
  *
- * P is the projection on the pyramid's or the cone's section, which is convex: every alpha ends within it. (One line
- * search over both halves was left: where normals give way, f may climb, and alpha is 0 for ever.) */
+ * s^T B f is the product of what half a solve leaves of each. P is the projection on the pyramid's or the cone's
+ * section, which is convex: every alpha ends within it. (One line search over both halves was left: where normals give
+ * way, f may climb, and alpha is 0 for ever.) */
 #include "solver/jacobi.h"
 
 #include <math.h>
 #include <string.h>
 
-int jacobi_direction(const row_set *set, const solver_problem *problem, double *s) {
+#define AT_BOUND 1e-9 /* share of its bound by which friction may be off it and yet slip */
+
+int jacobi_direction(const row_set *set, const solver_problem *problem, double *s, double *slope) {
     int active = 0, contacts = rows_of_contacts(set);
     double h = problem->step->h;
     for (int i = 0; i < contacts; i += CONTACT_ROWS) {
@@ -30,6 +39,9 @@ int jacobi_direction(const row_set *set, const solver_problem *problem, double *
         s[i] = D > 0 ? fmax(0, -set->rows[i].value / (h * D)) : 0;
         active += s[i] > 0;
     }
+    *slope = 0;
+    for (int i = 0; i < set->count; i++) *slope += s[i] * set->rows[i].value;
+    *slope /= h;
     return active;
 }
 
@@ -37,14 +49,33 @@ static double within(double alpha) {
     return fmax(0, fmin(1, alpha));
 }
 
-double jacobi_step(row_set *set, const solver_problem *problem, const double *s) {
-    double linear = 0, square = rows_push(set, problem, s, set->count);
-    for (int i = 0; i < set->count; i++) linear += s[i] * set->rows[i].value;
-    return square > 0 ? within(-linear / (problem->step->h * square)) : 0;
+/* s_t of what slips. Whether anything does. */
+static bool follow(const row_set *set, const solver_problem *problem, double *s) {
+    bool any = false;
+    for (int i = 0, k = 0; i < set->contacts.count; i++, k += CONTACT_ROWS) {
+        const double *lambda = set->contacts.lambda + k;
+        double bound = (1 - AT_BOUND) * rows_contact(set, problem, i)->mu * lambda[0];
+        if (!(bound > 0) || s[k] == 0) continue;
+        bool cone = problem->friction == FRICTION_CONE, out = cone && hypot(lambda[1], lambda[2]) >= bound;
+        for (int t = 1; t < CONTACT_ROWS; t++)
+            if (cone ? out : fabs(lambda[t]) >= bound) s[k + t] = lambda[t] / lambda[0] * s[k], any = true;
+    }
+    return any;
 }
 
-void jacobi_push_normals(row_set *set, const double *s, double alpha) {
-    for (int k = 0; k < rows_of_contacts(set); k += CONTACT_ROWS) set->contacts.lambda[k] += alpha * s[k];
+double jacobi_step(row_set *set, const solver_problem *problem, double slope, double *s, double *kept) {
+    int components = 3 * problem->pattern->node_count;
+    double square = rows_push(set, problem, s, set->count);
+    memcpy(kept, set->half, (size_t)components * sizeof *kept);
+    if (follow(set, problem, s)) {
+        rows_push(set, problem, s, set->count);
+        square = rows_dot(set->half, kept, components);
+    }
+    return square > 0 ? within(-slope / square) : 0;
+}
+
+void jacobi_push_contacts(row_set *set, const double *s, double alpha) {
+    for (int k = 0; k < rows_of_contacts(set); k++) set->contacts.lambda[k] += alpha * s[k];
 }
 
 void jacobi_rates(const row_set *set, const solver_problem *problem, double alpha, double *w) {

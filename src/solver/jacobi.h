@@ -6,14 +6,15 @@
 #include "solver/rows.h"
 
 /* s = max(0, -D^-1 C / h), of a contact's normal max(0, lambda - D^-1 C / h) - lambda, of friction 0; a row that no
- * unknown can help stays 0. Returns how many limits push. */
-int jacobi_direction(const row_set *set, const solver_problem *problem, double *s);
+ * unknown can help stays 0. Returns how many limits push; slope: s^T C / h. */
+int jacobi_direction(const row_set *set, const solver_problem *problem, double *s, double *slope);
 
-/* alpha of Eq. 12, within [0, 1]; set->half is that of s. */
-double jacobi_step(row_set *set, const solver_problem *problem, const double *s);
+/* alpha of Eq. 12, within [0, 1], for a slope s^T w over limits and normals. What slips follows its normal: its part of s
+ * is set, and set->half is that of all of s. kept: 3 per node, overwritten. */
+double jacobi_step(row_set *set, const solver_problem *problem, double slope, double *s, double *kept);
 
-/* The normals of contacts go alpha s. */
-void jacobi_push_normals(row_set *set, const double *s, double alpha);
+/* The contacts go alpha s. */
+void jacobi_push_contacts(row_set *set, const double *s, double alpha);
 
 /* w = C / h of the contacts' rows after v went alpha set->motion from where the rows were collected. */
 void jacobi_rates(const row_set *set, const solver_problem *problem, double alpha, double *w);

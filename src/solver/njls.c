@@ -39,13 +39,14 @@ static void advance(const row_set *set, const solver_problem *problem, double sc
 static void iterate(njls_state *state, const solver_problem *problem, solver_report *report) {
     row_set *set = &state->set;
     rows_diagonal_of_limits(set, problem);
-    report->active = jacobi_count(report->active, jacobi_direction(set, problem, state->lambda));
-    double alpha = jacobi_step(set, problem, state->lambda);
+    double slope;
+    report->active = jacobi_count(report->active, jacobi_direction(set, problem, state->lambda, &slope));
+    double alpha = jacobi_step(set, problem, slope, state->lambda, state->kept);
     rows_react(set, problem, state->lambda, alpha);
     rows_move(set, problem);
     advance(set, problem, alpha);
     if (set->contacts.count == 0) return;
-    jacobi_push_normals(set, state->lambda, alpha);
+    jacobi_push_contacts(set, state->lambda, alpha);
     jacobi_rates(set, problem, alpha, state->w);
     jacobi_friction(set, problem, state->w, state->lambda, state->kept);
     advance(set, problem, 1);

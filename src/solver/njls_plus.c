@@ -135,7 +135,7 @@ static void of_inverse(row_set *set, const solver_problem *problem, int first, i
 /* The friction's part of an iteration, from where the normals end. */
 static void iterate_friction(njls_plus_state *state, const solver_problem *problem, double alpha) {
     row_set *set = &state->set;
-    jacobi_push_normals(set, state->lambda, alpha);
+    jacobi_push_contacts(set, state->lambda, alpha);
     jacobi_rates(set, problem, alpha, state->w);
     jacobi_friction(set, problem, state->w, state->lambda, state->kept);
     for (int i = 0; i < state->size; i++) {
@@ -148,8 +148,9 @@ static void iterate_friction(njls_plus_state *state, const solver_problem *probl
 static void iterate(njls_plus_state *state, const solver_problem *problem, solver_report *report) {
     row_set *set = &state->set;
     rows_diagonal_of_limits(set, problem);
-    report->active = jacobi_count(report->active, jacobi_direction(set, problem, state->lambda));
-    double alpha = jacobi_step(set, problem, state->lambda);
+    double slope;
+    report->active = jacobi_count(report->active, jacobi_direction(set, problem, state->lambda, &slope));
+    double alpha = jacobi_step(set, problem, slope, state->lambda, state->kept);
     rows_move(set, problem);
     rows_react(set, problem, state->lambda, alpha);
     for (int i = 0; i < state->size; i++) {

@@ -128,7 +128,7 @@ void rows_end(const row_set *set, const solver_problem *problem, solver_report *
         limits->hold(problem->bodies[k], impulse);
         impulse += 3 * limits->node_count(problem->bodies[k]->model);
     }
-    contact_rows_end(&set->contacts, problem);
+    contact_rows_end(&set->contacts, problem, set->diagonal);
     report->residual = set->violation;
     report->rows = set->seen;
     report->converged = rows_agree(set, problem);

@@ -57,13 +57,12 @@ static double aim(sqp_pjls_state *state) {
 static double iterate(sqp_pjls_state *state, const solver_problem *problem, double *violation) {
     row_set *set = &state->set;
     double h = problem->step->h, *lambda = set->contacts.lambda, error = 0;
-    double slope = aim(state), square = rows_push(set, problem, state->s, set->count);
-    double alpha = square > 0 ? fmax(0, fmin(1, -slope / square)) : 0;
+    double alpha = jacobi_step(set, problem, aim(state), state->s, state->kept);
     rows_move(set, problem);
     for (int k = 0; k < set->count; k++) state->lambda[k] += alpha * state->s[k];
     advance(state, problem, alpha);
     if (set->contacts.count > 0) {
-        jacobi_push_normals(set, state->s, alpha);
+        jacobi_push_contacts(set, state->s, alpha);
         jacobi_friction(set, problem, state->w, state->s, state->kept);
         advance(state, problem, 1);
     }
