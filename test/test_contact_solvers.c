@@ -1,4 +1,5 @@
 /* Contact and friction with every solver: the weight is borne, slopes hold and slide as Coulomb has it, all agree. */
+#include "allocations.h"
 #include "soft_tools.h"
 
 #include "solver/rows.h"
@@ -125,8 +126,8 @@ static void every_solver_carries_what_lies_on_the_ground(void **unused) {
                 assert_int_equal(thenar_sim_stats(sim)->unconverged, 0);
                 late = fmax(late, vec3_length(centre(sim, 1, true)));
             }
-            /* Contacts may give way by their tolerance in every step. */
-            assert_true(late <= SOLVER_TOLERANCES.length);
+            /* In every step a contact may go from one end of its tolerance to the other. */
+            assert_true(late <= 2 * SOLVER_TOLERANCES.length);
             thenar_sim_free(sim);
         }
         thenar_model_free(model);
@@ -148,10 +149,7 @@ static void below_the_angle_of_friction_nothing_creeps(void **unused) {
                 tools_run(sim, 400);
                 double creep = vec3_distance(centre(sim, 1, false), before);
                 /* What sticks stays within the tolerance of its anchor; that there are two, before and after. */
-                if (creep > 2 * within)
-                    print_message("%s, %s, %s: %g m in 2 s\n", kind ? "cube" : "block", solver_table[i]->name,
-                                  cone ? "cone" : "pyramid", creep);
-                //assert_true(creep <= 2 * within);
+                assert_true(creep <= 2 * within);
                 thenar_sim_free(sim);
             }
         thenar_model_free(model);
@@ -250,7 +248,7 @@ static void friction_is_within_its_bounds_and_forces_are_complementary(void **un
     thenar_model_free(model);
 }
 
-static void threads_do_not_change_contacts(void **unused) {
+static void threads_do_not_change_contacts_and_no_step_allocates(void **unused) {
     (void)unused;
     thenar_build *build = world(gravity_on_slope(0.3, vec3_make(0.8, 0, 0.6)));
     add_block(build, 0.02);
@@ -259,13 +257,157 @@ static void threads_do_not_change_contacts(void **unused) {
     for (int i = 0; i < solver_count; i++) {
         thenar_sim *one = sim_with(model, solver_table[i]->name, NULL, 1);
         thenar_sim *three = sim_with(model, solver_table[i]->name, NULL, 3);
+        long before = allocation_count;
         for (int k = 0; k < 8; k++) {
             tools_run(one, 1);
             tools_run(three, 1);
             assert_true(thenar_sim_hash(one) == thenar_sim_hash(three));
         }
+        assert_int_equal(allocation_count, before);
         thenar_sim_free(one);
         thenar_sim_free(three);
+    }
+    thenar_model_free(model);
+}
+
+/* A block and a cube near it, and contacts between them that no mesh of a test has: of points inside a tet's face, with
+ * the cube's two unknowns six in all. */
+typedef struct six_legs {
+    thenar_sim *sim;
+    solver_problem problem;
+    body_step step;
+    contact contacts[3];
+} six_legs;
+
+static void six_legs_begin(six_legs *s, const thenar_model *model, const char *solver) {
+    s->sim = sim_with(model, solver, "cone", 1);
+    tools_run(s->sim, 1);
+    int island = 0;
+    while (model->systems[island].body_count < 2) island++;
+    const system_model *system = &model->systems[island];
+    s->step = (body_step){.h = STEP};
+    s->problem = system_problem(&s->sim->systems[island], system, &s->step);
+    assert_true(system_factor(&s->sim->systems[island], system, NULL));
+    system_solve(&s->sim->systems[island], system);
+    const thenar_tet_mesh *mesh = thenar_model_mesh(model, 1);
+    random_source random = {7};
+    for (int i = 0; i < 3; i++) {
+        contact *c = &s->contacts[i];
+        double weights[4] = {0.1, 0.2, 0.3, 0.4};
+        *c = (contact){.mu = MU, .share = 1, .start = {-20e-6, 3e-6, -2e-6}};
+        vec3 n = vec3_add(vec3_make(0, -1, 0), tools_random_vector(&random, 0.3));
+        c->frame = contact_frame(vec3_unit(n));
+        const int *tet = mesh->tets + 4 * (3 + 9 * i);
+        for (int k = 0; k < 4; k++)
+            c->legs[c->leg_count++] = (contact_leg){
+                .node = system->first_node[0] + model_soft(model, 1)->system_node[tet[k]], .weight = weights[k]};
+        for (int k = 0; k < 2; k++)
+            c->legs[c->leg_count++] = (contact_leg){.node = system->first_node[1] + k,
+                                                    .weight = -1,
+                                                    .turns = k == RIGID_ANGULAR,
+                                                    .arm = tools_random_vector(&random, 0.005)};
+        for (int k = 1; k < 4; k++)
+            for (int j = k; j > 0 && c->legs[j - 1].node > c->legs[j].node; j--) {
+                contact_leg swapped = c->legs[j];
+                c->legs[j] = c->legs[j - 1], c->legs[j - 1] = swapped;
+            }
+        assert_true(contact_bind(c, &system->pattern));
+        c->rho = 1e3;
+    }
+    s->problem.contacts = s->contacts;
+    s->problem.contact_count = 3;
+}
+
+static thenar_model *block_and_cube(void) {
+    thenar_build *build = world(vec3_make(0, -G, 0));
+    thenar_tet_mesh mesh = tools_box(0.02, 0.01, 0.02, 3, 1, 3); /* every node is on the surface */
+    thenar_soft_def def = thenar_soft_def_default();
+    thenar_error error;
+    def.name = "block";
+    def.mesh = &mesh;
+    def.material.young = 0.1e6;
+    def.friction = MU;
+    assert_ok(thenar_build_add_soft(build, &def, &error), error);
+    thenar_tet_mesh_free(&mesh);
+    add_cube(build, 0.01, 0.01, vec3_make(0.01, 0.05, 0.01));
+    return compile(build);
+}
+
+static void rows_of_contacts_are_those_of_the_contacts(void **unused) {
+    (void)unused;
+    thenar_model *model = block_and_cube();
+    six_legs s;
+    six_legs_begin(&s, model, "njls");
+    const solver_problem *problem = &s.problem;
+    int components = 3 * problem->pattern->node_count;
+    arena measure = {0};
+    row_set set;
+    rows_layout(&set, problem, 3, &measure);
+    arena carve = arena_on(memory_aligned(measure.used), measure.used);
+    rows_layout(&set, problem, 3, &carve);
+    set.contacts.all = true;
+    rows_begin(&set, problem, rows_diagonal);
+    rows_collect(&set, problem);
+    assert_int_equal(set.count, 9);
+    double *d = calloc((size_t)components, sizeof *d), *x = calloc((size_t)components, sizeof *x), B[9 * 16] = {0};
+    random_source random = {5};
+    for (int i = 0; i < components; i++) d[i] = random_uniform(&random, -1e-3, 1e-3);
+    contacts_move(problem->contacts, 3, d);
+    double whole[9];
+    rows_diagonal(&set, problem, 0, 9);
+    memcpy(whole, set.diagonal, sizeof whole);
+    rows_diagonal_by_reach(&set, problem, 0, 9);
+    rows_matrix(&set, problem, B, 16);
+    for (int k = 0; k < 9; k++) {
+        const contact *c = &problem->contacts[k / 3];
+        double u[3], start[3], lambda[9] = {0};
+        vec3_store(u, c->u);
+        vec3_store(start, c->start);
+        assert_non_null(set.rows[k].tail);
+        assert_near(start[k % 3] + row_times(&set.rows[k], d), u[k % 3], 1e-15);
+        lambda[k] = 1;
+        double square = rows_push(&set, problem, lambda, 9);
+        memcpy(x, set.force, (size_t)components * sizeof *x);
+        cholesky_solve(problem->factor, x);
+        double size = row_times(&set.rows[k], x);
+        assert_near(square, size, 1e-12 * size);
+        assert_near(whole[k], size, 1e-12 * size);
+        assert_near(set.diagonal[k], size, 1e-12 * size);
+        for (int l = 0; l < 9; l++) assert_near(B[16 * l + k], row_times(&set.rows[l], x), 1e-12 * size);
+    }
+    free(d);
+    free(x);
+    free(carve.base);
+    thenar_sim_free(s.sim);
+    thenar_model_free(model);
+}
+
+static void contacts_of_six_unknowns_end_the_same_with_every_solver(void **unused) {
+    (void)unused;
+    thenar_model *model = block_and_cube();
+    vec3 force[3], end[3];
+    for (int i = 0; i < solver_count; i++) {
+        six_legs s;
+        six_legs_begin(&s, model, solver_table[i]->name);
+        solver_report report;
+        s.problem.tolerance.length = i == 0 ? 1e-7 : 1e-8;
+        s.problem.tolerance.force = 1e-4;
+        s.problem.tolerance.stationarity = 1e-6;
+        s.problem.tolerance.balance = 1e-5;
+        int island = 0;
+        while (model->systems[island].body_count < 2) island++;
+        assert_true(solver_table[i]->solve(s.sim->systems[island].solver, &s.problem, &report));
+        assert_true(report.converged);
+        for (int k = 0; k < 3 && i == 0; k++) force[k] = s.contacts[k].lambda;
+        for (int k = 0; k < 3; k++) {
+            const contact *c = &s.contacts[k];
+            if (i == 0) end[k] = c->u;
+            assert_true(c->lambda.x > 0 && cone_tangential(c->lambda) <= MU * c->lambda.x * (1 + 1e-6));
+            /* One sticks, two slip; newton's forces are within 1e-4 of their mean, and the contacts lean on each other. */
+            assert_near(vec3_distance(c->lambda, force[k]), 0, 1e-3 * (force[0].x + force[1].x + force[2].x) / 3);
+            assert_near(vec3_distance(c->u, end[k]), 0, 2e-8);
+        }
+        thenar_sim_free(s.sim);
     }
     thenar_model_free(model);
 }
@@ -276,7 +418,9 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(above_it_bodies_slide_with_the_acceleration_of_coulomb),
     cmocka_unit_test(all_solvers_agree_with_newton),
     cmocka_unit_test(friction_is_within_its_bounds_and_forces_are_complementary),
-    cmocka_unit_test(threads_do_not_change_contacts),
+    cmocka_unit_test(threads_do_not_change_contacts_and_no_step_allocates),
+    cmocka_unit_test(rows_of_contacts_are_those_of_the_contacts),
+    cmocka_unit_test(contacts_of_six_unknowns_end_the_same_with_every_solver),
 };
 
 TEST_MAIN(tests)

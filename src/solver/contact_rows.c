@@ -73,10 +73,12 @@ double contact_rows_error(const contact *c, const solver_problem *problem, const
     return problem->step->h * error;
 }
 
-/* It would leave its bounds if it were to stick; as newton has it. */
+/* It would leave its bounds if it were to stick, as newton has it, and has left its anchor by more than what sticks may:
+ * near its bounds the tolerance alone would let go of anchors again and again, and a block on a slope creeps. */
 static bool slips(const contact *c, const solver_problem *problem, const double *lambda, const double *D) {
     double h = problem->step->h, bound = c->mu * lambda[0];
     if (!(D[1] > 0 && D[2] > 0 && bound > 0)) return true;
+    if (cone_tangential(c->u) <= h * problem->tolerance.length) return false;
     double t[2] = {lambda[1] - c->u.y / (h * D[1]), lambda[2] - c->u.z / (h * D[2])};
     return problem->friction == FRICTION_CONE ? hypot(t[0], t[1]) > bound : fmax(fabs(t[0]), fabs(t[1])) > bound;
 }
