@@ -66,7 +66,7 @@ static bool follow(const row_set *set, const solver_problem *problem, double *s)
 double jacobi_step(row_set *set, const solver_problem *problem, double slope, double *s, double *kept) {
     int components = 3 * problem->pattern->node_count;
     double square = rows_push(set, problem, s, set->count);
-    memcpy(kept, set->half, (size_t)components * sizeof *kept);
+    if (set->contacts.count > 0) memcpy(kept, set->half, (size_t)components * sizeof *kept);
     if (follow(set, problem, s)) {
         rows_push(set, problem, s, set->count);
         square = rows_dot(set->half, kept, components);
