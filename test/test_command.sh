@@ -104,6 +104,7 @@ refuses 2 '--threads 1000; expected' run beam-soft --threads 1000
 for dt in 0 -0.01 nan inf 2 soft; do refuses 2 "--dt $dt; expected a number from 1e-06 to 1" run beam-soft --dt $dt; done
 refuses 2 '--steps and --time together' run beam-soft --steps 2 --time 1
 refuses 2 '--solver magic; expected' run beam-soft --solver magic
+refuses 2 '--friction magic; expected' run beam-soft --friction magic
 for name in aggregate penalty magic; do
     refuses 2 "--contact $name; expected point \\(default\\), none" run beam-soft --contact $name
 done
