@@ -88,7 +88,6 @@ void contact_rows_end(const row_contacts *contacts, const solver_problem *proble
         contact *c = &problem->contacts[i];
         c->lambda = (vec3){0};
         c->settled = CONE_OPEN;
-        c->foreseen = cone_tangential(c->u); /* nobody was surprised: newton may take the state over */
     }
     for (int i = 0; i < contacts->count; i++) {
         contact *c = &problem->contacts[contacts->index[i]];
