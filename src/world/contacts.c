@@ -56,8 +56,10 @@ void contacts_find(contacts_state *state, const contacts_model *contacts, body_s
     memcpy(state->before, state->memory, (size_t)*state->memory_count * sizeof *state->memory);
     for (int i = 0; i < contacts->skin_count; i++)
         contact_skin_update(&state->skins[i], bodies[contacts->skin_body[i]], step->h);
-    int found = contact_points_find(state->skin_pointers, state->rigids, contacts->search, contacts->pair_count,
-                                    contacts->margin, step->h, state->points, contacts->capacity);
+    /* What falls from rest within the step must be seen too. */
+    double margin = contacts->margin + step->h * step->h * vec3_length(step->gravity);
+    int found = contact_points_find(state->skin_pointers, state->rigids, contacts->search, contacts->pair_count, margin,
+                                    step->h, state->points, contacts->capacity);
     state->point_count = found < contacts->capacity ? found : contacts->capacity;
     state->lost = found - state->point_count;
     for (int i = 0, next = 0; i < state->point_count; i++)
