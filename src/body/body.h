@@ -82,8 +82,8 @@ typedef struct body_limits {
     void (*gradient)(body_state *state, const body_step *step, double weight, double *gradient);
     /* Adds the Hessian to the blocks of the whole system. */
     void (*hessian)(body_state *state, const body_step *step, double weight, double *blocks);
-    /* The multipliers' step; `factor` as in rescale. */
-    void (*update)(body_state *state, double factor);
+    /* The multipliers' step; `factor` as in rescale, `most`: how large one may become. */
+    void (*update)(body_state *state, double factor, double most);
     /* For solvers that work on rows. An element (a tet) has up to ROW_AXES rows at a time; the unknowns of the body
      * start at first_node in the system. */
     int (*element_count)(const body_model *body);

@@ -73,12 +73,23 @@ soft_limit_measures soft_limit_measure(const soft_batch *batch, const soft_limit
     return measures;
 }
 
-void soft_limit_update(const soft_limit_point *point, double factor, f64x8 *Y) {
-    f64x8 D[9];
+/* The factor by which a multiplier of this size becomes no larger than `most`. */
+SIMD_INLINE f64x8 shorten(f64x8 square, double most) {
+    f64x8 limit = f64x8_set(most * most);
+    return f64x8_select(square > limit, f64x8_sqrt(limit / f64x8_max(square, limit)), f64x8_set(1));
+}
+
+void soft_limit_update(const soft_limit_point *point, double factor, double most, f64x8 *Y) {
+    f64x8 D[9], square = f64x8_set(0);
     compose(point, D);
-    SIMD_FOR (i, 0, 9) Y[i] = factor * D[i];
-    SIMD_FOR (k, 0, SOFT_FIBRES)
-        SIMD_FOR (i, 0, 3) Y[9 + 3 * k + i] = factor * point->fibre.delta[k] * point->fibre.n[k][i];
+    SIMD_FOR (i, 0, 9) square = f64x8_fma(D[i], D[i], square);
+    f64x8 scale = factor * shorten(factor * factor * square, most);
+    SIMD_FOR (i, 0, 9) Y[i] = scale * D[i];
+    SIMD_FOR (k, 0, SOFT_FIBRES) {
+        f64x8 delta = factor * point->fibre.delta[k]; /* the fibre's n is unit */
+        delta = delta * shorten(delta * delta, most);
+        SIMD_FOR (i, 0, 3) Y[9 + 3 * k + i] = delta * point->fibre.n[k][i];
+    }
 }
 
 /* Adds sign u v^T g_a for the nodes a = 1..3 to the vectors of a mode; vg holds v . g_a. */

@@ -14,6 +14,9 @@
 
 #define RECOVERY 0.5 /* m/s */
 #define STIFFNESS 3.0
+/* m/s^2, of the heavier side: what a multiplier may stand for. Between bodies that are driven into each other it would
+ * grow without end, see newton.c. */
+#define LARGEST_ACCELERATION 1e6
 #define SOFT_LENGTH 10e-6 /* m: by which a force that is already there may give way */
 
 /* Where a rigid body is at the end of the step, as far as it is known. */
@@ -80,10 +83,11 @@ static double side_weight(const contact *c, const contact_equations *equations, 
     return weights > 0 ? sum / weights : INFINITY;
 }
 
-static double penalty(const contact *c, const contact_equations *equations) {
-    double h = equations->step->h;
-    double mass = fmin(side_weight(c, equations, true), side_weight(c, equations, false));
-    return fmax(STIFFNESS * mass / (h * h), c->lambda.x / SOFT_LENGTH);
+static void set_penalty(contact *c, const contact_equations *equations) {
+    double h = equations->step->h, skin = side_weight(c, equations, true), other = side_weight(c, equations, false);
+    double lighter = fmin(skin, other), heavier = isinf(skin) || (other > skin && isfinite(other)) ? other : skin;
+    c->rho = fmax(STIFFNESS * lighter / (h * h), c->lambda.x / SOFT_LENGTH);
+    c->most = LARGEST_ACCELERATION * heavier;
 }
 
 bool contact_make(contact *c, const contact_point *point, const contact_memory *memory, contact_side skin,
@@ -108,7 +112,7 @@ bool contact_make(contact *c, const contact_point *point, const contact_memory *
     vec3 slip = mat3_mul_vec(c->frame, vec3_sub(x, anchor));
     c->leeway = fmax(0, -point->gap - RECOVERY * step->h);
     c->start = vec3_make(vec3_dot(normal, vec3_sub(x, closest)) + c->leeway, slip.y, slip.z);
-    c->rho = penalty(c, equations);
+    set_penalty(c, equations);
     return true;
 }
 

@@ -26,6 +26,12 @@
 #define FAR_DISTANCE 0.02 /* of a strain from its limits, where RHO_FAR is better */
 #define DISTANCE_DROP 0.3 /* that a multipliers' step should achieve */
 
+/* Young's moduli: the largest stress that a multiplier stands for (safeguarded multipliers [Andreani, Birgin, Martinez,
+ * Schuverdt 2008, On augmented Lagrangian methods with general lower-level constraints, SIAM J. Optim. 18]). Where
+ * limits, contacts and supports cannot all be met, as when pads are driven closer than their limits allow, multipliers
+ * would grow without end and shoot what is between them away. */
+#define STRESS_LARGEST 100.0
+
 /* How small the gradient must be, of |A (x - x*)|, for the multipliers to move. */
 #define GRADIENT_SETTLED 0.01
 #define LOOSE_UPDATES 2  /* of the multipliers, while ten times that is enough */
@@ -255,7 +261,7 @@ static bool iterate(newton_state *state, const solver_problem *problem, solver_r
         report->active = now.limits.active;
         bool raise = settled && now.limits.distance > fmax(DISTANCE_DROP * before, problem->tolerance.violation);
         double next = raise && !report->converged ? fmin(RHO_LARGEST, rho * RHO_GROWTH) : rho;
-        EACH_LIMITED (problem, k, limits) limits->update(problem->bodies[k], rho / next);
+        EACH_LIMITED (problem, k, limits) limits->update(problem->bodies[k], rho / next, STRESS_LARGEST / next);
         contacts_update(problem->contacts, problem->contact_count);
         updates++;
         rho = next;
