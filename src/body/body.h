@@ -64,8 +64,8 @@ typedef struct body_limit_measures {
 typedef struct body_limits {
     /* Some multiplier is not zero: the last step ended at a limit. */
     bool (*warm)(const body_state *state);
-    /* The multipliers in units of another rho. */
-    void (*rescale)(body_state *state, double factor);
+    /* The multipliers in units of another rho, none larger than `most`. */
+    void (*rescale)(body_state *state, double factor, double most);
     /* The solve begins: nothing pushes yet, decompositions start from where the step does. */
     void (*begin)(body_state *state);
     /* Solvers with multipliers take them up when they begin and put them away when they end: in between steps these

@@ -16,9 +16,10 @@ static bool limits_warm(const body_state *base) {
     return false;
 }
 
-static void limits_rescale(body_state *base, double factor) {
+static void limits_rescale(body_state *base, double factor, double most) {
     soft_state *state = (soft_state *)base;
-    for (int i = 0; i < SOFT_MULTIPLIERS * soft_of(state)->batch_count; i++) state->multiplier[i] *= factor;
+    for (int k = 0; k < soft_of(state)->batch_count; k++)
+        soft_limit_rescale(factor, most, state->multiplier + SOFT_MULTIPLIERS * k);
 }
 
 static void clear_record(soft_state *state, int k) {

@@ -79,17 +79,24 @@ SIMD_INLINE f64x8 shorten(f64x8 square, double most) {
     return f64x8_select(square > limit, f64x8_sqrt(limit / f64x8_max(square, limit)), f64x8_set(1));
 }
 
-void soft_limit_update(const soft_limit_point *point, double factor, double most, f64x8 *Y) {
-    f64x8 D[9], square = f64x8_set(0);
-    compose(point, D);
-    SIMD_FOR (i, 0, 9) square = f64x8_fma(D[i], D[i], square);
+/* A vector of a multiplier (that of the principal stretches, or of a fibre) times factor, no longer than most. */
+SIMD_INLINE void rescale_vector(double factor, double most, int count, f64x8 *y) {
+    f64x8 square = f64x8_set(0);
+    for (int i = 0; i < count; i++) square = f64x8_fma(y[i], y[i], square);
     f64x8 scale = factor * shorten(factor * factor * square, most);
-    SIMD_FOR (i, 0, 9) Y[i] = scale * D[i];
-    SIMD_FOR (k, 0, SOFT_FIBRES) {
-        f64x8 delta = factor * point->fibre.delta[k]; /* the fibre's n is unit */
-        delta = delta * shorten(delta * delta, most);
-        SIMD_FOR (i, 0, 3) Y[9 + 3 * k + i] = delta * point->fibre.n[k][i];
-    }
+    for (int i = 0; i < count; i++) y[i] = scale * y[i];
+}
+
+void soft_limit_rescale(double factor, double most, f64x8 *Y) {
+    rescale_vector(factor, most, 9, Y);
+    for (int k = 0; k < SOFT_FIBRES; k++) rescale_vector(factor, most, 3, Y + 9 + 3 * k);
+}
+
+void soft_limit_update(const soft_limit_point *point, double factor, double most, f64x8 *Y) {
+    compose(point, Y);
+    SIMD_FOR (k, 0, SOFT_FIBRES)
+        SIMD_FOR (i, 0, 3) Y[9 + 3 * k + i] = point->fibre.delta[k] * point->fibre.n[k][i];
+    soft_limit_rescale(factor, most, Y);
 }
 
 /* Adds sign u v^T g_a for the nodes a = 1..3 to the vectors of a mode; vg holds v . g_a. */
