@@ -145,6 +145,24 @@ static void a_tilted_plane_and_a_tilted_box_are_slopes_too(void **unused) {
     }
 }
 
+/* A block that sticks to the ground and is put 0.2 mm further does not come back. */
+static void a_block_that_is_put_elsewhere_sticks_there(void **unused) {
+    (void)unused;
+    thenar_sim *sim = block_on_ground(true, vec3_make(0, -CONTACT_GRAVITY, 0), 0.8, 0.01, 1);
+    tools_run(sim, 50);
+    int count = 3 * thenar_model_mesh(thenar_sim_model(sim), 0)->node_count;
+    double *x = calloc((size_t)count, sizeof *x);
+    memcpy(x, thenar_sim_positions(sim, 0), (size_t)count * sizeof *x);
+    for (int i = 0; i < count; i += 3) x[i] += 2e-4;
+    assert_int_equal(thenar_sim_set_state(sim, 0, x, NULL), THENAR_OK);
+    vec3 before = scene_place(sim, 0);
+    tools_run(sim, 50);
+    print_message("  moved by %.1e m\n", vec3_distance(scene_place(sim, 0), before));
+    assert_true(vec3_distance(scene_place(sim, 0), before) < 1e-6);
+    free(x);
+    thenar_sim_free(sim);
+}
+
 /* ---- round things ---- */
 
 static void a_ball_rolls_and_slips_down_a_slope_as_mechanics_says(void **unused) {
@@ -404,6 +422,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_block_does_not_creep_below_the_angle_of_friction),
     cmocka_unit_test(a_block_slides_with_the_right_acceleration_in_every_direction),
     cmocka_unit_test(a_tilted_plane_and_a_tilted_box_are_slopes_too),
+    cmocka_unit_test(a_block_that_is_put_elsewhere_sticks_there),
     cmocka_unit_test(a_ball_rolls_and_slips_down_a_slope_as_mechanics_says),
     cmocka_unit_test(a_spinning_coin_gains_no_energy),
     cmocka_unit_test(a_soft_block_that_is_thrown_gains_no_energy_and_comes_to_rest),

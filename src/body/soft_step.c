@@ -230,7 +230,10 @@ static void soft_publish(body_state *base, const body_step *step) {
 
 static void soft_rest(body_state *base) {
     soft_state *state = (soft_state *)base;
-    memset(state->v, 0, 3 * (size_t)soft_of(state)->mesh.node_count * sizeof *state->v);
+    const soft_model *body = soft_of(state);
+    memset(state->v, 0, 3 * (size_t)body->mesh.node_count * sizeof *state->v);
+    /* They may be what the step failed of. */
+    memset(state->multiplier, 0, SOFT_MULTIPLIERS * (size_t)body->batch_count * sizeof *state->multiplier);
 }
 
 static int soft_inverted(const body_state *base) {

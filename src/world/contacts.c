@@ -40,6 +40,17 @@ void contacts_reset(contacts_state *state, const contacts_model *contacts) {
     state->told_count = state->told_pair_count = 0;
 }
 
+void contacts_forget(contacts_state *state, const contacts_model *contacts, int body) {
+    if (contacts->pair_count == 0) return;
+    long long count = *state->memory_count, kept = 0;
+    for (long long i = 0; i < count; i++) {
+        const int *pair = contacts->pairs[state->memory[i].pair].body;
+        if (pair[0] != body && pair[1] != body) state->memory[kept++] = state->memory[i];
+    }
+    if (count > kept) memset(state->memory + kept, 0, (size_t)(count - kept) * sizeof *state->memory);
+    *state->memory_count = kept;
+}
+
 /* Both lists are in the order of pairs and, within a pair, of the skin's points. */
 static int remember(const contacts_state *state, const contact_point *point, int *next) {
     for (; *next < *state->memory_count; (*next)++) {

@@ -66,6 +66,8 @@ void contacts_layout(contacts_state *state, const contacts_model *contacts, int 
 void contacts_open(contacts_state *state, const contacts_model *contacts, body_state *const *bodies, int body_count,
                    int system_count);
 void contacts_reset(contacts_state *state, const contacts_model *contacts);
+/* A body was put elsewhere: its contacts stick to nothing any more. */
+void contacts_forget(contacts_state *state, const contacts_model *contacts, int body);
 
 /* Points near each other where the step begins, and what they remember. */
 void contacts_find(contacts_state *state, const contacts_model *contacts, body_state *const *bodies,

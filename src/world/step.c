@@ -158,6 +158,7 @@ static bool advance_or_hold(thenar_sim *sim) {
     if (!done) {
         memcpy(sim->kept, sim->backup, sim->kept_size);
         for (int i = 0; i < sim->model->body_count; i++) sim->model->bodies[i]->kind->rest(sim->bodies[i]);
+        contacts_reset(&sim->contacts, &sim->model->contacts);
     }
     sim->clock->warnings[THENAR_WARNING_STEP_SPLIT] += split;
     sim->clock->warnings[THENAR_WARNING_STEP_FAILED] += !done;
