@@ -233,7 +233,8 @@ static void soft_rest(body_state *base) {
     const soft_model *body = soft_of(state);
     memset(state->v, 0, 3 * (size_t)body->mesh.node_count * sizeof *state->v);
     /* They may be what the step failed of. */
-    memset(state->multiplier, 0, SOFT_MULTIPLIERS * (size_t)body->batch_count * sizeof *state->multiplier);
+    if (body->limited)
+        memset(state->multiplier, 0, SOFT_MULTIPLIERS * (size_t)body->batch_count * sizeof *state->multiplier);
 }
 
 static int soft_inverted(const body_state *base) {
