@@ -13,7 +13,7 @@ static int steps_in(const thenar_sim *sim, double time) {
 
 /* ---- the same, again ---- */
 
-/* A pinched cube that is lifted while a ball rolls on the ground below. */
+/* A pinched cube that is lifted. */
 static void pinch_play(thenar_sim *sim, int from, int to) {
     for (int i = from; i < to; i++) pinch_step(sim, 0.9e-3 * fmin(1, i / 10.0), 1e-4 * i);
 }
@@ -230,6 +230,7 @@ static void a_bone_jumps_10_cm_into_the_table_and_back(void **unused) {
         watch_run(sim, &w, 1);
         watch_tell("  and back", &w);
         assert_recovered(sim, 0);
+        assert_int_equal(w.failed, 0);
         thenar_sim_free(sim);
     }
 }
@@ -243,7 +244,7 @@ static void pads_squeeze_more_than_their_limits_can_give(void **unused) {
         thenar_sim *sim = pinch_start(h, 1);
         watch w = {0};
         double hard = 0;
-        int in = steps_in(sim, 0.2), hold = steps_in(sim, 0.5);
+        int in = steps_in(sim, 0.2), hold = steps_in(sim, 0.3);
         for (int i = 1; i <= in + hold; i++) {
             const double left[3] = {depth * fmin(1, (double)i / in), 0, 0}, right[3] = {-left[0], 0, 0}, turn[3] = {0};
             pinch_pull(sim, 0.1 * CONTACT_GRAVITY);
@@ -257,7 +258,7 @@ static void pads_squeeze_more_than_their_limits_can_give(void **unused) {
         print_message("  squeezed: cube %.3f mm off, normal forces at most %.0f N, now %.0f N, stretches %.3f..%.3f\n",
                       1e3 * vec3_length(scene_place(sim, 2)), hard, scene_contacts(sim, PINCH_MU).normal, least, most);
         watch_tell(k & 1 ? "squeezed by 14 %" : "squeezed by 12 %", &w);
-        assert_true(vec3_length(scene_place(sim, 2)) < 5e-3);
+        assert_true(vec3_length(scene_place(sim, 2)) < 1e-4);
         for (int i = 1; i <= in; i++) {
             const double left[3] = {depth + (0.5e-3 - depth) * i / in, 0, 0}, right[3] = {-left[0], 0, 0},
                          turn[3] = {0};
@@ -266,7 +267,7 @@ static void pads_squeeze_more_than_their_limits_can_give(void **unused) {
             watch_step(sim, &w);
         }
         int before = w.unconverged;
-        watch_run(sim, &w, 1);
+        watch_run(sim, &w, 0.5);
         scene_stretches(sim, 0, &least, &most);
         contact_figures f = scene_contacts(sim, PINCH_MU);
         print_message(
@@ -346,7 +347,8 @@ static void a_spike_thinner_than_a_tet_is_pressed_in_and_dragged(void **unused) 
             }
             spike.shape = (thenar_shape){.kind = THENAR_SHAPE_MESH, .surface = &cone};
         }
-        /* On a node, then dragged over several tets, out, and back. */
+        /* Near a node, then dragged over several tets, and out. Points of the skin feel the spike; between them it goes in
+         * unfelt. */
         thenar_key keys[] = {{.time = 0.1},
                              {.time = 0.4, .move = {0, -0.008, 0}},
                              {.time = 1, .move = {0.015, -0.008, 0.004}},
@@ -418,7 +420,7 @@ static void a_milligram_and_a_tonne_lie_on_something_soft(void **unused) {
         scene_add_rigid(&s, &ground);
         thenar_sim *sim = scene_sim(&s, time_steps[k / 3], 1);
         watch w = {0};
-        watch_run(sim, &w, 2);
+        watch_run(sim, &w, 1);
         double force[3], torque[3], least, most;
         thenar_sim_contact_wrench(sim, body, force, torque, NULL);
         scene_stretches(sim, 0, &least, &most);
@@ -501,7 +503,7 @@ static void more_contacts_than_there_is_room_for_are_counted(void **unused) {
     scene_add_ground(&s, 0.5);
     thenar_sim *sim = scene_sim(&s, 0.01, 2);
     watch w = {0};
-    watch_run(sim, &w, 0.2);
+    watch_run(sim, &w, 0.05);
     watch_tell("2401 points on the ground", &w);
     assert_int_equal(thenar_sim_contact_count(sim), 2048);
     assert_true(w.lost > 0);

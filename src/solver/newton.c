@@ -31,9 +31,8 @@
  * limits, contacts and supports cannot all be met, as when pads are driven closer than their limits allow, multipliers
  * would grow without end and shoot what is between them away. */
 #define STRESS_LARGEST 1000.0
-#define STRESS_UNMET 100.0 /* that is left to the next step by one that could not be met; with more, soft pads buckle */
-#define NO_PROGRESS                                                                                                    \
-    0.8 /* of the distance that is left by a multipliers' step: far from the limits, they cannot be met */
+#define STRESS_UNMET 10.0 /* that a step which could not be met leaves to the next one: with 30, squeezed pads buckle */
+#define NO_PROGRESS 0.8   /* of the distance is left by a multipliers' step: far from the limits, they cannot be met */
 
 /* How small the gradient must be, of |A (x - x*)|, for the multipliers to move. */
 #define GRADIENT_SETTLED 0.01
