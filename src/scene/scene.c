@@ -22,10 +22,10 @@ static void read_world(config_map *scene, thenar_world_def *world, thenar_scene_
     config_number(scene, "time", CONFIG_OPTIONAL, config_positive("s"), &info->time);
     config_vec3(scene, "gravity", CONFIG_OPTIONAL, config_any("m/s^2"), &gravity);
     vec3_store(world->gravity, gravity);
-    config_map contacts;
-    if (config_child(scene, "contact", CONFIG_OPTIONAL, &contacts)) {
-        config_number(&contacts, "margin", CONFIG_OPTIONAL, config_positive("m"), &world->margin);
-        config_close(&contacts);
+    config_map touch;
+    if (config_child(scene, "contact", CONFIG_OPTIONAL, &touch)) {
+        config_number(&touch, "margin", CONFIG_OPTIONAL, config_positive("m"), &world->margin);
+        config_close(&touch);
     }
     snprintf(info->title, sizeof info->title, "%s", title);
     text_make_printable(info->title);

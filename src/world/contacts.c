@@ -162,17 +162,17 @@ static thenar_contact tell(const contact *c, const contact_point *point, const c
 }
 
 /* Adds a contact to the pair's sums; `centre` and `pressure` are sums until the pair is closed. */
-static void add_to_pair(thenar_contact_pair *pair, const thenar_contact *contact) {
-    vec3 normal = vec3_load(contact->normal), at = vec3_load(contact->position);
-    vec3 force = vec3_mul_add(vec3_load(contact->friction), normal, contact->force);
+static void add_to_pair(thenar_contact_pair *pair, const thenar_contact *told) {
+    vec3 normal = vec3_load(told->normal), at = vec3_load(told->position);
+    vec3 force = vec3_mul_add(vec3_load(told->friction), normal, told->force);
     pair->count++;
-    if (!(contact->force > 0)) return;
+    if (!(told->force > 0)) return;
     pair->touching++;
     vec3_store(pair->force, vec3_add(vec3_load(pair->force), force));
     vec3_store(pair->torque, vec3_add(vec3_load(pair->torque), vec3_cross(at, force)));
-    vec3_store(pair->centre, vec3_mul_add(vec3_load(pair->centre), at, contact->force));
-    pair->area += contact->area;
-    pair->normal_force += contact->force;
+    vec3_store(pair->centre, vec3_mul_add(vec3_load(pair->centre), at, told->force));
+    pair->area += told->area;
+    pair->normal_force += told->force;
 }
 
 static void close_pair(thenar_contact_pair *pair) {
