@@ -326,6 +326,7 @@ static void two_free_bodies_that_collide_keep_their_momentum(void **unused) {
             assert_ok(thenar_surface_sphere(0.015, 4, &surface, &error), error);
             for (int i = 0; i < surface.vertex_count; i++) surface.positions[3 * i + 1] += 0.008;
             thenar_mesh_options options = thenar_mesh_options_default();
+            options.target_tets = 200;
             assert_ok(thenar_tet_mesh_from_surface(&surface, &options, &mesh, &embedding, &error), error);
             thenar_soft_def ball = scene_soft("ball", &mesh, 1e5, mu);
             ball.surface = &surface;
