@@ -177,7 +177,14 @@ void rigid_coming_motion(const rigid_state *state, double h, vec3 *velocity, vec
     const rigid_kept *kept = state->kept;
     *velocity = vec3_load(kept->velocity);
     *spin = vec3_load(kept->spin);
-    if (rigid_of(state)->motion != THENAR_MOTION_DRIVEN) return;
+    const rigid_model *body = rigid_of(state);
+    if (is_dynamic(body)) {
+        quat turn = rigid_orientation(kept->orientation);
+        vec3 torque = quat_rotate(quat_conjugate(turn), vec3_load(kept->torque));
+        *velocity = vec3_mul_add(*velocity, vec3_load(kept->force), h / body->mass);
+        *spin = vec3_mul_add(*spin, quat_rotate(turn, mat3_mul_vec(mat3_inverse(body->inertia), torque)), h);
+    }
+    if (body->motion != THENAR_MOTION_DRIVEN) return;
     vec3 move = vec3_sub(vec3_load(state->target), vec3_load(kept->position));
     quat before = rigid_orientation(kept->orientation), after = rigid_orientation(state->target + 3);
     vec3 turn = quat_to_rotation_vector(quat_mul(after, quat_conjugate(before)));

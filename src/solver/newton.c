@@ -26,6 +26,14 @@
 #define FAR_DISTANCE 0.02 /* of a strain from its limits, where RHO_FAR is better */
 #define DISTANCE_DROP 0.3 /* that a multipliers' step should achieve */
 
+/* Young's moduli: the largest stress that a multiplier stands for (safeguarded multipliers [Andreani, Birgin, Martinez,
+ * Schuverdt 2008, On augmented Lagrangian methods with general lower-level constraints, SIAM J. Optim. 18]). Where
+ * limits, contacts and supports cannot all be met, as when pads are driven closer than their limits allow, multipliers
+ * would grow without end and shoot what is between them away. */
+#define STRESS_LARGEST 1000.0
+#define STRESS_UNMET 10.0 /* that a step which could not be met leaves to the next one: with 30, squeezed pads buckle */
+#define NO_PROGRESS 0.8   /* of the distance is left by a multipliers' step: far from the limits, they cannot be met */
+
 /* How small the gradient must be, of |A (x - x*)|, for the multipliers to move. */
 #define GRADIENT_SETTLED 0.01
 #define GRADIENT_TRACE 5e-4
@@ -205,7 +213,7 @@ static void start(newton_state *state, const solver_problem *problem, bool is_wa
 static double first_rho(const solver_problem *problem) {
     if (measure_limits(problem).distance <= FAR_DISTANCE) return RHO_NEAR;
     EACH_LIMITED (problem, k, limits) {
-        limits->rescale(problem->bodies[k], RHO_NEAR / RHO_FAR);
+        limits->rescale(problem->bodies[k], RHO_NEAR / RHO_FAR, INFINITY);
         limits->evaluate(problem->bodies[k], problem->step);
     }
     return RHO_FAR;
@@ -292,9 +300,11 @@ static bool iterate(newton_state *state, const solver_problem *problem, solver_r
         }
         report->residual = now.limits.distance;
         report->active = now.limits.active;
+        double unmet = fmax(FAR_DISTANCE / 2, NO_PROGRESS * before);
+        if (settled && rho >= RHO_LARGEST && now.limits.distance > unmet) break;
         bool raise = settled && now.limits.distance > fmax(DISTANCE_DROP * before, problem->tolerance.violation);
         double next = raise && !report->converged ? fmin(RHO_LARGEST, rho * RHO_GROWTH) : rho;
-        EACH_LIMITED (problem, k, limits) limits->update(problem->bodies[k], rho / next);
+        EACH_LIMITED (problem, k, limits) limits->update(problem->bodies[k], rho / next, STRESS_LARGEST / next);
         contacts_update(problem->contacts, problem->contact_count);
         updates++;
         rho = next;
@@ -304,7 +314,8 @@ static bool iterate(newton_state *state, const solver_problem *problem, solver_r
         inner = 0;
     }
     /* The units in which the next step finds its multipliers. */
-    EACH_LIMITED (problem, k, limits) limits->rescale(problem->bodies[k], rho / RHO_NEAR);
+    double most = (report->converged ? STRESS_LARGEST : STRESS_UNMET) / RHO_NEAR;
+    EACH_LIMITED (problem, k, limits) limits->rescale(problem->bodies[k], rho / RHO_NEAR, most);
     return true;
 }
 

@@ -99,7 +99,7 @@ void rows_begin(row_set *set, const solver_problem *problem, row_diagonal find_d
     for (int i = 0; i < ROWS_PIECES; i++) cholesky_view_open(&set->scratch[i].view, problem->factor);
     EACH_LIMITED (problem, k, limits) {
         limits->begin(problem->bodies[k]);
-        limits->rescale(problem->bodies[k], 0);
+        limits->rescale(problem->bodies[k], 0, INFINITY);
     }
     memset(set->impulse, 0, (size_t)set->impulse_size * sizeof *set->impulse);
     set->find_diagonal = find_diagonal;

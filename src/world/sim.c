@@ -223,7 +223,10 @@ thenar_status thenar_sim_set_state(thenar_sim *sim, int body, const double *posi
     size_t count = 3 * (size_t)soft_of(state)->mesh.node_count;
     if ((positions && !all_finite(positions, count)) || (velocities && !all_finite(velocities, count)))
         return THENAR_ERROR_INPUT;
-    if (positions) memcpy(state->x, positions, count * sizeof *positions);
+    if (positions) {
+        memcpy(state->x, positions, count * sizeof *positions);
+        contacts_forget(&sim->contacts, &sim->model->contacts, body);
+    }
     if (velocities) memcpy(state->v, velocities, count * sizeof *velocities);
     return THENAR_OK;
 }
