@@ -2,10 +2,11 @@
 #include "plain_hand.h"
 #include "allocations.h"
 
-#include "base/clock.h"
 #include "base/random.h"
 #include "body/hand_pose.h"
 #include "body/retarget.h"
+
+#include <time.h>
 
 /* The joints of a hand at a base pose and angles, as a tracker sees them: positions only. */
 static tracked_hand joints_of(const hand_skeleton *hand, skeleton_pose base, const double *q, skeleton_pose *joints) {
@@ -128,8 +129,9 @@ static void directions_of_other_hands_are_kept(void **unused) {
         worst_wrist = fmax(worst_wrist, vec3_distance(result.base.position, base.position));
         hand_skeleton_free(&other);
     }
-    print_message("other lengths: directions off by at most %.2f degrees (mean of the worst ones %.2f); wrist %.1f mm\n",
-                  worst / PLAIN_DEGREE, mean / PLAIN_DEGREE, 1e3 * worst_wrist);
+    print_message(
+        "other lengths: directions off by at most %.2f degrees (mean of the worst ones %.2f); wrist %.1f mm\n",
+        worst / PLAIN_DEGREE, mean / PLAIN_DEGREE, 1e3 * worst_wrist);
     assert_true(worst < 2 * PLAIN_DEGREE);
     /* The palms' middles meet; wrists are apart by what half the palm's length differs. */
     assert_true(worst_wrist < 0.25 * 0.085);
@@ -154,10 +156,17 @@ static double gauss(random_source *r) {
 }
 
 typedef struct outcome {
-    double angle, direction, worst; /* root mean square over frames and angles; worst angle, rad */
-    double place, jitter;           /* m; rad: change from frame to frame beyond that of the truth */
-    double median_us, late_us, iterations; /* median and 99th percentile */
+    double angle, direction, worst;                 /* root mean square over frames and angles; worst angle, rad */
+    double place, jitter;                           /* m; rad: change from frame to frame beyond that of the truth */
+    double median_us, late_us, most_us, iterations; /* median, 99th percentile, most */
 } outcome;
+
+/* Of this thread alone: what others do with the machine does not count. */
+static double thread_microseconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (double)now.tv_sec * 1e6 + (double)now.tv_nsec * 1e-3;
+}
 
 static int compare(const void *a, const void *b) {
     return (*(const double *)a > *(const double *)b) - (*(const double *)a < *(const double *)b);
@@ -185,9 +194,9 @@ static outcome follow(const hand_skeleton *hand, const hand_skeleton *tracked, r
             if (n > 0 && random_uniform(&r, 0, 1) < missing) seen.position[j].y = NAN;
         }
         retarget_result result;
-        int64_t start = clock_now();
+        double start = thread_microseconds();
         retarget_frame(&state, &seen, 0.01, &result);
-        times[n] = (double)(clock_now() - start) * 1e-3;
+        times[n] = thread_microseconds() - start;
         o.iterations += (double)result.iterations / FRAMES;
         for (int i = 0; i < HAND_ANGLES; i++) {
             double off = fabs(result.q[i] - q[i]);
@@ -203,15 +212,16 @@ static outcome follow(const hand_skeleton *hand, const hand_skeleton *tracked, r
     assert_int_equal(allocation_count, allocated);
     qsort(times, FRAMES, sizeof *times, compare);
     o.angle = sqrt(o.angle), o.jitter = sqrt(o.jitter);
-    o.median_us = times[FRAMES / 2], o.late_us = times[FRAMES * 99 / 100];
+    o.median_us = times[FRAMES / 2], o.late_us = times[FRAMES * 99 / 100], o.most_us = times[FRAMES - 1];
     return o;
 }
 
 static void print_outcome(const char *what, outcome o) {
-    print_message("%s: angles %.2f degrees rms, %.1f at most; place %.1f mm at most; jitter %.2f degrees; %.1f us median, "
-                  "%.1f us p99, %.1f iterations\n",
-                  what, o.angle / PLAIN_DEGREE, o.worst / PLAIN_DEGREE, 1e3 * o.place, o.jitter / PLAIN_DEGREE,
-                  o.median_us, o.late_us, o.iterations);
+    print_message(
+        "%s: angles %.2f degrees rms, %.1f at most; place %.1f mm at most; jitter %.2f degrees; %.1f us median, "
+        "%.1f us p99, %.1f us at most, %.1f iterations\n",
+        what, o.angle / PLAIN_DEGREE, o.worst / PLAIN_DEGREE, 1e3 * o.place, o.jitter / PLAIN_DEGREE, o.median_us,
+        o.late_us, o.most_us, o.iterations);
 }
 
 static void a_motion_is_followed_through_noise_and_gaps(void **unused) {

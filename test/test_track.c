@@ -202,8 +202,7 @@ static void frames_out_of_order_and_a_cut_end_are_left_out_and_counted(void **un
     size_t whole = t.size;
     for (size_t size = 1; size < whole; size++) {
         thenar_status status = track_parse(t.data, size, "wave.jsonl", &track, &error);
-        if (status != THENAR_OK && !strstr(error.text, "has no frame"))
-            fail_msg("cut at %zu: %s", size, error.text);
+        if (status != THENAR_OK && !strstr(error.text, "has no frame")) fail_msg("cut at %zu: %s", size, error.text);
         track_free(&track);
     }
 }
@@ -232,7 +231,8 @@ static void between_frames_joints_go_straight_and_turn_evenly(void **unused) {
     double half = sqrt(0.5);
     put("{\"t\": 1, \"hand\": \"left\", \"joints\": [[0,0,0,0,0,0,1], [1,1,1], null, [1,1,1]");
     for (int j = 4; j < 25; j++) put(", null");
-    put("]}\n{\"t\": 3, \"hand\": \"left\", \"joints\": [[4,0,2,0,%.17g,0,%.17g], [2,1,1], [5,5,5], null", -half, -half);
+    put("]}\n{\"t\": 3, \"hand\": \"left\", \"joints\": [[4,0,2,0,%.17g,0,%.17g], [2,1,1], [5,5,5], null", -half,
+        -half);
     for (int j = 4; j < 25; j++) put(", null");
     put("]}\n");
     track track;
@@ -264,7 +264,8 @@ static void a_script_blends_poses_and_moves_the_wrist(void **unused) {
     double angles[HAND_ANGLES], q[HAND_ANGLES];
     memcpy(angles, hand.rest, sizeof angles);
     angles[5] = 0.3;
-    const hand_script_pose poses[] = {{.time = 0, .name = "open"}, {.time = 2, .name = "fist"}, {.time = 3, .angles = angles}};
+    const hand_script_pose poses[] = {
+        {.time = 0, .name = "open"}, {.time = 2, .name = "fist"}, {.time = 3, .angles = angles}};
     const thenar_key keys[] = {{.time = 1, .move = {0, 0, 0}}, {.time = 2, .move = {0.4, 0, 0}, .turn = {0, 1, 0}}};
     hand_script_def def = {.poses = poses, .pose_count = 3, .keys = keys, .key_count = 2};
     hand_script script;
@@ -412,10 +413,11 @@ static void a_track_drives_a_hand(void **unused) {
             print_message("%zu frames of a track, %d steps: retargeting %.1f us median, %.1f us p99; a skeleton's step "
                           "%.1f us mean\n",
                           track.hands[0].count, frames, times[frames / 2], times[frames * 99 / 100], stepping / frames);
-            print_message("directions off by %.2f degrees median, %.2f p99; the hand behind its target by at most %.1f mm, "
-                          "%.1f degrees\n",
-                          residuals[frames / 2] / PLAIN_DEGREE, residuals[frames * 99 / 100] / PLAIN_DEGREE, 1e3 * lag,
-                          off / PLAIN_DEGREE);
+            print_message(
+                "directions off by %.2f degrees median, %.2f p99; the hand behind its target by at most %.1f mm, "
+                "%.1f degrees\n",
+                residuals[frames / 2] / PLAIN_DEGREE, residuals[frames * 99 / 100] / PLAIN_DEGREE, 1e3 * lag,
+                off / PLAIN_DEGREE);
         }
         assert_true(residuals[frames / 2] < 6 * PLAIN_DEGREE);
         assert_true(lag < 0.02);

@@ -25,8 +25,8 @@ bool hand_pose_find(const hand_skeleton *hand, const char *name, double q[HAND_A
     for (int p = 0; p < hand_pose_count(); p++) {
         if (strcmp(name, hand_pose_names[p]) != 0) continue;
         for (int i = 0; i < HAND_ANGLES; i++) {
-            double angle = p == 0 ? hand->rest[i]
-                                  : poses[p - 1][i / HAND_FINGER_ANGLES][i % HAND_FINGER_ANGLES] * DEGREE;
+            double angle =
+                p == 0 ? hand->rest[i] : poses[p - 1][i / HAND_FINGER_ANGLES][i % HAND_FINGER_ANGLES] * DEGREE;
             q[i] = fmax(hand->lower[i], fmin(hand->upper[i], angle));
         }
         return true;

@@ -9,6 +9,9 @@
 #define WIDTH 0.3      /* rad: residuals beyond it count for less and less */
 #define COLD_WIDTH 10. /* at first, all count: nothing is known yet */
 #define POOR 0.35      /* rad: a fit that may have gone astray; it is tried again from the rest pose */
+#define ASTOUNDING 0.7 /* rad: the hand is somewhere else altogether; where it was is no help */
+#define MOST_WARM 20   /* iterations: three to ten do; all together stay below 100 us */
+#define MOST_COLD 10
 #define LENGTH_WIDTH 0.3 /* a bone whose length is off by this share counts for half */
 #define LENGTH_GAIN 0.05 /* of a frame in the tracked lengths */
 #define SHORTEST 1e-3    /* m: vectors below it have no direction */
@@ -21,9 +24,15 @@
 static const struct {
     hand_joint joint;
     double weight;
-} palm[] = {{HAND_WRIST, 1},           {HAND_INDEX_PROXIMAL, 1},      {HAND_MIDDLE_PROXIMAL, 1},
-            {HAND_RING_PROXIMAL, 1},   {HAND_LITTLE_PROXIMAL, 1},     {HAND_THUMB_METACARPAL, 0.1},
-            {HAND_INDEX_METACARPAL, 0.1}, {HAND_MIDDLE_METACARPAL, 0.1}, {HAND_RING_METACARPAL, 0.1},
+} palm[] = {{HAND_WRIST, 1},
+            {HAND_INDEX_PROXIMAL, 1},
+            {HAND_MIDDLE_PROXIMAL, 1},
+            {HAND_RING_PROXIMAL, 1},
+            {HAND_LITTLE_PROXIMAL, 1},
+            {HAND_THUMB_METACARPAL, 0.1},
+            {HAND_INDEX_METACARPAL, 0.1},
+            {HAND_MIDDLE_METACARPAL, 0.1},
+            {HAND_RING_METACARPAL, 0.1},
             {HAND_LITTLE_METACARPAL, 0.1}};
 #define PALM_JOINTS ((int)(sizeof palm / sizeof *palm))
 #define PALM_CORNERS 5 /* the first ones */
@@ -152,8 +161,8 @@ static void add_palm(const retarget *r, const tracked_hand *seen, const palm_vie
     double size = 0; /* mean distance from the centroid, m */
     for (int i = 0; i < PALM_JOINTS; i++)
         if (is_seen(seen, palm[i].joint))
-            size += palm[i].weight / view->weight *
-                    vec3_distance(palm_point(r->hand, palm[i].joint), view->model) * r->palm_scale;
+            size += palm[i].weight / view->weight * vec3_distance(palm_point(r->hand, palm[i].joint), view->model) *
+                    r->palm_scale;
     if (size < SHORTEST) return;
     for (int i = 0; i < PALM_JOINTS; i++) {
         if (!is_seen(seen, palm[i].joint)) continue;
@@ -181,7 +190,8 @@ static double known_length(const retarget *r, int finger, int bone) {
 static void add_bone(retarget *r, int finger, int bone, vec3 seen, fit_problem *problem) {
     double length = vec3_length(seen), known = known_length(r, finger, bone);
     double off = (length / known - 1) / LENGTH_WIDTH, trust = 1 / (1 + off * off);
-    fit_vector v = {.finger = finger, .first = bone, .last = bone, .seen = vec3_scale(seen, 1 / length), .weight = trust * trust};
+    fit_vector v = {
+        .finger = finger, .first = bone, .last = bone, .seen = vec3_scale(seen, 1 / length), .weight = trust * trust};
     v.share[bone] = 1 / model_length(r, finger, bone);
     problem->vectors[problem->vector_count++] = v;
     if (r->length[finger][bone] > 0)
@@ -197,19 +207,16 @@ static void add_span(const retarget *r, int finger, int first, int last, vec3 se
     for (int k = first; k <= last; k++) length += known_length(r, finger, k);
     v.seen = vec3_scale(seen, 1 / length);
     v.fixed = vec3_scale(fixed, 1 / length);
-    for (int k = first; k <= last; k++)
-        v.share[k] = known_length(r, finger, k) / (model_length(r, finger, k) * length);
+    for (int k = first; k <= last; k++) v.share[k] = known_length(r, finger, k) / (model_length(r, finger, k) * length);
     problem->vectors[problem->vector_count++] = v;
 }
 
-static void add_finger(retarget *r, int finger, const tracked_hand *seen, const palm_view *view,
-                       fit_problem *problem) {
+static void add_finger(retarget *r, int finger, const tracked_hand *seen, const palm_view *view, fit_problem *problem) {
     hand_joint root = hand_bone_joint(1 + 3 * finger);
     int from = is_seen(seen, root) ? 0 : -1; /* number of the last joint seen so far; -1: the middle of the palm */
     vec3 at = from == 0 ? seen->position[root] : view->seen;
     vec3 fixed = {0, 0, 0};
-    if (from < 0)
-        fixed = vec3_scale(vec3_sub(palm_point(r->hand, root), view->model), r->palm_scale);
+    if (from < 0) fixed = vec3_scale(vec3_sub(palm_point(r->hand, root), view->model), r->palm_scale);
     bool known = from == 0 || view->count > 0;
     for (int k = 1; k <= 3; k++) {
         if (!is_seen(seen, (hand_joint)((int)root + k))) continue;
@@ -237,10 +244,18 @@ static void add_turns(const retarget *r, const tracked_hand *seen, fit_problem *
     }
 }
 
-/* From nothing: the hand in its rest pose turned to where most joints agree, or as the wrist is turned. */
-static fit_point cold_start(const retarget *r, const tracked_hand *seen) {
+/* From nothing: the hand in its rest pose, but for fingers of which nothing is seen, turned to where most joints agree,
+ * or as the wrist is turned. */
+static fit_point cold_start(const retarget *r, const tracked_hand *seen, const fit_problem *problem) {
     fit_point point = {.turn = r->turn};
-    memcpy(point.q, r->hand->rest, sizeof point.q);
+    memcpy(point.q, r->q, sizeof point.q);
+    bool fitted[HAND_FINGERS] = {false};
+    for (int i = 0; i < problem->vector_count; i++)
+        if (problem->vectors[i].finger >= 0) fitted[problem->vectors[i].finger] = true;
+    for (int i = 0; i < problem->turn_count; i++)
+        if (problem->turns[i].finger >= 0) fitted[problem->turns[i].finger] = true;
+    for (int i = 0; i < HAND_ANGLES; i++)
+        if (fitted[i / HAND_FINGER_ANGLES]) point.q[i] = r->hand->rest[i];
     vec3 from[HAND_JOINTS], to[HAND_JOINTS], from_mean = {0, 0, 0}, to_mean = {0, 0, 0};
     double weight[HAND_JOINTS], sum = 0;
     int count = 0;
@@ -280,13 +295,13 @@ static int fit(retarget *r, const tracked_hand *seen, const fit_problem *problem
     int iterations = 0;
     *best = (fit_point){.turn = r->turn};
     memcpy(best->q, r->q, sizeof best->q);
-    if (r->started) {
-        iterations = fit_solve(problem, WIDTH, best);
+    if (r->started && fit_residual(problem, best) < ASTOUNDING) {
+        iterations = fit_solve(problem, WIDTH, MOST_WARM, best);
         if (fit_residual(problem, best) < POOR) return iterations;
     }
-    fit_point cold = cold_start(r, seen);
-    iterations += fit_solve(problem, COLD_WIDTH, &cold);
-    iterations += fit_solve(problem, WIDTH, &cold);
+    fit_point cold = cold_start(r, seen, problem);
+    iterations += fit_solve(problem, COLD_WIDTH, MOST_COLD, &cold);
+    iterations += fit_solve(problem, WIDTH, MOST_COLD, &cold);
     if (!r->started || fit_residual(problem, &cold) < fit_residual(problem, best)) *best = cold;
     return iterations;
 }

@@ -32,11 +32,11 @@ retarget_options retarget_options_default(void); /* no smoothing */
 typedef struct retarget_result {
     skeleton_pose base; /* of the wrist's bone */
     double q[HAND_ANGLES];
-    double residual;    /* root mean square angle between the bones' directions and the tracked ones, rad */
-    int seen;           /* tracked positions in use */
+    double residual; /* root mean square angle between the bones' directions and the tracked ones, rad */
+    int seen;        /* tracked positions in use */
     int iterations;
-    bool held;          /* too little was seen: the last pose stays */
-    bool jumped;        /* the base is further from the last frame's than a hand moves: 0.2 m or 90 degrees */
+    bool held;   /* too little was seen: the last pose stays */
+    bool jumped; /* the base is further from the last frame's than a hand moves: 0.2 m or 90 degrees */
 } retarget_result;
 
 /* One low-passed number and its speed. */
@@ -47,13 +47,13 @@ typedef struct retarget_filter {
 typedef struct retarget {
     const hand_skeleton *hand;
     retarget_options options;
-    vec3 palm_centre;        /* mean of wrist and knuckles, in the wrist's frame */
+    vec3 palm_centre; /* mean of wrist and knuckles, in the wrist's frame */
     /* Carried from frame to frame. */
     bool started;
-    quat turn;               /* of the base, as found */
+    quat turn; /* of the base, as found */
     vec3 position;
-    double q[HAND_ANGLES];   /* as found */
-    double palm_scale;       /* size of the tracked palm in units of the model's */
+    double q[HAND_ANGLES];          /* as found */
+    double palm_scale;              /* size of the tracked palm in units of the model's */
     double length[HAND_FINGERS][3]; /* of the tracked bones, m; 0: not seen yet */
     quat smooth_turn;
     vec3 smooth_position;

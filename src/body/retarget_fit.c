@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#define MOST_ITERATIONS 30
 #define SMALLEST_STEP 1e-9 /* rad */
 #define LEAST_GAIN 1e-6    /* of the cost, relative: what is left is noise */
 #define FIRST_DAMPING 1e-6
@@ -61,17 +60,26 @@ static double part(vec3 v, int i) {
     return i == 0 ? v.x : i == 1 ? v.y : v.z;
 }
 
-/* Adds a residual r of weight w, its columns for the base's turn and for `count` angles of a finger. */
+/* Adds a residual r of weight w, its columns for the base's turn and for `count` angles of a finger. Lower halves only:
+ * `mirror` in the end. */
 static void add_residual(normal *n, double w, vec3 r, const vec3 base[3], int finger, const vec3 *column, int count) {
     for (int i = 0; i < 3; i++) {
         n->base_gradient[i] += w * vec3_dot(base[i], r);
-        for (int j = 0; j < 3; j++) n->base[i][j] += w * vec3_dot(base[i], base[j]);
+        for (int j = 0; j <= i; j++) n->base[i][j] += w * vec3_dot(base[i], base[j]);
     }
     for (int a = 0; a < count; a++) {
         n->gradient[HAND_FINGER_ANGLES * finger + a] += w * vec3_dot(column[a], r);
         for (int j = 0; j < 3; j++) n->cross[finger][a][j] += w * vec3_dot(column[a], base[j]);
-        for (int c = 0; c < count; c++) n->finger[finger][a][c] += w * vec3_dot(column[a], column[c]);
+        for (int c = 0; c <= a; c++) n->finger[finger][a][c] += w * vec3_dot(column[a], column[c]);
     }
+}
+
+static void mirror(normal *n) {
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < i; j++) n->base[j][i] = n->base[i][j];
+    for (int f = 0; f < HAND_FINGERS; f++)
+        for (int a = 0; a < HAND_FINGER_ANGLES; a++)
+            for (int c = 0; c < a; c++) n->finger[f][c][a] = n->finger[f][a][c];
 }
 
 static vec3 vector_residual(const fit_vector *v, const finger_frames *fingers, quat back, vec3 *turned) {
@@ -125,6 +133,7 @@ static double evaluate(const fit_problem *problem, double width, const fit_point
         add_residual(n, t->weight / (1 + size), r, base, t->finger, t->finger < 0 ? NULL : fingers[t->finger].axis,
                      count);
     }
+    if (n) mirror(n);
     return cost;
 }
 
@@ -143,40 +152,68 @@ static void solve4(double A[HAND_FINGER_ANGLES][HAND_FINGER_ANGLES], double b[HA
         }
 }
 
-/* The damped step: fingers first, each in terms of the base's turn, then that. An angle at its limit that wants beyond
- * stays. */
-static void find_step(const fit_problem *problem, const normal *n, const fit_point *point, double damping, vec3 *turn,
+/* The damped step (H + damping) step = -g: fingers first, each in terms of the base's turn, then that. Angles that are
+ * `fixed` take the step that they have. */
+static void find_step(const normal *n, double damping, const bool fixed[HAND_ANGLES], vec3 *turn,
                       double step[HAND_ANGLES]) {
     double solved[HAND_FINGERS][HAND_FINGER_ANGLES][4]; /* three columns for the base's turn, one for the gradient */
     mat3 S;
-    vec3 g = vec3_load(n->base_gradient);
+    double g[3] = {n->base_gradient[0], n->base_gradient[1], n->base_gradient[2]};
     for (int i = 0; i < 9; i++) S.m[i] = n->base[i / 3][i % 3] + (i % 4 == 0 ? damping : 0);
     for (int f = 0; f < HAND_FINGERS; f++) {
+        const bool *fix = fixed + HAND_FINGER_ANGLES * f;
+        const double *known = step + HAND_FINGER_ANGLES * f;
         double A[HAND_FINGER_ANGLES][HAND_FINGER_ANGLES], B[HAND_FINGER_ANGLES][3];
         for (int a = 0; a < HAND_FINGER_ANGLES; a++) {
-            int i = HAND_FINGER_ANGLES * f + a;
-            double slope = n->gradient[i], q = point->q[i];
-            bool stays = (q <= problem->hand->lower[i] && slope > 0) || (q >= problem->hand->upper[i] && slope < 0);
-            for (int c = 0; c < HAND_FINGER_ANGLES; c++)
-                A[a][c] = n->finger[f][a][c] + (a == c ? damping + (stays ? 1e12 : 0) : 0);
-            for (int j = 0; j < 3; j++) solved[f][a][j] = B[a][j] = n->cross[f][a][j];
-            solved[f][a][3] = stays ? 0 : slope;
+            double right = fix[a] ? -known[a] : n->gradient[HAND_FINGER_ANGLES * f + a];
+            for (int c = 0; c < HAND_FINGER_ANGLES; c++) {
+                bool alone = fix[a] || fix[c];
+                if (!fix[a] && fix[c]) right += n->finger[f][a][c] * known[c];
+                A[a][c] = alone ? a == c : n->finger[f][a][c] + (a == c ? damping : 0);
+            }
+            for (int j = 0; j < 3; j++) {
+                if (fix[a]) g[j] += n->cross[f][a][j] * known[a];
+                solved[f][a][j] = B[a][j] = fix[a] ? 0 : n->cross[f][a][j];
+            }
+            solved[f][a][3] = right;
         }
         solve4(A, solved[f]);
         for (int a = 0; a < HAND_FINGER_ANGLES; a++)
             for (int i = 0; i < 3; i++) {
                 for (int j = 0; j < 3; j++) S.m[3 * i + j] -= B[a][i] * solved[f][a][j];
-                double share = B[a][i] * solved[f][a][3];
-                g = vec3_sub(g, vec3_make(i == 0 ? share : 0, i == 1 ? share : 0, i == 2 ? share : 0));
+                g[i] -= B[a][i] * solved[f][a][3];
             }
     }
-    *turn = vec3_scale(mat3_mul_vec(mat3_inverse(S), g), -1);
+    *turn = vec3_scale(mat3_mul_vec(mat3_inverse(S), vec3_load(g)), -1);
     for (int f = 0; f < HAND_FINGERS; f++)
         for (int a = 0; a < HAND_FINGER_ANGLES; a++) {
             double by_turn = 0;
             for (int j = 0; j < 3; j++) by_turn += solved[f][a][j] * part(*turn, j);
             step[HAND_FINGER_ANGLES * f + a] = -solved[f][a][3] - by_turn;
         }
+}
+
+/* The damped step within the limits: angles that would pass theirs are fixed there and the rest is solved again. Only to
+ * clip them leaves the others where they fit the unclipped ones: with noise, four times the iterations. */
+static void find_bounded_step(const fit_problem *problem, const normal *n, const fit_point *point, double damping,
+                              vec3 *turn, double step[HAND_ANGLES]) {
+    const double *lower = problem->hand->lower, *upper = problem->hand->upper;
+    bool fixed[HAND_ANGLES];
+    for (int i = 0; i < HAND_ANGLES; i++) {
+        double q = point->q[i], slope = n->gradient[i];
+        fixed[i] = (q <= lower[i] && slope > 0) || (q >= upper[i] && slope < 0);
+        step[i] = 0;
+    }
+    for (bool again = true; again;) {
+        find_step(n, damping, fixed, turn, step);
+        again = false;
+        for (int i = 0; i < HAND_ANGLES; i++) {
+            double end = point->q[i] + step[i], within = fmax(lower[i], fmin(upper[i], end));
+            if (fixed[i] || fabs(end - within) < SMALLEST_STEP) continue;
+            fixed[i] = again = true; /* at most once an angle */
+            step[i] = within - point->q[i];
+        }
+    }
 }
 
 /* The point after a step, within the limits; returns the largest change. */
@@ -190,15 +227,15 @@ static double advance(const fit_problem *problem, const fit_point *from, vec3 tu
     return change;
 }
 
-int fit_solve(const fit_problem *problem, double width, fit_point *point) {
+int fit_solve(const fit_problem *problem, double width, int most, fit_point *point) {
     normal n;
     double damping = FIRST_DAMPING, cost = evaluate(problem, width, point, &n);
     int iteration = 0;
-    while (iteration < MOST_ITERATIONS && damping < MOST_DAMPING) {
+    while (iteration < most && damping < MOST_DAMPING) {
         vec3 turn;
         double step[HAND_ANGLES];
         fit_point next;
-        find_step(problem, &n, point, damping, &turn, step);
+        find_bounded_step(problem, &n, point, damping, &turn, step);
         double change = advance(problem, point, turn, step, &next);
         if (!(change > SMALLEST_STEP)) break;
         iteration++;

@@ -39,8 +39,8 @@ typedef struct fit_point {
     double q[HAND_ANGLES];
 } fit_point;
 
-/* Improves a point; `width` is c. Returns the number of iterations. */
-int fit_solve(const fit_problem *problem, double width, fit_point *point);
+/* Improves a point; `width` is c. Returns the number of iterations, `most` at most. */
+int fit_solve(const fit_problem *problem, double width, int most, fit_point *point);
 /* Root mean square of |m_v - R^T s_v| over the vectors along fingers, or over all if there are none; rad. */
 double fit_residual(const fit_problem *problem, const fit_point *point);
 /* The vector of a bone of a finger in the frame of the base, m, in the model's length. */

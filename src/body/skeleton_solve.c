@@ -140,6 +140,7 @@ static bool is_sound(const skeleton_state *state) {
 
 bool skeleton_solve(skeleton_state *state, double h) {
     const skeleton_model *model = state->model;
+    memset(state->limit, 0, (size_t)model->dof_count * sizeof *state->limit);
     set_limits(state, state->rate, h);
     bool changed = true;
     for (state->limit_rounds = 0; changed && state->limit_rounds < MOST_LIMIT_ROUNDS; state->limit_rounds++) {

@@ -16,8 +16,7 @@ static thenar_status read_pose(const hand_script_pose *pose, int number, const h
                          closest ? "; did you mean " : "; expected rest, open, relaxed, fist, pinch, point or spread",
                          closest ? closest : "");
     }
-    if (!pose->angles)
-        return error_set(error, THENAR_ERROR_INPUT, "pose %d has neither a name nor angles", number);
+    if (!pose->angles) return error_set(error, THENAR_ERROR_INPUT, "pose %d has neither a name nor angles", number);
     for (int i = 0; i < HAND_ANGLES; i++)
         if (!(pose->angles[i] >= hand->lower[i] && pose->angles[i] <= hand->upper[i]))
             return error_set(error, THENAR_ERROR_INPUT, "pose %d: angle %d is %g rad; expected %g..%g", number, i,

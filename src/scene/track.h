@@ -14,10 +14,10 @@
 
 #include <stddef.h>
 
-#define TRACK_MOST_BYTES ((size_t)1 << 29) /* of a file */
-#define TRACK_MOST_LINE ((size_t)1 << 16)  /* bytes of a line; a frame of full poses has about 5,000 */
+#define TRACK_MOST_BYTES ((size_t)1 << 29)  /* of a file */
+#define TRACK_MOST_LINE ((size_t)1 << 16)   /* bytes of a line; a frame of full poses has about 5,000 */
 #define TRACK_MOST_FRAMES ((size_t)1 << 19) /* of both hands; an hour at 120 Hz; 0.7 GB */
-#define TRACK_MOST_DISTANCE 1000.          /* m, of a joint from the origin */
+#define TRACK_MOST_DISTANCE 1000.           /* m, of a joint from the origin */
 
 typedef struct track_frame {
     double time; /* s */
@@ -28,10 +28,10 @@ typedef struct track_frame {
 typedef ARRAY(track_frame) track_hand;
 
 typedef struct track {
-    track_hand hands[2];            /* right, left: by `left` */
-    long repeated, repeated_line;   /* frames left out at the same time as the one before, the first one's line */
+    track_hand hands[2];              /* right, left: by `left` */
+    long repeated, repeated_line;     /* frames left out at the same time as the one before, the first one's line */
     long decreasing, decreasing_line; /* frames left out at an earlier time than the one before */
-    long truncated_line;            /* the line that ends in the middle, or 0 */
+    long truncated_line;              /* the line that ends in the middle, or 0 */
 } track;
 
 /* A file without any frame is an error. Free the track in the end. */

@@ -24,7 +24,8 @@ static thenar_status read_numbers(const json_t *list, size_t count, int joint, c
     for (size_t i = 0; i < count; i++) {
         const json_t *number = json_array_get(list, i);
         if (!json_is_number(number))
-            return complain(at, "joint %d (%s): number %zu is not a number; expected 3 or 7 numbers, or null for the joint",
+            return complain(at,
+                            "joint %d (%s): number %zu is not a number; expected 3 or 7 numbers, or null for the joint",
                             joint, hand_joint_name((hand_joint)joint), i);
         out[i] = json_number_value(number);
     }
@@ -36,17 +37,18 @@ static thenar_status read_joint(const json_t *value, int joint, const place *at,
     const char *name = hand_joint_name((hand_joint)joint);
     size_t count = json_array_size(value);
     if (!json_is_array(value) || (count != 3 && count != 7))
-        return complain(at,
-                        "joint %d (%s) is not a list of 3 or 7 numbers; expected [x, y, z], [x, y, z, qx, qy, qz, qw] or "
-                        "null",
-                        joint, name);
+        return complain(
+            at,
+            "joint %d (%s) is not a list of 3 or 7 numbers; expected [x, y, z], [x, y, z, qx, qy, qz, qw] or "
+            "null",
+            joint, name);
     double v[7];
     thenar_status status = read_numbers(value, count, joint, at, v);
     if (status != THENAR_OK) return status;
     for (int i = 0; i < 3; i++)
         if (!(fabs(v[i]) <= TRACK_MOST_DISTANCE))
-            return complain(at, "joint %d (%s) is at (%g, %g, %g); expected metres, at most %g", joint, name, v[0], v[1],
-                            v[2], TRACK_MOST_DISTANCE);
+            return complain(at, "joint %d (%s) is at (%g, %g, %g); expected metres, at most %g", joint, name, v[0],
+                            v[1], v[2], TRACK_MOST_DISTANCE);
     out->position[joint] = vec3_load(v);
     if (count == 3) return THENAR_OK;
     double size = sqrt(v[3] * v[3] + v[4] * v[4] + v[5] * v[5] + v[6] * v[6]);
@@ -60,8 +62,9 @@ static thenar_status read_joints(const json_t *list, const place *at, tracked_ha
     size_t count = json_array_size(list);
     if (!json_is_array(list)) return complain(at, "joints is missing or not a list; expected %d joints", HAND_JOINTS);
     if (count != HAND_JOINTS)
-        return complain(at, "%zu joints; expected %d in WebXR's order, from the wrist to the little finger's tip%s", count,
-                        HAND_JOINTS, count == HAND_JOINTS + 1 ? " (leave out OpenXR's first one, the palm)" : "");
+        return complain(at, "%zu joints; expected %d in WebXR's order, from the wrist to the little finger's tip%s",
+                        count, HAND_JOINTS,
+                        count == HAND_JOINTS + 1 ? " (leave out OpenXR's first one, the palm)" : "");
     *out = tracked_hand_unseen();
     for (int j = 0; j < HAND_JOINTS; j++) {
         thenar_status status = read_joint(json_array_get(list, (size_t)j), j, at, out);
@@ -74,7 +77,9 @@ static thenar_status read_side(const json_t *value, const place *at, bool *left)
     const char *text = json_string_value(value);
     if (!text || (strcmp(text, "left") != 0 && strcmp(text, "right") != 0))
         return complain(at, "hand is %s; expected \"left\" or \"right\"",
-                        !value ? "missing" : text ? "some other text" : "not a text");
+                        !value ? "missing"
+                        : text ? "some other text"
+                               : "not a text");
     *left = strcmp(text, "left") == 0;
     return THENAR_OK;
 }
@@ -83,7 +88,10 @@ static thenar_status read_time(const json_t *value, const place *at, double *tim
     *time = json_number_value(value);
     if (!json_is_number(value) || !(fabs(*time) <= LATEST))
         return complain(at, "t is %s; expected seconds, at most %g",
-                        !value ? "missing" : json_is_number(value) ? "out of range" : "not a number", LATEST);
+                        !value                  ? "missing"
+                        : json_is_number(value) ? "out of range"
+                                                : "not a number",
+                        LATEST);
     return THENAR_OK;
 }
 
@@ -118,7 +126,8 @@ static thenar_status read_frame(const json_t *root, const place *at, track *t) {
 
 static thenar_status read_line(const char *text, size_t size, bool ended, const place *at, track *t) {
     if (size > TRACK_MOST_LINE)
-        return complain(at, "the line has %zu bytes; expected one frame a line, at most %zu bytes", size, TRACK_MOST_LINE);
+        return complain(at, "the line has %zu bytes; expected one frame a line, at most %zu bytes", size,
+                        TRACK_MOST_LINE);
     json_error_t problem = {0};
     json_t *root = json_loadb(text, size, JSON_REJECT_DUPLICATES, &problem);
     if (!root && (!*problem.text || json_error_code(&problem) == json_error_out_of_memory))
@@ -131,7 +140,8 @@ static thenar_status read_line(const char *text, size_t size, bool ended, const 
     if (!root) {
         /* What is near may be any bytes of the file. */
         text_make_printable(problem.text);
-        return complain(at, "%s; expected JSON, one object a line, with null for a joint that is not seen", problem.text);
+        return complain(at, "%s; expected JSON, one object a line, with null for a joint that is not seen",
+                        problem.text);
     }
     thenar_status status = read_frame(root, at, t);
     json_decref(root);
@@ -156,8 +166,9 @@ thenar_status track_parse(const char *text, size_t size, const char *name, track
         begin += length + 1;
     }
     if (status == THENAR_OK && out->hands[0].count + out->hands[1].count == 0)
-        status = error_at(error, name, 0, 0, "has no frame; expected JSON lines {\"t\": seconds, \"hand\": ..., "
-                                             "\"joints\": [...]}");
+        status = error_at(error, name, 0, 0,
+                          "has no frame; expected JSON lines {\"t\": seconds, \"hand\": ..., "
+                          "\"joints\": [...]}");
     if (status != THENAR_OK) track_free(out);
     return status;
 }
