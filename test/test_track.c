@@ -41,13 +41,13 @@ static thenar_status parse(track *out, thenar_error *error) {
 
 /* The text is refused with a message that has these words. */
 static void assert_refused(const char *place, const char *words) {
-    track track;
+    track wave;
     thenar_error error = {0};
-    assert_int_equal(parse(&track, &error), THENAR_ERROR_INPUT);
+    assert_int_equal(parse(&wave, &error), THENAR_ERROR_INPUT);
     if (strncmp(error.text, place, strlen(place)) != 0 || !strstr(error.text, words))
         fail_msg("got \"%s\", expected \"%s ... %s\"", error.text, place, words);
-    assert_null(track.hands[0].data);
-    assert_null(track.hands[1].data);
+    assert_null(wave.hands[0].data);
+    assert_null(wave.hands[1].data);
     t.size = 0;
 }
 
@@ -61,19 +61,19 @@ static void both_hands_of_one_file_are_read(void **unused) {
     put("{\"hand\": \"left\", \"confidence\": 0.5, \"t\": 1, \"joints\": [null");
     for (int j = 1; j < 25; j++) put(", [%d, 0, 0, 0, 0, 2.0e-1, 0.8]", j);
     put("]}");
-    track track;
+    track wave;
     thenar_error error;
-    assert_ok(parse(&track, &error), error);
-    assert_int_equal(track.hands[0].count, 2);
-    assert_int_equal(track.hands[1].count, 2);
-    assert_near(track_begin(&track, true), 0.1, 0);
-    assert_near(track_end(&track, true), 1, 0);
-    const tracked_hand *last = &track.hands[1].data[1].joints;
+    assert_ok(parse(&wave, &error), error);
+    assert_int_equal(wave.hands[0].count, 2);
+    assert_int_equal(wave.hands[1].count, 2);
+    assert_near(track_begin(&wave, true), 0.1, 0);
+    assert_near(track_end(&wave, true), 1, 0);
+    const tracked_hand *last = &wave.hands[1].data[1].joints;
     assert_true(isnan(last->position[0].x) && isnan(last->orientation[0].w));
     assert_near(last->position[7].x, 7, 0);
     assert_near(last->orientation[7].z, 0.2 / sqrt(0.68), 1e-15);
-    assert_true(isnan(track.hands[0].data[0].joints.orientation[3].w));
-    track_free(&track);
+    assert_true(isnan(wave.hands[0].data[0].joints.orientation[3].w));
+    track_free(&wave);
 }
 
 static void bad_lines_are_refused_by_name(void **unused) {
@@ -143,16 +143,16 @@ static void bad_lines_are_refused_by_name(void **unused) {
 
 static void files_that_cannot_be_read_are_told(void **unused) {
     (void)unused;
-    track track;
+    track wave;
     thenar_error error;
-    assert_int_equal(track_read("/nowhere/wave.jsonl", &track, &error), THENAR_ERROR_FILE);
+    assert_int_equal(track_read("/nowhere/wave.jsonl", &wave, &error), THENAR_ERROR_FILE);
     assert_non_null(strstr(error.text, "/nowhere/wave.jsonl"));
-    assert_int_equal(track_read("/", &track, &error), THENAR_ERROR_INPUT);
+    assert_int_equal(track_read("/", &wave, &error), THENAR_ERROR_INPUT);
     char path[] = "/tmp/thenar-track-XXXXXX";
     int file = mkstemp(path);
     assert_true(file >= 0);
     close(file);
-    assert_int_equal(track_read(path, &track, &error), THENAR_ERROR_INPUT);
+    assert_int_equal(track_read(path, &wave, &error), THENAR_ERROR_INPUT);
     assert_non_null(strstr(error.text, "is empty"));
     unlink(path);
 }
@@ -162,17 +162,17 @@ static void a_hand_that_is_not_there_is_told(void **unused) {
     t.size = 0;
     put_frame(0, "left", 0, 25);
     put_frame(1, "left", 0, 25);
-    track track;
+    track wave;
     thenar_error error;
-    assert_ok(parse(&track, &error), error);
-    assert_ok(track_expect(&track, true, "wave.jsonl", &error), error);
-    assert_int_equal(track_expect(&track, false, "wave.jsonl", &error), THENAR_ERROR_INPUT);
+    assert_ok(parse(&wave, &error), error);
+    assert_ok(track_expect(&wave, true, "wave.jsonl", &error), error);
+    assert_int_equal(track_expect(&wave, false, "wave.jsonl", &error), THENAR_ERROR_INPUT);
     assert_string_equal(error.text, "wave.jsonl: has no frame of the right hand, but 2 of the left one; expected "
                                     "\"hand\": \"right\"");
     tracked_hand seen;
-    track_sample(&track, false, 0, &seen);
+    track_sample(&wave, false, 0, &seen);
     for (int j = 0; j < HAND_JOINTS; j++) assert_true(isnan(seen.position[j].x));
-    track_free(&track);
+    track_free(&wave);
 }
 
 static void frames_out_of_order_and_a_cut_end_are_left_out_and_counted(void **unused) {
@@ -186,24 +186,24 @@ static void frames_out_of_order_and_a_cut_end_are_left_out_and_counted(void **un
     put_frame(1, "right", 50, 25);
     put_frame(2, "right", 2, 25);
     put("{\"t\": 3, \"hand\": \"right\", \"joints\": [[1, 2");
-    track track;
+    track wave;
     thenar_error error;
-    assert_ok(parse(&track, &error), error);
-    assert_int_equal(track.hands[0].count, 3);
-    assert_int_equal(track.hands[1].count, 1);
-    assert_int_equal(track.repeated, 2);
-    assert_int_equal(track.repeated_line, 4);
-    assert_int_equal(track.decreasing, 1);
-    assert_int_equal(track.decreasing_line, 5);
-    assert_int_equal(track.truncated_line, 8);
-    for (int k = 0; k < 3; k++) assert_near(track.hands[0].data[k].joints.position[0].x, k, 0);
-    track_free(&track);
+    assert_ok(parse(&wave, &error), error);
+    assert_int_equal(wave.hands[0].count, 3);
+    assert_int_equal(wave.hands[1].count, 1);
+    assert_int_equal(wave.repeated, 2);
+    assert_int_equal(wave.repeated_line, 4);
+    assert_int_equal(wave.decreasing, 1);
+    assert_int_equal(wave.decreasing_line, 5);
+    assert_int_equal(wave.truncated_line, 8);
+    for (int k = 0; k < 3; k++) assert_near(wave.hands[0].data[k].joints.position[0].x, k, 0);
+    track_free(&wave);
     /* Cut anywhere, a track gives what came before, or says that there is nothing. */
     size_t whole = t.size;
     for (size_t size = 1; size < whole; size++) {
-        thenar_status status = track_parse(t.data, size, "wave.jsonl", &track, &error);
+        thenar_status status = track_parse(t.data, size, "wave.jsonl", &wave, &error);
         if (status != THENAR_OK && !strstr(error.text, "has no frame")) fail_msg("cut at %zu: %s", size, error.text);
-        track_free(&track);
+        track_free(&wave);
     }
 }
 
@@ -218,10 +218,10 @@ static void any_bytes_are_read_or_refused(void **unused) {
         memcpy(t.data, good, t.size);
         for (int k = 0; k < 1 + n % 5; k++)
             t.data[random_bits(&r) % t.size] = n % 2 ? (char)random_bits(&r) : "[]{},:.0e-\"n\n"[random_bits(&r) % 13];
-        track track;
+        track wave;
         thenar_error error = {0};
-        if (parse(&track, &error) != THENAR_OK) assert_non_null(strstr(error.text, "wave.jsonl"));
-        track_free(&track);
+        if (parse(&wave, &error) != THENAR_OK) assert_non_null(strstr(error.text, "wave.jsonl"));
+        track_free(&wave);
     }
 }
 
@@ -235,26 +235,26 @@ static void between_frames_joints_go_straight_and_turn_evenly(void **unused) {
         -half);
     for (int j = 4; j < 25; j++) put(", null");
     put("]}\n");
-    track track;
+    track wave;
     thenar_error error;
-    assert_ok(parse(&track, &error), error);
+    assert_ok(parse(&wave, &error), error);
     tracked_hand seen;
     /* A quarter of the way: a quarter of 90 degrees, the short way round although the signs differ. */
-    track_sample(&track, true, 1.5, &seen);
+    track_sample(&wave, true, 1.5, &seen);
     assert_near(vec3_distance(seen.position[0], vec3_make(1, 0, 0.5)), 0, 1e-15);
     assert_near(seen.orientation[0].y, sin(acos(-1) / 16), 1e-12);
     assert_near(seen.orientation[0].w, cos(acos(-1) / 16), 1e-12);
     /* What one of two frames lacks is as in the nearer one. */
     assert_true(isnan(seen.position[2].x) && seen.position[3].x == 1);
-    track_sample(&track, true, 2.5, &seen);
+    track_sample(&wave, true, 2.5, &seen);
     assert_true(isnan(seen.position[3].x) && seen.position[2].x == 5);
-    track_sample(&track, true, -7, &seen);
+    track_sample(&wave, true, -7, &seen);
     assert_near(seen.position[1].x, 1, 0);
-    track_sample(&track, true, 7, &seen);
+    track_sample(&wave, true, 7, &seen);
     assert_near(seen.position[1].x, 2, 0);
-    track_sample(&track, true, 3, &seen);
+    track_sample(&wave, true, 3, &seen);
     assert_near(seen.position[1].x, 2, 0);
-    track_free(&track);
+    track_free(&wave);
 }
 
 static void a_script_blends_poses_and_moves_the_wrist(void **unused) {
@@ -355,17 +355,17 @@ static void a_track_drives_a_hand(void **unused) {
     static double times[MOST], residuals[MOST];
     hand_rest rest = plain_hand_right(1), small = plain_hand_right(0.85);
     hand_skeleton hand = plain_hand_skeleton(&rest), tracked = plain_hand_skeleton(&small);
-    track track;
+    track wave;
     thenar_error error;
     const char *path = getenv("THENAR_TRACK");
     if (path) {
-        assert_ok(track_read(path, &track, &error), error);
+        assert_ok(track_read(path, &wave, &error), error);
     } else {
         put_tracked_motion(&tracked);
-        assert_ok(parse(&track, &error), error);
+        assert_ok(parse(&wave, &error), error);
     }
-    assert_ok(track_expect(&track, false, "track", &error), error);
-    assert_false(retarget_is_other_hand(&hand, &track.hands[0].data[0].joints));
+    assert_ok(track_expect(&wave, false, "track", &error), error);
+    assert_false(retarget_is_other_hand(&hand, &wave.hands[0].data[0].joints));
     uint64_t hashes[2];
     for (int round = 0; round < 2; round++) {
         retarget_options options = retarget_options_default();
@@ -373,14 +373,14 @@ static void a_track_drives_a_hand(void **unused) {
         retarget_start(&retargeting, &hand, &options);
         void *memory;
         skeleton_state state = plain_state(hand.model, &memory);
-        double begin = track_begin(&track, false), h = 2e-3, off = 0, lag = 0, stepping = 0;
+        double begin = track_begin(&wave, false), h = 2e-3, off = 0, lag = 0, stepping = 0;
         int frames = 0, held = 0, jumped = 0, passed = 0;
         long allocated = allocation_count;
-        for (double time = begin; time < track_end(&track, false) && frames < MOST; time += h, frames++) {
+        for (double time = begin; time < track_end(&wave, false) && frames < MOST; time += h, frames++) {
             tracked_hand seen;
             retarget_result result;
             double start = thread_microseconds();
-            track_sample(&track, false, time, &seen);
+            track_sample(&wave, false, time, &seen);
             retarget_frame(&retargeting, &seen, h, &result);
             times[frames] = thread_microseconds() - start;
             residuals[frames] = result.residual;
@@ -412,7 +412,7 @@ static void a_track_drives_a_hand(void **unused) {
         if (round == 0) {
             print_message("%zu frames of a track, %d steps: retargeting %.1f us median, %.1f us p99; a skeleton's step "
                           "%.1f us mean\n",
-                          track.hands[0].count, frames, times[frames / 2], times[frames * 99 / 100], stepping / frames);
+                          wave.hands[0].count, frames, times[frames / 2], times[frames * 99 / 100], stepping / frames);
             print_message(
                 "directions off by %.2f degrees median, %.2f p99; the hand behind its target by at most %.1f mm, "
                 "%.1f degrees\n",
@@ -425,7 +425,7 @@ static void a_track_drives_a_hand(void **unused) {
         free(memory);
     }
     assert_true(hashes[0] == hashes[1]);
-    track_free(&track);
+    track_free(&wave);
     hand_skeleton_free(&hand);
     hand_skeleton_free(&tracked);
 }
