@@ -1,5 +1,5 @@
-/* A plain hand for tests: straight bones of a man's hand (190 x 86 mm; lengths by Buchholz 1992, knuckles and volumes as
- * in docs/hand.md), fingers slightly bent and fanned at rest, masses of cylinders. */
+/* A plain hand for tests: straight bones of a man's hand (190 x 86 mm; lengths by Buchholz 1992, knuckles and volumes
+ * as in docs/hand.md), fingers slightly bent and fanned at rest, masses of cylinders. */
 #ifndef TEST_PLAIN_HAND_H
 #define TEST_PLAIN_HAND_H
 

@@ -21,9 +21,9 @@ static tracked_hand joints_of(const hand_skeleton *hand, skeleton_pose base, con
 }
 
 static skeleton_pose random_base(random_source *r) {
-    vec3 turn = {random_uniform(r, -3, 3), random_uniform(r, -3, 3), random_uniform(r, -3, 3)};
-    vec3 at = {random_uniform(r, -1, 1), random_uniform(r, -1, 1), random_uniform(r, -1, 1)};
-    return (skeleton_pose){at, quat_from_rotation_vector(turn)};
+    double v[6]; /* one after the other: the order in a list of arguments is the compiler's choice */
+    for (int i = 0; i < 6; i++) v[i] = random_uniform(r, -3, 3);
+    return (skeleton_pose){vec3_scale(vec3_load(v), 1. / 3), quat_from_rotation_vector(vec3_load(v + 3))};
 }
 
 static void random_angles(random_source *r, const hand_skeleton *hand, double *q) {
@@ -189,8 +189,9 @@ static outcome follow(const hand_skeleton *hand, const hand_skeleton *tracked, r
         motion_at(tracked, n * 0.01, &base, q);
         tracked_hand seen = joints_of(tracked, base, q, NULL);
         for (int j = 0; j < HAND_JOINTS; j++) {
-            vec3 shake = vec3_make(gauss(&r), gauss(&r), gauss(&r));
-            seen.position[j] = vec3_mul_add(seen.position[j], shake, noise);
+            double shake[3];
+            for (int k = 0; k < 3; k++) shake[k] = gauss(&r);
+            seen.position[j] = vec3_mul_add(seen.position[j], vec3_load(shake), noise);
             if (n > 0 && random_uniform(&r, 0, 1) < missing) seen.position[j].y = NAN;
         }
         retarget_result result;

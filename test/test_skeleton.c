@@ -197,7 +197,11 @@ typedef struct setting {
 } setting;
 
 static setting random_setting(random_source *r, const skeleton_model *model) {
-    setting s = {.base = {random_vector(r, 0.5), random_turn(r)}, .twist = {random_vector(r, 3), random_vector(r, 1)}};
+    setting s = {0};
+    s.base.position = random_vector(r, 0.5);
+    s.base.orientation = random_turn(r);
+    s.twist.angular = random_vector(r, 3);
+    s.twist.linear = random_vector(r, 1);
     for (int i = 0; i < model->dof_count; i++) {
         s.q[i] = random_uniform(r, -1.3, 1.3);
         s.rate[i] = random_uniform(r, -4, 4);

@@ -4,9 +4,9 @@
 #define DEGREE (3.14159265358979323846 / 180)
 #define SHORTEST_BONE 1e-4 /* m */
 
-/* Ranges of motion in degrees: lower and upper of flexion, abduction, middle and end joint (docs/hand.md has the source;
- * its abduction is read as positive towards the thumb, which makes the index finger's and the little finger's larger
- * halves the ones away from the middle finger). */
+/* Ranges of motion in degrees: lower and upper of flexion, abduction, middle and end joint (docs/hand.md has the
+ * source; its abduction is read as positive towards the thumb, which makes the index finger's and the little finger's
+ * larger halves the ones away from the middle finger). */
 static const double ranges[HAND_FINGERS][HAND_FINGER_ANGLES][2] = {
     {{-25, 35}, {-30, 60}, {-10, 80}, {-15, 80}}, {{0, 90}, {-15, 42}, {0, 100}, {-10, 90}},
     {{0, 90}, {-8, 35}, {0, 100}, {-10, 90}},     {{0, 90}, {-14, 20}, {0, 100}, {-20, 90}},
@@ -62,8 +62,8 @@ static skeleton_axis make_axis(vec3 direction, int finger, int number, double re
 
 /* The axes of a bone and its frame at angles zero, such that it is at rest where it should be at its rest angles. Those
  * come from the direction -z of the bone in the frame of the one it continues, (-sin a, -cos a sin f, -cos a cos f) for
- * flexion f about -x and then a turn a about y; what roll and misalignment there is stays in the frame, so that a finger
- * bends in its own plane. */
+ * flexion f about -x and then a turn a about y; what roll and misalignment there is stays in the frame, so that a
+ * finger bends in its own plane. */
 static void make_joint(const hand_rest *rest, int b, const hand_springs *springs, skeleton_bone *bone) {
     int finger = (b - 1) / 3, place = (b - 1) % 3;
     hand_joint joint = hand_bone_joint(b), before = place > 0 || finger > 0 ? (hand_joint)(joint - 1) : HAND_WRIST;

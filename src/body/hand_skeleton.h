@@ -1,11 +1,11 @@
 /* The skeleton of a hand: 16 bones, 20 angles and a free base, from the frames of its 25 joints at rest.
  *
  * Angles are numbered 4 finger + {flexion, abduction, middle joint, end joint}: the thumb's carpometacarpal (CMC) joint
- * with two axes, its metacarpophalangeal (MCP) and interphalangeal (IP) one; the fingers' MCP joint with two axes, their
- * proximal (PIP) and distal (DIP) interphalangeal one. In rad; flexion is positive towards the palm's side of the bone
- * (-y), abduction towards the thumb's side of the hand, of the thumb itself away from the palm. An angle is zero where
- * the bone continues the one before it (a finger's metacarpal for its MCP joint), whatever the rest pose is; the thumb's
- * CMC joint, which has no such pose, is zero at rest.
+ * with two axes, its metacarpophalangeal (MCP) and interphalangeal (IP) one; the fingers' MCP joint with two axes,
+ * their proximal (PIP) and distal (DIP) interphalangeal one. In rad; flexion is positive towards the palm's side of the
+ * bone (-y), abduction towards the thumb's side of the hand, of the thumb itself away from the palm. An angle is zero
+ * where the bone continues the one before it (a finger's metacarpal for its MCP joint), whatever the rest pose is; the
+ * thumb's CMC joint, which has no such pose, is zero at rest.
  *
  * Two axes turn flexion first, abduction in the flexed frame: the other order would let abduction roll a finger bent by
  * 90 degrees instead of spreading it. */
@@ -26,8 +26,9 @@ typedef struct hand_bone_mass {
     mat3 inertia; /* about the centre, kg m^2 */
 } hand_bone_mass;
 
-/* Springs of the joints. A finger's joints get softer towards its tip, as what hangs on them gets lighter. No source has
- * figures of a hand that follows a tracked one: the defaults (unverified) let a finger settle within about 20 ms. */
+/* Springs of the joints. A finger's joints get softer towards its tip, as what hangs on them gets lighter. No source
+ * has figures of a hand that follows a tracked one: the defaults (unverified) let a finger settle within about 20
+ * ms. */
 typedef struct hand_springs {
     double stiffness, damping;             /* of the first joint of a finger, N m/rad, N m s/rad */
     double middle, end;                    /* shares of these for the middle and the end joint */

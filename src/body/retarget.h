@@ -1,9 +1,9 @@
 /* Retargeting: from 25 tracked joints of some hand to the base pose and the 20 angles of this one.
  *
  * The tracked hand has other bone lengths, so it is not joints that are brought together but directions: those of its
- * bones, and those within its palm. retarget_fit.h does that by damped least squares within the joints' limits; this file
- * prepares what is seen, places the base, and smooths. A frame starts from the last one's result, allocates nothing, and
- * depends on nothing but the frames before it. */
+ * bones, and those within its palm. retarget_fit.h does that by damped least squares within the joints' limits; this
+ * file prepares what is seen, places the base, and smooths. A frame starts from the last one's result, allocates
+ * nothing, and depends on nothing but the frames before it. */
 #ifndef BODY_RETARGET_H
 #define BODY_RETARGET_H
 
@@ -20,8 +20,8 @@ tracked_hand tracked_hand_unseen(void);
 tracked_hand tracked_hand_mirrored(const tracked_hand *seen);
 
 typedef struct retarget_options {
-    /* Smoothing (Casiez, Roussel and Vogel 2012): a low pass that opens with speed. cutoff: of a hand at rest, Hz, 0 for
-     * none; opening: Hz more per rad/s (of angles and the base's turn) and per 0.1 m/s (of the base). */
+    /* Smoothing (Casiez, Roussel and Vogel 2012): a low pass that opens with speed. cutoff: of a hand at rest, Hz, 0
+     * for none; opening: Hz more per rad/s (of angles and the base's turn) and per 0.1 m/s (of the base). */
     double cutoff, opening;
     /* Weight of an orientation beside a direction. Trackers lay the axes of their joints differently, so directions
      * decide and orientations help where there are none. */
@@ -67,8 +67,8 @@ void retarget_start(retarget *r, const hand_skeleton *hand, const retarget_optio
 /* The next frame, dt seconds after the last one. */
 void retarget_frame(retarget *r, const tracked_hand *tracked, double dt, retarget_result *out);
 
-/* Whether joints look like the other hand's: the mirror image fits far better. For messages: a track may be mislabelled,
- * and a hand that is seen badly is no proof. */
+/* Whether joints look like the other hand's: the mirror image fits far better. For messages: a track may be
+ * mislabelled, and a hand that is seen badly is no proof. */
 bool retarget_is_other_hand(const hand_skeleton *hand, const tracked_hand *seen);
 
 #endif

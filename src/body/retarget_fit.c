@@ -193,8 +193,8 @@ static void find_step(const normal *n, double damping, const bool fixed[HAND_ANG
         }
 }
 
-/* The damped step within the limits: angles that would pass theirs are fixed there and the rest is solved again. Only to
- * clip them leaves the others where they fit the unclipped ones: with noise, four times the iterations. */
+/* The damped step within the limits: angles that would pass theirs are fixed there and the rest is solved again. Only
+ * to clip them leaves the others where they fit the unclipped ones: with 2 mm of noise, 14 iterations instead of 6. */
 static void find_bounded_step(const fit_problem *problem, const normal *n, const fit_point *point, double damping,
                               vec3 *turn, double step[HAND_ANGLES]) {
     const double *lower = problem->hand->lower, *upper = problem->hand->upper;

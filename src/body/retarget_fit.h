@@ -1,9 +1,11 @@
 /* Directions of a tracked hand to the orientation R of the base and the angles q, by damped least squares with bounds.
  *
- *     min over R, q of  sum_v w_v rho(|m_v(q) - R^T s_v|^2) + sum_o w_o rho(|log(R^T S_o R_b(q)^T)|^2),  lower <= q <= upper
+ *     min over R, q of  sum_v w_v rho(|m_v(q) - R^T s_v|^2) + sum_o w_o rho(|log(R^T S_o R_b(q)^T)|^2),
+ *     lower <= q <= upper.
  * s_v: a vector between two tracked joints over its length; m_v: the same of the model, its bones scaled to the tracked
- * lengths, in the frame of the base; S_o: a tracked orientation, R_b the model's; rho(x) = c^2 log(1 + x / c^2), which lets
- * go of what does not fit. Fingers meet in R only: the normal equations are an arrow of five 4x4 blocks and a 3x3 one. */
+ * lengths, in the frame of the base; S_o: a tracked orientation, R_b the model's; rho(x) = c^2 log(1 + x / c^2), which
+ * lets go of what does not fit. Fingers meet in R only: the normal equations are an arrow of five 4x4 blocks and a 3x3
+ * one. */
 #ifndef BODY_RETARGET_FIT_H
 #define BODY_RETARGET_FIT_H
 

@@ -23,8 +23,8 @@
 
 #define SKELETON_AXES 3
 
-/* One hinge of a joint. Its spring pulls towards a target, which starts as `rest`; beyond its limits a second, one-sided
- * spring pushes back. */
+/* One hinge of a joint. Its spring pulls towards a target, which starts as `rest`; beyond its limits a second,
+ * one-sided spring pushes back. */
 typedef struct skeleton_axis {
     vec3 axis;                             /* unit, in the frame of the joint with the axes before it turned */
     double lower, upper;                   /* rad; may be infinite */
@@ -64,8 +64,8 @@ typedef struct skeleton_pose {
     quat orientation;
 } skeleton_pose;
 
-/* A 6D virtual coupling of a bone's frame to a tracked one: a spring and a damper, linear and angular. The force pulls at
- * the origin of the bone's frame. Zero stiffness and damping: none. */
+/* A 6D virtual coupling of a bone's frame to a tracked one: a spring and a damper, linear and angular. The force pulls
+ * at the origin of the bone's frame. Zero stiffness and damping: none. */
 typedef struct skeleton_coupling {
     skeleton_pose target;                /* at the end of the step */
     vec3 velocity, spin;                 /* of the target, m/s and rad/s: what the dampers compare with */
@@ -124,13 +124,13 @@ void skeleton_set_pose(skeleton_state *state, const skeleton_pose *base, const d
 /* Gives it velocities. base: of the free bones in their order (angular; linear at the bone's origin), NULL: zero. */
 void skeleton_set_rates(skeleton_state *state, const spatial_motion *base, const double *rate);
 
-/* Where the bones are, from base frames and angles: forward kinematics without a state. pose: bone_count frames, those of
- * free bones are read, all others written. */
+/* Where the bones are, from base frames and angles: forward kinematics without a state. pose: bone_count frames, those
+ * of free bones are read, all others written. */
 void skeleton_place(const skeleton_model *model, const double *q, skeleton_pose *pose);
 
 void skeleton_begin(skeleton_state *state, double h, vec3 gravity);
-/* A zero-length spring and damper pulls a bone at a point: adds kappa J^T J, kappa = h d + h^2 k, to the bone's part of A
- * and J^T impulse to that of b. To be called between begin and solve. */
+/* A zero-length spring and damper pulls a bone at a point: adds kappa J^T J, kappa = h d + h^2 k, to the bone's part of
+ * A and J^T impulse to that of b. To be called between begin and solve. */
 void skeleton_add_point(skeleton_state *state, int bone, vec3 point, double kappa, vec3 impulse);
 /* False: the matrix is not positive definite, or a velocity is beyond all reason; the state is as it was. */
 bool skeleton_solve(skeleton_state *state, double h);
@@ -142,7 +142,8 @@ void skeleton_integrate(skeleton_state *state, double h);
 /* All of it; false as skeleton_solve. */
 bool skeleton_step(skeleton_state *state, double h, vec3 gravity);
 
-/* The velocity at the end of the step of a bone's point that is at `point` in the world at its beginning, after solve. */
+/* The velocity at the end of the step of a bone's point that is at `point` in the world at its beginning, after
+ * solve. */
 static inline vec3 skeleton_point_velocity(const skeleton_state *state, int bone, vec3 point) {
     return spatial_motion_point(state->twist[bone], vec3_sub(point, state->origin));
 }

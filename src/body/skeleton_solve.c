@@ -6,19 +6,21 @@
  *     a_i = h d_i + h^2 k_i,                                      c_i = h k_i (q_i* - q_i),
  * with the inertia I_b where the bone is at the beginning of the step, the twist V0_b that it brings along
  * (skeleton_step.c), wrenches f, the distance e of the coupling's target at the end of the step, and the target's twist
- * v_t. (With the accelerations in place of the velocities as unknowns, v_i = v0_i + h dv_i, this is D_i = S^T I^A S +
- * h d + h^2 k and tau_i = -k (q + h v0 - q*) - d v0 of the articulated-body algorithm; the solution is the same.)
+ * v_t. (With the accelerations in place of the velocities as unknowns, v_i = v0_i + h dv_i, this is D_i = S^T I^A S + h
+ * d + h^2 k and tau_i = -k (q + h v0 - q*) - d v0 of the articulated-body algorithm; but for
+ * the velocity products, which skeleton_step.c treats in its own way, the solution is the same.)
  *
  * Eliminating from the leaves to the root, one axis after the other: with the articulated I, p of all that hangs on it,
  *     U = I S, D = S^T U + a, u = S^T p + c;   I -= U U^T / D,  p -= U u / D   to what the axis hangs on;
  * a free root is I V = p, a 6x6 Cholesky factorization; then from the root to the leaves v = (u - U^T V) / D, V += S v.
  *
  * Limits: an angle that is beyond its limit by x at the end of the step and by x0 at its beginning is pushed back by
- *     max(0, k_l x + d_l (x - x0) / h) = (k_l + d_l / h) max(0, q + h v - edge),   edge = limit + x0 d_l / (h k_l + d_l):
+ *     max(0, k_l x + d_l (x - x0) / h) = (k_l + d_l / h) max(0, q + h v - edge),
+ *     edge = limit + x0 d_l / (h k_l + d_l):
  * a spring that begins at the edge, and never pulls. It is as implicit as the others, and continuous, so that what is
- * minimized stays convex. Which limits push is found by solving until they stay the same (Newton's method on a piecewise
- * quadratic function; two rounds as a rule). Testing the angle at the beginning of the step only would let a fast finger
- * pass its limit by a whole step. */
+ * minimized stays convex. Which limits push is found by solving until they stay the same (Newton's method on a
+ * piecewise quadratic function; two rounds as a rule). Testing the angle at the beginning of the step only would let a
+ * fast finger pass its limit by a whole step. */
 #include "body/skeleton.h"
 
 #include <assert.h>
@@ -161,8 +163,8 @@ void skeleton_respond(const skeleton_state *state, const spatial_force *impulse,
     substitute(state, state->carried, state->push, change, rate);
 }
 
-/* The same elimination gives accelerations: with the springs left out, A_b = I_b and b_b = f - I_b z_b - V_b x* I_b V_b,
- * z_b the acceleration that bones have while no rate changes. */
+/* The same elimination gives accelerations: with the springs left out, A_b = I_b and b_b = f - I_b z_b - V_b x* I_b
+ * V_b, z_b the acceleration that bones have while no rate changes. */
 bool skeleton_accelerations(skeleton_state *state, vec3 gravity, spatial_motion *base, double *acceleration) {
     const skeleton_model *model = state->model;
     skeleton_begin(state, 0, gravity);

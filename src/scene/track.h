@@ -3,8 +3,8 @@
  * One frame a line: {"t": seconds, "hand": "left" or "right", "joints": [25 of [x, y, z], [x, y, z, qx, qy, qz, qw] or
  * null]}, joints in the order of hand_joints.h, metres, y up. Other keys are left alone. Both hands may be in one file,
  * each with frames of its own at any times; empty lines are skipped. What is wrong in a line is an error that names it,
- * with these exceptions, which are counted instead: a frame at the time of its hand's last one or before it is left out,
- * and so is a last line that was not written to its end. */
+ * with these exceptions, which are counted instead: a frame at the time of its hand's last one or before it is left
+ * out, and so is a last line that was not written to its end. */
 #ifndef SCENE_TRACK_H
 #define SCENE_TRACK_H
 
@@ -43,9 +43,9 @@ void track_free(track *t);
 /* That a track has this hand; if not, a message that says what it has. */
 thenar_status track_expect(const track *t, bool left, const char *name, thenar_error *error);
 
-/* The joints of a hand at a time, between frames along straight lines and great circles; before the first and behind the
- * last frame they are theirs. A joint that is not seen in one of two frames is as in the nearer one. All unseen if the
- * track does not have this hand. */
+/* The joints of a hand at a time, between frames along straight lines and great circles; before the first and behind
+ * the last frame they are theirs. A joint that is not seen in one of two frames is as in the nearer one. All unseen if
+ * the track does not have this hand. */
 void track_sample(const track *t, bool left, double time, tracked_hand *out);
 
 /* The times of the first and the last frame of a hand that is there, s. */

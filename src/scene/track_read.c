@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 
+#include <errno.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,7 +96,8 @@ static thenar_status read_time(const json_t *value, const place *at, double *tim
     return THENAR_OK;
 }
 
-/* Frames that do not come later than the one before are left out: whoever sampled between them would turn back in time. */
+/* Frames that do not come later than the one before are left out: whoever sampled between them would turn back in
+ * time. */
 static thenar_status append(track *t, bool left, const track_frame *frame, const place *at) {
     track_hand *hand = &t->hands[left];
     double last = hand->count > 0 ? hand->data[hand->count - 1].time : -INFINITY;
@@ -129,9 +131,10 @@ static thenar_status read_line(const char *text, size_t size, bool ended, const 
         return complain(at, "the line has %zu bytes; expected one frame a line, at most %zu bytes", size,
                         TRACK_MOST_LINE);
     json_error_t problem = {0};
+    errno = 0;
     json_t *root = json_loadb(text, size, JSON_REJECT_DUPLICATES, &problem);
-    if (!root && (!*problem.text || json_error_code(&problem) == json_error_out_of_memory))
-        return error_memory(at->error, at->name);
+    /* jansson takes a word that there was no memory for as one that is wrong. */
+    if (!root && (!*problem.text || errno == ENOMEM)) return error_memory(at->error, at->name);
     /* A line that was cut fails at its very end: in the middle of a word, or for want of more. */
     if (!root && !ended && problem.position >= (int)size) {
         t->truncated_line = at->line;
