@@ -784,6 +784,20 @@ static void a_hand_is_at_rest_where_its_joints_were_given(void **unused) {
                 else
                     assert_true(way.y < -0.001);
             }
+        /* The thumb's bend it towards the fingers, and out of the plane of the palm. */
+        for (int k = 0; k < HAND_FINGER_ANGLES; k++) {
+            double q[HAND_ANGLES];
+            memcpy(q, hand.rest, sizeof q);
+            q[k] += 0.1;
+            skeleton_set_pose(&state, NULL, q);
+            skeleton_pose bent[HAND_JOINTS];
+            hand_skeleton_joints(&hand, state.pose, bent);
+            vec3 way = vec3_sub(bent[HAND_THUMB_TIP].position, joints[HAND_THUMB_TIP].position);
+            if (k == HAND_ABDUCTION)
+                assert_true(way.y < -0.003);
+            else
+                assert_true((left ? -way.x : way.x) > 0.001);
+        }
         free(memory);
         hand_skeleton_free(&hand);
     }
