@@ -828,6 +828,39 @@ static void a_step_allocates_nothing_and_repeats_bit_for_bit(void **unused) {
     hand_skeleton_free(&hand);
 }
 
+/* What is kept is all that the next step starts from: a copy of it, with any work memory, goes on bit for bit. */
+static void a_restored_snapshot_goes_on_bit_for_bit(void **unused) {
+    (void)unused;
+    hand_rest rest = plain_hand_right(1);
+    hand_skeleton hand = plain_hand_skeleton(&rest);
+    skeleton_state state = {.model = hand.model};
+    arena kept = {0}, work = {0};
+    skeleton_layout(&state, &kept, &work);
+    size_t kept_size = kept.used, work_size = work.used;
+    char *kept_memory = memory_aligned(kept_size), *work_memory = memory_aligned(work_size);
+    char *snapshot = memory_aligned(kept_size), *end = memory_aligned(kept_size);
+    kept = arena_on(kept_memory, kept_size), work = arena_on(work_memory, work_size);
+    skeleton_layout(&state, &kept, &work);
+    skeleton_reset(&state);
+    state.coupling[0] = (skeleton_coupling){.target = {{0.1, 0, 0}, plain_turn(0, 1, 0, 40)},
+                                            .stiffness = 1000,
+                                            .damping = 10,
+                                            .turn_stiffness = 10,
+                                            .turn_damping = 0.1};
+    for (int i = 0; i < HAND_ANGLES; i++) state.target[i] = hand.upper[i];
+    vec3 gravity = vec3_make(0, -9.81, 0);
+    for (int i = 0; i < 50; i++) assert_true(skeleton_step(&state, 2e-3, gravity));
+    memcpy(snapshot, kept_memory, kept_size);
+    for (int i = 0; i < 50; i++) assert_true(skeleton_step(&state, 2e-3, gravity));
+    memcpy(end, kept_memory, kept_size);
+    memcpy(kept_memory, snapshot, kept_size);
+    memset(work_memory, 0xff, work_size);
+    for (int i = 0; i < 50; i++) assert_true(skeleton_step(&state, 2e-3, gravity));
+    assert_memory_equal(kept_memory, end, kept_size);
+    free(kept_memory), free(work_memory), free(snapshot), free(end);
+    hand_skeleton_free(&hand);
+}
+
 /* Printed, not judged. */
 static void the_time_of_a_step_grows_with_the_number_of_bones(void **unused) {
     (void)unused;
@@ -919,6 +952,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(pressing_a_fingertip_loads_the_coupling),
     cmocka_unit_test(a_hand_is_at_rest_where_its_joints_were_given),
     cmocka_unit_test(a_step_allocates_nothing_and_repeats_bit_for_bit),
+    cmocka_unit_test(a_restored_snapshot_goes_on_bit_for_bit),
     cmocka_unit_test(the_time_of_a_step_grows_with_the_number_of_bones),
     cmocka_unit_test(bad_bones_are_refused),
 };
