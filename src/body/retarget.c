@@ -1,8 +1,7 @@
-/* A frame of a tracked hand: what is seen becomes vectors and turns to fit, then the base is placed, then all is
- * smoothed. */
+/* A frame of a tracked hand: what is seen (retarget_see.h) is fitted, then the base is placed, then all is smoothed. */
 #include "body/retarget.h"
 
-#include "body/retarget_fit.h"
+#include "body/retarget_see.h"
 
 #include <string.h>
 
@@ -12,31 +11,7 @@
 #define ASTOUNDING 0.7 /* rad: the hand is somewhere else altogether; where it was is no help */
 #define MOST_WARM 20   /* iterations: three to ten do; all together stay below 100 us */
 #define MOST_COLD 10
-#define LENGTH_WIDTH 0.3 /* a bone whose length is off by this share counts for half */
-#define LENGTH_GAIN 0.05 /* of a frame in the tracked lengths */
-#define SHORTEST 1e-3    /* m: vectors below it have no direction */
-#define ASTRAY 0.03      /* m, in a palm of the model's size */
-#define JUMP 0.2         /* m */
-#define LARGEST 1e6      /* m: beyond it, squares lose the hand */
-
-/* Joints that lie in the palm, and how well trackers and hands agree on them. The fingers' metacarpals and the thumb's
- * lie elsewhere in every model. */
-static const struct {
-    hand_joint joint;
-    double weight;
-} palm[] = {{HAND_WRIST, 1},
-            {HAND_INDEX_PROXIMAL, 1},
-            {HAND_MIDDLE_PROXIMAL, 1},
-            {HAND_RING_PROXIMAL, 1},
-            {HAND_LITTLE_PROXIMAL, 1},
-            {HAND_THUMB_METACARPAL, 0.1},
-            {HAND_INDEX_METACARPAL, 0.1},
-            {HAND_MIDDLE_METACARPAL, 0.1},
-            {HAND_RING_METACARPAL, 0.1},
-            {HAND_LITTLE_METACARPAL, 0.1}};
-#define PALM_JOINTS ((int)(sizeof palm / sizeof *palm))
-#define PALM_CORNERS 5 /* the first ones */
-#define PALM_WEIGHT 1.0
+#define JUMP 0.2 /* m */
 
 tracked_hand tracked_hand_unseen(void) {
     tracked_hand hand;
@@ -61,187 +36,15 @@ retarget_options retarget_options_default(void) {
     return (retarget_options){.cutoff = 0, .opening = 1, .orientation_weight = 0.05};
 }
 
-/* Where the base's own joints are, in its frame. */
-static vec3 palm_point(const hand_skeleton *hand, hand_joint joint) {
-    int bone = hand_joint_bone(joint);
-    return bone == 0 ? hand->joints[joint].position : hand->model->bones[bone].offset;
-}
-
 void retarget_start(retarget *r, const hand_skeleton *hand, const retarget_options *options) {
     *r = (retarget){.hand = hand, .options = *options, .palm_scale = 1};
     for (int i = 0; i < PALM_CORNERS; i++)
-        r->palm_centre = vec3_mul_add(r->palm_centre, palm_point(hand, palm[i].joint), 1. / PALM_CORNERS);
+        r->palm_centre =
+            vec3_mul_add(r->palm_centre, retarget_palm_point(hand, retarget_palm[i].joint), 1. / PALM_CORNERS);
     r->turn = r->smooth_turn = hand->model->bones[0].rotation;
     r->position = r->smooth_position = hand->model->bones[0].offset;
     memcpy(r->q, hand->rest, sizeof r->q);
     for (int i = 0; i < HAND_ANGLES; i++) r->smooth[i].value = hand->rest[i];
-}
-
-static bool is_seen(const tracked_hand *seen, hand_joint joint) {
-    vec3 p = seen->position[joint];
-    return fabs(p.x) < LARGEST && fabs(p.y) < LARGEST && fabs(p.z) < LARGEST; /* false for NaN */
-}
-
-static bool is_turn_seen(const tracked_hand *seen, hand_joint joint) {
-    quat q = seen->orientation[joint];
-    return fabs(q.x * q.x + q.y * q.y + q.z * q.z + q.w * q.w - 1) < 1e-2;
-}
-
-/* The palm as it is seen: centroids of the tracked and of the model's points that take part. */
-typedef struct palm_view {
-    int count;
-    double weight;
-    vec3 seen, model;
-} palm_view;
-
-static palm_view view_palm(const retarget *r, const tracked_hand *seen) {
-    palm_view view = {0};
-    for (int i = 0; i < PALM_JOINTS; i++) {
-        if (!is_seen(seen, palm[i].joint)) continue;
-        view.count++;
-        view.weight += palm[i].weight;
-        view.seen = vec3_mul_add(view.seen, seen->position[palm[i].joint], palm[i].weight);
-        view.model = vec3_mul_add(view.model, palm_point(r->hand, palm[i].joint), palm[i].weight);
-    }
-    if (view.count == 0) return view;
-    view.seen = vec3_scale(view.seen, 1 / view.weight);
-    view.model = vec3_scale(view.model, 1 / view.weight);
-    return view;
-}
-
-static double median(double *values, int count) {
-    for (int i = 1; i < count; i++)
-        for (int j = i; j > 0 && values[j] < values[j - 1]; j--) {
-            double t = values[j];
-            values[j] = values[j - 1], values[j - 1] = t;
-        }
-    return count % 2 ? values[count / 2] : 0.5 * (values[count / 2 - 1] + values[count / 2]);
-}
-
-/* Distances between joints of the palm, tracked and in the model; false if one is not seen. */
-static bool palm_distance(const retarget *r, const tracked_hand *seen, int i, int j, double *tracked, double *model) {
-    if (i == j || !is_seen(seen, palm[i].joint) || !is_seen(seen, palm[j].joint)) return false;
-    *tracked = vec3_distance(seen->position[palm[i].joint], seen->position[palm[j].joint]);
-    *model = vec3_distance(palm_point(r->hand, palm[i].joint), palm_point(r->hand, palm[j].joint));
-    return *model > SHORTEST;
-}
-
-/* The tracked palm's size. The median, and slowly: a joint astray must not change it. */
-static void measure_palm(retarget *r, const tracked_hand *seen) {
-    double ratios[PALM_CORNERS * PALM_CORNERS], tracked, model;
-    int count = 0;
-    for (int i = 0; i < PALM_CORNERS; i++)
-        for (int j = 0; j < i; j++)
-            if (palm_distance(r, seen, i, j, &tracked, &model)) ratios[count++] = tracked / model;
-    if (count < 3) return;
-    double scale = median(ratios, count);
-    if (!(scale > 0.3 && scale < 3)) return;
-    if (!r->started)
-        r->palm_scale = scale;
-    else
-        r->palm_scale += LENGTH_GAIN * fmax(-0.1, fmin(0.1, scale - r->palm_scale));
-}
-
-/* Joints of the palm that are too far from, or too near to, most others of it are not seen. */
-static void drop_astray(const retarget *r, tracked_hand *seen) {
-    bool astray[PALM_JOINTS] = {false};
-    for (int i = 0; i < PALM_JOINTS; i++) {
-        double off[PALM_JOINTS], tracked, model;
-        int count = 0;
-        for (int j = 0; j < PALM_JOINTS; j++)
-            if (palm_distance(r, seen, i, j, &tracked, &model)) off[count++] = fabs(tracked - r->palm_scale * model);
-        astray[i] = count >= 3 && median(off, count) > ASTRAY * r->palm_scale;
-    }
-    for (int i = 0; i < PALM_JOINTS; i++)
-        if (astray[i]) seen->position[palm[i].joint].x = NAN;
-}
-
-static void add_palm(const retarget *r, const tracked_hand *seen, const palm_view *view, fit_problem *problem) {
-    if (view->count < 2) return;
-    double size = 0; /* mean distance from the centroid, m */
-    for (int i = 0; i < PALM_JOINTS; i++)
-        if (is_seen(seen, palm[i].joint))
-            size += palm[i].weight / view->weight * vec3_distance(palm_point(r->hand, palm[i].joint), view->model) *
-                    r->palm_scale;
-    if (size < SHORTEST) return;
-    for (int i = 0; i < PALM_JOINTS; i++) {
-        if (!is_seen(seen, palm[i].joint)) continue;
-        vec3 model = vec3_sub(palm_point(r->hand, palm[i].joint), view->model);
-        vec3 tracked = vec3_sub(seen->position[palm[i].joint], view->seen);
-        problem->vectors[problem->vector_count++] = (fit_vector){.finger = -1,
-                                                                 .seen = vec3_scale(tracked, 1 / size),
-                                                                 .fixed = vec3_scale(model, r->palm_scale / size),
-                                                                 .weight = PALM_WEIGHT * palm[i].weight};
-    }
-}
-
-static double model_length(const retarget *r, int finger, int bone) {
-    int b = 1 + 3 * finger + bone;
-    vec3 reach = bone < 2 ? r->hand->model->bones[b + 1].offset : r->hand->joints[hand_bone_joint(b) + 1].position;
-    return vec3_length(reach);
-}
-
-/* The tracked length of a bone, as far as it is known. */
-static double known_length(const retarget *r, int finger, int bone) {
-    return r->length[finger][bone] > 0 ? r->length[finger][bone] : r->palm_scale * model_length(r, finger, bone);
-}
-
-/* One bone between two joints that are seen: a direction. How far its length is off tells how far to trust it. */
-static void add_bone(retarget *r, int finger, int bone, vec3 seen, fit_problem *problem) {
-    double length = vec3_length(seen), known = known_length(r, finger, bone);
-    double off = (length / known - 1) / LENGTH_WIDTH, trust = 1 / (1 + off * off);
-    fit_vector v = {
-        .finger = finger, .first = bone, .last = bone, .seen = vec3_scale(seen, 1 / length), .weight = trust * trust};
-    v.share[bone] = 1 / model_length(r, finger, bone);
-    problem->vectors[problem->vector_count++] = v;
-    if (r->length[finger][bone] > 0)
-        r->length[finger][bone] += LENGTH_GAIN * trust * trust * (length - known);
-    else
-        r->length[finger][bone] = length;
-}
-
-/* Several bones with nothing seen between their ends, perhaps from the middle of the palm on. */
-static void add_span(const retarget *r, int finger, int first, int last, vec3 seen, vec3 fixed, fit_problem *problem) {
-    fit_vector v = {.finger = finger, .first = first, .last = last, .weight = 1};
-    double length = vec3_length(fixed);
-    for (int k = first; k <= last; k++) length += known_length(r, finger, k);
-    v.seen = vec3_scale(seen, 1 / length);
-    v.fixed = vec3_scale(fixed, 1 / length);
-    for (int k = first; k <= last; k++) v.share[k] = known_length(r, finger, k) / (model_length(r, finger, k) * length);
-    problem->vectors[problem->vector_count++] = v;
-}
-
-static void add_finger(retarget *r, int finger, const tracked_hand *seen, const palm_view *view, fit_problem *problem) {
-    hand_joint root = hand_bone_joint(1 + 3 * finger);
-    int from = is_seen(seen, root) ? 0 : -1; /* number of the last joint seen so far; -1: the middle of the palm */
-    vec3 at = from == 0 ? seen->position[root] : view->seen;
-    vec3 fixed = {0, 0, 0};
-    if (from < 0) fixed = vec3_scale(vec3_sub(palm_point(r->hand, root), view->model), r->palm_scale);
-    bool known = from == 0 || view->count > 0;
-    for (int k = 1; k <= 3; k++) {
-        if (!is_seen(seen, (hand_joint)((int)root + k))) continue;
-        vec3 to = seen->position[(int)root + k], way = vec3_sub(to, at);
-        if (known && vec3_length(way) > SHORTEST) {
-            if (from == k - 1)
-                add_bone(r, finger, k - 1, way, problem);
-            else
-                add_span(r, finger, from < 0 ? 0 : from, k - 1, way, fixed, problem);
-        }
-        from = k, at = to, known = true, fixed = vec3_make(0, 0, 0);
-    }
-}
-
-static void add_turns(const retarget *r, const tracked_hand *seen, fit_problem *problem) {
-    if (!(r->options.orientation_weight > 0)) return;
-    for (int b = 0; b < HAND_BONES; b++) {
-        hand_joint joint = hand_bone_joint(b);
-        if (!is_turn_seen(seen, joint)) continue;
-        fit_turn turn = {.finger = b == 0 ? -1 : (b - 1) / 3,
-                         .bone = b == 0 ? 0 : (b - 1) % 3,
-                         .seen = quat_unit(seen->orientation[joint]),
-                         .weight = r->options.orientation_weight};
-        problem->turns[problem->turn_count++] = turn;
-    }
 }
 
 /* From nothing: the hand in its rest pose, but for fingers of which nothing is seen, turned to where most joints agree,
@@ -260,19 +63,20 @@ static fit_point cold_start(const retarget *r, const tracked_hand *seen, const f
     double weight[HAND_JOINTS], sum = 0;
     int count = 0;
     for (int finger = 0; finger < HAND_FINGERS; finger++) {
-        vec3 vectors[3], at = palm_point(r->hand, hand_bone_joint(1 + 3 * finger));
+        vec3 vectors[3], at = retarget_palm_point(r->hand, hand_bone_joint(1 + 3 * finger));
         fit_finger_vectors(r->hand, finger, point.q + HAND_FINGER_ANGLES * finger, vectors);
         for (int k = 0; k < 3; k++) {
             hand_joint joint = (hand_joint)((int)hand_bone_joint(1 + 3 * finger) + k + 1);
             at = vec3_add(at, vectors[k]);
-            if (!is_seen(seen, joint)) continue;
+            if (!tracked_is_seen(seen, joint)) continue;
             from[count] = at, to[count] = seen->position[joint], weight[count++] = 0.02;
         }
     }
     for (int i = 0; i < PALM_JOINTS; i++) {
-        if (!is_seen(seen, palm[i].joint)) continue;
-        from[count] = palm_point(r->hand, palm[i].joint), to[count] = seen->position[palm[i].joint];
-        weight[count++] = palm[i].weight;
+        if (!tracked_is_seen(seen, retarget_palm[i].joint)) continue;
+        from[count] = retarget_palm_point(r->hand, retarget_palm[i].joint),
+        to[count] = seen->position[retarget_palm[i].joint];
+        weight[count++] = retarget_palm[i].weight;
     }
     for (int i = 0; i < count; i++) {
         from_mean = vec3_mul_add(from_mean, from[i], weight[i]);
@@ -285,7 +89,7 @@ static fit_point cold_start(const retarget *r, const tracked_hand *seen, const f
     }
     if (count >= 3)
         point.turn = fit_rotation(from, to, weight, count);
-    else if (is_turn_seen(seen, HAND_WRIST))
+    else if (tracked_is_turn_seen(seen, HAND_WRIST))
         point.turn = quat_unit(seen->orientation[HAND_WRIST]);
     return point;
 }
@@ -312,19 +116,21 @@ static void place_base(const retarget *r, const tracked_hand *seen, const fit_po
     vec3 middle = {0, 0, 0};
     double sum = 0;
     for (int i = 0; i < PALM_JOINTS; i++) {
-        if (!is_seen(seen, palm[i].joint)) continue;
-        vec3 arm = vec3_scale(vec3_sub(palm_point(r->hand, palm[i].joint), r->palm_centre), r->palm_scale);
-        vec3 guess = vec3_sub(seen->position[palm[i].joint], quat_rotate(point->turn, arm));
-        middle = vec3_mul_add(middle, guess, palm[i].weight);
-        sum += palm[i].weight;
+        if (!tracked_is_seen(seen, retarget_palm[i].joint)) continue;
+        vec3 arm =
+            vec3_scale(vec3_sub(retarget_palm_point(r->hand, retarget_palm[i].joint), r->palm_centre), r->palm_scale);
+        vec3 guess = vec3_sub(seen->position[retarget_palm[i].joint], quat_rotate(point->turn, arm));
+        middle = vec3_mul_add(middle, guess, retarget_palm[i].weight);
+        sum += retarget_palm[i].weight;
     }
     for (int finger = 0; sum == 0 && finger < HAND_FINGERS; finger++) {
         hand_joint root = hand_bone_joint(1 + 3 * finger);
-        vec3 vectors[3], arm = vec3_scale(vec3_sub(palm_point(r->hand, root), r->palm_centre), r->palm_scale);
+        vec3 vectors[3], arm = vec3_scale(vec3_sub(retarget_palm_point(r->hand, root), r->palm_centre), r->palm_scale);
         fit_finger_vectors(r->hand, finger, point->q + HAND_FINGER_ANGLES * finger, vectors);
         for (int k = 0; k < 3; k++) {
-            arm = vec3_mul_add(arm, vectors[k], known_length(r, finger, k) / model_length(r, finger, k));
-            if (!is_seen(seen, (hand_joint)((int)root + k + 1))) continue;
+            arm = vec3_mul_add(arm, vectors[k],
+                               retarget_known_length(r, finger, k) / retarget_model_length(r->hand, finger, k));
+            if (!tracked_is_seen(seen, (hand_joint)((int)root + k + 1))) continue;
             middle = vec3_sub(seen->position[(int)root + k + 1], quat_rotate(point->turn, arm));
             sum = 1;
         }
@@ -364,14 +170,9 @@ void retarget_frame(retarget *r, const tracked_hand *tracked, double dt, retarge
     *out = (retarget_result){0};
     tracked_hand sound = *tracked;
     const tracked_hand *seen = &sound;
-    measure_palm(r, seen);
-    drop_astray(r, &sound);
-    for (int j = 0; j < HAND_JOINTS; j++) out->seen += is_seen(seen, (hand_joint)j);
-    fit_problem problem = {.hand = r->hand};
-    palm_view view = view_palm(r, seen);
-    add_palm(r, seen, &view, &problem);
-    for (int finger = 0; finger < HAND_FINGERS; finger++) add_finger(r, finger, seen, &view, &problem);
-    add_turns(r, seen, &problem);
+    fit_problem problem;
+    retarget_see(r, &sound, &problem);
+    for (int j = 0; j < HAND_JOINTS; j++) out->seen += tracked_is_seen(seen, (hand_joint)j);
     out->held = problem.vector_count + problem.turn_count == 0;
     if (!out->held) {
         fit_point point;
