@@ -74,5 +74,7 @@ void rigid_coming_motion(const rigid_state *state, double h, vec3 *velocity, vec
  * spin = w - h/2 I^-1 (w x I w). See rigid_step.c. */
 vec3 rigid_spin_backward(mat3 inertia, vec3 spin, double h);
 vec3 rigid_spin_forward(mat3 inertia, vec3 w, double h);
+/* The same, but no faster than both w and the spin before the step: what a step that is far too long must not add. */
+vec3 rigid_spin_advance(mat3 inertia, vec3 before, vec3 w, double h);
 
 #endif
