@@ -47,6 +47,21 @@ static void write_body_columns(csv_writer *csv, const char *body, const char *co
     }
 }
 
+/* What one body does to another: the sums over their contacts. */
+static const char *const pair_columns[] = {"force_x",  "force_y", "force_z",  "torque_x", "torque_y",
+                                           "torque_z", "area",    "pressure", NULL};
+
+static void write_pair_header(csv_writer *csv, const thenar_model *model) {
+    for (int i = 0; i < thenar_model_contact_pair_count(model); i++) {
+        int body[2];
+        char name[300];
+        thenar_model_contact_pair(model, i, body);
+        snprintf(name, sizeof name, "%.130s/%.130s", thenar_model_body_name(model, body[0]),
+                 thenar_model_body_name(model, body[1]));
+        write_body_columns(csv, name, pair_columns);
+    }
+}
+
 static void write_csv_header(csv_writer *csv, const thenar_model *model) {
     static const char *const fixed[] = {"step", "time",       "active",   "contacts",
                                         "rows", "iterations", "residual", "step_us"};
@@ -60,6 +75,7 @@ static void write_csv_header(csv_writer *csv, const thenar_model *model) {
         write_body_columns(csv, thenar_model_body_name(model, b), contact_columns);
         if (!run_body_is_rigid(model, b)) write_body_columns(csv, thenar_model_body_name(model, b), support_columns);
     }
+    write_pair_header(csv, model);
     csv_end_row(csv);
 }
 
@@ -70,6 +86,24 @@ static void write_figures(csv_writer *csv, const double *values, int count) {
             csv_number(csv, values[i]);
         else
             csv_empty(csv);
+}
+
+/* The pairs that touched are among those that may, in the same order. */
+static void write_pair_figures(csv_writer *csv, const thenar_sim *sim) {
+    const thenar_model *model = thenar_sim_model(sim);
+    const thenar_contact_pair none = {0}, *touching = thenar_sim_contact_pairs(sim);
+    int left = thenar_sim_contact_pair_count(sim);
+    for (int i = 0; i < thenar_model_contact_pair_count(model); i++) {
+        int body[2];
+        thenar_model_contact_pair(model, i, body);
+        bool touches = left > 0 && touching->body[0] == body[0] && touching->body[1] == body[1];
+        const thenar_contact_pair *pair = touches ? touching : &none;
+        write_figures(csv, pair->force, 3);
+        write_figures(csv, pair->torque, 3);
+        write_figures(csv, &pair->area, 1);
+        write_figures(csv, &pair->pressure, 1);
+        touching += touches, left -= touches;
+    }
 }
 
 static void write_csv_row(csv_writer *csv, const thenar_sim *sim) {
@@ -93,6 +127,7 @@ static void write_csv_row(csv_writer *csv, const thenar_sim *sim) {
         write_figures(csv, figures.support_force, 3);
         write_figures(csv, figures.support_torque, 3);
     }
+    write_pair_figures(csv, sim);
     csv_end_row(csv);
 }
 

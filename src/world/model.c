@@ -103,6 +103,15 @@ const double *thenar_model_masses(const thenar_model *model, int body) {
     return model_soft(model, body)->mass;
 }
 
+int thenar_model_contact_pair_count(const thenar_model *model) {
+    return model->contacts.pair_count;
+}
+
+void thenar_model_contact_pair(const thenar_model *model, int pair, int body[2]) {
+    assert(pair >= 0 && pair < model->contacts.pair_count);
+    memcpy(body, model->contacts.pairs[pair].body, sizeof model->contacts.pairs[pair].body);
+}
+
 int thenar_model_warning_count(const thenar_model *model) {
     return model->warning_count;
 }
