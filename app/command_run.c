@@ -18,7 +18,7 @@ typedef struct run_request {
     option_list sets;
     long steps, threads;
     double time, dt;
-    const char *solver, *contact, *out;
+    const char *solver, *friction, *contact, *out;
 } run_request;
 
 /* Appends a name of several, of which the first is the default: "newton (default), ..." for the help. */
@@ -104,8 +104,11 @@ static thenar_status simulate(const run_request *request, const char *scene, the
     thenar_scene_info info;
     thenar_status status = scene_open(scene, &request->sets, &model, &info, error);
     if (status != THENAR_OK) return status;
-    thenar_sim_options options = {
-        .dt = request->dt, .threads = (int)request->threads, .solver = request->solver, .contact = request->contact};
+    thenar_sim_options options = {.dt = request->dt,
+                                  .threads = (int)request->threads,
+                                  .solver = request->solver,
+                                  .friction = request->friction,
+                                  .contact = request->contact};
     thenar_sim *sim = NULL;
     run_output *output = NULL;
     status = thenar_sim_create(model, &options, &sim, error);
@@ -131,6 +134,8 @@ static int run(const app_command *command, int argc, char **argv) {
         {"time", "S", "so many simulated seconds", OPTION_NUMBER, &request.time, 1e-6, 1e6},
         {"dt", "S", "time step, instead of the scene's", OPTION_NUMBER, &request.dt, 1e-6, 1},
         {"solver", "NAME", solver_names, OPTION_TEXT, &request.solver, 0, 0},
+        {"friction", "NAME", "of solvers other than newton: pyramid (default), cone", OPTION_TEXT, &request.friction, 0,
+         0},
         {"contact", "NAME", contact_names, OPTION_TEXT, &request.contact, 0, 0},
         {"threads", "N", "threads inside a step (default 1); the result is the same", OPTION_INTEGER, &request.threads,
          1, 256},
@@ -144,6 +149,8 @@ static int run(const app_command *command, int argc, char **argv) {
     if (status != OPTIONS_PARSED) return status;
     if (!solver_find(request.solver))
         return command_misused(command, "--solver %s; expected %s", request.solver, solver_names);
+    if (request.friction && strcmp(request.friction, "pyramid") != 0 && strcmp(request.friction, "cone") != 0)
+        return command_misused(command, "--friction %s; expected pyramid or cone", request.friction);
     if (contact_method_find(request.contact) == CONTACT_METHODS)
         return command_misused(command, "--contact %s; expected %s", request.contact, contact_names);
     if (request.steps >= 0 && request.time > 0)

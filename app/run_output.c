@@ -31,7 +31,7 @@ static thenar_status path_in(const run_output *output, const char *name, char pa
 
 static void write_csv_header(csv_writer *csv, const thenar_model *model) {
     char name[RUN_COLUMN_NAME];
-    for (int i = 0; i < run_column_count(model); i++) {
+    for (int i = 0; i < run_column_count(model, true); i++) {
         run_column_name(model, i, name);
         csv_text(csv, name);
     }
@@ -40,8 +40,8 @@ static void write_csv_header(csv_writer *csv, const thenar_model *model) {
 
 /* A sum over a body may overflow where every node is still finite: such a field stays empty. */
 static void write_csv_row(run_output *output, const thenar_sim *sim) {
-    run_row(sim, output->row);
-    for (int i = 0; i < run_column_count(thenar_sim_model(sim)); i++)
+    run_row(sim, true, output->row);
+    for (int i = 0; i < run_column_count(thenar_sim_model(sim), true); i++)
         if (run_column_counts(i))
             csv_integer(&output->csv, (long long)output->row[i]);
         else if (isfinite(output->row[i]))
@@ -83,7 +83,7 @@ thenar_status run_output_open(const char *folder, const run_facts *facts, const 
     if (!output) return error_memory(error, "output");
     output->facts = *facts;
     output->folder = memory_string(folder);
-    output->row = MEMORY_ARRAY(double, run_column_count(thenar_sim_model(sim)));
+    output->row = MEMORY_ARRAY(double, run_column_count(thenar_sim_model(sim), true));
     thenar_status status = (folder && !output->folder) || !output->row ? error_memory(error, "output") : THENAR_OK;
     if (status == THENAR_OK && folder) status = open_files(output, sim, error);
     if (status == THENAR_OK)

@@ -20,10 +20,14 @@ static const char *const of_body[] = {"force_x",
                                       "support_torque_x",
                                       "support_torque_y",
                                       "support_torque_z"};
+/* What one body does to another: the sums over their contacts. */
+static const char *const of_pair[] = {"force_x",  "force_y",  "force_z", "torque_x",
+                                      "torque_y", "torque_z", "area",    "pressure"};
 enum {
     FIXED = sizeof fixed / sizeof *fixed,
     OF_SOFT = sizeof of_body / sizeof *of_body,
     OF_RIGID = 7,
+    OF_PAIR = sizeof of_pair / sizeof *of_pair,
     FIRST_BODY = FIXED + THENAR_STAGE_COUNT
 };
 
@@ -31,10 +35,17 @@ static int body_columns(const thenar_model *model, int body) {
     return run_body_is_rigid(model, body) ? OF_RIGID : OF_SOFT;
 }
 
-int run_column_count(const thenar_model *model) {
+int run_column_count(const thenar_model *model, bool pairs) {
     int count = FIRST_BODY;
     for (int b = 0; b < thenar_model_body_count(model); b++) count += body_columns(model, b);
-    return count;
+    return count + (pairs ? OF_PAIR * thenar_model_contact_pair_count(model) : 0);
+}
+
+static void pair_column_name(const thenar_model *model, int column, char name[RUN_COLUMN_NAME]) {
+    int body[2];
+    thenar_model_contact_pair(model, column / OF_PAIR, body);
+    snprintf(name, RUN_COLUMN_NAME, "%.130s/%.130s_%s", thenar_model_body_name(model, body[0]),
+             thenar_model_body_name(model, body[1]), of_pair[column % OF_PAIR]);
 }
 
 void run_column_name(const thenar_model *model, int column, char name[RUN_COLUMN_NAME]) {
@@ -42,6 +53,8 @@ void run_column_name(const thenar_model *model, int column, char name[RUN_COLUMN
         snprintf(name, RUN_COLUMN_NAME, "%s", fixed[column]);
     } else if (column < FIRST_BODY) {
         snprintf(name, RUN_COLUMN_NAME, "%s_us", thenar_stage_name((thenar_stage)(column - FIXED)));
+    } else if (column >= run_column_count(model, false)) {
+        pair_column_name(model, column - run_column_count(model, false), name);
     } else {
         int body = 0;
         for (column -= FIRST_BODY; column >= body_columns(model, body); body++) column -= body_columns(model, body);
@@ -53,7 +66,25 @@ bool run_column_counts(int column) {
     return column == 0 || (column >= 2 && column <= 5);
 }
 
-void run_row(const thenar_sim *sim, double *values) {
+/* The pairs that touched are among those that may, in the same order. */
+static void pair_figures(const thenar_sim *sim, double *row) {
+    const thenar_model *model = thenar_sim_model(sim);
+    const thenar_contact_pair none = {0}, *touching = thenar_sim_contact_pairs(sim);
+    int left = thenar_sim_contact_pair_count(sim);
+    for (int i = 0; i < thenar_model_contact_pair_count(model); i++, row += OF_PAIR) {
+        int body[2];
+        thenar_model_contact_pair(model, i, body);
+        bool touches = left > 0 && touching->body[0] == body[0] && touching->body[1] == body[1];
+        const thenar_contact_pair *pair = touches ? touching : &none;
+        memcpy(row, pair->force, sizeof pair->force);
+        memcpy(row + 3, pair->torque, sizeof pair->torque);
+        row[6] = pair->area;
+        row[7] = pair->pressure;
+        touching += touches, left -= touches;
+    }
+}
+
+void run_row(const thenar_sim *sim, bool pairs, double *values) {
     const thenar_stats *stats = thenar_sim_stats(sim);
     const double first[FIXED] = {(double)thenar_sim_step_count(sim),
                                  thenar_sim_time(sim),
@@ -78,4 +109,5 @@ void run_row(const thenar_sim *sim, double *values) {
         }
         row += body_columns(model, b);
     }
+    if (pairs) pair_figures(sim, row);
 }

@@ -8,15 +8,16 @@
 
 #define RUN_COLUMN_NAME 320
 
-int run_column_count(const thenar_model *model);
+/* pairs: with what each body does to each other, at the end; they may be many. */
+int run_column_count(const thenar_model *model, bool pairs);
 
-/* "step", "time", "active", ..., "formulate_us", ..., "BODY_force_x", ... */
+/* "step", "time", "active", ..., "formulate_us", ..., "BODY_force_x", ..., "BODY/OTHER_force_x", ... */
 void run_column_name(const thenar_model *model, int column, char name[RUN_COLUMN_NAME]);
 
 /* The whole numbers among them. */
 bool run_column_counts(int column);
 
 /* All columns of the last step. Sums over a body may overflow to what is not finite. */
-void run_row(const thenar_sim *sim, double *values);
+void run_row(const thenar_sim *sim, bool pairs, double *values);
 
 #endif

@@ -24,7 +24,7 @@ static void step(view_live *live) {
                   "A step could not be done; the state before it was kept. Reset, or change what it is run with.");
     }
     if (live->fresh_count < ROWS_KEPT)
-        run_row(live->sim, live->fresh + (size_t)live->fresh_count++ * (size_t)live->column_count);
+        run_row(live->sim, false, live->fresh + (size_t)live->fresh_count++ * (size_t)live->column_count);
     live->frame_due = true;
 }
 
@@ -177,7 +177,7 @@ static thenar_status prepare(view_live *live, thenar_error *error) {
     if (status == THENAR_OK) status = tunables_read(&live->tunables, live->path, &live->request.sets, error);
     if (status == THENAR_OK) status = live_rebuild(live, false, error);
     if (status != THENAR_OK) return status;
-    live->column_count = run_column_count(live->model);
+    live->column_count = run_column_count(live->model, false);
     live->body_count = thenar_model_body_count(live->model);
     live->solver_total = solver_count;
     live->tunable_count = (int)live->tunables.list.count;

@@ -207,19 +207,19 @@ static void diagonals_and_matrix_are_those_of_the_inverse(void **unused) {
     system_solve(state, system);
     arena measure = {0};
     row_set set;
-    rows_layout(&set, &problem, &measure);
+    rows_layout(&set, &problem, 0, &measure);
     arena carve = arena_on(memory_aligned(measure.used), measure.used);
-    rows_layout(&set, &problem, &carve);
-    rows_begin(&set, &problem);
+    rows_layout(&set, &problem, 0, &carve);
+    rows_begin(&set, &problem, rows_diagonal);
     rows_collect(&set, &problem);
     assert_true(set.count > 30);
     int stride = (set.count + 7) / 8 * 8, components = 3 * system->pattern.node_count;
     double *B = calloc((size_t)(stride * stride), sizeof *B), *x = calloc((size_t)components, sizeof *x);
     double *whole = calloc((size_t)set.count, sizeof *whole);
     rows_matrix(&set, &problem, B, stride);
-    rows_diagonal(&set, &problem);
+    rows_diagonal(&set, &problem, 0, set.count);
     memcpy(whole, set.diagonal, (size_t)set.count * sizeof *whole);
-    rows_diagonal_by_reach(&set, &problem);
+    rows_diagonal_by_reach(&set, &problem, 0, set.count);
     cholesky_inverse(problem.factor, NULL);
     for (int k = 0; k < set.count; k++) {
         memset(x, 0, (size_t)components * sizeof *x);

@@ -28,6 +28,9 @@ typedef struct thenar_sim_options {
     /** How bodies touch; NULL: the default, "point": points of skins and of dynamic rigid bodies against rigid bodies,
      * with friction. "none": they pass through each other. */
     const char *contact;
+    /** What solvers other than newton, which always takes Coulomb's cone, do about friction: "pyramid" (four sides
+     * around the cone, as in perez2013; along its edges friction is 1.41 times too strong) or "cone"; NULL: "pyramid" */
+    const char *friction;
 } thenar_sim_options;
 
 /** The model's time step, one thread. */
@@ -183,7 +186,8 @@ typedef struct thenar_contact {
     double normal[3];   /**< unit, out of body[1], world axes */
     double gap;         /**< m, negative inside */
     double force;       /**< normal force, N, >= 0: body[0] is pushed along the normal, body[1] against it */
-    double friction[3]; /**< tangential force on body[0], world axes, N; at most mu times the normal force */
+    double friction[3]; /**< tangential force on body[0], world axes, N; at most mu times the normal force, 1.41
+                             times that on the pyramid (thenar_sim_options) */
     double area;        /**< of the skin that belongs to the point, m^2; 0 for points of rigid bodies */
 } thenar_contact;
 

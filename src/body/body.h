@@ -64,8 +64,8 @@ typedef struct body_limit_measures {
 typedef struct body_limits {
     /* Some multiplier is not zero: the last step ended at a limit. */
     bool (*warm)(const body_state *state);
-    /* The multipliers in units of another rho. */
-    void (*rescale)(body_state *state, double factor);
+    /* The multipliers in units of another rho, none larger than `most`. */
+    void (*rescale)(body_state *state, double factor, double most);
     /* The solve begins: nothing pushes yet, decompositions start from where the step does. */
     void (*begin)(body_state *state);
     /* Solvers with multipliers take them up when they begin and put them away when they end: in between steps these
@@ -82,8 +82,8 @@ typedef struct body_limits {
     void (*gradient)(body_state *state, const body_step *step, double weight, double *gradient);
     /* Adds the Hessian to the blocks of the whole system. */
     void (*hessian)(body_state *state, const body_step *step, double weight, double *blocks);
-    /* The multipliers' step; `factor` as in rescale. */
-    void (*update)(body_state *state, double factor);
+    /* The multipliers' step; `factor` as in rescale, `most`: how large one may become. */
+    void (*update)(body_state *state, double factor, double most);
     /* For solvers that work on rows. An element (a tet) has up to ROW_AXES rows at a time; the unknowns of the body
      * start at first_node in the system. */
     int (*element_count)(const body_model *body);

@@ -66,13 +66,15 @@ static inline quat rigid_orientation(const double orientation[4]) {
     return (quat){orientation[0], orientation[1], orientation[2], orientation[3]};
 }
 
-/* How a body moves over the coming step of h, if nothing touches it: a dynamic one goes on as it did, a driven one goes
- * to its target, a static one stays. Velocity of the centre of mass, m/s; angular velocity, rad/s, in world axes. */
+/* How a body moves over the coming step of h, if nothing touches it: a dynamic one goes on as it did and as the wrench
+ * applied to it pushes it (without gravity), a driven one goes to its target, a static one stays. Velocity of the centre of mass, m/s; angular velocity, rad/s, in world axes. */
 void rigid_coming_motion(const rigid_state *state, double h, vec3 *velocity, vec3 *spin);
 
 /* Half a step of torque-free rotation, in the body's frame: I w + h/2 w x I w = I spin solved for w, and
  * spin = w - h/2 I^-1 (w x I w). See rigid_step.c. */
 vec3 rigid_spin_backward(mat3 inertia, vec3 spin, double h);
 vec3 rigid_spin_forward(mat3 inertia, vec3 w, double h);
+/* The same, but no faster than both w and the spin before the step: what a step that is far too long must not add. */
+vec3 rigid_spin_advance(mat3 inertia, vec3 before, vec3 w, double h);
 
 #endif

@@ -65,6 +65,11 @@ vec3 rigid_spin_forward(mat3 inertia, vec3 w, double h) {
     return vec3_mul_add(w, mat3_mul_vec(mat3_inverse(inertia), turning), -h / 2);
 }
 
+vec3 rigid_spin_advance(mat3 inertia, vec3 before, vec3 w, double h) {
+    double most = fmax(spin_square(inertia, before), spin_square(inertia, w));
+    return limit_spin(inertia, rigid_spin_forward(inertia, w, h), most);
+}
+
 static bool is_dynamic(const rigid_model *body) {
     return body->motion == THENAR_MOTION_DYNAMIC;
 }
@@ -160,9 +165,9 @@ static bool integrate_dynamic(rigid_state *state, double h, const double *v) {
     quat after = quat_unit(quat_mul(step, before));
     vec3 w = quat_rotate(quat_conjugate(before), u);
     vec3 old_spin = quat_rotate(quat_conjugate(before), vec3_load(kept->spin));
-    double most = fmax(spin_square(body->inertia, old_spin), spin_square(body->inertia, w));
-    vec3 spin = quat_rotate(after, limit_spin(body->inertia, rigid_spin_forward(body->inertia, w, h), most));
-    if (!vec3_is_finite(position) || !vec3_is_finite(velocity) || !vec3_is_finite(spin) || !isfinite(most))
+    vec3 spin = quat_rotate(after, rigid_spin_advance(body->inertia, old_spin, w, h));
+    if (!vec3_is_finite(position) || !vec3_is_finite(velocity) ||
+        !isfinite(spin_square(body->inertia, quat_rotate(quat_conjugate(after), spin))))
         return false;
     vec3_store(kept->change, vec3_sub(velocity, vec3_load(kept->velocity)));
     vec3_store(kept->change + 3, vec3_sub(spin, vec3_load(kept->spin)));
@@ -177,7 +182,14 @@ void rigid_coming_motion(const rigid_state *state, double h, vec3 *velocity, vec
     const rigid_kept *kept = state->kept;
     *velocity = vec3_load(kept->velocity);
     *spin = vec3_load(kept->spin);
-    if (rigid_of(state)->motion != THENAR_MOTION_DRIVEN) return;
+    const rigid_model *body = rigid_of(state);
+    if (is_dynamic(body)) {
+        quat turn = rigid_orientation(kept->orientation);
+        vec3 torque = quat_rotate(quat_conjugate(turn), vec3_load(kept->torque));
+        *velocity = vec3_mul_add(*velocity, vec3_load(kept->force), h / body->mass);
+        *spin = vec3_mul_add(*spin, quat_rotate(turn, mat3_mul_vec(mat3_inverse(body->inertia), torque)), h);
+    }
+    if (body->motion != THENAR_MOTION_DRIVEN) return;
     vec3 move = vec3_sub(vec3_load(state->target), vec3_load(kept->position));
     quat before = rigid_orientation(kept->orientation), after = rigid_orientation(state->target + 3);
     vec3 turn = quat_to_rotation_vector(quat_mul(after, quat_conjugate(before)));

@@ -16,9 +16,10 @@ static bool limits_warm(const body_state *base) {
     return false;
 }
 
-static void limits_rescale(body_state *base, double factor) {
+static void limits_rescale(body_state *base, double factor, double most) {
     soft_state *state = (soft_state *)base;
-    for (int i = 0; i < SOFT_MULTIPLIERS * soft_of(state)->batch_count; i++) state->multiplier[i] *= factor;
+    for (int k = 0; k < soft_of(state)->batch_count; k++)
+        soft_limit_rescale(factor, most, state->multiplier + SOFT_MULTIPLIERS * k);
 }
 
 static void clear_record(soft_state *state, int k) {
@@ -188,12 +189,12 @@ static void limits_hessian(body_state *base, const body_step *step, double weigh
     workers_run(step->pool, soft_piece_count(soft_of(job.state)->block_count, SOFT_BLOCKS_PER_PIECE), add_blocks, &job);
 }
 
-static void limits_update(body_state *base, double factor) {
+static void limits_update(body_state *base, double factor, double most) {
     soft_state *state = (soft_state *)base;
     const soft_model *body = soft_of(state);
     for (int k = 0; k < body->batch_count; k++)
         if (body->batches[k].limited)
-            soft_limit_update(&state->limit_points[k], factor, state->multiplier + SOFT_MULTIPLIERS * k);
+            soft_limit_update(&state->limit_points[k], factor, most, state->multiplier + SOFT_MULTIPLIERS * k);
 }
 
 const body_limits soft_limits = {

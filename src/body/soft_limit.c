@@ -73,12 +73,30 @@ soft_limit_measures soft_limit_measure(const soft_batch *batch, const soft_limit
     return measures;
 }
 
-void soft_limit_update(const soft_limit_point *point, double factor, f64x8 *Y) {
-    f64x8 D[9];
-    compose(point, D);
-    SIMD_FOR (i, 0, 9) Y[i] = factor * D[i];
+/* The factor by which a multiplier of this size becomes no larger than `most`. */
+SIMD_INLINE f64x8 shorten(f64x8 square, double most) {
+    f64x8 limit = f64x8_set(most * most);
+    return f64x8_select(square > limit, f64x8_sqrt(limit / f64x8_max(square, limit)), f64x8_set(1));
+}
+
+/* A vector of a multiplier (that of the principal stretches, or of a fibre) times factor, no longer than most. */
+SIMD_INLINE void rescale_vector(double factor, double most, int count, f64x8 *y) {
+    f64x8 square = f64x8_set(0);
+    for (int i = 0; i < count; i++) square = f64x8_fma(y[i], y[i], square);
+    f64x8 scale = factor * shorten(factor * factor * square, most);
+    for (int i = 0; i < count; i++) y[i] = scale * y[i];
+}
+
+void soft_limit_rescale(double factor, double most, f64x8 *Y) {
+    rescale_vector(factor, most, 9, Y);
+    for (int k = 0; k < SOFT_FIBRES; k++) rescale_vector(factor, most, 3, Y + 9 + 3 * k);
+}
+
+void soft_limit_update(const soft_limit_point *point, double factor, double most, f64x8 *Y) {
+    compose(point, Y);
     SIMD_FOR (k, 0, SOFT_FIBRES)
-        SIMD_FOR (i, 0, 3) Y[9 + 3 * k + i] = factor * point->fibre.delta[k] * point->fibre.n[k][i];
+        SIMD_FOR (i, 0, 3) Y[9 + 3 * k + i] = point->fibre.delta[k] * point->fibre.n[k][i];
+    soft_limit_rescale(factor, most, Y);
 }
 
 /* The modes' coefficients times w, as they act in the frame of U on the components of V^T g_a (see write_hessian). */

@@ -37,7 +37,10 @@ void soft_limit_forces(const soft_batch *batch, const soft_limit_point *point, d
 /* Minus the gradient and the ten blocks of the Hessian: whole records. */
 void soft_limit_blocks(const soft_batch *batch, const soft_limit_point *point, double weight, double *records);
 
-/* Y <- D factor: the multipliers' step, in units of another rho. */
-void soft_limit_update(const soft_limit_point *point, double factor, f64x8 *Y);
+/* Y <- Y factor, no longer than `most`. */
+void soft_limit_rescale(double factor, double most, f64x8 *Y);
+
+/* Y <- D factor: the multipliers' step, in units of another rho; no longer than `most` in these. */
+void soft_limit_update(const soft_limit_point *point, double factor, double most, f64x8 *Y);
 
 #endif

@@ -264,9 +264,13 @@ static void soft_publish(body_state *base, const body_step *step) {
 
 static void soft_rest(body_state *base) {
     soft_state *state = (soft_state *)base;
-    size_t bytes = 3 * (size_t)soft_of(state)->mesh.node_count * sizeof *state->v;
+    const soft_model *body = soft_of(state);
+    size_t bytes = 3 * (size_t)body->mesh.node_count * sizeof *state->v;
     memset(state->v, 0, bytes);
     memset(state->change, 0, bytes);
+    /* They may be what the step failed of. */
+    if (body->limited)
+        memset(state->multiplier, 0, SOFT_MULTIPLIERS * (size_t)body->batch_count * sizeof *state->multiplier);
 }
 
 static int soft_inverted(const body_state *base) {

@@ -123,7 +123,7 @@ void contacts_update(contact *contacts, int count) {
     for (int i = 0; i < count; i++) {
         contact *c = &contacts[i];
         move_shift(c);
-        c->lambda = c->force;
+        c->lambda = c->force.x > c->most ? vec3_scale(c->force, c->most / c->force.x) : c->force;
         c->settled = c->state;
         look(c);
     }

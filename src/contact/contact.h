@@ -42,6 +42,7 @@ typedef struct contact {
     contact_leg legs[CONTACT_LEGS]; /* by ascending node */
     int blocks[CONTACT_BLOCKS];     /* of the pattern, the pairs of legs (i, j <= i) row by row */
     double rho;                     /* N/m, fixed within a step */
+    double most;                    /* N: the largest normal force that lambda may stand for; see contact_make.c */
     bool stuck;                     /* when the last step ended: u_t counts from where it stuck */
     vec3 lambda;                    /* force on the skin's body in the frame, N */
     double shift;                   /* s, m */

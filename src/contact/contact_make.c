@@ -2,7 +2,11 @@
  * move starts from where it is, and its unknown d comes on top. So with x the point of the skin, p the closest point of
  * the other body and a the point that it sticks to (p, if it does not),
  *   start_n = n . (x - p),   start_t = t . (x - a)
- * and what was inside when the step began is asked out at RECOVERY m/s only: a body that was put there by force (a
+ * A point that rolls (that of a ball) is not the one of its body that stuck, and a lies where it would be had it not
+ * rolled: x - a is what it had slipped when the last step ended.
+ *   The force acts on both bodies at x: with the lever of p instead, friction that ends an approach would leave both
+ * with an angular momentum that they did not have.
+ *   What was inside when the step began is asked out at RECOVERY m/s only: a body that was put there by force (a
  * driven one that jumps) must not be shot out. */
 #include "contact/contact_make.h"
 
@@ -10,6 +14,9 @@
 
 #define RECOVERY 0.5 /* m/s */
 #define STIFFNESS 3.0
+/* m/s^2, of the heavier side: what a multiplier may stand for. Between bodies that are driven into each other it would
+ * grow without end, see newton.c. */
+#define LARGEST_ACCELERATION 1e6
 #define SOFT_LENGTH 10e-6 /* m: by which a force that is already there may give way */
 
 /* Where a rigid body is at the end of the step, as far as it is known. */
@@ -76,10 +83,11 @@ static double side_weight(const contact *c, const contact_equations *equations, 
     return weights > 0 ? sum / weights : INFINITY;
 }
 
-static double penalty(const contact *c, const contact_equations *equations) {
-    double h = equations->step->h;
-    double mass = fmin(side_weight(c, equations, true), side_weight(c, equations, false));
-    return fmax(STIFFNESS * mass / (h * h), c->lambda.x / SOFT_LENGTH);
+static void set_penalty(contact *c, const contact_equations *equations) {
+    double h = equations->step->h, skin = side_weight(c, equations, true), other = side_weight(c, equations, false);
+    double lighter = fmin(skin, other), heavier = isinf(skin) || (other > skin && isfinite(other)) ? other : skin;
+    c->rho = fmax(STIFFNESS * lighter / (h * h), c->lambda.x / SOFT_LENGTH);
+    c->most = LARGEST_ACCELERATION * heavier;
 }
 
 bool contact_make(contact *c, const contact_point *point, const contact_memory *memory, contact_side skin,
@@ -87,23 +95,23 @@ bool contact_make(contact *c, const contact_point *point, const contact_memory *
     const body_step *step = equations->step;
     const rigid_state *other = (const rigid_state *)rigid.body;
     pose begin = pose_begin(other), end = pose_known(other);
-    vec3 arm = quat_rotate(begin.turn, point->anchor);
     vec3 normal = quat_rotate(end.turn, quat_rotate(quat_conjugate(begin.turn), point->normal));
     *c = (contact){.mu = mu, .share = 1, .frame = contact_frame(normal)};
     vec3 x = add_skin_legs(c, point, skin, step);
-    add_rigid_legs(c, other, rigid.first_node, arm, -1);
+    add_rigid_legs(c, other, rigid.first_node, vec3_sub(point->position, begin.centre), -1);
     if (c->leg_count == 0 || !contact_bind(c, equations->pattern)) return false;
 
     vec3 closest = vec3_add(end.centre, quat_rotate(end.turn, point->anchor)), anchor = closest;
     if (memory) {
         c->stuck = memory->stuck;
         c->lambda = mat3_mul_vec(c->frame, quat_rotate(end.turn, vec3_load(memory->force)));
-        if (c->stuck) anchor = vec3_add(end.centre, quat_rotate(end.turn, vec3_load(memory->anchor)));
+        vec3 stored = quat_rotate(end.turn, vec3_load(memory->anchor));
+        if (c->stuck) anchor = point->rolls ? vec3_sub(x, stored) : vec3_add(end.centre, stored);
     }
     vec3 slip = mat3_mul_vec(c->frame, vec3_sub(x, anchor));
     c->leeway = fmax(0, -point->gap - RECOVERY * step->h);
     c->start = vec3_make(vec3_dot(normal, vec3_sub(x, closest)) + c->leeway, slip.y, slip.z);
-    c->rho = penalty(c, equations);
+    set_penalty(c, equations);
     return true;
 }
 
@@ -112,7 +120,10 @@ contact_memory contact_remember(const contact *c, const contact_point *point, co
     contact_memory memory = {.pair = point->pair, .index = point->index, .stuck = c->settled == CONE_STICK};
     quat back = quat_conjugate(pose_known(rigid).turn);
     vec3_store(memory.force, quat_rotate(back, mat3_mul_vec_transposed(c->frame, c->lambda)));
-    if (before && before->stuck)
+    vec3 slipped = mat3_mul_vec_transposed(c->frame, vec3_make(0, c->u.y, c->u.z));
+    if (point->rolls)
+        vec3_store(memory.anchor, quat_rotate(back, slipped));
+    else if (before && before->stuck)
         memcpy(memory.anchor, before->anchor, sizeof memory.anchor);
     else
         vec3_store(memory.anchor, point->anchor);

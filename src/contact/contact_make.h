@@ -15,7 +15,8 @@ typedef struct contact_memory {
     int pair, index;  /* of the point: which pair, and which point of the skin; ascending */
     long long stuck;  /* 1: it did not slip */
     double force[3];  /* on the skin's body, in the frame of the other one, N */
-    double anchor[3]; /* the point of the other body that it sticks to, in that frame, m */
+    double anchor[3]; /* the point of the other body that it sticks to, in that frame, m; of a point that rolls: how far
+                         from there it is */
 } contact_memory;
 
 /* The equations of the system, of which the penalty is made. */

@@ -37,7 +37,8 @@ static vec3 relative(const target *t, vec3 velocity, vec3 arm) {
     return vec3_sub(vec3_sub(velocity, t->velocity), vec3_cross(t->spin, arm));
 }
 
-/* A third of the triangles around a point as they are now, and the one that faces the other body. */
+/* A third of the triangles around a point as the other body sees them, and the one that faces it most. A vertex on the
+ * edge of a block that lies flat has triangles on the block's sides too: they touch nothing. */
 static void describe_around(const contact_skin_state *state, int index, contact_point *point) {
     const contact_skin *skin = state->skin;
     double most_opposed = INFINITY, area = 0;
@@ -46,7 +47,7 @@ static void describe_around(const contact_skin_state *state, int index, contact_
         vec3 a = state->positions[corner[0]], b = state->positions[corner[1]], c = state->positions[corner[2]];
         vec3 twice = vec3_cross(vec3_sub(b, a), vec3_sub(c, a));
         double size = vec3_length(twice), facing = size > 0 ? vec3_dot(twice, point->normal) / size : 1;
-        area += size / 6;
+        area += fmax(0, -facing) * size / 6;
         if (facing >= most_opposed) continue;
         most_opposed = facing;
         point->face_a = skin->around[k];
@@ -96,6 +97,7 @@ static void try_point(harvest *out, const contact_skin_state *state, const targe
                              .normal = normal,
                              .anchor = closest.point,
                              .gap = gap,
+                             .rolls = radius > 0,
                              .face_a = -1,
                              .face_b = closest.triangle};
     describe(state, index, point);

@@ -31,7 +31,9 @@ typedef struct contact_point {
     vec3 normal;       /* unit, out of the body `rigid`; world axes */
     vec3 anchor;       /* closest point of the body `rigid`, in its own frame, m */
     double gap;        /* m, negative inside */
-    double area;       /* of a soft skin: a third of the triangles around the vertex as they are now, m^2; else 0 */
+    bool rolls;        /* the point is that of a ball: not always the same one of the skin's body */
+    double area;       /* of a soft skin: a third of the triangles around the vertex that face the other body, as they
+                          are now and as the other body sees them (projected along the normal), m^2; else 0 */
     int face_a;        /* of the triangles of the skin's surface around the vertex, the one whose outward normal is most
                           opposed to `normal`; -1 for primitives */
     int face_b;        /* the nearest triangle of the rigid mesh; -1 for primitives */

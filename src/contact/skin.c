@@ -172,13 +172,22 @@ void contact_skin_layout(contact_skin_state *state, const contact_skin *skin, ar
     state->clusters = ARENA_ARRAY(work, contact_cluster, skin->cluster_count);
 }
 
-static void move_soft(contact_skin_state *state, const soft_state *body) {
+/* What the forces on a body add to its velocity within the step, as if it moved as one piece. */
+static vec3 pushed_velocity(const soft_state *body, double h) {
+    const soft_model *model = soft_of(body);
+    vec3 sum = {0};
+    for (int i = 0; i < 3 * model->mesh.node_count; i += 3)
+        sum = vec3_add(sum, vec3_add(vec3_load(body->applied + i), vec3_load(model->load + i)));
+    return vec3_scale(sum, h / model->total_mass);
+}
+
+static void move_soft(contact_skin_state *state, const soft_state *body, double h) {
     const contact_hold *holds = state->skin->holds;
     const int *unknown = soft_of(body)->system_node, count = state->skin->point_count;
     const double *x = body->x, *free_velocity = body->v, *held_velocity = body->target_velocity;
-    vec3 *positions = state->positions, *velocities = state->velocities;
+    vec3 *positions = state->positions, *velocities = state->velocities, pushed = pushed_velocity(body, h);
     for (int i = 0; i < count; i++) {
-        vec3 p = {0}, v = {0};
+        vec3 p = {0}, v = pushed;
         for (int k = 0; k < 4; k++) {
             size_t node = (size_t)holds[i].node[k];
             const double *velocity = unknown[node] >= 0 ? free_velocity : held_velocity;
@@ -219,7 +228,7 @@ void contact_skin_update(contact_skin_state *state, const body_state *body, doub
     const contact_skin *skin = state->skin;
     assert(body->model == skin->body);
     if (is_soft(skin->body))
-        move_soft(state, (const soft_state *)body);
+        move_soft(state, (const soft_state *)body, h);
     else
         move_rigid(state, (const rigid_state *)body, h);
     const vec3 least = {-INFINITY, -INFINITY, -INFINITY}, most = {INFINITY, INFINITY, INFINITY};

@@ -62,7 +62,8 @@ void contact_skin_free(contact_skin *skin);
 void contact_skin_layout(contact_skin_state *state, const contact_skin *skin, arena *work);
 
 /* Where the points are at the beginning of a step of h (s), and their velocities over it if nothing touches the body:
- * free nodes and rigid bodies go on as they did, held nodes go where they are driven. The body's drive has run. */
+ * free nodes and rigid bodies go on as they did and as the forces on the whole body push them (without gravity), held
+ * nodes go where they are driven. The body's drive has run. */
 void contact_skin_update(contact_skin_state *state, const body_state *body, double h);
 
 static inline int contact_cluster_end(const contact_skin *skin, int cluster) {

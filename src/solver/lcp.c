@@ -2,6 +2,10 @@
  *
  *   lambda_k <- max(0, lambda_k - w_k / B_kk),   w = B lambda + q
  *
+ * and after the normal of a contact its friction (contact_rows.c). On the pyramid a tangent is a row with two bounds; on
+ * the cone both tangents move at once, by w / D with D the largest eigenvalue of their 2x2 block of B, so that friction
+ * ends up against the slip.
+ *
  * w is kept up to date: a change of lambda_k adds a multiple of row k of B, and a row that does not change costs
  * nothing. B is symmetric, so its rows are its columns. */
 #include "solver/lcp.h"
@@ -45,12 +49,13 @@ static double select_smallest(double *values, int count, int rank) {
 
 void lcp_choose(dense_lcp *lcp, row_set *set, const solver_problem *problem) {
     if (set->count <= LCP_ROWS) return;
-    for (int i = 0; i < set->count; i++) lcp->order[i] = set->rows[i].value;
-    double worst = select_smallest(lcp->order, set->count, LCP_ROWS);
-    int ties = LCP_ROWS;
-    for (int i = 0; i < set->count; i++) ties -= set->rows[i].value < worst;
-    int kept = 0;
-    for (int k = 0, i = 0; k < problem->body_count; k++) {
+    int first = rows_of_contacts(set), room = LCP_ROWS - first;
+    for (int i = first; i < set->count; i++) lcp->order[i - first] = set->rows[i].value;
+    double worst = select_smallest(lcp->order, set->count - first, room);
+    int ties = room;
+    for (int i = first; i < set->count; i++) ties -= set->rows[i].value < worst;
+    int kept = first;
+    for (int k = 0, i = first; k < problem->body_count; k++) {
         int end = set->first_row[k + 1];
         set->first_row[k] = kept;
         for (; i < end; i++) {
@@ -65,39 +70,101 @@ void lcp_formulate(dense_lcp *lcp, row_set *set, const solver_problem *problem) 
     rows_matrix(set, problem, lcp->B, lcp->stride);
     memset(lcp->lambda, 0, (size_t)lcp->stride * sizeof *lcp->lambda);
     memset(lcp->w, 0, (size_t)lcp->stride * sizeof *lcp->w);
+    if (set->contacts.count > 0)
+        memcpy(lcp->lambda, set->contacts.lambda, (size_t)rows_of_contacts(set) * sizeof *lcp->lambda);
 }
 
-static lcp_error error_of(const dense_lcp *lcp, const row_set *set, double h) {
+static double diagonal(const dense_lcp *lcp, int k) {
+    return lcp->B[(size_t)k * (size_t)lcp->stride + (size_t)k];
+}
+
+/* The largest eigenvalue of the block of the rows k and k + 1. */
+static double largest_of_two(const dense_lcp *lcp, int k) {
+    double a = diagonal(lcp, k), b = diagonal(lcp, k + 1),
+           across = lcp->B[(size_t)k * (size_t)lcp->stride + (size_t)k + 1];
+    return 0.5 * (a + b) + hypot(0.5 * (a - b), across);
+}
+
+static lcp_error error_of(const dense_lcp *lcp, const row_set *set, const solver_problem *problem) {
     lcp_error error = {0};
-    for (int k = 0; k < set->count; k++) {
-        double violation = fmax(0, -h * lcp->w[k]);
+    for (int i = 0, k = 0; i < set->contacts.count; i++, k += CONTACT_ROWS) {
+        double D[CONTACT_ROWS] = {diagonal(lcp, k), diagonal(lcp, k + 1), diagonal(lcp, k + 2)};
+        if (problem->friction == FRICTION_CONE) D[1] = D[2] = largest_of_two(lcp, k + 1);
+        double one = contact_rows_error(rows_contact(set, problem, i), problem, lcp->lambda + k, lcp->w + k, D);
+        error.length = fmax(error.length, one);
+        error.weighted += set->rows[k].weight * one;
+    }
+    for (int k = rows_of_contacts(set); k < set->count; k++) {
+        double violation = fmax(0, -problem->step->h * lcp->w[k]);
         error.largest = fmax(error.largest, violation);
         error.weighted += set->rows[k].weight * violation;
     }
     return error;
 }
 
-static void sweep(dense_lcp *lcp, int count) {
-    const double *row = lcp->B;
-    for (int k = 0; k < count; k++, row += lcp->stride) {
-        if (!(row[k] > 0)) continue;
-        double next = fmax(0, lcp->lambda[k] - lcp->w[k] / row[k]), change = next - lcp->lambda[k];
-        if (change == 0) continue;
-        lcp->lambda[k] = next;
-        for (int i = 0; i < count; i += 8)
-            f64x8_store(lcp->w + i, f64x8_fma(f64x8_load(row + i), f64x8_set(change), f64x8_load(lcp->w + i)));
+static void change_to(dense_lcp *lcp, int k, double next, int count) {
+    const double *row = lcp->B + (size_t)k * (size_t)lcp->stride;
+    double change = next - lcp->lambda[k];
+    if (change == 0) return;
+    lcp->lambda[k] = next;
+    for (int i = 0; i < count; i += 8)
+        f64x8_store(lcp->w + i, f64x8_fma(f64x8_load(row + i), f64x8_set(change), f64x8_load(lcp->w + i)));
+}
+
+static void relax_friction(dense_lcp *lcp, solver_friction friction, double bound, int k, int count) {
+    double D[2] = {diagonal(lcp, k), diagonal(lcp, k + 1)};
+    if (!(D[0] > 0 && D[1] > 0)) return;
+    if (friction == FRICTION_PYRAMID) {
+        for (int i = k; i < k + 2; i++)
+            change_to(lcp, i, fmax(-bound, fmin(bound, lcp->lambda[i] - lcp->w[i] / D[i - k])), count);
+        return;
     }
+    double largest = largest_of_two(lcp, k);
+    double next[2] = {lcp->lambda[k] - lcp->w[k] / largest, lcp->lambda[k + 1] - lcp->w[k + 1] / largest};
+    friction_project(friction, bound, next);
+    change_to(lcp, k, next[0], count);
+    change_to(lcp, k + 1, next[1], count);
+}
+
+static void relax(dense_lcp *lcp, int k, int count) {
+    double D = diagonal(lcp, k);
+    if (D > 0) change_to(lcp, k, fmax(0, lcp->lambda[k] - lcp->w[k] / D), count);
+}
+
+static void sweep(dense_lcp *lcp, const row_set *set, const solver_problem *problem) {
+    for (int i = 0, k = 0; i < set->contacts.count; i++, k += CONTACT_ROWS) {
+        relax(lcp, k, set->count);
+        double bound = rows_contact(set, problem, i)->mu * lcp->lambda[k];
+        relax_friction(lcp, problem->friction, bound, k + 1, set->count);
+    }
+    for (int k = rows_of_contacts(set); k < set->count; k++) relax(lcp, k, set->count);
 }
 
 int lcp_relax(dense_lcp *lcp, const row_set *set, const solver_problem *problem, lcp_error enough, int most_sweeps,
               int iterations) {
     int sweeps = 0;
     while (sweeps < most_sweeps) {
-        sweep(lcp, set->count);
+        sweep(lcp, set, problem);
         sweeps++;
-        lcp_error error = error_of(lcp, set, problem->step->h);
+        lcp_error error = error_of(lcp, set, problem);
         solver_tell(problem, iterations + sweeps, true, error.largest);
-        if (error.largest <= enough.largest || error.weighted <= enough.weighted) break;
+        bool limits_agree = error.largest <= enough.largest || error.weighted <= enough.weighted;
+        if (limits_agree && error.length <= enough.length) break;
     }
     return sweeps;
+}
+
+int lcp_apply(dense_lcp *lcp, row_set *set, const solver_problem *problem) {
+    int active = 0;
+    for (int k = rows_of_contacts(set); k < set->count; k++) active += lcp->lambda[k] > 0;
+    for (int k = 0; k < rows_of_contacts(set); k++) {
+        double before = set->contacts.lambda[k];
+        set->contacts.lambda[k] = lcp->lambda[k];
+        lcp->lambda[k] -= before;
+    }
+    rows_react(set, problem, lcp->lambda, 1);
+    rows_push(set, problem, lcp->lambda, set->count);
+    rows_move(set, problem);
+    for (int i = 0; i < 3 * problem->pattern->node_count; i++) problem->v[i] += set->motion[i];
+    return active;
 }

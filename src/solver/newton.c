@@ -1,17 +1,17 @@
 /* Spectral augmented-Lagrangian Newton (perez2016 Eq. 1 solved to its optimum), with contact and friction in the same
  * solve.
  *
- *   Phi(d) = 1/2 d^T A d - h b^T d + terms of limits and contacts,   d = x - x0,   A (x - x*) = A d - h b
- *
- * Inner iterations minimize Phi by Newton with an Armijo line search; the Hessian has the pattern of A, so one
- * iteration is one assembly and one factorization. Outer steps move the multipliers and raise the penalty rho. Started
- * from the multipliers of the last step, mostly one outer step is left to do, and A itself is never factored.
+ * Inner iterations minimize the augmented Lagrangian Phi (lagrangian.h) by Newton with an Armijo line search; the
+ * Hessian has the pattern of A, so one iteration is one assembly and one factorization. Outer steps move the multipliers
+ * and raise the penalty rho. Started from the multipliers of the last step, mostly one outer step is left to do, and A
+ * itself is never factored.
  *
  * What must not be left out (each was met): complementarity in the stopping rule, or multipliers that stuck pump energy
  * into the motion; the curvature of the limits in the Hessian, or the iteration stalls. */
 #include "solver/newton.h"
 
-#include "body/rigid.h"
+#include "solver/lagrangian.h"
+#include "solver/rows.h"
 
 #include <math.h>
 #include <string.h>
@@ -26,12 +26,20 @@
 #define FAR_DISTANCE 0.02 /* of a strain from its limits, where RHO_FAR is better */
 #define DISTANCE_DROP 0.3 /* that a multipliers' step should achieve */
 
+/* Young's moduli: the largest stress that a multiplier stands for (safeguarded multipliers [Andreani, Birgin, Martinez,
+ * Schuverdt 2008, On augmented Lagrangian methods with general lower-level constraints, SIAM J. Optim. 18]). Where
+ * limits, contacts and supports cannot all be met, as when pads are driven closer than their limits allow, multipliers
+ * would grow without end and shoot what is between them away. */
+#define STRESS_LARGEST 1000.0
+#define STRESS_UNMET 10.0 /* that a step which could not be met leaves to the next one: with 30, squeezed pads buckle */
+#define NO_PROGRESS 0.8   /* of the distance is left by a multipliers' step: far from the limits, they cannot be met */
+
 /* How small the gradient must be, of |A (x - x*)|, for the multipliers to move. */
 #define GRADIENT_SETTLED 0.01
 #define GRADIENT_TRACE 5e-4
 #define LOOSE_UPDATES 2  /* of the multipliers, while ten times that is enough */
 #define STRICT_UPDATES 3 /* from which on a tenth is asked for */
-#define SAME_START 1e-7 /* m: starts that differ by less are the same */
+#define SAME_START 1e-7  /* m: starts that differ by less are the same */
 #define MOST_INNER 8     /* Newton steps before the multipliers move anyway */
 #define MOST_ITERATIONS 60
 #define MOST_PASSES 120 /* Newton and multipliers' steps together */
@@ -73,60 +81,9 @@ static bool newton_needs_free_motion(const solver_problem *problem) {
     return !has_multipliers(problem);
 }
 
-static double dot(const double *a, const double *b, int count) {
-    double sum = 0;
-    for (int i = 0; i < count; i++) sum += a[i] * b[i];
-    return sum;
-}
-
-static void move_to(const solver_problem *problem, const double *d) {
-    EACH_LIMITED (problem, k, limits) {
-        limits->move(problem->bodies[k], problem->step, d + 3 * problem->first_node[k]);
-        limits->evaluate(problem->bodies[k], problem->step);
-    }
-    contacts_move(problem->contacts, problem->contact_count, d);
-}
-
-/* How much the terms of the constraints count: those of limits come in units of rho. */
-typedef struct newton_weights {
-    double limits, contacts;
-} newton_weights;
-
-static newton_weights weights_of(const solver_problem *problem, double rho) {
-    double h = problem->step->h;
-    return (newton_weights){h * h * rho, h * h};
-}
-
-static double constraint_energy(const solver_problem *problem, newton_weights weights) {
-    double sum = 0;
-    EACH_LIMITED (problem, k, limits) sum += limits->energy(problem->bodies[k]);
-    return weights.limits * sum + weights.contacts * contacts_energy(problem->contacts, problem->contact_count);
-}
-
-static body_limit_measures measure_limits(const solver_problem *problem) {
-    body_limit_measures all = {0};
-    EACH_LIMITED (problem, k, limits) {
-        body_limit_measures one = limits->measure(problem->bodies[k]);
-        all.distance = fmax(all.distance, one.distance);
-        all.active += one.active;
-    }
-    return all;
-}
-
-static void find_gradient(newton_state *state, const solver_problem *problem, newton_weights weights) {
-    memcpy(state->gradient, state->residual, (size_t)size_of(problem) * sizeof *state->gradient);
-    EACH_LIMITED (problem, k, limits)
-        limits->gradient(problem->bodies[k], problem->step, weights.limits,
-                         state->gradient + 3 * problem->first_node[k]);
-    contacts_gradient(problem->contacts, problem->contact_count, weights.contacts, state->gradient);
-}
-
 /* direction = -H^-1 gradient; false if H is not positive definite. */
-static bool find_direction(newton_state *state, const solver_problem *problem, newton_weights weights) {
-    memcpy(state->hessian, problem->A, 9 * (size_t)problem->pattern->block_count * sizeof *state->hessian);
-    EACH_LIMITED (problem, k, limits)
-        limits->hessian(problem->bodies[k], problem->step, weights.limits, state->hessian);
-    contacts_hessian(problem->contacts, problem->contact_count, weights.contacts, state->hessian);
+static bool find_direction(newton_state *state, const solver_problem *problem, double rho) {
+    lagrangian_hessian(problem, rho, state->hessian);
     if (cholesky_factorize(problem->factor, state->hessian, problem->step->pool) != CHOLESKY_DONE) return false;
     for (int i = 0; i < size_of(problem); i++) state->direction[i] = -state->gradient[i];
     cholesky_solve(problem->factor, state->direction);
@@ -134,32 +91,34 @@ static bool find_direction(newton_state *state, const solver_problem *problem, n
 }
 
 /* Goes along the direction as far as Phi falls enough. Leaves the bodies at the new d. */
-static void line_search(newton_state *state, const solver_problem *problem, newton_weights weights) {
+static void line_search(newton_state *state, const solver_problem *problem, double rho) {
     int n = size_of(problem);
-    double slope = dot(state->gradient, state->direction, n), before = constraint_energy(problem, weights);
+    double slope = rows_dot(state->gradient, state->direction, n), before = lagrangian_constraint_energy(problem, rho);
     block_pattern_multiply(problem->pattern, problem->A, state->direction, state->product);
-    double linear = dot(state->residual, state->direction, n), square = dot(state->direction, state->product, n);
+    double linear = rows_dot(state->residual, state->direction, n),
+           square = rows_dot(state->direction, state->product, n);
     double step = 1, done = 0;
     for (int halvings = 0;; halvings++, step /= 2) {
         for (int i = 0; i < n; i++) state->d[i] += (step - done) * state->direction[i];
         done = step;
-        move_to(problem, state->d);
-        double change = step * linear + 0.5 * step * step * square + constraint_energy(problem, weights) - before;
+        lagrangian_move(problem, state->d);
+        double change =
+            step * linear + 0.5 * step * step * square + lagrangian_constraint_energy(problem, rho) - before;
         if (change <= ARMIJO * step * slope || halvings == MOST_HALVINGS) break;
     }
     for (int i = 0; i < n; i++) state->residual[i] += step * state->product[i];
 }
 
 /* residual = A d - h b; the bodies are looked at where d takes them. Returns Phi. */
-static double look_at(newton_state *state, const solver_problem *problem, newton_weights weights) {
+static double look_at(newton_state *state, const solver_problem *problem, double rho) {
     double h = problem->step->h;
     int n = size_of(problem);
     block_pattern_multiply(problem->pattern, problem->A, state->d, state->residual);
-    double linear = dot(problem->b, state->d, n), square = dot(state->d, state->residual, n);
+    double linear = rows_dot(problem->b, state->d, n), square = rows_dot(state->d, state->residual, n);
     for (int i = 0; i < n; i++) state->residual[i] -= h * problem->b[i];
-    move_to(problem, state->d);
+    lagrangian_move(problem, state->d);
     contacts_guess_shift(problem->contacts, problem->contact_count);
-    return 0.5 * square - h * linear + constraint_energy(problem, weights);
+    return 0.5 * square - h * linear + lagrangian_constraint_energy(problem, rho);
 }
 
 /* d of the motion going on as it did: at the velocities of the last step, or with these changing on as they did in it
@@ -167,7 +126,6 @@ static double look_at(newton_state *state, const solver_problem *problem, newton
 static void start_warm(newton_state *state, const solver_problem *problem) {
     double h = problem->step->h, *more = state->product, largest = 0;
     int n = size_of(problem);
-    newton_weights weights = weights_of(problem, RHO_NEAR);
     for (int k = 0; k < problem->body_count; k++) {
         const body_state *body = problem->bodies[k];
         body->model->kind->velocity(body, state->d + 3 * problem->first_node[k]);
@@ -178,14 +136,14 @@ static void start_warm(newton_state *state, const solver_problem *problem) {
         largest = fmax(largest, fabs(more[i]));
     }
     if (largest <= SAME_START) {
-        look_at(state, problem, weights);
+        look_at(state, problem, RHO_NEAR);
         return;
     }
-    double plain = look_at(state, problem, weights);
+    double plain = look_at(state, problem, RHO_NEAR);
     for (int i = 0; i < n; i++) state->d[i] += more[i];
-    if (look_at(state, problem, weights) <= plain) return;
+    if (look_at(state, problem, RHO_NEAR) <= plain) return;
     for (int i = 0; i < n; i++) state->d[i] -= more[i];
-    look_at(state, problem, weights);
+    look_at(state, problem, RHO_NEAR);
 }
 
 static void start(newton_state *state, const solver_problem *problem, bool is_warm) {
@@ -198,52 +156,17 @@ static void start(newton_state *state, const solver_problem *problem, bool is_wa
         return;
     }
     for (int i = 0; i < size_of(problem); i++) state->d[i] = problem->step->h * problem->v[i];
-    look_at(state, problem, weights_of(problem, RHO_NEAR));
+    look_at(state, problem, RHO_NEAR);
 }
 
 /* The start's rho, with the multipliers (kept in units of RHO_NEAR) in its units. */
 static double first_rho(const solver_problem *problem) {
-    if (measure_limits(problem).distance <= FAR_DISTANCE) return RHO_NEAR;
+    if (lagrangian_measure_limits(problem).distance <= FAR_DISTANCE) return RHO_NEAR;
     EACH_LIMITED (problem, k, limits) {
-        limits->rescale(problem->bodies[k], RHO_NEAR / RHO_FAR);
+        limits->rescale(problem->bodies[k], RHO_NEAR / RHO_FAR, INFINITY);
         limits->evaluate(problem->bodies[k], problem->step);
     }
     return RHO_FAR;
-}
-
-/* Where the iteration stands. */
-typedef struct newton_measures {
-    body_limit_measures limits;
-    contact_measures contacts;
-    double size;    /* |A (x - x*)| */
-    double slope;   /* |gradient| */
-    double balance; /* largest force on a rigid body that nothing balances, of its weight on earth; torques likewise */
-} newton_measures;
-
-/* A soft body's forces are so much larger than a small object's weight that |gradient| alone hides what the object
- * still misses. */
-static double out_of_balance(const newton_state *state, const solver_problem *problem) {
-    double h = problem->step->h, worst = 0;
-    for (int k = 0; k < problem->body_count; k++) {
-        if (problem->bodies[k]->model->kind != &rigid_class) continue;
-        const rigid_model *body = (const rigid_model *)problem->bodies[k]->model;
-        if (body->motion != THENAR_MOTION_DYNAMIC) continue;
-        const double *gradient = state->gradient + 3 * problem->first_node[k];
-        double weight = 9.81 * body->mass, arm = sqrt(mat3_trace(body->inertia) / (2 * body->mass));
-        double force = vec3_length(vec3_load(gradient + 3 * RIGID_LINEAR)) / (h * h);
-        double torque = vec3_length(vec3_load(gradient + 3 * RIGID_ANGULAR)) / (h * h);
-        worst = fmax(worst, fmax(force, torque / arm) / weight);
-    }
-    return worst;
-}
-
-static newton_measures measure(const newton_state *state, const solver_problem *problem) {
-    int n = size_of(problem);
-    return (newton_measures){.limits = measure_limits(problem),
-                             .contacts = contacts_measure(problem->contacts, problem->contact_count),
-                             .size = sqrt(dot(state->residual, state->residual, n)),
-                             .slope = sqrt(dot(state->gradient, state->gradient, n)),
-                             .balance = out_of_balance(state, problem)};
 }
 
 static bool contacts_agree(const solver_problem *problem, const contact_measures *now, double slack) {
@@ -254,7 +177,7 @@ static bool contacts_agree(const solver_problem *problem, const contact_measures
 
 /* Near enough to the minimum of Phi for the multipliers to move: loosely as long as they are far off; strictly once those
  * of contacts do not come to rest, since steps from rough minima may go round in circles. */
-static bool is_settled(const solver_problem *problem, const newton_measures *now, int updates) {
+static bool is_settled(const solver_problem *problem, const lagrangian_measures *now, int updates) {
     bool limits_far = now->limits.distance > 5 * problem->tolerance.violation;
     bool contacts_far = updates < LOOSE_UPDATES && !contacts_agree(problem, &now->contacts, 10);
     bool strict = problem->contact_count > 0 && updates >= STRICT_UPDATES;
@@ -262,7 +185,7 @@ static bool is_settled(const solver_problem *problem, const newton_measures *now
     return now->slope <= share * GRADIENT_SETTLED * now->size && now->balance <= share * problem->tolerance.balance;
 }
 
-static bool is_converged(const solver_problem *problem, const newton_measures *now) {
+static bool is_converged(const solver_problem *problem, const lagrangian_measures *now) {
     const solver_tolerances *tolerance = &problem->tolerance;
     return now->limits.distance <= tolerance->violation && contacts_agree(problem, &now->contacts, 1) &&
            now->slope <= tolerance->stationarity * now->size && now->balance <= tolerance->balance;
@@ -273,9 +196,8 @@ static bool iterate(newton_state *state, const solver_problem *problem, solver_r
     int inner = 0, updates = 0;
     double rho = first_rho(problem), before = INFINITY;
     for (int pass = 0; pass < MOST_PASSES && report->iterations < MOST_ITERATIONS; pass++) {
-        newton_weights weights = weights_of(problem, rho);
-        find_gradient(state, problem, weights);
-        newton_measures now = measure(state, problem);
+        lagrangian_gradient(problem, rho, state->residual, state->gradient);
+        lagrangian_measures now = lagrangian_measure(problem, state->residual, state->gradient);
         solver_tell(problem, report->iterations, false, now.limits.distance);
         bool settled = is_settled(problem, &now, updates);
         /* One iteration is mostly enough; but where it leaves more than a trace, bodies at rest tremble between two states
@@ -284,17 +206,19 @@ static bool iterate(newton_state *state, const solver_problem *problem, solver_r
         report->converged = report->iterations > 0 && !polish && is_converged(problem, &now);
         /* Multipliers that move twice without a step in between are moved by the same violation twice. */
         if (!report->converged && inner < MOST_INNER && (!settled || inner == 0 || polish)) {
-            if (!find_direction(state, problem, weights)) return false;
-            line_search(state, problem, weights);
+            if (!find_direction(state, problem, rho)) return false;
+            line_search(state, problem, rho);
             report->iterations++;
             inner++;
             continue;
         }
         report->residual = now.limits.distance;
         report->active = now.limits.active;
+        double unmet = fmax(FAR_DISTANCE / 2, NO_PROGRESS * before);
+        if (settled && rho >= RHO_LARGEST && now.limits.distance > unmet) break;
         bool raise = settled && now.limits.distance > fmax(DISTANCE_DROP * before, problem->tolerance.violation);
         double next = raise && !report->converged ? fmin(RHO_LARGEST, rho * RHO_GROWTH) : rho;
-        EACH_LIMITED (problem, k, limits) limits->update(problem->bodies[k], rho / next);
+        EACH_LIMITED (problem, k, limits) limits->update(problem->bodies[k], rho / next, STRESS_LARGEST / next);
         contacts_update(problem->contacts, problem->contact_count);
         updates++;
         rho = next;
@@ -304,7 +228,8 @@ static bool iterate(newton_state *state, const solver_problem *problem, solver_r
         inner = 0;
     }
     /* The units in which the next step finds its multipliers. */
-    EACH_LIMITED (problem, k, limits) limits->rescale(problem->bodies[k], rho / RHO_NEAR);
+    double most = (report->converged ? STRESS_LARGEST : STRESS_UNMET) / RHO_NEAR;
+    EACH_LIMITED (problem, k, limits) limits->rescale(problem->bodies[k], rho / RHO_NEAR, most);
     return true;
 }
 
@@ -315,7 +240,7 @@ static bool newton_solve(void *solver, const solver_problem *problem, solver_rep
     start(state, problem, is_warm);
     report->rows = 3 * problem->contact_count;
     if (!is_warm) {
-        report->residual = measure_limits(problem).distance;
+        report->residual = lagrangian_measure_limits(problem).distance;
         bool touches = contacts_measure(problem->contacts, problem->contact_count).active > 0;
         report->converged = report->residual <= problem->tolerance.violation && !touches;
         if (report->converged) return true;

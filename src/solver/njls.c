@@ -7,7 +7,10 @@
  * with the limits linearized anew in every iteration. D takes one whole back-substitution a row and iteration (13);
  * that and the evaluation of the limits run on all threads, as the paper has it. (njls-reach is the same with the
  * substitutions that the SQP solvers have: eight rows at a time, over the rows of L that they reach.) It ends at a
- * feasible point, which is not the optimum of Eq. 1: a limit that was pushed too far is never let go. */
+ * feasible point, which is not the optimum of Eq. 1: a limit that was pushed too far is never let go.
+ *
+ * The paper's contacts are penalties. Here they are rows (contact_rows.c): normals move with the limits, but from the
+ * lambda that they have, and friction follows in each iteration with a line search of its own (jacobi.c). */
 #include "solver/njls.h"
 
 #include "solver/jacobi.h"
@@ -17,33 +20,49 @@
 typedef struct njls_state {
     row_set set;
     double *lambda; /* a row */
+    double *w;      /* a row of a contact: C / h */
+    double *kept;   /* 3 per node: for the friction's step */
 } njls_state;
 
 static void njls_layout(void *solver, const solver_problem *problem, arena *work) {
     njls_state *state = solver;
-    rows_layout(&state->set, problem, work);
+    rows_layout(&state->set, problem, problem->most_contacts, work);
     state->lambda = ARENA_ARRAY(work, double, rows_limit(problem));
+    state->w = ARENA_ARRAY(work, double, CONTACT_ROWS * problem->most_contacts);
+    state->kept = ARENA_ARRAY(work, double, 3 * problem->pattern->node_count);
 }
 
-static bool solve(njls_state *state, const solver_problem *problem, solver_report *report,
-                  void (*find_diagonal)(row_set *set, const solver_problem *problem)) {
+static void advance(const row_set *set, const solver_problem *problem, double scale) {
+    for (int i = 0; i < 3 * problem->pattern->node_count; i++) problem->v[i] += scale * set->motion[i];
+}
+
+static void iterate(njls_state *state, const solver_problem *problem, solver_report *report) {
+    row_set *set = &state->set;
+    rows_diagonal_of_limits(set, problem);
+    double slope;
+    report->active = jacobi_count(report->active, jacobi_direction(set, problem, state->lambda, &slope));
+    double alpha = jacobi_step(set, problem, slope, state->lambda, state->kept);
+    rows_react(set, problem, state->lambda, alpha);
+    rows_move(set, problem);
+    advance(set, problem, alpha);
+    if (set->contacts.count == 0) return;
+    jacobi_push_contacts(set, state->lambda, alpha);
+    jacobi_rates(set, problem, alpha, state->w);
+    jacobi_friction(set, problem, state->w, state->lambda, state->kept);
+    advance(set, problem, 1);
+}
+
+static bool solve(njls_state *state, const solver_problem *problem, solver_report *report, row_diagonal find_diagonal) {
     row_set *set = &state->set;
     *report = (solver_report){0};
-    rows_begin(set, problem);
+    rows_begin(set, problem, find_diagonal);
     for (;; report->iterations++) {
         rows_collect(set, problem);
         solver_tell(problem, report->iterations, false, set->violation);
-        if (set->violation <= problem->tolerance.violation || report->iterations == MOST_ITERATIONS) break;
-        find_diagonal(set, problem);
-        report->active = jacobi_count(report->active, jacobi_direction(set, problem, state->lambda));
-        double alpha = jacobi_step(set, problem, state->lambda);
-        rows_react(set, problem, state->lambda, alpha);
-        rows_move(set, problem);
-        for (int i = 0; i < 3 * problem->pattern->node_count; i++) problem->v[i] += alpha * set->motion[i];
+        if (rows_agree(set, problem) || report->iterations == MOST_ITERATIONS) break;
+        iterate(state, problem, report);
     }
-    rows_end(set, problem);
-    report->residual = set->violation;
-    report->converged = set->violation <= problem->tolerance.violation;
+    rows_end(set, problem, report);
     return true;
 }
 

@@ -1,18 +1,20 @@
 /* njls (njls.c) made as fast as it gets without changing what it is:
  *
  *   D_k = g^T Z g. A row touches one tet, whose nodes are neighbours in A, so the 12x12 block Z of A^-1 that it needs
- * lies
- *   in the pattern of the factor: the selected inverse has it, once a step, for about the price of a factorization.
+ *   lies in the pattern of the factor: the selected inverse has it, once a step, for about the price of a
+ *   factorization. The nodes of a contact are neighbours too, since the pattern couples all that may touch.
  *
  *   Anderson acceleration of depth m: with f_i = g_i - v_i the change that an iteration makes and g_i where it ends,
  *   v_(i+1) = g_i - sum_j gamma_j (g_(j+1) - g_j), where gamma minimizes |f_i - sum_j gamma_j (f_(j+1) - f_j)| in the
- * norm
- *   of A: |f|_A = |L^T P f|, and that vector is what half of the solve has left. The step is taken if it brings the
- *   violations down; otherwise the plain one is, and the history is dropped. */
+ *   norm of A: |f|_A = |L^T P f|, and that vector is what half of the solve has left. The impulses go along; those of
+ *   contacts are then brought back within their bounds, and v follows. The step is taken if it brings the violations
+ *   down; otherwise the plain one is, and the history is dropped. */
 #include "solver/njls_plus.h"
 
 #include "solver/jacobi.h"
 
+#include <assert.h>
+#include <math.h>
 #include <string.h>
 
 #define DEPTH 5
@@ -21,12 +23,16 @@
 #define RIDGE 1e-10
 
 typedef struct njls_plus_state {
-    row_set set;
+    row_set set;                 /* must stay first: of_inverse gets from the one to the other */
+    bool has_inverse;            /* of this step's A */
     double *lambda;              /* a row */
+    double *w;                   /* a row of a contact: C / h */
+    double *kept;                /* 3 per node: for the friction's step */
     cholesky_location *location; /* an element of each body, one body after the other */
     int *first_element;          /* a body */
     int size;                    /* of f: 3 per node */
-    int whole;                   /* of g: v, and the impulses on held nodes, which follow it in everything */
+    int whole;                   /* of g: v, and what follows it in everything: the impulses on held nodes and those of
+                                    contacts, as many as take part; the others are 0 */
     double *f, *g;               /* of this iteration; f as L^T P f */
     double *last_f, *last_g;     /* of the one before */
     double *mixed;               /* as g: where the acceleration goes */
@@ -51,10 +57,13 @@ static void locate_element(const solver_problem *problem, int k, const body_limi
 
 static void njls_plus_layout(void *solver, const solver_problem *problem, arena *work) {
     njls_plus_state *state = solver;
-    rows_layout(&state->set, problem, work);
+    rows_layout(&state->set, problem, problem->most_contacts, work);
+    int contact_rows = CONTACT_ROWS * problem->most_contacts;
     state->size = 3 * problem->pattern->node_count;
-    state->whole = state->size + state->set.impulse_size;
+    state->whole = state->size + state->set.impulse_size + contact_rows;
     state->lambda = ARENA_ARRAY(work, double, rows_limit(problem));
+    state->w = ARENA_ARRAY(work, double, contact_rows);
+    state->kept = ARENA_ARRAY(work, double, state->size);
     state->location = ARENA_ARRAY(work, cholesky_location, rows_limit(problem) / 3);
     state->first_element = ARENA_ARRAY(work, int, problem->body_count);
     state->f = ARENA_ARRAY(work, double, state->size);
@@ -76,36 +85,83 @@ static void njls_plus_layout(void *solver, const solver_problem *problem, arena 
     }
 }
 
-static void find_diagonal(njls_plus_state *state, const solver_problem *problem) {
-    row_set *set = &state->set;
-    for (int k = 0; k < problem->body_count; k++)
-        for (int i = set->first_row[k]; i < set->first_row[k + 1]; i++) {
-            const constraint_row *row = &set->rows[i];
-            double g[3 * ROW_NODES] = {0};
-            bool free = false;
-            for (int a = 0; a < ROW_NODES; a++) {
-                if (row->node[a] < 0) continue;
-                vec3_store(g + 3 * a, row->gradient[a]);
-                free = true;
-            }
-            const cholesky_location *location = &state->location[state->first_element[k] + row->element];
-            set->diagonal[i] = free ? cholesky_inverse_form(problem->factor, location, g) : 0;
+static double diagonal_of_limit(const njls_plus_state *state, const solver_problem *problem, int body,
+                                const constraint_row *row) {
+    double g[3 * ROW_NODES] = {0};
+    bool free = false;
+    for (int a = 0; a < ROW_NODES; a++) {
+        if (row->node[a] < 0) continue;
+        vec3_store(g + 3 * a, row->gradient[a]);
+        free = true;
+    }
+    const cholesky_location *location = &state->location[state->first_element[body] + row->element];
+    return free ? cholesky_inverse_form(problem->factor, location, g) : 0;
+}
+
+/* Contacts move their nodes in so many combinations that their blocks are looked up, once a step. */
+static double diagonal_of_contact(const solver_problem *problem, const constraint_row *row) {
+    int node[ROW_NODES + ROW_TAIL], count = 0;
+    vec3 gradient[ROW_NODES + ROW_TAIL];
+    for (int a = 0; a < ROW_NODES; a++)
+        if (row->node[a] >= 0) node[count] = row->node[a], gradient[count++] = row->gradient[a];
+    for (int a = 0; row->tail && a < ROW_TAIL; a++)
+        if (row->tail->node[a] >= 0) node[count] = row->tail->node[a], gradient[count++] = row->tail->gradient[a];
+    double sum = 0;
+    for (int i = 0; i < count; i++)
+        for (int j = 0; j <= i; j++) {
+            mat3 Z;
+            bool found = cholesky_inverse_block(problem->factor, node[i], node[j], Z.m);
+            assert(found);
+            (void)found;
+            sum += (i == j ? 1 : 2) * vec3_dot(gradient[i], mat3_mul_vec(Z, gradient[j]));
         }
+    return sum;
+}
+
+/* A row_diagonal. */
+static void of_inverse(row_set *set, const solver_problem *problem, int first, int end) {
+    njls_plus_state *state = (njls_plus_state *)set;
+    if (!state->has_inverse) cholesky_inverse(problem->factor, problem->step->pool);
+    state->has_inverse = true;
+    if (first < rows_of_contacts(set)) {
+        for (int i = first; i < end; i++) set->diagonal[i] = diagonal_of_contact(problem, &set->rows[i]);
+        return;
+    }
+    for (int k = 0; k < problem->body_count; k++)
+        for (int i = set->first_row[k]; i < set->first_row[k + 1]; i++)
+            set->diagonal[i] = diagonal_of_limit(state, problem, k, &set->rows[i]);
+}
+
+/* The friction's part of an iteration, from where the normals end. */
+static void iterate_friction(njls_plus_state *state, const solver_problem *problem, double alpha) {
+    row_set *set = &state->set;
+    jacobi_push_contacts(set, state->lambda, alpha);
+    jacobi_rates(set, problem, alpha, state->w);
+    jacobi_friction(set, problem, state->w, state->lambda, state->kept);
+    for (int i = 0; i < state->size; i++) {
+        state->f[i] += set->half[i];
+        state->g[i] += set->motion[i];
+    }
 }
 
 /* Where an iteration of njls ends, and the change. */
 static void iterate(njls_plus_state *state, const solver_problem *problem, solver_report *report) {
     row_set *set = &state->set;
-    find_diagonal(state, problem);
-    report->active = jacobi_count(report->active, jacobi_direction(set, problem, state->lambda));
-    double alpha = jacobi_step(set, problem, state->lambda);
+    rows_diagonal_of_limits(set, problem);
+    double slope;
+    report->active = jacobi_count(report->active, jacobi_direction(set, problem, state->lambda, &slope));
+    double alpha = jacobi_step(set, problem, slope, state->lambda, state->kept);
     rows_move(set, problem);
     rows_react(set, problem, state->lambda, alpha);
     for (int i = 0; i < state->size; i++) {
         state->f[i] = alpha * set->half[i];
         state->g[i] = problem->v[i] + alpha * set->motion[i];
     }
-    memcpy(state->g + state->size, set->impulse, (size_t)set->impulse_size * sizeof *state->g);
+    if (set->contacts.count > 0) iterate_friction(state, problem, alpha);
+    double *impulses = state->g + state->size, *of_contacts = impulses + set->impulse_size;
+    memcpy(impulses, set->impulse, (size_t)set->impulse_size * sizeof *impulses);
+    memcpy(of_contacts, set->contacts.lambda, (size_t)rows_of_contacts(set) * sizeof *of_contacts);
+    state->whole = state->size + set->impulse_size + rows_of_contacts(set);
 }
 
 static void remember(njls_plus_state *state) {
@@ -141,24 +197,42 @@ static bool find_gamma(const njls_plus_state *state, double gamma[DEPTH]) {
     return true;
 }
 
+/* The impulses of contacts go back within their bounds, and v with them. */
+static void confine(njls_plus_state *state, const solver_problem *problem) {
+    row_set *set = &state->set;
+    bool changed = false;
+    for (int i = 0, k = 0; i < set->contacts.count; i++, k += CONTACT_ROWS) {
+        double *lambda = set->contacts.lambda + k, *change = state->lambda + k;
+        for (int a = 0; a < CONTACT_ROWS; a++) change[a] = -lambda[a];
+        contact_rows_project(rows_contact(set, problem, i), problem->friction, lambda);
+        for (int a = 0; a < CONTACT_ROWS; a++) changed = (change[a] += lambda[a]) != 0 || changed;
+    }
+    if (!changed) return;
+    rows_push(set, problem, state->lambda, rows_of_contacts(set));
+    rows_move(set, problem);
+    for (int i = 0; i < state->size; i++) problem->v[i] += set->motion[i];
+}
+
 /* Goes to g, less the changes with the weights gamma, if there are any; the rows are those at the new v. */
 static void go(njls_plus_state *state, const solver_problem *problem, const double *gamma) {
     row_set *set = &state->set;
     if (gamma) memcpy(state->mixed, state->g, (size_t)state->whole * sizeof *state->g);
     for (int j = 0; gamma && j < state->history; j++)
         for (int i = 0; i < state->whole; i++) state->mixed[i] -= gamma[j] * state->g_change[j][i];
-    const double *next = gamma ? state->mixed : state->g;
+    const double *next = gamma ? state->mixed : state->g, *impulses = next + state->size;
     memcpy(problem->v, next, (size_t)state->size * sizeof *next);
-    memcpy(set->impulse, next + state->size, (size_t)set->impulse_size * sizeof *next);
+    memcpy(set->impulse, impulses, (size_t)set->impulse_size * sizeof *next);
+    memcpy(set->contacts.lambda, impulses + set->impulse_size, (size_t)rows_of_contacts(set) * sizeof *next);
+    if (gamma) confine(state, problem);
     rows_collect(set, problem);
 }
 
 /* Ends an iteration, accelerated if there is a history that helps. */
 static void advance(njls_plus_state *state, const solver_problem *problem) {
-    double gamma[DEPTH], before = rows_norm(&state->set);
+    double gamma[DEPTH], before = rows_norm(&state->set, problem);
     bool accelerated = state->history > 0 && find_gamma(state, gamma);
     go(state, problem, accelerated ? gamma : NULL);
-    if (!accelerated || rows_norm(&state->set) <= before) return;
+    if (!accelerated || rows_norm(&state->set, problem) <= before) return;
     go(state, problem, NULL);
     state->history = state->next = 0;
 }
@@ -168,16 +242,26 @@ static void swap(double **a, double **b) {
     *a = *b, *b = kept;
 }
 
+/* Impulses of contacts that do not take part yet are 0 in all of the history. */
+static void forget(njls_plus_state *state, const solver_problem *problem) {
+    size_t first = (size_t)(state->size + state->set.impulse_size), bytes = CONTACT_ROWS * sizeof(double);
+    bytes *= (size_t)problem->contact_count;
+    state->history = state->next = 0;
+    memset(state->g + first, 0, bytes);
+    memset(state->last_g + first, 0, bytes);
+    for (int i = 0; i < DEPTH; i++) memset(state->g_change[i] + first, 0, bytes);
+}
+
 static bool njls_plus_solve(void *solver, const solver_problem *problem, solver_report *report) {
     njls_plus_state *state = solver;
     row_set *set = &state->set;
     *report = (solver_report){0};
-    state->history = state->next = 0;
-    rows_begin(set, problem);
+    state->has_inverse = false;
+    forget(state, problem);
+    rows_begin(set, problem, of_inverse);
     rows_collect(set, problem);
     solver_tell(problem, 0, false, set->violation);
-    if (set->violation > problem->tolerance.violation) cholesky_inverse(problem->factor, problem->step->pool);
-    while (set->violation > problem->tolerance.violation && report->iterations < MOST_ITERATIONS) {
+    while (!rows_agree(set, problem) && report->iterations < MOST_ITERATIONS) {
         iterate(state, problem, report);
         if (report->iterations > 0) remember(state);
         advance(state, problem);
@@ -186,9 +270,7 @@ static bool njls_plus_solve(void *solver, const solver_problem *problem, solver_
         report->iterations++;
         solver_tell(problem, report->iterations, false, set->violation);
     }
-    rows_end(set, problem);
-    report->residual = set->violation;
-    report->converged = set->violation <= problem->tolerance.violation;
+    rows_end(set, problem, report);
     return true;
 }
 

@@ -22,6 +22,13 @@ typedef struct solver_tolerances {
 #define SOLVER_TOLERANCES                                                                                              \
     ((solver_tolerances){.violation = 1e-3, .stationarity = 0.02, .length = 2e-4, .force = 0.02, .balance = 0.01})
 
+/* The section of Coulomb's cone that solvers on rows take; newton always takes the cone. */
+typedef enum solver_friction {
+    FRICTION_PYRAMID, /* |f_t1| <= mu f_n and |f_t2| <= mu f_n (perez2013: "a four-sided pyramid"): it holds the cone,
+                         and along its edges friction is sqrt 2 times too strong */
+    FRICTION_CONE     /* |f_t| <= mu f_n */
+} solver_friction;
+
 /* For those who watch a solver converge. */
 typedef struct solver_trace {
     /* After so many iterations the largest violation is `residual`; linearized: of the linearized limits. */
@@ -41,6 +48,7 @@ typedef struct solver_problem {
     contact *contacts;     /* of this step */
     int contact_count;
     int most_contacts; /* that there ever are */
+    solver_friction friction;
     const body_step *step;
     solver_tolerances tolerance;
     const solver_trace *trace; /* or NULL */
@@ -51,7 +59,7 @@ typedef struct solver_report {
     int iterations;
     int active;      /* limits that push; of solvers that work on rows, the most that did in one iteration */
     double residual; /* largest violation of a limit, as a strain, or a bound on it */
-    int rows;        /* one-dimensional constraints that it looked at */
+    int rows;        /* one-dimensional constraints that it looked at; of solvers on rows, the most in an iteration */
 } solver_report;
 
 static inline void solver_tell(const solver_problem *problem, int iterations, bool linearized, double residual) {

@@ -1,5 +1,6 @@
 /* Rows C_k(x) >= 0 of the limits that are violated at x = x0 + h v, with J_k = dC_k/dx (12 numbers: a row touches the
- * four nodes of a tet), and what is made of them with A = P^T L L^T P:
+ * four nodes of a tet), before them those of contacts (contact_rows.c; up to two nodes more, in a tail), and what is
+ * made of them with A = P^T L L^T P:
  *
  *   lambda^T B lambda = |L^-1 P J^T lambda|^2,   D_k = |L^-1 P J_k^T|^2 (perez2016, Eq. 13),   B = J A^-1 J^T
  *
@@ -14,7 +15,7 @@
 #include <string.h>
 
 int rows_limit(const solver_problem *problem) {
-    int limit = 0;
+    int limit = CONTACT_ROWS * problem->most_contacts;
     EACH_LIMITED (problem, k, limits) limit += ROW_AXES * limits->element_count(problem->bodies[k]->model);
     return limit;
 }
@@ -25,7 +26,7 @@ static double *take_zeros(arena *work, size_t count) {
     return values;
 }
 
-void rows_layout(row_set *set, const solver_problem *problem, arena *work) {
+void rows_layout(row_set *set, const solver_problem *problem, int most_contacts, arena *work) {
     const cholesky_plan *plan = problem->factor->plan;
     size_t nodes = (size_t)problem->pattern->node_count, limit = (size_t)rows_limit(problem);
     *set = (row_set){.rows = ARENA_ARRAY(work, constraint_row, limit),
@@ -36,6 +37,7 @@ void rows_layout(row_set *set, const solver_problem *problem, arena *work) {
                      .motion = ARENA_ARRAY(work, double, 3 * nodes),
                      .d = ARENA_ARRAY(work, double, 3 * nodes),
                      .scratch = ARENA_ARRAY(work, row_scratch, ROWS_PIECES)};
+    contact_rows_layout(&set->contacts, problem, most_contacts, work);
     EACH_LIMITED (problem, k, limits) set->impulse_size += 3 * limits->node_count(problem->bodies[k]->model);
     set->impulse = ARENA_ARRAY(work, double, set->impulse_size);
     for (int i = 0; i < ROWS_PIECES; i++) {
@@ -48,13 +50,61 @@ void rows_layout(row_set *set, const solver_problem *problem, arena *work) {
     }
 }
 
-void rows_begin(row_set *set, const solver_problem *problem) {
+/* A contact takes part from now on; its D is still to be found. */
+static void take_contact(row_set *set, const solver_problem *problem, int index) {
+    row_contacts *contacts = &set->contacts;
+    int i = contacts->count++, first = CONTACT_ROWS * i;
+    contacts->index[i] = index;
+    contacts->taken[index] = true;
+    contact_rows_make(&problem->contacts[index], index, set->rows + first, contacts->tail + first);
+    memset(contacts->lambda + first, 0, CONTACT_ROWS * sizeof *contacts->lambda);
+}
+
+/* D of the contacts from the one given on. */
+static void find_contact_diagonals(row_set *set, const solver_problem *problem, int from) {
+    double *D = set->diagonal;
+    if (from == set->contacts.count) return;
+    set->find_diagonal(set, problem, CONTACT_ROWS * from, rows_of_contacts(set));
+    /* On a disc both tangents must go equally far, or friction would not oppose the slip. */
+    for (int k = CONTACT_ROWS * from; problem->friction == FRICTION_CONE && k < rows_of_contacts(set);
+         k += CONTACT_ROWS)
+        D[k + 1] = D[k + 2] = fmax(D[k + 1], D[k + 2]);
+}
+
+/* The contacts that pushed in the last step push again, unless something has limits: these start from nothing, contacts
+ * without them push the free motion far over the limits, and those are never let go. (Two pads that squeeze a cube then
+ * do so with 5.4 N instead of 4.7 with the njls, and with the sqp they explode.) */
+static void push_contacts(row_set *set, const solver_problem *problem) {
+    row_contacts *contacts = &set->contacts;
+    bool limited = false;
+    EACH_LIMITED (problem, k, limits) limited = true;
+    contacts->count = 0;
+    memset(contacts->taken, 0, (size_t)problem->contact_count * sizeof *contacts->taken);
+    for (int i = 0; i < problem->contact_count && !limited; i++) {
+        const contact *c = &problem->contacts[i];
+        if (!(c->lambda.x > 0) || contacts->count == contacts->most) continue;
+        take_contact(set, problem, i);
+        double *lambda = contacts->lambda + rows_of_contacts(set) - CONTACT_ROWS;
+        vec3_store(lambda, vec3_scale(c->lambda, problem->step->h));
+        contact_rows_project(c, problem->friction, lambda);
+    }
+    if (contacts->count == 0) return;
+    find_contact_diagonals(set, problem, 0);
+    rows_push(set, problem, contacts->lambda, rows_of_contacts(set));
+    rows_move(set, problem);
+    for (int i = 0; i < 3 * problem->pattern->node_count; i++) problem->v[i] += set->motion[i];
+}
+
+void rows_begin(row_set *set, const solver_problem *problem, row_diagonal find_diagonal) {
     for (int i = 0; i < ROWS_PIECES; i++) cholesky_view_open(&set->scratch[i].view, problem->factor);
     EACH_LIMITED (problem, k, limits) {
         limits->begin(problem->bodies[k]);
-        limits->rescale(problem->bodies[k], 0);
+        limits->rescale(problem->bodies[k], 0, INFINITY);
     }
     memset(set->impulse, 0, (size_t)set->impulse_size * sizeof *set->impulse);
+    set->find_diagonal = find_diagonal;
+    set->seen = 0;
+    push_contacts(set, problem);
 }
 
 void rows_react(row_set *set, const solver_problem *problem, const double *lambda, double scale) {
@@ -67,18 +117,55 @@ void rows_react(row_set *set, const solver_problem *problem, const double *lambd
     }
 }
 
-void rows_end(const row_set *set, const solver_problem *problem) {
+bool rows_agree(const row_set *set, const solver_problem *problem) {
+    return set->violation <= problem->tolerance.violation &&
+           set->contacts.error <= problem->tolerance.length * problem->step->h;
+}
+
+void rows_end(const row_set *set, const solver_problem *problem, solver_report *report) {
     const double *impulse = set->impulse;
     EACH_LIMITED (problem, k, limits) {
         limits->hold(problem->bodies[k], impulse);
         impulse += 3 * limits->node_count(problem->bodies[k]->model);
     }
+    contact_rows_end(&set->contacts, problem, set->diagonal);
+    report->residual = set->violation;
+    report->rows = set->seen;
+    report->converged = rows_agree(set, problem);
+}
+
+/* The contacts where set->d takes them; those that are violated there take part from now on. */
+static void collect_contacts(row_set *set, const solver_problem *problem) {
+    row_contacts *contacts = &set->contacts;
+    int before = contacts->count;
+    contacts_move(problem->contacts, problem->contact_count, set->d);
+    for (int asked = 1; asked >= (contacts->all ? 0 : 1); asked--)
+        for (int i = 0; i < problem->contact_count && contacts->count < contacts->most; i++)
+            if (!contacts->taken[i] && (!asked || problem->contacts[i].u.x < 0)) take_contact(set, problem, i);
+    find_contact_diagonals(set, problem, before);
+    contacts->error = contacts->square = 0;
+    for (int i = 0; i < contacts->count; i++) {
+        const contact *c = rows_contact(set, problem, i);
+        int k = CONTACT_ROWS * i;
+        double u[CONTACT_ROWS], w[CONTACT_ROWS];
+        vec3_store(u, c->u);
+        for (int axis = 0; axis < CONTACT_ROWS; axis++) {
+            set->rows[k + axis].value = u[axis];
+            w[axis] = u[axis] / problem->step->h;
+        }
+        double error = contact_rows_error(c, problem, contacts->lambda + k, w, set->diagonal + k);
+        contacts->error = fmax(contacts->error, error);
+        contacts->square += error * error;
+    }
+    for (int i = 0; i < problem->contact_count; i++)
+        if (!contacts->taken[i]) contacts->error = fmax(contacts->error, -problem->contacts[i].u.x);
 }
 
 void rows_collect(row_set *set, const solver_problem *problem) {
     double h = problem->step->h;
     for (int i = 0; i < 3 * problem->pattern->node_count; i++) set->d[i] = h * problem->v[i];
-    set->count = 0;
+    collect_contacts(set, problem);
+    set->count = rows_of_contacts(set);
     for (int k = 0; k < problem->body_count; k++) {
         const body_limits *limits = solver_limits(problem, k);
         set->first_row[k] = set->count;
@@ -87,8 +174,9 @@ void rows_collect(row_set *set, const solver_problem *problem) {
         set->count += limits->rows(problem->bodies[k], problem->step, problem->first_node[k], set->rows + set->count);
     }
     set->first_row[problem->body_count] = set->count;
+    set->seen = set->count > set->seen ? set->count : set->seen;
     set->violation = 0;
-    for (int i = 0; i < set->count; i++) set->violation = fmax(set->violation, -set->rows[i].value);
+    for (int i = rows_of_contacts(set); i < set->count; i++) set->violation = fmax(set->violation, -set->rows[i].value);
 }
 
 void rows_linearize_at_start(row_set *set, const solver_problem *problem) {
@@ -104,6 +192,8 @@ double row_times(const constraint_row *row, const double *x) {
     double sum = 0;
     for (int a = 0; a < ROW_NODES; a++)
         if (row->node[a] >= 0) sum += vec3_dot(row->gradient[a], vec3_load(x + 3 * row->node[a]));
+    for (int a = 0; row->tail && a < ROW_TAIL; a++)
+        if (row->tail->node[a] >= 0) sum += vec3_dot(row->tail->gradient[a], vec3_load(x + 3 * row->tail->node[a]));
     return sum;
 }
 
@@ -120,23 +210,26 @@ double rows_dot(const double *a, const double *b, int count) {
     return (((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]))) + rest;
 }
 
-double rows_norm(const row_set *set) {
-    double sum = 0;
-    for (int i = 0; i < set->count; i++) sum += set->rows[i].value * set->rows[i].value;
+double rows_norm(const row_set *set, const solver_problem *problem) {
+    double scale = problem->tolerance.violation / (problem->tolerance.length * problem->step->h);
+    double sum = set->contacts.count > 0 ? scale * scale * set->contacts.square : 0;
+    for (int i = rows_of_contacts(set); i < set->count; i++) sum += set->rows[i].value * set->rows[i].value;
     return sqrt(sum);
 }
 
-double rows_push(row_set *set, const solver_problem *problem, const double *lambda) {
+static void add_at(double *x, int node, vec3 gradient, double scale) {
+    if (node >= 0) vec3_store(x + 3 * node, vec3_mul_add(vec3_load(x + 3 * node), gradient, scale));
+}
+
+double rows_push(row_set *set, const solver_problem *problem, const double *lambda, int count) {
     int components = 3 * problem->pattern->node_count;
     memset(set->force, 0, (size_t)components * sizeof *set->force);
-    for (int i = 0; i < set->count; i++) {
+    for (int i = 0; i < count; i++) {
         const constraint_row *row = &set->rows[i];
         if (lambda[i] == 0) continue;
-        for (int a = 0; a < ROW_NODES; a++) {
-            if (row->node[a] < 0) continue;
-            double *force = set->force + 3 * row->node[a];
-            vec3_store(force, vec3_mul_add(vec3_load(force), row->gradient[a], lambda[i]));
-        }
+        for (int a = 0; a < ROW_NODES; a++) add_at(set->force, row->node[a], row->gradient[a], lambda[i]);
+        for (int a = 0; row->tail && a < ROW_TAIL; a++)
+            add_at(set->force, row->tail->node[a], row->tail->gradient[a], lambda[i]);
     }
     cholesky_forward(problem->factor, set->force, set->half);
     return rows_dot(set->half, set->half, components);
@@ -146,11 +239,12 @@ void rows_move(row_set *set, const solver_problem *problem) {
     cholesky_backward(problem->factor, set->half, set->motion);
 }
 
-/* A job over groups of rows, for workers_run. */
+/* A job over groups of the rows [first, end), for workers_run. */
 typedef struct row_job {
     row_set *set;
     const solver_problem *problem;
     void (*group)(const struct row_job *job, row_scratch *scratch, int first, int count);
+    int first, end;
     int least; /* groups that make a piece worth handing out: about 50 us */
     int groups, pieces;
     double *B;
@@ -163,47 +257,63 @@ static void run_piece(void *context, int piece) {
     const row_job *job = context;
     int end = job->groups * (piece + 1) / job->pieces;
     for (int g = job->groups * piece / job->pieces; g < end; g++) {
-        int first = GROUP * g, left = job->set->count - first;
+        int first = job->first + GROUP * g, left = job->end - first;
         job->group(job, &job->set->scratch[piece], first, left < GROUP ? left : GROUP);
     }
 }
 
 static void run_groups(row_job *job) {
-    job->groups = (job->set->count + GROUP - 1) / GROUP;
+    job->groups = (job->end - job->first + GROUP - 1) / GROUP;
     job->pieces = (job->groups + job->least - 1) / job->least;
     if (job->pieces > ROWS_PIECES) job->pieces = ROWS_PIECES;
     workers_run(job->problem->step->pool, job->pieces, run_piece, job);
+}
+
+/* scale J_k^T; no two nodes of a row are the same. */
+static void scatter(const constraint_row *row, double *x, double scale) {
+    for (int a = 0; a < ROW_NODES; a++)
+        if (row->node[a] >= 0) vec3_store(x + 3 * row->node[a], vec3_scale(row->gradient[a], scale));
+    for (int a = 0; row->tail && a < ROW_TAIL; a++)
+        if (row->tail->node[a] >= 0) vec3_store(x + 3 * row->tail->node[a], vec3_scale(row->tail->gradient[a], scale));
 }
 
 static void diagonal_group(const row_job *job, row_scratch *scratch, int first, int count) {
     int components = 3 * job->problem->pattern->node_count;
     for (int i = first; i < first + count; i++) {
         const constraint_row *row = &job->set->rows[i];
-        for (int a = 0; a < ROW_NODES; a++)
-            if (row->node[a] >= 0) vec3_store(scratch->right + 3 * row->node[a], row->gradient[a]);
+        scatter(row, scratch->right, 1);
         cholesky_forward(&scratch->view, scratch->right, scratch->left);
         job->set->diagonal[i] = rows_dot(scratch->left, scratch->left, components);
-        for (int a = 0; a < ROW_NODES; a++)
-            if (row->node[a] >= 0) vec3_store(scratch->right + 3 * row->node[a], (vec3){0});
+        scatter(row, scratch->right, 0);
     }
 }
 
-void rows_diagonal(row_set *set, const solver_problem *problem) {
-    run_groups(&(row_job){.set = set, .problem = problem, .group = diagonal_group, .least = 2});
+void rows_diagonal(row_set *set, const solver_problem *problem, int first, int end) {
+    run_groups(
+        &(row_job){.set = set, .problem = problem, .group = diagonal_group, .first = first, .end = end, .least = 2});
+}
+
+/* One of eight interleaved right-hand sides. */
+static void place(double *right, vec3 gradient) {
+    right[0] = gradient.x, right[8] = gradient.y, right[16] = gradient.z;
 }
 
 /* L^-1 P J^T of up to eight rows to scratch->right, in elimination order; returns the number of ranges that are not
  * zero. */
 static int substitute(const row_job *job, row_scratch *scratch, int first, int count) {
     const int *position = cholesky_plan_position(job->problem->factor->plan);
-    int nodes[GROUP * ROW_NODES], node_count = 0;
+    int nodes[GROUP * (ROW_NODES + ROW_TAIL)], node_count = 0;
     for (int lane = 0; lane < count; lane++) {
         const constraint_row *row = &job->set->rows[first + lane];
         for (int a = 0; a < ROW_NODES; a++) {
             if (row->node[a] < 0) continue;
-            double *right = scratch->right + 24 * (size_t)position[row->node[a]] + lane;
-            right[0] = row->gradient[a].x, right[8] = row->gradient[a].y, right[16] = row->gradient[a].z;
+            place(scratch->right + 24 * (size_t)position[row->node[a]] + lane, row->gradient[a]);
             nodes[node_count++] = row->node[a];
+        }
+        for (int a = 0; row->tail && a < ROW_TAIL; a++) {
+            if (row->tail->node[a] < 0) continue;
+            place(scratch->right + 24 * (size_t)position[row->tail->node[a]] + lane, row->tail->gradient[a]);
+            nodes[node_count++] = row->tail->node[a];
         }
     }
     return cholesky_forward_reach(&scratch->view, nodes, node_count, scratch->right, scratch->reach);
@@ -229,8 +339,16 @@ static void diagonal_group_by_reach(const row_job *job, row_scratch *scratch, in
     clear(scratch, ranges);
 }
 
-void rows_diagonal_by_reach(row_set *set, const solver_problem *problem) {
-    run_groups(&(row_job){.set = set, .problem = problem, .group = diagonal_group_by_reach, .least = 12});
+void rows_diagonal_by_reach(row_set *set, const solver_problem *problem, int first, int end) {
+    run_groups(&(row_job){
+        .set = set, .problem = problem, .group = diagonal_group_by_reach, .first = first, .end = end, .least = 12});
+}
+
+/* sum + g . x, of eight x at once. */
+static inline f64x8 add_product(f64x8 sum, const double *x, vec3 g) {
+    sum = f64x8_fma(f64x8_load(x), f64x8_set(g.x), sum);
+    sum = f64x8_fma(f64x8_load(x + 8), f64x8_set(g.y), sum);
+    return f64x8_fma(f64x8_load(x + 16), f64x8_set(g.z), sum);
 }
 
 /* Eight columns of B: J_k times A^-1 J^T of eight rows. */
@@ -244,15 +362,23 @@ static void matrix_group(const row_job *job, row_scratch *scratch, int first, in
         f64x8 sum = f64x8_set(0);
         for (int a = 0; a < ROW_NODES; a++) {
             if (row->node[a] < 0) continue;
-            const double *x = scratch->left + 24 * (size_t)row->node[a];
-            sum = f64x8_fma(f64x8_load(x), f64x8_set(row->gradient[a].x), sum);
-            sum = f64x8_fma(f64x8_load(x + 8), f64x8_set(row->gradient[a].y), sum);
-            sum = f64x8_fma(f64x8_load(x + 16), f64x8_set(row->gradient[a].z), sum);
+            sum = add_product(sum, scratch->left + 24 * (size_t)row->node[a], row->gradient[a]);
+        }
+        for (int a = 0; row->tail && a < ROW_TAIL; a++) {
+            if (row->tail->node[a] < 0) continue;
+            sum = add_product(sum, scratch->left + 24 * (size_t)row->tail->node[a], row->tail->gradient[a]);
         }
         f64x8_store(B, sum);
     }
 }
 
 void rows_matrix(row_set *set, const solver_problem *problem, double *B, int stride) {
-    run_groups(&(row_job){.set = set, .problem = problem, .group = matrix_group, .least = 3, .B = B, .stride = stride});
+    run_groups(&(row_job){.set = set,
+                          .problem = problem,
+                          .group = matrix_group,
+                          .first = 0,
+                          .end = set->count,
+                          .least = 3,
+                          .B = B,
+                          .stride = stride});
 }

@@ -4,22 +4,20 @@
  *   0 <= lambda,  B lambda + C(x_(i-1)) / h >= 0,  complementary
  *
  * gives v_i = v_(i-1) + A^-1 J^T lambda. The change of velocity is minimized, not the distance from the free motion, so
- * this ends at a feasible point that is not the optimum of Eq. 1. */
+ * this ends at a feasible point that is not the optimum of Eq. 1. Contacts are linear, so of them the LCP is exact; their
+ * lambda goes on from one to the next (contact_rows.c). */
 #include "solver/sqp.h"
 
 #define MOST_LINEARIZATIONS 100
 
 void sqp_solve(row_set *set, const solver_problem *problem, sqp_lcp lcp, void *state, solver_report *report) {
     *report = (solver_report){0};
-    rows_begin(set, problem);
+    rows_begin(set, problem, rows_diagonal_by_reach);
     for (int i = 0;; i++) {
         rows_collect(set, problem);
         solver_tell(problem, report->iterations, false, set->violation);
-        report->residual = set->violation;
-        report->converged = set->violation <= problem->tolerance.violation;
-        if (report->converged || i == MOST_LINEARIZATIONS) break;
+        if (rows_agree(set, problem) || i == MOST_LINEARIZATIONS) break;
         lcp(state, set, problem, report);
-        for (int c = 0; c < 3 * problem->pattern->node_count; c++) problem->v[c] += set->motion[c];
     }
-    rows_end(set, problem);
+    rows_end(set, problem, report);
 }

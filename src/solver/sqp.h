@@ -4,8 +4,8 @@
 
 #include "solver/rows.h"
 
-/* Solves 0 <= lambda, B lambda + C / h >= 0 for the rows in the set and leaves A^-1 J^T lambda in set->motion; counts
- * its iterations and the rows that push in the report. */
+/* Solves 0 <= lambda, B lambda + C / h >= 0 for the rows in the set, with the friction of contacts, and adds
+ * A^-1 J^T lambda to v; counts its iterations and the limits that push in the report. */
 typedef void (*sqp_lcp)(void *state, row_set *set, const solver_problem *problem, solver_report *report);
 
 void sqp_solve(row_set *set, const solver_problem *problem, sqp_lcp lcp, void *state, solver_report *report);

@@ -14,7 +14,7 @@ typedef struct sqp_pgs_state {
 
 static void sqp_pgs_layout(void *solver, const solver_problem *problem, arena *work) {
     sqp_pgs_state *state = solver;
-    rows_layout(&state->set, problem, work);
+    rows_layout(&state->set, problem, LCP_CONTACTS, work);
     lcp_layout(&state->lcp, problem, work);
 }
 
@@ -23,14 +23,12 @@ static void relax(void *context, row_set *set, const solver_problem *problem, so
     lcp_choose(lcp, set, problem);
     lcp_formulate(lcp, set, problem);
     for (int k = 0; k < set->count; k++) lcp->w[k] = set->rows[k].value / problem->step->h;
-    lcp_error enough = {.largest = SQP_LCP_SHARE * problem->tolerance.violation, .weighted = 0};
+    lcp_error enough = {.largest = SQP_LCP_SHARE * problem->tolerance.violation,
+                        .length = SQP_LCP_SHARE * problem->tolerance.length * problem->step->h,
+                        .weighted = 0};
     report->iterations += lcp_relax(lcp, set, problem, enough, MOST_SWEEPS, report->iterations);
-    int active = 0;
-    for (int k = 0; k < set->count; k++) active += lcp->lambda[k] > 0;
+    int active = lcp_apply(lcp, set, problem);
     if (active > report->active) report->active = active;
-    rows_react(set, problem, lcp->lambda, 1);
-    rows_push(set, problem, lcp->lambda);
-    rows_move(set, problem);
 }
 
 static bool sqp_pgs_solve(void *solver, const solver_problem *problem, solver_report *report) {

@@ -4,9 +4,11 @@
  *   lambda += alpha s
  *
  * B is never formed: B s = J (A^-1 J^T s) is one solve, and A^-1 J^T lambda is summed up along the way. D takes the
- * substitutions of Eq. 13, eight rows at a time over their reach, once an LCP. */
+ * substitutions of Eq. 13, eight rows at a time over their reach, once an LCP. Friction follows in each iteration
+ * (jacobi.c); the lambda of contacts is that of the set. */
 #include "solver/sqp_pjls.h"
 
+#include "solver/jacobi.h"
 #include "solver/sqp.h"
 
 #include <math.h>
@@ -17,60 +19,78 @@
 typedef struct sqp_pjls_state {
     row_set set;
     double *lambda, *s, *w; /* a row */
-    double *change;         /* 3 per node: A^-1 J^T lambda */
+    double *kept;           /* 3 per node: for the friction's step */
 } sqp_pjls_state;
 
 static void sqp_pjls_layout(void *solver, const solver_problem *problem, arena *work) {
     sqp_pjls_state *state = solver;
     int limit = rows_limit(problem);
-    rows_layout(&state->set, problem, work);
+    rows_layout(&state->set, problem, problem->most_contacts, work);
     state->lambda = ARENA_ARRAY(work, double, limit);
     state->s = ARENA_ARRAY(work, double, limit);
     state->w = ARENA_ARRAY(work, double, limit);
-    state->change = ARENA_ARRAY(work, double, 3 * problem->pattern->node_count);
+    state->kept = ARENA_ARRAY(work, double, 3 * problem->pattern->node_count);
 }
 
-/* One iteration; returns the largest violation that is left of the linearized limits. */
-static double iterate(sqp_pjls_state *state, const solver_problem *problem) {
+/* The rows' part of `scale` times set->motion is done. */
+static void advance(sqp_pjls_state *state, const solver_problem *problem, double scale) {
     row_set *set = &state->set;
-    double h = problem->step->h, slope = 0, violation = 0;
+    for (int i = 0; i < 3 * problem->pattern->node_count; i++) problem->v[i] += scale * set->motion[i];
+    for (int k = 0; k < set->count; k++) state->w[k] += scale * row_times(&set->rows[k], set->motion);
+}
+
+/* s of limits and normals. Returns s^T w. */
+static double aim(sqp_pjls_state *state) {
+    row_set *set = &state->set;
+    double slope = 0;
     for (int k = 0; k < set->count; k++) {
         double D = set->diagonal[k], next = D > 0 ? fmax(0, state->lambda[k] - state->w[k] / D) : 0;
-        state->s[k] = next - state->lambda[k];
+        bool of_friction = set->rows[k].kind == CONSTRAINT_CONTACT && set->rows[k].axis > 0;
+        state->s[k] = of_friction ? 0 : next - state->lambda[k];
         slope += state->s[k] * state->w[k];
     }
-    double square = rows_push(set, problem, state->s);
-    double alpha = square > 0 ? fmax(0, fmin(1, -slope / square)) : 0;
+    return slope;
+}
+
+/* One iteration; returns what is left of the violations of the linearized limits and of the errors of contacts, of
+ * their tolerances. */
+static double iterate(sqp_pjls_state *state, const solver_problem *problem, double *violation) {
+    row_set *set = &state->set;
+    double h = problem->step->h, *lambda = set->contacts.lambda, error = 0;
+    double alpha = jacobi_step(set, problem, aim(state), state->s, state->kept);
     rows_move(set, problem);
-    for (int i = 0; i < 3 * problem->pattern->node_count; i++) state->change[i] += alpha * set->motion[i];
-    for (int k = 0; k < set->count; k++) {
-        state->lambda[k] += alpha * state->s[k];
-        state->w[k] += alpha * row_times(&set->rows[k], set->motion);
-        violation = fmax(violation, -h * state->w[k]);
+    for (int k = 0; k < set->count; k++) state->lambda[k] += alpha * state->s[k];
+    advance(state, problem, alpha);
+    if (set->contacts.count > 0) {
+        jacobi_push_contacts(set, state->s, alpha);
+        jacobi_friction(set, problem, state->w, state->s, state->kept);
+        advance(state, problem, 1);
     }
-    return violation;
+    *violation = 0;
+    for (int k = rows_of_contacts(set); k < set->count; k++) *violation = fmax(*violation, -h * state->w[k]);
+    for (int i = 0, k = 0; i < set->contacts.count; i++, k += CONTACT_ROWS)
+        error = fmax(error, contact_rows_error(rows_contact(set, problem, i), problem, lambda + k, state->w + k,
+                                               set->diagonal + k));
+    return fmax(*violation / problem->tolerance.violation, error / (h * problem->tolerance.length));
 }
 
 static void relax(void *context, row_set *set, const solver_problem *problem, solver_report *report) {
     sqp_pjls_state *state = context;
-    size_t bytes = 3 * (size_t)problem->pattern->node_count * sizeof(double);
-    rows_diagonal_by_reach(set, problem);
+    int contacts = rows_of_contacts(set), active = 0;
+    rows_diagonal_of_limits(set, problem);
     for (int k = 0; k < set->count; k++) {
-        state->lambda[k] = 0;
+        state->lambda[k] = k < contacts ? set->contacts.lambda[k] : 0;
         state->w[k] = set->rows[k].value / problem->step->h;
     }
-    memset(state->change, 0, bytes);
-    double violation = INFINITY;
-    for (int i = 0; i < MOST_ITERATIONS && violation > SQP_LCP_SHARE * problem->tolerance.violation; i++) {
-        violation = iterate(state, problem);
+    double left = INFINITY, violation;
+    for (int i = 0; i < MOST_ITERATIONS && left > SQP_LCP_SHARE; i++) {
+        left = iterate(state, problem, &violation);
         report->iterations++;
         solver_tell(problem, report->iterations, true, violation);
     }
-    int active = 0;
-    for (int k = 0; k < set->count; k++) active += state->lambda[k] > 0;
+    for (int k = contacts; k < set->count; k++) active += state->lambda[k] > 0;
     if (active > report->active) report->active = active;
     rows_react(set, problem, state->lambda, 1);
-    memcpy(set->motion, state->change, bytes);
 }
 
 static bool sqp_pjls_solve(void *solver, const solver_problem *problem, solver_report *report) {

@@ -44,6 +44,17 @@ void contacts_untell(contacts_state *state) {
     state->told_count = state->told_pair_count = 0;
 }
 
+void contacts_forget(contacts_state *state, const contacts_model *contacts, int body) {
+    if (contacts->pair_count == 0) return;
+    long long count = *state->memory_count, kept = 0;
+    for (long long i = 0; i < count; i++) {
+        const int *pair = contacts->pairs[state->memory[i].pair].body;
+        if (pair[0] != body && pair[1] != body) state->memory[kept++] = state->memory[i];
+    }
+    if (count > kept) memset(state->memory + kept, 0, (size_t)(count - kept) * sizeof *state->memory);
+    *state->memory_count = kept;
+}
+
 /* Both lists are in the order of pairs and, within a pair, of the skin's points. */
 static int remember(const contacts_state *state, const contact_point *point, int *next) {
     for (; *next < *state->memory_count; (*next)++) {
@@ -60,8 +71,10 @@ void contacts_find(contacts_state *state, const contacts_model *contacts, body_s
     memcpy(state->before, state->memory, (size_t)*state->memory_count * sizeof *state->memory);
     for (int i = 0; i < contacts->skin_count; i++)
         contact_skin_update(&state->skins[i], bodies[contacts->skin_body[i]], step->h);
-    int found = contact_points_find(state->skin_pointers, state->rigids, contacts->search, contacts->pair_count,
-                                    contacts->margin, step->h, state->points, contacts->capacity);
+    /* What falls from rest within the step must be seen too. */
+    double margin = contacts->margin + step->h * step->h * vec3_length(step->gravity);
+    int found = contact_points_find(state->skin_pointers, state->rigids, contacts->search, contacts->pair_count, margin,
+                                    step->h, state->points, contacts->capacity);
     state->point_count = found < contacts->capacity ? found : contacts->capacity;
     state->lost = found - state->point_count;
     for (int i = 0, next = 0; i < state->point_count; i++)

@@ -74,6 +74,8 @@ typedef enum contact_method { CONTACT_POINT, CONTACT_NONE, CONTACT_METHODS } con
 extern const char *const contact_method_names[CONTACT_METHODS];
 /* CONTACT_METHODS if there is none of that name. */
 contact_method contact_method_find(const char *name);
+/* A body was put elsewhere: its contacts stick to nothing any more. */
+void contacts_forget(contacts_state *state, const contacts_model *contacts, int body);
 
 /* Points near each other where the step begins, and what they remember. */
 void contacts_find(contacts_state *state, const contacts_model *contacts, body_state *const *bodies,

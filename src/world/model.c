@@ -114,6 +114,15 @@ bool thenar_model_stretch_limits(const thenar_model *model, int body, double *li
     return soft->limited;
 }
 
+int thenar_model_contact_pair_count(const thenar_model *model) {
+    return model->contacts.pair_count;
+}
+
+void thenar_model_contact_pair(const thenar_model *model, int pair, int body[2]) {
+    assert(pair >= 0 && pair < model->contacts.pair_count);
+    memcpy(body, model->contacts.pairs[pair].body, sizeof model->contacts.pairs[pair].body);
+}
+
 int thenar_model_warning_count(const thenar_model *model) {
     return model->warning_count;
 }

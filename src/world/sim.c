@@ -104,6 +104,12 @@ static thenar_status unknown_solver(const char *name, thenar_error *error) {
     return error_set(error, THENAR_ERROR_INPUT, "there is no solver %s; expected one of %s", name, known);
 }
 
+static thenar_status find_friction(const char *name, solver_friction *friction, thenar_error *error) {
+    *friction = name && strcmp(name, "cone") == 0 ? FRICTION_CONE : FRICTION_PYRAMID;
+    if (!name || *friction == FRICTION_CONE || strcmp(name, "pyramid") == 0) return THENAR_OK;
+    return error_set(error, THENAR_ERROR_INPUT, "there is no friction %s; expected pyramid or cone", name);
+}
+
 thenar_status thenar_sim_create(const thenar_model *model, const thenar_sim_options *options, thenar_sim **out,
                                 thenar_error *error) {
     *out = NULL;
@@ -118,14 +124,18 @@ thenar_status thenar_sim_create(const thenar_model *model, const thenar_sim_opti
     if (method == CONTACT_METHODS)
         return error_set(error, THENAR_ERROR_INPUT, "there is no contact method %s; expected point or none",
                          chosen.contact);
+    solver_friction friction;
+    thenar_status status = find_friction(chosen.friction, &friction, error);
+    if (status != THENAR_OK) return status;
     workers *pool;
-    thenar_status status = workers_create(chosen.threads == 0 ? 1 : chosen.threads, &pool, error);
+    status = workers_create(chosen.threads == 0 ? 1 : chosen.threads, &pool, error);
     if (status != THENAR_OK) return status;
     thenar_sim *sim = allocate(model, solver);
     if (!sim) {
         workers_free(pool);
         return error_memory(error, "simulation");
     }
+    for (int i = 0; i < model->system_count; i++) sim->systems[i].friction = friction;
     sim->pool = pool;
     sim->contact = method;
     sim->dt = dt;
@@ -213,7 +223,10 @@ thenar_status thenar_sim_set_state(thenar_sim *sim, int body, const double *posi
     size_t count = 3 * (size_t)soft_of(state)->mesh.node_count;
     if ((positions && !all_finite(positions, count)) || (velocities && !all_finite(velocities, count)))
         return THENAR_ERROR_INPUT;
-    if (positions) memcpy(state->x, positions, count * sizeof *positions);
+    if (positions) {
+        memcpy(state->x, positions, count * sizeof *positions);
+        contacts_forget(&sim->contacts, &sim->model->contacts, body);
+    }
     if (velocities) memcpy(state->v, velocities, count * sizeof *velocities);
     return THENAR_OK;
 }

@@ -160,6 +160,7 @@ static bool advance_or_hold(thenar_sim *sim) {
         contacts_untell(&sim->contacts);
         sim->stats.contacts = 0;
         for (int i = 0; i < sim->model->body_count; i++) sim->model->bodies[i]->kind->rest(sim->bodies[i]);
+        contacts_reset(&sim->contacts, &sim->model->contacts);
     }
     sim->clock->warnings[THENAR_WARNING_STEP_SPLIT] += split;
     sim->clock->warnings[THENAR_WARNING_STEP_FAILED] += !done;

@@ -72,6 +72,7 @@ void system_layout(system_state *state, const system_model *system, const solver
     state->product = ARENA_ARRAY(work, double, components);
     if (system->plan) cholesky_factor_layout(&state->factor, system->plan, work);
     state->tolerance = SOLVER_TOLERANCES;
+    state->friction = FRICTION_PYRAMID;
     state->trace = NULL;
     if (!system_is_constrained(system)) return;
     solver_problem problem = system_problem(state, system, NULL);
@@ -96,6 +97,7 @@ solver_problem system_problem(system_state *state, const system_model *system, c
                             .contacts = state->contacts,
                             .contact_count = state->contact_count,
                             .most_contacts = system->most_contacts,
+                            .friction = state->friction,
                             .step = step,
                             .tolerance = state->tolerance,
                             .trace = state->trace};

@@ -31,6 +31,7 @@ typedef struct system_state {
     contact *contacts; /* of this step */
     int contact_count;
     solver_tolerances tolerance;
+    solver_friction friction;
     const solver_trace *trace; /* or NULL */
 } system_state;
 

@@ -1,0 +1,186 @@
+/* The reader of tracks: line by line, each line one JSON object. */
+#include "scene/track.h"
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "base/text.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LATEST 1e9 /* s, from zero */
+
+/* Where the reader is, for messages. */
+typedef struct place {
+    const char *name;
+    long line;
+    thenar_error *error;
+} place;
+
+#define complain(at, ...) error_at((at)->error, (at)->name, (at)->line, 0, __VA_ARGS__)
+
+static thenar_status read_numbers(const json_t *list, size_t count, int joint, const place *at, double *out) {
+    for (size_t i = 0; i < count; i++) {
+        const json_t *number = json_array_get(list, i);
+        if (!json_is_number(number))
+            return complain(at,
+                            "joint %d (%s): number %zu is not a number; expected 3 or 7 numbers, or null for the joint",
+                            joint, hand_joint_name((hand_joint)joint), i);
+        out[i] = json_number_value(number);
+    }
+    return THENAR_OK;
+}
+
+static thenar_status read_joint(const json_t *value, int joint, const place *at, tracked_hand *out) {
+    if (json_is_null(value)) return THENAR_OK;
+    const char *name = hand_joint_name((hand_joint)joint);
+    size_t count = json_array_size(value);
+    if (!json_is_array(value) || (count != 3 && count != 7))
+        return complain(
+            at,
+            "joint %d (%s) is not a list of 3 or 7 numbers; expected [x, y, z], [x, y, z, qx, qy, qz, qw] or "
+            "null",
+            joint, name);
+    double v[7];
+    thenar_status status = read_numbers(value, count, joint, at, v);
+    if (status != THENAR_OK) return status;
+    for (int i = 0; i < 3; i++)
+        if (!(fabs(v[i]) <= TRACK_MOST_DISTANCE))
+            return complain(at, "joint %d (%s) is at (%g, %g, %g); expected metres, at most %g", joint, name, v[0],
+                            v[1], v[2], TRACK_MOST_DISTANCE);
+    out->position[joint] = vec3_load(v);
+    if (count == 3) return THENAR_OK;
+    double size = sqrt(v[3] * v[3] + v[4] * v[4] + v[5] * v[5] + v[6] * v[6]);
+    if (!(size > 0.5 && size < 2))
+        return complain(at, "joint %d (%s): the quaternion has length %g; expected 1", joint, name, size);
+    out->orientation[joint] = quat_unit((quat){v[3], v[4], v[5], v[6]});
+    return THENAR_OK;
+}
+
+static thenar_status read_joints(const json_t *list, const place *at, tracked_hand *out) {
+    size_t count = json_array_size(list);
+    if (!json_is_array(list)) return complain(at, "joints is missing or not a list; expected %d joints", HAND_JOINTS);
+    if (count != HAND_JOINTS)
+        return complain(at, "%zu joints; expected %d in WebXR's order, from the wrist to the little finger's tip%s",
+                        count, HAND_JOINTS,
+                        count == HAND_JOINTS + 1 ? " (leave out OpenXR's first one, the palm)" : "");
+    *out = tracked_hand_unseen();
+    for (int j = 0; j < HAND_JOINTS; j++) {
+        thenar_status status = read_joint(json_array_get(list, (size_t)j), j, at, out);
+        if (status != THENAR_OK) return status;
+    }
+    return THENAR_OK;
+}
+
+static thenar_status read_side(const json_t *value, const place *at, bool *left) {
+    const char *text = json_string_value(value);
+    if (!text || (strcmp(text, "left") != 0 && strcmp(text, "right") != 0))
+        return complain(at, "hand is %s; expected \"left\" or \"right\"",
+                        !value ? "missing"
+                        : text ? "some other text"
+                               : "not a text");
+    *left = strcmp(text, "left") == 0;
+    return THENAR_OK;
+}
+
+static thenar_status read_time(const json_t *value, const place *at, double *time) {
+    *time = json_number_value(value);
+    if (!json_is_number(value) || !(fabs(*time) <= LATEST))
+        return complain(at, "t is %s; expected seconds, at most %g",
+                        !value                  ? "missing"
+                        : json_is_number(value) ? "out of range"
+                                                : "not a number",
+                        LATEST);
+    return THENAR_OK;
+}
+
+/* Frames that do not come later than the one before are left out: whoever sampled between them would turn back in
+ * time. */
+static thenar_status append(track *t, bool left, const track_frame *frame, const place *at) {
+    track_hand *hand = &t->hands[left];
+    double last = hand->count > 0 ? hand->data[hand->count - 1].time : -INFINITY;
+    if (frame->time == last) {
+        if (t->repeated++ == 0) t->repeated_line = at->line;
+        return THENAR_OK;
+    }
+    if (frame->time < last) {
+        if (t->decreasing++ == 0) t->decreasing_line = at->line;
+        return THENAR_OK;
+    }
+    if (t->hands[0].count + t->hands[1].count >= TRACK_MOST_FRAMES)
+        return complain(at, "more than %zu frames; cut the track into pieces", TRACK_MOST_FRAMES);
+    if (!ARRAY_PUSH(hand, *frame)) return error_memory(at->error, at->name);
+    return THENAR_OK;
+}
+
+static thenar_status read_frame(const json_t *root, const place *at, track *t) {
+    if (!json_is_object(root))
+        return complain(at, "is not an object; expected {\"t\": seconds, \"hand\": ..., \"joints\": [...]}");
+    track_frame frame;
+    bool left;
+    thenar_status status = read_time(json_object_get(root, "t"), at, &frame.time);
+    if (status == THENAR_OK) status = read_side(json_object_get(root, "hand"), at, &left);
+    if (status == THENAR_OK) status = read_joints(json_object_get(root, "joints"), at, &frame.joints);
+    return status == THENAR_OK ? append(t, left, &frame, at) : status;
+}
+
+static thenar_status read_line(const char *text, size_t size, bool ended, const place *at, track *t) {
+    if (size > TRACK_MOST_LINE)
+        return complain(at, "the line has %zu bytes; expected one frame a line, at most %zu bytes", size,
+                        TRACK_MOST_LINE);
+    json_error_t problem = {0};
+    errno = 0;
+    json_t *root = json_loadb(text, size, JSON_REJECT_DUPLICATES, &problem);
+    /* jansson takes a word that there was no memory for as one that is wrong. */
+    if (!root && (!*problem.text || errno == ENOMEM)) return error_memory(at->error, at->name);
+    /* A line that was cut fails at its very end: in the middle of a word, or for want of more. */
+    if (!root && !ended && problem.position >= (int)size) {
+        t->truncated_line = at->line;
+        return THENAR_OK;
+    }
+    if (!root) {
+        /* What is near may be any bytes of the file. */
+        text_make_printable(problem.text);
+        return complain(at, "%s; expected JSON, one object a line, with null for a joint that is not seen",
+                        problem.text);
+    }
+    thenar_status status = read_frame(root, at, t);
+    json_decref(root);
+    return status;
+}
+
+static bool is_blank(const char *text, size_t size) {
+    for (size_t i = 0; i < size; i++)
+        if (!strchr(" \t\r", text[i]) || text[i] == 0) return false;
+    return true;
+}
+
+thenar_status track_parse(const char *text, size_t size, const char *name, track *out, thenar_error *error) {
+    *out = (track){0};
+    place at = {.name = name, .error = error};
+    thenar_status status = THENAR_OK;
+    for (size_t begin = 0; begin < size && status == THENAR_OK;) {
+        const char *end = memchr(text + begin, '\n', size - begin);
+        size_t length = end ? (size_t)(end - text) - begin : size - begin;
+        at.line++;
+        if (!is_blank(text + begin, length)) status = read_line(text + begin, length, end != NULL, &at, out);
+        begin += length + 1;
+    }
+    if (status == THENAR_OK && out->hands[0].count + out->hands[1].count == 0)
+        status = error_at(error, name, 0, 0,
+                          "has no frame; expected JSON lines {\"t\": seconds, \"hand\": ..., "
+                          "\"joints\": [...]}");
+    if (status != THENAR_OK) track_free(out);
+    return status;
+}
+
+thenar_status track_read(const char *path, track *out, thenar_error *error) {
+    file_bytes bytes;
+    *out = (track){0};
+    thenar_status status = file_read(path, TRACK_MOST_BYTES, &bytes, error);
+    if (status == THENAR_OK) status = track_parse(bytes.data, bytes.size, path, out, error);
+    free(bytes.data);
+    return status;
+}
