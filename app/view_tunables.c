@@ -58,15 +58,14 @@ static bool add_body(view_tunables *tunables, const config_node *body) {
     char path[TUNABLE_PATH];
     /* A name with dots or brackets in it cannot be part of a path. */
     if (strpbrk(body->key, ".[]=") || strlen(body->key) > 100) return true;
-    snprintf(path, sizeof path, "bodies.%s", body->key);
-    bool good = ADD_KEYS(tunables, body, path, body->key, of_body);
-    if (!material) return good;
     snprintf(path, sizeof path, "bodies.%s.material", body->key);
-    good = good && ADD_KEYS(tunables, material, path, body->key, of_material);
+    bool good = !material || ADD_KEYS(tunables, material, path, body->key, of_material);
     snprintf(path, sizeof path, "bodies.%s.material.limits", body->key);
-    good = good && (!soft || ADD_KEYS(tunables, child(material, "limits"), path, body->key, of_limits));
+    good = good && (!material || !soft || ADD_KEYS(tunables, child(material, "limits"), path, body->key, of_limits));
     snprintf(path, sizeof path, "bodies.%s.material.damping", body->key);
-    return good && ADD_KEYS(tunables, child(material, "damping"), path, body->key, of_damping);
+    good = good && (!material || ADD_KEYS(tunables, child(material, "damping"), path, body->key, of_damping));
+    snprintf(path, sizeof path, "bodies.%s", body->key);
+    return good && ADD_KEYS(tunables, body, path, body->key, of_body);
 }
 
 thenar_status tunables_read(view_tunables *tunables, const char *path, const option_list *sets, thenar_error *error) {
