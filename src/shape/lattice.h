@@ -30,6 +30,11 @@ thenar_status lattice_mend(const grid *g, unsigned char *keep, thenar_error *err
 thenar_status lattice_fit(const signed_distance *solid, const thenar_surface *skin, double quality,
                           thenar_tet_mesh *mesh, thenar_error *error);
 
+/* Moves nodes about until no tet has a radius ratio below `quality`, or no move makes the worst tet around a node better.
+ * Vertices of the skin (NULL: none) stay in their tets; nodes of the boundary stay near the solid (NULL: anywhere). */
+thenar_status lattice_improve(const signed_distance *solid, const thenar_surface *skin, double quality,
+                              thenar_tet_mesh *mesh, thenar_error *error);
+
 /* All of it. Options are checked here. */
 thenar_status lattice_mesh(const lattice_solid *solid, const thenar_mesh_options *options, thenar_tet_mesh *mesh,
                            thenar_error *error);

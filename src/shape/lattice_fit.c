@@ -16,6 +16,8 @@
 
 #define SWEEPS 6
 #define STEPS 4
+#define IMPROVE_SWEEPS 40
+#define STRAY 0.35 /* a node of the boundary stays this near to the surface, over the mean edge around it */
 /* A vertex of the skin may lie on a face of its tet but not beyond: well within the 1e-12 that are promised.
  */
 #define INSIDE (-1e-13)
@@ -142,6 +144,54 @@ static void move_node(fitting *f, int node) {
         return;
     }
     vec3_store(place, from);
+}
+
+/* Tries places around a node's own, at shares of the mean edge there; the first that makes the worst tet better stays. */
+static bool better_node(fitting *f, int node, bool boundary) {
+    static const double way[14][3] = {{1, 0, 0},  {-1, 0, 0}, {0, 1, 0},   {0, -1, 0}, {0, 0, 1},   {0, 0, -1},  {1, 1, 1},
+                                      {-1, 1, 1}, {1, -1, 1}, {-1, -1, 1}, {1, 1, -1}, {-1, 1, -1}, {1, -1, -1}, {-1, -1, -1}};
+    double *place = f->mesh->positions + 3 * (size_t)node;
+    double worst = worst_around(f, node), size = 0;
+    if (worst >= f->quality) return false;
+    vec3 from = vec3_load(place);
+    for (int i = f->star_start[node]; i < f->star_start[node + 1]; i++)
+        for (int k = 0; k < 4; k++)
+            size += vec3_distance(from, tet_mesh_node(f->mesh, tet_mesh_tet(f->mesh, f->star[i])[k]));
+    size /= 3 * (f->star_start[node + 1] - f->star_start[node]);
+    bool held = boundary && f->solid;
+    double here = held ? signed_distance_at(f->solid, from, NULL) : 0, least = fmin(here, 0.1 * size),
+           farthest = fmax(here, STRAY * size);
+    for (double step = 0.2; step > 0.004; step /= 2)
+        for (int i = 0; i < 14; i++) {
+            vec3 to = vec3_mul_add(from, vec3_unit(vec3_load(way[i])), step * size);
+            vec3_store(place, to);
+            if (worst_around(f, node) <= worst + 1e-6 || !is_acceptable(f, node, worst)) continue;
+            double there = held ? signed_distance_at(f->solid, to, NULL) : 0;
+            if (held && (there > farthest || there < least)) continue;
+            move_vertices(f, node);
+            return true;
+        }
+    vec3_store(place, from);
+    return false;
+}
+
+thenar_status lattice_improve(const signed_distance *solid, const thenar_surface *skin, double quality,
+                              thenar_tet_mesh *mesh, thenar_error *error) {
+    fitting f = {.mesh = mesh, .solid = solid, .skin = skin, .quality = quality};
+    boundary b = {0};
+    bool *outer = MEMORY_ARRAY(bool, mesh->node_count);
+    thenar_status status = outer ? fitting_create(&f, error) : error_memory(error, "fitting a lattice");
+    if (status == THENAR_OK) status = boundary_create(mesh, &b, error);
+    for (int v = 0; v < b.surface.vertex_count; v++) outer[b.node[v]] = true;
+    bool moved = status == THENAR_OK;
+    for (int sweep = 0; sweep < IMPROVE_SWEEPS && moved; sweep++) {
+        moved = false;
+        for (int n = 0; n < mesh->node_count; n++) moved |= better_node(&f, n, outer[n]);
+    }
+    free(outer);
+    boundary_free(&b);
+    fitting_free(&f);
+    return status;
 }
 
 thenar_status lattice_fit(const signed_distance *solid, const thenar_surface *skin, double quality,
