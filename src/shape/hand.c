@@ -1,6 +1,7 @@
 #include "shape/hand.h"
 
 #include "base/memory.h"
+#include "shape/hand_embed.h"
 #include "shape/hand_flesh.h"
 #include "shape/hand_tets.h"
 #include "shape/hand_weights.h"
@@ -130,9 +131,8 @@ thenar_status hand_shape_finish(const double *vertex_weight, const double *node_
     return status;
 }
 
-/* A left hand is a right one with x turned round, and the order of corners too. */
-static void mirror(hand_shape *hand) {
-    hand->left = true;
+void hand_shape_mirror(hand_shape *hand) {
+    hand->left = !hand->left;
     for (int j = 0; j < HAND_JOINTS; j++) hand->joint[j] = hand_frame_mirrored(hand->joint[j]);
     for (int v = 0; v < hand->skin.vertex_count; v++) hand->skin.positions[3 * (size_t)v] *= -1;
     for (int n = 0; n < hand->mesh.node_count; n++) hand->mesh.positions[3 * (size_t)n] *= -1;
@@ -148,9 +148,9 @@ static void mirror(hand_shape *hand) {
     }
 }
 
-static thenar_status take_nodes(const hand_node *node, hand_shape *hand, double **weight, thenar_error *error) {
+thenar_status hand_shape_take_nodes(const hand_node *node, hand_shape *hand, double **weight, thenar_error *error) {
     int count = hand->mesh.node_count;
-    *weight = MEMORY_ARRAY(double, (size_t)count * HAND_BONES);
+    *weight = MEMORY_ARRAY(double, (size_t)count *HAND_BONES);
     hand->node_core = MEMORY_ARRAY(double, count);
     if (!*weight || !hand->node_core) return error_memory(error, "hand");
     for (int n = 0; n < count; n++) {
@@ -174,16 +174,16 @@ thenar_status hand_shape_create(const hand_options *options, hand_shape *out, th
     signed_distance solid = signed_distance_of_flesh(flesh);
     status = polygonize(&solid, options->triangles, &out->skin, error);
     if (status == THENAR_OK)
-        status = hand_tets(size, out->joint, flesh, &out->skin, options->tets, &out->mesh, &node, error);
-    if (status == THENAR_OK) status = take_nodes(node, out, &node_weight, error);
+        status = hand_tets(size, out->joint, &solid, &out->skin, options->tets, &out->mesh, &node, error);
+    if (status == THENAR_OK) status = hand_shape_take_nodes(node, out, &node_weight, error);
     if (status == THENAR_OK) {
-        vertex_weight = MEMORY_ARRAY(double, (size_t)out->skin.vertex_count * HAND_BONES);
+        vertex_weight = MEMORY_ARRAY(double, (size_t)out->skin.vertex_count *HAND_BONES);
         status = vertex_weight ? hand_weights(size, out->joint, &out->skin, vertex_weight, error)
                                : error_memory(error, "hand");
     }
     if (status == THENAR_OK) status = hand_shape_finish(vertex_weight, node_weight, out, error);
-    if (status == THENAR_OK && options->left) mirror(out);
-    if (status == THENAR_OK) status = thenar_embedding_create(&out->mesh, &out->skin, &out->embedding, NULL, error);
+    if (status == THENAR_OK && options->left) hand_shape_mirror(out);
+    if (status == THENAR_OK) status = hand_embed(out, error);
     free(flesh);
     free(node);
     free(vertex_weight);

@@ -3,6 +3,7 @@
 #define SHAPE_HAND_H
 
 #include "shape/hand_skinning.h"
+#include "shape/hand_tets.h"
 
 #define HAND_LENGTH_MIN 0.08
 #define HAND_LENGTH_MAX 0.3
@@ -33,11 +34,11 @@ typedef struct hand_shape {
     bool left;
     hand_frame joint[HAND_JOINTS]; /* at rest */
     thenar_surface skin;
-    thenar_tet_mesh mesh; /* the tag of a tet is its bone */
+    thenar_tet_mesh mesh;       /* the tag of a tet is its bone */
     thenar_embedding embedding; /* of the skin in the tets */
     hand_skinning *node_skinning, *vertex_skinning;
-    int *node_bone, *vertex_bone; /* the one that it follows most: its phalanx */
-    double *node_core;            /* 1 on the axis of a bone, down to 0 at the boundary: what to couple to the bones */
+    int *node_bone, *vertex_bone;  /* the one that it follows most: its phalanx */
+    double *node_core;             /* 1 on the axis of a bone, down to 0 at the boundary: what to couple to the bones */
     hand_region pad[HAND_FINGERS]; /* the palmar side of the last phalanges, thumb to little finger */
 } hand_shape;
 
@@ -47,6 +48,11 @@ void hand_shape_free(hand_shape *hand);
 /* "palm", or the name of the joint at which a bone begins: the tag of its tets in scenes. */
 const char *hand_bone_name(int bone);
 
+/* Turns a right hand into a left one and back: x the other way round, and the order of corners too. */
+void hand_shape_mirror(hand_shape *hand);
+
+/* For whoever makes a hand: the cores of the nodes, and their weights, HAND_BONES a node; free() them. */
+thenar_status hand_shape_take_nodes(const hand_node *node, hand_shape *hand, double **weight, thenar_error *error);
 /* For whoever makes a hand: labels, pads and skinning of the skin and of the nodes from weights (HAND_BONES a vertex or
  * node). Joints, skin and mesh must be there. */
 thenar_status hand_shape_finish(const double *vertex_weight, const double *node_weight, hand_shape *hand,

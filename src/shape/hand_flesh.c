@@ -9,11 +9,8 @@
 #define FAR 0.25 /* of the breadth: what is farther does not matter */
 
 /* Thickness over hand breadth, thumb to little finger: proximal, middle (the thumb's: its distal joint), distal. */
-static const double thickness[HAND_FINGERS][3] = {{.229, .222, .212},
-                                                  {.229, .198, .176},
-                                                  {.216, .197, .180},
-                                                  {.203, .182, .168},
-                                                  {.183, .165, .149}};
+static const double thickness[HAND_FINGERS][3] = {
+    {.229, .222, .212}, {.229, .198, .176}, {.216, .197, .180}, {.203, .182, .168}, {.183, .165, .149}};
 
 static double smooth_min(double a, double b, double k) {
     double h = fmax(k - fabs(a - b), 0) / k;
@@ -23,8 +20,12 @@ static double smooth_min(double a, double b, double k) {
 static limb_knot knot_at(const hand_frame *frame, double along, double raise, double across, double above,
                          double below) {
     vec3 centre = vec3_mul_add(frame->position, hand_frame_along(frame), along);
-    return (limb_knot){vec3_mul_add(centre, hand_frame_up(frame), raise), hand_frame_side(frame), hand_frame_up(frame),
-                       across, above, below};
+    return (limb_knot){vec3_mul_add(centre, hand_frame_up(frame), raise),
+                       hand_frame_side(frame),
+                       hand_frame_up(frame),
+                       across,
+                       above,
+                       below};
 }
 
 /* Round a joint a limb looks the way between its two bones. */
@@ -152,20 +153,19 @@ static void add_pads(hand_size size, const hand_frame *joint, hand_flesh *f) {
         vec3 here = vec3_mul_add(knuckle->position, hand_frame_along(knuckle), 0.26 * p);
         vec3 there = vec3_mul_add(next->position, hand_frame_along(next), 0.26 * q);
         vec3 way = vec3_sub(there, here), centre = vec3_scale(vec3_add(here, there), 0.5);
-        add_pad(f, vec3_mul_add(centre, up, -0.035 * b), way, up, 0.5 * vec3_length(way), 0.060 * b, 0.075 * b, 0.08 * b);
+        add_pad(f, vec3_mul_add(centre, up, -0.035 * b), way, up, 0.5 * vec3_length(way), 0.060 * b, 0.075 * b,
+                0.08 * b);
     }
     /* The skin between thumb and index finger. */
     const hand_frame *index = &joint[HAND_INDEX_PROXIMAL];
     vec3 a = vec3_mul_add(thumb->position, along, 0.72 * m);
     vec3 c = vec3_mul_add(index->position, hand_frame_along(&joint[HAND_INDEX_METACARPAL]), -0.17 * l);
     vec3 web = vec3_sub(c, a);
-    add_pad(f, vec3_add(vec3_scale(vec3_add(a, c), 0.5), vec3_make(0, -0.01 * b, 0)), web, up, 0.62 * vec3_length(web), 0.085 * b,
-            0.24 * b, 0.16 * b);
+    add_pad(f, vec3_add(vec3_scale(vec3_add(a, c), 0.5), vec3_make(0, -0.01 * b, 0)), web, up, 0.62 * vec3_length(web),
+            0.085 * b, 0.24 * b, 0.16 * b);
     /* The hollow of the palm. */
-    f->hollow[f->hollow_count++] = (hand_pad){{0.03 * b, -0.43 * b, -0.275 * l},
-                                              {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}},
-                                              {0.17 * b, 0.24 * b, 0.16 * l},
-                                              0.16 * b};
+    f->hollow[f->hollow_count++] = (hand_pad){
+        {0.03 * b, -0.43 * b, -0.275 * l}, {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}, {0.17 * b, 0.24 * b, 0.16 * l}, 0.16 * b};
 }
 
 static double pad_distance(const hand_pad *pad, vec3 p) {
@@ -190,7 +190,8 @@ static double flesh_value(const hand_flesh *flesh, vec3 p) {
     for (int i = 0; i < flesh->hollow_count; i++)
         palm = -smooth_min(-palm, pad_distance(&flesh->hollow[i], p), flesh->hollow[i].blend);
     double fingers = 2 * far;
-    for (int i = 1; i < HAND_FINGERS; i++) fingers = smooth_min(fingers, limb_distance(&flesh->finger[i], p, far), 0.04 * b);
+    for (int i = 1; i < HAND_FINGERS; i++)
+        fingers = smooth_min(fingers, limb_distance(&flesh->finger[i], p, far), 0.04 * b);
     double all = smooth_min(palm, fingers, 0.075 * b);
     all = smooth_min(all, limb_distance(&flesh->finger[0], p, far), 0.12 * b);
     /* The cut through the wrist, with a round edge. */
@@ -202,10 +203,9 @@ static double evaluate_flesh(const void *context, vec3 p, vec3 *normal) {
     double value = flesh_value(flesh, p);
     if (!normal) return value;
     double h = 1e-4 * flesh->unit;
-    vec3 slope = {
-        flesh_value(flesh, vec3_make(p.x + h, p.y, p.z)) - flesh_value(flesh, vec3_make(p.x - h, p.y, p.z)),
-        flesh_value(flesh, vec3_make(p.x, p.y + h, p.z)) - flesh_value(flesh, vec3_make(p.x, p.y - h, p.z)),
-        flesh_value(flesh, vec3_make(p.x, p.y, p.z + h)) - flesh_value(flesh, vec3_make(p.x, p.y, p.z - h))};
+    vec3 slope = {flesh_value(flesh, vec3_make(p.x + h, p.y, p.z)) - flesh_value(flesh, vec3_make(p.x - h, p.y, p.z)),
+                  flesh_value(flesh, vec3_make(p.x, p.y + h, p.z)) - flesh_value(flesh, vec3_make(p.x, p.y - h, p.z)),
+                  flesh_value(flesh, vec3_make(p.x, p.y, p.z + h)) - flesh_value(flesh, vec3_make(p.x, p.y, p.z - h))};
     double length = vec3_length(slope);
     *normal = length > 0 ? vec3_scale(slope, 1 / length) : vec3_make(0, 1, 0);
     return value;

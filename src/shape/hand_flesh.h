@@ -18,9 +18,9 @@ typedef struct hand_pad {
 } hand_pad;
 
 typedef struct hand_flesh {
-    double unit;                   /* hand breadth, m */
-    limb finger[HAND_FINGERS];     /* thumb to little finger, from the knuckle to the tip */
-    limb ray[HAND_FINGERS];        /* of the palm: along the metacarpals */
+    double unit;               /* hand breadth, m */
+    limb finger[HAND_FINGERS]; /* thumb to little finger, from the knuckle to the tip */
+    limb ray[HAND_FINGERS];    /* of the palm: along the metacarpals */
     limb wrist;
     int pad_count;
     hand_pad pad[HAND_FLESH_PADS];

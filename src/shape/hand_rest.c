@@ -30,7 +30,7 @@ static const struct {
     double across, along, raise, bone[3], aside[3], down[3], roll;
 } thumb = {-.235, .115, -.13, {.251, .196, .158}, {43, 34, 28}, {24, 21, 20}, 62};
 
-static quat rotation_of(mat3 m) {
+quat hand_rotation_of(mat3 m) {
     /* From the largest of the four squares, for accuracy [Shepperd 1978]. */
     double t[4] = {m.m[0] - m.m[4] - m.m[8], m.m[4] - m.m[0] - m.m[8], m.m[8] - m.m[0] - m.m[4],
                    m.m[0] + m.m[4] + m.m[8]};
@@ -56,7 +56,7 @@ static quat rotation_of(mat3 m) {
 static quat rotation_along(vec3 along, vec3 up) {
     vec3 z = vec3_unit(vec3_scale(along, -1));
     vec3 x = vec3_unit(vec3_cross(up, z));
-    return rotation_of(mat3_columns(x, vec3_cross(z, x), z));
+    return hand_rotation_of(mat3_columns(x, vec3_cross(z, x), z));
 }
 
 static void rest_of_finger(hand_size size, int finger, hand_frame *joint) {

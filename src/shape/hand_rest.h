@@ -27,6 +27,9 @@ void hand_rest(hand_size size, hand_frame joint[HAND_JOINTS]);
 /* The mirror image of a frame in the plane x = 0: right-handed, with the same meaning of its axes. */
 hand_frame hand_frame_mirrored(hand_frame frame);
 
+/* The rotation of a matrix whose columns are at right angles and of length 1. */
+quat hand_rotation_of(mat3 m);
+
 /* A frame's own axes in the hand's. */
 static inline vec3 hand_frame_along(const hand_frame *frame) {
     return quat_rotate(frame->rotation, vec3_make(0, 0, -1));

@@ -3,15 +3,16 @@
 #include <assert.h>
 #include <stddef.h>
 
-#define MARGIN 1.05     /* of a section over the hand: straight lines from section to section cut into round forms */
-#define TIP_SIZE 0.66   /* of a finger's last section over that in the middle of the last bone */
+#define MARGIN 1.05      /* of a section over the hand: straight lines from section to section cut into round forms */
+#define TIP_SIZE 0.66    /* of a finger's last section over that in the middle of the last bone */
 #define TIP_BEYOND 0.025 /* of the last section beyond the last joint's end, over hand length */
 #define THUMB_FIRST 0.84 /* where on its first bone the thumb's first section is */
 
 typedef struct maker {
     hand_size size;
     const hand_frame *joint;
-    const hand_flesh *flesh;
+    const signed_distance *solid;
+    double wrist_end;
     hand_sections *out;
 } maker;
 
@@ -23,14 +24,10 @@ static vec3 mix(vec3 a, vec3 b, double t) {
     return vec3_add(vec3_scale(a, 1 - t), vec3_scale(b, t));
 }
 
-/* How far a limb, or (NULL) the whole hand, reaches from a point on a way; at most `limit`. */
-static double reach(const maker *m, const limb *only, vec3 from, vec3 way, double limit) {
+/* How far the hand reaches from a point inside it on a way; at most `limit`. */
+static double reach(const maker *m, vec3 from, vec3 way, double limit) {
     double step = 0.004 * m->size.breadth, at = 0;
-    signed_distance all = signed_distance_of_flesh(m->flesh);
-    for (; at < limit; at += step) {
-        vec3 p = vec3_mul_add(from, way, at + step);
-        if ((only ? limb_distance(only, p, limit) : signed_distance_at(&all, p, NULL)) > 0) break;
-    }
+    while (at < limit && signed_distance_at(m->solid, vec3_mul_add(from, way, at + step), NULL) <= 0) at += step;
     return MARGIN * fmin(at + step, limit);
 }
 
@@ -42,8 +39,7 @@ static const hand_frame *chain_of(const maker *m, int finger) {
 /* The point at a place along a finger's bones; beyond the last one straight on, in metres over its length. */
 static vec3 chain_point(const hand_frame *chain, double place) {
     int i = place < 1 ? 0 : place < 2 ? 1 : 2;
-    return vec3_add(chain[i].position,
-                    vec3_scale(vec3_sub(chain[i + 1].position, chain[i].position), place - i));
+    return vec3_add(chain[i].position, vec3_scale(vec3_sub(chain[i + 1].position, chain[i].position), place - i));
 }
 
 /* The nearest place on the first bone. */
@@ -62,12 +58,11 @@ static hand_section rectangle(vec3 middle, vec3 side, vec3 up, const double exte
     return s;
 }
 
-/* The rectangle around a limb: extents to +side, -side, up, down. Joints look the way between their bones. */
-static hand_section limb_section(const maker *m, int finger, double place) {
+/* The rectangle around a finger: extents to +side, -side, up, down. Joints look the way between their bones. */
+static hand_section finger_section(const maker *m, int finger, double place) {
     const hand_frame *chain = chain_of(m, finger);
-    const limb *l = &m->flesh->finger[finger];
     double last = vec3_distance(chain[3].position, chain[2].position);
-    double end = 3 + TIP_BEYOND * m->size.length / last, limit = 0.3 * m->size.breadth;
+    double end = 3 + TIP_BEYOND * m->size.length / last, limit = (finger == 0 ? 0.20 : 0.13) * m->size.breadth;
     bool tip = place > 2.999;
     double form = tip ? 2.6 : place;
     vec3 middle = chain_point(chain, form);
@@ -76,8 +71,8 @@ static hand_section limb_section(const maker *m, int finger, double place) {
     const hand_frame *a = &chain[at_joint ? i - 1 : i], *b = &chain[i];
     vec3 side = vec3_unit(vec3_add(hand_frame_side(a), hand_frame_side(b)));
     vec3 up = vec3_unit(vec3_add(hand_frame_up(a), hand_frame_up(b)));
-    double extent[4] = {reach(m, l, middle, side, limit), reach(m, l, middle, vec3_scale(side, -1), limit),
-                        reach(m, l, middle, up, limit), reach(m, l, middle, vec3_scale(up, -1), limit)};
+    double extent[4] = {reach(m, middle, side, limit), reach(m, middle, vec3_scale(side, -1), limit),
+                        reach(m, middle, up, limit), reach(m, middle, vec3_scale(up, -1), limit)};
     for (int k = 0; k < 4 && tip; k++) extent[k] *= TIP_SIZE;
     return rectangle(chain_point(chain, tip ? end : place), side, up, extent, tip ? 3 : place);
 }
@@ -87,7 +82,7 @@ static void add_sections(maker *m, int finger, double from, double to, int layer
     for (int i = 1; i <= layers; i++) {
         assert(m->out->count[finger] < HAND_FINGER_LIMIT);
         m->out->finger[finger][m->out->count[finger]++] =
-            limb_section(m, finger, i == layers ? to : from + (to - from) * i / layers);
+            finger_section(m, finger, i == layers ? to : from + (to - from) * i / layers);
     }
 }
 
@@ -97,7 +92,7 @@ static vec3 web_between(const maker *m, int finger) {
     vec3 start = mid(a->position, b->position), down = {0, -0.03 * m->size.breadth, 0};
     vec3 way = vec3_unit(vec3_add(hand_frame_along(a), hand_frame_along(b)));
     vec3 from = vec3_add(start, down);
-    return vec3_mul_add(from, way, reach(m, NULL, from, way, 0.2 * m->size.length));
+    return vec3_mul_add(from, way, reach(m, from, way, 0.2 * m->size.length));
 }
 
 static void make_middles(maker *m, const double web[HAND_RAYS]) {
@@ -106,7 +101,7 @@ static void make_middles(maker *m, const double web[HAND_RAYS]) {
     for (int ray = 0; ray < HAND_RAYS; ray++) {
         const hand_frame *chain = chain_of(m, ray + 1);
         double across = (ray - 1.5) * 0.165 * m->size.breadth;
-        vec3 start = {across, -0.02 * m->size.breadth, m->flesh->wrist_end + 0.01 * m->size.length};
+        vec3 start = {across, -0.02 * m->size.breadth, m->wrist_end + 0.01 * m->size.length};
         for (int j = 0; j <= knuckles; j++) s->middle[ray][j] = mix(start, chain->position, (double)j / knuckles);
         s->middle[ray][knuckles + 1] = chain_point(chain, web[ray]);
     }
@@ -124,13 +119,14 @@ static void make_lines(maker *m, const vec3 web[HAND_RAYS - 1]) {
             bool outer = left == right, at_web = j == s->layers.palm;
             /* The first section is as large as the wrist a little inside its cut. */
             vec3 from = j > 0 ? middle : vec3_add(middle, vec3_make(0, 0, -0.05 * m->size.length)), at = middle;
-            double above = reach(m, NULL, from, up, 0.3 * b), below = reach(m, NULL, from, vec3_scale(up, -1), (line < 2 ? 0.27 : 0.3) * b);
+            double above = reach(m, from, up, 0.3 * b),
+                   below = reach(m, from, vec3_scale(up, -1), (line < 2 ? 0.27 : 0.3) * b);
             if (outer) {
                 vec3 out = {line == 0 ? -1 : 1, 0, 0};
                 /* The thumb's flesh is not the palm's. */
-                at = vec3_mul_add(middle, out, reach(m, NULL, from, out, (line == 0 && j > 1 && j < 4 ? 0.13 : 0.19) * b));
+                at = vec3_mul_add(middle, out, reach(m, from, out, (line == 0 && j > 1 && j < 4 ? 0.13 : 0.19) * b));
             } else if (at_web) {
-                const hand_section l = limb_section(m, left + 1, 0.45), r = limb_section(m, right + 1, 0.45);
+                const hand_section l = finger_section(m, left + 1, 0.45), r = finger_section(m, right + 1, 0.45);
                 at = web[line - 1];
                 above = vec3_dot(vec3_sub(mid(l.corner[1], r.corner[0]), at), up);
                 below = -vec3_dot(vec3_sub(mid(l.corner[2], r.corner[3]), at), up);
@@ -140,11 +136,11 @@ static void make_lines(maker *m, const vec3 web[HAND_RAYS - 1]) {
         }
 }
 
-void hand_sections_make(hand_size size, const hand_frame joint[HAND_JOINTS], const hand_flesh *flesh,
-                        hand_layers layers, hand_sections *out) {
+void hand_sections_make(hand_size size, const hand_frame joint[HAND_JOINTS], const signed_distance *solid,
+                        double wrist_end, hand_layers layers, hand_sections *out) {
     assert(layers.palm >= 3 && layers.palm <= HAND_PALM_LIMIT);
     *out = (hand_sections){.layers = layers};
-    maker m = {size, joint, flesh, out};
+    maker m = {size, joint, solid, wrist_end, out};
     vec3 edge[HAND_RAYS - 1];
     double web[HAND_RAYS];
     for (int i = 0; i < HAND_RAYS - 1; i++) edge[i] = web_between(&m, i + 1);

@@ -2,7 +2,8 @@
 #ifndef SHAPE_HAND_SECTIONS_H
 #define SHAPE_HAND_SECTIONS_H
 
-#include "shape/hand_flesh.h"
+#include "shape/distance.h"
+#include "shape/hand_rest.h"
 
 #define HAND_RAYS (HAND_FINGERS - 1) /* of the palm: index to little finger */
 #define HAND_LINES (HAND_RAYS + 1)   /* that part the rays, the outer sides with them */
@@ -18,7 +19,8 @@ typedef struct hand_layers {
 /* A rectangle across a finger: corners at -side +up, +side +up, +side -up, -side -up, then the middle. */
 typedef struct hand_section {
     vec3 corner[5];
-    double place; /* along the finger's bones: 0 at the first knuckle (the thumb's: at its root), 1 at the next joint, 3 at the tip */
+    double
+        place; /* along the finger's bones: 0 at the first knuckle (the thumb's: at its root), 1 at the next joint, 3 at the tip */
 } hand_section;
 
 typedef struct hand_sections {
@@ -29,8 +31,9 @@ typedef struct hand_sections {
     hand_section finger[HAND_FINGERS][HAND_FINGER_LIMIT];
 } hand_sections;
 
-/* The palm's last section but one is at the knuckles, its last one where the web ends. */
-void hand_sections_make(hand_size size, const hand_frame joint[HAND_JOINTS], const hand_flesh *flesh,
-                        hand_layers layers, hand_sections *out);
+/* The palm's last section but one is at the knuckles, its last one where the web ends. A right hand;
+ * wrist_end: the z of its cut. */
+void hand_sections_make(hand_size size, const hand_frame joint[HAND_JOINTS], const signed_distance *solid,
+                        double wrist_end, hand_layers layers, hand_sections *out);
 
 #endif

@@ -31,7 +31,7 @@ hand_skinning hand_skinning_of(const double weight[HAND_BONES]) {
 
 thenar_status hand_skinning_smooth(const thenar_surface *skin, int rounds, double *weight, thenar_error *error) {
     size_t count = (size_t)skin->vertex_count;
-    double *sum = MEMORY_ARRAY(double, HAND_BONES * count);
+    double *sum = MEMORY_ARRAY(double, HAND_BONES *count);
     int *around = MEMORY_ARRAY(int, count);
     if (!sum || !around) {
         free(sum);
@@ -75,9 +75,9 @@ void hand_skinning_apply(const hand_skinning *skinning, int count, const hand_fr
 void hand_bend(const hand_frame rest[HAND_JOINTS], const quat turn[HAND_JOINTS], hand_frame posed[HAND_JOINTS]) {
     for (int j = 0; j < HAND_JOINTS; j++) {
         /* Each finger's joints hang on the one before, the first ones on the wrist. */
-        int parent = j == HAND_WRIST                                               ? -1
+        int parent = j == HAND_WRIST                                                      ? -1
                      : j == HAND_THUMB_METACARPAL || (j - HAND_INDEX_METACARPAL) % 5 == 0 ? HAND_WRIST
-                                                                                           : j - 1;
+                                                                                          : j - 1;
         hand_frame from = {{0, 0, 0}, quat_identity()}, to = from;
         if (parent >= 0) {
             from = rest[parent];

@@ -14,8 +14,9 @@
 #define IMPROVE_QUALITY 0.35
 #define COVER_TURNS 30
 #define COVER_ROUNDS 6
+#define FREE_TURNS 3      /* in which improving may uncover the skin again */
 #define WORST_COVERED 0.1 /* a radius ratio from which the last improvement goes on */
-#define THUMB_FROM 1 /* the sections of the palm between which the thumb grows out of its side */
+#define THUMB_FROM 1      /* the sections of the palm between which the thumb grows out of its side */
 #define CUT_LIMIT 8
 
 /* From coarse to fine. */
@@ -158,7 +159,8 @@ static void add_fan(builder *b, int apex, const int *chain, int count, int from,
 
 /* From the palm's side to the thumb's first section: all of it hangs on the node in that section's middle. */
 static void add_thumb_root(builder *b, const ring *side, ring *first) {
-    int patch[6] = {side[0].node[0], side[1].node[0], side[2].node[0], side[2].node[3], side[1].node[3], side[0].node[3]};
+    int patch[6] = {side[0].node[0], side[1].node[0], side[2].node[0],
+                    side[2].node[3], side[1].node[3], side[0].node[3]};
     const int patch_corner[4] = {0, 2, 3, 5};
     const vec3 *p = b->position.data;
     /* The turn of the section by which it is the least twisted against the patch. */
@@ -194,8 +196,7 @@ static void add_thumb_root(builder *b, const ring *side, ring *first) {
 static void add_hand(builder *b, const hand_sections *s) {
     ring palm[HAND_RAYS][HAND_PALM_LIMIT + 1];
     add_palm(b, s, palm);
-    for (int finger = 1; finger < HAND_FINGERS; finger++)
-        add_finger(b, s, finger, 0, palm[finger - 1][s->layers.palm]);
+    for (int finger = 1; finger < HAND_FINGERS; finger++) add_finger(b, s, finger, 0, palm[finger - 1][s->layers.palm]);
     if (b->failed) return;
     ring root = add_ring(b, 0, &s->finger[0][0]);
     if (!b->failed) add_thumb_root(b, palm[0] + THUMB_FROM, &root);
@@ -267,14 +268,14 @@ static thenar_status cover_skin(const signed_distance *solid, const thenar_surfa
         status = tet_cover(mesh, skin, COVER_ROUNDS, &outside, error);
         if (status == THENAR_OK) status = thenar_tet_mesh_quality(mesh, &figures, error);
         if (status != THENAR_OK || (outside == 0 && figures.radius_ratio_min > WORST_COVERED)) return status;
-        status = lattice_improve(solid, NULL, IMPROVE_QUALITY, mesh, error);
+        status = lattice_improve(solid, turn < FREE_TURNS ? NULL : skin, IMPROVE_QUALITY, mesh, error);
     }
     return status != THENAR_OK ? status
                                : error_set(error, THENAR_ERROR_INPUT,
                                            "no sound tets cover a hand of these sizes; expected the sizes of a hand");
 }
 
-thenar_status hand_tets(hand_size size, const hand_frame joint[HAND_JOINTS], const hand_flesh *flesh,
+thenar_status hand_tets(hand_size size, const hand_frame joint[HAND_JOINTS], const signed_distance *solid,
                         const thenar_surface *skin, int target, thenar_tet_mesh *mesh, hand_node **nodes,
                         thenar_error *error) {
     *mesh = (thenar_tet_mesh){0};
@@ -283,8 +284,10 @@ thenar_status hand_tets(hand_size size, const hand_frame joint[HAND_JOINTS], con
         return error_set(error, THENAR_ERROR_INPUT, "a hand of %d tets; expected %d to %d", target, HAND_TETS_MIN,
                          HAND_TETS_MAX);
     int cut = 1;
+    double wrist_end = -INFINITY;
+    for (int v = 0; v < skin->vertex_count; v++) wrist_end = fmax(wrist_end, surface_vertex(skin, v).z);
     hand_sections sections;
-    hand_sections_make(size, joint, flesh, choose_layers(target, &cut), &sections);
+    hand_sections_make(size, joint, solid, wrist_end, choose_layers(target, &cut), &sections);
     builder b = {0};
     add_hand(&b, &sections);
     thenar_status status = b.failed ? error_memory(error, "hand") : coarse_mesh(&b, mesh, error);
@@ -295,11 +298,10 @@ thenar_status hand_tets(hand_size size, const hand_frame joint[HAND_JOINTS], con
     free(b.position.data);
     free(b.node.data);
     free(b.tet.data);
-    signed_distance solid = signed_distance_of_flesh(flesh);
-    if (status == THENAR_OK) status = cover_skin(&solid, skin, mesh, error);
+    if (status == THENAR_OK) status = cover_skin(solid, skin, mesh, error);
     if (status == THENAR_OK && cut > 1) status = refine(cut, mesh, nodes, error);
-    if (status == THENAR_OK) status = lattice_fit(&solid, skin, FIT_QUALITY, mesh, error);
-    if (status == THENAR_OK) status = lattice_improve(&solid, skin, IMPROVE_QUALITY, mesh, error);
+    if (status == THENAR_OK) status = lattice_fit(solid, skin, FIT_QUALITY, mesh, error);
+    if (status == THENAR_OK) status = lattice_improve(solid, skin, IMPROVE_QUALITY, mesh, error);
     if (status == THENAR_OK) return status;
     thenar_tet_mesh_free(mesh);
     free(*nodes);

@@ -6,7 +6,8 @@
 #ifndef SHAPE_HAND_TETS_H
 #define SHAPE_HAND_TETS_H
 
-#include "shape/hand_flesh.h"
+#include "shape/distance.h"
+#include "shape/hand_rest.h"
 #include "thenar/mesh.h"
 
 #define HAND_TETS_MIN 350
@@ -18,8 +19,9 @@ typedef struct hand_node {
     double core;               /* 1 on the axis of a bone, 0 on the boundary */
 } hand_node;
 
-/* About `target` tets that cover every vertex of the skin. nodes gets one entry a node; free() it. */
-thenar_status hand_tets(hand_size size, const hand_frame joint[HAND_JOINTS], const hand_flesh *flesh,
+/* About `target` tets that cover every vertex of the skin of a right hand; solid: what the skin holds. nodes gets one
+ * entry a node; free() it. */
+thenar_status hand_tets(hand_size size, const hand_frame joint[HAND_JOINTS], const signed_distance *solid,
                         const thenar_surface *skin, int target, thenar_tet_mesh *mesh, hand_node **nodes,
                         thenar_error *error);
 

@@ -69,6 +69,9 @@ static thenar_status fitting_create(fitting *f, thenar_error *error) {
     thenar_embedding embedding;
     thenar_status status = thenar_embedding_create(mesh, f->skin, &embedding, NULL, error);
     for (int v = 0; v < embedding.vertex_count; v++) {
+        const double *w = embedding.weights + 4 * (size_t)v;
+        /* A vertex outside all tets cannot be kept in one. */
+        if (fmin(fmin(w[0], w[1]), fmin(w[2], w[3])) < INSIDE) continue;
         f->next[v] = f->first[embedding.tet[v]];
         f->first[embedding.tet[v]] = v;
     }
@@ -148,8 +151,9 @@ static void move_node(fitting *f, int node) {
 
 /* Tries places around a node's own, at shares of the mean edge there; the first that makes the worst tet better stays. */
 static bool better_node(fitting *f, int node, bool boundary) {
-    static const double way[14][3] = {{1, 0, 0},  {-1, 0, 0}, {0, 1, 0},   {0, -1, 0}, {0, 0, 1},   {0, 0, -1},  {1, 1, 1},
-                                      {-1, 1, 1}, {1, -1, 1}, {-1, -1, 1}, {1, 1, -1}, {-1, 1, -1}, {1, -1, -1}, {-1, -1, -1}};
+    static const double way[14][3] = {{1, 0, 0},  {-1, 0, 0},  {0, 1, 0},   {0, -1, 0},  {0, 0, 1},
+                                      {0, 0, -1}, {1, 1, 1},   {-1, 1, 1},  {1, -1, 1},  {-1, -1, 1},
+                                      {1, 1, -1}, {-1, 1, -1}, {1, -1, -1}, {-1, -1, -1}};
     double *place = f->mesh->positions + 3 * (size_t)node;
     double worst = worst_around(f, node), size = 0;
     if (worst >= f->quality) return false;

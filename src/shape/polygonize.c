@@ -7,12 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BLOCK 6         /* cells of a block that is skipped as a whole where the surface is far */
-#define SURE 1.6        /* how many times too large a distance may be */
-#define TRIES 4         /* cell sizes tried for a target number of triangles */
-#define PLACES 4        /* places of the grid tried until the net is a manifold */
+#define BLOCK 6  /* cells of a block that is skipped as a whole where the surface is far */
+#define SURE 1.6 /* how many times too large a distance may be */
+#define TRIES 4  /* cell sizes tried for a target number of triangles */
+#define PLACES 4 /* places of the grid tried until the net is a manifold */
 #define CLOSE_ENOUGH 0.03
-#define SWEEPS 14       /* of sliding */
+#define SWEEPS 14 /* of sliding */
 #define EXACT_SWEEPS 3
 #define CELL_LIMIT 40000000
 
@@ -119,8 +119,8 @@ static bool add_quad(net *n, int x, int y, int z, int axis) {
     int c[4];
     for (int i = 0; i < 4; i++) {
         int du = i == 1 || i == 2 ? 0 : 1, dv = i < 2 ? 1 : 0; /* around the edge, from -u -v */
-        c[i] = n->vertex[point_number(n, x - du * u[0] - dv * v[0], y - du * u[1] - dv * v[1],
-                                      z - du * u[2] - dv * v[2])];
+        c[i] =
+            n->vertex[point_number(n, x - du * u[0] - dv * v[0], y - du * u[1] - dv * v[1], z - du * u[2] - dv * v[2])];
     }
     if (!here) {
         int swap = c[1];
@@ -171,7 +171,8 @@ static thenar_status make_net(const signed_distance *solid, double cell, double 
 /* Around every vertex one fan of triangles: a vertex where two fans meet has more triangles than its first fan. */
 static thenar_status check_fans(const thenar_surface *s, thenar_error *error) {
     int *neighbour = NULL, *around = MEMORY_ARRAY(int, s->vertex_count), *seen = MEMORY_ARRAY(int, s->vertex_count);
-    thenar_status status = around && seen ? surface_neighbours(s, &neighbour, error) : error_memory(error, "surface net");
+    thenar_status status =
+        around && seen ? surface_neighbours(s, &neighbour, error) : error_memory(error, "surface net");
     for (int i = 0; status == THENAR_OK && i < 3 * s->triangle_count; i++) around[s->triangles[i]]++;
     for (int t = 0; t < s->triangle_count && status == THENAR_OK; t++)
         for (int k = 0; k < 3; k++) {
@@ -187,8 +188,8 @@ static thenar_status check_fans(const thenar_surface *s, thenar_error *error) {
             } while (at != t && count <= around[v]);
             seen[v] = 1;
             if (count != around[v])
-                status = error_set(error, THENAR_ERROR_INPUT, "the surface is pinched at vertex %d; expected a finer grid",
-                                   v);
+                status = error_set(error, THENAR_ERROR_INPUT,
+                                   "the surface is pinched at vertex %d; expected a finer grid", v);
         }
     free(neighbour);
     free(around);

@@ -9,8 +9,8 @@
 
 #include <stdlib.h>
 
-#define SHARE 0.5      /* of a move that is made in a round: the neighbours' moves help */
-#define LEAST 0.0003   /* of the height of a tet: what is moved at least */
+#define SHARE 0.5    /* of a move that is made in a round: the neighbours' moves help */
+#define LEAST 0.0003 /* of the height of a tet: what is moved at least */
 
 static void ask_for_moves(const thenar_tet_mesh *mesh, int tet, const double weights[4], vec3 *move) {
     int lowest = 0;
@@ -19,8 +19,8 @@ static void ask_for_moves(const thenar_tet_mesh *mesh, int tet, const double wei
     const int *node = tet_mesh_tet(mesh, tet), *face = tet_face_corners[lowest];
     vec3 corner[4];
     tet_mesh_corners(mesh, tet, corner);
-    vec3 normal = vec3_unit(vec3_cross(vec3_sub(corner[face[1]], corner[face[0]]),
-                                       vec3_sub(corner[face[2]], corner[face[0]])));
+    vec3 normal =
+        vec3_unit(vec3_cross(vec3_sub(corner[face[1]], corner[face[0]]), vec3_sub(corner[face[2]], corner[face[0]])));
     double height = fabs(vec3_dot(vec3_sub(corner[lowest], corner[face[0]]), normal));
     double share[3], squares = 0, sum = 0;
     for (int i = 0; i < 3; i++) sum += share[i] = fmin(fmax(weights[face[i]], 0), 1);

@@ -101,7 +101,8 @@ thenar_status tet_subdivide(const thenar_tet_mesh *mesh, int cut, thenar_tet_mes
         }
         qsort(places, 4 * tets, sizeof *places, compare_places);
         for (size_t i = 0; i < 4 * tets; i++) {
-            if (i == 0 || compare_shares(&places[i].share, &places[i - 1].share) != 0) shares[nodes++] = places[i].share;
+            if (i == 0 || compare_shares(&places[i].share, &places[i - 1].share) != 0)
+                shares[nodes++] = places[i].share;
             number[places[i].use] = (int)nodes - 1;
         }
         status = tet_mesh_create((int)nodes, (int)tets, mesh->tags != NULL, out, error);
