@@ -168,23 +168,28 @@ thenar_status hand_shape_create(const hand_options *options, hand_shape *out, th
     hand_flesh *flesh = MEMORY_ARRAY(hand_flesh, 1);
     hand_node *node = NULL;
     double *vertex_weight = NULL, *node_weight = NULL;
+    int *group = NULL;
     if (!flesh) return error_memory(error, "hand");
     hand_rest(size, out->joint);
     hand_flesh_make(size, out->joint, flesh);
     signed_distance solid = signed_distance_of_flesh(flesh);
     status = polygonize(&solid, options->triangles, &out->skin, error);
-    if (status == THENAR_OK)
-        status = hand_tets(size, out->joint, &solid, &out->skin, options->tets, &out->mesh, &node, error);
-    if (status == THENAR_OK) status = hand_shape_take_nodes(node, out, &node_weight, error);
     if (status == THENAR_OK) {
         vertex_weight = MEMORY_ARRAY(double, (size_t)out->skin.vertex_count *HAND_BONES);
-        status = vertex_weight ? hand_weights(size, out->joint, &out->skin, vertex_weight, error)
-                               : error_memory(error, "hand");
+        group = MEMORY_ARRAY(int, out->skin.vertex_count);
+        status = vertex_weight && group ? hand_weights(size, out->joint, &out->skin, vertex_weight, error)
+                                        : error_memory(error, "hand");
     }
+    if (status == THENAR_OK) {
+        hand_vertex_groups(out->joint, &out->skin, vertex_weight, group);
+        status = hand_tets(size, out->joint, &solid, &out->skin, group, options->tets, &out->mesh, &node, error);
+    }
+    if (status == THENAR_OK) status = hand_shape_take_nodes(node, out, &node_weight, error);
     if (status == THENAR_OK) status = hand_shape_finish(vertex_weight, node_weight, out, error);
     if (status == THENAR_OK && options->left) hand_shape_mirror(out);
     if (status == THENAR_OK) status = hand_embed(out, error);
     free(flesh);
+    free(group);
     free(node);
     free(vertex_weight);
     free(node_weight);

@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-#define FAR 0.25 /* of the breadth: what is farther does not matter */
+#define FAR 0.3 /* of the breadth: what is farther does not matter */
 
 /* Thickness over hand breadth, thumb to little finger: proximal, middle (the thumb's: its distal joint), distal. */
 static const double thickness[HAND_FINGERS][3] = {
@@ -83,8 +83,8 @@ static limb_knot free_knot(double x, double y, double z, double across, double a
 /* Along a metacarpal, from the wrist to beyond the knuckle where the web ends. */
 static limb ray_limb(hand_size size, const hand_frame *joint, int finger) {
     const hand_frame *root = joint + HAND_INDEX_METACARPAL + 5 * (finger - 1), *knuckle = root + 1;
-    static const double below[HAND_FINGERS] = {0, .175, .175, .175, .170},
-                        above[HAND_FINGERS] = {0, .125, .122, .120, .112};
+    static const double below[HAND_FINGERS] = {0, .190, .190, .190, .185},
+                        above[HAND_FINGERS] = {0, .132, .130, .127, .120};
     double b = size.breadth, r = b / 2 * thickness[finger][0];
     double m = vec3_distance(root->position, knuckle->position);
     double p = hand_bone_length(size, (hand_joint)(HAND_INDEX_PROXIMAL + 5 * (finger - 1)));
@@ -92,7 +92,7 @@ static limb ray_limb(hand_size size, const hand_frame *joint, int finger) {
         knot_at(root, -0.22 * m, 0, 0.125 * b, 0.13 * b, 0.16 * b),
         knot_at(root, 0.12 * m, 0, 0.125 * b, 0.150 * b, 0.20 * b),
         knot_at(root, 0.50 * m, 0, 0.140 * b, (above[finger] + .018) * b, (below[finger] + 0.015) * b),
-        knot_at(root, 0.84 * m, 0, 0.145 * b, (above[finger] + .005) * b, below[finger] * b),
+        knot_at(root, 0.84 * m, 0, 0.155 * b, (above[finger] + .005) * b, below[finger] * b),
         knot_between(root, knuckle, 1.18 * r, above[finger] * b, 0.145 * b),
         knot_at(knuckle, 0.24 * p, 0, 1.06 * r, 0.80 * r, 0.140 * b),
     };
@@ -136,7 +136,7 @@ static void add_pads(hand_size size, const hand_frame *joint, hand_flesh *f) {
     double m = hand_bone_length(size, HAND_THUMB_METACARPAL);
     vec3 along = hand_frame_along(thumb), down = vec3_scale(hand_frame_up(thumb), -1);
     vec3 middle = vec3_mul_add(thumb->position, along, 0.42 * m);
-    add_pad(f, vec3_mul_add(vec3_mul_add(middle, down, 0.07 * b), up, -0.035 * b), along, down, 0.60 * m, 0.190 * b,
+    add_pad(f, vec3_mul_add(vec3_mul_add(middle, down, 0.07 * b), up, -0.035 * b), along, down, 0.60 * m, 0.198 * b,
             0.205 * b, 0.16 * b);
     /* The hypothenar: along the outer edge. */
     add_pad(f, vec3_make(0.31 * b, -0.115 * b, -0.19 * l), vec3_make(0.16, -0.02, -1), up, 0.175 * l, 0.165 * b,
@@ -165,12 +165,13 @@ static void add_pads(hand_size size, const hand_frame *joint, hand_flesh *f) {
             0.085 * b, 0.24 * b, 0.16 * b);
     /* The hollow of the palm. */
     f->hollow[f->hollow_count++] = (hand_pad){
-        {0.03 * b, -0.43 * b, -0.275 * l}, {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}, {0.17 * b, 0.24 * b, 0.16 * l}, 0.16 * b};
+        {0.03 * b, -0.45 * b, -0.275 * l}, {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}, {0.17 * b, 0.24 * b, 0.16 * l}, 0.16 * b};
 }
 
-static double pad_distance(const hand_pad *pad, vec3 p) {
+static double pad_distance(const hand_pad *pad, vec3 p, double far) {
     vec3 d = vec3_sub(p, pad->centre);
-    double f = 0, slope = 0;
+    double f = 0, slope = 0, beyond = fmax(pad->half[0], fmax(pad->half[1], pad->half[2])) + far;
+    if (vec3_dot(d, d) > beyond * beyond) return far;
     for (int i = 0; i < 3; i++) {
         double x = vec3_dot(d, pad->axis[i]) / pad->half[i];
         f += x * x;
@@ -186,9 +187,9 @@ static double flesh_value(const hand_flesh *flesh, vec3 p) {
     for (int i = 0; i < HAND_FINGERS; i++)
         palm = smooth_min(palm, limb_distance(&flesh->ray[i], p, far), (i == 0 ? 0.20 : 0.10) * b);
     for (int i = 0; i < flesh->pad_count; i++)
-        palm = smooth_min(palm, pad_distance(&flesh->pad[i], p), flesh->pad[i].blend);
+        palm = smooth_min(palm, pad_distance(&flesh->pad[i], p, far), flesh->pad[i].blend);
     for (int i = 0; i < flesh->hollow_count; i++)
-        palm = -smooth_min(-palm, pad_distance(&flesh->hollow[i], p), flesh->hollow[i].blend);
+        palm = -smooth_min(-palm, pad_distance(&flesh->hollow[i], p, far), flesh->hollow[i].blend);
     double fingers = 2 * far;
     for (int i = 1; i < HAND_FINGERS; i++)
         fingers = smooth_min(fingers, limb_distance(&flesh->finger[i], p, far), 0.04 * b);

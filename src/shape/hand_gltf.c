@@ -4,6 +4,7 @@
 #include "shape/gltf_file.h"
 #include "shape/hand_embed.h"
 #include "shape/hand_tets.h"
+#include "shape/hand_weights.h"
 #include "shape/mesh.h"
 #include "shape/surface.h"
 #include "shape/surface_distance.h"
@@ -219,13 +220,21 @@ static hand_size size_of(const hand_shape *hand) {
         vec3_distance(hand->joint[HAND_INDEX_PROXIMAL].position, hand->joint[HAND_LITTLE_PROXIMAL].position) / 0.653};
 }
 
-static thenar_status make_tets(hand_shape *hand, int tets, double **node_weight, thenar_error *error) {
+static thenar_status make_tets(hand_shape *hand, const double *vertex_weight, int tets, double **node_weight,
+                               thenar_error *error) {
     surface_distance distance;
     hand_node *node = NULL;
     thenar_status status = surface_distance_create(&hand->skin, &distance, error);
     if (status != THENAR_OK) return status;
     signed_distance solid = signed_distance_of_surface(&distance);
-    status = hand_tets(size_of(hand), hand->joint, &solid, &hand->skin, tets, &hand->mesh, &node, error);
+    int *group = MEMORY_ARRAY(int, hand->skin.vertex_count);
+    if (group) {
+        hand_vertex_groups(hand->joint, &hand->skin, vertex_weight, group);
+        status = hand_tets(size_of(hand), hand->joint, &solid, &hand->skin, group, tets, &hand->mesh, &node, error);
+    } else {
+        status = error_memory(error, "glTF hand");
+    }
+    free(group);
     if (status == THENAR_OK) status = hand_shape_take_nodes(node, hand, node_weight, error);
     free(node);
     surface_distance_free(&distance);
@@ -261,7 +270,7 @@ thenar_status hand_gltf_load(const char *path, int tets, hand_shape *out, thenar
         into_wrist_frame(out);
         bool left = out->left;
         if (left) hand_shape_mirror(out);
-        status = make_tets(out, tets, &node_weight, error);
+        status = make_tets(out, vertex_weight, tets, &node_weight, error);
         if (status == THENAR_OK) status = hand_shape_finish(vertex_weight, node_weight, out, error);
         if (status == THENAR_OK && left) hand_shape_mirror(out);
         if (status == THENAR_OK) status = hand_embed(out, error);

@@ -29,7 +29,9 @@ typedef struct builder {
     ARRAY(vec3) position;
     ARRAY(hand_node) node;
     ARRAY(int) tet;
-    bool failed; /* memory ran out */
+    ARRAY(int) group; /* of a tet: the finger whose own it is, 1 to 5, or 0 */
+    int adding;       /* the group of the tets that are being added */
+    bool failed;      /* memory ran out */
 } builder;
 
 /* Node numbers of a section: four corners and the middle. */
@@ -51,7 +53,7 @@ static void add_tet(builder *b, int n0, int n1, int n2, int n3) {
     vec3 corner[4] = {p[n0], p[n1], p[n2], p[n3]};
     bool turned = tet_volume(corner) < 0;
     b->failed = !(ARRAY_PUSH(&b->tet, n0) && ARRAY_PUSH(&b->tet, n1) && ARRAY_PUSH(&b->tet, turned ? n3 : n2) &&
-                  ARRAY_PUSH(&b->tet, turned ? n2 : n3));
+                  ARRAY_PUSH(&b->tet, turned ? n2 : n3) && ARRAY_PUSH(&b->group, b->adding));
 }
 
 /* The prism between a triangle of one section and that of the next: three tets, cut by the order of the columns, which
@@ -143,11 +145,13 @@ static ring add_ring(builder *b, int finger, const hand_section *s) {
 
 static void add_finger(builder *b, const hand_sections *s, int finger, int first, ring last) {
     static const int rank[5] = {0, 1, 2, 3, 4};
+    b->adding = finger + 1;
     for (int i = first; i < s->count[finger]; i++) {
         ring next = add_ring(b, finger, &s->finger[finger][i]);
         add_layer(b, &last, &next, rank, i % 2);
         last = next;
     }
+    b->adding = 0;
 }
 
 /* Tets from a node to the polygon between a chain of nodes and the edge from a to b. */
@@ -228,6 +232,7 @@ static thenar_status coarse_mesh(const builder *b, thenar_tet_mesh *mesh, thenar
     if (status != THENAR_OK) return status;
     memcpy(mesh->positions, b->position.data, b->position.count * sizeof(vec3));
     memcpy(mesh->tets, b->tet.data, b->tet.count * sizeof(int));
+    memcpy(mesh->tags, b->group.data, b->group.count * sizeof(int));
     return THENAR_OK;
 }
 
@@ -258,17 +263,42 @@ static thenar_status refine(int cut, thenar_tet_mesh *mesh, hand_node **nodes, t
     return THENAR_OK;
 }
 
+/* What the tets must cover, and how. */
+typedef struct cover {
+    const signed_distance *solid;
+    const thenar_surface *skin;
+    const int *group; /* of the vertices */
+} cover;
+
+static thenar_status improve(const cover *c, bool keep_covered, thenar_tet_mesh *mesh, thenar_error *error) {
+    if (!keep_covered) return lattice_improve(c->solid, NULL, NULL, IMPROVE_QUALITY, mesh, error);
+    thenar_embedding hold;
+    int outside;
+    thenar_status status = tet_group_embedding(mesh, c->skin, c->group, &hold, &outside, error);
+    if (status == THENAR_OK) status = lattice_improve(c->solid, c->skin, &hold, IMPROVE_QUALITY, mesh, error);
+    thenar_embedding_free(&hold);
+    return status;
+}
+
+static thenar_status fit(const cover *c, thenar_tet_mesh *mesh, thenar_error *error) {
+    thenar_embedding hold;
+    int outside;
+    thenar_status status = tet_group_embedding(mesh, c->skin, c->group, &hold, &outside, error);
+    if (status == THENAR_OK) status = lattice_fit(c->solid, c->skin, &hold, FIT_QUALITY, mesh, error);
+    thenar_embedding_free(&hold);
+    return status;
+}
+
 /* In turns: what covers the skin makes tets worse, what makes them better uncovers some of it. */
-static thenar_status cover_skin(const signed_distance *solid, const thenar_surface *skin, thenar_tet_mesh *mesh,
-                                thenar_error *error) {
+static thenar_status cover_skin(const cover *c, thenar_tet_mesh *mesh, thenar_error *error) {
     thenar_tet_figures figures = {0};
     int outside = 1;
-    thenar_status status = lattice_improve(solid, NULL, IMPROVE_QUALITY, mesh, error);
+    thenar_status status = improve(c, false, mesh, error);
     for (int turn = 0; turn < COVER_TURNS && status == THENAR_OK; turn++) {
-        status = tet_cover(mesh, skin, COVER_ROUNDS, &outside, error);
+        status = tet_cover(mesh, c->skin, c->group, COVER_ROUNDS, &outside, error);
         if (status == THENAR_OK) status = thenar_tet_mesh_quality(mesh, &figures, error);
         if (status != THENAR_OK || (outside == 0 && figures.radius_ratio_min > WORST_COVERED)) return status;
-        status = lattice_improve(solid, turn < FREE_TURNS ? NULL : skin, IMPROVE_QUALITY, mesh, error);
+        status = improve(c, turn >= FREE_TURNS, mesh, error);
     }
     return status != THENAR_OK ? status
                                : error_set(error, THENAR_ERROR_INPUT,
@@ -276,8 +306,8 @@ static thenar_status cover_skin(const signed_distance *solid, const thenar_surfa
 }
 
 thenar_status hand_tets(hand_size size, const hand_frame joint[HAND_JOINTS], const signed_distance *solid,
-                        const thenar_surface *skin, int target, thenar_tet_mesh *mesh, hand_node **nodes,
-                        thenar_error *error) {
+                        const thenar_surface *skin, const int *vertex_group, int target, thenar_tet_mesh *mesh,
+                        hand_node **nodes, thenar_error *error) {
     *mesh = (thenar_tet_mesh){0};
     *nodes = NULL;
     if (target < HAND_TETS_MIN || target > HAND_TETS_MAX)
@@ -298,10 +328,12 @@ thenar_status hand_tets(hand_size size, const hand_frame joint[HAND_JOINTS], con
     free(b.position.data);
     free(b.node.data);
     free(b.tet.data);
-    if (status == THENAR_OK) status = cover_skin(solid, skin, mesh, error);
+    free(b.group.data);
+    cover c = {solid, skin, vertex_group};
+    if (status == THENAR_OK) status = cover_skin(&c, mesh, error);
     if (status == THENAR_OK && cut > 1) status = refine(cut, mesh, nodes, error);
-    if (status == THENAR_OK) status = lattice_fit(solid, skin, FIT_QUALITY, mesh, error);
-    if (status == THENAR_OK) status = lattice_improve(solid, skin, IMPROVE_QUALITY, mesh, error);
+    if (status == THENAR_OK) status = fit(&c, mesh, error);
+    if (status == THENAR_OK) status = improve(&c, true, mesh, error);
     if (status == THENAR_OK) return status;
     thenar_tet_mesh_free(mesh);
     free(*nodes);

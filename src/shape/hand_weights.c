@@ -5,7 +5,8 @@
 
 #include "shape/mesh.h"
 
-#define SMOOTHING 14 /* rounds: about three edges of the skin far */
+#define WEB_SHARE 0.6 /* of the first phalanx: the web is gone there */
+#define SMOOTHING 14  /* rounds: about three edges of the skin far */
 
 /* Thickness of a finger's root over hand breadth. */
 static const double thickness[HAND_FINGERS] = {.229, .229, .216, .203, .183};
@@ -74,4 +75,17 @@ thenar_status hand_weights(hand_size size, const hand_frame joint[HAND_JOINTS], 
     for (int v = 0; v < skin->vertex_count; v++)
         weigh(size, joint, surface_vertex(skin, v), weight + HAND_BONES * (size_t)v);
     return hand_skinning_smooth(skin, SMOOTHING, weight, error);
+}
+
+/* A bone before its middle may still be within the web. */
+void hand_vertex_groups(const hand_frame joint[HAND_JOINTS], const thenar_surface *skin, const double *weight,
+                        int *group) {
+    for (int v = 0; v < skin->vertex_count; v++) {
+        int bone = hand_skinning_of(weight + HAND_BONES * (size_t)v).bone[0], finger = (bone - 1) / 3;
+        bool first = finger == 0 ? bone <= 2 : (bone - 1) % 3 == 0;
+        hand_joint start = hand_bone_joint(bone);
+        vec3 way = vec3_sub(joint[start + 1].position, joint[start].position);
+        double place = vec3_dot(vec3_sub(surface_vertex(skin, v), joint[start].position), way) / vec3_dot(way, way);
+        group[v] = bone == 0 || bone == 1 || (first && place < WEB_SHARE) ? 0 : finger + 1;
+    }
 }

@@ -55,7 +55,7 @@ static void list_stars(fitting *f) {
     f->star_start[mesh->node_count] = (int)corners;
 }
 
-static thenar_status fitting_create(fitting *f, thenar_error *error) {
+static thenar_status fitting_create(fitting *f, const thenar_embedding *hold, thenar_error *error) {
     const thenar_tet_mesh *mesh = f->mesh;
     int vertices = f->skin ? f->skin->vertex_count : 0;
     f->star_start = MEMORY_ARRAY(int, (size_t)mesh->node_count + 1);
@@ -66,8 +66,12 @@ static thenar_status fitting_create(fitting *f, thenar_error *error) {
     list_stars(f);
     memset(f->first, -1, (size_t)mesh->tet_count * sizeof(int));
     if (vertices == 0) return THENAR_OK;
-    thenar_embedding embedding;
-    thenar_status status = thenar_embedding_create(mesh, f->skin, &embedding, NULL, error);
+    thenar_embedding made = {0}, embedding = made;
+    thenar_status status = THENAR_OK;
+    if (hold)
+        embedding = *hold;
+    else
+        status = thenar_embedding_create(mesh, f->skin, &made, NULL, error), embedding = made;
     for (int v = 0; v < embedding.vertex_count; v++) {
         const double *w = embedding.weights + 4 * (size_t)v;
         /* A vertex outside all tets cannot be kept in one. */
@@ -75,7 +79,7 @@ static thenar_status fitting_create(fitting *f, thenar_error *error) {
         f->next[v] = f->first[embedding.tet[v]];
         f->first[embedding.tet[v]] = v;
     }
-    thenar_embedding_free(&embedding);
+    thenar_embedding_free(&made);
     return status;
 }
 
@@ -179,12 +183,12 @@ static bool better_node(fitting *f, int node, bool boundary) {
     return false;
 }
 
-thenar_status lattice_improve(const signed_distance *solid, const thenar_surface *skin, double quality,
-                              thenar_tet_mesh *mesh, thenar_error *error) {
+thenar_status lattice_improve(const signed_distance *solid, const thenar_surface *skin, const thenar_embedding *hold,
+                              double quality, thenar_tet_mesh *mesh, thenar_error *error) {
     fitting f = {.mesh = mesh, .solid = solid, .skin = skin, .quality = quality};
     boundary b = {0};
     bool *outer = MEMORY_ARRAY(bool, mesh->node_count);
-    thenar_status status = outer ? fitting_create(&f, error) : error_memory(error, "fitting a lattice");
+    thenar_status status = outer ? fitting_create(&f, hold, error) : error_memory(error, "fitting a lattice");
     if (status == THENAR_OK) status = boundary_create(mesh, &b, error);
     for (int v = 0; v < b.surface.vertex_count; v++) outer[b.node[v]] = true;
     bool moved = status == THENAR_OK;
@@ -198,11 +202,11 @@ thenar_status lattice_improve(const signed_distance *solid, const thenar_surface
     return status;
 }
 
-thenar_status lattice_fit(const signed_distance *solid, const thenar_surface *skin, double quality,
-                          thenar_tet_mesh *mesh, thenar_error *error) {
+thenar_status lattice_fit(const signed_distance *solid, const thenar_surface *skin, const thenar_embedding *hold,
+                          double quality, thenar_tet_mesh *mesh, thenar_error *error) {
     fitting f = {.mesh = mesh, .solid = solid, .skin = skin, .quality = quality};
     boundary b = {0};
-    thenar_status status = fitting_create(&f, error);
+    thenar_status status = fitting_create(&f, hold, error);
     if (status == THENAR_OK) status = boundary_create(mesh, &b, error);
     for (int sweep = 0; sweep < SWEEPS && status == THENAR_OK; sweep++)
         for (int v = 0; v < b.surface.vertex_count; v++) move_node(&f, b.node[v]);

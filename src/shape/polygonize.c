@@ -259,16 +259,16 @@ thenar_status polygonize(const signed_distance *solid, int target, thenar_surfac
     if (target < POLYGONIZE_MIN || target > POLYGONIZE_MAX)
         return error_set(error, THENAR_ERROR_INPUT, "%d triangles; expected %d to %d", target, POLYGONIZE_MIN,
                          POLYGONIZE_MAX);
+    /* Triangles go with the inverse square of the cell: a coarse net says how many there will be. */
     vec3 size = vec3_sub(solid->bounds.high, solid->bounds.low);
-    double area = 2 * (size.x * size.y + size.y * size.z + size.z * size.x), cell = sqrt(2 * area / target);
-    thenar_status status = THENAR_OK;
-    for (int attempt = 0; attempt < TRIES; attempt++) {
+    double area = 2 * (size.x * size.y + size.y * size.z + size.z * size.x), cell = sqrt(12 * area / target);
+    thenar_status status = make_net(solid, cell, 0, out, error);
+    for (int attempt = 0; attempt < TRIES && status == THENAR_OK; attempt++) {
+        double ratio = (double)out->triangle_count / target;
+        if (attempt > 0 && fabs(ratio - 1) < CLOSE_ENOUGH) break;
+        cell *= sqrt(fmin(fmax(ratio, 0.01), 4));
         thenar_surface_free(out);
         status = make_manifold(solid, cell, out, error);
-        if (status == THENAR_ERROR_MEMORY || (status != THENAR_OK && attempt > 0)) break;
-        double ratio = status == THENAR_OK ? (double)out->triangle_count / target : 0.5;
-        if (status == THENAR_OK && fabs(ratio - 1) < CLOSE_ENOUGH) break;
-        cell *= sqrt(ratio);
     }
     if (status == THENAR_OK) status = even_out(solid, cell, out, error);
     if (status != THENAR_OK) thenar_surface_free(out);
