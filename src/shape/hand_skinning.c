@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LEAST_WEIGHT 0.01
+#define LEAST_WEIGHT 0.02
 
 hand_skinning hand_skinning_of(const double weight[HAND_BONES]) {
     hand_skinning s = {{0}, {0}};

@@ -16,7 +16,7 @@ typedef struct hand_skinning {
     double weight[HAND_SKINNING_BONES];
 } hand_skinning;
 
-/* The heaviest four of all bones, without those of less than a hundredth. The weights need not add up to 1; if there are
+/* The heaviest four of all bones, without those of less than a fiftieth. The weights need not add up to 1; if there are
  * none, it is the palm. */
 hand_skinning hand_skinning_of(const double weight[HAND_BONES]);
 

@@ -81,28 +81,82 @@ static void evaluate(net *n) {
             for (int x = 0; x < n->points[0]; x += BLOCK) evaluate_block(n, x, y, z);
 }
 
-/* A cell's vertex is the mean of the places where the surface cuts its edges. */
-static bool add_vertex(net *n, int x, int y, int z) {
-    static const int ends[12][2] = {{0, 1}, {2, 3}, {4, 5}, {6, 7}, {0, 2}, {1, 3},
-                                    {4, 6}, {5, 7}, {0, 4}, {1, 5}, {2, 6}, {3, 7}};
-    double value[8];
-    int inside = 0, cuts = 0;
-    for (int i = 0; i < 8; i++) {
-        value[i] = n->value[point_number(n, x + (i & 1), y + (i >> 1 & 1), z + (i >> 2))];
-        inside += value[i] < 0;
-    }
-    if (inside == 0 || inside == 8) return true;
-    vec3 sum = {0};
+/* The ends of a cell's edges: corners by their bits, x lowest. */
+static const int ends[12][2] = {{0, 1}, {2, 3}, {4, 5}, {6, 7}, {0, 2}, {1, 3},
+                                {4, 6}, {5, 7}, {0, 4}, {1, 5}, {2, 6}, {3, 7}};
+
+static void join(int part[12], int a, int b) {
+    int from = part[b], to = part[a];
+    for (int e = 0; e < 12; e++)
+        if (part[e] == from) part[e] = to;
+}
+
+/* The sheets of surface in a cell: part[edge] is the sheet that cuts it, from 0, or -1. On each side of the cell two cut
+ * edges belong together; of four, those that meet in an inner corner, so that the cell beyond sees the same. */
+static int find_sheets(const double value[8], int part[12]) {
+    int sheets = 0;
+    for (int e = 0; e < 12; e++) part[e] = (value[ends[e][0]] < 0) != (value[ends[e][1]] < 0) ? 100 + e : -1;
+    for (int axis = 0; axis < 3; axis++)
+        for (int side = 0; side < 2; side++) {
+            int cut[4], cuts = 0;
+            for (int e = 0; e < 12; e++)
+                if (part[e] >= 0 && (ends[e][0] >> axis & 1) == side && (ends[e][1] >> axis & 1) == side)
+                    cut[cuts++] = e;
+            if (cuts == 2) join(part, cut[0], cut[1]);
+            for (int i = 0; i < cuts && cuts == 4; i++)
+                for (int k = 0; k < i; k++)
+                    for (int c = 0; c < 8; c++)
+                        if (value[c] < 0 && (ends[cut[i]][0] == c || ends[cut[i]][1] == c) &&
+                            (ends[cut[k]][0] == c || ends[cut[k]][1] == c))
+                            join(part, cut[i], cut[k]);
+        }
     for (int e = 0; e < 12; e++) {
-        int a = ends[e][0], b = ends[e][1];
-        if ((value[a] < 0) == (value[b] < 0)) continue;
-        double t = value[a] / (value[a] - value[b]);
-        vec3 p = {a & 1, a >> 1 & 1, a >> 2}, q = {b & 1, b >> 1 & 1, b >> 2};
-        sum = vec3_add(sum, vec3_add(vec3_scale(p, 1 - t), vec3_scale(q, t)));
-        cuts++;
+        if (part[e] < 100) continue;
+        int old = part[e];
+        for (int k = e; k < 12; k++)
+            if (part[k] == old) part[k] = sheets;
+        sheets++;
     }
+    return sheets;
+}
+
+static void cell_values(const net *n, int x, int y, int z, double value[8]) {
+    for (int i = 0; i < 8; i++) value[i] = n->value[point_number(n, x + (i & 1), y + (i >> 1 & 1), z + (i >> 2))];
+}
+
+/* A sheet's vertex is the mean of the places where it cuts the cell's edges. */
+static bool add_vertices(net *n, int x, int y, int z) {
+    double value[8];
+    int part[12], inside = 0;
+    cell_values(n, x, y, z, value);
+    for (int i = 0; i < 8; i++) inside += value[i] < 0;
+    if (inside == 0 || inside == 8) return true;
+    int sheets = find_sheets(value, part);
     n->vertex[point_number(n, x, y, z)] = (int)n->position.count;
-    return ARRAY_PUSH(&n->position, point_at(n, x + sum.x / cuts, y + sum.y / cuts, z + sum.z / cuts));
+    for (int sheet = 0; sheet < sheets; sheet++) {
+        vec3 sum = {0};
+        int cuts = 0;
+        for (int e = 0; e < 12; e++) {
+            if (part[e] != sheet) continue;
+            int a = ends[e][0], b = ends[e][1];
+            double t = value[a] / (value[a] - value[b]);
+            vec3 p = {a & 1, a >> 1 & 1, a >> 2}, q = {b & 1, b >> 1 & 1, b >> 2};
+            sum = vec3_add(sum, vec3_add(vec3_scale(p, 1 - t), vec3_scale(q, t)));
+            cuts++;
+        }
+        if (!ARRAY_PUSH(&n->position, point_at(n, x + sum.x / cuts, y + sum.y / cuts, z + sum.z / cuts))) return false;
+    }
+    return true;
+}
+
+/* The vertex of the sheet that cuts an edge of the cell at a point; corner: the edge's lower end. */
+static int vertex_at(const net *n, int x, int y, int z, int corner, int axis) {
+    double value[8];
+    int part[12], e = 0;
+    cell_values(n, x, y, z, value);
+    find_sheets(value, part);
+    while (ends[e][0] != corner || ends[e][1] != (corner | 1 << axis)) e++;
+    return n->vertex[point_number(n, x, y, z)] + part[e];
 }
 
 static bool add_triangle(net *n, int a, int b, int c) {
@@ -119,8 +173,9 @@ static bool add_quad(net *n, int x, int y, int z, int axis) {
     int c[4];
     for (int i = 0; i < 4; i++) {
         int du = i == 1 || i == 2 ? 0 : 1, dv = i < 2 ? 1 : 0; /* around the edge, from -u -v */
+        int corner = du << (axis + 1) % 3 | dv << (axis + 2) % 3;
         c[i] =
-            n->vertex[point_number(n, x - du * u[0] - dv * v[0], y - du * u[1] - dv * v[1], z - du * u[2] - dv * v[2])];
+            vertex_at(n, x - du * u[0] - dv * v[0], y - du * u[1] - dv * v[1], z - du * u[2] - dv * v[2], corner, axis);
     }
     if (!here) {
         int swap = c[1];
@@ -137,7 +192,7 @@ static bool connect(net *n) {
     for (int z = 0; z + 1 < n->points[2]; z++)
         for (int y = 0; y + 1 < n->points[1]; y++)
             for (int x = 0; x + 1 < n->points[0]; x++)
-                if (!add_vertex(n, x, y, z)) return false;
+                if (!add_vertices(n, x, y, z)) return false;
     for (int z = 1; z + 1 < n->points[2]; z++)
         for (int y = 1; y + 1 < n->points[1]; y++)
             for (int x = 1; x + 1 < n->points[0]; x++)
