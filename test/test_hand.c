@@ -7,6 +7,7 @@
 #include "shape/mesh.h"
 #include "shape/polygonize.h"
 #include "shape/quality.h"
+#include "shape/smooth_embedding.h"
 #include "shape/surface.h"
 #include "shape/tet_subdivide.h"
 
@@ -397,6 +398,90 @@ static void a_fist_closes_to_the_palm_and_keeps_bones_and_fingertips_rigid(void 
     hand_shape_free(&hand);
 }
 
+/* The largest angle between neighbouring triangles that were nearly in one plane at rest, radians. */
+static double sharpest_fold(const thenar_surface *skin, const double *positions) {
+    thenar_surface moved = *skin;
+    moved.positions = (double *)positions;
+    int *neighbour;
+    thenar_error error;
+    double worst = 0;
+    assert_ok(surface_neighbours(skin, &neighbour, &error), error);
+    for (int t = 0; t < skin->triangle_count; t++)
+        for (int k = 0; k < 3; k++) {
+            int other = neighbour[3 * t + k];
+            vec3 a = vec3_unit(surface_area_vector(skin, t)), b = vec3_unit(surface_area_vector(skin, other));
+            if (vec3_dot(a, b) < 0.99) continue;
+            vec3 c = vec3_unit(surface_area_vector(&moved, t)), d = vec3_unit(surface_area_vector(&moved, other));
+            worst = fmax(worst, acos(fmin(fmax(vec3_dot(c, d), -1), 1)));
+        }
+    free(neighbour);
+    return worst;
+}
+
+static void a_skin_that_follows_smoothly_is_exact_for_affine_motions_and_has_no_kinks(void **state) {
+    (void)state;
+    hand_shape hand = make(hand_options_default());
+    size_t vertices = (size_t)hand.skin.vertex_count, nodes = (size_t)hand.mesh.node_count;
+    double *moved = malloc(3 * nodes * sizeof *moved), *smooth = malloc(3 * vertices * sizeof *smooth);
+    double *plain = malloc(3 * vertices * sizeof *plain);
+    thenar_error error;
+    smooth_embedding embedding;
+    assert_ok(smooth_embedding_create(&hand.mesh, NULL, &hand.skin, &hand.embedding, 0.01, &embedding, &error), error);
+    mat3 map = {{1.1, 0.2, -0.3, 0.1, 0.9, 0.05, -0.2, 0.3, 1.3}};
+    vec3 shift = {0.1, -0.2, 0.3};
+    for (size_t n = 0; n < nodes; n++)
+        vec3_store(moved + 3 * n, vec3_add(shift, mat3_mul_vec(map, vec3_load(hand.mesh.positions + 3 * n))));
+    smooth_embedding_apply(&embedding, moved, smooth);
+    for (size_t v = 0; v < vertices; v++) {
+        vec3 wanted = vec3_add(shift, mat3_mul_vec(map, vec3_load(hand.skin.positions + 3 * v)));
+        assert_near(vec3_distance(vec3_load(smooth + 3 * v), wanted), 0, 1e-12);
+    }
+    /* Nodes along a parabola: barycentric interpolation kinks at the faces of the tets. */
+    for (size_t n = 0; n < nodes; n++) {
+        vec3 p = vec3_load(hand.mesh.positions + 3 * n);
+        vec3_store(moved + 3 * n, vec3_make(p.x, p.y + 15 * (p.z + 0.1) * (p.z + 0.1), p.z));
+    }
+    for (size_t v = 0; v < vertices; v++) {
+        vec3 sum = {0};
+        for (size_t k = 0; k < 4; k++)
+            sum = vec3_mul_add(sum, vec3_load(moved + 3 * tet_mesh_tet(&hand.mesh, hand.embedding.tet[v])[k]),
+                               hand.embedding.weights[4 * v + k]);
+        vec3_store(plain + 3 * v, sum);
+    }
+    smooth_embedding_apply(&embedding, moved, smooth);
+    assert_true(sharpest_fold(&hand.skin, smooth) < 0.6 * sharpest_fold(&hand.skin, plain));
+    smooth_embedding_free(&embedding);
+    free(moved);
+    free(smooth);
+    free(plain);
+    hand_shape_free(&hand);
+}
+
+static void skin_goes_with_its_bones_and_adds_what_the_flesh_does(void **state) {
+    (void)state;
+    hand_shape hand = make(quick());
+    size_t vertices = (size_t)hand.skin.vertex_count, nodes = (size_t)hand.mesh.node_count;
+    double *at = malloc(3 * nodes * sizeof *at), *skin = malloc(3 * vertices * sizeof *skin);
+    double *bones = malloc(3 * vertices * sizeof *bones);
+    quat turn[HAND_JOINTS];
+    hand_frame posed[HAND_JOINTS];
+    for (int j = 0; j < HAND_JOINTS; j++) turn[j] = quat_from_rotation_vector(vec3_make(-0.3, 0.05, 0));
+    hand_bend(hand.joint, turn, posed);
+    hand_skinning_apply(hand.vertex_skinning, (int)vertices, hand.joint, posed, hand.skin.positions, bones);
+    hand_skinning_apply(hand.node_skinning, (int)nodes, hand.joint, posed, hand.mesh.positions, at);
+    /* All flesh 2 mm off to the side: so is all skin. */
+    for (size_t n = 0; n < nodes; n++) at[3 * n] += 0.002;
+    hand_shape_follow(&hand, posed, at, skin);
+    for (size_t v = 0; v < vertices; v++) {
+        vec3 wanted = vec3_add(vec3_load(bones + 3 * v), vec3_make(0.002, 0, 0));
+        assert_near(vec3_distance(vec3_load(skin + 3 * v), wanted), 0, 1e-12);
+    }
+    free(at);
+    free(skin);
+    free(bones);
+    hand_shape_free(&hand);
+}
+
 static void a_hand_in_a_scene_has_the_mass_of_its_skin_and_is_held_by_its_palm(void **state) {
     (void)state;
     static const char scene[] = "thenar: 1\n"
@@ -445,6 +530,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(hands_of_all_sizes_and_finer_ones_are_sound),
     cmocka_unit_test(options_that_make_no_hand_are_refused),
     cmocka_unit_test(a_fist_closes_to_the_palm_and_keeps_bones_and_fingertips_rigid),
+    cmocka_unit_test(a_skin_that_follows_smoothly_is_exact_for_affine_motions_and_has_no_kinks),
+    cmocka_unit_test(skin_goes_with_its_bones_and_adds_what_the_flesh_does),
     cmocka_unit_test(a_hand_in_a_scene_has_the_mass_of_its_skin_and_is_held_by_its_palm),
 };
 

@@ -90,7 +90,7 @@ static void the_generic_hands_load_with_their_joints_skin_and_tets(void **state)
     }
 }
 
-/* The two files are not exact mirror images: they differ by up to 2 mm. */
+/* The files agree to 0.4 mm but for the index finger's first two joints, 7.4 and 3.4 mm apart in the files themselves. */
 static void the_left_and_right_joints_mirror_each_other(void **state) {
     (void)state;
     hand_shape left, right;
@@ -99,7 +99,8 @@ static void the_left_and_right_joints_mirror_each_other(void **state) {
     assert_ok(hand_gltf_load(RIGHT, 600, &right, &error), error);
     for (int j = 0; j < HAND_JOINTS; j++) {
         hand_frame mirrored = hand_frame_mirrored(right.joint[j]);
-        assert_near(vec3_distance(left.joint[j].position, mirrored.position), 0, 0.002);
+        bool index = j == HAND_INDEX_METACARPAL || j == HAND_INDEX_PROXIMAL;
+        assert_near(vec3_distance(left.joint[j].position, mirrored.position), 0, index ? 0.0075 : 0.0005);
         assert_true(vec3_dot(hand_frame_along(&left.joint[j]), hand_frame_along(&mirrored)) > 0.99);
     }
     hand_shape_free(&left);

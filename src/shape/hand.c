@@ -131,6 +131,20 @@ thenar_status hand_shape_finish(const double *vertex_weight, const double *node_
     return status;
 }
 
+void hand_shape_follow(const hand_shape *hand, const hand_frame posed[HAND_JOINTS], const double *nodes, double *skin) {
+    for (int v = 0; v < hand->skin.vertex_count; v++) {
+        vec3 at = hand_skinning_point(&hand->vertex_skinning[v], hand->joint, posed, surface_vertex(&hand->skin, v));
+        for (int k = 0; k < 4; k++) {
+            int n = tet_mesh_tet(&hand->mesh, hand->embedding.tet[v])[k];
+            vec3 target =
+                hand_skinning_point(&hand->node_skinning[n], hand->joint, posed, tet_mesh_node(&hand->mesh, n));
+            at = vec3_mul_add(at, vec3_sub(vec3_load(nodes + 3 * (size_t)n), target),
+                              hand->embedding.weights[4 * (size_t)v + (size_t)k]);
+        }
+        vec3_store(skin + 3 * (size_t)v, at);
+    }
+}
+
 void hand_shape_mirror(hand_shape *hand) {
     hand->left = !hand->left;
     for (int j = 0; j < HAND_JOINTS; j++) hand->joint[j] = hand_frame_mirrored(hand->joint[j]);

@@ -58,18 +58,23 @@ thenar_status hand_skinning_smooth(const thenar_surface *skin, int rounds, doubl
     return THENAR_OK;
 }
 
+vec3 hand_skinning_point(const hand_skinning *skinning, const hand_frame rest[HAND_JOINTS],
+                         const hand_frame posed[HAND_JOINTS], vec3 point) {
+    vec3 sum = {0};
+    for (int k = 0; k < HAND_SKINNING_BONES && skinning->weight[k] > 0; k++) {
+        hand_joint joint = hand_bone_joint(skinning->bone[k]);
+        vec3 local = quat_rotate(quat_conjugate(rest[joint].rotation), vec3_sub(point, rest[joint].position));
+        vec3 there = vec3_add(posed[joint].position, quat_rotate(posed[joint].rotation, local));
+        sum = vec3_mul_add(sum, there, skinning->weight[k]);
+    }
+    return sum;
+}
+
 void hand_skinning_apply(const hand_skinning *skinning, int count, const hand_frame rest[HAND_JOINTS],
                          const hand_frame posed[HAND_JOINTS], const double *positions, double *out) {
-    for (int i = 0; i < count; i++) {
-        vec3 p = vec3_load(positions + 3 * (size_t)i), sum = {0};
-        for (int k = 0; k < HAND_SKINNING_BONES && skinning[i].weight[k] > 0; k++) {
-            hand_joint joint = hand_bone_joint(skinning[i].bone[k]);
-            vec3 local = quat_rotate(quat_conjugate(rest[joint].rotation), vec3_sub(p, rest[joint].position));
-            vec3 there = vec3_add(posed[joint].position, quat_rotate(posed[joint].rotation, local));
-            sum = vec3_mul_add(sum, there, skinning[i].weight[k]);
-        }
-        vec3_store(out + 3 * (size_t)i, sum);
-    }
+    for (int i = 0; i < count; i++)
+        vec3_store(out + 3 * (size_t)i,
+                   hand_skinning_point(&skinning[i], rest, posed, vec3_load(positions + 3 * (size_t)i)));
 }
 
 void hand_bend(const hand_frame rest[HAND_JOINTS], const quat turn[HAND_JOINTS], hand_frame posed[HAND_JOINTS]) {

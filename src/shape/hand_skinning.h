@@ -24,7 +24,9 @@ hand_skinning hand_skinning_of(const double weight[HAND_BONES]);
  * HAND_BONES numbers a vertex. */
 thenar_status hand_skinning_smooth(const thenar_surface *skin, int rounds, double *weight, thenar_error *error);
 
-/* Moves points from the rest frames of the joints to others. */
+/* Where a point goes, and all of many, from the rest frames of the joints to others. */
+vec3 hand_skinning_point(const hand_skinning *skinning, const hand_frame rest[HAND_JOINTS],
+                         const hand_frame posed[HAND_JOINTS], vec3 point);
 void hand_skinning_apply(const hand_skinning *skinning, int count, const hand_frame rest[HAND_JOINTS],
                          const hand_frame posed[HAND_JOINTS], const double *positions, double *out);
 
