@@ -398,24 +398,29 @@ static void a_fist_closes_to_the_palm_and_keeps_bones_and_fingertips_rigid(void 
     hand_shape_free(&hand);
 }
 
-/* The largest angle between neighbouring triangles that were nearly in one plane at rest, radians. */
-static double sharpest_fold(const thenar_surface *skin, const double *positions) {
-    thenar_surface moved = *skin;
+/* How sharp the shading's edges are: the root mean square over all edges of the angle between their triangles' normals,
+ * as far as it differs from that of a skin that was bent exactly, radians. */
+static double sharpness(const thenar_surface *skin, const double *positions, const double *exact) {
+    thenar_surface moved = *skin, bent = *skin;
     moved.positions = (double *)positions;
+    bent.positions = (double *)exact;
     int *neighbour;
     thenar_error error;
-    double worst = 0;
+    double sum = 0;
     assert_ok(surface_neighbours(skin, &neighbour, &error), error);
     for (int t = 0; t < skin->triangle_count; t++)
         for (int k = 0; k < 3; k++) {
-            int other = neighbour[3 * t + k];
-            vec3 a = vec3_unit(surface_area_vector(skin, t)), b = vec3_unit(surface_area_vector(skin, other));
-            if (vec3_dot(a, b) < 0.99) continue;
-            vec3 c = vec3_unit(surface_area_vector(&moved, t)), d = vec3_unit(surface_area_vector(&moved, other));
-            worst = fmax(worst, acos(fmin(fmax(vec3_dot(c, d), -1), 1)));
+            const thenar_surface *both[2] = {&moved, &bent};
+            double angle[2];
+            for (int i = 0; i < 2; i++) {
+                vec3 a = vec3_unit(surface_area_vector(both[i], t));
+                vec3 b = vec3_unit(surface_area_vector(both[i], neighbour[3 * t + k]));
+                angle[i] = atan2(vec3_length(vec3_cross(a, b)), vec3_dot(a, b));
+            }
+            sum += (angle[0] - angle[1]) * (angle[0] - angle[1]);
         }
     free(neighbour);
-    return worst;
+    return sqrt(sum / (3 * skin->triangle_count));
 }
 
 static void a_skin_that_follows_smoothly_is_exact_for_affine_motions_and_has_no_kinks(void **state) {
@@ -423,7 +428,7 @@ static void a_skin_that_follows_smoothly_is_exact_for_affine_motions_and_has_no_
     hand_shape hand = make(hand_options_default());
     size_t vertices = (size_t)hand.skin.vertex_count, nodes = (size_t)hand.mesh.node_count;
     double *moved = malloc(3 * nodes * sizeof *moved), *smooth = malloc(3 * vertices * sizeof *smooth);
-    double *plain = malloc(3 * vertices * sizeof *plain);
+    double *plain = malloc(3 * vertices * sizeof *plain), *exact = malloc(3 * vertices * sizeof *exact);
     thenar_error error;
     smooth_embedding embedding;
     assert_ok(smooth_embedding_create(&hand.mesh, NULL, &hand.skin, &hand.embedding, 0.01, &embedding, &error), error);
@@ -439,7 +444,7 @@ static void a_skin_that_follows_smoothly_is_exact_for_affine_motions_and_has_no_
     /* Nodes along a parabola: barycentric interpolation kinks at the faces of the tets. */
     for (size_t n = 0; n < nodes; n++) {
         vec3 p = vec3_load(hand.mesh.positions + 3 * n);
-        vec3_store(moved + 3 * n, vec3_make(p.x, p.y + 15 * (p.z + 0.1) * (p.z + 0.1), p.z));
+        vec3_store(moved + 3 * n, vec3_make(p.x, p.y + 8 * (p.z + 0.1) * (p.z + 0.1), p.z));
     }
     for (size_t v = 0; v < vertices; v++) {
         vec3 sum = {0};
@@ -447,13 +452,19 @@ static void a_skin_that_follows_smoothly_is_exact_for_affine_motions_and_has_no_
             sum = vec3_mul_add(sum, vec3_load(moved + 3 * tet_mesh_tet(&hand.mesh, hand.embedding.tet[v])[k]),
                                hand.embedding.weights[4 * v + k]);
         vec3_store(plain + 3 * v, sum);
+        vec3 p = vec3_load(hand.skin.positions + 3 * v);
+        vec3_store(exact + 3 * v, vec3_make(p.x, p.y + 8 * (p.z + 0.1) * (p.z + 0.1), p.z));
     }
     smooth_embedding_apply(&embedding, moved, smooth);
-    assert_true(sharpest_fold(&hand.skin, smooth) < 0.6 * sharpest_fold(&hand.skin, plain));
+    /* A ball of half an edge halves the kinks (0.0155 against 0.0301 when this was written). */
+    double kinks = sharpness(&hand.skin, plain, exact), rest = sharpness(&hand.skin, smooth, exact);
+    if (rest >= 0.6 * kinks) print_error("sharpness %g instead of %g\n", rest, kinks);
+    assert_true(rest < 0.6 * kinks);
     smooth_embedding_free(&embedding);
     free(moved);
     free(smooth);
     free(plain);
+    free(exact);
     hand_shape_free(&hand);
 }
 

@@ -6,9 +6,10 @@
 
 #include <stdlib.h>
 
-#define RINGS 3       /* of points around a vertex, at 1/3, 2/3 and 1 of the radius */
-#define DIRECTIONS 14 /* in each ring: along the axes and the diagonals, both ways */
-#define NODES_LIMIT (4 * (1 + RINGS * DIRECTIONS))
+#define RINGS 3 /* of points around a vertex, at 1/3, 2/3 and 1 of the radius */
+#define PAIRS 7 /* in each ring: along the axes and the diagonals */
+#define NODES_LIMIT (4 * (1 + RINGS * PAIRS * 2))
+#define INSIDE (-1e-9)
 
 typedef struct gathering {
     int count;
@@ -56,30 +57,44 @@ static bool try_tet(void *context, int tet) {
     return true;
 }
 
-/* The interpolation at a point near the vertex, times `share`. */
-static void gather_at(const tet_finder *finder, nearby *n, vec3 point, double reach, double share, gathering *g) {
-    int own_tet = n->tet;
+/* Finds the tet that holds a point near the vertex; false: none. */
+static bool find_tet(const tet_finder *finder, nearby *n, vec3 point) {
     n->point = point;
     n->depth = -INFINITY;
-    try_tet(n, own_tet);
-    bvh_overlap(&finder->tree, box_grow((box){point, point}, reach), try_tet, n);
-    const int *node = tet_mesh_tet(n->mesh, n->tet);
-    for (int k = 0; k < 4; k++) add_weight(g, node[k], share * n->weights[k]);
-    n->tet = own_tet;
+    n->tet = -1;
+    bvh_overlap(&finder->tree, box_grow((box){point, point}, 1e-9), try_tet, n);
+    return n->depth >= INSIDE;
 }
 
-static void gather(const tet_finder *finder, nearby n, vec3 p, double radius, gathering *g) {
-    static const double way[DIRECTIONS][3] = {{1, 0, 0},  {-1, 0, 0},  {0, 1, 0},    {0, -1, 0}, {0, 0, 1},
-                                              {0, 0, -1}, {1, 1, 1},   {-1, -1, -1}, {-1, 1, 1}, {1, -1, -1},
-                                              {1, -1, 1}, {-1, 1, -1}, {1, 1, -1},   {-1, -1, 1}};
-    /* A point of a ring stands for its share of the ball, less towards the border. */
+static void add_place(gathering *g, const nearby *n, double share) {
+    const int *node = tet_mesh_tet(n->mesh, n->tet);
+    for (int k = 0; k < 4; k++) add_weight(g, node[k], share * n->weights[k]);
+}
+
+/* Two points on opposite sides, as far out as both lie in the mesh: an affine motion does not see how far. */
+static void add_pair(const tet_finder *finder, const nearby *own, vec3 p, vec3 d, double share, gathering *g) {
+    for (double scale = 1; scale > 0.1; scale -= 0.2) {
+        nearby a = *own, b = *own;
+        if (!find_tet(finder, &a, vec3_mul_add(p, d, scale)) || !find_tet(finder, &b, vec3_mul_add(p, d, -scale)))
+            continue;
+        add_place(g, &a, share / 2);
+        add_place(g, &b, share / 2);
+        return;
+    }
+    add_place(g, own, share);
+}
+
+static void gather(const tet_finder *finder, const nearby *own, vec3 p, double radius, gathering *g) {
+    static const double way[PAIRS][3] = {{1, 0, 0},  {0, 1, 0},  {0, 0, 1}, {1, 1, 1},
+                                         {-1, 1, 1}, {1, -1, 1}, {1, 1, -1}};
+    /* A pair of a ring stands for its share of the ball, less towards the border. */
     static const double ring_share[RINGS] = {0.3, 0.45, 0.2};
     g->count = 0;
-    gather_at(finder, &n, p, 1e-6, 1 - ring_share[0] - ring_share[1] - ring_share[2], g);
+    add_place(g, own, 1 - ring_share[0] - ring_share[1] - ring_share[2]);
     for (int ring = 0; ring < RINGS; ring++)
-        for (int i = 0; i < DIRECTIONS; i++) {
+        for (int i = 0; i < PAIRS; i++) {
             vec3 d = vec3_scale(vec3_unit(vec3_load(way[i])), radius * (ring + 1) / RINGS);
-            gather_at(finder, &n, vec3_add(p, d), radius / 4, ring_share[ring] / DIRECTIONS, g);
+            add_pair(finder, own, p, d, ring_share[ring] / PAIRS, g);
         }
 }
 
@@ -99,7 +114,8 @@ thenar_status smooth_embedding_create(const thenar_tet_mesh *mesh, const int *te
         gathering g;
         int tet = embedding->tet[v];
         nearby n = {.mesh = mesh, .group = tet_group, .own = tet_group ? tet_group[tet] : 0, .tet = tet};
-        gather(&finder, n, surface_vertex(surface, v), radius, &g);
+        for (int k = 0; k < 4; k++) n.weights[k] = embedding->weights[4 * (size_t)v + (size_t)k];
+        gather(&finder, &n, surface_vertex(surface, v), radius, &g);
         for (int i = 0; i < g.count && good; i++)
             good = ARRAY_PUSH(&nodes, g.node[i]) && ARRAY_PUSH(&weights, g.weight[i]);
         out->start[v + 1] = (int)nodes.count;

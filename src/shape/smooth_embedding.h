@@ -3,7 +3,8 @@
  * Barycentric interpolation u(x) has a kink at every face between tets, which shading shows. Here a vertex is its mean
  * over a small ball around the vertex, u_smooth(x) = mean of u(x + d), with d a set of points symmetric about 0: each u is
  * exact for affine motions, and so is the mean. A vertex then hangs on all nodes of the tets nearby, ten to thirty, and
- * the surface bends where it had kinks. Outside the mesh the nearest tet's interpolation goes on.
+ * the surface bends where it had kinks. Points outside the mesh would have to be extrapolated, which jumps from tet to
+ * tet (tried): a pair of opposite points comes closer instead until both are inside.
  *
  * For what is seen. What touches goes on with the four nodes of thenar_embedding. */
 #ifndef SHAPE_SMOOTH_EMBEDDING_H
