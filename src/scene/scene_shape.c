@@ -12,27 +12,27 @@
 #define MOST_TETS 5000000
 
 static void read_box(config_map *shape, scene_shape *out) {
-    config_map box;
-    if (!config_child(shape, "box", CONFIG_REQUIRED, &box)) return;
+    config_map map;
+    if (!config_child(shape, "box", CONFIG_REQUIRED, &map)) return;
     vec3 size = {1, 1, 1};
     double cells[3] = {1, 1, 1};
     static const char *const splits[] = {"five", "six"};
     int split = 0;
-    config_vec3(&box, "size", CONFIG_REQUIRED, config_positive("m"), &size);
-    config_numbers(&box, "cells", CONFIG_REQUIRED, config_between(1, MOST_CELLS, "cells"), 3, cells);
-    config_choice(&box, "split", CONFIG_OPTIONAL, splits, 2, &split);
-    config_close(&box);
+    config_vec3(&map, "size", CONFIG_REQUIRED, config_positive("m"), &size);
+    config_numbers(&map, "cells", CONFIG_REQUIRED, config_between(1, MOST_CELLS, "cells"), 3, cells);
+    config_choice(&map, "split", CONFIG_OPTIONAL, splits, 2, &split);
+    config_close(&map);
     if (shape->reader->status != THENAR_OK) return;
     int whole[3];
     for (int i = 0; i < 3; i++) {
         whole[i] = (int)cells[i];
         if (whole[i] != cells[i]) {
-            config_fail(&box, "cells", "cells are %g, %g, %g; expected whole numbers", cells[0], cells[1], cells[2]);
+            config_fail(&map, "cells", "cells are %g, %g, %g; expected whole numbers", cells[0], cells[1], cells[2]);
             return;
         }
     }
     if ((double)whole[0] * whole[1] * whole[2] > MOST_TETS / 6) {
-        config_fail(&box, "cells", "%g cells; expected at most %d", cells[0] * cells[1] * cells[2], MOST_TETS / 6);
+        config_fail(&map, "cells", "%g cells; expected at most %d", cells[0] * cells[1] * cells[2], MOST_TETS / 6);
         return;
     }
     thenar_error error;

@@ -154,7 +154,7 @@ static void move_node(fitting *f, int node) {
 }
 
 /* Tries places around a node's own, at shares of the mean edge there; the first that makes the worst tet better stays. */
-static bool better_node(fitting *f, int node, bool boundary) {
+static bool better_node(fitting *f, int node, bool outer) {
     static const double way[14][3] = {{1, 0, 0},  {-1, 0, 0},  {0, 1, 0},   {0, -1, 0},  {0, 0, 1},
                                       {0, 0, -1}, {1, 1, 1},   {-1, 1, 1},  {1, -1, 1},  {-1, -1, 1},
                                       {1, 1, -1}, {-1, 1, -1}, {1, -1, -1}, {-1, -1, -1}};
@@ -166,7 +166,7 @@ static bool better_node(fitting *f, int node, bool boundary) {
         for (int k = 0; k < 4; k++)
             size += vec3_distance(from, tet_mesh_node(f->mesh, tet_mesh_tet(f->mesh, f->star[i])[k]));
     size /= 3 * (f->star_start[node + 1] - f->star_start[node]);
-    bool held = boundary && f->solid;
+    bool held = outer && f->solid;
     double here = held ? signed_distance_at(f->solid, from, NULL) : 0, least = fmin(here, 0.1 * size),
            farthest = fmax(here, STRAY * size);
     for (double step = 0.2; step > 0.004; step /= 2)
