@@ -16,7 +16,8 @@
 #define COVER_ROUNDS 6
 #define FREE_TURNS 3      /* in which improving may uncover the skin again */
 #define WORST_COVERED 0.1 /* a radius ratio from which the last improvement goes on */
-#define THUMB_FROM 1      /* the sections of the palm between which the thumb grows out of its side */
+#define FIT_TURNS 8
+#define THUMB_FROM 1 /* the sections of the palm between which the thumb grows out of its side */
 #define CUT_LIMIT 8
 
 /* From coarse to fine. */
@@ -280,11 +281,14 @@ static thenar_status improve(const cover *c, bool keep_covered, thenar_tet_mesh 
     return status;
 }
 
-static thenar_status fit(const cover *c, thenar_tet_mesh *mesh, thenar_error *error) {
+/* Draws the boundary to the skin or, with `relax`, the inner nodes after it. */
+static thenar_status fit(const cover *c, bool relax, thenar_tet_mesh *mesh, thenar_error *error) {
     thenar_embedding hold;
     int outside;
     thenar_status status = tet_group_embedding(mesh, c->skin, c->group, &hold, &outside, error);
-    if (status == THENAR_OK) status = lattice_fit(c->solid, c->skin, &hold, FIT_QUALITY, mesh, error);
+    if (status == THENAR_OK)
+        status = relax ? lattice_relax(c->skin, &hold, FIT_QUALITY, mesh, error)
+                       : lattice_fit(c->solid, c->skin, &hold, FIT_QUALITY, mesh, error);
     thenar_embedding_free(&hold);
     return status;
 }
@@ -332,7 +336,10 @@ thenar_status hand_tets(hand_size size, const hand_frame joint[HAND_JOINTS], con
     cover c = {solid, skin, vertex_group};
     if (status == THENAR_OK) status = cover_skin(&c, mesh, error);
     if (status == THENAR_OK && cut > 1) status = refine(cut, mesh, nodes, error);
-    if (status == THENAR_OK) status = fit(&c, mesh, error);
+    for (int turn = 0; turn < (cut > 1 ? FIT_TURNS : 1) && status == THENAR_OK; turn++) {
+        if (turn > 0) status = fit(&c, true, mesh, error);
+        if (status == THENAR_OK) status = fit(&c, false, mesh, error);
+    }
     if (status == THENAR_OK) status = improve(&c, true, mesh, error);
     if (status == THENAR_OK) return status;
     thenar_tet_mesh_free(mesh);

@@ -35,6 +35,11 @@ thenar_status lattice_fit(const signed_distance *solid, const thenar_surface *sk
 thenar_status lattice_improve(const signed_distance *solid, const thenar_surface *skin, const thenar_embedding *hold,
                               double quality, thenar_tet_mesh *mesh, thenar_error *error);
 
+/* Moves each inner node to the mean of those around it, where tets and skin allow it as in lattice_fit: room for the
+ * boundary to follow. */
+thenar_status lattice_relax(const thenar_surface *skin, const thenar_embedding *hold, double quality,
+                            thenar_tet_mesh *mesh, thenar_error *error);
+
 /* All of it. Options are checked here. */
 thenar_status lattice_mesh(const lattice_solid *solid, const thenar_mesh_options *options, thenar_tet_mesh *mesh,
                            thenar_error *error);

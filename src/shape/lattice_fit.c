@@ -202,6 +202,41 @@ thenar_status lattice_improve(const signed_distance *solid, const thenar_surface
     return status;
 }
 
+/* To the mean of the nodes around. */
+static void relax_node(fitting *f, int node) {
+    double *place = f->mesh->positions + 3 * (size_t)node, worst = worst_around(f, node);
+    vec3 from = vec3_load(place), sum = {0};
+    int count = 0;
+    for (int i = f->star_start[node]; i < f->star_start[node + 1]; i++)
+        for (int k = 0; k < 4; k++) {
+            int other = tet_mesh_tet(f->mesh, f->star[i])[k];
+            if (other == node) continue;
+            sum = vec3_add(sum, tet_mesh_node(f->mesh, other));
+            count++;
+        }
+    vec3_store(place, vec3_scale(sum, 1.0 / count));
+    if (is_acceptable(f, node, worst))
+        move_vertices(f, node);
+    else
+        vec3_store(place, from);
+}
+
+thenar_status lattice_relax(const thenar_surface *skin, const thenar_embedding *hold, double quality,
+                            thenar_tet_mesh *mesh, thenar_error *error) {
+    fitting f = {.mesh = mesh, .skin = skin, .quality = quality};
+    boundary b = {0};
+    bool *outer = MEMORY_ARRAY(bool, mesh->node_count);
+    thenar_status status = outer ? fitting_create(&f, hold, error) : error_memory(error, "fitting a lattice");
+    if (status == THENAR_OK) status = boundary_create(mesh, &b, error);
+    for (int v = 0; v < b.surface.vertex_count; v++) outer[b.node[v]] = true;
+    for (int n = 0; n < mesh->node_count && status == THENAR_OK; n++)
+        if (!outer[n]) relax_node(&f, n);
+    free(outer);
+    boundary_free(&b);
+    fitting_free(&f);
+    return status;
+}
+
 thenar_status lattice_fit(const signed_distance *solid, const thenar_surface *skin, const thenar_embedding *hold,
                           double quality, thenar_tet_mesh *mesh, thenar_error *error) {
     fitting f = {.mesh = mesh, .solid = solid, .skin = skin, .quality = quality};
