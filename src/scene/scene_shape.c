@@ -2,6 +2,7 @@
 
 #include "base/memory.h"
 #include "shape/finger.h"
+#include "shape/hand_gltf.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,27 +12,27 @@
 #define MOST_TETS 5000000
 
 static void read_box(config_map *shape, scene_shape *out) {
-    config_map box;
-    if (!config_child(shape, "box", CONFIG_REQUIRED, &box)) return;
+    config_map map;
+    if (!config_child(shape, "box", CONFIG_REQUIRED, &map)) return;
     vec3 size = {1, 1, 1};
     double cells[3] = {1, 1, 1};
     static const char *const splits[] = {"five", "six"};
     int split = 0;
-    config_vec3(&box, "size", CONFIG_REQUIRED, config_positive("m"), &size);
-    config_numbers(&box, "cells", CONFIG_REQUIRED, config_between(1, MOST_CELLS, "cells"), 3, cells);
-    config_choice(&box, "split", CONFIG_OPTIONAL, splits, 2, &split);
-    config_close(&box);
+    config_vec3(&map, "size", CONFIG_REQUIRED, config_positive("m"), &size);
+    config_numbers(&map, "cells", CONFIG_REQUIRED, config_between(1, MOST_CELLS, "cells"), 3, cells);
+    config_choice(&map, "split", CONFIG_OPTIONAL, splits, 2, &split);
+    config_close(&map);
     if (shape->reader->status != THENAR_OK) return;
     int whole[3];
     for (int i = 0; i < 3; i++) {
         whole[i] = (int)cells[i];
         if (whole[i] != cells[i]) {
-            config_fail(&box, "cells", "cells are %g, %g, %g; expected whole numbers", cells[0], cells[1], cells[2]);
+            config_fail(&map, "cells", "cells are %g, %g, %g; expected whole numbers", cells[0], cells[1], cells[2]);
             return;
         }
     }
     if ((double)whole[0] * whole[1] * whole[2] > MOST_TETS / 6) {
-        config_fail(&box, "cells", "%g cells; expected at most %d", cells[0] * cells[1] * cells[2], MOST_TETS / 6);
+        config_fail(&map, "cells", "%g cells; expected at most %d", cells[0] * cells[1] * cells[2], MOST_TETS / 6);
         return;
     }
     thenar_error error;
@@ -186,6 +187,66 @@ static void read_finger(config_map *shape, scene_shape *out) {
     if (!name_bone(out)) config_out_of_memory(&finger);
 }
 
+/* Each bone's tag gets its name. */
+static bool name_bones(scene_shape *out) {
+    out->file.regions = MEMORY_ARRAY(mesh_region, HAND_BONES);
+    if (!out->file.regions) return false;
+    for (int bone = 0; bone < HAND_BONES; bone++) {
+        out->file.regions[bone] = (mesh_region){.tag = bone, .name = memory_string(hand_bone_name(bone))};
+        if (!out->file.regions[bone].name) return false;
+        out->file.region_count++;
+    }
+    return true;
+}
+
+/* Mesh, skin and embedding move over; the rest of the hand is not for a plain soft body. */
+static void take_hand(hand_shape *hand, scene_shape *out) {
+    out->mesh = hand->mesh;
+    out->surface = hand->skin;
+    out->embedding = hand->embedding;
+    hand->mesh = (thenar_tet_mesh){0};
+    hand->skin = (thenar_surface){0};
+    hand->embedding = (thenar_embedding){0};
+    hand_shape_free(hand);
+}
+
+static void read_hand(config_map *shape, scene_shape *out) {
+    config_map map;
+    if (!config_child(shape, "hand", CONFIG_REQUIRED, &map)) return;
+    static const char *const sides[] = {"right", "left"};
+    hand_options options = hand_options_default();
+    char *path = NULL;
+    int side = 0;
+    config_number(&map, "length", CONFIG_OPTIONAL, config_between(HAND_LENGTH_MIN, HAND_LENGTH_MAX, "m"),
+                  &options.length);
+    options.breadth *= options.length / hand_options_default().length;
+    config_number(&map, "breadth", CONFIG_OPTIONAL,
+                  config_between(HAND_SLENDER * options.length, HAND_BROAD * options.length, "m"), &options.breadth);
+    config_choice(&map, "side", CONFIG_OPTIONAL, sides, 2, &side);
+    config_integer(&map, "tets", CONFIG_OPTIONAL, HAND_TETS_MIN, HAND_TETS_MAX, &options.tets);
+    config_integer(&map, "triangles", CONFIG_OPTIONAL, HAND_TRIANGLES_MIN, HAND_TRIANGLES_MAX, &options.triangles);
+    config_file(&map, "file", CONFIG_OPTIONAL, &path);
+    static const char *const built_in[] = {"length", "breadth", "side", "triangles"};
+    for (int i = 0; i < 4 && path; i++)
+        if (config_has(&map, built_in[i]))
+            config_fail(&map, built_in[i], "%s beside file; expected the file to say how the hand is", built_in[i]);
+    config_close(&map);
+    options.left = side == 1;
+    if (shape->reader->status == THENAR_OK) {
+        thenar_error error;
+        hand_shape hand;
+        thenar_status status =
+            path ? hand_gltf_load(path, options.tets, &hand, &error) : hand_shape_create(&options, &hand, &error);
+        config_adopt(shape, "hand", status, error.text);
+        if (status == THENAR_OK) {
+            take_hand(&hand, out);
+            fill_tets(&map, out);
+            if (!name_bones(out)) config_out_of_memory(&map);
+        }
+    }
+    free(path);
+}
+
 static void place(double *positions, int count, vec3 move, quat turn) {
     for (int i = 0; i < count; i++)
         vec3_store(positions + 3 * i, vec3_add(quat_rotate(turn, vec3_load(positions + 3 * i)), move));
@@ -195,17 +256,17 @@ void scene_shape_read(config_map *body, scene_shape *out) {
     *out = (scene_shape){0};
     config_map shape;
     if (!config_child(body, "shape", CONFIG_REQUIRED, &shape)) return;
-    static const char *const kinds[] = {"box", "mesh", "embed", "finger"};
+    static const char *const kinds[] = {"box", "mesh", "embed", "finger", "hand"};
     static void (*const readers[])(config_map * shape, scene_shape * out) = {read_box, read_mesh_file, read_embed,
-                                                                             read_finger};
+                                                                             read_finger, read_hand};
     int given = 0, kind = 0;
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 5; i++) {
         if (!config_has(&shape, kinds[i])) continue;
         given++;
         kind = i;
     }
     if (given != 1)
-        config_fail(&shape, NULL, "%s; expected box, mesh, embed or finger",
+        config_fail(&shape, NULL, "%s; expected box, mesh, embed, finger or hand",
                     given == 0 ? "no shape" : "several shapes in one");
     readers[kind](&shape, out);
     /* What is embedded was scaled before it was meshed. */

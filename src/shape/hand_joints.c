@@ -60,7 +60,7 @@ int hand_bone_parent(int bone) {
 int hand_joint_bone(hand_joint joint) {
     assert((unsigned)joint < HAND_JOINTS);
     if (joint == HAND_WRIST) return 0;
-    int finger = joint < HAND_INDEX_METACARPAL ? 0 : 1 + ((int)joint - HAND_INDEX_METACARPAL) / 5;
+    int finger = joint < HAND_INDEX_METACARPAL ? 0 : 1 + ((int)joint - (int)HAND_INDEX_METACARPAL) / 5;
     int place = (int)joint - first_joint(finger) - (finger > 0); /* -1 for a finger's metacarpal */
     if (place < 0) return 0;
     return 1 + 3 * finger + (place < 3 ? place : 2);

@@ -214,7 +214,7 @@ thenar_status lattice_mesh(const lattice_solid *solid, const thenar_mesh_options
     if (status == THENAR_OK) status = mesh_of(&l, solid->skin, mesh, error);
     lattice_free(&l);
     if (status == THENAR_OK && options->fit)
-        status = lattice_fit(&solid->distance, solid->skin, options->fit_quality, mesh, error);
+        status = lattice_fit(&solid->distance, solid->skin, NULL, options->fit_quality, mesh, error);
     if (status != THENAR_OK) thenar_tet_mesh_free(mesh);
     return status;
 }

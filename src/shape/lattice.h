@@ -26,9 +26,19 @@ thenar_status lattice_mark(const lattice_solid *solid, const grid *g, unsigned c
 thenar_status lattice_mend(const grid *g, unsigned char *keep, thenar_error *error);
 
 /* Moves boundary nodes towards the surface, as far as every tet keeps its quality and every vertex of the
- * skin (NULL: none) its tet. */
-thenar_status lattice_fit(const signed_distance *solid, const thenar_surface *skin, double quality,
-                          thenar_tet_mesh *mesh, thenar_error *error);
+ * skin (NULL: none) its tet. hold: which tet that is, where several hold a vertex (NULL: any). */
+thenar_status lattice_fit(const signed_distance *solid, const thenar_surface *skin, const thenar_embedding *hold,
+                          double quality, thenar_tet_mesh *mesh, thenar_error *error);
+
+/* As lattice_fit, but moves nodes about until no tet has a radius ratio below `quality`, or no move makes the worst tet around a node better.
+ * Vertices of the skin (NULL: none) stay in their tets; nodes of the boundary stay near the solid (NULL: anywhere). */
+thenar_status lattice_improve(const signed_distance *solid, const thenar_surface *skin, const thenar_embedding *hold,
+                              double quality, thenar_tet_mesh *mesh, thenar_error *error);
+
+/* Moves each inner node to the mean of those around it, where tets and skin allow it as in lattice_fit: room for the
+ * boundary to follow. */
+thenar_status lattice_relax(const thenar_surface *skin, const thenar_embedding *hold, double quality,
+                            thenar_tet_mesh *mesh, thenar_error *error);
 
 /* All of it. Options are checked here. */
 thenar_status lattice_mesh(const lattice_solid *solid, const thenar_mesh_options *options, thenar_tet_mesh *mesh,

@@ -1,0 +1,283 @@
+#include "shape/hand_gltf.h"
+
+#include "base/memory.h"
+#include "shape/gltf_file.h"
+#include "shape/hand_embed.h"
+#include "shape/hand_tets.h"
+#include "shape/hand_weights.h"
+#include "shape/mesh.h"
+#include "shape/surface.h"
+#include "shape/surface_distance.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define VERTEX_LIMIT 2000000
+#define SKIN_JOINT_LIMIT 1000
+#define SQUARE 0.02 /* a bind matrix has columns at right angles to within this cosine */
+
+typedef struct vertex_bones {
+    double weight[HAND_BONES];
+} vertex_bones;
+
+typedef struct hand_file {
+    gltf_file gltf;
+    int joint_count;                  /* of the file's skin */
+    int hand_joint[SKIN_JOINT_LIMIT]; /* which of ours each is, or -1 */
+    ARRAY(vec3) position;
+    ARRAY(vertex_bones) bones;
+    ARRAY(int) corner;
+} hand_file;
+
+static void hand_file_free(hand_file *f) {
+    gltf_close(&f->gltf);
+    free(f->position.data);
+    free(f->bones.data);
+    free(f->corner.data);
+}
+
+/* The first node that has both a mesh and a skin. */
+static const json_t *find_skinned_node(const gltf_file *gltf) {
+    const json_t *node;
+    for (long i = 0; (node = gltf_object(gltf, "nodes", i)); i++)
+        if (gltf_index(node, "mesh") >= 0 && gltf_index(node, "skin") >= 0) return node;
+    return NULL;
+}
+
+/* The frame of a joint: the inverse of its matrix, column by column. */
+static thenar_status frame_of(const hand_file *f, const double *m, hand_joint joint, hand_frame *out,
+                              thenar_error *error) {
+    mat3 linear = {{m[0], m[4], m[8], m[1], m[5], m[9], m[2], m[6], m[10]}};
+    double size = cbrt(fabs(mat3_determinant(linear)));
+    bool good = mat3_determinant(linear) > 0 && isfinite(size) && size > 1e-6 && size < 1e6;
+    for (int i = 0; i < 16; i++) good = good && isfinite(m[i]);
+    for (int i = 0; i < 3; i++) {
+        vec3 a = mat3_column(linear, i), b = mat3_column(linear, (i + 1) % 3);
+        good = good && fabs(vec3_dot(a, b)) < SQUARE * size * size && fabs(vec3_length(a) / size - 1) < SQUARE;
+    }
+    if (!good)
+        return error_at(error, f->gltf.path, 0, 0, "the bind matrix of joint %s is not a turn, a move and a scale",
+                        hand_joint_name(joint));
+    mat3 inverse = mat3_inverse(linear);
+    out->position = vec3_scale(mat3_mul_vec(inverse, vec3_make(m[12], m[13], m[14])), -1);
+    out->rotation = hand_rotation_of(mat3_scale(inverse, size));
+    return THENAR_OK;
+}
+
+static thenar_status read_joints(hand_file *f, const json_t *skin, hand_frame joint[HAND_JOINTS], thenar_error *error) {
+    const json_t *list = json_object_get(skin, "joints");
+    f->joint_count = (int)json_array_size(list);
+    bool found[HAND_JOINTS] = {false};
+    double *matrix = NULL;
+    int matrices = 0;
+    if (json_array_size(list) > SKIN_JOINT_LIMIT)
+        return error_at(error, f->gltf.path, 0, 0, "a skin of more than %d joints", SKIN_JOINT_LIMIT);
+    thenar_status status = gltf_read(&f->gltf, gltf_index(skin, "inverseBindMatrices"), 16, &matrix, &matrices, error);
+    if (status == THENAR_OK && matrices < f->joint_count)
+        status = error_at(error, f->gltf.path, 0, 0, "%d bind matrices; expected one for each of %d joints", matrices,
+                          f->joint_count);
+    for (int i = 0; i < f->joint_count && status == THENAR_OK; i++) {
+        const json_t *index = json_array_get(list, (size_t)i);
+        json_int_t number = json_is_integer(index) ? json_integer_value(index) : -1;
+        const json_t *node = gltf_object(&f->gltf, "nodes", number > INT32_MAX ? -1 : (long)number);
+        const char *name = json_string_value(json_object_get(node, "name"));
+        f->hand_joint[i] = name ? hand_joint_find(name) : -1;
+        if (f->hand_joint[i] < 0) continue;
+        found[f->hand_joint[i]] = true;
+        status = frame_of(f, matrix + 16 * (size_t)i, (hand_joint)f->hand_joint[i], &joint[f->hand_joint[i]], error);
+    }
+    for (int j = 0; j < HAND_JOINTS && status == THENAR_OK; j++)
+        if (!found[j])
+            status = error_at(error, f->gltf.path, 0, 0, "no joint %s; expected the 25 joints of WebXR in the skin",
+                              hand_joint_name((hand_joint)j));
+    free(matrix);
+    return status;
+}
+
+static thenar_status add_vertices(hand_file *f, const double *position, const double *joint, const double *weight,
+                                  int count, thenar_error *error) {
+    for (int v = 0; v < count; v++) {
+        vec3 p = vec3_load(position + 3 * (size_t)v);
+        vertex_bones bones = {{0}};
+        double total = 0;
+        if (!vec3_is_finite(p))
+            return error_at(error, f->gltf.path, 0, 0, "vertex %d has a position that is not finite", v);
+        for (int k = 0; k < 4; k++) {
+            double w = weight[4 * (size_t)v + (size_t)k], j = joint[4 * (size_t)v + (size_t)k];
+            if (!(w >= 0) || !isfinite(w))
+                return error_at(error, f->gltf.path, 0, 0, "vertex %d has the weight %g", v, w);
+            if (w == 0) continue;
+            if (!(j >= 0 && j < f->joint_count) || f->hand_joint[(int)j] < 0)
+                return error_at(error, f->gltf.path, 0, 0,
+                                "vertex %d hangs on joint %g of the skin; expected one of the 25 of WebXR", v, j);
+            bones.weight[hand_joint_bone((hand_joint)f->hand_joint[(int)j])] += w;
+            total += w;
+        }
+        if (!(total > 0)) return error_at(error, f->gltf.path, 0, 0, "vertex %d hangs on no joint", v);
+        for (int i = 0; i < HAND_BONES; i++) bones.weight[i] /= total;
+        if (!ARRAY_PUSH(&f->position, p) || !ARRAY_PUSH(&f->bones, bones)) return error_memory(error, "glTF hand");
+    }
+    return THENAR_OK;
+}
+
+static thenar_status add_corners(hand_file *f, const double *index, int count, int first, int vertices,
+                                 thenar_error *error) {
+    if (count % 3 != 0) return error_at(error, f->gltf.path, 0, 0, "%d indices; expected three a triangle", count);
+    for (int i = 0; i < count; i++) {
+        if (!(index[i] >= 0 && index[i] < vertices))
+            return error_at(error, f->gltf.path, 0, 0, "index %g of triangle %d; expected 0..%d", index[i], i / 3,
+                            vertices - 1);
+        if (!ARRAY_PUSH(&f->corner, first + (int)index[i])) return error_memory(error, "glTF hand");
+    }
+    return THENAR_OK;
+}
+
+static thenar_status read_primitive(hand_file *f, const json_t *primitive, thenar_error *error) {
+    const json_t *attributes = json_object_get(primitive, "attributes");
+    double *position = NULL, *joint = NULL, *weight = NULL, *index = NULL;
+    int positions = 0, joints = 0, weights = 0, indices = 0, first = (int)f->position.count;
+    if (json_object_get(primitive, "mode") && gltf_index(primitive, "mode") != 4)
+        return error_at(error, f->gltf.path, 0, 0, "a mesh of other things than triangles (mode 4)");
+    thenar_status status = gltf_read(&f->gltf, gltf_index(attributes, "POSITION"), 3, &position, &positions, error);
+    if (status == THENAR_OK)
+        status = gltf_read(&f->gltf, gltf_index(attributes, "JOINTS_0"), 4, &joint, &joints, error);
+    if (status == THENAR_OK)
+        status = gltf_read(&f->gltf, gltf_index(attributes, "WEIGHTS_0"), 4, &weight, &weights, error);
+    if (status == THENAR_OK) status = gltf_read(&f->gltf, gltf_index(primitive, "indices"), 1, &index, &indices, error);
+    if (status == THENAR_OK && (joints != positions || weights != positions || positions > VERTEX_LIMIT - first))
+        status = error_at(error, f->gltf.path, 0, 0,
+                          "%d positions, %d joints, %d weights; expected as many of each, %d at most", positions,
+                          joints, weights, VERTEX_LIMIT);
+    if (status == THENAR_OK) status = add_vertices(f, position, joint, weight, positions, error);
+    if (status == THENAR_OK) status = add_corners(f, index, indices, first, positions, error);
+    free(position);
+    free(joint);
+    free(weight);
+    free(index);
+    return status;
+}
+
+/* One vertex a place, no triangle without three; weights go with the first vertex of a place. */
+static thenar_status merge_vertices(const hand_file *f, thenar_surface *out, double **weight, thenar_error *error) {
+    thenar_surface raw = {.vertex_count = (int)f->position.count,
+                          .triangle_count = (int)(f->corner.count / 3),
+                          .positions = (double *)f->position.data,
+                          .triangles = f->corner.data};
+    *out = (thenar_surface){0};
+    int *first = surface_first_at_place(&raw), *number = MEMORY_ARRAY(int, raw.vertex_count);
+    thenar_status status = first && number ? surface_create(raw.vertex_count, raw.triangle_count, out, error)
+                                           : error_memory(error, "glTF hand");
+    *weight = status == THENAR_OK ? MEMORY_ARRAY(double, HAND_BONES *(size_t)raw.vertex_count) : NULL;
+    if (status == THENAR_OK && !*weight) status = error_memory(error, "glTF hand");
+    if (status == THENAR_OK) {
+        out->vertex_count = out->triangle_count = 0;
+        memset(number, -1, (size_t)raw.vertex_count * sizeof *number);
+        for (int t = 0; t < raw.triangle_count; t++) {
+            int v[3];
+            for (int k = 0; k < 3; k++) v[k] = first[surface_triangle(&raw, t)[k]];
+            if (v[0] == v[1] || v[1] == v[2] || v[2] == v[0]) continue;
+            for (int k = 0; k < 3; k++) {
+                if (number[v[k]] < 0) {
+                    number[v[k]] = out->vertex_count++;
+                    vec3_store(out->positions + 3 * (size_t)number[v[k]], f->position.data[v[k]]);
+                    memcpy(*weight + HAND_BONES * (size_t)number[v[k]], f->bones.data[v[k]].weight,
+                           HAND_BONES * sizeof **weight);
+                }
+                out->triangles[3 * (size_t)out->triangle_count + (size_t)k] = number[v[k]];
+            }
+            out->triangle_count++;
+        }
+    }
+    free(first);
+    free(number);
+    return status;
+}
+
+/* Everything in the wrist's frame; a left hand is made a right one for the mesher, and back by hand_shape_mirror. */
+static void into_wrist_frame(hand_shape *hand) {
+    hand_frame wrist = hand->joint[HAND_WRIST];
+    quat back = quat_conjugate(wrist.rotation);
+    for (int j = 0; j < HAND_JOINTS; j++) {
+        hand->joint[j].position = quat_rotate(back, vec3_sub(hand->joint[j].position, wrist.position));
+        hand->joint[j].rotation = quat_unit(quat_mul(back, hand->joint[j].rotation));
+    }
+    for (int v = 0; v < hand->skin.vertex_count; v++)
+        vec3_store(hand->skin.positions + 3 * (size_t)v,
+                   quat_rotate(back, vec3_sub(surface_vertex(&hand->skin, v), wrist.position)));
+    hand->joint[HAND_WRIST] = (hand_frame){{0, 0, 0}, quat_identity()};
+    hand->left = hand->joint[HAND_INDEX_PROXIMAL].position.x > hand->joint[HAND_LITTLE_PROXIMAL].position.x;
+}
+
+static hand_size size_of(const hand_shape *hand) {
+    double length = 0;
+    for (int j = HAND_MIDDLE_PROXIMAL; j <= HAND_MIDDLE_TIP; j++)
+        length += vec3_distance(hand->joint[j].position,
+                                hand->joint[j == HAND_MIDDLE_PROXIMAL ? HAND_WRIST : j - 1].position);
+    /* The knuckles of the index and the little finger are 0.653 of the breadth apart (Buchholz). */
+    return (hand_size){
+        length,
+        vec3_distance(hand->joint[HAND_INDEX_PROXIMAL].position, hand->joint[HAND_LITTLE_PROXIMAL].position) / 0.653};
+}
+
+static thenar_status make_tets(hand_shape *hand, const double *vertex_weight, int tets, double **node_weight,
+                               thenar_error *error) {
+    surface_distance distance;
+    hand_node *node = NULL;
+    thenar_status status = surface_distance_create(&hand->skin, &distance, error);
+    if (status != THENAR_OK) return status;
+    signed_distance solid = signed_distance_of_surface(&distance);
+    int *group = MEMORY_ARRAY(int, hand->skin.vertex_count);
+    if (group) {
+        hand_vertex_groups(hand->joint, &hand->skin, vertex_weight, group);
+        status = hand_tets(size_of(hand), hand->joint, &solid, &hand->skin, group, tets, &hand->mesh, &node, error);
+    } else {
+        status = error_memory(error, "glTF hand");
+    }
+    free(group);
+    if (status == THENAR_OK) status = hand_shape_take_nodes(node, hand, node_weight, error);
+    free(node);
+    surface_distance_free(&distance);
+    return status;
+}
+
+static thenar_status read_file(hand_file *f, hand_shape *hand, double **weight, thenar_error *error) {
+    thenar_status status = gltf_open(f->gltf.path, &f->gltf, error);
+    if (status != THENAR_OK) return status;
+    const json_t *node = find_skinned_node(&f->gltf);
+    const json_t *skin = gltf_object(&f->gltf, "skins", gltf_index(node, "skin"));
+    const json_t *mesh = gltf_object(&f->gltf, "meshes", gltf_index(node, "mesh"));
+    if (!skin || !mesh) return error_at(error, f->gltf.path, 0, 0, "no mesh with a skin; expected a skinned hand");
+    status = read_joints(f, skin, hand->joint, error);
+    const json_t *primitives = json_object_get(mesh, "primitives");
+    for (size_t i = 0; i < json_array_size(primitives) && status == THENAR_OK; i++)
+        status = read_primitive(f, json_array_get(primitives, i), error);
+    if (status == THENAR_OK && f->corner.count == 0)
+        status = error_at(error, f->gltf.path, 0, 0, "the mesh has no triangles");
+    return status == THENAR_OK ? merge_vertices(f, &hand->skin, weight, error) : status;
+}
+
+thenar_status hand_gltf_load(const char *path, int tets, hand_shape *out, thenar_error *error) {
+    *out = (hand_shape){0};
+    double *vertex_weight = NULL, *node_weight = NULL;
+    hand_file *f = MEMORY_ARRAY(hand_file, 1);
+    if (!f) return error_memory(error, "glTF hand");
+    f->gltf.path = path;
+    thenar_status status = read_file(f, out, &vertex_weight, error);
+    hand_file_free(f);
+    free(f);
+    if (status == THENAR_OK) {
+        into_wrist_frame(out);
+        bool left = out->left;
+        if (left) hand_shape_mirror(out);
+        status = make_tets(out, vertex_weight, tets, &node_weight, error);
+        if (status == THENAR_OK) status = hand_shape_finish(vertex_weight, node_weight, out, error);
+        if (status == THENAR_OK && left) hand_shape_mirror(out);
+        if (status == THENAR_OK) status = hand_embed(out, error);
+        if (status != THENAR_OK) error_prefix(error, "%s", path);
+    }
+    free(vertex_weight);
+    free(node_weight);
+    if (status != THENAR_OK) hand_shape_free(out);
+    return status;
+}
