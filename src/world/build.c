@@ -104,10 +104,6 @@ static thenar_status compile_island(thenar_model *model, const int *island, int 
     for (int rigid = 0; rigid < 2; rigid++)
         for (int i = 0; i < model->body_count; i++)
             if (island[i] == number && (model->bodies[i]->kind == &rigid_class) == rigid) members[count++] = i;
-    if (count == 0) {
-        free(members);
-        return THENAR_OK;
-    }
     thenar_status status =
         system_create(model->bodies, members, count, &model->contacts, &model->systems[model->system_count], error);
     model->system_count += status == THENAR_OK;
@@ -120,7 +116,8 @@ static thenar_status compile_systems(thenar_model *model, thenar_error *error) {
     int *island = MEMORY_ARRAY(int, model->body_count);
     thenar_status status = model->systems && island ? THENAR_OK : error_memory(error, "linear systems");
     if (status == THENAR_OK) contacts_join(&model->contacts, model->bodies, model->body_count, island);
-    for (int i = 0; i < model->body_count && status == THENAR_OK; i++) status = compile_island(model, island, i, error);
+    for (int i = 0; i < model->body_count && status == THENAR_OK; i++)
+        if (island[i] == i) status = compile_island(model, island, i, error);
     free(island);
     return status;
 }
@@ -163,8 +160,7 @@ static thenar_status compile(thenar_build *build, thenar_model *model, thenar_er
     thenar_status status =
         contacts_create(model->bodies, model->body_count, build->world.margin, &model->contacts, error);
     if (status == THENAR_OK) status = compile_systems(model, error);
-    if (status == THENAR_OK)
-        status = contacts_assign(&model->contacts, model->bodies, model->systems, model->system_count, error);
+    if (status == THENAR_OK) status = contacts_assign(&model->contacts, model->bodies, model->systems, error);
     return status == THENAR_OK ? collect_warnings(model, error) : status;
 }
 

@@ -57,7 +57,7 @@ bool contacts_couple(const contacts_model *contacts, body_model *const *bodies, 
                      body_couplings *couplings);
 /* The systems are there. */
 thenar_status contacts_assign(contacts_model *contacts, body_model *const *bodies, system_model *systems,
-                              int system_count, thenar_error *error);
+                              thenar_error *error);
 void contacts_free(contacts_model *contacts);
 
 void contacts_layout(contacts_state *state, const contacts_model *contacts, int body_count, int system_count,

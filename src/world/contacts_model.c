@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #define MOST_CONTACTS 2048 /* at a time; their memory is part of every snapshot */
+#define MOST_DYNAMIC 256   /* rigid bodies that may touch: their unknowns are coupled all with all */
 
 static bool can_move(const body_model *body) {
     return body->kind->system_node_count(body) > 0;
@@ -23,15 +24,36 @@ static bool may_touch(const body_model *skin, const body_model *rigid) {
            (can_move(skin) || can_move(rigid));
 }
 
+/* The rigid bodies that may be touched: few of many bodies, mostly. */
+typedef struct touchable {
+    int *bodies;
+    int count;
+} touchable;
+
+static thenar_status find_touchable(body_model *const *bodies, int body_count, touchable *out, thenar_error *error) {
+    *out = (touchable){.bodies = MEMORY_ARRAY(int, body_count)};
+    if (!out->bodies) return error_memory(error, "contacts");
+    int dynamic = 0;
+    for (int i = 0; i < body_count; i++) {
+        if (!is_rigid(bodies[i]) || !bodies[i]->touches) continue;
+        out->bodies[out->count++] = i;
+        dynamic += can_move(bodies[i]);
+    }
+    if (dynamic <= MOST_DYNAMIC) return THENAR_OK;
+    return error_set(error, THENAR_ERROR_INPUT,
+                     "%d dynamic rigid bodies that may touch; expected at most %d, the others with touches: false",
+                     dynamic, MOST_DYNAMIC);
+}
+
 static thenar_status create_skins(contacts_model *contacts, body_model *const *bodies, int body_count,
-                                  thenar_error *error) {
+                                  const touchable *rigids, thenar_error *error) {
     contacts->skins = MEMORY_ARRAY(contact_skin, body_count);
     contacts->skin_of = MEMORY_ARRAY(int, body_count);
     contacts->skin_body = MEMORY_ARRAY(int, body_count);
     if (!contacts->skins || !contacts->skin_of || !contacts->skin_body) return error_memory(error, "contacts");
     for (int i = 0; i < body_count; i++) {
         bool wanted = false;
-        for (int k = 0; k < body_count; k++) wanted = wanted || may_touch(bodies[i], bodies[k]);
+        for (int k = 0; k < rigids->count && !wanted; k++) wanted = may_touch(bodies[i], bodies[rigids->bodies[k]]);
         contacts->skin_of[i] = -1;
         if (!wanted) continue;
         thenar_status status = contact_skin_create(bodies[i], &contacts->skins[contacts->skin_count], error);
@@ -45,11 +67,12 @@ static thenar_status create_skins(contacts_model *contacts, body_model *const *b
 /* Coefficients of friction are given a body; of two bodies it is the geometric mean: equal ones stay what they are, and
  * nothing sticks to a body without friction. */
 static thenar_status create_pairs(contacts_model *contacts, body_model *const *bodies, int body_count,
-                                  thenar_error *error) {
+                                  const touchable *rigids, thenar_error *error) {
     ARRAY(contacts_pair) pairs = {0};
     bool enough = true;
     for (int i = 0; i < body_count && enough; i++)
-        for (int k = 0; k < body_count && enough; k++) {
+        for (int r = 0; r < rigids->count && enough; r++) {
+            int k = rigids->bodies[r];
             if (!may_touch(bodies[i], bodies[k])) continue;
             contacts_pair pair = {.body = {i, k}, .mu = sqrt(bodies[i]->friction * bodies[k]->friction)};
             enough = ARRAY_PUSH(&pairs, pair);
@@ -62,8 +85,11 @@ static thenar_status create_pairs(contacts_model *contacts, body_model *const *b
 thenar_status contacts_create(body_model *const *bodies, int body_count, double margin, contacts_model *out,
                               thenar_error *error) {
     *out = (contacts_model){.margin = margin};
-    thenar_status status = create_skins(out, bodies, body_count, error);
-    if (status == THENAR_OK) status = create_pairs(out, bodies, body_count, error);
+    touchable rigids;
+    thenar_status status = find_touchable(bodies, body_count, &rigids, error);
+    if (status == THENAR_OK) status = create_skins(out, bodies, body_count, &rigids, error);
+    if (status == THENAR_OK) status = create_pairs(out, bodies, body_count, &rigids, error);
+    free(rigids.bodies);
     if (status != THENAR_OK) contacts_free(out);
     return status;
 }
@@ -78,15 +104,21 @@ void contacts_free(contacts_model *contacts) {
     *contacts = (contacts_model){0};
 }
 
+/* The first body of an island; on the way there, paths are made shorter. */
+static int first_of(int *island, int body) {
+    while (island[body] != body) body = island[body] = island[island[body]];
+    return body;
+}
+
 void contacts_join(const contacts_model *contacts, body_model *const *bodies, int body_count, int *island) {
     for (int i = 0; i < body_count; i++) island[i] = i;
     for (int k = 0; k < contacts->pair_count; k++) {
         int a = contacts->pairs[k].body[0], b = contacts->pairs[k].body[1];
         if (!can_move(bodies[a]) || !can_move(bodies[b])) continue;
-        int from = island[a] > island[b] ? island[a] : island[b], to = island[a] + island[b] - from;
-        for (int i = 0; i < body_count; i++)
-            if (island[i] == from) island[i] = to;
+        a = first_of(island, a), b = first_of(island, b);
+        island[a > b ? a : b] = a < b ? a : b;
     }
+    for (int i = 0; i < body_count; i++) island[i] = first_of(island, i);
 }
 
 static int find_in(const system_model *system, int body) {
@@ -142,14 +174,13 @@ static int compare_pairs(const void *one, const void *two) {
 }
 
 thenar_status contacts_assign(contacts_model *contacts, body_model *const *bodies, system_model *systems,
-                              int system_count, thenar_error *error) {
+                              thenar_error *error) {
     contacts->search = MEMORY_ARRAY(contact_pair, contacts->pair_count);
     if (!contacts->search) return error_memory(error, "contacts");
     for (int k = 0; k < contacts->pair_count; k++) {
         contacts_pair *pair = &contacts->pairs[k];
         int moves = can_move(bodies[pair->body[0]]) ? pair->body[0] : pair->body[1];
-        for (int s = 0; s < system_count; s++)
-            if (find_in(&systems[s], moves) >= 0) pair->system = s;
+        while (find_in(&systems[pair->system], moves) < 0) pair->system++;
     }
     if (contacts->pair_count > 0)
         qsort(contacts->pairs, (size_t)contacts->pair_count, sizeof *contacts->pairs, compare_pairs);
