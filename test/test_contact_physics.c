@@ -2,7 +2,6 @@
 #include "contact_tools.h"
 
 static const double pi = 3.14159265358979323846;
-static const double time_steps[] = {0.001, 0.01};
 
 /* Gravity as on a slope of this angle that goes down towards `heading`, the ground being level. */
 static vec3 slope_gravity(double angle, double heading) {

@@ -1,8 +1,6 @@
 /* A cube between two soft limited pads: held without creep, lost where Coulomb says it is lost. */
 #include "contact_pinch.h"
 
-static const double time_steps[] = {0.001, 0.01};
-
 static int steps_in(const thenar_sim *sim, double time) {
     return (int)lround(time / thenar_sim_dt(sim));
 }

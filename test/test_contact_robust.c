@@ -5,8 +5,6 @@
 #include "allocations.h"
 #include "base/memory.h"
 
-static const double time_steps[] = {0.001, 0.01};
-
 static int steps_in(const thenar_sim *sim, double time) {
     return (int)lround(time / thenar_sim_dt(sim));
 }
