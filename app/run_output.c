@@ -29,19 +29,14 @@ static thenar_status path_in(const run_output *output, const char *name, char pa
     return THENAR_OK;
 }
 
-static void write_csv_header(csv_writer *csv, const thenar_model *model) {
-    char name[RUN_COLUMN_NAME];
-    for (int i = 0; i < run_column_count(model, true); i++) {
-        run_column_name(model, i, name);
-        csv_text(csv, name);
-    }
-    csv_end_row(csv);
+static void write_name(void *csv, const char *name) {
+    csv_text(csv, name);
 }
 
 /* A sum over a body may overflow where every node is still finite: such a field stays empty. */
 static void write_csv_row(run_output *output, const thenar_sim *sim) {
     run_row(sim, true, output->row);
-    for (int i = 0; i < run_column_count(thenar_sim_model(sim), true); i++)
+    for (int i = 0, count = run_column_count(thenar_sim_model(sim), true); i < count; i++)
         if (run_column_counts(i))
             csv_integer(&output->csv, (long long)output->row[i]);
         else if (isfinite(output->row[i]))
@@ -70,7 +65,8 @@ static thenar_status open_files(run_output *output, const thenar_sim *sim, thena
     if (status == THENAR_OK) status = csv_open(&output->csv, path, error);
     if (status != THENAR_OK) return status;
     output->csv_open = true;
-    write_csv_header(&output->csv, thenar_sim_model(sim));
+    run_columns(thenar_sim_model(sim), true, write_name, &output->csv);
+    csv_end_row(&output->csv);
     status = path_in(output, "recording.thenar", path, sizeof path, error);
     if (status == THENAR_OK) status = thenar_recorder_create(path, sim, &output->recorder, error);
     return status == THENAR_OK ? thenar_recorder_add(output->recorder, error) : status;

@@ -41,24 +41,31 @@ int run_column_count(const thenar_model *model, bool pairs) {
     return count + (pairs ? OF_PAIR * thenar_model_contact_pair_count(model) : 0);
 }
 
-static void pair_column_name(const thenar_model *model, int column, char name[RUN_COLUMN_NAME]) {
-    int body[2];
-    thenar_model_contact_pair(model, column / OF_PAIR, body);
-    snprintf(name, RUN_COLUMN_NAME, "%.130s/%.130s_%s", thenar_model_body_name(model, body[0]),
-             thenar_model_body_name(model, body[1]), of_pair[column % OF_PAIR]);
+/* Names `count` columns PREFIX_column. */
+static void name_columns(const char *prefix, const char *const *columns, int count, run_column_visit *visit,
+                         void *context) {
+    for (int i = 0; i < count; i++) {
+        char name[RUN_COLUMN_NAME];
+        snprintf(name, sizeof name, "%.270s_%s", prefix, columns[i]);
+        visit(context, name);
+    }
 }
 
-void run_column_name(const thenar_model *model, int column, char name[RUN_COLUMN_NAME]) {
-    if (column < FIXED) {
-        snprintf(name, RUN_COLUMN_NAME, "%s", fixed[column]);
-    } else if (column < FIRST_BODY) {
-        snprintf(name, RUN_COLUMN_NAME, "%s_us", thenar_stage_name((thenar_stage)(column - FIXED)));
-    } else if (column >= run_column_count(model, false)) {
-        pair_column_name(model, column - run_column_count(model, false), name);
-    } else {
-        int body = 0;
-        for (column -= FIRST_BODY; column >= body_columns(model, body); body++) column -= body_columns(model, body);
-        snprintf(name, RUN_COLUMN_NAME, "%.270s_%s", thenar_model_body_name(model, body), of_body[column]);
+void run_columns(const thenar_model *model, bool pairs, run_column_visit *visit, void *context) {
+    for (int i = 0; i < FIXED; i++) visit(context, fixed[i]);
+    for (int s = 0; s < THENAR_STAGE_COUNT; s++) {
+        static const char *const of_stage[] = {"us"};
+        name_columns(thenar_stage_name((thenar_stage)s), of_stage, 1, visit, context);
+    }
+    for (int b = 0; b < thenar_model_body_count(model); b++)
+        name_columns(thenar_model_body_name(model, b), of_body, body_columns(model, b), visit, context);
+    for (int i = 0; pairs && i < thenar_model_contact_pair_count(model); i++) {
+        int body[2];
+        char name[RUN_COLUMN_NAME];
+        thenar_model_contact_pair(model, i, body);
+        snprintf(name, sizeof name, "%.130s/%.130s", thenar_model_body_name(model, body[0]),
+                 thenar_model_body_name(model, body[1]));
+        name_columns(name, of_pair, OF_PAIR, visit, context);
     }
 }
 

@@ -11,8 +11,10 @@
 /* pairs: with what each body does to each other, at the end; they may be many. */
 int run_column_count(const thenar_model *model, bool pairs);
 
-/* "step", "time", "active", ..., "formulate_us", ..., "BODY_force_x", ..., "BODY/OTHER_force_x", ... */
-void run_column_name(const thenar_model *model, int column, char name[RUN_COLUMN_NAME]);
+/* Tells the names of all columns in order: "step", "time", "active", ..., "formulate_us", ..., "BODY_force_x", ...,
+ * "BODY/OTHER_force_x", ... */
+typedef void run_column_visit(void *context, const char *name);
+void run_columns(const thenar_model *model, bool pairs, run_column_visit *visit, void *context);
 
 /* The whole numbers among them. */
 bool run_column_counts(int column);

@@ -25,14 +25,14 @@ static json_t *describe_bodies(const thenar_model *model) {
     return bodies;
 }
 
+static void append_name(void *names, const char *name) {
+    json_array_append_new(names, json_string(name));
+}
+
 void live_write_head(view_live *live, const char *title) {
     const thenar_model *model = live->model;
     json_t *columns = json_array(), *solvers = json_array(), *methods = json_array();
-    char name[RUN_COLUMN_NAME];
-    for (int i = 0; i < live->column_count; i++) {
-        run_column_name(model, i, name);
-        json_array_append_new(columns, json_string(name));
-    }
+    run_columns(model, false, append_name, columns);
     for (int i = 0; i < solver_count; i++) json_array_append_new(solvers, json_string(solver_table[i]->name));
     for (int i = 0; i < CONTACT_METHODS; i++) json_array_append_new(methods, json_string(contact_method_names[i]));
     json_t *head =
