@@ -65,6 +65,20 @@ static inline Bool ipopt_gradient(Index n, Number *v, Bool is_new, Number *gradi
     return TRUE;
 }
 
+/* d(G w) / dv of corner a of the tet is this times the identity. */
+static inline double ipopt_lever(const ipopt_step *step, const ipopt_cut *cut, int a) {
+    return step->dense->h * vec3_dot(step->dense->gradient[cut->tet][a], cut->w);
+}
+
+/* G w */
+static inline vec3 ipopt_stretched(const ipopt_step *step, const ipopt_cut *cut, const double *v) {
+    vec3 sum = {0};
+    for (int a = 0; a < 4; a++)
+        sum = vec3_mul_add(sum, dense_position(step->dense, step->dense->mesh->tets[4 * cut->tet + a], v),
+                           vec3_dot(step->dense->gradient[cut->tet][a], cut->w));
+    return sum;
+}
+
 /* Heights over the plane are in units of h m, so that their gradients by v are unit vectors. */
 static inline Bool ipopt_g(Index n, Number *v, Bool is_new, Index m, Number *g, UserDataPtr data) {
     (void)n, (void)is_new;
@@ -75,15 +89,10 @@ static inline Bool ipopt_g(Index n, Number *v, Bool is_new, Index m, Number *g, 
     }
     for (int k = step->node_count; k < m; k++) {
         const ipopt_cut *cut = &step->cuts[k - step->node_count];
-        vec3 stretched = mat3_mul_vec(dense_deformation(step->dense, cut->tet, v), cut->w);
+        vec3 stretched = ipopt_stretched(step, cut, v);
         g[k] = vec3_dot(stretched, stretched);
     }
     return TRUE;
-}
-
-/* d(G w) / dv of corner a of the tet is this times the identity. */
-static inline double ipopt_lever(const ipopt_step *step, const ipopt_cut *cut, int a) {
-    return step->dense->h * vec3_dot(step->dense->gradient[cut->tet][a], cut->w);
 }
 
 /* The unknown of corner a, or -1. */
@@ -100,7 +109,7 @@ static inline Bool ipopt_jacobian(Index n, Number *v, Bool is_new, Index m, Inde
     for (int k = 0; k < m; k++) {
         const ipopt_cut *cut = k < step->node_count ? NULL : &step->cuts[k - step->node_count];
         vec3 stretched = {0};
-        if (cut && values) stretched = mat3_mul_vec(dense_deformation(step->dense, cut->tet, v), cut->w);
+        if (cut && values) stretched = ipopt_stretched(step, cut, v);
         for (int a = 0; a < (cut ? 4 : 1); a++) {
             int unknown = cut ? ipopt_corner(step, cut, a) : step->dense->unknown[step->nodes[k]];
             double g[3];
@@ -224,7 +233,7 @@ static inline double ipopt_contact_force(const ipopt_step *step, int k) {
 static inline void ipopt_limit_forces(const ipopt_step *step, vec3 *force) {
     for (int k = 0; k < step->cut_count; k++) {
         const ipopt_cut *cut = &step->cuts[k];
-        vec3 stretched = mat3_mul_vec(dense_deformation(step->dense, cut->tet, step->v), cut->w);
+        vec3 stretched = ipopt_stretched(step, cut, step->v);
         double share = -2 * step->multiplier[step->node_count + k] / (step->scale * step->dense->h);
         for (int a = 0; a < 4; a++) {
             int node = step->dense->mesh->tets[4 * cut->tet + a];
