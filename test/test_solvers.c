@@ -1,11 +1,10 @@
 /* The constraint solvers on a small limited box: each keeps the limits or says that it did not, and newton is at the
  * optimum of perez2016's Eq. 1, which an independent method finds here. */
 #include "allocations.h"
-#include "soft_tools.h"
+#include "dense_step.h"
 
 #include "math/svd3.h"
 #include "solver/lcp.h"
-#include "world/sim.h"
 
 #define S_MIN 0.9
 #define S_MAX 1.1
@@ -287,77 +286,14 @@ static bool solve_from(const thenar_model *model, const char *solver, const void
     return converged;
 }
 
-/* The equations of a step as dense matrices, and Eq. 1. */
-typedef struct dense_step {
-    int n;
-    double *A, *b, *free_motion;
-    double *x0; /* 3 per mesh node */
-} dense_step;
-
-/* A = L L^T in place of the lower triangle. */
-static void dense_factor(double *A, int n) {
-    for (int j = 0; j < n; j++)
-        for (int i = j; i < n; i++) {
-            double sum = A[i * n + j];
-            for (int k = 0; k < j; k++) sum -= A[i * n + k] * A[j * n + k];
-            A[i * n + j] = i == j ? sqrt(sum) : sum / A[j * n + j];
-        }
-}
-
-static void dense_solve(const double *L, int n, double *x) {
-    for (int i = 0; i < n; i++) {
-        for (int k = 0; k < i; k++) x[i] -= L[i * n + k] * x[k];
-        x[i] /= L[i * n + i];
-    }
-    for (int i = n - 1; i >= 0; i--) {
-        for (int k = i + 1; k < n; k++) x[i] -= L[k * n + i] * x[k];
-        x[i] /= L[i * n + i];
-    }
-}
-
-static dense_step dense_from(const thenar_model *model, const void *snapshot, size_t size) {
+/* The step after the snapshot. */
+static dense_step dense_after(const thenar_model *model, const void *snapshot, size_t size) {
     thenar_error error;
     thenar_sim *sim = sim_with(model, "newton", 1);
     assert_ok(thenar_sim_restore(sim, snapshot, size, &error), error);
-    int n = thenar_model_dof_count(model), nodes = thenar_model_mesh(model, 0)->node_count;
-    dense_step dense = {.n = n,
-                        .A = calloc((size_t)(n * n), sizeof(double)),
-                        .b = calloc((size_t)n, sizeof(double)),
-                        .free_motion = calloc((size_t)n, sizeof(double)),
-                        .x0 = calloc((size_t)(3 * nodes), sizeof(double))};
-    memcpy(dense.x0, thenar_sim_positions(sim, 0), (size_t)(3 * nodes) * sizeof(double));
-    tools_run(sim, 1);
-    const block_pattern *pattern = &model->systems[0].pattern;
-    for (int j = 0; j < pattern->node_count; j++)
-        for (int k = pattern->column_start[j]; k < pattern->column_start[j + 1]; k++)
-            for (int c = 0; c < 9; c++) {
-                int row = 3 * pattern->row[k] + c / 3, column = 3 * j + c % 3;
-                dense.A[row * n + column] = dense.A[column * n + row] = sim->systems[0].blocks[9 * k + c];
-            }
-    memcpy(dense.b, sim->systems[0].b, (size_t)n * sizeof(double));
-    memcpy(dense.free_motion, dense.b, (size_t)n * sizeof(double));
-    double *L = memory_copy(dense.A, (size_t)(n * n) * sizeof *L);
-    dense_factor(L, n);
-    dense_solve(L, n, dense.free_motion);
-    free(L);
+    dense_step dense = dense_from(sim);
     thenar_sim_free(sim);
     return dense;
-}
-
-static void dense_free(dense_step *dense) {
-    free(dense->A);
-    free(dense->b);
-    free(dense->free_motion);
-    free(dense->x0);
-}
-
-/* 1/2 |v - v*|_A^2 */
-static double objective(const dense_step *dense, const double *v) {
-    double sum = 0;
-    for (int i = 0; i < dense->n; i++)
-        for (int j = 0; j < dense->n; j++)
-            sum += 0.5 * (v[i] - dense->free_motion[i]) * dense->A[i * dense->n + j] * (v[j] - dense->free_motion[j]);
-    return sum;
 }
 
 #define TETS 64
@@ -365,26 +301,9 @@ static double objective(const dense_step *dense, const double *v) {
 /* ADMM: minimize 1/2 |v - v*|_A^2 + sum of (w / 2) |G - Z + U|^2 over v, project Z = P(G + U), add up U += G - Z. */
 typedef struct admm {
     const dense_step *dense;
-    const thenar_tet_mesh *mesh;
-    const int *unknown; /* of a mesh node, or -1 */
     mat3 Z[TETS], U[TETS];
-    vec3 gradient[TETS][4]; /* of the shape functions */
     double weight;
 } admm;
-
-static mat3 deformation(const admm *state, int t, const double *v) {
-    mat3 G = {{0}};
-    for (int a = 0; a < 4; a++) {
-        int node = state->mesh->tets[4 * t + a], unknown = state->unknown[node];
-        double g[3];
-        vec3_store(g, state->gradient[t][a]);
-        for (int i = 0; i < 3; i++) {
-            double x = state->dense->x0[3 * node + i] + (unknown >= 0 ? STEP * v[3 * unknown + i] : 0);
-            for (int j = 0; j < 3; j++) G.m[3 * i + j] += x * g[j];
-        }
-    }
-    return G;
-}
 
 static mat3 project(mat3 F) {
     mat3 U, V;
@@ -395,15 +314,7 @@ static mat3 project(mat3 F) {
 }
 
 static void admm_start(admm *state) {
-    for (int t = 0; t < state->mesh->tet_count; t++) {
-        vec3 x[4];
-        for (int a = 0; a < 4; a++) x[a] = vec3_load(state->mesh->positions + 3 * state->mesh->tets[4 * t + a]);
-        mat3 inverse = mat3_inverse(mat3_columns(vec3_sub(x[1], x[0]), vec3_sub(x[2], x[0]), vec3_sub(x[3], x[0])));
-        state->gradient[t][0] = (vec3){0};
-        for (int a = 1; a < 4; a++) {
-            state->gradient[t][a] = mat3_row(inverse, a - 1);
-            state->gradient[t][0] = vec3_sub(state->gradient[t][0], state->gradient[t][a]);
-        }
+    for (int t = 0; t < state->dense->mesh->tet_count; t++) {
         state->Z[t] = mat3_identity();
         state->U[t] = (mat3){{0}};
     }
@@ -413,12 +324,14 @@ static void admm_start(admm *state) {
 static double *admm_matrix(const admm *state) {
     int n = state->dense->n;
     double *H = memory_copy(state->dense->A, (size_t)(n * n) * sizeof *H);
-    for (int t = 0; t < state->mesh->tet_count; t++)
+    for (int t = 0; t < state->dense->mesh->tet_count; t++)
         for (int a = 0; a < 4; a++)
             for (int b = 0; b < 4; b++) {
-                int p = state->unknown[state->mesh->tets[4 * t + a]], q = state->unknown[state->mesh->tets[4 * t + b]];
+                int p = state->dense->unknown[state->dense->mesh->tets[4 * t + a]],
+                    q = state->dense->unknown[state->dense->mesh->tets[4 * t + b]];
                 if (p < 0 || q < 0) continue;
-                double product = state->weight * STEP * STEP * vec3_dot(state->gradient[t][a], state->gradient[t][b]);
+                double product =
+                    state->weight * STEP * STEP * vec3_dot(state->dense->gradient[t][a], state->dense->gradient[t][b]);
                 for (int i = 0; i < 3; i++) H[(3 * p + i) * n + 3 * q + i] += product;
             }
     dense_factor(H, n);
@@ -429,13 +342,13 @@ static void admm_iterate(admm *state, const double *H, double *v) {
     int n = state->dense->n;
     double *right = memory_copy(state->dense->b, (size_t)n * sizeof *right), still[3 * TETS] = {0};
     assert_true(n <= 3 * TETS);
-    for (int t = 0; t < state->mesh->tet_count; t++) {
-        mat3 rest = deformation(state, t, still); /* G is affine in v: G = rest + B v */
+    for (int t = 0; t < state->dense->mesh->tet_count; t++) {
+        mat3 rest = dense_deformation(state->dense, t, still); /* G is affine in v: G = rest + B v */
         for (int a = 0; a < 4; a++) {
-            int unknown = state->unknown[state->mesh->tets[4 * t + a]];
+            int unknown = state->dense->unknown[state->dense->mesh->tets[4 * t + a]];
             if (unknown < 0) continue;
             double g[3];
-            vec3_store(g, state->gradient[t][a]);
+            vec3_store(g, state->dense->gradient[t][a]);
             for (int i = 0; i < 3; i++)
                 for (int j = 0; j < 3; j++) {
                     int c = 3 * i + j;
@@ -447,8 +360,8 @@ static void admm_iterate(admm *state, const double *H, double *v) {
     memcpy(v, right, (size_t)n * sizeof *v);
     dense_solve(H, n, v);
     free(right);
-    for (int t = 0; t < state->mesh->tet_count; t++) {
-        mat3 G = deformation(state, t, v), F = mat3_add(G, state->U[t]);
+    for (int t = 0; t < state->dense->mesh->tet_count; t++) {
+        mat3 G = dense_deformation(state->dense, t, v), F = mat3_add(G, state->U[t]);
         state->Z[t] = project(F);
         for (int c = 0; c < 9; c++) state->U[t].m[c] = F.m[c] - state->Z[t].m[c];
     }
@@ -475,9 +388,9 @@ static void newton_finds_the_optimum_that_an_independent_method_finds(void **unu
     assert_true(mesh.tet_count <= TETS);
     size_t size;
     void *snapshot = snapshot_in_motion(model, &size);
-    dense_step dense = dense_from(model, snapshot, size);
+    dense_step dense = dense_after(model, snapshot, size);
     admm *state = calloc(1, sizeof *state);
-    *state = (admm){.dense = &dense, .mesh = &mesh, .unknown = model_soft(model, 0)->system_node};
+    *state = (admm){.dense = &dense};
     /* Any weight converges; this one, near the stiffness of a tet, in some thousand iterations. */
     state->weight = 10 * 0.2e6 * BOX_X * BOX_Y * BOX_Y / mesh.tet_count;
     admm_start(state);
@@ -486,13 +399,13 @@ static void newton_finds_the_optimum_that_an_independent_method_finds(void **unu
     for (int i = 0; i < 20000 && change > 1e-9; i++) {
         admm_iterate(state, H, v);
         if (i % 100 != 99) continue;
-        change = fabs(objective(&dense, v) / last - 1);
-        last = objective(&dense, v);
+        change = fabs(dense_objective(&dense, v) / last - 1);
+        last = dense_objective(&dense, v);
     }
     assert_true(solve_from(model, "newton", snapshot, size, tight, w));
-    print_message("objective: %.9g by ADMM, %.9g by newton\n", objective(&dense, v), objective(&dense, w));
-    assert_true(objective(&dense, v) > 0);
-    assert_near(objective(&dense, w) / objective(&dense, v), 1, 1e-4);
+    print_message("objective: %.9g by ADMM, %.9g by newton\n", dense_objective(&dense, v), dense_objective(&dense, w));
+    assert_true(dense_objective(&dense, v) > 0);
+    assert_near(dense_objective(&dense, w) / dense_objective(&dense, v), 1, 1e-4);
     free(v);
     free(w);
     free(H);
@@ -508,14 +421,14 @@ static void no_solver_gets_below_newtons_objective_at_the_same_feasibility(void 
     thenar_model *model = bar(&mesh, 6, 1);
     size_t size;
     void *snapshot = snapshot_in_motion(model, &size);
-    dense_step dense = dense_from(model, snapshot, size);
+    dense_step dense = dense_after(model, snapshot, size);
     double *v = calloc((size_t)dense.n, sizeof *v);
     assert_true(solve_from(model, "newton", snapshot, size, tight, v));
-    double least = objective(&dense, v);
+    double least = dense_objective(&dense, v);
     int compared = 0;
     for (int i = 1; i < solver_count; i++) {
         bool converged = solve_from(model, solver_table[i]->name, snapshot, size, tight, v);
-        double ratio = objective(&dense, v) / least;
+        double ratio = dense_objective(&dense, v) / least;
         print_message("%s: %.6f of newton's objective%s\n", solver_table[i]->name, ratio,
                       converged ? "" : ", not converged");
         if (!converged) continue;
