@@ -119,7 +119,7 @@ static thenar_status read_frame(const json_t *root, const place *at, track *t) {
     if (!json_is_object(root))
         return complain(at, "is not an object; expected {\"t\": seconds, \"hand\": ..., \"joints\": [...]}");
     track_frame frame;
-    bool left;
+    bool left = false;
     thenar_status status = read_time(json_object_get(root, "t"), at, &frame.time);
     if (status == THENAR_OK) status = read_side(json_object_get(root, "hand"), at, &left);
     if (status == THENAR_OK) status = read_joints(json_object_get(root, "joints"), at, &frame.joints);

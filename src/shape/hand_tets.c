@@ -309,7 +309,7 @@ static thenar_status cover_skin(const cover *c, thenar_tet_mesh *mesh, thenar_er
                                            "no sound tets cover a hand of these sizes; expected the sizes of a hand");
 }
 
-thenar_status hand_tets(hand_size size, const hand_frame joint[HAND_JOINTS], const signed_distance *solid,
+thenar_status hand_tets(hand_size size, const hand_frame *joint, const signed_distance *solid,
                         const thenar_surface *skin, const int *vertex_group, int target, thenar_tet_mesh *mesh,
                         hand_node **nodes, thenar_error *error) {
     *mesh = (thenar_tet_mesh){0};

@@ -45,7 +45,7 @@ static void share_along(const chain_place *at, int pieces, const int *bones, dou
     if (at->piece + 1 < pieces) weight[bones[at->piece + 1]] += behind;
 }
 
-static void weigh(hand_size size, const hand_frame joint[HAND_JOINTS], vec3 p, double *weight) {
+static void weigh(hand_size size, const hand_frame *joint, vec3 p, double *weight) {
     double b = size.breadth, palm = INFINITY, least = INFINITY;
     chain_place best = {0};
     int finger = 1;
@@ -70,16 +70,15 @@ static void weigh(hand_size size, const hand_frame joint[HAND_JOINTS], vec3 p, d
     for (int i = 0; i < HAND_BONES; i++) weight[i] = thumb * of_thumb[i] + (1 - thumb) * of_finger[i];
 }
 
-thenar_status hand_weights(hand_size size, const hand_frame joint[HAND_JOINTS], const thenar_surface *skin,
-                           double *weight, thenar_error *error) {
+thenar_status hand_weights(hand_size size, const hand_frame *joint, const thenar_surface *skin, double *weight,
+                           thenar_error *error) {
     for (int v = 0; v < skin->vertex_count; v++)
         weigh(size, joint, surface_vertex(skin, v), weight + HAND_BONES * (size_t)v);
     return hand_skinning_smooth(skin, SMOOTHING, weight, error);
 }
 
 /* A bone before its middle may still be within the web. */
-void hand_vertex_groups(const hand_frame joint[HAND_JOINTS], const thenar_surface *skin, const double *weight,
-                        int *group) {
+void hand_vertex_groups(const hand_frame *joint, const thenar_surface *skin, const double *weight, int *group) {
     for (int v = 0; v < skin->vertex_count; v++) {
         int bone = hand_skinning_of(weight + HAND_BONES * (size_t)v).bone[0], finger = (bone - 1) / 3;
         bool first = finger == 0 ? bone <= 2 : (bone - 1) % 3 == 0;

@@ -6,11 +6,10 @@
 
 /* weight: HAND_BONES numbers a vertex, zeroed. Smooth, adding up to 1, and local: none beyond a finger's width from the
  * joint to that bone. */
-thenar_status hand_weights(hand_size size, const hand_frame joint[HAND_JOINTS], const thenar_surface *skin,
-                           double *weight, thenar_error *error);
+thenar_status hand_weights(hand_size size, const hand_frame *joint, const thenar_surface *skin, double *weight,
+                           thenar_error *error);
 
-/* The finger, 1 (thumb) to 5, in whose free part each vertex lies, beyond the web; 0: none. */
-void hand_vertex_groups(const hand_frame joint[HAND_JOINTS], const thenar_surface *skin, const double *weight,
-                        int *group);
+/* joint: HAND_JOINTS of them. The finger, 1 (thumb) to 5, in whose free part each vertex lies, beyond the web; 0: none. */
+void hand_vertex_groups(const hand_frame *joint, const thenar_surface *skin, const double *weight, int *group);
 
 #endif
