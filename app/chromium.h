@@ -1,5 +1,5 @@
-/* A Chromium without a window that is told what to do over a pair of pipes (the DevTools protocol): loads one page, runs
- * scripts in it, takes pictures. */
+/* A Chromium without a window that is told what to do over a pair of pipes (the DevTools protocol): loads one page,
+ * runs scripts in it, takes pictures. */
 #ifndef APP_CHROMIUM_H
 #define APP_CHROMIUM_H
 

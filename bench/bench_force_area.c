@@ -3,7 +3,8 @@
  * of the contact force once a certain contact area is reached", and stairs that come from the nodes of the skin.
  *
  * The finger of the scenes (E 2 MPa, limits 0.9 and 1.1, its bone held by springs) goes down in small steps; each is
- * waited out until nothing moves. A finer mesh is run beside it, to tell what is the finger's from what is the mesh's. */
+ * waited out until nothing moves. A finer mesh is run beside it, to tell what is the finger's from what is the
+ * mesh's. */
 #include "bench/bench.h"
 
 #include "base/memory.h"

@@ -1,4 +1,5 @@
-/* One step of one soft body as dense matrices: A, b and x0 of perez2016's Eq. 1, for methods that solve it in other ways.
+/* One step of one soft body as dense matrices: A, b and x0 of perez2016's Eq. 1, for methods that solve it in other
+ * ways.
  *
  * A and b are those that the step itself used; other tests compare them with theory (test_soft.c). Everything else,
  * shape functions, deformation and objective, is written anew here. */

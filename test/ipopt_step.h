@@ -12,8 +12,8 @@
  * optimum breaks the limits, the singular vectors of G join them, until none is broken by more than IPOPT_BROKEN: the
  * exchange method of semi-infinite optimization [Blankenship, Falk 1976, Infinitely constrained optimization problems,
  * J. Optim. Theory Appl. 19]. Some of the constraints are fewer than all, so an optimum of these that keeps all of them
- * is one of the whole. It is a local one: the lower limits are not convex. det G > 0 is not given to IPOPT; it starts at
- * x0, where that holds, and every round is checked to end where it does. */
+ * is one of the whole. It is a local one: the lower limits are not convex. det G > 0 is not given to IPOPT; it starts
+ * at x0, where that holds, and every round is checked to end where it does. */
 #ifndef TEST_IPOPT_STEP_H
 #define TEST_IPOPT_STEP_H
 

@@ -1,5 +1,5 @@
-/* What contact must survive: no step is lost in silence, nothing becomes NaN, energy stays bounded, and once the load is
- * gone all is as before. */
+/* What contact must survive: no step is lost in silence, nothing becomes NaN, energy stays bounded, and once the load
+ * is gone all is as before. */
 #include "contact_pinch.h"
 
 #include "allocations.h"
@@ -345,8 +345,8 @@ static void a_spike_thinner_than_a_tet_is_pressed_in_and_dragged(void **unused) 
             }
             spike.shape = (thenar_shape){.kind = THENAR_SHAPE_MESH, .surface = &cone};
         }
-        /* Near a node, then dragged over several tets, and out. Points of the skin feel the spike; between them it goes in
-         * unfelt. */
+        /* Near a node, then dragged over several tets, and out. Points of the skin feel the spike; between them it
+         * goes in unfelt. */
         thenar_key keys[] = {{.time = 0.1},
                              {.time = 0.4, .move = {0, -0.008, 0}},
                              {.time = 1, .move = {0.015, -0.008, 0.004}},

@@ -404,7 +404,8 @@ static void contacts_of_six_unknowns_end_the_same_with_every_solver(void **unuse
             const contact *c = &s.contacts[k];
             if (i == 0) end[k] = c->u;
             assert_true(c->lambda.x > 0 && cone_tangential(c->lambda) <= MU * c->lambda.x * (1 + 1e-6));
-            /* One sticks, two slip; newton's forces are within 1e-4 of their mean, and the contacts lean on each other. */
+            /* One sticks, two slip; newton's forces are within 1e-4 of their mean, and the contacts lean on each
+             * other. */
             assert_near(vec3_distance(c->lambda, force[k]), 0, 1e-3 * (force[0].x + force[1].x + force[2].x) / 3);
             assert_near(vec3_distance(c->u, end[k]), 0, 2e-8);
         }

@@ -90,7 +90,8 @@ static void the_generic_hands_load_with_their_joints_skin_and_tets(void **state)
     }
 }
 
-/* The files agree to 0.4 mm but for the index finger's first two joints, 7.4 and 3.4 mm apart in the files themselves. */
+/* The files agree to 0.4 mm but for the index finger's first two joints, 7.4 and 3.4 mm apart in the files
+ * themselves. */
 static void the_left_and_right_joints_mirror_each_other(void **state) {
     (void)state;
     hand_shape left, right;
@@ -228,7 +229,8 @@ static void a_file_that_is_cut_off_anywhere_is_refused(void **state) {
     remove(temporary);
 }
 
-/* Nothing is read beyond the file (address sanitizer), whatever it says. One tet is refused after everything was read. */
+/* Nothing is read beyond the file (address sanitizer), whatever it says. One tet is refused after everything was
+ * read. */
 static void a_file_with_wrong_bytes_does_no_harm(void **state) {
     (void)state;
     file_bytes glb = read_all(LEFT);

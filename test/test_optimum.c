@@ -140,7 +140,8 @@ static void compare_positions(const bar_case *c, const dense_step *dense, const 
     }
     print_message("    positions differ by %.2g m\n", far);
     /* Newton's strains, off by e on two sides of the bar, bend it by e length^2 / thick and stretch it by e length. A
-     * direction that is off by e breaks IPOPT's limits by e^2 only, and shears by e times the range of the stretches. */
+     * direction that is off by e breaks IPOPT's limits by e^2 only, and shears by e times the range of the
+     * stretches. */
     double bent = tight.violation * LENGTH * (LENGTH / THICK + 1);
     double sheared = sqrt(IPOPT_BROKEN) * (S_MAX - S_MIN) * LENGTH;
     assert_true(far <= (c->has_limits ? 2 * bent + sheared : 0) + tight.length * STEP);

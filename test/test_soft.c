@@ -461,7 +461,8 @@ static void a_support_bears_what_is_applied_to_its_nodes(void **unused) {
     thenar_tet_mesh_free(&mesh);
 }
 
-/* Springs stretch by weight over stiffness; a support that goes on at constant speed leaves them no longer than that. */
+/* Springs stretch by weight over stiffness; a support that goes on at constant speed leaves them no longer than
+ * that. */
 static void springs_of_a_support_stretch_in_proportion_to_what_they_carry(void **unused) {
     (void)unused;
     thenar_tet_mesh mesh = tools_box(0.1, 0.1, 0.1, 2, 2, 2);

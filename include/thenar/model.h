@@ -80,8 +80,9 @@ typedef struct thenar_key {
     double turn[3]; /**< rotation vector about the pivot, radians */
 } thenar_key;
 
-/** Nodes that are held: fixed, or moved as one rigid piece by keys or by thenar_sim_drive. Held by springs they give way:
- * then they follow the piece as a finger follows a handle, with a force that is bounded by how far they are from it. */
+/** Nodes that are held: fixed, or moved as one rigid piece by keys or by thenar_sim_drive. Held by springs they give
+ * way: then they follow the piece as a finger follows a handle, with a force that is bounded by how far they are from
+ * it. */
 typedef struct thenar_support {
     const char *name;       /**< for thenar_model_find_support, printable UTF-8; may be NULL */
     thenar_region region;   /**< which nodes */

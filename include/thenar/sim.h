@@ -28,8 +28,8 @@ typedef struct thenar_sim_options {
     /** How bodies touch; NULL: the default, "point": points of skins and of dynamic rigid bodies against rigid bodies,
      * with friction. "none": they pass through each other. */
     const char *contact;
-    /** What solvers other than newton, which always takes Coulomb's cone, do about friction: "pyramid" (four sides
-     * around the cone, as in perez2013; along its edges friction is 1.41 times too strong) or "cone"; NULL: "pyramid" */
+    /** What solvers other than newton, which always takes Coulomb's cone, do about friction: "pyramid", also for NULL
+     * (four sides around the cone, as in perez2013; along its edges friction is 1.41 times too strong), or "cone". */
     const char *friction;
 } thenar_sim_options;
 

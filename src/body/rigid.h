@@ -67,7 +67,8 @@ static inline quat rigid_orientation(const double orientation[4]) {
 }
 
 /* How a body moves over the coming step of h, if nothing touches it: a dynamic one goes on as it did and as the wrench
- * applied to it pushes it (without gravity), a driven one goes to its target, a static one stays. Velocity of the centre of mass, m/s; angular velocity, rad/s, in world axes. */
+ * applied to it pushes it (without gravity), a driven one goes to its target, a static one stays. Velocity of the
+ * centre of mass, m/s; angular velocity, rad/s, in world axes. */
 void rigid_coming_motion(const rigid_state *state, double h, vec3 *velocity, vec3 *spin);
 
 /* Half a step of torque-free rotation, in the body's frame: I w + h/2 w x I w = I spin solved for w, and

@@ -1,6 +1,7 @@
-/* One legacy VTK file per frame, and one with its contacts where bodies can touch. A soft body appears as its tets, a rigid one as its surface. Points carry
- * `rest`, `displacement` (position - rest) and every channel on nodes (of a rigid body: on vertices); cells
- * carry `body` and every channel on tets. Bodies without a channel of a name have zeros there. */
+/* One legacy VTK file per frame, and one with its contacts where bodies can touch. A soft body appears as its tets, a
+ * rigid one as its surface. Points carry `rest`, `displacement` (position - rest) and every channel on nodes (of a
+ * rigid body: on vertices); cells carry `body` and every channel on tets. Bodies without a channel of a name have
+ * zeros there. */
 #include "io/export_kinds.h"
 
 #include "base/file.h"

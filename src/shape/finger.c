@@ -6,7 +6,8 @@
  * Tried instead:
  * - Tets in layers around a finer skin that hangs in them. Its points move as the large tets around them do, and a
  *   pressed pad touches in a few points and does not flatten.
- * - Halving edges from a coarse start: with 347 tets the pad has edges of 5.3 mm instead of 4.3, the rest too many tets.
+ * - Halving edges from a coarse start: with 347 tets the pad has edges of 5.3 mm instead of 4.3, the rest too many
+ * tets.
  * - The lattice mesher: with 347 tets its cells of 11 mm stick out in bumps, and none of its nodes make a bone. */
 #include "shape/finger.h"
 

@@ -32,8 +32,8 @@ finger_options finger_options_default(void);
  * quarter turn the side at +x, half a turn the nail. The result is about the tip: z = from_tip. */
 vec3 finger_skin_point(double from_tip, double angle);
 
-/* The point of the skin that lies outward of p (about the tip, not on the axis): straight away from the axis, and at the
- * round tip straight away from the middle of its rounding. */
+/* The point of the skin that lies outward of p (about the tip, not on the axis): straight away from the axis, and at
+ * the round tip straight away from the middle of its rounding. */
 vec3 finger_skin_above(vec3 p);
 
 /* Its own mirror image in x; every node of the boundary is on the skin or in the plane of the cut. */

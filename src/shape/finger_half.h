@@ -1,5 +1,5 @@
-/* The half of a finger with x >= 0 while it is meshed: a start of few tets, edges halved where they are long, nodes moved
- * for the quality of the tets. Positions are about the tip: z is the distance from it along the axis. */
+/* The half of a finger with x >= 0 while it is meshed: a start of few tets, edges halved where they are long, nodes
+ * moved for the quality of the tets. Positions are about the tip: z is the distance from it along the axis. */
 #ifndef SHAPE_FINGER_HALF_H
 #define SHAPE_FINGER_HALF_H
 

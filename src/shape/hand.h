@@ -48,9 +48,9 @@ void hand_shape_free(hand_shape *hand);
 /* "palm", or the name of the joint at which a bone begins: the tag of its tets in scenes. */
 const char *hand_bone_name(int bone);
 
-/* Where the skin is when bones and nodes have moved: each vertex goes with its bones, and by as much further as the nodes
- * of its tet are from where their bones would take them. The large turns at joints are then as smooth as the skinning, and
- * only the flesh's own deformation is interpolated: no facets of the tets. Positions are xyz. */
+/* Where the skin is when bones and nodes have moved: each vertex goes with its bones, and by as much further as the
+ * nodes of its tet are from where their bones would take them. The large turns at joints are then as smooth as the
+ * skinning, and only the flesh's own deformation is interpolated: no facets of the tets. Positions are xyz. */
 void hand_shape_follow(const hand_shape *hand, const hand_frame posed[HAND_JOINTS], const double *nodes, double *skin);
 
 /* Turns a right hand into a left one and back: x the other way round, and the order of corners too. */

@@ -1,9 +1,9 @@
 /* Hands from glTF: any closed mesh with the 25 joints of WebXR, by name, and skin weights.
  *
  * Joints come from the inverse bind matrices, not from the nodes, which may be siblings, in any order and in any pose.
- * Vertices at the same place (texture seams) become one. The hand is turned into its wrist's frame; that its thumb is at
- * -x makes it a right one. The last joints of some hands lie deep inside the fingertips: they stay where the file has
- * them. */
+ * Vertices at the same place (texture seams) become one. The hand is turned into its wrist's frame; that its thumb is
+ * at -x makes it a right one. The last joints of some hands lie deep inside the fingertips: they stay where the file
+ * has them. */
 #ifndef SHAPE_HAND_GLTF_H
 #define SHAPE_HAND_GLTF_H
 

@@ -1,8 +1,8 @@
 /* The joints and bones of a hand, as everyone counts them: 25 joints in WebXR's order, and the 16 bones that move.
  *
- * A joint's frame has -z along its bone away from the wrist and -y out of the palm (x to the thumb's side of a left hand
- * and away from it on a right one, as right-handedness has it). A bone is named after the joint at which it begins. The
- * palm, one bone from the wrist to the knuckles, holds the four fingers' metacarpals. */
+ * A joint's frame has -z along its bone away from the wrist and -y out of the palm (x to the thumb's side of a left
+ * hand and away from it on a right one, as right-handedness has it). A bone is named after the joint at which it
+ * begins. The palm, one bone from the wrist to the knuckles, holds the four fingers' metacarpals. */
 #ifndef SHAPE_HAND_JOINTS_H
 #define SHAPE_HAND_JOINTS_H
 

@@ -1,5 +1,5 @@
-/* Bone lengths and knuckles after Buchholz et al. 1992; the fingers' metacarpals after X-ray means of hands about 185 mm
- * long, since Buchholz counts them from the wrist. The angles of rest, the arch of the knuckles and the place of the
+/* Bone lengths and knuckles after Buchholz et al. 1992; the fingers' metacarpals after X-ray means of hands about 185
+ * mm long, since Buchholz counts them from the wrist. The angles of rest, the arch of the knuckles and the place of the
  * thumb's root are chosen by us. */
 #include "shape/hand_rest.h"
 
@@ -24,8 +24,8 @@ static const finger_table fingers[HAND_FINGERS - 1] = {
     {.402, .368, -.045, .185, 53.7 / 185, {.204, .117, .093}, 16, 9, {10, 11, 7}},
 };
 
-/* The thumb: its root, the lengths of its bones, their directions by the angles to the side (from -z towards the thumb's
- * side) and down, and how far its back is turned from the back of the hand towards the side. */
+/* The thumb: its root, the lengths of its bones, their directions by the angles to the side (from -z towards the
+ * thumb's side) and down, and how far its back is turned from the back of the hand towards the side. */
 static const struct {
     double across, along, raise, bone[3], aside[3], down[3], roll;
 } thumb = {-.235, .115, -.13, {.251, .196, .158}, {43, 34, 28}, {24, 21, 20}, 62};

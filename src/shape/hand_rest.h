@@ -1,8 +1,8 @@
 /* Where the joints of a hand are at rest, from a table of bones in shares of hand length and breadth.
  *
- * The hand lies as one does on a table that it hardly touches: nearly flat, fingers a little apart and a little bent, the
- * thumb to the side and below the palm. In the frame of its wrist: fingers along -z, the palm faces -y, a right hand has
- * its thumb at -x. A left hand is the mirror image in x. */
+ * The hand lies as one does on a table that it hardly touches: nearly flat, fingers a little apart and a little bent,
+ * the thumb to the side and below the palm. In the frame of its wrist: fingers along -z, the palm faces -y, a right
+ * hand has its thumb at -x. A left hand is the mirror image in x. */
 #ifndef SHAPE_HAND_REST_H
 #define SHAPE_HAND_REST_H
 

@@ -30,8 +30,8 @@ vec3 hand_skinning_point(const hand_skinning *skinning, const hand_frame rest[HA
 void hand_skinning_apply(const hand_skinning *skinning, int count, const hand_frame rest[HAND_JOINTS],
                          const hand_frame posed[HAND_JOINTS], const double *positions, double *out);
 
-/* The frames of a hand that is bent from rest: turn[joint] turns what hangs on a joint, in the joint's own axes (-x bends
- * a finger), before the frame of rest; the wrist's turns all. */
+/* The frames of a hand that is bent from rest: turn[joint] turns what hangs on a joint, in the joint's own axes (-x
+ * bends a finger), before the frame of rest; the wrist's turns all. */
 void hand_bend(const hand_frame rest[HAND_JOINTS], const quat turn[HAND_JOINTS], hand_frame posed[HAND_JOINTS]);
 
 #endif

@@ -19,8 +19,9 @@ typedef struct hand_node {
     double core;               /* 1 on the axis of a bone, 0 on the boundary */
 } hand_node;
 
-/* joint: HAND_JOINTS of them. About `target` tets that cover every vertex of the skin of a right hand; solid: what the skin holds;
- * vertex_group: the finger (1 to 5) whose tets must hold a vertex, or 0. nodes gets one entry a node; free() it. */
+/* joint: HAND_JOINTS of them. About `target` tets that cover every vertex of the skin of a right hand; solid: what
+ * the skin holds; vertex_group: the finger (1 to 5) whose tets must hold a vertex, or 0. nodes gets one entry a node;
+ * free() it. */
 thenar_status hand_tets(hand_size size, const hand_frame *joint, const signed_distance *solid,
                         const thenar_surface *skin, const int *vertex_group, int target, thenar_tet_mesh *mesh,
                         hand_node **nodes, thenar_error *error);

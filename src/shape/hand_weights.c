@@ -1,5 +1,5 @@
-/* A vertex belongs to the finger whose chain of joints is nearest in thicknesses of that finger. Along the chain it passes
- * from one bone to the next over a band around the joint; between the thumb and the palm it passes over with the
+/* A vertex belongs to the finger whose chain of joints is nearest in thicknesses of that finger. Along the chain it
+ * passes from one bone to the next over a band around the joint; between the thumb and the palm it passes over with the
  * difference of the distances from both. What is sharp there, as in the web, is then smoothed on the skin. */
 #include "shape/hand_weights.h"
 

@@ -9,7 +9,8 @@
 thenar_status hand_weights(hand_size size, const hand_frame *joint, const thenar_surface *skin, double *weight,
                            thenar_error *error);
 
-/* joint: HAND_JOINTS of them. The finger, 1 (thumb) to 5, in whose free part each vertex lies, beyond the web; 0: none. */
+/* joint: HAND_JOINTS of them. The finger, 1 (thumb) to 5, in whose free part each vertex lies, beyond the web; 0:
+ * none. */
 void hand_vertex_groups(const hand_frame *joint, const thenar_surface *skin, const double *weight, int *group);
 
 #endif

@@ -30,8 +30,9 @@ thenar_status lattice_mend(const grid *g, unsigned char *keep, thenar_error *err
 thenar_status lattice_fit(const signed_distance *solid, const thenar_surface *skin, const thenar_embedding *hold,
                           double quality, thenar_tet_mesh *mesh, thenar_error *error);
 
-/* As lattice_fit, but moves nodes about until no tet has a radius ratio below `quality`, or no move makes the worst tet around a node better.
- * Vertices of the skin (NULL: none) stay in their tets; nodes of the boundary stay near the solid (NULL: anywhere). */
+/* As lattice_fit, but moves nodes about until no tet has a radius ratio below `quality`, or no move makes the worst
+ * tet around a node better. Vertices of the skin (NULL: none) stay in their tets; nodes of the boundary stay near the
+ * solid (NULL: anywhere). */
 thenar_status lattice_improve(const signed_distance *solid, const thenar_surface *skin, const thenar_embedding *hold,
                               double quality, thenar_tet_mesh *mesh, thenar_error *error);
 

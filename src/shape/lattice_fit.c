@@ -153,7 +153,8 @@ static void move_node(fitting *f, int node) {
     vec3_store(place, from);
 }
 
-/* Tries places around a node's own, at shares of the mean edge there; the first that makes the worst tet better stays. */
+/* Tries places around a node's own, at shares of the mean edge there; the first that makes the worst tet better
+ * stays. */
 static bool better_node(fitting *f, int node, bool outer) {
     static const double way[14][3] = {{1, 0, 0},  {-1, 0, 0},  {0, 1, 0},   {0, -1, 0},  {0, 0, 1},
                                       {0, 0, -1}, {1, 1, 1},   {-1, 1, 1},  {1, -1, 1},  {-1, -1, 1},

@@ -1,7 +1,8 @@
 /* A limb: an oval that is carried along a curve and changes on the way, with round ends.
  *
- * Around a point of the curve, with the axes `side` and `up` across it, the oval is two half ellipses of the half breadth
- * `across` and the heights `above` and `below`. Knots say what holds where; between them it runs smoothly (Catmull-Rom). */
+ * Around a point of the curve, with the axes `side` and `up` across it, the oval is two half ellipses of the half
+ * breadth `across` and the heights `above` and `below`. Knots say what holds where; between them it runs smoothly
+ * (Catmull-Rom). */
 #ifndef SHAPE_LIMB_H
 #define SHAPE_LIMB_H
 

@@ -91,8 +91,8 @@ static void join(int part[12], int a, int b) {
         if (part[e] == from) part[e] = to;
 }
 
-/* The sheets of surface in a cell: part[edge] is the sheet that cuts it, from 0, or -1. On each side of the cell two cut
- * edges belong together; of four, those that meet in an inner corner, so that the cell beyond sees the same. */
+/* The sheets of surface in a cell: part[edge] is the sheet that cuts it, from 0, or -1. On each side of the cell two
+ * cut edges belong together; of four, those that meet in an inner corner, so that the cell beyond sees the same. */
 static int find_sheets(const double value[8], int part[12]) {
     int sheets = 0;
     for (int e = 0; e < 12; e++) part[e] = (value[ends[e][0]] < 0) != (value[ends[e][1]] < 0) ? 100 + e : -1;

@@ -1,7 +1,8 @@
 /* A closed triangle surface where a signed distance is zero.
  *
  * By a net [Gibson 1998, Constrained elastic surface nets]: one vertex in each cell of a grid for each sheet of
- * surface that passes through it, a quad around each edge of the grid that it cuts, then the vertices slide to even spacing on the surface. */
+ * surface that passes through it, a quad around each edge of the grid that it cuts, then the vertices slide to even
+ * spacing on the surface. */
 #ifndef SHAPE_POLYGONIZE_H
 #define SHAPE_POLYGONIZE_H
 

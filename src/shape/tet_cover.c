@@ -1,6 +1,6 @@
-/* A vertex at the barycentric weight -w beyond a face lies w h outside, h the height of the tet over that face. The least
- * motion of the face's three nodes that takes the face there moves each by its own share b of the vertex: along the
- * normal by w h b / (b . b). In each round a node makes the largest of the moves asked of it. */
+/* A vertex at the barycentric weight -w beyond a face lies w h outside, h the height of the tet over that face. The
+ * least motion of the face's three nodes that takes the face there moves each by its own share b of the vertex: along
+ * the normal by w h b / (b . b). In each round a node makes the largest of the moves asked of it. */
 #include "shape/tet_cover.h"
 
 #include "base/memory.h"

@@ -2,8 +2,8 @@
  * subdivision of a simplex].
  *
  * With the corners in the order of their numbers, a tet is the set of places 0 <= t1 <= t2 <= t3 <= cut on the chain
- * corner 0 -> 1 -> 2 -> 3, which the planes of the Kuhn grid cut into tets; on a face shared by two tets the order is the
- * same, and so are the cuts. */
+ * corner 0 -> 1 -> 2 -> 3, which the planes of the Kuhn grid cut into tets; on a face shared by two tets the order is
+ * the same, and so are the cuts. */
 #ifndef SHAPE_TET_SUBDIVIDE_H
 #define SHAPE_TET_SUBDIVIDE_H
 

@@ -73,8 +73,8 @@ double contact_rows_error(const contact *c, const solver_problem *problem, const
     return problem->step->h * error;
 }
 
-/* It would leave its bounds if it were to stick, as newton has it, and has left its anchor by more than what sticks may:
- * near its bounds the tolerance alone would let go of anchors again and again, and a block on a slope creeps. */
+/* It would leave its bounds if it were to stick, as newton has it, and has left its anchor by more than what sticks
+ * may: near its bounds the tolerance alone would let go of anchors again and again, and a block on a slope creeps. */
 static bool slips(const contact *c, const solver_problem *problem, const double *lambda, const double *D) {
     double h = problem->step->h, bound = c->mu * lambda[0];
     if (!(D[1] > 0 && D[2] > 0 && bound > 0)) return true;

@@ -6,8 +6,8 @@
 
 #define CONTACT_ROWS 3 /* of a contact: the gap, two tangents */
 
-/* The contacts that take part in a solve, in the order in which they came to: those that it starts from (rows_begin) and
- * those that were violated since. */
+/* The contacts that take part in a solve, in the order in which they came to: those that it starts from (rows_begin)
+ * and those that were violated since. */
 typedef struct row_contacts {
     int count;
     int most;       /* that there is room for */

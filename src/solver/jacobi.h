@@ -1,5 +1,5 @@
-/* The Jacobi direction and its line search (perez2016, Eqs. 11 and 12), for njls and njls+, and what becomes of them with
- * friction. See jacobi.c. */
+/* The Jacobi direction and its line search (perez2016, Eqs. 11 and 12), for njls and njls+, and what becomes of them
+ * with friction. See jacobi.c. */
 #ifndef SOLVER_JACOBI_H
 #define SOLVER_JACOBI_H
 
@@ -9,8 +9,8 @@
  * unknown can help stays 0. Returns how many limits push; slope: s^T C / h. */
 int jacobi_direction(const row_set *set, const solver_problem *problem, double *s, double *slope);
 
-/* alpha of Eq. 12, within [0, 1], for a slope s^T w over limits and normals. What slips follows its normal: its part of s
- * is set, and set->half is that of all of s. kept: 3 per node, overwritten. */
+/* alpha of Eq. 12, within [0, 1], for a slope s^T w over limits and normals. What slips follows its normal: its part
+ * of s is set, and set->half is that of all of s. kept: 3 per node, overwritten. */
 double jacobi_step(row_set *set, const solver_problem *problem, double slope, double *s, double *kept);
 
 /* The contacts go alpha s. */

@@ -2,9 +2,9 @@
  *
  *   lambda_k <- max(0, lambda_k - w_k / B_kk),   w = B lambda + q
  *
- * and after the normal of a contact its friction (contact_rows.c). On the pyramid a tangent is a row with two bounds; on
- * the cone both tangents move at once, by w / D with D the largest eigenvalue of their 2x2 block of B, so that friction
- * ends up against the slip.
+ * and after the normal of a contact its friction (contact_rows.c). On the pyramid a tangent is a row with two bounds;
+ * on the cone both tangents move at once, by w / D with D the largest eigenvalue of their 2x2 block of B, so that
+ * friction ends up against the slip.
  *
  * w is kept up to date: a change of lambda_k adds a multiple of row k of B, and a row that does not change costs
  * nothing. B is symmetric, so its rows are its columns. */

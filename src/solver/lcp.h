@@ -18,7 +18,8 @@ typedef struct dense_lcp {
 } dense_lcp;
 
 /* How far the rows are from what they should be. Of contacts that is contact_rows_error: without what an impulse that
- * is too large leaves open, and what slips where it should not, contacts would be done as soon as nothing penetrates. */
+ * is too large leaves open, and what slips where it should not, contacts would be done as soon as nothing
+ * penetrates. */
 typedef struct lcp_error {
     double largest;  /* violation of a limit, as a strain */
     double length;   /* error of a contact, m */

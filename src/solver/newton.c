@@ -2,9 +2,9 @@
  * solve.
  *
  * Inner iterations minimize the augmented Lagrangian Phi (lagrangian.h) by Newton with an Armijo line search; the
- * Hessian has the pattern of A, so one iteration is one assembly and one factorization. Outer steps move the multipliers
- * and raise the penalty rho. Started from the multipliers of the last step, mostly one outer step is left to do, and A
- * itself is never factored.
+ * Hessian has the pattern of A, so one iteration is one assembly and one factorization. Outer steps move the
+ * multipliers and raise the penalty rho. Started from the multipliers of the last step, mostly one outer step is left
+ * to do, and A itself is never factored.
  *
  * What must not be left out (each was met): complementarity in the stopping rule, or multipliers that stuck pump energy
  * into the motion; the curvature of the limits in the Hessian, or the iteration stalls. */
@@ -175,8 +175,8 @@ static bool contacts_agree(const solver_problem *problem, const contact_measures
            now->force <= slack * tolerance->force * now->mean;
 }
 
-/* Near enough to the minimum of Phi for the multipliers to move: loosely as long as they are far off; strictly once those
- * of contacts do not come to rest, since steps from rough minima may go round in circles. */
+/* Near enough to the minimum of Phi for the multipliers to move: loosely as long as they are far off; strictly once
+ * those of contacts do not come to rest, since steps from rough minima may go round in circles. */
 static bool is_settled(const solver_problem *problem, const lagrangian_measures *now, int updates) {
     bool limits_far = now->limits.distance > 5 * problem->tolerance.violation;
     bool contacts_far = updates < LOOSE_UPDATES && !contacts_agree(problem, &now->contacts, 10);
@@ -200,8 +200,8 @@ static bool iterate(newton_state *state, const solver_problem *problem, solver_r
         lagrangian_measures now = lagrangian_measure(problem, state->residual, state->gradient);
         solver_tell(problem, report->iterations, false, now.limits.distance);
         bool settled = is_settled(problem, &now, updates);
-        /* One iteration is mostly enough; but where it leaves more than a trace, bodies at rest tremble between two states
-         * that are both within the tolerances, so contacts get a second one. */
+        /* One iteration is mostly enough; but where it leaves more than a trace, bodies at rest tremble between two
+         * states that are both within the tolerances, so contacts get a second one. */
         bool polish = problem->contact_count > 0 && report->iterations == 1 && now.slope > GRADIENT_TRACE * now.size;
         report->converged = report->iterations > 0 && !polish && is_converged(problem, &now);
         /* Multipliers that move twice without a step in between are moved by the same violation twice. */

@@ -4,8 +4,8 @@
  *   0 <= lambda,  B lambda + C(x_(i-1)) / h >= 0,  complementary
  *
  * gives v_i = v_(i-1) + A^-1 J^T lambda. The change of velocity is minimized, not the distance from the free motion, so
- * this ends at a feasible point that is not the optimum of Eq. 1. Contacts are linear, so of them the LCP is exact; their
- * lambda goes on from one to the next (contact_rows.c). */
+ * this ends at a feasible point that is not the optimum of Eq. 1. Contacts are linear, so of them the LCP is exact;
+ * their lambda goes on from one to the next (contact_rows.c). */
 #include "solver/sqp.h"
 
 #define MOST_LINEARIZATIONS 100
