@@ -6,10 +6,7 @@
  *   g < margin + h max(0, -n . u).
  * Bodies are first compared by their boxes and by lower bounds of the distance, then clusters by lower bounds of the
  * distance, then points by the same; in all of them |u| stands for the approach, so that nothing is passed over.
- *
- * For a bunny of 1,839 vertices, contact_skin_update takes 13 us; finding takes 0.8 us for a ball of 1 cm (1 point), 16
- * for the ground (107 points), 51 for another bunny of 3,674 triangles (30 points). At 6.7 m/s with h = 10 ms, which is
- * 6.7 cm a step, these are 4, 63 (682 points) and 500 us (109 points). */
+ * (`thenar run` prints what the search takes in a scene: find_contacts_us in steps.csv.) */
 #ifndef CONTACT_POINTS_H
 #define CONTACT_POINTS_H
 

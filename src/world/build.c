@@ -148,6 +148,7 @@ static thenar_status compile(thenar_build *build, thenar_model *model, thenar_er
     model->gravity = vec3_load(build->world.gravity);
     model->dt = build->world.dt;
     model->hash = hash_bytes(0, &model->gravity, sizeof model->gravity);
+    model->hash = hash_bytes(model->hash, &build->world.margin, sizeof build->world.margin);
     for (size_t i = 0; i < build->bodies.count; i++) {
         model->bodies[model->body_count++] = build->bodies.data[i];
         const body_model *body = build->bodies.data[i];

@@ -44,6 +44,28 @@ void contacts_untell(contacts_state *state) {
     state->told_count = state->told_pair_count = 0;
 }
 
+/* The memory has `count` entries from now on; what is behind them is zero, as the state's hash covers it. */
+static void cut_memory(contacts_state *state, long long count) {
+    long long before = *state->memory_count;
+    if (before > count) memset(state->memory + count, 0, (size_t)(before - count) * sizeof *state->memory);
+    *state->memory_count = count;
+}
+
+bool contacts_check(const contacts_model *contacts, const contacts_state *state, const char *from_kept,
+                    const char *kept) {
+    if (contacts->pair_count == 0) return true;
+    long long count;
+    memcpy(&count, from_kept + ((const char *)state->memory_count - kept), sizeof count);
+    if (count < 0 || count > contacts->capacity) return false;
+    const char *entries = from_kept + ((const char *)state->memory - kept);
+    for (long long i = 0; i < count; i++) {
+        contact_memory memory;
+        memcpy(&memory, entries + (size_t)i * sizeof memory, sizeof memory);
+        if (memory.pair < 0 || memory.pair >= contacts->pair_count) return false;
+    }
+    return true;
+}
+
 void contacts_forget(contacts_state *state, const contacts_model *contacts, int body) {
     if (contacts->pair_count == 0) return;
     long long count = *state->memory_count, kept = 0;
@@ -51,8 +73,7 @@ void contacts_forget(contacts_state *state, const contacts_model *contacts, int 
         const int *pair = contacts->pairs[state->memory[i].pair].body;
         if (pair[0] != body && pair[1] != body) state->memory[kept++] = state->memory[i];
     }
-    if (count > kept) memset(state->memory + kept, 0, (size_t)(count - kept) * sizeof *state->memory);
-    *state->memory_count = kept;
+    cut_memory(state, kept);
 }
 
 /* Both lists are in the order of pairs and, within a pair, of the skin's points. */
@@ -111,7 +132,7 @@ void contacts_build(contacts_state *state, const contacts_model *contacts, body_
 
 /* Only contacts that push leave a memory. */
 static void keep_memory(contacts_state *state, body_state *const *bodies, int count) {
-    long long before = *state->memory_count, kept = 0;
+    long long kept = 0;
     for (int i = 0; i < count; i++) {
         const contact *c = &state->contacts[i];
         const contact_point *point = &state->points[c->point];
@@ -120,8 +141,7 @@ static void keep_memory(contacts_state *state, body_state *const *bodies, int co
         state->memory[kept++] = contact_remember(c, point, remembered < 0 ? NULL : &state->before[remembered],
                                                  (const rigid_state *)bodies[point->rigid]);
     }
-    if (before > kept) memset(state->memory + kept, 0, (size_t)(before - kept) * sizeof *state->memory);
-    *state->memory_count = kept;
+    cut_memory(state, kept);
 }
 
 /* What a contact does to held nodes, their support bears. */

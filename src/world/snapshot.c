@@ -49,6 +49,8 @@ thenar_status thenar_sim_restore(thenar_sim *sim, const void *bytes, size_t size
     const char *state = (const char *)bytes + sizeof header;
     if (hash_bytes(0, state, sim->kept_size) != header.checksum)
         return error_set(error, THENAR_ERROR_INPUT, "a damaged snapshot: its checksum is wrong");
+    if (!contacts_check(&sim->model->contacts, &sim->contacts, state, sim->kept))
+        return error_set(error, THENAR_ERROR_INPUT, "a damaged snapshot: its contacts are not those of the model");
     memcpy(sim->kept, state, sim->kept_size);
     sim->stats = (thenar_stats){0};
     contacts_untell(&sim->contacts);
