@@ -148,6 +148,10 @@ test('two browsers at once, a reload, and one that is killed', options, async ()
   await until(two, (s) => !s.playing, 'both see the pause');
   await one.keyboard.press(' ');
   await until(two, (s) => s.playing, 'and the going on');
+  for (let i = 0; i < 2; i++) await one.keyboard.press(' '); // faster than an answer comes back
+  await sleep(300);
+  const there = await look(two);
+  await until(two, (s) => s.playing && s.step > there.step, 'two quick presses are a pause and a going on');
   await one.reload();
   await one.evaluate(() => window.thenar.ready);
   const again = await until(one, (s) => s.step > 0, 'after a reload');

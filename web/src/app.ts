@@ -62,6 +62,7 @@ export class App implements Listener {
   private framesSeen = 0;
   private asked = -1; // frame of a recording that is on its way
   private playing = false; // of a recording
+  private asked?: boolean; // to play or to pause, until the simulation's state says so: two quick presses are two
   private speed = 1; // of a recording
   private clock = 0; // of a recording, s
   private rate = { wall: 0, time: 0, step: 0, realTime: NaN, steps: NaN };
@@ -266,6 +267,7 @@ export class App implements Listener {
 
   private takeState(state: State) {
     this.state = state;
+    if (state.playing === this.asked) this.asked = undefined;
     this.setPlayIcon(state.playing);
     this.speedSelect.value = String(SPEEDS.find((speed) => Math.abs(speed - state.speed) < 1e-9) ?? state.speed);
     this.tell(state.notice);
@@ -375,7 +377,8 @@ export class App implements Listener {
 
   private togglePlay() {
     if (this.head?.mode === 'live') {
-      this.order(this.state?.playing ? Order.Pause : Order.Play);
+      this.asked = !(this.asked ?? this.state?.playing);
+      this.order(this.asked ? Order.Play : Order.Pause);
       return;
     }
     this.playing = !this.playing;
