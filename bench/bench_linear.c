@@ -174,7 +174,7 @@ static thenar_status measure_mesh(const char *mesh, thenar_model *model, const b
     return status;
 }
 
-static thenar_status hand_model(thenar_model **model, thenar_error *error) {
+static thenar_status hand_flesh_model(thenar_model **model, thenar_error *error) {
     thenar_tet_mesh mesh = {0};
     thenar_status status = shape_hand_like(HAND_TETS, &mesh, error);
     if (status != THENAR_OK) return status;
@@ -234,7 +234,7 @@ static thenar_status run(const bench_request *request, table *results, thenar_er
     for (int i = 0; i < 3 && status == THENAR_OK; i++) {
         thenar_model *model = NULL;
         status = i == 0   ? scene_model("beam-soft", &model, error)
-                 : i == 1 ? hand_model(&model, error)
+                 : i == 1 ? hand_flesh_model(&model, error)
                           : scene_model("bunny-soft", &model, error);
         if (status == THENAR_OK)
             status = measure_mesh(names[i], model, peer, request->repeats ? request->repeats : usual_repeats[i],

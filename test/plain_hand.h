@@ -15,7 +15,7 @@ static inline quat plain_turn(double x, double y, double z, double degrees) {
 }
 
 /* A right hand: fingers along -z, palm to -y, thumb at -x. scale: of all lengths. */
-static inline hand_rest plain_hand_right(double scale) {
+static inline hand_skeleton_rest plain_hand_right(double scale) {
     static const double lengths[HAND_FINGERS][3] = {
         {.251, .196, .158}, {.245, .143, .097}, {.266, .170, .108}, {.244, .165, .107}, {.204, .117, .093}};
     static const double knuckles[HAND_FINGERS][2] = {{0, 0}, {-.251, .447}, {0, .446}, {.206, .409}, {.402, .368}};
@@ -23,7 +23,7 @@ static inline hand_rest plain_hand_right(double scale) {
         {14, 11.1, 4.7}, {15.9, 4.4, 2.5}, {16.1, 5.3, 3.0}, {12.7, 4.4, 2.5}, {8.6, 2.6, 1.8}}; /* cm^3 */
     static const double thickness[HAND_FINGERS] = {.22, .2, .2, .185, .166};
     const double length = 0.190 * scale, breadth = 0.086 * scale;
-    hand_rest rest = {0};
+    hand_skeleton_rest rest = {0};
     rest.joints[HAND_WRIST].orientation = quat_identity();
     for (int finger = 0; finger < HAND_FINGERS; finger++) {
         int bone = 1 + 3 * finger;
@@ -63,7 +63,7 @@ static inline hand_rest plain_hand_right(double scale) {
 }
 
 /* The mirror image of a hand, at x = 0. */
-static inline hand_rest plain_hand_mirrored(hand_rest rest) {
+static inline hand_skeleton_rest plain_hand_mirrored(hand_skeleton_rest rest) {
     rest.left = !rest.left;
     for (int j = 0; j < HAND_JOINTS; j++) {
         rest.joints[j].position.x *= -1;
@@ -77,7 +77,7 @@ static inline hand_rest plain_hand_mirrored(hand_rest rest) {
     return rest;
 }
 
-static inline hand_skeleton plain_hand_skeleton(const hand_rest *rest) {
+static inline hand_skeleton plain_hand_skeleton(const hand_skeleton_rest *rest) {
     hand_springs springs = hand_springs_default();
     hand_skeleton hand;
     thenar_error error;

@@ -5,12 +5,12 @@
 
 #include "plain_hand.h"
 
-#include "scene/hand_script.h"
-#include "scene/track.h"
+#include "body/hand_script.h"
+#include "body/track.h"
 
 static thenar_status make_hand(void *context, thenar_error *error) {
     const hand_springs springs = hand_springs_default();
-    const hand_script_pose poses[] = {{.time = 0, .name = "open"}, {.time = 1, .name = "fist"}};
+    const thenar_hand_key poses[] = {{.time = 0, .pose = "open"}, {.time = 1, .pose = "fist"}};
     const thenar_key keys[] = {{.time = 0}, {.time = 1, .move = {0.1, 0, 0}}};
     const hand_script_def def = {.poses = poses, .pose_count = 2, .keys = keys, .key_count = 2};
     hand_skeleton hand;
@@ -32,7 +32,7 @@ static thenar_status read_track(void *context, thenar_error *error) {
 
 static void running_out_of_memory_anywhere_is_reported_and_leaks_nothing(void **unused) {
     (void)unused;
-    hand_rest rest = plain_hand_right(1);
+    hand_skeleton_rest rest = plain_hand_right(1);
     char text[2000] = "";
     for (int frame = 0; frame < 2; frame++) {
         size_t length = strlen(text);

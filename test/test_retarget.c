@@ -48,7 +48,7 @@ static double worst_direction(const tracked_hand *a, const tracked_hand *b) {
 
 /* A hand of other proportions: every finger, every bone and the palm's two directions by their own factor. */
 static hand_skeleton other_hand(random_source *r, bool left) {
-    hand_rest rest = plain_hand_right(1);
+    hand_skeleton_rest rest = plain_hand_right(1);
     double wide = random_uniform(r, 0.85, 1.15), size = random_uniform(r, 0.8, 1.15);
     vec3 move[HAND_JOINTS];
     for (int j = 0; j < HAND_JOINTS; j++) {
@@ -74,7 +74,7 @@ static hand_skeleton other_hand(random_source *r, bool left) {
 static void angles_of_the_same_hand_come_back(void **unused) {
     (void)unused;
     for (int left = 0; left < 2; left++) {
-        hand_rest rest = plain_hand_right(1);
+        hand_skeleton_rest rest = plain_hand_right(1);
         if (left) rest = plain_hand_mirrored(rest);
         hand_skeleton hand = plain_hand_skeleton(&rest);
         retarget_options options = retarget_options_default();
@@ -108,7 +108,7 @@ static void angles_of_the_same_hand_come_back(void **unused) {
 
 static void directions_of_other_hands_are_kept(void **unused) {
     (void)unused;
-    hand_rest rest = plain_hand_right(1);
+    hand_skeleton_rest rest = plain_hand_right(1);
     hand_skeleton hand = plain_hand_skeleton(&rest);
     retarget_options options = retarget_options_default();
     random_source r = {2};
@@ -227,7 +227,7 @@ static void print_outcome(const char *what, outcome o) {
 
 static void a_motion_is_followed_through_noise_and_gaps(void **unused) {
     (void)unused;
-    hand_rest rest = plain_hand_right(1);
+    hand_skeleton_rest rest = plain_hand_right(1);
     hand_skeleton hand = plain_hand_skeleton(&rest);
     retarget_options plain = retarget_options_default(), smooth = plain;
     smooth.cutoff = 2;
@@ -256,7 +256,7 @@ static void a_motion_is_followed_through_noise_and_gaps(void **unused) {
 
 static void a_joint_that_jumps_is_not_followed(void **unused) {
     (void)unused;
-    hand_rest rest = plain_hand_right(1);
+    hand_skeleton_rest rest = plain_hand_right(1);
     hand_skeleton hand = plain_hand_skeleton(&rest);
     retarget_options options = retarget_options_default();
     retarget state;
@@ -282,7 +282,7 @@ static void a_joint_that_jumps_is_not_followed(void **unused) {
 
 static void a_hand_that_jumps_is_followed_and_told(void **unused) {
     (void)unused;
-    hand_rest rest = plain_hand_right(1);
+    hand_skeleton_rest rest = plain_hand_right(1);
     hand_skeleton hand = plain_hand_skeleton(&rest);
     retarget_options options = retarget_options_default();
     retarget state;
@@ -307,7 +307,7 @@ static void a_hand_that_jumps_is_followed_and_told(void **unused) {
 
 static void what_is_not_seen_stays(void **unused) {
     (void)unused;
-    hand_rest rest = plain_hand_right(1);
+    hand_skeleton_rest rest = plain_hand_right(1);
     hand_skeleton hand = plain_hand_skeleton(&rest);
     retarget_options options = retarget_options_default();
     retarget state;
@@ -359,7 +359,7 @@ static void what_is_not_seen_stays(void **unused) {
 
 static void orientations_help_where_positions_are_missing(void **unused) {
     (void)unused;
-    hand_rest rest = plain_hand_right(1);
+    hand_skeleton_rest rest = plain_hand_right(1);
     hand_skeleton hand = plain_hand_skeleton(&rest);
     retarget_options options = retarget_options_default();
     random_source r = {4};
@@ -382,7 +382,7 @@ static void orientations_help_where_positions_are_missing(void **unused) {
 
 static void the_other_hand_is_recognized(void **unused) {
     (void)unused;
-    hand_rest rest = plain_hand_right(1), mirrored = plain_hand_mirrored(rest);
+    hand_skeleton_rest rest = plain_hand_right(1), mirrored = plain_hand_mirrored(rest);
     hand_skeleton right = plain_hand_skeleton(&rest), left = plain_hand_skeleton(&mirrored);
     random_source r = {12};
     int recognized = 0;
@@ -404,7 +404,7 @@ static void the_other_hand_is_recognized(void **unused) {
 
 static void poses_are_within_limits_and_look_as_they_are_called(void **unused) {
     (void)unused;
-    hand_rest rest = plain_hand_right(1);
+    hand_skeleton_rest rest = plain_hand_right(1);
     hand_skeleton hand = plain_hand_skeleton(&rest);
     double q[HAND_ANGLES];
     assert_false(hand_pose_find(&hand, "wave", q));

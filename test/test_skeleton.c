@@ -583,7 +583,7 @@ static void a_free_bone_moves_as_a_rigid_body(void **unused) {
 
 static void limits_hold_against_torques_and_fast_fingers(void **unused) {
     (void)unused;
-    hand_rest rest = plain_hand_right(1);
+    hand_skeleton_rest rest = plain_hand_right(1);
     hand_skeleton hand = plain_hand_skeleton(&rest);
     void *memory;
     skeleton_state state = plain_state(hand.model, &memory);
@@ -628,7 +628,7 @@ static double pose_error(const skeleton_state *state, int bone, double *angle) {
 /* The palm follows a wrist that waves; stiffness over six decades, steps from 0.1 to 20 ms. */
 static void a_coupled_hand_follows_and_stays_stable(void **unused) {
     (void)unused;
-    hand_rest rest = plain_hand_right(1);
+    hand_skeleton_rest rest = plain_hand_right(1);
     hand_skeleton hand = plain_hand_skeleton(&rest);
     void *memory;
     skeleton_state state = plain_state(hand.model, &memory);
@@ -668,7 +668,7 @@ static void a_coupled_hand_follows_and_stays_stable(void **unused) {
 /* Half a metre and 170 degrees from one step to the next, while the fingers close. */
 static void a_jump_of_the_tracked_hand_does_not_explode(void **unused) {
     (void)unused;
-    hand_rest rest = plain_hand_right(1);
+    hand_skeleton_rest rest = plain_hand_right(1);
     hand_skeleton hand = plain_hand_skeleton(&rest);
     void *memory;
     skeleton_state state = plain_state(hand.model, &memory);
@@ -705,7 +705,7 @@ static void a_jump_of_the_tracked_hand_does_not_explode(void **unused) {
 
 static void a_hand_that_is_held_does_not_drift(void **unused) {
     (void)unused;
-    hand_rest rest = plain_hand_right(1);
+    hand_skeleton_rest rest = plain_hand_right(1);
     hand_skeleton hand = plain_hand_skeleton(&rest);
     void *memory;
     skeleton_state state = plain_state(hand.model, &memory);
@@ -723,7 +723,7 @@ static void a_hand_that_is_held_does_not_drift(void **unused) {
 
 static void pressing_a_fingertip_loads_the_coupling(void **unused) {
     (void)unused;
-    hand_rest rest = plain_hand_right(1);
+    hand_skeleton_rest rest = plain_hand_right(1);
     hand_skeleton hand = plain_hand_skeleton(&rest);
     void *memory;
     skeleton_state state = plain_state(hand.model, &memory);
@@ -750,7 +750,7 @@ static void pressing_a_fingertip_loads_the_coupling(void **unused) {
 static void a_hand_is_at_rest_where_its_joints_were_given(void **unused) {
     (void)unused;
     for (int left = 0; left < 2; left++) {
-        hand_rest rest = plain_hand_right(1);
+        hand_skeleton_rest rest = plain_hand_right(1);
         if (left) rest = plain_hand_mirrored(rest);
         hand_skeleton hand = plain_hand_skeleton(&rest);
         void *memory;
@@ -805,7 +805,7 @@ static void a_hand_is_at_rest_where_its_joints_were_given(void **unused) {
 
 static void a_step_allocates_nothing_and_repeats_bit_for_bit(void **unused) {
     (void)unused;
-    hand_rest rest = plain_hand_right(1);
+    hand_skeleton_rest rest = plain_hand_right(1);
     hand_skeleton hand = plain_hand_skeleton(&rest);
     uint64_t hashes[2];
     for (int n = 0; n < 2; n++) {
@@ -831,7 +831,7 @@ static void a_step_allocates_nothing_and_repeats_bit_for_bit(void **unused) {
 /* What is kept is all that the next step starts from: a copy of it, with any work memory, goes on bit for bit. */
 static void a_restored_snapshot_goes_on_bit_for_bit(void **unused) {
     (void)unused;
-    hand_rest rest = plain_hand_right(1);
+    hand_skeleton_rest rest = plain_hand_right(1);
     hand_skeleton hand = plain_hand_skeleton(&rest);
     skeleton_state state = {.model = hand.model};
     arena kept = {0}, work = {0};
@@ -926,7 +926,7 @@ static void bad_bones_are_refused(void **unused) {
         assert_null(model);
         assert_non_null(strstr(error.text, "bone 0"));
     }
-    hand_rest rest = plain_hand_right(1);
+    hand_skeleton_rest rest = plain_hand_right(1);
     hand_springs springs = hand_springs_default();
     hand_skeleton hand;
     rest.joints[HAND_RING_TIP] = rest.joints[HAND_RING_DISTAL];

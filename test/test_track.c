@@ -5,8 +5,8 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/random.h"
-#include "scene/hand_script.h"
-#include "scene/track.h"
+#include "body/hand_script.h"
+#include "body/track.h"
 
 #include <time.h>
 #include <unistd.h>
@@ -259,13 +259,13 @@ static void between_frames_joints_go_straight_and_turn_evenly(void **unused) {
 
 static void a_script_blends_poses_and_moves_the_wrist(void **unused) {
     (void)unused;
-    hand_rest rest = plain_hand_right(1);
+    hand_skeleton_rest rest = plain_hand_right(1);
     hand_skeleton hand = plain_hand_skeleton(&rest);
     double angles[HAND_ANGLES], q[HAND_ANGLES];
     memcpy(angles, hand.rest, sizeof angles);
     angles[5] = 0.3;
-    const hand_script_pose poses[] = {
-        {.time = 0, .name = "open"}, {.time = 2, .name = "fist"}, {.time = 3, .angles = angles}};
+    const thenar_hand_key poses[] = {
+        {.time = 0, .pose = "open"}, {.time = 2, .pose = "fist"}, {.time = 3, .angles = angles}};
     const thenar_key keys[] = {{.time = 1, .move = {0, 0, 0}}, {.time = 2, .move = {0.4, 0, 0}, .turn = {0, 1, 0}}};
     hand_script_def def = {.poses = poses, .pose_count = 3, .keys = keys, .key_count = 2};
     hand_script script;
@@ -288,26 +288,26 @@ static void a_script_blends_poses_and_moves_the_wrist(void **unused) {
     assert_memory_equal(q, hand.rest, sizeof q);
     hand_script_free(&script);
 
-    hand_script_pose bad[] = {{.time = 0, .name = "open"}, {.time = 1, .name = "fits"}};
+    thenar_hand_key bad[] = {{.time = 0, .pose = "open"}, {.time = 1, .pose = "fits"}};
     def = (hand_script_def){.poses = bad, .pose_count = 2};
     assert_int_equal(hand_script_create(&def, &hand, &script, &error), THENAR_ERROR_INPUT);
     assert_string_equal(error.text, "pose 1: unknown pose fits; did you mean fist");
-    bad[1] = (hand_script_pose){.time = 0, .name = "fist"};
+    bad[1] = (thenar_hand_key){.time = 0, .pose = "fist"};
     assert_int_equal(hand_script_create(&def, &hand, &script, &error), THENAR_ERROR_INPUT);
-    bad[1] = (hand_script_pose){.time = 1};
+    bad[1] = (thenar_hand_key){.time = 1, .pose = "open", .other = "fist", .share = 2};
     assert_int_equal(hand_script_create(&def, &hand, &script, &error), THENAR_ERROR_INPUT);
     angles[0] = 3;
-    bad[1] = (hand_script_pose){.time = 1, .angles = angles};
+    bad[1] = (thenar_hand_key){.time = 1, .angles = angles};
     assert_int_equal(hand_script_create(&def, &hand, &script, &error), THENAR_ERROR_INPUT);
     hand_skeleton_free(&hand);
 }
 
 /* As an optical tracker sends it: a smaller hand, no metacarpals, uneven times, 0.5 mm of noise, gaps. */
 static void put_tracked_motion(const hand_skeleton *hand) {
-    const hand_script_pose poses[] = {{.time = 0, .name = "relaxed"},
-                                      {.time = 1, .name = "pinch"},
-                                      {.time = 2, .name = "fist"},
-                                      {.time = 2.7, .name = "open"}};
+    const thenar_hand_key poses[] = {{.time = 0, .pose = "relaxed"},
+                                      {.time = 1, .pose = "pinch"},
+                                      {.time = 2, .pose = "fist"},
+                                      {.time = 2.7, .pose = "open"}};
     const thenar_key keys[] = {{.time = 0}, {.time = 2.7, .move = {0.1, 0.05, 0}, .turn = {0.3, 0.6, 0}}};
     hand_script_def def = {.poses = poses, .pose_count = 4, .keys = keys, .key_count = 2};
     hand_script script;
@@ -353,7 +353,7 @@ static void a_track_drives_a_hand(void **unused) {
     (void)unused;
     enum { MOST = 20000 };
     static double times[MOST], residuals[MOST];
-    hand_rest rest = plain_hand_right(1), small = plain_hand_right(0.85);
+    hand_skeleton_rest rest = plain_hand_right(1), small = plain_hand_right(0.85);
     hand_skeleton hand = plain_hand_skeleton(&rest), tracked = plain_hand_skeleton(&small);
     track wave;
     thenar_error error;

@@ -13,6 +13,7 @@ extern "C" {
 typedef struct thenar_scene_options {
     const char *const *sets; /**< overrides "path=value", as for --set; later ones win */
     int set_count;
+    const char *track; /**< file of tracked joints that drives the scene's hands, as thenar_build_set_track; or NULL */
 } thenar_scene_options;
 
 /** What a scene file says besides the model. */

@@ -39,6 +39,7 @@ THENAR_API thenar_sim_options thenar_sim_options_default(void);
 /** The stages of a step, in order. */
 typedef enum thenar_stage {
     THENAR_STAGE_DRIVE,             /**< supports go where their scripts or drivers want them */
+    THENAR_STAGE_SKELETONS,         /**< bones of hands go where they are tracked; flesh is pulled after them */
     THENAR_STAGE_FORMULATE,         /**< rotations, forces, A and b of every body */
     THENAR_STAGE_FIND_CONTACTS,     /**< points of bodies that are near each other */
     THENAR_STAGE_BUILD_CONSTRAINTS, /**< constraints of these points */

@@ -6,6 +6,7 @@
 #include "thenar/mesh.h"
 #include "thenar/model.h"
 #include "thenar/sim.h"
+#include "thenar/hand.h"
 #include "thenar/scene.h"
 #include "thenar/recording.h"
 

@@ -18,7 +18,7 @@ hand_springs hand_springs_default(void) {
         .stiffness = 1, .damping = 0.015, .middle = 0.5, .end = 0.25, .limit_stiffness = 20, .limit_damping = 0.02};
 }
 
-static thenar_status check(const hand_rest *rest, thenar_error *error) {
+static thenar_status check(const hand_skeleton_rest *rest, thenar_error *error) {
     for (int j = 0; j < HAND_JOINTS; j++) {
         quat q = rest->joints[j].orientation;
         double size = sqrt(q.x * q.x + q.y * q.y + q.z * q.z + q.w * q.w);
@@ -64,7 +64,7 @@ static skeleton_axis make_axis(vec3 direction, int finger, int number, double re
  * come from the direction -z of the bone in the frame of the one it continues, (-sin a, -cos a sin f, -cos a cos f) for
  * flexion f about -x and then a turn a about y; what roll and misalignment there is stays in the frame, so that a
  * finger bends in its own plane. */
-static void make_joint(const hand_rest *rest, int b, const hand_springs *springs, skeleton_bone *bone) {
+static void make_joint(const hand_skeleton_rest *rest, int b, const hand_springs *springs, skeleton_bone *bone) {
     int finger = (b - 1) / 3, place = (b - 1) % 3;
     hand_joint joint = hand_bone_joint(b), before = place > 0 || finger > 0 ? (hand_joint)(joint - 1) : HAND_WRIST;
     double side = rest->left ? -1 : 1;
@@ -91,7 +91,7 @@ static void make_joint(const hand_rest *rest, int b, const hand_springs *springs
     bone->rotation = quat_unit(quat_mul(in_parent.orientation, quat_conjugate(turned)));
 }
 
-thenar_status hand_skeleton_create(const hand_rest *rest, const hand_springs *springs, hand_skeleton *out,
+thenar_status hand_skeleton_create(const hand_skeleton_rest *rest, const hand_springs *springs, hand_skeleton *out,
                                    thenar_error *error) {
     *out = (hand_skeleton){.left = rest->left};
     thenar_status status = check(rest, error);

@@ -36,11 +36,11 @@ typedef struct hand_springs {
 } hand_springs;
 hand_springs hand_springs_default(void);
 
-typedef struct hand_rest {
+typedef struct hand_skeleton_rest {
     bool left;
     skeleton_pose joints[HAND_JOINTS]; /* hand_joints.h has the conventions of the frames */
     hand_bone_mass bones[HAND_BONES];
-} hand_rest;
+} hand_skeleton_rest;
 
 typedef struct hand_skeleton {
     bool left;
@@ -50,7 +50,7 @@ typedef struct hand_skeleton {
 } hand_skeleton;
 
 /* Ranges of motion as in hand_skeleton.c, widened where the rest pose is beyond them. */
-thenar_status hand_skeleton_create(const hand_rest *rest, const hand_springs *springs, hand_skeleton *out,
+thenar_status hand_skeleton_create(const hand_skeleton_rest *rest, const hand_springs *springs, hand_skeleton *out,
                                    thenar_error *error);
 void hand_skeleton_free(hand_skeleton *hand);
 

@@ -37,21 +37,21 @@ retarget_options retarget_options_default(void) {
 }
 
 void retarget_start(retarget *r, const hand_skeleton *hand, const retarget_options *options) {
-    *r = (retarget){.hand = hand, .options = *options, .palm_scale = 1};
+    *r = (retarget){.hand = hand, .options = *options, .carried = {.palm_scale = 1}};
     for (int i = 0; i < PALM_CORNERS; i++)
         r->palm_centre =
             vec3_mul_add(r->palm_centre, retarget_palm_point(hand, retarget_palm[i].joint), 1. / PALM_CORNERS);
-    r->turn = r->smooth_turn = hand->model->bones[0].rotation;
-    r->position = r->smooth_position = hand->model->bones[0].offset;
-    memcpy(r->q, hand->rest, sizeof r->q);
-    for (int i = 0; i < HAND_ANGLES; i++) r->smooth[i].value = hand->rest[i];
+    r->carried.turn = r->carried.smooth_turn = hand->model->bones[0].rotation;
+    r->carried.position = r->carried.smooth_position = hand->model->bones[0].offset;
+    memcpy(r->carried.q, hand->rest, sizeof r->carried.q);
+    for (int i = 0; i < HAND_ANGLES; i++) r->carried.smooth[i].value = hand->rest[i];
 }
 
 /* From nothing: the hand in its rest pose, but for fingers of which nothing is seen, turned to where most joints agree,
  * or as the wrist is turned. */
 static fit_point cold_start(const retarget *r, const tracked_hand *seen, const fit_problem *problem) {
-    fit_point point = {.turn = r->turn};
-    memcpy(point.q, r->q, sizeof point.q);
+    fit_point point = {.turn = r->carried.turn};
+    memcpy(point.q, r->carried.q, sizeof point.q);
     bool fitted[HAND_FINGERS] = {false};
     for (int i = 0; i < problem->vector_count; i++)
         if (problem->vectors[i].finger >= 0) fitted[problem->vectors[i].finger] = true;
@@ -97,16 +97,16 @@ static fit_point cold_start(const retarget *r, const tracked_hand *seen, const f
 /* From the last frame's result; from the rest pose if there is none, or if that leads nowhere. */
 static int fit(retarget *r, const tracked_hand *seen, const fit_problem *problem, fit_point *best) {
     int iterations = 0;
-    *best = (fit_point){.turn = r->turn};
-    memcpy(best->q, r->q, sizeof best->q);
-    if (r->started && fit_residual(problem, best) < ASTOUNDING) {
+    *best = (fit_point){.turn = r->carried.turn};
+    memcpy(best->q, r->carried.q, sizeof best->q);
+    if (r->carried.started && fit_residual(problem, best) < ASTOUNDING) {
         iterations = fit_solve(problem, WIDTH, MOST_WARM, best);
         if (fit_residual(problem, best) < POOR) return iterations;
     }
     fit_point cold = cold_start(r, seen, problem);
     iterations += fit_solve(problem, COLD_WIDTH, MOST_COLD, &cold);
     iterations += fit_solve(problem, WIDTH, MOST_COLD, &cold);
-    if (!r->started || fit_residual(problem, &cold) < fit_residual(problem, best)) *best = cold;
+    if (!r->carried.started || fit_residual(problem, &cold) < fit_residual(problem, best)) *best = cold;
     return iterations;
 }
 
@@ -118,14 +118,14 @@ static void place_base(const retarget *r, const tracked_hand *seen, const fit_po
     for (int i = 0; i < PALM_JOINTS; i++) {
         if (!tracked_is_seen(seen, retarget_palm[i].joint)) continue;
         vec3 arm =
-            vec3_scale(vec3_sub(retarget_palm_point(r->hand, retarget_palm[i].joint), r->palm_centre), r->palm_scale);
+            vec3_scale(vec3_sub(retarget_palm_point(r->hand, retarget_palm[i].joint), r->palm_centre), r->carried.palm_scale);
         vec3 guess = vec3_sub(seen->position[retarget_palm[i].joint], quat_rotate(point->turn, arm));
         middle = vec3_mul_add(middle, guess, retarget_palm[i].weight);
         sum += retarget_palm[i].weight;
     }
     for (int finger = 0; sum == 0 && finger < HAND_FINGERS; finger++) {
         hand_joint root = hand_bone_joint(1 + 3 * finger);
-        vec3 vectors[3], arm = vec3_scale(vec3_sub(retarget_palm_point(r->hand, root), r->palm_centre), r->palm_scale);
+        vec3 vectors[3], arm = vec3_scale(vec3_sub(retarget_palm_point(r->hand, root), r->palm_centre), r->carried.palm_scale);
         fit_finger_vectors(r->hand, finger, point->q + HAND_FINGER_ANGLES * finger, vectors);
         for (int k = 0; k < 3; k++) {
             arm = vec3_mul_add(arm, vectors[k],
@@ -147,22 +147,22 @@ static double opened(const retarget_options *options, double *speed, double now,
 }
 
 static void smooth(retarget *r, double dt) {
-    bool follow = !r->started || !(r->options.cutoff > 0) || !(dt > 0);
-    vec3 way = vec3_sub(r->position, r->smooth_position);
-    vec3 turn = quat_to_rotation_vector(quat_mul(r->turn, quat_conjugate(r->smooth_turn)));
+    bool follow = !r->carried.started || !(r->options.cutoff > 0) || !(dt > 0);
+    vec3 way = vec3_sub(r->carried.position, r->carried.smooth_position);
+    vec3 turn = quat_to_rotation_vector(quat_mul(r->carried.turn, quat_conjugate(r->carried.smooth_turn)));
     if (follow) {
-        r->smooth_position = r->position;
-        r->smooth_turn = r->turn;
-        for (int i = 0; i < HAND_ANGLES; i++) r->smooth[i] = (retarget_filter){r->q[i], 0};
+        r->carried.smooth_position = r->carried.position;
+        r->carried.smooth_turn = r->carried.turn;
+        for (int i = 0; i < HAND_ANGLES; i++) r->carried.smooth[i] = (retarget_filter){r->carried.q[i], 0};
         return;
     }
-    double share = opened(&r->options, &r->position_speed, 10 * vec3_length(way) / dt, dt);
-    r->smooth_position = vec3_mul_add(r->smooth_position, way, share);
-    share = opened(&r->options, &r->turn_speed, vec3_length(turn) / dt, dt);
-    r->smooth_turn = quat_unit(quat_mul(quat_from_rotation_vector(vec3_scale(turn, share)), r->smooth_turn));
+    double share = opened(&r->options, &r->carried.position_speed, 10 * vec3_length(way) / dt, dt);
+    r->carried.smooth_position = vec3_mul_add(r->carried.smooth_position, way, share);
+    share = opened(&r->options, &r->carried.turn_speed, vec3_length(turn) / dt, dt);
+    r->carried.smooth_turn = quat_unit(quat_mul(quat_from_rotation_vector(vec3_scale(turn, share)), r->carried.smooth_turn));
     for (int i = 0; i < HAND_ANGLES; i++) {
-        retarget_filter *f = &r->smooth[i];
-        f->value += opened(&r->options, &f->speed, (r->q[i] - f->value) / dt, dt) * (r->q[i] - f->value);
+        retarget_filter *f = &r->carried.smooth[i];
+        f->value += opened(&r->options, &f->speed, (r->carried.q[i] - f->value) / dt, dt) * (r->carried.q[i] - f->value);
     }
 }
 
@@ -176,21 +176,21 @@ void retarget_frame(retarget *r, const tracked_hand *tracked, double dt, retarge
     out->held = problem.vector_count + problem.turn_count == 0;
     if (!out->held) {
         fit_point point;
-        vec3 position = r->position;
+        vec3 position = r->carried.position;
         out->iterations = fit(r, seen, &problem, &point);
         out->residual = fit_residual(&problem, &point);
         place_base(r, seen, &point, &position);
-        vec3 turned = quat_to_rotation_vector(quat_mul(point.turn, quat_conjugate(r->turn)));
+        vec3 turned = quat_to_rotation_vector(quat_mul(point.turn, quat_conjugate(r->carried.turn)));
         out->jumped =
-            r->started && (vec3_distance(position, r->position) > JUMP || vec3_length(turned) > 1.5707963267948966);
-        r->turn = point.turn;
-        r->position = position;
-        memcpy(r->q, point.q, sizeof r->q);
+            r->carried.started && (vec3_distance(position, r->carried.position) > JUMP || vec3_length(turned) > 1.5707963267948966);
+        r->carried.turn = point.turn;
+        r->carried.position = position;
+        memcpy(r->carried.q, point.q, sizeof r->carried.q);
         smooth(r, dt);
-        r->started = true;
+        r->carried.started = 1;
     }
-    out->base = (skeleton_pose){r->smooth_position, r->smooth_turn};
-    for (int i = 0; i < HAND_ANGLES; i++) out->q[i] = r->smooth[i].value;
+    out->base = (skeleton_pose){r->carried.smooth_position, r->carried.smooth_turn};
+    for (int i = 0; i < HAND_ANGLES; i++) out->q[i] = r->carried.smooth[i].value;
 }
 
 bool retarget_is_other_hand(const hand_skeleton *hand, const tracked_hand *seen) {

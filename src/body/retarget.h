@@ -44,13 +44,10 @@ typedef struct retarget_filter {
     double value, speed;
 } retarget_filter;
 
-typedef struct retarget {
-    const hand_skeleton *hand;
-    retarget_options options;
-    vec3 palm_centre; /* mean of wrist and knuckles, in the wrist's frame */
-    /* Carried from frame to frame. */
-    bool started;
-    quat turn; /* of the base, as found */
+/* What is carried from frame to frame. No padding: it is part of a simulation's state. */
+typedef struct retarget_carried {
+    long long started; /* 1 once a hand was seen */
+    quat turn;         /* of the base, as found */
     vec3 position;
     double q[HAND_ANGLES];          /* as found */
     double palm_scale;              /* size of the tracked palm in units of the model's */
@@ -59,6 +56,13 @@ typedef struct retarget {
     vec3 smooth_position;
     double turn_speed, position_speed;
     retarget_filter smooth[HAND_ANGLES];
+} retarget_carried;
+
+typedef struct retarget {
+    const hand_skeleton *hand;
+    retarget_options options;
+    vec3 palm_centre; /* mean of wrist and knuckles, in the wrist's frame */
+    retarget_carried carried;
 } retarget;
 
 /* hand: stays the caller's, and must outlive the retarget. */

@@ -85,10 +85,10 @@ static void measure_palm(retarget *r, const tracked_hand *seen) {
     if (count < 3) return;
     double scale = median(ratios, count);
     if (!(scale > 0.3 && scale < 3)) return;
-    if (!r->started)
-        r->palm_scale = scale;
+    if (!r->carried.started)
+        r->carried.palm_scale = scale;
     else
-        r->palm_scale += LENGTH_GAIN * fmax(-0.1, fmin(0.1, scale - r->palm_scale));
+        r->carried.palm_scale += LENGTH_GAIN * fmax(-0.1, fmin(0.1, scale - r->carried.palm_scale));
 }
 
 /* Joints of the palm that are too far from, or too near to, most others of it are not seen. */
@@ -98,8 +98,8 @@ static void drop_astray(const retarget *r, tracked_hand *seen) {
         double off[PALM_JOINTS], tracked, model;
         int count = 0;
         for (int j = 0; j < PALM_JOINTS; j++)
-            if (palm_distance(r, seen, i, j, &tracked, &model)) off[count++] = fabs(tracked - r->palm_scale * model);
-        astray[i] = count >= 3 && median(off, count) > ASTRAY * r->palm_scale;
+            if (palm_distance(r, seen, i, j, &tracked, &model)) off[count++] = fabs(tracked - r->carried.palm_scale * model);
+        astray[i] = count >= 3 && median(off, count) > ASTRAY * r->carried.palm_scale;
     }
     for (int i = 0; i < PALM_JOINTS; i++)
         if (astray[i]) seen->position[retarget_palm[i].joint].x = NAN;
@@ -111,7 +111,7 @@ static void add_palm(const retarget *r, const tracked_hand *seen, const palm_vie
     for (int i = 0; i < PALM_JOINTS; i++)
         if (tracked_is_seen(seen, retarget_palm[i].joint))
             size += retarget_palm[i].weight / view->weight *
-                    vec3_distance(retarget_palm_point(r->hand, retarget_palm[i].joint), view->model) * r->palm_scale;
+                    vec3_distance(retarget_palm_point(r->hand, retarget_palm[i].joint), view->model) * r->carried.palm_scale;
     if (size < SHORTEST) return;
     for (int i = 0; i < PALM_JOINTS; i++) {
         if (!tracked_is_seen(seen, retarget_palm[i].joint)) continue;
@@ -119,7 +119,7 @@ static void add_palm(const retarget *r, const tracked_hand *seen, const palm_vie
         vec3 tracked = vec3_sub(seen->position[retarget_palm[i].joint], view->seen);
         problem->vectors[problem->vector_count++] = (fit_vector){.finger = -1,
                                                                  .seen = vec3_scale(tracked, 1 / size),
-                                                                 .fixed = vec3_scale(model, r->palm_scale / size),
+                                                                 .fixed = vec3_scale(model, r->carried.palm_scale / size),
                                                                  .weight = PALM_WEIGHT * retarget_palm[i].weight};
     }
 }
@@ -131,8 +131,8 @@ double retarget_model_length(const hand_skeleton *hand, int finger, int bone) {
 }
 
 double retarget_known_length(const retarget *r, int finger, int bone) {
-    return r->length[finger][bone] > 0 ? r->length[finger][bone]
-                                       : r->palm_scale * retarget_model_length(r->hand, finger, bone);
+    return r->carried.length[finger][bone] > 0 ? r->carried.length[finger][bone]
+                                       : r->carried.palm_scale * retarget_model_length(r->hand, finger, bone);
 }
 
 /* One bone between two joints that are seen: a direction. How far its length is off tells how far to trust it. */
@@ -143,10 +143,10 @@ static void add_bone(retarget *r, int finger, int bone, vec3 seen, fit_problem *
         .finger = finger, .first = bone, .last = bone, .seen = vec3_scale(seen, 1 / length), .weight = trust * trust};
     v.share[bone] = 1 / retarget_model_length(r->hand, finger, bone);
     problem->vectors[problem->vector_count++] = v;
-    if (r->length[finger][bone] > 0)
-        r->length[finger][bone] += LENGTH_GAIN * trust * trust * (length - known);
+    if (r->carried.length[finger][bone] > 0)
+        r->carried.length[finger][bone] += LENGTH_GAIN * trust * trust * (length - known);
     else
-        r->length[finger][bone] = length;
+        r->carried.length[finger][bone] = length;
 }
 
 /* Several bones with nothing seen between their ends, perhaps from the middle of the palm on. */
@@ -167,7 +167,7 @@ static void add_finger(retarget *r, int finger, const tracked_hand *seen, const 
         tracked_is_seen(seen, root) ? 0 : -1; /* number of the last joint seen so far; -1: the middle of the palm */
     vec3 at = from == 0 ? seen->position[root] : view->seen;
     vec3 fixed = {0, 0, 0};
-    if (from < 0) fixed = vec3_scale(vec3_sub(retarget_palm_point(r->hand, root), view->model), r->palm_scale);
+    if (from < 0) fixed = vec3_scale(vec3_sub(retarget_palm_point(r->hand, root), view->model), r->carried.palm_scale);
     bool known = from == 0 || view->count > 0;
     for (int k = 1; k <= 3; k++) {
         if (!tracked_is_seen(seen, (hand_joint)((int)root + k))) continue;

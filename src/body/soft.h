@@ -27,6 +27,7 @@ typedef struct soft_model {
     double *damping;     /* node_count: of that spring, N s/m */
     double total_mass;
     double volume; /* of the filled part, m^3 */
+    bool weightless; /* gravity does not pull at it */
 
     int batch_count;
     soft_batch *batches;
@@ -58,6 +59,7 @@ typedef struct soft_state {
     double *change;    /* 3 node_count, m/s: of v in the last step */
     double *applied;   /* 3 node_count, N */
     double *force;     /* 3 node_count, N: what thenar_sim_forces shows */
+    double *touched;   /* node_count: by how much contacts that push hang on a node, 0 to 1; of the last step */
     f64x8 *warm;       /* 9 per batch: V of the last decomposition, where the next one starts */
     f64x8 *multiplier; /* 9 per batch: scaled multipliers Y of the strain limits, if there are any */
     support_state *support_states;

@@ -23,6 +23,7 @@ static void soft_layout(body_state *base, arena *kept, arena *work) {
     state->change = ARENA_ARRAY(kept, double, components);
     state->applied = ARENA_ARRAY(kept, double, components);
     state->force = ARENA_ARRAY(kept, double, components);
+    state->touched = ARENA_ARRAY(kept, double, body->mesh.node_count);
     state->warm = ARENA_ARRAY(kept, f64x8, 9 * batches);
     state->support_states = ARENA_ARRAY(kept, support_state, body->support_count);
     state->multiplier = ARENA_ARRAY(kept, f64x8, body->limited ? SOFT_MULTIPLIERS * batches : 0);
@@ -63,6 +64,7 @@ static void soft_reset(body_state *base) {
     memset(state->change, 0, bytes);
     memset(state->applied, 0, bytes);
     memcpy(state->force, body->load, bytes);
+    memset(state->touched, 0, (size_t)body->mesh.node_count * sizeof *state->touched);
     memset(state->support_states, 0, (size_t)body->support_count * sizeof *state->support_states);
     for (int i = 0; i < 9 * body->batch_count; i++) state->warm[i] = f64x8_set(i % 9 % 4 == 0);
     if (body->limited)
@@ -159,7 +161,8 @@ static void gather_force(const formulating *job, int node) {
     vec3 outside = vec3_add(vec3_load(state->applied + 3 * node), vec3_load(body->load + 3 * node));
     outside = vec3_add(outside, vec3_load(state->spring_pull + 3 * node));
     vec3 sum = vec3_scale(vec3_load(state->v + 3 * node), mass);
-    sum = vec3_mul_add(sum, vec3_mul_add(outside, job->step->gravity, mass), h);
+    if (!body->weightless) outside = vec3_mul_add(outside, job->step->gravity, mass);
+    sum = vec3_mul_add(sum, outside, h);
     for (int k = body->force_start[node]; k < body->force_start[node + 1]; k++)
         sum = vec3_add(sum, vec3_load(state->records + body->force_source[k]));
     vec3_store(job->b + 3 * unknown, sum);
@@ -249,7 +252,7 @@ static void soft_publish(body_state *base, const body_step *step) {
             vec3 borne = force;
             force = vec3_scale(vec3_sub(v, v0), body->mass[i] / step->h);
             force = vec3_mul_add(force, v, body->damped_mass[i]);
-            force = vec3_mul_add(force, step->gravity, -body->mass[i]);
+            if (!body->weightless) force = vec3_mul_add(force, step->gravity, -body->mass[i]);
             force = vec3_sub(force, borne);
         } else if (body->stiffness[i] > 0) {
             double h = step->h;

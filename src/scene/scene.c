@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "scene/config_read.h"
+#include "scene/scene_hand.h"
 #include "scene/scene_rigid.h"
 #include "scene/scene_soft.h"
 #include "world/model.h"
@@ -33,15 +34,17 @@ static void read_world(config_map *scene, thenar_world_def *world, thenar_scene_
 }
 
 static void read_bodies(config_map *scene, thenar_build *build) {
-    static const char *const kinds[] = {"soft", "rigid"};
+    static const char *const kinds[] = {"soft", "rigid", "hand"};
+    static void (*const readers[])(config_map *, const char *, thenar_build *) = {scene_soft_read, scene_rigid_read,
+                                                                                  scene_hand_read};
     config_list bodies;
     config_entries(scene, "bodies", CONFIG_REQUIRED, &bodies);
     while (config_next(&bodies)) {
         config_map body;
         int kind = 0;
         config_item_map(&bodies, &body);
-        config_choice(&body, "kind", CONFIG_OPTIONAL, kinds, 2, &kind);
-        (kind == 0 ? scene_soft_read : scene_rigid_read)(&body, bodies.key, build);
+        config_choice(&body, "kind", CONFIG_OPTIONAL, kinds, 3, &kind);
+        readers[kind](&body, bodies.key, build);
     }
     if (scene->reader->status == THENAR_OK && bodies.count == 0)
         config_fail(scene, "bodies", "a scene without bodies; expected at least one");
@@ -56,7 +59,7 @@ static void scene_name(const char *path, char *name, size_t size) {
     text_make_printable(name);
 }
 
-static thenar_status build_model(const config_node *root, const char *path, thenar_model **model,
+static thenar_status build_model(const config_node *root, const char *path, const char *track, thenar_model **model,
                                  thenar_scene_info *info, thenar_error *error) {
     config_reader reader = {.error = error};
     config_map scene;
@@ -71,6 +74,7 @@ static thenar_status build_model(const config_node *root, const char *path, then
     read_bodies(&scene, build);
     config_close(&scene);
     thenar_status status = reader.status;
+    if (status == THENAR_OK && track) status = thenar_build_set_track(build, track, error);
     if (status == THENAR_OK) {
         status = thenar_build_compile(build, model, error);
         if (status != THENAR_OK) error_prefix(error, "%s", path);
@@ -89,7 +93,7 @@ thenar_status thenar_scene_load(const char *path, const thenar_scene_options *op
     thenar_status status = config_load(&tree, path, error);
     for (int i = 0; options && i < options->set_count && status == THENAR_OK; i++)
         status = config_set(&tree, options->sets[i], error);
-    if (status == THENAR_OK) status = build_model(tree.root, path, model, info, error);
+    if (status == THENAR_OK) status = build_model(tree.root, path, options ? options->track : NULL, model, info, error);
     config_free(&tree);
     return status;
 }

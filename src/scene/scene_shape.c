@@ -210,28 +210,32 @@ static void take_hand(hand_shape *hand, scene_shape *out) {
     hand_shape_free(hand);
 }
 
-static void read_hand(config_map *shape, scene_shape *out) {
+void scene_hand_options_read(config_map *shape, hand_options *options, char **path) {
     config_map map;
     if (!config_child(shape, "hand", CONFIG_REQUIRED, &map)) return;
     static const char *const sides[] = {"right", "left"};
-    hand_options options = hand_options_default();
-    char *path = NULL;
     int side = 0;
     config_number(&map, "length", CONFIG_OPTIONAL, config_between(HAND_LENGTH_MIN, HAND_LENGTH_MAX, "m"),
-                  &options.length);
-    options.breadth *= options.length / hand_options_default().length;
+                  &options->length);
+    options->breadth *= options->length / hand_options_default().length;
     config_number(&map, "breadth", CONFIG_OPTIONAL,
-                  config_between(HAND_SLENDER * options.length, HAND_BROAD * options.length, "m"), &options.breadth);
+                  config_between(HAND_SLENDER * options->length, HAND_BROAD * options->length, "m"), &options->breadth);
     config_choice(&map, "side", CONFIG_OPTIONAL, sides, 2, &side);
-    config_integer(&map, "tets", CONFIG_OPTIONAL, HAND_TETS_MIN, HAND_TETS_MAX, &options.tets);
-    config_integer(&map, "triangles", CONFIG_OPTIONAL, HAND_TRIANGLES_MIN, HAND_TRIANGLES_MAX, &options.triangles);
-    config_file(&map, "file", CONFIG_OPTIONAL, &path);
+    config_integer(&map, "tets", CONFIG_OPTIONAL, HAND_TETS_MIN, HAND_TETS_MAX, &options->tets);
+    config_integer(&map, "triangles", CONFIG_OPTIONAL, HAND_TRIANGLES_MIN, HAND_TRIANGLES_MAX, &options->triangles);
+    config_file(&map, "file", CONFIG_OPTIONAL, path);
     static const char *const built_in[] = {"length", "breadth", "side", "triangles"};
-    for (int i = 0; i < 4 && path; i++)
+    for (int i = 0; i < 4 && *path; i++)
         if (config_has(&map, built_in[i]))
             config_fail(&map, built_in[i], "%s beside file; expected the file to say how the hand is", built_in[i]);
     config_close(&map);
-    options.left = side == 1;
+    options->left = side == 1;
+}
+
+static void read_hand(config_map *shape, scene_shape *out) {
+    hand_options options = hand_options_default();
+    char *path = NULL;
+    scene_hand_options_read(shape, &options, &path);
     if (shape->reader->status == THENAR_OK) {
         thenar_error error;
         hand_shape hand;
@@ -240,8 +244,8 @@ static void read_hand(config_map *shape, scene_shape *out) {
         config_adopt(shape, "hand", status, error.text);
         if (status == THENAR_OK) {
             take_hand(&hand, out);
-            fill_tets(&map, out);
-            if (!name_bones(out)) config_out_of_memory(&map);
+            fill_tets(shape, out);
+            if (!name_bones(out)) config_out_of_memory(shape);
         }
     }
     free(path);

@@ -3,6 +3,7 @@
 #define SCENE_SCENE_SHAPE_H
 
 #include "scene/config_read.h"
+#include "shape/hand.h"
 #include "shape/mesh_file.h"
 
 #include "thenar/mesh.h"
@@ -17,6 +18,8 @@ typedef struct scene_shape {
 
 /* Reads the mapping under the key `shape`. Errors go to the map's reader. */
 void scene_shape_read(config_map *body, scene_shape *shape);
+/* The mapping under the key `hand` of a shape: how a hand is made. free() *path, the glTF file or NULL. */
+void scene_hand_options_read(config_map *shape, hand_options *options, char **path);
 void scene_shape_free(scene_shape *shape);
 
 /* The tag of that name in the mesh file, or -1. */

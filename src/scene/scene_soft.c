@@ -96,7 +96,7 @@ static void read_fibres(config_map *limits, thenar_material *material) {
     }
 }
 
-static void read_material(config_map *map, config_need need, thenar_material *material) {
+void scene_material_read(config_map *map, config_need need, thenar_material *material) {
     config_map child, damping, limits;
     if (!config_child(map, "material", need, &child)) return;
     config_number(&child, "young", need, config_positive("Pa"), &material->young);
@@ -125,7 +125,7 @@ static void read_regions(config_map *body, const thenar_soft_def *def, soft_part
         thenar_soft_region region = {.material = def->material};
         config_item_map(&list, &item);
         read_region(&item, &parts->shape, &region.region);
-        read_material(&item, CONFIG_OPTIONAL, &region.material);
+        scene_material_read(&item, CONFIG_OPTIONAL, &region.material);
         config_close(&item);
         if (!ARRAY_PUSH(&parts->regions, region)) config_out_of_memory(body);
     }
@@ -182,7 +182,7 @@ void scene_soft_read(config_map *body, const char *name, thenar_build *build) {
     vec3 velocity = {0}, spin = {0};
     def.name = name;
     scene_shape_read(body, &parts.shape);
-    read_material(body, CONFIG_REQUIRED, &def.material);
+    scene_material_read(body, CONFIG_REQUIRED, &def.material);
     read_regions(body, &def, &parts);
     read_supports(body, &parts);
     read_loads(body, &parts);

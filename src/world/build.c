@@ -13,6 +13,7 @@ struct thenar_build {
     char *name;
     thenar_world_def world;
     ARRAY(body_model *) bodies;
+    ARRAY(hand_model *) hands;
 };
 
 thenar_world_def thenar_world_def_default(void) {
@@ -33,13 +34,16 @@ thenar_build *thenar_build_create(const thenar_world_def *world) {
 
 static void forget_bodies(thenar_build *build) {
     for (size_t i = 0; i < build->bodies.count; i++) build->bodies.data[i]->kind->free(build->bodies.data[i]);
+    for (size_t i = 0; i < build->hands.count; i++) hand_model_free(build->hands.data[i]);
     build->bodies.count = 0;
+    build->hands.count = 0;
 }
 
 void thenar_build_free(thenar_build *build) {
     if (!build) return;
     forget_bodies(build);
     free(build->bodies.data);
+    free(build->hands.data);
     free(build->name);
     free(build);
 }
@@ -81,6 +85,77 @@ thenar_status thenar_build_add_rigid(thenar_build *build, const thenar_rigid_def
     if (status == THENAR_OK) status = check_friction(def->friction, error);
     if (status == THENAR_OK) status = rigid_model_create(def, &body, error);
     return status == THENAR_OK ? add_body(build, &body->base, def->touches, def->friction, error) : status;
+}
+
+/* All of the flesh, or none of it. */
+static thenar_status add_flesh(thenar_build *build, const thenar_hand_def *def, soft_model **flesh, int count,
+                               thenar_error *error) {
+    thenar_status status = THENAR_OK;
+    for (int k = 0; k < count && status == THENAR_OK; k++) status = check_name(build, flesh[k]->base.name, error);
+    size_t before = build->bodies.count;
+    int added = 0;
+    for (; added < count && status == THENAR_OK; added++)
+        status = add_body(build, &flesh[added]->base, def->touches, def->friction, error);
+    if (status == THENAR_OK) return status;
+    while (build->bodies.count > before) {
+        body_model *body = build->bodies.data[--build->bodies.count];
+        body->kind->free(body);
+    }
+    for (int k = added; k < count; k++) flesh[k]->base.kind->free(&flesh[k]->base);
+    return status;
+}
+
+thenar_status thenar_build_add_hand(thenar_build *build, const thenar_hand_def *def, thenar_error *error) {
+    hand_model *hand;
+    soft_model **flesh;
+    int count;
+    thenar_status status = check_friction(def->friction, error);
+    if (status == THENAR_OK) status = check_name(build, def->name, error);
+    if (status == THENAR_OK) status = hand_model_create(def, &hand, &flesh, &count, error);
+    if (status != THENAR_OK) return status;
+    hand->first_body = (int)build->bodies.count;
+    for (int k = 0; k < count; k++) hand->flesh[k].body = hand->first_body + k;
+    bool enough = ARRAY_PUSH(&build->hands, hand);
+    if (!enough) hand_model_free(hand);
+    status = add_flesh(build, def, flesh, enough ? count : 0, error);
+    if (!enough) {
+        for (int k = 0; k < count; k++) flesh[k]->base.kind->free(&flesh[k]->base);
+        status = error_memory(error, def->name);
+    } else if (status != THENAR_OK) {
+        hand_model_free(build->hands.data[--build->hands.count]);
+    }
+    free(flesh);
+    return status;
+}
+
+/* Gives a hand the track if that has frames of its side. */
+static thenar_status offer_track(hand_model *hand, const char *path, int *taken, thenar_error *error) {
+    track *t = MEMORY_ARRAY(track, 1);
+    thenar_status status = t ? track_read(path, t, error) : error_memory(error, path);
+    if (status != THENAR_OK) {
+        free(t);
+        return status;
+    }
+    status = track_expect(t, hand->skeleton.left, path, error);
+    if (status == THENAR_OK) {
+        hand_model_set_track(hand, t);
+        ++*taken;
+    } else {
+        track_free(t);
+        free(t);
+    }
+    return THENAR_OK;
+}
+
+thenar_status thenar_build_set_track(thenar_build *build, const char *path, thenar_error *error) {
+    int taken = 0;
+    if (build->hands.count == 0)
+        return error_set(error, THENAR_ERROR_INPUT, "a track for a world without hands; expected a body of kind hand");
+    for (size_t i = 0; i < build->hands.count; i++) {
+        thenar_status status = offer_track(build->hands.data[i], path, &taken, error);
+        if (status != THENAR_OK) return status;
+    }
+    return taken > 0 ? THENAR_OK : THENAR_ERROR_INPUT; /* track_expect has said what there is */
 }
 
 static thenar_status check_world(const thenar_world_def *world, const char *name, thenar_error *error) {
@@ -158,6 +233,14 @@ static thenar_status compile(thenar_build *build, thenar_model *model, thenar_er
         model->hash = hash_bytes(model->hash, &body->friction, sizeof body->friction);
     }
     build->bodies.count = 0;
+    model->hands = MEMORY_ARRAY(hand_model *, build->hands.count);
+    if (!model->hands) return error_memory(error, "model");
+    for (size_t i = 0; i < build->hands.count; i++) {
+        model->hands[model->hand_count++] = build->hands.data[i];
+        uint64_t hash = hand_model_hash(build->hands.data[i]);
+        model->hash = hash_bytes(model->hash, &hash, sizeof hash);
+    }
+    build->hands.count = 0;
     thenar_status status =
         contacts_create(model->bodies, model->body_count, build->world.margin, &model->contacts, error);
     if (status == THENAR_OK) status = compile_systems(model, error);

@@ -144,6 +144,27 @@ static void keep_memory(contacts_state *state, body_state *const *bodies, int co
     cut_memory(state, kept);
 }
 
+/* Nodes that contacts hold: what bones reckon with in the next step (body/hand_step.c). */
+static void note_touched(const contacts_state *state, const contacts_model *contacts, body_state *const *bodies,
+                         int count) {
+    for (int i = 0; i < contacts->skin_count; i++) {
+        body_state *body = bodies[contacts->skin_body[i]];
+        if (body->model->kind != &soft_class) continue;
+        soft_state *soft = (soft_state *)body;
+        memset(soft->touched, 0, (size_t)soft_of(soft)->mesh.node_count * sizeof *soft->touched);
+    }
+    for (int i = 0; i < count; i++) {
+        const contact_point *point = &state->points[state->contacts[i].point];
+        body_state *body = bodies[contacts->pairs[point->pair].body[0]];
+        if (!(state->contacts[i].lambda.x > 0) || body->model->kind != &soft_class) continue;
+        for (int k = 0; k < 4; k++) {
+            if (point->weights[k] == 0) continue;
+            double *touched = &((soft_state *)body)->touched[point->node[k]];
+            *touched = fmin(1, *touched + fabs(point->weights[k]));
+        }
+    }
+}
+
 /* What a contact does to held nodes, their support bears. */
 static void load_supports(const contact_point *point, vec3 force, body_state *body) {
     if (body->model->kind != &soft_class) return;
@@ -227,4 +248,5 @@ void contacts_publish(contacts_state *state, const contacts_model *contacts, bod
     if (open) close_pair(open);
     state->told_count = count;
     keep_memory(state, bodies, count);
+    note_touched(state, contacts, bodies, count);
 }

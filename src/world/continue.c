@@ -37,6 +37,7 @@ static void continue_soft(soft_state *to, const soft_state *from) {
     memcpy(to->change, from->change, bytes);
     memcpy(to->applied, from->applied, bytes);
     memcpy(to->force, from->force, bytes);
+    memcpy(to->touched, from->touched, (size_t)body->mesh.node_count * sizeof *to->touched);
     memcpy(to->warm, from->warm, 9 * batches * sizeof *to->warm);
     memcpy(to->support_states, from->support_states, (size_t)body->support_count * sizeof *to->support_states);
 }

@@ -3,6 +3,7 @@
 #define WORLD_MODEL_H
 
 #include "body/body.h"
+#include "body/hand.h"
 #include "body/rigid.h"
 #include "body/soft.h"
 #include "world/contacts.h"
@@ -20,6 +21,8 @@ struct thenar_model {
     double dt;
     int body_count;
     body_model **bodies;
+    int hand_count;
+    hand_model **hands;
     int system_count;
     system_model *systems;
     contacts_model contacts;

@@ -10,7 +10,7 @@
 
 const char *thenar_stage_name(thenar_stage stage) {
     static const char *const names[THENAR_STAGE_COUNT] = {
-        "drive",     "formulate", "find_contacts", "build_constraints", "factor", "free_motion", "solve_constraints",
+        "drive", "skeletons", "formulate", "find_contacts", "build_constraints", "factor", "free_motion", "solve_constraints",
         "integrate", "publish"};
     assert((unsigned)stage < THENAR_STAGE_COUNT);
     return names[stage];
@@ -33,6 +33,7 @@ static thenar_sim *layout_fixed(const thenar_model *model, arena *fixed) {
     body_state **bodies = ARENA_ARRAY(fixed, body_state *, model->body_count);
     body_state **members = ARENA_ARRAY(fixed, body_state *, model->body_count);
     system_state *systems = ARENA_ARRAY(fixed, system_state, model->system_count);
+    hand_state *hands = ARENA_ARRAY(fixed, hand_state, model->hand_count);
     for (int i = 0; i < model->body_count; i++) {
         body_state *state = arena_take(fixed, 1, model->bodies[i]->kind->state_size);
         if (!state) continue;
@@ -46,12 +47,15 @@ static thenar_sim *layout_fixed(const thenar_model *model, arena *fixed) {
     for (int i = 0, member = 0; i < model->system_count; i++)
         for (int k = 0; k < model->systems[i].body_count; k++) members[member++] = bodies[model->systems[i].bodies[k]];
     sim->systems = systems;
+    sim->hands = hands;
+    for (int i = 0; i < model->hand_count; i++) hands[i].model = model->hands[i];
     return sim;
 }
 
 static void layout_arrays(thenar_sim *sim, const solver_class *solver, arena *kept, arena *work) {
     sim->clock = ARENA_ARRAY(kept, sim_clock, 1);
     for (int i = 0; i < sim->model->body_count; i++) sim->model->bodies[i]->kind->layout(sim->bodies[i], kept, work);
+    for (int i = 0; i < sim->model->hand_count; i++) hand_layout(&sim->hands[i], kept, work);
     contacts_layout(&sim->contacts, &sim->model->contacts, sim->model->body_count, sim->model->system_count, kept,
                     work);
     body_state *const *members = sim->members;
@@ -156,6 +160,7 @@ void thenar_sim_reset(thenar_sim *sim) {
     *sim->clock = (sim_clock){0};
     sim->stats = (thenar_stats){0};
     for (int i = 0; i < sim->model->body_count; i++) sim->model->bodies[i]->kind->reset(sim->bodies[i]);
+    for (int i = 0; i < sim->model->hand_count; i++) hand_reset(&sim->hands[i], sim->bodies);
     contacts_reset(&sim->contacts, &sim->model->contacts);
 }
 

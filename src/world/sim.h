@@ -24,6 +24,7 @@ struct thenar_sim {
     contact_method contact;
     double dt;
     body_state **bodies;
+    hand_state *hands;
     body_state **members; /* the bodies' states in the order of the systems */
     system_state *systems;
     contacts_state contacts;
@@ -34,8 +35,9 @@ struct thenar_sim {
     size_t kept_size;
 };
 
-/* The soft or rigid body of that index; misuse is an assert. */
+/* The soft or rigid body or the hand of that index; misuse is an assert. */
 soft_state *sim_soft(const thenar_sim *sim, int body);
 rigid_state *sim_rigid(const thenar_sim *sim, int body);
+hand_state *sim_hand(const thenar_sim *sim, int hand);
 
 #endif

@@ -15,6 +15,13 @@ static bool drive(thenar_sim *sim, const body_step *step) {
     return true;
 }
 
+/* Bones of hands go where they are tracked, as far as joints and flesh let them; flesh is pulled after them. */
+static bool skeletons(thenar_sim *sim, const body_step *step) {
+    for (int i = 0; i < sim->model->hand_count; i++)
+        if (!hand_advance(&sim->hands[i], sim->bodies, step)) return false;
+    return true;
+}
+
 /* Each body writes its blocks of A and its part of b. */
 static bool formulate(thenar_sim *sim, const body_step *step) {
     for (int s = 0; s < sim->model->system_count; s++) {
@@ -118,7 +125,8 @@ static bool timed(thenar_sim *sim, thenar_stage stage, bool (*run)(thenar_sim *,
 }
 
 static bool advance(thenar_sim *sim, const body_step *step) {
-    return timed(sim, THENAR_STAGE_DRIVE, drive, step) && timed(sim, THENAR_STAGE_FORMULATE, formulate, step) &&
+    return timed(sim, THENAR_STAGE_DRIVE, drive, step) && timed(sim, THENAR_STAGE_SKELETONS, skeletons, step) &&
+           timed(sim, THENAR_STAGE_FORMULATE, formulate, step) &&
            timed(sim, THENAR_STAGE_FIND_CONTACTS, find_contacts, step) &&
            timed(sim, THENAR_STAGE_BUILD_CONSTRAINTS, build_constraints, step) &&
            timed(sim, THENAR_STAGE_FACTOR, factor, step) && timed(sim, THENAR_STAGE_FREE_MOTION, free_motion, step) &&
@@ -160,6 +168,7 @@ static bool advance_or_hold(thenar_sim *sim) {
         contacts_untell(&sim->contacts);
         sim->stats.contacts = 0;
         for (int i = 0; i < sim->model->body_count; i++) sim->model->bodies[i]->kind->rest(sim->bodies[i]);
+        for (int i = 0; i < sim->model->hand_count; i++) hand_rest_bones(&sim->hands[i]);
         contacts_reset(&sim->contacts, &sim->model->contacts);
     }
     sim->clock->warnings[THENAR_WARNING_STEP_SPLIT] += split;

@@ -1,20 +1,15 @@
 /* A scripted hand: poses by name or by angles, and a path of the wrist, both as keys over time. */
-#ifndef SCENE_HAND_SCRIPT_H
-#define SCENE_HAND_SCRIPT_H
+#ifndef BODY_HAND_SCRIPT_H
+#define BODY_HAND_SCRIPT_H
 
 #include "base/error.h"
 #include "body/hand_skeleton.h"
 #include "body/support.h"
 
-/* Either a name (hand_pose.h) or angles. */
-typedef struct hand_script_pose {
-    double time; /* s, strictly ascending */
-    const char *name;
-    const double *angles; /* HAND_ANGLES, rad, within the limits; NULL with a name */
-} hand_script_pose;
+#include "thenar/hand.h"
 
 typedef struct hand_script_def {
-    const hand_script_pose *poses; /* none: the rest pose */
+    const thenar_hand_key *poses; /* none: the rest pose */
     int pose_count;
     const thenar_key *keys; /* of the wrist, from its rest place and about it; none: it stays there */
     int key_count;

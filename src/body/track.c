@@ -1,4 +1,4 @@
-#include "scene/track.h"
+#include "body/track.h"
 
 #include <stdlib.h>
 

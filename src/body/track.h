@@ -5,8 +5,8 @@
  * each with frames of its own at any times; empty lines are skipped. What is wrong in a line is an error that names it,
  * with these exceptions, which are counted instead: a frame at the time of its hand's last one or before it is left
  * out, and so is a last line that was not written to its end. */
-#ifndef SCENE_TRACK_H
-#define SCENE_TRACK_H
+#ifndef BODY_TRACK_H
+#define BODY_TRACK_H
 
 #include "base/error.h"
 #include "base/memory.h"

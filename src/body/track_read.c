@@ -1,5 +1,5 @@
 /* The reader of tracks: line by line, each line one JSON object. */
-#include "scene/track.h"
+#include "body/track.h"
 
 #include "base/file.h"
 #include "base/memory.h"

@@ -1,4 +1,4 @@
-#include "scene/hand_script.h"
+#include "body/hand_script.h"
 
 #include "base/memory.h"
 #include "base/text.h"
@@ -7,21 +7,32 @@
 #include <stdlib.h>
 #include <string.h>
 
-static thenar_status read_pose(const hand_script_pose *pose, int number, const hand_skeleton *hand, double *q,
+static thenar_status find_pose(const char *name, int number, const hand_skeleton *hand, double *q,
                                thenar_error *error) {
-    if (pose->name && hand_pose_find(hand, pose->name, q)) return THENAR_OK;
-    if (pose->name) {
-        const char *closest = text_closest(pose->name, hand_pose_names, (size_t)hand_pose_count());
-        return error_set(error, THENAR_ERROR_INPUT, "pose %d: unknown pose %s%s%s", number, pose->name,
-                         closest ? "; did you mean " : "; expected rest, open, relaxed, fist, pinch, point or spread",
-                         closest ? closest : "");
-    }
-    if (!pose->angles) return error_set(error, THENAR_ERROR_INPUT, "pose %d has neither a name nor angles", number);
-    for (int i = 0; i < HAND_ANGLES; i++)
-        if (!(pose->angles[i] >= hand->lower[i] && pose->angles[i] <= hand->upper[i]))
+    if (hand_pose_find(hand, name, q)) return THENAR_OK;
+    const char *closest = text_closest(name, hand_pose_names, (size_t)hand_pose_count());
+    return error_set(error, THENAR_ERROR_INPUT, "pose %d: unknown pose %s%s%s", number, name,
+                     closest ? "; did you mean " : "; expected rest, open, relaxed, fist, pinch, point or spread",
+                     closest ? closest : "");
+}
+
+/* A pose, another one blended in, and angles of its own. */
+static thenar_status read_pose(const thenar_hand_key *key, int number, const hand_skeleton *hand, double *q,
+                               thenar_error *error) {
+    double other[HAND_ANGLES];
+    thenar_status status = find_pose(key->pose ? key->pose : "rest", number, hand, q, error);
+    if (status == THENAR_OK && key->other) status = find_pose(key->other, number, hand, other, error);
+    if (status != THENAR_OK) return status;
+    if (key->other && !(key->share >= 0 && key->share <= 1))
+        return error_set(error, THENAR_ERROR_INPUT, "pose %d: its share is %g; expected 0 to 1", number, key->share);
+    for (int i = 0; key->other && i < HAND_ANGLES; i++) q[i] += key->share * (other[i] - q[i]);
+    for (int i = 0; key->angles && i < HAND_ANGLES; i++) {
+        if (isnan(key->angles[i])) continue;
+        if (!(key->angles[i] >= hand->lower[i] && key->angles[i] <= hand->upper[i]))
             return error_set(error, THENAR_ERROR_INPUT, "pose %d: angle %d is %g rad; expected %g..%g", number, i,
-                             pose->angles[i], hand->lower[i], hand->upper[i]);
-    memcpy(q, pose->angles, HAND_ANGLES * sizeof *q);
+                             key->angles[i], hand->lower[i], hand->upper[i]);
+        q[i] = key->angles[i];
+    }
     return THENAR_OK;
 }
 

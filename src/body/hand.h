@@ -1,0 +1,92 @@
+/* The composite hand: bones that follow a tracked hand, and soft bodies that hang on them by springs, both ways.
+ *
+ * Node i of the flesh is pulled by a spring of zero length (k_i, d_i) to the place t_i where its bones would take it,
+ * t_i = sum_b w_ib (R_b X_ib + p_b) (perez2016, II-A: one spring a node, the skeletal end by linear blend skinning). A
+ * step takes the bones first, with the flesh approximated, then the flesh with the bones' motion known; there is no
+ * common system. hand_step.c has the equations and the reason of the approximation, hand_drive.c where the bones are
+ * wanted, hand_model.c how a hand is made. */
+#ifndef BODY_HAND_H
+#define BODY_HAND_H
+
+#include "body/hand_script.h"
+#include "body/hand_skeleton.h"
+#include "body/retarget.h"
+#include "body/soft.h"
+#include "body/track.h"
+
+#include "thenar/hand.h"
+
+/* A bone that a node hangs on. */
+typedef struct hand_hold {
+    int bone;
+    double weight; /* those of a node add up to 1 */
+    vec3 local;    /* the node at rest in the bone's frame, m */
+} hand_hold;
+
+/* A soft body on bones. The springs are the soft body's own (soft_model.stiffness and .damping). */
+typedef struct hand_flesh {
+    int body; /* in the model of the world */
+    int node_count;
+    int *hold_start; /* node_count + 1 */
+    hand_hold *holds;
+    double *stiffness; /* node_count, N/m: of the flesh around a node, the mean of its diagonal block at rest */
+} hand_flesh;
+
+typedef struct hand_model {
+    char *name;
+    hand_skeleton skeleton;
+    bool weight;                             /* gravity pulls at the bones */
+    skeleton_coupling coupling[HAND_BONES];  /* gains; the targets come from the drive */
+    double flesh_stiffness;                  /* of the springs in the core of a finger, N/m */
+    hand_script script;
+    track *track;                            /* or NULL */
+    retarget_options retarget;
+    int first_body, flesh_count;
+    hand_flesh *flesh;
+} hand_model;
+
+/* Where bones are wanted. */
+typedef struct hand_target {
+    skeleton_pose base;
+    double q[HAND_ANGLES];
+} hand_target;
+
+/* By whom a hand is driven: its script or track until someone takes it over. */
+typedef enum hand_driver { HAND_BY_SCRIPT, HAND_BY_JOINTS, HAND_BY_ANGLES } hand_driver;
+
+/* No padding: it is part of a simulation's state. */
+typedef struct hand_kept {
+    long long driver;
+    tracked_hand joints;      /* HAND_BY_JOINTS: what was seen last */
+    hand_target given;        /* HAND_BY_ANGLES */
+    hand_target target;       /* at the end of the last step */
+    retarget_carried carried; /* from frame to frame */
+} hand_kept;
+
+typedef struct hand_state {
+    const hand_model *model;
+    skeleton_state skeleton;
+    hand_kept *kept;
+    double *before; /* work, 3 a node of the largest flesh: where its nodes were wanted when the step began, m */
+} hand_state;
+
+/* Makes a hand and its soft bodies, *flesh_count of them, which then belong to the caller (as *flesh itself: free it). */
+thenar_status hand_model_create(const thenar_hand_def *def, hand_model **out, soft_model ***flesh, int *flesh_count,
+                                thenar_error *error);
+void hand_model_free(hand_model *hand);
+uint64_t hand_model_hash(const hand_model *hand);
+/* The track drives it from now on; NULL: its script again. `t` is taken over. */
+void hand_model_set_track(hand_model *hand, track *t);
+
+void hand_layout(hand_state *state, arena *kept, arena *work);
+/* To where the drive begins, the flesh as at rest. After the bodies' own reset. bodies: of the world. */
+void hand_reset(hand_state *state, body_state *const *bodies);
+
+/* Where the bones are wanted at the end of a step, and how fast the target moves there. */
+void hand_drive(hand_state *state, const body_step *step, hand_target *target);
+/* Bones to the end of the step; the flesh is told where it is pulled. False: as skeleton_solve. */
+bool hand_advance(hand_state *state, body_state *const *bodies, const body_step *step);
+/* All velocities to zero. */
+void hand_rest_bones(hand_state *state);
+
+#endif

@@ -1,0 +1,35 @@
+/* Where the bones of a hand are wanted: by its script, by a track, or by whoever took it over. */
+#include "body/hand.h"
+
+static hand_target seen_by_tracker(hand_state *state, const tracked_hand *seen, double h) {
+    const hand_model *hand = state->model;
+    retarget fit;
+    retarget_result result;
+    retarget_start(&fit, &hand->skeleton, &hand->retarget);
+    if (state->kept->carried.started) fit.carried = state->kept->carried;
+    retarget_frame(&fit, seen, h, &result);
+    state->kept->carried = fit.carried;
+    hand_target target = {.base = result.base};
+    for (int i = 0; i < HAND_ANGLES; i++) target.q[i] = result.q[i];
+    return target;
+}
+
+void hand_drive(hand_state *state, const body_step *step, hand_target *target) {
+    const hand_model *hand = state->model;
+    switch ((hand_driver)state->kept->driver) {
+    case HAND_BY_JOINTS:
+        *target = seen_by_tracker(state, &state->kept->joints, step->h);
+        return;
+    case HAND_BY_ANGLES:
+        *target = state->kept->given;
+        return;
+    case HAND_BY_SCRIPT: break;
+    }
+    if (hand->track) {
+        tracked_hand seen;
+        track_sample(hand->track, hand->skeleton.left, step->time, &seen);
+        *target = seen_by_tracker(state, &seen, step->h);
+    } else {
+        hand_script_sample(&hand->script, step->time, &target->base, target->q);
+    }
+}

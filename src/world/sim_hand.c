@@ -1,0 +1,147 @@
+/* Hands behind the public API. */
+#include "world/sim.h"
+
+#include "body/hand_pose.h"
+
+#include <assert.h>
+#include <string.h>
+
+#define UNIT_TOLERANCE 0.1
+
+static const hand_model *model_hand(const thenar_model *model, int hand) {
+    assert(hand >= 0 && hand < model->hand_count);
+    return model->hands[hand];
+}
+
+hand_state *sim_hand(const thenar_sim *sim, int hand) {
+    assert(hand >= 0 && hand < sim->model->hand_count);
+    return &sim->hands[hand];
+}
+
+int thenar_model_hand_count(const thenar_model *model) {
+    return model->hand_count;
+}
+
+int thenar_model_find_hand(const thenar_model *model, const char *name) {
+    for (int i = 0; i < model->hand_count; i++)
+        if (strcmp(model->hands[i]->name, name) == 0) return i;
+    return -1;
+}
+
+const char *thenar_model_hand_name(const thenar_model *model, int hand) {
+    return model_hand(model, hand)->name;
+}
+
+bool thenar_model_hand_is_left(const thenar_model *model, int hand) {
+    return model_hand(model, hand)->skeleton.left;
+}
+
+int thenar_model_hand_bodies(const thenar_model *model, int hand, int *first) {
+    if (first) *first = model_hand(model, hand)->first_body;
+    return model_hand(model, hand)->flesh_count;
+}
+
+int thenar_model_hand_of_body(const thenar_model *model, int body) {
+    for (int i = 0; i < model->hand_count; i++) {
+        const hand_model *hand = model->hands[i];
+        if (body >= hand->first_body && body < hand->first_body + hand->flesh_count) return i;
+    }
+    return -1;
+}
+
+void thenar_model_hand_limits(const thenar_model *model, int hand, double lower[THENAR_HAND_ANGLES],
+                              double upper[THENAR_HAND_ANGLES]) {
+    const hand_skeleton *skeleton = &model_hand(model, hand)->skeleton;
+    memcpy(lower, skeleton->lower, sizeof skeleton->lower);
+    memcpy(upper, skeleton->upper, sizeof skeleton->upper);
+}
+
+bool thenar_model_hand_pose(const thenar_model *model, int hand, const char *name, double angles[THENAR_HAND_ANGLES]) {
+    return hand_pose_find(&model_hand(model, hand)->skeleton, name, angles);
+}
+
+const char *thenar_hand_joint_name(int joint) {
+    assert(joint >= 0 && joint < HAND_JOINTS);
+    return hand_joint_name((hand_joint)joint);
+}
+
+/* Not seen at all (some number is NaN), or as a position or quaternion should be. */
+static bool position_is_fine(const double p[3]) {
+    for (int k = 0; k < 3; k++)
+        if (fabs(p[k]) > TRACK_MOST_DISTANCE) return false; /* false for NaN */
+    return true;
+}
+
+static bool quaternion_is_fine(const double q[4]) {
+    double size = sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]);
+    return isnan(size) || fabs(size - 1) <= UNIT_TOLERANCE;
+}
+
+static quat unit_quaternion(const double q[4]) {
+    return quat_unit((quat){q[0], q[1], q[2], q[3]});
+}
+
+thenar_status thenar_sim_drive_hand(thenar_sim *sim, int hand, const double joints[7 * THENAR_HAND_JOINTS]) {
+    hand_kept *kept = sim_hand(sim, hand)->kept;
+    tracked_hand seen = tracked_hand_unseen();
+    for (int j = 0; j < HAND_JOINTS; j++) {
+        const double *joint = joints + 7 * j;
+        if (!position_is_fine(joint) || !quaternion_is_fine(joint + 3)) return THENAR_ERROR_INPUT;
+        if (vec3_is_finite(vec3_load(joint))) seen.position[j] = vec3_load(joint);
+        quat q = unit_quaternion(joint + 3);
+        if (isfinite(q.x) && isfinite(q.y) && isfinite(q.z) && isfinite(q.w)) seen.orientation[j] = q;
+    }
+    kept->joints = seen;
+    kept->driver = HAND_BY_JOINTS;
+    return THENAR_OK;
+}
+
+thenar_status thenar_sim_drive_hand_angles(thenar_sim *sim, int hand, const double wrist[7],
+                                           const double angles[THENAR_HAND_ANGLES]) {
+    hand_state *state = sim_hand(sim, hand);
+    const hand_skeleton *skeleton = &state->model->skeleton;
+    hand_target given = {.base = {vec3_load(wrist), unit_quaternion(wrist + 3)}};
+    if (!vec3_is_finite(given.base.position) || !position_is_fine(wrist) || !isfinite(wrist[3]) ||
+        !isfinite(wrist[4]) || !isfinite(wrist[5]) || !quaternion_is_fine(wrist + 3) || !isfinite(wrist[6]))
+        return THENAR_ERROR_INPUT;
+    for (int i = 0; i < HAND_ANGLES; i++) {
+        if (!isfinite(angles[i])) return THENAR_ERROR_INPUT;
+        given.q[i] = fmax(skeleton->lower[i], fmin(skeleton->upper[i], angles[i]));
+    }
+    state->kept->given = given;
+    state->kept->driver = HAND_BY_ANGLES;
+    return THENAR_OK;
+}
+
+static void write_pose(skeleton_pose pose, double out[7]) {
+    vec3_store(out, pose.position);
+    out[3] = pose.orientation.x, out[4] = pose.orientation.y;
+    out[5] = pose.orientation.z, out[6] = pose.orientation.w;
+}
+
+void thenar_sim_hand_joints(const thenar_sim *sim, int hand, double joints[7 * THENAR_HAND_JOINTS]) {
+    const hand_state *state = sim_hand(sim, hand);
+    skeleton_pose frames[HAND_JOINTS];
+    hand_skeleton_joints(&state->model->skeleton, state->skeleton.pose, frames);
+    for (int j = 0; j < HAND_JOINTS; j++) write_pose(frames[j], joints + 7 * j);
+}
+
+void thenar_sim_hand_target(const thenar_sim *sim, int hand, double wrist[7], double angles[THENAR_HAND_ANGLES]) {
+    const hand_kept *kept = sim_hand(sim, hand)->kept;
+    if (wrist) write_pose(kept->target.base, wrist);
+    if (angles) memcpy(angles, kept->target.q, sizeof kept->target.q);
+}
+
+void thenar_sim_hand_angles(const thenar_sim *sim, int hand, double angles[THENAR_HAND_ANGLES],
+                            double torques[THENAR_HAND_ANGLES]) {
+    const skeleton_state *bones = &sim_hand(sim, hand)->skeleton;
+    if (angles) memcpy(angles, bones->q, HAND_ANGLES * sizeof *angles);
+    for (int i = 0; torques && i < HAND_ANGLES; i++) torques[i] = skeleton_joint_torque(bones, i);
+}
+
+void thenar_sim_hand_coupling(const thenar_sim *sim, int hand, int bone, double force[3], double torque[3]) {
+    assert(bone >= 0 && bone < HAND_BONES);
+    skeleton_wrench pull = skeleton_coupling_wrench(&sim_hand(sim, hand)->skeleton, bone);
+    vec3_store(force, pull.force);
+    vec3_store(torque, pull.torque);
+}
