@@ -11,14 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SMALLEST_FILL 0.05  /* as in scenes */
-#define LIGHTEST_BONE 1e-3  /* kg: a bone without tets of its own */
-#define LARGEST 1e9         /* of a stiffness or a damping */
+#define SMALLEST_FILL 0.05   /* as in scenes */
+#define LIGHTEST_BONE 1e-3   /* kg: a bone without tets of its own */
+#define LARGEST 1e9          /* of a stiffness or a damping */
 #define JOINT_TAG HAND_BONES /* of tets at joints, while a model is made */
 
 thenar_hand_def thenar_hand_def_default(void) {
     hand_options shape = hand_options_default();
-    hand_springs springs = hand_springs_default();
     thenar_material flesh = thenar_material_default();
     flesh.young = 6e4;
     flesh.poisson = 0.4;
@@ -37,8 +36,8 @@ thenar_hand_def thenar_hand_def_default(void) {
                              .flesh_stiffness = 5000,
                              .flesh_damping = 1,
                              .skin_share = 0.02,
-                             .joint_stiffness = springs.stiffness,
-                             .joint_damping = springs.damping,
+                             .joint_stiffness = 3,
+                             .joint_damping = 0.03,
                              .base_stiffness = 4000,
                              .base_damping = 80,
                              .base_turn_stiffness = 20,
@@ -142,10 +141,9 @@ static thenar_status weigh_bones(const hand_shape *shape, const double *fill, do
             mass.inertia = mat3_scale(mat3_identity(), LIGHTEST_BONE * side * side / 6);
         }
         mat3 R = quat_to_mat3(frame.orientation);
-        rest->bones[b] = (hand_bone_mass){
-            .mass = mass.mass,
-            .centre = mat3_mul_vec_transposed(R, vec3_sub(mass.centre, frame.position)),
-            .inertia = mat3_mul(mat3_mul(mat3_transpose(R), mass.inertia), R)};
+        rest->bones[b] = (hand_bone_mass){.mass = mass.mass,
+                                          .centre = mat3_mul_vec_transposed(R, vec3_sub(mass.centre, frame.position)),
+                                          .inertia = mat3_mul(mat3_mul(mat3_transpose(R), mass.inertia), R)};
     }
     free(own);
     return THENAR_OK;
@@ -158,6 +156,7 @@ static thenar_status make_skeleton(const thenar_hand_def *def, const hand_shape 
         rest.joints[j] = (skeleton_pose){shape->joint[j].position, shape->joint[j].rotation};
     thenar_status status = weigh_bones(shape, fill, def->bone_share * def->material.density, &rest, error);
     hand_springs springs = hand_springs_default();
+    springs.limit_stiffness *= def->joint_stiffness / springs.stiffness;
     springs.stiffness = def->joint_stiffness;
     springs.damping = def->joint_damping;
     return status == THENAR_OK ? hand_skeleton_create(&rest, &springs, &hand->skeleton, error) : status;
@@ -225,7 +224,7 @@ static thenar_status hang_flesh(const thenar_hand_def *def, const hand_skinning 
                                 const hand_frame *joint, soft_model *body, hand_flesh *flesh, thenar_error *error) {
     int nodes = flesh->node_count = body->mesh.node_count;
     flesh->hold_start = MEMORY_ARRAY(int, nodes + 1);
-    flesh->holds = MEMORY_ARRAY(hand_hold, HAND_SKINNING_BONES *(size_t)nodes);
+    flesh->holds = MEMORY_ARRAY(hand_hold, HAND_SKINNING_BONES * (size_t)nodes);
     flesh->stiffness = MEMORY_ARRAY(double, nodes);
     if (!flesh->hold_start || !flesh->holds || !flesh->stiffness) return error_memory(error, "hand");
     int count = 0;

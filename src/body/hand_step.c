@@ -136,7 +136,8 @@ static void load_bones(hand_state *state, const hand_flesh *flesh, const soft_st
             const hand_hold *hold = &flesh->holds[k];
             const skeleton_pose *pose = &bones->pose[hold->bone];
             vec3 point = vec3_add(pose->position, quat_rotate(pose->orientation, hold->local));
-            skeleton_add_point(bones, hold->bone, point, hold->weight * (mass + held), vec3_scale(impulse, hold->weight));
+            skeleton_add_point(bones, hold->bone, point, hold->weight * (mass + held),
+                               vec3_scale(impulse, hold->weight));
         }
     }
 }

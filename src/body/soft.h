@@ -26,7 +26,7 @@ typedef struct soft_model {
     double *stiffness;   /* node_count: of the spring to its support, N/m; 0 without one */
     double *damping;     /* node_count: of that spring, N s/m */
     double total_mass;
-    double volume; /* of the filled part, m^3 */
+    double volume;   /* of the filled part, m^3 */
     bool weightless; /* gravity does not pull at it */
 
     int batch_count;
