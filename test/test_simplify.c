@@ -235,10 +235,8 @@ static void what_is_as_coarse_as_can_be_and_what_is_to_stay_stays(void **state) 
     double positions[] = {0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, -1, 0, 0, 0, -1, 0, 0, 0, -1};
     int triangles[] = {0, 2, 1, 0, 1, 3, 0, 3, 2, 1, 2, 3, 0, 4, 5, 0, 6, 4, 0, 5, 6, 4, 6, 5};
     for (int parts = 1; parts <= 2; parts++) {
-        thenar_surface s = {.vertex_count = 1 + 3 * parts,
-                            .triangle_count = 4 * parts,
-                            .positions = positions,
-                            .triangles = triangles};
+        thenar_surface s = {
+            .vertex_count = 1 + 3 * parts, .triangle_count = 4 * parts, .positions = positions, .triangles = triangles};
         double *spacing = even(&s, 100);
         sample kept = simplify(&s, spacing);
         assert_int_equal(kept.simple.vertex_count, 1 + 3 * parts);
