@@ -18,6 +18,7 @@ typedef struct soft_model {
     thenar_tet_mesh mesh;
     thenar_surface surface;
     thenar_embedding embedding;
+    double *contact_spacing; /* of each vertex of the surface: between those that touch, m; NULL: all touch */
 
     double *mass;        /* node_count, kg */
     double *damped_mass; /* node_count: mass times Rayleigh alpha, kg/s */
