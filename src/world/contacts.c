@@ -20,6 +20,7 @@ void contacts_layout(contacts_state *state, const contacts_model *contacts, int 
     state->before = ARENA_ARRAY(work, contact_memory, contacts->capacity);
     state->remembered = ARENA_ARRAY(work, int, contacts->capacity);
     state->contacts = ARENA_ARRAY(work, contact, contacts->capacity);
+    state->terms = ARENA_ARRAY(work, penalty_term, contacts->capacity);
     state->system_start = ARENA_ARRAY(work, int, system_count + 1);
     state->told = ARENA_ARRAY(work, thenar_contact, contacts->capacity);
     state->told_pairs = ARENA_ARRAY(work, thenar_contact_pair, contacts->pair_count);

@@ -4,6 +4,7 @@
 #define WORLD_CONTACTS_H
 
 #include "contact/contact_make.h"
+#include "contact/penalty.h"
 #include "world/system.h"
 
 #include "thenar/sim.h"
@@ -16,8 +17,9 @@ typedef struct contacts_pair {
 } contacts_pair;
 
 struct contacts_model {
-    double margin; /* m */
-    int capacity;  /* contacts at a time */
+    double margin;   /* m */
+    penalty_law law; /* of contacts by springs */
+    int capacity;    /* contacts at a time */
     int skin_count;
     contact_skin *skins;
     int *skin_of;   /* a body: its skin, or -1 */
@@ -35,7 +37,8 @@ typedef struct contacts_state {
     contact_memory *before; /* what the last step left, of which `remembered` tells each point's, or -1 */
     int *remembered;
     contact *contacts;
-    int *system_start; /* system_count + 1: the contacts of each system */
+    penalty_term *terms; /* of contacts by springs, one a contact */
+    int *system_start;   /* system_count + 1: the contacts of each system */
     int point_count;
     int lost; /* points for which there was no room */
     /* kept */
@@ -48,8 +51,8 @@ typedef struct contacts_state {
 } contacts_state;
 
 /* Which bodies may touch: both want it, and one of them can move. On an error nothing is left to free. */
-thenar_status contacts_create(body_model *const *bodies, int body_count, double margin, contacts_model *out,
-                              thenar_error *error);
+thenar_status contacts_create(body_model *const *bodies, int body_count, double margin, penalty_law law,
+                              contacts_model *out, thenar_error *error);
 /* Puts bodies that can both move, and may touch, into one island: island[body] is the same number for them. */
 void contacts_join(const contacts_model *contacts, body_model *const *bodies, int body_count, int *island);
 /* The unknowns of a system's bodies that contacts couple. False: out of memory. */
@@ -70,7 +73,7 @@ void contacts_reset(contacts_state *state, const contacts_model *contacts);
 void contacts_untell(contacts_state *state);
 
 /* How bodies touch: the first is the default. */
-typedef enum contact_method { CONTACT_POINT, CONTACT_NONE, CONTACT_METHODS } contact_method;
+typedef enum contact_method { CONTACT_POINT, CONTACT_PENALTY, CONTACT_NONE, CONTACT_METHODS } contact_method;
 extern const char *const contact_method_names[CONTACT_METHODS];
 /* CONTACT_METHODS if there is none of that name. */
 contact_method contact_method_find(const char *name);
@@ -86,6 +89,18 @@ void contacts_find(contacts_state *state, const contacts_model *contacts, body_s
 /* Constraints of these points; the systems' A are there. */
 void contacts_build(contacts_state *state, const contacts_model *contacts, body_state *const *bodies,
                     const system_model *systems, system_state *system_states, int system_count, const body_step *step);
+
+/* Contacts by springs (contacts_penalty.c): the built contacts become equations in A and b, and no constraints. */
+void contacts_penalize(contacts_state *state, const contacts_model *contacts, const system_model *systems,
+                       system_state *system_states, int system_count, const body_step *step);
+/* Whether the equations of system s fit the contacts' law at its velocities v. */
+bool contacts_fit(contacts_state *state, const system_model *systems, system_state *system_states, int s, double h);
+/* New equations for there. */
+void contacts_renew(contacts_state *state, const system_model *systems, system_state *system_states, int s, double h,
+                    penalty_slope slope);
+/* All are solved: the forces that acted, and the anchors. */
+void contacts_settle(contacts_state *state, int system_count);
+
 /* After the bodies were moved: what the next step starts from, what supports bear, what is told. */
 void contacts_publish(contacts_state *state, const contacts_model *contacts, body_state *const *bodies,
                       int system_count);

@@ -82,9 +82,9 @@ static thenar_status create_pairs(contacts_model *contacts, body_model *const *b
     return enough ? THENAR_OK : error_memory(error, "contacts");
 }
 
-thenar_status contacts_create(body_model *const *bodies, int body_count, double margin, contacts_model *out,
-                              thenar_error *error) {
-    *out = (contacts_model){.margin = margin};
+thenar_status contacts_create(body_model *const *bodies, int body_count, double margin, penalty_law law,
+                              contacts_model *out, thenar_error *error) {
+    *out = (contacts_model){.margin = margin, .law = law};
     touchable rigids;
     thenar_status status = find_touchable(bodies, body_count, &rigids, error);
     if (status == THENAR_OK) status = create_skins(out, bodies, body_count, &rigids, error);
