@@ -174,7 +174,8 @@ static thenar_status compile(thenar_build *build, thenar_model *model, thenar_er
     thenar_status status =
         contacts_create(model->bodies, model->body_count, build->world.margin, law, &model->contacts, error);
     if (status == THENAR_OK) status = compile_systems(model, error);
-    if (status == THENAR_OK) status = contacts_assign(&model->contacts, model->bodies, model->systems, error);
+    if (status == THENAR_OK)
+        status = contacts_assign(&model->contacts, model->bodies, model->body_count, model->systems, error);
     return status == THENAR_OK ? collect_warnings(model, error) : status;
 }
 

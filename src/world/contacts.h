@@ -5,11 +5,15 @@
 
 #include "contact/contact_make.h"
 #include "contact/penalty.h"
+#include "contact/sweep.h"
 #include "world/system.h"
 
 #include "thenar/sim.h"
 
-/* Two bodies that may touch; ordered by system, so that the contacts of a system stand together. */
+/* Two bodies that may touch; ordered by system, so that the contacts of a system stand together. All of them are listed,
+ * since a pair is known by its number: n dynamic rigid bodies have n (n - 1), 36 bytes each in the model and 8 in a
+ * simulation, 2.9 MB for the 256 that there can be. A step only looks at those that are near each other
+ * (contacts_near.c). */
 typedef struct contacts_pair {
     int body[2]; /* whose points; whose distance */
     int system;
@@ -27,12 +31,19 @@ struct contacts_model {
     int pair_count;
     contacts_pair *pairs;
     contact_pair *search; /* pair_count: the same as skin and rigid body */
+    int rigid_count;
+    int *rigids;  /* the bodies that some skin may touch, ascending */
+    int *pair_of; /* skin_count * rigid_count: the number of that pair, or -1 */
 };
 
 typedef struct contacts_state {
     contact_skin_state *skins;
     const contact_skin_state **skin_pointers;
     const rigid_state **rigids; /* a body each, NULL for soft ones */
+    sweep near;
+    box *reach;                  /* of the skins, then of the rigid bodies that they may touch */
+    int *near_pairs, *near_room; /* pair_count: numbers of the pairs whose reaches overlap; what sorting them needs */
+    int near_count;
     contact_point *points;
     contact_memory *before; /* what the last step left, of which `remembered` tells each point's, or -1 */
     int *remembered;
@@ -59,8 +70,8 @@ void contacts_join(const contacts_model *contacts, body_model *const *bodies, in
 bool contacts_couple(const contacts_model *contacts, body_model *const *bodies, const system_model *system,
                      body_couplings *couplings);
 /* The systems are there. */
-thenar_status contacts_assign(contacts_model *contacts, body_model *const *bodies, system_model *systems,
-                              thenar_error *error);
+thenar_status contacts_assign(contacts_model *contacts, body_model *const *bodies, int body_count,
+                              system_model *systems, thenar_error *error);
 void contacts_free(contacts_model *contacts);
 
 void contacts_layout(contacts_state *state, const contacts_model *contacts, int body_count, int system_count,
@@ -83,6 +94,9 @@ bool contacts_check(const contacts_model *contacts, const contacts_state *state,
 /* A body was put elsewhere: its contacts stick to nothing any more. */
 void contacts_forget(contacts_state *state, const contacts_model *contacts, int body);
 
+/* Finds the pairs that may have points near each other within the step, by ascending number. The skins are up to
+ * date. */
+void contacts_find_near(contacts_state *state, const contacts_model *contacts, double margin, double h);
 /* Points near each other where the step begins, and what they remember. */
 void contacts_find(contacts_state *state, const contacts_model *contacts, body_state *const *bodies,
                    const body_step *step);
