@@ -121,6 +121,8 @@ typedef struct thenar_soft_def {
     double spin[3];     /**< angular velocity of the free nodes about the centre of mass at time 0, rad/s */
     bool touches;       /**< false: nothing touches it (the default function sets true) */
     double friction;    /**< coefficient of friction mu of its skin, >= 0; of two bodies the geometric mean counts */
+    double self_distance; /**< the body touches itself where two places of its skin are at least this far apart along
+                               the skin at rest, m; 0: never. About the breadth of a finger for a hand */
 } thenar_soft_def;
 
 /** A soft body with the default material, friction 0.5 and nothing else; name and mesh must be set. */

@@ -6,6 +6,8 @@
  * rolled: x - a is what it had slipped when the last step ended.
  *   The force acts on both bodies at x: with the lever of p instead, friction that ends an approach would leave both
  * with an angular momentum that they did not have.
+ *   A soft body on the other side gives p and a as points of triangles of its skin, and moves as the four nodes that
+ * carry the triangle of p (faces.h); memories turn with the triangle that they stand in.
  *   What was inside when the step began is asked out at RECOVERY m/s only: a body that was put there by force (a
  * driven one that jumps) must not be shot out. */
 #include "contact/contact_make.h"
@@ -46,8 +48,10 @@ static void add_leg(contact *c, contact_leg leg) {
 
 static void add_rigid_legs(contact *c, const rigid_state *state, int first_node, vec3 arm, double weight) {
     if (rigid_of(state)->motion != THENAR_MOTION_DYNAMIC) return;
-    add_leg(c, (contact_leg){.node = first_node + RIGID_LINEAR, .weight = weight});
-    add_leg(c, (contact_leg){.node = first_node + RIGID_ANGULAR, .weight = weight, .turns = true, .arm = arm});
+    bool other = weight < 0;
+    add_leg(c, (contact_leg){.node = first_node + RIGID_LINEAR, .weight = weight, .other = other});
+    add_leg(c, (contact_leg){
+                   .node = first_node + RIGID_ANGULAR, .weight = weight, .turns = true, .other = other, .arm = arm});
 }
 
 /* The legs of the skin's side. Returns where the point is at the end of the step, as far as it is known. */
@@ -75,7 +79,7 @@ static double side_weight(const contact *c, const contact_equations *equations, 
     double sum = 0, weights = 0;
     for (int i = 0; i < c->leg_count; i++) {
         const contact_leg *leg = &c->legs[i];
-        if (leg->turns || (leg->weight > 0) != of_skin) continue;
+        if (leg->turns || (c->crosses ? !leg->other : leg->weight > 0) != of_skin) continue;
         const double *block = equations->blocks + 9 * (size_t)c->blocks[i * (i + 3) / 2];
         sum += fabs(leg->weight) * (block[0] + block[4] + block[8]) / 3;
         weights += fabs(leg->weight);
@@ -90,36 +94,106 @@ static void set_penalty(contact *c, const contact_equations *equations) {
     c->most = LARGEST_ACCELERATION * heavier;
 }
 
-bool contact_make(contact *c, const contact_point *point, const contact_memory *memory, contact_side skin,
-                  contact_side rigid, double mu, const contact_equations *equations) {
-    const body_step *step = equations->step;
-    const rigid_state *other = (const rigid_state *)rigid.body;
+/* The known end of the other side: what a contact is measured from. */
+typedef struct footing {
+    vec3 normal;
+    vec3 closest, anchor; /* p and a; a only if something stuck there, of a point that rolls: x - a */
+    vec3 force;           /* remembered, world axes, N */
+} footing;
+
+static footing stand_on_rigid(contact *c, const contact_point *point, const contact_memory *memory, contact_side side) {
+    const rigid_state *other = (const rigid_state *)side.body;
     pose begin = pose_begin(other), end = pose_known(other);
-    vec3 normal = quat_rotate(end.turn, quat_rotate(quat_conjugate(begin.turn), point->normal));
-    *c = (contact){.mu = mu, .share = 1, .frame = contact_frame(normal)};
+    footing f = {.normal = quat_rotate(end.turn, quat_rotate(quat_conjugate(begin.turn), point->normal)),
+                 .closest = vec3_add(end.centre, quat_rotate(end.turn, point->anchor))};
+    add_rigid_legs(c, other, side.first_node, vec3_sub(point->position, begin.centre), -1);
+    if (!memory) return f;
+    vec3 stored = quat_rotate(end.turn, vec3_load(memory->anchor));
+    f.force = quat_rotate(end.turn, vec3_load(memory->force));
+    f.anchor = point->rolls ? stored : vec3_add(end.centre, stored);
+    return f;
+}
+
+/* Axes that turn with a triangle of a skin, as columns. */
+static mat3 triangle_axes(const contact_skin_state *state, int triangle) {
+    const int *corner = state->skin->triangles + 3 * (size_t)triangle;
+    vec3 a = state->positions[corner[0]], along = vec3_unit(vec3_sub(state->positions[corner[1]], a));
+    vec3 normal = vec3_unit(vec3_cross(along, vec3_sub(state->positions[corner[2]], a)));
+    return mat3_columns(along, normal, vec3_cross(along, normal));
+}
+
+static vec3 triangle_point(const contact_skin_state *state, int triangle, vec3 weights) {
+    const int *corner = state->skin->triangles + 3 * (size_t)triangle;
+    vec3 p = vec3_scale(state->positions[corner[0]], weights.x);
+    p = vec3_mul_add(p, state->positions[corner[1]], weights.y);
+    return vec3_mul_add(p, state->positions[corner[2]], weights.z);
+}
+
+static footing stand_on_soft(contact *c, const contact_point *point, const contact_memory *memory, contact_side side,
+                             const body_step *step) {
+    const soft_state *state = (const soft_state *)side.body;
+    vec3 moved = {0};
+    for (int k = 0; k < 4; k++) {
+        int node = point->other_node[k], unknown = soft_of(state)->system_node[node];
+        double weight = point->other_weights[k];
+        if (weight == 0) continue;
+        if (unknown >= 0)
+            add_leg(c, (contact_leg){.node = side.first_node + unknown, .weight = -weight, .other = true});
+        else
+            moved = vec3_mul_add(moved, vec3_load(state->target_velocity + 3 * node), step->h * weight);
+    }
+    footing f = {.normal = point->normal,
+                 .closest = vec3_add(triangle_point(side.skin, point->face_b, point->anchor), moved)};
+    if (!memory) return f;
+    f.force = mat3_mul_vec(triangle_axes(side.skin, memory->face), vec3_load(memory->force));
+    f.anchor = vec3_add(triangle_point(side.skin, memory->face, vec3_load(memory->anchor)), moved);
+    return f;
+}
+
+bool contact_make(contact *c, const contact_point *point, const contact_memory *memory, contact_side skin,
+                  contact_side other, double mu, const contact_equations *equations) {
+    const body_step *step = equations->step;
+    *c = (contact){.mu = mu, .share = 1, .crosses = is_soft(other.body)};
     vec3 x = add_skin_legs(c, point, skin, step);
-    add_rigid_legs(c, other, rigid.first_node, vec3_sub(point->position, begin.centre), -1);
+    footing f = c->crosses ? stand_on_soft(c, point, memory, other, step) : stand_on_rigid(c, point, memory, other);
     if (c->leg_count == 0 || !contact_bind(c, equations->pattern)) return false;
 
-    vec3 closest = vec3_add(end.centre, quat_rotate(end.turn, point->anchor)), anchor = closest;
+    c->frame = contact_frame(f.normal);
+    vec3 anchor = f.closest;
     if (memory) {
         c->stuck = memory->stuck;
-        c->lambda = mat3_mul_vec(c->frame, quat_rotate(end.turn, vec3_load(memory->force)));
-        vec3 stored = quat_rotate(end.turn, vec3_load(memory->anchor));
-        if (c->stuck) anchor = point->rolls ? vec3_sub(x, stored) : vec3_add(end.centre, stored);
+        c->lambda = mat3_mul_vec(c->frame, f.force);
+        if (c->stuck) anchor = point->rolls ? vec3_sub(x, f.anchor) : f.anchor;
     }
     vec3 slip = mat3_mul_vec(c->frame, vec3_sub(x, anchor));
     c->leeway = fmax(0, -point->gap - RECOVERY * step->h);
-    c->start = vec3_make(vec3_dot(normal, vec3_sub(x, closest)) + c->leeway, slip.y, slip.z);
+    c->start = vec3_make(vec3_dot(f.normal, vec3_sub(x, f.closest)) + point->allowed + c->leeway, slip.y, slip.z);
     set_penalty(c, equations);
     return true;
 }
 
+/* The point that it sticks to stays the same while it sticks. */
+static void remember_on_soft(const contact_point *point, const contact_memory *before, const contact_skin_state *skin,
+                             vec3 force, contact_memory *memory) {
+    bool same = before && before->stuck;
+    memory->face = same ? before->face : point->face_b;
+    if (same)
+        memcpy(memory->anchor, before->anchor, sizeof memory->anchor);
+    else
+        vec3_store(memory->anchor, point->anchor);
+    vec3_store(memory->force, mat3_mul_vec_transposed(triangle_axes(skin, memory->face), force));
+}
+
 contact_memory contact_remember(const contact *c, const contact_point *point, const contact_memory *before,
-                                const rigid_state *rigid) {
+                                contact_side other) {
     contact_memory memory = {.pair = point->pair, .index = point->index, .stuck = c->settled == CONE_STICK};
-    quat back = quat_conjugate(pose_known(rigid).turn);
-    vec3_store(memory.force, quat_rotate(back, mat3_mul_vec_transposed(c->frame, c->lambda)));
+    vec3 force = mat3_mul_vec_transposed(c->frame, c->lambda);
+    if (is_soft(other.body)) {
+        remember_on_soft(point, before, other.skin, force, &memory);
+        return memory;
+    }
+    quat back = quat_conjugate(pose_known((const rigid_state *)other.body).turn);
+    vec3_store(memory.force, quat_rotate(back, force));
     vec3 slipped = mat3_mul_vec_transposed(c->frame, vec3_make(0, c->u.y, c->u.z));
     if (point->rolls)
         vec3_store(memory.anchor, quat_rotate(back, slipped));

@@ -190,6 +190,7 @@ void scene_soft_read(config_map *body, const char *name, thenar_build *build) {
     config_vec3(body, "spin", CONFIG_OPTIONAL, config_any("rad/s"), &spin);
     config_bool(body, "touches", CONFIG_OPTIONAL, &def.touches);
     config_number(body, "friction", CONFIG_OPTIONAL, config_between(0, MODEL_FRICTION_LARGEST, ""), &def.friction);
+    config_number(body, "self_distance", CONFIG_OPTIONAL, config_not_negative("m"), &def.self_distance);
     config_close(body);
     vec3_store(def.velocity, velocity);
     vec3_store(def.spin, spin);

@@ -23,6 +23,9 @@ typedef struct triangle_normals {
     vec3 of[FEATURES];
 } triangle_normals;
 
+/* The closest point of a triangle to p, its barycentric weights, and the feature it lies on. */
+vec3 triangle_closest(const triangle_corners *t, vec3 p, double weights[3], int *feature);
+
 typedef struct surface_distance {
     int triangle_count;
     triangle_corners *triangle; /* in the order of the tree's leaves, as are the two below */

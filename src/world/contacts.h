@@ -8,7 +8,7 @@
 
 #include "thenar/sim.h"
 
-/* Two bodies that may touch; ordered by system, so that the contacts of a system stand together. */
+/* Two bodies that may touch, or a soft one that may touch itself; ordered by system, so that the contacts of a system stand together. */
 typedef struct contacts_pair {
     int body[2]; /* whose points; whose distance */
     int system;
@@ -20,16 +20,19 @@ struct contacts_model {
     int capacity;  /* contacts at a time */
     int skin_count;
     contact_skin *skins;
+    contact_faces *faces; /* a skin each: what others touch of it; empty where that is nothing */
     int *skin_of;   /* a body: its skin, or -1 */
     int *skin_body; /* a skin: its body */
     int pair_count;
     contacts_pair *pairs;
-    contact_pair *search; /* pair_count: the same as skin and rigid body */
+    contact_pair *search; /* pair_count: the same as skin and rigid body, or skin and faces */
 };
 
 typedef struct contacts_state {
     contact_skin_state *skins;
     const contact_skin_state **skin_pointers;
+    contact_faces_state *faces; /* a skin each, as in the model */
+    contact_faces_state **face_pointers;
     const rigid_state **rigids; /* a body each, NULL for soft ones */
     contact_point *points;
     contact_memory *before; /* what the last step left, of which `remembered` tells each point's, or -1 */

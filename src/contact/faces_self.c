@@ -1,0 +1,217 @@
+/* What of a skin is not contact with itself, found once in the shape at rest.
+ *
+ * A point does not touch a triangle if
+ *   - a corner of it is nearer than `distance` along the edges of the skin (Dijkstra's algorithm): a neighbour; or
+ *   - the triangle's back is towards the point and nearer than twice CONTACT_DEPTH: behind a thin wall the other side of
+ *     the skin looks like one that the point has gone through. But what is no deeper than OVERLAP is taken for two parts
+ *     that overlap already (fingers of a scan that touch): there the gap counts from where the point is at rest. */
+#include "contact/faces.h"
+
+#include "shape/surface_distance.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define OVERLAP 1e-3 /* m */
+
+/* A binary heap of points by their distance. */
+typedef struct entry {
+    double distance;
+    int point;
+} entry;
+
+typedef struct self_search {
+    const contact_faces *faces;
+    const vec3 *positions;
+    double *distance; /* a point: along the skin, or INFINITY */
+    int *reached;     /* points with a distance */
+    int reached_count;
+    ARRAY(entry) heap;
+    bool *marked; /* a place: excluded for the point at hand */
+    ARRAY(int) excluded;
+} self_search;
+
+static bool heap_push(self_search *s, entry e) {
+    if (!ARRAY_PUSH(&s->heap, e)) return false;
+    size_t k = s->heap.count - 1;
+    for (; k > 0 && s->heap.data[(k - 1) / 2].distance > e.distance; k = (k - 1) / 2)
+        s->heap.data[k] = s->heap.data[(k - 1) / 2];
+    s->heap.data[k] = e;
+    return true;
+}
+
+static entry heap_pop(self_search *s) {
+    entry first = s->heap.data[0], last = s->heap.data[--s->heap.count];
+    size_t k = 0;
+    for (size_t child; (child = 2 * k + 1) < s->heap.count; k = child) {
+        if (child + 1 < s->heap.count && s->heap.data[child + 1].distance < s->heap.data[child].distance) child++;
+        if (last.distance <= s->heap.data[child].distance) break;
+        s->heap.data[k] = s->heap.data[child];
+    }
+    if (s->heap.count > 0) s->heap.data[k] = last;
+    return first;
+}
+
+static bool reach(self_search *s, int point, double distance) {
+    if (s->distance[point] <= distance) return true;
+    if (isinf(s->distance[point])) s->reached[s->reached_count++] = point;
+    s->distance[point] = distance;
+    return heap_push(s, (entry){distance, point});
+}
+
+/* Points nearer than `most` along the skin. False: out of memory. */
+static bool walk(self_search *s, int from, double most) {
+    const contact_skin *skin = s->faces->skin;
+    for (int i = 0; i < s->reached_count; i++) s->distance[s->reached[i]] = INFINITY;
+    s->reached_count = 0;
+    bool enough = reach(s, from, 0);
+    while (enough && s->heap.count > 0) {
+        entry e = heap_pop(s);
+        if (e.distance > s->distance[e.point]) continue;
+        for (int k = skin->around_start[e.point]; k < skin->around_start[e.point + 1] && enough; k++)
+            for (int c = 0; c < 3 && enough; c++) {
+                int point = skin->triangles[3 * (size_t)skin->around[k] + (size_t)c];
+                double distance = e.distance + vec3_distance(s->positions[point], s->positions[e.point]);
+                if (distance < most) enough = reach(s, point, distance);
+            }
+    }
+    return enough;
+}
+
+static vec3 closest_at_rest(const self_search *s, int place, vec3 p) {
+    triangle_corners t;
+    double weights[3];
+    int feature;
+    for (int k = 0; k < 3; k++) t.corner[k] = s->positions[s->faces->corner[3 * (size_t)place + (size_t)k]];
+    return triangle_closest(&t, p, weights, &feature);
+}
+
+/* Marks what the point does not touch; `place` by triangle, `around` for the tree's answers. */
+static double exclude(self_search *s, contact_faces_state *boxes, const int *place_of, int point) {
+    const contact_faces *faces = s->faces;
+    const contact_skin *skin = faces->skin;
+    vec3 p = s->positions[point], own = {0};
+    double overlap = 0;
+    memset(s->marked, 0, (size_t)faces->count * sizeof *s->marked);
+    for (int i = 0; i < s->reached_count; i++)
+        for (int k = skin->around_start[s->reached[i]]; k < skin->around_start[s->reached[i] + 1]; k++)
+            s->marked[place_of[skin->around[k]]] = true;
+    for (int k = skin->around_start[point]; k < skin->around_start[point + 1]; k++)
+        own = vec3_add(own, contact_faces_area(faces, s->positions, place_of[skin->around[k]]));
+    int near = contact_faces_near(boxes, p, 2 * CONTACT_DEPTH);
+    for (int n = 0; n < near; n++)
+        for (int i = boxes->near[n] * FACES_LEAF; i < contact_faces_leaf_end(faces, boxes->near[n]); i++) {
+            if (s->marked[i]) continue;
+            vec3 offset = vec3_sub(p, closest_at_rest(s, i, p)), normal = contact_faces_area(faces, s->positions, i);
+            double depth = vec3_length(offset);
+            if (vec3_dot(offset, normal) >= 0 || vec3_dot(own, normal) >= 0 || depth >= 2 * CONTACT_DEPTH) continue;
+            if (depth > OVERLAP)
+                s->marked[i] = true;
+            else
+                overlap = fmax(overlap, depth);
+        }
+    return overlap;
+}
+
+static bool keep(self_search *s, contact_self *self, int point) {
+    for (int i = 0; i < s->faces->count; i++)
+        if (s->marked[i] && !ARRAY_PUSH(&s->excluded, i)) return false;
+    self->start[point + 1] = (int)s->excluded.count;
+    return true;
+}
+
+/* A bit stays where every point of the cluster excludes every triangle of the leaf. */
+static void note_leaves(const self_search *s, contact_self *self, int point) {
+    uint64_t *word = self->apart + (size_t)(point / CONTACT_CLUSTER) * (size_t)self->words;
+    for (int i = 0; i < s->faces->count; i++)
+        if (!s->marked[i]) word[i / FACES_LEAF / 64] &= ~((uint64_t)1 << i / FACES_LEAF % 64);
+}
+
+static bool search_all(self_search *s, contact_self *self, contact_faces_state *boxes, const int *place_of,
+                       double distance) {
+    int points = s->faces->skin->point_count;
+    for (int i = 0; i < points; i++) {
+        if (!walk(s, i, distance)) return false;
+        self->overlap[i] = exclude(s, boxes, place_of, i);
+        if (!keep(s, self, i)) return false;
+        note_leaves(s, self, i);
+    }
+    return true;
+}
+
+/* The boxes of the skin at rest, on memory of their own; free() state->boxes, state->triangle_boxes, state->near. */
+static bool boxes_at_rest(const contact_faces *faces, const vec3 *positions, contact_faces_state *state) {
+    *state = (contact_faces_state){.faces = faces,
+                                   .boxes = MEMORY_ARRAY(box, faces->level_start[faces->level_count]),
+                                   .triangle_boxes = MEMORY_ARRAY(box, faces->count),
+                                   .near = MEMORY_ARRAY(int, contact_faces_leaf_count(faces))};
+    if (!state->boxes || !state->triangle_boxes || !state->near) return false;
+    contact_skin_state skin = {.skin = faces->skin, .positions = (vec3 *)positions};
+    soft_state body = {.base.model = faces->skin->body};
+    contact_faces_update(state, &skin, &body.base);
+    return true;
+}
+
+thenar_status contact_self_create(const contact_faces *faces, double distance, const vec3 *positions,
+                                  contact_self **out, thenar_error *error) {
+    const contact_skin *skin = faces->skin;
+    int clusters = skin->cluster_count, leaves = contact_faces_leaf_count(faces);
+    contact_self *self = *out = MEMORY_ARRAY(contact_self, 1);
+    self_search s = {.faces = faces,
+                     .positions = positions,
+                     .distance = MEMORY_ARRAY(double, skin->point_count),
+                     .reached = MEMORY_ARRAY(int, skin->point_count),
+                     .marked = MEMORY_ARRAY(bool, faces->count)};
+    contact_faces_state boxes = {0};
+    int *place_of = MEMORY_ARRAY(int, faces->triangle_count);
+    bool have = self && s.distance && s.reached && s.marked && place_of && boxes_at_rest(faces, positions, &boxes);
+    if (have) {
+        self->words = (leaves + 63) / 64;
+        self->start = MEMORY_ARRAY(int, skin->point_count + 1);
+        self->overlap = MEMORY_ARRAY(double, skin->point_count);
+        self->apart = MEMORY_ARRAY(uint64_t, (size_t)clusters * (size_t)self->words);
+        have = self->start && self->overlap && self->apart;
+    }
+    if (have) {
+        memset(self->apart, 0xff, (size_t)clusters * (size_t)self->words * sizeof *self->apart);
+        for (int i = 0; i < faces->count; i++) place_of[faces->triangle[i]] = i;
+        for (int i = 0; i < skin->point_count; i++) s.distance[i] = INFINITY;
+        have = search_all(&s, self, &boxes, place_of, distance);
+        self->excluded = s.excluded.data;
+        s.excluded.data = NULL;
+    }
+    free(s.distance);
+    free(s.reached);
+    free(s.marked);
+    free(s.heap.data);
+    free(s.excluded.data);
+    free(place_of);
+    free(boxes.boxes);
+    free(boxes.triangle_boxes);
+    free(boxes.near);
+    if (have) return THENAR_OK;
+    contact_self_free(self);
+    *out = NULL;
+    return error_memory(error, skin->body->name);
+}
+
+void contact_self_free(contact_self *self) {
+    if (!self) return;
+    free(self->start);
+    free(self->excluded);
+    free(self->apart);
+    free(self->overlap);
+    free(self);
+}
+
+bool contact_self_excludes(const contact_self *self, int point, int place) {
+    int low = self->start[point], high = self->start[point + 1], end = high;
+    while (low < high) {
+        int middle = low + (high - low) / 2;
+        if (self->excluded[middle] < place)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < end && self->excluded[low] == place;
+}
