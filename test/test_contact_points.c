@@ -71,7 +71,8 @@ static void fixture_start(fixture *f, const thenar_soft_def *soft, const thenar_
     }
     for (int a = 0; a < f->body_count; a++)
         for (int b = 0; b < f->body_count; b++)
-            if (a != b && f->skins[a] && f->rigids[b]) f->pairs[f->pair_count++] = (contact_pair){.skin = a, .rigid = b};
+            if (a != b && f->skins[a] && f->rigids[b])
+                f->pairs[f->pair_count++] = (contact_pair){.skin = a, .rigid = b};
     look(f);
 }
 
@@ -85,7 +86,8 @@ static void fixture_end(fixture *f) {
 }
 
 static int find(const fixture *f, double margin) {
-    int count = contact_points_find(f->skins, f->rigids, NULL, f->pairs, f->pair_count, margin, STEP, points, MOST_POINTS);
+    int count =
+        contact_points_find(f->skins, f->rigids, NULL, f->pairs, f->pair_count, margin, STEP, points, MOST_POINTS);
     assert_true(count <= MOST_POINTS);
     return count;
 }

@@ -1,16 +1,18 @@
 /* Points of a skin against the triangles of a soft body's skin, as both are now.
  *
  * For a point x with the outward normal m of its own skin, two triangles are looked for within
- * max(CONTACT_DEPTH, margin + h |u|): the nearest of all, and the nearest of those that face it (their normal against
- * m), which is the one that is touched. On an edge of a box both matter: a corner a micrometre inside another box is
- * nearest to that one's side, but lies on its top.
+ * max(CONTACT_DEPTH, margin + h |u|): the nearest of all, and the nearest of those that face it (their normal within
+ * 73 degrees of -m: FACING), which is the one that is touched. On an edge of a box both matter: a corner a micrometre
+ * inside another box is nearest to that one's side, but lies on its top.
  *   With p the closest point of the facing triangle and o = x - p, the normal is
  *     s = the mean of the corners' normals, weighted by p's barycentric coordinates; a corner's normal is that of the
  *         triangles around it that meet this one smoothly (FACES_SMOOTH), so it does not jump from one to the next;
- *     n = s, going over to o / |o| where an outside x lies beside p: around a sharp edge the direction to the edge is
- *         what turns smoothly, but within EDGE of it rounding would rule it;
+ *     n = s, going over to o / |o| where an outside x lies beside p, by BESIDE to EDGE: around a sharp edge the
+ *         direction to the edge is what turns smoothly, but next to it rounding would rule it;
  *   and the gap is n . o. A point is a candidate if
  *     o . s >= 0 and gap < margin + h max(0, -n . u)      u the velocity relative to p
+ *     and, where it lies beside p, the way to p leads out of its own skin (OUTWARDS): else a block that slides on a
+ *     flat skin would be stopped by the points of that skin before its edge;
  *     or it is inside: o . s < 0, |o| < CONTACT_DEPTH, and x is not outside the nearest of all triangles by more than
  *     BESIDE (sign by the angle-weighted pseudonormal, shape/surface_distance.h).
  *
@@ -25,6 +27,8 @@
 
 #include <string.h>
 
+#define FACING (-0.3)
+#define OUTWARDS 0.5  /* cosine of 60 degrees */
 #define EDGE 0.5e-3   /* m */
 #define BESIDE 0.1e-3 /* m */
 #define MOST_WEIGHT 3.0
@@ -42,7 +46,7 @@ typedef struct face_query {
     contact_faces_state *other;
     const contact_self *self; /* if both are the same skin */
     int index;
-    vec3 x, own; /* own: the point's normal, of any length */
+    vec3 x, own; /* own: the point's normal, unit */
     nearest all, facing;
 } face_query;
 
@@ -52,10 +56,10 @@ static vec3 normal_of_point(const contact_skin_state *state, int index) {
     for (int k = skin->around_start[index]; k < skin->around_start[index + 1]; k++) {
         const int *corner = skin->triangles + 3 * (size_t)skin->around[k];
         vec3 a = state->positions[corner[0]];
-        sum = vec3_add(sum, vec3_cross(vec3_sub(state->positions[corner[1]], a),
-                                       vec3_sub(state->positions[corner[2]], a)));
+        sum = vec3_add(sum,
+                       vec3_cross(vec3_sub(state->positions[corner[1]], a), vec3_sub(state->positions[corner[2]], a)));
     }
-    return sum;
+    return vec3_unit(sum);
 }
 
 static void try_triangle(face_query *q, int place) {
@@ -70,7 +74,7 @@ static void try_triangle(face_query *q, int place) {
     if (here.squared < q->all.squared) q->all = here;
     if (here.squared >= q->facing.squared) return;
     vec3 area = vec3_cross(vec3_sub(t.corner[1], t.corner[0]), vec3_sub(t.corner[2], t.corner[0]));
-    if (vec3_dot(area, q->own) < 0) q->facing = here;
+    if (vec3_dot(area, q->own) < FACING * vec3_length(area)) q->facing = here;
 }
 
 static void try_leaf(face_query *q, int leaf) {
@@ -128,12 +132,14 @@ static bool is_beside(const face_query *q) {
     return q->all.squared > BESIDE * BESIDE && vec3_dot(offset, pseudonormal(q->other, &q->all)) > 0;
 }
 
-/* The normal of the contact, going over from s to the direction of the offset. */
-static vec3 blend(vec3 s, vec3 offset) {
+/* The normal of a contact of a point outside; false if there is none. */
+static bool outside_normal(const face_query *q, vec3 s, vec3 offset, vec3 *normal) {
     double along = vec3_dot(offset, s), beside = vec3_length(vec3_mul_add(offset, s, -along));
-    double share = fmin(1, beside / EDGE), length = vec3_length(offset);
-    if (!(length > 0)) return s;
-    return vec3_unit(vec3_mul_add(vec3_scale(s, 1 - share), offset, share / length));
+    double length = vec3_length(offset), share = fmin(1, (beside - BESIDE) / (EDGE - BESIDE));
+    *normal = s;
+    if (beside <= BESIDE) return true;
+    *normal = vec3_unit(vec3_mul_add(vec3_scale(s, 1 - share), offset, share / length));
+    return vec3_dot(offset, q->own) < -OUTWARDS * length;
 }
 
 static vec3 velocity_at(const contact_faces_state *state, const nearest *at) {
@@ -187,7 +193,8 @@ static void take(harvest *out, const face_query *q) {
     const contact_faces *faces = q->other->faces;
     vec3 offset = vec3_sub(q->x, at->point), s = smooth_normal(q->other, at);
     double along = vec3_dot(offset, s), allowed = q->self ? q->self->overlap[q->index] : 0;
-    vec3 normal = along >= 0 ? blend(s, offset) : s;
+    vec3 normal = s;
+    if (along >= 0 && !outside_normal(q, s, offset, &normal)) return;
     double gap = vec3_dot(normal, offset) + allowed;
     vec3 u = vec3_sub(q->state->velocities[q->index], velocity_at(q->other, at));
     if (!(gap < out->margin + out->h * fmax(0, -vec3_dot(normal, u)))) return;

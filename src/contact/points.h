@@ -34,13 +34,13 @@ typedef struct contact_point {
     int other_node[4]; /* if it is soft: the nodes that carry its side of the contact; else -1 */
     double other_weights[4]; /* of these, adding up to 1 */
     double allowed;          /* m: how far inside it may be, since it is at rest; in `gap` already */
-    double gap;        /* m, negative inside */
-    bool rolls;        /* the point is that of a ball: not always the same one of the skin's body */
-    double area;       /* of a soft skin: a third of the triangles around the vertex that face the other body, as they
+    double gap;              /* m, negative inside */
+    bool rolls;              /* the point is that of a ball: not always the same one of the skin's body */
+    double area; /* of a soft skin: a third of the triangles around the vertex that face the other body, as they
                           are now and as the other body sees them (projected along the normal), m^2; else 0 */
-    int face_a;        /* of the triangles of the skin's surface around the vertex, the one whose outward normal is most
+    int face_a;  /* of the triangles of the skin's surface around the vertex, the one whose outward normal is most
                           opposed to `normal`; -1 for primitives */
-    int face_b;        /* the nearest triangle of the rigid mesh or the other skin; -1 for primitives */
+    int face_b;  /* the nearest triangle of the rigid mesh or the other skin; -1 for primitives */
 } contact_point;
 
 /* faces: may be NULL if no pair is on a skin. All candidates of the pairs, in the order of the pairs and then of the skin's points. Writes the first `capacity` of

@@ -91,7 +91,8 @@ static bool find_direction(newton_state *state, const solver_problem *problem, d
     if (cholesky_factorize(problem->factor, state->hessian, problem->step->pool) != CHOLESKY_DONE) return false;
     for (int i = 0; i < size_of(problem); i++) state->direction[i] = -state->gradient[i];
     if (problem->crosses && crossing_collect(&state->crossing, problem) > 0)
-        crossing_solve(&state->crossing, problem, state->hessian, state->direction);
+        crossing_solve(&state->crossing, problem, state->hessian,
+                       sqrt(rows_dot(state->residual, state->residual, size_of(problem))), state->direction);
     else
         cholesky_solve(problem->factor, state->direction);
     return true;

@@ -144,8 +144,8 @@ void contacts_build(contacts_state *state, const contacts_model *contacts, body_
             const contact_memory *memory = state->remembered[i] < 0 ? NULL : &state->before[state->remembered[i]];
             contact_side other = other_side(state, contacts, point->pair, bodies);
             other.first_node = side_of(&systems[s], pair->body[1], bodies).first_node;
-            if (!contact_make(&state->contacts[count], point, memory, side_of(&systems[s], pair->body[0], bodies), other,
-                              pair->mu, &equations))
+            if (!contact_make(&state->contacts[count], point, memory, side_of(&systems[s], pair->body[0], bodies),
+                              other, pair->mu, &equations))
                 continue;
             state->contacts[count++].point = i;
         }

@@ -21,8 +21,8 @@ struct contacts_model {
     int skin_count;
     contact_skin *skins;
     contact_faces *faces; /* a skin each: what others touch of it; empty where that is nothing */
-    int *skin_of;   /* a body: its skin, or -1 */
-    int *skin_body; /* a skin: its body */
+    int *skin_of;         /* a body: its skin, or -1 */
+    int *skin_body;       /* a skin: its body */
     int pair_count;
     contacts_pair *pairs;
     contact_pair *search; /* pair_count: the same as skin and rigid body, or skin and faces */
