@@ -1,5 +1,6 @@
 #include "contact/faces.h"
 
+#include "contact/compact.h"
 #include "shape/embedding.h"
 #include "shape/mesh.h"
 #include "shape/surface.h"
@@ -27,32 +28,34 @@ static const int *corners_of(const contact_skin *skin, int triangle) {
     return skin->triangles + 3 * (size_t)triangle;
 }
 
-/* The triangles in the order of the leaves of a tree over them. */
-static thenar_status order_triangles(contact_faces *faces, const vec3 *positions, thenar_error *error) {
+/* The points in groups and the triangles in leaves. */
+static thenar_status order_all(contact_faces *faces, const vec3 *positions, thenar_error *error) {
     const contact_skin *skin = faces->skin;
-    int *with_corners = MEMORY_ARRAY(int, faces->triangle_count);
-    box *boxes = MEMORY_ARRAY(box, faces->triangle_count);
+    int *with_corners = MEMORY_ARRAY(int, faces->triangle_count), *order = MEMORY_ARRAY(int, faces->triangle_count);
+    vec3 *middle = MEMORY_ARRAY(vec3, faces->triangle_count);
+    faces->point = MEMORY_ARRAY(int, skin->point_count);
     faces->triangle = MEMORY_ARRAY(int, faces->triangle_count);
     faces->corner = MEMORY_ARRAY(int, 3 * (size_t)faces->triangle_count);
-    bool have = with_corners && boxes && faces->triangle && faces->corner;
-    thenar_status status = have ? THENAR_OK : no_memory(faces, error);
-    for (int t = 0; t < faces->triangle_count && status == THENAR_OK; t++) {
+    bool have = with_corners && order && middle && faces->point && faces->triangle && faces->corner;
+    for (int t = 0; t < faces->triangle_count && have; t++) {
         const int *corner = corners_of(skin, t);
         if (corner[0] < 0) continue;
-        vec3 place[3] = {positions[corner[0]], positions[corner[1]], positions[corner[2]]};
-        boxes[faces->count] = box_of(place, 3);
+        middle[faces->count] = vec3_add(vec3_add(positions[corner[0]], positions[corner[1]]), positions[corner[2]]);
         with_corners[faces->count++] = t;
     }
-    bvh tree = {0};
-    if (status == THENAR_OK) status = bvh_create(boxes, faces->count, &tree, error);
-    for (int i = 0; i < faces->count && status == THENAR_OK; i++) {
-        faces->triangle[i] = with_corners[tree.item[i]];
+    if (have) {
+        compact_order(positions, skin->point_count, CONTACT_CLUSTER, faces->point);
+        compact_order(middle, faces->count, FACES_LEAF, order);
+    }
+    for (int i = 0; i < faces->count && have; i++) {
+        faces->triangle[i] = with_corners[order[i]];
         memcpy(faces->corner + 3 * (size_t)i, corners_of(skin, faces->triangle[i]), 3 * sizeof *faces->corner);
     }
-    bvh_free(&tree);
+    faces->group_count = (skin->point_count + CONTACT_CLUSTER - 1) / CONTACT_CLUSTER;
     free(with_corners);
-    free(boxes);
-    return status;
+    free(order);
+    free(middle);
+    return have ? THENAR_OK : no_memory(faces, error);
 }
 
 static void plan_levels(contact_faces *faces) {
@@ -157,7 +160,7 @@ thenar_status contact_faces_create(const contact_skin *skin, double self_distanc
     thenar_status status = positions ? THENAR_OK : no_memory(out, error);
     for (int i = 0; i < skin->point_count && status == THENAR_OK; i++)
         positions[i] = surface_vertex(surface, skin->vertex[i]);
-    if (status == THENAR_OK) status = order_triangles(out, positions, error);
+    if (status == THENAR_OK) status = order_all(out, positions, error);
     if (status == THENAR_OK) {
         plan_levels(out);
         status = find_tets(out, positions, error);
@@ -171,6 +174,7 @@ thenar_status contact_faces_create(const contact_skin *skin, double self_distanc
 }
 
 void contact_faces_free(contact_faces *faces) {
+    free(faces->point);
     free(faces->triangle);
     free(faces->corner);
     free(faces->tet);
@@ -184,7 +188,9 @@ void contact_faces_layout(contact_faces_state *state, const contact_faces *faces
     state->faces = faces;
     state->triangle_boxes = ARENA_ARRAY(work, box, faces->count);
     state->boxes = ARENA_ARRAY(work, box, faces->level_start[faces->level_count]);
+    state->found = ARENA_ARRAY(work, faces_found, faces->count > 0 ? faces->skin->point_count : 0);
     state->near = ARENA_ARRAY(work, int, contact_faces_leaf_count(faces));
+    state->masks = ARENA_ARRAY(work, uint64_t, faces->self ? contact_faces_leaf_count(faces) : 0);
 }
 
 void contact_faces_update(contact_faces_state *state, const contact_skin_state *skin, const body_state *body) {
@@ -212,7 +218,7 @@ void contact_faces_update(contact_faces_state *state, const contact_skin_state *
     }
 }
 
-int contact_faces_near(contact_faces_state *state, vec3 p, double range) {
+int contact_faces_near(contact_faces_state *state, const box *around) {
     const contact_faces *faces = state->faces;
     struct {
         int level, index;
@@ -224,7 +230,7 @@ int contact_faces_near(contact_faces_state *state, vec3 p, double range) {
     }
     while (depth > 0) {
         int level = stack[--depth].level, index = stack[depth].index;
-        if (box_distance_squared(&state->boxes[faces->level_start[level] + index], p) > range * range) continue;
+        if (!box_overlaps(&state->boxes[faces->level_start[level] + index], around)) continue;
         if (level == 0) {
             state->near[count++] = index;
             continue;

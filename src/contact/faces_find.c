@@ -33,21 +33,15 @@
 #define BESIDE 0.1e-3 /* m */
 #define MOST_WEIGHT 3.0
 
-typedef struct nearest {
-    double squared;
-    int place; /* -1: none yet */
-    int feature;
-    vec3 point;
-    double weights[3];
-} nearest;
-
 typedef struct face_query {
     const contact_skin_state *state;
     contact_faces_state *other;
     const contact_self *self; /* if both are the same skin */
     int index;
-    vec3 x, own; /* own: the point's normal, unit */
-    nearest all, facing;
+    vec3 x;
+    bool has_own;
+    vec3 own; /* the point's normal, unit, once it was asked for */
+    faces_found at;
 } face_query;
 
 static vec3 normal_of_point(const contact_skin_state *state, int index) {
@@ -67,26 +61,29 @@ static void try_triangle(face_query *q, int place) {
     const int *corner = faces->corner + 3 * (size_t)place;
     const vec3 *positions = q->other->skin->positions;
     triangle_corners t = {{positions[corner[0]], positions[corner[1]], positions[corner[2]]}};
-    nearest here = {.place = place};
+    faces_nearest here = {.place = place};
     here.point = triangle_closest(&t, q->x, here.weights, &here.feature);
     vec3 offset = vec3_sub(q->x, here.point);
     here.squared = vec3_dot(offset, offset);
-    if (here.squared < q->all.squared) q->all = here;
-    if (here.squared >= q->facing.squared) return;
+    if (here.squared < q->at.all.squared) q->at.all = here;
+    if (here.squared >= q->at.facing.squared) return;
     vec3 area = vec3_cross(vec3_sub(t.corner[1], t.corner[0]), vec3_sub(t.corner[2], t.corner[0]));
-    if (vec3_dot(area, q->own) < FACING * vec3_length(area)) q->facing = here;
+    if (!q->has_own) q->own = normal_of_point(q->state, q->index);
+    q->has_own = true;
+    if (vec3_dot(area, q->own) < FACING * vec3_length(area)) q->at.facing = here;
 }
 
-static void try_leaf(face_query *q, int leaf) {
-    if (box_distance_squared(&q->other->boxes[leaf], q->x) >= q->facing.squared) return;
+/* excluded: a bit each triangle of the leaf. */
+static void try_leaf(face_query *q, int leaf, unsigned char excluded) {
+    if (box_distance_squared(&q->other->boxes[leaf], q->x) >= q->at.facing.squared) return;
     for (int i = leaf * FACES_LEAF; i < contact_faces_leaf_end(q->other->faces, leaf); i++) {
-        if (box_distance_squared(&q->other->triangle_boxes[i], q->x) >= q->facing.squared) continue;
-        if (q->self && contact_self_excludes(q->self, q->index, i)) continue;
+        if (excluded >> i % FACES_LEAF & 1) continue;
+        if (box_distance_squared(&q->other->triangle_boxes[i], q->x) >= q->at.facing.squared) continue;
         try_triangle(q, i);
     }
 }
 
-static vec3 smooth_normal(const contact_faces_state *state, const nearest *at) {
+static vec3 smooth_normal(const contact_faces_state *state, const faces_nearest *at) {
     const contact_faces *faces = state->faces;
     vec3 sum = {0};
     for (int k = 0; k < 3; k++) {
@@ -108,7 +105,7 @@ static double angle_at(const vec3 *positions, const int *corner, int point) {
 }
 
 /* Of the face, the edge or the vertex that the closest point lies on; of any length. */
-static vec3 pseudonormal(const contact_faces_state *state, const nearest *at) {
+static vec3 pseudonormal(const contact_faces_state *state, const faces_nearest *at) {
     const contact_skin *skin = state->faces->skin;
     const vec3 *positions = state->skin->positions;
     const int *corner = state->faces->corner + 3 * (size_t)at->place;
@@ -128,8 +125,8 @@ static vec3 pseudonormal(const contact_faces_state *state, const nearest *at) {
 
 /* x is outside, and not just by a trace. */
 static bool is_beside(const face_query *q) {
-    vec3 offset = vec3_sub(q->x, q->all.point);
-    return q->all.squared > BESIDE * BESIDE && vec3_dot(offset, pseudonormal(q->other, &q->all)) > 0;
+    vec3 offset = vec3_sub(q->x, q->at.all.point);
+    return q->at.all.squared > BESIDE * BESIDE && vec3_dot(offset, pseudonormal(q->other, &q->at.all)) > 0;
 }
 
 /* The normal of a contact of a point outside; false if there is none. */
@@ -142,7 +139,7 @@ static bool outside_normal(const face_query *q, vec3 s, vec3 offset, vec3 *norma
     return vec3_dot(offset, q->own) < -OUTWARDS * length;
 }
 
-static vec3 velocity_at(const contact_faces_state *state, const nearest *at) {
+static vec3 velocity_at(const contact_faces_state *state, const faces_nearest *at) {
     const int *corner = state->faces->corner + 3 * (size_t)at->place;
     vec3 v = {0};
     for (int k = 0; k < 3; k++) v = vec3_mul_add(v, state->skin->velocities[corner[k]], at->weights[k]);
@@ -150,7 +147,7 @@ static vec3 velocity_at(const contact_faces_state *state, const nearest *at) {
 }
 
 /* At rest, where a tet that is flat now has a volume. */
-static void weights_at_rest(const contact_faces *faces, const nearest *at, const int *tet, double weights[4]) {
+static void weights_at_rest(const contact_faces *faces, const faces_nearest *at, const int *tet, double weights[4]) {
     const soft_model *body = (const soft_model *)faces->skin->body;
     vec3 corner[4], p = {0};
     for (int i = 0; i < 4; i++) corner[i] = vec3_load(body->mesh.positions + 3 * (size_t)tet[i]);
@@ -168,7 +165,7 @@ static bool are_moderate(const double weights[4]) {
 }
 
 /* The nodes of the other side and where between them the force acts. */
-static void hang(const contact_faces_state *state, const nearest *at, contact_point *point) {
+static void hang(const contact_faces_state *state, const faces_nearest *at, contact_point *point) {
     const contact_faces *faces = state->faces;
     const int *tet = tet_mesh_tet(&((const soft_model *)faces->skin->body)->mesh, faces->tet[at->place]);
     vec3 corner[4];
@@ -189,7 +186,7 @@ static void hang(const contact_faces_state *state, const nearest *at, contact_po
 }
 
 static void take(harvest *out, const face_query *q) {
-    const nearest *at = &q->facing;
+    const faces_nearest *at = &q->at.facing;
     const contact_faces *faces = q->other->faces;
     vec3 offset = vec3_sub(q->x, at->point), s = smooth_normal(q->other, at);
     double along = vec3_dot(offset, s), allowed = q->self ? q->self->overlap[q->index] : 0;
@@ -216,46 +213,82 @@ static void take(harvest *out, const face_query *q) {
     hang(q->other, at, point);
 }
 
-/* How far the points of a cluster, or one of them, may be from what they touch within the step. */
-static double range_of(const harvest *out, vec3 velocity, double spread, const contact_cluster *other) {
-    double speed = vec3_distance(velocity, other->velocity) + spread + other->spread;
+/* How far a point may be from what it touches within the step. */
+static double range_of(const harvest *out, vec3 velocity, const contact_cluster *other) {
+    double speed = vec3_distance(velocity, other->velocity) + other->spread;
     return fmax(CONTACT_DEPTH, out->margin + out->h * speed * (1 + 1e-12));
 }
 
-static void try_cluster(harvest *out, face_query *q, int cluster, int near) {
-    const contact_skin_state *state = q->state;
-    for (int i = cluster * CONTACT_CLUSTER; i < contact_cluster_end(state->skin, cluster); i++) {
-        double range = range_of(out, state->velocities[i], 0, &q->other->skin->whole);
-        q->index = i;
-        q->x = state->positions[i];
-        q->own = normal_of_point(state, i);
-        q->all = q->facing = (nearest){.squared = range * range, .place = -1};
-        for (int n = 0; n < near; n++) try_leaf(q, q->other->near[n]);
-        if (q->facing.place >= 0) take(out, q);
+/* The leaves without those of which no point of the group tests a triangle, and what is excluded of the others. */
+static int drop_excluded(contact_faces_state *state, int group, int count) {
+    const contact_self *self = state->faces->self;
+    int kept = 0, next = self->start[group], end = self->start[group + 1];
+    for (int i = 0; i < count; i++) {
+        int leaf = state->near[i];
+        while (next < end && self->masks[next].leaf < leaf) next++;
+        uint64_t excluded = next < end && self->masks[next].leaf == leaf ? self->masks[next].excluded : 0;
+        if (!~excluded) continue;
+        state->near[kept] = leaf;
+        state->masks[kept++] = excluded;
     }
-}
-
-/* Without the leaves of which no point of the cluster tests a triangle. */
-static int drop_apart(const contact_self *self, int cluster, int *near, int count) {
-    const uint64_t *apart = self->apart + (size_t)cluster * (size_t)self->words;
-    int kept = 0;
-    for (int i = 0; i < count; i++)
-        if (!(apart[near[i] / 64] >> near[i] % 64 & 1)) near[kept++] = near[i];
     return kept;
 }
 
-void harvest_faces(harvest *out, const contact_skin_state *state, contact_faces_state *other) {
-    face_query q = {.state = state, .other = other, .self = state == other->skin ? other->faces->self : NULL};
+static void search_point(harvest *out, face_query *q, int slot, int near) {
+    double range = range_of(out, q->state->velocities[q->index], &q->other->skin->whole);
+    int shift = slot % CONTACT_CLUSTER * FACES_LEAF;
+    q->x = q->state->positions[q->index];
+    q->has_own = false;
+    q->at.all = q->at.facing = (faces_nearest){.squared = range * range, .place = -1};
+    for (int n = 0; n < near; n++) {
+        unsigned char excluded = q->self ? (unsigned char)(q->other->masks[n] >> shift) : 0;
+        if (excluded != 0xff) try_leaf(q, q->other->near[n], excluded);
+    }
+}
+
+/* Where the points of a group may touch something within the step. */
+static box box_of_group(const harvest *out, const contact_faces_state *mine, int first, int end,
+                        const contact_cluster *other) {
+    const contact_skin_state *state = mine->skin;
+    int point = mine->faces->point[first];
+    box around = {state->positions[point], state->positions[point]};
+    double range = 0;
+    for (int slot = first; slot < end; slot++) {
+        point = mine->faces->point[slot];
+        around = box_join(around, (box){state->positions[point], state->positions[point]});
+        range = fmax(range, range_of(out, state->velocities[point], other));
+    }
+    return box_grow(around, range);
+}
+
+/* The groups do not stand in the order of the points, in which the candidates are wanted: what is found waits. */
+void harvest_faces(harvest *out, contact_faces_state *mine, contact_faces_state *other) {
+    const contact_skin_state *state = mine->skin;
     const contact_cluster *whole = &other->skin->whole;
-    double range = range_of(out, state->whole.velocity, state->whole.spread, whole);
-    box reached = box_grow(state->bounds, range);
+    face_query q = {.state = state, .other = other, .self = mine == other ? other->faces->self : NULL};
+    double range = out->margin + out->h * (vec3_distance(state->whole.velocity, whole->velocity) + state->whole.spread +
+                                           whole->spread);
+    box reached = box_grow(state->bounds, fmax(CONTACT_DEPTH, range * (1 + 1e-12)));
     if (!box_overlaps(&reached, &other->skin->bounds)) return;
-    for (int c = 0; c < state->skin->cluster_count; c++) {
-        const contact_cluster *cluster = &state->clusters[c];
-        double most = cluster->reach + range_of(out, cluster->velocity, cluster->spread, whole);
-        if (box_distance_squared(&other->skin->bounds, cluster->middle) > most * most) continue;
-        int near = contact_faces_near(other, cluster->middle, most);
-        if (q.self) near = drop_apart(q.self, c, other->near, near);
-        if (near > 0) try_cluster(out, &q, c, near);
+    for (int i = 0; i < state->skin->point_count; i++) mine->found[i].facing.place = -1;
+    for (int g = 0; g < mine->faces->group_count; g++) {
+        int first = g * CONTACT_CLUSTER, end = contact_cluster_end(state->skin, g);
+        box around = box_of_group(out, mine, first, end, whole);
+        if (!box_overlaps(&other->skin->bounds, &around)) continue;
+        int near = contact_faces_near(other, &around);
+        if (q.self) near = drop_excluded(other, g, near);
+        for (int slot = first; slot < end && near > 0; slot++) {
+            q.index = mine->faces->point[slot];
+            search_point(out, &q, slot, near);
+            mine->found[q.index] = q.at;
+        }
+    }
+    for (int i = 0; i < state->skin->point_count; i++) {
+        if (mine->found[i].facing.place < 0) continue;
+        q.index = i;
+        q.x = state->positions[i];
+        q.own = normal_of_point(state, i);
+        q.at = mine->found[i];
+        take(out, &q);
     }
 }

@@ -27,9 +27,11 @@ typedef struct self_search {
     int *reached;     /* points with a distance */
     int reached_count;
     ARRAY(entry) heap;
-    bool *marked; /* a place: excluded for the point at hand */
-    ARRAY(int) excluded;
+    uint64_t *word; /* a leaf: the mask of the group at hand */
+    ARRAY(contact_mask) masks;
 } self_search;
+
+_Static_assert(CONTACT_CLUSTER *FACES_LEAF == 64, "a mask is one word");
 
 static bool heap_push(self_search *s, entry e) {
     if (!ARRAY_PUSH(&s->heap, e)) return false;
@@ -86,55 +88,62 @@ static vec3 closest_at_rest(const self_search *s, int place, vec3 p) {
     return triangle_closest(&t, p, weights, &feature);
 }
 
-/* Marks what the point does not touch; `place` by triangle, `around` for the tree's answers. */
-static double exclude(self_search *s, contact_faces_state *boxes, const int *place_of, int point) {
+static void mark(self_search *s, int slot, int place) {
+    s->word[place / FACES_LEAF] |= contact_mask_bit(slot, place);
+}
+
+/* Marks what a point does not touch. Returns how far it is inside the skin. */
+static double exclude(self_search *s, contact_faces_state *boxes, const int *place_of, int slot) {
     const contact_faces *faces = s->faces;
     const contact_skin *skin = faces->skin;
+    int point = faces->point[slot];
     vec3 p = s->positions[point], own = {0};
     double overlap = 0;
-    memset(s->marked, 0, (size_t)faces->count * sizeof *s->marked);
     for (int i = 0; i < s->reached_count; i++)
         for (int k = skin->around_start[s->reached[i]]; k < skin->around_start[s->reached[i] + 1]; k++)
-            s->marked[place_of[skin->around[k]]] = true;
+            mark(s, slot, place_of[skin->around[k]]);
     for (int k = skin->around_start[point]; k < skin->around_start[point + 1]; k++)
         own = vec3_add(own, contact_faces_area(faces, s->positions, place_of[skin->around[k]]));
-    int near = contact_faces_near(boxes, p, 2 * CONTACT_DEPTH);
+    box around = box_grow((box){p, p}, 2 * CONTACT_DEPTH);
+    int near = contact_faces_near(boxes, &around);
     for (int n = 0; n < near; n++)
         for (int i = boxes->near[n] * FACES_LEAF; i < contact_faces_leaf_end(faces, boxes->near[n]); i++) {
-            if (s->marked[i]) continue;
+            if (s->word[i / FACES_LEAF] & contact_mask_bit(slot, i)) continue;
             vec3 offset = vec3_sub(p, closest_at_rest(s, i, p)), normal = contact_faces_area(faces, s->positions, i);
             double depth = vec3_length(offset);
             if (vec3_dot(offset, normal) >= 0 || vec3_dot(own, normal) >= 0 || depth >= 2 * CONTACT_DEPTH) continue;
             if (depth > OVERLAP)
-                s->marked[i] = true;
+                mark(s, slot, i);
             else
                 overlap = fmax(overlap, depth);
         }
     return overlap;
 }
 
-static bool keep(self_search *s, contact_self *self, int point) {
-    for (int i = 0; i < s->faces->count; i++)
-        if (s->marked[i] && !ARRAY_PUSH(&s->excluded, i)) return false;
-    self->start[point + 1] = (int)s->excluded.count;
-    return true;
-}
-
-/* A bit stays where every point of the cluster excludes every triangle of the leaf. */
-static void note_leaves(const self_search *s, contact_self *self, int point) {
-    uint64_t *word = self->apart + (size_t)(point / CONTACT_CLUSTER) * (size_t)self->words;
-    for (int i = 0; i < s->faces->count; i++)
-        if (!s->marked[i]) word[i / FACES_LEAF / 64] &= ~((uint64_t)1 << i / FACES_LEAF % 64);
+/* Points and triangles that the last group and the last leaf do not have are excluded, so that all ones are all. */
+static void mark_missing(self_search *s, int group) {
+    int end = contact_cluster_end(s->faces->skin, group), leaves = contact_faces_leaf_count(s->faces);
+    for (int leaf = 0; leaf < leaves; leaf++)
+        for (int i = end; i < (group + 1) * CONTACT_CLUSTER; i++)
+            for (int k = 0; k < FACES_LEAF; k++) mark(s, i, leaf * FACES_LEAF + k);
+    for (int i = group * CONTACT_CLUSTER; i < end; i++)
+        for (int k = s->faces->count; k < leaves * FACES_LEAF; k++) mark(s, i, k);
 }
 
 static bool search_all(self_search *s, contact_self *self, contact_faces_state *boxes, const int *place_of,
                        double distance) {
-    int points = s->faces->skin->point_count;
-    for (int i = 0; i < points; i++) {
-        if (!walk(s, i, distance)) return false;
-        self->overlap[i] = exclude(s, boxes, place_of, i);
-        if (!keep(s, self, i)) return false;
-        note_leaves(s, self, i);
+    const contact_skin *skin = s->faces->skin;
+    int leaves = contact_faces_leaf_count(s->faces);
+    for (int c = 0; c < s->faces->group_count; c++) {
+        memset(s->word, 0, (size_t)leaves * sizeof *s->word);
+        for (int i = c * CONTACT_CLUSTER; i < contact_cluster_end(skin, c); i++) {
+            if (!walk(s, s->faces->point[i], distance)) return false;
+            self->overlap[s->faces->point[i]] = exclude(s, boxes, place_of, i);
+        }
+        mark_missing(s, c);
+        for (int leaf = 0; leaf < leaves; leaf++)
+            if (s->word[leaf] && !ARRAY_PUSH(&s->masks, ((contact_mask){leaf, s->word[leaf]}))) return false;
+        self->start[c + 1] = (int)s->masks.count;
     }
     return true;
 }
@@ -155,36 +164,32 @@ static bool boxes_at_rest(const contact_faces *faces, const vec3 *positions, con
 thenar_status contact_self_create(const contact_faces *faces, double distance, const vec3 *positions,
                                   contact_self **out, thenar_error *error) {
     const contact_skin *skin = faces->skin;
-    int clusters = skin->cluster_count, leaves = contact_faces_leaf_count(faces);
     contact_self *self = *out = MEMORY_ARRAY(contact_self, 1);
     self_search s = {.faces = faces,
                      .positions = positions,
                      .distance = MEMORY_ARRAY(double, skin->point_count),
                      .reached = MEMORY_ARRAY(int, skin->point_count),
-                     .marked = MEMORY_ARRAY(bool, faces->count)};
+                     .word = MEMORY_ARRAY(uint64_t, contact_faces_leaf_count(faces))};
     contact_faces_state boxes = {0};
     int *place_of = MEMORY_ARRAY(int, faces->triangle_count);
-    bool have = self && s.distance && s.reached && s.marked && place_of && boxes_at_rest(faces, positions, &boxes);
+    bool have = self && s.distance && s.reached && s.word && place_of && boxes_at_rest(faces, positions, &boxes);
     if (have) {
-        self->words = (leaves + 63) / 64;
-        self->start = MEMORY_ARRAY(int, skin->point_count + 1);
+        self->start = MEMORY_ARRAY(int, faces->group_count + 1);
         self->overlap = MEMORY_ARRAY(double, skin->point_count);
-        self->apart = MEMORY_ARRAY(uint64_t, (size_t)clusters * (size_t)self->words);
-        have = self->start && self->overlap && self->apart;
+        have = self->start && self->overlap;
     }
     if (have) {
-        memset(self->apart, 0xff, (size_t)clusters * (size_t)self->words * sizeof *self->apart);
         for (int i = 0; i < faces->count; i++) place_of[faces->triangle[i]] = i;
         for (int i = 0; i < skin->point_count; i++) s.distance[i] = INFINITY;
         have = search_all(&s, self, &boxes, place_of, distance);
-        self->excluded = s.excluded.data;
-        s.excluded.data = NULL;
+        self->masks = s.masks.data;
+        s.masks.data = NULL;
     }
     free(s.distance);
     free(s.reached);
-    free(s.marked);
+    free(s.word);
     free(s.heap.data);
-    free(s.excluded.data);
+    free(s.masks.data);
     free(place_of);
     free(boxes.boxes);
     free(boxes.triangle_boxes);
@@ -198,20 +203,7 @@ thenar_status contact_self_create(const contact_faces *faces, double distance, c
 void contact_self_free(contact_self *self) {
     if (!self) return;
     free(self->start);
-    free(self->excluded);
-    free(self->apart);
+    free(self->masks);
     free(self->overlap);
     free(self);
-}
-
-bool contact_self_excludes(const contact_self *self, int point, int place) {
-    int low = self->start[point], high = self->start[point + 1], end = high;
-    while (low < high) {
-        int middle = low + (high - low) / 2;
-        if (self->excluded[middle] < place)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < end && self->excluded[low] == place;
 }

@@ -20,7 +20,7 @@ static inline contact_point *harvest_take(harvest *out) {
 /* What is the skin's own about its point: how it hangs on its body, area, face. Position and normal are there. */
 void harvest_describe(const contact_skin_state *state, int index, contact_point *point);
 
-/* Points of a skin against the skin of a soft body, which may be the same one: faces_find.c. */
-void harvest_faces(harvest *out, const contact_skin_state *state, contact_faces_state *other);
+/* Points of a soft body's skin against the skin of another, which may be the same one: faces_find.c. */
+void harvest_faces(harvest *out, contact_faces_state *mine, contact_faces_state *other);
 
 #endif

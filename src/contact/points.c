@@ -131,7 +131,7 @@ int contact_points_find(const contact_skin_state *const *skins, const rigid_stat
         out.number = i;
         const contact_skin_state *skin = skins[out.pair.skin];
         if (out.pair.on_skin) {
-            harvest_faces(&out, skin, faces[out.pair.other]);
+            harvest_faces(&out, faces[out.pair.skin], faces[out.pair.other]);
             continue;
         }
         const rigid_state *rigid = rigids[out.pair.rigid];
