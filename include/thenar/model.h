@@ -117,10 +117,12 @@ typedef struct thenar_soft_def {
     int support_count;
     const thenar_load *loads; /**< they add up */
     int load_count;
-    double velocity[3]; /**< of all free nodes at time 0, m/s; held ones start at rest */
-    double spin[3];     /**< angular velocity of the free nodes about the centre of mass at time 0, rad/s */
-    bool touches;       /**< false: nothing touches it (the default function sets true) */
-    double friction;    /**< coefficient of friction mu of its skin, >= 0; of two bodies the geometric mean counts */
+    double velocity[3];   /**< of all free nodes at time 0, m/s; held ones start at rest */
+    double spin[3];       /**< angular velocity of the free nodes about the centre of mass at time 0, rad/s */
+    bool touches;         /**< false: nothing touches it (the default function sets true) */
+    double friction;      /**< coefficient of friction mu of its skin, >= 0; of two bodies the geometric mean counts */
+    double self_distance; /**< the body touches itself where two places of its skin are at least this far apart along
+                               the skin at rest, m; 0: never. About the breadth of a finger for a hand */
     /** How far apart the vertices of the surface are that touch, about, m, >= 0: some are chosen so that triangles
      * between them follow the surface. 0: all vertices touch. */
     double contact_spacing;
