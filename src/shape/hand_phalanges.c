@@ -1,22 +1,30 @@
-/* The skin of a piece is a net around its solid (hand_cut). Its tets are a bcc lattice in the bone's own frame, turned by
- * an eighth about the bone's axis: then a line of corners and a line of cells' middles run along the axis, a quarter of
- * a cell's diagonal to either side of it. Held at nodes of both, a piece cannot turn about its bone, which it could if
- * the lattice had a line of nodes on the axis and, as coarse as it is, no others near.
- *   Cells are c times the cube root of the piece's volume, so that all pieces have about as many tets; c is sought for
- * the number of tets in all. Then the boundary is drawn to the skin. */
+/* The skin of a piece is a net around its solid (hand_cut). Its tets are bricks of five in the bone's own frame, at least
+ * three across and two high: then two lines of nodes run along the bone, one on either side of its axis. Held at nodes
+ * of both, a piece cannot turn about its bone, which it could on a single line. The boundary is drawn to the skin.
+ *   Bricks are about c times the cube root of the piece's volume, so that all pieces have about as many tets; c is sought
+ * for the number of tets in all.
+ *   Tried and left: a bcc lattice. Of 100 tets, it has a line of nodes on the axis and all others on the boundary; moved
+ * aside so that two lines are within the bone, its boundary is all spikes. */
 #include "shape/hand_phalanges.h"
 
 #include "base/memory.h"
+#include "shape/fill.h"
 #include "shape/hand_cut.h"
 #include "shape/lattice.h"
 #include "shape/mesh.h"
 #include "shape/polygonize.h"
 #include "shape/surface.h"
+#include "shape/tet_wrap.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define FIT_QUALITY 0.3
+#define THICK 1.2      /* times the mean thickness: what bricks are counted over */
+#define UNCOVERED 0.25 /* of a brick that may be left out: the cover grows over it */
+#define GROWN 1.001    /* so that no vertex of the skin is on the side of a brick */
+#define ATTEMPTS 10
+#define SMALLER 0.98
+#define FILLED 0.05 /* a share of a tet from which it is taken */
 #define FIT_TURNS 8
 #define SEARCH 14         /* cells sizes tried */
 #define CLOSE_ENOUGH 0.01 /* a number of tets that ends the search */
@@ -26,6 +34,9 @@
 #define HELD_LEAST 4
 #define HELD_WIDTH 0.3      /* of a piece's thickness */
 #define TRIANGLES_LEAST 200 /* of a piece */
+
+/* Across, high, along. */
+static const double bricks_least[3] = {3, 2, 2};
 
 hand_phalanges_options hand_phalanges_options_default(void) {
     return (hand_phalanges_options){.tets = 1513, .triangles = 15000};
@@ -52,7 +63,7 @@ typedef struct workpiece {
     quat turn; /* from the bone's frame to the hand's */
     thenar_surface skin;
     surface_distance distance;
-    double volume;
+    double volume, radius;
 } workpiece;
 
 static void workpiece_free(workpiece *w) {
@@ -60,7 +71,7 @@ static void workpiece_free(workpiece *w) {
     surface_distance_free(&w->distance);
 }
 
-/* -z along the bone, y up to the side by an eighth of a turn; the palm's frame is the wrist's. */
+/* -z along the bone; the palm's frame is the wrist's. */
 static void place_workpiece(const hand_shape *hand, int bone, workpiece *w) {
     const hand_frame *frame = &hand->joint[hand_bone_joint(bone)];
     w->origin = frame->position;
@@ -68,13 +79,13 @@ static void place_workpiece(const hand_shape *hand, int bone, workpiece *w) {
     if (bone == 0) return;
     vec3 z = vec3_unit(vec3_sub(frame[0].position, frame[1].position)), up = hand_frame_up(frame);
     vec3 y = vec3_unit(vec3_mul_add(up, z, -vec3_dot(up, z)));
-    vec3 x = vec3_cross(y, z), left = vec3_sub(y, x), right = vec3_add(x, y);
-    w->turn = hand_rotation_of(mat3_columns(vec3_unit(right), vec3_unit(left), z));
+    w->turn = hand_rotation_of(mat3_columns(vec3_cross(y, z), y, z));
 }
 
-static thenar_status make_workpiece(const hand_shape *hand, const hand_phalanx *piece, workpiece *w,
-                                    thenar_error *error) {
+static thenar_status make_workpiece(const hand_shape *hand, const hand_cut *cut, const hand_phalanx *piece,
+                                    workpiece *w, thenar_error *error) {
     place_workpiece(hand, piece->bone, w);
+    w->radius = cut->radius[piece->bone];
     thenar_status status = surface_copy(&piece->skin, &w->skin, error);
     if (status != THENAR_OK) return status;
     quat back = quat_conjugate(w->turn);
@@ -87,36 +98,63 @@ static thenar_status make_workpiece(const hand_shape *hand, const hand_phalanx *
     return status == THENAR_OK ? surface_distance_create(&w->skin, &w->distance, error) : status;
 }
 
-/* The box that the lattice is centred on: a square about a line beside the bone, on which nodes will be. */
-static box lattice_box(const workpiece *w, int bone, double cell) {
+/* Bricks over the thickness of the bone's flesh, as many to either side of the bone, and more of them where the piece
+ * reaches farther, as in the web; one more layer all around, in which mending may add tets. */
+static grid grid_around(const workpiece *w, int bone, double cell) {
     box b = w->distance.bounds;
-    if (bone == 0) return b;
-    double x = -cell / 4, y = cell / 4;
-    double half = fmax(fmax(x - b.low.x, b.high.x - x), fmax(y - b.low.y, b.high.y - y));
-    b.low.x = x - half;
-    b.low.y = y - half;
-    b.high.x = x + half;
-    b.high.y = y + half;
-    return b;
-}
-
-static thenar_status mesh_workpiece(const workpiece *w, int bone, double cell, thenar_tet_mesh *mesh,
-                                    thenar_error *error) {
-    thenar_mesh_options options = thenar_mesh_options_default();
-    options.cell_size = cell;
-    lattice_solid solid = {signed_distance_of_surface(&w->distance), &w->distance, &w->skin};
-    solid.distance.bounds = lattice_box(w, bone, cell);
-    return lattice_mesh(&solid, &options, mesh, error);
-}
-
-/* In turns the boundary goes to the skin and the inner nodes make room for it. */
-static thenar_status fit_workpiece(const workpiece *w, thenar_tet_mesh *mesh, thenar_error *error) {
-    signed_distance distance = signed_distance_of_surface(&w->distance);
-    thenar_status status = THENAR_OK;
-    for (int turn = 0; turn < FIT_TURNS && status == THENAR_OK; turn++) {
-        if (turn > 0) status = lattice_relax(&w->skin, NULL, FIT_QUALITY, mesh, error);
-        if (status == THENAR_OK) status = lattice_fit(&distance, &w->skin, NULL, FIT_QUALITY, mesh, error);
+    double low[3] = {b.low.x, b.low.y, b.low.z}, high[3] = {b.high.x, b.high.y, b.high.z}, origin[3], side[3];
+    grid g = {.kind = THENAR_LATTICE_CUBE};
+    for (int a = 0; a < 3; a++) {
+        bool whole = bone == 0 || a == 2;
+        double middle = whole ? (low[a] + high[a]) / 2 : 0;
+        double half = GROWN * fmax(high[a] - middle, middle - low[a]);
+        if (!whole) half = fmin(half, THICK * w->radius);
+        double count = fmin(fmax(round(2 * half / cell), bricks_least[a]), GRID_CELL_LIMIT);
+        side[a] = 2 * half / count;
+        double before = fmax(ceil((middle - half - low[a]) / side[a] - UNCOVERED), 0);
+        double behind = fmax(ceil((high[a] - middle - half) / side[a] - UNCOVERED), 0);
+        g.cells[a] = (int)fmin(before + count + behind + 2, GRID_CELL_LIMIT);
+        origin[a] = middle - half - (before + 1) * side[a];
     }
+    g.origin = vec3_load(origin);
+    g.cell = vec3_load(side);
+    return g;
+}
+
+/* The tets of the grid of which the piece fills a share. */
+static thenar_status mesh_workpiece(const workpiece *w, int bone, double cell, double share, thenar_tet_mesh *mesh,
+                                    thenar_error *error) {
+    *mesh = (thenar_tet_mesh){0};
+    grid g = grid_around(w, bone, cell);
+    if (!grid_fits(g.cells))
+        return error_set(error, THENAR_ERROR_INPUT, "too many tets for a phalanx; expected at most %d cells in its box",
+                         GRID_CELL_LIMIT);
+    unsigned char *keep = MEMORY_ARRAY(unsigned char, grid_tet_count(&g));
+    if (!keep) return error_memory(error, "phalanges");
+    signed_distance solid = signed_distance_of_surface(&w->distance);
+    for (int t = 0; t < grid_tet_count(&g); t++) {
+        int node[4];
+        vec3 corner[4];
+        if (!grid_tet(&g, t, node)) continue;
+        grid_tet_corners(&g, t, corner);
+        keep[t] = fill_of_tet(&solid, corner) > share;
+    }
+    thenar_status status = lattice_mend(&g, keep, error);
+    if (status == THENAR_OK) status = grid_mesh(&g, keep, mesh, error);
+    free(keep);
+    return status;
+}
+
+/* Moves the nodes until the mesh covers the skin closely. */
+static thenar_status wrap_workpiece(const workpiece *w, thenar_tet_mesh *mesh, thenar_error *error) {
+    signed_distance solid = signed_distance_of_surface(&w->distance);
+    int *group = MEMORY_ARRAY(int, w->skin.vertex_count);
+    tet_wrap wrap = {&solid, &w->skin, group};
+    mesh->tags = MEMORY_ARRAY(int, mesh->tet_count);
+    thenar_status status = group && mesh->tags ? THENAR_OK : error_memory(error, "phalanges");
+    if (status == THENAR_OK) status = tet_wrap_cover(&wrap, mesh, error);
+    if (status == THENAR_OK) status = tet_wrap_fit(&wrap, FIT_TURNS, mesh, error);
+    free(group);
     return status;
 }
 
@@ -127,7 +165,7 @@ static thenar_status count_tets(const workpiece *w, const hand_phalanges *all, i
     *count = 0;
     for (int i = first; i < last && status == THENAR_OK; i++) {
         thenar_tet_mesh mesh;
-        status = mesh_workpiece(&w[i], all->piece[i].bone, c * cbrt(w[i].volume), &mesh, error);
+        status = mesh_workpiece(&w[i], all->piece[i].bone, c * cbrt(w[i].volume), FILLED, &mesh, error);
         *count += mesh.tet_count;
         thenar_tet_mesh_free(&mesh);
     }
@@ -137,7 +175,7 @@ static thenar_status count_tets(const workpiece *w, const hand_phalanges *all, i
 /* The c whose number of tets comes closest. The number does not fall evenly with c: the bracket is a guide only. */
 static thenar_status find_cells(const workpiece *w, const hand_phalanges *all, int first, int last, int target,
                                 double *best, thenar_error *error) {
-    double c = cbrt(30.0 * (last - first) / target), too_many = 0, too_few = INFINITY, miss = INFINITY;
+    double c = cbrt(10.0 * (last - first) / target), too_many = 0, too_few = INFINITY, miss = INFINITY;
     for (int attempt = 0; attempt < SEARCH && miss > CLOSE_ENOUGH; attempt++) {
         int count;
         thenar_status status = count_tets(w, all, first, last, c, &count, error);
@@ -257,17 +295,25 @@ static thenar_status describe_skin(const hand_shape *hand, const hand_cut *cut, 
     return THENAR_OK;
 }
 
+/* Where no sound tets come of it, cells are made a little smaller. */
+static thenar_status wrap_piece(const workpiece *w, double cell, hand_phalanx *piece, thenar_error *error) {
+    thenar_status status = THENAR_ERROR_INPUT;
+    for (int attempt = 0; attempt < ATTEMPTS && status == THENAR_ERROR_INPUT; attempt++, cell *= SMALLER) {
+        thenar_tet_mesh_free(&piece->mesh);
+        status = mesh_workpiece(w, piece->bone, cell, FILLED, &piece->mesh, error);
+        if (status == THENAR_OK) status = wrap_workpiece(w, &piece->mesh, error);
+    }
+    return status;
+}
+
 /* The tets, back in the hand's frame, and what hangs on them. */
 static thenar_status finish_piece(const hand_shape *hand, const hand_cut *cut, const workpiece *w, double c,
                                   hand_phalanx *piece, thenar_error *error) {
-    thenar_status status = mesh_workpiece(w, piece->bone, c * cbrt(w->volume), &piece->mesh, error);
-    if (status == THENAR_OK) status = fit_workpiece(w, &piece->mesh, error);
+    thenar_status status = wrap_piece(w, c * cbrt(w->volume), piece, error);
     if (status != THENAR_OK) return status;
     for (int n = 0; n < piece->mesh.node_count; n++)
         vec3_store(piece->mesh.positions + 3 * (size_t)n,
                    vec3_add(w->origin, quat_rotate(w->turn, tet_mesh_node(&piece->mesh, n))));
-    piece->mesh.tags = MEMORY_ARRAY(int, piece->mesh.tet_count);
-    if (!piece->mesh.tags) return error_memory(error, "phalanges");
     for (int t = 0; t < piece->mesh.tet_count; t++) piece->mesh.tags[t] = piece->bone;
     status = thenar_embedding_create(&piece->mesh, &piece->skin, &piece->embedding, NULL, error);
     if (status == THENAR_OK) status = describe_nodes(cut, piece, error);
@@ -280,7 +326,7 @@ static thenar_status make_tets(const hand_shape *hand, const hand_cut *cut, cons
     double c[2] = {0}; /* of the phalanges, of the palm */
     thenar_status status = THENAR_OK;
     for (int i = 0; i < out->count && status == THENAR_OK; i++)
-        status = make_workpiece(hand, &out->piece[i], &w[i], error);
+        status = make_workpiece(hand, cut, &out->piece[i], &w[i], error);
     if (status == THENAR_OK) status = find_cells(w, out, 0, HAND_BONES - 1, options->tets, &c[0], error);
     if (status == THENAR_OK && out->count == HAND_BONES)
         status = find_cells(w, out, HAND_BONES - 1, HAND_BONES, options->palm_tets, &c[1], error);
