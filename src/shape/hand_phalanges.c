@@ -1,8 +1,7 @@
 /* The skin of a piece is a net around its solid (hand_cut). Its tets are bricks of five in the bone's own frame, at least
  * three across and two high: then two lines of nodes run along the bone, one on either side of its axis. Held at nodes
  * of both, a piece cannot turn about its bone, which it could on a single line. The boundary is drawn to the skin.
- *   Bricks are about c times the cube root of the piece's volume, so that all pieces have about as many tets; c is sought
- * for the number of tets in all.
+ *   The size of the bricks is sought for each piece, so that all have about as many tets.
  *   Tried and left: a bcc lattice. Of 100 tets, it has a line of nodes on the axis and all others on the boundary; moved
  * aside so that two lines are within the bone, its boundary is all spikes. */
 #include "shape/hand_phalanges.h"
@@ -122,7 +121,7 @@ static grid grid_around(const workpiece *w, int bone, double cell) {
 }
 
 /* The tets of the grid of which the piece fills a share. */
-static thenar_status mesh_workpiece(const workpiece *w, int bone, double cell, double share, thenar_tet_mesh *mesh,
+static thenar_status mesh_workpiece(const workpiece *w, int bone, double cell, thenar_tet_mesh *mesh,
                                     thenar_error *error) {
     *mesh = (thenar_tet_mesh){0};
     grid g = grid_around(w, bone, cell);
@@ -137,7 +136,7 @@ static thenar_status mesh_workpiece(const workpiece *w, int bone, double cell, d
         vec3 corner[4];
         if (!grid_tet(&g, t, node)) continue;
         grid_tet_corners(&g, t, corner);
-        keep[t] = fill_of_tet(&solid, corner) > share;
+        keep[t] = fill_of_tet(&solid, corner) > FILLED;
     }
     thenar_status status = lattice_mend(&g, keep, error);
     if (status == THENAR_OK) status = grid_mesh(&g, keep, mesh, error);
@@ -158,40 +157,27 @@ static thenar_status wrap_workpiece(const workpiece *w, thenar_tet_mesh *mesh, t
     return status;
 }
 
-/* The number of tets of pieces first to last - 1 with cells of c. */
-static thenar_status count_tets(const workpiece *w, const hand_phalanges *all, int first, int last, double c,
-                                int *count, thenar_error *error) {
-    thenar_status status = THENAR_OK;
-    *count = 0;
-    for (int i = first; i < last && status == THENAR_OK; i++) {
-        thenar_tet_mesh mesh;
-        status = mesh_workpiece(&w[i], all->piece[i].bone, c * cbrt(w[i].volume), FILLED, &mesh, error);
-        *count += mesh.tet_count;
-        thenar_tet_mesh_free(&mesh);
-    }
-    return status;
-}
-
-/* The c whose number of tets comes closest. The number does not fall evenly with c: the bracket is a guide only. */
-static thenar_status find_cells(const workpiece *w, const hand_phalanges *all, int first, int last, int target,
-                                double *best, thenar_error *error) {
-    double c = cbrt(10.0 * (last - first) / target), too_many = 0, too_few = INFINITY, miss = INFINITY;
+/* The size of bricks whose number of tets comes closest. The number does not fall evenly with the size: the bracket is a
+ * guide only. */
+static thenar_status find_cell(const workpiece *w, int bone, int target, double *best, thenar_error *error) {
+    double cell = cbrt(10 * w->volume / target), too_many = 0, too_few = INFINITY, miss = INFINITY;
     for (int attempt = 0; attempt < SEARCH && miss > CLOSE_ENOUGH; attempt++) {
-        int count;
-        thenar_status status = count_tets(w, all, first, last, c, &count, error);
+        thenar_tet_mesh mesh;
+        thenar_status status = mesh_workpiece(w, bone, cell, &mesh, error);
         if (status != THENAR_OK) return status;
-        double ratio = (double)count / target;
+        double ratio = (double)mesh.tet_count / target;
+        thenar_tet_mesh_free(&mesh);
         if (fabs(log(ratio)) < miss) {
             miss = fabs(log(ratio));
-            *best = c;
+            *best = cell;
         }
         if (ratio > 1)
-            too_many = fmax(too_many, c);
+            too_many = fmax(too_many, cell);
         else
-            too_few = fmin(too_few, c);
-        double next = c * pow(ratio, 1 / 2.6);
+            too_few = fmin(too_few, cell);
+        double next = cell * pow(ratio, 1 / 2.6);
         bool bracketed = too_many > 0 && too_few < INFINITY && too_many < too_few;
-        c = bracketed && (next <= too_many || next >= too_few) ? sqrt(too_many * too_few) : next;
+        cell = bracketed && (next <= too_many || next >= too_few) ? sqrt(too_many * too_few) : next;
     }
     return THENAR_OK;
 }
@@ -300,16 +286,18 @@ static thenar_status wrap_piece(const workpiece *w, double cell, hand_phalanx *p
     thenar_status status = THENAR_ERROR_INPUT;
     for (int attempt = 0; attempt < ATTEMPTS && status == THENAR_ERROR_INPUT; attempt++, cell *= SMALLER) {
         thenar_tet_mesh_free(&piece->mesh);
-        status = mesh_workpiece(w, piece->bone, cell, FILLED, &piece->mesh, error);
+        status = mesh_workpiece(w, piece->bone, cell, &piece->mesh, error);
         if (status == THENAR_OK) status = wrap_workpiece(w, &piece->mesh, error);
     }
     return status;
 }
 
 /* The tets, back in the hand's frame, and what hangs on them. */
-static thenar_status finish_piece(const hand_shape *hand, const hand_cut *cut, const workpiece *w, double c,
+static thenar_status finish_piece(const hand_shape *hand, const hand_cut *cut, const workpiece *w, int target,
                                   hand_phalanx *piece, thenar_error *error) {
-    thenar_status status = wrap_piece(w, c * cbrt(w->volume), piece, error);
+    double cell;
+    thenar_status status = find_cell(w, piece->bone, target, &cell, error);
+    if (status == THENAR_OK) status = wrap_piece(w, cell, piece, error);
     if (status != THENAR_OK) return status;
     for (int n = 0; n < piece->mesh.node_count; n++)
         vec3_store(piece->mesh.positions + 3 * (size_t)n,
@@ -320,19 +308,21 @@ static thenar_status finish_piece(const hand_shape *hand, const hand_cut *cut, c
     return status == THENAR_OK ? describe_skin(hand, cut, piece, error) : status;
 }
 
+/* What one piece has too many or too few, the next ones make up for. */
 static thenar_status make_tets(const hand_shape *hand, const hand_cut *cut, const hand_phalanges_options *options,
                                hand_phalanges *out, thenar_error *error) {
-    workpiece w[HAND_BONES] = {0};
-    double c[2] = {0}; /* of the phalanges, of the palm */
     thenar_status status = THENAR_OK;
-    for (int i = 0; i < out->count && status == THENAR_OK; i++)
-        status = make_workpiece(hand, cut, &out->piece[i], &w[i], error);
-    if (status == THENAR_OK) status = find_cells(w, out, 0, HAND_BONES - 1, options->tets, &c[0], error);
-    if (status == THENAR_OK && out->count == HAND_BONES)
-        status = find_cells(w, out, HAND_BONES - 1, HAND_BONES, options->palm_tets, &c[1], error);
-    for (int i = 0; i < out->count && status == THENAR_OK; i++)
-        status = finish_piece(hand, cut, &w[i], c[i == HAND_BONES - 1], &out->piece[i], error);
-    for (int i = 0; i < out->count; i++) workpiece_free(&w[i]);
+    int left = options->tets;
+    for (int i = 0; i < out->count && status == THENAR_OK; i++) {
+        hand_phalanx *piece = &out->piece[i];
+        int target = piece->bone == 0 ? options->palm_tets : left / (HAND_BONES - 1 - i);
+        workpiece w = {0};
+        status = make_workpiece(hand, cut, piece, &w, error);
+        if (status == THENAR_OK) status = finish_piece(hand, cut, &w, target, piece, error);
+        if (status != THENAR_OK) error_prefix(error, "the tets of %s", hand_bone_name(piece->bone));
+        left -= piece->mesh.tet_count;
+        workpiece_free(&w);
+    }
     return status;
 }
 
