@@ -25,13 +25,14 @@
 #define SMALLER 0.98
 #define FILLED 0.05 /* a share of a tet from which it is taken */
 #define FIT_TURNS 8
-#define SEARCH 14         /* cells sizes tried */
-#define CLOSE_ENOUGH 0.01 /* a number of tets that ends the search */
+#define SEARCH 8          /* sizes of bricks tried */
+#define CLOSE_ENOUGH 0.05 /* a number of tets that ends the search */
 #define LAST_SHARE 0.85   /* of the last phalanges: how far their bones reach */
 #define CUT_DEPTH 0.05    /* of the fillet: what is deeper in the hand is a cut */
 #define CUT_SPACING 4.0   /* times the least spacing of the piece */
 #define HELD_LEAST 4
 #define HELD_WIDTH 0.3      /* of a piece's thickness */
+#define TETS_LEAST 60       /* of a piece */
 #define TRIANGLES_LEAST 200 /* of a piece */
 
 /* Across, high, along. */
@@ -316,6 +317,7 @@ static thenar_status make_tets(const hand_shape *hand, const hand_cut *cut, cons
     for (int i = 0; i < out->count && status == THENAR_OK; i++) {
         hand_phalanx *piece = &out->piece[i];
         int target = piece->bone == 0 ? options->palm_tets : left / (HAND_BONES - 1 - i);
+        if (target < TETS_LEAST) target = TETS_LEAST;
         workpiece w = {0};
         status = make_workpiece(hand, cut, piece, &w, error);
         if (status == THENAR_OK) status = finish_piece(hand, cut, &w, target, piece, error);
@@ -333,9 +335,9 @@ static thenar_status check_options(const hand_phalanges_options *o, thenar_error
     if (o->triangles < HAND_TRIANGLES_MIN || o->triangles > HAND_TRIANGLES_MAX)
         return error_set(error, THENAR_ERROR_INPUT, "skins of %d triangles; expected %d to %d", o->triangles,
                          HAND_TRIANGLES_MIN, HAND_TRIANGLES_MAX);
-    if (o->palm_tets != 0 && (o->palm_tets < HAND_PHALANGES_TETS_MIN / 15 || o->palm_tets > HAND_PHALANGES_TETS_MAX))
+    if (o->palm_tets != 0 && (o->palm_tets < TETS_LEAST || o->palm_tets > HAND_PHALANGES_TETS_MAX))
         return error_set(error, THENAR_ERROR_INPUT, "a palm of %d tets; expected none or %d to %d", o->palm_tets,
-                         HAND_PHALANGES_TETS_MIN / 15, HAND_PHALANGES_TETS_MAX);
+                         TETS_LEAST, HAND_PHALANGES_TETS_MAX);
     return THENAR_OK;
 }
 
