@@ -172,7 +172,7 @@ static void place_mesh(const workpiece *w, int bone, thenar_tet_mesh *mesh) {
 
 thenar_status phalanx_tets(const hand_cut *cut, int bone, const thenar_surface *skin, int target, thenar_tet_mesh *mesh,
                            thenar_error *error) {
-    double cell;
+    double cell = 0;
     workpiece w = {0};
     *mesh = (thenar_tet_mesh){0};
     thenar_status status = make_workpiece(cut, bone, skin, &w, error);
