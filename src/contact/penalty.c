@@ -1,6 +1,7 @@
 #include "contact/penalty.h"
 
-static void set_equations(penalty_term *term, cone_state state, double mu, double normal, penalty_slope slope) {
+/* Open, stick or slip where the term was looked at, with friction up to mu times its bound. */
+static void set_equations(penalty_term *term, cone_state state, double mu, penalty_slope slope) {
     term->state = state;
     term->K = (mat3){{0}};
     term->offset = vec3_make(0, 0, 0);
@@ -8,27 +9,27 @@ static void set_equations(penalty_term *term, cone_state state, double mu, doubl
     term->K = mat3_diagonal(term->rho, term->rho, term->rho);
     term->offset = term->still;
     if (state == CONE_STICK) return;
-    double size = cone_tangential(term->z), y = 0, z = 0, across = 0;
+    double size = cone_tangential(term->z), most = mu * term->bound, y = 0, z = 0, share = 0;
     if (size > 0) {
         y = term->z.y / size, z = term->z.z / size;
-        across = term->rho * mu * normal / size;
+        share = most / size;
     }
+    double across = share * term->rho;
     if (slope == PENALTY_SECANT) {
         term->K = mat3_diagonal(term->rho, across, across);
-        term->offset.y *= across / term->rho;
-        term->offset.z *= across / term->rho;
+        term->offset.y *= share;
+        term->offset.z *= share;
         return;
     }
     /* 1 - t t^T in the plane of the tangents is the projection on (-z, y). */
     double off = across * (y * term->motion.z - z * term->motion.y);
     term->K = (mat3){{term->rho, 0, 0, 0, across * z * z, -across * y * z, 0, -across * y * z, across * y * y}};
-    term->offset.y = mu * normal * y - z * off;
-    term->offset.z = mu * normal * z + y * off;
+    term->offset.y = most * y - z * off;
+    term->offset.z = most * z + y * off;
 }
 
-static cone_state state_of(vec3 z, double mu, double normal) {
-    if (!(normal > 0)) return CONE_OPEN;
-    return mu > 0 && cone_tangential(z) <= mu * normal ? CONE_STICK : CONE_SLIP;
+static cone_state state_of(vec3 z, double mu, double bound) {
+    return mu > 0 && cone_tangential(z) <= mu * bound ? CONE_STICK : CONE_SLIP;
 }
 
 static void look(penalty_term *term, const contact *c, const double *d) {
@@ -45,14 +46,9 @@ void penalty_begin(penalty_term *term, const contact *c, const contact_point *po
     vec3 u = {c->start.x - c->leeway, c->start.y, c->start.z};
     term->still = vec3_sub(vec3_scale(u, -term->k), vec3_scale(c->known, rate));
     look(term, c, d);
-    if (c->lambda.x > 0)
-        set_equations(term, state_of(term->z, c->mu, c->lambda.x), c->mu, c->lambda.x, PENALTY_TANGENT);
-    else
-        set_equations(term,
-                      !(term->z.x > 0) ? CONE_OPEN
-                      : c->mu > 0      ? CONE_STICK
-                                       : CONE_SLIP,
-                      c->mu, 0, PENALTY_TANGENT);
+    term->bound = fmax(0, c->lambda.x);
+    bool touches = c->lambda.x > 0 || term->z.x > 0;
+    set_equations(term, touches ? state_of(term->z, c->mu, term->bound) : CONE_OPEN, c->mu, PENALTY_TANGENT);
 }
 
 void penalty_add(const penalty_term *term, const contact *c, double h, double *blocks, double *b) {
@@ -68,8 +64,8 @@ static vec3 force_of(const penalty_term *term) {
 }
 
 static vec3 law_of(vec3 z, double mu) {
+    if (!(z.x > 0)) return vec3_make(0, 0, 0);
     cone_state state = state_of(z, mu, z.x);
-    if (state == CONE_OPEN) return vec3_make(0, 0, 0);
     double size = cone_tangential(z), along = state == CONE_STICK ? 1 : size > 0 ? mu * z.x / size : 0;
     return vec3_make(z.x, along * z.y, along * z.z);
 }
@@ -84,7 +80,12 @@ void penalty_look(penalty_term *term, const contact *c, const double *d, penalty
 }
 
 void penalty_renew(penalty_term *term, const contact *c, penalty_slope slope) {
-    set_equations(term, state_of(term->z, c->mu, term->z.x), c->mu, term->z.x, slope);
+    /* Where one was thought to be open, z is that of a depth which it would never come to. */
+    if (term->state != CONE_OPEN) {
+        double normal = fmax(0, term->z.x);
+        term->bound = slope == PENALTY_TANGENT ? normal : 0.5 * (term->bound + normal);
+    }
+    set_equations(term, term->z.x > 0 ? state_of(term->z, c->mu, term->bound) : CONE_OPEN, c->mu, slope);
 }
 
 void penalty_settle(const penalty_term *term, contact *c) {

@@ -39,21 +39,23 @@ typedef struct penalty_law {
 /* The K of a contact that slips: as above, or rho (n n^T + (mu z_n / |z_t|) (1 - n n^T)), with which f_t is a share of
  * z_t. The first is right at once where a body slides on as it did. But it has no stiffness along t, so that with many
  * contacts on soft skin steps go too far, and points go to and fro between stick and slip for ever; the second never
- * goes too far (it bounds friction's potential from above), and takes more passes. */
+ * goes too far (it bounds friction's potential from above), and takes more passes. With it friction's bound follows the
+ * normal force by halves, or the two swing to and fro: what friction turns over is pressed less. */
 typedef enum penalty_slope { PENALTY_TANGENT, PENALTY_SECANT } penalty_slope;
 
 typedef struct penalty_term {
     double k, rho;    /* N/m */
     vec3 still;       /* z where no unknown moves, N */
     cone_state state; /* which the equations are of */
+    double bound;     /* N: the normal force of which friction may have a share mu, as the equations have it */
     mat3 K;           /* N/m, in the frame */
     vec3 offset;      /* f + K B d, N: the equations say that the force is offset - K B d */
     vec3 motion;      /* B d where the term was looked at last, m */
     vec3 z;           /* there, N */
 } penalty_term;
 
-/* Equations for the first look, where d would take the contact (the motion going on as it did, say): in the state that
- * what it remembers was in, or sticking, if d takes it inside. */
+/* Equations for the first look, where d would take the contact (the motion going on as it did, say): with the force that
+ * it remembers, or without friction yet, if it remembers none and d takes it inside. */
 void penalty_begin(penalty_term *term, const contact *c, const contact_point *point, const penalty_law *law, double h,
                    const double *d);
 /* Adds the equations to A (blocks) and b. */
