@@ -125,17 +125,17 @@ static scene begin(vec3 gravity, double stiffness, double damping) {
     return s;
 }
 
-static thenar_sim *sim_of(const thenar_model *model, double h, int threads, const char *contact) {
+static thenar_sim *sim_of(const thenar_model *model, double h, int threads, const char *method) {
     thenar_error error;
     thenar_sim *sim;
-    thenar_sim_options options = {.dt = h, .threads = threads, .contact = contact};
+    thenar_sim_options options = {.dt = h, .threads = threads, .contact = method};
     assert_ok(thenar_sim_create(model, &options, &sim, &error), error);
     return sim;
 }
 
 /* The same world at time 0 with another method. */
-static thenar_sim *with(thenar_sim *sim, const char *contact) {
-    thenar_sim *other = sim_of(thenar_sim_model(sim), thenar_sim_dt(sim), 1, contact);
+static thenar_sim *with(thenar_sim *sim, const char *method) {
+    thenar_sim *other = sim_of(thenar_sim_model(sim), thenar_sim_dt(sim), 1, method);
     thenar_sim_free(sim);
     return other;
 }

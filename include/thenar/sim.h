@@ -189,7 +189,7 @@ typedef struct thenar_contact {
     double gap;         /**< m, negative inside */
     double force;       /**< normal force, N, >= 0: body[0] is pushed along the normal, body[1] against it */
     double friction[3]; /**< tangential force on body[0], world axes, N; at most mu times the normal force, 1.41
-                             times that on the pyramid (thenar_sim_options) */
+                             times that on the pyramid (thenar_sim_options); by springs to the solver's tolerance */
     double area;        /**< of the skin that belongs to the point, m^2; 0 for points of rigid bodies */
 } thenar_contact;
 
