@@ -73,14 +73,19 @@ static void try_triangle(face_query *q, int place) {
     if (vec3_dot(area, q->own) < FACING * vec3_length(area)) q->at.facing = here;
 }
 
+/* Bit i: whether box i is nearer to p than the square root of `squared`. */
+static unsigned nearer(const faces_boxes *boxes, vec3 p, double squared) {
+    f64x8 zero = f64x8_set(0), x = f64x8_set(p.x), y = f64x8_set(p.y), z = f64x8_set(p.z);
+    x = f64x8_max(f64x8_max(boxes->low[0] - x, x - boxes->high[0]), zero);
+    y = f64x8_max(f64x8_max(boxes->low[1] - y, y - boxes->high[1]), zero);
+    z = f64x8_max(f64x8_max(boxes->low[2] - z, z - boxes->high[2]), zero);
+    return i64x8_bits(x * x + y * y + z * z < f64x8_set(squared));
+}
+
 /* excluded: a bit each triangle of the leaf. */
-static void try_leaf(face_query *q, int leaf, unsigned char excluded) {
-    if (box_distance_squared(&q->other->boxes[leaf], q->x) >= q->at.facing.squared) return;
-    for (int i = leaf * FACES_LEAF; i < contact_faces_leaf_end(q->other->faces, leaf); i++) {
-        if (excluded >> i % FACES_LEAF & 1) continue;
-        if (box_distance_squared(&q->other->triangle_boxes[i], q->x) >= q->at.facing.squared) continue;
-        try_triangle(q, i);
-    }
+static void try_leaf(face_query *q, int leaf, unsigned excluded) {
+    unsigned left = nearer(&q->other->boxes[leaf], q->x, q->at.facing.squared) & ~excluded;
+    for (; left; left &= left - 1) try_triangle(q, leaf * FACES_LEAF + __builtin_ctz(left));
 }
 
 static vec3 smooth_normal(const contact_faces_state *state, const faces_nearest *at) {
@@ -241,7 +246,7 @@ static void search_point(harvest *out, face_query *q, int slot, int near) {
     q->has_own = false;
     q->at.all = q->at.facing = (faces_nearest){.squared = range * range, .place = -1};
     for (int n = 0; n < near; n++) {
-        unsigned char excluded = q->self ? (unsigned char)(q->other->masks[n] >> shift) : 0;
+        unsigned excluded = q->self ? (unsigned)(q->other->masks[n] >> shift) & 0xff : 0;
         if (excluded != 0xff) try_leaf(q, q->other->near[n], excluded);
     }
 }
