@@ -59,8 +59,7 @@ static thenar_status order_all(contact_faces *faces, const vec3 *positions, then
 }
 
 static void plan_levels(contact_faces *faces) {
-    for (int boxes = contact_faces_leaf_count(faces); faces->count > 0;
-         boxes = (boxes + FACES_LEAF - 1) / FACES_LEAF) {
+    for (int boxes = contact_faces_leaf_count(faces); faces->count > 0; boxes = (boxes + FACES_LEAF - 1) / FACES_LEAF) {
         assert(faces->level_count < FACES_LEVELS);
         faces->level_start[faces->level_count + 1] = faces->level_start[faces->level_count] + boxes;
         faces->level_count++;

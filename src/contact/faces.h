@@ -79,11 +79,11 @@ typedef struct faces_found {
 typedef struct contact_faces_state {
     const contact_faces *faces;
     const contact_skin_state *skin;
-    const double *x;     /* of the body's nodes */
+    const double *x;    /* of the body's nodes */
     faces_boxes *boxes; /* of all levels: one of level k has the boxes around eight of level k - 1 */
-    faces_found *found;  /* a point: what the search finds for it */
-    int *near;           /* leaf_count: where the search writes leaves */
-    uint64_t *masks;     /* leaf_count: what is excluded of these, for a body that touches itself */
+    faces_found *found; /* a point: what the search finds for it */
+    int *near;          /* leaf_count: where the search writes leaves */
+    uint64_t *masks;    /* leaf_count: what is excluded of these, for a body that touches itself */
 } contact_faces_state;
 
 /* Of the skin of a soft body, which must live as long. self_distance: see thenar_soft_def. On an error nothing is left

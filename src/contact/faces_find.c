@@ -239,8 +239,7 @@ static int drop_excluded(contact_faces_state *state, int group, int count) {
     return kept;
 }
 
-static void search_point(harvest *out, face_query *q, int slot, int near) {
-    double range = range_of(out, q->state->velocities[q->index], &q->other->skin->whole);
+static void search_point(face_query *q, double range, int slot, int near) {
     int shift = slot % CONTACT_CLUSTER * FACES_LEAF;
     q->x = q->state->positions[q->index];
     q->has_own = false;
@@ -251,19 +250,19 @@ static void search_point(harvest *out, face_query *q, int slot, int near) {
     }
 }
 
-/* Where the points of a group may touch something within the step. */
+/* Where the points of a group may touch something within the step: no further than `range` from them. */
 static box box_of_group(const harvest *out, const contact_faces_state *mine, int first, int end,
-                        const contact_cluster *other) {
+                        const contact_cluster *other, double *range) {
     const contact_skin_state *state = mine->skin;
     int point = mine->faces->point[first];
     box around = {state->positions[point], state->positions[point]};
-    double range = 0;
+    *range = 0;
     for (int slot = first; slot < end; slot++) {
         point = mine->faces->point[slot];
         around = box_join(around, (box){state->positions[point], state->positions[point]});
-        range = fmax(range, range_of(out, state->velocities[point], other));
+        *range = fmax(*range, range_of(out, state->velocities[point], other));
     }
-    return box_grow(around, range);
+    return box_grow(around, *range);
 }
 
 /* The groups do not stand in the order of the points, in which the candidates are wanted: what is found waits. */
@@ -278,14 +277,15 @@ void harvest_faces(harvest *out, contact_faces_state *mine, contact_faces_state 
     for (int i = 0; i < state->skin->point_count; i++) mine->found[i].facing.place = -1;
     for (int g = 0; g < mine->faces->group_count; g++) {
         int first = g * CONTACT_CLUSTER, end = contact_cluster_end(state->skin, g);
-        box around = box_of_group(out, mine, first, end, whole);
+        double reach;
+        box around = box_of_group(out, mine, first, end, whole, &reach);
         if (!box_overlaps(&other->skin->bounds, &around)) continue;
         int near = contact_faces_near(other, &around);
         if (q.self) near = drop_excluded(other, g, near);
         for (int slot = first; slot < end && near > 0; slot++) {
             q.index = mine->faces->point[slot];
-            search_point(out, &q, slot, near);
-            mine->found[q.index] = q.at;
+            search_point(&q, reach, slot, near);
+            if (q.at.facing.place >= 0) mine->found[q.index] = q.at;
         }
     }
     for (int i = 0; i < state->skin->point_count; i++) {
