@@ -364,6 +364,52 @@ static void a_body_at_rest_does_not_feel_itself(void **unused) {
     }
 }
 
+/* A bar bent to a ring whose ends overlap by 0.3 mm at rest: they stay there, and hold from there on. */
+static void ends_that_overlap_at_rest_do_not_push_but_go_no_deeper(void **unused) {
+    (void)unused;
+    double pi = 3.14159265358979323846, ring = 0.02, length = 2 * pi * ring + 0.0003;
+    double depth[2], force[2];
+    for (int pressed = 0; pressed < 2; pressed++) {
+        scene s = scene_begin(vec3_make(0, 0, 0), 0);
+        thenar_tet_mesh mesh = scene_box(vec3_make(0, -0.004, 0), vec3_make(length, 0.004, 0.008), 32, 2, 2);
+        for (int i = 0; i < mesh.node_count; i++) {
+            double *x = mesh.positions + 3 * i, angle = x[0] / ring, radius = ring - x[1];
+            x[0] = -radius * sin(angle);
+            x[1] = -radius * cos(angle);
+        }
+        /* The ends are below: one is held 4 mm behind its face, the other is pushed on by 0.5 mm. */
+        thenar_key keys[] = {{.time = 0}, {.time = 0.2, .move = {-0.0005, 0, 0}}};
+        thenar_support supports[] = {
+            {.name = "left", .region = tools_box_region(vec3_make(-0.009, -1, -1), vec3_make(-0.003, -0.01, 1))},
+            {.name = "right",
+             .region = tools_box_region(vec3_make(0.003, -1, -1), vec3_make(0.009, -0.01, 1)),
+             .keys = keys,
+             .key_count = pressed ? 2 : 0}};
+        thenar_soft_def def = scene_soft("ring", &mesh, 1e5, 0.5);
+        def.self_distance = 0.02;
+        def.supports = supports;
+        def.support_count = 2;
+        scene_add_soft(&s, &def);
+        thenar_sim *sim = scene_sim(&s, 0.01, 1);
+        tools_run(sim, 50);
+        double moved = 0;
+        for (int i = 0; i < 3 * mesh.node_count; i++)
+            moved = fmax(moved, fabs(thenar_sim_positions(sim, 0)[i] - mesh.positions[i]));
+        contact_figures f = scene_contacts(sim, 0.5);
+        depth[pressed] = f.depth;
+        force[pressed] = f.normal;
+        print_message("  %s: %d near, %d push with %.2e N, %.1e m deeper than at rest, moved by %.1e m\n",
+                      pressed ? "squeezed" : "at rest", thenar_sim_contact_count(sim), f.touching, f.normal, f.depth,
+                      moved);
+        assert_true(thenar_sim_contact_count(sim) > 8);
+        assert_true(pressed || moved < 1e-12);
+        thenar_tet_mesh_free(&mesh);
+        thenar_sim_free(sim);
+    }
+    assert_true(force[0] < 1e-9 && force[1] > 0.01);
+    assert_true(depth[0] < 1e-12 && depth[1] < 20e-6);
+}
+
 /* ---- the search ---- */
 
 /* The force on both sides of a contact has the same point of attack, so it leaves no angular momentum. */
@@ -394,6 +440,46 @@ static void both_sides_of_a_contact_meet_in_one_point(void **unused) {
         }
     }
     assert_true(seen > 100);
+    thenar_sim_free(sim);
+}
+
+/* What the factored matrix leaves out and the product adds is the derivative of the gradient, together. */
+static void the_crossing_part_completes_the_hessian(void **unused) {
+    (void)unused;
+    scene s = closing_bar(0.02, 0.009, 0);
+    thenar_sim *sim = scene_sim(&s, 0.01, 1);
+    tools_run(sim, 60);
+    const block_pattern *pattern = &sim->model->systems[0].pattern;
+    contact *contacts = sim->systems[0].contacts;
+    int count = sim->systems[0].contact_count, n = 3 * pattern->node_count, pushing = 0;
+    double *x = calloc((size_t)n, sizeof *x), *d = calloc((size_t)n, sizeof *d),
+           *product = calloc((size_t)n, sizeof *d);
+    double *gradient[2] = {calloc((size_t)n, sizeof *d), calloc((size_t)n, sizeof *d)};
+    double *blocks = calloc(9 * (size_t)pattern->block_count, sizeof *blocks), step = 1e-9, off = 0, size = 0;
+    random_source random = {7};
+    for (int i = 0; i < n; i++) x[i] = random_uniform(&random, -1, 1);
+    for (int k = 0; k < 2; k++) {
+        for (int i = 0; i < n; i++) d[i] = (k ? 0.5 : -0.5) * step * x[i];
+        contacts_move(contacts, count, d);
+        contacts_gradient(contacts, count, 2, gradient[k]);
+    }
+    memset(d, 0, (size_t)n * sizeof *d);
+    contacts_move(contacts, count, d);
+    contacts_hessian(contacts, count, 2, blocks);
+    block_pattern_multiply(pattern, blocks, x, product);
+    for (int i = 0; i < count; i++) {
+        if (contacts[i].state == CONE_OPEN) continue;
+        mat3 stiffness = contact_stiffness(&contacts[i]);
+        contact_add_crossing(&contacts[i], &stiffness, 2, x, product);
+        pushing++;
+    }
+    for (int i = 0; i < n; i++) {
+        off = fmax(off, fabs(product[i] - (gradient[1][i] - gradient[0][i]) / step));
+        size = fmax(size, fabs(product[i]));
+    }
+    print_message("  %d contacts push: off by %.1e of the largest\n", pushing, off / size);
+    assert_true(pushing > 5 && off < 1e-5 * size);
+    free(x), free(d), free(product), free(blocks), free(gradient[0]), free(gradient[1]);
     thenar_sim_free(sim);
 }
 
@@ -514,7 +600,9 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_soft_dome_feels_its_image_as_a_plane),
     cmocka_unit_test(a_soft_bar_bent_onto_itself_does_not_go_through_and_opens_again),
     cmocka_unit_test(a_body_at_rest_does_not_feel_itself),
+    cmocka_unit_test(ends_that_overlap_at_rest_do_not_push_but_go_no_deeper),
     cmocka_unit_test(both_sides_of_a_contact_meet_in_one_point),
+    cmocka_unit_test(the_crossing_part_completes_the_hessian),
     cmocka_unit_test(soft_contacts_are_the_same_with_any_number_of_threads),
     cmocka_unit_test(a_snapshot_with_soft_contacts_goes_on_bit_for_bit),
     cmocka_unit_test(a_contact_memory_of_a_triangle_that_is_not_there_is_refused),

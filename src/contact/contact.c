@@ -120,7 +120,7 @@ mat3 contact_stiffness(const contact *c) {
 }
 
 void contact_add_crossing(const contact *c, const mat3 *stiffness, double weight, const double *x, double *y) {
-    vec3 motion[2] = {{0}, {0}};
+    vec3 motion[2] = {vec3_make(0, 0, 0), vec3_make(0, 0, 0)};
     for (int k = 0; k < c->leg_count; k++) {
         const contact_leg *leg = &c->legs[k];
         motion[leg->other] = vec3_add(motion[leg->other], leg_motion(leg, x));

@@ -59,13 +59,11 @@ static thenar_status order_all(contact_faces *faces, const vec3 *positions, then
 }
 
 static void plan_levels(contact_faces *faces) {
-    int boxes = (faces->count + FACES_LEAF - 1) / FACES_LEAF;
-    for (;;) {
+    for (int boxes = contact_faces_leaf_count(faces); faces->count > 0; boxes = (boxes + FACES_LEAF - 1) / FACES_LEAF) {
         assert(faces->level_count < FACES_LEVELS);
         faces->level_start[faces->level_count + 1] = faces->level_start[faces->level_count] + boxes;
         faces->level_count++;
-        if (boxes <= FACES_FAN) return;
-        boxes = (boxes + FACES_FAN - 1) / FACES_FAN;
+        if (boxes == 1) return;
     }
 }
 
@@ -186,11 +184,29 @@ void contact_faces_free(contact_faces *faces) {
 
 void contact_faces_layout(contact_faces_state *state, const contact_faces *faces, arena *work) {
     state->faces = faces;
-    state->triangle_boxes = ARENA_ARRAY(work, box, faces->count);
-    state->boxes = ARENA_ARRAY(work, box, faces->level_start[faces->level_count]);
+    state->boxes = ARENA_ARRAY(work, faces_boxes, faces->level_start[faces->level_count]);
     state->found = ARENA_ARRAY(work, faces_found, faces->count > 0 ? faces->skin->point_count : 0);
     state->near = ARENA_ARRAY(work, int, contact_faces_leaf_count(faces));
     state->masks = ARENA_ARRAY(work, uint64_t, faces->self ? contact_faces_leaf_count(faces) : 0);
+}
+
+static faces_boxes no_boxes(void) {
+    f64x8 far = f64x8_set(INFINITY);
+    return (faces_boxes){{far, far, far}, {-far, -far, -far}};
+}
+
+static void set_box(faces_boxes *boxes, int lane, box b) {
+    boxes->low[0][lane] = b.low.x, boxes->low[1][lane] = b.low.y, boxes->low[2][lane] = b.low.z;
+    boxes->high[0][lane] = b.high.x, boxes->high[1][lane] = b.high.y, boxes->high[2][lane] = b.high.z;
+}
+
+static double least(f64x8 a) {
+    return fmin(fmin(fmin(a[0], a[1]), fmin(a[2], a[3])), fmin(fmin(a[4], a[5]), fmin(a[6], a[7])));
+}
+
+static box box_of_all(const faces_boxes *boxes) {
+    return (box){{least(boxes->low[0]), least(boxes->low[1]), least(boxes->low[2])},
+                 {-least(-boxes->high[0]), -least(-boxes->high[1]), -least(-boxes->high[2])}};
 }
 
 void contact_faces_update(contact_faces_state *state, const contact_skin_state *skin, const body_state *body) {
@@ -200,46 +216,56 @@ void contact_faces_update(contact_faces_state *state, const contact_skin_state *
     state->skin = skin;
     state->x = ((const soft_state *)body)->x;
     for (int leaf = 0; leaf < contact_faces_leaf_count(faces); leaf++) {
-        int first = leaf * FACES_LEAF;
-        for (int i = first; i < contact_faces_leaf_end(faces, leaf); i++) {
+        faces_boxes *boxes = &state->boxes[leaf];
+        *boxes = no_boxes();
+        for (int i = leaf * FACES_LEAF, lane = 0; i < contact_faces_leaf_end(faces, leaf); i++, lane++) {
             const int *corner = faces->corner + 3 * (size_t)i;
             vec3 a = positions[corner[0]], b = positions[corner[1]], c = positions[corner[2]];
-            box around = {vec3_min(a, vec3_min(b, c)), vec3_max(a, vec3_max(b, c))};
-            state->triangle_boxes[i] = around;
-            state->boxes[leaf] = i == first ? around : box_join(state->boxes[leaf], around);
+            set_box(boxes, lane, (box){vec3_min(a, vec3_min(b, c)), vec3_max(a, vec3_max(b, c))});
         }
     }
     for (int level = 1; level < faces->level_count; level++) {
         int below = faces->level_start[level - 1], start = faces->level_start[level];
         for (int i = below; i < start; i++) {
-            box *joined = &state->boxes[start + (i - below) / FACES_FAN];
-            *joined = (i - below) % FACES_FAN == 0 ? state->boxes[i] : box_join(*joined, state->boxes[i]);
+            faces_boxes *boxes = &state->boxes[start + (i - below) / FACES_LEAF];
+            if ((i - below) % FACES_LEAF == 0) *boxes = no_boxes();
+            set_box(boxes, (i - below) % FACES_LEAF, box_of_all(&state->boxes[i]));
         }
     }
 }
 
+/* Bit i: whether box i overlaps. */
+static unsigned overlaps(const faces_boxes *boxes, const box *around) {
+    return i64x8_bits((boxes->low[0] <= f64x8_set(around->high.x)) & (boxes->high[0] >= f64x8_set(around->low.x)) &
+                      (boxes->low[1] <= f64x8_set(around->high.y)) & (boxes->high[1] >= f64x8_set(around->low.y)) &
+                      (boxes->low[2] <= f64x8_set(around->high.z)) & (boxes->high[2] >= f64x8_set(around->low.z)));
+}
+
 int contact_faces_near(contact_faces_state *state, const box *around) {
     const contact_faces *faces = state->faces;
-    struct {
-        int level, index;
-    } stack[FACES_LEVELS * FACES_FAN];
-    int depth = 0, count = 0, top = faces->level_count - 1;
-    for (int i = faces->level_start[top + 1] - faces->level_start[top] - 1; i >= 0; i--) {
-        stack[depth].level = top;
-        stack[depth++].index = i;
+    unsigned left[FACES_LEVELS]; /* boxes of the way down that are still to be visited */
+    int index[FACES_LEVELS], level = faces->level_count - 1, count = 0;
+    if (faces->count == 0) return 0;
+    if (level == 0) {
+        state->near[0] = 0;
+        return overlaps(&state->boxes[0], around) != 0;
     }
-    while (depth > 0) {
-        int level = stack[--depth].level, index = stack[depth].index;
-        if (!box_overlaps(&state->boxes[faces->level_start[level] + index], around)) continue;
-        if (level == 0) {
-            state->near[count++] = index;
+    index[level] = 0;
+    left[level] = overlaps(&state->boxes[faces->level_start[level]], around);
+    while (level < faces->level_count) {
+        if (left[level] == 0) {
+            level++;
             continue;
         }
-        int below = faces->level_start[level] - faces->level_start[level - 1], end = FACES_FAN * (index + 1);
-        for (int i = (end < below ? end : below) - 1; i >= FACES_FAN * index; i--) {
-            stack[depth].level = level - 1;
-            stack[depth++].index = i;
+        int child = FACES_LEAF * index[level] + __builtin_ctz(left[level]);
+        left[level] &= left[level] - 1;
+        if (level == 1) {
+            state->near[count++] = child;
+            continue;
         }
+        level--;
+        index[level] = child;
+        left[level] = overlaps(&state->boxes[faces->level_start[level] + child], around);
     }
     return count;
 }

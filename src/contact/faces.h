@@ -2,7 +2,7 @@
  *
  * A point of a triangle moves as the one tet that holds the triangle's middle does, or the nearest one that touches its
  * corners' tets: it hangs on four nodes, whatever its corners hang on. FACES_LEAF triangles that stand together are a
- * leaf, with a box around them; FACES_FAN boxes in a row have one around these, and so on up to a few. The skin's points
+ * leaf, with a box around them; FACES_LEAF boxes in a row have one around these, and so on up to one. The skin's points
  * have groups of their own here, CONTACT_CLUSTER each: those of contact_skin are as good for few large bodies, but among
  * the fingers of a hand some reach from one to another. A body that may touch itself has contact_self in addition: what
  * of it is not contact. Nothing is allocated after contact_faces_create. */
@@ -10,12 +10,12 @@
 #define CONTACT_FACES_H
 
 #include "contact/skin.h"
+#include "math/simd.h"
 
 #include <stdint.h>
 
-#define FACES_LEAF 8
-#define FACES_FAN 4
-#define FACES_LEVELS 16
+#define FACES_LEAF SIMD_LANES
+#define FACES_LEVELS 12
 
 /* A point that is deeper inside than this has gone through: it is left alone. Solvers leave micrometres, so only what is
  * put or driven into another body gets that far; and each point is searched for at least so far around it. */
@@ -54,9 +54,14 @@ typedef struct contact_faces {
     int *smooth_start;  /* 3 count + 1: of each corner in `smooth` */
     int *smooth;        /* places of the triangles around a corner that meet this one smoothly, itself included */
     int level_count;
-    int level_start[FACES_LEVELS + 1]; /* of each level in `boxes`; level 0 are the leaves */
+    int level_start[FACES_LEVELS + 1]; /* of each level in `boxes`; level 0 has the triangles, a leaf each */
     contact_self *self;                /* NULL: never touches itself */
 } contact_faces;
+
+/* Eight boxes, side by side; those that are not there are empty. */
+typedef struct faces_boxes {
+    f64x8 low[3], high[3];
+} faces_boxes;
 
 /* The triangles that a point is near to, while they are searched: faces_find.c. */
 typedef struct faces_nearest {
@@ -74,12 +79,11 @@ typedef struct faces_found {
 typedef struct contact_faces_state {
     const contact_faces *faces;
     const contact_skin_state *skin;
-    const double *x;     /* of the body's nodes */
-    box *triangle_boxes; /* count */
-    box *boxes;          /* of all levels */
-    faces_found *found;  /* a point: what the search finds for it */
-    int *near;           /* leaf_count: where the search writes leaves */
-    uint64_t *masks;     /* leaf_count: what is excluded of these, for a body that touches itself */
+    const double *x;    /* of the body's nodes */
+    faces_boxes *boxes; /* of all levels: one of level k has the boxes around eight of level k - 1 */
+    faces_found *found; /* a point: what the search finds for it */
+    int *near;          /* leaf_count: where the search writes leaves */
+    uint64_t *masks;    /* leaf_count: what is excluded of these, for a body that touches itself */
 } contact_faces_state;
 
 /* Of the skin of a soft body, which must live as long. self_distance: see thenar_soft_def. On an error nothing is left
@@ -93,7 +97,7 @@ void contact_faces_layout(contact_faces_state *state, const contact_faces *faces
 void contact_faces_update(contact_faces_state *state, const contact_skin_state *skin, const body_state *body);
 
 static inline int contact_faces_leaf_count(const contact_faces *faces) {
-    return faces->level_start[1];
+    return (faces->count + FACES_LEAF - 1) / FACES_LEAF;
 }
 static inline int contact_faces_leaf_end(const contact_faces *faces, int leaf) {
     int end = (leaf + 1) * FACES_LEAF;

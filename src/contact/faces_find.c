@@ -73,14 +73,19 @@ static void try_triangle(face_query *q, int place) {
     if (vec3_dot(area, q->own) < FACING * vec3_length(area)) q->at.facing = here;
 }
 
+/* Bit i: whether box i is nearer to p than the square root of `squared`. */
+static unsigned nearer(const faces_boxes *boxes, vec3 p, double squared) {
+    f64x8 zero = f64x8_set(0), x = f64x8_set(p.x), y = f64x8_set(p.y), z = f64x8_set(p.z);
+    x = f64x8_max(f64x8_max(boxes->low[0] - x, x - boxes->high[0]), zero);
+    y = f64x8_max(f64x8_max(boxes->low[1] - y, y - boxes->high[1]), zero);
+    z = f64x8_max(f64x8_max(boxes->low[2] - z, z - boxes->high[2]), zero);
+    return i64x8_bits(x * x + y * y + z * z < f64x8_set(squared));
+}
+
 /* excluded: a bit each triangle of the leaf. */
-static void try_leaf(face_query *q, int leaf, unsigned char excluded) {
-    if (box_distance_squared(&q->other->boxes[leaf], q->x) >= q->at.facing.squared) return;
-    for (int i = leaf * FACES_LEAF; i < contact_faces_leaf_end(q->other->faces, leaf); i++) {
-        if (excluded >> i % FACES_LEAF & 1) continue;
-        if (box_distance_squared(&q->other->triangle_boxes[i], q->x) >= q->at.facing.squared) continue;
-        try_triangle(q, i);
-    }
+static void try_leaf(face_query *q, int leaf, unsigned excluded) {
+    unsigned left = nearer(&q->other->boxes[leaf], q->x, q->at.facing.squared) & ~excluded;
+    for (; left; left &= left - 1) try_triangle(q, leaf * FACES_LEAF + __builtin_ctz(left));
 }
 
 static vec3 smooth_normal(const contact_faces_state *state, const faces_nearest *at) {
@@ -234,31 +239,30 @@ static int drop_excluded(contact_faces_state *state, int group, int count) {
     return kept;
 }
 
-static void search_point(harvest *out, face_query *q, int slot, int near) {
-    double range = range_of(out, q->state->velocities[q->index], &q->other->skin->whole);
+static void search_point(face_query *q, double range, int slot, int near) {
     int shift = slot % CONTACT_CLUSTER * FACES_LEAF;
     q->x = q->state->positions[q->index];
     q->has_own = false;
     q->at.all = q->at.facing = (faces_nearest){.squared = range * range, .place = -1};
     for (int n = 0; n < near; n++) {
-        unsigned char excluded = q->self ? (unsigned char)(q->other->masks[n] >> shift) : 0;
+        unsigned excluded = q->self ? (unsigned)(q->other->masks[n] >> shift) & 0xff : 0;
         if (excluded != 0xff) try_leaf(q, q->other->near[n], excluded);
     }
 }
 
-/* Where the points of a group may touch something within the step. */
+/* Where the points of a group may touch something within the step: no further than `range` from them. */
 static box box_of_group(const harvest *out, const contact_faces_state *mine, int first, int end,
-                        const contact_cluster *other) {
+                        const contact_cluster *other, double *range) {
     const contact_skin_state *state = mine->skin;
     int point = mine->faces->point[first];
     box around = {state->positions[point], state->positions[point]};
-    double range = 0;
+    *range = 0;
     for (int slot = first; slot < end; slot++) {
         point = mine->faces->point[slot];
         around = box_join(around, (box){state->positions[point], state->positions[point]});
-        range = fmax(range, range_of(out, state->velocities[point], other));
+        *range = fmax(*range, range_of(out, state->velocities[point], other));
     }
-    return box_grow(around, range);
+    return box_grow(around, *range);
 }
 
 /* The groups do not stand in the order of the points, in which the candidates are wanted: what is found waits. */
@@ -273,14 +277,15 @@ void harvest_faces(harvest *out, contact_faces_state *mine, contact_faces_state 
     for (int i = 0; i < state->skin->point_count; i++) mine->found[i].facing.place = -1;
     for (int g = 0; g < mine->faces->group_count; g++) {
         int first = g * CONTACT_CLUSTER, end = contact_cluster_end(state->skin, g);
-        box around = box_of_group(out, mine, first, end, whole);
+        double reach;
+        box around = box_of_group(out, mine, first, end, whole, &reach);
         if (!box_overlaps(&other->skin->bounds, &around)) continue;
         int near = contact_faces_near(other, &around);
         if (q.self) near = drop_excluded(other, g, near);
         for (int slot = first; slot < end && near > 0; slot++) {
             q.index = mine->faces->point[slot];
-            search_point(out, &q, slot, near);
-            mine->found[q.index] = q.at;
+            search_point(&q, reach, slot, near);
+            if (q.at.facing.place >= 0) mine->found[q.index] = q.at;
         }
     }
     for (int i = 0; i < state->skin->point_count; i++) {

@@ -148,13 +148,13 @@ static bool search_all(self_search *s, contact_self *self, contact_faces_state *
     return true;
 }
 
-/* The boxes of the skin at rest, on memory of their own; free() state->boxes, state->triangle_boxes, state->near. */
+/* The boxes of the skin at rest, on memory of their own; free() state->boxes, state->near. */
 static bool boxes_at_rest(const contact_faces *faces, const vec3 *positions, contact_faces_state *state) {
+    size_t size = (size_t)faces->level_start[faces->level_count] * sizeof *state->boxes;
     *state = (contact_faces_state){.faces = faces,
-                                   .boxes = MEMORY_ARRAY(box, faces->level_start[faces->level_count]),
-                                   .triangle_boxes = MEMORY_ARRAY(box, faces->count),
+                                   .boxes = memory_aligned(size > 0 ? size : sizeof *state->boxes),
                                    .near = MEMORY_ARRAY(int, contact_faces_leaf_count(faces))};
-    if (!state->boxes || !state->triangle_boxes || !state->near) return false;
+    if (!state->boxes || !state->near) return false;
     contact_skin_state skin = {.skin = faces->skin, .positions = (vec3 *)positions};
     soft_state body = {.base.model = faces->skin->body};
     contact_faces_update(state, &skin, &body.base);
@@ -192,7 +192,6 @@ thenar_status contact_self_create(const contact_faces *faces, double distance, c
     free(s.masks.data);
     free(place_of);
     free(boxes.boxes);
-    free(boxes.triangle_boxes);
     free(boxes.near);
     if (have) return THENAR_OK;
     contact_self_free(self);
