@@ -26,6 +26,7 @@ static double self_distance(const body_model *body) {
 
 /* The other body is rigid, or both are soft; a body that touches itself is soft. */
 static bool may_touch(const body_model *skin, const body_model *other) {
+    if (skin != other && skin->family != 0 && skin->family == other->family) return false;
     return has_points(skin) && other->touches && (can_move(skin) || can_move(other)) &&
            (skin == other ? self_distance(skin) > 0 : is_rigid(other) || !is_rigid(skin));
 }
