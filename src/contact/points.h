@@ -31,20 +31,22 @@ typedef struct contact_point {
     vec3 normal;       /* unit, out of the body `rigid`; world axes */
     vec3 anchor;       /* closest point of the body `rigid`, in its own frame, m; if that is soft: barycentric
                           coordinates in the triangle face_b */
-    int other_node[4]; /* if it is soft: the nodes that carry its side of the contact; else -1 */
+    double gap;        /* m, negative inside */
+    bool rolls;        /* the point is that of a ball: not always the same one of the skin's body */
+    double area;       /* of a soft skin: a third of the triangles around the vertex that face the other body, as they
+                          are now and as the other body sees them (projected along the normal), m^2; else 0 */
+    int face_a;        /* of the triangles of the skin's surface around the vertex, the one whose outward normal is most
+                          opposed to `normal`; -1 for primitives */
+    int face_b;        /* the nearest triangle of the rigid mesh or the other skin; -1 for primitives */
+    /* Of a soft body on the other side. */
+    int other_node[4];       /* that carry its side of the contact; -1 of a rigid one */
     double other_weights[4]; /* of these, adding up to 1 */
     double allowed;          /* m: how far inside it may be, since it is at rest; in `gap` already */
-    double gap;              /* m, negative inside */
-    bool rolls;              /* the point is that of a ball: not always the same one of the skin's body */
-    double area; /* of a soft skin: a third of the triangles around the vertex that face the other body, as they
-                          are now and as the other body sees them (projected along the normal), m^2; else 0 */
-    int face_a;  /* of the triangles of the skin's surface around the vertex, the one whose outward normal is most
-                          opposed to `normal`; -1 for primitives */
-    int face_b;  /* the nearest triangle of the rigid mesh or the other skin; -1 for primitives */
 } contact_point;
 
-/* faces: may be NULL if no pair is on a skin. All candidates of the pairs, in the order of the pairs and then of the skin's points. Writes the first `capacity` of
- * them and returns how many there are, which may be more. The skins are up to date, the bodies' drive has run. */
+/* All candidates of the pairs, in the order of the pairs and then of the skin's points. Writes the first `capacity` of
+ * them and returns how many there are, which may be more. The skins and the faces are up to date, the bodies' drive has
+ * run. faces: a skin each; may be NULL if no pair is on a skin. */
 int contact_points_find(const contact_skin_state *const *skins, const rigid_state *const *rigids,
                         contact_faces_state *const *faces, const contact_pair *pairs, int pair_count, double margin,
                         double h, contact_point *points, int capacity);
