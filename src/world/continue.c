@@ -57,10 +57,14 @@ thenar_status thenar_sim_continue(thenar_sim *sim, const thenar_sim *from, thena
         return error_set(error, THENAR_ERROR_INPUT, "%s: its bodies are not those of %s; expected the same meshes",
                          sim->model->name, from->model->name);
     thenar_sim_reset(sim);
-    if (same_layout(sim, from))
+    if (same_layout(sim, from)) {
         memcpy(sim->kept, from->kept, sim->kept_size);
-    else
+        /* The surfaces may be others: then triangles that contacts stick to are not there. */
+        if (!contacts_check(&sim->model->contacts, &sim->contacts, sim->kept, sim->kept))
+            contacts_reset(&sim->contacts, &sim->model->contacts);
+    } else {
         continue_bodies(sim, from);
+    }
     if (sim->dt != from->dt) {
         sim->clock->first_time = from->clock->time;
         sim->clock->first_step = from->clock->step_count;
