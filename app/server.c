@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PROTOCOL "thenar-viewer-1"
+#define PROTOCOL "thenar-viewer-2"
 #define VIEWERS_MOST 16
 #define CONNECTIONS_MOST 256 /* those that are being opened included; more wait in the system's queue */
 #define HEADER_BYTES 4096    /* of a request */

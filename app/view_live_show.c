@@ -36,7 +36,7 @@ void live_write_head(view_live *live, const char *title) {
     for (int i = 0; i < solver_count; i++) json_array_append_new(solvers, json_string(solver_table[i]->name));
     for (int i = 0; i < CONTACT_METHODS; i++) json_array_append_new(methods, json_string(contact_method_names[i]));
     json_t *head =
-        json_pack("{s:i, s:s, s:s, s:s, s:s, s:s, s:f, s:o, s:o, s:o, s:o, s:o}", "protocol", 1, "mode", "live",
+        json_pack("{s:i, s:s, s:s, s:s, s:s, s:s, s:f, s:o, s:o, s:o, s:o, s:o}", "protocol", VIEW_PROTOCOL, "mode", "live",
                   "scene", thenar_model_name(model), "title", title, "version", thenar_version(), "solver",
                   thenar_sim_solver(live->sim), "dt", live->dt, "bodies", describe_bodies(model), "columns", columns,
                   "solvers", solvers, "contacts", methods, "tunables", tunables_describe(&live->tunables));

@@ -100,7 +100,7 @@ static json_t *measure_bounds(view_recorded *recorded, view_range range) {
 static void write_head(view_recorded *recorded, view_range range, view_message *out) {
     thenar_recording *recording = recorded->recording;
     thenar_recording_info info = thenar_recording_get_info(recording);
-    json_t *head = json_pack("{s:i, s:s, s:s, s:s, s:s, s:f, s:o, s:o}", "protocol", 1, "mode", "recording", "scene",
+    json_t *head = json_pack("{s:i, s:s, s:s, s:s, s:s, s:f, s:o, s:o}", "protocol", VIEW_PROTOCOL, "mode", "recording", "scene",
                              info.scene, "version", info.thenar_version, "solver", info.solver, "dt", info.dt, "bodies",
                              describe_bodies(recording), "columns", describe_columns(&recorded->series));
     if (recorded->summary) json_object_set(head, "summary", recorded->summary);

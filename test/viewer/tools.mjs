@@ -148,7 +148,7 @@ export class Client {
       Connection: 'Upgrade',
       'Sec-WebSocket-Version': '13',
       'Sec-WebSocket-Key': randomBytes(16).toString('base64'),
-      'Sec-WebSocket-Protocol': 'thenar-viewer-1',
+      'Sec-WebSocket-Protocol': 'thenar-viewer-2',
       ...headers,
     };
     client.expected = createHash('sha1')

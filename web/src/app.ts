@@ -62,7 +62,7 @@ export class App implements Listener {
   private framesSeen = 0;
   private asked = -1; // frame of a recording that is on its way
   private playing = false; // of a recording
-  private asked?: boolean; // to play or to pause, until the simulation's state says so: two quick presses are two
+  private askedToPlay?: boolean; // or to pause, until the simulation's state says so: two quick presses are two
   private speed = 1; // of a recording
   private clock = 0; // of a recording, s
   private rate = { wall: 0, time: 0, step: 0, realTime: NaN, steps: NaN };
@@ -267,7 +267,7 @@ export class App implements Listener {
 
   private takeState(state: State) {
     this.state = state;
-    if (state.playing === this.asked) this.asked = undefined;
+    if (state.playing === this.askedToPlay) this.askedToPlay = undefined;
     this.setPlayIcon(state.playing);
     this.speedSelect.value = String(SPEEDS.find((speed) => Math.abs(speed - state.speed) < 1e-9) ?? state.speed);
     this.tell(state.notice);
@@ -377,8 +377,8 @@ export class App implements Listener {
 
   private togglePlay() {
     if (this.head?.mode === 'live') {
-      this.asked = !(this.asked ?? this.state?.playing);
-      this.order(this.asked ? Order.Play : Order.Pause);
+      this.askedToPlay = !(this.askedToPlay ?? this.state?.playing);
+      this.order(this.askedToPlay ? Order.Play : Order.Pause);
       return;
     }
     this.playing = !this.playing;

@@ -63,8 +63,10 @@ export interface BodyMesh {
   limits?: Float32Array;
   surface?: Float32Array;
   triangles?: Uint32Array;
-  embedTet?: Uint32Array;
-  embedWeight?: Float32Array;
+  /** Vertex v hangs on the nodes skinNode[skinStart[v]] up to skinStart[v + 1], by these weights. */
+  skinStart?: Uint32Array;
+  skinNode?: Uint32Array;
+  skinWeight?: Float32Array;
 }
 
 /** Contact points, 16 words each; `floats` and `ints` look at the same memory. */
@@ -129,9 +131,7 @@ enum Section {
   Tets,
   Surface,
   Triangles,
-  EmbedTet,
-  EmbedWeight,
-  Limits,
+  Limits = 8,
   Times,
   Steps,
   Frame,
@@ -143,6 +143,10 @@ enum Section {
   Drag,
   State,
   Bench,
+  SkinStart,
+  SkinNode,
+  SkinWeight,
+  Joints,
 }
 
 /** Takes messages apart. One for each stream, since 16-bit positions are differences to those before. */
@@ -191,11 +195,14 @@ export class Decoder {
       case Section.Triangles:
         mesh().triangles = words();
         break;
-      case Section.EmbedTet:
-        mesh().embedTet = words();
+      case Section.SkinStart:
+        mesh().skinStart = words();
         break;
-      case Section.EmbedWeight:
-        mesh().embedWeight = floats();
+      case Section.SkinNode:
+        mesh().skinNode = words();
+        break;
+      case Section.SkinWeight:
+        mesh().skinWeight = floats();
         break;
       case Section.Times:
         m.times = doubles();

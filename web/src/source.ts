@@ -27,7 +27,7 @@ export class SocketSource implements Source {
     const url = new URL('/socket', location.href);
     url.protocol = 'ws:';
     url.search = location.search;
-    const socket = new WebSocket(url, 'thenar-viewer-1');
+    const socket = new WebSocket(url, 'thenar-viewer-2');
     socket.binaryType = 'arraybuffer';
     this.decoder = new Decoder();
     socket.onmessage = (event: MessageEvent<ArrayBuffer>) => {
