@@ -40,9 +40,11 @@ static void print_bodies(const thenar_model *model) {
 }
 
 static int run(const app_command *command, int argc, char **argv) {
+    const char *track = NULL;
     option_list sets = {0};
     bool print = false;
     const app_option options[] = {
+        {"track", "FILE", "tracked joints that would drive its hands", OPTION_TEXT, &track, 0, 0},
         {"set", "PATH=VALUE", "override a key of the scene; may be given several times", OPTION_LIST, &sets, 0, 0},
         {"print", NULL, "print the scene as it is after includes and overrides", OPTION_FLAG, &print, 0, 0},
     };
@@ -53,7 +55,7 @@ static int run(const app_command *command, int argc, char **argv) {
     thenar_model *model;
     thenar_scene_info info;
     if (print && print_merged(arguments.values[0], &sets, &error) != THENAR_OK) return command_fail(&error);
-    if (scene_open(arguments.values[0], &sets, &model, &info, &error) != THENAR_OK) return command_fail(&error);
+    if (scene_open(arguments.values[0], &sets, track, &model, &info, &error) != THENAR_OK) return command_fail(&error);
     if (!print) {
         printf("%s: %s\n", thenar_model_name(model), info.title);
         print_bodies(model);
@@ -65,7 +67,7 @@ static int run(const app_command *command, int argc, char **argv) {
 
 const app_command command_check = {.name = "check",
                                    .summary = "validate a scene without running it",
-                                   .arguments = "SCENE [--set PATH=VALUE]... [--print]",
+                                   .arguments = "SCENE [--track FILE] [--set PATH=VALUE]... [--print]",
                                    .details =
                                        "Reads and compiles the scene, tells what is in it, or what is wrong and where.",
                                    .run = run};

@@ -19,6 +19,7 @@ typedef struct run_request {
     long steps, threads;
     double time, dt;
     const char *solver, *friction, *contact, *out;
+    const char *track;
 } run_request;
 
 /* Appends a name of several, of which the first is the default: "newton (default), ..." for the help. */
@@ -102,7 +103,7 @@ static thenar_status step_and_finish(const run_request *request, thenar_sim *sim
 static thenar_status simulate(const run_request *request, const char *scene, thenar_error *error) {
     thenar_model *model;
     thenar_scene_info info;
-    thenar_status status = scene_open(scene, &request->sets, &model, &info, error);
+    thenar_status status = scene_open(scene, &request->sets, request->track, &model, &info, error);
     if (status != THENAR_OK) return status;
     thenar_sim_options options = {.dt = request->dt,
                                   .threads = (int)request->threads,
@@ -139,6 +140,8 @@ static int run(const app_command *command, int argc, char **argv) {
         {"contact", "NAME", contact_names, OPTION_TEXT, &request.contact, 0, 0},
         {"threads", "N", "threads inside a step (default 1); the result is the same", OPTION_INTEGER, &request.threads,
          1, 256},
+        {"track", "FILE", "tracked joints that drive its hands, for as long as they last", OPTION_TEXT, &request.track,
+         0, 0},
         {"set", "PATH=VALUE", "override a key of the scene; may be given several times", OPTION_LIST, &request.sets, 0,
          0},
         {"out", "DIR", "write summary.json, steps.csv, recording.thenar and final.vtk there", OPTION_TEXT, &request.out,
@@ -164,8 +167,9 @@ static int run(const app_command *command, int argc, char **argv) {
 const app_command command_run = {
     .name = "run",
     .summary = "simulate a scene as fast as it goes",
-    .arguments = "SCENE [--steps N | --time S] [--dt S] [--contact NAME] [--threads N] [--set PATH=VALUE]... "
-                 "[--out DIR]",
+    .arguments =
+        "SCENE [--steps N | --time S] [--dt S] [--contact NAME] [--threads N] [--track FILE] [--set PATH=VALUE]... "
+        "[--out DIR]",
     .details = "SCENE is a name from 'thenar list' or a path. --set overrides any key of the scene by its path:\n"
                "--set bodies.beam.material.young=2e6. Without --out only the rates and the state's hash are "
                "printed.\n"

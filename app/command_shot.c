@@ -39,7 +39,7 @@ static double picture_time(const shot_request *request, int picture) {
 static thenar_status simulate(const shot_request *request, const char *path, thenar_error *error) {
     thenar_model *model;
     thenar_scene_info info;
-    thenar_status status = scene_open(request->what, &request->sets, &model, &info, error);
+    thenar_status status = scene_open(request->what, &request->sets, NULL, &model, &info, error);
     if (status != THENAR_OK) return status;
     thenar_sim *sim = NULL;
     thenar_recorder *recorder = NULL;

@@ -6,7 +6,8 @@
 
 #include "thenar/thenar.h"
 
-thenar_status scene_open(const char *scene, const option_list *sets, thenar_model **model, thenar_scene_info *info,
-                         thenar_error *error);
+/* track: file of tracked joints for its hands, or NULL. */
+thenar_status scene_open(const char *scene, const option_list *sets, const char *track, thenar_model **model,
+                         thenar_scene_info *info, thenar_error *error);
 
 #endif

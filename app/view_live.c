@@ -173,7 +173,8 @@ static void live_free(view_source *source) {
 static thenar_status prepare(view_live *live, thenar_error *error) {
     thenar_scene_info info;
     thenar_status status = scene_find(live->request.scene, live->path, error);
-    if (status == THENAR_OK) status = scene_open(live->request.scene, &live->request.sets, &live->model, &info, error);
+    if (status == THENAR_OK)
+        status = scene_open(live->request.scene, &live->request.sets, NULL, &live->model, &info, error);
     if (status == THENAR_OK) status = tunables_read(&live->tunables, live->path, &live->request.sets, error);
     if (status == THENAR_OK) status = live_rebuild(live, false, error);
     if (status != THENAR_OK) return status;

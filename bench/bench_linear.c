@@ -193,7 +193,7 @@ static thenar_status hand_flesh_model(thenar_model **model, thenar_error *error)
 static thenar_status scene_model(const char *scene, thenar_model **model, thenar_error *error) {
     const option_list none = {0};
     thenar_scene_info info;
-    return scene_open(scene, &none, model, &info, error);
+    return scene_open(scene, &none, NULL, model, &info, error);
 }
 
 /* CHOLMOD comes as a module beside the program, built where CHOLMOD is installed; the command links nothing of it. */

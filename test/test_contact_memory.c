@@ -31,6 +31,9 @@ static void running_out_of_memory_anywhere_is_reported_and_leaks_nothing(void **
     ball.shape = (thenar_shape){.kind = THENAR_SHAPE_SPHERE, .radius = 0.1};
     shell.shape = (thenar_shape){.kind = THENAR_SHAPE_MESH, .surface = &mesh};
     assert_ok(thenar_build_add_soft(build, &soft, &error), error);
+    soft.name = "coarser";
+    soft.contact_spacing = 0.4;
+    assert_ok(thenar_build_add_soft(build, &soft, &error), error);
     assert_ok(thenar_build_add_rigid(build, &ball, &error), error);
     assert_ok(thenar_build_add_rigid(build, &shell, &error), error);
     thenar_model *model;

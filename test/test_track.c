@@ -305,9 +305,9 @@ static void a_script_blends_poses_and_moves_the_wrist(void **unused) {
 /* As an optical tracker sends it: a smaller hand, no metacarpals, uneven times, 0.5 mm of noise, gaps. */
 static void put_tracked_motion(const hand_skeleton *hand) {
     const thenar_hand_key poses[] = {{.time = 0, .pose = "relaxed"},
-                                      {.time = 1, .pose = "pinch"},
-                                      {.time = 2, .pose = "fist"},
-                                      {.time = 2.7, .pose = "open"}};
+                                     {.time = 1, .pose = "pinch"},
+                                     {.time = 2, .pose = "fist"},
+                                     {.time = 2.7, .pose = "open"}};
     const thenar_key keys[] = {{.time = 0}, {.time = 2.7, .move = {0.1, 0.05, 0}, .turn = {0.3, 0.6, 0}}};
     hand_script_def def = {.poses = poses, .pose_count = 4, .keys = keys, .key_count = 2};
     hand_script script;

@@ -44,19 +44,20 @@ typedef struct thenar_hand_def {
     double move[3];   /**< where the wrist is at rest, m */
     double turn[3];   /**< how the hand is turned about it, rotation vector, rad; 0: palm down, fingers to -z */
 
-    thenar_material material;  /**< of the flesh */
-    double joint_stretch_min;  /**< least and largest stretch around the joints of the fingers, in place of the material's */
-    double joint_stretch_max;  /**< where that has limits: skin folds there. 0: as the material has it */
-    double bone_share;         /**< of the mass that is the bones', 0.01 to 0.99 */
-    bool weight;               /**< gravity pulls at the hand itself. Off: a tracked hand bears its weight already */
-    double flesh_stiffness;    /**< of the spring between a node in the core of a finger and its bone, N/m, > 0 */
-    double flesh_damping;      /**< N s/m, >= 0 */
-    double skin_share;         /**< of these, for nodes at the skin, 0 to 1; in between they fall off smoothly */
-    double joint_stiffness;    /**< of the springs of the fingers' first joints, N m/rad, > 0; half and a quarter of it
+    thenar_material material; /**< of the flesh */
+    double
+        joint_stretch_min; /**< least and largest stretch around the joints of the fingers, in place of the material's */
+    double joint_stretch_max;   /**< where that has limits: skin folds there. 0: as the material has it */
+    double bone_share;          /**< of the mass that is the bones', 0.01 to 0.99 */
+    bool weight;                /**< gravity pulls at the hand itself. Off: a tracked hand bears its weight already */
+    double flesh_stiffness;     /**< of the spring between a node in the core of a finger and its bone, N/m, > 0 */
+    double flesh_damping;       /**< N s/m, >= 0 */
+    double skin_share;          /**< of these, for nodes at the skin, 0 to 1; in between they fall off smoothly */
+    double joint_stiffness;     /**< of the springs of the fingers' first joints, N m/rad, > 0; half and a quarter of it
                                     for the middle and the end joints */
-    double joint_damping;      /**< N m s/rad, >= 0 */
-    double base_stiffness;     /**< of the 6D coupling of the palm to its tracked pose, N/m, > 0 */
-    double base_damping;       /**< N s/m, >= 0 */
+    double joint_damping;       /**< N m s/rad, >= 0 */
+    double base_stiffness;      /**< of the 6D coupling of the palm to its tracked pose, N/m, > 0 */
+    double base_damping;        /**< N s/m, >= 0 */
     double base_turn_stiffness; /**< N m/rad, > 0 */
     double base_turn_damping;   /**< N m s/rad, >= 0 */
     double most_force;          /**< that this coupling pulls with, N; 0: any. A tracker that jumps pulls no harder */
@@ -117,6 +118,9 @@ THENAR_API void thenar_model_hand_limits(const thenar_model *model, int hand, do
 THENAR_API bool thenar_model_hand_pose(const thenar_model *model, int hand, const char *name,
                                        double angles[THENAR_HAND_ANGLES]);
 
+/** How long the longest track of its hands lasts, s; 0 without one. */
+THENAR_API double thenar_model_track_time(const thenar_model *model);
+
 /** WebXR's name of a joint: "wrist", "thumb-metacarpal", ... */
 THENAR_API const char *thenar_hand_joint_name(int joint);
 
@@ -125,8 +129,7 @@ THENAR_API const char *thenar_hand_joint_name(int joint);
  * it is told otherwise; its keys and its track stay out of it until the simulation is reset. Other bone lengths than
  * the hand's own are fine. Refused if a number is infinite, a position more than 1000 m away or a quaternion not of unit
  * length (to 10 %). */
-THENAR_API thenar_status thenar_sim_drive_hand(thenar_sim *sim, int hand,
-                                               const double joints[7 * THENAR_HAND_JOINTS]);
+THENAR_API thenar_status thenar_sim_drive_hand(thenar_sim *sim, int hand, const double joints[7 * THENAR_HAND_JOINTS]);
 
 /** The same with the wrist's pose (position, m, and quaternion) and the angles of the joints, rad, which are brought
  * within their limits. Refused if not finite. */

@@ -121,6 +121,12 @@ typedef struct thenar_soft_def {
     double spin[3];     /**< angular velocity of the free nodes about the centre of mass at time 0, rad/s */
     bool touches;       /**< false: nothing touches it (the default function sets true) */
     double friction;    /**< coefficient of friction mu of its skin, >= 0; of two bodies the geometric mean counts */
+    /** How far apart the vertices of the surface are that touch, about, m, >= 0: some are chosen so that triangles
+     * between them follow the surface. 0: all vertices touch. */
+    double contact_spacing;
+    /** The same for each vertex of `surface`, which must be given, instead of contact_spacing, m, >= 0: small where
+     * contact must be fine, 0 keeps the vertices that are there. NULL: the same everywhere. */
+    const double *contact_spacing_at;
 } thenar_soft_def;
 
 /** A soft body with the default material, friction 0.5 and nothing else; name and mesh must be set. */

@@ -19,7 +19,7 @@ typedef struct thenar_scene_options {
 /** What a scene file says besides the model. */
 typedef struct thenar_scene_info {
     char title[256];
-    double time; /**< how long a run is meant to last, s */
+    double time; /**< how long a run is meant to last, s: as the scene says, or as long as the track lasts */
 } thenar_scene_info;
 
 /** Loads a scene. options and info may be NULL. Errors name file, line and column. */

@@ -181,7 +181,9 @@ THENAR_API void thenar_sim_energy(const thenar_sim *sim, int body, double *kinet
 typedef struct thenar_contact {
     int body[2];        /**< whose point it is, and whose surface it is near; the first is soft or dynamic */
     int vertex;         /**< of the surface of body[0]; of a rigid primitive the number of its point */
-    int face[2];        /**< triangle of either surface; -1 for rigid primitives, which have none of their own */
+    int face[2];        /**< triangle of either surface; -1 for rigid primitives, which have none of their own. The
+                             first is around `vertex` and faces the other body most; with a contact_spacing, it is
+                             the one on the side of the coarser triangle that does */
     int sticks;         /**< 1: it pushes and does not slip */
     double position[3]; /**< m */
     double normal[3];   /**< unit, out of body[1], world axes */

@@ -35,11 +35,11 @@ typedef struct hand_flesh {
 typedef struct hand_model {
     char *name;
     hand_skeleton skeleton;
-    bool weight;                             /* gravity pulls at the bones */
-    skeleton_coupling coupling[HAND_BONES];  /* gains; the targets come from the drive */
-    double flesh_stiffness;                  /* of the springs in the core of a finger, N/m */
+    bool weight;                            /* gravity pulls at the bones */
+    skeleton_coupling coupling[HAND_BONES]; /* gains; the targets come from the drive */
+    double flesh_stiffness;                 /* of the springs in the core of a finger, N/m */
     hand_script script;
-    track *track;                            /* or NULL */
+    track *track; /* or NULL */
     retarget_options retarget;
     int first_body, flesh_count;
     hand_flesh *flesh;
@@ -81,6 +81,9 @@ void hand_model_set_track(hand_model *hand, track *t);
 void hand_layout(hand_state *state, arena *kept, arena *work);
 /* To where the drive begins, the flesh as at rest. After the bodies' own reset. bodies: of the world. */
 void hand_reset(hand_state *state, body_state *const *bodies);
+
+/* Whether most frames of its track fit the other hand far better. */
+bool hand_track_looks_mirrored(const hand_model *hand);
 
 /* Where the bones are wanted at the end of a step, and how fast the target moves there. */
 void hand_drive(hand_state *state, const body_step *step, hand_target *target);

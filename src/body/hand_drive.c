@@ -23,13 +23,26 @@ void hand_drive(hand_state *state, const body_step *step, hand_target *target) {
     case HAND_BY_ANGLES:
         *target = state->kept->given;
         return;
-    case HAND_BY_SCRIPT: break;
+    case HAND_BY_SCRIPT:
+        break;
     }
     if (hand->track) {
         tracked_hand seen;
-        track_sample(hand->track, hand->skeleton.left, step->time, &seen);
+        track_sample(hand->track, hand->skeleton.left, track_start(hand->track) + step->time, &seen);
         *target = seen_by_tracker(state, &seen, step->h);
     } else {
         hand_script_sample(&hand->script, step->time, &target->base, target->q);
     }
+}
+
+/* Of so many frames, evenly chosen. */
+#define LOOKS 9
+
+bool hand_track_looks_mirrored(const hand_model *hand) {
+    const track_hand *frames = &hand->track->hands[hand->skeleton.left];
+    int mirrored = 0;
+    for (size_t k = 0; k < LOOKS; k++)
+        mirrored +=
+            retarget_is_other_hand(&hand->skeleton, &frames->data[k * (frames->count - 1) / (LOOKS - 1)].joints);
+    return mirrored > LOOKS / 2;
 }

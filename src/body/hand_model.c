@@ -6,19 +6,20 @@
 #include "shape/fill.h"
 #include "shape/hand.h"
 #include "shape/hand_gltf.h"
+#include "shape/hand_phalanges.h"
 #include "shape/mass.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define SMALLEST_FILL 0.05  /* as in scenes */
-#define LIGHTEST_BONE 1e-3  /* kg: a bone without tets of its own */
-#define LARGEST 1e9         /* of a stiffness or a damping */
+#define SMALLEST_FILL 0.05   /* as in scenes */
+#define LIGHTEST_BONE 1e-3   /* kg: a bone without tets of its own */
+#define LARGEST 1e9          /* of a stiffness or a damping */
 #define JOINT_TAG HAND_BONES /* of tets at joints, while a model is made */
 
 thenar_hand_def thenar_hand_def_default(void) {
     hand_options shape = hand_options_default();
-    hand_springs springs = hand_springs_default();
     thenar_material flesh = thenar_material_default();
     flesh.young = 6e4;
     flesh.poisson = 0.4;
@@ -37,8 +38,8 @@ thenar_hand_def thenar_hand_def_default(void) {
                              .flesh_stiffness = 5000,
                              .flesh_damping = 1,
                              .skin_share = 0.02,
-                             .joint_stiffness = springs.stiffness,
-                             .joint_damping = springs.damping,
+                             .joint_stiffness = 3,
+                             .joint_damping = 0.03,
                              .base_stiffness = 4000,
                              .base_damping = 80,
                              .base_turn_stiffness = 20,
@@ -142,10 +143,9 @@ static thenar_status weigh_bones(const hand_shape *shape, const double *fill, do
             mass.inertia = mat3_scale(mat3_identity(), LIGHTEST_BONE * side * side / 6);
         }
         mat3 R = quat_to_mat3(frame.orientation);
-        rest->bones[b] = (hand_bone_mass){
-            .mass = mass.mass,
-            .centre = mat3_mul_vec_transposed(R, vec3_sub(mass.centre, frame.position)),
-            .inertia = mat3_mul(mat3_mul(mat3_transpose(R), mass.inertia), R)};
+        rest->bones[b] = (hand_bone_mass){.mass = mass.mass,
+                                          .centre = mat3_mul_vec_transposed(R, vec3_sub(mass.centre, frame.position)),
+                                          .inertia = mat3_mul(mat3_mul(mat3_transpose(R), mass.inertia), R)};
     }
     free(own);
     return THENAR_OK;
@@ -158,6 +158,7 @@ static thenar_status make_skeleton(const thenar_hand_def *def, const hand_shape 
         rest.joints[j] = (skeleton_pose){shape->joint[j].position, shape->joint[j].rotation};
     thenar_status status = weigh_bones(shape, fill, def->bone_share * def->material.density, &rest, error);
     hand_springs springs = hand_springs_default();
+    springs.limit_stiffness *= def->joint_stiffness / springs.stiffness;
     springs.stiffness = def->joint_stiffness;
     springs.damping = def->joint_damping;
     return status == THENAR_OK ? hand_skeleton_create(&rest, &springs, &hand->skeleton, error) : status;
@@ -225,7 +226,7 @@ static thenar_status hang_flesh(const thenar_hand_def *def, const hand_skinning 
                                 const hand_frame *joint, soft_model *body, hand_flesh *flesh, thenar_error *error) {
     int nodes = flesh->node_count = body->mesh.node_count;
     flesh->hold_start = MEMORY_ARRAY(int, nodes + 1);
-    flesh->holds = MEMORY_ARRAY(hand_hold, HAND_SKINNING_BONES *(size_t)nodes);
+    flesh->holds = MEMORY_ARRAY(hand_hold, HAND_SKINNING_BONES * (size_t)nodes);
     flesh->stiffness = MEMORY_ARRAY(double, nodes);
     if (!flesh->hold_start || !flesh->holds || !flesh->stiffness) return error_memory(error, "hand");
     int count = 0;
@@ -268,32 +269,102 @@ static int *mark_joints(const thenar_tet_mesh *mesh, const int *node_bone) {
     return tags;
 }
 
-static thenar_status make_flesh(const thenar_hand_def *def, const hand_shape *shape, const double *fill,
-                                hand_model *hand, soft_model **flesh, thenar_error *error) {
+/* What all flesh of a hand has in common. */
+static thenar_soft_def flesh_def(const thenar_hand_def *def, const char *name) {
     thenar_soft_def soft = thenar_soft_def_default();
-    soft.name = def->name;
-    soft.mesh = &shape->mesh;
-    soft.surface = &shape->skin;
-    soft.embedding = &shape->embedding;
-    soft.fill = fill;
+    soft.name = name;
     soft.material = def->material;
     soft.material.density *= 1 - def->bone_share;
     soft.touches = def->touches;
     soft.friction = def->friction;
+    return soft;
+}
+
+/* The wanted distances between points that touch. free() them; NULL in *out: every vertex touches. */
+static thenar_status space_points(const thenar_hand_def *def, const double *spacing, int count, double **out,
+                                  thenar_error *error) {
+    *out = NULL;
+    if (!(def->contact_spacing > 0)) return THENAR_OK;
+    *out = MEMORY_ARRAY(double, count);
+    for (int i = 0; *out && i < count; i++) (*out)[i] = def->contact_spacing * spacing[i];
+    return *out ? THENAR_OK : error_memory(error, def->name);
+}
+
+/* The hand as one soft body. */
+static thenar_status make_whole(const thenar_hand_def *def, const hand_shape *shape, const double *fill,
+                                hand_model *hand, soft_model **flesh, thenar_error *error) {
+    thenar_soft_def soft = flesh_def(def, def->name);
+    soft.surface = &shape->skin;
+    soft.embedding = &shape->embedding;
+    soft.fill = fill;
     /* Regions are found by tags: joints have one of their own until the model is made. */
     thenar_tet_mesh marked = shape->mesh;
     marked.tags = mark_joints(&shape->mesh, shape->node_bone);
-    if (!marked.tags) return error_memory(error, def->name);
+    double *spacing = NULL;
+    thenar_status status = marked.tags
+                               ? space_points(def, shape->contact_spacing, shape->skin.vertex_count, &spacing, error)
+                               : error_memory(error, def->name);
     thenar_soft_region joints;
     soft.mesh = &marked;
     soft.regions = &joints;
     soft.region_count = loosen_joints(def, &soft.material, &joints);
-    thenar_status status = soft_model_create(&soft, &flesh[0], error);
+    soft.contact_spacing_at = spacing;
+    if (status == THENAR_OK) status = soft_model_create(&soft, &flesh[0], error);
     free(marked.tags);
+    free(spacing);
     if (status != THENAR_OK) return status;
     memcpy(flesh[0]->mesh.tags, shape->mesh.tags, (size_t)shape->mesh.tet_count * sizeof *shape->mesh.tags);
     hand->flesh_count = 1;
     return hang_flesh(def, shape->node_skinning, shape->node_core, shape->joint, flesh[0], &hand->flesh[0], error);
+}
+
+/* One phalanx as a soft body: nodes in its bone are held, by the full springs, and no others. */
+static thenar_status make_phalanx(const thenar_hand_def *def, const hand_shape *shape, const hand_phalanx *piece,
+                                  soft_model **body, hand_flesh *flesh, thenar_error *error) {
+    char name[256];
+    snprintf(name, sizeof name, "%s.%s", def->name, hand_bone_name(piece->bone));
+    thenar_soft_def soft = flesh_def(def, name);
+    int nodes = piece->mesh.node_count, tets = piece->mesh.tet_count;
+    double *fill = MEMORY_ARRAY(double, tets), *core = MEMORY_ARRAY(double, nodes), *spacing = NULL;
+    hand_skinning *skinning = MEMORY_ARRAY(hand_skinning, nodes);
+    thenar_status status = fill && core && skinning
+                               ? space_points(def, piece->contact_spacing, piece->skin.vertex_count, &spacing, error)
+                               : error_memory(error, name);
+    for (int t = 0; t < tets && status == THENAR_OK; t++) fill[t] = fmax(SMALLEST_FILL, fmin(1, piece->fill[t]));
+    for (int i = 0; i < nodes && status == THENAR_OK; i++) {
+        core[i] = piece->held[i];
+        skinning[i] = (hand_skinning){.bone = {piece->bone}, .weight = {1}};
+    }
+    soft.mesh = &piece->mesh;
+    soft.surface = &piece->skin;
+    soft.embedding = &piece->embedding;
+    soft.fill = fill;
+    soft.contact_spacing_at = spacing;
+    if (status == THENAR_OK) status = soft_model_create(&soft, body, error);
+    thenar_hand_def firm = *def;
+    firm.skin_share = 0;
+    if (status == THENAR_OK) status = hang_flesh(&firm, skinning, core, shape->joint, *body, flesh, error);
+    free(fill);
+    free(core);
+    free(spacing);
+    free(skinning);
+    return status;
+}
+
+/* The hand as separate phalanges (talvas2015, section 4), without flesh on its palm. */
+static thenar_status make_phalanges(const thenar_hand_def *def, const hand_shape *shape, hand_model *hand,
+                                    soft_model **flesh, thenar_error *error) {
+    hand_phalanges_options options = hand_phalanges_options_default();
+    if (def->tets >= HAND_PHALANGES_TETS_MIN) options.tets = def->tets;
+    hand_phalanges pieces;
+    thenar_status status = hand_phalanges_create(shape, &options, &pieces, error);
+    if (status != THENAR_OK) return status;
+    for (int i = 0; i < pieces.count && status == THENAR_OK; i++) {
+        status = make_phalanx(def, shape, &pieces.piece[i], &flesh[i], &hand->flesh[i], error);
+        hand->flesh_count = i + 1;
+    }
+    hand_phalanges_free(&pieces);
+    return status;
 }
 
 static thenar_status make_hand(const thenar_hand_def *def, hand_shape *shape, hand_model *hand, soft_model **flesh,
@@ -304,7 +375,9 @@ static thenar_status make_hand(const thenar_hand_def *def, hand_shape *shape, ha
     if (status == THENAR_OK) status = make_skeleton(def, shape, fill, hand, error);
     if (status == THENAR_OK) status = make_script(def, hand, error);
     if (status == THENAR_OK) status = read_track(def, hand, error);
-    if (status == THENAR_OK) status = make_flesh(def, shape, fill, hand, flesh, error);
+    if (status == THENAR_OK)
+        status = def->phalanges ? make_phalanges(def, shape, hand, flesh, error)
+                                : make_whole(def, shape, fill, hand, flesh, error);
     set_couplings(def, hand);
     free(fill);
     return status;

@@ -15,7 +15,7 @@ static const double ranges[HAND_FINGERS][HAND_FINGER_ANGLES][2] = {
 
 hand_springs hand_springs_default(void) {
     return (hand_springs){
-        .stiffness = 3, .damping = 0.03, .middle = 0.5, .end = 0.25, .limit_stiffness = 20, .limit_damping = 0.02};
+        .stiffness = 1, .damping = 0.015, .middle = 0.5, .end = 0.25, .limit_stiffness = 20, .limit_damping = 0.02};
 }
 
 static thenar_status check(const hand_skeleton_rest *rest, thenar_error *error) {

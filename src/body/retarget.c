@@ -117,15 +117,16 @@ static void place_base(const retarget *r, const tracked_hand *seen, const fit_po
     double sum = 0;
     for (int i = 0; i < PALM_JOINTS; i++) {
         if (!tracked_is_seen(seen, retarget_palm[i].joint)) continue;
-        vec3 arm =
-            vec3_scale(vec3_sub(retarget_palm_point(r->hand, retarget_palm[i].joint), r->palm_centre), r->carried.palm_scale);
+        vec3 arm = vec3_scale(vec3_sub(retarget_palm_point(r->hand, retarget_palm[i].joint), r->palm_centre),
+                              r->carried.palm_scale);
         vec3 guess = vec3_sub(seen->position[retarget_palm[i].joint], quat_rotate(point->turn, arm));
         middle = vec3_mul_add(middle, guess, retarget_palm[i].weight);
         sum += retarget_palm[i].weight;
     }
     for (int finger = 0; sum == 0 && finger < HAND_FINGERS; finger++) {
         hand_joint root = hand_bone_joint(1 + 3 * finger);
-        vec3 vectors[3], arm = vec3_scale(vec3_sub(retarget_palm_point(r->hand, root), r->palm_centre), r->carried.palm_scale);
+        vec3 vectors[3],
+            arm = vec3_scale(vec3_sub(retarget_palm_point(r->hand, root), r->palm_centre), r->carried.palm_scale);
         fit_finger_vectors(r->hand, finger, point->q + HAND_FINGER_ANGLES * finger, vectors);
         for (int k = 0; k < 3; k++) {
             arm = vec3_mul_add(arm, vectors[k],
@@ -159,10 +160,12 @@ static void smooth(retarget *r, double dt) {
     double share = opened(&r->options, &r->carried.position_speed, 10 * vec3_length(way) / dt, dt);
     r->carried.smooth_position = vec3_mul_add(r->carried.smooth_position, way, share);
     share = opened(&r->options, &r->carried.turn_speed, vec3_length(turn) / dt, dt);
-    r->carried.smooth_turn = quat_unit(quat_mul(quat_from_rotation_vector(vec3_scale(turn, share)), r->carried.smooth_turn));
+    r->carried.smooth_turn =
+        quat_unit(quat_mul(quat_from_rotation_vector(vec3_scale(turn, share)), r->carried.smooth_turn));
     for (int i = 0; i < HAND_ANGLES; i++) {
         retarget_filter *f = &r->carried.smooth[i];
-        f->value += opened(&r->options, &f->speed, (r->carried.q[i] - f->value) / dt, dt) * (r->carried.q[i] - f->value);
+        f->value +=
+            opened(&r->options, &f->speed, (r->carried.q[i] - f->value) / dt, dt) * (r->carried.q[i] - f->value);
     }
 }
 
@@ -181,8 +184,8 @@ void retarget_frame(retarget *r, const tracked_hand *tracked, double dt, retarge
         out->residual = fit_residual(&problem, &point);
         place_base(r, seen, &point, &position);
         vec3 turned = quat_to_rotation_vector(quat_mul(point.turn, quat_conjugate(r->carried.turn)));
-        out->jumped =
-            r->carried.started && (vec3_distance(position, r->carried.position) > JUMP || vec3_length(turned) > 1.5707963267948966);
+        out->jumped = r->carried.started &&
+                      (vec3_distance(position, r->carried.position) > JUMP || vec3_length(turned) > 1.5707963267948966);
         r->carried.turn = point.turn;
         r->carried.position = position;
         memcpy(r->carried.q, point.q, sizeof r->carried.q);

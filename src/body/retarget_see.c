@@ -98,7 +98,8 @@ static void drop_astray(const retarget *r, tracked_hand *seen) {
         double off[PALM_JOINTS], tracked, model;
         int count = 0;
         for (int j = 0; j < PALM_JOINTS; j++)
-            if (palm_distance(r, seen, i, j, &tracked, &model)) off[count++] = fabs(tracked - r->carried.palm_scale * model);
+            if (palm_distance(r, seen, i, j, &tracked, &model))
+                off[count++] = fabs(tracked - r->carried.palm_scale * model);
         astray[i] = count >= 3 && median(off, count) > ASTRAY * r->carried.palm_scale;
     }
     for (int i = 0; i < PALM_JOINTS; i++)
@@ -111,16 +112,18 @@ static void add_palm(const retarget *r, const tracked_hand *seen, const palm_vie
     for (int i = 0; i < PALM_JOINTS; i++)
         if (tracked_is_seen(seen, retarget_palm[i].joint))
             size += retarget_palm[i].weight / view->weight *
-                    vec3_distance(retarget_palm_point(r->hand, retarget_palm[i].joint), view->model) * r->carried.palm_scale;
+                    vec3_distance(retarget_palm_point(r->hand, retarget_palm[i].joint), view->model) *
+                    r->carried.palm_scale;
     if (size < SHORTEST) return;
     for (int i = 0; i < PALM_JOINTS; i++) {
         if (!tracked_is_seen(seen, retarget_palm[i].joint)) continue;
         vec3 model = vec3_sub(retarget_palm_point(r->hand, retarget_palm[i].joint), view->model);
         vec3 tracked = vec3_sub(seen->position[retarget_palm[i].joint], view->seen);
-        problem->vectors[problem->vector_count++] = (fit_vector){.finger = -1,
-                                                                 .seen = vec3_scale(tracked, 1 / size),
-                                                                 .fixed = vec3_scale(model, r->carried.palm_scale / size),
-                                                                 .weight = PALM_WEIGHT * retarget_palm[i].weight};
+        problem->vectors[problem->vector_count++] =
+            (fit_vector){.finger = -1,
+                         .seen = vec3_scale(tracked, 1 / size),
+                         .fixed = vec3_scale(model, r->carried.palm_scale / size),
+                         .weight = PALM_WEIGHT * retarget_palm[i].weight};
     }
 }
 
@@ -132,7 +135,7 @@ double retarget_model_length(const hand_skeleton *hand, int finger, int bone) {
 
 double retarget_known_length(const retarget *r, int finger, int bone) {
     return r->carried.length[finger][bone] > 0 ? r->carried.length[finger][bone]
-                                       : r->carried.palm_scale * retarget_model_length(r->hand, finger, bone);
+                                               : r->carried.palm_scale * retarget_model_length(r->hand, finger, bone);
 }
 
 /* One bone between two joints that are seen: a direction. How far its length is off tells how far to trust it. */

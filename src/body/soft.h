@@ -18,6 +18,7 @@ typedef struct soft_model {
     thenar_tet_mesh mesh;
     thenar_surface surface;
     thenar_embedding embedding;
+    double *contact_spacing; /* of each vertex of the surface: between those that touch, m; NULL: all touch */
 
     double *mass;        /* node_count, kg */
     double *damped_mass; /* node_count: mass times Rayleigh alpha, kg/s */
@@ -26,7 +27,7 @@ typedef struct soft_model {
     double *stiffness;   /* node_count: of the spring to its support, N/m; 0 without one */
     double *damping;     /* node_count: of that spring, N s/m */
     double total_mass;
-    double volume; /* of the filled part, m^3 */
+    double volume;   /* of the filled part, m^3 */
     bool weightless; /* gravity does not pull at it */
 
     int batch_count;

@@ -88,6 +88,17 @@ static thenar_status check_embedding(const thenar_soft_def *def, thenar_error *e
     return THENAR_OK;
 }
 
+static thenar_status check_contact_spacing(const thenar_soft_def *def, thenar_error *error) {
+    if (def->contact_spacing_at && !def->surface)
+        return error_set(error, THENAR_ERROR_INPUT,
+                         "contact_spacing_at without a surface; expected the surface whose vertices it is for");
+    for (int v = 0; def->contact_spacing_at && v < def->surface->vertex_count; v++)
+        if (!(def->contact_spacing_at[v] >= 0) || !isfinite(def->contact_spacing_at[v]))
+            return error_set(error, THENAR_ERROR_INPUT, "the contact spacing at vertex %d is %g; expected >= 0 m", v,
+                             def->contact_spacing_at[v]);
+    return check_number("contact_spacing", def->contact_spacing, def->contact_spacing >= 0, ">= 0 m", error);
+}
+
 static thenar_status check_parts(const thenar_soft_def *def, thenar_error *error) {
     thenar_status status = THENAR_OK;
     for (int i = 0; i < def->region_count && status == THENAR_OK; i++) {
@@ -116,6 +127,7 @@ thenar_status soft_check(const thenar_soft_def *def, thenar_error *error) {
     if (status == THENAR_OK) status = check_material(&def->material, error);
     if (status == THENAR_OK) status = check_fill(def, error);
     if (status == THENAR_OK) status = check_embedding(def, error);
+    if (status == THENAR_OK) status = check_contact_spacing(def, error);
     if (status == THENAR_OK) status = check_parts(def, error);
     if (status == THENAR_OK && (!vec3_is_finite(vec3_load(def->velocity)) || !vec3_is_finite(vec3_load(def->spin))))
         status = error_set(error, THENAR_ERROR_INPUT, "the velocity or spin at time 0 is not finite");

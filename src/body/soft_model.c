@@ -283,6 +283,16 @@ static thenar_status build_surface(soft_model *body, const thenar_soft_def *def,
     return status;
 }
 
+static thenar_status build_contact_spacing(soft_model *body, const thenar_soft_def *def, thenar_error *error) {
+    if (!def->contact_spacing_at && def->contact_spacing == 0) return THENAR_OK;
+    int count = body->surface.vertex_count;
+    body->contact_spacing = MEMORY_ARRAY(double, count);
+    if (!body->contact_spacing) return error_memory(error, def->name);
+    for (int v = 0; v < count; v++)
+        body->contact_spacing[v] = def->contact_spacing_at ? def->contact_spacing_at[v] : def->contact_spacing;
+    return THENAR_OK;
+}
+
 /* Finite input can have products that are not, or vanish: a state made of them would hold NaN. */
 static thenar_status check_range(const soft_model *body, thenar_error *error) {
     bool good = isfinite(body->total_mass);
@@ -310,6 +320,7 @@ static thenar_status build(soft_model *body, const thenar_soft_def *def, thenar_
     thenar_status status = tet_mesh_copy(def->mesh, &body->mesh, error);
     if (status == THENAR_OK) status = mesh_check_tets(&body->mesh, &origin, &note, error);
     if (status == THENAR_OK) status = build_surface(body, def, error);
+    if (status == THENAR_OK) status = build_contact_spacing(body, def, error);
     const thenar_material **material = NULL;
     if (status == THENAR_OK) status = assign_materials(def, &material, error);
     if (status == THENAR_OK && !build_elements(body, def, material)) status = error_memory(error, def->name);

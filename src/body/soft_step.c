@@ -329,6 +329,8 @@ static uint64_t soft_hash(const body_model *base) {
         hash = hash_bytes(hash, &body->batches[k].s_max, sizeof(f64x8));
     }
     if (body->fibres) hash = hash_bytes(hash, body->fibres, (size_t)body->batch_count * sizeof *body->fibres);
+    size_t vertices = (size_t)body->surface.vertex_count;
+    if (body->contact_spacing) hash = hash_bytes(hash, body->contact_spacing, vertices * sizeof(double));
     for (int s = 0; s < body->support_count; s++) {
         const support_model *support = &body->supports[s];
         hash = hash_bytes(hash, support->nodes, (size_t)support->node_count * sizeof *support->nodes);
@@ -353,6 +355,7 @@ static void soft_free(body_model *base) {
     thenar_tet_mesh_free(&body->mesh);
     thenar_surface_free(&body->surface);
     thenar_embedding_free(&body->embedding);
+    free(body->contact_spacing);
     void *owned[] = {body->base.name,   body->mass,         body->damped_mass,
                      body->load,        body->velocity,     body->batches,
                      body->supports,    body->system_node,  body->block_target,

@@ -55,3 +55,17 @@ void track_sample(const track *t, bool left, double time, tracked_hand *out) {
         out->orientation[j] = blend_orientation(from->joints.orientation[j], to->joints.orientation[j], share);
     }
 }
+
+double track_start(const track *t) {
+    double first = INFINITY;
+    for (int left = 0; left < 2; left++)
+        if (t->hands[left].count > 0) first = fmin(first, track_begin(t, left));
+    return first;
+}
+
+double track_stop(const track *t) {
+    double last = -INFINITY;
+    for (int left = 0; left < 2; left++)
+        if (t->hands[left].count > 0) last = fmax(last, track_end(t, left));
+    return last;
+}

@@ -48,6 +48,10 @@ thenar_status track_expect(const track *t, bool left, const char *name, thenar_e
  * the track does not have this hand. */
 void track_sample(const track *t, bool left, double time, tracked_hand *out);
 
+/* When its first frame is, and its last, of both hands, s. */
+double track_start(const track *t);
+double track_stop(const track *t);
+
 /* The times of the first and the last frame of a hand that is there, s. */
 static inline double track_begin(const track *t, bool left) {
     return t->hands[left].data[0].time;

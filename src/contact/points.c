@@ -50,7 +50,7 @@ static void describe_around(const contact_skin_state *state, int index, contact_
         area += fmax(0, -facing) * size / 6;
         if (facing >= most_opposed) continue;
         most_opposed = facing;
-        point->face_a = skin->around[k];
+        point->face_a = skin->around_face ? skin->around_face[k] : skin->around[k];
     }
     if (skin->holds) point->area = area;
 }

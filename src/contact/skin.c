@@ -3,11 +3,14 @@
 #include "contact/balls.h"
 #include "shape/bvh.h"
 #include "shape/mesh.h"
+#include "shape/simplify.h"
 #include "shape/surface.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define CLOSENESS 0.2 /* of its spacing: how far a vertex that does not touch may be from the coarser surface */
 
 static bool is_soft(const body_model *body) {
     return body->kind == &soft_class;
@@ -48,8 +51,27 @@ static thenar_status create_of_primitive(contact_skin *skin, thenar_error *error
     return THENAR_OK;
 }
 
+/* The coarser triangles that a contact spacing asks for, by vertices. */
+static thenar_status take_coarse_triangles(contact_skin *skin, const thenar_surface *surface, const double *spacing,
+                                           thenar_error *error) {
+    simple_surface coarse;
+    thenar_status status = surface_simplify(surface, spacing, CLOSENESS, &coarse, error);
+    if (status != THENAR_OK) return status;
+    skin->triangle_count = coarse.triangle_count;
+    skin->triangles = coarse.triangles;
+    coarse.triangles = NULL;
+    simple_surface_free(&coarse);
+    return THENAR_OK;
+}
+
 /* The surface's triangles, still by vertices; `first`: what to take for each vertex, NULL for itself. */
-static void take_triangles(contact_skin *skin, const thenar_surface *surface, const int *first) {
+static thenar_status take_triangles(contact_skin *skin, const thenar_surface *surface, const int *first,
+                                    thenar_error *error) {
+    const double *spacing = is_soft(skin->body) ? ((const soft_model *)skin->body)->contact_spacing : NULL;
+    if (spacing) return take_coarse_triangles(skin, surface, spacing, error);
+    skin->triangle_count = surface->triangle_count;
+    skin->triangles = MEMORY_ARRAY(int, 3 * (size_t)skin->triangle_count);
+    if (!skin->triangles) return no_memory(skin, error);
     for (int t = 0; t < surface->triangle_count; t++) {
         int *corner = skin->triangles + 3 * (size_t)t;
         for (int k = 0; k < 3; k++) {
@@ -59,6 +81,7 @@ static void take_triangles(contact_skin *skin, const thenar_surface *surface, co
         if (corner[0] == corner[1] || corner[1] == corner[2] || corner[2] == corner[0])
             corner[0] = corner[1] = corner[2] = -1;
     }
+    return THENAR_OK;
 }
 
 /* Makes points of the vertices that triangles use. point: for each vertex its point, or -1. */
@@ -68,7 +91,7 @@ static thenar_status take_vertices(contact_skin *skin, const thenar_surface *sur
     skin->vertex = MEMORY_ARRAY(int, surface->vertex_count);
     thenar_status status = place && used && order && skin->vertex ? THENAR_OK : no_memory(skin, error);
     memset(point, -1, (size_t)surface->vertex_count * sizeof *point);
-    for (int i = 0; i < 3 * surface->triangle_count; i++)
+    for (int i = 0; i < 3 * skin->triangle_count; i++)
         if (skin->triangles[i] >= 0) point[skin->triangles[i]] = 0;
     for (int v = 0; v < surface->vertex_count && status == THENAR_OK; v++) {
         if (point[v] < 0) continue;
@@ -87,9 +110,13 @@ static thenar_status take_vertices(contact_skin *skin, const thenar_surface *sur
 }
 
 /* The triangles by points, and which of them are around each. */
-static void find_around(contact_skin *skin, int triangle_count, const int *point) {
+static thenar_status find_around(contact_skin *skin, const int *point, thenar_error *error) {
+    int corners = 3 * skin->triangle_count;
+    skin->around = MEMORY_ARRAY(int, corners);
+    skin->around_start = MEMORY_ARRAY(int, skin->point_count + 1);
+    if (!skin->around || !skin->around_start) return no_memory(skin, error);
     int *start = skin->around_start;
-    for (int i = 0; i < 3 * triangle_count; i++) {
+    for (int i = 0; i < corners; i++) {
         if (skin->triangles[i] < 0) continue;
         skin->triangles[i] = point[skin->triangles[i]];
         start[skin->triangles[i] + 1]++;
@@ -97,10 +124,45 @@ static void find_around(contact_skin *skin, int triangle_count, const int *point
     for (int i = 0; i < skin->point_count; i++) start[i + 1] += start[i];
     int total = start[skin->point_count];
     /* Filled from behind, each point's end becomes its start. */
-    for (int i = 3 * triangle_count - 1; i >= 0; i--)
+    for (int i = corners - 1; i >= 0; i--)
         if (skin->triangles[i] >= 0) skin->around[--start[skin->triangles[i] + 1]] = i / 3;
     memmove(start, start + 1, (size_t)skin->point_count * sizeof *start);
     start[skin->point_count] = total;
+    return THENAR_OK;
+}
+
+/* From a corner of a triangle to its middle. */
+static vec3 inwards(const thenar_surface *surface, int from, const int corner[3]) {
+    vec3 sum = {0};
+    for (int k = 0; k < 3; k++)
+        sum = vec3_add(sum, vec3_sub(surface_vertex(surface, corner[k]), surface_vertex(surface, from)));
+    return vec3_unit(sum);
+}
+
+/* Of the surface's own triangles around a point, the one that lies in the direction of each coarser one. */
+static thenar_status find_faces(contact_skin *skin, const thenar_surface *surface, const int *point,
+                                thenar_error *error) {
+    int total = skin->around_start[skin->point_count];
+    double *best = MEMORY_ARRAY(double, total);
+    skin->around_face = MEMORY_ARRAY(int, total);
+    thenar_status status = best && skin->around_face ? THENAR_OK : no_memory(skin, error);
+    for (int k = 0; k < total && status == THENAR_OK; k++) best[k] = -INFINITY;
+    for (int i = 0; i < 3 * surface->triangle_count && status == THENAR_OK; i++) {
+        int vertex = surface->triangles[i], p = point[vertex];
+        if (p < 0) continue;
+        vec3 here = inwards(surface, vertex, surface_triangle(surface, i / 3));
+        for (int k = skin->around_start[p]; k < skin->around_start[p + 1]; k++) {
+            int corner[3];
+            for (int c = 0; c < 3; c++)
+                corner[c] = skin->vertex[skin->triangles[3 * (size_t)skin->around[k] + (size_t)c]];
+            double along = vec3_dot(here, inwards(surface, vertex, corner));
+            if (along <= best[k]) continue;
+            best[k] = along;
+            skin->around_face[k] = i / 3;
+        }
+    }
+    free(best);
+    return status;
 }
 
 static thenar_status hang_points(contact_skin *skin, const thenar_surface *surface, thenar_error *error) {
@@ -126,20 +188,13 @@ static thenar_status hang_points(contact_skin *skin, const thenar_surface *surfa
 static thenar_status create_of_surface(contact_skin *skin, bool merge, thenar_error *error) {
     const thenar_surface *surface = skin->body->kind->surface(skin->body);
     int *point = MEMORY_ARRAY(int, surface->vertex_count), *first = merge ? surface_first_at_place(surface) : NULL;
-    size_t corners = 3 * (size_t)surface->triangle_count;
-    skin->triangles = MEMORY_ARRAY(int, corners);
-    skin->around = MEMORY_ARRAY(int, corners);
-    skin->around_start = MEMORY_ARRAY(int, surface->vertex_count + 1);
-    bool have = point && (first || !merge) && skin->triangles && skin->around && skin->around_start;
-    thenar_status status = have ? THENAR_OK : no_memory(skin, error);
-    if (status == THENAR_OK) {
-        take_triangles(skin, surface, first);
-        status = take_vertices(skin, surface, point, error);
-    }
-    if (status == THENAR_OK) {
-        find_around(skin, surface->triangle_count, point);
-        status = hang_points(skin, surface, error);
-    }
+    thenar_status status = point && (first || !merge) ? THENAR_OK : no_memory(skin, error);
+    if (status == THENAR_OK) status = take_triangles(skin, surface, first, error);
+    if (status == THENAR_OK) status = take_vertices(skin, surface, point, error);
+    if (status == THENAR_OK) status = find_around(skin, point, error);
+    bool coarser = is_soft(skin->body) && ((const soft_model *)skin->body)->contact_spacing;
+    if (status == THENAR_OK && coarser) status = find_faces(skin, surface, point, error);
+    if (status == THENAR_OK) status = hang_points(skin, surface, error);
     free(point);
     free(first);
     return status;
@@ -162,6 +217,7 @@ void contact_skin_free(contact_skin *skin) {
     free(skin->triangles);
     free(skin->around_start);
     free(skin->around);
+    free(skin->around_face);
     *skin = (contact_skin){0};
 }
 

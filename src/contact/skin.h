@@ -1,8 +1,9 @@
 /* The points with which a body touches others, where they are and how they move.
  *
  * Of a soft body these are the vertices of its surface (the mesh's boundary or the finer embedded one) that a triangle
- * uses. Of a rigid body they are the centres of balls in its solid: those of contact/balls.h, or the vertices of its
- * mesh, those at the same place counted once, with the mesh's growth for a radius.
+ * uses or, if it has a contact_spacing, some of them, with coarser triangles between them (shape/simplify.h). Of a rigid
+ * body they are the centres of balls in its solid: those of contact/balls.h, or the vertices of its mesh, those at the
+ * same place counted once, with the mesh's growth for a radius.
  *
  * A contact_skin never changes; its contact_skin_state belongs to a simulation. The points stand in an order in which
  * neighbours in space are neighbours in memory, and are searched in clusters of CONTACT_CLUSTER in a row: around each
@@ -31,10 +32,13 @@ typedef struct contact_skin {
     contact_hold *holds; /* point_count, of a soft body; else NULL */
     vec3 *centres;       /* point_count, of a rigid body, in its frame, m; else NULL */
     /* Of soft bodies and rigid meshes; NULL for primitives. */
-    int *vertex;       /* point_count: of the body's surface; of vertices at the same place the first */
-    int *triangles;    /* 3 a triangle of the surface: points; -1 if it has lost a corner by counting places once */
-    int *around_start; /* point_count + 1: of each point in `around` */
-    int *around;       /* the triangles around a point, ascending */
+    int *vertex;        /* point_count: of the body's surface; of vertices at the same place the first */
+    int triangle_count; /* of the surface, or of the coarser one */
+    int *triangles;     /* 3 a triangle: points; -1 if it has lost a corner by counting places once */
+    int *around_start;  /* point_count + 1: of each point in `around` */
+    int *around;        /* the triangles around a point, ascending */
+    int *around_face; /* as `around`, of a coarser surface: the triangle of the body's own surface around that vertex on
+                          the same side; NULL: they are the same */
 } contact_skin;
 
 /* No point is further from `middle` than `reach`, the points' radius included; no velocity further from `velocity` than

@@ -116,6 +116,7 @@ static void scale_made(config_map *shape, scene_shape *out) {
     double scale = read_scale(shape, out->mesh.positions, out->mesh.node_count);
     scale_positions(out->mesh.positions, out->mesh.node_count, scale);
     scale_positions(out->surface.positions, out->surface.vertex_count, scale);
+    for (int v = 0; out->contact_spacing && v < out->surface.vertex_count; v++) out->contact_spacing[v] *= scale;
 }
 
 /* Partly filled tets get their share. */
@@ -204,6 +205,8 @@ static void take_hand(hand_shape *hand, scene_shape *out) {
     out->mesh = hand->mesh;
     out->surface = hand->skin;
     out->embedding = hand->embedding;
+    out->contact_spacing = hand->contact_spacing;
+    hand->contact_spacing = NULL;
     hand->mesh = (thenar_tet_mesh){0};
     hand->skin = (thenar_surface){0};
     hand->embedding = (thenar_embedding){0};
@@ -290,6 +293,7 @@ void scene_shape_free(scene_shape *shape) {
     thenar_embedding_free(&shape->embedding);
     mesh_file_free(&shape->file);
     free(shape->fill);
+    free(shape->contact_spacing);
     *shape = (scene_shape){0};
 }
 

@@ -12,8 +12,9 @@ typedef struct scene_shape {
     thenar_tet_mesh mesh;
     thenar_surface surface; /* empty: the boundary of the mesh */
     thenar_embedding embedding;
-    double *fill;   /* NULL: every tet is full */
-    mesh_file file; /* names of tags; its meshes have moved to the members above */
+    double *fill;            /* NULL: every tet is full */
+    double *contact_spacing; /* of a hand: for `contact_spacing: hand`, one a vertex of the surface, m; else NULL */
+    mesh_file file;          /* names of tags; its meshes have moved to the members above */
 } scene_shape;
 
 /* Reads the mapping under the key `shape`. Errors go to the map's reader. */

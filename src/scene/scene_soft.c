@@ -170,6 +170,19 @@ static void read_loads(config_map *body, soft_parts *parts) {
     }
 }
 
+/* A length, or `hand`: what the hand's shape has for its own skin. */
+static void read_contact_spacing(config_map *body, const scene_shape *shape, thenar_soft_def *def) {
+    const char *word = "";
+    if (!config_has(body, "contact_spacing") || !config_text(body, "contact_spacing", CONFIG_OPTIONAL, &word)) return;
+    if (strcmp(word, "hand") != 0) {
+        config_number(body, "contact_spacing", CONFIG_OPTIONAL, config_not_negative("m"), &def->contact_spacing);
+        return;
+    }
+    def->contact_spacing_at = shape->contact_spacing;
+    if (!shape->contact_spacing)
+        config_fail(body, "contact_spacing", "the body is no hand; expected a length in m, or a shape with hand");
+}
+
 static void add_body(config_map *body, const thenar_soft_def *def, thenar_build *build) {
     if (body->reader->status != THENAR_OK) return;
     thenar_error error;
@@ -190,6 +203,7 @@ void scene_soft_read(config_map *body, const char *name, thenar_build *build) {
     config_vec3(body, "spin", CONFIG_OPTIONAL, config_any("rad/s"), &spin);
     config_bool(body, "touches", CONFIG_OPTIONAL, &def.touches);
     config_number(body, "friction", CONFIG_OPTIONAL, config_between(0, MODEL_FRICTION_LARGEST, ""), &def.friction);
+    read_contact_spacing(body, &parts.shape, &def);
     config_close(body);
     vec3_store(def.velocity, velocity);
     vec3_store(def.spin, spin);

@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "shape/hand_embed.h"
 #include "shape/hand_flesh.h"
+#include "shape/hand_spacing.h"
 #include "shape/hand_tets.h"
 #include "shape/hand_weights.h"
 #include "shape/mesh.h"
@@ -30,6 +31,7 @@ void hand_shape_free(hand_shape *hand) {
     free(hand->node_bone);
     free(hand->vertex_bone);
     free(hand->node_core);
+    free(hand->contact_spacing);
     for (int i = 0; i < HAND_FINGERS; i++) {
         free(hand->pad[i].vertex);
         free(hand->pad[i].area);
@@ -128,6 +130,7 @@ thenar_status hand_shape_finish(const double *vertex_weight, const double *node_
         status = skinning_of(node_weight, hand->mesh.node_count, &hand->node_skinning, &hand->node_bone, error);
     if (status == THENAR_OK) label_tets(node_weight, &hand->mesh);
     if (status == THENAR_OK) status = find_pads(hand, error);
+    if (status == THENAR_OK) status = hand_spacing(hand, &hand->contact_spacing, error);
     return status;
 }
 

@@ -40,6 +40,7 @@ typedef struct hand_shape {
     int *node_bone, *vertex_bone;  /* the one that it follows most: its phalanx */
     double *node_core;             /* 1 on the axis of a bone, down to 0 at the boundary: what to couple to the bones */
     hand_region pad[HAND_FINGERS]; /* the palmar side of the last phalanges, thumb to little finger */
+    double *contact_spacing;       /* of the skin's vertices: how far apart those that touch should be, m */
 } hand_shape;
 
 thenar_status hand_shape_create(const hand_options *options, hand_shape *out, thenar_error *error);

@@ -1,7 +1,6 @@
 /* What is not in the table of thicknesses was chosen by eye, from all sides, with the hand at rest and posed.
  *
- * Two solids run into each other by the polynomial smooth minimum: within |a - b| < k the surface is rounded off by a
- * fillet of about k [Quilez]. */
+ * Two solids run into each other by smooth_min. */
 #include "shape/hand_flesh.h"
 
 #include <stddef.h>
@@ -11,11 +10,6 @@
 /* Thickness over hand breadth, thumb to little finger: proximal, middle (the thumb's: its distal joint), distal. */
 static const double thickness[HAND_FINGERS][3] = {
     {.229, .222, .212}, {.229, .198, .176}, {.216, .197, .180}, {.203, .182, .168}, {.183, .165, .149}};
-
-static double smooth_min(double a, double b, double k) {
-    double h = fmax(k - fabs(a - b), 0) / k;
-    return fmin(a, b) - h * h * k / 4;
-}
 
 static limb_knot knot_at(const hand_frame *frame, double along, double raise, double across, double above,
                          double below) {

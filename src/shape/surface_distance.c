@@ -106,9 +106,8 @@ void surface_distance_free(surface_distance *solid) {
     *solid = (surface_distance){0};
 }
 
-/* The closest point of a triangle, its barycentric weights, and the feature it lies on. The cases are the
- * Voronoi regions of the corners, the edges and the face. */
-static vec3 closest_in_triangle(const triangle_corners *t, vec3 p, double w[3], int *feature) {
+/* The cases are the Voronoi regions of the corners, the edges and the face. */
+vec3 closest_in_triangle(const triangle_corners *t, vec3 p, double w[3], int *feature) {
     vec3 ab = vec3_sub(t->corner[1], t->corner[0]), ac = vec3_sub(t->corner[2], t->corner[0]);
     vec3 ap = vec3_sub(p, t->corner[0]), bp = vec3_sub(p, t->corner[1]), cp = vec3_sub(p, t->corner[2]);
     double ab_ap = vec3_dot(ab, ap), ac_ap = vec3_dot(ac, ap), ab_bp = vec3_dot(ab, bp), ac_bp = vec3_dot(ac, bp),

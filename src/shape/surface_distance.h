@@ -18,6 +18,9 @@ typedef struct triangle_corners {
     vec3 corner[3];
 } triangle_corners;
 
+/* The closest point of a triangle, its barycentric weights, and the feature it lies on. */
+vec3 closest_in_triangle(const triangle_corners *t, vec3 p, double w[3], int *feature);
+
 /* Unit pseudonormals, by feature. */
 typedef struct triangle_normals {
     vec3 of[FEATURES];

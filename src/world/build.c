@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define TRACK_WARNINGS 4 /* that a track may give */
+
 struct thenar_build {
     char *name;
     thenar_world_def world;
@@ -202,8 +204,39 @@ static bool add_warning(thenar_model *model, const char *text) {
     return model->warnings[model->warning_count] && ++model->warning_count;
 }
 
+/* What is odd about a hand's track. */
+static bool warn_of_track(thenar_model *model, const hand_model *hand) {
+    const track *t = hand->track;
+    char text[512];
+    bool enough = true;
+    if (!t) return true;
+    if (t->repeated > 0) {
+        snprintf(text, sizeof text,
+                 "track of %s: %ld frames at the time of the one before are left out (first: line %ld)", hand->name,
+                 t->repeated, t->repeated_line);
+        enough = enough && add_warning(model, text);
+    }
+    if (t->decreasing > 0) {
+        snprintf(text, sizeof text,
+                 "track of %s: %ld frames at an earlier time than the one before are left out (first: line %ld)",
+                 hand->name, t->decreasing, t->decreasing_line);
+        enough = enough && add_warning(model, text);
+    }
+    if (t->truncated_line > 0) {
+        snprintf(text, sizeof text, "track of %s: line %ld ends in the middle and is left out", hand->name,
+                 t->truncated_line);
+        enough = enough && add_warning(model, text);
+    }
+    if (hand_track_looks_mirrored(hand)) {
+        snprintf(text, sizeof text, "track of %s: its joints look like those of a %s hand", hand->name,
+                 hand->skeleton.left ? "right" : "left");
+        enough = enough && add_warning(model, text);
+    }
+    return enough;
+}
+
 static thenar_status collect_warnings(thenar_model *model, thenar_error *error) {
-    model->warnings = MEMORY_ARRAY(char *, model->body_count);
+    model->warnings = MEMORY_ARRAY(char *, model->body_count + TRACK_WARNINGS * model->hand_count);
     if (!model->warnings) return error_memory(error, "warnings");
     for (int i = 0; i < model->body_count; i++) {
         const thenar_surface *surface = thenar_model_surface(model, i);
@@ -213,6 +246,8 @@ static thenar_status collect_warnings(thenar_model *model, thenar_error *error) 
         snprintf(text, sizeof text, "body %s %s", thenar_model_body_name(model, i), size.text);
         if (!add_warning(model, text)) return error_memory(error, "warnings");
     }
+    for (int i = 0; i < model->hand_count; i++)
+        if (!warn_of_track(model, model->hands[i])) return error_memory(error, "warnings");
     return THENAR_OK;
 }
 

@@ -10,8 +10,8 @@
 
 const char *thenar_stage_name(thenar_stage stage) {
     static const char *const names[THENAR_STAGE_COUNT] = {
-        "drive", "skeletons", "formulate", "find_contacts", "build_constraints", "factor", "free_motion", "solve_constraints",
-        "integrate", "publish"};
+        "drive",  "skeletons",   "formulate",         "find_contacts", "build_constraints",
+        "factor", "free_motion", "solve_constraints", "integrate",     "publish"};
     assert((unsigned)stage < THENAR_STAGE_COUNT);
     return names[stage];
 }

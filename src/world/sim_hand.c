@@ -145,3 +145,12 @@ void thenar_sim_hand_coupling(const thenar_sim *sim, int hand, int bone, double 
     vec3_store(force, pull.force);
     vec3_store(torque, pull.torque);
 }
+
+double thenar_model_track_time(const thenar_model *model) {
+    double longest = 0;
+    for (int i = 0; i < model->hand_count; i++) {
+        const track *t = model->hands[i]->track;
+        if (t) longest = fmax(longest, track_stop(t) - track_start(t));
+    }
+    return longest;
+}

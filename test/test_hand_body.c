@@ -1,0 +1,364 @@
+/* A whole hand in a world: bones, flesh, and who drives them. */
+#include "test.h"
+
+#include "allocations.h"
+#include "math/vec3.h"
+
+#include "thenar/thenar.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define RADIAN_PER_DEGREE (3.14159265358979323846 / 180)
+
+/* A small skin: what is tested does not depend on what is seen. */
+static thenar_hand_def plain_def(void) {
+    thenar_hand_def def = thenar_hand_def_default();
+    def.triangles = 6000;
+    def.touches = false;
+    return def;
+}
+
+static thenar_model *hand_world(const thenar_hand_def *def) {
+    thenar_error error;
+    thenar_world_def world = thenar_world_def_default();
+    thenar_build *build = thenar_build_create(&world);
+    thenar_model *model;
+    assert_non_null(build);
+    assert_ok(thenar_build_add_hand(build, def, &error), error);
+    assert_ok(thenar_build_compile(build, &model, &error), error);
+    thenar_build_free(build);
+    return model;
+}
+
+static thenar_sim *start(const thenar_model *model, double dt, int threads) {
+    thenar_error error;
+    thenar_sim *sim;
+    thenar_sim_options options = {.dt = dt, .threads = threads};
+    assert_ok(thenar_sim_create(model, &options, &sim, &error), error);
+    return sim;
+}
+
+static void run(thenar_sim *sim, double time) {
+    long steps = lround(time / thenar_sim_dt(sim));
+    for (long i = 0; i < steps; i++) assert_int_equal(thenar_sim_step(sim), THENAR_OK);
+}
+
+static vec3 joint_of(const thenar_sim *sim, int joint) {
+    double joints[7 * THENAR_HAND_JOINTS];
+    thenar_sim_hand_joints(sim, 0, joints);
+    return vec3_load(joints + 7 * joint);
+}
+
+/* The largest distance of a node from where it is in `before`. */
+static double largest_move(const thenar_sim *sim, const double *before) {
+    int nodes = thenar_model_mesh(thenar_sim_model(sim), 0)->node_count;
+    const double *x = thenar_sim_positions(sim, 0);
+    double largest = 0;
+    for (int i = 0; i < nodes; i++)
+        largest = fmax(largest, vec3_distance(vec3_load(x + 3 * i), vec3_load(before + 3 * i)));
+    return largest;
+}
+
+static double *copy_positions(const thenar_sim *sim) {
+    size_t bytes = 3 * (size_t)thenar_model_mesh(thenar_sim_model(sim), 0)->node_count * sizeof(double);
+    double *copy = malloc(bytes);
+    assert_non_null(copy);
+    memcpy(copy, thenar_sim_positions(sim, 0), bytes);
+    return copy;
+}
+
+static void a_hand_takes_two_lines(void **unused) {
+    (void)unused;
+    thenar_error error;
+    thenar_world_def world = thenar_world_def_default();
+    thenar_build *build = thenar_build_create(&world);
+    thenar_hand_def def = thenar_hand_def_default();
+    assert_ok(thenar_build_add_hand(build, &def, &error), error);
+    thenar_model *model;
+    assert_ok(thenar_build_compile(build, &model, &error), error);
+    thenar_build_free(build);
+    int first;
+    assert_int_equal(thenar_model_hand_count(model), 1);
+    assert_int_equal(thenar_model_hand_bodies(model, 0, &first), 1);
+    assert_int_equal(thenar_model_find_body(model, "hand"), first);
+    assert_int_equal(thenar_model_hand_of_body(model, first), 0);
+    assert_int_equal(thenar_model_mesh(model, first)->tet_count, 602);
+    print_message("  %d triangles, flesh of %.3f kg\n", thenar_model_surface(model, first)->triangle_count,
+                  thenar_model_mass(model, first));
+    assert_near(thenar_model_mass(model, first), 0.8 * 0.4, 0.03);
+    thenar_model_free(model);
+}
+
+/* Flesh without weight is at rest in its rest shape; with weight the springs bear it. */
+static void a_hand_that_is_held_still_stays_where_it_is(void **unused) {
+    (void)unused;
+    const double steps[] = {0.01, 0.001};
+    for (int weight = 0; weight < 2; weight++)
+        for (int k = 0; k < 2; k++) {
+            thenar_hand_def def = plain_def();
+            def.weight = weight;
+            thenar_model *model = hand_world(&def);
+            thenar_sim *sim = start(model, steps[k], 1);
+            if (weight) run(sim, steps[k] < 0.01 ? 0.5 : 2);
+            double *before = copy_positions(sim);
+            run(sim, 1);
+            double force[3], torque[3], drift = largest_move(sim, before);
+            thenar_sim_hand_coupling(sim, 0, 0, force, torque);
+            print_message("  h %g s, %s weight: a second moves it by at most %.2e mm; the palm is pulled by %.4f N\n",
+                          steps[k], weight ? "with" : "without", 1e3 * drift, force[1]);
+            assert_true(drift < 1e-4); /* asked: 0.1 mm */
+            if (weight) assert_near(force[1], 9.81 * thenar_model_mass(model, 0) / 0.8, 0.01);
+            free(before);
+            thenar_sim_free(sim);
+            thenar_model_free(model);
+        }
+}
+
+/* The nodes nearest to a joint share the force. */
+static void push_near(thenar_sim *sim, int joint, vec3 force) {
+    const thenar_tet_mesh *mesh = thenar_model_mesh(thenar_sim_model(sim), 0);
+    vec3 at = joint_of(sim, joint);
+    int count = 0;
+    for (int pass = 0; pass < 2; pass++)
+        for (int i = 0; i < mesh->node_count; i++) {
+            if (vec3_distance(vec3_load(mesh->positions + 3 * i), at) > 0.015) continue;
+            double share[3];
+            vec3_store(share, vec3_scale(force, 1.0 / (pass ? count : 1)));
+            if (pass) assert_int_equal(thenar_sim_apply_force(sim, 0, i, share), THENAR_OK);
+            count += !pass;
+        }
+    assert_true(count > 0);
+}
+
+/* Both ways: what presses the flesh of a fingertip bends the finger, and the tracker's coupling bears all of it. */
+static void pressing_a_fingertip_moves_its_bone_and_loads_the_tracker(void **unused) {
+    (void)unused;
+    const double steps[] = {0.01, 0.001};
+    double angle[2];
+    for (int k = 0; k < 2; k++) {
+        thenar_hand_def def = plain_def();
+        thenar_model *model = hand_world(&def);
+        thenar_sim *sim = start(model, steps[k], 1);
+        double rest[THENAR_HAND_ANGLES], now[THENAR_HAND_ANGLES], torques[THENAR_HAND_ANGLES], pull[3], turn[3];
+        thenar_sim_hand_angles(sim, 0, rest, NULL);
+        vec3 tip = joint_of(sim, 9), force = vec3_make(0, 1, 0);
+        push_near(sim, 9, force);
+        run(sim, steps[k] < 0.01 ? 1 : 3);
+        thenar_sim_hand_angles(sim, 0, now, torques);
+        thenar_sim_hand_coupling(sim, 0, 0, pull, turn);
+        angle[k] = now[4] - rest[4];
+        double lever = vec3_distance(tip, joint_of(sim, 6));
+        print_message("  h %g s: 1 N at the tip: knuckle turns by %.4f rad (torque %.4f N m, lever %.3f m), tip rises by "
+                      "%.2f mm, the palm is pulled by %.5f N\n",
+                      steps[k], angle[k], torques[4], lever, 1e3 * (joint_of(sim, 9).y - tip.y), pull[1]);
+        assert_near(pull[1], -1, 1e-3);
+        assert_true(angle[k] < -0.01);
+        /* The force is at nodes around the tip, and the flesh around the knuckle bears a part. */
+        assert_true(torques[4] > 0.7 * lever && torques[4] < 1.02 * lever);
+        thenar_sim_free(sim);
+        thenar_model_free(model);
+    }
+    assert_near(angle[0] / angle[1], 1, 1e-2);
+}
+
+static thenar_hand_def waving_def(const thenar_hand_key *keys, int key_count, const thenar_key *base, int base_count) {
+    thenar_hand_def def = plain_def();
+    def.keys = keys;
+    def.key_count = key_count;
+    def.base_keys = base;
+    def.base_key_count = base_count;
+    return def;
+}
+
+/* The palm follows within a few millimetres where it is moved as fast as people move, and is there in the end. */
+static void a_hand_follows_its_script(void **unused) {
+    (void)unused;
+    const thenar_key base[] = {{.time = 0}, {.time = 0.5, .move = {0.3, 0.1, 0}, .turn = {0, 0.8, 0}}};
+    const double steps[] = {0.01, 0.001};
+    for (int k = 0; k < 2; k++) {
+        thenar_hand_def def = waving_def(NULL, 0, base, 2);
+        thenar_model *model = hand_world(&def);
+        thenar_sim *sim = start(model, steps[k], 1);
+        double most = 0, wrist[7];
+        for (int i = 0; i < (int)lround(0.5 / steps[k]); i++) {
+            assert_int_equal(thenar_sim_step(sim), THENAR_OK);
+            thenar_sim_hand_target(sim, 0, wrist, NULL);
+            most = fmax(most, vec3_distance(joint_of(sim, 0), vec3_load(wrist)));
+        }
+        run(sim, 1);
+        double end = vec3_distance(joint_of(sim, 0), vec3_load(wrist));
+        print_message("  h %g s: the wrist is behind by at most %.2f mm, in the end %.1e mm\n", steps[k], 1e3 * most,
+                      1e3 * end);
+        assert_true(most < 6e-3 && end < 1e-4);
+        thenar_sim_free(sim);
+        thenar_model_free(model);
+    }
+}
+
+/* Into a fist and back: limits hold, no tet turns inside out, bones and flesh come to rest together. */
+static void a_fist_comes_to_rest(void **unused) {
+    (void)unused;
+    const thenar_hand_key keys[] = {{.time = 0, .pose = "open"}, {.time = 0.5, .pose = "fist"}};
+    const double steps[] = {0.02, 0.01, 0.001};
+    for (int k = 0; k < 3; k++) {
+        thenar_hand_def def = waving_def(keys, 2, NULL, 0);
+        thenar_model *model = hand_world(&def);
+        thenar_sim *sim = start(model, steps[k], 1);
+        run(sim, steps[k] < 0.01 ? 1 : 3);
+        double *before = copy_positions(sim);
+        run(sim, 0.5);
+        double moved = largest_move(sim, before), angles[THENAR_HAND_ANGLES], target[THENAR_HAND_ANGLES];
+        thenar_sim_hand_angles(sim, 0, angles, NULL);
+        thenar_sim_hand_target(sim, 0, NULL, target);
+        print_message("  h %g s: %d limits push, half a second moves it by %.1e mm, the index finger bends by %.0f of "
+                      "%.0f degrees\n",
+                      steps[k], thenar_sim_stats(sim)->active_constraints, 1e3 * moved,
+                      (angles[4] + angles[6] + angles[7]) / RADIAN_PER_DEGREE,
+                      (target[4] + target[6] + target[7]) / RADIAN_PER_DEGREE);
+        assert_true(moved < 5e-4);
+        assert_int_equal(thenar_sim_warning_count(sim, THENAR_WARNING_INVERTED), 0);
+        assert_int_equal(thenar_sim_warning_count(sim, THENAR_WARNING_NOT_CONVERGED), 0);
+        assert_true(angles[4] + angles[6] + angles[7] > 0.7 * (target[4] + target[6] + target[7]));
+        free(before);
+        thenar_sim_free(sim);
+        thenar_model_free(model);
+    }
+}
+
+static void a_tracker_that_jumps_pulls_no_harder_than_it_may(void **unused) {
+    (void)unused;
+    thenar_hand_def def = plain_def();
+    thenar_model *model = hand_world(&def);
+    thenar_sim *sim = start(model, 0.01, 1);
+    double wrist[7], angles[THENAR_HAND_ANGLES], pull[3], torque[3], most = 0;
+    run(sim, 0.1);
+    thenar_sim_hand_target(sim, 0, wrist, angles);
+    wrist[0] += 0.5;
+    assert_int_equal(thenar_sim_drive_hand_angles(sim, 0, wrist, angles), THENAR_OK);
+    for (int i = 0; i < 300; i++) {
+        assert_int_equal(thenar_sim_step(sim), THENAR_OK);
+        thenar_sim_hand_coupling(sim, 0, 0, pull, torque);
+        most = fmax(most, vec3_length(vec3_load(pull)));
+    }
+    double off = vec3_distance(joint_of(sim, 0), vec3_load(wrist));
+    print_message("  after a jump of 0.5 m: pulled by at most %.0f N, in the end %.1e mm away\n", most, 1e3 * off);
+    assert_true(off < 1e-4);
+    assert_int_equal(thenar_sim_warning_count(sim, THENAR_WARNING_INVERTED), 0);
+    assert_int_equal(thenar_sim_warning_count(sim, THENAR_WARNING_STEP_FAILED), 0);
+    thenar_sim_free(sim);
+    thenar_model_free(model);
+}
+
+/* Joints that were read from a posed hand, driven into another one, pose it alike. */
+static void joints_from_outside_drive_a_hand(void **unused) {
+    (void)unused;
+    thenar_hand_def def = plain_def();
+    thenar_model *model = hand_world(&def);
+    thenar_sim *sim = start(model, 0.01, 1);
+    double wrist[7] = {0.1, 0.2, 0, 0, 0, 0, 1}, angles[THENAR_HAND_ANGLES], target[THENAR_HAND_ANGLES];
+    double joints[7 * THENAR_HAND_JOINTS];
+    assert_true(thenar_model_hand_pose(model, 0, "pinch", angles));
+    assert_int_equal(thenar_sim_drive_hand_angles(sim, 0, wrist, angles), THENAR_OK);
+    run(sim, 2);
+    thenar_sim_hand_joints(sim, 0, joints);
+    thenar_sim_hand_angles(sim, 0, angles, NULL);
+    for (int i = 0; i < 7 * THENAR_HAND_JOINTS; i += 7) joints[i + 3] = NAN; /* positions only */
+    for (int c = 0; c < 7; c++) joints[7 * 5 + c] = NAN;                     /* one joint is not seen at all */
+    assert_int_equal(thenar_sim_drive_hand(sim, 0, joints), THENAR_OK);
+    run(sim, 0.1);
+    thenar_sim_hand_target(sim, 0, wrist, target);
+    double worst = 0;
+    for (int i = 0; i < THENAR_HAND_ANGLES; i++) worst = fmax(worst, fabs(target[i] - angles[i]));
+    print_message("  angles found again to %.2e rad, the wrist to %.2e mm\n", worst, 1e3 * fabs(wrist[0] - joints[0]));
+    assert_true(worst < 0.02 && fabs(wrist[0] - joints[0]) < 1e-3);
+
+    /* What is hostile is refused, and nothing changes. */
+    uint64_t before = thenar_sim_hash(sim);
+    joints[1] = INFINITY;
+    assert_int_equal(thenar_sim_drive_hand(sim, 0, joints), THENAR_ERROR_INPUT);
+    joints[1] = 1e9;
+    assert_int_equal(thenar_sim_drive_hand(sim, 0, joints), THENAR_ERROR_INPUT);
+    joints[1] = 0, joints[3] = 7, joints[4] = joints[5] = joints[6] = 0;
+    assert_int_equal(thenar_sim_drive_hand(sim, 0, joints), THENAR_ERROR_INPUT);
+    wrist[2] = NAN;
+    assert_int_equal(thenar_sim_drive_hand_angles(sim, 0, wrist, angles), THENAR_ERROR_INPUT);
+    wrist[2] = 0, angles[3] = NAN;
+    assert_int_equal(thenar_sim_drive_hand_angles(sim, 0, wrist, angles), THENAR_ERROR_INPUT);
+    assert_true(thenar_sim_hash(sim) == before);
+    /* Nothing seen at all: it stays. */
+    for (int i = 0; i < 7 * THENAR_HAND_JOINTS; i++) joints[i] = NAN;
+    vec3 place = joint_of(sim, 0);
+    assert_int_equal(thenar_sim_drive_hand(sim, 0, joints), THENAR_OK);
+    run(sim, 0.5);
+    assert_true(vec3_distance(joint_of(sim, 0), place) < 2e-3);
+    thenar_sim_free(sim);
+    thenar_model_free(model);
+}
+
+static void a_hand_s_step_allocates_nothing_and_repeats_bit_for_bit(void **unused) {
+    (void)unused;
+    const thenar_hand_key keys[] = {{.time = 0, .pose = "open"}, {.time = 0.3, .pose = "fist"}};
+    thenar_hand_def def = waving_def(keys, 2, NULL, 0);
+    thenar_model *model = hand_world(&def);
+    thenar_sim *one = start(model, 0.01, 1), *two = start(model, 0.01, 2);
+    long before = allocation_count;
+    run(one, 0.25);
+    assert_int_equal(allocation_count - before, 0);
+    void *snapshot = malloc(thenar_sim_snapshot_size(one));
+    thenar_sim_snapshot(one, snapshot);
+    run(one, 0.25);
+    run(two, 0.5);
+    assert_true(thenar_sim_hash(one) == thenar_sim_hash(two));
+    thenar_error error;
+    assert_ok(thenar_sim_restore(two, snapshot, thenar_sim_snapshot_size(two), &error), error);
+    run(two, 0.25);
+    assert_true(thenar_sim_hash(one) == thenar_sim_hash(two));
+    free(snapshot);
+    thenar_sim_free(one);
+    thenar_sim_free(two);
+    thenar_model_free(model);
+}
+
+static void bad_hands_are_refused(void **unused) {
+    (void)unused;
+    thenar_world_def world = thenar_world_def_default();
+    thenar_build *build = thenar_build_create(&world);
+    thenar_hand_def fine = plain_def();
+    const thenar_hand_key wrong[] = {{.time = 0, .pose = "fits"}};
+    struct {
+        thenar_hand_def def;
+        const char *says;
+    } bad[] = {{fine, "name"}, {fine, "length"}, {fine, "base_stiffness is -1"}, {fine, "did you mean fist"},
+               {fine, "no-such"}, {fine, "skin_share is nan"}, {fine, "no-track"}};
+    bad[0].def.name = "";
+    bad[1].def.length = 5;
+    bad[2].def.base_stiffness = -1;
+    bad[3].def.keys = wrong, bad[3].def.key_count = 1;
+    bad[4].def.file = "no-such.glb";
+    bad[5].def.skin_share = NAN;
+    bad[6].def.track = "no-track.jsonl";
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        thenar_error error;
+        assert_int_not_equal(thenar_build_add_hand(build, &bad[i].def, &error), THENAR_OK);
+        if (!strstr(error.text, bad[i].says)) fail_msg("'%s' does not say '%s'", error.text, bad[i].says);
+    }
+    thenar_error error;
+    assert_ok(thenar_build_add_hand(build, &fine, &error), error);
+    assert_int_equal(thenar_build_add_hand(build, &fine, &error), THENAR_ERROR_INPUT); /* the same name again */
+    thenar_build_free(build);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(a_hand_takes_two_lines),
+    cmocka_unit_test(a_hand_that_is_held_still_stays_where_it_is),
+    cmocka_unit_test(pressing_a_fingertip_moves_its_bone_and_loads_the_tracker),
+    cmocka_unit_test(a_hand_follows_its_script),
+    cmocka_unit_test(a_fist_comes_to_rest),
+    cmocka_unit_test(a_tracker_that_jumps_pulls_no_harder_than_it_may),
+    cmocka_unit_test(joints_from_outside_drive_a_hand),
+    cmocka_unit_test(a_hand_s_step_allocates_nothing_and_repeats_bit_for_bit),
+    cmocka_unit_test(bad_hands_are_refused),
+};
+
+TEST_MAIN(tests)
