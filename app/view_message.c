@@ -46,11 +46,15 @@ void message_doubles(view_message *message, uint32_t kind, size_t count, const d
     if (out) memcpy(out, values, value_count * sizeof *out);
 }
 
+void message_text(view_message *message, uint32_t kind, const char *text) {
+    char *out = message_section(message, kind, 0, 0, strlen(text));
+    if (out) memcpy(out, text, strlen(text));
+}
+
 void message_json(view_message *message, uint32_t kind, json_t *value) {
     char *text = value ? json_dumps(value, JSON_COMPACT) : NULL;
-    char *out = text ? message_section(message, kind, 0, 0, strlen(text)) : NULL;
-    if (out)
-        memcpy(out, text, strlen(text));
+    if (text)
+        message_text(message, kind, text);
     else
         message->failed = true;
     free(text);
@@ -117,6 +121,12 @@ void message_mesh(view_message *message, int body, const thenar_tet_mesh *mesh, 
                        3 * (size_t)surface->vertex_count);
     write_indices(message, SECTION_TRIANGLES, body, surface->triangle_count, 3, surface->triangles);
     if (mesh && embedding && embedding->vertex_count > 0) write_skin(message, body, mesh, surface, embedding);
+}
+
+void message_joints(view_message *message, int hand, const double joints[7 * THENAR_HAND_JOINTS]) {
+    double places[3 * THENAR_HAND_JOINTS];
+    for (int j = 0; j < THENAR_HAND_JOINTS; j++) memcpy(places + 3 * j, joints + 7 * j, 3 * sizeof *places);
+    message_floats(message, SECTION_JOINTS, hand, THENAR_HAND_JOINTS, places, 3 * THENAR_HAND_JOINTS);
 }
 
 static void to_floats(float out[3], const double in[3]) {

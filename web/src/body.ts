@@ -333,10 +333,16 @@ export class BodyView {
     this.wire.visible = shown;
     (this.wire.material as THREE.LineBasicMaterial).color.set(colour);
     this.wire.geometry.getAttribute('position').needsUpdate = true;
-    this.surface.material.transparent = shown || this.isPlane;
-    this.surface.material.opacity = shown ? 0.45 : this.isPlane ? PLANE_OPACITY : 1;
-    this.surface.material.depthWrite = !shown && !this.isPlane;
-    this.surface.material.needsUpdate = true;
+  }
+
+  /** What is inside a soft body shows through its surface. */
+  seeThrough(through: boolean) {
+    if (!this.isSoft) return;
+    const { material } = this.surface;
+    material.transparent = through;
+    material.opacity = through ? 0.45 : 1;
+    material.depthWrite = !through;
+    material.needsUpdate = true;
   }
 
   /** World corners of the surface. */
