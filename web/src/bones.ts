@@ -14,7 +14,7 @@ for (const [first, last] of [
   for (let joint = first; joint < last; joint++) BONES.push([joint, joint + 1]);
 }
 
-const THICKNESS = 0.018; // of a rod, over the length of the hand
+const RADIUS = 0.018; // of a rod, over the way from the wrist to the middle knuckle
 const UP = new THREE.Vector3(0, 1, 0);
 
 class HandBones {
@@ -33,7 +33,7 @@ class HandBones {
 
   place(joints: Float32Array) {
     const at = (joint: number) => new THREE.Vector3().fromArray(joints, 3 * joint);
-    const radius = (THICKNESS / 2) * at(0).distanceTo(at(11)) * 2; // the wrist to the middle knuckle is half a hand
+    const radius = RADIUS * at(0).distanceTo(at(11));
     const matrix = new THREE.Matrix4();
     const size = new THREE.Vector3().setScalar(1.5 * radius);
     const none = new THREE.Quaternion();

@@ -1,7 +1,10 @@
-/* A hand goes on when what it is made of is changed while it moves, as the viewer does it. */
+/* What viewers need of hands: they go on when what they are made of is changed while they move, and recordings have
+ * their joints. */
 #include "test.h"
 
 #include <thenar/thenar.h>
+
+#include <unistd.h>
 
 static thenar_model *make(double young, double base_stiffness, bool limits) {
     thenar_world_def world = thenar_world_def_default();
@@ -121,10 +124,45 @@ static void a_hand_that_was_driven_by_hand_still_is(void **state) {
     thenar_model_free(changed);
 }
 
+static void a_recording_has_the_joints_of_a_hand(void **state) {
+    (void)state;
+    static const char path[] = BINARY_DIR "/hand_shown.thenar";
+    thenar_model *model = make(60e3, 2000, true);
+    thenar_sim *sim = start(model);
+    thenar_recorder *recorder;
+    thenar_recording *recording;
+    thenar_error error;
+    double joints[3][7 * THENAR_HAND_JOINTS], read[7 * THENAR_HAND_JOINTS];
+    assert_ok(thenar_recorder_create(path, sim, &recorder, &error), error);
+    for (int f = 0; f < 3; f++) {
+        assert_ok(thenar_recorder_add(recorder, &error), error);
+        thenar_sim_hand_joints(sim, 0, joints[f]);
+        for (int i = 0; i < 10; i++) thenar_sim_step(sim);
+    }
+    assert_ok(thenar_recorder_close(recorder, &error), error);
+    assert_ok(thenar_recording_open(path, &recording, &error), error);
+    int body, channel;
+    thenar_model_hand_bodies(model, 0, &body);
+    channel = thenar_recording_find_channel(recording, body, "joints");
+    assert_true(channel >= 0);
+    assert_int_equal(thenar_recording_channel_at(recording, channel)->element_count, THENAR_HAND_JOINTS);
+    for (int f = 2; f >= 0; f--) {
+        assert_ok(thenar_recording_read_channel(recording, channel, f, read, &error), error);
+        for (int i = 0; i < 7 * THENAR_HAND_JOINTS; i++)
+            assert_near(read[i], joints[f][i], 1e-7); /* single precision */
+    }
+    assert_true(fabs(joints[2][0] - joints[0][0]) > 0.01);
+    thenar_recording_close(recording);
+    unlink(path);
+    thenar_sim_free(sim);
+    thenar_model_free(model);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_hand_that_moves_does_not_jump_when_its_flesh_is_changed),
     cmocka_unit_test(a_hand_that_goes_on_has_the_springs_of_its_new_model),
     cmocka_unit_test(a_hand_that_was_driven_by_hand_still_is),
+    cmocka_unit_test(a_recording_has_the_joints_of_a_hand),
 };
 
 TEST_MAIN(tests)
