@@ -105,8 +105,8 @@ for dt in 0 -0.01 nan inf 2 soft; do refuses 2 "--dt $dt; expected a number from
 refuses 2 '--steps and --time together' run beam-soft --steps 2 --time 1
 refuses 2 '--solver magic; expected' run beam-soft --solver magic
 refuses 2 '--friction magic; expected' run beam-soft --friction magic
-for name in aggregate penalty magic; do
-    refuses 2 "--contact $name; expected point \\(default\\), none" run beam-soft --contact $name
+for name in aggregate springs magic; do
+    refuses 2 "--contact $name; expected point \\(default\\), penalty, none" run beam-soft --contact $name
 done
 refuses 2 '--out ; expected DIR' run beam-soft --out ''
 refuses 2 '--print takes no value' check beam-soft --print=yes
@@ -260,6 +260,19 @@ check test "$(awk -v p="$pressed" 'BEGIN { print (p > 1) }')" -eq 1
 # within 2 %: what the solver may leave contact forces to change by (SOLVER_TOLERANCES)
 check near "$(column held/steps.csv block_support_force_y)" "$(awk -v p="$pressed" -v w=$weight 'BEGIN { print w - p }')" \
     "$(awk -v p="$pressed" 'BEGIN { print 0.02 * p }')"
+promise "--contact penalty bears the block by springs that sink in by its pressure"
+run run contact.yaml --contact penalty --out springs
+check exits 0
+check has springs/summary.json '"contact": "penalty",'
+check near "$(column springs/steps.csv block_force_y)" $weight "$(awk -v w=$weight 'BEGIN { print 1e-6 * w }')"
+check equal "$(column springs/steps.csv rows)" 0
+run run contact.yaml --contact penalty --set contact.stiffness=1e6 --set contact.damping=1e3 --out soft_springs
+check exits 0
+run export soft_springs/recording.thenar --to csv --contacts --out soft_springs.csv
+# 392.4 Pa over 1e6 Pa/m, on average over the 16 points by their areas
+check near "$(awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+    $at["frame"] == 100 { sum += $at["gap"] * $at["area"]; area += $at["area"] } END { print sum / area }' soft_springs.csv)" \
+    -0.0003924 4e-6
 promise "--contact none lets everything pass through everything"
 run run contact.yaml --contact none --out through
 check exits 0
@@ -405,6 +418,8 @@ bad 's/^    material/    friction: -1\n    material/' '7:15: friction is -1; exp
 bad 's/^    material/    friction: 101\n    material/' '7:15: friction is 101; expected a number between 0 and 100'
 bad 's/^    material/    touches: 3\n    material/' '7:14: touches: expected true or false, found a number'
 bad 's/^dt: .*/contact: {margin: 0}/' '2:19: margin is 0; expected a number > 0 and <= 1 \(m\)'
+bad 's/^dt: .*/contact: {stiffness: 0}/' '2:22: stiffness is 0; expected a number > 0 and <= 1e\+13 \(Pa/m\)'
+bad 's/^dt: .*/contact: {damping: -1}/' '2:20: damping is -1; expected a number between 0 and 1e\+10 \(Pa s/m\)'
 bad 's/^dt: .*/contact: {margni: 1}/' "2:11: unknown key 'margni' in contact; did you mean 'margin'"
 promise "a bad rigid body in a scene is told likewise"
 # bad_rigid KEYS WORDS: the scene with a rigid ball of these keys in line 9.

@@ -85,7 +85,10 @@ static void fixture_end(fixture *f) {
 }
 
 static int find(const fixture *f, double margin) {
-    int count = contact_points_find(f->skins, f->rigids, f->pairs, f->pair_count, margin, STEP, points, MOST_POINTS);
+    int all[MOST_BODIES * MOST_BODIES];
+    for (int k = 0; k < f->pair_count; k++) all[k] = k;
+    int count =
+        contact_points_find(f->skins, f->rigids, f->pairs, all, f->pair_count, margin, STEP, points, MOST_POINTS);
     assert_true(count <= MOST_POINTS);
     return count;
 }
@@ -261,6 +264,19 @@ static int compare_with_brute_force(const fixture *f, const motion *motions, dou
     return count;
 }
 
+/* No candidate is of a pair whose reaches do not overlap. Returns how many pairs these are. */
+static int check_reaches(const fixture *f, double margin, int count) {
+    int apart = 0;
+    for (int k = 0, next = 0; k < f->pair_count; k++) {
+        box skin = contact_skin_reach(f->skins[f->pairs[k].skin], margin, STEP);
+        box rigid = contact_rigid_reach(f->rigids[f->pairs[k].rigid], STEP);
+        bool overlap = box_overlaps(&skin, &rigid);
+        apart += !overlap;
+        for (; next < count && points[next].pair == k; next++) assert_true(overlap);
+    }
+    return apart;
+}
+
 static void candidates_are_those_that_brute_force_finds(void **unused) {
     (void)unused;
     thenar_error error;
@@ -276,15 +292,18 @@ static void candidates_are_those_that_brute_force_finds(void **unused) {
     random_source random = {11};
     const double margins[] = {0, 0.002, 0.05}, speeds[] = {0, 0.3, 6};
     motion motions[MOST_BODIES];
-    int found = 0, kinks = 0, trials = 60, tried = 0;
+    int found = 0, kinks = 0, trials = 60, tried = 0, apart = 0;
     for (int trial = 0; trial < trials; trial++) {
         shake(&f, &random, speeds[trial / 3 % 3], motions);
         double margin = margins[trial % 3];
-        found += compare_with_brute_force(&f, motions, margin, find(&f, margin), &kinks);
+        int count = find(&f, margin);
+        found += compare_with_brute_force(&f, motions, margin, count, &kinks);
+        apart += check_reaches(&f, margin, count);
     }
     for (int k = 0; k < f.pair_count; k++) tried += trials * f.skin[f.pairs[k].skin].point_count;
     assert_true(found > 10000 && found < tried / 2);
     assert_true(kinks < tried / 1000);
+    assert_true(apart > 100);
     fixture_end(&f);
     thenar_tet_mesh_free(&tets);
     thenar_surface_free(&mesh);
@@ -684,14 +703,15 @@ static void a_full_array_is_not_overrun_and_the_number_is_told(void **unused) {
     thenar_rigid_def all = rigid("all", THENAR_MOTION_DRIVEN, (thenar_shape){.radius = 2});
     static fixture f;
     fixture_start(&f, &soft, &all, 1);
+    const int only = 0;
     contact_point first[11];
     int count = find(&f, 0);
     assert_int_equal(count, f.skin[0].point_count);
     first[10].vertex = -77;
-    assert_int_equal(contact_points_find(f.skins, f.rigids, f.pairs, 1, 0, STEP, first, 10), count);
+    assert_int_equal(contact_points_find(f.skins, f.rigids, f.pairs, &only, 1, 0, STEP, first, 10), count);
     assert_int_equal(first[10].vertex, -77);
     for (int i = 0; i < 10; i++) assert_true(first[i].vertex == points[i].vertex && first[i].gap == points[i].gap);
-    assert_int_equal(contact_points_find(f.skins, f.rigids, f.pairs, 1, 0, STEP, NULL, 0), count);
+    assert_int_equal(contact_points_find(f.skins, f.rigids, f.pairs, &only, 1, 0, STEP, NULL, 0), count);
     fixture_end(&f);
     thenar_tet_mesh_free(&tets);
 }

@@ -196,9 +196,15 @@ typedef struct thenar_world_def {
     double gravity[3]; /**< m/s^2 */
     double dt;         /**< default time step of simulations, s, 1e-6 to 1 */
     double margin;     /**< points nearer than this may touch within a step, m, > 0; what approaches is seen earlier */
+    /** Of contacts by springs (the method "penalty"; others do not read it), an area of skin, both into the surface and
+     * along it: Pa/m, above 0 to 1e13. A point has it times its area in N/m; a point of a rigid body counts for 1 cm^2.
+     * Contacts sink in by pressure over stiffness. */
+    double contact_stiffness;
+    double contact_damping; /**< of the dampers beside these springs, Pa s/m, 0 to 1e10 */
 } thenar_world_def;
 
-/** Gravity (0, -9.81, 0), dt 0.01 s, margin 1 mm. */
+/** Gravity (0, -9.81, 0), dt 0.01 s, margin 1 mm, contact stiffness 1e9 Pa/m and damping 1e5 Pa s/m: 1 kPa sinks in by
+ * 1 um, a hundredth of what a pad of 100 kPa that is 1 cm thick gives way by itself; the damper is worth 0.1 ms. */
 THENAR_API thenar_world_def thenar_world_def_default(void);
 
 /** An empty build; `world` is copied and must not be NULL. NULL only when memory runs out. A build without bodies

@@ -26,7 +26,9 @@ typedef struct thenar_sim_options {
     int threads;        /**< 1 to 256, the calling one included; 0: 1 */
     const char *solver; /**< name of the constraint solver; NULL: the default, "newton" */
     /** How bodies touch; NULL: the default, "point": points of skins and of dynamic rigid bodies against rigid bodies,
-     * with friction. "none": they pass through each other. */
+     * as constraints with friction, which hold to the solver's tolerance. "penalty": the same points with springs and
+     * dampers (thenar_world_def.contact_stiffness) and anchored friction, as in perez2016: they sink in, and cost no
+     * more than a free motion where nothing has limits. "none": they pass through each other. */
     const char *contact;
     /** What solvers other than newton, which always takes Coulomb's cone, do about friction: "pyramid", also for NULL
      * (four sides around the cone, as in perez2013; along its edges friction is 1.41 times too strong), or "cone". */
@@ -103,7 +105,7 @@ THENAR_API double thenar_sim_time(const thenar_sim *sim);
 /** Name of its constraint solver. */
 THENAR_API const char *thenar_sim_solver(const thenar_sim *sim);
 
-/** Name of how its bodies touch: "point" or "none". */
+/** Name of how its bodies touch: "point", "penalty" or "none". */
 THENAR_API const char *thenar_sim_contact_method(const thenar_sim *sim);
 
 /** Time step, s. */
@@ -190,7 +192,7 @@ typedef struct thenar_contact {
     double gap;         /**< m, negative inside */
     double force;       /**< normal force, N, >= 0: body[0] is pushed along the normal, body[1] against it */
     double friction[3]; /**< tangential force on body[0], world axes, N; at most mu times the normal force, 1.41
-                             times that on the pyramid (thenar_sim_options) */
+                             times that on the pyramid (thenar_sim_options); by springs to the solver's tolerance */
     double area;        /**< of the skin that belongs to the point, m^2; 0 for points of rigid bodies */
 } thenar_contact;
 

@@ -3,6 +3,10 @@
 
 #define DEGREE (3.14159265358979323846 / 180)
 #define SHORTEST_BONE 1e-4 /* m */
+/* How much of the thumb's abduction turns it about its own bone. The axes of its CMC joint are skew (the joint is a
+ * saddle), so that a thumb that goes away from the palm turns its pad to the fingers' pads; without that no grip between
+ * thumb and fingertips closes. The figure is ours, chosen so that the pads face each other (unverified). */
+#define PRONATION 1.2
 
 /* Ranges of motion in degrees: lower and upper of flexion, abduction, middle and end joint (docs/hand.md has the
  * source; its abduction is read as positive towards the thumb, which makes the index finger's and the little finger's
@@ -68,7 +72,9 @@ static void make_joint(const hand_skeleton_rest *rest, int b, const hand_springs
     int finger = (b - 1) / 3, place = (b - 1) % 3;
     hand_joint joint = hand_bone_joint(b), before = place > 0 || finger > 0 ? (hand_joint)(joint - 1) : HAND_WRIST;
     double side = rest->left ? -1 : 1;
-    const vec3 bending = {-1, 0, 0}, spreading = {0, side, 0};
+    const vec3 bending = {-1, 0, 0};
+    vec3 spreading = {0, side, 0};
+    if (b == 1) spreading = vec3_unit(vec3_make(0, side, side * PRONATION));
     skeleton_pose hung = relative(rest->joints[joint], rest->joints[before]);
     vec3 along = quat_rotate(hung.orientation, vec3_make(0, 0, -1));
     double flexion = atan2(-along.y, -along.z), spread = 0;

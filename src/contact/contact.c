@@ -29,6 +29,36 @@ static vec3 leg_force(const contact_leg *leg, vec3 f) {
     return vec3_scale(leg->turns ? vec3_cross(leg->arm, f) : f, leg->weight);
 }
 
+vec3 contact_motion(const contact *c, const double *d) {
+    vec3 motion = {0};
+    for (int k = 0; k < c->leg_count; k++) motion = vec3_add(motion, leg_motion(&c->legs[k], d));
+    return mat3_mul_vec(c->frame, motion);
+}
+
+void contact_add_force(const contact *c, vec3 force, double *sum) {
+    for (int k = 0; k < c->leg_count; k++) {
+        double *part = sum + 3 * c->legs[k].node;
+        vec3_store(part, vec3_add(vec3_load(part), leg_force(&c->legs[k], force)));
+    }
+}
+
+/* M_i^T W M_j, where M = weight 1 or -weight [arm]x */
+static mat3 between_legs(const contact_leg *i, const contact_leg *j, mat3 W) {
+    if (i->turns) W = mat3_mul(mat3_skew(i->arm), W);
+    if (j->turns) W = mat3_scale(mat3_mul(W, mat3_skew(j->arm)), -1);
+    return mat3_scale(W, i->weight * j->weight);
+}
+
+void contact_add_blocks(const contact *c, mat3 W, double *blocks) {
+    for (int i = 0, k = 0; i < c->leg_count; i++)
+        for (int j = 0; j <= i; j++, k++) {
+            if (c->blocks[k] < 0) continue; /* the pattern has no room for these two */
+            mat3 block = between_legs(&c->legs[i], &c->legs[j], W);
+            double *target = blocks + 9 * (size_t)c->blocks[k];
+            for (int e = 0; e < 9; e++) target[e] += block.m[e];
+        }
+}
+
 static void look(contact *c) {
     c->z = vec3_mul_add(c->lambda, vec3_add(c->u, vec3_make(c->shift, 0, 0)), -c->rho);
     c->state = cone_state_of(c->z, c->mu);
@@ -38,9 +68,7 @@ static void look(contact *c) {
 void contacts_move(contact *contacts, int count, const double *d) {
     for (int i = 0; i < count; i++) {
         contact *c = &contacts[i];
-        vec3 motion = {0};
-        for (int k = 0; k < c->leg_count; k++) motion = vec3_add(motion, leg_motion(&c->legs[k], d));
-        c->u = vec3_add(c->start, mat3_mul_vec(c->frame, motion));
+        c->u = vec3_add(c->start, contact_motion(c, d));
         look(c);
     }
 }
@@ -80,19 +108,8 @@ void contacts_gradient(const contact *contacts, int count, double weight, double
     for (int i = 0; i < count; i++) {
         const contact *c = &contacts[i];
         if (c->state == CONE_OPEN) continue;
-        vec3 force = vec3_scale(mat3_mul_vec_transposed(c->frame, c->force), weight);
-        for (int k = 0; k < c->leg_count; k++) {
-            double *sum = gradient + 3 * c->legs[k].node;
-            vec3_store(sum, vec3_sub(vec3_load(sum), leg_force(&c->legs[k], force)));
-        }
+        contact_add_force(c, vec3_scale(mat3_mul_vec_transposed(c->frame, c->force), -weight), gradient);
     }
-}
-
-/* M_i^T W M_j, where M = weight 1 or -weight [arm]x */
-static mat3 between_legs(const contact_leg *i, const contact_leg *j, mat3 W) {
-    if (i->turns) W = mat3_mul(mat3_skew(i->arm), W);
-    if (j->turns) W = mat3_scale(mat3_mul(W, mat3_skew(j->arm)), -1);
-    return mat3_scale(W, i->weight * j->weight);
 }
 
 void contacts_hessian(const contact *contacts, int count, double weight, double *blocks) {
@@ -101,13 +118,7 @@ void contacts_hessian(const contact *contacts, int count, double weight, double 
         if (c->state == CONE_OPEN) continue;
         mat3 D = cone_derivative(c->z, c->mu, c->state);
         mat3 W = mat3_mul(mat3_mul(mat3_transpose(c->frame), D), c->frame);
-        W = mat3_scale(W, weight * c->rho);
-        for (int i = 0, k = 0; i < c->leg_count; i++)
-            for (int j = 0; j <= i; j++, k++) {
-                mat3 block = between_legs(&c->legs[i], &c->legs[j], W);
-                double *target = blocks + 9 * (size_t)c->blocks[k];
-                for (int e = 0; e < 9; e++) target[e] += block.m[e];
-            }
+        contact_add_blocks(c, mat3_scale(W, weight * c->rho), blocks);
     }
 }
 

@@ -37,6 +37,7 @@ typedef struct contact {
     double mu;
     mat3 frame;    /* rows n, t1, t2; world axes */
     vec3 start;    /* u where no unknown moves, m */
+    vec3 known;    /* the part of the way to there that lies within the step, m: of held nodes and driven bodies */
     double leeway; /* m: by how much u_n is more than the gap, for a point that was too deep inside to be out at once */
     int leg_count;
     contact_leg legs[CONTACT_LEGS]; /* by ascending node */
@@ -48,6 +49,8 @@ typedef struct contact {
     double shift;                   /* s, m */
     double share, last_change;      /* of the way that the shift goes in a multipliers' step; the way in the last one */
     cone_state settled;             /* that lambda came from */
+    bool anchored;                  /* it keeps an anchor whether it sticks or slips (penalty.h) */
+    vec3 slide;                     /* by which that anchor moves on at the end of the step, in the frame, m */
     /* Where the contact is looked at. */
     vec3 u; /* m */
     vec3 z; /* N */
@@ -62,6 +65,13 @@ typedef struct contact_measures {
     double mean;   /* N: normal force of those that push */
     int active;    /* how many push */
 } contact_measures;
+
+/* How far d moves the contact, in its frame: F sum_k M_k d_k, m. */
+vec3 contact_motion(const contact *c, const double *d);
+/* Adds M_k^T force to the parts of its legs; world axes. */
+void contact_add_force(const contact *c, vec3 force, double *sum);
+/* Adds M_i^T W M_j to the blocks of its legs; W is symmetric, in world axes. */
+void contact_add_blocks(const contact *c, mat3 W, double *blocks);
 
 /* All of these take the contacts of one system and work on d, 3 numbers a node of the system, m. */
 

@@ -108,6 +108,8 @@ bool contact_make(contact *c, const contact_point *point, const contact_memory *
         vec3 stored = quat_rotate(end.turn, vec3_load(memory->anchor));
         if (c->stuck) anchor = point->rolls ? vec3_sub(x, stored) : vec3_add(end.centre, stored);
     }
+    vec3 was = vec3_add(begin.centre, quat_rotate(begin.turn, point->anchor));
+    c->known = mat3_mul_vec(c->frame, vec3_sub(vec3_sub(x, point->position), vec3_sub(closest, was)));
     vec3 slip = mat3_mul_vec(c->frame, vec3_sub(x, anchor));
     c->leeway = fmax(0, -point->gap - RECOVERY * step->h);
     c->start = vec3_make(vec3_dot(normal, vec3_sub(x, closest)) + c->leeway, slip.y, slip.z);
@@ -117,15 +119,18 @@ bool contact_make(contact *c, const contact_point *point, const contact_memory *
 
 contact_memory contact_remember(const contact *c, const contact_point *point, const contact_memory *before,
                                 const rigid_state *rigid) {
-    contact_memory memory = {.pair = point->pair, .index = point->index, .stuck = c->settled == CONE_STICK};
+    contact_memory memory = {
+        .pair = point->pair, .index = point->index, .stuck = c->settled == CONE_STICK || c->anchored};
     quat back = quat_conjugate(pose_known(rigid).turn);
     vec3_store(memory.force, quat_rotate(back, mat3_mul_vec_transposed(c->frame, c->lambda)));
-    vec3 slipped = mat3_mul_vec_transposed(c->frame, vec3_make(0, c->u.y, c->u.z));
+    vec3 slide = quat_rotate(back, mat3_mul_vec_transposed(c->frame, c->slide));
+    vec3 slipped = mat3_mul_vec_transposed(c->frame, vec3_make(0, c->u.y - c->slide.y, c->u.z - c->slide.z));
     if (point->rolls)
         vec3_store(memory.anchor, quat_rotate(back, slipped));
     else if (before && before->stuck)
         memcpy(memory.anchor, before->anchor, sizeof memory.anchor);
     else
         vec3_store(memory.anchor, point->anchor);
+    if (c->anchored && !point->rolls) vec3_store(memory.anchor, vec3_add(vec3_load(memory.anchor), slide));
     return memory;
 }

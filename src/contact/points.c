@@ -32,6 +32,20 @@ static target aim(const rigid_state *body, double h) {
     return t;
 }
 
+#define ROUNDING (1 + 1e-9) /* by which reaches are longer than they must be */
+
+box contact_skin_reach(const contact_skin_state *skin, double margin, double h) {
+    double speed = vec3_length(skin->whole.velocity) + skin->whole.spread;
+    return box_grow(skin->bounds, (margin + h * speed) * ROUNDING);
+}
+
+box contact_rigid_reach(const rigid_state *rigid, double h) {
+    target t = aim(rigid, h);
+    const box *bounds = &t.shape->solid.bounds;
+    double furthest = t.turning > 0 ? vec3_length(vec3_max(vec3_scale(bounds->low, -1), bounds->high)) : 0;
+    return box_grow(t.world, h * (vec3_length(t.velocity) + t.turning * furthest) * ROUNDING);
+}
+
 /* A velocity relative to the body, at an arm from its centre of mass. */
 static vec3 relative(const target *t, vec3 velocity, vec3 arm) {
     return vec3_sub(vec3_sub(velocity, t->velocity), vec3_cross(t->spin, arm));
@@ -130,12 +144,12 @@ static void try_pair(harvest *out, const contact_skin_state *state, const target
 }
 
 int contact_points_find(const contact_skin_state *const *skins, const rigid_state *const *rigids,
-                        const contact_pair *pairs, int pair_count, double margin, double h, contact_point *points,
-                        int capacity) {
+                        const contact_pair *pairs, const int *near, int near_count, double margin, double h,
+                        contact_point *points, int capacity) {
     harvest out = {.points = points, .capacity = capacity, .margin = margin, .h = h};
-    for (int i = 0; i < pair_count; i++) {
-        out.pair = pairs[i];
-        out.number = i;
+    for (int i = 0; i < near_count; i++) {
+        out.number = near[i];
+        out.pair = pairs[near[i]];
         const contact_skin_state *skin = skins[out.pair.skin];
         const rigid_state *rigid = rigids[out.pair.rigid];
         assert(skin->skin->body != rigid->base.model);

@@ -36,10 +36,17 @@ typedef struct contact_point {
     int face_b;        /* the nearest triangle of the rigid mesh; -1 for primitives */
 } contact_point;
 
+/* A pair has candidates only if these two boxes overlap: with c the point of the rigid body that is closest to a point,
+ * -n . u <= |velocity of the point| + |velocity of the body| + |spin| |c - centre of mass|, since the rest of the arm is
+ * along n and turns across it. */
+box contact_skin_reach(const contact_skin_state *skin, double margin, double h);
+box contact_rigid_reach(const rigid_state *rigid, double h);
+
 /* All candidates of the pairs, in the order of the pairs and then of the skin's points. Writes the first `capacity` of
- * them and returns how many there are, which may be more. The skins are up to date, the bodies' drive has run. */
+ * them and returns how many there are, which may be more. near: the numbers of the `near_count` pairs to look at,
+ * ascending. The skins are up to date, the bodies' drive has run. */
 int contact_points_find(const contact_skin_state *const *skins, const rigid_state *const *rigids,
-                        const contact_pair *pairs, int pair_count, double margin, double h, contact_point *points,
-                        int capacity);
+                        const contact_pair *pairs, const int *near, int near_count, double margin, double h,
+                        contact_point *points, int capacity);
 
 #endif

@@ -26,7 +26,11 @@ static void read_world(config_map *scene, thenar_world_def *world, thenar_scene_
     config_map touch;
     if (config_child(scene, "contact", CONFIG_OPTIONAL, &touch)) {
         config_range range = {.low = 0, .above_low = true, .high = MODEL_MARGIN_LARGEST, .unit = "m"};
+        config_range stiff = {.low = 0, .above_low = true, .high = MODEL_CONTACT_STIFFNESS_LARGEST, .unit = "Pa/m"};
+        config_range damped = config_between(0, MODEL_CONTACT_DAMPING_LARGEST, "Pa s/m");
         config_number(&touch, "margin", CONFIG_OPTIONAL, range, &world->margin);
+        config_number(&touch, "stiffness", CONFIG_OPTIONAL, stiff, &world->contact_stiffness);
+        config_number(&touch, "damping", CONFIG_OPTIONAL, damped, &world->contact_damping);
         config_close(&touch);
     }
     snprintf(info->title, sizeof info->title, "%s", title);

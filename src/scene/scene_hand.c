@@ -113,6 +113,9 @@ void scene_hand_read(config_map *body, const char *name, thenar_build *build) {
     thenar_hand_def def = thenar_hand_def_default();
     def.name = name;
     read_shape(body, &def, &parts);
+    bool limited = true;
+    config_bool(body, "limited", CONFIG_OPTIONAL, &limited);
+    if (!limited) def.material.stretch_min = def.material.stretch_max = 0;
     scene_material_read(body, CONFIG_OPTIONAL, &def.material);
     config_map joints;
     if (config_child(body, "joints", CONFIG_OPTIONAL, &joints)) {

@@ -19,7 +19,12 @@ struct thenar_build {
 };
 
 thenar_world_def thenar_world_def_default(void) {
-    return (thenar_world_def){.name = "", .gravity = {0, -9.81, 0}, .dt = 0.01, .margin = 0.001};
+    return (thenar_world_def){.name = "",
+                              .gravity = {0, -9.81, 0},
+                              .dt = 0.01,
+                              .margin = 0.001,
+                              .contact_stiffness = 1e9,
+                              .contact_damping = 1e5};
 }
 
 thenar_build *thenar_build_create(const thenar_world_def *world) {
@@ -169,6 +174,12 @@ static thenar_status check_world(const thenar_world_def *world, const char *name
     if (!(world->margin > 0 && world->margin <= MODEL_MARGIN_LARGEST))
         return error_set(error, THENAR_ERROR_INPUT, "margin is %g; expected above 0 to %g m", world->margin,
                          MODEL_MARGIN_LARGEST);
+    if (!(world->contact_stiffness > 0 && world->contact_stiffness <= MODEL_CONTACT_STIFFNESS_LARGEST))
+        return error_set(error, THENAR_ERROR_INPUT, "contact stiffness is %g; expected above 0 to %g Pa/m",
+                         world->contact_stiffness, MODEL_CONTACT_STIFFNESS_LARGEST);
+    if (!(world->contact_damping >= 0 && world->contact_damping <= MODEL_CONTACT_DAMPING_LARGEST))
+        return error_set(error, THENAR_ERROR_INPUT, "contact damping is %g; expected 0 to %g Pa s/m",
+                         world->contact_damping, MODEL_CONTACT_DAMPING_LARGEST);
     if (!vec3_is_finite(vec3_load(world->gravity)))
         return error_set(error, THENAR_ERROR_INPUT, "gravity is not finite; expected three numbers, m/s^2");
     return THENAR_OK;
@@ -259,6 +270,8 @@ static thenar_status compile(thenar_build *build, thenar_model *model, thenar_er
     model->dt = build->world.dt;
     model->hash = hash_bytes(0, &model->gravity, sizeof model->gravity);
     model->hash = hash_bytes(model->hash, &build->world.margin, sizeof build->world.margin);
+    penalty_law law = {build->world.contact_stiffness, build->world.contact_damping};
+    model->hash = hash_bytes(model->hash, &law, sizeof law);
     for (size_t i = 0; i < build->bodies.count; i++) {
         model->bodies[model->body_count++] = build->bodies.data[i];
         const body_model *body = build->bodies.data[i];
@@ -277,9 +290,10 @@ static thenar_status compile(thenar_build *build, thenar_model *model, thenar_er
     }
     build->hands.count = 0;
     thenar_status status =
-        contacts_create(model->bodies, model->body_count, build->world.margin, &model->contacts, error);
+        contacts_create(model->bodies, model->body_count, build->world.margin, law, &model->contacts, error);
     if (status == THENAR_OK) status = compile_systems(model, error);
-    if (status == THENAR_OK) status = contacts_assign(&model->contacts, model->bodies, model->systems, error);
+    if (status == THENAR_OK)
+        status = contacts_assign(&model->contacts, model->bodies, model->body_count, model->systems, error);
     return status == THENAR_OK ? collect_warnings(model, error) : status;
 }
 

@@ -20,9 +20,16 @@ void contacts_layout(contacts_state *state, const contacts_model *contacts, int 
     state->before = ARENA_ARRAY(work, contact_memory, contacts->capacity);
     state->remembered = ARENA_ARRAY(work, int, contacts->capacity);
     state->contacts = ARENA_ARRAY(work, contact, contacts->capacity);
+    state->terms = ARENA_ARRAY(work, penalty_term, contacts->capacity);
     state->system_start = ARENA_ARRAY(work, int, system_count + 1);
     state->told = ARENA_ARRAY(work, thenar_contact, contacts->capacity);
-    state->told_pairs = ARENA_ARRAY(work, thenar_contact_pair, contacts->pair_count);
+    /* A pair is told only with a contact. */
+    bool few = contacts->pair_count < contacts->capacity;
+    state->told_pairs = ARENA_ARRAY(work, thenar_contact_pair, few ? contacts->pair_count : contacts->capacity);
+    sweep_layout(&state->near, contacts->skin_count + contacts->rigid_count, work);
+    state->reach = ARENA_ARRAY(work, box, contacts->skin_count + contacts->rigid_count);
+    state->near_pairs = ARENA_ARRAY(work, int, contacts->pair_count);
+    state->near_room = ARENA_ARRAY(work, int, contacts->pair_count);
 }
 
 void contacts_open(contacts_state *state, const contacts_model *contacts, body_state *const *bodies, int body_count,
@@ -30,6 +37,7 @@ void contacts_open(contacts_state *state, const contacts_model *contacts, body_s
     for (int i = 0; i < contacts->skin_count; i++) state->skin_pointers[i] = &state->skins[i];
     for (int i = 0; i < body_count; i++)
         state->rigids[i] = bodies[i]->model->kind == &rigid_class ? (const rigid_state *)bodies[i] : NULL;
+    sweep_open(&state->near);
     memset(state->system_start, 0, ((size_t)system_count + 1) * sizeof *state->system_start);
 }
 
@@ -94,8 +102,9 @@ void contacts_find(contacts_state *state, const contacts_model *contacts, body_s
         contact_skin_update(&state->skins[i], bodies[contacts->skin_body[i]], step->h);
     /* What falls from rest within the step must be seen too. */
     double margin = contacts->margin + step->h * step->h * vec3_length(step->gravity);
-    int found = contact_points_find(state->skin_pointers, state->rigids, contacts->search, contacts->pair_count, margin,
-                                    step->h, state->points, contacts->capacity);
+    contacts_find_near(state, contacts, margin, step->h);
+    int found = contact_points_find(state->skin_pointers, state->rigids, contacts->search, state->near_pairs,
+                                    state->near_count, margin, step->h, state->points, contacts->capacity);
     state->point_count = found < contacts->capacity ? found : contacts->capacity;
     state->lost = found - state->point_count;
     for (int i = 0, next = 0; i < state->point_count; i++)

@@ -4,11 +4,16 @@
 #define WORLD_CONTACTS_H
 
 #include "contact/contact_make.h"
+#include "contact/penalty.h"
+#include "contact/sweep.h"
 #include "world/system.h"
 
 #include "thenar/sim.h"
 
-/* Two bodies that may touch; ordered by system, so that the contacts of a system stand together. */
+/* Two bodies that may touch; ordered by system, so that the contacts of a system stand together. All of them are listed,
+ * since a pair is known by its number: n dynamic rigid bodies have n (n - 1), 36 bytes each in the model and 8 in a
+ * simulation, 2.9 MB for the 256 that there can be. A step only looks at those that are near each other
+ * (contacts_near.c). */
 typedef struct contacts_pair {
     int body[2]; /* whose points; whose distance */
     int system;
@@ -16,8 +21,9 @@ typedef struct contacts_pair {
 } contacts_pair;
 
 struct contacts_model {
-    double margin; /* m */
-    int capacity;  /* contacts at a time */
+    double margin;   /* m */
+    penalty_law law; /* of contacts by springs */
+    int capacity;    /* contacts at a time */
     int skin_count;
     contact_skin *skins;
     int *skin_of;   /* a body: its skin, or -1 */
@@ -25,17 +31,25 @@ struct contacts_model {
     int pair_count;
     contacts_pair *pairs;
     contact_pair *search; /* pair_count: the same as skin and rigid body */
+    int rigid_count;
+    int *rigids;  /* the bodies that some skin may touch, ascending */
+    int *pair_of; /* skin_count * rigid_count: the number of that pair, or -1 */
 };
 
 typedef struct contacts_state {
     contact_skin_state *skins;
     const contact_skin_state **skin_pointers;
     const rigid_state **rigids; /* a body each, NULL for soft ones */
+    sweep near;
+    box *reach;                  /* of the skins, then of the rigid bodies that they may touch */
+    int *near_pairs, *near_room; /* pair_count: numbers of the pairs whose reaches overlap; what sorting them needs */
+    int near_count;
     contact_point *points;
     contact_memory *before; /* what the last step left, of which `remembered` tells each point's, or -1 */
     int *remembered;
     contact *contacts;
-    int *system_start; /* system_count + 1: the contacts of each system */
+    penalty_term *terms; /* of contacts by springs, one a contact */
+    int *system_start;   /* system_count + 1: the contacts of each system */
     int point_count;
     int lost; /* points for which there was no room */
     /* kept */
@@ -48,16 +62,16 @@ typedef struct contacts_state {
 } contacts_state;
 
 /* Which bodies may touch: both want it, and one of them can move. On an error nothing is left to free. */
-thenar_status contacts_create(body_model *const *bodies, int body_count, double margin, contacts_model *out,
-                              thenar_error *error);
+thenar_status contacts_create(body_model *const *bodies, int body_count, double margin, penalty_law law,
+                              contacts_model *out, thenar_error *error);
 /* Puts bodies that can both move, and may touch, into one island: island[body] is the same number for them. */
 void contacts_join(const contacts_model *contacts, body_model *const *bodies, int body_count, int *island);
 /* The unknowns of a system's bodies that contacts couple. False: out of memory. */
 bool contacts_couple(const contacts_model *contacts, body_model *const *bodies, const system_model *system,
                      body_couplings *couplings);
 /* The systems are there. */
-thenar_status contacts_assign(contacts_model *contacts, body_model *const *bodies, system_model *systems,
-                              thenar_error *error);
+thenar_status contacts_assign(contacts_model *contacts, body_model *const *bodies, int body_count,
+                              system_model *systems, thenar_error *error);
 void contacts_free(contacts_model *contacts);
 
 void contacts_layout(contacts_state *state, const contacts_model *contacts, int body_count, int system_count,
@@ -70,7 +84,7 @@ void contacts_reset(contacts_state *state, const contacts_model *contacts);
 void contacts_untell(contacts_state *state);
 
 /* How bodies touch: the first is the default. */
-typedef enum contact_method { CONTACT_POINT, CONTACT_NONE, CONTACT_METHODS } contact_method;
+typedef enum contact_method { CONTACT_POINT, CONTACT_PENALTY, CONTACT_NONE, CONTACT_METHODS } contact_method;
 extern const char *const contact_method_names[CONTACT_METHODS];
 /* CONTACT_METHODS if there is none of that name. */
 contact_method contact_method_find(const char *name);
@@ -80,12 +94,27 @@ bool contacts_check(const contacts_model *contacts, const contacts_state *state,
 /* A body was put elsewhere: its contacts stick to nothing any more. */
 void contacts_forget(contacts_state *state, const contacts_model *contacts, int body);
 
+/* Finds the pairs that may have points near each other within the step, by ascending number. The skins are up to
+ * date. */
+void contacts_find_near(contacts_state *state, const contacts_model *contacts, double margin, double h);
 /* Points near each other where the step begins, and what they remember. */
 void contacts_find(contacts_state *state, const contacts_model *contacts, body_state *const *bodies,
                    const body_step *step);
 /* Constraints of these points; the systems' A are there. */
 void contacts_build(contacts_state *state, const contacts_model *contacts, body_state *const *bodies,
                     const system_model *systems, system_state *system_states, int system_count, const body_step *step);
+
+/* Contacts by springs (contacts_penalty.c): the built contacts become equations in A and b, and no constraints. */
+void contacts_penalize(contacts_state *state, const contacts_model *contacts, const system_model *systems,
+                       system_state *system_states, int system_count, const body_step *step);
+/* Whether the equations of system s fit the contacts' law at its velocities v. */
+bool contacts_fit(contacts_state *state, const system_model *systems, system_state *system_states, int s, double h);
+/* New equations for there. */
+void contacts_renew(contacts_state *state, const system_model *systems, system_state *system_states, int s, double h,
+                    penalty_slope slope);
+/* All are solved: the forces that acted, and the anchors. */
+void contacts_settle(contacts_state *state, int system_count);
+
 /* After the bodies were moved: what the next step starts from, what supports bear, what is told. */
 void contacts_publish(contacts_state *state, const contacts_model *contacts, body_state *const *bodies,
                       int system_count);

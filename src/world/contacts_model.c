@@ -2,6 +2,7 @@
 #include "world/contacts.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define MOST_CONTACTS 2048 /* at a time; their memory is part of every snapshot */
 #define MOST_DYNAMIC 256   /* rigid bodies that may touch: their unknowns are coupled all with all */
@@ -82,9 +83,9 @@ static thenar_status create_pairs(contacts_model *contacts, body_model *const *b
     return enough ? THENAR_OK : error_memory(error, "contacts");
 }
 
-thenar_status contacts_create(body_model *const *bodies, int body_count, double margin, contacts_model *out,
-                              thenar_error *error) {
-    *out = (contacts_model){.margin = margin};
+thenar_status contacts_create(body_model *const *bodies, int body_count, double margin, penalty_law law,
+                              contacts_model *out, thenar_error *error) {
+    *out = (contacts_model){.margin = margin, .law = law};
     touchable rigids;
     thenar_status status = find_touchable(bodies, body_count, &rigids, error);
     if (status == THENAR_OK) status = create_skins(out, bodies, body_count, &rigids, error);
@@ -101,6 +102,8 @@ void contacts_free(contacts_model *contacts) {
     free(contacts->skin_body);
     free(contacts->pairs);
     free(contacts->search);
+    free(contacts->rigids);
+    free(contacts->pair_of);
     *contacts = (contacts_model){0};
 }
 
@@ -173,8 +176,31 @@ static int compare_pairs(const void *one, const void *two) {
     return a->body[1] < b->body[1] ? -1 : a->body[1] > b->body[1];
 }
 
-thenar_status contacts_assign(contacts_model *contacts, body_model *const *bodies, system_model *systems,
-                              thenar_error *error) {
+/* The rigid bodies of the pairs, and a table from skins and these to pairs. */
+static thenar_status list_rigids(contacts_model *contacts, int body_count, thenar_error *error) {
+    int *place = MEMORY_ARRAY(int, body_count); /* among the rigid bodies */
+    contacts->rigids = MEMORY_ARRAY(int, body_count);
+    if (place && contacts->rigids) {
+        for (int k = 0; k < contacts->pair_count; k++) place[contacts->search[k].rigid] = 1;
+        for (int i = 0; i < body_count; i++) {
+            if (!place[i]) continue;
+            place[i] = contacts->rigid_count;
+            contacts->rigids[contacts->rigid_count++] = i;
+        }
+        size_t slots = (size_t)contacts->skin_count * (size_t)contacts->rigid_count;
+        contacts->pair_of = MEMORY_ARRAY(int, slots);
+        if (contacts->pair_of) memset(contacts->pair_of, -1, slots * sizeof *contacts->pair_of);
+    }
+    for (int k = 0; k < contacts->pair_count && contacts->pair_of; k++) {
+        const contact_pair *pair = &contacts->search[k];
+        contacts->pair_of[(size_t)pair->skin * (size_t)contacts->rigid_count + (size_t)place[pair->rigid]] = k;
+    }
+    free(place);
+    return contacts->pair_of ? THENAR_OK : error_memory(error, "contacts");
+}
+
+thenar_status contacts_assign(contacts_model *contacts, body_model *const *bodies, int body_count,
+                              system_model *systems, thenar_error *error) {
     contacts->search = MEMORY_ARRAY(contact_pair, contacts->pair_count);
     if (!contacts->search) return error_memory(error, "contacts");
     for (int k = 0; k < contacts->pair_count; k++) {
@@ -195,5 +221,5 @@ thenar_status contacts_assign(contacts_model *contacts, body_model *const *bodie
         int most = system->most_contacts + contacts->skins[contacts->search[k].skin].point_count;
         system->most_contacts = most < contacts->capacity ? most : contacts->capacity;
     }
-    return THENAR_OK;
+    return list_rigids(contacts, body_count, error);
 }

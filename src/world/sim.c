@@ -126,7 +126,7 @@ thenar_status thenar_sim_create(const thenar_model *model, const thenar_sim_opti
     if (!solver) return unknown_solver(chosen.solver, error);
     contact_method method = chosen.contact ? contact_method_find(chosen.contact) : CONTACT_POINT;
     if (method == CONTACT_METHODS)
-        return error_set(error, THENAR_ERROR_INPUT, "there is no contact method %s; expected point or none",
+        return error_set(error, THENAR_ERROR_INPUT, "there is no contact method %s; expected point, penalty or none",
                          chosen.contact);
     solver_friction friction;
     thenar_status status = find_friction(chosen.friction, &friction, error);

@@ -23,6 +23,7 @@ struct thenar_sim {
     const solver_class *solver;
     contact_method contact;
     double dt;
+    int pass; /* of the step at hand, from 1 (step.c) */
     body_state **bodies;
     hand_state *hands;
     body_state **members; /* the bodies' states in the order of the systems */

@@ -8,6 +8,9 @@
 
 /* The smallest piece of a step that a failing one is cut into. */
 #define MOST_PIECES 16
+/* How often the equations of contacts by springs are renewed within a step; they mostly fit at once. */
+#define MOST_PASSES 20
+#define TANGENT_PASSES 3 /* that are done with the slope of friction's law, the others with its secant */
 
 /* Supports go where their scripts or drivers want them at the end of the step. */
 static bool drive(thenar_sim *sim, const body_step *step) {
@@ -26,6 +29,9 @@ static bool skeletons(thenar_sim *sim, const body_step *step) {
 static bool formulate(thenar_sim *sim, const body_step *step) {
     for (int s = 0; s < sim->model->system_count; s++) {
         const system_model *system = &sim->model->systems[s];
+        /* Blocks between two bodies are no body's own: they are 0 until contacts by springs write to them. */
+        if (sim->contact == CONTACT_PENALTY)
+            memset(sim->systems[s].blocks, 0, 9 * (size_t)system->pattern.block_count * sizeof *sim->systems[s].blocks);
         for (int k = 0; k < system->body_count; k++) {
             int body = system->bodies[k];
             sim->model->bodies[body]->kind->formulate(sim->bodies[body], step, sim->systems[s].blocks,
@@ -41,18 +47,28 @@ static bool find_contacts(thenar_sim *sim, const body_step *step) {
     return true;
 }
 
-/* Their constraints. */
+/* Their constraints, or equations in A and b. */
 static bool build_constraints(thenar_sim *sim, const body_step *step) {
-    contacts_build(&sim->contacts, &sim->model->contacts, sim->bodies, sim->model->systems, sim->systems,
-                   sim->model->system_count, step);
+    const thenar_model *model = sim->model;
+    contacts_build(&sim->contacts, &model->contacts, sim->bodies, model->systems, sim->systems, model->system_count,
+                   step);
+    if (sim->contact == CONTACT_PENALTY)
+        contacts_penalize(&sim->contacts, &model->contacts, model->systems, sim->systems, model->system_count, step);
+    for (int s = 0; s < model->system_count; s++) sim->systems[s].is_due = true;
     return true;
+}
+
+/* The solver has work. */
+static bool is_constrained(const thenar_sim *sim, int s) {
+    const system_model *system = &sim->model->systems[s];
+    return sim->contact == CONTACT_PENALTY ? system->limited : system_is_constrained(system);
 }
 
 /* A constrained system that starts from the multipliers of the last step needs no free motion. */
 static bool moves_freely_first(thenar_sim *sim, int s, const body_step *step) {
-    const system_model *system = &sim->model->systems[s];
-    if (!system_is_constrained(system)) return true;
-    solver_problem problem = system_problem(&sim->systems[s], system, step);
+    if (!sim->systems[s].is_due) return false;
+    if (!is_constrained(sim, s)) return true;
+    solver_problem problem = system_problem(&sim->systems[s], &sim->model->systems[s], step);
     return !sim->solver->needs_free_motion || sim->solver->needs_free_motion(&problem);
 }
 
@@ -73,24 +89,54 @@ static bool free_motion(thenar_sim *sim, const body_step *step) {
 
 /* The motion closest to the free one that keeps every limit. */
 static bool solve_constraints(thenar_sim *sim, const body_step *step) {
-    sim->stats.active_constraints = 0; /* of the last piece, where a step is done in several */
     for (int s = 0; s < sim->model->system_count; s++) {
         const system_model *system = &sim->model->systems[s];
-        if (!system->plan) continue;
+        if (!system->plan || !sim->systems[s].is_due) continue;
         solver_report report = {.iterations = 1, .converged = true};
-        if (system_is_constrained(system)) {
+        if (is_constrained(sim, s)) {
             solver_problem problem = system_problem(&sim->systems[s], system, step);
             if (!sim->solver->solve(sim->systems[s].solver, &problem, &report)) return false;
         } else {
             report.residual = system_residual(&sim->systems[s], system);
         }
         sim->stats.iterations += report.iterations;
-        sim->stats.active_constraints += report.active;
-        sim->stats.rows += report.rows;
-        sim->stats.residual = fmax(sim->stats.residual, report.residual);
-        sim->stats.unconverged += !report.converged;
+        sim->systems[s].report = report;
     }
     return true;
+}
+
+/* Contacts by springs: systems whose equations do not fit where they were solved get new ones, and are due again. */
+static bool renew_contacts(thenar_sim *sim, const body_step *step) {
+    const system_model *systems = sim->model->systems;
+    penalty_slope slope = sim->pass < TANGENT_PASSES ? PENALTY_TANGENT : PENALTY_SECANT;
+    for (int s = 0; s < sim->model->system_count; s++) {
+        system_state *system = &sim->systems[s];
+        if (!system->is_due) continue;
+        system->is_due = systems[s].plan && !contacts_fit(&sim->contacts, systems, sim->systems, s, step->h);
+        if (system->is_due && sim->pass < MOST_PASSES)
+            contacts_renew(&sim->contacts, systems, sim->systems, s, step->h, slope);
+    }
+    return true;
+}
+
+static bool any_due(const thenar_sim *sim) {
+    bool any = false;
+    for (int s = 0; s < sim->model->system_count; s++) any |= sim->systems[s].is_due;
+    return any;
+}
+
+/* What the solves came to; of the last piece, where a step is done in several, in what is not a sum over them. */
+static void tally(thenar_sim *sim) {
+    sim->stats.active_constraints = 0;
+    for (int s = 0; s < sim->model->system_count; s++) {
+        if (!sim->model->systems[s].plan) continue;
+        const solver_report *report = &sim->systems[s].report;
+        sim->stats.active_constraints += report->active;
+        sim->stats.rows += report->rows;
+        sim->stats.residual = fmax(sim->stats.residual, report->residual);
+        bool fits = sim->contact != CONTACT_PENALTY || !sim->systems[s].is_due;
+        sim->stats.unconverged += !report->converged || !fits;
+    }
 }
 
 /* x = x0 + h v; refuses to go on with what is not finite. */
@@ -124,13 +170,27 @@ static bool timed(thenar_sim *sim, thenar_stage stage, bool (*run)(thenar_sim *,
     return done;
 }
 
+/* Factor, free motion and constraints, again where contacts by springs turn out to be in another state. */
+static bool find_motion(thenar_sim *sim, const body_step *step) {
+    bool again = true;
+    for (sim->pass = 1; again; sim->pass++) {
+        bool done = timed(sim, THENAR_STAGE_FACTOR, factor, step) &&
+                    timed(sim, THENAR_STAGE_FREE_MOTION, free_motion, step) &&
+                    timed(sim, THENAR_STAGE_SOLVE_CONSTRAINTS, solve_constraints, step);
+        if (!done) return false;
+        if (sim->contact == CONTACT_PENALTY) timed(sim, THENAR_STAGE_BUILD_CONSTRAINTS, renew_contacts, step);
+        again = sim->contact == CONTACT_PENALTY && any_due(sim) && sim->pass < MOST_PASSES;
+    }
+    if (sim->contact == CONTACT_PENALTY) contacts_settle(&sim->contacts, sim->model->system_count);
+    tally(sim);
+    return true;
+}
+
 static bool advance(thenar_sim *sim, const body_step *step) {
     return timed(sim, THENAR_STAGE_DRIVE, drive, step) && timed(sim, THENAR_STAGE_SKELETONS, skeletons, step) &&
            timed(sim, THENAR_STAGE_FORMULATE, formulate, step) &&
            timed(sim, THENAR_STAGE_FIND_CONTACTS, find_contacts, step) &&
-           timed(sim, THENAR_STAGE_BUILD_CONSTRAINTS, build_constraints, step) &&
-           timed(sim, THENAR_STAGE_FACTOR, factor, step) && timed(sim, THENAR_STAGE_FREE_MOTION, free_motion, step) &&
-           timed(sim, THENAR_STAGE_SOLVE_CONSTRAINTS, solve_constraints, step) &&
+           timed(sim, THENAR_STAGE_BUILD_CONSTRAINTS, build_constraints, step) && find_motion(sim, step) &&
            timed(sim, THENAR_STAGE_INTEGRATE, integrate, step) && timed(sim, THENAR_STAGE_PUBLISH, publish, step);
 }
 

@@ -65,11 +65,14 @@ void system_free(system_model *system) {
 void system_layout(system_state *state, const system_model *system, const solver_class *solver,
                    body_state *const *bodies, arena *work) {
     size_t components = 3 * (size_t)system->pattern.node_count;
+    bool touches = system->most_contacts > 0;
     state->bodies = bodies;
     state->blocks = ARENA_ARRAY(work, double, 9 * (size_t)system->pattern.block_count);
     state->b = ARENA_ARRAY(work, double, components);
     state->v = ARENA_ARRAY(work, double, components);
     state->product = ARENA_ARRAY(work, double, components);
+    state->untouched_blocks = ARENA_ARRAY(work, double, touches ? 9 * (size_t)system->pattern.block_count : 0);
+    state->untouched_b = ARENA_ARRAY(work, double, touches ? components : 0);
     if (system->plan) cholesky_factor_layout(&state->factor, system->plan, work);
     state->tolerance = SOLVER_TOLERANCES;
     state->friction = FRICTION_PYRAMID;

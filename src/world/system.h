@@ -26,10 +26,14 @@ typedef struct system_state {
     double *b;                 /* 3 per node, kg m/s */
     double *v;                 /* 3 per node, m/s */
     double *product;           /* 3 per node: A v, for the residual */
+    double *untouched_blocks;  /* A and b without contacts by springs; NULL where nothing touches */
+    double *untouched_b;
     cholesky_factor factor;
     void *solver;      /* the solver's own state, if there is work for it */
     contact *contacts; /* of this step */
     int contact_count;
+    bool is_due;          /* to be solved in this pass of the step */
+    solver_report report; /* of its last solve */
     solver_tolerances tolerance;
     solver_friction friction;
     const solver_trace *trace; /* or NULL */

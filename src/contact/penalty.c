@@ -1,0 +1,102 @@
+#include "contact/penalty.h"
+
+/* Open, stick or slip where the term was looked at, with friction up to mu times its bound. */
+static void set_equations(penalty_term *term, cone_state state, double mu, penalty_slope slope) {
+    term->state = state;
+    term->K = (mat3){{0}};
+    term->offset = vec3_make(0, 0, 0);
+    if (state == CONE_OPEN) return;
+    term->K = mat3_diagonal(term->rho, term->rho, term->rho);
+    term->offset = term->still;
+    if (state == CONE_STICK) return;
+    double size = cone_tangential(term->z), most = mu * term->bound, y = 0, z = 0, share = 0;
+    if (size > 0) {
+        y = term->z.y / size, z = term->z.z / size;
+        share = most / size;
+    }
+    double across = share * term->rho;
+    if (slope == PENALTY_SECANT) {
+        term->K = mat3_diagonal(term->rho, across, across);
+        term->offset.y *= share;
+        term->offset.z *= share;
+        return;
+    }
+    /* 1 - t t^T in the plane of the tangents is the projection on (-z, y). */
+    double off = across * (y * term->motion.z - z * term->motion.y);
+    term->K = (mat3){{term->rho, 0, 0, 0, across * z * z, -across * y * z, 0, -across * y * z, across * y * y}};
+    term->offset.y = most * y - z * off;
+    term->offset.z = most * z + y * off;
+}
+
+static cone_state state_of(vec3 z, double mu, double bound) {
+    return mu > 0 && cone_tangential(z) <= mu * bound ? CONE_STICK : CONE_SLIP;
+}
+
+static void look(penalty_term *term, const contact *c, const double *d) {
+    term->motion = contact_motion(c, d);
+    term->z = vec3_mul_add(term->still, term->motion, -term->rho);
+}
+
+void penalty_begin(penalty_term *term, const contact *c, const contact_point *point, const penalty_law *law, double h,
+                   const double *d) {
+    double area = point->node[0] < 0 ? PENALTY_RIGID_AREA : fmax(point->area, PENALTY_LEAST_AREA);
+    double rate = area * law->damping / h;
+    term->k = area * law->stiffness;
+    term->rho = term->k + rate;
+    vec3 u = {c->start.x - c->leeway, c->start.y, c->start.z};
+    term->still = vec3_sub(vec3_scale(u, -term->k), vec3_scale(c->known, rate));
+    look(term, c, d);
+    term->bound = fmax(0, c->lambda.x);
+    bool touches = c->lambda.x > 0 || term->z.x > 0;
+    set_equations(term, touches ? state_of(term->z, c->mu, term->bound) : CONE_OPEN, c->mu, PENALTY_TANGENT);
+}
+
+void penalty_add(const penalty_term *term, const contact *c, double h, double *blocks, double *b) {
+    if (term->state == CONE_OPEN) return;
+    contact_add_force(c, vec3_scale(mat3_mul_vec_transposed(c->frame, term->offset), h), b);
+    mat3 W = mat3_mul(mat3_mul(mat3_transpose(c->frame), term->K), c->frame);
+    contact_add_blocks(c, mat3_scale(W, h * h), blocks);
+}
+
+/* By the equations, where the term was looked at. */
+static vec3 force_of(const penalty_term *term) {
+    return vec3_sub(term->offset, mat3_mul_vec(term->K, term->motion));
+}
+
+static vec3 law_of(vec3 z, double mu) {
+    if (!(z.x > 0)) return vec3_make(0, 0, 0);
+    cone_state state = state_of(z, mu, z.x);
+    double size = cone_tangential(z), along = state == CONE_STICK ? 1 : size > 0 ? mu * z.x / size : 0;
+    return vec3_make(z.x, along * z.y, along * z.z);
+}
+
+void penalty_look(penalty_term *term, const contact *c, const double *d, penalty_fit *fit) {
+    look(term, c, d);
+    vec3 force = law_of(term->z, c->mu);
+    fit->same = fit->same && (force.x > 0) == (term->state != CONE_OPEN);
+    fit->change = fmax(fit->change, vec3_distance(force, force_of(term)));
+    fit->mean += force.x;
+    fit->active += force.x > 0;
+}
+
+void penalty_renew(penalty_term *term, const contact *c, penalty_slope slope) {
+    /* Where one was thought to be open, z is that of a depth which it would never come to. */
+    if (term->state != CONE_OPEN) {
+        double normal = fmax(0, term->z.x);
+        term->bound = slope == PENALTY_TANGENT ? normal : 0.5 * (term->bound + normal);
+    }
+    set_equations(term, term->z.x > 0 ? state_of(term->z, c->mu, term->bound) : CONE_OPEN, c->mu, slope);
+}
+
+void penalty_settle(const penalty_term *term, contact *c) {
+    vec3 force = force_of(term);
+    c->u = vec3_add(c->start, term->motion);
+    c->z = term->z;
+    /* One that still pulls was left so by a step that did not come to an end; it is told as what it is by the law. */
+    bool pulls = !(force.x > 0);
+    c->settled = c->state = pulls ? CONE_OPEN : term->state;
+    c->lambda = c->force = pulls ? vec3_make(0, 0, 0) : force;
+    c->anchored = true;
+    if (c->settled == CONE_SLIP)
+        c->slide = vec3_make(0, (force.y - term->z.y) / term->k, (force.z - term->z.z) / term->k);
+}

@@ -1,0 +1,196 @@
+/* Sort and sweep, against looking at every pair. */
+#include "contact_tools.h"
+
+#include "base/clock.h"
+#include "base/random.h"
+#include "contact/sweep.h"
+#include "world/sim.h"
+
+#define MOST 300
+
+/* How often each pair was told. */
+static unsigned char told[MOST][MOST];
+static int told_count;
+
+static void tell(void *context, int one, int other) {
+    (void)context;
+    told[one][other]++;
+    told_count++;
+}
+
+static void make(sweep *state, int count) {
+    arena measure = {0};
+    sweep_layout(state, count, &measure);
+    arena carve = arena_on(memory_aligned(measure.used), measure.used);
+    sweep_layout(state, count, &carve);
+    sweep_open(state);
+}
+
+/* order[0] is the first of what the arena was carved of. */
+static void drop(sweep *state) {
+    free(state->order[0]);
+}
+
+static vec3 random_vector(random_source *random, double size) {
+    return vec3_make(random_uniform(random, -size, size), random_uniform(random, -size, size),
+                     random_uniform(random, -size, size));
+}
+
+/* Some on a grid, so that ends are equal; some without end on one side, or on all of them; some are points. */
+static box random_box(random_source *random, int kind) {
+    vec3 at = random_vector(random, 1), half = vec3_scale(vec3_add(random_vector(random, 1), vec3_make(1, 1, 1)), 0.1);
+    if (kind % 5 == 1) at = vec3_make(round(4 * at.x) / 4, round(4 * at.y) / 4, round(4 * at.z) / 4);
+    if (kind % 5 == 1) half = vec3_make(0.125, 0.125, 0.125);
+    if (kind % 5 == 2) half = vec3_make(0, 0, 0);
+    box b = {vec3_sub(at, half), vec3_add(at, half)};
+    if (kind % 23 == 7) b.low.x = -INFINITY;
+    if (kind % 23 == 8) b.high.y = INFINITY;
+    if (kind % 23 == 9) b = (box){{-INFINITY, -INFINITY, -INFINITY}, {INFINITY, INFINITY, INFINITY}};
+    return b;
+}
+
+static void compare(sweep *state, const box *boxes, int count, int split, int *overlaps) {
+    memset(told, 0, sizeof told);
+    told_count = 0;
+    sweep_find(state, boxes, split, tell, NULL);
+    int expected = 0;
+    for (int i = 0; i < split; i++)
+        for (int k = split; k < count; k++) {
+            bool overlap = box_overlaps(&boxes[i], &boxes[k]);
+            assert_int_equal(told[i][k], overlap);
+            expected += overlap;
+        }
+    assert_int_equal(told_count, expected);
+    *overlaps += expected;
+}
+
+static void the_pairs_are_those_of_looking_at_every_pair(void **unused) {
+    (void)unused;
+    random_source random = {21};
+    box boxes[MOST];
+    int overlaps = 0;
+    for (int trial = 0; trial < 200; trial++) {
+        int count = trial < 4 ? trial : 1 + (int)random_uniform(&random, 0, MOST - 1), split = count / (1 + trial % 4);
+        vec3 stretch = {trial % 3 == 0 ? 20 : 1, trial % 3 == 1 ? 20 : 1, trial % 3 == 2 ? 20 : 1};
+        sweep state;
+        make(&state, count);
+        for (int i = 0; i < count; i++) {
+            boxes[i] = random_box(&random, (int)random_uniform(&random, 0, 1000));
+            boxes[i].low.x *= stretch.x, boxes[i].low.y *= stretch.y, boxes[i].low.z *= stretch.z;
+            boxes[i].high.x *= stretch.x, boxes[i].high.y *= stretch.y, boxes[i].high.z *= stretch.z;
+        }
+        compare(&state, boxes, count, split, &overlaps);
+        drop(&state);
+    }
+    assert_true(overlaps > 10000);
+}
+
+/* One that has seen other boxes before tells the same in the same order as one that has not. */
+typedef struct told_list {
+    int pair[MOST * MOST][2];
+    int count;
+} told_list;
+
+static void write_down(void *context, int one, int other) {
+    told_list *list = context;
+    list->pair[list->count][0] = one;
+    list->pair[list->count++][1] = other;
+}
+
+static void what_was_before_makes_no_difference(void **unused) {
+    (void)unused;
+    random_source random = {22};
+    box boxes[MOST];
+    static told_list old_list, new_list;
+    sweep old;
+    make(&old, MOST);
+    for (int i = 0; i < MOST; i++) boxes[i] = random_box(&random, i);
+    for (int step = 0; step < 60; step++) {
+        for (int i = 0; i < MOST; i++) {
+            vec3 move = random_vector(&random, step % 20 == 0 ? 2 : 0.02);
+            if (i % 5 == 1) move = vec3_make(0.25 * round(move.x), 0.25 * round(move.y), 0);
+            if (step % 20 == 10) move.z += 30 * move.z; /* another axis */
+            boxes[i] = (box){vec3_add(boxes[i].low, move), vec3_add(boxes[i].high, move)};
+        }
+        sweep fresh;
+        make(&fresh, MOST);
+        old_list.count = new_list.count = 0;
+        sweep_find(&old, boxes, MOST / 3, write_down, &old_list);
+        sweep_find(&fresh, boxes, MOST / 3, write_down, &new_list);
+        assert_int_equal(old_list.count, new_list.count);
+        assert_memory_equal(old_list.pair, new_list.pair, (size_t)old_list.count * sizeof *old_list.pair);
+        drop(&fresh);
+    }
+    drop(&old);
+}
+
+/* ---- in a world: many spheres over a plane ---- */
+
+static thenar_sim *many_spheres(int count) {
+    random_source random = {23};
+    scene s = scene_begin_on_earth();
+    scene_add_ground(&s, 0.5);
+    for (int i = 0; i < count; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "s%d", i);
+        thenar_rigid_def ball = thenar_rigid_def_default();
+        ball.name = name;
+        ball.shape = (thenar_shape){.kind = THENAR_SHAPE_SPHERE, .radius = 0.01};
+        vec3 at = {0.021 * (i % 15), random_uniform(&random, 0.01, 0.012), 0.021 * (i / 15)};
+        vec3_store(ball.move, vec3_mul_add(at, random_vector(&random, 1), 0.0005));
+        vec3_store(ball.velocity, random_vector(&random, 0.1));
+        scene_add_rigid(&s, &ball);
+    }
+    return scene_sim(&s, 0.005, 1);
+}
+
+/* The same points, bit for bit, as of all pairs; and what both take. */
+static void a_step_finds_what_looking_at_every_pair_finds(void **unused) {
+    (void)unused;
+    const int counts[] = {50, 100, 200};
+    for (int n = 0; n < 3; n++) {
+        thenar_sim *sim = many_spheres(counts[n]);
+        const contacts_model *contacts = &sim->model->contacts;
+        contacts_state *state = &sim->contacts;
+        int *all = calloc((size_t)contacts->pair_count, sizeof *all), found = 0, spheres = 0;
+        for (int k = 0; k < contacts->pair_count; k++) all[k] = k;
+        contact_point *points = calloc((size_t)contacts->capacity, sizeof *points);
+        double by_sweep = INFINITY, by_all = INFINITY;
+        int steps = counts[n] > 100 ? 4 : 12;
+        for (int step = 0; step < steps; step++) {
+            tools_run(sim, 1);
+            double margin = contacts->margin, h = 0.005;
+            for (int i = 0; i < contacts->skin_count; i++)
+                contact_skin_update(&state->skins[i], sim->bodies[contacts->skin_body[i]], h);
+            for (int repeat = 0; repeat < 5; repeat++) {
+                int64_t start = clock_now();
+                contacts_find_near(state, contacts, margin, h);
+                found = contact_points_find(state->skin_pointers, state->rigids, contacts->search, state->near_pairs,
+                                            state->near_count, margin, h, state->points, contacts->capacity);
+                int64_t between = clock_now();
+                int expected = contact_points_find(state->skin_pointers, state->rigids, contacts->search, all,
+                                                   contacts->pair_count, margin, h, points, contacts->capacity);
+                by_sweep = fmin(by_sweep, 1e-3 * (double)(between - start));
+                by_all = fmin(by_all, 1e-3 * (double)(clock_now() - between));
+                assert_int_equal(found, expected);
+            }
+            assert_memory_equal(points, state->points, (size_t)found * sizeof *points);
+            for (int i = 0; i < found; i++) spheres += points[i].rigid != 0;
+            for (int i = 1; i < state->near_count; i++) assert_true(state->near_pairs[i - 1] < state->near_pairs[i]);
+        }
+        assert_true(found > counts[n] / 2 && spheres > 0);
+        print_message("  %d spheres over a plane: %d pairs, %d near; %.1f us, looking at every pair %.1f us\n",
+                      counts[n], contacts->pair_count, state->near_count, by_sweep, by_all);
+        free(all);
+        free(points);
+        thenar_sim_free(sim);
+    }
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(the_pairs_are_those_of_looking_at_every_pair),
+    cmocka_unit_test(what_was_before_makes_no_difference),
+    cmocka_unit_test(a_step_finds_what_looking_at_every_pair_finds),
+};
+
+TEST_MAIN(tests)
