@@ -58,6 +58,19 @@ test('a hand follows joints that are sent, some of them unseen', async () => {
   assert.ok(await client.until(() => Math.abs(client.target[0]) < 1e-6));
 });
 
+test('a hand that is driven goes on when its flesh is changed', async () => {
+  client.send(frame(drive(ORDER.angles, 0, [...wrist([0.05, 0.2, 0]), ...client.head.hands[0].poses.point])));
+  assert.ok(await client.until(() => client.joints[0] > 0.045));
+  await sleep(600); // the fingers come to rest
+  const [before, { step }] = [client.joints.slice(), client];
+  client.order(ORDER.tune, client.head.tunables.findIndex((t) => t.path === 'bodies.hand.material.young'), 0, [9e4]);
+  assert.ok(await client.until(() => client.state.values.includes(9e4) && client.step > step), client.state.notice);
+  assert.ok(Math.max(...client.joints.map((x, i) => Math.abs(x - before[i]))) < 0.02, 'it stays where it is');
+  assert.ok(Math.abs(client.target[0] - 0.05) < 1e-6, 'and is driven on');
+  client.order(ORDER.reset);
+  assert.ok(await client.until(() => Math.abs(client.target[0]) < 1e-6));
+});
+
 /** The order is refused with these words; its sender stays, the hand stays, nobody else is told. */
 const refused = (name, words, bytes) =>
   test(`refused: ${name}`, async () => {
