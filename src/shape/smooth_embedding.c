@@ -101,7 +101,7 @@ static void finish(spreading *s) {
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) free(arrays[i]);
 }
 
-static void reach(spreading *s, int vertex) {
+static void reach_vertex(spreading *s, int vertex) {
     if (s->reached[vertex]) return;
     s->reached[vertex] = 1;
     s->active[s->active_count++] = vertex;
@@ -122,7 +122,7 @@ static void spread_once(spreading *s) {
     for (int i = 0, count = s->active_count; i < count; i++) {
         int v = s->active[i];
         if (s->now[v] < SPREAD_LEAST) continue;
-        for (int k = s->start[v]; k < s->start[v + 1]; k++) reach(s, s->neighbour[k]);
+        for (int k = s->start[v]; k < s->start[v + 1]; k++) reach_vertex(s, s->neighbour[k]);
     }
     for (int i = 0; i < s->active_count; i++) {
         int v = s->active[i], around = s->start[v + 1] - s->start[v];
@@ -138,7 +138,7 @@ static bool spread_node(spreading *s, int node) {
     for (int k = s->tet_start[node]; k < s->tet_start[node + 1]; k++) {
         int v = s->tet_vertex[k];
         if (s->first[v] != v) continue;
-        reach(s, v);
+        reach_vertex(s, v);
         s->now[v] = begin_weight(s, v, node);
     }
     for (int round = 0; round < s->rounds; round++) spread_once(s);
@@ -190,10 +190,9 @@ static void keep_own_tet(const spreading *s, int vertex, int *node, double *weig
 static thenar_status collect(const spreading *s, double scale, smooth_embedding *out, thenar_error *error) {
     int vertices = out->vertex_count, *count = MEMORY_ARRAY(int, vertices);
     size_t most = 4 * (size_t)vertices;
-    int *spread_node = NULL, *begin = MEMORY_ARRAY(int, (size_t)vertices + 1);
-    double *spread_weight = MEMORY_ARRAY(double, s->holds.count);
-    spread_node = MEMORY_ARRAY(int, s->holds.count);
-    bool good = count && begin && spread_node && spread_weight;
+    int *begin = MEMORY_ARRAY(int, (size_t)vertices + 1), *nodes = MEMORY_ARRAY(int, s->holds.count);
+    double *weights = MEMORY_ARRAY(double, s->holds.count);
+    bool good = count && begin && nodes && weights;
     for (size_t i = 0; i < s->holds.count && good; i++) count[s->holds.data[i].vertex]++;
     for (int v = 0; v < vertices && good; v++) {
         begin[v + 1] = begin[v] + count[v];
@@ -202,8 +201,8 @@ static thenar_status collect(const spreading *s, double scale, smooth_embedding 
     for (size_t i = 0; i < s->holds.count && good; i++) {
         const hold *h = &s->holds.data[i];
         int at = begin[h->vertex] + count[h->vertex]++;
-        spread_node[at] = h->node;
-        spread_weight[at] = h->weight;
+        nodes[at] = h->node;
+        weights[at] = h->weight;
     }
     for (int v = 0; v < vertices && good; v++) most += (size_t)count[s->first[v]];
     out->start = MEMORY_ARRAY(int, (size_t)vertices + 1);
@@ -212,8 +211,8 @@ static thenar_status collect(const spreading *s, double scale, smooth_embedding 
     good = good && out->start && out->node && out->weight;
     for (int v = 0; v < vertices && good; v++) {
         int from = s->first[v], at = out->start[v], n = count[from];
-        memcpy(out->node + at, spread_node + begin[from], (size_t)n * sizeof *out->node);
-        memcpy(out->weight + at, spread_weight + begin[from], (size_t)n * sizeof *out->weight);
+        memcpy(out->node + at, nodes + begin[from], (size_t)n * sizeof *out->node);
+        memcpy(out->weight + at, weights + begin[from], (size_t)n * sizeof *out->weight);
         if (n < 4 || !correct(s->mesh, surface_vertex(s->surface, v), scale, out->node + at, out->weight + at, n)) {
             keep_own_tet(s, v, out->node + at, out->weight + at);
             n = 4;
@@ -222,8 +221,8 @@ static thenar_status collect(const spreading *s, double scale, smooth_embedding 
     }
     free(count);
     free(begin);
-    free(spread_node);
-    free(spread_weight);
+    free(nodes);
+    free(weights);
     if (good) return THENAR_OK;
     smooth_embedding_free(out);
     return error_memory(error, "smooth embedding");
