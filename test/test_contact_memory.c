@@ -1,17 +1,25 @@
-/* What making a skin does when memory runs out: an error, nothing leaked. */
+/* What making a skin and its faces does when memory runs out: an error, nothing leaked. */
 #include "failing_memory.h"
 
 #if FAILING_MEMORY
 
 #include "soft_tools.h"
 
-#include "contact/skin.h"
+#include "contact/faces.h"
 #include "world/model.h"
 
 static thenar_status make_skin(void *context, thenar_error *error) {
     contact_skin skin;
     thenar_status status = contact_skin_create(context, &skin, error);
     if (status == THENAR_OK) contact_skin_free(&skin);
+    return status;
+}
+
+/* With what a body that touches itself needs. */
+static thenar_status make_faces(void *context, thenar_error *error) {
+    contact_faces faces;
+    thenar_status status = contact_faces_create(context, 0.2, &faces, error);
+    if (status == THENAR_OK) contact_faces_free(&faces);
     return status;
 }
 
@@ -45,6 +53,14 @@ static void running_out_of_memory_anywhere_is_reported_and_leaks_nothing(void **
         assert_true(count.failed > 2);
         assert_int_equal(count.refused, count.failed);
     }
+    contact_skin skin;
+    assert_ok(contact_skin_create(model->bodies[0], &skin, &error), error);
+    for (int once = 0; once < 2; once++) {
+        failing_memory_count count = failing_memory_each(make_faces, &skin, once);
+        assert_true(count.failed > 20);
+        assert_int_equal(count.refused, count.failed);
+    }
+    contact_skin_free(&skin);
     thenar_model_free(model);
     thenar_tet_mesh_free(&tets);
     thenar_surface_free(&mesh);

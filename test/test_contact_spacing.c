@@ -16,21 +16,19 @@ typedef struct ball {
     thenar_soft_def def;
 } ball;
 
-static ball make_ball(double height) {
-    ball b;
+static void make_ball(double height, ball *b) {
     thenar_error error;
     thenar_mesh_options options = thenar_mesh_options_default();
     options.target_tets = 300;
-    assert_ok(thenar_surface_sphere(RADIUS, 16, &b.skin, &error), error);
-    for (int v = 0; v < b.skin.vertex_count; v++) b.skin.positions[3 * v + 1] += height;
-    assert_ok(thenar_tet_mesh_from_surface(&b.skin, &options, &b.mesh, &b.embedding, &error), error);
-    b.def = thenar_soft_def_default();
-    b.def.name = "ball";
-    b.def.mesh = &b.mesh;
-    b.def.surface = &b.skin;
-    b.def.embedding = &b.embedding;
-    b.def.material.young = 2e4;
-    return b;
+    assert_ok(thenar_surface_sphere(RADIUS, 16, &b->skin, &error), error);
+    for (int v = 0; v < b->skin.vertex_count; v++) b->skin.positions[3 * v + 1] += height;
+    assert_ok(thenar_tet_mesh_from_surface(&b->skin, &options, &b->mesh, &b->embedding, &error), error);
+    b->def = thenar_soft_def_default();
+    b->def.name = "ball";
+    b->def.mesh = &b->mesh;
+    b->def.surface = &b->skin;
+    b->def.embedding = &b->embedding;
+    b->def.material.young = 2e4;
 }
 
 static void free_ball(ball *b) {
@@ -48,7 +46,8 @@ static contact_skin skin_of(const thenar_model *model) {
 
 static void points_are_vertices_and_their_areas_add_up_to_that_of_the_skin(void **state) {
     (void)state;
-    ball b = make_ball(0);
+    ball b;
+    make_ball(0, &b);
     b.def.contact_spacing = 0.006;
     thenar_model *model = tools_model(&b.def, 0);
     contact_skin skin = skin_of(model);
@@ -92,7 +91,8 @@ static thenar_sim *rest(const thenar_soft_def *def) {
 
 static void a_ball_rests_on_fewer_points_as_deep_as_on_all(void **state) {
     (void)state;
-    ball b = make_ball(RADIUS);
+    ball b;
+    make_ball(RADIUS, &b);
     thenar_sim *all = rest(&b.def);
     b.def.contact_spacing = 0.004;
     thenar_sim *some = rest(&b.def);
@@ -118,7 +118,8 @@ static void a_ball_rests_on_fewer_points_as_deep_as_on_all(void **state) {
 
 static void without_a_spacing_all_is_as_it_was_and_with_another_one_it_is_another_model(void **state) {
     (void)state;
-    ball b = make_ball(0);
+    ball b;
+    make_ball(0, &b);
     thenar_model *plain = tools_model(&b.def, 0);
     contact_skin skin = skin_of(plain);
     assert_int_equal(skin.point_count, b.skin.vertex_count);
@@ -158,7 +159,8 @@ static void refused(const thenar_soft_def *def, const char *words) {
 
 static void spacings_that_are_no_lengths_are_refused(void **state) {
     (void)state;
-    ball b = make_ball(0);
+    ball b;
+    make_ball(0, &b);
     const double bad[] = {-0.001, NAN, INFINITY};
     double *at = calloc((size_t)b.skin.vertex_count, sizeof *at);
     for (int i = 0; i < 3; i++) {

@@ -60,10 +60,11 @@ static void a_weak_grip_slips_and_a_strong_one_lifts_and_holds(void **unused) {
     double creep = vec3_distance(block_place(strong), before), pull[3], torque[3], force[3];
     thenar_sim_hand_coupling(strong, 0, 0, pull, torque);
     thenar_sim_contact_wrench(strong, block_of(strong), force, NULL, NULL);
-    print_message("  strong: lifted by %.1f mm, gripped by %.2f N in all; creep in 5 s %.4f mm; the hand bears %.6f of the "
-                  "weight, its tracker %.6f; unconverged %d\n",
-                  1e3 * (block_place(strong).y - 0.05), grip_force(strong), 1e3 * creep, force[1] / WEIGHT,
-                  pull[1] / WEIGHT, (int)thenar_sim_warning_count(strong, THENAR_WARNING_NOT_CONVERGED));
+    print_message(
+        "  strong: lifted by %.1f mm, gripped by %.2f N in all; creep in 5 s %.4f mm; the hand bears %.6f of the "
+        "weight, its tracker %.6f; unconverged %d\n",
+        1e3 * (block_place(strong).y - 0.05), grip_force(strong), 1e3 * creep, force[1] / WEIGHT, pull[1] / WEIGHT,
+        (int)thenar_sim_warning_count(strong, THENAR_WARNING_NOT_CONVERGED));
     assert_true(before.y > 0.145 && creep < 1e-3); /* asked: 1 mm */
     assert_near(force[1] / WEIGHT, 1, 1e-3);
     assert_near(pull[1] / WEIGHT, 1, 1e-3);
@@ -125,8 +126,8 @@ static void it_slips_where_Coulomb_says(void **unused) {
         most = (WEIGHT + extra) / (MU * look(sim).normal);
         used = look(sim).friction / (MU * look(sim).normal);
     }
-    print_message("  slips at %.3f N: %.3f of what friction can bear; %.3f of friction was in use\n", WEIGHT + extra, most,
-                  used);
+    print_message("  slips at %.3f N: %.3f of what friction can bear; %.3f of friction was in use\n", WEIGHT + extra,
+                  most, used);
     assert_near(most, 1, 0.1);
     assert_near(used, 1, 0.05);
     thenar_sim_free(sim);

@@ -149,9 +149,10 @@ static void pressing_a_fingertip_moves_its_bone_and_loads_the_tracker(void **unu
         thenar_sim_hand_coupling(sim, 0, 0, pull, turn);
         angle[k] = now[4] - rest[4];
         double lever = vec3_distance(tip, joint_of(sim, 6));
-        print_message("  h %g s: 1 N at the tip: knuckle turns by %.4f rad (torque %.4f N m, lever %.3f m), tip rises by "
-                      "%.2f mm, the palm is pulled by %.5f N\n",
-                      steps[k], angle[k], torques[4], lever, 1e3 * (joint_of(sim, 9).y - tip.y), pull[1]);
+        print_message(
+            "  h %g s: 1 N at the tip: knuckle turns by %.4f rad (torque %.4f N m, lever %.3f m), tip rises by "
+            "%.2f mm, the palm is pulled by %.5f N\n",
+            steps[k], angle[k], torques[4], lever, 1e3 * (joint_of(sim, 9).y - tip.y), pull[1]);
         assert_near(pull[1], -1, 1e-3);
         assert_true(angle[k] < -0.01);
         /* The force is at nodes around the tip, and the flesh around the knuckle bears a part. */
@@ -329,8 +330,13 @@ static void bad_hands_are_refused(void **unused) {
     struct {
         thenar_hand_def def;
         const char *says;
-    } bad[] = {{fine, "name"}, {fine, "length"}, {fine, "base_stiffness is -1"}, {fine, "did you mean fist"},
-               {fine, "no-such"}, {fine, "skin_share is nan"}, {fine, "no-track"}};
+    } bad[] = {{fine, "name"},
+               {fine, "length"},
+               {fine, "base_stiffness is -1"},
+               {fine, "did you mean fist"},
+               {fine, "no-such"},
+               {fine, "skin_share is nan"},
+               {fine, "no-track"}};
     bad[0].def.name = "";
     bad[1].def.length = 5;
     bad[2].def.base_stiffness = -1;

@@ -117,10 +117,12 @@ typedef struct thenar_soft_def {
     int support_count;
     const thenar_load *loads; /**< they add up */
     int load_count;
-    double velocity[3]; /**< of all free nodes at time 0, m/s; held ones start at rest */
-    double spin[3];     /**< angular velocity of the free nodes about the centre of mass at time 0, rad/s */
-    bool touches;       /**< false: nothing touches it (the default function sets true) */
-    double friction;    /**< coefficient of friction mu of its skin, >= 0; of two bodies the geometric mean counts */
+    double velocity[3];   /**< of all free nodes at time 0, m/s; held ones start at rest */
+    double spin[3];       /**< angular velocity of the free nodes about the centre of mass at time 0, rad/s */
+    bool touches;         /**< false: nothing touches it (the default function sets true) */
+    double friction;      /**< coefficient of friction mu of its skin, >= 0; of two bodies the geometric mean counts */
+    double self_distance; /**< the body touches itself where two places of its skin are at least this far apart along
+                               the skin at rest, m; 0: never. About the breadth of a finger for a hand */
     /** How far apart the vertices of the surface are that touch, about, m, >= 0: some are chosen so that triangles
      * between them follow the surface. 0: all vertices touch. */
     double contact_spacing;
@@ -283,8 +285,9 @@ THENAR_API bool thenar_model_stretch_limits(const thenar_model *model, int body,
 /** Lumped masses of the nodes of a soft body, kg. */
 THENAR_API const double *thenar_model_masses(const thenar_model *model, int body);
 
-/** Number of pairs of bodies that may touch: one has points (it is soft, or rigid and dynamic), the other is rigid, and
- * one of them can move. Two dynamic rigid bodies are two pairs, one for the points of each. */
+/** Number of pairs of bodies that may touch: one has points (it is soft, or rigid and dynamic), the other is rigid, or
+ * both are soft; and one of them can move. Two dynamic rigid bodies, and two soft ones, are two pairs, one for the points
+ * of each. A soft body that may touch itself is a pair with itself. */
 THENAR_API int thenar_model_contact_pair_count(const thenar_model *model);
 
 /** The bodies of such a pair, as in thenar_contact_pair: whose points, whose surface. */

@@ -181,7 +181,8 @@ THENAR_API void thenar_sim_energy(const thenar_sim *sim, int body, double *kinet
 
 /** A point where two bodies touched, or nearly did, in the last step. Positions are those at its end. */
 typedef struct thenar_contact {
-    int body[2];        /**< whose point it is, and whose surface it is near; the first is soft or dynamic */
+    int body[2];        /**< whose point it is, and whose surface it is near; the first is soft or dynamic. The same
+                             twice where a soft body touches itself */
     int vertex;         /**< of the surface of body[0]; of a rigid primitive the number of its point */
     int face[2];        /**< triangle of either surface; -1 for rigid primitives, which have none of their own. The
                              first is around `vertex` and faces the other body most; with a contact_spacing, it is
@@ -189,14 +190,15 @@ typedef struct thenar_contact {
     int sticks;         /**< 1: it pushes and does not slip */
     double position[3]; /**< m */
     double normal[3];   /**< unit, out of body[1], world axes */
-    double gap;         /**< m, negative inside */
+    double gap;         /**< m, negative inside; where a body touches itself and overlaps at rest, counted from there */
     double force;       /**< normal force, N, >= 0: body[0] is pushed along the normal, body[1] against it */
     double friction[3]; /**< tangential force on body[0], world axes, N; at most mu times the normal force, 1.41
                              times that on the pyramid (thenar_sim_options); by springs to the solver's tolerance */
     double area;        /**< of the skin that belongs to the point, m^2; 0 for points of rigid bodies */
 } thenar_contact;
 
-/** Two bodies with contacts between them: the sums over those that push. */
+/** Two bodies with contacts between them: the sums over those that push. Two soft bodies are two pairs, one for the points
+ * of each; what one does to the other is the first's force less the second's. */
 typedef struct thenar_contact_pair {
     int body[2];         /**< as in their contacts */
     int first, count;    /**< their contacts in thenar_sim_contacts */
@@ -223,7 +225,8 @@ THENAR_API const thenar_contact_pair *thenar_sim_contact_pairs(const thenar_sim 
 THENAR_API int thenar_sim_contact_pair_count(const thenar_sim *sim);
 
 /** All that contact did to a body in the last step: force (N), torque about the origin (N m), and the area of skin that
- * touched (m^2; of a rigid body, the other's skin). Any pointer may be NULL. */
+ * touched (m^2; of a rigid body, the other's skin). What a body does to itself adds up to no force and no torque, but its
+ * area counts. Any pointer may be NULL. */
 THENAR_API void thenar_sim_contact_wrench(const thenar_sim *sim, int body, double force[3], double torque[3],
                                           double *area);
 

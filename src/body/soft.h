@@ -27,8 +27,9 @@ typedef struct soft_model {
     double *stiffness;   /* node_count: of the spring to its support, N/m; 0 without one */
     double *damping;     /* node_count: of that spring, N s/m */
     double total_mass;
-    double volume;   /* of the filled part, m^3 */
-    bool weightless; /* gravity does not pull at it */
+    double volume;        /* of the filled part, m^3 */
+    bool weightless;      /* gravity does not pull at it */
+    double self_distance; /* m, 0: never touches itself */
 
     int batch_count;
     soft_batch *batches;

@@ -131,5 +131,7 @@ thenar_status soft_check(const thenar_soft_def *def, thenar_error *error) {
     if (status == THENAR_OK) status = check_parts(def, error);
     if (status == THENAR_OK && (!vec3_is_finite(vec3_load(def->velocity)) || !vec3_is_finite(vec3_load(def->spin))))
         status = error_set(error, THENAR_ERROR_INPUT, "the velocity or spin at time 0 is not finite");
+    if (status == THENAR_OK && !(def->self_distance >= 0 && isfinite(def->self_distance)))
+        status = error_set(error, THENAR_ERROR_INPUT, "self_distance is %g; expected 0 or more, m", def->self_distance);
     return status;
 }

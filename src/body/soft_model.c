@@ -314,6 +314,7 @@ static thenar_status check_range(const soft_model *body, thenar_error *error) {
 static thenar_status build(soft_model *body, const thenar_soft_def *def, thenar_error *error) {
     body->base.kind = &soft_class;
     body->base.name = memory_string(def->name);
+    body->self_distance = def->self_distance;
     if (!body->base.name) return error_memory(error, def->name);
     mesh_origin origin = {.name = def->name};
     mesh_note note;

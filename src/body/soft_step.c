@@ -320,6 +320,7 @@ static uint64_t soft_hash(const body_model *base) {
     hash = hash_bytes(hash, body->load, 3 * nodes * sizeof(double));
     hash = hash_bytes(hash, body->system_node, nodes * sizeof(int));
     hash = hash_bytes(hash, body->stiffness, nodes * sizeof(double));
+    hash = hash_bytes(hash, &body->self_distance, sizeof body->self_distance);
     hash = hash_bytes(hash, body->damping, nodes * sizeof(double));
     for (int k = 0; k < body->batch_count; k++) {
         hash = hash_bytes(hash, &body->batches[k].lambda, sizeof(f64x8));

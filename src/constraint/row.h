@@ -6,7 +6,7 @@
 #include "math/vec3.h"
 
 #define ROW_NODES 4
-#define ROW_TAIL 2 /* nodes of a contact beyond the four of its tet: those of a rigid body */
+#define ROW_TAIL 4 /* nodes of a contact beyond the four of its tet: two of a rigid body, four of a soft one */
 #define ROW_AXES 6 /* limits of an element that may be rows at once: three singular values, three fibres */
 
 typedef enum constraint_kind {

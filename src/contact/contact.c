@@ -12,6 +12,8 @@ mat3 contact_frame(vec3 n) {
 bool contact_bind(contact *c, const block_pattern *pattern) {
     for (int i = 0, k = 0; i < c->leg_count; i++)
         for (int j = 0; j <= i; j++, k++) {
+            c->blocks[k] = -1;
+            if (c->crosses && c->legs[i].other != c->legs[j].other) continue;
             c->blocks[k] = block_pattern_find(pattern, c->legs[i].node, c->legs[j].node);
             if (c->blocks[k] < 0) return false;
         }
@@ -109,6 +111,25 @@ void contacts_gradient(const contact *contacts, int count, double weight, double
         const contact *c = &contacts[i];
         if (c->state == CONE_OPEN) continue;
         contact_add_force(c, vec3_scale(mat3_mul_vec_transposed(c->frame, c->force), -weight), gradient);
+    }
+}
+
+mat3 contact_stiffness(const contact *c) {
+    mat3 D = cone_derivative(c->z, c->mu, c->state);
+    return mat3_scale(mat3_mul(mat3_mul(mat3_transpose(c->frame), D), c->frame), c->rho);
+}
+
+void contact_add_crossing(const contact *c, const mat3 *stiffness, double weight, const double *x, double *y) {
+    vec3 motion[2] = {vec3_make(0, 0, 0), vec3_make(0, 0, 0)};
+    for (int k = 0; k < c->leg_count; k++) {
+        const contact_leg *leg = &c->legs[k];
+        motion[leg->other] = vec3_add(motion[leg->other], leg_motion(leg, x));
+    }
+    for (int side = 0; side < 2; side++) motion[side] = vec3_scale(mat3_mul_vec(*stiffness, motion[side]), weight);
+    for (int k = 0; k < c->leg_count; k++) {
+        const contact_leg *leg = &c->legs[k];
+        double *sum = y + 3 * leg->node;
+        vec3_store(sum, vec3_add(vec3_load(sum), leg_force(leg, motion[!leg->other])));
     }
 }
 

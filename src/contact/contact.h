@@ -20,8 +20,8 @@
 #include "contact/points.h"
 #include "sparse/block_pattern.h"
 
-/* Four nodes of a soft body, and the two of a dynamic rigid one. */
-#define CONTACT_LEGS 6
+/* Four nodes of a soft body, and the two of a dynamic rigid one or four of another soft one. */
+#define CONTACT_LEGS 8
 #define CONTACT_BLOCKS (CONTACT_LEGS * (CONTACT_LEGS + 1) / 2)
 
 /* One unknown that moves the contact: M d = weight d, or weight (d x arm) where d turns a rigid body. */
@@ -29,7 +29,8 @@ typedef struct contact_leg {
     int node;      /* of the system */
     double weight; /* positive on the skin's side, negative on the other's */
     bool turns;
-    vec3 arm; /* from the centre of mass to the point, m */
+    bool other; /* on the other body's side */
+    vec3 arm;   /* from the centre of mass to the point, m */
 } contact_leg;
 
 typedef struct contact {
@@ -40,8 +41,9 @@ typedef struct contact {
     vec3 known;    /* the part of the way to there that lies within the step, m: of held nodes and driven bodies */
     double leeway; /* m: by how much u_n is more than the gap, for a point that was too deep inside to be out at once */
     int leg_count;
-    contact_leg legs[CONTACT_LEGS]; /* by ascending node */
-    int blocks[CONTACT_BLOCKS];     /* of the pattern, the pairs of legs (i, j <= i) row by row */
+    bool crosses; /* both sides are soft: the pattern of the system has no blocks between them (solver/crossing.h) */
+    contact_leg legs[CONTACT_LEGS]; /* by ascending node; of a body that touches itself, a node may come twice */
+    int blocks[CONTACT_BLOCKS];     /* of the pattern, the pairs of legs (i, j <= i) row by row; -1 between sides */
     double rho;                     /* N/m, fixed within a step */
     double most;                    /* N: the largest normal force that lambda may stand for; see contact_make.c */
     bool stuck;                     /* when the last step ended: u_t counts from where it stuck */
@@ -85,10 +87,16 @@ contact_measures contacts_measure(const contact *contacts, int count);
 /* Adds weight times the gradient, and weight times the Hessian. */
 void contacts_gradient(const contact *contacts, int count, double weight, double *gradient);
 void contacts_hessian(const contact *contacts, int count, double weight, double *blocks);
+/* rho D in world axes: W of the Hessian J^T W J of one contact, N/m. */
+mat3 contact_stiffness(const contact *c);
+/* Adds weight times the part of the Hessian's product with x that lies between the sides of a contact that crosses,
+ * which contacts_hessian leaves out: stiffness as above. */
+void contact_add_crossing(const contact *c, const mat3 *stiffness, double weight, const double *x, double *y);
 /* The multipliers' step, after which the contacts are looked at anew. */
 void contacts_update(contact *contacts, int count);
 
-/* Finds the blocks of the legs; false if the pattern has no room for one. */
+/* Finds the blocks of the legs; false if the pattern has no room for one. Between the two sides of a contact that
+ * crosses none is asked for. */
 bool contact_bind(contact *c, const block_pattern *pattern);
 
 /* Two tangents that make a right-handed frame with a unit normal. */

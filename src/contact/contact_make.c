@@ -6,6 +6,8 @@
  * rolled: x - a is what it had slipped when the last step ended.
  *   The force acts on both bodies at x: with the lever of p instead, friction that ends an approach would leave both
  * with an angular momentum that they did not have.
+ *   A soft body on the other side gives p and a as points of triangles of its skin, and moves as the four nodes that
+ * carry the triangle of p (faces.h); memories turn with the triangle that they stand in.
  *   What was inside when the step began is asked out at RECOVERY m/s only: a body that was put there by force (a
  * driven one that jumps) must not be shot out. */
 #include "contact/contact_make.h"
@@ -18,6 +20,9 @@
  * grow without end, see newton.c. */
 #define LARGEST_ACCELERATION 1e6
 #define SOFT_LENGTH 10e-6 /* m: by which a force that is already there may give way */
+/* The same between soft bodies. With 10 um conjugate gradients (solver/crossing.c) take twice as many steps under a load
+ * of 5 N, with nothing gained: both give way by more than that. */
+#define SOFT_LENGTH_CROSSING 50e-6
 
 /* Where a rigid body is at the end of the step, as far as it is known. */
 typedef struct pose {
@@ -46,8 +51,10 @@ static void add_leg(contact *c, contact_leg leg) {
 
 static void add_rigid_legs(contact *c, const rigid_state *state, int first_node, vec3 arm, double weight) {
     if (rigid_of(state)->motion != THENAR_MOTION_DYNAMIC) return;
-    add_leg(c, (contact_leg){.node = first_node + RIGID_LINEAR, .weight = weight});
-    add_leg(c, (contact_leg){.node = first_node + RIGID_ANGULAR, .weight = weight, .turns = true, .arm = arm});
+    bool other = weight < 0;
+    add_leg(c, (contact_leg){.node = first_node + RIGID_LINEAR, .weight = weight, .other = other});
+    add_leg(c, (contact_leg){
+                   .node = first_node + RIGID_ANGULAR, .weight = weight, .turns = true, .other = other, .arm = arm});
 }
 
 /* The legs of the skin's side. Returns where the point is at the end of the step, as far as it is known. */
@@ -75,7 +82,7 @@ static double side_weight(const contact *c, const contact_equations *equations, 
     double sum = 0, weights = 0;
     for (int i = 0; i < c->leg_count; i++) {
         const contact_leg *leg = &c->legs[i];
-        if (leg->turns || (leg->weight > 0) != of_skin) continue;
+        if (leg->turns || (c->crosses ? !leg->other : leg->weight > 0) != of_skin) continue;
         const double *block = equations->blocks + 9 * (size_t)c->blocks[i * (i + 3) / 2];
         sum += fabs(leg->weight) * (block[0] + block[4] + block[8]) / 3;
         weights += fabs(leg->weight);
@@ -86,45 +93,135 @@ static double side_weight(const contact *c, const contact_equations *equations, 
 static void set_penalty(contact *c, const contact_equations *equations) {
     double h = equations->step->h, skin = side_weight(c, equations, true), other = side_weight(c, equations, false);
     double lighter = fmin(skin, other), heavier = isinf(skin) || (other > skin && isfinite(other)) ? other : skin;
-    c->rho = fmax(STIFFNESS * lighter / (h * h), c->lambda.x / SOFT_LENGTH);
+    c->rho = fmax(STIFFNESS * lighter / (h * h), c->lambda.x / (c->crosses ? SOFT_LENGTH_CROSSING : SOFT_LENGTH));
     c->most = LARGEST_ACCELERATION * heavier;
 }
 
-bool contact_make(contact *c, const contact_point *point, const contact_memory *memory, contact_side skin,
-                  contact_side rigid, double mu, const contact_equations *equations) {
-    const body_step *step = equations->step;
-    const rigid_state *other = (const rigid_state *)rigid.body;
+/* The known end of the other side: what a contact is measured from. */
+typedef struct footing {
+    vec3 normal;
+    vec3 moved;           /* of p within the step, as far as it is known, m */
+    vec3 closest, anchor; /* p and a; a only if something stuck there, of a point that rolls: x - a */
+    vec3 force;           /* remembered, world axes, N */
+} footing;
+
+static footing stand_on_rigid(contact *c, const contact_point *point, const contact_memory *memory, contact_side side) {
+    const rigid_state *other = (const rigid_state *)side.body;
     pose begin = pose_begin(other), end = pose_known(other);
-    vec3 normal = quat_rotate(end.turn, quat_rotate(quat_conjugate(begin.turn), point->normal));
-    *c = (contact){.mu = mu, .share = 1, .frame = contact_frame(normal)};
+    footing f = {.normal = quat_rotate(end.turn, quat_rotate(quat_conjugate(begin.turn), point->normal)),
+                 .closest = vec3_add(end.centre, quat_rotate(end.turn, point->anchor))};
+    f.moved = vec3_sub(f.closest, vec3_add(begin.centre, quat_rotate(begin.turn, point->anchor)));
+    add_rigid_legs(c, other, side.first_node, vec3_sub(point->position, begin.centre), -1);
+    if (!memory) return f;
+    vec3 stored = quat_rotate(end.turn, vec3_load(memory->anchor));
+    f.force = quat_rotate(end.turn, vec3_load(memory->force));
+    f.anchor = point->rolls ? stored : vec3_add(end.centre, stored);
+    return f;
+}
+
+/* Axes that turn with a triangle of a skin, as columns. */
+static mat3 triangle_axes(const contact_skin_state *state, int triangle) {
+    const int *corner = state->skin->triangles + 3 * (size_t)triangle;
+    vec3 a = state->positions[corner[0]], along = vec3_unit(vec3_sub(state->positions[corner[1]], a));
+    vec3 normal = vec3_unit(vec3_cross(along, vec3_sub(state->positions[corner[2]], a)));
+    return mat3_columns(along, normal, vec3_cross(along, normal));
+}
+
+static vec3 triangle_point(const contact_skin_state *state, int triangle, vec3 weights) {
+    const int *corner = state->skin->triangles + 3 * (size_t)triangle;
+    vec3 p = vec3_scale(state->positions[corner[0]], weights.x);
+    p = vec3_mul_add(p, state->positions[corner[1]], weights.y);
+    return vec3_mul_add(p, state->positions[corner[2]], weights.z);
+}
+
+static footing stand_on_soft(contact *c, const contact_point *point, const contact_memory *memory, contact_side side,
+                             const body_step *step) {
+    const soft_state *state = (const soft_state *)side.body;
+    vec3 moved = {0};
+    for (int k = 0; k < 4; k++) {
+        int node = point->other_node[k], unknown = soft_of(state)->system_node[node];
+        double weight = point->other_weights[k];
+        if (weight == 0) continue;
+        if (unknown >= 0)
+            add_leg(c, (contact_leg){.node = side.first_node + unknown, .weight = -weight, .other = true});
+        else
+            moved = vec3_mul_add(moved, vec3_load(state->target_velocity + 3 * node), step->h * weight);
+    }
+    footing f = {.normal = point->normal,
+                 .moved = moved,
+                 .closest = vec3_add(triangle_point(side.skin, point->face_b, point->anchor), moved)};
+    if (!memory) return f;
+    f.force = mat3_mul_vec(triangle_axes(side.skin, memory->face), vec3_load(memory->force));
+    f.anchor = vec3_add(triangle_point(side.skin, memory->face, vec3_load(memory->anchor)), moved);
+    return f;
+}
+
+bool contact_make(contact *c, const contact_point *point, const contact_memory *memory, contact_side skin,
+                  contact_side other, double mu, const contact_equations *equations) {
+    const body_step *step = equations->step;
+    *c = (contact){.mu = mu, .share = 1, .crosses = is_soft(other.body)};
     vec3 x = add_skin_legs(c, point, skin, step);
-    add_rigid_legs(c, other, rigid.first_node, vec3_sub(point->position, begin.centre), -1);
+    footing f = c->crosses ? stand_on_soft(c, point, memory, other, step) : stand_on_rigid(c, point, memory, other);
     if (c->leg_count == 0 || !contact_bind(c, equations->pattern)) return false;
 
-    vec3 closest = vec3_add(end.centre, quat_rotate(end.turn, point->anchor)), anchor = closest;
+    c->frame = contact_frame(f.normal);
+    vec3 anchor = f.closest;
     if (memory) {
         c->stuck = memory->stuck;
-        c->lambda = mat3_mul_vec(c->frame, quat_rotate(end.turn, vec3_load(memory->force)));
-        vec3 stored = quat_rotate(end.turn, vec3_load(memory->anchor));
-        if (c->stuck) anchor = point->rolls ? vec3_sub(x, stored) : vec3_add(end.centre, stored);
+        c->lambda = mat3_mul_vec(c->frame, f.force);
+        if (c->stuck) anchor = point->rolls ? vec3_sub(x, f.anchor) : f.anchor;
     }
-    vec3 was = vec3_add(begin.centre, quat_rotate(begin.turn, point->anchor));
-    c->known = mat3_mul_vec(c->frame, vec3_sub(vec3_sub(x, point->position), vec3_sub(closest, was)));
+    c->known = mat3_mul_vec(c->frame, vec3_sub(vec3_sub(x, point->position), f.moved));
     vec3 slip = mat3_mul_vec(c->frame, vec3_sub(x, anchor));
     c->leeway = fmax(0, -point->gap - RECOVERY * step->h);
-    c->start = vec3_make(vec3_dot(normal, vec3_sub(x, closest)) + c->leeway, slip.y, slip.z);
+    c->start = vec3_make(vec3_dot(f.normal, vec3_sub(x, f.closest)) + point->allowed + c->leeway, slip.y, slip.z);
     set_penalty(c, equations);
     return true;
 }
 
+/* Weights of a triangle's corners for a point in its plane, which may lie beside it. */
+static vec3 triangle_weights(const contact_skin_state *state, int triangle, vec3 p) {
+    const int *corner = state->skin->triangles + 3 * (size_t)triangle;
+    vec3 a = state->positions[corner[0]];
+    vec3 ab = vec3_sub(state->positions[corner[1]], a), ac = vec3_sub(state->positions[corner[2]], a);
+    vec3 normal = vec3_cross(ab, ac), ap = vec3_sub(p, a);
+    double size = vec3_dot(normal, normal);
+    if (!(size > 0)) return vec3_make(1, 0, 0);
+    double b = vec3_dot(vec3_cross(ap, ac), normal) / size, c = vec3_dot(vec3_cross(ab, ap), normal) / size;
+    return vec3_make(1 - b - c, b, c);
+}
+
+/* The point that it sticks to stays the same while it sticks. A spring's anchor (penalty.h) trails behind the point: it
+ * is kept on the triangle that is nearest now. slipped: from the anchor to the point, m. */
+static void remember_on_soft(const contact *c, const contact_point *point, const contact_memory *before,
+                             const contact_skin_state *skin, vec3 slipped, contact_memory *memory) {
+    bool same = before && before->stuck && !c->anchored;
+    memory->face = same ? before->face : point->face_b;
+    if (same)
+        memcpy(memory->anchor, before->anchor, sizeof memory->anchor);
+    else if (c->anchored)
+        vec3_store(memory->anchor,
+                   triangle_weights(skin, point->face_b,
+                                    vec3_sub(triangle_point(skin, point->face_b, point->anchor), slipped)));
+    else
+        vec3_store(memory->anchor, point->anchor);
+    vec3 force = mat3_mul_vec_transposed(c->frame, c->lambda);
+    vec3_store(memory->force, mat3_mul_vec_transposed(triangle_axes(skin, memory->face), force));
+}
+
 contact_memory contact_remember(const contact *c, const contact_point *point, const contact_memory *before,
-                                const rigid_state *rigid) {
+                                contact_side other) {
     contact_memory memory = {
         .pair = point->pair, .index = point->index, .stuck = c->settled == CONE_STICK || c->anchored};
-    quat back = quat_conjugate(pose_known(rigid).turn);
-    vec3_store(memory.force, quat_rotate(back, mat3_mul_vec_transposed(c->frame, c->lambda)));
-    vec3 slide = quat_rotate(back, mat3_mul_vec_transposed(c->frame, c->slide));
+    vec3 force = mat3_mul_vec_transposed(c->frame, c->lambda);
     vec3 slipped = mat3_mul_vec_transposed(c->frame, vec3_make(0, c->u.y - c->slide.y, c->u.z - c->slide.z));
+    if (is_soft(other.body)) {
+        remember_on_soft(c, point, before, other.skin, slipped, &memory);
+        return memory;
+    }
+    quat back = quat_conjugate(pose_known((const rigid_state *)other.body).turn);
+    vec3_store(memory.force, quat_rotate(back, force));
+    vec3 slide = quat_rotate(back, mat3_mul_vec_transposed(c->frame, c->slide));
     if (point->rolls)
         vec3_store(memory.anchor, quat_rotate(back, slipped));
     else if (before && before->stuck)

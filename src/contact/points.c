@@ -1,4 +1,4 @@
-#include "contact/points.h"
+#include "contact/harvest.h"
 
 #include <assert.h>
 #include <string.h>
@@ -69,7 +69,7 @@ static void describe_around(const contact_skin_state *state, int index, contact_
     if (skin->holds) point->area = area;
 }
 
-static void describe(const contact_skin_state *state, int index, contact_point *point) {
+void harvest_describe(const contact_skin_state *state, int index, contact_point *point) {
     const contact_skin *skin = state->skin;
     if (skin->around) describe_around(state, index, point);
     if (skin->holds) {
@@ -82,15 +82,6 @@ static void describe(const contact_skin_state *state, int index, contact_point *
     }
 }
 
-/* What contact_points_find is filling. */
-typedef struct harvest {
-    contact_point *points;
-    int capacity, count;
-    double margin, h;
-    contact_pair pair; /* at hand */
-    int number;        /* of it */
-} harvest;
-
 static void try_point(harvest *out, const contact_skin_state *state, const target *t, int index) {
     double radius = state->skin->radius;
     vec3 p = state->positions[index], arm = vec3_sub(p, t->centre), u = relative(t, state->velocities[index], arm);
@@ -100,13 +91,15 @@ static void try_point(harvest *out, const contact_skin_state *state, const targe
     rigid_closest closest = rigid_shape_closest(t->shape, local);
     vec3 normal = mat3_mul_vec(t->R, closest.normal);
     double gap = closest.distance - radius, approach = fmax(0, -vec3_dot(normal, u));
-    if (!(gap < out->margin + out->h * approach) || out->count++ >= out->capacity) return;
-    contact_point *point = &out->points[out->count - 1];
+    if (!(gap < out->margin + out->h * approach)) return;
+    contact_point *point = harvest_take(out);
+    if (!point) return;
     *point = (contact_point){.skin = out->pair.skin,
                              .rigid = out->pair.rigid,
                              .pair = out->number,
                              .index = index,
                              .node = {-1, -1, -1, -1},
+                             .other_node = {-1, -1, -1, -1},
                              .position = vec3_mul_add(p, normal, -radius),
                              .normal = normal,
                              .anchor = closest.point,
@@ -114,7 +107,7 @@ static void try_point(harvest *out, const contact_skin_state *state, const targe
                              .rolls = radius > 0,
                              .face_a = -1,
                              .face_b = closest.triangle};
-    describe(state, index, point);
+    harvest_describe(state, index, point);
 }
 
 /* No point of a cluster gets further from its middle than this within the step, seen from the body. */
@@ -144,13 +137,17 @@ static void try_pair(harvest *out, const contact_skin_state *state, const target
 }
 
 int contact_points_find(const contact_skin_state *const *skins, const rigid_state *const *rigids,
-                        const contact_pair *pairs, const int *near, int near_count, double margin, double h,
-                        contact_point *points, int capacity) {
+                        contact_faces_state *const *faces, const contact_pair *pairs, const int *near, int near_count,
+                        double margin, double h, contact_point *points, int capacity) {
     harvest out = {.points = points, .capacity = capacity, .margin = margin, .h = h};
     for (int i = 0; i < near_count; i++) {
         out.number = near[i];
         out.pair = pairs[near[i]];
         const contact_skin_state *skin = skins[out.pair.skin];
+        if (out.pair.on_skin) {
+            harvest_faces(&out, faces[out.pair.skin], faces[out.pair.other]);
+            continue;
+        }
         const rigid_state *rigid = rigids[out.pair.rigid];
         assert(skin->skin->body != rigid->base.model);
         target t = aim(rigid, h);

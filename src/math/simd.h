@@ -69,6 +69,16 @@ SIMD_INLINE int i64x8_any(i64x8 mask) {
     return any != 0;
 #endif
 }
+/* Bit i: whether a mask holds in lane i. */
+SIMD_INLINE unsigned i64x8_bits(i64x8 mask) {
+#ifdef __AVX512DQ__
+    return _mm512_movepi64_mask((__m512i)mask);
+#else
+    unsigned bits = 0;
+    for (int i = 0; i < SIMD_LANES; i++) bits |= (unsigned)(mask[i] & 1) << i;
+    return bits;
+#endif
+}
 /* a * b + c with one rounding where the machine has it (x86-64-v3, ARM), with two where it does not. */
 SIMD_INLINE f64x8 f64x8_fma(f64x8 a, f64x8 b, f64x8 c) {
 #if defined(__FMA__) || defined(__ARM_FEATURE_FMA)

@@ -7,6 +7,7 @@
 #include "world/model.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define DEGREE (3.14159265358979323846 / 180)
 
@@ -115,8 +116,11 @@ void scene_hand_read(config_map *body, const char *name, thenar_build *build) {
     read_shape(body, &def, &parts);
     bool limited = true;
     config_bool(body, "limited", CONFIG_OPTIONAL, &limited);
-    if (!limited) def.material.stretch_min = def.material.stretch_max = 0;
     scene_material_read(body, CONFIG_OPTIONAL, &def.material);
+    if (!limited) {
+        def.material.stretch_min = def.material.stretch_max = 0;
+        memset(def.material.fibres, 0, sizeof def.material.fibres);
+    }
     config_map joints;
     if (config_child(body, "joints", CONFIG_OPTIONAL, &joints)) {
         config_number(&joints, "min", CONFIG_OPTIONAL, config_between(0, 1, ""), &def.joint_stretch_min);

@@ -204,6 +204,7 @@ void scene_soft_read(config_map *body, const char *name, thenar_build *build) {
     config_bool(body, "touches", CONFIG_OPTIONAL, &def.touches);
     config_number(body, "friction", CONFIG_OPTIONAL, config_between(0, MODEL_FRICTION_LARGEST, ""), &def.friction);
     read_contact_spacing(body, &parts.shape, &def);
+    config_number(body, "self_distance", CONFIG_OPTIONAL, config_not_negative("m"), &def.self_distance);
     config_close(body);
     vec3_store(def.velocity, velocity);
     vec3_store(def.spin, spin);

@@ -1,30 +1,21 @@
-/* The skin of a piece is a net around its solid (hand_cut). Its tets are a bcc lattice in the bone's own frame, turned by
- * an eighth about the bone's axis: then a line of corners and a line of cells' middles run along the axis, a quarter of
- * a cell's diagonal to either side of it. Held at nodes of both, a piece cannot turn about its bone, which it could if
- * the lattice had a line of nodes on the axis and, as coarse as it is, no others near.
- *   Cells are c times the cube root of the piece's volume, so that all pieces have about as many tets; c is sought for
- * the number of tets in all. Then the boundary is drawn to the skin. */
+/* The skin of a piece is a net around its solid (hand_cut); its tets are those of phalanx_tets. */
 #include "shape/hand_phalanges.h"
 
 #include "base/memory.h"
 #include "shape/hand_cut.h"
-#include "shape/lattice.h"
 #include "shape/mesh.h"
+#include "shape/phalanx_tets.h"
 #include "shape/polygonize.h"
 #include "shape/surface.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-#define FIT_QUALITY 0.3
-#define FIT_TURNS 8
-#define SEARCH 14         /* cells sizes tried */
-#define CLOSE_ENOUGH 0.01 /* a number of tets that ends the search */
-#define LAST_SHARE 0.85   /* of the last phalanges: how far their bones reach */
-#define CUT_DEPTH 0.05    /* of the fillet: what is deeper in the hand is a cut */
-#define CUT_SPACING 4.0   /* times the least spacing of the piece */
+#define LAST_SHARE 0.85 /* of the last phalanges: how far their bones reach */
+#define CUT_DEPTH 0.05  /* of the fillet: what is deeper in the hand is a cut */
+#define CUT_SPACING 4.0 /* times the least spacing of the piece */
 #define HELD_LEAST 4
 #define HELD_WIDTH 0.3      /* of a piece's thickness */
+#define TETS_LEAST 60       /* of a piece */
 #define TRIANGLES_LEAST 200 /* of a piece */
 
 hand_phalanges_options hand_phalanges_options_default(void) {
@@ -44,118 +35,6 @@ void hand_phalanges_free(hand_phalanges *phalanges) {
         free(piece->cut);
     }
     *phalanges = (hand_phalanges){0};
-}
-
-/* A piece in the frame of its bone, ready to be meshed. */
-typedef struct workpiece {
-    vec3 origin;
-    quat turn; /* from the bone's frame to the hand's */
-    thenar_surface skin;
-    surface_distance distance;
-    double volume;
-} workpiece;
-
-static void workpiece_free(workpiece *w) {
-    thenar_surface_free(&w->skin);
-    surface_distance_free(&w->distance);
-}
-
-/* -z along the bone, y up to the side by an eighth of a turn; the palm's frame is the wrist's. */
-static void place_workpiece(const hand_shape *hand, int bone, workpiece *w) {
-    const hand_frame *frame = &hand->joint[hand_bone_joint(bone)];
-    w->origin = frame->position;
-    w->turn = frame->rotation;
-    if (bone == 0) return;
-    vec3 z = vec3_unit(vec3_sub(frame[0].position, frame[1].position)), up = hand_frame_up(frame);
-    vec3 y = vec3_unit(vec3_mul_add(up, z, -vec3_dot(up, z)));
-    vec3 x = vec3_cross(y, z), left = vec3_sub(y, x), right = vec3_add(x, y);
-    w->turn = hand_rotation_of(mat3_columns(vec3_unit(right), vec3_unit(left), z));
-}
-
-static thenar_status make_workpiece(const hand_shape *hand, const hand_phalanx *piece, workpiece *w,
-                                    thenar_error *error) {
-    place_workpiece(hand, piece->bone, w);
-    thenar_status status = surface_copy(&piece->skin, &w->skin, error);
-    if (status != THENAR_OK) return status;
-    quat back = quat_conjugate(w->turn);
-    for (int v = 0; v < w->skin.vertex_count; v++)
-        vec3_store(w->skin.positions + 3 * (size_t)v,
-                   quat_rotate(back, vec3_sub(surface_vertex(&w->skin, v), w->origin)));
-    thenar_surface_figures figures;
-    status = thenar_surface_quality(&w->skin, &figures, error);
-    w->volume = figures.volume;
-    return status == THENAR_OK ? surface_distance_create(&w->skin, &w->distance, error) : status;
-}
-
-/* The box that the lattice is centred on: a square about a line beside the bone, on which nodes will be. */
-static box lattice_box(const workpiece *w, int bone, double cell) {
-    box b = w->distance.bounds;
-    if (bone == 0) return b;
-    double x = -cell / 4, y = cell / 4;
-    double half = fmax(fmax(x - b.low.x, b.high.x - x), fmax(y - b.low.y, b.high.y - y));
-    b.low.x = x - half;
-    b.low.y = y - half;
-    b.high.x = x + half;
-    b.high.y = y + half;
-    return b;
-}
-
-static thenar_status mesh_workpiece(const workpiece *w, int bone, double cell, thenar_tet_mesh *mesh,
-                                    thenar_error *error) {
-    thenar_mesh_options options = thenar_mesh_options_default();
-    options.cell_size = cell;
-    lattice_solid solid = {signed_distance_of_surface(&w->distance), &w->distance, &w->skin};
-    solid.distance.bounds = lattice_box(w, bone, cell);
-    return lattice_mesh(&solid, &options, mesh, error);
-}
-
-/* In turns the boundary goes to the skin and the inner nodes make room for it. */
-static thenar_status fit_workpiece(const workpiece *w, thenar_tet_mesh *mesh, thenar_error *error) {
-    signed_distance distance = signed_distance_of_surface(&w->distance);
-    thenar_status status = THENAR_OK;
-    for (int turn = 0; turn < FIT_TURNS && status == THENAR_OK; turn++) {
-        if (turn > 0) status = lattice_relax(&w->skin, NULL, FIT_QUALITY, mesh, error);
-        if (status == THENAR_OK) status = lattice_fit(&distance, &w->skin, NULL, FIT_QUALITY, mesh, error);
-    }
-    return status;
-}
-
-/* The number of tets of pieces first to last - 1 with cells of c. */
-static thenar_status count_tets(const workpiece *w, const hand_phalanges *all, int first, int last, double c,
-                                int *count, thenar_error *error) {
-    thenar_status status = THENAR_OK;
-    *count = 0;
-    for (int i = first; i < last && status == THENAR_OK; i++) {
-        thenar_tet_mesh mesh;
-        status = mesh_workpiece(&w[i], all->piece[i].bone, c * cbrt(w[i].volume), &mesh, error);
-        *count += mesh.tet_count;
-        thenar_tet_mesh_free(&mesh);
-    }
-    return status;
-}
-
-/* The c whose number of tets comes closest. The number does not fall evenly with c: the bracket is a guide only. */
-static thenar_status find_cells(const workpiece *w, const hand_phalanges *all, int first, int last, int target,
-                                double *best, thenar_error *error) {
-    double c = cbrt(30.0 * (last - first) / target), too_many = 0, too_few = INFINITY, miss = INFINITY;
-    for (int attempt = 0; attempt < SEARCH && miss > CLOSE_ENOUGH; attempt++) {
-        int count;
-        thenar_status status = count_tets(w, all, first, last, c, &count, error);
-        if (status != THENAR_OK) return status;
-        double ratio = (double)count / target;
-        if (fabs(log(ratio)) < miss) {
-            miss = fabs(log(ratio));
-            *best = c;
-        }
-        if (ratio > 1)
-            too_many = fmax(too_many, c);
-        else
-            too_few = fmin(too_few, c);
-        double next = c * pow(ratio, 1 / 2.6);
-        bool bracketed = too_many > 0 && too_few < INFINITY && too_many < too_few;
-        c = bracketed && (next <= too_many || next >= too_few) ? sqrt(too_many * too_few) : next;
-    }
-    return THENAR_OK;
 }
 
 /* The skin of a piece is asked for in proportion to the hand's skin that it has. */
@@ -257,36 +136,28 @@ static thenar_status describe_skin(const hand_shape *hand, const hand_cut *cut, 
     return THENAR_OK;
 }
 
-/* The tets, back in the hand's frame, and what hangs on them. */
-static thenar_status finish_piece(const hand_shape *hand, const hand_cut *cut, const workpiece *w, double c,
-                                  hand_phalanx *piece, thenar_error *error) {
-    thenar_status status = mesh_workpiece(w, piece->bone, c * cbrt(w->volume), &piece->mesh, error);
-    if (status == THENAR_OK) status = fit_workpiece(w, &piece->mesh, error);
-    if (status != THENAR_OK) return status;
-    for (int n = 0; n < piece->mesh.node_count; n++)
-        vec3_store(piece->mesh.positions + 3 * (size_t)n,
-                   vec3_add(w->origin, quat_rotate(w->turn, tet_mesh_node(&piece->mesh, n))));
-    piece->mesh.tags = MEMORY_ARRAY(int, piece->mesh.tet_count);
-    if (!piece->mesh.tags) return error_memory(error, "phalanges");
-    for (int t = 0; t < piece->mesh.tet_count; t++) piece->mesh.tags[t] = piece->bone;
-    status = thenar_embedding_create(&piece->mesh, &piece->skin, &piece->embedding, NULL, error);
+static thenar_status finish_piece(const hand_shape *hand, const hand_cut *cut, int target, hand_phalanx *piece,
+                                  thenar_error *error) {
+    thenar_status status = phalanx_tets(cut, piece->bone, &piece->skin, target, &piece->mesh, error);
+    if (status == THENAR_OK)
+        status = thenar_embedding_create(&piece->mesh, &piece->skin, &piece->embedding, NULL, error);
     if (status == THENAR_OK) status = describe_nodes(cut, piece, error);
     return status == THENAR_OK ? describe_skin(hand, cut, piece, error) : status;
 }
 
+/* What one piece has too many or too few, the next ones make up for. */
 static thenar_status make_tets(const hand_shape *hand, const hand_cut *cut, const hand_phalanges_options *options,
                                hand_phalanges *out, thenar_error *error) {
-    workpiece w[HAND_BONES] = {0};
-    double c[2] = {0}; /* of the phalanges, of the palm */
     thenar_status status = THENAR_OK;
-    for (int i = 0; i < out->count && status == THENAR_OK; i++)
-        status = make_workpiece(hand, &out->piece[i], &w[i], error);
-    if (status == THENAR_OK) status = find_cells(w, out, 0, HAND_BONES - 1, options->tets, &c[0], error);
-    if (status == THENAR_OK && out->count == HAND_BONES)
-        status = find_cells(w, out, HAND_BONES - 1, HAND_BONES, options->palm_tets, &c[1], error);
-    for (int i = 0; i < out->count && status == THENAR_OK; i++)
-        status = finish_piece(hand, cut, &w[i], c[i == HAND_BONES - 1], &out->piece[i], error);
-    for (int i = 0; i < out->count; i++) workpiece_free(&w[i]);
+    int left = options->tets;
+    for (int i = 0; i < out->count && status == THENAR_OK; i++) {
+        hand_phalanx *piece = &out->piece[i];
+        int target = piece->bone == 0 ? options->palm_tets : left / (HAND_BONES - 1 - i);
+        if (target < TETS_LEAST) target = TETS_LEAST;
+        status = finish_piece(hand, cut, target, piece, error);
+        if (status != THENAR_OK) error_prefix(error, "the tets of %s", hand_bone_name(piece->bone));
+        left -= piece->mesh.tet_count;
+    }
     return status;
 }
 
@@ -297,9 +168,9 @@ static thenar_status check_options(const hand_phalanges_options *o, thenar_error
     if (o->triangles < HAND_TRIANGLES_MIN || o->triangles > HAND_TRIANGLES_MAX)
         return error_set(error, THENAR_ERROR_INPUT, "skins of %d triangles; expected %d to %d", o->triangles,
                          HAND_TRIANGLES_MIN, HAND_TRIANGLES_MAX);
-    if (o->palm_tets != 0 && (o->palm_tets < HAND_PHALANGES_TETS_MIN / 15 || o->palm_tets > HAND_PHALANGES_TETS_MAX))
+    if (o->palm_tets != 0 && (o->palm_tets < TETS_LEAST || o->palm_tets > HAND_PHALANGES_TETS_MAX))
         return error_set(error, THENAR_ERROR_INPUT, "a palm of %d tets; expected none or %d to %d", o->palm_tets,
-                         HAND_PHALANGES_TETS_MIN / 15, HAND_PHALANGES_TETS_MAX);
+                         TETS_LEAST, HAND_PHALANGES_TETS_MAX);
     return THENAR_OK;
 }
 

@@ -18,7 +18,7 @@
  * phalanges do. */
 #define HAND_PHALANX_BONE 0.4
 
-#define HAND_PHALANGES_TETS_MIN 450
+#define HAND_PHALANGES_TETS_MIN 1000 /* the fewest bricks have some 60 tets a piece */
 #define HAND_PHALANGES_TETS_MAX 500000
 
 typedef struct hand_phalanges_options {

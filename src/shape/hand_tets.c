@@ -2,23 +2,16 @@
 
 #include "base/memory.h"
 #include "shape/hand_sections.h"
-#include "shape/lattice.h"
 #include "shape/mesh.h"
-#include "shape/tet_cover.h"
 #include "shape/tet_subdivide.h"
+#include "shape/tet_wrap.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define FIT_QUALITY 0.3
-#define IMPROVE_QUALITY 0.35
-#define COVER_TURNS 30
-#define COVER_ROUNDS 6
-#define FREE_TURNS 3      /* in which improving may uncover the skin again */
-#define WORST_COVERED 0.1 /* a radius ratio from which the last improvement goes on */
-#define FIT_TURNS 8
 #define THUMB_FROM 1 /* the sections of the palm between which the thumb grows out of its side */
 #define CUT_LIMIT 8
+#define FIT_TURNS 8
 
 /* From coarse to fine. */
 static const hand_layers layerings[] = {
@@ -264,51 +257,6 @@ static thenar_status refine(int cut, thenar_tet_mesh *mesh, hand_node **nodes, t
     return THENAR_OK;
 }
 
-/* What the tets must cover, and how. */
-typedef struct cover {
-    const signed_distance *solid;
-    const thenar_surface *skin;
-    const int *group; /* of the vertices */
-} cover;
-
-static thenar_status improve(const cover *c, bool keep_covered, thenar_tet_mesh *mesh, thenar_error *error) {
-    if (!keep_covered) return lattice_improve(c->solid, NULL, NULL, IMPROVE_QUALITY, mesh, error);
-    thenar_embedding hold;
-    int outside;
-    thenar_status status = tet_group_embedding(mesh, c->skin, c->group, &hold, &outside, error);
-    if (status == THENAR_OK) status = lattice_improve(c->solid, c->skin, &hold, IMPROVE_QUALITY, mesh, error);
-    thenar_embedding_free(&hold);
-    return status;
-}
-
-/* Draws the boundary to the skin or, with `relax`, the inner nodes after it. */
-static thenar_status fit(const cover *c, bool relax, thenar_tet_mesh *mesh, thenar_error *error) {
-    thenar_embedding hold;
-    int outside;
-    thenar_status status = tet_group_embedding(mesh, c->skin, c->group, &hold, &outside, error);
-    if (status == THENAR_OK)
-        status = relax ? lattice_relax(c->skin, &hold, FIT_QUALITY, mesh, error)
-                       : lattice_fit(c->solid, c->skin, &hold, FIT_QUALITY, mesh, error);
-    thenar_embedding_free(&hold);
-    return status;
-}
-
-/* In turns: what covers the skin makes tets worse, what makes them better uncovers some of it. */
-static thenar_status cover_skin(const cover *c, thenar_tet_mesh *mesh, thenar_error *error) {
-    thenar_tet_figures figures = {0};
-    int outside = 1;
-    thenar_status status = improve(c, false, mesh, error);
-    for (int turn = 0; turn < COVER_TURNS && status == THENAR_OK; turn++) {
-        status = tet_cover(mesh, c->skin, c->group, COVER_ROUNDS, &outside, error);
-        if (status == THENAR_OK) status = thenar_tet_mesh_quality(mesh, &figures, error);
-        if (status != THENAR_OK || (outside == 0 && figures.radius_ratio_min > WORST_COVERED)) return status;
-        status = improve(c, turn >= FREE_TURNS, mesh, error);
-    }
-    return status != THENAR_OK ? status
-                               : error_set(error, THENAR_ERROR_INPUT,
-                                           "no sound tets cover a hand of these sizes; expected the sizes of a hand");
-}
-
 thenar_status hand_tets(hand_size size, const hand_frame *joint, const signed_distance *solid,
                         const thenar_surface *skin, const int *vertex_group, int target, thenar_tet_mesh *mesh,
                         hand_node **nodes, thenar_error *error) {
@@ -333,14 +281,10 @@ thenar_status hand_tets(hand_size size, const hand_frame *joint, const signed_di
     free(b.node.data);
     free(b.tet.data);
     free(b.group.data);
-    cover c = {solid, skin, vertex_group};
-    if (status == THENAR_OK) status = cover_skin(&c, mesh, error);
+    tet_wrap wrap = {solid, skin, vertex_group};
+    if (status == THENAR_OK) status = tet_wrap_cover(&wrap, mesh, error);
     if (status == THENAR_OK && cut > 1) status = refine(cut, mesh, nodes, error);
-    for (int turn = 0; turn < (cut > 1 ? FIT_TURNS : 1) && status == THENAR_OK; turn++) {
-        if (turn > 0) status = fit(&c, true, mesh, error);
-        if (status == THENAR_OK) status = fit(&c, false, mesh, error);
-    }
-    if (status == THENAR_OK) status = improve(&c, true, mesh, error);
+    if (status == THENAR_OK) status = tet_wrap_fit(&wrap, cut > 1 ? FIT_TURNS : 1, mesh, error);
     if (status == THENAR_OK) return status;
     thenar_tet_mesh_free(mesh);
     free(*nodes);

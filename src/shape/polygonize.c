@@ -204,6 +204,7 @@ static bool connect(net *n) {
 static thenar_status net_surface(const net *n, thenar_surface *out, thenar_error *error) {
     thenar_status status = surface_create((int)n->position.count, (int)(n->corner.count / 3), out, error);
     if (status != THENAR_OK) return status;
+    if (n->corner.count == 0) return THENAR_OK; /* all of the solid is within a cell */
     memcpy(out->positions, n->position.data, n->position.count * sizeof(vec3));
     memcpy(out->triangles, n->corner.data, n->corner.count * sizeof(int));
     return THENAR_OK;

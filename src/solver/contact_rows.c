@@ -36,14 +36,21 @@ void contact_rows_make(const contact *c, int index, constraint_row rows[CONTACT_
         row_tail *tail = &tails[axis];
         vec3 direction = mat3_row(c->frame, axis);
         *row = (constraint_row){.kind = CONSTRAINT_CONTACT, .element = index, .axis = axis, .weight = 1};
-        *tail = (row_tail){.node = {-1, -1}};
+        for (int a = 0; a < ROW_TAIL; a++) tail->node[a] = -1;
         for (int a = 0; a < ROW_NODES; a++) row->node[a] = -1;
+        int used = 0;
         for (int k = 0; k < c->leg_count; k++) {
-            bool fits = k < ROW_NODES;
-            *(fits ? &row->node[k] : &tail->node[k - ROW_NODES]) = c->legs[k].node;
-            *(fits ? &row->gradient[k] : &tail->gradient[k - ROW_NODES]) = leg_gradient(&c->legs[k], direction);
+            /* Both sides of a body that touches itself may hang on a node; legs stand by ascending node. */
+            bool again = k > 0 && c->legs[k - 1].node == c->legs[k].node, fits;
+            used += !again;
+            int place = used - 1;
+            fits = place < ROW_NODES;
+            vec3 *gradient = fits ? &row->gradient[place] : &tail->gradient[place - ROW_NODES];
+            vec3 own = leg_gradient(&c->legs[k], direction);
+            *(fits ? &row->node[place] : &tail->node[place - ROW_NODES]) = c->legs[k].node;
+            *gradient = again ? vec3_add(*gradient, own) : own;
         }
-        if (c->leg_count > ROW_NODES) row->tail = tail;
+        if (used > ROW_NODES) row->tail = tail;
     }
 }
 

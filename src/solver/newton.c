@@ -2,7 +2,8 @@
  * solve.
  *
  * Inner iterations minimize the augmented Lagrangian Phi (lagrangian.h) by Newton with an Armijo line search; the
- * Hessian has the pattern of A, so one iteration is one assembly and one factorization. Outer steps move the
+ * Hessian has the pattern of A, so one iteration is one assembly and one factorization (where soft bodies touch each
+ * other, some conjugate gradients on top: crossing.h). Outer steps move the
  * multipliers and raise the penalty rho. Started from the multipliers of the last step, mostly one outer step is left
  * to do, and A itself is never factored.
  *
@@ -10,6 +11,7 @@
  * into the motion; the curvature of the limits in the Hessian, or the iteration stalls. */
 #include "solver/newton.h"
 
+#include "solver/crossing.h"
 #include "solver/lagrangian.h"
 #include "solver/rows.h"
 
@@ -53,6 +55,7 @@ typedef struct newton_state {
     double *gradient;  /* of the augmented Lagrangian */
     double *direction; /* Newton's */
     double *product;   /* A direction */
+    crossing crossing;
 } newton_state;
 
 static void newton_layout(void *solver, const solver_problem *problem, arena *work) {
@@ -64,6 +67,7 @@ static void newton_layout(void *solver, const solver_problem *problem, arena *wo
     state->gradient = ARENA_ARRAY(work, double, components);
     state->direction = ARENA_ARRAY(work, double, components);
     state->product = ARENA_ARRAY(work, double, components);
+    crossing_layout(&state->crossing, problem, work);
 }
 
 static int size_of(const solver_problem *problem) {
@@ -86,7 +90,11 @@ static bool find_direction(newton_state *state, const solver_problem *problem, d
     lagrangian_hessian(problem, rho, state->hessian);
     if (cholesky_factorize(problem->factor, state->hessian, problem->step->pool) != CHOLESKY_DONE) return false;
     for (int i = 0; i < size_of(problem); i++) state->direction[i] = -state->gradient[i];
-    cholesky_solve(problem->factor, state->direction);
+    if (problem->crosses && crossing_collect(&state->crossing, problem) > 0)
+        crossing_solve(&state->crossing, problem, state->hessian,
+                       sqrt(rows_dot(state->residual, state->residual, size_of(problem))), state->direction);
+    else
+        cholesky_solve(problem->factor, state->direction);
     return true;
 }
 

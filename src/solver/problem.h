@@ -48,6 +48,7 @@ typedef struct solver_problem {
     contact *contacts;     /* of this step */
     int contact_count;
     int most_contacts; /* that there ever are */
+    bool crosses;      /* some of them may cross: contact.h */
     solver_friction friction;
     const body_step *step;
     solver_tolerances tolerance;

@@ -1,5 +1,5 @@
 /* Rows C_k(x) >= 0 of the limits that are violated at x = x0 + h v, with J_k = dC_k/dx (12 numbers: a row touches the
- * four nodes of a tet), before them those of contacts (contact_rows.c; up to two nodes more, in a tail), and what is
+ * four nodes of a tet), before them those of contacts (contact_rows.c; up to four nodes more, in a tail), and what is
  * made of them with A = P^T L L^T P:
  *
  *   lambda^T B lambda = |L^-1 P J^T lambda|^2,   D_k = |L^-1 P J_k^T|^2 (perez2016, Eq. 13),   B = J A^-1 J^T

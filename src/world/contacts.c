@@ -15,6 +15,13 @@ void contacts_layout(contacts_state *state, const contacts_model *contacts, int 
         contact_skin_layout(&skin, &contacts->skins[i], work);
         if (state->skins) state->skins[i] = skin;
     }
+    state->faces = ARENA_ARRAY(work, contact_faces_state, contacts->skin_count);
+    state->face_pointers = ARENA_ARRAY(work, contact_faces_state *, contacts->skin_count);
+    for (int i = 0; i < contacts->skin_count; i++) {
+        contact_faces_state faces = {0};
+        contact_faces_layout(&faces, &contacts->faces[i], work);
+        if (state->faces) state->faces[i] = faces;
+    }
     state->rigids = ARENA_ARRAY(work, const rigid_state *, body_count);
     state->points = ARENA_ARRAY(work, contact_point, contacts->capacity);
     state->before = ARENA_ARRAY(work, contact_memory, contacts->capacity);
@@ -26,15 +33,18 @@ void contacts_layout(contacts_state *state, const contacts_model *contacts, int 
     /* A pair is told only with a contact. */
     bool few = contacts->pair_count < contacts->capacity;
     state->told_pairs = ARENA_ARRAY(work, thenar_contact_pair, few ? contacts->pair_count : contacts->capacity);
-    sweep_layout(&state->near, contacts->skin_count + contacts->rigid_count, work);
-    state->reach = ARENA_ARRAY(work, box, contacts->skin_count + contacts->rigid_count);
+    sweep_layout(&state->near, contacts->skin_count + contacts->target_count, work);
+    state->reach = ARENA_ARRAY(work, box, contacts->skin_count + contacts->target_count);
     state->near_pairs = ARENA_ARRAY(work, int, contacts->pair_count);
     state->near_room = ARENA_ARRAY(work, int, contacts->pair_count);
 }
 
 void contacts_open(contacts_state *state, const contacts_model *contacts, body_state *const *bodies, int body_count,
                    int system_count) {
-    for (int i = 0; i < contacts->skin_count; i++) state->skin_pointers[i] = &state->skins[i];
+    for (int i = 0; i < contacts->skin_count; i++) {
+        state->skin_pointers[i] = &state->skins[i];
+        state->face_pointers[i] = &state->faces[i];
+    }
     for (int i = 0; i < body_count; i++)
         state->rigids[i] = bodies[i]->model->kind == &rigid_class ? (const rigid_state *)bodies[i] : NULL;
     sweep_open(&state->near);
@@ -70,6 +80,8 @@ bool contacts_check(const contacts_model *contacts, const contacts_state *state,
         contact_memory memory;
         memcpy(&memory, entries + (size_t)i * sizeof memory, sizeof memory);
         if (memory.pair < 0 || memory.pair >= contacts->pair_count) return false;
+        const contact_pair *pair = &contacts->search[memory.pair];
+        if (pair->on_skin && !contact_faces_has(&contacts->faces[pair->other], memory.face)) return false;
     }
     return true;
 }
@@ -98,17 +110,29 @@ void contacts_find(contacts_state *state, const contacts_model *contacts, body_s
                    const body_step *step) {
     if (contacts->pair_count == 0) return;
     memcpy(state->before, state->memory, (size_t)*state->memory_count * sizeof *state->memory);
-    for (int i = 0; i < contacts->skin_count; i++)
-        contact_skin_update(&state->skins[i], bodies[contacts->skin_body[i]], step->h);
+    for (int i = 0; i < contacts->skin_count; i++) {
+        const body_state *body = bodies[contacts->skin_body[i]];
+        contact_skin_update(&state->skins[i], body, step->h);
+        if (contacts->faces[i].count > 0) contact_faces_update(&state->faces[i], &state->skins[i], body);
+    }
     /* What falls from rest within the step must be seen too. */
     double margin = contacts->margin + step->h * step->h * vec3_length(step->gravity);
     contacts_find_near(state, contacts, margin, step->h);
-    int found = contact_points_find(state->skin_pointers, state->rigids, contacts->search, state->near_pairs,
-                                    state->near_count, margin, step->h, state->points, contacts->capacity);
+    int found =
+        contact_points_find(state->skin_pointers, state->rigids, state->face_pointers, contacts->search,
+                            state->near_pairs, state->near_count, margin, step->h, state->points, contacts->capacity);
     state->point_count = found < contacts->capacity ? found : contacts->capacity;
     state->lost = found - state->point_count;
     for (int i = 0, next = 0; i < state->point_count; i++)
         state->remembered[i] = remember(state, &state->points[i], &next);
+}
+
+/* A body on the other side of a pair's contacts; where its unknowns start is not asked. */
+static contact_side other_side(const contacts_state *state, const contacts_model *contacts, int pair,
+                               body_state *const *bodies) {
+    const contact_pair *search = &contacts->search[pair];
+    return (contact_side){.body = bodies[contacts->pairs[pair].body[1]],
+                          .skin = search->on_skin ? &state->skins[search->other] : NULL};
 }
 
 static contact_side side_of(const system_model *system, int body, body_state *const *bodies) {
@@ -128,8 +152,10 @@ void contacts_build(contacts_state *state, const contacts_model *contacts, body_
             const contact_point *point = &state->points[i];
             const contacts_pair *pair = &contacts->pairs[point->pair];
             const contact_memory *memory = state->remembered[i] < 0 ? NULL : &state->before[state->remembered[i]];
+            contact_side other = other_side(state, contacts, point->pair, bodies);
+            other.first_node = side_of(&systems[s], pair->body[1], bodies).first_node;
             if (!contact_make(&state->contacts[count], point, memory, side_of(&systems[s], pair->body[0], bodies),
-                              side_of(&systems[s], pair->body[1], bodies), pair->mu, &equations))
+                              other, pair->mu, &equations))
                 continue;
             state->contacts[count++].point = i;
         }
@@ -140,7 +166,7 @@ void contacts_build(contacts_state *state, const contacts_model *contacts, body_
 }
 
 /* Only contacts that push leave a memory. */
-static void keep_memory(contacts_state *state, body_state *const *bodies, int count) {
+static void keep_memory(contacts_state *state, const contacts_model *contacts, body_state *const *bodies, int count) {
     long long kept = 0;
     for (int i = 0; i < count; i++) {
         const contact *c = &state->contacts[i];
@@ -148,12 +174,21 @@ static void keep_memory(contacts_state *state, body_state *const *bodies, int co
         int remembered = state->remembered[c->point];
         if (!(c->lambda.x > 0)) continue;
         state->memory[kept++] = contact_remember(c, point, remembered < 0 ? NULL : &state->before[remembered],
-                                                 (const rigid_state *)bodies[point->rigid]);
+                                                 other_side(state, contacts, point->pair, bodies));
     }
     cut_memory(state, kept);
 }
 
 /* Nodes that contacts hold: what bones reckon with in the next step (body/hand_step.c). */
+static void touch_nodes(const int node[4], const double weights[4], body_state *body) {
+    if (body->model->kind != &soft_class) return;
+    for (int k = 0; k < 4; k++) {
+        if (weights[k] == 0) continue;
+        double *touched = &((soft_state *)body)->touched[node[k]];
+        *touched = fmin(1, *touched + fabs(weights[k]));
+    }
+}
+
 static void note_touched(const contacts_state *state, const contacts_model *contacts, body_state *const *bodies,
                          int count) {
     for (int i = 0; i < contacts->skin_count; i++) {
@@ -164,24 +199,21 @@ static void note_touched(const contacts_state *state, const contacts_model *cont
     }
     for (int i = 0; i < count; i++) {
         const contact_point *point = &state->points[state->contacts[i].point];
-        body_state *body = bodies[contacts->pairs[point->pair].body[0]];
-        if (!(state->contacts[i].lambda.x > 0) || body->model->kind != &soft_class) continue;
-        for (int k = 0; k < 4; k++) {
-            if (point->weights[k] == 0) continue;
-            double *touched = &((soft_state *)body)->touched[point->node[k]];
-            *touched = fmin(1, *touched + fabs(point->weights[k]));
-        }
+        const int *pair = contacts->pairs[point->pair].body;
+        if (!(state->contacts[i].lambda.x > 0)) continue;
+        touch_nodes(point->node, point->weights, bodies[pair[0]]);
+        touch_nodes(point->other_node, point->other_weights, bodies[pair[1]]);
     }
 }
 
 /* What a contact does to held nodes, their support bears. */
-static void load_supports(const contact_point *point, vec3 force, body_state *body) {
+static void load_supports(const int node[4], const double weights[4], vec3 force, body_state *body) {
     if (body->model->kind != &soft_class) return;
     soft_state *state = (soft_state *)body;
     for (int k = 0; k < 4; k++) {
-        if (point->weights[k] == 0 || soft_of(state)->system_node[point->node[k]] >= 0) continue;
-        double *reaction = state->force + 3 * point->node[k];
-        vec3_store(reaction, vec3_mul_add(vec3_load(reaction), force, -point->weights[k]));
+        if (weights[k] == 0 || soft_of(state)->system_node[node[k]] >= 0) continue;
+        double *reaction = state->force + 3 * node[k];
+        vec3_store(reaction, vec3_mul_add(vec3_load(reaction), force, -weights[k]));
     }
 }
 
@@ -244,7 +276,9 @@ void contacts_publish(contacts_state *state, const contacts_model *contacts, bod
         const contact *c = &state->contacts[i];
         const contact_point *point = &state->points[c->point];
         const contacts_pair *pair = &contacts->pairs[point->pair];
-        load_supports(point, mat3_mul_vec_transposed(c->frame, c->lambda), bodies[pair->body[0]]);
+        vec3 force = mat3_mul_vec_transposed(c->frame, c->lambda);
+        load_supports(point->node, point->weights, force, bodies[pair->body[0]]);
+        load_supports(point->other_node, point->other_weights, vec3_scale(force, -1), bodies[pair->body[1]]);
         if (point->pair != pair_of_open) {
             if (open) close_pair(open);
             open = &state->told_pairs[state->told_pair_count++];
@@ -256,6 +290,6 @@ void contacts_publish(contacts_state *state, const contacts_model *contacts, bod
     }
     if (open) close_pair(open);
     state->told_count = count;
-    keep_memory(state, bodies, count);
+    keep_memory(state, contacts, bodies, count);
     note_touched(state, contacts, bodies, count);
 }

@@ -10,10 +10,10 @@
 
 #include "thenar/sim.h"
 
-/* Two bodies that may touch; ordered by system, so that the contacts of a system stand together. All of them are listed,
- * since a pair is known by its number: n dynamic rigid bodies have n (n - 1), 36 bytes each in the model and 8 in a
- * simulation, 2.9 MB for the 256 that there can be. A step only looks at those that are near each other
- * (contacts_near.c). */
+/* Two bodies that may touch, or a soft one that may touch itself; ordered by system, so that the contacts of a system
+ * stand together. All of them are listed, since a pair is known by its number: n dynamic rigid bodies have n (n - 1),
+ * 40 bytes each in the model and 8 in a simulation, 3.1 MB for the 256 that there can be. A step only looks at those
+ * that are near each other (contacts_near.c). */
 typedef struct contacts_pair {
     int body[2]; /* whose points; whose distance */
     int system;
@@ -26,19 +26,22 @@ struct contacts_model {
     int capacity;    /* contacts at a time */
     int skin_count;
     contact_skin *skins;
-    int *skin_of;   /* a body: its skin, or -1 */
-    int *skin_body; /* a skin: its body */
+    contact_faces *faces; /* a skin each: what others touch of it; empty where that is nothing */
+    int *skin_of;         /* a body: its skin, or -1 */
+    int *skin_body;       /* a skin: its body */
     int pair_count;
     contacts_pair *pairs;
-    contact_pair *search; /* pair_count: the same as skin and rigid body */
-    int rigid_count;
-    int *rigids;  /* the bodies that some skin may touch, ascending */
-    int *pair_of; /* skin_count * rigid_count: the number of that pair, or -1 */
+    contact_pair *search; /* pair_count: the same as skin and rigid body, or skin and faces */
+    int target_count;
+    int *targets; /* the bodies that some skin may touch, ascending */
+    int *pair_of; /* skin_count * target_count: the number of that pair, or -1 */
 };
 
 typedef struct contacts_state {
     contact_skin_state *skins;
     const contact_skin_state **skin_pointers;
+    contact_faces_state *faces; /* a skin each, as in the model */
+    contact_faces_state **face_pointers;
     const rigid_state **rigids; /* a body each, NULL for soft ones */
     sweep near;
     box *reach;                  /* of the skins, then of the rigid bodies that they may touch */

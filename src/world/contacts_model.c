@@ -20,12 +20,17 @@ static bool has_points(const body_model *body) {
     return body->touches && (!is_rigid(body) || ((const rigid_model *)body)->motion == THENAR_MOTION_DYNAMIC);
 }
 
-static bool may_touch(const body_model *skin, const body_model *rigid) {
-    return skin != rigid && has_points(skin) && rigid->touches && is_rigid(rigid) &&
-           (can_move(skin) || can_move(rigid));
+static double self_distance(const body_model *body) {
+    return is_rigid(body) ? 0 : ((const soft_model *)body)->self_distance;
 }
 
-/* The rigid bodies that may be touched: few of many bodies, mostly. */
+/* The other body is rigid, or both are soft; a body that touches itself is soft. */
+static bool may_touch(const body_model *skin, const body_model *other) {
+    return has_points(skin) && other->touches && (can_move(skin) || can_move(other)) &&
+           (skin == other ? self_distance(skin) > 0 : is_rigid(other) || !is_rigid(skin));
+}
+
+/* The bodies that may be touched: few of many, mostly. */
 typedef struct touchable {
     int *bodies;
     int count;
@@ -36,9 +41,9 @@ static thenar_status find_touchable(body_model *const *bodies, int body_count, t
     if (!out->bodies) return error_memory(error, "contacts");
     int dynamic = 0;
     for (int i = 0; i < body_count; i++) {
-        if (!is_rigid(bodies[i]) || !bodies[i]->touches) continue;
+        if (!bodies[i]->touches) continue;
         out->bodies[out->count++] = i;
-        dynamic += can_move(bodies[i]);
+        dynamic += is_rigid(bodies[i]) && can_move(bodies[i]);
     }
     if (dynamic <= MOST_DYNAMIC) return THENAR_OK;
     return error_set(error, THENAR_ERROR_INPUT,
@@ -46,21 +51,35 @@ static thenar_status find_touchable(body_model *const *bodies, int body_count, t
                      dynamic, MOST_DYNAMIC);
 }
 
+/* The triangles of a soft body that another one's points, or its own, may touch. */
+static thenar_status create_faces(contacts_model *contacts, body_model *const *bodies, int skin,
+                                  const touchable *others, thenar_error *error) {
+    int body = contacts->skin_body[skin];
+    bool wanted = false;
+    for (int k = 0; k < others->count && !wanted; k++) wanted = may_touch(bodies[others->bodies[k]], bodies[body]);
+    if (is_rigid(bodies[body]) || !wanted) return THENAR_OK;
+    return contact_faces_create(&contacts->skins[skin], self_distance(bodies[body]), &contacts->faces[skin], error);
+}
+
 static thenar_status create_skins(contacts_model *contacts, body_model *const *bodies, int body_count,
-                                  const touchable *rigids, thenar_error *error) {
+                                  const touchable *others, thenar_error *error) {
     contacts->skins = MEMORY_ARRAY(contact_skin, body_count);
+    contacts->faces = MEMORY_ARRAY(contact_faces, body_count);
     contacts->skin_of = MEMORY_ARRAY(int, body_count);
     contacts->skin_body = MEMORY_ARRAY(int, body_count);
-    if (!contacts->skins || !contacts->skin_of || !contacts->skin_body) return error_memory(error, "contacts");
+    if (!contacts->skins || !contacts->faces || !contacts->skin_of || !contacts->skin_body)
+        return error_memory(error, "contacts");
     for (int i = 0; i < body_count; i++) {
         bool wanted = false;
-        for (int k = 0; k < rigids->count && !wanted; k++) wanted = may_touch(bodies[i], bodies[rigids->bodies[k]]);
+        for (int k = 0; k < others->count && !wanted; k++) wanted = may_touch(bodies[i], bodies[others->bodies[k]]);
         contacts->skin_of[i] = -1;
         if (!wanted) continue;
         thenar_status status = contact_skin_create(bodies[i], &contacts->skins[contacts->skin_count], error);
         if (status != THENAR_OK) return status;
         contacts->skin_body[contacts->skin_count] = i;
         contacts->skin_of[i] = contacts->skin_count++;
+        status = create_faces(contacts, bodies, contacts->skin_of[i], others, error);
+        if (status != THENAR_OK) return status;
     }
     return THENAR_OK;
 }
@@ -68,12 +87,12 @@ static thenar_status create_skins(contacts_model *contacts, body_model *const *b
 /* Coefficients of friction are given a body; of two bodies it is the geometric mean: equal ones stay what they are, and
  * nothing sticks to a body without friction. */
 static thenar_status create_pairs(contacts_model *contacts, body_model *const *bodies, int body_count,
-                                  const touchable *rigids, thenar_error *error) {
+                                  const touchable *others, thenar_error *error) {
     ARRAY(contacts_pair) pairs = {0};
     bool enough = true;
     for (int i = 0; i < body_count && enough; i++)
-        for (int r = 0; r < rigids->count && enough; r++) {
-            int k = rigids->bodies[r];
+        for (int r = 0; r < others->count && enough; r++) {
+            int k = others->bodies[r];
             if (!may_touch(bodies[i], bodies[k])) continue;
             contacts_pair pair = {.body = {i, k}, .mu = sqrt(bodies[i]->friction * bodies[k]->friction)};
             enough = ARRAY_PUSH(&pairs, pair);
@@ -86,23 +105,27 @@ static thenar_status create_pairs(contacts_model *contacts, body_model *const *b
 thenar_status contacts_create(body_model *const *bodies, int body_count, double margin, penalty_law law,
                               contacts_model *out, thenar_error *error) {
     *out = (contacts_model){.margin = margin, .law = law};
-    touchable rigids;
-    thenar_status status = find_touchable(bodies, body_count, &rigids, error);
-    if (status == THENAR_OK) status = create_skins(out, bodies, body_count, &rigids, error);
-    if (status == THENAR_OK) status = create_pairs(out, bodies, body_count, &rigids, error);
-    free(rigids.bodies);
+    touchable others;
+    thenar_status status = find_touchable(bodies, body_count, &others, error);
+    if (status == THENAR_OK) status = create_skins(out, bodies, body_count, &others, error);
+    if (status == THENAR_OK) status = create_pairs(out, bodies, body_count, &others, error);
+    free(others.bodies);
     if (status != THENAR_OK) contacts_free(out);
     return status;
 }
 
 void contacts_free(contacts_model *contacts) {
-    for (int i = 0; i < contacts->skin_count; i++) contact_skin_free(&contacts->skins[i]);
+    for (int i = 0; i < contacts->skin_count; i++) {
+        contact_faces_free(&contacts->faces[i]);
+        contact_skin_free(&contacts->skins[i]);
+    }
     free(contacts->skins);
+    free(contacts->faces);
     free(contacts->skin_of);
     free(contacts->skin_body);
     free(contacts->pairs);
     free(contacts->search);
-    free(contacts->rigids);
+    free(contacts->targets);
     free(contacts->pair_of);
     *contacts = (contacts_model){0};
 }
@@ -157,7 +180,8 @@ bool contacts_couple(const contacts_model *contacts, body_model *const *bodies, 
     for (int k = 0; k < contacts->pair_count && enough; k++) {
         const body_model *skin = bodies[contacts->pairs[k].body[0]], *rigid = bodies[contacts->pairs[k].body[1]];
         int a = find_in(system, contacts->pairs[k].body[0]), b = find_in(system, contacts->pairs[k].body[1]);
-        if (a < 0 || b < 0 || !can_move(skin) || !can_move(rigid)) continue;
+        /* Two soft bodies are not coupled: any node may meet any, and few do at a time (solver/crossing.h). */
+        if (a < 0 || b < 0 || !is_rigid(rigid) || !can_move(skin) || !can_move(rigid)) continue;
         int first = system->first_node[a], rigid_node = system->first_node[b];
         if (is_rigid(skin))
             enough = couple_three(couplings, first + RIGID_LINEAR, rigid_node) &&
@@ -176,24 +200,24 @@ static int compare_pairs(const void *one, const void *two) {
     return a->body[1] < b->body[1] ? -1 : a->body[1] > b->body[1];
 }
 
-/* The rigid bodies of the pairs, and a table from skins and these to pairs. */
-static thenar_status list_rigids(contacts_model *contacts, int body_count, thenar_error *error) {
-    int *place = MEMORY_ARRAY(int, body_count); /* among the rigid bodies */
-    contacts->rigids = MEMORY_ARRAY(int, body_count);
-    if (place && contacts->rigids) {
+/* The bodies that skins may touch, and a table from skins and these to pairs. */
+static thenar_status list_targets(contacts_model *contacts, int body_count, thenar_error *error) {
+    int *place = MEMORY_ARRAY(int, body_count); /* among the targets */
+    contacts->targets = MEMORY_ARRAY(int, body_count);
+    if (place && contacts->targets) {
         for (int k = 0; k < contacts->pair_count; k++) place[contacts->search[k].rigid] = 1;
         for (int i = 0; i < body_count; i++) {
             if (!place[i]) continue;
-            place[i] = contacts->rigid_count;
-            contacts->rigids[contacts->rigid_count++] = i;
+            place[i] = contacts->target_count;
+            contacts->targets[contacts->target_count++] = i;
         }
-        size_t slots = (size_t)contacts->skin_count * (size_t)contacts->rigid_count;
+        size_t slots = (size_t)contacts->skin_count * (size_t)contacts->target_count;
         contacts->pair_of = MEMORY_ARRAY(int, slots);
         if (contacts->pair_of) memset(contacts->pair_of, -1, slots * sizeof *contacts->pair_of);
     }
     for (int k = 0; k < contacts->pair_count && contacts->pair_of; k++) {
         const contact_pair *pair = &contacts->search[k];
-        contacts->pair_of[(size_t)pair->skin * (size_t)contacts->rigid_count + (size_t)place[pair->rigid]] = k;
+        contacts->pair_of[(size_t)pair->skin * (size_t)contacts->target_count + (size_t)place[pair->rigid]] = k;
     }
     free(place);
     return contacts->pair_of ? THENAR_OK : error_memory(error, "contacts");
@@ -212,7 +236,11 @@ thenar_status contacts_assign(contacts_model *contacts, body_model *const *bodie
         qsort(contacts->pairs, (size_t)contacts->pair_count, sizeof *contacts->pairs, compare_pairs);
     for (int k = 0; k < contacts->pair_count; k++) {
         const contacts_pair *pair = &contacts->pairs[k];
-        contacts->search[k] = (contact_pair){contacts->skin_of[pair->body[0]], pair->body[1]};
+        bool on_skin = !is_rigid(bodies[pair->body[1]]);
+        contacts->search[k] = (contact_pair){.skin = contacts->skin_of[pair->body[0]],
+                                             .rigid = pair->body[1],
+                                             .on_skin = on_skin,
+                                             .other = on_skin ? contacts->skin_of[pair->body[1]] : 0};
         contacts->capacity += contacts->skins[contacts->search[k].skin].point_count;
     }
     if (contacts->capacity > MOST_CONTACTS) contacts->capacity = MOST_CONTACTS;
@@ -220,6 +248,7 @@ thenar_status contacts_assign(contacts_model *contacts, body_model *const *bodie
         system_model *system = &systems[contacts->pairs[k].system];
         int most = system->most_contacts + contacts->skins[contacts->search[k].skin].point_count;
         system->most_contacts = most < contacts->capacity ? most : contacts->capacity;
+        system->crosses = system->crosses || contacts->search[k].on_skin;
     }
-    return list_rigids(contacts, body_count, error);
+    return list_targets(contacts, body_count, error);
 }

@@ -10,8 +10,8 @@ typedef struct finding {
 
 static void add_pair(void *context, int one, int other) {
     finding *found = context;
-    size_t rigid = (size_t)(other - found->contacts->skin_count);
-    int pair = found->contacts->pair_of[(size_t)one * (size_t)found->contacts->rigid_count + rigid];
+    size_t target = (size_t)(other - found->contacts->skin_count);
+    int pair = found->contacts->pair_of[(size_t)one * (size_t)found->contacts->target_count + target];
     if (pair >= 0) found->state->near_pairs[found->state->near_count++] = pair;
 }
 
@@ -29,8 +29,11 @@ static void sort(int *numbers, int *room, int count, int largest) {
 void contacts_find_near(contacts_state *state, const contacts_model *contacts, double margin, double h) {
     int skins = contacts->skin_count;
     for (int i = 0; i < skins; i++) state->reach[i] = contact_skin_reach(&state->skins[i], margin, h);
-    for (int i = 0; i < contacts->rigid_count; i++)
-        state->reach[skins + i] = contact_rigid_reach(state->rigids[contacts->rigids[i]], h);
+    for (int i = 0; i < contacts->target_count; i++) {
+        int body = contacts->targets[i];
+        state->reach[skins + i] =
+            state->rigids[body] ? contact_rigid_reach(state->rigids[body], h) : state->reach[contacts->skin_of[body]];
+    }
     finding found = {state, contacts};
     state->near_count = 0;
     sweep_find(&state->near, state->reach, skins, add_pair, &found);

@@ -40,10 +40,12 @@ void thenar_sim_contact_wrench(const thenar_sim *sim, int body, double force[3],
     for (int i = 0; i < sim->contacts.told_pair_count; i++) {
         const thenar_contact_pair *pair = &sim->contacts.told_pairs[i];
         if (pair->body[0] != body && pair->body[1] != body) continue;
-        double sign = pair->body[0] == body ? 1 : -1;
+        /* Of two soft bodies each has its own points and so its own area; a body does nothing to itself as a whole. */
+        bool own = pair->body[0] == body, both = pair->body[0] == pair->body[1];
+        double sign = both ? 0 : own ? 1 : -1;
         f = vec3_mul_add(f, vec3_load(pair->force), sign);
         t = vec3_mul_add(t, vec3_load(pair->torque), sign);
-        sum += pair->area;
+        if (own || thenar_model_body_kind(sim->model, body) == THENAR_BODY_RIGID) sum += pair->area;
     }
     if (force) vec3_store(force, f);
     if (torque) vec3_store(torque, t);

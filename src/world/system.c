@@ -100,6 +100,7 @@ solver_problem system_problem(system_state *state, const system_model *system, c
                             .contacts = state->contacts,
                             .contact_count = state->contact_count,
                             .most_contacts = system->most_contacts,
+                            .crosses = system->crosses,
                             .friction = state->friction,
                             .step = step,
                             .tolerance = state->tolerance,

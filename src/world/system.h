@@ -18,6 +18,7 @@ typedef struct system_model {
     cholesky_plan *plan; /* NULL when nothing is free to move */
     bool limited;        /* some body has limits and is free to move */
     int most_contacts;   /* that its bodies can have at a time; 0: they touch nothing */
+    bool crosses;        /* some of these are between soft bodies, or of one with itself */
 } system_model;
 
 typedef struct system_state {
