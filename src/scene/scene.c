@@ -82,7 +82,7 @@ static thenar_status build_model(const config_node *root, const char *path, cons
     if (status == THENAR_OK) {
         status = thenar_build_compile(build, model, error);
         if (status != THENAR_OK) error_prefix(error, "%s", path);
-        if (status == THENAR_OK && track) info->time = fmax(world.dt, thenar_model_track_time(*model));
+        if (status == THENAR_OK && tracked) info->time = fmax(world.dt, thenar_model_track_time(*model));
     }
     thenar_build_free(build);
     return status;
