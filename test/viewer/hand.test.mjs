@@ -11,7 +11,7 @@ before(async () => {
   server = await view('hand-free', '--set', 'bodies.hand.poses=[{time: 0, pose: open}]', '--set', 'bodies.hand.keys=~');
   witness = await Client.open(server);
   client = await Client.open(server);
-  assert.ok(await until(() => client.head && client.step > 0 && client.target));
+  assert.ok(await until(() => client.head && client.step > 60 && client.target));
 });
 after(async () => {
   setTimeout(endAll, 5000).unref();
@@ -62,7 +62,8 @@ test('a hand follows joints that are sent, some of them unseen', async () => {
 test('a hand that is driven goes on when its flesh is changed', async () => {
   client.send(frame(drive(ORDER.angles, 0, [...wrist([0.05, 0.2, 0]), ...client.head.hands[0].poses.point])));
   assert.ok(await until(() => client.joints[0] > 0.045));
-  await sleep(600); // the fingers come to rest
+  const from = client.step;
+  await until(() => client.step > from + 60); // the fingers come to rest
   const [before, { step }] = [client.joints.slice(), client];
   client.order(ORDER.tune, client.head.tunables.findIndex((t) => t.path === 'bodies.hand.material.young'), 0, [9e4]);
   assert.ok(await until(() => client.state.values.includes(9e4) && client.step > step), client.state.notice);
