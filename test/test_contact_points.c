@@ -88,8 +88,8 @@ static void fixture_end(fixture *f) {
 static int find(const fixture *f, double margin) {
     int all[MOST_BODIES * MOST_BODIES];
     for (int k = 0; k < f->pair_count; k++) all[k] = k;
-    int count =
-        contact_points_find(f->skins, f->rigids, NULL, f->pairs, all, f->pair_count, margin, STEP, points, MOST_POINTS);
+    int count = contact_points_find(f->skins, f->rigids, NULL, f->pairs, all, f->pair_count, margin, STEP, NULL, points,
+                                    MOST_POINTS);
     assert_true(count <= MOST_POINTS);
     return count;
 }
@@ -709,10 +709,10 @@ static void a_full_array_is_not_overrun_and_the_number_is_told(void **unused) {
     int count = find(&f, 0);
     assert_int_equal(count, f.skin[0].point_count);
     first[10].vertex = -77;
-    assert_int_equal(contact_points_find(f.skins, f.rigids, NULL, f.pairs, &only, 1, 0, STEP, first, 10), count);
+    assert_int_equal(contact_points_find(f.skins, f.rigids, NULL, f.pairs, &only, 1, 0, STEP, NULL, first, 10), count);
     assert_int_equal(first[10].vertex, -77);
     for (int i = 0; i < 10; i++) assert_true(first[i].vertex == points[i].vertex && first[i].gap == points[i].gap);
-    assert_int_equal(contact_points_find(f.skins, f.rigids, NULL, f.pairs, &only, 1, 0, STEP, NULL, 0), count);
+    assert_int_equal(contact_points_find(f.skins, f.rigids, NULL, f.pairs, &only, 1, 0, STEP, NULL, NULL, 0), count);
     fixture_end(&f);
     thenar_tet_mesh_free(&tets);
 }

@@ -186,8 +186,12 @@ void contact_faces_layout(contact_faces_state *state, const contact_faces *faces
     state->faces = faces;
     state->boxes = ARENA_ARRAY(work, faces_boxes, faces->level_start[faces->level_count]);
     state->found = ARENA_ARRAY(work, faces_found, faces->count > 0 ? faces->skin->point_count : 0);
-    state->near = ARENA_ARRAY(work, int, contact_faces_leaf_count(faces));
-    state->masks = ARENA_ARRAY(work, uint64_t, faces->self ? contact_faces_leaf_count(faces) : 0);
+    state->room = ARENA_ARRAY(work, faces_room, faces->count > 0 ? FACES_PIECES : 0);
+    for (int i = 0; i < FACES_PIECES && faces->count > 0; i++) {
+        faces_room room = {.near = ARENA_ARRAY(work, int, contact_faces_leaf_count(faces)),
+                           .masks = ARENA_ARRAY(work, uint64_t, faces->self ? contact_faces_leaf_count(faces) : 0)};
+        if (state->room) state->room[i] = room;
+    }
 }
 
 static faces_boxes no_boxes(void) {
@@ -241,13 +245,22 @@ static unsigned overlaps(const faces_boxes *boxes, const box *around) {
                       (boxes->low[2] <= f64x8_set(around->high.z)) & (boxes->high[2] >= f64x8_set(around->low.z)));
 }
 
-int contact_faces_near(contact_faces_state *state, const box *around) {
+box contact_faces_leaf_box(const contact_faces_state *state, int leaf) {
+    const contact_faces *faces = state->faces;
+    if (faces->level_count == 1) return box_of_all(&state->boxes[0]);
+    const faces_boxes *boxes = &state->boxes[faces->level_start[1] + leaf / FACES_LEAF];
+    int lane = leaf % FACES_LEAF;
+    return (box){{boxes->low[0][lane], boxes->low[1][lane], boxes->low[2][lane]},
+                 {boxes->high[0][lane], boxes->high[1][lane], boxes->high[2][lane]}};
+}
+
+int contact_faces_near(const contact_faces_state *state, const box *around, int *near) {
     const contact_faces *faces = state->faces;
     unsigned left[FACES_LEVELS]; /* boxes of the way down that are still to be visited */
     int index[FACES_LEVELS], level = faces->level_count - 1, count = 0;
     if (faces->count == 0) return 0;
     if (level == 0) {
-        state->near[0] = 0;
+        near[0] = 0;
         return overlaps(&state->boxes[0], around) != 0;
     }
     index[level] = 0;
@@ -260,7 +273,7 @@ int contact_faces_near(contact_faces_state *state, const box *around) {
         int child = FACES_LEAF * index[level] + __builtin_ctz(left[level]);
         left[level] &= left[level] - 1;
         if (level == 1) {
-            state->near[count++] = child;
+            near[count++] = child;
             continue;
         }
         level--;

@@ -16,6 +16,7 @@
 
 #define FACES_LEAF SIMD_LANES
 #define FACES_LEVELS 12
+#define FACES_PIECES 8 /* into which a search is cut, for threads */
 
 /* A point that is deeper inside than this has gone through: it is left alone. Solvers leave micrometres, so only what is
  * put or driven into another body gets that far; and each point is searched for at least so far around it. */
@@ -76,14 +77,19 @@ typedef struct faces_found {
     faces_nearest all, facing;
 } faces_found;
 
+/* Room for the leaves near a group of points: leaf_count each. */
+typedef struct faces_room {
+    int *near;
+    uint64_t *masks; /* what is excluded of these, for a body that touches itself */
+} faces_room;
+
 typedef struct contact_faces_state {
     const contact_faces *faces;
     const contact_skin_state *skin;
     const double *x;    /* of the body's nodes */
     faces_boxes *boxes; /* of all levels: one of level k has the boxes around eight of level k - 1 */
     faces_found *found; /* a point: what the search finds for it */
-    int *near;          /* leaf_count: where the search writes leaves */
-    uint64_t *masks;    /* leaf_count: what is excluded of these, for a body that touches itself */
+    faces_room *room;   /* FACES_PIECES: what each piece of a search needs */
 } contact_faces_state;
 
 /* Of the skin of a soft body, which must live as long. self_distance: see thenar_soft_def. On an error nothing is left
@@ -116,8 +122,10 @@ static inline bool contact_faces_has(const contact_faces *faces, int triangle) {
     return triangle >= 0 && triangle < faces->triangle_count && faces->skin->triangles[3 * (size_t)triangle] >= 0;
 }
 
-/* Leaves whose boxes overlap the box, ascending, in state->near. Returns how many. */
-int contact_faces_near(contact_faces_state *state, const box *around);
+/* Leaves whose boxes overlap the box, ascending, to `near`, which has room for all. Returns how many. */
+int contact_faces_near(const contact_faces_state *state, const box *around, int *near);
+/* The box around a leaf. */
+box contact_faces_leaf_box(const contact_faces_state *state, int leaf);
 
 /* What is excluded, and what overlaps, in the skin at rest; positions: the points at rest. */
 thenar_status contact_self_create(const contact_faces *faces, double distance, const vec3 *positions,

@@ -225,28 +225,64 @@ static double range_of(const harvest *out, vec3 velocity, const contact_cluster 
 }
 
 /* The leaves without those of which no point of the group tests a triangle, and what is excluded of the others. */
-static int drop_excluded(contact_faces_state *state, int group, int count) {
-    const contact_self *self = state->faces->self;
+static int drop_excluded(const contact_self *self, int group, int count, faces_room *room) {
     int kept = 0, next = self->start[group], end = self->start[group + 1];
     for (int i = 0; i < count; i++) {
-        int leaf = state->near[i];
+        int leaf = room->near[i];
         while (next < end && self->masks[next].leaf < leaf) next++;
         uint64_t excluded = next < end && self->masks[next].leaf == leaf ? self->masks[next].excluded : 0;
         if (!~excluded) continue;
-        state->near[kept] = leaf;
-        state->masks[kept++] = excluded;
+        room->near[kept] = leaf;
+        room->masks[kept++] = excluded;
     }
     return kept;
 }
 
-static void search_point(face_query *q, double range, int slot, int near) {
-    int shift = slot % CONTACT_CLUSTER * FACES_LEAF;
-    q->x = q->state->positions[q->index];
-    q->has_own = false;
-    q->at.all = q->at.facing = (faces_nearest){.squared = range * range, .place = -1};
+/* The points of a group, one a lane. */
+typedef struct group_query {
+    int count;
+    f64x8 x, y, z, squared; /* how near a triangle must be to matter, m^2; negative beyond count */
+    face_query points[CONTACT_CLUSTER];
+} group_query;
+
+/* Bit i: whether point i is near enough to the box. */
+static unsigned nearer_points(const group_query *group, const box *b) {
+    f64x8 zero = f64x8_set(0);
+    f64x8 x = f64x8_max(f64x8_max(f64x8_set(b->low.x) - group->x, group->x - f64x8_set(b->high.x)), zero);
+    f64x8 y = f64x8_max(f64x8_max(f64x8_set(b->low.y) - group->y, group->y - f64x8_set(b->high.y)), zero);
+    f64x8 z = f64x8_max(f64x8_max(f64x8_set(b->low.z) - group->z, group->z - f64x8_set(b->high.z)), zero);
+    return i64x8_bits(x * x + y * y + z * z < group->squared);
+}
+
+static void start_group(group_query *group, const face_query *all, const int *point, int count, double range) {
+    group->count = count;
+    group->x = group->y = group->z = f64x8_set(0);
+    group->squared = f64x8_set(-1);
+    for (int i = 0; i < count; i++) {
+        face_query *q = &group->points[i];
+        *q = *all;
+        q->index = point[i];
+        q->x = q->state->positions[q->index];
+        q->at.all = q->at.facing = (faces_nearest){.squared = range * range, .place = -1};
+        group->x[i] = q->x.x, group->y[i] = q->x.y, group->z[i] = q->x.z;
+        group->squared[i] = range * range;
+    }
+}
+
+/* Each point sees the leaves in ascending order, whatever the others find. */
+static void search_group(group_query *group, const faces_room *room, int near) {
+    const contact_faces_state *other = group->points[0].other;
     for (int n = 0; n < near; n++) {
-        unsigned excluded = q->self ? (unsigned)(q->other->masks[n] >> shift) & 0xff : 0;
-        if (excluded != 0xff) try_leaf(q, q->other->near[n], excluded);
+        box leaf = contact_faces_leaf_box(other, room->near[n]);
+        unsigned left = nearer_points(group, &leaf);
+        for (; left; left &= left - 1) {
+            int i = __builtin_ctz(left);
+            face_query *q = &group->points[i];
+            unsigned excluded = q->self ? (unsigned)(room->masks[n] >> (i * FACES_LEAF)) & 0xff : 0;
+            if (excluded == 0xff) continue;
+            try_leaf(q, room->near[n], excluded);
+            group->squared[i] = q->at.facing.squared;
+        }
     }
 }
 
@@ -265,6 +301,35 @@ static box box_of_group(const harvest *out, const contact_faces_state *mine, int
     return box_grow(around, *range);
 }
 
+/* The search of the groups, cut into pieces. */
+typedef struct face_search {
+    const harvest *out;
+    contact_faces_state *mine;
+    face_query query; /* what all points have in common */
+} face_search;
+
+static void search_piece(void *context, int piece) {
+    face_search *search = context;
+    contact_faces_state *mine = search->mine, *other = search->query.other;
+    const contact_cluster *whole = &other->skin->whole;
+    faces_room *room = &other->room[piece];
+    int groups = mine->faces->group_count, last = (int)((long long)groups * (piece + 1) / FACES_PIECES);
+    group_query group;
+    for (int g = (int)((long long)groups * piece / FACES_PIECES); g < last; g++) {
+        int first = g * CONTACT_CLUSTER, end = contact_cluster_end(mine->skin->skin, g);
+        double reach;
+        box around = box_of_group(search->out, mine, first, end, whole, &reach);
+        if (!box_overlaps(&other->skin->bounds, &around)) continue;
+        int near = contact_faces_near(other, &around, room->near);
+        if (search->query.self) near = drop_excluded(search->query.self, g, near, room);
+        if (near == 0) continue;
+        start_group(&group, &search->query, mine->faces->point + first, end - first, reach);
+        search_group(&group, room, near);
+        for (int i = 0; i < group.count; i++)
+            if (group.points[i].at.facing.place >= 0) mine->found[group.points[i].index] = group.points[i].at;
+    }
+}
+
 /* The groups do not stand in the order of the points, in which the candidates are wanted: what is found waits. */
 void harvest_faces(harvest *out, contact_faces_state *mine, contact_faces_state *other) {
     const contact_skin_state *state = mine->skin;
@@ -275,19 +340,8 @@ void harvest_faces(harvest *out, contact_faces_state *mine, contact_faces_state 
     box reached = box_grow(state->bounds, fmax(CONTACT_DEPTH, range * (1 + 1e-12)));
     if (!box_overlaps(&reached, &other->skin->bounds)) return;
     for (int i = 0; i < state->skin->point_count; i++) mine->found[i].facing.place = -1;
-    for (int g = 0; g < mine->faces->group_count; g++) {
-        int first = g * CONTACT_CLUSTER, end = contact_cluster_end(state->skin, g);
-        double reach;
-        box around = box_of_group(out, mine, first, end, whole, &reach);
-        if (!box_overlaps(&other->skin->bounds, &around)) continue;
-        int near = contact_faces_near(other, &around);
-        if (q.self) near = drop_excluded(other, g, near);
-        for (int slot = first; slot < end && near > 0; slot++) {
-            q.index = mine->faces->point[slot];
-            search_point(&q, reach, slot, near);
-            if (q.at.facing.place >= 0) mine->found[q.index] = q.at;
-        }
-    }
+    face_search search = {out, mine, q};
+    workers_run(out->pool, FACES_PIECES, search_piece, &search);
     for (int i = 0; i < state->skin->point_count; i++) {
         if (mine->found[i].facing.place < 0) continue;
         q.index = i;

@@ -2,6 +2,8 @@
  *
  * A point does not touch a triangle if
  *   - a corner of it is nearer than `distance` along the edges of the skin (Dijkstra's algorithm): a neighbour; or
+ *   - a corner is nearer than ACROSS times that, and than DETOUR times the straight way: they are on one piece of skin,
+ *     or on both sides of a limb, and could meet only if all flesh between them vanished; or
  *   - the triangle's back is towards the point and nearer than twice CONTACT_DEPTH: behind a thin wall the other side of
  *     the skin looks like one that the point has gone through. But what is no deeper than OVERLAP is taken for two parts
  *     that overlap already (fingers of a scan that touch): there the gap counts from where the point is at rest. */
@@ -13,6 +15,8 @@
 #include <string.h>
 
 #define OVERLAP 1e-3 /* m */
+#define ACROSS 2.5
+#define DETOUR 2.0
 
 /* A binary heap of points by their distance. */
 typedef struct entry {
@@ -28,6 +32,7 @@ typedef struct self_search {
     int reached_count;
     ARRAY(entry) heap;
     uint64_t *word; /* a leaf: the mask of the group at hand */
+    int *near;      /* leaf_count: leaves near a point */
     ARRAY(contact_mask) masks;
 } self_search;
 
@@ -93,21 +98,25 @@ static void mark(self_search *s, int slot, int place) {
 }
 
 /* Marks what a point does not touch. Returns how far it is inside the skin. */
-static double exclude(self_search *s, contact_faces_state *boxes, const int *place_of, int slot) {
+static double exclude(self_search *s, contact_faces_state *boxes, const int *place_of, int slot, double distance) {
     const contact_faces *faces = s->faces;
     const contact_skin *skin = faces->skin;
     int point = faces->point[slot];
     vec3 p = s->positions[point], own = {0};
     double overlap = 0;
-    for (int i = 0; i < s->reached_count; i++)
-        for (int k = skin->around_start[s->reached[i]]; k < skin->around_start[s->reached[i] + 1]; k++)
+    for (int i = 0; i < s->reached_count; i++) {
+        int other = s->reached[i];
+        double along = s->distance[other];
+        if (along >= distance && along >= DETOUR * vec3_distance(s->positions[other], p)) continue;
+        for (int k = skin->around_start[other]; k < skin->around_start[other + 1]; k++)
             mark(s, slot, place_of[skin->around[k]]);
+    }
     for (int k = skin->around_start[point]; k < skin->around_start[point + 1]; k++)
         own = vec3_add(own, contact_faces_area(faces, s->positions, place_of[skin->around[k]]));
     box around = box_grow((box){p, p}, 2 * CONTACT_DEPTH);
-    int near = contact_faces_near(boxes, &around);
+    int near = contact_faces_near(boxes, &around, s->near);
     for (int n = 0; n < near; n++)
-        for (int i = boxes->near[n] * FACES_LEAF; i < contact_faces_leaf_end(faces, boxes->near[n]); i++) {
+        for (int i = s->near[n] * FACES_LEAF; i < contact_faces_leaf_end(faces, s->near[n]); i++) {
             if (s->word[i / FACES_LEAF] & contact_mask_bit(slot, i)) continue;
             vec3 offset = vec3_sub(p, closest_at_rest(s, i, p)), normal = contact_faces_area(faces, s->positions, i);
             double depth = vec3_length(offset);
@@ -137,8 +146,8 @@ static bool search_all(self_search *s, contact_self *self, contact_faces_state *
     for (int c = 0; c < s->faces->group_count; c++) {
         memset(s->word, 0, (size_t)leaves * sizeof *s->word);
         for (int i = c * CONTACT_CLUSTER; i < contact_cluster_end(skin, c); i++) {
-            if (!walk(s, s->faces->point[i], distance)) return false;
-            self->overlap[s->faces->point[i]] = exclude(s, boxes, place_of, i);
+            if (!walk(s, s->faces->point[i], ACROSS * distance)) return false;
+            self->overlap[s->faces->point[i]] = exclude(s, boxes, place_of, i, distance);
         }
         mark_missing(s, c);
         for (int leaf = 0; leaf < leaves; leaf++)
@@ -148,13 +157,11 @@ static bool search_all(self_search *s, contact_self *self, contact_faces_state *
     return true;
 }
 
-/* The boxes of the skin at rest, on memory of their own; free() state->boxes, state->near. */
+/* The boxes of the skin at rest, on memory of their own; free() state->boxes. */
 static bool boxes_at_rest(const contact_faces *faces, const vec3 *positions, contact_faces_state *state) {
     size_t size = (size_t)faces->level_start[faces->level_count] * sizeof *state->boxes;
-    *state = (contact_faces_state){.faces = faces,
-                                   .boxes = memory_aligned(size > 0 ? size : sizeof *state->boxes),
-                                   .near = MEMORY_ARRAY(int, contact_faces_leaf_count(faces))};
-    if (!state->boxes || !state->near) return false;
+    *state = (contact_faces_state){.faces = faces, .boxes = memory_aligned(size > 0 ? size : sizeof *state->boxes)};
+    if (!state->boxes) return false;
     contact_skin_state skin = {.skin = faces->skin, .positions = (vec3 *)positions};
     soft_state body = {.base.model = faces->skin->body};
     contact_faces_update(state, &skin, &body.base);
@@ -169,10 +176,12 @@ thenar_status contact_self_create(const contact_faces *faces, double distance, c
                      .positions = positions,
                      .distance = MEMORY_ARRAY(double, skin->point_count),
                      .reached = MEMORY_ARRAY(int, skin->point_count),
-                     .word = MEMORY_ARRAY(uint64_t, contact_faces_leaf_count(faces))};
+                     .word = MEMORY_ARRAY(uint64_t, contact_faces_leaf_count(faces)),
+                     .near = MEMORY_ARRAY(int, contact_faces_leaf_count(faces))};
     contact_faces_state boxes = {0};
     int *place_of = MEMORY_ARRAY(int, faces->triangle_count);
-    bool have = self && s.distance && s.reached && s.word && place_of && boxes_at_rest(faces, positions, &boxes);
+    bool have =
+        self && s.distance && s.reached && s.word && s.near && place_of && boxes_at_rest(faces, positions, &boxes);
     if (have) {
         self->start = MEMORY_ARRAY(int, faces->group_count + 1);
         self->overlap = MEMORY_ARRAY(double, skin->point_count);
@@ -192,7 +201,7 @@ thenar_status contact_self_create(const contact_faces *faces, double distance, c
     free(s.masks.data);
     free(place_of);
     free(boxes.boxes);
-    free(boxes.near);
+    free(s.near);
     if (have) return THENAR_OK;
     contact_self_free(self);
     *out = NULL;

@@ -8,6 +8,7 @@ typedef struct harvest {
     contact_point *points;
     int capacity, count;
     double margin, h;
+    workers *pool;
     contact_pair pair; /* at hand */
     int number;        /* of it */
 } harvest;

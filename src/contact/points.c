@@ -138,8 +138,8 @@ static void try_pair(harvest *out, const contact_skin_state *state, const target
 
 int contact_points_find(const contact_skin_state *const *skins, const rigid_state *const *rigids,
                         contact_faces_state *const *faces, const contact_pair *pairs, const int *near, int near_count,
-                        double margin, double h, contact_point *points, int capacity) {
-    harvest out = {.points = points, .capacity = capacity, .margin = margin, .h = h};
+                        double margin, double h, workers *pool, contact_point *points, int capacity) {
+    harvest out = {.points = points, .capacity = capacity, .margin = margin, .h = h, .pool = pool};
     for (int i = 0; i < near_count; i++) {
         out.number = near[i];
         out.pair = pairs[near[i]];

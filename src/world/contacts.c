@@ -118,9 +118,9 @@ void contacts_find(contacts_state *state, const contacts_model *contacts, body_s
     /* What falls from rest within the step must be seen too. */
     double margin = contacts->margin + step->h * step->h * vec3_length(step->gravity);
     contacts_find_near(state, contacts, margin, step->h);
-    int found =
-        contact_points_find(state->skin_pointers, state->rigids, state->face_pointers, contacts->search,
-                            state->near_pairs, state->near_count, margin, step->h, state->points, contacts->capacity);
+    int found = contact_points_find(state->skin_pointers, state->rigids, state->face_pointers, contacts->search,
+                                    state->near_pairs, state->near_count, margin, step->h, step->pool, state->points,
+                                    contacts->capacity);
     state->point_count = found < contacts->capacity ? found : contacts->capacity;
     state->lost = found - state->point_count;
     for (int i = 0, next = 0; i < state->point_count; i++)
