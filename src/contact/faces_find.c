@@ -218,12 +218,6 @@ static void take(harvest *out, const face_query *q) {
     hang(q->other, at, point);
 }
 
-/* How far a point may be from what it touches within the step. */
-static double range_of(const harvest *out, vec3 velocity, const contact_cluster *other) {
-    double speed = vec3_distance(velocity, other->velocity) + other->spread;
-    return fmax(CONTACT_DEPTH, out->margin + out->h * speed * (1 + 1e-12));
-}
-
 /* The leaves without those of which no point of the group tests a triangle, and what is excluded of the others. */
 static int drop_excluded(const contact_self *self, int group, int count, faces_room *room) {
     int kept = 0, next = self->start[group], end = self->start[group + 1];
@@ -240,8 +234,11 @@ static int drop_excluded(const contact_self *self, int group, int count, faces_r
 
 /* The points of a group, one a lane. */
 typedef struct group_query {
-    int count;
-    f64x8 x, y, z, squared; /* how near a triangle must be to matter, m^2; negative beyond count */
+    const face_query *all; /* what all points have in common */
+    const int *index;      /* of the points */
+    double range;
+    f64x8 x, y, z, squared; /* how near a triangle must be to matter, m^2; negative beyond the last point */
+    unsigned begun;         /* bits: points that have come near to a leaf, whose queries are in use */
     face_query points[CONTACT_CLUSTER];
 } group_query;
 
@@ -254,32 +251,41 @@ static unsigned nearer_points(const group_query *group, const box *b) {
     return i64x8_bits(x * x + y * y + z * z < group->squared);
 }
 
-static void start_group(group_query *group, const face_query *all, const int *point, int count, double range) {
-    group->count = count;
+static void start_group(group_query *group, const face_query *all, const int *index, int count, double range) {
+    group->all = all;
+    group->index = index;
+    group->range = range;
+    group->begun = 0;
     group->x = group->y = group->z = f64x8_set(0);
     group->squared = f64x8_set(-1);
     for (int i = 0; i < count; i++) {
-        face_query *q = &group->points[i];
-        *q = *all;
-        q->index = point[i];
-        q->x = q->state->positions[q->index];
-        q->at.all = q->at.facing = (faces_nearest){.squared = range * range, .place = -1};
-        group->x[i] = q->x.x, group->y[i] = q->x.y, group->z[i] = q->x.z;
+        vec3 x = all->state->positions[index[i]];
+        group->x[i] = x.x, group->y[i] = x.y, group->z[i] = x.z;
         group->squared[i] = range * range;
     }
 }
 
+static face_query *query_of(group_query *group, int i) {
+    face_query *q = &group->points[i];
+    if (group->begun & 1u << i) return q;
+    group->begun |= 1u << i;
+    *q = *group->all;
+    q->index = group->index[i];
+    q->x = q->state->positions[q->index];
+    q->at.all = q->at.facing = (faces_nearest){.squared = group->range * group->range, .place = -1};
+    return q;
+}
+
 /* Each point sees the leaves in ascending order, whatever the others find. */
 static void search_group(group_query *group, const faces_room *room, int near) {
-    const contact_faces_state *other = group->points[0].other;
     for (int n = 0; n < near; n++) {
-        box leaf = contact_faces_leaf_box(other, room->near[n]);
+        box leaf = contact_faces_leaf_box(group->all->other, room->near[n]);
         unsigned left = nearer_points(group, &leaf);
         for (; left; left &= left - 1) {
             int i = __builtin_ctz(left);
-            face_query *q = &group->points[i];
-            unsigned excluded = q->self ? (unsigned)(room->masks[n] >> (i * FACES_LEAF)) & 0xff : 0;
+            unsigned excluded = group->all->self ? (unsigned)(room->masks[n] >> (i * FACES_LEAF)) & 0xff : 0;
             if (excluded == 0xff) continue;
+            face_query *q = query_of(group, i);
             try_leaf(q, room->near[n], excluded);
             group->squared[i] = q->at.facing.squared;
         }
@@ -290,15 +296,17 @@ static void search_group(group_query *group, const faces_room *room, int near) {
 static box box_of_group(const harvest *out, const contact_faces_state *mine, int first, int end,
                         const contact_cluster *other, double *range) {
     const contact_skin_state *state = mine->skin;
-    int point = mine->faces->point[first];
-    box around = {state->positions[point], state->positions[point]};
-    *range = 0;
+    vec3 low = state->positions[mine->faces->point[first]], high = low;
+    double fastest = 0; /* squared, m^2/s^2 */
     for (int slot = first; slot < end; slot++) {
-        point = mine->faces->point[slot];
-        around = box_join(around, (box){state->positions[point], state->positions[point]});
-        *range = fmax(*range, range_of(out, state->velocities[point], other));
+        int point = mine->faces->point[slot];
+        vec3 v = vec3_sub(state->velocities[point], other->velocity);
+        low = vec3_min(low, state->positions[point]);
+        high = vec3_max(high, state->positions[point]);
+        fastest = fmax(fastest, vec3_dot(v, v));
     }
-    return box_grow(around, *range);
+    *range = fmax(CONTACT_DEPTH, out->margin + out->h * (sqrt(fastest) + other->spread) * (1 + 1e-12));
+    return box_grow((box){low, high}, *range);
 }
 
 /* The search of the groups, cut into pieces. */
@@ -325,8 +333,10 @@ static void search_piece(void *context, int piece) {
         if (near == 0) continue;
         start_group(&group, &search->query, mine->faces->point + first, end - first, reach);
         search_group(&group, room, near);
-        for (int i = 0; i < group.count; i++)
-            if (group.points[i].at.facing.place >= 0) mine->found[group.points[i].index] = group.points[i].at;
+        for (unsigned left = group.begun; left; left &= left - 1) {
+            const face_query *q = &group.points[__builtin_ctz(left)];
+            if (q->at.facing.place >= 0) mine->found[q->index] = q->at;
+        }
     }
 }
 
