@@ -587,6 +587,15 @@ if [ -z "${THENAR_SANITIZED:-}" ]; then # it takes too long with a sanitizer
     check test "$(wc -l <force/force-area.csv)" -eq 97
     check has force/force-area.json '"over_linear"'
     check equal "$(grep -c 'stroke-width="1.5"' force/force-area.svg)" 4
+
+    promise "bench hand has both solvers in every phase, with the paper's frames a second"
+    run bench hand --repeats 2 --out hand
+    check exits 0
+    check has out '^602 tets, 16 bones, h = 10 ms'
+    for phase in free moderate fist 'tight fist'; do
+        for solver in njls newton; do check has hand/hand.csv "^$phase,$solver,[0-9]+,2,"; done
+    done
+    check has hand/hand.json '"paper_fps": 119'
 fi
 
 # ---------------------------------------------------------------------------------------------- places to write
