@@ -243,6 +243,10 @@ check test "$(column touch/steps.csv contacts)" -eq 16
 check near "$(column touch/steps.csv block_area)" 0.0016 1e-5
 check equal "$(column touch/steps.csv block/table_force_y)" "$(column touch/steps.csv block_force_y)"
 check equal "$(column touch/steps.csv block/table_area)" "$(column touch/steps.csv block_area)"
+check near "$(column touch/steps.csv block/table_normal_force)" $weight 1e-3
+check equal "$(column touch/steps.csv block/table_points)" "$(column touch/steps.csv contacts)"
+check near "$(column touch/steps.csv block_centre_y)" 0.02 5e-4
+check equal "$(column touch/steps.csv table_centre_y)" 0
 check has_not touch/steps.csv table_support
 promise "summary.json has the contact method, and the last contact forces of every body"
 check has touch/summary.json '"contact": "point",'
