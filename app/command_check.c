@@ -49,7 +49,7 @@ static int run(const app_command *command, int argc, char **argv) {
         {"print", NULL, "print the scene as it is after includes and overrides", OPTION_FLAG, &print, 0, 0},
     };
     option_arguments arguments;
-    int status = options_parse(command, argc, argv, options, 2, 1, 1, &arguments);
+    int status = options_parse(command, argc, argv, options, sizeof options / sizeof *options, 1, 1, &arguments);
     if (status != OPTIONS_PARSED) return status;
     thenar_error error;
     thenar_model *model;

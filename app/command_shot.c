@@ -19,11 +19,11 @@
 #define PATH_SIZE 4096
 
 typedef struct shot_request {
-    const char *what, *out, *view, *colour, *theme, *clip;
+    const char *what, *out, *view, *colour, *theme, *clip, *track;
     double at, from, to, fps; /* at: NaN for the end */
     double top;               /* of the legend, in SI units; 0: from the data */
     long width, height, threads;
-    bool wire, page, no_grid, sequence;
+    bool wire, bones, page, no_grid, sequence;
     option_list sets;
 } shot_request;
 
@@ -39,7 +39,7 @@ static double picture_time(const shot_request *request, int picture) {
 static thenar_status simulate(const shot_request *request, const char *path, thenar_error *error) {
     thenar_model *model;
     thenar_scene_info info;
-    thenar_status status = scene_open(request->what, &request->sets, NULL, &model, &info, error);
+    thenar_status status = scene_open(request->what, &request->sets, request->track, &model, &info, error);
     if (status != THENAR_OK) return status;
     thenar_sim *sim = NULL;
     thenar_recorder *recorder = NULL;
@@ -99,8 +99,8 @@ static thenar_status write_page(const shot_request *request, const char *recordi
 
 /* What the page is asked for, as the argument of thenar.show. */
 static char *describe_wish(const shot_request *request, double time) {
-    json_t *look = json_pack("{s:s, s:b, s:b, s:s}", "measure", request->colour, "wire", request->wire, "grid",
-                             !request->no_grid, "clip", request->clip);
+    json_t *look = json_pack("{s:s, s:b, s:b, s:b, s:s}", "measure", request->colour, "wire", request->wire, "bones",
+                             request->bones, "grid", !request->no_grid, "clip", request->clip);
     if (request->top > 0) json_object_set_new(look, "top", json_real(request->top));
     json_t *wish = json_pack("{s:s, s:s, s:b, s:o}", "view", request->view, "theme", request->theme, "bare",
                              !request->page, "look", look);
@@ -201,12 +201,14 @@ static int run(const app_command *command, int argc, char **argv) {
          1e-12, 1e12},
         {"theme", "NAME", "light (default) or dark", OPTION_TEXT, &request.theme, 0, 0},
         {"wire", NULL, "with the wireframe of the tets", OPTION_FLAG, &request.wire, 0, 0},
+        {"bones", NULL, "with the bones of hands, seen through the skin", OPTION_FLAG, &request.bones, 0, 0},
         {"clip", "AXIS", "cut in the middle across x, y or z", OPTION_TEXT, &request.clip, 0, 0},
         {"no-grid", NULL, "without the grid", OPTION_FLAG, &request.no_grid, 0, 0},
         {"page", NULL, "the whole page, with panel and plots", OPTION_FLAG, &request.page, 0, 0},
         {"width", "N", "pixels (default 960)", OPTION_INTEGER, &request.width, 64, 8192},
         {"height", "N", "pixels (default 640)", OPTION_INTEGER, &request.height, 64, 8192},
         {"threads", "N", "threads inside a step (default 1)", OPTION_INTEGER, &request.threads, 1, 256},
+        {"track", "FILE", "tracked joints that drive the scene's hands", OPTION_TEXT, &request.track, 0, 0},
         {"set", "PATH=VALUE", "override a key of the scene", OPTION_LIST, &request.sets, 0, 0},
     };
     option_arguments arguments;
@@ -241,7 +243,8 @@ static int run(const app_command *command, int argc, char **argv) {
 const app_command command_shot = {
     .name = "shot",
     .summary = "pictures of a scene or a recording, without a display",
-    .arguments = "SCENE|RECORDING|DIR --out FILE.png [--at S | --from S --to S --fps N] [--view NAME] [--colour NAME]",
+    .arguments = "SCENE|RECORDING|DIR --out FILE.png [--at S | --from S --to S --fps N] [--view NAME] [--colour NAME] "
+                 "[--bones] [--track FILE]",
     .details = "Needs Chromium (Debian's package chromium). With --from and --to it makes a sequence of pictures, for\n"
                "'ffmpeg -framerate 30 -i FILE-%04d.png film.mp4' or the like.",
     .run = run};

@@ -99,6 +99,7 @@ static int run(const app_command *command, int argc, char **argv) {
         {"solver", "NAME", "solver of the strain limits, as for run", OPTION_TEXT, &request.solver, 0, 0},
         {"contact", "NAME", "contact method, as for run", OPTION_TEXT, &request.contact, 0, 0},
         {"threads", "N", "threads inside a step (default 1)", OPTION_INTEGER, &threads, 1, 256},
+        {"track", "FILE", "tracked joints that drive its hands", OPTION_TEXT, &request.track, 0, 0},
         {"set", "PATH=VALUE", "override a key of the scene; may be given several times", OPTION_LIST, &request.sets, 0,
          0},
     };
@@ -118,7 +119,8 @@ static int run(const app_command *command, int argc, char **argv) {
 const app_command command_view = {
     .name = "view",
     .summary = "watch a scene or a recording in the browser",
-    .arguments = "SCENE|RECORDING|DIR [--host ADDRESS] [--port N] [--no-browser] [--paused] [--set PATH=VALUE]...",
+    .arguments = "SCENE|RECORDING|DIR [--host ADDRESS] [--port N] [--no-browser] [--paused] [--track FILE] "
+                 "[--set PATH=VALUE]...",
     .details =
         "Runs the scene in real time, or replays what 'thenar run --out DIR' recorded, and serves the viewer. The\n"
         "address that is printed has a token in it that is new each time; nobody gets in without.",

@@ -11,8 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PROTOCOL "thenar-viewer-1"
+#define PROTOCOL "thenar-viewer-2"
 #define VIEWERS_MOST 16
+#define ORDER_MOST 1024      /* bytes of an order, and some more */
 #define CONNECTIONS_MOST 256 /* those that are being opened included; more wait in the system's queue */
 #define HEADER_BYTES 4096    /* of a request */
 #define REQUEST_SECONDS 5    /* for all of a request to come */
@@ -38,6 +39,9 @@ typedef struct viewer_session {
     view_cursor cursor;
     view_message out;
     guard_rate rate;
+    const char *notice;                /* that it has not been told yet, or NULL */
+    unsigned char partial[ORDER_MOST]; /* of an order that the network brings piece by piece */
+    size_t partial_length;
 } viewer_session;
 
 static bool read_header(struct lws *wsi, enum lws_token_indexes token, char *text, int size) {
@@ -148,16 +152,39 @@ static int close_viewer(struct lws *wsi, enum lws_close_status status, const cha
     return -1;
 }
 
+/* An order of these bytes; what is wrong with it, or NULL. */
+static const char *read_order(const void *in, size_t length, view_order *order) {
+    *order = (view_order){0};
+    if (length >= sizeof order->kind) memcpy(&order->kind, in, sizeof order->kind);
+    if (length != order_size(order->kind))
+        return order->kind == ORDER_JOINTS   ? "an order with joints has 716 bytes"
+               : order->kind == ORDER_ANGLES ? "an order with angles has 124 bytes"
+                                             : "an order has 48 bytes";
+    const size_t head = 4 * sizeof(uint32_t);
+    memcpy(order, in, head);
+    memcpy(order_drives(order->kind) ? (void *)order->drive : (void *)order->x, (const char *)in + head, length - head);
+    return order->zero != 0 ? "no such order" : NULL;
+}
+
+/* A piece of a message; an order is one frame, which may still come in pieces. */
 static int receive(server *s, struct lws *wsi, viewer_session *session, const void *in, size_t length) {
     view_order order;
-    if (!guard_message(&session->rate, clock_now()))
+    size_t missing = lws_remaining_packet_payload(wsi);
+    bool first = lws_is_first_fragment(wsi);
+    if (first && !guard_message(&session->rate, clock_now()))
         return close_viewer(wsi, LWS_CLOSE_STATUS_POLICY_VIOLATION, "too many messages");
     if (!lws_frame_is_binary(wsi)) return close_viewer(wsi, LWS_CLOSE_STATUS_UNACCEPTABLE_OPCODE, "not binary");
-    if (length != sizeof order || !lws_is_first_fragment(wsi) || !lws_is_final_fragment(wsi))
-        return close_viewer(wsi, LWS_CLOSE_STATUS_MESSAGE_TOO_LARGE, "an order has 48 bytes");
-    memcpy(&order, in, sizeof order);
-    if (order.zero != 0 || !s->source->order(s->source, &session->cursor, &order))
-        return close_viewer(wsi, LWS_CLOSE_STATUS_INVALID_PAYLOAD, "no such order");
+    if (first) session->partial_length = 0;
+    if ((!first && session->partial_length == 0) || missing > ORDER_MOST ||
+        session->partial_length + length + missing > ORDER_MOST || (missing == 0 && !lws_is_final_fragment(wsi)))
+        return close_viewer(wsi, LWS_CLOSE_STATUS_MESSAGE_TOO_LARGE, "an order is one short message");
+    memcpy(session->partial + session->partial_length, in, length);
+    session->partial_length += length;
+    if (missing > 0) return 0;
+    const char *wrong = read_order(session->partial, session->partial_length, &order);
+    if (!wrong) wrong = s->source->order(s->source, &session->cursor, &order);
+    if (wrong && !order_drives(order.kind)) return close_viewer(wsi, LWS_CLOSE_STATUS_INVALID_PAYLOAD, wrong);
+    if (wrong) session->notice = wrong;
     lws_callback_on_writable(wsi);
     return 0;
 }
@@ -173,6 +200,8 @@ static int send_news(server *s, struct lws *wsi, viewer_session *session) {
         session->greeted = true;
     }
     s->source->news(s->source, &session->cursor, out);
+    if (session->notice) message_text(out, SECTION_NOTICE, session->notice);
+    session->notice = NULL;
     if (out->failed) return -1;
     size_t length = out->bytes.count - LWS_PRE;
     if (length == 0) return 0;
@@ -213,7 +242,7 @@ static int serve_viewer(struct lws *wsi, enum lws_callback_reasons reason, void 
 
 static const struct lws_protocols protocols[] = {
     {"http", serve_page, sizeof(page_session), 0, 0, NULL, 0},
-    {PROTOCOL, serve_viewer, sizeof(viewer_session), 1024, 0, NULL, 0},
+    {PROTOCOL, serve_viewer, sizeof(viewer_session), ORDER_MOST, 0, NULL, 0},
     {NULL, NULL, 0, 0, 0, NULL, 0},
 };
 

@@ -114,11 +114,22 @@ static void live_news(view_source *source, view_cursor *cursor, view_message *ou
     pthread_mutex_unlock(&live->lock);
 }
 
-/* A drag takes the place of one that still waits: only where the mouse is now matters. */
+/* What waits and says where to go, at the end of the queue: only where the mouse or a hand is now matters. */
+static view_order *superseded(view_live *live, const view_order *order) {
+    bool drag = order->kind == ORDER_DRAG, drives = order_drives(order->kind);
+    for (int i = live->order_count - 1; i >= 0 && (drag || drives); i--) {
+        view_order *waiting = &live->orders[i];
+        if (drag && waiting->kind == ORDER_DRAG) return waiting;
+        if (drives && order_drives(waiting->kind) && waiting->a == order->a) return waiting;
+        if (waiting->kind != ORDER_DRAG && !order_drives(waiting->kind)) break;
+    }
+    return NULL;
+}
+
 static void enqueue(view_live *live, const view_order *order) {
     pthread_mutex_lock(&live->lock);
-    view_order *last = live->order_count > 0 ? &live->orders[live->order_count - 1] : NULL;
-    if (last && last->kind == ORDER_DRAG && order->kind == ORDER_DRAG)
+    view_order *last = superseded(live, order);
+    if (last)
         *last = *order;
     else if (live->order_count < ORDERS_KEPT)
         live->orders[live->order_count++] = *order;
@@ -126,13 +137,14 @@ static void enqueue(view_live *live, const view_order *order) {
     pthread_mutex_unlock(&live->lock);
 }
 
-static bool live_order(view_source *source, view_cursor *cursor, const view_order *order) {
+static const char *live_order(view_source *source, view_cursor *cursor, const view_order *order) {
     view_live *live = (view_live *)source;
-    if (!live_order_is_valid(live, order)) return false;
-    if (order->kind == ORDER_DROP && !cursor->holds) return true;
+    const char *wrong = live_check_order(live, order);
+    if (wrong) return wrong;
+    if (order->kind == ORDER_DROP && !cursor->holds) return NULL;
     if (order->kind == ORDER_DRAG || order->kind == ORDER_DROP) cursor->holds = order->kind == ORDER_DRAG;
     enqueue(live, order);
-    return true;
+    return NULL;
 }
 
 static void live_leave(view_source *source, view_cursor *cursor) {
@@ -174,12 +186,13 @@ static thenar_status prepare(view_live *live, thenar_error *error) {
     thenar_scene_info info;
     thenar_status status = scene_find(live->request.scene, live->path, error);
     if (status == THENAR_OK)
-        status = scene_open(live->request.scene, &live->request.sets, NULL, &live->model, &info, error);
+        status = scene_open(live->request.scene, &live->request.sets, live->request.track, &live->model, &info, error);
     if (status == THENAR_OK) status = tunables_read(&live->tunables, live->path, &live->request.sets, error);
     if (status == THENAR_OK) status = live_rebuild(live, false, error);
     if (status != THENAR_OK) return status;
     live->column_count = run_column_count(live->model, false);
     live->body_count = thenar_model_body_count(live->model);
+    live->hand_count = thenar_model_hand_count(live->model);
     live->solver_total = solver_count;
     live->tunable_count = (int)live->tunables.list.count;
     live->vertex_counts = MEMORY_ARRAY(int, live->body_count);

@@ -8,6 +8,7 @@
 typedef struct view_live_request {
     const char *scene;
     option_list sets;
+    const char *track;   /* file of tracked joints that drive its hands, or NULL */
     double dt;           /* 0: the scene's */
     const char *solver;  /* NULL: the default */
     const char *contact; /* NULL: the default */

@@ -21,7 +21,7 @@ thenar_status live_rebuild(view_live *live, bool new_model, thenar_error *error)
     tunables_to_sets(&live->tunables, &sets, texts);
     thenar_model *model = NULL;
     thenar_sim *sim = NULL;
-    thenar_scene_options with = {.sets = sets.values, .set_count = sets.count};
+    thenar_scene_options with = {.sets = sets.values, .set_count = sets.count, .track = live->request.track};
     thenar_status status = new_model ? thenar_scene_load(live->path, &with, &model, NULL, error) : THENAR_OK;
     thenar_sim_options options = {.dt = live->dt,
                                   .threads = live->request.threads,
@@ -79,8 +79,19 @@ static void undo_tune(view_live *live, const view_order *order) {
     one->value = one->before;
 }
 
+/* From the next step on the hand follows; until the next order, or a reset. */
+static void drive(view_live *live, const view_order *order) {
+    double numbers[ORDER_JOINT_NUMBERS];
+    for (int i = 0; i < ORDER_JOINT_NUMBERS; i++) numbers[i] = (double)order->drive[i];
+    thenar_status status = order->kind == ORDER_JOINTS
+                               ? thenar_sim_drive_hand(live->sim, (int)order->a, numbers)
+                               : thenar_sim_drive_hand_angles(live->sim, (int)order->a, numbers, numbers + 7);
+    if (status != THENAR_OK) live_tell(live, "A pose of a hand was refused.");
+}
+
 void live_take_order(view_live *live, const view_order *order) {
-    live->state_changed = live->state_changed || (order->kind != ORDER_DRAG && order->kind != ORDER_DROP);
+    bool moves = order->kind == ORDER_DRAG || order->kind == ORDER_DROP || order_drives(order->kind);
+    live->state_changed = live->state_changed || !moves;
     live->frame_due = true;
     switch (order->kind) {
     case ORDER_PLAY:
@@ -131,6 +142,10 @@ void live_take_order(view_live *live, const view_order *order) {
         drag_apply(drag, live->sim); /* shows at once, also when time stands still */
         break;
     }
+    case ORDER_JOINTS:
+    case ORDER_ANGLES:
+        drive(live, order);
+        break;
     default:
         drag_release(&live->drag, live->sim);
     }
@@ -140,7 +155,36 @@ static bool within(double value, double low, double high) {
     return value >= low && value <= high; /* false for NaN */
 }
 
-bool live_order_is_valid(const view_live *live, const view_order *order) {
+static bool is_unit(const float q[4]) {
+    double square = 0;
+    for (int k = 0; k < 4; k++) square += (double)q[k] * (double)q[k];
+    return within(sqrt(square), 0.9, 1.1);
+}
+
+/* Not seen (NaN), or within what thenar_sim_drive_hand takes. */
+static bool joint_is_valid(const float joint[7]) {
+    bool turned = true;
+    for (int k = 0; k < 7; k++) {
+        if (isinf(joint[k]) || (k < 3 && fabsf(joint[k]) > 1000)) return false; /* false for NaN */
+        if (k >= 3 && isnan(joint[k])) turned = false;
+    }
+    return !turned || is_unit(joint + 3);
+}
+
+static const char *check_drive(const view_live *live, const view_order *order) {
+    if (order->a >= (uint32_t)live->hand_count) return "no such hand";
+    if (order->kind == ORDER_JOINTS) {
+        for (int j = 0; j < THENAR_HAND_JOINTS; j++)
+            if (!joint_is_valid(order->drive + 7 * j))
+                return "a joint that is infinite, more than 1000 m away, or turned by no unit quaternion";
+        return NULL;
+    }
+    for (int i = 0; i < ORDER_ANGLE_NUMBERS; i++)
+        if (!isfinite(order->drive[i])) return "an angle or a wrist that is not finite";
+    return joint_is_valid(order->drive) ? NULL : "a wrist more than 1000 m away, or turned by no unit quaternion";
+}
+
+static bool is_valid(const view_live *live, const view_order *order) {
     const double *x = order->x;
     switch (order->kind) {
     case ORDER_PLAY:
@@ -166,4 +210,9 @@ bool live_order_is_valid(const view_live *live, const view_order *order) {
     default:
         return false;
     }
+}
+
+const char *live_check_order(const view_live *live, const view_order *order) {
+    if (order_drives(order->kind)) return check_drive(live, order);
+    return is_valid(live, order) ? NULL : "no such order";
 }

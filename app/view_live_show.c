@@ -2,6 +2,7 @@
 #include "app/view_live_state.h"
 
 #include "app/run_row.h"
+#include "body/hand_pose.h"
 #include "solver/solver.h"
 #include "world/contacts.h"
 
@@ -25,6 +26,32 @@ static json_t *describe_bodies(const thenar_model *model) {
     return bodies;
 }
 
+static json_t *describe_numbers(const double *numbers, int count) {
+    json_t *list = json_array();
+    for (int i = 0; i < count; i++) json_array_append_new(list, json_real(numbers[i]));
+    return list;
+}
+
+static json_t *describe_hands(const thenar_model *model) {
+    json_t *hands = json_array();
+    for (int h = 0; h < thenar_model_hand_count(model); h++) {
+        double lower[THENAR_HAND_ANGLES], upper[THENAR_HAND_ANGLES], angles[THENAR_HAND_ANGLES];
+        int body;
+        thenar_model_hand_limits(model, h, lower, upper);
+        thenar_model_hand_bodies(model, h, &body);
+        json_t *poses = json_object();
+        for (int p = 0; p < hand_pose_count(); p++)
+            if (thenar_model_hand_pose(model, h, hand_pose_names[p], angles))
+                json_object_set_new(poses, hand_pose_names[p], describe_numbers(angles, THENAR_HAND_ANGLES));
+        json_array_append_new(hands,
+                              json_pack("{s:s, s:s, s:i, s:o, s:o, s:o}", "name", thenar_model_hand_name(model, h),
+                                        "side", thenar_model_hand_is_left(model, h) ? "left" : "right", "body", body,
+                                        "lower", describe_numbers(lower, THENAR_HAND_ANGLES), "upper",
+                                        describe_numbers(upper, THENAR_HAND_ANGLES), "poses", poses));
+    }
+    return hands;
+}
+
 static void append_name(void *names, const char *name) {
     json_array_append_new(names, json_string(name));
 }
@@ -35,11 +62,11 @@ void live_write_head(view_live *live, const char *title) {
     run_columns(model, false, append_name, columns);
     for (int i = 0; i < solver_count; i++) json_array_append_new(solvers, json_string(solver_table[i]->name));
     for (int i = 0; i < CONTACT_METHODS; i++) json_array_append_new(methods, json_string(contact_method_names[i]));
-    json_t *head =
-        json_pack("{s:i, s:s, s:s, s:s, s:s, s:s, s:f, s:o, s:o, s:o, s:o, s:o}", "protocol", 1, "mode", "live",
-                  "scene", thenar_model_name(model), "title", title, "version", thenar_version(), "solver",
-                  thenar_sim_solver(live->sim), "dt", live->dt, "bodies", describe_bodies(model), "columns", columns,
-                  "solvers", solvers, "contacts", methods, "tunables", tunables_describe(&live->tunables));
+    json_t *head = json_pack("{s:i, s:s, s:s, s:s, s:s, s:s, s:f, s:o, s:o, s:o, s:o, s:o, s:o}", "protocol",
+                             VIEW_PROTOCOL, "mode", "live", "scene", thenar_model_name(model), "title", title,
+                             "version", thenar_version(), "solver", thenar_sim_solver(live->sim), "dt", live->dt,
+                             "bodies", describe_bodies(model), "columns", columns, "solvers", solvers, "contacts",
+                             methods, "tunables", tunables_describe(&live->tunables), "hands", describe_hands(model));
     message_json(&live->head, SECTION_HEAD, head);
     for (int b = 0; b < live->body_count; b++) {
         bool rigid = thenar_model_body_kind(model, b) == THENAR_BODY_RIGID;
@@ -71,6 +98,16 @@ static void write_state(view_live *live) {
     }
 }
 
+static void write_hands(const view_live *live, view_message *out) {
+    for (int h = 0; h < live->hand_count; h++) {
+        double joints[7 * THENAR_HAND_JOINTS], target[7 + THENAR_HAND_ANGLES];
+        thenar_sim_hand_joints(live->sim, h, joints);
+        thenar_sim_hand_target(live->sim, h, target, target + 7);
+        message_joints(out, h, joints);
+        message_floats(out, SECTION_TARGET, h, 1, target, 7 + THENAR_HAND_ANGLES);
+    }
+}
+
 static void write_frame(view_live *live, int64_t now) {
     view_message *out = &live->frame;
     message_clear(out);
@@ -85,6 +122,7 @@ static void write_frame(view_live *live, int64_t now) {
             size_t nodes = (size_t)thenar_model_mesh(live->model, b)->node_count;
             message_floats(out, SECTION_POSITIONS, b, nodes, thenar_sim_positions(live->sim, b), 3 * nodes);
         }
+    write_hands(live, out);
     message_contacts(out, thenar_sim_contacts(live->sim), thenar_sim_contact_count(live->sim));
     if (!live->drag.active) return;
     double values[9];

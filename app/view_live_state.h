@@ -48,7 +48,7 @@ typedef struct view_live {
     bool state_changed, frame_due;
 
     /* never change */
-    int column_count, body_count, solver_total, tunable_count;
+    int column_count, body_count, hand_count, solver_total, tunable_count;
     int *vertex_counts; /* of the bodies */
     view_message head;
 
@@ -72,8 +72,8 @@ thenar_status live_rebuild(view_live *live, bool new_model, thenar_error *error)
 /* Carries out an order, between two steps. */
 void live_take_order(view_live *live, const view_order *order);
 
-/* Whether an order makes sense here. */
-bool live_order_is_valid(const view_live *live, const view_order *order);
+/* What is wrong with an order, or NULL. */
+const char *live_check_order(const view_live *live, const view_order *order);
 
 /* Once: what every new viewer gets. */
 void live_write_head(view_live *live, const char *title);

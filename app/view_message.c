@@ -1,6 +1,7 @@
 #include "app/view_message.h"
 
 #include "base/error.h"
+#include "shape/smooth_embedding.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -45,11 +46,15 @@ void message_doubles(view_message *message, uint32_t kind, size_t count, const d
     if (out) memcpy(out, values, value_count * sizeof *out);
 }
 
+void message_text(view_message *message, uint32_t kind, const char *text) {
+    char *out = message_section(message, kind, 0, 0, strlen(text));
+    if (out) memcpy(out, text, strlen(text));
+}
+
 void message_json(view_message *message, uint32_t kind, json_t *value) {
     char *text = value ? json_dumps(value, JSON_COMPACT) : NULL;
-    char *out = text ? message_section(message, kind, 0, 0, strlen(text)) : NULL;
-    if (out)
-        memcpy(out, text, strlen(text));
+    if (text)
+        message_text(message, kind, text);
     else
         message->failed = true;
     free(text);
@@ -71,6 +76,37 @@ static void write_indices(view_message *message, uint32_t kind, int body, int co
     if (out) memcpy(out, values, size);
 }
 
+/* Multiples of 2^-16 that add up to 1: a micrometre off, and half the size in a report. */
+static void round_weights(const double *weight, int count, float *out) {
+    double sum = 0;
+    int heaviest = 0;
+    for (int i = 0; i < count; i++) {
+        double rounded = nearbyint(weight[i] * 65536) / 65536;
+        out[i] = (float)rounded;
+        sum += rounded;
+        if (weight[i] > weight[heaviest]) heaviest = i;
+    }
+    out[heaviest] += (float)(1 - sum);
+}
+
+/* The fine surface hangs on its tets smoothly: see shape/smooth_embedding.h. */
+static void write_skin(view_message *message, int body, const thenar_tet_mesh *mesh, const thenar_surface *surface,
+                       const thenar_embedding *embedding) {
+    smooth_embedding skin;
+    thenar_error error;
+    if (smooth_embedding_create(mesh, surface, embedding, SMOOTH_EMBEDDING_REACH, &skin, &error) != THENAR_OK) {
+        message->failed = true;
+        return;
+    }
+    int vertices = skin.vertex_count, count = skin.start[vertices];
+    write_indices(message, SECTION_SKIN_START, body, vertices + 1, 1, skin.start);
+    write_indices(message, SECTION_SKIN_NODE, body, count, 1, skin.node);
+    float *weight = message_section(message, SECTION_SKIN_WEIGHT, body, (size_t)count, (size_t)count * sizeof *weight);
+    for (int v = 0; v < vertices && weight; v++)
+        round_weights(skin.weight + skin.start[v], skin.start[v + 1] - skin.start[v], weight + skin.start[v]);
+    smooth_embedding_free(&skin);
+}
+
 void message_mesh(view_message *message, int body, const thenar_tet_mesh *mesh, const thenar_surface *surface,
                   const thenar_embedding *embedding, const double *limits) {
     if (mesh && mesh->node_count > 0)
@@ -84,10 +120,13 @@ void message_mesh(view_message *message, int body, const thenar_tet_mesh *mesh, 
         message_floats(message, SECTION_SURFACE, body, (size_t)surface->vertex_count, surface->positions,
                        3 * (size_t)surface->vertex_count);
     write_indices(message, SECTION_TRIANGLES, body, surface->triangle_count, 3, surface->triangles);
-    if (!embedding || embedding->vertex_count == 0) return;
-    write_indices(message, SECTION_EMBED_TET, body, embedding->vertex_count, 1, embedding->tet);
-    message_floats(message, SECTION_EMBED_WEIGHT, body, (size_t)embedding->vertex_count, embedding->weights,
-                   4 * (size_t)embedding->vertex_count);
+    if (mesh && embedding && embedding->vertex_count > 0) write_skin(message, body, mesh, surface, embedding);
+}
+
+void message_joints(view_message *message, int hand, const double joints[7 * THENAR_HAND_JOINTS]) {
+    double places[3 * THENAR_HAND_JOINTS];
+    for (int j = 0; j < THENAR_HAND_JOINTS; j++) memcpy(places + 3 * j, joints + 7 * j, 3 * sizeof *places);
+    message_floats(message, SECTION_JOINTS, hand, THENAR_HAND_JOINTS, places, 3 * THENAR_HAND_JOINTS);
 }
 
 static void to_floats(float out[3], const double in[3]) {

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 
+#include "thenar/hand.h"
 #include "thenar/mesh.h"
 #include "thenar/sim.h"
 
@@ -20,20 +21,24 @@ enum {
     SECTION_TETS,     /* u32 x 4 */
     SECTION_SURFACE,  /* f32 x 3 a vertex */
     SECTION_TRIANGLES,
-    SECTION_EMBED_TET,    /* u32 a vertex */
-    SECTION_EMBED_WEIGHT, /* f32 x 4 a vertex */
-    SECTION_LIMITS,       /* f32 x 2 a tet: least and largest stretch, 0 without one */
-    SECTION_TIMES,        /* f64 a frame */
-    SECTION_STEPS,        /* f64 x columns a step */
-    SECTION_FRAME,        /* f64 x 4: time, step, index of the frame or -1, wall clock */
-    SECTION_POSITIONS,    /* f32 x 3 a node */
-    SECTION_BOX,          /* f32 x 6: low and high corner; for 16-bit positions */
-    SECTION_POSITIONS16,  /* u16 x 3 a node in the box: low bytes, then high bytes, of the difference to before */
-    SECTION_POSE,         /* f32 x 7 */
-    SECTION_CONTACTS,     /* 16 words a point, see view_contact */
-    SECTION_DRAG,         /* f32 x 9: where it is held, where the mouse is, the force */
-    SECTION_STATE,        /* JSON */
-    SECTION_BENCH         /* JSON */
+    SECTION_LIMITS = 8,  /* f32 x 2 a tet: least and largest stretch, 0 without one */
+    SECTION_TIMES,       /* f64 a frame */
+    SECTION_STEPS,       /* f64 x columns a step */
+    SECTION_FRAME,       /* f64 x 4: time, step, index of the frame or -1, wall clock */
+    SECTION_POSITIONS,   /* f32 x 3 a node */
+    SECTION_BOX,         /* f32 x 6: low and high corner; for 16-bit positions */
+    SECTION_POSITIONS16, /* u16 x 3 a node in the box: low bytes, then high bytes, of the difference to before */
+    SECTION_POSE,        /* f32 x 7 */
+    SECTION_CONTACTS,    /* 16 words a point, see view_contact */
+    SECTION_DRAG,        /* f32 x 9: where it is held, where the mouse is, the force */
+    SECTION_STATE,       /* JSON */
+    SECTION_BENCH,       /* JSON */
+    SECTION_SKIN_START,  /* u32 a vertex and one more: where its nodes begin in the next two */
+    SECTION_SKIN_NODE,   /* u32 */
+    SECTION_SKIN_WEIGHT, /* f32 */
+    SECTION_JOINTS,      /* f32 x 3 a joint of a hand; its number stands in place of the body's */
+    SECTION_TARGET,      /* f32 x 27: where a hand is wanted, wrist and angles; its number in place of the body's */
+    SECTION_NOTICE       /* text, for this viewer only */
 };
 
 /* A contact point as it is sent. The normal points out of body 1; forces are those on body 0. */
@@ -63,14 +68,20 @@ void message_free(view_message *message);
 void message_floats(view_message *message, uint32_t kind, int body, size_t count, const double *values,
                     size_t value_count);
 void message_doubles(view_message *message, uint32_t kind, size_t count, const double *values, size_t value_count);
+void message_text(view_message *message, uint32_t kind, const char *text);
 /* Takes one reference of value; NULL is memory that ran out. */
 void message_json(view_message *message, uint32_t kind, json_t *value);
 /* Bytes as they are, whole sections of another message. */
 void message_append(view_message *message, const void *bytes, size_t size);
 
+#define VIEW_PROTOCOL 2
+
 /* The meshes of a body; what is NULL it does not have. limits: 2 a tet, or NULL. */
 void message_mesh(view_message *message, int body, const thenar_tet_mesh *mesh, const thenar_surface *surface,
                   const thenar_embedding *embedding, const double *limits);
+
+/* Where the joints of a hand are, from 7 numbers a joint. */
+void message_joints(view_message *message, int hand, const double joints[7 * THENAR_HAND_JOINTS]);
 
 /* The contacts that push; none: nothing is written. */
 void message_contacts(view_message *message, const thenar_contact *contacts, int count);

@@ -66,6 +66,24 @@ static json_t *describe_bodies(thenar_recording *recording) {
     return bodies;
 }
 
+/* Hands are known by their channel, and numbered in its order. */
+static bool is_joints(const thenar_recording_channel *channel) {
+    return channel->place == THENAR_RECORDING_BODY && strcmp(channel->name, "joints") == 0 &&
+           channel->element_count == THENAR_HAND_JOINTS && channel->components == 7;
+}
+
+static json_t *describe_hands(const thenar_recording *recording) {
+    json_t *hands = json_array();
+    for (int c = 0; c < thenar_recording_channel_count(recording); c++) {
+        const thenar_recording_channel *channel = thenar_recording_channel_at(recording, c);
+        if (is_joints(channel))
+            json_array_append_new(hands, json_pack("{s:s, s:i}", "name",
+                                                   thenar_recording_body_at(recording, channel->body)->name, "body",
+                                                   channel->body));
+    }
+    return hands;
+}
+
 static json_t *describe_columns(const view_series *series) {
     json_t *columns = json_array();
     for (size_t i = 0; i < series->names.count; i++) json_array_append_new(columns, json_string(series->names.data[i]));
@@ -100,9 +118,10 @@ static json_t *measure_bounds(view_recorded *recorded, view_range range) {
 static void write_head(view_recorded *recorded, view_range range, view_message *out) {
     thenar_recording *recording = recorded->recording;
     thenar_recording_info info = thenar_recording_get_info(recording);
-    json_t *head = json_pack("{s:i, s:s, s:s, s:s, s:s, s:f, s:o, s:o}", "protocol", 1, "mode", "recording", "scene",
-                             info.scene, "version", info.thenar_version, "solver", info.solver, "dt", info.dt, "bodies",
-                             describe_bodies(recording), "columns", describe_columns(&recorded->series));
+    json_t *head = json_pack("{s:i, s:s, s:s, s:s, s:s, s:f, s:o, s:o, s:o}", "protocol", VIEW_PROTOCOL, "mode",
+                             "recording", "scene", info.scene, "version", info.thenar_version, "solver", info.solver,
+                             "dt", info.dt, "bodies", describe_bodies(recording), "columns",
+                             describe_columns(&recorded->series), "hands", describe_hands(recording));
     if (recorded->summary) json_object_set(head, "summary", recorded->summary);
     json_t *bounds = measure_bounds(recorded, range);
     if (bounds) json_object_set_new(head, "bounds", bounds);
@@ -139,6 +158,17 @@ static void write_pose(thenar_recording *recording, int body, int frame, view_me
         message_floats(out, SECTION_POSE, body, 1, pose, 7);
 }
 
+static void write_hands(thenar_recording *recording, int frame, view_message *out) {
+    double joints[7 * THENAR_HAND_JOINTS];
+    thenar_error error;
+    for (int c = 0, hand = 0; c < thenar_recording_channel_count(recording); c++) {
+        if (!is_joints(thenar_recording_channel_at(recording, c))) continue;
+        if (thenar_recording_read_channel(recording, c, frame, joints, &error) == THENAR_OK)
+            message_joints(out, hand, joints);
+        hand++;
+    }
+}
+
 static void write_contacts(thenar_recording *recording, int frame, view_message *out) {
     const thenar_contact *contacts;
     int count;
@@ -165,15 +195,17 @@ static void recorded_news(view_source *source, view_cursor *cursor, view_message
             message_floats(out, SECTION_POSITIONS, b, (size_t)body->node_count, recorded->scratch,
                            3 * (size_t)body->node_count);
     }
+    write_hands(recording, frame, out);
     write_contacts(recording, frame, out);
 }
 
-static bool recorded_order(view_source *source, view_cursor *cursor, const view_order *order) {
+static const char *recorded_order(view_source *source, view_cursor *cursor, const view_order *order) {
     view_recorded *recorded = (view_recorded *)source;
+    if (order_drives(order->kind)) return "a recording has no hand to drive";
     if (order->kind != ORDER_WANT || order->a >= (uint32_t)thenar_recording_frame_count(recorded->recording))
-        return false;
+        return "no such order";
     cursor->wanted = (int64_t)order->a + 1;
-    return true;
+    return NULL;
 }
 
 static void recorded_leave(view_source *source, view_cursor *cursor) {
@@ -290,7 +322,9 @@ static thenar_status pack_frames(view_recorded *recorded, view_range range, view
                 else
                     packer_add(&packers[b], out, b, recorded->scratch);
             }
-            if (pass == 1) write_contacts(recording, f, out);
+            if (pass == 0) continue;
+            write_hands(recording, f, out);
+            write_contacts(recording, f, out);
         }
     }
     return status;

@@ -14,10 +14,15 @@ typedef struct view_cursor {
     bool holds;                   /* live: it has a body in its hand */
 } view_cursor;
 
-/* What a viewer says: 48 bytes, little-endian. Which numbers a kind uses: docs/viewer-protocol.md. */
+#define ORDER_JOINT_NUMBERS 175 /* 25 joints, 7 each */
+#define ORDER_ANGLE_NUMBERS 27  /* the wrist's 7, 20 angles */
+
+/* What a viewer says, little-endian: kind, a, b, 0, and then x for most kinds, 48 bytes together, or the first so many of
+ * `drive` for those that drive a hand. Which numbers a kind uses: docs/viewer-protocol.md. */
 typedef struct view_order {
     uint32_t kind, a, b, zero;
     double x[4];
+    float drive[ORDER_JOINT_NUMBERS];
 } view_order;
 
 enum {
@@ -33,8 +38,23 @@ enum {
     ORDER_DROP,
     ORDER_WANT,    /* a: frame of a recording */
     ORDER_CONTACT, /* a: index in the head's list */
+    ORDER_JOINTS,  /* a: hand, drive: its tracked joints */
+    ORDER_ANGLES,  /* a: hand, drive: its wrist's pose and its angles */
     ORDER_KINDS
 };
+
+/* Poses come many times a second from trackers that err: what is wrong with one is told, and does not end a connection. */
+static inline bool order_drives(uint32_t kind) {
+    return kind == ORDER_JOINTS || kind == ORDER_ANGLES;
+}
+
+/* Bytes of an order of a kind. */
+static inline size_t order_size(uint32_t kind) {
+    const size_t head = 4 * sizeof(uint32_t);
+    if (kind == ORDER_JOINTS) return head + ORDER_JOINT_NUMBERS * sizeof(float);
+    if (kind == ORDER_ANGLES) return head + ORDER_ANGLE_NUMBERS * sizeof(float);
+    return head + 4 * sizeof(double);
+}
 
 typedef struct view_source view_source;
 struct view_source {
@@ -42,8 +62,8 @@ struct view_source {
     void (*head)(view_source *source, view_message *out);
     /* What is new for this viewer; nothing is written if nothing is. */
     void (*news)(view_source *source, view_cursor *cursor, view_message *out);
-    /* False: no such order, or its numbers are out of range. */
-    bool (*order)(view_source *source, view_cursor *cursor, const view_order *order);
+    /* NULL, or what is wrong with it: no such order, or its numbers are out of range. */
+    const char *(*order)(view_source *source, view_cursor *cursor, const view_order *order);
     /* The viewer has gone. */
     void (*leave)(view_source *source, view_cursor *cursor);
     void (*free)(view_source *source);

@@ -18,6 +18,9 @@ typedef struct known_key {
 static const known_key of_material[] = {{"young", "Young's modulus", "Pa", NULL},
                                         {"poisson", "Poisson's ratio", "", NULL},
                                         {"density", "Density", "kg/m³", NULL}};
+static const known_key of_flesh[] = {{"young", "Young's modulus", "Pa", "as usual"},
+                                     {"poisson", "Poisson's ratio", "", "as usual"},
+                                     {"density", "Density", "kg/m³", "as usual"}};
 static const known_key of_damping[] = {{"mass", "Damping, mass", "1/s", NULL},
                                        {"stiffness", "Damping, stiff.", "s", NULL}};
 static const known_key of_limits[] = {{"min", "Least stretch", "", "none"}, {"max", "Largest stretch", "", "none"}};
@@ -55,11 +58,13 @@ static bool add_keys(view_tunables *tunables, const config_node *map, const char
 static bool add_body(view_tunables *tunables, const config_node *body) {
     const config_node *material = child(body, "material"), *kind = config_find(body, "kind");
     bool soft = !kind || (kind->kind == CONFIG_SCALAR && strcmp(kind->text, "soft") == 0);
+    bool hand = kind && kind->kind == CONFIG_SCALAR && strcmp(kind->text, "hand") == 0;
     char path[TUNABLE_PATH];
     /* A name with dots or brackets in it cannot be part of a path. */
     if (strpbrk(body->key, ".[]=") || strlen(body->key) > 100) return true;
     snprintf(path, sizeof path, "bodies.%s.material", body->key);
-    bool good = !material || ADD_KEYS(tunables, material, path, body->key, of_material);
+    bool good = hand ? ADD_KEYS(tunables, material, path, body->key, of_flesh)
+                     : !material || ADD_KEYS(tunables, material, path, body->key, of_material);
     snprintf(path, sizeof path, "bodies.%s.material.limits", body->key);
     good = good && (!material || !soft || ADD_KEYS(tunables, child(material, "limits"), path, body->key, of_limits));
     snprintf(path, sizeof path, "bodies.%s.material.damping", body->key);

@@ -492,9 +492,11 @@ promise "more bodies than a recording can hold are refused, and run without one"
 {
     echo 'thenar: 1'
     echo 'bodies:'
-    seq 8200 | sed 's/.*/  b&: {shape: {box: {size: [1, 1, 1], cells: [1, 1, 1]}}, material: {young: 1e4}}/'
+    seq 8200 | sed 's/.*/  b&: {shape: {box: {size: [1, 1, 1], cells: [1, 1, 1]}}, material: {young: 1e4}, touches: false}/'
 } >crowd.yaml
 refuses 1 'cannot record 8200 bodies; expected at most 8190' run crowd.yaml --steps 1 --out crowd
+sed 's/, touches: false//' crowd.yaml >touching.yaml
+refuses 1 '8200 soft bodies that may touch; expected at most 256' run touching.yaml --steps 1
 
 # ---------------------------------------------------------------------------------------------- bad meshes
 points=$'1 0 0 0\n2 1 0 0\n3 0 1 0\n4 0 0 1'

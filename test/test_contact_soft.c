@@ -364,6 +364,35 @@ static void a_body_at_rest_does_not_feel_itself(void **unused) {
     }
 }
 
+/* The told gap is the search's own word: the test above measures for itself. */
+static void a_hand_that_is_curled_touches_itself_and_opens_again(void **unused) {
+    (void)unused;
+    thenar_error error;
+    thenar_model *model;
+    thenar_scene_info info;
+    assert_ok(thenar_scene_load(SOURCE_DIR "/scenes/hand-curl.yaml", NULL, &model, &info, &error), error);
+    thenar_sim *sim = tools_sim(model, 0, 1);
+    int most = 0;
+    double depth = 0, force = 0;
+    tools_run(sim, 70);
+    for (int i = 70; i < 200; i++) {
+        tools_run(sim, 1);
+        contact_figures f = scene_contacts(sim, 0.5);
+        most = f.touching > most ? f.touching : most;
+        depth = fmax(depth, f.depth);
+        force = fmax(force, f.normal);
+    }
+    print_message(
+        "  at most %d points touch with %.2f N together, %.4f mm deep; unconverged %.0f of 200 steps, at the end "
+        "%d touch\n",
+        most, force, 1e3 * depth, unconverged(sim), thenar_sim_stats(sim)->contacts);
+    assert_true(most >= 5 && depth < 0.2e-3);
+    assert_int_equal(thenar_sim_stats(sim)->contacts, 0);
+    assert_int_equal(thenar_sim_warning_count(sim, THENAR_WARNING_STEP_FAILED), 0);
+    thenar_sim_free(sim);
+    thenar_model_free(model);
+}
+
 /* A bar bent to a ring whose ends overlap by 0.3 mm at rest: they stay there, and hold from there on. */
 static void ends_that_overlap_at_rest_do_not_push_but_go_no_deeper(void **unused) {
     (void)unused;
@@ -599,6 +628,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_soft_block_on_a_soft_slope_slides_with_the_right_acceleration),
     cmocka_unit_test(a_soft_dome_feels_its_image_as_a_plane),
     cmocka_unit_test(a_soft_bar_bent_onto_itself_does_not_go_through_and_opens_again),
+    cmocka_unit_test(a_hand_that_is_curled_touches_itself_and_opens_again),
     cmocka_unit_test(a_body_at_rest_does_not_feel_itself),
     cmocka_unit_test(ends_that_overlap_at_rest_do_not_push_but_go_no_deeper),
     cmocka_unit_test(both_sides_of_a_contact_meet_in_one_point),

@@ -423,6 +423,32 @@ static double sharpness(const thenar_surface *skin, const double *positions, con
     return sqrt(sum / (3 * skin->triangle_count));
 }
 
+static int finger_of_bone(int bone) {
+    return bone == 0 ? -1 : (bone - 1) / 3;
+}
+
+/* Fingertips are a few millimetres apart: what is near in space is not near along the skin. */
+static void a_skin_that_follows_smoothly_mixes_no_finger_with_another_one(void **state) {
+    (void)state;
+    hand_shape hand = make(quick());
+    smooth_embedding embedding;
+    thenar_error error;
+    assert_ok(
+        smooth_embedding_create(&hand.mesh, &hand.skin, &hand.embedding, SMOOTH_EMBEDDING_REACH, &embedding, &error),
+        error);
+    int checked = 0;
+    for (int v = 0; v < hand.skin.vertex_count; v++) {
+        int bone = hand.vertex_bone[v], finger = finger_of_bone(bone);
+        if (bone == 0 || (bone - 1) % 3 != 2) continue; /* a middle phalanx may reach into the web */
+        checked++;
+        for (int i = embedding.start[v]; i < embedding.start[v + 1]; i++)
+            assert_int_equal(finger_of_bone(hand.node_bone[embedding.node[i]]), finger);
+    }
+    assert_true(checked > 300);
+    smooth_embedding_free(&embedding);
+    hand_shape_free(&hand);
+}
+
 static void a_skin_that_follows_smoothly_is_exact_for_affine_motions_and_has_no_kinks(void **state) {
     (void)state;
     hand_shape hand = make(hand_options_default());
@@ -431,7 +457,9 @@ static void a_skin_that_follows_smoothly_is_exact_for_affine_motions_and_has_no_
     double *plain = malloc(3 * vertices * sizeof *plain), *exact = malloc(3 * vertices * sizeof *exact);
     thenar_error error;
     smooth_embedding embedding;
-    assert_ok(smooth_embedding_create(&hand.mesh, NULL, &hand.skin, &hand.embedding, 0.01, &embedding, &error), error);
+    assert_ok(
+        smooth_embedding_create(&hand.mesh, &hand.skin, &hand.embedding, SMOOTH_EMBEDDING_REACH, &embedding, &error),
+        error);
     mat3 map = {{1.1, 0.2, -0.3, 0.1, 0.9, 0.05, -0.2, 0.3, 1.3}};
     vec3 shift = {0.1, -0.2, 0.3};
     for (size_t n = 0; n < nodes; n++)
@@ -456,10 +484,16 @@ static void a_skin_that_follows_smoothly_is_exact_for_affine_motions_and_has_no_
         vec3_store(exact + 3 * v, vec3_make(p.x, p.y + 8 * (p.z + 0.1) * (p.z + 0.1), p.z));
     }
     smooth_embedding_apply(&embedding, moved, smooth);
-    /* A ball of half an edge halves the kinks (0.0155 against 0.0301 when this was written). */
+    /* A quarter of the kinks is left (0.0076 against 0.0301 when this was written; a mean over a ball around each
+     * vertex: 0.0155). */
     double kinks = sharpness(&hand.skin, plain, exact), rest = sharpness(&hand.skin, smooth, exact);
-    if (rest >= 0.6 * kinks) print_error("sharpness %g instead of %g\n", rest, kinks);
-    assert_true(rest < 0.6 * kinks);
+    if (rest >= 0.35 * kinks) print_error("sharpness %g instead of %g\n", rest, kinks);
+    assert_true(rest < 0.35 * kinks);
+    /* And it is where the flesh is: a quarter of a millimetre from it on average, bent by 16 rad/m. */
+    double distance = 0;
+    for (size_t v = 0; v < vertices; v++)
+        distance += vec3_distance(vec3_load(smooth + 3 * v), vec3_load(plain + 3 * v)) / (double)vertices;
+    assert_true(distance < 5e-4);
     smooth_embedding_free(&embedding);
     free(moved);
     free(smooth);
@@ -541,6 +575,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(hands_of_all_sizes_and_finer_ones_are_sound),
     cmocka_unit_test(options_that_make_no_hand_are_refused),
     cmocka_unit_test(a_fist_closes_to_the_palm_and_keeps_bones_and_fingertips_rigid),
+    cmocka_unit_test(a_skin_that_follows_smoothly_mixes_no_finger_with_another_one),
     cmocka_unit_test(a_skin_that_follows_smoothly_is_exact_for_affine_motions_and_has_no_kinks),
     cmocka_unit_test(skin_goes_with_its_bones_and_adds_what_the_flesh_does),
     cmocka_unit_test(a_hand_in_a_scene_has_the_mass_of_its_skin_and_is_held_by_its_palm),

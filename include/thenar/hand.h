@@ -40,7 +40,8 @@ typedef struct thenar_hand_def {
     bool left;        /**< of a file: not read */
     int triangles;    /**< of the skin that is seen, about that many */
     int tets;         /**< of the flesh, about that many */
-    bool phalanges;   /**< one separate soft mesh a phalanx on rigid bones (talvas2015, section 4), bodies NAME.BONE */
+    bool phalanges;   /**< one separate soft mesh a phalanx on rigid bones (talvas2015, section 4), bodies NAME.BONE, which do
+                           not touch each other; `tets` of them in all, 1000 at least, else 1513 */
     double move[3];   /**< where the wrist is at rest, m */
     double turn[3];   /**< how the hand is turned about it, rotation vector, rad; 0: palm down, fingers to -z */
 

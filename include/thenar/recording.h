@@ -83,8 +83,9 @@ typedef struct thenar_recording_body {
 
 /** A channel: an array of element_count * components numbers in every frame. The names with a meaning here
  * are "position" (nodes, 3 components, m) and "pose" (body, 7 components: position in m, quaternion); by
- * custom also "velocity" (nodes, m/s), "force" (nodes, N) and "s" (tets, 3 singular values of the deformation
- * gradient). */
+ * custom also "velocity" (nodes, m/s), "force" (nodes, N), "s" (tets, 3 singular values of the deformation
+ * gradient) and "joints" (body: the first one of a hand's flesh; 25 elements of 7 components, the poses of WebXR's
+ * joints). */
 typedef struct thenar_recording_channel {
     const char *name; /**< unique within its body, or within the run */
     const char *unit; /**< "m", "N", "us", ...; "" without a unit */

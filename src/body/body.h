@@ -31,6 +31,7 @@ typedef struct body_model {
     char *name;
     bool touches;    /* takes part in contact */
     double friction; /* Coulomb's coefficient mu of its surface */
+    int family;      /* bodies of the same one do not touch each other: pieces that lie side by side; 0: none */
 } body_model;
 
 typedef struct body_state {

@@ -89,6 +89,8 @@ bool hand_track_looks_mirrored(const hand_model *hand);
 void hand_drive(hand_state *state, const body_step *step, hand_target *target);
 /* Bones to the end of the step; the flesh is told where it is pulled. False: as skeleton_solve. */
 bool hand_advance(hand_state *state, body_state *const *bodies, const body_step *step);
+/* Goes on from where another simulation of this hand is, with springs of its own. */
+void hand_continue(hand_state *state, const hand_state *from);
 /* All velocities to zero. */
 void hand_rest_bones(hand_state *state);
 

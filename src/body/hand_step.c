@@ -80,6 +80,24 @@ void hand_reset(hand_state *state, body_state *const *bodies) {
     }
 }
 
+void hand_continue(hand_state *state, const hand_state *from) {
+    skeleton_state *to = &state->skeleton;
+    const skeleton_state *bones = &from->skeleton;
+    memcpy(to->pose, bones->pose, HAND_BONES * sizeof *to->pose);
+    memcpy(to->motion, bones->motion, HAND_BONES * sizeof *to->motion);
+    memcpy(to->wrench, bones->wrench, HAND_BONES * sizeof *to->wrench);
+    memcpy(to->q, bones->q, HAND_ANGLES * sizeof *to->q);
+    memcpy(to->rate, bones->rate, HAND_ANGLES * sizeof *to->rate);
+    memcpy(to->target, bones->target, HAND_ANGLES * sizeof *to->target);
+    set_gains(state);
+    for (int b = 0; b < HAND_BONES; b++) {
+        to->coupling[b].target = bones->coupling[b].target;
+        to->coupling[b].velocity = bones->coupling[b].velocity;
+        to->coupling[b].spin = bones->coupling[b].spin;
+    }
+    *state->kept = *from->kept;
+}
+
 void hand_rest_bones(hand_state *state) {
     skeleton_set_pose(&state->skeleton, NULL, NULL);
 }

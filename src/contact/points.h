@@ -31,16 +31,17 @@ typedef struct contact_point {
     vec3 normal;       /* unit, out of the body `rigid`; world axes */
     vec3 anchor;       /* closest point of the body `rigid`, in its own frame, m; if that is soft: barycentric
                           coordinates in the triangle face_b */
-    int other_node[4]; /* if it is soft: the nodes that carry its side of the contact; else -1 */
+    double gap;        /* m, negative inside */
+    bool rolls;        /* the point is that of a ball: not always the same one of the skin's body */
+    double area;       /* of a soft skin: a third of the triangles around the vertex that face the other body, as they
+                          are now and as the other body sees them (projected along the normal), m^2; else 0 */
+    int face_a;        /* of the triangles of the skin's surface around the vertex, the one whose outward normal is most
+                          opposed to `normal`; -1 for primitives */
+    int face_b;        /* the nearest triangle of the rigid mesh or the other skin; -1 for primitives */
+    /* Of a soft body on the other side. */
+    int other_node[4];       /* that carry its side of the contact; -1 of a rigid one */
     double other_weights[4]; /* of these, adding up to 1 */
     double allowed;          /* m: how far inside it may be, since it is at rest; in `gap` already */
-    double gap;              /* m, negative inside */
-    bool rolls;              /* the point is that of a ball: not always the same one of the skin's body */
-    double area; /* of a soft skin: a third of the triangles around the vertex that face the other body, as they
-                          are now and as the other body sees them (projected along the normal), m^2; else 0 */
-    int face_a;  /* of the triangles of the skin's surface around the vertex, the one whose outward normal is most
-                          opposed to `normal`; -1 for primitives */
-    int face_b;  /* the nearest triangle of the rigid mesh or the other skin; -1 for primitives */
 } contact_point;
 
 /* A pair has candidates only if these two boxes overlap: with c the point of the rigid body that is closest to a point,

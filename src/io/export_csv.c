@@ -100,7 +100,7 @@ static void component_suffix(const thenar_recording_channel *channel, int compon
         text[0] = 0;
     else if (channel->components == 3)
         snprintf(text, size, "_%s", axes[component]);
-    else if (channel->components == 7 && strcmp(channel->name, "pose") == 0)
+    else if (channel->components == 7 && (strcmp(channel->name, "pose") == 0 || strcmp(channel->name, "joints") == 0))
         snprintf(text, size, "_%s", pose[component]);
     else
         snprintf(text, size, "_%d", component);

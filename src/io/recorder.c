@@ -7,11 +7,13 @@
 #include "io/recording_format.h"
 #include "world/sim.h"
 
+#include "thenar/hand.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Channels of a recording: three of the run, then two a body. */
+/* Channels of a recording: three of the run, then two a body, then one a hand. */
 enum { RUN_STEP_US, RUN_RESIDUAL, RUN_ITERATIONS, RUN_CHANNELS };
 enum { SOFT_POSITION, SOFT_FORCE, RIGID_POSE = 0, RIGID_TWIST, BODY_CHANNELS };
 
@@ -19,10 +21,13 @@ static int body_channel(int body, int channel) {
     return RUN_CHANNELS + BODY_CHANNELS * body + channel;
 }
 
+#define HAND_NUMBERS (7 * THENAR_HAND_JOINTS)
+
 struct thenar_recorder {
     const thenar_sim *sim;
     recording_writer *writer;
-    const double **values; /* one array per channel: the simulation's own, or run_values */
+    const double **values; /* one array per channel: the simulation's own, or run_values, or joints */
+    double *joints;        /* of each hand */
     double run_values[RUN_CHANNELS];
 };
 
@@ -48,6 +53,15 @@ static void describe_channels(thenar_recording_channel *channels, const thenar_m
             channels[body_channel(b, i)] = is_rigid(model, b) ? of_rigid[i] : of_soft[i];
             channels[body_channel(b, i)].body = b;
         }
+    for (int h = 0; h < thenar_model_hand_count(model); h++) {
+        thenar_recording_channel *joints = &channels[body_channel(thenar_model_body_count(model), h)];
+        *joints = (thenar_recording_channel){.name = "joints",
+                                             .unit = "m",
+                                             .place = THENAR_RECORDING_BODY,
+                                             .element_count = THENAR_HAND_JOINTS,
+                                             .components = 7};
+        thenar_model_hand_bodies(model, h, &joints->body);
+    }
 }
 
 static void describe_bodies(recording_body *bodies, const thenar_model *model) {
@@ -118,6 +132,9 @@ static void connect_channels(thenar_recorder *recorder, const thenar_sim *sim) {
         values[0] = rigid ? sim_rigid(sim, b)->kept->pose : thenar_sim_positions(sim, b);
         values[1] = rigid ? sim_rigid(sim, b)->kept->twist : thenar_sim_forces(sim, b);
     }
+    int bodies = thenar_model_body_count(thenar_sim_model(sim));
+    for (int h = 0; h < thenar_model_hand_count(thenar_sim_model(sim)); h++)
+        recorder->values[body_channel(bodies, h)] = recorder->joints + (size_t)h * HAND_NUMBERS;
 }
 
 static int most_contacts(const thenar_sim *sim) {
@@ -128,7 +145,8 @@ thenar_status thenar_recorder_create(const char *path, const thenar_sim *sim, th
                                      thenar_error *error) {
     *out = NULL;
     const thenar_model *model = thenar_sim_model(sim);
-    int body_count = thenar_model_body_count(model), channel_count = body_channel(body_count, 0);
+    int body_count = thenar_model_body_count(model), hand_count = thenar_model_hand_count(model);
+    int channel_count = body_channel(body_count, hand_count);
     if (channel_count > RECORDING_CHANNELS_MAX)
         return error_set(error, THENAR_ERROR_INPUT, "%s: cannot record %d bodies; expected at most %d", path,
                          body_count, (RECORDING_CHANNELS_MAX - RUN_CHANNELS) / BODY_CHANNELS);
@@ -138,7 +156,8 @@ thenar_status thenar_recorder_create(const char *path, const thenar_sim *sim, th
     thenar_status status = recorder && bodies && channels ? THENAR_OK : error_memory(error, path);
     if (status == THENAR_OK) {
         recorder->values = MEMORY_ARRAY(const double *, channel_count);
-        if (!recorder->values) status = error_memory(error, path);
+        recorder->joints = MEMORY_ARRAY(double, (size_t)hand_count *HAND_NUMBERS);
+        if (!recorder->values || !recorder->joints) status = error_memory(error, path);
     }
     char *metadata = describe_limits(model);
     if (!metadata && status == THENAR_OK) status = error_memory(error, path);
@@ -174,6 +193,8 @@ thenar_status thenar_recorder_add(thenar_recorder *recorder, thenar_error *error
     recorder->run_values[RUN_STEP_US] = 1e-3 * (double)stats->step_ns;
     recorder->run_values[RUN_RESIDUAL] = stats->residual;
     recorder->run_values[RUN_ITERATIONS] = stats->iterations;
+    for (int h = 0; h < thenar_model_hand_count(thenar_sim_model(sim)); h++)
+        thenar_sim_hand_joints(sim, h, recorder->joints + (size_t)h * HAND_NUMBERS);
     recording_frame frame = {.step = thenar_sim_step_count(sim),
                              .time = thenar_sim_time(sim),
                              .values = recorder->values,
@@ -186,6 +207,7 @@ thenar_status thenar_recorder_close(thenar_recorder *recorder, thenar_error *err
     if (!recorder) return THENAR_OK;
     thenar_status status = recording_close(recorder->writer, error);
     free(recorder->values);
+    free(recorder->joints);
     free(recorder);
     return status;
 }

@@ -63,7 +63,7 @@ static void scene_name(const char *path, char *name, size_t size) {
     text_make_printable(name);
 }
 
-static thenar_status build_model(const config_node *root, const char *path, const char *track, thenar_model **model,
+static thenar_status build_model(const config_node *root, const char *path, const char *tracked, thenar_model **model,
                                  thenar_scene_info *info, thenar_error *error) {
     config_reader reader = {.error = error};
     config_map scene;
@@ -78,11 +78,11 @@ static thenar_status build_model(const config_node *root, const char *path, cons
     read_bodies(&scene, build);
     config_close(&scene);
     thenar_status status = reader.status;
-    if (status == THENAR_OK && track) status = thenar_build_set_track(build, track, error);
+    if (status == THENAR_OK && tracked) status = thenar_build_set_track(build, tracked, error);
     if (status == THENAR_OK) {
         status = thenar_build_compile(build, model, error);
         if (status != THENAR_OK) error_prefix(error, "%s", path);
-        if (status == THENAR_OK && track) info->time = fmax(world.dt, thenar_model_track_time(*model));
+        if (status == THENAR_OK && tracked) info->time = fmax(world.dt, thenar_model_track_time(*model));
     }
     thenar_build_free(build);
     return status;

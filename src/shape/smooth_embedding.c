@@ -1,131 +1,248 @@
 #include "shape/smooth_embedding.h"
 
 #include "base/memory.h"
-#include "shape/embedding.h"
 #include "shape/mesh.h"
+#include "shape/surface.h"
 
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
-#define RINGS 3 /* of points around a vertex, at 1/3, 2/3 and 1 of the radius */
-#define PAIRS 7 /* in each ring: along the axes and the diagonals */
-#define NODES_LIMIT (4 * (1 + RINGS * PAIRS * 2))
-#define INSIDE (-1e-9)
+#define OWN_SHARE 0.03     /* of each node of a vertex's tet, before spreading: no node's weight begins at zero */
+#define SPREAD_LEAST 1e-3  /* weights below do not spread on */
+#define WEIGHT_LEAST 0.005 /* taken off every weight: those that are gone by it go smoothly */
+#define ROUNDS_MOST 100    /* a very fine surface gets less far; it has smaller kinks to see */
+#define WEIGHT_MOST 4.0    /* beyond, the nodes of a vertex are too nearly in a plane to correct it by them */
 
-typedef struct gathering {
-    int count;
-    int node[NODES_LIMIT];
-    double weight[NODES_LIMIT];
-} gathering;
+/* What one vertex hangs on by one node. */
+typedef struct hold {
+    int vertex, node;
+    double weight;
+} hold;
 
-/* Keeps the nodes in order; a node that is there gets more weight. */
-static void add_weight(gathering *g, int node, double weight) {
-    int at = g->count;
-    while (at > 0 && g->node[at - 1] > node) at--;
-    if (at > 0 && g->node[at - 1] == node) {
-        g->weight[at - 1] += weight;
-        return;
+typedef struct spreading {
+    const thenar_tet_mesh *mesh;
+    const thenar_surface *surface;
+    const thenar_embedding *embedding;
+    int rounds;
+    int *first;                  /* of each vertex the one that stands for all at its place */
+    int *start, *neighbour;      /* of each vertex; each neighbour as often as it shares a triangle */
+    int *tet_start, *tet_vertex; /* of each node the vertices in its tets */
+    double *now, *next;          /* of each vertex: the weight of the node at hand */
+    char *reached;               /* of each vertex */
+    int *active, active_count;   /* vertices that were reached */
+    ARRAY(hold) holds;           /* node by node */
+} spreading;
+
+static double mean_edge_of_tets(const thenar_tet_mesh *mesh) {
+    double sum = 0;
+    for (int t = 0; t < mesh->tet_count; t++) {
+        vec3 corner[4];
+        tet_mesh_corners(mesh, t, corner);
+        for (int a = 0; a < 4; a++)
+            for (int b = a + 1; b < 4; b++) sum += vec3_distance(corner[a], corner[b]);
     }
-    for (int i = g->count++; i > at; i--) {
-        g->node[i] = g->node[i - 1];
-        g->weight[i] = g->weight[i - 1];
-    }
-    g->node[at] = node;
-    g->weight[at] = weight;
+    return sum / fmax(1, 6.0 * mesh->tet_count);
 }
 
-typedef struct nearby {
-    const thenar_tet_mesh *mesh;
-    const int *group;
-    int own; /* group of the vertex's tet */
-    vec3 point;
-    int tet;
-    double depth;
-    double weights[4];
-} nearby;
+static double mean_edge_of_triangles(const thenar_surface *surface) {
+    double sum = 0;
+    for (int t = 0; t < surface->triangle_count; t++) {
+        vec3 corner[3];
+        surface_corners(surface, t, corner);
+        for (int a = 0; a < 3; a++) sum += vec3_distance(corner[a], corner[(a + 1) % 3]);
+    }
+    return sum / fmax(1, 3.0 * surface->triangle_count);
+}
 
-static bool try_tet(void *context, int tet) {
-    nearby *n = context;
-    if (n->group && n->own != 0 && n->group[tet] != 0 && n->group[tet] != n->own) return true;
-    vec3 corner[4];
-    double w[4];
-    tet_mesh_corners(n->mesh, tet, corner);
-    double depth = tet_weights(corner, n->point, w);
-    if (depth < n->depth || (depth == n->depth && tet > n->tet)) return true;
-    n->depth = depth;
-    n->tet = tet;
-    for (int k = 0; k < 4; k++) n->weights[k] = w[k];
+/* Lists of what belongs to what: counted, then filled. key, value: entry i of `count`. */
+static bool group_entries(int keys, int count, int (*entry)(const spreading *s, int i, int *value), spreading *s,
+                          int **start, int **values) {
+    int *begin = *start = MEMORY_ARRAY(int, (size_t)keys + 2);
+    int *list = *values = MEMORY_ARRAY(int, count);
+    if (!begin || !list) return false;
+    int value;
+    for (int i = 0; i < count; i++) begin[entry(s, i, &value) + 2]++;
+    for (int k = 2; k < keys + 2; k++) begin[k] += begin[k - 1];
+    for (int i = 0; i < count; i++) {
+        int key = entry(s, i, &value);
+        list[begin[key + 1]++] = value;
+    }
     return true;
 }
 
-/* Finds the tet that holds a point near the vertex; false: none. */
-static bool find_tet(const tet_finder *finder, nearby *n, vec3 point) {
-    n->point = point;
-    n->depth = -INFINITY;
-    n->tet = -1;
-    bvh_overlap(&finder->tree, box_grow((box){point, point}, 1e-9), try_tet, n);
-    return n->depth >= INSIDE;
+static int neighbour_entry(const spreading *s, int i, int *value) {
+    const int *corner = surface_triangle(s->surface, i / 6);
+    *value = s->first[corner[(i % 6 / 2 + 1 + i % 2) % 3]];
+    return s->first[corner[i % 6 / 2]];
 }
 
-static void add_place(gathering *g, const nearby *n, double share) {
-    const int *node = tet_mesh_tet(n->mesh, n->tet);
-    for (int k = 0; k < 4; k++) add_weight(g, node[k], share * n->weights[k]);
+static int node_entry(const spreading *s, int i, int *value) {
+    *value = i / 4;
+    return tet_mesh_tet(s->mesh, s->embedding->tet[i / 4])[i % 4];
 }
 
-/* Two points on opposite sides, as far out as both lie in the mesh: an affine motion does not see how far. */
-static void add_pair(const tet_finder *finder, const nearby *own, vec3 p, vec3 d, double share, gathering *g) {
-    for (double scale = 1; scale > 0.1; scale -= 0.2) {
-        nearby a = *own, b = *own;
-        if (!find_tet(finder, &a, vec3_mul_add(p, d, scale)) || !find_tet(finder, &b, vec3_mul_add(p, d, -scale)))
-            continue;
-        add_place(g, &a, share / 2);
-        add_place(g, &b, share / 2);
-        return;
+static thenar_status prepare(spreading *s, thenar_error *error) {
+    int vertices = s->surface->vertex_count;
+    s->first = surface_first_at_place(s->surface);
+    s->now = MEMORY_ARRAY(double, vertices);
+    s->next = MEMORY_ARRAY(double, vertices);
+    s->reached = MEMORY_ARRAY(char, vertices);
+    s->active = MEMORY_ARRAY(int, vertices);
+    bool good = s->first && s->now && s->next && s->reached && s->active &&
+                group_entries(vertices, 6 * s->surface->triangle_count, neighbour_entry, s, &s->start, &s->neighbour) &&
+                group_entries(s->mesh->node_count, 4 * vertices, node_entry, s, &s->tet_start, &s->tet_vertex);
+    return good ? THENAR_OK : error_memory(error, "smooth embedding");
+}
+
+static void finish(spreading *s) {
+    void *arrays[] = {s->first, s->now,       s->next,      s->reached,    s->active,
+                      s->start, s->neighbour, s->tet_start, s->tet_vertex, s->holds.data};
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) free(arrays[i]);
+}
+
+static void reach_vertex(spreading *s, int vertex) {
+    if (s->reached[vertex]) return;
+    s->reached[vertex] = 1;
+    s->active[s->active_count++] = vertex;
+}
+
+static double begin_weight(const spreading *s, int vertex, int node) {
+    const int *corner = tet_mesh_tet(s->mesh, s->embedding->tet[vertex]);
+    double sum = 0, own = 0;
+    for (int k = 0; k < 4; k++) {
+        double w = fmax(s->embedding->weights[4 * (size_t)vertex + (size_t)k], 0);
+        sum += w;
+        if (corner[k] == node) own = w;
     }
-    add_place(g, own, share);
+    return OWN_SHARE + (1 - 4 * OWN_SHARE) * own / sum;
 }
 
-static void gather(const tet_finder *finder, const nearby *own, vec3 p, double radius, gathering *g) {
-    static const double way[PAIRS][3] = {{1, 0, 0},  {0, 1, 0},  {0, 0, 1}, {1, 1, 1},
-                                         {-1, 1, 1}, {1, -1, 1}, {1, 1, -1}};
-    /* A pair of a ring stands for its share of the ball, less towards the border. */
-    static const double ring_share[RINGS] = {0.3, 0.45, 0.2};
-    g->count = 0;
-    add_place(g, own, 1 - ring_share[0] - ring_share[1] - ring_share[2]);
-    for (int ring = 0; ring < RINGS; ring++)
-        for (int i = 0; i < PAIRS; i++) {
-            vec3 d = vec3_scale(vec3_unit(vec3_load(way[i])), radius * (ring + 1) / RINGS);
-            add_pair(finder, own, p, d, ring_share[ring] / PAIRS, g);
+static void spread_once(spreading *s) {
+    for (int i = 0, count = s->active_count; i < count; i++) {
+        int v = s->active[i];
+        if (s->now[v] < SPREAD_LEAST) continue;
+        for (int k = s->start[v]; k < s->start[v + 1]; k++) reach_vertex(s, s->neighbour[k]);
+    }
+    for (int i = 0; i < s->active_count; i++) {
+        int v = s->active[i], around = s->start[v + 1] - s->start[v];
+        double sum = 0;
+        for (int k = s->start[v]; k < s->start[v + 1]; k++) sum += s->now[s->neighbour[k]];
+        s->next[v] = around > 0 ? (s->now[v] + sum / around) / 2 : s->now[v];
+    }
+    for (int i = 0; i < s->active_count; i++) s->now[s->active[i]] = s->next[s->active[i]];
+}
+
+static bool spread_node(spreading *s, int node) {
+    s->active_count = 0;
+    for (int k = s->tet_start[node]; k < s->tet_start[node + 1]; k++) {
+        int v = s->tet_vertex[k];
+        if (s->first[v] != v) continue;
+        reach_vertex(s, v);
+        s->now[v] = begin_weight(s, v, node);
+    }
+    for (int round = 0; round < s->rounds; round++) spread_once(s);
+    bool good = true;
+    for (int i = 0; i < s->active_count; i++) {
+        int v = s->active[i];
+        if (s->now[v] > WEIGHT_LEAST && good) good = ARRAY_PUSH(&s->holds, (hold){v, node, s->now[v] - WEIGHT_LEAST});
+        s->now[v] = 0;
+        s->reached[v] = 0;
+    }
+    return good;
+}
+
+/* Gives the weights of a vertex back that they keep it at its place. False: its nodes are nearly in a plane. */
+static bool correct(const thenar_tet_mesh *mesh, vec3 place, double scale, const int *node, double *weight, int count) {
+    double total = 0;
+    vec3 first = {0};
+    mat3 second = {0};
+    for (int i = 0; i < count; i++) {
+        vec3 d = vec3_scale(vec3_sub(tet_mesh_node(mesh, node[i]), place), scale);
+        total += weight[i];
+        first = vec3_mul_add(first, d, weight[i]);
+        second = mat3_add(second, mat3_scale(mat3_outer(d, d), weight[i]));
+    }
+    if (!(mat3_determinant(second) > 0)) return false;
+    vec3 c = mat3_mul_vec(mat3_inverse(second), first);
+    double c0 = 1 / (total - vec3_dot(first, c));
+    for (int i = 0; i < count; i++) {
+        vec3 d = vec3_scale(vec3_sub(tet_mesh_node(mesh, node[i]), place), scale);
+        weight[i] *= c0 * (1 - vec3_dot(c, d));
+        if (!(fabs(weight[i]) < WEIGHT_MOST)) return false;
+    }
+    return true;
+}
+
+static void keep_own_tet(const spreading *s, int vertex, int *node, double *weight) {
+    memcpy(node, tet_mesh_tet(s->mesh, s->embedding->tet[vertex]), 4 * sizeof *node);
+    memcpy(weight, s->embedding->weights + 4 * (size_t)vertex, 4 * sizeof *weight);
+    for (int a = 1; a < 4; a++) /* ascending */
+        for (int b = a; b > 0 && node[b] < node[b - 1]; b--) {
+            int n = node[b];
+            double w = weight[b];
+            node[b] = node[b - 1], weight[b] = weight[b - 1];
+            node[b - 1] = n, weight[b - 1] = w;
         }
 }
 
-thenar_status smooth_embedding_create(const thenar_tet_mesh *mesh, const int *tet_group, const thenar_surface *surface,
-                                      const thenar_embedding *embedding, double radius, smooth_embedding *out,
-                                      thenar_error *error) {
-    *out = (smooth_embedding){0};
-    tet_finder finder;
-    thenar_status status = tet_finder_create(mesh, &finder, error);
-    if (status != THENAR_OK) return status;
-    ARRAY(int) nodes = {0};
-    ARRAY(double) weights = {0};
-    out->vertex_count = surface->vertex_count;
-    out->start = MEMORY_ARRAY(int, (size_t)surface->vertex_count + 1);
-    bool good = out->start != NULL;
-    for (int v = 0; v < surface->vertex_count && good; v++) {
-        gathering g;
-        int tet = embedding->tet[v];
-        nearby n = {.mesh = mesh, .group = tet_group, .own = tet_group ? tet_group[tet] : 0, .tet = tet};
-        for (int k = 0; k < 4; k++) n.weights[k] = embedding->weights[4 * (size_t)v + (size_t)k];
-        gather(&finder, &n, surface_vertex(surface, v), radius, &g);
-        for (int i = 0; i < g.count && good; i++)
-            good = ARRAY_PUSH(&nodes, g.node[i]) && ARRAY_PUSH(&weights, g.weight[i]);
-        out->start[v + 1] = (int)nodes.count;
+/* From holds node by node to lists vertex by vertex. */
+static thenar_status collect(const spreading *s, double scale, smooth_embedding *out, thenar_error *error) {
+    int vertices = out->vertex_count, *count = MEMORY_ARRAY(int, vertices);
+    size_t most = 4 * (size_t)vertices;
+    int *begin = MEMORY_ARRAY(int, (size_t)vertices + 1), *nodes = MEMORY_ARRAY(int, s->holds.count);
+    double *weights = MEMORY_ARRAY(double, s->holds.count);
+    bool good = count && begin && nodes && weights;
+    for (size_t i = 0; i < s->holds.count && good; i++) count[s->holds.data[i].vertex]++;
+    for (int v = 0; v < vertices && good; v++) {
+        begin[v + 1] = begin[v] + count[v];
+        count[v] = 0;
     }
-    tet_finder_free(&finder);
-    out->node = nodes.data;
-    out->weight = weights.data;
+    for (size_t i = 0; i < s->holds.count && good; i++) {
+        const hold *h = &s->holds.data[i];
+        int at = begin[h->vertex] + count[h->vertex]++;
+        nodes[at] = h->node;
+        weights[at] = h->weight;
+    }
+    for (int v = 0; v < vertices && good; v++) most += (size_t)count[s->first[v]];
+    out->start = MEMORY_ARRAY(int, (size_t)vertices + 1);
+    out->node = MEMORY_ARRAY(int, most);
+    out->weight = MEMORY_ARRAY(double, most);
+    good = good && out->start && out->node && out->weight;
+    for (int v = 0; v < vertices && good; v++) {
+        int from = s->first[v], at = out->start[v], n = count[from];
+        memcpy(out->node + at, nodes + begin[from], (size_t)n * sizeof *out->node);
+        memcpy(out->weight + at, weights + begin[from], (size_t)n * sizeof *out->weight);
+        if (n < 4 || !correct(s->mesh, surface_vertex(s->surface, v), scale, out->node + at, out->weight + at, n)) {
+            keep_own_tet(s, v, out->node + at, out->weight + at);
+            n = 4;
+        }
+        out->start[v + 1] = at + n;
+    }
+    free(count);
+    free(begin);
+    free(nodes);
+    free(weights);
     if (good) return THENAR_OK;
     smooth_embedding_free(out);
     return error_memory(error, "smooth embedding");
+}
+
+thenar_status smooth_embedding_create(const thenar_tet_mesh *mesh, const thenar_surface *surface,
+                                      const thenar_embedding *embedding, double reach, smooth_embedding *out,
+                                      thenar_error *error) {
+    *out = (smooth_embedding){.vertex_count = surface->vertex_count};
+    double edge = mean_edge_of_tets(mesh), step = mean_edge_of_triangles(surface);
+    /* A round is a step of one edge with a chance of a half, in two dimensions: a variance of a quarter along each. */
+    double rounds = floor(4 * reach * reach * edge * edge / (step * step));
+    spreading s = {.mesh = mesh, .surface = surface, .embedding = embedding};
+    s.rounds = rounds < ROUNDS_MOST ? (int)rounds : ROUNDS_MOST; /* NaN: all */
+    thenar_status status = prepare(&s, error);
+    for (int n = 0; n < mesh->node_count && status == THENAR_OK && s.rounds > 0; n++)
+        if (!spread_node(&s, n)) status = error_memory(error, "smooth embedding");
+    if (status == THENAR_OK) status = collect(&s, 1 / edge, out, error);
+    finish(&s);
+    return status;
 }
 
 void smooth_embedding_free(smooth_embedding *embedding) {

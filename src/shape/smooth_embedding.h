@@ -1,10 +1,14 @@
 /* A surface that follows coarse tets smoothly.
  *
- * Barycentric interpolation u(x) has a kink at every face between tets, which shading shows. Here a vertex is its mean
- * over a small ball around the vertex, u_smooth(x) = mean of u(x + d), with d a set of points symmetric about 0: each
- * u is exact for affine motions, and so is the mean. A vertex then hangs on all nodes of the tets nearby, ten to
- * thirty, and the surface bends where it had kinks. Points outside the mesh would have to be extrapolated, which
- * jumps from tet to tet (tried): a pair of opposite points comes closer instead until both are inside.
+ * Barycentric interpolation has a kink at every face between tets, which shading shows, and a step where tets overlap.
+ * Here each node's weight is spread along the surface, as heat would spread, about as far as half an edge of the tets:
+ *     w_n <- (w_n + mean of w_n at the neighbours) / 2,   so many times.
+ * Spread weights have lost that they keep a vertex at its place; a factor that is linear in the place of the node,
+ *     w_n <- w_n (c0 + c . (X_n - X_v)),   with sum w_n = 1 and sum w_n X_n = X_v,
+ * (moving least squares) gives it back: affine motions are exact. A vertex then hangs on ten to thirty nodes and the
+ * surface bends where it had kinks. Along the surface nothing gets from one finger to the next one, however near.
+ * (A mean over a ball around the vertex, tried before, needs to be told what are fingers, and leaves half of the kinks
+ * of this one: points of the ball that are outside the tets have to be left out.)
  *
  * For what is seen. What touches goes on with the four nodes of thenar_embedding. */
 #ifndef SHAPE_SMOOTH_EMBEDDING_H
@@ -20,10 +24,11 @@ typedef struct smooth_embedding {
     double *weight; /* adding up to 1 within a vertex; some may be negative */
 } smooth_embedding;
 
-/* radius: of the ball, m; about half an edge of the tets. tet_group (or NULL): tets of different groups, except 0, do
- * not mix in a vertex: neighbouring fingers. embedding: the tet of each vertex. */
-thenar_status smooth_embedding_create(const thenar_tet_mesh *mesh, const int *tet_group, const thenar_surface *surface,
-                                      const thenar_embedding *embedding, double radius, smooth_embedding *out,
+/* reach: standard deviation of the spreading, in mean edges of the tets; SMOOTH_EMBEDDING_REACH is the usual one. A
+ * surface that is no finer than the tets is left as it is. */
+#define SMOOTH_EMBEDDING_REACH 0.3
+thenar_status smooth_embedding_create(const thenar_tet_mesh *mesh, const thenar_surface *surface,
+                                      const thenar_embedding *embedding, double reach, smooth_embedding *out,
                                       thenar_error *error);
 void smooth_embedding_free(smooth_embedding *embedding);
 

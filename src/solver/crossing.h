@@ -22,7 +22,7 @@ typedef struct crossing {
     int whole;       /* bodies that T moves */
     double *coarse;  /* 3 whole x 3 whole: T^T H T, then its Cholesky factor, below the diagonal */
     /* 3 per node */
-    double *residual, *solved, *direction, *product;
+    double *residual, *solved, *direction, *product, *factored; /* the last: M direction */
 } crossing;
 
 void crossing_layout(crossing *state, const solver_problem *problem, arena *work);

@@ -121,6 +121,7 @@ thenar_status thenar_build_add_hand(thenar_build *build, const thenar_hand_def *
     if (status == THENAR_OK) status = hand_model_create(def, &hand, &flesh, &count, error);
     if (status != THENAR_OK) return status;
     hand->first_body = (int)build->bodies.count;
+    for (int k = 0; k < count; k++) flesh[k]->base.family = (int)build->hands.count + 1;
     for (int k = 0; k < count; k++) hand->flesh[k].body = hand->first_body + k;
     bool enough = ARRAY_PUSH(&build->hands, hand);
     if (!enough) hand_model_free(hand);

@@ -232,11 +232,24 @@ static vec3 place(const contact *c, const contact_point *point, const contacts_p
     return p;
 }
 
-static thenar_contact tell(const contact *c, const contact_point *point, const contacts_pair *pair,
-                           body_state *const *bodies) {
+/* The touched triangle in the numbering of the body's own surface: of a coarser skin, one around its heaviest corner. */
+static int touched_face(const contacts_model *contacts, const contact_point *point) {
+    const contact_pair *pair = &contacts->search[point->pair];
+    if (!pair->on_skin || !contacts->skins[pair->other].around_face) return point->face_b;
+    const contact_skin *skin = &contacts->skins[pair->other];
+    const int *corner = skin->triangles + 3 * (size_t)point->face_b;
+    vec3 w = point->anchor;
+    int heaviest = corner[w.x >= w.y && w.x >= w.z ? 0 : w.y >= w.z ? 1 : 2];
+    for (int k = skin->around_start[heaviest]; k < skin->around_start[heaviest + 1]; k++)
+        if (skin->around[k] == point->face_b) return skin->around_face[k];
+    return point->face_b;
+}
+
+static thenar_contact tell(const contacts_model *contacts, const contact *c, const contact_point *point,
+                           const contacts_pair *pair, body_state *const *bodies) {
     thenar_contact told = {.body = {pair->body[0], pair->body[1]},
                            .vertex = point->vertex,
-                           .face = {point->face_a, point->face_b},
+                           .face = {point->face_a, touched_face(contacts, point)},
                            .sticks = c->lambda.x > 0 && c->settled == CONE_STICK,
                            .gap = c->u.x - c->leeway,
                            .force = c->lambda.x,
@@ -285,7 +298,7 @@ void contacts_publish(contacts_state *state, const contacts_model *contacts, bod
             *open = (thenar_contact_pair){.body = {pair->body[0], pair->body[1]}, .first = i};
             pair_of_open = point->pair;
         }
-        state->told[i] = tell(c, point, pair, bodies);
+        state->told[i] = tell(contacts, c, point, pair, bodies);
         add_to_pair(open, &state->told[i]);
     }
     if (open) close_pair(open);

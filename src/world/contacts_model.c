@@ -6,6 +6,7 @@
 
 #define MOST_CONTACTS 2048 /* at a time; their memory is part of every snapshot */
 #define MOST_DYNAMIC 256   /* rigid bodies that may touch: their unknowns are coupled all with all */
+#define MOST_SOFT 256      /* soft bodies that may touch: each is a pair with each */
 
 static bool can_move(const body_model *body) {
     return body->kind->system_node_count(body) > 0;
@@ -26,6 +27,7 @@ static double self_distance(const body_model *body) {
 
 /* The other body is rigid, or both are soft; a body that touches itself is soft. */
 static bool may_touch(const body_model *skin, const body_model *other) {
+    if (skin != other && skin->family != 0 && skin->family == other->family) return false;
     return has_points(skin) && other->touches && (can_move(skin) || can_move(other)) &&
            (skin == other ? self_distance(skin) > 0 : is_rigid(other) || !is_rigid(skin));
 }
@@ -39,16 +41,19 @@ typedef struct touchable {
 static thenar_status find_touchable(body_model *const *bodies, int body_count, touchable *out, thenar_error *error) {
     *out = (touchable){.bodies = MEMORY_ARRAY(int, body_count)};
     if (!out->bodies) return error_memory(error, "contacts");
-    int dynamic = 0;
+    int dynamic = 0, soft = 0;
     for (int i = 0; i < body_count; i++) {
         if (!bodies[i]->touches) continue;
         out->bodies[out->count++] = i;
         dynamic += is_rigid(bodies[i]) && can_move(bodies[i]);
+        soft += !is_rigid(bodies[i]);
     }
-    if (dynamic <= MOST_DYNAMIC) return THENAR_OK;
+    bool many_dynamic = dynamic > MOST_DYNAMIC;
+    if (!many_dynamic && soft <= MOST_SOFT) return THENAR_OK;
     return error_set(error, THENAR_ERROR_INPUT,
-                     "%d dynamic rigid bodies that may touch; expected at most %d, the others with touches: false",
-                     dynamic, MOST_DYNAMIC);
+                     "%d %s bodies that may touch; expected at most %d, the others with touches: false",
+                     many_dynamic ? dynamic : soft, many_dynamic ? "dynamic rigid" : "soft",
+                     many_dynamic ? MOST_DYNAMIC : MOST_SOFT);
 }
 
 /* The triangles of a soft body that another one's points, or its own, may touch. */

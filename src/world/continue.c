@@ -5,7 +5,7 @@
 #include <string.h>
 
 static bool bodies_match(const thenar_model *a, const thenar_model *b) {
-    if (a->body_count != b->body_count) return false;
+    if (a->body_count != b->body_count || a->hand_count != b->hand_count) return false;
     for (int i = 0; i < a->body_count; i++) {
         if (a->bodies[i]->kind != b->bodies[i]->kind) return false;
         if (thenar_model_body_kind(a, i) == THENAR_BODY_RIGID) continue;
@@ -14,6 +14,9 @@ static bool bodies_match(const thenar_model *a, const thenar_model *b) {
             x->support_count != y->support_count)
             return false;
     }
+    for (int i = 0; i < a->hand_count; i++)
+        if (a->hands[i]->first_body != b->hands[i]->first_body || a->hands[i]->flesh_count != b->hands[i]->flesh_count)
+            return false;
     return true;
 }
 
@@ -42,7 +45,8 @@ static void continue_soft(soft_state *to, const soft_state *from) {
     memcpy(to->support_states, from->support_states, (size_t)body->support_count * sizeof *to->support_states);
 }
 
-/* Without the multipliers of limits and contacts: the solver finds them anew. */
+/* Without the multipliers of limits and contacts: the solver finds them anew. Hands follow in any case: what their
+ * springs are made of is kept, and may be another now. */
 static void continue_bodies(thenar_sim *sim, const thenar_sim *from) {
     *sim->clock = *from->clock;
     for (int i = 0; i < sim->model->body_count; i++)
@@ -57,10 +61,15 @@ thenar_status thenar_sim_continue(thenar_sim *sim, const thenar_sim *from, thena
         return error_set(error, THENAR_ERROR_INPUT, "%s: its bodies are not those of %s; expected the same meshes",
                          sim->model->name, from->model->name);
     thenar_sim_reset(sim);
-    if (same_layout(sim, from))
+    if (same_layout(sim, from)) {
         memcpy(sim->kept, from->kept, sim->kept_size);
-    else
+        /* The surfaces may be others: then triangles that contacts stick to are not there. */
+        if (!contacts_check(&sim->model->contacts, &sim->contacts, sim->kept, sim->kept))
+            contacts_reset(&sim->contacts, &sim->model->contacts);
+    } else {
         continue_bodies(sim, from);
+    }
+    for (int i = 0; i < sim->model->hand_count; i++) hand_continue(&sim->hands[i], &from->hands[i]);
     if (sim->dt != from->dt) {
         sim->clock->first_time = from->clock->time;
         sim->clock->first_step = from->clock->step_count;

@@ -202,6 +202,32 @@ test('everything that can be shown is shown', options, async () => {
   await server.stop();
 });
 
+test('a hand is taken to a pose by a slider, and its bones are shown', options, async () => {
+  const server = await view('hand-free', '--paused');
+  const page = await open(server.url);
+  const first = await look(page);
+  const tip = (s) => s.joints[0].slice(27, 30); // of the index finger
+  const bent = (s) => Math.hypot(...tip(s).map((x, i) => x - tip(first)[i]));
+  assert.equal(first.joints[0].length, 75);
+  await page.keyboard.press(' ');
+  await page.getByLabel('Pose').selectOption('fist');
+  await page.getByLabel('Take it there').fill('1');
+  await until(page, (s) => bent(s) > 0.04, 'the fist closes');
+  const fist = await until(page, (s) => s.time > 1.5, 'it stays closed');
+  assert.ok(bent(fist) > 0.04);
+  await page.locator('canvas').first().focus();
+  await page.keyboard.press('k');
+  assert.equal((await page.evaluate(() => window.thenar.look())).bones, true);
+  await sleep(200);
+  await shot(page, 'bones');
+  console.log(`a frame of the hand's skin took ${(await look(page)).skinMs.toFixed(1)} ms`);
+  await page.getByRole('button', { name: 'Back to its script' }).click();
+  await until(page, (s) => s.time < 1 && bent(s) < 0.02, 'the script has it again');
+  assert.equal(await page.getByLabel('Take it there').inputValue(), '0');
+  await close(page);
+  await server.stop();
+});
+
 test('a plot is saved as picture and as numbers', options, async () => {
   const server = await view('beam-soft');
   const page = await open(server.url);

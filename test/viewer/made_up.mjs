@@ -59,7 +59,7 @@ export function contactPage(page) {
   const soft = block();
   const rigid = ball();
   const head = {
-    protocol: 1,
+    protocol: 2,
     mode: 'recording',
     scene: 'made-up',
     version: '0',

@@ -114,7 +114,15 @@ export function order(kind, a = 0, b = 0, x = [], zero = 0) {
   for (let i = 0; i < 4; i++) bytes.writeDoubleLE(x[i] ?? 0, 16 + 8 * i);
   return bytes;
 }
-export const ORDER = { play: 1, pause: 2, step: 3, reset: 4, speed: 5, dt: 6, solver: 7, tune: 8, drag: 9, drop: 10, want: 11, contact: 12 };
+export const ORDER = { play: 1, pause: 2, step: 3, reset: 4, speed: 5, dt: 6, solver: 7, tune: 8, drag: 9, drop: 10, want: 11, contact: 12, joints: 13, angles: 14 };
+
+/** An order that drives a hand by floats. */
+export function drive(kind, hand, numbers, zero = 0) {
+  const bytes = Buffer.alloc(16 + 4 * numbers.length);
+  [kind, hand, 0, zero].forEach((value, i) => bytes.writeUInt32LE(value >>> 0, 4 * i));
+  numbers.forEach((value, i) => bytes.writeFloatLE(value, 16 + 4 * i));
+  return bytes;
+}
 
 /** Takes the sections of a message apart. */
 export function sections(message) {
@@ -126,7 +134,9 @@ export function sections(message) {
   }
   return list;
 }
-export const SECTION = { head: 1, steps: 10, frame: 11, positions: 12, drag: 17, state: 18 };
+export const SECTION = { head: 1, steps: 10, frame: 11, positions: 12, drag: 17, state: 18, joints: 23, target: 24, notice: 25 };
+
+const floats = ({ data }) => Array.from({ length: data.length / 4 }, (_, i) => data.readFloatLE(4 * i));
 
 /** A WebSocket client on a bare socket. */
 export class Client {
@@ -148,7 +158,7 @@ export class Client {
       Connection: 'Upgrade',
       'Sec-WebSocket-Version': '13',
       'Sec-WebSocket-Key': randomBytes(16).toString('base64'),
-      'Sec-WebSocket-Protocol': 'thenar-viewer-1',
+      'Sec-WebSocket-Protocol': 'thenar-viewer-2',
       ...headers,
     };
     client.expected = createHash('sha1')
@@ -229,6 +239,9 @@ export class Client {
       if (section.kind === SECTION.state) this.state = JSON.parse(section.data);
       if (section.kind === SECTION.head) this.head = JSON.parse(section.data);
       if (section.kind === SECTION.steps) this.onSteps?.(section);
+      if (section.kind === SECTION.notice) this.notice = String(section.data);
+      if (section.kind === SECTION.joints) this.joints = floats(section);
+      if (section.kind === SECTION.target) this.target = floats(section);
     }
     this.messages.push(bytes.length);
   }

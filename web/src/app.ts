@@ -41,6 +41,8 @@ export interface Api {
     rows: number;
     centre: number[][];
     screen: { x: number; y: number }[];
+    joints: number[][];
+    skinMs: number;
     state?: State;
     camera: number[];
     beside?: { scene: string; time: number; index: number; camera: number[] };
@@ -124,6 +126,8 @@ export class App implements Listener {
       rows: this.series.rows.length,
       centre: this.stage.bodies.map((body) => body.bounds().getCenter(new THREE.Vector3()).toArray()),
       screen: this.stage.bodies.map((body) => this.stage.project(body.bounds().getCenter(new THREE.Vector3()))),
+      joints: [...(this.frame?.joints.values() ?? [])].map((places) => [...places]),
+      skinMs: this.stage.skinMs,
       state: this.state,
       camera: this.stage.camera.position.toArray(),
       beside: this.beside.inspect(),
@@ -153,6 +157,8 @@ export class App implements Listener {
         contact: (index) => this.order(Order.Contact, index),
         tune: (index, value) => this.order(Order.Tune, index, 0, [value]),
         strength: (value) => (this.strength = value),
+        drive: (hand, numbers) => this.source?.drive(hand, numbers),
+        reset: () => this.reset(),
       },
       DEFAULT_LOOK,
     );
@@ -280,6 +286,7 @@ export class App implements Listener {
 
   message(message: Message) {
     if (message.state) this.takeState(message.state);
+    if (message.notice) this.tell(message.notice);
     if (message.head) this.takeHead(message.head, message);
     message.meshes.forEach((mesh, i) => mesh.limits && this.stage.bodies[i]?.setLimits(mesh.limits));
     if (!message.head && message.state && this.head) this.panel.load(this.head, this.state, runTable(this.head));
@@ -310,6 +317,7 @@ export class App implements Listener {
     this.frame = undefined;
     this.plots.load({ head, series: this.series }, () => this.state?.dt ?? head.dt);
     this.panel.load(head, this.state, runTable(head));
+    this.panel.hand.load(head);
   }
 
   private takeState(state: State) {
@@ -321,6 +329,8 @@ export class App implements Listener {
   }
 
   private takeFrame(frame: Frame) {
+    if (this.frame && frame.time < this.frame.time) this.panel.hand.begin(); // a reset
+    this.panel.hand.update(frame);
     this.frame = frame;
     this.framesSeen++;
     if (frame.index >= 0) {
@@ -546,6 +556,7 @@ export class App implements Listener {
       },
       s: () => this.setLook({ surface: !look.surface }),
       w: () => this.setLook({ wire: !look.wire }),
+      k: () => this.setLook({ bones: !look.bones }),
       g: () => this.setLook({ grid: !look.grid }),
       x: () => {
         const axes = ['', 'x', 'y', 'z'] as const;

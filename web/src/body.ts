@@ -110,29 +110,30 @@ export class BodyView {
     }
   }
 
-  /** The fine surface follows the tets: each vertex is a weighted sum of the four nodes of its tet. */
+  /** The fine surface follows the nodes: each vertex is a weighted sum of some of them. */
   private skin() {
-    const { embedTet, embedWeight, tets } = this.mesh;
+    const { skinStart, skinNode, skinWeight } = this.mesh;
     const nodes = this.nodes!;
-    if (!embedTet || !embedWeight || !tets) {
-      this.vertices.set(nodes);
+    const out = this.vertices;
+    if (!skinStart || !skinNode || !skinWeight) {
+      out.set(nodes);
       return;
     }
-    for (let v = 0; v < embedTet.length; v++) {
-      const t = 4 * embedTet[v];
+    for (let v = 0, i = 0; v < skinStart.length - 1; v++) {
+      const end = skinStart[v + 1];
       let x = 0;
       let y = 0;
       let z = 0;
-      for (let k = 0; k < 4; k++) {
-        const w = embedWeight[4 * v + k];
-        const n = 3 * tets[t + k];
+      for (; i < end; i++) {
+        const w = skinWeight[i];
+        const n = 3 * skinNode[i];
         x += w * nodes[n];
         y += w * nodes[n + 1];
         z += w * nodes[n + 2];
       }
-      this.vertices[3 * v] = x;
-      this.vertices[3 * v + 1] = y;
-      this.vertices[3 * v + 2] = z;
+      out[3 * v] = x;
+      out[3 * v + 1] = y;
+      out[3 * v + 2] = z;
     }
   }
 
@@ -210,15 +211,15 @@ export class BodyView {
         largest = Math.max(largest, sum[i]);
       }
     }
-    const { embedTet, embedWeight } = this.mesh;
+    const { skinStart, skinNode, skinWeight } = this.mesh;
     for (let v = 0; v < this.values.length; v++) {
-      if (!embedTet || !embedWeight) {
+      if (!skinStart || !skinNode || !skinWeight) {
         this.values[v] = sum[v];
         continue;
       }
       let value = 0;
-      for (let k = 0; k < 4; k++) value += embedWeight[4 * v + k] * sum[tets[4 * embedTet[v] + k]];
-      this.values[v] = value;
+      for (let i = skinStart[v]; i < skinStart[v + 1]; i++) value += skinWeight[i] * sum[skinNode[i]];
+      this.values[v] = Math.min(Math.max(value, 0), largest); // some weights are negative
     }
     return largest;
   }
@@ -332,10 +333,16 @@ export class BodyView {
     this.wire.visible = shown;
     (this.wire.material as THREE.LineBasicMaterial).color.set(colour);
     this.wire.geometry.getAttribute('position').needsUpdate = true;
-    this.surface.material.transparent = shown || this.isPlane;
-    this.surface.material.opacity = shown ? 0.45 : this.isPlane ? PLANE_OPACITY : 1;
-    this.surface.material.depthWrite = !shown && !this.isPlane;
-    this.surface.material.needsUpdate = true;
+  }
+
+  /** What is inside a soft body shows through its surface. */
+  seeThrough(through: boolean) {
+    if (!this.isSoft) return;
+    const { material } = this.surface;
+    material.transparent = through;
+    material.opacity = through ? 0.45 : 1;
+    material.depthWrite = !through;
+    material.needsUpdate = true;
   }
 
   /** World corners of the surface. */

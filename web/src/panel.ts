@@ -1,6 +1,8 @@
 // The panel at the side: what is shown and how, what the simulation is run with, the table of the run.
 import { MEASURES } from './colour';
+import { check, numberField, section, slider } from './controls';
 import { el } from './dom';
+import { HandPanel } from './handpanel';
 import type { Head, State } from './protocol';
 import { VIEWS, type Look } from './stage';
 
@@ -13,52 +15,8 @@ export interface PanelActions {
   contact(index: number): void;
   tune(index: number, value: number): void;
   strength(value: number): void;
-}
-
-function section(title: string, open: boolean, ...children: (Node | null)[]): HTMLDetailsElement {
-  return el('details', { open }, el('summary', {}, title), ...children);
-}
-
-function check(label: string, checked: boolean, change: (on: boolean) => void, key = ''): HTMLLabelElement {
-  const input = el('input', { type: 'checkbox', checked, onchange: () => change(input.checked) });
-  return el('label', { class: 'check' }, input, label, key ? el('kbd', {}, key) : null);
-}
-
-function slider(label: string, low: number, high: number, value: number, change: (value: number) => void) {
-  const input = el('input', {
-    type: 'range',
-    min: low,
-    max: high,
-    step: (high - low) / 200,
-    value,
-    'aria-label': label,
-    oninput: () => change(Number(input.value)),
-  });
-  return el('label', { class: 'row' }, el('span', {}, label), input);
-}
-
-function numberField(label: string, unit: string, value: number | null, empty: string, change: (value: number) => void) {
-  const input = el('input', {
-    type: 'text',
-    inputmode: 'decimal',
-    value: value === null ? '' : String(Number(value.toPrecision(6))),
-    placeholder: empty,
-    'aria-label': `${label} ${unit}`,
-    onchange: () => {
-      const text = input.value.trim();
-      const number = text === '' && empty ? NaN : Number(text);
-      if (text !== '' && !Number.isFinite(number)) input.classList.add('wrong');
-      else {
-        input.classList.remove('wrong');
-        change(number);
-      }
-    },
-    onkeydown: (event: KeyboardEvent) => {
-      event.stopPropagation();
-      if (event.key === 'Enter') input.blur();
-    },
-  });
-  return el('label', { class: 'row' }, el('span', {}, label), input, el('span', { class: 'unit' }, unit));
+  drive(hand: number, numbers: ArrayLike<number>): void;
+  reset(): void;
 }
 
 export class Panel {
@@ -66,6 +24,7 @@ export class Panel {
   private measure: HTMLSelectElement;
   private checks = new Map<keyof Look, HTMLInputElement>();
   private clip: HTMLSelectElement;
+  readonly hand: HandPanel;
   private run = el('div');
   private simulation = el('div');
 
@@ -73,6 +32,7 @@ export class Panel {
     private actions: PanelActions,
     look: Look,
   ) {
+    this.hand = new HandPanel(actions);
     this.measure = el(
       'select',
       { 'aria-label': 'Colour by', onchange: () => actions.look({ measure: this.measure.value }) },
@@ -100,6 +60,7 @@ export class Panel {
         true,
         toggle('Surface', 'surface', 'S'),
         toggle('Wireframe of the tets', 'wire', 'W'),
+        toggle('Bones of hands', 'bones', 'K'),
         toggle('Grid', 'grid', 'G'),
         toggle('Contact points', 'points'),
         toggle('Force arrows', 'arrows'),
@@ -120,6 +81,7 @@ export class Panel {
           ),
         ),
       ),
+      this.hand.element,
       this.simulation,
       this.run,
     );

@@ -20,6 +20,21 @@ export interface Tunable {
   value: number | null;
 }
 
+/** A hand; of a recording only its name and its first body are known. */
+export interface HandInfo {
+  name: string;
+  body: number;
+  side?: 'left' | 'right';
+  /** Least and largest angles of the joints, rad. */
+  lower?: number[];
+  upper?: number[];
+  /** The angles of poses by their names. */
+  poses?: Record<string, number[]>;
+}
+
+/** Numbers of a hand's pose: the wrist's position and quaternion. The angles follow. */
+export const WRIST_NUMBERS = 7;
+
 export interface Head {
   protocol: number;
   mode: 'live' | 'recording';
@@ -33,6 +48,7 @@ export interface Head {
   solvers?: string[];
   contacts?: string[];
   tunables?: Tunable[];
+  hands?: HandInfo[];
   summary?: Record<string, unknown>;
   damage?: string;
   /** Low and high corner of all that a recording has in it, m. */
@@ -63,8 +79,10 @@ export interface BodyMesh {
   limits?: Float32Array;
   surface?: Float32Array;
   triangles?: Uint32Array;
-  embedTet?: Uint32Array;
-  embedWeight?: Float32Array;
+  /** Vertex v hangs on the nodes skinNode[skinStart[v]] up to skinStart[v + 1], by these weights. */
+  skinStart?: Uint32Array;
+  skinNode?: Uint32Array;
+  skinWeight?: Float32Array;
 }
 
 /** Contact points, 16 words each; `floats` and `ints` look at the same memory. */
@@ -92,6 +110,10 @@ export interface Frame {
   wall: number;
   positions: Map<number, Positions>;
   poses: Map<number, Float32Array>;
+  /** Where the joints of each hand are, 25 times xyz. */
+  joints: Map<number, Float32Array>;
+  /** Where each hand is wanted: wrist and angles. */
+  targets: Map<number, Float32Array>;
   contacts?: Contacts;
   drag?: Drag;
 }
@@ -120,6 +142,7 @@ export interface Message {
   steps?: { count: number; values: Float64Array };
   frames: Frame[];
   state?: State;
+  notice?: string;
   benches: Bench[];
 }
 
@@ -129,9 +152,7 @@ enum Section {
   Tets,
   Surface,
   Triangles,
-  EmbedTet,
-  EmbedWeight,
-  Limits,
+  Limits = 8,
   Times,
   Steps,
   Frame,
@@ -143,6 +164,12 @@ enum Section {
   Drag,
   State,
   Bench,
+  SkinStart,
+  SkinNode,
+  SkinWeight,
+  Joints,
+  Target,
+  Notice,
 }
 
 /** Takes messages apart. One for each stream, since 16-bit positions are differences to those before. */
@@ -169,7 +196,8 @@ export class Decoder {
     const floats = () => new Float32Array(b, at, size / 4);
     const words = () => new Uint32Array(b, at, size / 4);
     const doubles = () => new Float64Array(b, at, size / 8);
-    const json = () => JSON.parse(new TextDecoder().decode(new Uint8Array(b, at, size)));
+    const text = () => new TextDecoder().decode(new Uint8Array(b, at, size));
+    const json = () => JSON.parse(text());
     const mesh = () => (m.meshes[body] ??= {});
     const frame = () => m.frames[m.frames.length - 1];
     switch (kind) {
@@ -191,11 +219,14 @@ export class Decoder {
       case Section.Triangles:
         mesh().triangles = words();
         break;
-      case Section.EmbedTet:
-        mesh().embedTet = words();
+      case Section.SkinStart:
+        mesh().skinStart = words();
         break;
-      case Section.EmbedWeight:
-        mesh().embedWeight = floats();
+      case Section.SkinNode:
+        mesh().skinNode = words();
+        break;
+      case Section.SkinWeight:
+        mesh().skinWeight = floats();
         break;
       case Section.Times:
         m.times = doubles();
@@ -205,7 +236,7 @@ export class Decoder {
         break;
       case Section.Frame: {
         const [time, step, index, wall] = doubles() as unknown as [number, number, number, number];
-        m.frames.push({ time, step, index, wall, positions: new Map(), poses: new Map() });
+        m.frames.push({ time, step, index, wall, positions: new Map(), poses: new Map(), joints: new Map(), targets: new Map() });
         break;
       }
       case Section.Positions:
@@ -223,6 +254,15 @@ export class Decoder {
         break;
       case Section.Pose:
         frame().poses.set(body, floats());
+        break;
+      case Section.Joints:
+        frame().joints.set(body, floats());
+        break;
+      case Section.Target:
+        frame().targets.set(body, floats());
+        break;
+      case Section.Notice:
+        m.notice = text();
         break;
       case Section.Contacts:
         frame().contacts = { count, floats: floats(), ints: new Int32Array(b, at, size / 4) };
@@ -269,6 +309,8 @@ export enum Order {
   Drop,
   Want,
   Contact,
+  Joints,
+  Angles,
 }
 
 /** 48 bytes: kind, two whole numbers, zero, four numbers. */
@@ -279,5 +321,15 @@ export function encodeOrder(kind: Order, a = 0, b = 0, x: number[] = []): ArrayB
   view.setUint32(4, a, true);
   view.setUint32(8, b, true);
   for (let i = 0; i < 4; i++) view.setFloat64(16 + 8 * i, x[i] ?? 0, true);
+  return buffer;
+}
+
+/** An order that drives a hand: 25 joints of 7 numbers, or the wrist's 7 and 20 angles. */
+export function encodeDrive(kind: Order.Joints | Order.Angles, hand: number, numbers: ArrayLike<number>): ArrayBuffer {
+  const buffer = new ArrayBuffer(16 + 4 * numbers.length);
+  const view = new DataView(buffer);
+  view.setUint32(0, kind, true);
+  view.setUint32(4, hand, true);
+  for (let i = 0; i < numbers.length; i++) view.setFloat32(16 + 4 * i, numbers[i], true);
   return buffer;
 }

@@ -1,9 +1,11 @@
 // Where data comes from: a server over a WebSocket, or the page itself.
-import { Decoder, encodeOrder, Order, type Bench, type Message } from './protocol';
+import { Decoder, encodeDrive, encodeOrder, Order, type Bench, type Message } from './protocol';
 
 export interface Source {
   /** Sends an order to a server; a page without one has nobody to send it to. */
   order(kind: Order, a?: number, b?: number, x?: number[]): void;
+  /** Tells a hand where to go: wrist and angles. */
+  drive(hand: number, numbers: ArrayLike<number>): void;
   /** Asks for a frame of a recording. */
   want(index: number): void;
 }
@@ -27,7 +29,7 @@ export class SocketSource implements Source {
     const url = new URL('/socket', location.href);
     url.protocol = 'ws:';
     url.search = location.search;
-    const socket = new WebSocket(url, 'thenar-viewer-1');
+    const socket = new WebSocket(url, 'thenar-viewer-2');
     socket.binaryType = 'arraybuffer';
     this.decoder = new Decoder();
     socket.onmessage = (event: MessageEvent<ArrayBuffer>) => {
@@ -44,8 +46,16 @@ export class SocketSource implements Source {
     this.socket = socket;
   }
 
+  private send(bytes: ArrayBuffer) {
+    if (this.socket?.readyState === WebSocket.OPEN) this.socket.send(bytes);
+  }
+
   order(kind: Order, a = 0, b = 0, x: number[] = []) {
-    if (this.socket?.readyState === WebSocket.OPEN) this.socket.send(encodeOrder(kind, a, b, x));
+    this.send(encodeOrder(kind, a, b, x));
+  }
+
+  drive(hand: number, numbers: ArrayLike<number>) {
+    this.send(encodeDrive(Order.Angles, hand, numbers));
   }
 
   want(index: number) {
@@ -66,6 +76,8 @@ export class EmbeddedSource implements Source {
   }
 
   order() {}
+
+  drive() {}
 
   want(index: number) {
     const frame = this.frames[index];

@@ -2,6 +2,7 @@
 import * as THREE from 'three';
 import { OrbitControls } from 'three/examples/jsm/controls/OrbitControls.js';
 import { BodyView } from './body';
+import { BonesView } from './bones';
 import { format, MEASURES, roundUp, type Measure } from './colour';
 import { arrowGeometry, ContactsView } from './contacts';
 import type { Drag, Frame, Head, BodyMesh } from './protocol';
@@ -20,6 +21,7 @@ export interface Look {
   measure: string;
   top: number | null; // upper end of the legend in SI units; null: follows the data
   wire: boolean;
+  bones: boolean;
   surface: boolean;
   grid: boolean;
   points: boolean;
@@ -35,6 +37,7 @@ export const DEFAULT_LOOK: Look = {
   measure: 'none',
   top: null,
   wire: false,
+  bones: false,
   surface: true,
   grid: true,
   points: true,
@@ -61,10 +64,13 @@ export class Stage {
   readonly renderer: THREE.WebGLRenderer;
   readonly controls: OrbitControls;
   bodies: BodyView[] = [];
+  /** How long the surfaces of the last frame took to follow, ms. */
+  skinMs = NaN;
   look: Look = { ...DEFAULT_LOOK };
   onLegend: (legend: Legend) => void = () => {};
   private scene = new THREE.Scene();
   private contacts = new ContactsView();
+  private bones = new BonesView();
   private plane = new THREE.Plane();
   private clip: THREE.Plane[] = [];
   private grid?: THREE.GridHelper;
@@ -92,7 +98,7 @@ export class Stage {
     fill.position.set(-0.9, 0.1, 0.5);
     // Lights go with the camera: no side of a body is ever in the dark.
     this.camera.add(key, fill);
-    this.scene.add(this.camera, new THREE.HemisphereLight(0xffffff, 0xb0a8a0, 1.3), this.contacts.group);
+    this.scene.add(this.camera, new THREE.HemisphereLight(0xffffff, 0xb0a8a0, 1.3), this.contacts.group, this.bones.group);
     this.controls = new OrbitControls(this.camera, this.renderer.domElement);
     this.controls.addEventListener('change', () => this.redraw());
     this.controls.zoomSpeed = 0.8;
@@ -158,6 +164,7 @@ export class Stage {
     this.frame = undefined;
     this.fitted = false;
     this.contacts.reset();
+    this.bones.reset();
   }
 
   /** Starts the legend anew from the data of now. */
@@ -198,13 +205,16 @@ export class Stage {
 
   show(frame: Frame) {
     this.frame = frame;
+    const begin = performance.now();
     for (const body of this.bodies) body.update(frame);
+    this.skinMs = performance.now() - begin;
     if (!this.fitted) {
       this.measureScene(this.bounds);
       this.view('iso');
       this.fitted = true;
     }
     this.showDrag(frame.drag);
+    this.bones.update(frame.joints, this.look.bones);
     this.paint();
   }
 
@@ -225,7 +235,9 @@ export class Stage {
       body.surface.visible = this.look.surface;
       body.surface.material.needsUpdate = true;
       body.showWire(this.look.wire, this.dark ? 0xdfe6ee : 0x1f2a36, this.clip);
+      body.seeThrough(this.look.wire || this.look.bones);
     }
+    if (this.frame) this.bones.update(this.frame.joints, this.look.bones);
     if (this.grid) this.grid.visible = this.look.grid;
     this.paint();
   }

@@ -1,0 +1,111 @@
+/* A minute of fists and spread fingers, from every pose: nothing turns inside out, no finger goes through another. */
+#include "test.h"
+
+#include "math/vec3.h"
+
+#include "thenar/thenar.h"
+
+#define HOLD 1.0 /* s in a pose, and as long to go there */
+
+static const char *const poses[] = {"rest", "open", "relaxed", "fist", "pinch", "point", "spread"};
+#define POSES (sizeof poses / sizeof *poses)
+/* Each pose, a fist, the pose, spread fingers. */
+#define KEYS (4 * POSES)
+
+static thenar_sim *start(double dt) {
+    thenar_hand_key keys[2 * KEYS];
+    for (size_t k = 0; k < KEYS; k++) {
+        const char *pose = k % 4 == 1 ? "fist" : k % 4 == 3 ? "spread" : poses[k / 4];
+        for (size_t end = 0; end < 2; end++)
+            keys[2 * k + end] = (thenar_hand_key){.time = (2 * (double)k + (double)end + 1) * HOLD, .pose = pose};
+    }
+    thenar_error error;
+    thenar_hand_def def = thenar_hand_def_default();
+    thenar_world_def world = thenar_world_def_default();
+    thenar_build *build = thenar_build_create(&world);
+    thenar_model *model;
+    thenar_sim *sim;
+    def.triangles = 6000;
+    def.keys = keys;
+    def.key_count = 2 * KEYS;
+    assert_ok(thenar_build_add_hand(build, &def, &error), error);
+    assert_ok(thenar_build_compile(build, &model, &error), error);
+    thenar_sim_options options = {.dt = dt, .threads = 1};
+    assert_ok(thenar_sim_create(model, &options, &sim, &error), error);
+    thenar_build_free(build);
+    thenar_model_free(model);
+    return sim;
+}
+
+/* How far the deepest contact is inside, m. */
+static double deepest(const thenar_sim *sim) {
+    const thenar_contact *contacts = thenar_sim_contacts(sim);
+    double depth = 0;
+    for (int i = 0; i < thenar_sim_contact_count(sim); i++) depth = fmax(depth, -contacts[i].gap);
+    return depth;
+}
+
+static vec3 joint_of(const double *joints, int joint) {
+    return vec3_load(joints + 7 * joint);
+}
+
+/* The least distance between points of two segments, each sampled. */
+static double segment_distance(vec3 a, vec3 b, vec3 c, vec3 d) {
+    double least = INFINITY;
+    for (int i = 0; i <= 10; i++)
+        for (int j = 0; j <= 10; j++) {
+            vec3 p = vec3_mul_add(vec3_scale(a, 1 - i / 10.), b, i / 10.);
+            vec3 q = vec3_mul_add(vec3_scale(c, 1 - j / 10.), d, j / 10.);
+            least = fmin(least, vec3_distance(p, q));
+        }
+    return least;
+}
+
+/* The least distance between the axes of two fingers' middle and end bones, m: a finger is 14 mm thick there, so that one
+ * within another would be nearer. Joints 2..4 are the thumb's, 7..9, 12..14 ... the fingers'. Independent of the contacts,
+ * which forget what has gone through. */
+static double nearest_bones(const thenar_sim *sim) {
+    double joints[7 * THENAR_HAND_JOINTS], least = INFINITY;
+    thenar_sim_hand_joints(sim, 0, joints);
+    for (int f = 0; f < 5; f++)
+        for (int g = 0; g < f; g++)
+            for (int i = 0; i < 2; i++)
+                for (int j = 0; j < 2; j++) {
+                    int a = 5 * f + 2 + i, b = 5 * g + 2 + j;
+                    least = fmin(least, segment_distance(joint_of(joints, a), joint_of(joints, a + 1),
+                                                         joint_of(joints, b), joint_of(joints, b + 1)));
+                }
+    return least;
+}
+
+static void a_minute_of_fists_from_every_pose_leaves_fingers_apart(void **unused) {
+    (void)unused;
+    thenar_sim *sim = start(0.01);
+    double depth = 0, least = INFINITY, most_active = 0;
+    long steps = lround((2 * (double)KEYS + 4) * HOLD / 0.01); /* 60 s */
+    for (long i = 1; i <= steps; i++) {
+        assert_int_equal(thenar_sim_step(sim), THENAR_OK);
+        most_active = fmax(most_active, thenar_sim_stats(sim)->active_constraints);
+        if (i % 200 != 0) continue; /* a pose was held for a second */
+        depth = fmax(depth, deepest(sim));
+        least = fmin(least, nearest_bones(sim));
+    }
+    print_message("  %.0f s: deepest contact at rest %.4f mm inside, bones of two fingers at least %.1f mm apart, up to %.0f "
+                  "limits; inverted %d, unconverged %d, split %d, failed %d\n",
+                  thenar_sim_time(sim), 1e3 * depth, 1e3 * least, most_active,
+                  (int)thenar_sim_warning_count(sim, THENAR_WARNING_INVERTED),
+                  (int)thenar_sim_warning_count(sim, THENAR_WARNING_NOT_CONVERGED),
+                  (int)thenar_sim_warning_count(sim, THENAR_WARNING_STEP_SPLIT),
+                  (int)thenar_sim_warning_count(sim, THENAR_WARNING_STEP_FAILED));
+    assert_int_equal(thenar_sim_warning_count(sim, THENAR_WARNING_INVERTED), 0);
+    assert_int_equal(thenar_sim_warning_count(sim, THENAR_WARNING_STEP_FAILED), 0);
+    assert_true(depth < 1e-3);
+    assert_true(least > 10e-3);
+    thenar_sim_free(sim);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(a_minute_of_fists_from_every_pose_leaves_fingers_apart),
+};
+
+TEST_MAIN(tests)
