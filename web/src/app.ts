@@ -214,7 +214,7 @@ export class App implements Listener {
         iconButton('theme', 'Light or dark (T)', () => this.setTheme(!this.dark)),
         iconButton('help', 'Keys (H)', () => this.help.showModal()),
       ),
-      el('main', {}, this.host, this.beside.host, this.panel.element),
+      el('main', {}, this.host, this.panel.element),
       el('div', { class: 'timebar' }, this.timeline),
       this.dock,
       this.help,
@@ -260,6 +260,8 @@ export class App implements Listener {
     if (!head) return;
     const run = this.besides.value === this.runs.value ? undefined : this.embedded[Number(this.besides.value)];
     const bounds = run ? commonBounds(head.bounds, run.head!.bounds) : head.bounds;
+    if (run) this.host.after(beside.host);
+    else beside.host.remove();
     beside.load(run, bounds, this.dark);
     this.stage.frameOn(bounds);
     this.runName.hidden = !run;

@@ -11,7 +11,7 @@ export function commonBounds(a?: number[], b?: number[]): number[] | undefined {
 }
 
 export class Beside {
-  readonly host = el('div', { class: 'stage beside', hidden: true });
+  readonly host = el('div', { class: 'stage beside' });
   private name = el('div', { class: 'runname' });
   private stage?: Stage;
   private shown = -1;
@@ -35,7 +35,6 @@ export class Beside {
   load(run: Message | undefined, bounds: number[] | undefined, dark: boolean) {
     this.run = run;
     this.head = run?.head;
-    this.host.hidden = !run;
     this.shown = -1;
     if (!run?.head) return;
     this.series = new Series(run.head.columns);
