@@ -159,5 +159,6 @@ const app_command command_report = {
     .arguments = "DIR|RECORDING... [--out FILE] [--every N] [--fps N] [--size MB]",
     .details =
         "DIR is what 'thenar run --out' or 'thenar bench --out' wrote. The page has the replay in 3D, the plots\n"
-        "and the table of each run, and the tables of the benchmarks; it opens from disk, without a network.",
+        "and the table of each run, and the tables of the benchmarks; it opens from disk, without a network.\n"
+        "Any two runs can be put side by side; the first two are if they have the same bodies.",
     .run = run};

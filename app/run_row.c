@@ -6,27 +6,19 @@
 #include <string.h>
 
 static const char *const fixed[] = {"step", "time", "active", "contacts", "rows", "iterations", "residual", "step_us"};
-/* What contact does to a body, and what the supports of a soft one do. */
-static const char *const of_body[] = {"force_x",
-                                      "force_y",
-                                      "force_z",
-                                      "torque_x",
-                                      "torque_y",
-                                      "torque_z",
-                                      "area",
-                                      "support_force_x",
-                                      "support_force_y",
-                                      "support_force_z",
-                                      "support_torque_x",
-                                      "support_torque_y",
-                                      "support_torque_z"};
+/* Where a body is, what contact does to it, and what the supports of a soft one do. */
+static const char *const of_body[] = {
+    "centre_x",        "centre_y",        "centre_z",        "force_x",          "force_y",
+    "force_z",         "torque_x",        "torque_y",        "torque_z",         "area",
+    "support_force_x", "support_force_y", "support_force_z", "support_torque_x", "support_torque_y",
+    "support_torque_z"};
 /* What one body does to another: the sums over their contacts. */
-static const char *const of_pair[] = {"force_x",  "force_y",  "force_z", "torque_x",
-                                      "torque_y", "torque_z", "area",    "pressure"};
+static const char *const of_pair[] = {"force_x",  "force_y", "force_z",  "torque_x",     "torque_y",
+                                      "torque_z", "area",    "pressure", "normal_force", "points"};
 enum {
     FIXED = sizeof fixed / sizeof *fixed,
     OF_SOFT = sizeof of_body / sizeof *of_body,
-    OF_RIGID = 7,
+    OF_RIGID = 10,
     OF_PAIR = sizeof of_pair / sizeof *of_pair,
     FIRST_BODY = FIXED + THENAR_STAGE_COUNT
 };
@@ -87,6 +79,8 @@ static void pair_figures(const thenar_sim *sim, double *row) {
         memcpy(row + 3, pair->torque, sizeof pair->torque);
         row[6] = pair->area;
         row[7] = pair->pressure;
+        row[8] = pair->normal_force;
+        row[9] = pair->touching;
         touching += touches, left -= touches;
     }
 }
@@ -107,12 +101,13 @@ void run_row(const thenar_sim *sim, bool pairs, double *values) {
     double *row = values + FIRST_BODY;
     for (int b = 0; b < thenar_model_body_count(model); b++) {
         run_body_figures figures = run_body_measure(sim, b);
-        memcpy(row, figures.force, sizeof figures.force);
-        memcpy(row + 3, figures.torque, sizeof figures.torque);
-        row[6] = figures.contact_area;
+        memcpy(row, figures.centroid, sizeof figures.centroid);
+        memcpy(row + 3, figures.force, sizeof figures.force);
+        memcpy(row + 6, figures.torque, sizeof figures.torque);
+        row[9] = figures.contact_area;
         if (!run_body_is_rigid(model, b)) {
-            memcpy(row + 7, figures.support_force, sizeof figures.support_force);
-            memcpy(row + 10, figures.support_torque, sizeof figures.support_torque);
+            memcpy(row + OF_RIGID, figures.support_force, sizeof figures.support_force);
+            memcpy(row + OF_RIGID + 3, figures.support_torque, sizeof figures.support_torque);
         }
         row += body_columns(model, b);
     }

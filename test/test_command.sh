@@ -243,6 +243,10 @@ check test "$(column touch/steps.csv contacts)" -eq 16
 check near "$(column touch/steps.csv block_area)" 0.0016 1e-5
 check equal "$(column touch/steps.csv block/table_force_y)" "$(column touch/steps.csv block_force_y)"
 check equal "$(column touch/steps.csv block/table_area)" "$(column touch/steps.csv block_area)"
+check near "$(column touch/steps.csv block/table_normal_force)" $weight 1e-3
+check equal "$(column touch/steps.csv block/table_points)" "$(column touch/steps.csv contacts)"
+check near "$(column touch/steps.csv block_centre_y)" 0.02 5e-4
+check equal "$(column touch/steps.csv table_centre_y)" 0
 check has_not touch/steps.csv table_support
 promise "summary.json has the contact method, and the last contact forces of every body"
 check has touch/summary.json '"contact": "point",'
@@ -589,6 +593,15 @@ if [ -z "${THENAR_SANITIZED:-}" ]; then # it takes too long with a sanitizer
     check test "$(wc -l <force/force-area.csv)" -eq 97
     check has force/force-area.json '"over_linear"'
     check equal "$(grep -c 'stroke-width="1.5"' force/force-area.svg)" 4
+
+    promise "bench hand has both solvers in every phase, with the paper's frames a second"
+    run bench hand --repeats 2 --out hand
+    check exits 0
+    check has out '^602 tets, 16 bones, h = 10 ms'
+    for phase in free moderate fist 'tight fist'; do
+        for solver in njls newton; do check has hand/hand.csv "^$phase,$solver,[0-9]+,2,"; done
+    done
+    check has hand/hand.json '"paper_fps": 119'
 fi
 
 # ---------------------------------------------------------------------------------------------- places to write

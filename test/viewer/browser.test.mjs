@@ -301,6 +301,40 @@ test('a report opens from disk without a network', options, async () => {
   await close(page);
 });
 
+test('two runs of a report stand side by side, at the same moment and from the same side', options, async () => {
+  const names = ['grip-weak', 'grip-strong'];
+  const outs = names.map((name) => join(folder, name));
+  for (let i = 0; i < 2; i++) assert.equal((await run('run', names[i], '--time', '4', '--out', outs[i])).status, 0);
+  const file = join(folder, 'grips.html');
+  assert.match((await run('report', ...outs, '--every', '10', '--out', file)).out, /2 runs/);
+  const page = await open(pathToFileURL(file), { offline: true });
+  const last = Number(await page.getByLabel('Timeline').getAttribute('max'));
+  for (const index of [last, 25]) {
+    await page.getByLabel('Timeline').fill(String(index));
+    const now = await until(page, (s) => s.index === index, 'a moment');
+    assert.deepEqual(now.beside, { scene: 'grip-strong', time: now.time, index, camera: now.camera });
+  }
+  const table = await page.locator('.compare').innerText();
+  assert.match(table, /block was\s+slipped: rose 0\.0 mm of the hand's 10\d\.\d mm\s+held: rose \d+\.\d mm/);
+  await page.locator('[data-plot=height] canvas').waitFor();
+  const lines = await page.locator('[data-plot=height] .u-legend th').allInnerTexts();
+  assert.deepEqual(lines.map((line) => line.trim()), ['t', 'block', 'block, grip-strong', 'hand', 'hand, grip-strong']);
+  const before = await look(page);
+  await page.evaluate(() => window.thenar.show({ view: 'left', look: { measure: 'strain' } }));
+  const left = await look(page);
+  assert.notDeepEqual(left.camera, before.camera);
+  assert.deepEqual(left.beside.camera, left.camera);
+  await shot(page, 'side-by-side');
+  await page.getByLabel('Beside it').selectOption('alone');
+  assert.equal((await look(page)).beside, undefined);
+  assert.equal(await page.locator('.compare').count(), 0);
+  await page.getByLabel('Run', { exact: true }).selectOption('grip-strong');
+  await page.getByLabel('Beside it').selectOption('beside grip-weak');
+  const turned = await until(page, (s) => s.beside?.scene === 'grip-weak', 'the other way round');
+  assert.equal(turned.beside.time, turned.time);
+  await close(page);
+});
+
 test('contact points, forces and patches are drawn', options, async () => {
   const file = join(folder, 'contacts.html');
   const built = join(thenar, '..', 'web/page.html');

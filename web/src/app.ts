@@ -1,13 +1,15 @@
 // What the page does: takes data from its source, shows it, and sends back what a person wants.
 import * as THREE from 'three';
+import { Beside, commonBounds } from './beside';
 import type { BodyView } from './body';
 import { cssColour, format, MEASURES } from './colour';
+import { compareTable } from './compare';
 import { el, icon, iconButton } from './dom';
 import { helpSheet } from './help';
 import { Panel } from './panel';
 import { Plots } from './plots';
 import { Order, type Bench, type Frame, type Head, type Message, type State } from './protocol';
-import { Series } from './series';
+import { lastAtOrBefore, Series } from './series';
 import type { Listener, Source } from './source';
 import { DEFAULT_LOOK, gridText, Stage, VIEWS, type Legend, type Look } from './stage';
 import { benchTable, runTable } from './tables';
@@ -42,6 +44,8 @@ export interface Api {
     joints: number[][];
     skinMs: number;
     state?: State;
+    camera: number[];
+    beside?: { scene: string; time: number; index: number; camera: number[] };
   };
 }
 
@@ -53,6 +57,7 @@ declare global {
 
 export class App implements Listener {
   private stage: Stage;
+  private beside: Beside;
   private panel: Panel;
   private plots: Plots;
   private source?: Source;
@@ -77,6 +82,8 @@ export class App implements Listener {
 
   private title = el('span', { class: 'scene' });
   private runs = el('select', { class: 'runs', 'aria-label': 'Run', hidden: true });
+  private besides = el('select', { class: 'runs', 'aria-label': 'Beside it', hidden: true, onchange: () => this.compare() });
+  private embedded: Message[] = []; // the runs of a report
   private playButton = iconButton('play', 'Play (space)', () => this.togglePlay());
   private time = el('output', { class: 'time', 'aria-label': 'Simulated time' }, '0.000 s');
   private chips = el('span', { class: 'chips' });
@@ -99,6 +106,8 @@ export class App implements Listener {
   private dragNote = el('div', { class: 'dragnote', hidden: true });
   private notice = el('div', { class: 'notice', role: 'status', hidden: true });
   private benches = el('div', { class: 'benches' });
+  private runName = el('div', { class: 'runname', hidden: true });
+  private comparison = el('div', { class: 'comparison scroll' });
   private dock: HTMLElement;
   private host = el('div', { class: 'stage' });
 
@@ -120,20 +129,29 @@ export class App implements Listener {
       joints: [...(this.frame?.joints.values() ?? [])].map((places) => [...places]),
       skinMs: this.stage.skinMs,
       state: this.state,
+      camera: this.stage.camera.position.toArray(),
+      beside: this.beside.inspect(),
     }),
   };
 
   constructor(root: HTMLElement) {
     for (const speed of SPEEDS)
       this.speedSelect.append(el('option', { value: speed, selected: speed === 1 }, `${speed}×`));
-    this.host.append(this.legend, this.scaleNote, this.dragNote, this.notice);
+    this.host.append(this.legend, this.scaleNote, this.dragNote, this.notice, this.runName);
     this.stage = new Stage(this.host);
-    this.stage.onLegend = (legend) => this.showLegend(legend);
+    this.beside = new Beside(this.stage);
+    this.stage.onLegend = (legend) => {
+      this.showLegend(legend);
+      this.beside.matchScales();
+    };
     this.panel = new Panel(
       {
         look: (change) => this.setLook(change),
         view: (name) => this.stage.view(name),
-        resetRange: () => this.stage.resetRange(),
+        resetRange: () => {
+          this.stage.resetRange();
+          this.beside.resetRange();
+        },
         dt: (seconds) => this.order(Order.Dt, 0, 0, [seconds]),
         solver: (index) => this.order(Order.Solver, index),
         contact: (index) => this.order(Order.Contact, index),
@@ -168,7 +186,7 @@ export class App implements Listener {
       'section',
       { class: 'dock', 'aria-label': 'Plots' },
       el('div', { class: 'dockbar' }, el('b', {}, 'Figures'), windowSelect),
-      this.plots.element,
+      el('div', { class: 'figures' }, this.comparison, this.plots.element),
       this.benches,
     );
     root.append(
@@ -178,6 +196,7 @@ export class App implements Listener {
         el('b', { class: 'brand' }, 'Thenar'),
         this.title,
         this.runs,
+        this.besides,
         el(
           'span',
           { class: 'transport' },
@@ -214,9 +233,18 @@ export class App implements Listener {
     this.source = make(this);
   }
 
-  offerRuns(names: string[], choose: (index: number) => void) {
-    names.forEach((name, i) => this.runs.append(el('option', { value: i }, name)));
-    this.runs.hidden = names.length < 2;
+  /** The runs of a report. The first two stand side by side if they are of the same bodies. */
+  offerRuns(runs: Message[], choose: (index: number) => void) {
+    const names = runs.map((run) => run.head!.scene);
+    this.embedded = runs;
+    this.besides.append(el('option', { value: -1 }, 'alone'));
+    names.forEach((name, i) => {
+      this.runs.append(el('option', { value: i }, name));
+      this.besides.append(el('option', { value: i }, `beside ${name}`));
+    });
+    const bodies = (run?: Message) => run?.head?.bodies.map((body) => body.name).join('\n');
+    if (runs.length > 1 && bodies(runs[0]) === bodies(runs[1])) this.besides.value = '1';
+    this.runs.hidden = this.besides.hidden = names.length < 2;
     this.title.hidden = names.length > 1;
     this.runs.addEventListener('change', () => choose(Number(this.runs.value)));
     if (names.length > 0) choose(0);
@@ -224,6 +252,25 @@ export class App implements Listener {
       document.body.classList.add('no-stage');
       this.makeReady();
     }
+  }
+
+  /** Puts the chosen run beside the one that is shown, or none. */
+  private compare() {
+    const { head, beside } = this;
+    if (!head) return;
+    const run = this.besides.value === this.runs.value ? undefined : this.embedded[Number(this.besides.value)];
+    const bounds = run ? commonBounds(head.bounds, run.head!.bounds) : head.bounds;
+    if (run) this.host.after(beside.host);
+    else beside.host.remove();
+    beside.load(run, bounds, this.dark);
+    this.stage.frameOn(bounds);
+    this.runName.hidden = !run;
+    this.runName.textContent = head.scene;
+    const other = run ? { head: run.head!, series: beside.series } : undefined;
+    this.comparison.replaceChildren(...(other ? [compareTable([{ head, series: this.series }, other])] : []));
+    this.plots.load({ head, series: this.series }, () => this.state?.dt ?? head.dt, other);
+    this.plots.update(this.series, true);
+    if (this.frame) beside.show(this.frame.time);
   }
 
   showBenches(benches: Bench[]) {
@@ -253,6 +300,7 @@ export class App implements Listener {
       this.series.add(message.steps.count, message.steps.values);
       this.plots.update(this.series);
     }
+    if (message.head && this.embedded.length > 1) this.compare();
     for (const frame of message.frames) this.takeFrame(frame);
     if (message.head && message.head.mode === 'recording') this.seekFrame(0);
   }
@@ -268,7 +316,8 @@ export class App implements Listener {
     document.body.dataset.mode = head.mode;
     this.stage.load(head, message.meshes);
     this.stage.setLook({});
-    this.plots.load(head, () => this.state?.dt ?? head.dt);
+    this.frame = undefined;
+    this.plots.load({ head, series: this.series }, () => this.state?.dt ?? head.dt);
     this.panel.load(head, this.state, runTable(head));
     this.panel.hand.load(head);
   }
@@ -291,6 +340,7 @@ export class App implements Listener {
       this.timeline.value = String(frame.index);
     }
     this.stage.show(frame);
+    this.beside.show(frame.time);
     this.time.textContent = `${frame.time.toFixed(3)} s`;
     this.measureRate(frame);
     this.showDragNote(frame);
@@ -360,6 +410,7 @@ export class App implements Listener {
 
   private setLook(change: Partial<Look>) {
     this.stage.setLook(change);
+    this.beside.setLook(this.stage.look);
     this.panel.setLook(this.stage.look);
   }
 
@@ -367,6 +418,7 @@ export class App implements Listener {
     this.dark = dark;
     document.documentElement.dataset.theme = dark ? 'dark' : 'light';
     this.stage.setTheme(dark);
+    this.beside.setTheme(dark);
     this.plots.restyle();
   }
 
@@ -413,17 +465,6 @@ export class App implements Listener {
     this.speedSelect.value = String(speed);
   }
 
-  private frameAt(time: number): number {
-    let low = 0;
-    let high = this.times.length - 1;
-    while (low < high) {
-      const middle = (low + high + 1) >> 1;
-      if (this.times[middle] <= time + 1e-9) low = middle;
-      else high = middle - 1;
-    }
-    return low;
-  }
-
   private seekFrame(index: number) {
     if (index >= this.times.length) return;
     this.clock = this.times[index];
@@ -432,7 +473,7 @@ export class App implements Listener {
   }
 
   private seekTime(time: number) {
-    if (this.head?.mode === 'recording') this.seekFrame(this.frameAt(time));
+    if (this.head?.mode === 'recording') this.seekFrame(lastAtOrBefore(this.times, time));
   }
 
   /** Plays a recording: asks for the frame of the moment, and for no other before that one came. */
@@ -446,7 +487,7 @@ export class App implements Listener {
       this.playing = false;
       this.setPlayIcon(false);
     }
-    const index = this.frameAt(this.clock);
+    const index = lastAtOrBefore(this.times, this.clock);
     if (this.asked < 0 && index !== this.frame?.index) {
       this.asked = index;
       this.source?.want(index);
@@ -549,7 +590,7 @@ export class App implements Listener {
     document.body.classList.toggle('bare', !!wish.bare);
     if (wish.bare) await new Promise((resolve) => setTimeout(resolve, 60)); // the picture takes its new size
     if (wish.time !== undefined && this.head?.mode === 'recording') {
-      const index = this.frameAt(wish.time);
+      const index = lastAtOrBefore(this.times, wish.time);
       if (index !== this.frame?.index) {
         const arrived = new Promise<void>((resolve) => this.waiting.push(resolve));
         this.seekFrame(index);

@@ -59,6 +59,13 @@ export class ContactsView {
     this.largest = 0;
   }
 
+  /** Takes over how large forces were in another picture; true if that is larger. */
+  match(other: ContactsView): boolean {
+    if (other.largest <= this.largest) return false;
+    this.largest = other.largest;
+    return true;
+  }
+
   /** Draws the points. `radius` is that of the whole scene, m. Returns metres of arrow a newton. */
   update(
     contacts: Contacts | undefined,

@@ -14,7 +14,7 @@ readEmbedded()
       return;
     }
     app.showBenches(embedded.benches);
-    app.offerRuns(embedded.runs.map((run) => run.head!.scene), (i) =>
+    app.offerRuns(embedded.runs, (i) =>
       app.connect((listener) => new EmbeddedSource(listener, embedded.runs[i])),
     );
   })

@@ -2,8 +2,9 @@
 import uPlot from 'uplot';
 import { format } from './colour';
 import { el, save } from './dom';
+import type { Run } from './compare';
 import type { Head } from './protocol';
-import type { Series } from './series';
+import { lastAtOrBefore, type Series } from './series';
 
 const PALETTE = ['#4878a8', '#e0862f', '#4f9d56', '#cf4f56', '#5fa8a5', '#9a6fa5', '#96735a', '#b8a12e', '#7a8794', '#c77aa6'];
 
@@ -12,6 +13,8 @@ interface Line {
   /** The line's value at a row. */
   value: (row: Float64Array) => number;
   dash?: number[];
+  /** Of the run beside. */
+  other?: boolean;
 }
 
 interface Spec {
@@ -65,6 +68,21 @@ function specs(head: Head, dt: () => number): Spec[] {
     { id: 'iterations', title: 'Iterations', unit: '', lines: of('iterations') },
     { id: 'residual', title: 'Residual', unit: '', log: true, lines: of('residual') },
     {
+      id: 'height',
+      title: 'Height of the centre',
+      unit: 'mm',
+      lines: head.bodies.flatMap((body) => {
+        const i = at(`${body.name}_centre_y`);
+        return i < 0 ? [] : [{ label: body.name, value: (row) => 1000 * row[i] }];
+      }),
+    },
+    {
+      id: 'pressing',
+      title: 'Pressing force per pair',
+      unit: 'N',
+      lines: head.columns.filter((name) => name.endsWith('_normal_force')).flatMap((name) => of(name.slice(0, -13), name)),
+    },
+    {
       id: 'force',
       title: 'Force per body',
       unit: 'N',
@@ -75,6 +93,35 @@ function specs(head: Head, dt: () => number): Spec[] {
     },
   ];
   return list.filter((spec) => spec.lines.length > 0);
+}
+
+const BESIDE_DASH = [4, 3];
+const COMPARED = ['height', 'pressing', 'active', 'rate', 'force', 'iterations', 'residual']; // by what tells most
+
+const shows = (line: Line, series: Series) => series.rows.some((row) => Math.abs(line.value(row)) > 0);
+
+/** The plots of two runs: lines of the same name in the same colour, those of the second one dashed. What is zero in both
+ * is left out; what is stacked has no place for a second run and shows the first. */
+function compared(run: Run, other: Run, dt: () => number): Spec[] {
+  const theirs = new Map(specs(other.head, () => other.head.dt).map((spec) => [spec.id, spec]));
+  const list = specs(run.head, dt).map((spec) => {
+    if (spec.stacked) return { ...spec, title: `${spec.title}, ${run.head.scene}` };
+    const lines = spec.lines.flatMap((line): Line[] => {
+      const twin = theirs.get(spec.id)?.lines.find(({ label }) => label === line.label);
+      if (line.dash) return [line];
+      if (!shows(line, run.series) && !(twin && shows(twin, other.series))) return [];
+      return [line, ...(twin ? [{ ...twin, label: `${twin.label}, ${other.head.scene}`, dash: BESIDE_DASH, other: true }] : [])];
+    });
+    return { ...spec, lines };
+  });
+  const rank = (spec: Spec) => (COMPARED.includes(spec.id) ? COMPARED.indexOf(spec.id) : COMPARED.length);
+  return list.filter((spec) => spec.lines.length > 0).sort((a, b) => rank(a) - rank(b));
+}
+
+/** Lines of both runs have the colour of the first one's. */
+function colourOf(spec: Spec, index: number): string {
+  const before = spec.lines.slice(0, index + 1).filter((line) => !line.other).length - 1;
+  return PALETTE[before % PALETTE.length];
 }
 
 /** At most five powers of ten within a range. */
@@ -97,6 +144,7 @@ class Chart {
     private name: () => string,
     private seek: (time: number) => void,
     private now: () => number | null,
+    private other?: Series,
   ) {
     this.element = el(
       'figure',
@@ -131,7 +179,7 @@ class Chart {
         width: Math.max(this.host.clientWidth, 120),
         height: 150,
         cursor: { sync: { key: 'time' }, points: { size: 5 }, drag: { x: true, y: false } },
-        scales: { x: { time: false }, y: spec.log ? { distr: 3 } : { range: (_u, _low, high) => [0, high > 0 ? high * 1.05 : 1] } },
+        scales: { x: { time: false }, y: spec.log ? { distr: 3 } : { range: (_u, low, high) => [Math.min(0, 1.05 * low), high > 0 ? high * 1.05 : low < 0 ? 0 : 1] } },
         axes: [
           { ...axis, size: 30, values: (_u, ticks) => ticks.map((t) => `${format(t)} s`) },
           {
@@ -145,10 +193,10 @@ class Chart {
           { label: 't', value: (_u, t) => (t === null || t === undefined ? '–' : `${format(t)} s`) },
           ...spec.lines.map((line, i) => ({
             label: line.label,
-            stroke: PALETTE[i % PALETTE.length],
+            stroke: colourOf(spec, i),
             width: spec.stacked ? 0 : 1.25,
             dash: line.dash,
-            fill: spec.stacked ? PALETTE[i % PALETTE.length] + 'd0' : undefined,
+            fill: spec.stacked ? colourOf(spec, i) + 'd0' : undefined,
             points: { show: false },
             value,
           })),
@@ -190,16 +238,29 @@ class Chart {
     u.ctx.restore();
   }
 
+  /** What the run beside has at these times; times that only it has are added. */
+  private rowsBeside(times: number[]): (Float64Array | undefined)[] {
+    const { other } = this;
+    if (!other || other.rows.length === 0) return [];
+    const column = other.index('time');
+    const all = other.rows.map((row) => row[column]);
+    const last = times[times.length - 1] ?? -Infinity;
+    times.push(...all.filter((time) => time > last + 1e-9));
+    const end = all[all.length - 1] + 1e-9;
+    return times.map((time) => (time > end || time < all[0] - 1e-9 ? undefined : other.rows[lastAtOrBefore(all, time)]));
+  }
+
   update(series: Series, from: number) {
-    const time = series.index('time');
-    const rows = series.rows;
-    const count = rows.length - from;
-    const data: number[][] = [new Array(count)];
-    for (let i = 0; i < count; i++) data[0][i] = rows[from + i][time];
+    const own = series.rows.slice(from);
+    const times = own.map((row) => row[series.index('time')]);
+    const theirs = this.rowsBeside(times);
+    const count = times.length;
+    const data: number[][] = [times];
     this.spec.lines.forEach((line, k) => {
       const values = new Array(count);
       for (let i = 0; i < count; i++) {
-        const value = line.value(rows[from + i]);
+        const row = line.other ? theirs[i] : own[i];
+        const value = row ? line.value(row) : NaN;
         const usable = Number.isFinite(value) && !(this.spec.log && value <= 0);
         values[i] = usable ? value + (this.spec.stacked && k > 0 ? data[k][i] : 0) : null;
       }
@@ -241,7 +302,7 @@ class Chart {
     ctx.font = `${11 * scale}px system-ui, sans-serif`;
     let x = 8 * scale;
     this.spec.lines.forEach((line, i) => {
-      ctx.fillStyle = PALETTE[i % PALETTE.length];
+      ctx.fillStyle = colourOf(this.spec, i);
       ctx.fillRect(x, 27 * scale, 9 * scale, 9 * scale);
       ctx.fillStyle = style.getPropertyValue('--ink-2').trim();
       ctx.fillText(line.label, x + 13 * scale, 36 * scale);
@@ -277,8 +338,9 @@ export class Plots {
     new ResizeObserver(() => this.charts.forEach((chart) => chart.resize())).observe(this.element);
   }
 
-  load(head: Head, dt: () => number) {
-    this.charts = specs(head, dt).map((spec) => new Chart(spec, () => head.scene, this.seek, this.now));
+  load(run: Run, dt: () => number, other?: Run) {
+    const list = other ? compared(run, other, dt) : specs(run.head, dt);
+    this.charts = list.map((spec) => new Chart(spec, () => run.head.scene, this.seek, this.now, other?.series));
     this.element.replaceChildren(...this.charts.map((chart) => chart.element));
   }
 

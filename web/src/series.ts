@@ -2,6 +2,18 @@
 
 const MOST_ROWS = 20_000;
 
+/** Index of the last of ascending times that is not after a time; the first if all are. */
+export function lastAtOrBefore(times: ArrayLike<number>, time: number): number {
+  let low = 0;
+  let high = times.length - 1;
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if (times[middle] <= time + 1e-9) low = middle;
+    else high = middle - 1;
+  }
+  return low;
+}
+
 export class Series {
   rows: Float64Array[] = [];
 

@@ -174,6 +174,35 @@ export class Stage {
     this.paint();
   }
 
+  /** Colours and arrows on the scale of another picture, where that is the larger one. */
+  matchScale(other: Stage) {
+    const forces = this.contacts.match(other.contacts);
+    const colours = other.look.measure === this.look.measure && other.top > this.top;
+    if (colours) this.top = other.top;
+    if (forces || colours) this.paint();
+  }
+
+  /** Looks from where another picture's camera is. */
+  lookAlong(other: Stage) {
+    if (this.camera.position.equals(other.camera.position) && this.controls.target.equals(other.controls.target)) return;
+    this.camera.position.copy(other.camera.position);
+    this.camera.near = other.camera.near;
+    this.camera.far = other.camera.far;
+    this.camera.updateProjectionMatrix();
+    this.controls.minDistance = other.controls.minDistance;
+    this.controls.maxDistance = other.controls.maxDistance;
+    this.controls.target.copy(other.controls.target);
+    this.controls.update();
+    this.redraw();
+  }
+
+  /** What the camera should have in the picture, instead of what the run says; looks there from the usual side. */
+  frameOn(bounds: number[] | undefined) {
+    this.bounds = bounds;
+    this.fitted = false;
+    if (this.frame) this.show(this.frame);
+  }
+
   show(frame: Frame) {
     this.frame = frame;
     const begin = performance.now();

@@ -1,0 +1,265 @@
+/* How many steps a second the built-in hand makes in free motion, bent a little, and as a fist, beside perez2016's
+ * figures (section V: the nonlinear Jacobi solver on a quad-core of 2011, 597 tets, 16 bones).
+ *
+ * The hand has bones, limits and contact with itself; its wrist waves all the time, and in all phases but the last its
+ * fingers go to and fro between two poses, so that no solver finds the step before done again. Poses are shares of the
+ * way from the open hand to the fist, chosen for the paper's ranges of active limits; "tight fist" is the one of
+ * scenes/hand-fist, held.
+ *
+ * Every phase begins with the same snapshot for all solvers and threads, taken after the hand came to its pose with the
+ * default solver; then each goes on by itself and meets its own states. They take turns. A solver whose steps would
+ * take longer than MOST_SECONDS in all makes fewer of them: the column of steps says how many. That is njls in a tight
+ * fist, which ends at its bound of 500 iterations; without contacts and with contact by springs, which is the paper's,
+ * it does so too. */
+#include "bench/bench.h"
+
+#include "base/memory.h"
+#include "thenar/hand.h"
+#include "thenar/sim.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define USUAL_STEPS 200
+#define MOST_SECONDS 6.0 /* of steps of one solver with one number of threads in a phase */
+#define ROUND 10         /* steps, then it is another one's turn */
+#define PAPER_THREADS 4
+#define MOST_THREADS 64
+#define MOST_RUNNERS 16
+#define LEAD 1.0   /* s, in which the hand comes to its pose */
+#define STROKE 0.5 /* s, from one end of a motion to the other */
+
+typedef struct hand_phase {
+    const char *name;
+    double pose[2];   /* shares of the fist in the open hand */
+    double paper_fps; /* in such a situation; "tight fist": 22 ms a step with 335 active limits, around Fig. 3 */
+    bool scaling;     /* with other numbers of threads too */
+} hand_phase;
+static const hand_phase phases[] = {{"free", {0, 0.1}, 119, false},
+                                    {"moderate", {0.24, 0.36}, 89, false},
+                                    {"fist", {0.45, 0.65}, 54, true},
+                                    {"tight fist", {1, 1}, 1 / 0.022, false}};
+#define PHASES ((int)(sizeof phases / sizeof *phases))
+static const char *const solvers[] = {"njls", "newton"};
+#define SOLVERS ((int)(sizeof solvers / sizeof *solvers))
+
+/* What is kept of every step. */
+enum { STEP_TIME = THENAR_STAGE_COUNT, ACTIVE, ITERATIONS, CONTACTS, FIGURES };
+static const char *const stage_keys[THENAR_STAGE_COUNT] = {
+    [THENAR_STAGE_SKELETONS] = "skeletons_us",         [THENAR_STAGE_FORMULATE] = "formulate_us",
+    [THENAR_STAGE_FIND_CONTACTS] = "find_contacts_us", [THENAR_STAGE_FACTOR] = "factor_us",
+    [THENAR_STAGE_FREE_MOTION] = "free_motion_us",     [THENAR_STAGE_SOLVE_CONSTRAINTS] = "solve_constraints_us"};
+
+/* A solver with a number of threads in a phase. */
+typedef struct runner {
+    const char *solver;
+    int threads;
+    thenar_sim *sim;
+    double *figures[FIGURES]; /* a step each; times in us */
+    int steps, converged;
+    double seconds; /* of all steps */
+} runner;
+
+typedef struct hand_bench {
+    const hand_phase *phase;
+    int steps; /* wanted of each runner */
+    thenar_model *model;
+    runner runners[MOST_RUNNERS];
+    int runner_count;
+} hand_bench;
+
+/* The hand of scenes/hand-fist, which waves. */
+static thenar_status make_model(hand_bench *bench, thenar_error *error) {
+    int strokes = (int)ceil(bench->steps * thenar_world_def_default().dt / STROKE) + 1;
+    thenar_hand_key *fingers = MEMORY_ARRAY(thenar_hand_key, strokes + 2);
+    thenar_key *wrist = MEMORY_ARRAY(thenar_key, strokes + 2);
+    thenar_world_def world = thenar_world_def_default();
+    thenar_build *build = thenar_build_create(&world);
+    thenar_status status = fingers && wrist && build ? THENAR_OK : error_memory(error, "the hand");
+    if (status == THENAR_OK) {
+        fingers[0].pose = "open";
+        for (int i = 0; i <= strokes; i++) {
+            double time = LEAD + STROKE * i, side = i % 2 ? 1 : -1;
+            fingers[i + 1] =
+                (thenar_hand_key){.time = time, .pose = "open", .other = "fist", .share = bench->phase->pose[i % 2]};
+            wrist[i + 1] = (thenar_key){.time = time, .move = {0.05 * side, 0, 0}, .turn = {0, -0.5 * side, 0}};
+        }
+        thenar_hand_def hand = thenar_hand_def_default();
+        hand.joint_stretch_min = 0.5;
+        hand.joint_stretch_max = 1.5;
+        hand.joint_stiffness = 4;
+        hand.joint_damping = 0.04;
+        hand.keys = fingers;
+        hand.base_keys = wrist;
+        hand.key_count = hand.base_key_count = strokes + 2;
+        status = thenar_build_add_hand(build, &hand, error);
+    }
+    if (status == THENAR_OK) status = thenar_build_compile(build, &bench->model, error);
+    thenar_build_free(build);
+    free(fingers);
+    free(wrist);
+    return status;
+}
+
+static thenar_status add_runner(hand_bench *bench, const char *solver, int threads, thenar_error *error) {
+    if (bench->runner_count == MOST_RUNNERS) return THENAR_OK;
+    runner *r = &bench->runners[bench->runner_count++];
+    *r = (runner){.solver = solver, .threads = threads};
+    thenar_sim_options options = {.threads = threads, .solver = solver};
+    thenar_status status = thenar_sim_create(bench->model, &options, &r->sim, error);
+    for (int f = 0; f < FIGURES && status == THENAR_OK; f++) {
+        r->figures[f] = MEMORY_ARRAY(double, bench->steps);
+        if (!r->figures[f]) status = error_memory(error, "samples");
+    }
+    return status;
+}
+
+/* As many as the paper had, or as there are; where scaling is asked for, powers of two up to all there are. */
+static thenar_status add_runners(hand_bench *bench, thenar_error *error) {
+    thenar_status status = THENAR_OK;
+    int cores = (int)fmin((double)sysconf(_SC_NPROCESSORS_ONLN), MOST_THREADS);
+    int usual = cores < 1 ? 1 : cores > PAPER_THREADS ? PAPER_THREADS : cores;
+    for (int i = 0; i < SOLVERS && status == THENAR_OK; i++) {
+        for (int threads = 1; bench->phase->scaling && threads < usual && status == THENAR_OK; threads *= 2)
+            status = add_runner(bench, solvers[i], threads, error);
+        if (status == THENAR_OK) status = add_runner(bench, solvers[i], usual, error);
+        for (int threads = 2 * usual; bench->phase->scaling && threads <= cores && status == THENAR_OK; threads *= 2)
+            status = add_runner(bench, solvers[i], threads, error);
+    }
+    return status;
+}
+
+/* All begin where the default solver brought the hand. */
+static thenar_status enter_phase(hand_bench *bench, thenar_error *error) {
+    thenar_sim *sim = NULL;
+    char *snapshot = NULL;
+    thenar_status status = thenar_sim_create(bench->model, NULL, &sim, error);
+    while (status == THENAR_OK && thenar_sim_time(sim) < LEAD - 0.5 * thenar_sim_dt(sim))
+        if (thenar_sim_step(sim) != THENAR_OK) status = error_set(error, THENAR_ERROR_NUMERIC, "the hand broke");
+    if (status == THENAR_OK) {
+        size_t size = thenar_sim_snapshot_size(sim);
+        snapshot = MEMORY_ARRAY(char, size);
+        if (!snapshot) status = error_memory(error, "snapshot");
+        if (snapshot) thenar_sim_snapshot(sim, snapshot);
+        for (int i = 0; i < bench->runner_count && status == THENAR_OK; i++)
+            status = thenar_sim_restore(bench->runners[i].sim, snapshot, size, error);
+    }
+    free(snapshot);
+    thenar_sim_free(sim);
+    return status;
+}
+
+static bool is_done(const hand_bench *bench, const runner *r) {
+    return r->steps == bench->steps || r->seconds >= MOST_SECONDS;
+}
+
+static thenar_status run_round(const hand_bench *bench, runner *r, thenar_error *error) {
+    for (int i = 0; i < ROUND && !is_done(bench, r); i++, r->steps++) {
+        if (thenar_sim_step(r->sim) != THENAR_OK) return error_set(error, THENAR_ERROR_NUMERIC, "the hand broke");
+        const thenar_stats *stats = thenar_sim_stats(r->sim);
+        for (int s = 0; s < THENAR_STAGE_COUNT; s++) r->figures[s][r->steps] = 1e-3 * (double)stats->stage_ns[s];
+        r->figures[STEP_TIME][r->steps] = 1e-3 * (double)stats->step_ns;
+        r->figures[ACTIVE][r->steps] = stats->active_constraints;
+        r->figures[ITERATIONS][r->steps] = stats->iterations;
+        r->figures[CONTACTS][r->steps] = stats->contacts;
+        r->converged += stats->unconverged == 0;
+        r->seconds += 1e-9 * (double)stats->step_ns;
+    }
+    return THENAR_OK;
+}
+
+static int compare_figures(const void *a, const void *b) {
+    double left = *(const double *)a, right = *(const double *)b;
+    return (left > right) - (left < right);
+}
+
+static double figure(const runner *r, int which, double rank) {
+    return r->figures[which][(int)(rank * (r->steps - 1) + 0.5)];
+}
+
+static void add_row(const hand_bench *bench, runner *r, table *results) {
+    for (int f = 0; f < FIGURES; f++) qsort(r->figures[f], (size_t)r->steps, sizeof *r->figures[f], compare_figures);
+    table_add_row(results);
+    table_text(results, "phase", "%s", bench->phase->name);
+    table_text(results, "solver", "%s", r->solver);
+    table_number(results, "threads", r->threads);
+    table_number(results, "steps", r->steps);
+    table_number(results, "active", figure(r, ACTIVE, 0.5));
+    table_text(results, "active_range", "%.0f to %.0f", figure(r, ACTIVE, 0), figure(r, ACTIVE, 1));
+    table_number(results, "contacts", figure(r, CONTACTS, 0.5));
+    table_number(results, "iterations", figure(r, ITERATIONS, 0.5));
+    table_number(results, "converged", (double)r->converged / r->steps);
+    table_number(results, "fps", 1e6 / figure(r, STEP_TIME, 0.5));
+    table_number(results, "mean_fps", r->steps / r->seconds);
+    table_number(results, "paper_fps", bench->phase->paper_fps);
+    table_number(results, "p99_ms", 1e-3 * figure(r, STEP_TIME, 0.99));
+    for (int s = 0; s < THENAR_STAGE_COUNT; s++)
+        if (stage_keys[s]) table_number(results, stage_keys[s], figure(r, s, 0.5));
+}
+
+static void destroy(hand_bench *bench) {
+    for (int i = 0; i < bench->runner_count; i++) {
+        thenar_sim_free(bench->runners[i].sim);
+        for (int f = 0; f < FIGURES; f++) free(bench->runners[i].figures[f]);
+    }
+    thenar_model_free(bench->model);
+}
+
+static thenar_status run_phase(const hand_phase *phase, int steps, table *results, thenar_error *error) {
+    hand_bench bench = {.phase = phase, .steps = steps};
+    thenar_status status = make_model(&bench, error);
+    if (status == THENAR_OK) status = add_runners(&bench, error);
+    if (status == THENAR_OK) status = enter_phase(&bench, error);
+    if (status == THENAR_OK && phase == phases)
+        printf("%d tets, %d bones, h = 10 ms; limits 0.9 to 1.1, at the joints 0.5 to 1.5; touches itself; one "
+               "tolerance for all solvers\n"
+               "paper: perez2016, njls on four cores of 2011, mean fps; a solver stops after %.0f s of a phase\n",
+               thenar_model_mesh(bench.model, 0)->tet_count, THENAR_HAND_BONES, MOST_SECONDS);
+    for (bool all_done = false; !all_done && status == THENAR_OK;) {
+        all_done = true;
+        for (int i = 0; i < bench.runner_count && status == THENAR_OK; i++) {
+            status = run_round(&bench, &bench.runners[i], error);
+            all_done = all_done && is_done(&bench, &bench.runners[i]);
+        }
+    }
+    for (int i = 0; i < bench.runner_count && status == THENAR_OK; i++) add_row(&bench, &bench.runners[i], results);
+    destroy(&bench);
+    return status;
+}
+
+static void add_columns(table *results) {
+    table_add_column(results, "phase", "phase", 0);
+    table_add_column(results, "solver", "solver", 0);
+    table_add_column(results, "threads", "threads", 0);
+    table_add_column(results, "steps", "steps", 0);
+    table_add_column(results, "active", "active limits", 0);
+    table_add_column(results, "active_range", "from to", 0);
+    table_add_column(results, "contacts", "contacts", 0);
+    table_add_column(results, "iterations", "iterations", 0);
+    table_add_column(results, "converged", "converged", 2);
+    table_add_column(results, "fps", "fps", 0);
+    table_add_column(results, "mean_fps", "mean fps", 0);
+    table_add_column(results, "paper_fps", "paper fps", 0);
+    table_add_column(results, "p99_ms", "p99 ms", 1);
+    table_add_column(results, "skeletons_us", "skeletons us", 0);
+    table_add_column(results, "formulate_us", "formulate us", 0);
+    table_add_column(results, "find_contacts_us", "find us", 0);
+    table_add_column(results, "factor_us", "factor us", 0);
+    table_add_column(results, "free_motion_us", "free us", 0);
+    table_add_column(results, "solve_constraints_us", "solve us", 0);
+}
+
+static thenar_status run(const bench_request *request, table *results, thenar_error *error) {
+    thenar_status status = THENAR_OK;
+    add_columns(results);
+    for (int i = 0; i < PHASES && status == THENAR_OK; i++)
+        status = run_phase(&phases[i], request->repeats ? request->repeats : USUAL_STEPS, results, error);
+    return status;
+}
+
+const bench_entry bench_hand = {
+    .name = "hand",
+    .summary = "a whole hand waves, bends, makes a fist: steps a second beside perez2016's, njls and newton",
+    .run = run};
