@@ -1,22 +1,18 @@
 /* From a definition to a hand: its shape, the flesh as soft bodies, the bones with their masses, the springs between. */
-#include "body/hand.h"
+#include "body/hand_hang.h"
 
 #include "base/hash.h"
 #include "base/text.h"
 #include "shape/fill.h"
 #include "shape/hand.h"
 #include "shape/hand_gltf.h"
-#include "shape/hand_phalanges.h"
 #include "shape/mass.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define SMALLEST_FILL 0.05   /* as in scenes */
-#define LIGHTEST_BONE 1e-3   /* kg: a bone without tets of its own */
-#define LARGEST 1e9          /* of a stiffness or a damping */
-#define JOINT_TAG HAND_BONES /* of tets at joints, while a model is made */
+#define LIGHTEST_BONE 1e-3 /* kg: a bone without tets of its own */
+#define LARGEST 1e9        /* of a stiffness or a damping */
 
 thenar_hand_def thenar_hand_def_default(void) {
     hand_options shape = hand_options_default();
@@ -124,7 +120,7 @@ static thenar_status find_fill(const hand_shape *shape, double **out, thenar_err
     double *fill = *out = MEMORY_ARRAY(double, shape->mesh.tet_count);
     if (!fill) return error_memory(error, "hand");
     thenar_status status = thenar_tet_mesh_fill(&shape->mesh, &shape->skin, fill, error);
-    for (int t = 0; t < shape->mesh.tet_count; t++) fill[t] = fmax(SMALLEST_FILL, fmin(1, fill[t]));
+    for (int t = 0; t < shape->mesh.tet_count; t++) fill[t] = fmax(HAND_SMALLEST_FILL, fmin(1, fill[t]));
     return status;
 }
 
@@ -201,173 +197,6 @@ static thenar_status read_track(const thenar_hand_def *def, hand_model *hand, th
     return status;
 }
 
-/* Mean of the diagonal of K_ii of a node: (lambda + 4 mu) |grad N_i|^2 V / 3, summed over its tets. */
-static void measure_stiffness(const soft_model *body, double *stiffness) {
-    for (int t = 0; t < body->mesh.tet_count; t++) {
-        const soft_batch *batch = &body->batches[t / SIMD_LANES];
-        int lane = t % SIMD_LANES;
-        vec3 first = {0};
-        for (int a = 3; a >= 0; a--) {
-            vec3 gradient = vec3_scale(first, -1);
-            if (a > 0) {
-                int row = 3 * (a - 1);
-                gradient = vec3_make(batch->gradient[row][lane], batch->gradient[row + 1][lane],
-                                     batch->gradient[row + 2][lane]);
-                first = vec3_add(first, gradient);
-            }
-            stiffness[batch->node[a][lane]] +=
-                (batch->lambda[lane] + 4 * batch->mu[lane]) * vec3_dot(gradient, gradient) / 3;
-        }
-    }
-}
-
-/* What of a soft body hangs on which bones, and how firmly: its core by the full springs, its skin by a share. */
-static thenar_status hang_flesh(const thenar_hand_def *def, const hand_skinning *skinning, const double *core,
-                                const hand_frame *joint, soft_model *body, hand_flesh *flesh, thenar_error *error) {
-    int nodes = flesh->node_count = body->mesh.node_count;
-    flesh->hold_start = MEMORY_ARRAY(int, nodes + 1);
-    flesh->holds = MEMORY_ARRAY(hand_hold, HAND_SKINNING_BONES * (size_t)nodes);
-    flesh->stiffness = MEMORY_ARRAY(double, nodes);
-    if (!flesh->hold_start || !flesh->holds || !flesh->stiffness) return error_memory(error, "hand");
-    int count = 0;
-    for (int i = 0; i < nodes; i++) {
-        vec3 x = vec3_load(body->mesh.positions + 3 * i);
-        for (int k = 0; k < HAND_SKINNING_BONES && skinning[i].weight[k] > 0; k++) {
-            const hand_frame *frame = &joint[hand_bone_joint(skinning[i].bone[k])];
-            flesh->holds[count++] =
-                (hand_hold){.bone = skinning[i].bone[k],
-                            .weight = skinning[i].weight[k],
-                            .local = quat_rotate(quat_conjugate(frame->rotation), vec3_sub(x, frame->position))};
-        }
-        flesh->hold_start[i + 1] = count;
-        double share = def->skin_share + (1 - def->skin_share) * core[i];
-        body->stiffness[i] = share * def->flesh_stiffness;
-        body->damping[i] = share * def->flesh_damping;
-    }
-    body->weightless = !def->weight;
-    measure_stiffness(body, flesh->stiffness);
-    return THENAR_OK;
-}
-
-/* Where fingers bend, flesh folds: limits are wider in tets whose corners follow different bones. False: nowhere. */
-static bool loosen_joints(const thenar_hand_def *def, const thenar_material *flesh, thenar_soft_region *region) {
-    *region = (thenar_soft_region){.region = {.kind = THENAR_REGION_TAG, .tag = JOINT_TAG}, .material = *flesh};
-    thenar_material *folds = &region->material;
-    bool min = def->joint_stretch_min > 0 && folds->stretch_min > 0;
-    bool max = def->joint_stretch_max > 0 && folds->stretch_max > 0;
-    if (min) folds->stretch_min = fmin(def->joint_stretch_min, folds->stretch_min);
-    if (max) folds->stretch_max = fmax(def->joint_stretch_max, folds->stretch_max);
-    return min || max;
-}
-
-/* Tags of the tets, those of joints marked. free() them. */
-static int *mark_joints(const thenar_tet_mesh *mesh, const int *node_bone) {
-    int *tags = memory_copy(mesh->tags, (size_t)mesh->tet_count * sizeof *tags);
-    for (int t = 0; tags && t < mesh->tet_count; t++)
-        for (int a = 1; a < 4; a++)
-            if (node_bone[mesh->tets[4 * t + a]] != node_bone[mesh->tets[4 * t]]) tags[t] = JOINT_TAG;
-    return tags;
-}
-
-/* What all flesh of a hand has in common. */
-static thenar_soft_def flesh_def(const thenar_hand_def *def, const char *name) {
-    thenar_soft_def soft = thenar_soft_def_default();
-    soft.name = name;
-    soft.material = def->material;
-    soft.material.density *= 1 - def->bone_share;
-    soft.touches = def->touches;
-    soft.friction = def->friction;
-    return soft;
-}
-
-/* The wanted distances between points that touch. free() them; NULL in *out: every vertex touches. */
-static thenar_status space_points(const thenar_hand_def *def, const double *spacing, int count, double **out,
-                                  thenar_error *error) {
-    *out = NULL;
-    if (!(def->contact_spacing > 0)) return THENAR_OK;
-    *out = MEMORY_ARRAY(double, count);
-    for (int i = 0; *out && i < count; i++) (*out)[i] = def->contact_spacing * spacing[i];
-    return *out ? THENAR_OK : error_memory(error, def->name);
-}
-
-/* The hand as one soft body. */
-static thenar_status make_whole(const thenar_hand_def *def, const hand_shape *shape, const double *fill,
-                                hand_model *hand, soft_model **flesh, thenar_error *error) {
-    thenar_soft_def soft = flesh_def(def, def->name);
-    soft.surface = &shape->skin;
-    soft.embedding = &shape->embedding;
-    soft.fill = fill;
-    /* Regions are found by tags: joints have one of their own until the model is made. */
-    thenar_tet_mesh marked = shape->mesh;
-    marked.tags = mark_joints(&shape->mesh, shape->node_bone);
-    double *spacing = NULL;
-    thenar_status status = marked.tags
-                               ? space_points(def, shape->contact_spacing, shape->skin.vertex_count, &spacing, error)
-                               : error_memory(error, def->name);
-    thenar_soft_region joints;
-    soft.mesh = &marked;
-    soft.regions = &joints;
-    soft.region_count = loosen_joints(def, &soft.material, &joints);
-    soft.contact_spacing_at = spacing;
-    soft.self_distance = def->self_distance;
-    if (status == THENAR_OK) status = soft_model_create(&soft, &flesh[0], error);
-    free(marked.tags);
-    free(spacing);
-    if (status != THENAR_OK) return status;
-    memcpy(flesh[0]->mesh.tags, shape->mesh.tags, (size_t)shape->mesh.tet_count * sizeof *shape->mesh.tags);
-    hand->flesh_count = 1;
-    return hang_flesh(def, shape->node_skinning, shape->node_core, shape->joint, flesh[0], &hand->flesh[0], error);
-}
-
-/* One phalanx as a soft body: nodes in its bone are held, by the full springs, and no others. */
-static thenar_status make_phalanx(const thenar_hand_def *def, const hand_shape *shape, const hand_phalanx *piece,
-                                  soft_model **body, hand_flesh *flesh, thenar_error *error) {
-    char name[256];
-    snprintf(name, sizeof name, "%s.%s", def->name, hand_bone_name(piece->bone));
-    thenar_soft_def soft = flesh_def(def, name);
-    int nodes = piece->mesh.node_count, tets = piece->mesh.tet_count;
-    double *fill = MEMORY_ARRAY(double, tets), *core = MEMORY_ARRAY(double, nodes), *spacing = NULL;
-    hand_skinning *skinning = MEMORY_ARRAY(hand_skinning, nodes);
-    thenar_status status = fill && core && skinning
-                               ? space_points(def, piece->contact_spacing, piece->skin.vertex_count, &spacing, error)
-                               : error_memory(error, name);
-    for (int t = 0; t < tets && status == THENAR_OK; t++) fill[t] = fmax(SMALLEST_FILL, fmin(1, piece->fill[t]));
-    for (int i = 0; i < nodes && status == THENAR_OK; i++) {
-        core[i] = piece->held[i];
-        skinning[i] = (hand_skinning){.bone = {piece->bone}, .weight = {1}};
-    }
-    soft.mesh = &piece->mesh;
-    soft.surface = &piece->skin;
-    soft.embedding = &piece->embedding;
-    soft.fill = fill;
-    soft.contact_spacing_at = spacing;
-    if (status == THENAR_OK) status = soft_model_create(&soft, body, error);
-    thenar_hand_def firm = *def;
-    firm.skin_share = 0;
-    if (status == THENAR_OK) status = hang_flesh(&firm, skinning, core, shape->joint, *body, flesh, error);
-    free(fill);
-    free(core);
-    free(spacing);
-    free(skinning);
-    return status;
-}
-
-/* The hand as separate phalanges (talvas2015, section 4), without flesh on its palm. */
-static thenar_status make_phalanges(const thenar_hand_def *def, const hand_shape *shape, hand_model *hand,
-                                    soft_model **flesh, thenar_error *error) {
-    hand_phalanges_options options = hand_phalanges_options_default();
-    if (def->tets >= HAND_PHALANGES_TETS_MIN) options.tets = def->tets;
-    hand_phalanges pieces;
-    thenar_status status = hand_phalanges_create(shape, &options, &pieces, error);
-    if (status != THENAR_OK) return status;
-    for (int i = 0; i < pieces.count && status == THENAR_OK; i++) {
-        status = make_phalanx(def, shape, &pieces.piece[i], &flesh[i], &hand->flesh[i], error);
-        hand->flesh_count = i + 1;
-    }
-    hand_phalanges_free(&pieces);
-    return status;
-}
-
 static thenar_status make_hand(const thenar_hand_def *def, hand_shape *shape, hand_model *hand, soft_model **flesh,
                                thenar_error *error) {
     double *fill = NULL;
@@ -376,9 +205,7 @@ static thenar_status make_hand(const thenar_hand_def *def, hand_shape *shape, ha
     if (status == THENAR_OK) status = make_skeleton(def, shape, fill, hand, error);
     if (status == THENAR_OK) status = make_script(def, hand, error);
     if (status == THENAR_OK) status = read_track(def, hand, error);
-    if (status == THENAR_OK)
-        status = def->phalanges ? make_phalanges(def, shape, hand, flesh, error)
-                                : make_whole(def, shape, fill, hand, flesh, error);
+    if (status == THENAR_OK) status = hand_hang_flesh(def, shape, fill, hand, flesh, error);
     set_couplings(def, hand);
     free(fill);
     return status;
