@@ -17,8 +17,8 @@ typedef struct view_cursor {
 #define ORDER_JOINT_NUMBERS 175 /* 25 joints, 7 each */
 #define ORDER_ANGLE_NUMBERS 27  /* the wrist's 7, 20 angles */
 
-/* What a viewer says, little-endian: kind, a, b, 0, and then x for most kinds, 48 bytes together, or the first so many of
- * `drive` for those that drive a hand. Which numbers a kind uses: docs/viewer-protocol.md. */
+/* What a viewer says, little-endian: kind, a, b, 0, and then x for most kinds, 48 bytes together, or the first so
+ * many of `drive` for those that drive a hand. Which numbers a kind uses: docs/viewer-protocol.md. */
 typedef struct view_order {
     uint32_t kind, a, b, zero;
     double x[4];
@@ -43,7 +43,8 @@ enum {
     ORDER_KINDS
 };
 
-/* Poses come many times a second from trackers that err: what is wrong with one is told, and does not end a connection. */
+/* Poses come many times a second from trackers that err: what is wrong with one is told, and does not end a
+ * connection. */
 static inline bool order_drives(uint32_t kind) {
     return kind == ORDER_JOINTS || kind == ORDER_ANGLES;
 }

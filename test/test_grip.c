@@ -84,7 +84,8 @@ static void twice_the_mass_or_half_the_friction_makes_the_strong_grip_slip(void 
     }
 }
 
-/* What the hand's contacts with the block do: sizes of their normal and friction forces, the middle of their pressure. */
+/* What the hand's contacts with the block do: sizes of their normal and friction forces, the middle of their
+ * pressure. */
 typedef struct grip {
     double normal, friction; /* N, sums of sizes */
     vec3 centre;             /* m */

@@ -61,9 +61,9 @@ static double segment_distance(vec3 a, vec3 b, vec3 c, vec3 d) {
     return least;
 }
 
-/* The least distance between the axes of two fingers' middle and end bones, m: a finger is 14 mm thick there, so that one
- * within another would be nearer. Joints 2..4 are the thumb's, 7..9, 12..14 ... the fingers'. Independent of the contacts,
- * which forget what has gone through. */
+/* The least distance between the axes of two fingers' middle and end bones, m: a finger is 14 mm thick there, so that
+ * one within another would be nearer. Joints 2..4 are the thumb's, 7..9, 12..14 ... the fingers'. Independent of the
+ * contacts, which forget what has gone through. */
 static double nearest_bones(const thenar_sim *sim) {
     double joints[7 * THENAR_HAND_JOINTS], least = INFINITY;
     thenar_sim_hand_joints(sim, 0, joints);
@@ -90,13 +90,14 @@ static void a_minute_of_fists_from_every_pose_leaves_fingers_apart(void **unused
         depth = fmax(depth, deepest(sim));
         least = fmin(least, nearest_bones(sim));
     }
-    print_message("  %.0f s: deepest contact at rest %.4f mm inside, bones of two fingers at least %.1f mm apart, up to %.0f "
-                  "limits; inverted %d, unconverged %d, split %d, failed %d\n",
-                  thenar_sim_time(sim), 1e3 * depth, 1e3 * least, most_active,
-                  (int)thenar_sim_warning_count(sim, THENAR_WARNING_INVERTED),
-                  (int)thenar_sim_warning_count(sim, THENAR_WARNING_NOT_CONVERGED),
-                  (int)thenar_sim_warning_count(sim, THENAR_WARNING_STEP_SPLIT),
-                  (int)thenar_sim_warning_count(sim, THENAR_WARNING_STEP_FAILED));
+    print_message(
+        "  %.0f s: deepest contact at rest %.4f mm inside, bones of two fingers at least %.1f mm apart, up to "
+        "%.0f limits; inverted %d, unconverged %d, split %d, failed %d\n",
+        thenar_sim_time(sim), 1e3 * depth, 1e3 * least, most_active,
+        (int)thenar_sim_warning_count(sim, THENAR_WARNING_INVERTED),
+        (int)thenar_sim_warning_count(sim, THENAR_WARNING_NOT_CONVERGED),
+        (int)thenar_sim_warning_count(sim, THENAR_WARNING_STEP_SPLIT),
+        (int)thenar_sim_warning_count(sim, THENAR_WARNING_STEP_FAILED));
     assert_int_equal(thenar_sim_warning_count(sim, THENAR_WARNING_INVERTED), 0);
     assert_int_equal(thenar_sim_warning_count(sim, THENAR_WARNING_STEP_FAILED), 0);
     assert_true(depth < 1e-3);

@@ -124,8 +124,8 @@ static outcome follow(bool left) {
 }
 
 static void assert_sound(const char *what, const outcome *out) {
-    print_message("  %s: stretches %.3f..%.3f, wrist at %.3f %.3f %.3f m%s%s\n", what, out->least, out->most, out->wrist.x,
-                  out->wrist.y, out->wrist.z, out->warnings > 0 ? "; warns: " : "", out->text);
+    print_message("  %s: stretches %.3f..%.3f, wrist at %.3f %.3f %.3f m%s%s\n", what, out->least, out->most,
+                  out->wrist.x, out->wrist.y, out->wrist.z, out->warnings > 0 ? "; warns: " : "", out->text);
     assert_int_equal(out->status, THENAR_OK);
     assert_int_equal(out->inverted, 0);
     assert_int_equal(out->failed, 0);

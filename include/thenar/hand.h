@@ -1,9 +1,9 @@
 /* A soft hand that follows a tracked one: bones, flesh on them, and what drives them.
  *
- * A hand is a skeleton of 16 bones with 20 angles and a free base, and one soft body of its name that hangs on the bones
- * by springs (or one soft body a bone, thenar_hand_def.phalanges). The soft body is a body as any other: it is touched,
- * read, recorded and shown like one. What is about bones is here; hands are numbered from 0 in the order in which they
- * were added. docs/hand.md has the conventions. */
+ * A hand is a skeleton of 16 bones with 20 angles and a free base, and one soft body of its name that hangs on the
+ * bones by springs (or one soft body a bone, thenar_hand_def.phalanges). The soft body is a body as any other: it is
+ * touched, read, recorded and shown like one. What is about bones is here; hands are numbered from 0 in the order in
+ * which they were added. docs/hand.md has the conventions. */
 #ifndef THENAR_HAND_H
 #define THENAR_HAND_H
 
@@ -40,15 +40,15 @@ typedef struct thenar_hand_def {
     bool left;        /**< of a file: not read */
     int triangles;    /**< of the skin that is seen, about that many */
     int tets;         /**< of the flesh, about that many */
-    bool phalanges;   /**< one separate soft mesh a phalanx on rigid bones (talvas2015, section 4), bodies NAME.BONE, which do
-                           not touch each other; `tets` of them in all, 1000 at least, else 1513 */
+    bool phalanges;   /**< one separate soft mesh a phalanx on rigid bones (talvas2015, section 4): bodies NAME.BONE,
+                           which do not touch each other; `tets` of them in all, 1000 at least, else 1513 */
     double move[3];   /**< where the wrist is at rest, m */
     double turn[3];   /**< how the hand is turned about it, rotation vector, rad; 0: palm down, fingers to -z */
 
-    thenar_material material; /**< of the flesh */
-    double
-        joint_stretch_min; /**< least and largest stretch around the joints of the fingers, in place of the material's */
-    double joint_stretch_max;   /**< where that has limits: skin folds there. 0: as the material has it */
+    thenar_material material;   /**< of the flesh */
+    double joint_stretch_min;   /**< least stretch around the joints of the fingers, where skin folds, in place of the
+                                    material's if that has one; 0: as the material has it */
+    double joint_stretch_max;   /**< largest stretch there */
     double bone_share;          /**< of the mass that is the bones', 0.01 to 0.99 */
     bool weight;                /**< gravity pulls at the hand itself. Off: a tracked hand bears its weight already */
     double flesh_stiffness;     /**< of the spring between a node in the core of a finger and its bone, N/m, > 0 */
@@ -68,7 +68,7 @@ typedef struct thenar_hand_def {
     bool touches;           /**< false: nothing touches it */
     double friction;        /**< coefficient of friction of its skin */
     double contact_spacing; /**< of the points with which it touches, share of the built-in spacing (2.5 mm on finger
-                                 pads, 6 mm on the back of a hand of 190 mm); 0: every vertex of the skin */
+                                 pads, 10 mm on the back of a hand of 190 mm); 0: every vertex of the skin */
     double self_distance;   /**< points of the skin that are nearer along it than this do not touch, m; 0: no finger
                                  touches another one of the same hand */
 
@@ -128,8 +128,8 @@ THENAR_API const char *thenar_hand_joint_name(int joint);
 /** What a tracker saw: 25 joints of 7 numbers, position (m) and unit quaternion (x, y, z, w), in the world. NaN for
  * what was not seen: one position, one quaternion, or all of a joint. From the next step on the hand follows it, until
  * it is told otherwise; its keys and its track stay out of it until the simulation is reset. Other bone lengths than
- * the hand's own are fine. Refused if a number is infinite, a position more than 1000 m away or a quaternion not of unit
- * length (to 10 %). */
+ * the hand's own are fine. Refused if a number is infinite, a position more than 1000 m away or a quaternion not of
+ * unit length (to 10 %). */
 THENAR_API thenar_status thenar_sim_drive_hand(thenar_sim *sim, int hand, const double joints[7 * THENAR_HAND_JOINTS]);
 
 /** The same with the wrist's pose (position, m, and quaternion) and the angles of the joints, rad, which are brought
@@ -148,8 +148,8 @@ THENAR_API void thenar_sim_hand_target(const thenar_sim *sim, int hand, double w
 THENAR_API void thenar_sim_hand_angles(const thenar_sim *sim, int hand, double angles[THENAR_HAND_ANGLES],
                                        double torques[THENAR_HAND_ANGLES]);
 
-/** Force (N) and torque (N m), at the bone's joint, with which the 6D coupling of a bone pulls at it; what a person with
- * a force-feedback device would feel is the opposite. Zero for bones without a coupling. */
+/** Force (N) and torque (N m), at the bone's joint, with which the 6D coupling of a bone pulls at it; what a person
+ * with a force-feedback device would feel is the opposite. Zero for bones without a coupling. */
 THENAR_API void thenar_sim_hand_coupling(const thenar_sim *sim, int hand, int bone, double force[3], double torque[3]);
 
 #ifdef __cplusplus

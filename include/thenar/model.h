@@ -286,8 +286,8 @@ THENAR_API bool thenar_model_stretch_limits(const thenar_model *model, int body,
 THENAR_API const double *thenar_model_masses(const thenar_model *model, int body);
 
 /** Number of pairs of bodies that may touch: one has points (it is soft, or rigid and dynamic), the other is rigid, or
- * both are soft; and one of them can move. Two dynamic rigid bodies, and two soft ones, are two pairs, one for the points
- * of each. A soft body that may touch itself is a pair with itself. */
+ * both are soft; and one of them can move. Two dynamic rigid bodies, and two soft ones, are two pairs, one for the
+ * points of each. A soft body that may touch itself is a pair with itself. */
 THENAR_API int thenar_model_contact_pair_count(const thenar_model *model);
 
 /** The bodies of such a pair, as in thenar_contact_pair: whose points, whose surface. */

@@ -197,8 +197,8 @@ typedef struct thenar_contact {
     double area;        /**< of the skin that belongs to the point, m^2; 0 for points of rigid bodies */
 } thenar_contact;
 
-/** Two bodies with contacts between them: the sums over those that push. Two soft bodies are two pairs, one for the points
- * of each; what one does to the other is the first's force less the second's. */
+/** Two bodies with contacts between them: the sums over those that push. Two soft bodies are two pairs, one for the
+ * points of each; what one does to the other is the first's force less the second's. */
 typedef struct thenar_contact_pair {
     int body[2];         /**< as in their contacts */
     int first, count;    /**< their contacts in thenar_sim_contacts */
@@ -225,8 +225,8 @@ THENAR_API const thenar_contact_pair *thenar_sim_contact_pairs(const thenar_sim 
 THENAR_API int thenar_sim_contact_pair_count(const thenar_sim *sim);
 
 /** All that contact did to a body in the last step: force (N), torque about the origin (N m), and the area of skin that
- * touched (m^2; of a rigid body, the other's skin). What a body does to itself adds up to no force and no torque, but its
- * area counts. Any pointer may be NULL. */
+ * touched (m^2; of a rigid body, the other's skin). What a body does to itself adds up to no force and no torque, but
+ * its area counts. Any pointer may be NULL. */
 THENAR_API void thenar_sim_contact_wrench(const thenar_sim *sim, int body, double force[3], double torque[3],
                                           double *area);
 

@@ -70,7 +70,8 @@ typedef struct hand_state {
     double *before; /* work, 3 a node of the largest flesh: where its nodes were wanted when the step began, m */
 } hand_state;
 
-/* Makes a hand and its soft bodies, *flesh_count of them, which then belong to the caller (as *flesh itself: free it). */
+/* Makes a hand and its soft bodies, *flesh_count of them, which then belong to the caller (as *flesh itself: free
+ * it). */
 thenar_status hand_model_create(const thenar_hand_def *def, hand_model **out, soft_model ***flesh, int *flesh_count,
                                 thenar_error *error);
 void hand_model_free(hand_model *hand);

@@ -1,4 +1,5 @@
-/* From a definition to a hand: its shape, the flesh as soft bodies, the bones with their masses, the springs between. */
+/* From a definition to a hand: its shape, the flesh as soft bodies, the bones with their masses, the springs between.
+ * */
 #include "body/hand_hang.h"
 
 #include "base/hash.h"

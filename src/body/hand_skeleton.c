@@ -4,8 +4,8 @@
 #define DEGREE (3.14159265358979323846 / 180)
 #define SHORTEST_BONE 1e-4 /* m */
 /* How much of the thumb's abduction turns it about its own bone. The axes of its CMC joint are skew (the joint is a
- * saddle), so that a thumb that goes away from the palm turns its pad to the fingers' pads; without that no grip between
- * thumb and fingertips closes. The figure is ours, chosen so that the pads face each other (unverified). */
+ * saddle), so that a thumb that goes away from the palm turns its pad to the fingers' pads; without that no grip
+ * between thumb and fingertips closes. The figure is ours, chosen so that the pads face each other (unverified). */
 #define PRONATION 1.2
 
 /* Ranges of motion in degrees: lower and upper of flexion, abduction, middle and end joint (docs/hand.md has the

@@ -1,11 +1,13 @@
 /* A step of the composite hand: bones, then what pulls at the flesh.
  *
- * With the velocities s of the bones, C s those of the nodes' targets, and those f of the flesh, one step of the whole is
+ * With the velocities s of the bones, C s those of the nodes' targets, and those f of the flesh, one step of the
+ * whole is
  *     (A_s + C^T kappa C) s - C^T kappa f = b_s,   A_f f - kappa C s = b_f,   kappa = h^2 k + h d, part of A_f;
- * eliminating f would leave the bones with S = C^T (kappa - kappa A_f^-1 kappa) C, dense, and new in every step. What is
- * needed of an approximation: no softer than half of S, or bones and flesh swing against each other ever wider; not much
- * stiffer either, or bones get sluggish; exact at rest and in steady motion; a sum over bones, so that the tree stays a
- * tree. S is the energy of the flesh at its best f, so any guess of f in terms of s is an upper bound. Two are used.
+ * eliminating f would leave the bones with S = C^T (kappa - kappa A_f^-1 kappa) C, dense, and new in every step. What
+ * is needed of an approximation: no softer than half of S, or bones and flesh swing against each other ever wider;
+ * not much stiffer either, or bones get sluggish; exact at rest and in steady motion; a sum over bones, so that the
+ * tree stays a tree. S is the energy of the flesh at its best f, so any guess of f in terms of s is an upper bound.
+ * Two are used.
  *
  * Where nothing touches, the flesh goes with the bones, f = C s: it adds its mass to them. The force of the springs
  * at the end of the last step, F = k (x - t), is what the flesh does to the bones (the dampers' part is small and left
@@ -20,9 +22,10 @@
  * was tried on paper: at 10 ms it makes a hand of 0.4 kg follow its tracker like one of 50 kg, since one node at a time
  * is moved against its neighbours.)
  *
- * Flesh that spans a joint resists its turning, the more the nearer its limits are: never by more than the springs around
- * the joint can bear, k JOINT_REACH^2 (with a fifth of that a fist at its limits swings to and fro for ever). That much
- * is added at the rate at which the joint is wanted to turn: as inertia, at its last rate, it would let joints ring. */
+ * Flesh that spans a joint resists its turning, the more the nearer its limits are: never by more than the springs
+ * around the joint can bear, k JOINT_REACH^2 (with a fifth of that a fist at its limits swings to and fro for ever).
+ * That much is added at the rate at which the joint is wanted to turn: as inertia, at its last rate, it would let
+ * joints ring. */
 #include "body/hand.h"
 
 #include <string.h>

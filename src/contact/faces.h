@@ -1,11 +1,12 @@
-/* The skin of a soft body as the other side of a contact: its triangles, where they are now, and which of them are near.
+/* The skin of a soft body as the other side of a contact: its triangles, where they are now, and which of them are
+ * near.
  *
  * A point of a triangle moves as the one tet that holds the triangle's middle does, or the nearest one that touches its
  * corners' tets: it hangs on four nodes, whatever its corners hang on. FACES_LEAF triangles that stand together are a
  * leaf, with a box around them; FACES_LEAF boxes in a row have one around these, and so on up to one. The skin's points
- * have groups of their own here, CONTACT_CLUSTER each: those of contact_skin are as good for few large bodies, but among
- * the fingers of a hand some reach from one to another. A body that may touch itself has contact_self in addition: what
- * of it is not contact. Nothing is allocated after contact_faces_create. */
+ * have groups of their own here, CONTACT_CLUSTER each: those of contact_skin are as good for few large bodies, but
+ * among the fingers of a hand some reach from one to another. A body that may touch itself has contact_self in
+ * addition: what of it is not contact. Nothing is allocated after contact_faces_create. */
 #ifndef CONTACT_FACES_H
 #define CONTACT_FACES_H
 
@@ -18,8 +19,8 @@
 #define FACES_LEVELS 12
 #define FACES_PIECES 8 /* into which a search is cut, for threads */
 
-/* A point that is deeper inside than this has gone through: it is left alone. Solvers leave micrometres, so only what is
- * put or driven into another body gets that far; and each point is searched for at least so far around it. */
+/* A point that is deeper inside than this has gone through: it is left alone. Solvers leave micrometres, so only what
+ * is put or driven into another body gets that far; and each point is searched for at least so far around it. */
 #define CONTACT_DEPTH 3e-3 /* m */
 
 /* Triangles meet smoothly if their normals at rest differ by less: then the normal goes over from one to the other. */

@@ -16,9 +16,9 @@
  *     or it is inside: o . s < 0, |o| < CONTACT_DEPTH, and x is not outside the nearest of all triangles by more than
  *     BESIDE (sign by the angle-weighted pseudonormal, shape/surface_distance.h).
  *
- * The force acts on the other body at x, too, by the weights of x in the tet that carries the triangle, as it is now: so
- * it leaves no angular momentum behind. Where x is far out of a small tet, it acts at the point between p and x where
- * no weight is larger than MOST_WEIGHT. */
+ * The force acts on the other body at x, too, by the weights of x in the tet that carries the triangle, as it is now:
+ * so it leaves no angular momentum behind. Where x is far out of a small tet, it acts at the point between p and x
+ * where no weight is larger than MOST_WEIGHT. */
 #include "contact/harvest.h"
 
 #include "shape/embedding.h"

@@ -4,9 +4,10 @@
  *   - a corner of it is nearer than `distance` along the edges of the skin (Dijkstra's algorithm): a neighbour; or
  *   - a corner is nearer than ACROSS times that, and than DETOUR times the straight way: they are on one piece of skin,
  *     or on both sides of a limb, and could meet only if all flesh between them vanished; or
- *   - the triangle's back is towards the point and nearer than twice CONTACT_DEPTH: behind a thin wall the other side of
- *     the skin looks like one that the point has gone through. But what is no deeper than OVERLAP is taken for two parts
- *     that overlap already (fingers of a scan that touch): there the gap counts from where the point is at rest. */
+ *   - the triangle's back is towards the point and nearer than twice CONTACT_DEPTH: behind a thin wall the other side
+ *     of the skin looks like one that the point has gone through. But what is no deeper than OVERLAP is taken for two
+ *     parts that overlap already (fingers of a scan that touch): there the gap counts from where the point is at
+ *     rest. */
 #include "contact/faces.h"
 
 #include "shape/surface_distance.h"

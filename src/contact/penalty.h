@@ -54,8 +54,8 @@ typedef struct penalty_term {
     vec3 z;           /* there, N */
 } penalty_term;
 
-/* Equations for the first look, where d would take the contact (the motion going on as it did, say): with the force that
- * it remembers, or without friction yet, if it remembers none and d takes it inside. */
+/* Equations for the first look, where d would take the contact (the motion going on as it did, say): with the force
+ * that it remembers, or without friction yet, if it remembers none and d takes it inside. */
 void penalty_begin(penalty_term *term, const contact *c, const contact_point *point, const penalty_law *law, double h,
                    const double *d);
 /* Adds the equations to A (blocks) and b. */

@@ -45,14 +45,15 @@ typedef struct contact_point {
 } contact_point;
 
 /* A pair has candidates only if these two boxes overlap: with c the point of the rigid body that is closest to a point,
- * -n . u <= |velocity of the point| + |velocity of the body| + |spin| |c - centre of mass|, since the rest of the arm is
- * along n and turns across it. */
+ * -n . u <= |velocity of the point| + |velocity of the body| + |spin| |c - centre of mass|, since the rest of the arm
+ * is along n and turns across it. */
 box contact_skin_reach(const contact_skin_state *skin, double margin, double h);
 box contact_rigid_reach(const rigid_state *rigid, double h);
 
 /* All candidates of the pairs, in the order of the pairs and then of the skin's points. Writes the first `capacity` of
  * them and returns how many there are, which may be more. near: the numbers of the `near_count` pairs to look at,
- * ascending. faces: may be NULL if no pair is on a skin. pool: may be NULL. The skins are up to date, the bodies' drive has run. */
+ * ascending. faces: may be NULL if no pair is on a skin. pool: may be NULL. The skins are up to date, the bodies'
+ * drive has run. */
 int contact_points_find(const contact_skin_state *const *skins, const rigid_state *const *rigids,
                         contact_faces_state *const *faces, const contact_pair *pairs, const int *near, int near_count,
                         double margin, double h, workers *pool, contact_point *points, int capacity);

@@ -1,9 +1,9 @@
 /* The points with which a body touches others, where they are and how they move.
  *
  * Of a soft body these are the vertices of its surface (the mesh's boundary or the finer embedded one) that a triangle
- * uses or, if it has a contact_spacing, some of them, with coarser triangles between them (shape/simplify.h). Of a rigid
- * body they are the centres of balls in its solid: those of contact/balls.h, or the vertices of its mesh, those at the
- * same place counted once, with the mesh's growth for a radius.
+ * uses or, if it has a contact_spacing, some of them, with coarser triangles between them (shape/simplify.h). Of a
+ * rigid body they are the centres of balls in its solid: those of contact/balls.h, or the vertices of its mesh, those
+ * at the same place counted once, with the mesh's growth for a radius.
  *
  * A contact_skin never changes; its contact_skin_state belongs to a simulation. The points stand in an order in which
  * neighbours in space are neighbours in memory, and are searched in clusters of CONTACT_CLUSTER in a row: around each

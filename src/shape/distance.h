@@ -21,8 +21,8 @@ static inline double signed_distance_at(const signed_distance *solid, vec3 point
     return solid->evaluate(solid->context, point, normal);
 }
 
-/* The union of two solids, and what they share, rounded off by a fillet: within |a - b| < k the surface bends by about k
- * [Quilez, polynomial smooth minimum]. */
+/* The union of two solids, and what they share, rounded off by a fillet: within |a - b| < k the surface bends by
+ * about k [Quilez, polynomial smooth minimum]. */
 static inline double smooth_min(double a, double b, double k) {
     double h = fmax(k - fabs(a - b), 0) / k;
     return fmin(a, b) - h * h * k / 4;

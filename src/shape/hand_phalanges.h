@@ -1,8 +1,8 @@
 /* A hand as separate soft phalanges on bones [Talvas et al. 2015, section 4: 1513 tets for all 15 phalanges].
  *
  * Each piece is a body of its own at rest, in the hand's frame: a closed skin (the hand's own, and the cuts at its
- * joints), tets that cover it, and which of their nodes lie on the bone. For the built-in hand and hands from glTF, left
- * and right: a hand_shape is all it takes.
+ * joints), tets that cover it, and which of their nodes lie on the bone. For the built-in hand and hands from glTF,
+ * left and right: a hand_shape is all it takes.
  *
  *     hand_phalanges_options options = hand_phalanges_options_default();
  *     hand_phalanges phalanges;

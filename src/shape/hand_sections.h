@@ -19,7 +19,8 @@ typedef struct hand_layers {
 /* A rectangle across a finger: corners at -side +up, +side +up, +side -up, -side -up, then the middle. */
 typedef struct hand_section {
     vec3 corner[5];
-    /* Along the finger's bones: 0 at the first knuckle (the thumb's: at its root), 1 at the next joint, 3 at the tip. */
+    /* Along the finger's bones: 0 at the first knuckle (the thumb's: at its root), 1 at the next joint, 3 at the tip.
+     * */
     double place;
 } hand_section;
 

@@ -1,6 +1,6 @@
-/* Bricks of five tets in the bone's own frame, at least three across and two high: then two lines of nodes run along the
- * bone, one on either side of its axis. Held at nodes of both, a piece cannot turn about its bone, which it could on a
- * single line. The size of the bricks is sought for the number of tets; then the boundary is drawn to the skin.
+/* Bricks of five tets in the bone's own frame, at least three across and two high: then two lines of nodes run along
+ * the bone, one on either side of its axis. Held at nodes of both, a piece cannot turn about its bone, which it could
+ * on a single line. The size of the bricks is sought for the number of tets; then the boundary is drawn to the skin.
  *   Tried and left: a bcc lattice. Of 100 tets, it has a line of nodes on the axis and all others on the boundary; moved
  * aside so that two lines are within the bone, its boundary is all spikes. */
 #include "shape/phalanx_tets.h"
@@ -127,8 +127,8 @@ static thenar_status wrap_workpiece(const workpiece *w, thenar_tet_mesh *mesh, t
     return status;
 }
 
-/* The size of bricks whose number of tets comes closest. The number does not fall evenly with the size: the bracket is a
- * guide only. */
+/* The size of bricks whose number of tets comes closest. The number does not fall evenly with the size: the bracket
+ * is a guide only. */
 static thenar_status find_cell(const workpiece *w, int bone, int target, double *best, thenar_error *error) {
     double cell = cbrt(10 * w->volume / target), too_many = 0, too_few = INFINITY, miss = INFINITY;
     for (int attempt = 0; attempt < SEARCH && miss > CLOSE_ENOUGH; attempt++) {

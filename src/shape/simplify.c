@@ -1,8 +1,8 @@
-/* One vertex u at a time goes into a neighbour v: the two triangles on the edge uv vanish, the others around u get v for
- * a corner (a half-edge collapse). Of all that are allowed the cheapest is next; its cost is
+/* One vertex u at a time goes into a neighbour v: the two triangles on the edge uv vanish, the others around u get v
+ * for a corner (a half-edge collapse). Of all that are allowed the cheapest is next; its cost is
  *   (l / L)^2 + BEND E / L^2 + SHAPE (1 - q),   E = sum_t A_t (n_t . x_v + d_t)^2 / sum_t A_t
- * with l = |x_u - x_v|, L the wanted length there, and t the triangles of the finer surface that u and v stand for: E is
- * the mean square of the distances of v from their planes [Garland and Heckbert 1997, Surface simplification using
+ * with l = |x_u - x_v|, L the wanted length there, and t the triangles of the finer surface that u and v stand for: E
+ * is the mean square of the distances of v from their planes [Garland and Heckbert 1997, Surface simplification using
  * quadric error metrics], kept as a quadric x^T A x + 2 b^T x + c. q is the worst shape of the new triangles. The first
  * term rules: short edges go first, which is what spaces the points evenly.
  *

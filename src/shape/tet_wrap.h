@@ -1,4 +1,5 @@
-/* Wraps a coarse tet mesh around a fine skin: every vertex of the skin in a tet, every tet sound, the boundary close. */
+/* Wraps a coarse tet mesh around a fine skin: every vertex of the skin in a tet, every tet sound, the boundary close.
+ * */
 #ifndef SHAPE_TET_WRAP_H
 #define SHAPE_TET_WRAP_H
 

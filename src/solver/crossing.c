@@ -6,8 +6,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Of the right-hand side that is left. Newton comes again anyway: with 1e-3 its steps are fewer by a few in a hundred, but
- * those of conjugate gradients are more than twice as many (hand-letters: 17 ms a step instead of 7). */
+/* Of the right-hand side that is left. Newton comes again anyway: with 1e-3 its steps are fewer by a few in a
+ * hundred, but those of conjugate gradients are more than twice as many (hand-letters: 17 ms a step instead of 7). */
 #define TOLERANCE 0.1
 #define TRACE                                                                                                          \
     1e-5 /* of the whole, a fiftieth of what newton takes for a trace: a system at rest need not be polished */

@@ -232,7 +232,8 @@ static vec3 place(const contact *c, const contact_point *point, const contacts_p
     return p;
 }
 
-/* The touched triangle in the numbering of the body's own surface: of a coarser skin, one around its heaviest corner. */
+/* The touched triangle in the numbering of the body's own surface: of a coarser skin, one around its heaviest corner.
+ * */
 static int touched_face(const contacts_model *contacts, const contact_point *point) {
     const contact_pair *pair = &contacts->search[point->pair];
     if (!pair->on_skin || !contacts->skins[pair->other].around_face) return point->face_b;
