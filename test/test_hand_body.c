@@ -1,43 +1,13 @@
 /* A whole hand in a world: bones, flesh, and who drives them. */
-#include "test.h"
+#include "hand_world.h"
 
 #include "allocations.h"
 #include "math/vec3.h"
-
-#include "thenar/thenar.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define RADIAN_PER_DEGREE (3.14159265358979323846 / 180)
-
-/* A small skin: what is tested does not depend on what is seen. */
-static thenar_hand_def plain_def(void) {
-    thenar_hand_def def = thenar_hand_def_default();
-    def.triangles = 6000;
-    def.touches = false;
-    return def;
-}
-
-static thenar_model *hand_world(const thenar_hand_def *def) {
-    thenar_error error;
-    thenar_world_def world = thenar_world_def_default();
-    thenar_build *build = thenar_build_create(&world);
-    thenar_model *model;
-    assert_non_null(build);
-    assert_ok(thenar_build_add_hand(build, def, &error), error);
-    assert_ok(thenar_build_compile(build, &model, &error), error);
-    thenar_build_free(build);
-    return model;
-}
-
-static thenar_sim *start(const thenar_model *model, double dt, int threads) {
-    thenar_error error;
-    thenar_sim *sim;
-    thenar_sim_options options = {.dt = dt, .threads = threads};
-    assert_ok(thenar_sim_create(model, &options, &sim, &error), error);
-    return sim;
-}
 
 static void run(thenar_sim *sim, double time) {
     long steps = lround(time / thenar_sim_dt(sim));
@@ -70,14 +40,8 @@ static double *copy_positions(const thenar_sim *sim) {
 
 static void a_hand_takes_two_lines(void **unused) {
     (void)unused;
-    thenar_error error;
-    thenar_world_def world = thenar_world_def_default();
-    thenar_build *build = thenar_build_create(&world);
     thenar_hand_def def = thenar_hand_def_default();
-    assert_ok(thenar_build_add_hand(build, &def, &error), error);
-    thenar_model *model;
-    assert_ok(thenar_build_compile(build, &model, &error), error);
-    thenar_build_free(build);
+    thenar_model *model = hand_world_model(&def);
     int first;
     assert_int_equal(thenar_model_hand_count(model), 1);
     assert_int_equal(thenar_model_hand_bodies(model, 0, &first), 1);
@@ -96,10 +60,10 @@ static void a_hand_that_is_held_still_stays_where_it_is(void **unused) {
     const double steps[] = {0.01, 0.001};
     for (int weight = 0; weight < 2; weight++)
         for (int k = 0; k < 2; k++) {
-            thenar_hand_def def = plain_def();
+            thenar_hand_def def = hand_world_def();
             def.weight = weight;
-            thenar_model *model = hand_world(&def);
-            thenar_sim *sim = start(model, steps[k], 1);
+            thenar_model *model = hand_world_model(&def);
+            thenar_sim *sim = hand_world_start(model, steps[k], 1);
             if (weight) run(sim, steps[k] < 0.01 ? 0.5 : 2);
             double *before = copy_positions(sim);
             run(sim, 1);
@@ -137,9 +101,9 @@ static void pressing_a_fingertip_moves_its_bone_and_loads_the_tracker(void **unu
     const double steps[] = {0.01, 0.001};
     double angle[2];
     for (int k = 0; k < 2; k++) {
-        thenar_hand_def def = plain_def();
-        thenar_model *model = hand_world(&def);
-        thenar_sim *sim = start(model, steps[k], 1);
+        thenar_hand_def def = hand_world_def();
+        thenar_model *model = hand_world_model(&def);
+        thenar_sim *sim = hand_world_start(model, steps[k], 1);
         double rest[THENAR_HAND_ANGLES], now[THENAR_HAND_ANGLES], torques[THENAR_HAND_ANGLES], pull[3], turn[3];
         thenar_sim_hand_angles(sim, 0, rest, NULL);
         vec3 tip = joint_of(sim, 9), force = vec3_make(0, 1, 0);
@@ -164,7 +128,7 @@ static void pressing_a_fingertip_moves_its_bone_and_loads_the_tracker(void **unu
 }
 
 static thenar_hand_def waving_def(const thenar_hand_key *keys, int key_count, const thenar_key *base, int base_count) {
-    thenar_hand_def def = plain_def();
+    thenar_hand_def def = hand_world_def();
     def.keys = keys;
     def.key_count = key_count;
     def.base_keys = base;
@@ -179,8 +143,8 @@ static void a_hand_follows_its_script(void **unused) {
     const double steps[] = {0.01, 0.001};
     for (int k = 0; k < 2; k++) {
         thenar_hand_def def = waving_def(NULL, 0, base, 2);
-        thenar_model *model = hand_world(&def);
-        thenar_sim *sim = start(model, steps[k], 1);
+        thenar_model *model = hand_world_model(&def);
+        thenar_sim *sim = hand_world_start(model, steps[k], 1);
         double most = 0, wrist[7];
         for (int i = 0; i < (int)lround(0.5 / steps[k]); i++) {
             assert_int_equal(thenar_sim_step(sim), THENAR_OK);
@@ -204,8 +168,8 @@ static void a_fist_comes_to_rest(void **unused) {
     const double steps[] = {0.02, 0.01, 0.001};
     for (int k = 0; k < 3; k++) {
         thenar_hand_def def = waving_def(keys, 2, NULL, 0);
-        thenar_model *model = hand_world(&def);
-        thenar_sim *sim = start(model, steps[k], 1);
+        thenar_model *model = hand_world_model(&def);
+        thenar_sim *sim = hand_world_start(model, steps[k], 1);
         run(sim, steps[k] < 0.01 ? 1 : 3);
         double *before = copy_positions(sim);
         run(sim, 0.5);
@@ -229,9 +193,9 @@ static void a_fist_comes_to_rest(void **unused) {
 
 static void a_tracker_that_jumps_pulls_no_harder_than_it_may(void **unused) {
     (void)unused;
-    thenar_hand_def def = plain_def();
-    thenar_model *model = hand_world(&def);
-    thenar_sim *sim = start(model, 0.01, 1);
+    thenar_hand_def def = hand_world_def();
+    thenar_model *model = hand_world_model(&def);
+    thenar_sim *sim = hand_world_start(model, 0.01, 1);
     double wrist[7], angles[THENAR_HAND_ANGLES], pull[3], torque[3], most = 0;
     run(sim, 0.1);
     thenar_sim_hand_target(sim, 0, wrist, angles);
@@ -254,9 +218,9 @@ static void a_tracker_that_jumps_pulls_no_harder_than_it_may(void **unused) {
 /* Joints that were read from a posed hand, driven into another one, pose it alike. */
 static void joints_from_outside_drive_a_hand(void **unused) {
     (void)unused;
-    thenar_hand_def def = plain_def();
-    thenar_model *model = hand_world(&def);
-    thenar_sim *sim = start(model, 0.01, 1);
+    thenar_hand_def def = hand_world_def();
+    thenar_model *model = hand_world_model(&def);
+    thenar_sim *sim = hand_world_start(model, 0.01, 1);
     double wrist[7] = {0.1, 0.2, 0, 0, 0, 0, 1}, angles[THENAR_HAND_ANGLES], target[THENAR_HAND_ANGLES];
     double joints[7 * THENAR_HAND_JOINTS];
     assert_true(thenar_model_hand_pose(model, 0, "pinch", angles));
@@ -301,8 +265,8 @@ static void a_hand_s_step_allocates_nothing_and_repeats_bit_for_bit(void **unuse
     (void)unused;
     const thenar_hand_key keys[] = {{.time = 0, .pose = "open"}, {.time = 0.3, .pose = "fist"}};
     thenar_hand_def def = waving_def(keys, 2, NULL, 0);
-    thenar_model *model = hand_world(&def);
-    thenar_sim *one = start(model, 0.01, 1), *two = start(model, 0.01, 2);
+    thenar_model *model = hand_world_model(&def);
+    thenar_sim *one = hand_world_start(model, 0.01, 1), *two = hand_world_start(model, 0.01, 2);
     long before = allocation_count;
     run(one, 0.25);
     assert_int_equal(allocation_count - before, 0);
@@ -325,7 +289,7 @@ static void bad_hands_are_refused(void **unused) {
     (void)unused;
     thenar_world_def world = thenar_world_def_default();
     thenar_build *build = thenar_build_create(&world);
-    thenar_hand_def fine = plain_def();
+    thenar_hand_def fine = hand_world_def();
     const thenar_hand_key wrong[] = {{.time = 0, .pose = "fits"}};
     struct {
         thenar_hand_def def;

@@ -1,9 +1,7 @@
 /* A minute of fists and spread fingers, from every pose: nothing turns inside out, no finger goes through another. */
-#include "test.h"
+#include "hand_world.h"
 
 #include "math/vec3.h"
-
-#include "thenar/thenar.h"
 
 #define HOLD 1.0 /* s in a pose, and as long to go there */
 
@@ -19,20 +17,12 @@ static thenar_sim *start(double dt) {
         for (size_t end = 0; end < 2; end++)
             keys[2 * k + end] = (thenar_hand_key){.time = (2 * (double)k + (double)end + 1) * HOLD, .pose = pose};
     }
-    thenar_error error;
-    thenar_hand_def def = thenar_hand_def_default();
-    thenar_world_def world = thenar_world_def_default();
-    thenar_build *build = thenar_build_create(&world);
-    thenar_model *model;
-    thenar_sim *sim;
-    def.triangles = 6000;
+    thenar_hand_def def = hand_world_def();
+    def.touches = true;
     def.keys = keys;
     def.key_count = 2 * KEYS;
-    assert_ok(thenar_build_add_hand(build, &def, &error), error);
-    assert_ok(thenar_build_compile(build, &model, &error), error);
-    thenar_sim_options options = {.dt = dt, .threads = 1};
-    assert_ok(thenar_sim_create(model, &options, &sim, &error), error);
-    thenar_build_free(build);
+    thenar_model *model = hand_world_model(&def);
+    thenar_sim *sim = hand_world_start(model, dt, 1);
     thenar_model_free(model);
     return sim;
 }

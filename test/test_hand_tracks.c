@@ -1,9 +1,7 @@
 /* Tracks as they come: what is wrong with them is told or borne, and no flesh explodes. */
-#include "test.h"
+#include "hand_world.h"
 
 #include "math/vec3.h"
-
-#include "thenar/thenar.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,20 +25,11 @@ static frame frames[FRAMES];
 static void record(void) {
     const thenar_hand_key keys[] = {{.time = 0, .pose = "relaxed"}, {.time = 1, .pose = "fist"}};
     const thenar_key wave[] = {{.time = 0}, {.time = 0.5, .move = {0.1, 0, 0}}, {.time = 1, .turn = {0, 0.4, 0}}};
-    thenar_error error;
-    thenar_hand_def def = thenar_hand_def_default();
-    thenar_world_def world = thenar_world_def_default();
-    thenar_build *build = thenar_build_create(&world);
-    thenar_model *model;
-    thenar_sim *sim;
-    def.triangles = 6000;
-    def.touches = false;
+    thenar_hand_def def = hand_world_def();
     def.keys = keys, def.key_count = 2;
     def.base_keys = wave, def.base_key_count = 3;
-    assert_ok(thenar_build_add_hand(build, &def, &error), error);
-    assert_ok(thenar_build_compile(build, &model, &error), error);
-    thenar_sim_options options = {.dt = 1 / RATE, .threads = 1};
-    assert_ok(thenar_sim_create(model, &options, &sim, &error), error);
+    thenar_model *model = hand_world_model(&def);
+    thenar_sim *sim = hand_world_start(model, 1 / RATE, 1);
     for (int k = 0; k < FRAMES; k++) {
         double joints[7 * THENAR_HAND_JOINTS];
         assert_int_equal(thenar_sim_step(sim), THENAR_OK);
@@ -50,7 +39,6 @@ static void record(void) {
     }
     thenar_sim_free(sim);
     thenar_model_free(model);
-    thenar_build_free(build);
 }
 
 static void write_frame(FILE *file, const frame *f) {
@@ -86,26 +74,19 @@ typedef struct outcome {
 static outcome follow(bool left) {
     outcome out = {.least = INFINITY};
     thenar_error error;
-    thenar_hand_def def = thenar_hand_def_default();
-    thenar_world_def world = thenar_world_def_default();
-    thenar_build *build = thenar_build_create(&world);
-    thenar_model *model;
-    thenar_sim *sim;
+    thenar_hand_def def = hand_world_def();
     def.left = left;
-    def.triangles = 6000;
-    def.touches = false;
-    assert_ok(thenar_build_add_hand(build, &def, &error), error);
+    thenar_build *build = hand_world_build(&def);
     out.status = thenar_build_set_track(build, path, &error);
     if (out.status != THENAR_OK) {
         snprintf(out.text, sizeof out.text, "%s", error.text);
         thenar_build_free(build);
         return out;
     }
-    assert_ok(thenar_build_compile(build, &model, &error), error);
-    thenar_build_free(build);
+    thenar_model *model = hand_world_compile(build);
     out.warnings = thenar_model_warning_count(model);
     if (out.warnings > 0) snprintf(out.text, sizeof out.text, "%s", thenar_model_warning(model, 0));
-    assert_ok(thenar_sim_create(model, NULL, &sim, &error), error);
+    thenar_sim *sim = hand_world_start(model, 0.01, 1);
     int tets = thenar_model_mesh(model, 0)->tet_count;
     double *s = malloc(3 * (size_t)tets * sizeof *s), joints[7 * THENAR_HAND_JOINTS];
     for (int i = 0; i < 150; i++) {
