@@ -34,6 +34,9 @@
 #define TOUCH_RESERVE 3.0 /* of K_jj: limits stiffen flesh that is pressed */
 #define JUMP 0.2          /* m: a base that is that much elsewhere after a step was not moved but put there */
 #define JUMP_TURN 1.5     /* rad */
+/* As fast as hands move. A tracker that is slower than the steps moves its hand by fits and starts. */
+#define FASTEST 5.0       /* m/s */
+#define FASTEST_TURN 30.0 /* rad/s */
 
 void hand_layout(hand_state *state, arena *kept, arena *work) {
     const hand_model *hand = state->model;
@@ -105,6 +108,11 @@ void hand_rest_bones(hand_state *state) {
     skeleton_set_pose(&state->skeleton, NULL, NULL);
 }
 
+static vec3 no_longer(vec3 v, double most) {
+    double length = vec3_length(v);
+    return length > most ? vec3_scale(v, most / length) : v;
+}
+
 /* Joints and couplings are told where the hand is wanted at the end of the step, and how fast that moves. */
 static void follow(hand_state *state, const hand_target *target, double h) {
     skeleton_state *bones = &state->skeleton;
@@ -123,8 +131,8 @@ static void follow(hand_state *state, const hand_target *target, double h) {
         coupling->velocity = coupling->spin = (vec3){0};
         if (jumped) continue;
         quat turned = quat_mul(after[b].orientation, quat_conjugate(before[b].orientation));
-        coupling->velocity = vec3_scale(vec3_sub(after[b].position, before[b].position), 1 / h);
-        coupling->spin = vec3_scale(quat_to_rotation_vector(turned), 1 / h);
+        coupling->velocity = no_longer(vec3_scale(vec3_sub(after[b].position, before[b].position), 1 / h), FASTEST);
+        coupling->spin = no_longer(vec3_scale(quat_to_rotation_vector(turned), 1 / h), FASTEST_TURN);
     }
 }
 
