@@ -67,7 +67,7 @@ typedef struct hand_state {
     const hand_model *model;
     skeleton_state skeleton;
     hand_kept *kept;
-    double *before; /* work, 3 a node of the largest flesh: where its nodes were wanted when the step began, m */
+    double *before; /* work, 3 a node of all flesh: where nodes were wanted when the step began, m */
 } hand_state;
 
 /* Makes a hand and its soft bodies, *flesh_count of them, which then belong to the caller (as *flesh itself: free

@@ -43,10 +43,9 @@ void hand_layout(hand_state *state, arena *kept, arena *work) {
     state->skeleton.model = hand->skeleton.model;
     skeleton_layout(&state->skeleton, kept, work);
     state->kept = ARENA_ARRAY(kept, hand_kept, 1);
-    int most = 0;
-    for (int k = 0; k < hand->flesh_count; k++)
-        if (hand->flesh[k].node_count > most) most = hand->flesh[k].node_count;
-    state->before = ARENA_ARRAY(work, double, 3 * (size_t)most);
+    size_t nodes = 0;
+    for (int k = 0; k < hand->flesh_count; k++) nodes += (size_t)hand->flesh[k].node_count;
+    state->before = ARENA_ARRAY(work, double, 3 * nodes);
 }
 
 static soft_state *flesh_state(const hand_flesh *flesh, body_state *const *bodies) {
@@ -150,13 +149,14 @@ static void complete_joints(hand_state *state, const hand_target *target, double
         }
 }
 
-/* What the flesh does to the bones. */
-static void load_bones(hand_state *state, const hand_flesh *flesh, const soft_state *soft, double h) {
+/* What the flesh does to the bones. before: gets the places where its nodes are wanted as the step begins. */
+static void load_bones(hand_state *state, const hand_flesh *flesh, const soft_state *soft, double h, double *before) {
     const soft_model *body = soft_of(soft);
     skeleton_state *bones = &state->skeleton;
     for (int i = 0; i < flesh->node_count; i++) {
         vec3 x = vec3_load(soft->x + 3 * i), v = vec3_load(soft->v + 3 * i);
         vec3 target = wanted(flesh, i, bones->pose);
+        vec3_store(before + 3 * i, target);
         double held = TOUCH_RESERVE * soft->touched[i] * h * h * flesh->stiffness[i], mass = body->mass[i];
         vec3 pull = vec3_scale(vec3_sub(x, target), body->stiffness[i]);
         vec3 impulse = vec3_mul_add(vec3_scale(pull, h), v, mass + held);
@@ -192,17 +192,14 @@ bool hand_advance(hand_state *state, body_state *const *bodies, const body_step 
     follow(state, &target, h);
     skeleton_begin(bones, h, hand->weight ? step->gravity : (vec3){0});
     complete_joints(state, &target, h);
-    for (int k = 0; k < hand->flesh_count; k++)
-        load_bones(state, &hand->flesh[k], flesh_state(&hand->flesh[k], bodies), h);
+    double *before = state->before;
+    for (int k = 0; k < hand->flesh_count; before += 3 * (size_t)hand->flesh[k++].node_count)
+        load_bones(state, &hand->flesh[k], flesh_state(&hand->flesh[k], bodies), h, before);
     if (!skeleton_solve(bones, h)) return false;
-    skeleton_pose begin[HAND_BONES];
-    memcpy(begin, bones->pose, sizeof begin);
     skeleton_integrate(bones, h);
-    for (int k = 0; k < hand->flesh_count; k++) {
-        const hand_flesh *flesh = &hand->flesh[k];
-        for (int i = 0; i < flesh->node_count; i++) vec3_store(state->before + 3 * i, wanted(flesh, i, begin));
-        pull_flesh(state, flesh, flesh_state(flesh, bodies), state->before, h);
-    }
+    before = state->before;
+    for (int k = 0; k < hand->flesh_count; before += 3 * (size_t)hand->flesh[k++].node_count)
+        pull_flesh(state, &hand->flesh[k], flesh_state(&hand->flesh[k], bodies), before, h);
     state->kept->target = target;
     return true;
 }

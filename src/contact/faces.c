@@ -221,14 +221,22 @@ void contact_faces_update(contact_faces_state *state, const contact_skin_state *
     state->x = ((const soft_state *)body)->x;
     for (int leaf = 0; leaf < contact_faces_leaf_count(faces); leaf++) {
         faces_boxes *boxes = &state->boxes[leaf];
+        vec3 low = vec3_make(INFINITY, INFINITY, INFINITY), high = vec3_scale(low, -1);
         *boxes = no_boxes();
         for (int i = leaf * FACES_LEAF, lane = 0; i < contact_faces_leaf_end(faces, leaf); i++, lane++) {
             const int *corner = faces->corner + 3 * (size_t)i;
             vec3 a = positions[corner[0]], b = positions[corner[1]], c = positions[corner[2]];
-            set_box(boxes, lane, (box){vec3_min(a, vec3_min(b, c)), vec3_max(a, vec3_max(b, c))});
+            box own = {vec3_min(a, vec3_min(b, c)), vec3_max(a, vec3_max(b, c))};
+            set_box(boxes, lane, own);
+            low = vec3_min(low, own.low), high = vec3_max(high, own.high);
         }
+        /* Read back as vectors, what was just stored lane by lane would have to wait for the stores. */
+        if (faces->level_count == 1) continue;
+        faces_boxes *above = &state->boxes[faces->level_start[1] + leaf / FACES_LEAF];
+        if (leaf % FACES_LEAF == 0) *above = no_boxes();
+        set_box(above, leaf % FACES_LEAF, (box){low, high});
     }
-    for (int level = 1; level < faces->level_count; level++) {
+    for (int level = 2; level < faces->level_count; level++) {
         int below = faces->level_start[level - 1], start = faces->level_start[level];
         for (int i = below; i < start; i++) {
             faces_boxes *boxes = &state->boxes[start + (i - below) / FACES_LEAF];
