@@ -5,13 +5,7 @@
 #include "soft_tools.h"
 
 /* Steps that users take, s. A sanitizer makes one some ten times slower: there the long one does for both. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-static const double time_steps[] = {0.01, 0.01};
-#define SANITIZED 1
-#else
-#define SANITIZED 0
-static const double time_steps[] = {0.001, 0.01};
-#endif
+static const double time_steps[] = {SANITIZED ? 0.01 : 0.001, 0.01};
 
 #define CONTACT_GRAVITY 9.81
 

@@ -14,6 +14,13 @@
 #include <string.h>
 #include <cmocka.h>
 
+/* A sanitizer makes a step some ten times slower: long tests do less there. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED 1
+#else
+#define SANITIZED 0
+#endif
+
 /* |got - expected| <= tolerance; a NaN on either side fails. */
 #define assert_near(got, expected, tolerance) test_near((got), (expected), (tolerance), #got, __FILE__, __LINE__)
 
