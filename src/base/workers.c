@@ -1,8 +1,8 @@
 /* The pool: one job at a time, pieces handed out by an atomic counter.
  *
  * A step has several short parallel stages up to some hundred microseconds apart, so an idle thread spins for a while
- * before it sleeps: waking from a condition variable alone costs about as much as a stage. Who has fewer free cores than
- * threads loses by it. */
+ * before it sleeps: waking from a condition variable alone costs about as much as a stage. Who has fewer free cores
+ * than threads loses by it. */
 #include "base/workers.h"
 
 #include "base/clock.h"
