@@ -271,6 +271,13 @@ void hand_model_free(hand_model *hand) {
 uint64_t hand_model_hash(const hand_model *hand) {
     uint64_t hash = skeleton_model_hash(hand->skeleton.model);
     hash = hash_bytes(hash, hand->coupling, sizeof hand->coupling);
+    const double numbers[] = {hand->weight, hand->flesh_stiffness, hand->script.path.linear, hand->retarget.cutoff};
+    hash = hash_bytes(hash, numbers, sizeof numbers);
+    hash = hash_bytes(hash, hand->script.keys, (size_t)hand->script.key_count * sizeof *hand->script.keys);
+    hash = hash_bytes(hash, hand->script.path.keys, (size_t)hand->script.path.key_count * sizeof(thenar_key));
+    for (int left = 0; left < 2 && hand->track; left++)
+        hash = hash_bytes(hash, hand->track->hands[left].data,
+                          hand->track->hands[left].count * sizeof *hand->track->hands[left].data);
     for (int k = 0; k < hand->flesh_count; k++) {
         const hand_flesh *flesh = &hand->flesh[k];
         for (int h = 0; h < flesh->hold_start[flesh->node_count]; h++) {

@@ -19,11 +19,11 @@
  * Nodes that touch something are held there while their bones move on: f_j = v_j. Their share of the energy is at most
  * that of their own diagonal block of the flesh's stiffness, h^2 K_jj, by which they are added at their last velocity.
  * (Adding that at every node, or kappa' = kappa (1 - kappa / a_i) with a_i the diagonal of A_f, is a bound as well, and
- * was tried on paper: at 10 ms it makes a hand of 0.4 kg follow its tracker like one of 50 kg, since one node at a time
- * is moved against its neighbours.)
+ * makes a hand follow its tracker like one of many times its mass at 10 ms, since one node at a time is moved against
+ * its neighbours.)
  *
  * Flesh that spans a joint resists its turning, the more the nearer its limits are: never by more than the springs
- * around the joint can bear, k JOINT_REACH^2 (with a fifth of that a fist at its limits swings to and fro for ever).
+ * around the joint can bear, k JOINT_REACH^2 (with a third of that a fist at its limits swings to and fro for ever).
  * That much is added at the rate at which the joint is wanted to turn: as inertia, at its last rate, it would let
  * joints ring. */
 #include "body/hand.h"

@@ -5,8 +5,9 @@
  * with J_a and J_b the two sides of a contact: M has the pattern, is positive definite and is factored; C is the rest.
  * Blocks for all nodes that may ever meet would make the matrix of a hand dense. Conjugate gradients on H with the
  * preconditioner M^-1 + T (T^T H T)^-1 T^T, where the columns of T move each body as a whole: in M both bodies of a
- * contact are held where they are, so that their way together is what M knows least of. At the end the residual is
- * freed of T, so that momentum is kept to rounding, however early the iteration ends. */
+ * contact are held where they are, so that their way together is what M knows least of. A body that touches only itself
+ * does without T: then M times a direction follows from the residuals, and no product with the matrix is needed. At the
+ * end the residual is freed of T, so that momentum is kept to rounding, however early the iteration ends. */
 #ifndef SOLVER_CROSSING_H
 #define SOLVER_CROSSING_H
 
