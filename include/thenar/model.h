@@ -129,6 +129,10 @@ typedef struct thenar_soft_def {
     /** The same for each vertex of `surface`, which must be given, instead of contact_spacing, m, >= 0: small where
      * contact must be fine, 0 keeps the vertices that are there. NULL: the same everywhere. */
     const double *contact_spacing_at;
+    /** A label for each vertex of `surface`, which must be given: where contacts are aggregated (`aggregate`,
+     * thenar_sim_options.contact), points of different labels are never put into one patch. A hand's are its phalanges.
+     * NULL: all have the same. */
+    const int *contact_groups;
 } thenar_soft_def;
 
 /** A soft body with the default material, friction 0.5 and nothing else; name and mesh must be set. */

@@ -125,6 +125,8 @@ struct body_class {
     void (*drive)(body_state *state, const body_step *step);
     void (*formulate)(body_state *state, const body_step *step, double *blocks, double *b);
     bool (*integrate)(body_state *state, const body_step *step, const double *v); /* false: not finite */
+    /* The unknowns are moved on by dq, m, without a change of velocities; false: not finite. */
+    bool (*displace)(body_state *state, const double *dq);
     void (*publish)(body_state *state, const body_step *step);
     void (*rest)(body_state *state);                      /* all velocities to zero: the last resort */
     int (*inverted)(const body_state *state);             /* inverted elements that formulate met */

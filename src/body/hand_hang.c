@@ -117,6 +117,7 @@ static thenar_status make_whole(const thenar_hand_def *def, const hand_shape *sh
     soft.regions = &joints;
     soft.region_count = loosen_joints(def, &soft.material, &joints);
     soft.contact_spacing_at = spacing;
+    soft.contact_groups = shape->vertex_bone;
     soft.self_distance = def->self_distance;
     if (status == THENAR_OK) status = soft_model_create(&soft, &flesh[0], error);
     free(marked.tags);

@@ -212,6 +212,19 @@ static bool rigid_integrate(body_state *base, const body_step *step, const doubl
     return is_dynamic(rigid_of(state)) ? integrate_dynamic(state, step->h, v) : integrate_driven(state, step->h);
 }
 
+static bool rigid_displace(body_state *base, const double *dq) {
+    rigid_state *state = (rigid_state *)base;
+    rigid_kept *kept = state->kept;
+    if (!is_dynamic(rigid_of(state))) return true;
+    vec3 position = vec3_add(vec3_load(kept->position), vec3_load(dq + 3 * RIGID_LINEAR));
+    vec3 turn = vec3_load(dq + 3 * RIGID_ANGULAR);
+    if (!vec3_is_finite(position) || !vec3_is_finite(turn)) return false;
+    vec3_store(kept->position, position);
+    store_quat(kept->orientation,
+               quat_unit(quat_mul(quat_from_rotation_vector(turn), rigid_orientation(kept->orientation))));
+    return true;
+}
+
 static void rigid_publish(body_state *base, const body_step *step) {
     (void)base, (void)step;
 }
@@ -304,6 +317,7 @@ const body_class rigid_class = {
     .drive = rigid_drive,
     .formulate = rigid_formulate,
     .integrate = rigid_integrate,
+    .displace = rigid_displace,
     .publish = rigid_publish,
     .rest = rigid_rest,
     .inverted = rigid_inverted,

@@ -19,6 +19,7 @@ typedef struct soft_model {
     thenar_surface surface;
     thenar_embedding embedding;
     double *contact_spacing; /* of each vertex of the surface: between those that touch, m; NULL: all touch */
+    int *contact_groups;     /* a vertex of the surface: its label for patches of contact; NULL: all the same */
 
     double *mass;        /* node_count, kg */
     double *damped_mass; /* node_count: mass times Rayleigh alpha, kg/s */

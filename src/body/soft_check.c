@@ -92,6 +92,9 @@ static thenar_status check_contact_spacing(const thenar_soft_def *def, thenar_er
     if (def->contact_spacing_at && !def->surface)
         return error_set(error, THENAR_ERROR_INPUT,
                          "contact_spacing_at without a surface; expected the surface whose vertices it is for");
+    if (def->contact_groups && !def->surface)
+        return error_set(error, THENAR_ERROR_INPUT,
+                         "contact_groups without a surface; expected the surface whose vertices it is for");
     for (int v = 0; def->contact_spacing_at && v < def->surface->vertex_count; v++)
         if (!(def->contact_spacing_at[v] >= 0) || !isfinite(def->contact_spacing_at[v]))
             return error_set(error, THENAR_ERROR_INPUT, "the contact spacing at vertex %d is %g; expected >= 0 m", v,

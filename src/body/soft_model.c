@@ -293,6 +293,15 @@ static thenar_status build_contact_spacing(soft_model *body, const thenar_soft_d
     return THENAR_OK;
 }
 
+static thenar_status build_contact_groups(soft_model *body, const thenar_soft_def *def, thenar_error *error) {
+    if (!def->contact_groups) return THENAR_OK;
+    size_t count = (size_t)body->surface.vertex_count;
+    body->contact_groups = MEMORY_ARRAY(int, count);
+    if (!body->contact_groups) return error_memory(error, def->name);
+    memcpy(body->contact_groups, def->contact_groups, count * sizeof *body->contact_groups);
+    return THENAR_OK;
+}
+
 /* Finite input can have products that are not, or vanish: a state made of them would hold NaN. */
 static thenar_status check_range(const soft_model *body, thenar_error *error) {
     bool good = isfinite(body->total_mass);
@@ -322,6 +331,7 @@ static thenar_status build(soft_model *body, const thenar_soft_def *def, thenar_
     if (status == THENAR_OK) status = mesh_check_tets(&body->mesh, &origin, &note, error);
     if (status == THENAR_OK) status = build_surface(body, def, error);
     if (status == THENAR_OK) status = build_contact_spacing(body, def, error);
+    if (status == THENAR_OK) status = build_contact_groups(body, def, error);
     const thenar_material **material = NULL;
     if (status == THENAR_OK) status = assign_materials(def, &material, error);
     if (status == THENAR_OK && !build_elements(body, def, material)) status = error_memory(error, def->name);

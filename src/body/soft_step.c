@@ -201,6 +201,19 @@ static bool soft_integrate(body_state *base, const body_step *step, const double
     return true;
 }
 
+static bool soft_displace(body_state *base, const double *dq) {
+    soft_state *state = (soft_state *)base;
+    const soft_model *body = soft_of(state);
+    for (int i = 0; i < body->mesh.node_count; i++) {
+        int unknown = body->system_node[i];
+        if (unknown < 0) continue;
+        vec3 position = vec3_add(vec3_load(state->x + 3 * i), vec3_load(dq + 3 * unknown));
+        if (!vec3_is_finite(position)) return false;
+        vec3_store(state->x + 3 * i, position);
+    }
+    return true;
+}
+
 /* The equation of motion of held node n, solved for what holds it:
  *   reaction = M ((1 + h alpha) v - v0) / h - M g - applied + ((h^2 + h beta) K v_free - record) / h
  * where the record is the element's part of b, h f - (h^2 + h beta) K v_held. */
@@ -332,6 +345,7 @@ static uint64_t soft_hash(const body_model *base) {
     if (body->fibres) hash = hash_bytes(hash, body->fibres, (size_t)body->batch_count * sizeof *body->fibres);
     size_t vertices = (size_t)body->surface.vertex_count;
     if (body->contact_spacing) hash = hash_bytes(hash, body->contact_spacing, vertices * sizeof(double));
+    if (body->contact_groups) hash = hash_bytes(hash, body->contact_groups, vertices * sizeof(int));
     for (int s = 0; s < body->support_count; s++) {
         const support_model *support = &body->supports[s];
         hash = hash_bytes(hash, support->nodes, (size_t)support->node_count * sizeof *support->nodes);
@@ -357,6 +371,7 @@ static void soft_free(body_model *base) {
     thenar_surface_free(&body->surface);
     thenar_embedding_free(&body->embedding);
     free(body->contact_spacing);
+    free(body->contact_groups);
     void *owned[] = {body->base.name,   body->mass,         body->damped_mass,
                      body->load,        body->velocity,     body->batches,
                      body->supports,    body->system_node,  body->block_target,
@@ -381,6 +396,7 @@ const body_class soft_class = {
     .drive = soft_drive,
     .formulate = soft_formulate,
     .integrate = soft_integrate,
+    .displace = soft_displace,
     .publish = soft_publish,
     .rest = soft_rest,
     .inverted = soft_inverted,

@@ -68,6 +68,11 @@ typedef struct contact_measures {
     int active;    /* how many push */
 } contact_measures;
 
+/* F_axis M_k: how the unknown of a leg moves the contact along a direction. */
+static inline vec3 contact_leg_gradient(const contact_leg *leg, vec3 direction) {
+    return vec3_scale(leg->turns ? vec3_cross(leg->arm, direction) : direction, leg->weight);
+}
+
 /* How far d moves the contact, in its frame: F sum_k M_k d_k, m. */
 vec3 contact_motion(const contact *c, const double *d);
 /* Adds M_k^T force to the parts of its legs; world axes. */

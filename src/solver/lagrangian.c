@@ -16,12 +16,14 @@ void lagrangian_move(const solver_problem *problem, const double *d) {
         limits->evaluate(problem->bodies[k], problem->step);
     }
     contacts_move(problem->contacts, problem->contact_count, d);
+    patches_move(problem->patches, problem->patch_count, d);
 }
 
 double lagrangian_constraint_energy(const solver_problem *problem, double rho) {
     double sum = 0, h = problem->step->h;
     EACH_LIMITED (problem, k, limits) sum += limits->energy(problem->bodies[k]);
-    return h * h * (rho * sum + contacts_energy(problem->contacts, problem->contact_count));
+    return h * h * (rho * sum + contacts_energy(problem->contacts, problem->contact_count) -
+                    patches_work(problem->patches, problem->patch_count));
 }
 
 void lagrangian_gradient(const solver_problem *problem, double rho, const double *residual, double *gradient) {
@@ -30,6 +32,7 @@ void lagrangian_gradient(const solver_problem *problem, double rho, const double
     EACH_LIMITED (problem, k, limits)
         limits->gradient(problem->bodies[k], problem->step, h * h * rho, gradient + 3 * problem->first_node[k]);
     contacts_gradient(problem->contacts, problem->contact_count, h * h, gradient);
+    patches_add_force(problem->patches, problem->patch_count, -h * h, gradient);
 }
 
 void lagrangian_hessian(const solver_problem *problem, double rho, double *hessian) {

@@ -11,6 +11,7 @@
  * into the motion; the curvature of the limits in the Hessian, or the iteration stalls. */
 #include "solver/newton.h"
 
+#include "solver/condensed.h"
 #include "solver/crossing.h"
 #include "solver/lagrangian.h"
 #include "solver/rows.h"
@@ -56,6 +57,7 @@ typedef struct newton_state {
     double *direction; /* Newton's */
     double *product;   /* A direction */
     crossing crossing;
+    condensed condensed;
 } newton_state;
 
 static void newton_layout(void *solver, const solver_problem *problem, arena *work) {
@@ -68,6 +70,7 @@ static void newton_layout(void *solver, const solver_problem *problem, arena *wo
     state->direction = ARENA_ARRAY(work, double, components);
     state->product = ARENA_ARRAY(work, double, components);
     crossing_layout(&state->crossing, problem, work);
+    condensed_layout(&state->condensed, problem, PATCH_ROWS, work);
 }
 
 static int size_of(const solver_problem *problem) {
@@ -78,6 +81,7 @@ static bool has_multipliers(const solver_problem *problem) {
     bool any = false;
     EACH_LIMITED (problem, k, limits) any |= limits->warm(problem->bodies[k]);
     for (int i = 0; i < problem->contact_count; i++) any |= problem->contacts[i].lambda.x > 0;
+    for (int i = 0; i < problem->patch_count; i++) any |= problem->patches[i].lambda[0] > 0;
     return any;
 }
 
@@ -85,10 +89,45 @@ static bool newton_needs_free_motion(const solver_problem *problem) {
     return !has_multipliers(problem);
 }
 
+/* The forces of patches that fit the step that is to be taken, direction = H^-1 (h^2 J^T lambda - g) with g the gradient
+ * without them, and that step. */
+static void find_direction_with_patches(newton_state *state, const solver_problem *problem) {
+    int n = size_of(problem);
+    double h = problem->step->h;
+    patches_add_force(problem->patches, problem->patch_count, h * h, state->gradient);
+    for (int i = 0; i < n; i++) state->direction[i] = -state->gradient[i];
+    cholesky_solve(problem->factor, state->direction);
+    for (int i = 0; i < n; i++) state->product[i] = state->d[i] + state->direction[i];
+    patches_move(problem->patches, problem->patch_count, state->product);
+    condensed_assemble(&state->condensed, problem);
+    condensed_solve(&state->condensed, problem);
+    patches_add_force(problem->patches, problem->patch_count, -h * h, state->gradient);
+    for (int i = 0; i < n; i++) state->direction[i] = -state->gradient[i];
+    cholesky_solve(problem->factor, state->direction);
+    patches_move(problem->patches, problem->patch_count, state->d);
+}
+
+static bool is_limited(const solver_problem *problem) {
+    bool any = false;
+    EACH_LIMITED (problem, k, limits) any = true;
+    return any;
+}
+
+/* Only patches: H is A, which was factored for the free motion that they were made from. */
+static bool is_factored(const solver_problem *problem) {
+    return problem->patch_count > 0 && !is_limited(problem);
+}
+
 /* direction = -H^-1 gradient; false if H is not positive definite. */
 static bool find_direction(newton_state *state, const solver_problem *problem, double rho) {
-    lagrangian_hessian(problem, rho, state->hessian);
-    if (cholesky_factorize(problem->factor, state->hessian, problem->step->pool) != CHOLESKY_DONE) return false;
+    if (!is_factored(problem)) {
+        lagrangian_hessian(problem, rho, state->hessian);
+        if (cholesky_factorize(problem->factor, state->hessian, problem->step->pool) != CHOLESKY_DONE) return false;
+    }
+    if (problem->patch_count > 0) {
+        find_direction_with_patches(state, problem);
+        return true;
+    }
     for (int i = 0; i < size_of(problem); i++) state->direction[i] = -state->gradient[i];
     if (problem->crosses && crossing_collect(&state->crossing, problem) > 0)
         crossing_solve(&state->crossing, problem, state->hessian,
@@ -206,11 +245,14 @@ static bool iterate(newton_state *state, const solver_problem *problem, solver_r
     for (int pass = 0; pass < MOST_PASSES && report->iterations < MOST_ITERATIONS; pass++) {
         lagrangian_gradient(problem, rho, state->residual, state->gradient);
         lagrangian_measures now = lagrangian_measure(problem, state->residual, state->gradient);
+        if (problem->patch_count > 0 && report->iterations > 0)
+            now.contacts = condensed_measure(&state->condensed, problem);
         solver_tell(problem, report->iterations, false, now.limits.distance);
         bool settled = is_settled(problem, &now, updates);
         /* One iteration is mostly enough; but where it leaves more than a trace, bodies at rest tremble between two
          * states that are both within the tolerances, so contacts get a second one. */
-        bool polish = problem->contact_count > 0 && report->iterations == 1 && now.slope > GRADIENT_TRACE * now.size;
+        bool polish = problem->contact_count + problem->patch_count > 0 && report->iterations == 1 &&
+                      now.slope > GRADIENT_TRACE * now.size;
         report->converged = report->iterations > 0 && !polish && is_converged(problem, &now);
         /* Multipliers that move twice without a step in between are moved by the same violation twice. */
         if (!report->converged && inner < MOST_INNER && (!settled || inner == 0 || polish)) {
@@ -244,12 +286,13 @@ static bool iterate(newton_state *state, const solver_problem *problem, solver_r
 static bool newton_solve(void *solver, const solver_problem *problem, solver_report *report) {
     newton_state *state = solver;
     *report = (solver_report){0};
-    bool is_warm = has_multipliers(problem);
+    bool is_warm = has_multipliers(problem) && !is_factored(problem);
     start(state, problem, is_warm);
-    report->rows = 3 * problem->contact_count;
+    report->rows = 3 * problem->contact_count + PATCH_ROWS * problem->patch_count;
     if (!is_warm) {
         report->residual = lagrangian_measure_limits(problem).distance;
-        bool touches = contacts_measure(problem->contacts, problem->contact_count).active > 0;
+        bool touches =
+            problem->patch_count > 0 || contacts_measure(problem->contacts, problem->contact_count).active > 0;
         report->converged = report->residual <= problem->tolerance.violation && !touches;
         if (report->converged) return true;
     }

@@ -7,7 +7,7 @@
 #define SOLVER_PROBLEM_H
 
 #include "body/body.h"
-#include "contact/contact.h"
+#include "contact/patch.h"
 #include "sparse/cholesky.h"
 
 /* Stopping rule that all solvers share. */
@@ -49,6 +49,9 @@ typedef struct solver_problem {
     int contact_count;
     int most_contacts; /* that there ever are */
     bool crosses;      /* some of them may cross: contact.h */
+    patch *patches;    /* of this step, instead of contacts, where these are aggregated */
+    int patch_count;
+    int most_patches; /* that there ever are; 0: contacts are not aggregated */
     solver_friction friction;
     const body_step *step;
     solver_tolerances tolerance;

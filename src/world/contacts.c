@@ -4,7 +4,7 @@
 #include <string.h>
 
 void contacts_layout(contacts_state *state, const contacts_model *contacts, int body_count, int system_count,
-                     arena *kept, arena *work) {
+                     bool aggregate, int most_nodes, arena *kept, arena *work) {
     *state = (contacts_state){0};
     state->memory_count = ARENA_ARRAY(kept, long long, contacts->pair_count > 0 ? 1 : 0);
     state->memory = ARENA_ARRAY(kept, contact_memory, contacts->capacity);
@@ -28,6 +28,10 @@ void contacts_layout(contacts_state *state, const contacts_model *contacts, int 
     state->remembered = ARENA_ARRAY(work, int, contacts->capacity);
     state->contacts = ARENA_ARRAY(work, contact, contacts->capacity);
     state->terms = ARENA_ARRAY(work, penalty_term, contacts->capacity);
+    int most_points = 0;
+    for (int i = 0; i < contacts->skin_count; i++)
+        if (contacts->skins[i].point_count > most_points) most_points = contacts->skins[i].point_count;
+    patch_set_layout(&state->patches, aggregate ? contacts->capacity : 0, most_nodes, most_points, work);
     state->system_start = ARENA_ARRAY(work, int, system_count + 1);
     state->told = ARENA_ARRAY(work, thenar_contact, contacts->capacity);
     /* A pair is told only with a contact. */
@@ -48,6 +52,7 @@ void contacts_open(contacts_state *state, const contacts_model *contacts, body_s
     for (int i = 0; i < body_count; i++)
         state->rigids[i] = bodies[i]->model->kind == &rigid_class ? (const rigid_state *)bodies[i] : NULL;
     sweep_open(&state->near);
+    patch_set_open(&state->patches);
     memset(state->system_start, 0, ((size_t)system_count + 1) * sizeof *state->system_start);
 }
 

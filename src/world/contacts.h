@@ -4,6 +4,7 @@
 #define WORLD_CONTACTS_H
 
 #include "contact/contact_make.h"
+#include "contact/patch_make.h"
 #include "contact/penalty.h"
 #include "contact/sweep.h"
 #include "world/system.h"
@@ -21,9 +22,10 @@ typedef struct contacts_pair {
 } contacts_pair;
 
 struct contacts_model {
-    double margin;   /* m */
-    penalty_law law; /* of contacts by springs */
-    int capacity;    /* contacts at a time */
+    double margin;           /* m */
+    penalty_law law;         /* of contacts by springs */
+    patch_pressure pressure; /* of aggregated contacts */
+    int capacity;            /* contacts at a time */
     int skin_count;
     contact_skin *skins;
     contact_faces *faces; /* a skin each: what others touch of it; empty where that is nothing */
@@ -52,6 +54,7 @@ typedef struct contacts_state {
     int *remembered;
     contact *contacts;
     penalty_term *terms; /* of contacts by springs, one a contact */
+    patch_set patches;   /* of aggregated contacts */
     int *system_start;   /* system_count + 1: the contacts of each system */
     int point_count;
     int lost; /* points for which there was no room */
@@ -78,7 +81,7 @@ thenar_status contacts_assign(contacts_model *contacts, body_model *const *bodie
 void contacts_free(contacts_model *contacts);
 
 void contacts_layout(contacts_state *state, const contacts_model *contacts, int body_count, int system_count,
-                     arena *kept, arena *work);
+                     bool aggregate, int most_nodes, arena *kept, arena *work);
 /* Once the state has its memory and knows its bodies. */
 void contacts_open(contacts_state *state, const contacts_model *contacts, body_state *const *bodies, int body_count,
                    int system_count);
@@ -87,7 +90,13 @@ void contacts_reset(contacts_state *state, const contacts_model *contacts);
 void contacts_untell(contacts_state *state);
 
 /* How bodies touch: the first is the default. */
-typedef enum contact_method { CONTACT_POINT, CONTACT_PENALTY, CONTACT_NONE, CONTACT_METHODS } contact_method;
+typedef enum contact_method {
+    CONTACT_POINT,
+    CONTACT_AGGREGATE,
+    CONTACT_PENALTY,
+    CONTACT_NONE,
+    CONTACT_METHODS
+} contact_method;
 extern const char *const contact_method_names[CONTACT_METHODS];
 /* CONTACT_METHODS if there is none of that name. */
 contact_method contact_method_find(const char *name);
@@ -107,6 +116,13 @@ void contacts_find(contacts_state *state, const contacts_model *contacts, body_s
 /* Constraints of these points; the systems' A are there. */
 void contacts_build(contacts_state *state, const contacts_model *contacts, body_state *const *bodies,
                     const system_model *systems, system_state *system_states, int system_count, const body_step *step);
+
+/* Aggregated contacts (contacts_patches.c): the built contacts of each system that was moved freely become patches. */
+void contacts_aggregate(contacts_state *state, const contacts_model *contacts, const system_model *systems,
+                        system_state *system_states, int system_count, const body_step *step);
+/* The systems are solved: what pushes patches out of what they are in, and the forces of the points. */
+void contacts_spread(contacts_state *state, const system_model *systems, system_state *system_states, int system_count,
+                     const body_step *step);
 
 /* Contacts by springs (contacts_penalty.c): the built contacts become equations in A and b, and no constraints. */
 void contacts_penalize(contacts_state *state, const contacts_model *contacts, const system_model *systems,

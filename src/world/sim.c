@@ -52,28 +52,32 @@ static thenar_sim *layout_fixed(const thenar_model *model, arena *fixed) {
     return sim;
 }
 
-static void layout_arrays(thenar_sim *sim, const solver_class *solver, arena *kept, arena *work) {
+static void layout_arrays(thenar_sim *sim, const solver_class *solver, bool aggregate, arena *kept, arena *work) {
     sim->clock = ARENA_ARRAY(kept, sim_clock, 1);
     for (int i = 0; i < sim->model->body_count; i++) sim->model->bodies[i]->kind->layout(sim->bodies[i], kept, work);
     for (int i = 0; i < sim->model->hand_count; i++) hand_layout(&sim->hands[i], kept, work);
-    contacts_layout(&sim->contacts, &sim->model->contacts, sim->model->body_count, sim->model->system_count, kept,
-                    work);
+    int most_nodes = 0;
+    for (int i = 0; i < sim->model->system_count; i++)
+        if (sim->model->systems[i].pattern.node_count > most_nodes)
+            most_nodes = sim->model->systems[i].pattern.node_count;
+    contacts_layout(&sim->contacts, &sim->model->contacts, sim->model->body_count, sim->model->system_count, aggregate,
+                    most_nodes, kept, work);
     body_state *const *members = sim->members;
     for (int i = 0; i < sim->model->system_count; i++) {
-        system_layout(&sim->systems[i], &sim->model->systems[i], solver, members, work);
+        system_layout(&sim->systems[i], &sim->model->systems[i], solver, sim->contacts.patches.most, members, work);
         members += sim->model->systems[i].body_count;
     }
 }
 
 /* The arrays' sizes, found on a throw-away fixed part. False: out of memory. */
-static bool measure(const thenar_model *model, const solver_class *solver, size_t *fixed_size, size_t *kept_size,
-                    size_t *work_size) {
+static bool measure(const thenar_model *model, const solver_class *solver, bool aggregate, size_t *fixed_size,
+                    size_t *kept_size, size_t *work_size) {
     arena fixed = {0}, kept = {0}, work = {0};
     layout_fixed(model, &fixed);
     void *draft = memory_aligned(fixed.used);
     if (!draft) return false;
     arena on_draft = arena_on(draft, fixed.used);
-    layout_arrays(layout_fixed(model, &on_draft), solver, &kept, &work);
+    layout_arrays(layout_fixed(model, &on_draft), solver, aggregate, &kept, &work);
     free(draft);
     *fixed_size = fixed.used;
     *kept_size = kept.used;
@@ -81,16 +85,16 @@ static bool measure(const thenar_model *model, const solver_class *solver, size_
     return true;
 }
 
-static thenar_sim *allocate(const thenar_model *model, const solver_class *solver) {
+static thenar_sim *allocate(const thenar_model *model, const solver_class *solver, bool aggregate) {
     size_t fixed_size, kept_size, work_size;
-    if (!measure(model, solver, &fixed_size, &kept_size, &work_size)) return NULL;
+    if (!measure(model, solver, aggregate, &fixed_size, &kept_size, &work_size)) return NULL;
     char *block = memory_aligned(fixed_size + 2 * kept_size + work_size);
     if (!block) return NULL;
     arena fixed = arena_on(block, fixed_size);
     arena kept = arena_on(block + fixed_size, kept_size);
     arena work = arena_on(block + fixed_size + 2 * kept_size, work_size);
     thenar_sim *sim = layout_fixed(model, &fixed);
-    layout_arrays(sim, solver, &kept, &work);
+    layout_arrays(sim, solver, aggregate, &kept, &work);
     contacts_open(&sim->contacts, &model->contacts, sim->bodies, model->body_count, model->system_count);
     sim->solver = solver;
     sim->kept = block + fixed_size;
@@ -126,15 +130,15 @@ thenar_status thenar_sim_create(const thenar_model *model, const thenar_sim_opti
     if (!solver) return unknown_solver(chosen.solver, error);
     contact_method method = chosen.contact ? contact_method_find(chosen.contact) : CONTACT_POINT;
     if (method == CONTACT_METHODS)
-        return error_set(error, THENAR_ERROR_INPUT, "there is no contact method %s; expected point, penalty or none",
-                         chosen.contact);
+        return error_set(error, THENAR_ERROR_INPUT,
+                         "there is no contact method %s; expected point, aggregate, penalty or none", chosen.contact);
     solver_friction friction;
     thenar_status status = find_friction(chosen.friction, &friction, error);
     if (status != THENAR_OK) return status;
     workers *pool;
     status = workers_create(chosen.threads == 0 ? 1 : chosen.threads, &pool, error);
     if (status != THENAR_OK) return status;
-    thenar_sim *sim = allocate(model, solver);
+    thenar_sim *sim = allocate(model, solver, method == CONTACT_AGGREGATE);
     if (!sim) {
         workers_free(pool);
         return error_memory(error, "simulation");

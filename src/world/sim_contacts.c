@@ -4,8 +4,10 @@
 #include <assert.h>
 #include <string.h>
 
-const char *const contact_method_names[CONTACT_METHODS] = {
-    [CONTACT_POINT] = "point", [CONTACT_PENALTY] = "penalty", [CONTACT_NONE] = "none"};
+const char *const contact_method_names[CONTACT_METHODS] = {[CONTACT_POINT] = "point",
+                                                           [CONTACT_AGGREGATE] = "aggregate",
+                                                           [CONTACT_PENALTY] = "penalty",
+                                                           [CONTACT_NONE] = "none"};
 
 contact_method contact_method_find(const char *name) {
     int method = 0;

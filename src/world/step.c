@@ -68,6 +68,7 @@ static bool is_constrained(const thenar_sim *sim, int s) {
 static bool moves_freely_first(thenar_sim *sim, int s, const body_step *step) {
     if (!sim->systems[s].is_due) return false;
     if (!is_constrained(sim, s)) return true;
+    if (sim->contact == CONTACT_AGGREGATE && sim->systems[s].contact_count > 0) return true; /* see patch_make.c */
     solver_problem problem = system_problem(&sim->systems[s], &sim->model->systems[s], step);
     return !sim->solver->needs_free_motion || sim->solver->needs_free_motion(&problem);
 }
@@ -84,6 +85,19 @@ static bool factor(thenar_sim *sim, const body_step *step) {
 static bool free_motion(thenar_sim *sim, const body_step *step) {
     for (int s = 0; s < sim->model->system_count; s++)
         if (moves_freely_first(sim, s, step)) system_solve(&sim->systems[s], &sim->model->systems[s]);
+    return true;
+}
+
+/* Points that the free motion brings into another body become patches. */
+static bool aggregate(thenar_sim *sim, const body_step *step) {
+    contacts_aggregate(&sim->contacts, &sim->model->contacts, sim->model->systems, sim->systems,
+                       sim->model->system_count, step);
+    return true;
+}
+
+/* Patches' forces are their points' again, and what is still inside another body is displaced. */
+static bool spread(thenar_sim *sim, const body_step *step) {
+    contacts_spread(&sim->contacts, sim->model->systems, sim->systems, sim->model->system_count, step);
     return true;
 }
 
@@ -148,6 +162,10 @@ static bool integrate(thenar_sim *sim, const body_step *step) {
             if (!sim->model->bodies[body]->kind->integrate(sim->bodies[body], step,
                                                            sim->systems[s].v + 3 * system->first_node[k]))
                 return false;
+            if (sim->systems[s].is_displaced &&
+                !sim->model->bodies[body]->kind->displace(sim->bodies[body],
+                                                          sim->systems[s].displacement + 3 * system->first_node[k]))
+                return false;
         }
     }
     return true;
@@ -174,13 +192,15 @@ static bool timed(thenar_sim *sim, thenar_stage stage, bool (*run)(thenar_sim *,
 static bool find_motion(thenar_sim *sim, const body_step *step) {
     bool again = true;
     for (sim->pass = 1; again; sim->pass++) {
-        bool done = timed(sim, THENAR_STAGE_FACTOR, factor, step) &&
-                    timed(sim, THENAR_STAGE_FREE_MOTION, free_motion, step) &&
-                    timed(sim, THENAR_STAGE_SOLVE_CONSTRAINTS, solve_constraints, step);
+        bool done =
+            timed(sim, THENAR_STAGE_FACTOR, factor, step) && timed(sim, THENAR_STAGE_FREE_MOTION, free_motion, step);
+        if (done && sim->contact == CONTACT_AGGREGATE) timed(sim, THENAR_STAGE_BUILD_CONSTRAINTS, aggregate, step);
+        done = done && timed(sim, THENAR_STAGE_SOLVE_CONSTRAINTS, solve_constraints, step);
         if (!done) return false;
         if (sim->contact == CONTACT_PENALTY) timed(sim, THENAR_STAGE_BUILD_CONSTRAINTS, renew_contacts, step);
         again = sim->contact == CONTACT_PENALTY && any_due(sim) && sim->pass < MOST_PASSES;
     }
+    if (sim->contact == CONTACT_AGGREGATE) timed(sim, THENAR_STAGE_SOLVE_CONSTRAINTS, spread, step);
     if (sim->contact == CONTACT_PENALTY) contacts_settle(&sim->contacts, sim->model->system_count);
     tally(sim);
     return true;

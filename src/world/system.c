@@ -62,7 +62,7 @@ void system_free(system_model *system) {
     *system = (system_model){0};
 }
 
-void system_layout(system_state *state, const system_model *system, const solver_class *solver,
+void system_layout(system_state *state, const system_model *system, const solver_class *solver, int most_patches,
                    body_state *const *bodies, arena *work) {
     size_t components = 3 * (size_t)system->pattern.node_count;
     bool touches = system->most_contacts > 0;
@@ -77,8 +77,13 @@ void system_layout(system_state *state, const system_model *system, const solver
     state->tolerance = SOLVER_TOLERANCES;
     state->friction = FRICTION_PYRAMID;
     state->trace = NULL;
+    state->most_patches = touches ? most_patches : 0;
+    state->patch_count = 0;
+    state->is_displaced = false;
     if (!system_is_constrained(system)) return;
     solver_problem problem = system_problem(state, system, NULL);
+    condensed_layout(&state->stabilizer, &problem, 1, work);
+    state->displacement = ARENA_ARRAY(work, double, state->most_patches > 0 ? components : 0);
     state->solver = arena_take(work, 1, solver->state_size);
     /* While measuring there is no state yet: the solver lays out one that nobody keeps. */
     union {
@@ -100,7 +105,10 @@ solver_problem system_problem(system_state *state, const system_model *system, c
                             .contacts = state->contacts,
                             .contact_count = state->contact_count,
                             .most_contacts = system->most_contacts,
-                            .crosses = system->crosses,
+                            .crosses = system->crosses && state->most_patches == 0,
+                            .patches = state->patches,
+                            .patch_count = state->patch_count,
+                            .most_patches = state->most_patches,
                             .friction = state->friction,
                             .step = step,
                             .tolerance = state->tolerance,

@@ -5,6 +5,7 @@
 #define WORLD_SYSTEM_H
 
 #include "body/body.h"
+#include "solver/condensed.h"
 #include "solver/solver.h"
 #include "sparse/cholesky.h"
 
@@ -33,6 +34,11 @@ typedef struct system_state {
     void *solver;      /* the solver's own state, if there is work for it */
     contact *contacts; /* of this step */
     int contact_count;
+    patch *patches; /* of this step, where contacts are aggregated: then the solver sees these, and no contacts */
+    int patch_count, most_patches;
+    condensed stabilizer;
+    double *displacement; /* 3 per node, m: by which patches come out of what they are in, or is_displaced is false */
+    bool is_displaced;
     bool is_due;          /* to be solved in this pass of the step */
     solver_report report; /* of its last solve */
     solver_tolerances tolerance;
@@ -45,7 +51,8 @@ thenar_status system_create(body_model *const *all_bodies, int *bodies, int body
                             system_model *out, thenar_error *error);
 void system_free(system_model *system);
 
-void system_layout(system_state *state, const system_model *system, const solver_class *solver,
+/* most_patches: that its bodies' contacts are aggregated to; 0: they are not. */
+void system_layout(system_state *state, const system_model *system, const solver_class *solver, int most_patches,
                    body_state *const *bodies, arena *work);
 
 /* A solver has work: some body has limits or may touch another. */

@@ -1,0 +1,65 @@
+/* A patch: all contact points of one phalanx, or of one connected spot of another soft body, against one other body, as
+ * four constraints instead of three a point (talvas2015, section 3). See patch_make.c for how it is made.
+ *
+ * Its point i has a share of the pressure (shares add up to 1), a normal n_i and a place x_i; the patch has the normal n,
+ * the tangents t and s, and its centre of pressure, from which r_i counts. With m_i what the step's unknowns d move the
+ * point against the other body, and 1_i = 1 - n_i n_i^T,
+ *
+ *   u_n = start_n + sum_i share_i n_i . m_i                        the gap, as a mean: the penetration volume over the area
+ *   u_t = start_t + sum_i share_i t . 1_i m_i, u_s likewise        the way that it slid
+ *   u_w = start_w + sum_i g_i . 1_i m_i                            the angle by which it turned
+ *   g_i = share_i (n x r_i) / sum_k share_k |n x r_k|^2
+ *
+ * and lambda = (normal force, two forces of friction, torque) acts on the points by the transpose of that: lambda_n
+ * spreads as the pressure does, and the torque is exactly lambda_w. (Eqs. 12 to 16 have areas in the place of shares
+ * in the last three; with uniform weights they are the same. g is the angular velocity that fits the points' motion best;
+ * Eq. 16 is the mean of each one's own, the same where they turn as one.) A point's friction stays in its own tangent plane. */
+#ifndef CONTACT_PATCH_H
+#define CONTACT_PATCH_H
+
+#include "constraint/contensou.h"
+#include "contact/contact.h"
+
+#define PATCH_ROWS 4 /* the gap, two tangents, the twist */
+
+typedef struct patch_member {
+    int contact; /* of the system's */
+    double share;
+    vec3 twist; /* g_i, 1/m */
+} patch_member;
+
+typedef struct patch {
+    int member_count;
+    patch_member *members;
+    double mu;
+    mat3 frame;  /* rows n, t, s; world axes */
+    vec3 centre; /* m */
+    contensou law;
+    int leg_count;
+    int *node;                /* leg_count: unknowns of the system that move it, ascending */
+    vec3 *gradient;           /* PATCH_ROWS times leg_count: of each row */
+    double start[PATCH_ROWS]; /* u where no unknown moves; m, m, m, rad */
+    double leeway; /* m: by how much u_n is more than the gap, since the patch was inside when the step began */
+    double lambda[PATCH_ROWS]; /* on the skin's body; N, N, N, N m */
+    double guess[3];           /* where the next projection begins */
+    double u[PATCH_ROWS];      /* where it was looked at last */
+    cone_state settled;
+} patch;
+
+/* The patches are looked at where d takes them. */
+void patches_move(patch *patches, int count, const double *d);
+/* Adds weight J^T lambda of all of them. */
+void patches_add_force(const patch *patches, int count, double weight, double *sum);
+/* Sum of lambda^T u, N m. */
+double patches_work(const patch *patches, int count);
+
+/* Friction at the way and angle in u, with the normal force that `bound` is mu times of, given D, how far a unit of each part
+ * of lambda moves its u: lambda[1] to [3] go to the point that the patch's law allows nearest to lambda - u / D. Whether the
+ * patch sticks. */
+bool patch_friction(patch *p, double bound, const double D[PATCH_ROWS], const double u[PATCH_ROWS],
+                    double lambda[PATCH_ROWS]);
+
+/* The solve is done, and `contacts` were looked at where it ended: each gets its part of the patch's force and its state. */
+void patches_spread(const patch *patches, int count, contact *contacts, int contact_count);
+
+#endif

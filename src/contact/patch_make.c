@@ -1,0 +1,254 @@
+/* What a patch is made of. Points that are inside the other body after the free motion, at depth_i, and at whose vertex the
+ * distance is least around (patch_group.h), have a part in it. Their shares of the pressure are
+ *
+ *   share_i = S_i depth_i / sum_k S_k depth_k            (Eqs. 7 and 11 to 13, divided by their sum; uniform: S_i / S)
+ *
+ * with S_i a third of the triangles around the vertex: where the free motion would bring the skin deeper inside, more of the
+ * force is needed to keep it out. The sums run over the legs of the points' own contacts (contact.h), so forces reach the
+ * nodes of the flesh, and by these the bones, as those of points do.
+ *
+ * A patch that is inside the other body when the step begins is asked not to go deeper: u_n counts from there (leeway). It
+ * comes out after the velocities are found, by a displacement alone (solver/stabilize.h; Algorithm 1), so that this adds no
+ * speed. */
+#include "contact/patch_group.h"
+
+#include <math.h>
+#include <string.h>
+
+#define SPREAD 0.5           /* cosine: normals of one patch are within 60 degrees of their mean */
+#define SMALLEST_AREA 1e-12  /* m^2, of a point: those of rigid skins have none */
+#define SMALLEST_RADIUS 1e-6 /* m, of gyration: below, a patch is a point and bears no torque */
+
+void patch_set_layout(patch_set *set, int most_contacts, int most_nodes, int most_points, arena *work) {
+    int most = most_contacts < PATCHES_MOST ? most_contacts : PATCHES_MOST;
+    int legs = CONTACT_LEGS * most_contacts;
+    if (most == 0) most_nodes = most_points = 0;
+    *set = (patch_set){.most = most,
+                       .most_legs = legs,
+                       .most_nodes = most_nodes,
+                       .most_points = most_points,
+                       .patches = ARENA_ARRAY(work, patch, most),
+                       .members = ARENA_ARRAY(work, patch_member, most_contacts),
+                       .node = ARENA_ARRAY(work, int, legs),
+                       .gradient = ARENA_ARRAY(work, vec3, PATCH_ROWS * legs),
+                       .depth = ARENA_ARRAY(work, double, most_contacts),
+                       .share = ARENA_ARRAY(work, double, most_contacts),
+                       .place = arena_take(work, (size_t)most_contacts, sizeof *set->place),
+                       .group = ARENA_ARRAY(work, int, most_contacts),
+                       .order = ARENA_ARRAY(work, int, most_contacts),
+                       .starts = ARENA_ARRAY(work, int, most_contacts),
+                       .box = ARENA_ARRAY(work, box, most_contacts),
+                       .normal = ARENA_ARRAY(work, vec3, most_contacts),
+                       .slot_of_node = ARENA_ARRAY(work, int, most_nodes),
+                       .slot_of_point = ARENA_ARRAY(work, int, most_points)};
+}
+
+void patch_set_open(patch_set *set) {
+    for (int i = 0; i < set->most_nodes; i++) set->slot_of_node[i] = -1;
+    for (int i = 0; i < set->most_points; i++) set->slot_of_point[i] = -1;
+}
+
+/* What a patch is made from. */
+typedef struct making {
+    patch_set *set;
+    const contact *contacts;
+    const contact_point *points;
+    patch_pressure pressure;
+} making;
+
+static vec3 place_of(const making *m, int contact) {
+    return m->points[m->contacts[contact].point].position;
+}
+
+static vec3 normal_of(const making *m, int contact) {
+    return mat3_row(m->contacts[contact].frame, 0);
+}
+
+/* Shares of the pressure of the contacts in `list`, in set->share in its order. */
+static void find_shares(const making *m, const int *list, int count, double *share) {
+    double sum = 0;
+    for (int k = 0; k < count; k++) {
+        double area = fmax(SMALLEST_AREA, m->points[m->contacts[list[k]].point].area);
+        share[k] = m->pressure == PATCH_UNIFORM ? area : area * m->set->depth[list[k]];
+        sum += share[k];
+    }
+    for (int k = 0; k < count; k++) share[k] /= sum;
+}
+
+/* The normal's leg of the row at `slot`, of a node that may be new to the patch. */
+static int leg_of(patch_set *set, patch *p, int node) {
+    if (set->slot_of_node[node] < 0) {
+        set->slot_of_node[node] = p->leg_count;
+        p->node[p->leg_count++] = node;
+    }
+    return set->slot_of_node[node];
+}
+
+/* First all nodes, then the gradients of each row: these lie one after the other. */
+static bool find_legs(patch_set *set, patch *p, const making *m, const int *list, int count) {
+    int most = 0;
+    for (int k = 0; k < count; k++) most += m->contacts[list[k]].leg_count;
+    if (set->leg_count + most > set->most_legs) return false;
+    p->node = set->node + set->leg_count;
+    p->gradient = set->gradient + PATCH_ROWS * (size_t)set->leg_count;
+    for (int k = 0; k < count; k++) {
+        const contact *c = &m->contacts[list[k]];
+        for (int leg = 0; leg < c->leg_count; leg++) leg_of(set, p, c->legs[leg].node);
+    }
+    set->leg_count += p->leg_count;
+    memset(p->gradient, 0, PATCH_ROWS * (size_t)p->leg_count * sizeof *p->gradient);
+    return true;
+}
+
+static void forget_legs(patch_set *set, const patch *p) {
+    for (int k = 0; k < p->leg_count; k++) set->slot_of_node[p->node[k]] = -1;
+}
+
+/* 1_i v */
+static vec3 tangential(vec3 v, vec3 normal) {
+    return vec3_mul_add(v, normal, -vec3_dot(v, normal));
+}
+
+/* A contact's part of the rows: directions are what of its motion each row takes. */
+static void add_member(patch_set *set, patch *p, const contact *c, const vec3 direction[PATCH_ROWS]) {
+    vec3 slipped = mat3_mul_vec_transposed(c->frame, vec3_make(0, c->start.y, c->start.z));
+    for (int row = 0; row < PATCH_ROWS; row++) {
+        vec3 *gradient = p->gradient + (size_t)row * (size_t)p->leg_count;
+        for (int k = 0; k < c->leg_count; k++) {
+            vec3 *own = &gradient[set->slot_of_node[c->legs[k].node]];
+            *own = vec3_add(*own, contact_leg_gradient(&c->legs[k], direction[row]));
+        }
+        if (row > 0) p->start[row] += vec3_dot(direction[row], slipped);
+    }
+}
+
+/* What the points remember, as the patch's force. */
+static void remember(patch *p, const contact *c, vec3 lever) {
+    vec3 force = mat3_mul_vec_transposed(c->frame, vec3_make(0, c->lambda.y, c->lambda.z));
+    p->lambda[0] += c->lambda.x;
+    p->lambda[1] += vec3_dot(mat3_row(p->frame, 1), force);
+    p->lambda[2] += vec3_dot(mat3_row(p->frame, 2), force);
+    if (p->law.radius > 0) p->lambda[3] += vec3_dot(mat3_row(p->frame, 0), vec3_cross(lever, force));
+}
+
+static vec3 mean_normal(const making *m, const int *list, int count, const double *share) {
+    vec3 sum = {0};
+    for (int k = 0; k < count; k++) sum = vec3_mul_add(sum, normal_of(m, list[k]), share[k]);
+    return sum;
+}
+
+/* The law of friction of the points, whose levers from the centre are in the plane of the patch. */
+static void set_law(const making *m, patch *p, const int *list, int count, const double *share) {
+    patch_set *set = m->set;
+    double radius = 0;
+    for (int k = 0; k < count; k++) {
+        vec3 lever = vec3_sub(place_of(m, list[k]), p->centre);
+        set->place[k][0] = vec3_dot(mat3_row(p->frame, 1), lever);
+        set->place[k][1] = vec3_dot(mat3_row(p->frame, 2), lever);
+        radius += share[k] * (set->place[k][0] * set->place[k][0] + set->place[k][1] * set->place[k][1]);
+    }
+    if (sqrt(radius) < SMALLEST_RADIUS) memset(set->place, 0, (size_t)count * sizeof *set->place);
+    p->law = contensou_make(count, share, (const double(*)[2])set->place);
+}
+
+/* One patch of the contacts in `list`; their shares are there. */
+static void make_patch(const making *m, const int *list, int count, const double *share, vec3 normal) {
+    patch_set *set = m->set;
+    patch *p = &set->patches[set->count];
+    *p = (patch){.members = set->members + set->member_count, .mu = m->contacts[list[0]].mu};
+    if (set->count == set->most || !find_legs(set, p, m, list, count)) {
+        set->lost += count;
+        return;
+    }
+    set->count++;
+    set->member_count += count;
+    p->member_count = count;
+    p->frame = contact_frame(normal);
+    for (int k = 0; k < count; k++) p->centre = vec3_mul_add(p->centre, place_of(m, list[k]), share[k]);
+    set_law(m, p, list, count, share);
+    double before = 0, square = p->law.radius * p->law.radius;
+    for (int k = 0; k < count; k++) {
+        const contact *c = &m->contacts[list[k]];
+        vec3 n = normal_of(m, list[k]), lever = vec3_sub(place_of(m, list[k]), p->centre), twist = {0};
+        if (square > 0) twist = vec3_scale(tangential(vec3_cross(normal, lever), n), share[k] / square);
+        vec3 t = tangential(mat3_row(p->frame, 1), n), s = tangential(mat3_row(p->frame, 2), n);
+        add_member(set, p, c,
+                   (vec3[]){vec3_scale(n, share[k]), vec3_scale(t, share[k]), vec3_scale(s, share[k]), twist});
+        p->start[0] += share[k] * (c->start.x - c->leeway);
+        before += share[k] * (c->start.x - c->leeway - c->known.x);
+        remember(p, c, lever);
+        p->members[k] = (patch_member){list[k], share[k], twist};
+    }
+    p->leeway = fmax(0, -before);
+    p->start[0] += p->leeway;
+    forget_legs(set, p);
+}
+
+/* The contact of the list whose normal is furthest from one. */
+static int furthest(const making *m, const int *list, int count, vec3 normal, double *cosine) {
+    int at = 0;
+    *cosine = INFINITY;
+    for (int k = 0; k < count; k++) {
+        double here = vec3_dot(normal_of(m, list[k]), normal);
+        if (here < *cosine) *cosine = here, at = k;
+    }
+    return at;
+}
+
+/* Contacts that look too different ways, or cancel each other, are two patches: the two that differ most take those that
+ * are more like them. */
+static void make_or_split(const making *m, int *list, int count) {
+    double *share = m->set->share, cosine;
+    find_shares(m, list, count, share);
+    vec3 mean = mean_normal(m, list, count, share), normal = vec3_unit(mean);
+    bool some = vec3_length(mean) > 0.1;
+    int far = furthest(m, list, count, some ? normal : normal_of(m, list[0]), &cosine);
+    if (count == 1 || (some && cosine >= SPREAD)) {
+        make_patch(m, list, count, share, normal);
+        return;
+    }
+    vec3 a = normal_of(m, list[far]), b = normal_of(m, list[furthest(m, list, count, a, &cosine)]);
+    if (cosine > 1 - 1e-9) { /* they all look the same way after all */
+        make_patch(m, list, count, share, a);
+        return;
+    }
+    int first = 0;
+    for (int k = 0; k < count; k++) {
+        vec3 n = normal_of(m, list[k]);
+        if (vec3_dot(n, a) < vec3_dot(n, b)) continue;
+        int swapped = list[first];
+        list[first++] = list[k], list[k] = swapped;
+    }
+    make_or_split(m, list, first);
+    make_or_split(m, list + first, count - first);
+}
+
+int patches_make(patch_set *set, const contact *contacts, int count, const contact_point *points,
+                 const contact_skin_state *const *skins, patch_pressure pressure) {
+    int before = set->count;
+    for (int i = 0; i < count; i++) {
+        const contact_point *point = &points[contacts[i].point];
+        double depth = fmax(0, contacts[i].leeway - contacts[i].u.x);
+        bool near = depth > 0 && patch_is_proximity(skins[point->skin], point->index, mat3_row(contacts[i].frame, 0));
+        set->depth[i] = near ? depth : 0;
+    }
+    int groups = patch_group(set, contacts, count, points, skins);
+    making m = {set, contacts, points, pressure};
+    /* By groups: where each ends is found by counting, in the order of the contacts. */
+    int *end = set->order;
+    for (int g = 0; g < groups; g++) set->starts[g] = 0;
+    for (int i = 0; i < count; i++)
+        if (set->group[i] >= 0) set->starts[set->group[i]]++;
+    for (int g = 0, sum = 0; g < groups; g++) {
+        int size = set->starts[g];
+        set->starts[g] = sum;
+        sum += size;
+    }
+    for (int i = 0; i < count; i++)
+        if (set->group[i] >= 0) end[set->starts[set->group[i]]++] = i;
+    for (int g = 0, first = 0; g < groups; g++) {
+        make_or_split(&m, set->order + first, set->starts[g] - first);
+        first = set->starts[g];
+    }
+    return set->count - before;
+}
