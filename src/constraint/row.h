@@ -6,19 +6,20 @@
 #include "math/vec3.h"
 
 #define ROW_NODES 4
-#define ROW_TAIL 4 /* nodes of a contact beyond the four of its tet: two of a rigid body, four of a soft one */
 #define ROW_AXES 6 /* limits of an element that may be rows at once: three singular values, three fibres */
 
 typedef enum constraint_kind {
     CONSTRAINT_STRETCH_MIN, /* s - s_min >= 0 */
     CONSTRAINT_STRETCH_MAX, /* s_max - s >= 0 */
-    CONSTRAINT_CONTACT      /* axis 0: gap >= 0; 1 and 2: the way along a tangent, which friction wants to be 0 */
+    CONSTRAINT_CONTACT /* axis 0: gap >= 0; 1 and 2: the way along a tangent, which friction wants to be 0; of a patch of
+                          contact points also 3: the angle about its normal, likewise */
 } constraint_kind;
 
-/* What few rows need and all would have to carry. */
+/* What few rows need and all would have to carry: contacts hang on up to eight nodes, patches of them on many. */
 typedef struct row_tail {
-    int node[ROW_TAIL]; /* -1: none */
-    vec3 gradient[ROW_TAIL];
+    int count;
+    const int *node; /* no two of a row are the same */
+    const vec3 *gradient;
 } row_tail;
 
 typedef struct constraint_row {

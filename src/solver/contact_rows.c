@@ -10,52 +10,85 @@
  *
  * Strain limits are pushed anew in every linearization and never let go (perez2016, Eqs. 5 and 11). Friction cannot be
  * bounded by a normal impulse that is forgotten, so the impulses of contacts are kept over all of a solve; what the
- * solvers change is the sum. */
+ * solvers change is the sum.
+ *
+ * A patch's rows hang on many nodes and have a fourth, the twist; its friction goes to the nearest point of its own set (see
+ * constraint/contensou.h) or, with FRICTION_PRINTED, as talvas2015 has it: the forces into a disc and the torque into an
+ * interval, whose sizes are the gradient of the velocity potential at the motion that all of lambda - w / D would have to stop
+ * (Eqs. 17 to 20). */
 #include "solver/contact_rows.h"
 
 #include <math.h>
 #include <string.h>
 
 void contact_rows_layout(row_contacts *contacts, const solver_problem *problem, int most, arena *work) {
-    if (most > problem->most_contacts) most = problem->most_contacts;
-    *contacts = (row_contacts){.most = most,
+    if (most > contact_rows_most(problem)) most = contact_rows_most(problem);
+    int each = contact_rows_each(problem), tails = contact_rows_aggregated(problem) ? 0 : CONTACT_TAIL * each * most;
+    *contacts = (row_contacts){.each = each,
+                               .most = most,
                                .index = ARENA_ARRAY(work, int, most),
-                               .taken = ARENA_ARRAY(work, bool, problem->most_contacts),
-                               .tail = ARENA_ARRAY(work, row_tail, CONTACT_ROWS * most),
-                               .lambda = ARENA_ARRAY(work, double, CONTACT_ROWS *most)};
+                               .taken = ARENA_ARRAY(work, bool, contact_rows_most(problem)),
+                               .tail = ARENA_ARRAY(work, row_tail, each * most),
+                               .tail_node = ARENA_ARRAY(work, int, tails),
+                               .tail_gradient = ARENA_ARRAY(work, vec3, tails),
+                               .lambda = ARENA_ARRAY(work, double, each *most)};
 }
 
-/* F_axis M: what the unknown of a leg does to u_axis. */
-static vec3 leg_gradient(const contact_leg *leg, vec3 direction) {
-    return vec3_scale(leg->turns ? vec3_cross(leg->arm, direction) : direction, leg->weight);
+/* The nodes beyond those that the row itself has room for go to `node` and `gradient`; returns how many. */
+static int make_point_row(const contact *c, constraint_row *row, int node[CONTACT_TAIL], vec3 gradient[CONTACT_TAIL]) {
+    vec3 direction = mat3_row(c->frame, row->axis);
+    int used = 0;
+    for (int k = 0; k < c->leg_count; k++) {
+        /* Both sides of a body that touches itself may hang on a node; legs stand by ascending node. */
+        bool again = k > 0 && c->legs[k - 1].node == c->legs[k].node;
+        used += !again;
+        int place = used - 1;
+        bool fits = place < ROW_NODES;
+        vec3 *sum = fits ? &row->gradient[place] : &gradient[place - ROW_NODES];
+        vec3 own = contact_leg_gradient(&c->legs[k], direction);
+        *(fits ? &row->node[place] : &node[place - ROW_NODES]) = c->legs[k].node;
+        *sum = again ? vec3_add(*sum, own) : own;
+    }
+    return used > ROW_NODES ? used - ROW_NODES : 0;
 }
 
-void contact_rows_make(const contact *c, int index, constraint_row rows[CONTACT_ROWS], row_tail tails[CONTACT_ROWS]) {
-    for (int axis = 0; axis < CONTACT_ROWS; axis++) {
+void contact_rows_make(row_contacts *contacts, const solver_problem *problem, int i, constraint_row *rows) {
+    int index = contacts->index[i];
+    for (int axis = 0; axis < contacts->each; axis++) {
         constraint_row *row = &rows[axis];
-        row_tail *tail = &tails[axis];
-        vec3 direction = mat3_row(c->frame, axis);
+        size_t k = (size_t)contacts->each * (size_t)i + (size_t)axis;
+        row_tail *tail = &contacts->tail[k];
         *row = (constraint_row){.kind = CONSTRAINT_CONTACT, .element = index, .axis = axis, .weight = 1};
-        for (int a = 0; a < ROW_TAIL; a++) tail->node[a] = -1;
         for (int a = 0; a < ROW_NODES; a++) row->node[a] = -1;
-        int used = 0;
-        for (int k = 0; k < c->leg_count; k++) {
-            /* Both sides of a body that touches itself may hang on a node; legs stand by ascending node. */
-            bool again = k > 0 && c->legs[k - 1].node == c->legs[k].node, fits;
-            used += !again;
-            int place = used - 1;
-            fits = place < ROW_NODES;
-            vec3 *gradient = fits ? &row->gradient[place] : &tail->gradient[place - ROW_NODES];
-            vec3 own = leg_gradient(&c->legs[k], direction);
-            *(fits ? &row->node[place] : &tail->node[place - ROW_NODES]) = c->legs[k].node;
-            *gradient = again ? vec3_add(*gradient, own) : own;
+        if (contact_rows_aggregated(problem)) {
+            const patch *p = &problem->patches[index];
+            *tail = (row_tail){p->leg_count, p->node, p->gradient + (size_t)axis * (size_t)p->leg_count};
+        } else {
+            int *node = contacts->tail_node + CONTACT_TAIL * k;
+            vec3 *gradient = contacts->tail_gradient + CONTACT_TAIL * k;
+            *tail = (row_tail){make_point_row(&problem->contacts[index], row, node, gradient), node, gradient};
         }
-        if (used > ROW_NODES) row->tail = tail;
+        row->tail = tail->count > 0 ? tail : NULL;
     }
 }
 
+void contact_rows_start(const solver_problem *problem, int index, double lambda[MOST_CONTACT_ROWS]) {
+    if (contact_rows_aggregated(problem))
+        memcpy(lambda, problem->patches[index].lambda, PATCH_ROWS * sizeof *lambda);
+    else
+        vec3_store(lambda, problem->contacts[index].lambda);
+}
+
+double contact_rows_values(const solver_problem *problem, int index, double u[MOST_CONTACT_ROWS]) {
+    if (contact_rows_aggregated(problem))
+        memcpy(u, problem->patches[index].u, PATCH_ROWS * sizeof *u);
+    else
+        vec3_store(u, problem->contacts[index].u);
+    return u[0];
+}
+
 void friction_project(solver_friction friction, double bound, double t[2]) {
-    if (friction == FRICTION_PYRAMID) {
+    if (friction != FRICTION_CONE) {
         for (int i = 0; i < 2; i++) t[i] = fmax(-bound, fmin(bound, t[i]));
         return;
     }
@@ -64,43 +97,95 @@ void friction_project(solver_friction friction, double bound, double t[2]) {
     for (int i = 0; i < 2; i++) t[i] *= bound / size;
 }
 
-void contact_rows_project(const contact *c, solver_friction friction, double lambda[CONTACT_ROWS]) {
-    lambda[0] = fmax(0, lambda[0]);
-    friction_project(friction, c->mu * lambda[0], lambda + 1);
+/* The admissible sets as printed. */
+static void confine_as_printed(const patch *p, double bound, const double D[MOST_CONTACT_ROWS], double f[3]) {
+    double motion[3] = {D[1] * f[0], D[2] * f[1], D[3] * f[2]}, gradient[3];
+    contensou_potential(&p->law, motion, gradient);
+    friction_project(FRICTION_CONE, bound * hypot(gradient[0], gradient[1]), f);
+    double most = bound * fabs(gradient[2]);
+    f[2] = fmax(-most, fmin(most, f[2]));
 }
 
-double contact_rows_error(const contact *c, const solver_problem *problem, const double lambda[CONTACT_ROWS],
-                          const double w[CONTACT_ROWS], const double D[CONTACT_ROWS]) {
-    if (!(D[0] > 0 && D[1] > 0 && D[2] > 0)) return 0;
-    double next[CONTACT_ROWS], error = 0;
-    for (int i = 0; i < CONTACT_ROWS; i++) next[i] = lambda[i] - w[i] / D[i];
+bool contact_rows_confine(const solver_problem *problem, int index, double bound, const double D[MOST_CONTACT_ROWS],
+                          double lambda[MOST_CONTACT_ROWS]) {
+    double before[3] = {lambda[1], lambda[2], contact_rows_aggregated(problem) ? lambda[3] : 0};
+    if (!contact_rows_aggregated(problem)) {
+        friction_project(problem->friction, bound, lambda + 1);
+        return lambda[1] == before[0] && lambda[2] == before[1];
+    }
+    patch *p = &problem->patches[index];
+    if (problem->friction == FRICTION_PRINTED)
+        confine_as_printed(p, bound, D, lambda + 1);
+    else
+        contensou_project(&p->law, bound, D[3] > 0 ? sqrt(D[1] / D[3]) : 1, before, p->guess, lambda + 1);
+    return lambda[1] == before[0] && lambda[2] == before[1] && lambda[3] == before[2];
+}
+
+void contact_rows_project(const solver_problem *problem, int index, double lambda[MOST_CONTACT_ROWS]) {
+    double radius = contact_rows_aggregated(problem) ? problem->patches[index].law.radius : 0;
+    double D[MOST_CONTACT_ROWS] = {1, 1, 1, radius > 0 ? 1 / (radius * radius) : 0};
+    lambda[0] = fmax(0, lambda[0]);
+    contact_rows_confine(problem, index, contact_rows_mu(problem, index) * lambda[0], D, lambda);
+}
+
+/* What lambda - w / D is confined to. Whether friction was allowed as it was. */
+static bool step_alone(const solver_problem *problem, int index, const double lambda[MOST_CONTACT_ROWS],
+                       const double w[MOST_CONTACT_ROWS], const double D[MOST_CONTACT_ROWS],
+                       double next[MOST_CONTACT_ROWS]) {
+    for (int i = 0; i < contact_rows_each(problem); i++) next[i] = D[i] > 0 ? lambda[i] - w[i] / D[i] : 0;
     next[0] = fmax(0, next[0]);
-    friction_project(problem->friction, c->mu * lambda[0], next + 1);
-    for (int i = 0; i < CONTACT_ROWS; i++) error = fmax(error, D[i] * fabs(next[i] - lambda[i]));
+    return contact_rows_confine(problem, index, contact_rows_mu(problem, index) * lambda[0], D, next);
+}
+
+double contact_rows_error(const solver_problem *problem, int index, const double lambda[MOST_CONTACT_ROWS],
+                          const double w[MOST_CONTACT_ROWS], const double D[MOST_CONTACT_ROWS]) {
+    if (!(D[0] > 0 && D[1] > 0 && D[2] > 0)) return 0;
+    double next[MOST_CONTACT_ROWS], error = 0;
+    step_alone(problem, index, lambda, w, D, next);
+    for (int i = 0; i < contact_rows_each(problem); i++) {
+        double length = i < CONTACT_ROWS ? 1 : problem->patches[index].law.radius; /* an angle moves the rim by it */
+        error = fmax(error, length * D[i] * fabs(next[i] - lambda[i]));
+    }
     return problem->step->h * error;
+}
+
+/* How far a contact has left the point that it stuck to, m. */
+static double way_of(const solver_problem *problem, int index, const double u[MOST_CONTACT_ROWS]) {
+    double turned = contact_rows_aggregated(problem) ? fabs(u[3]) * problem->patches[index].law.radius : 0;
+    return fmax(hypot(u[1], u[2]), turned);
 }
 
 /* It would leave its bounds if it were to stick, as newton has it, and has left its anchor by more than what sticks
  * may: near its bounds the tolerance alone would let go of anchors again and again, and a block on a slope creeps. */
-static bool slips(const contact *c, const solver_problem *problem, const double *lambda, const double *D) {
-    double h = problem->step->h, bound = c->mu * lambda[0];
-    if (!(D[1] > 0 && D[2] > 0 && bound > 0)) return true;
-    if (cone_tangential(c->u) <= h * problem->tolerance.length) return false;
-    double t[2] = {lambda[1] - c->u.y / (h * D[1]), lambda[2] - c->u.z / (h * D[2])};
-    return problem->friction == FRICTION_CONE ? hypot(t[0], t[1]) > bound : fmax(fabs(t[0]), fabs(t[1])) > bound;
+static bool slips(const solver_problem *problem, int index, const double *lambda, const double *D) {
+    double h = problem->step->h, u[MOST_CONTACT_ROWS], w[MOST_CONTACT_ROWS], next[MOST_CONTACT_ROWS];
+    if (!(D[1] > 0 && D[2] > 0 && contact_rows_mu(problem, index) * lambda[0] > 0)) return true;
+    contact_rows_values(problem, index, u);
+    if (way_of(problem, index, u) <= h * problem->tolerance.length) return false;
+    for (int i = 0; i < contact_rows_each(problem); i++) w[i] = u[i] / h;
+    return !step_alone(problem, index, lambda, w, D, next);
+}
+
+static void tell_contact(const solver_problem *problem, int index, const double *lambda, cone_state state) {
+    double h = problem->step->h;
+    if (contact_rows_aggregated(problem)) {
+        patch *p = &problem->patches[index];
+        for (int k = 0; k < PATCH_ROWS; k++) p->lambda[k] = lambda[k] / h;
+        p->settled = state;
+    } else {
+        contact *c = &problem->contacts[index];
+        c->lambda = vec3_scale(vec3_load(lambda), 1 / h);
+        c->settled = state;
+    }
 }
 
 void contact_rows_end(const row_contacts *contacts, const solver_problem *problem, const double *diagonal) {
-    for (int i = 0; i < problem->contact_count; i++) {
-        contact *c = &problem->contacts[i];
-        c->lambda = (vec3){0};
-        c->settled = CONE_OPEN;
-    }
+    static const double nothing[MOST_CONTACT_ROWS];
+    for (int i = 0; i < contact_rows_count(problem); i++) tell_contact(problem, i, nothing, CONE_OPEN);
     for (int i = 0; i < contacts->count; i++) {
-        contact *c = &problem->contacts[contacts->index[i]];
-        const double *lambda = contacts->lambda + CONTACT_ROWS * i;
-        c->lambda = vec3_scale(vec3_load(lambda), 1 / problem->step->h);
-        if (!(lambda[0] > 0)) continue;
-        c->settled = slips(c, problem, lambda, diagonal + CONTACT_ROWS * i) ? CONE_SLIP : CONE_STICK;
+        int index = contacts->index[i];
+        const double *lambda = contacts->lambda + contacts->each * i;
+        bool pushes = lambda[0] > 0, slides = pushes && slips(problem, index, lambda, diagonal + contacts->each * i);
+        tell_contact(problem, index, lambda, slides ? CONE_SLIP : pushes ? CONE_STICK : CONE_OPEN);
     }
 }

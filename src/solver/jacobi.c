@@ -29,10 +29,10 @@
 int jacobi_direction(const row_set *set, const solver_problem *problem, double *s, double *slope) {
     int active = 0, contacts = rows_of_contacts(set);
     double h = problem->step->h;
-    for (int i = 0; i < contacts; i += CONTACT_ROWS) {
+    for (int i = 0; i < contacts; i += set->contacts.each) {
         double D = set->diagonal[i], lambda = set->contacts.lambda[i];
         s[i] = D > 0 ? fmax(0, lambda - set->rows[i].value / (h * D)) - lambda : 0;
-        s[i + 1] = s[i + 2] = 0;
+        for (int t = 1; t < set->contacts.each; t++) s[i + t] = 0;
     }
     for (int i = contacts; i < set->count; i++) {
         double D = set->diagonal[i];
@@ -51,14 +51,16 @@ static double within(double alpha) {
 
 /* s_t of what slips. Whether anything does. */
 static bool follow(const row_set *set, const solver_problem *problem, double *s) {
-    bool any = false;
-    for (int i = 0, k = 0; i < set->contacts.count; i++, k += CONTACT_ROWS) {
+    bool any = false, together = problem->friction == FRICTION_CONE || contact_rows_aggregated(problem);
+    for (int i = 0, k = 0; i < set->contacts.count; i++, k += set->contacts.each) {
         const double *lambda = set->contacts.lambda + k;
-        double bound = (1 - AT_BOUND) * rows_contact(set, problem, i)->mu * lambda[0];
+        double bound = (1 - AT_BOUND) * contact_rows_mu(problem, set->contacts.index[i]) * lambda[0];
         if (!(bound > 0) || s[k] == 0) continue;
-        bool cone = problem->friction == FRICTION_CONE, out = cone && hypot(lambda[1], lambda[2]) >= bound;
-        for (int t = 1; t < CONTACT_ROWS; t++)
-            if (cone ? out : fabs(lambda[t]) >= bound) s[k + t] = lambda[t] / lambda[0] * s[k], any = true;
+        double inside[MOST_CONTACT_ROWS];
+        memcpy(inside, lambda, (size_t)set->contacts.each * sizeof *inside);
+        bool out = together && !contact_rows_confine(problem, set->contacts.index[i], bound, set->diagonal + k, inside);
+        for (int t = 1; t < set->contacts.each; t++)
+            if (together ? out : fabs(lambda[t]) >= bound) s[k + t] = lambda[t] / lambda[0] * s[k], any = true;
     }
     return any;
 }
@@ -86,11 +88,13 @@ void jacobi_rates(const row_set *set, const solver_problem *problem, double alph
 /* lambda_t goes within its bounds; f to s. Whether that changed anything. */
 static bool confine(row_set *set, const solver_problem *problem, double *s) {
     bool changed = false;
-    for (int i = 0, k = 0; i < set->contacts.count; i++, k += CONTACT_ROWS) {
-        double *lambda = set->contacts.lambda + k, before[2] = {lambda[1], lambda[2]};
-        friction_project(problem->friction, rows_contact(set, problem, i)->mu * lambda[0], lambda + 1);
-        s[k] = 0, s[k + 1] = lambda[1] - before[0], s[k + 2] = lambda[2] - before[1];
-        changed = changed || s[k + 1] != 0 || s[k + 2] != 0;
+    for (int i = 0, k = 0; i < set->contacts.count; i++, k += set->contacts.each) {
+        double *lambda = set->contacts.lambda + k;
+        int index = set->contacts.index[i];
+        for (int t = 1; t < set->contacts.each; t++) s[k + t] = -lambda[t];
+        contact_rows_confine(problem, index, contact_rows_mu(problem, index) * lambda[0], set->diagonal + k, lambda);
+        s[k] = 0;
+        for (int t = 1; t < set->contacts.each; t++) changed = (s[k + t] += lambda[t]) != 0 || changed;
     }
     return changed;
 }
@@ -98,15 +102,17 @@ static bool confine(row_set *set, const solver_problem *problem, double *s) {
 /* s from there on. Returns s^T w. */
 static double aim(const row_set *set, const solver_problem *problem, const double *w, double *s) {
     double slope = 0;
-    for (int i = 0, k = 0; i < set->contacts.count; i++, k += CONTACT_ROWS) {
+    for (int i = 0, k = 0; i < set->contacts.count; i++, k += set->contacts.each) {
         const double *lambda = set->contacts.lambda + k, *D = set->diagonal + k;
-        s[k] = s[k + 1] = s[k + 2] = 0;
+        int index = set->contacts.index[i], each = set->contacts.each;
+        double next[MOST_CONTACT_ROWS];
+        for (int t = 0; t < each; t++) s[k + t] = 0;
         if (!(D[1] > 0 && D[2] > 0)) continue;
-        double next[2] = {lambda[1] - w[k + 1] / D[1], lambda[2] - w[k + 2] / D[2]};
-        friction_project(problem->friction, rows_contact(set, problem, i)->mu * lambda[0], next);
-        for (int t = 0; t < 2; t++) {
-            s[k + 1 + t] = next[t] - lambda[1 + t];
-            slope += s[k + 1 + t] * w[k + 1 + t];
+        for (int t = 1; t < each; t++) next[t] = D[t] > 0 ? lambda[t] - w[k + t] / D[t] : 0;
+        contact_rows_confine(problem, index, contact_rows_mu(problem, index) * lambda[0], D, next);
+        for (int t = 1; t < each; t++) {
+            s[k + t] = next[t] - lambda[t];
+            slope += s[k + t] * w[k + t];
         }
     }
     return slope;

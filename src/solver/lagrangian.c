@@ -22,8 +22,9 @@ void lagrangian_move(const solver_problem *problem, const double *d) {
 double lagrangian_constraint_energy(const solver_problem *problem, double rho) {
     double sum = 0, h = problem->step->h;
     EACH_LIMITED (problem, k, limits) sum += limits->energy(problem->bodies[k]);
-    return h * h * (rho * sum + contacts_energy(problem->contacts, problem->contact_count) -
-                    patches_work(problem->patches, problem->patch_count));
+    return h * h *
+           (rho * sum + contacts_energy(problem->contacts, problem->contact_count) -
+            patches_work(problem->patches, problem->patch_count));
 }
 
 void lagrangian_gradient(const solver_problem *problem, double rho, const double *residual, double *gradient) {

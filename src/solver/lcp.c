@@ -85,12 +85,20 @@ static double largest_of_two(const dense_lcp *lcp, int k) {
     return 0.5 * (a + b) + hypot(0.5 * (a - b), across);
 }
 
+/* D of a contact's rows: where friction is bounded in all directions alike, both tangents must go equally far. */
+static void contact_diagonal(const dense_lcp *lcp, const row_set *set, const solver_problem *problem, int k,
+                             double D[MOST_CONTACT_ROWS]) {
+    for (int i = 0; i < set->contacts.each; i++) D[i] = diagonal(lcp, k + i);
+    if (problem->friction == FRICTION_CONE || contact_rows_aggregated(problem))
+        D[1] = D[2] = largest_of_two(lcp, k + 1);
+}
+
 static lcp_error error_of(const dense_lcp *lcp, const row_set *set, const solver_problem *problem) {
     lcp_error error = {0};
-    for (int i = 0, k = 0; i < set->contacts.count; i++, k += CONTACT_ROWS) {
-        double D[CONTACT_ROWS] = {diagonal(lcp, k), diagonal(lcp, k + 1), diagonal(lcp, k + 2)};
-        if (problem->friction == FRICTION_CONE) D[1] = D[2] = largest_of_two(lcp, k + 1);
-        double one = contact_rows_error(rows_contact(set, problem, i), problem, lcp->lambda + k, lcp->w + k, D);
+    for (int i = 0, k = 0; i < set->contacts.count; i++, k += set->contacts.each) {
+        double D[MOST_CONTACT_ROWS];
+        contact_diagonal(lcp, set, problem, k, D);
+        double one = contact_rows_error(problem, set->contacts.index[i], lcp->lambda + k, lcp->w + k, D);
         error.length = fmax(error.length, one);
         error.weighted += set->rows[k].weight * one;
     }
@@ -111,19 +119,20 @@ static void change_to(dense_lcp *lcp, int k, double next, int count) {
         f64x8_store(lcp->w + i, f64x8_fma(f64x8_load(row + i), f64x8_set(change), f64x8_load(lcp->w + i)));
 }
 
-static void relax_friction(dense_lcp *lcp, solver_friction friction, double bound, int k, int count) {
-    double D[2] = {diagonal(lcp, k), diagonal(lcp, k + 1)};
-    if (!(D[0] > 0 && D[1] > 0)) return;
-    if (friction == FRICTION_PYRAMID) {
-        for (int i = k; i < k + 2; i++)
-            change_to(lcp, i, fmax(-bound, fmin(bound, lcp->lambda[i] - lcp->w[i] / D[i - k])), count);
+/* Friction of the i-th contact, whose rows begin at k. */
+static void relax_friction(dense_lcp *lcp, const row_set *set, const solver_problem *problem, int i, int k) {
+    int index = set->contacts.index[i], each = set->contacts.each;
+    double bound = contact_rows_mu(problem, index) * lcp->lambda[k], D[MOST_CONTACT_ROWS], next[MOST_CONTACT_ROWS];
+    contact_diagonal(lcp, set, problem, k, D);
+    if (!(D[1] > 0 && D[2] > 0)) return;
+    if (problem->friction != FRICTION_CONE && !contact_rows_aggregated(problem)) {
+        for (int t = k + 1; t < k + CONTACT_ROWS; t++)
+            change_to(lcp, t, fmax(-bound, fmin(bound, lcp->lambda[t] - lcp->w[t] / D[t - k])), set->count);
         return;
     }
-    double largest = largest_of_two(lcp, k);
-    double next[2] = {lcp->lambda[k] - lcp->w[k] / largest, lcp->lambda[k + 1] - lcp->w[k + 1] / largest};
-    friction_project(friction, bound, next);
-    change_to(lcp, k, next[0], count);
-    change_to(lcp, k + 1, next[1], count);
+    for (int t = 1; t < each; t++) next[t] = D[t] > 0 ? lcp->lambda[k + t] - lcp->w[k + t] / D[t] : 0;
+    contact_rows_confine(problem, index, bound, D, next);
+    for (int t = 1; t < each; t++) change_to(lcp, k + t, next[t], set->count);
 }
 
 static void relax(dense_lcp *lcp, int k, int count) {
@@ -132,10 +141,9 @@ static void relax(dense_lcp *lcp, int k, int count) {
 }
 
 static void sweep(dense_lcp *lcp, const row_set *set, const solver_problem *problem) {
-    for (int i = 0, k = 0; i < set->contacts.count; i++, k += CONTACT_ROWS) {
+    for (int i = 0, k = 0; i < set->contacts.count; i++, k += set->contacts.each) {
         relax(lcp, k, set->count);
-        double bound = rows_contact(set, problem, i)->mu * lcp->lambda[k];
-        relax_friction(lcp, problem->friction, bound, k + 1, set->count);
+        relax_friction(lcp, set, problem, i, k);
     }
     for (int k = rows_of_contacts(set); k < set->count; k++) relax(lcp, k, set->count);
 }

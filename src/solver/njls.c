@@ -26,9 +26,9 @@ typedef struct njls_state {
 
 static void njls_layout(void *solver, const solver_problem *problem, arena *work) {
     njls_state *state = solver;
-    rows_layout(&state->set, problem, problem->most_contacts, work);
+    rows_layout(&state->set, problem, contact_rows_most(problem), work);
     state->lambda = ARENA_ARRAY(work, double, rows_limit(problem));
-    state->w = ARENA_ARRAY(work, double, CONTACT_ROWS * problem->most_contacts);
+    state->w = ARENA_ARRAY(work, double, contact_rows_each(problem) * contact_rows_most(problem));
     state->kept = ARENA_ARRAY(work, double, 3 * problem->pattern->node_count);
 }
 

@@ -57,8 +57,8 @@ static void locate_element(const solver_problem *problem, int k, const body_limi
 
 static void njls_plus_layout(void *solver, const solver_problem *problem, arena *work) {
     njls_plus_state *state = solver;
-    rows_layout(&state->set, problem, problem->most_contacts, work);
-    int contact_rows = CONTACT_ROWS * problem->most_contacts;
+    rows_layout(&state->set, problem, contact_rows_most(problem), work);
+    int contact_rows = contact_rows_each(problem) * contact_rows_most(problem);
     state->size = 3 * problem->pattern->node_count;
     state->whole = state->size + state->set.impulse_size + contact_rows;
     state->lambda = ARENA_ARRAY(work, double, rows_limit(problem));
@@ -103,12 +103,12 @@ static double diagonal_of_limit(const njls_plus_state *state, const solver_probl
  * itself it is not zero; left out there, it makes D larger or smaller than it is, and a step of the iteration
  * with it.) */
 static double diagonal_of_contact(const solver_problem *problem, const constraint_row *row) {
-    int node[ROW_NODES + ROW_TAIL], count = 0;
-    vec3 gradient[ROW_NODES + ROW_TAIL];
+    int node[CONTACT_LEGS], count = 0;
+    vec3 gradient[CONTACT_LEGS];
     for (int a = 0; a < ROW_NODES; a++)
         if (row->node[a] >= 0) node[count] = row->node[a], gradient[count++] = row->gradient[a];
-    for (int a = 0; row->tail && a < ROW_TAIL; a++)
-        if (row->tail->node[a] >= 0) node[count] = row->tail->node[a], gradient[count++] = row->tail->gradient[a];
+    for (int a = 0; row->tail && a < row->tail->count; a++)
+        node[count] = row->tail->node[a], gradient[count++] = row->tail->gradient[a];
     double sum = 0;
     for (int i = 0; i < count; i++)
         for (int j = 0; j <= i; j++) {
@@ -122,6 +122,11 @@ static double diagonal_of_contact(const solver_problem *problem, const constrain
 /* A row_diagonal. */
 static void of_inverse(row_set *set, const solver_problem *problem, int first, int end) {
     njls_plus_state *state = (njls_plus_state *)set;
+    /* A patch hangs on nodes that are no neighbours: the selected inverse does not have what it needs. */
+    if (first < rows_of_contacts(set) && contact_rows_aggregated(problem)) {
+        rows_diagonal_by_reach(set, problem, first, end);
+        return;
+    }
     if (!state->has_inverse) cholesky_inverse(problem->factor, problem->step->pool);
     state->has_inverse = true;
     if (first < rows_of_contacts(set)) {
@@ -202,11 +207,11 @@ static bool find_gamma(const njls_plus_state *state, double gamma[DEPTH]) {
 static void confine(njls_plus_state *state, const solver_problem *problem) {
     row_set *set = &state->set;
     bool changed = false;
-    for (int i = 0, k = 0; i < set->contacts.count; i++, k += CONTACT_ROWS) {
+    for (int i = 0, k = 0; i < set->contacts.count; i++, k += set->contacts.each) {
         double *lambda = set->contacts.lambda + k, *change = state->lambda + k;
-        for (int a = 0; a < CONTACT_ROWS; a++) change[a] = -lambda[a];
-        contact_rows_project(rows_contact(set, problem, i), problem->friction, lambda);
-        for (int a = 0; a < CONTACT_ROWS; a++) changed = (change[a] += lambda[a]) != 0 || changed;
+        for (int a = 0; a < set->contacts.each; a++) change[a] = -lambda[a];
+        contact_rows_project(problem, set->contacts.index[i], lambda);
+        for (int a = 0; a < set->contacts.each; a++) changed = (change[a] += lambda[a]) != 0 || changed;
     }
     if (!changed) return;
     rows_push(set, problem, state->lambda, rows_of_contacts(set));
@@ -245,8 +250,8 @@ static void swap(double **a, double **b) {
 
 /* Impulses of contacts that do not take part yet are 0 in all of the history. */
 static void forget(njls_plus_state *state, const solver_problem *problem) {
-    size_t first = (size_t)(state->size + state->set.impulse_size), bytes = CONTACT_ROWS * sizeof(double);
-    bytes *= (size_t)problem->contact_count;
+    size_t first = (size_t)(state->size + state->set.impulse_size), bytes = sizeof(double);
+    bytes *= (size_t)(contact_rows_each(problem) * contact_rows_count(problem));
     state->history = state->next = 0;
     memset(state->g + first, 0, bytes);
     memset(state->last_g + first, 0, bytes);

@@ -26,7 +26,9 @@ typedef struct solver_tolerances {
 typedef enum solver_friction {
     FRICTION_PYRAMID, /* |f_t1| <= mu f_n and |f_t2| <= mu f_n (perez2013: "a four-sided pyramid"): it holds the cone,
                          and along its edges friction is sqrt 2 times too strong */
-    FRICTION_CONE     /* |f_t| <= mu f_n */
+    FRICTION_CONE,    /* |f_t| <= mu f_n */
+    FRICTION_PRINTED /* of patches, the admissible sets as talvas2015 prints them, otherwise the nearest point of the exact
+                         one; of contact points the pyramid */
 } solver_friction;
 
 /* For those who watch a solver converge. */

@@ -14,8 +14,10 @@
 #include <math.h>
 #include <string.h>
 
+#define GROUP 8 /* rows that are substituted at once */
+
 int rows_limit(const solver_problem *problem) {
-    int limit = CONTACT_ROWS * problem->most_contacts;
+    int limit = contact_rows_each(problem) * contact_rows_most(problem);
     EACH_LIMITED (problem, k, limits) limit += ROW_AXES * limits->element_count(problem->bodies[k]->model);
     return limit;
 }
@@ -45,6 +47,7 @@ void rows_layout(row_set *set, const solver_problem *problem, int most_contacts,
         cholesky_view_layout(&scratch.view, plan, work);
         scratch.right = take_zeros(work, 24 * nodes);
         scratch.left = ARENA_ARRAY(work, double, 24 * nodes);
+        scratch.nodes = ARENA_ARRAY(work, int, GROUP *nodes);
         scratch.reach = ARENA_ARRAY(work, cholesky_range, cholesky_plan_facts(plan).front_count);
         if (set->scratch) set->scratch[i] = scratch;
     }
@@ -53,21 +56,22 @@ void rows_layout(row_set *set, const solver_problem *problem, int most_contacts,
 /* A contact takes part from now on; its D is still to be found. */
 static void take_contact(row_set *set, const solver_problem *problem, int index) {
     row_contacts *contacts = &set->contacts;
-    int i = contacts->count++, first = CONTACT_ROWS * i;
+    int i = contacts->count++, first = contacts->each * i;
     contacts->index[i] = index;
     contacts->taken[index] = true;
-    contact_rows_make(&problem->contacts[index], index, set->rows + first, contacts->tail + first);
-    memset(contacts->lambda + first, 0, CONTACT_ROWS * sizeof *contacts->lambda);
+    contact_rows_make(contacts, problem, i, set->rows + first);
+    memset(contacts->lambda + first, 0, (size_t)contacts->each * sizeof *contacts->lambda);
 }
 
 /* D of the contacts from the one given on. */
 static void find_contact_diagonals(row_set *set, const solver_problem *problem, int from) {
     double *D = set->diagonal;
+    int each = set->contacts.each;
+    bool round = problem->friction == FRICTION_CONE || contact_rows_aggregated(problem);
     if (from == set->contacts.count) return;
-    set->find_diagonal(set, problem, CONTACT_ROWS * from, rows_of_contacts(set));
+    set->find_diagonal(set, problem, each * from, rows_of_contacts(set));
     /* On a disc both tangents must go equally far, or friction would not oppose the slip. */
-    for (int k = CONTACT_ROWS * from; problem->friction == FRICTION_CONE && k < rows_of_contacts(set);
-         k += CONTACT_ROWS)
+    for (int k = each * from; round && k < rows_of_contacts(set); k += each)
         D[k + 1] = D[k + 2] = fmax(D[k + 1], D[k + 2]);
 }
 
@@ -79,14 +83,15 @@ static void push_contacts(row_set *set, const solver_problem *problem) {
     bool limited = false;
     EACH_LIMITED (problem, k, limits) limited = true;
     contacts->count = 0;
-    memset(contacts->taken, 0, (size_t)problem->contact_count * sizeof *contacts->taken);
-    for (int i = 0; i < problem->contact_count && !limited; i++) {
-        const contact *c = &problem->contacts[i];
-        if (!(c->lambda.x > 0) || contacts->count == contacts->most) continue;
+    memset(contacts->taken, 0, (size_t)contact_rows_count(problem) * sizeof *contacts->taken);
+    for (int i = 0; i < contact_rows_count(problem) && !limited; i++) {
+        double start[MOST_CONTACT_ROWS];
+        contact_rows_start(problem, i, start);
+        if (!(start[0] > 0) || contacts->count == contacts->most) continue;
         take_contact(set, problem, i);
-        double *lambda = contacts->lambda + rows_of_contacts(set) - CONTACT_ROWS;
-        vec3_store(lambda, vec3_scale(c->lambda, problem->step->h));
-        contact_rows_project(c, problem->friction, lambda);
+        double *lambda = contacts->lambda + rows_of_contacts(set) - contacts->each;
+        for (int k = 0; k < contacts->each; k++) lambda[k] = problem->step->h * start[k];
+        contact_rows_project(problem, i, lambda);
     }
     if (contacts->count == 0) return;
     find_contact_diagonals(set, problem, 0);
@@ -138,27 +143,30 @@ void rows_end(const row_set *set, const solver_problem *problem, solver_report *
 static void collect_contacts(row_set *set, const solver_problem *problem) {
     row_contacts *contacts = &set->contacts;
     int before = contacts->count;
+    int count = contact_rows_count(problem), each = contacts->each;
+    double u[MOST_CONTACT_ROWS], w[MOST_CONTACT_ROWS];
     contacts_move(problem->contacts, problem->contact_count, set->d);
-    for (int asked = 1; asked >= (contacts->all ? 0 : 1); asked--)
-        for (int i = 0; i < problem->contact_count && contacts->count < contacts->most; i++)
-            if (!contacts->taken[i] && (!asked || problem->contacts[i].u.x < 0)) take_contact(set, problem, i);
+    patches_move(problem->patches, problem->patch_count, set->d);
+    bool all = contacts->all || contact_rows_aggregated(problem);
+    for (int asked = 1; asked >= (all ? 0 : 1); asked--)
+        for (int i = 0; i < count && contacts->count < contacts->most; i++)
+            if (!contacts->taken[i] && (!asked || contact_rows_values(problem, i, u) < 0))
+                take_contact(set, problem, i);
     find_contact_diagonals(set, problem, before);
     contacts->error = contacts->square = 0;
     for (int i = 0; i < contacts->count; i++) {
-        const contact *c = rows_contact(set, problem, i);
-        int k = CONTACT_ROWS * i;
-        double u[CONTACT_ROWS], w[CONTACT_ROWS];
-        vec3_store(u, c->u);
-        for (int axis = 0; axis < CONTACT_ROWS; axis++) {
+        int k = each * i;
+        contact_rows_values(problem, contacts->index[i], u);
+        for (int axis = 0; axis < each; axis++) {
             set->rows[k + axis].value = u[axis];
             w[axis] = u[axis] / problem->step->h;
         }
-        double error = contact_rows_error(c, problem, contacts->lambda + k, w, set->diagonal + k);
+        double error = contact_rows_error(problem, contacts->index[i], contacts->lambda + k, w, set->diagonal + k);
         contacts->error = fmax(contacts->error, error);
         contacts->square += error * error;
     }
-    for (int i = 0; i < problem->contact_count; i++)
-        if (!contacts->taken[i]) contacts->error = fmax(contacts->error, -problem->contacts[i].u.x);
+    for (int i = 0; i < count; i++)
+        if (!contacts->taken[i]) contacts->error = fmax(contacts->error, -contact_rows_values(problem, i, u));
 }
 
 void rows_collect(row_set *set, const solver_problem *problem) {
@@ -192,8 +200,8 @@ double row_times(const constraint_row *row, const double *x) {
     double sum = 0;
     for (int a = 0; a < ROW_NODES; a++)
         if (row->node[a] >= 0) sum += vec3_dot(row->gradient[a], vec3_load(x + 3 * row->node[a]));
-    for (int a = 0; row->tail && a < ROW_TAIL; a++)
-        if (row->tail->node[a] >= 0) sum += vec3_dot(row->tail->gradient[a], vec3_load(x + 3 * row->tail->node[a]));
+    for (int a = 0; row->tail && a < row->tail->count; a++)
+        sum += vec3_dot(row->tail->gradient[a], vec3_load(x + 3 * row->tail->node[a]));
     return sum;
 }
 
@@ -228,7 +236,7 @@ double rows_push(row_set *set, const solver_problem *problem, const double *lamb
         const constraint_row *row = &set->rows[i];
         if (lambda[i] == 0) continue;
         for (int a = 0; a < ROW_NODES; a++) add_at(set->force, row->node[a], row->gradient[a], lambda[i]);
-        for (int a = 0; row->tail && a < ROW_TAIL; a++)
+        for (int a = 0; row->tail && a < row->tail->count; a++)
             add_at(set->force, row->tail->node[a], row->tail->gradient[a], lambda[i]);
     }
     cholesky_forward(problem->factor, set->force, set->half);
@@ -251,8 +259,6 @@ typedef struct row_job {
     int stride;
 } row_job;
 
-#define GROUP 8
-
 static void run_piece(void *context, int piece) {
     const row_job *job = context;
     int end = job->groups * (piece + 1) / job->pieces;
@@ -273,8 +279,8 @@ static void run_groups(row_job *job) {
 static void scatter(const constraint_row *row, double *x, double scale) {
     for (int a = 0; a < ROW_NODES; a++)
         if (row->node[a] >= 0) vec3_store(x + 3 * row->node[a], vec3_scale(row->gradient[a], scale));
-    for (int a = 0; row->tail && a < ROW_TAIL; a++)
-        if (row->tail->node[a] >= 0) vec3_store(x + 3 * row->tail->node[a], vec3_scale(row->tail->gradient[a], scale));
+    for (int a = 0; row->tail && a < row->tail->count; a++)
+        vec3_store(x + 3 * row->tail->node[a], vec3_scale(row->tail->gradient[a], scale));
 }
 
 static void diagonal_group(const row_job *job, row_scratch *scratch, int first, int count) {
@@ -302,7 +308,7 @@ static void place(double *right, vec3 gradient) {
  * zero. */
 static int substitute(const row_job *job, row_scratch *scratch, int first, int count) {
     const int *position = cholesky_plan_position(job->problem->factor->plan);
-    int nodes[GROUP * (ROW_NODES + ROW_TAIL)], node_count = 0;
+    int *nodes = scratch->nodes, node_count = 0;
     for (int lane = 0; lane < count; lane++) {
         const constraint_row *row = &job->set->rows[first + lane];
         for (int a = 0; a < ROW_NODES; a++) {
@@ -310,8 +316,7 @@ static int substitute(const row_job *job, row_scratch *scratch, int first, int c
             place(scratch->right + 24 * (size_t)position[row->node[a]] + lane, row->gradient[a]);
             nodes[node_count++] = row->node[a];
         }
-        for (int a = 0; row->tail && a < ROW_TAIL; a++) {
-            if (row->tail->node[a] < 0) continue;
+        for (int a = 0; row->tail && a < row->tail->count; a++) {
             place(scratch->right + 24 * (size_t)position[row->tail->node[a]] + lane, row->tail->gradient[a]);
             nodes[node_count++] = row->tail->node[a];
         }
@@ -364,8 +369,7 @@ static void matrix_group(const row_job *job, row_scratch *scratch, int first, in
             if (row->node[a] < 0) continue;
             sum = add_product(sum, scratch->left + 24 * (size_t)row->node[a], row->gradient[a]);
         }
-        for (int a = 0; row->tail && a < ROW_TAIL; a++) {
-            if (row->tail->node[a] < 0) continue;
+        for (int a = 0; row->tail && a < row->tail->count; a++) {
             sum = add_product(sum, scratch->left + 24 * (size_t)row->tail->node[a], row->tail->gradient[a]);
         }
         f64x8_store(B, sum);

@@ -12,6 +12,7 @@ typedef struct row_scratch {
     cholesky_factor view;
     double *right; /* 24 per node: right-hand sides, zero between calls */
     double *left;  /* 24 per node: solutions */
+    int *nodes;    /* of the right-hand sides at hand */
     cholesky_range *reach;
 } row_scratch;
 
@@ -53,12 +54,7 @@ void rows_collect(row_set *set, const solver_problem *problem);
 
 /* The rows of contacts are rows 0 to: */
 static inline int rows_of_contacts(const row_set *set) {
-    return CONTACT_ROWS * set->contacts.count;
-}
-
-/* The contact of three rows of the set. */
-static inline const contact *rows_contact(const row_set *set, const solver_problem *problem, int i) {
-    return &problem->contacts[set->contacts.index[i]];
+    return set->contacts.each * set->contacts.count;
 }
 
 /* Limits and contacts are as they should be, to the share of the tolerances. */

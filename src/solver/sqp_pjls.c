@@ -25,7 +25,7 @@ typedef struct sqp_pjls_state {
 static void sqp_pjls_layout(void *solver, const solver_problem *problem, arena *work) {
     sqp_pjls_state *state = solver;
     int limit = rows_limit(problem);
-    rows_layout(&state->set, problem, problem->most_contacts, work);
+    rows_layout(&state->set, problem, contact_rows_most(problem), work);
     state->lambda = ARENA_ARRAY(work, double, limit);
     state->s = ARENA_ARRAY(work, double, limit);
     state->w = ARENA_ARRAY(work, double, limit);
@@ -68,9 +68,9 @@ static double iterate(sqp_pjls_state *state, const solver_problem *problem, doub
     }
     *violation = 0;
     for (int k = rows_of_contacts(set); k < set->count; k++) *violation = fmax(*violation, -h * state->w[k]);
-    for (int i = 0, k = 0; i < set->contacts.count; i++, k += CONTACT_ROWS)
-        error = fmax(error, contact_rows_error(rows_contact(set, problem, i), problem, lambda + k, state->w + k,
-                                               set->diagonal + k));
+    for (int i = 0, k = 0; i < set->contacts.count; i++, k += set->contacts.each)
+        error = fmax(error,
+                     contact_rows_error(problem, set->contacts.index[i], lambda + k, state->w + k, set->diagonal + k));
     return fmax(*violation / problem->tolerance.violation, error / (h * problem->tolerance.length));
 }
 

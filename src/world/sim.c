@@ -113,9 +113,13 @@ static thenar_status unknown_solver(const char *name, thenar_error *error) {
 }
 
 static thenar_status find_friction(const char *name, solver_friction *friction, thenar_error *error) {
-    *friction = name && strcmp(name, "cone") == 0 ? FRICTION_CONE : FRICTION_PYRAMID;
-    if (!name || *friction == FRICTION_CONE || strcmp(name, "pyramid") == 0) return THENAR_OK;
-    return error_set(error, THENAR_ERROR_INPUT, "there is no friction %s; expected pyramid or cone", name);
+    static const char *const names[] = {
+        [FRICTION_PYRAMID] = "pyramid", [FRICTION_CONE] = "cone", [FRICTION_PRINTED] = "printed"};
+    int count = sizeof names / sizeof *names, k = 0;
+    while (name && k < count && strcmp(name, names[k]) != 0) k++;
+    *friction = (solver_friction)k;
+    if (k < count) return THENAR_OK;
+    return error_set(error, THENAR_ERROR_INPUT, "there is no friction %s; expected pyramid, cone or printed", name);
 }
 
 thenar_status thenar_sim_create(const thenar_model *model, const thenar_sim_options *options, thenar_sim **out,
