@@ -125,8 +125,7 @@ static thenar_status simulate(const run_request *request, const char *scene, the
 }
 
 static int run(const app_command *command, int argc, char **argv) {
-    run_request request = {
-        .steps = -1, .threads = 1, .solver = solver_table[0]->name, .contact = contact_method_names[0]};
+    run_request request = {.steps = -1, .threads = 1, .solver = solver_table[0]->name};
     char solver_names[256], contact_names[64];
     list_solvers(solver_names, sizeof solver_names);
     list_contact_methods(contact_names, sizeof contact_names);
@@ -135,8 +134,8 @@ static int run(const app_command *command, int argc, char **argv) {
         {"time", "S", "so many simulated seconds", OPTION_NUMBER, &request.time, 1e-6, 1e6},
         {"dt", "S", "time step, instead of the scene's", OPTION_NUMBER, &request.dt, 1e-6, 1},
         {"solver", "NAME", solver_names, OPTION_TEXT, &request.solver, 0, 0},
-        {"friction", "NAME", "of solvers other than newton: pyramid (default), cone", OPTION_TEXT, &request.friction, 0,
-         0},
+        {"friction", "NAME", "of solvers other than newton: pyramid (default), cone, printed", OPTION_TEXT,
+         &request.friction, 0, 0},
         {"contact", "NAME", contact_names, OPTION_TEXT, &request.contact, 0, 0},
         {"threads", "N", "threads inside a step (default 1); the result is the same", OPTION_INTEGER, &request.threads,
          1, 256},
@@ -154,7 +153,7 @@ static int run(const app_command *command, int argc, char **argv) {
         return command_misused(command, "--solver %s; expected %s", request.solver, solver_names);
     if (request.friction && strcmp(request.friction, "pyramid") != 0 && strcmp(request.friction, "cone") != 0)
         return command_misused(command, "--friction %s; expected pyramid or cone", request.friction);
-    if (contact_method_find(request.contact) == CONTACT_METHODS)
+    if (request.contact && contact_method_find(request.contact) == CONTACT_METHODS)
         return command_misused(command, "--contact %s; expected %s", request.contact, contact_names);
     if (request.steps >= 0 && request.time > 0)
         return command_misused(command, "--steps and --time together; expected one of them");

@@ -217,7 +217,7 @@ thenar_status view_live_create(const view_live_request *request, view_source **o
     live->dt = request->dt;
     for (int i = 0; i < solver_count; i++)
         if (request->solver && strcmp(solver_table[i]->name, request->solver) == 0) live->solver = i;
-    live->contact = request->contact ? (int)contact_method_find(request->contact) : 0;
+    live->contact = request->contact ? (int)contact_method_find(request->contact) : -1;
     pthread_condattr_t monotonic;
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);

@@ -26,7 +26,7 @@ thenar_status live_rebuild(view_live *live, bool new_model, thenar_error *error)
     thenar_sim_options options = {.dt = live->dt,
                                   .threads = live->request.threads,
                                   .solver = solver_table[live->solver]->name,
-                                  .contact = contact_method_names[live->contact]};
+                                  .contact = live->contact < 0 ? NULL : contact_method_names[live->contact]};
     if (status == THENAR_OK) status = thenar_sim_create(model ? model : live->model, &options, &sim, error);
     if (status == THENAR_OK && live->sim) status = thenar_sim_continue(sim, live->sim, error);
     free(texts);

@@ -38,7 +38,7 @@ typedef struct view_live {
     bool playing;
     int single_steps;
     double speed, dt;
-    int solver, contact;
+    int solver, contact; /* the second: -1 for the scene's own */
     char notice[1024];
     int64_t origin, last_frame, last_look; /* ns */
     double lag;                            /* simulated seconds that are due */

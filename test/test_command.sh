@@ -105,8 +105,8 @@ for dt in 0 -0.01 nan inf 2 soft; do refuses 2 "--dt $dt; expected a number from
 refuses 2 '--steps and --time together' run beam-soft --steps 2 --time 1
 refuses 2 '--solver magic; expected' run beam-soft --solver magic
 refuses 2 '--friction magic; expected' run beam-soft --friction magic
-for name in aggregate springs magic; do
-    refuses 2 "--contact $name; expected point \\(default\\), penalty, none" run beam-soft --contact $name
+for name in aggregated springs magic; do
+    refuses 2 "--contact $name; expected point \\(default\\), aggregate, penalty, none" run beam-soft --contact $name
 done
 refuses 2 '--out ; expected DIR' run beam-soft --out ''
 refuses 2 '--print takes no value' check beam-soft --print=yes

@@ -281,11 +281,11 @@ static void contact_methods_that_are_not_there_are_refused_by_name(void **unused
     thenar_model *model = make_world((world_parts){0});
     thenar_error error;
     thenar_sim *sim;
-    static const char *const names[] = {"aggregate", "springs", ""};
+    static const char *const names[] = {"aggregated", "springs", ""};
     for (int i = 0; i < 3; i++) {
         char expected[128];
         thenar_sim_options options = {.contact = names[i]};
-        snprintf(expected, sizeof expected, "there is no contact method %s; expected point, penalty or none", names[i]);
+        snprintf(expected, sizeof expected, "there is no contact method %s; expected point, aggregate, penalty or none", names[i]);
         assert_int_equal(thenar_sim_create(model, &options, &sim, &error), THENAR_ERROR_INPUT);
         assert_string_equal(error.text, expected);
         assert_null(sim);

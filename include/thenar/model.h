@@ -196,6 +196,23 @@ typedef struct thenar_rigid_def {
 /** Dynamic, 1000 kg/m^3, undamped, friction 0.5, at rest at the origin; name and shape must be set. */
 THENAR_API thenar_rigid_def thenar_rigid_def_default(void);
 
+/** How bodies touch. */
+typedef enum thenar_contact_method {
+    THENAR_CONTACT_POINT,     /**< each point in contact is a constraint with friction */
+    THENAR_CONTACT_AGGREGATE, /**< points of a phalanx, or of one spot of another soft body, are one constraint together, with
+                                   friction that resists twist (talvas2015) */
+    THENAR_CONTACT_PENALTY,   /**< each point has a spring and anchored friction (perez2016) */
+    THENAR_CONTACT_NONE       /**< not at all */
+} thenar_contact_method;
+
+/** How the pressure of aggregated contacts spreads over their points. */
+typedef enum thenar_contact_pressure {
+    THENAR_PRESSURE_ADAPTIVE,    /**< as in the last step, more where points are still inside the other body and less where
+                                      they are off it: comes to what points would have one by one */
+    THENAR_PRESSURE_PENETRATION, /**< by area and depth after a free motion (talvas2015, section 3.3) */
+    THENAR_PRESSURE_UNIFORM      /**< by area: the pressure is the same everywhere (talvas2015, section 3.2) */
+} thenar_contact_pressure;
+
 /** What holds for the whole world. */
 typedef struct thenar_world_def {
     const char *name;  /**< shown in reports; printable UTF-8, NULL for none */
@@ -207,10 +224,13 @@ typedef struct thenar_world_def {
      * Contacts sink in by pressure over stiffness. */
     double contact_stiffness;
     double contact_damping; /**< of the dampers beside these springs, Pa s/m, 0 to 1e10 */
+    thenar_contact_method contact_method;     /**< of simulations that do not choose one themselves */
+    thenar_contact_pressure contact_pressure; /**< of aggregated contacts; others do not read it */
 } thenar_world_def;
 
 /** Gravity (0, -9.81, 0), dt 0.01 s, margin 1 mm, contact stiffness 1e9 Pa/m and damping 1e5 Pa s/m: 1 kPa sinks in by
- * 1 um, a hundredth of what a pad of 100 kPa that is 1 cm thick gives way by itself; the damper is worth 0.1 ms. */
+ * 1 um, a hundredth of what a pad of 100 kPa that is 1 cm thick gives way by itself; the damper is worth 0.1 ms. Contact
+ * by points, adaptive pressure. */
 THENAR_API thenar_world_def thenar_world_def_default(void);
 
 /** An empty build; `world` is copied and must not be NULL. NULL only when memory runs out. A build without bodies

@@ -25,13 +25,16 @@ typedef struct thenar_sim_options {
     double dt;          /**< time step, s, 1e-6 to 1; 0: the model's own */
     int threads;        /**< 1 to 256, the calling one included; 0: 1 */
     const char *solver; /**< name of the constraint solver; NULL: the default, "newton" */
-    /** How bodies touch; NULL: the default, "point": points of skins and of dynamic rigid bodies against rigid bodies,
-     * as constraints with friction, which hold to the solver's tolerance. "penalty": the same points with springs and
+    /** How bodies touch; NULL: the model's own (thenar_world_def.contact_method). "point": points of skins and of dynamic
+     * rigid bodies against other bodies, as constraints with friction, which hold to the solver's tolerance. "aggregate":
+     * the points of a phalanx, or of one spot of another soft body, share four constraints, with friction that resists
+     * twist, as in talvas2015; what is told of contacts is the same. "penalty": the same points with springs and
      * dampers (thenar_world_def.contact_stiffness) and anchored friction, as in perez2016: they sink in, and cost no
      * more than a free motion where nothing has limits. "none": they pass through each other. */
     const char *contact;
     /** What solvers other than newton, which always takes Coulomb's cone, do about friction: "pyramid", also for NULL
-     * (four sides around the cone, as in perez2013; along its edges friction is 1.41 times too strong), or "cone". */
+     * (four sides around the cone, as in perez2013; along its edges friction is 1.41 times too strong), or "cone". Of
+     * aggregated contacts both are the nearest point of the exact set, and "printed" is what talvas2015 has instead. */
     const char *friction;
 } thenar_sim_options;
 
@@ -105,7 +108,7 @@ THENAR_API double thenar_sim_time(const thenar_sim *sim);
 /** Name of its constraint solver. */
 THENAR_API const char *thenar_sim_solver(const thenar_sim *sim);
 
-/** Name of how its bodies touch: "point", "penalty" or "none". */
+/** Name of how its bodies touch: "point", "aggregate", "penalty" or "none". */
 THENAR_API const char *thenar_sim_contact_method(const thenar_sim *sim);
 
 /** Time step, s. */

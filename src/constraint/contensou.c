@@ -3,8 +3,8 @@
  *   y = argmin 1/2 |y - z|^2 + bound Phi(y)                     (Moreau)
  *
  * is a smooth problem in three unknowns but for the places where a cell does not move. There |.| is rounded off to
- * sqrt(|.|^2 + e^2) with e a small part of |z|, and Newton's method does the rest, from the y of the last call where that
- * is near and otherwise over falling e. The torque is taken in units of `arm`, so that all are forces. */
+ * sqrt(|.|^2 + e^2) with e a small part of |z|, and Newton's method does the rest, from the y of the last call or from
+ * nearly 0, where y is if z is in the set; if that does not settle soon, from z over falling e. The torque is taken in units of `arm`, so that all are forces. */
 #include "constraint/contensou.h"
 
 #include <math.h>
@@ -181,12 +181,14 @@ bool contensou_project(const contensou *law, double bound, double arm, const dou
     }
     double scaled[3] = {z[0], z[1], z[2] / arm}, y[3] = {start[0], start[1], start[2]};
     proximal problem = {law, bound, 1 / arm, scaled, sqrt(dot3(scaled, scaled))};
-    if (!(dot3(y, y) > 0) || !minimize(&problem, ROUNDING * problem.size, y)) {
+    bool is_new = !(dot3(y, y) > 0);
+    for (int k = 0; is_new && k < 3; k++) y[k] = ROUNDING * scaled[k];
+    if (!minimize(&problem, ROUNDING * problem.size, y)) {
         memcpy(y, scaled, sizeof y);
         for (double e = FIRST_ROUNDING; e > 0.5 * ROUNDING; e *= 0.1) minimize(&problem, e * problem.size, y);
     }
-    if (sqrt(dot3(y, y)) <= INSIDE * problem.size) return true;
     memcpy(start, y, sizeof y);
+    if (sqrt(dot3(y, y)) <= INSIDE * problem.size) return true;
     for (int k = 0; k < 3; k++) out[k] = scaled[k] - y[k];
     out[2] *= arm;
     return false;

@@ -33,6 +33,7 @@ void patch_set_layout(patch_set *set, int most_contacts, int most_nodes, int mos
                        .gradient = ARENA_ARRAY(work, vec3, PATCH_ROWS * legs),
                        .depth = ARENA_ARRAY(work, double, most_contacts),
                        .share = ARENA_ARRAY(work, double, most_contacts),
+                       .plain = ARENA_ARRAY(work, double, most_contacts),
                        .place = arena_take(work, (size_t)most_contacts, sizeof *set->place),
                        .group = ARENA_ARRAY(work, int, most_contacts),
                        .order = ARENA_ARRAY(work, int, most_contacts),
@@ -53,7 +54,7 @@ typedef struct making {
     patch_set *set;
     const contact *contacts;
     const contact_point *points;
-    patch_pressure pressure;
+    thenar_contact_pressure pressure;
 } making;
 
 static vec3 place_of(const making *m, int contact) {
@@ -64,15 +65,49 @@ static vec3 normal_of(const making *m, int contact) {
     return mat3_row(m->contacts[contact].frame, 0);
 }
 
-/* Shares of the pressure of the contacts in `list`, in set->share in its order. */
-static void find_shares(const making *m, const int *list, int count, double *share) {
+static double area_of(const making *m, int contact) {
+    return fmax(SMALLEST_AREA, m->points[m->contacts[contact].point].area);
+}
+
+/* Where the contact was when the step began: negative inside. */
+static double gap_before(const contact *c) {
+    return c->start.x - c->leeway - c->known.x;
+}
+
+static void normalize(double *share, int count) {
     double sum = 0;
+    for (int k = 0; k < count; k++) sum += share[k];
+    for (int k = 0; k < count; k++) share[k] /= sum;
+}
+
+/* What the last step's forces and the gaps that they left make of the shares; false if there were none. */
+static bool adapt_shares(const making *m, const int *list, int count, double *share) {
+    double force = 0, area = 0, depth = 0, sum = 0;
     for (int k = 0; k < count; k++) {
-        double area = fmax(SMALLEST_AREA, m->points[m->contacts[list[k]].point].area);
-        share[k] = m->pressure == PATCH_UNIFORM ? area : area * m->set->depth[list[k]];
+        force += fmax(0, m->contacts[list[k]].lambda.x);
+        area += area_of(m, list[k]);
+        depth += share[k] * m->set->depth[list[k]];
+    }
+    if (!(force > 0 && depth > 0)) return false;
+    for (int k = 0; k < count; k++) {
+        const contact *c = &m->contacts[list[k]];
+        share[k] = fmax(0, c->lambda.x / force - area_of(m, list[k]) / area * gap_before(c) / depth);
         sum += share[k];
     }
-    for (int k = 0; k < count; k++) share[k] /= sum;
+    if (!(sum > 0)) return false;
+    normalize(share, count);
+    return true;
+}
+
+/* Shares of the pressure of the contacts in `list`, in its order. */
+static void find_shares(const making *m, const int *list, int count, double *share) {
+    for (int k = 0; k < count; k++)
+        share[k] = area_of(m, list[k]) * (m->pressure == THENAR_PRESSURE_UNIFORM ? 1 : m->set->depth[list[k]]);
+    normalize(share, count);
+    if (m->pressure != THENAR_PRESSURE_ADAPTIVE || count == 1) return;
+    double *plain = m->set->plain;
+    memcpy(plain, share, (size_t)count * sizeof *plain);
+    if (!adapt_shares(m, list, count, share)) memcpy(share, plain, (size_t)count * sizeof *plain);
 }
 
 /* The normal's leg of the row at `slot`, of a node that may be new to the patch. */
@@ -175,7 +210,7 @@ static void make_patch(const making *m, const int *list, int count, const double
         add_member(set, p, c,
                    (vec3[]){vec3_scale(n, share[k]), vec3_scale(t, share[k]), vec3_scale(s, share[k]), twist});
         p->start[0] += share[k] * (c->start.x - c->leeway);
-        before += share[k] * (c->start.x - c->leeway - c->known.x);
+        before += share[k] * gap_before(c);
         remember(p, c, lever);
         p->members[k] = (patch_member){list[k], share[k], twist};
     }
@@ -195,11 +230,25 @@ static int furthest(const making *m, const int *list, int count, vec3 normal, do
     return at;
 }
 
+/* Those without a share go to the end of the list; returns how many are left. */
+static int drop_idle(int *list, int count, double *share) {
+    int kept = 0;
+    for (int k = 0; k < count; k++) {
+        int contact = list[k];
+        double own = share[k];
+        if (!(own > 0)) continue;
+        list[k] = list[kept], share[k] = share[kept];
+        list[kept] = contact, share[kept++] = own;
+    }
+    return kept;
+}
+
 /* Contacts that look too different ways, or cancel each other, are two patches: the two that differ most take those that
  * are more like them. */
 static void make_or_split(const making *m, int *list, int count) {
     double *share = m->set->share, cosine;
     find_shares(m, list, count, share);
+    count = drop_idle(list, count, share);
     vec3 mean = mean_normal(m, list, count, share), normal = vec3_unit(mean);
     bool some = vec3_length(mean) > 0.1;
     int far = furthest(m, list, count, some ? normal : normal_of(m, list[0]), &cosine);
@@ -224,7 +273,7 @@ static void make_or_split(const making *m, int *list, int count) {
 }
 
 int patches_make(patch_set *set, const contact *contacts, int count, const contact_point *points,
-                 const contact_skin_state *const *skins, patch_pressure pressure) {
+                 const contact_skin_state *const *skins, thenar_contact_pressure pressure) {
     int before = set->count;
     for (int i = 0; i < count; i++) {
         const contact_point *point = &points[contacts[i].point];

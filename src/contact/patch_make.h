@@ -7,12 +7,6 @@
 
 #define PATCHES_MOST 256 /* of a world at a time: the matrix of their rows is dense */
 
-/* How the pressure spreads over a patch. */
-typedef enum patch_pressure {
-    PATCH_PENETRATION, /* by area times depth after the free motion (talvas2015, section 3.3) */
-    PATCH_UNIFORM      /* by area (section 3.2) */
-} patch_pressure;
-
 /* The patches of all systems of a step and what making them needs. */
 typedef struct patch_set {
     int most;      /* patches */
@@ -27,7 +21,7 @@ typedef struct patch_set {
     int leg_count;
     int lost; /* contacts for which there was no room */
     /* a contact each: */
-    double *depth, *share;
+    double *depth, *share, *plain;
     double (*place)[2];
     int *group, *order, *starts;
     box *box;           /* of a group, at its first contact */
@@ -43,6 +37,6 @@ void patch_set_open(patch_set *set);
 /* Adds the patches of a system whose contacts were looked at where the free motion ends, with their `lambda` what they
  * remember. points: by contact.point. skins: by contact_point.skin. Returns how many patches it has, the last of the set's. */
 int patches_make(patch_set *set, const contact *contacts, int count, const contact_point *points,
-                 const contact_skin_state *const *skins, patch_pressure pressure);
+                 const contact_skin_state *const *skins, thenar_contact_pressure pressure);
 
 #endif

@@ -31,6 +31,12 @@ static void read_world(config_map *scene, thenar_world_def *world, thenar_scene_
         config_number(&touch, "margin", CONFIG_OPTIONAL, range, &world->margin);
         config_number(&touch, "stiffness", CONFIG_OPTIONAL, stiff, &world->contact_stiffness);
         config_number(&touch, "damping", CONFIG_OPTIONAL, damped, &world->contact_damping);
+        int method = (int)world->contact_method, pressure = (int)world->contact_pressure;
+        static const char *const pressures[] = {"adaptive", "penetration", "uniform"};
+        config_choice(&touch, "method", CONFIG_OPTIONAL, contact_method_names, CONTACT_METHODS, &method);
+        config_choice(&touch, "pressure", CONFIG_OPTIONAL, pressures, 3, &pressure);
+        world->contact_method = (thenar_contact_method)method;
+        world->contact_pressure = (thenar_contact_pressure)pressure;
         config_close(&touch);
     }
     snprintf(info->title, sizeof info->title, "%s", title);

@@ -181,6 +181,12 @@ static thenar_status check_world(const thenar_world_def *world, const char *name
     if (!(world->contact_damping >= 0 && world->contact_damping <= MODEL_CONTACT_DAMPING_LARGEST))
         return error_set(error, THENAR_ERROR_INPUT, "contact damping is %g; expected 0 to %g Pa s/m",
                          world->contact_damping, MODEL_CONTACT_DAMPING_LARGEST);
+    if ((unsigned)world->contact_method >= CONTACT_METHODS)
+        return error_set(error, THENAR_ERROR_INPUT, "contact method is %d; expected a thenar_contact_method",
+                         (int)world->contact_method);
+    if ((unsigned)world->contact_pressure > THENAR_PRESSURE_UNIFORM)
+        return error_set(error, THENAR_ERROR_INPUT, "contact pressure is %d; expected a thenar_contact_pressure",
+                         (int)world->contact_pressure);
     if (!vec3_is_finite(vec3_load(world->gravity)))
         return error_set(error, THENAR_ERROR_INPUT, "gravity is not finite; expected three numbers, m/s^2");
     return THENAR_OK;
@@ -273,6 +279,9 @@ static thenar_status compile(thenar_build *build, thenar_model *model, thenar_er
     model->hash = hash_bytes(model->hash, &build->world.margin, sizeof build->world.margin);
     penalty_law law = {build->world.contact_stiffness, build->world.contact_damping};
     model->hash = hash_bytes(model->hash, &law, sizeof law);
+    model->contact = (contact_method)build->world.contact_method;
+    int pressure = (int)build->world.contact_pressure;
+    model->hash = hash_bytes(model->hash, &pressure, sizeof pressure);
     for (size_t i = 0; i < build->bodies.count; i++) {
         model->bodies[model->body_count++] = build->bodies.data[i];
         const body_model *body = build->bodies.data[i];
@@ -292,6 +301,7 @@ static thenar_status compile(thenar_build *build, thenar_model *model, thenar_er
     build->hands.count = 0;
     thenar_status status =
         contacts_create(model->bodies, model->body_count, build->world.margin, law, &model->contacts, error);
+    model->contacts.pressure = build->world.contact_pressure;
     if (status == THENAR_OK) status = compile_systems(model, error);
     if (status == THENAR_OK)
         status = contacts_assign(&model->contacts, model->bodies, model->body_count, model->systems, error);

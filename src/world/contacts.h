@@ -22,10 +22,10 @@ typedef struct contacts_pair {
 } contacts_pair;
 
 struct contacts_model {
-    double margin;           /* m */
-    penalty_law law;         /* of contacts by springs */
-    patch_pressure pressure; /* of aggregated contacts */
-    int capacity;            /* contacts at a time */
+    double margin;                    /* m */
+    penalty_law law;                  /* of contacts by springs */
+    thenar_contact_pressure pressure; /* of aggregated contacts */
+    int capacity;                     /* contacts at a time */
     int skin_count;
     contact_skin *skins;
     contact_faces *faces; /* a skin each: what others touch of it; empty where that is nothing */
@@ -91,10 +91,10 @@ void contacts_untell(contacts_state *state);
 
 /* How bodies touch: the first is the default. */
 typedef enum contact_method {
-    CONTACT_POINT,
-    CONTACT_AGGREGATE,
-    CONTACT_PENALTY,
-    CONTACT_NONE,
+    CONTACT_POINT = THENAR_CONTACT_POINT,
+    CONTACT_AGGREGATE = THENAR_CONTACT_AGGREGATE,
+    CONTACT_PENALTY = THENAR_CONTACT_PENALTY,
+    CONTACT_NONE = THENAR_CONTACT_NONE,
     CONTACT_METHODS
 } contact_method;
 extern const char *const contact_method_names[CONTACT_METHODS];

@@ -26,7 +26,8 @@ struct thenar_model {
     int system_count;
     system_model *systems;
     contacts_model contacts;
-    uint64_t hash; /* of what a state's meaning depends on */
+    contact_method contact; /* of simulations that do not choose */
+    uint64_t hash;          /* of what a state's meaning depends on */
     int warning_count;
     char **warnings;
 };

@@ -132,7 +132,7 @@ thenar_status thenar_sim_create(const thenar_model *model, const thenar_sim_opti
                          MODEL_DT_LARGEST);
     const solver_class *solver = chosen.solver ? solver_find(chosen.solver) : solver_table[0];
     if (!solver) return unknown_solver(chosen.solver, error);
-    contact_method method = chosen.contact ? contact_method_find(chosen.contact) : CONTACT_POINT;
+    contact_method method = chosen.contact ? contact_method_find(chosen.contact) : model->contact;
     if (method == CONTACT_METHODS)
         return error_set(error, THENAR_ERROR_INPUT,
                          "there is no contact method %s; expected point, aggregate, penalty or none", chosen.contact);
