@@ -22,6 +22,7 @@
 
 /* Four nodes of a soft body, and the two of a dynamic rigid one or four of another soft one. */
 #define CONTACT_LEGS 8
+#define CONTACT_RECOVERY 0.5 /* m/s, at which what is inside another body is asked out */
 #define CONTACT_BLOCKS (CONTACT_LEGS * (CONTACT_LEGS + 1) / 2)
 
 /* One unknown that moves the contact: M d = weight d, or weight (d x arm) where d turns a rigid body. */
@@ -48,6 +49,7 @@ typedef struct contact {
     double most;                    /* N: the largest normal force that lambda may stand for; see contact_make.c */
     bool stuck;                     /* when the last step ended: u_t counts from where it stuck */
     vec3 lambda;                    /* force on the skin's body in the frame, N */
+    double weight;                  /* in the pressure of a patch, where contacts are aggregated (patch_make.c); else 0 */
     double shift;                   /* s, m */
     double share, last_change;      /* of the way that the shift goes in a multipliers' step; the way in the last one */
     cone_state settled;             /* that lambda came from */

@@ -8,13 +8,12 @@
  * with an angular momentum that they did not have.
  *   A soft body on the other side gives p and a as points of triangles of its skin, and moves as the four nodes that
  * carry the triangle of p (faces.h); memories turn with the triangle that they stand in.
- *   What was inside when the step began is asked out at RECOVERY m/s only: a body that was put there by force (a
+ *   What was inside when the step began is asked out at CONTACT_RECOVERY m/s only: a body that was put there by force (a
  * driven one that jumps) must not be shot out. */
 #include "contact/contact_make.h"
 
 #include <string.h>
 
-#define RECOVERY 0.5 /* m/s */
 #define STIFFNESS 3.0
 /* m/s^2, of the heavier side: what a multiplier may stand for. Between bodies that are driven into each other it would
  * grow without end, see newton.c. */
@@ -168,12 +167,13 @@ bool contact_make(contact *c, const contact_point *point, const contact_memory *
     vec3 anchor = f.closest;
     if (memory) {
         c->stuck = memory->stuck;
+        c->weight = memory->weight;
         c->lambda = mat3_mul_vec(c->frame, f.force);
         if (c->stuck) anchor = point->rolls ? vec3_sub(x, f.anchor) : f.anchor;
     }
     c->known = mat3_mul_vec(c->frame, vec3_sub(vec3_sub(x, point->position), f.moved));
     vec3 slip = mat3_mul_vec(c->frame, vec3_sub(x, anchor));
-    c->leeway = fmax(0, -point->gap - RECOVERY * step->h);
+    c->leeway = fmax(0, -point->gap - CONTACT_RECOVERY * step->h);
     c->start = vec3_make(vec3_dot(f.normal, vec3_sub(x, f.closest)) + point->allowed + c->leeway, slip.y, slip.z);
     set_penalty(c, equations);
     return true;
@@ -212,7 +212,7 @@ static void remember_on_soft(const contact *c, const contact_point *point, const
 contact_memory contact_remember(const contact *c, const contact_point *point, const contact_memory *before,
                                 contact_side other) {
     contact_memory memory = {
-        .pair = point->pair, .index = point->index, .stuck = c->settled == CONE_STICK || c->anchored};
+        .pair = point->pair, .index = point->index, .stuck = c->settled == CONE_STICK || c->anchored, .weight = c->weight};
     vec3 force = mat3_mul_vec_transposed(c->frame, c->lambda);
     vec3 slipped = mat3_mul_vec_transposed(c->frame, vec3_make(0, c->u.y - c->slide.y, c->u.z - c->slide.z));
     if (is_soft(other.body)) {

@@ -32,6 +32,13 @@ double patches_work(const patch *patches, int count) {
     return sum;
 }
 
+void patch_confine_pressure(const patch *p, double normal, double lambda[PATCH_ROWS]) {
+    for (int k = 0; k < 2; k++) {
+        double *torque = &lambda[PATCH_ROWS_PRINTED + k];
+        *torque = fmax(normal * p->reach[k][0], fmin(normal * p->reach[k][1], *torque));
+    }
+}
+
 bool patch_friction(patch *p, double bound, const double D[PATCH_ROWS], const double u[PATCH_ROWS],
                     double lambda[PATCH_ROWS]) {
     double z[3] = {0};
@@ -56,8 +63,10 @@ void patches_spread(const patch *patches, int count, contact *contacts, int cont
             contact *c = &contacts[member->contact];
             vec3 tangential = vec3_mul_add(vec3_scale(friction, member->share), member->twist, p->lambda[3]);
             c->lambda = mat3_mul_vec(c->frame, tangential);
-            c->lambda.x = member->share * p->lambda[0];
+            c->lambda.x =
+                member->share * p->lambda[0] + member->slope[0] * p->lambda[4] + member->slope[1] * p->lambda[5];
             c->settled = p->settled;
+            c->weight = member->weight;
         }
     }
 }

@@ -10,7 +10,15 @@
  *   u_w = start_w + sum_i g_i . 1_i m_i                            the angle by which it turned
  *   g_i = share_i (n x r_i) / sum_k share_k |n x r_k|^2
  *
- * and lambda = (normal force, two forces of friction, torque) acts on the points by the transpose of that: lambda_n
+ * These are the paper's four. Two more, with y_i and z_i the parts of r_i along t and s,
+ *
+ *   u_a = start_a + sum_i share_i y_i n_i . m_i / sum_k share_k y_k^2, u_b likewise with z      the slopes of the gap
+ *
+ * let the pressure shift within the step: with fixed shares nothing but the next step's shares resists tilting, which is a
+ * stiff spring integrated explicitly (a cube of 2 cm between two flat pads rocks for ever at h = 10 ms). Their torques are
+ * bounded by the extent of the patch, within which the centre of pressure stays.
+ *
+ * The force lambda = (normal force, two forces of friction, torque, two torques of the pressure) acts on the points by the transpose of that: lambda_n
  * spreads as the pressure does, and the torque is exactly lambda_w. (Eqs. 12 to 16 have areas in the place of shares
  * in the last three; with uniform weights they are the same. g is the angular velocity that fits the points' motion best;
  * Eq. 16 is the mean of each one's own, the same where they turn as one.) A point's friction stays in its own tangent plane. */
@@ -20,12 +28,15 @@
 #include "constraint/contensou.h"
 #include "contact/contact.h"
 
-#define PATCH_ROWS 4 /* the gap, two tangents, the twist */
+#define PATCH_ROWS 6         /* the gap, two tangents, the twist, two slopes */
+#define PATCH_ROWS_PRINTED 4 /* without the slopes */
 
 typedef struct patch_member {
     int contact; /* of the system's */
     double share;
-    vec3 twist; /* g_i, 1/m */
+    double weight; /* of the pressure, see patch_make.c */
+    vec3 twist;      /* g_i, 1/m */
+    double slope[2]; /* share_i y_i / sum, and of z, 1/m */
 } patch_member;
 
 typedef struct patch {
@@ -38,9 +49,10 @@ typedef struct patch {
     int leg_count;
     int *node;                /* leg_count: unknowns of the system that move it, ascending */
     vec3 *gradient;           /* PATCH_ROWS times leg_count: of each row */
-    double start[PATCH_ROWS]; /* u where no unknown moves; m, m, m, rad */
+    double reach[2][2];       /* m: of its points, from the centre along t and along s; lowest, highest */
+    double start[PATCH_ROWS]; /* u where no unknown moves; m, m, m, rad, rad, rad */
     double leeway; /* m: by how much u_n is more than the gap, since the patch was inside when the step began */
-    double lambda[PATCH_ROWS]; /* on the skin's body; N, N, N, N m */
+    double lambda[PATCH_ROWS]; /* on the skin's body; N, N, N, N m, N m, N m */
     double guess[3];           /* where the next projection begins */
     double u[PATCH_ROWS];      /* where it was looked at last */
     cone_state settled;
@@ -52,6 +64,9 @@ void patches_move(patch *patches, int count, const double *d);
 void patches_add_force(const patch *patches, int count, double weight, double *sum);
 /* Sum of lambda^T u, N m. */
 double patches_work(const patch *patches, int count);
+
+/* Torques of the pressure go to what the normal force allows. */
+void patch_confine_pressure(const patch *p, double normal, double lambda[PATCH_ROWS]);
 
 /* Friction at the way and angle in u, with the normal force that `bound` is mu times of, given D, how far a unit of each part
  * of lambda moves its u: lambda[1] to [3] go to the point that the patch's law allows nearest to lambda - u / D. Whether the

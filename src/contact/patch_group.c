@@ -15,15 +15,21 @@
 bool patch_is_proximity(const contact_skin_state *state, int index, vec3 normal) {
     const contact_skin *skin = state->skin;
     if (!skin->holds || !skin->triangles) return true;
+    vec3 outward = {0};
     for (int k = skin->around_start[index]; k < skin->around_start[index + 1]; k++) {
         const int *corner = skin->triangles + 3 * (size_t)skin->around[k];
+        if (corner[0] >= 0 && corner[1] >= 0 && corner[2] >= 0) {
+            vec3 a = state->positions[corner[0]];
+            outward = vec3_add(outward, vec3_cross(vec3_sub(state->positions[corner[1]], a),
+                                                   vec3_sub(state->positions[corner[2]], a)));
+        }
         for (int c = 0; c < 3; c++) {
             if (corner[c] == index || corner[c] < 0) continue;
             vec3 edge = vec3_sub(state->positions[corner[c]], state->positions[index]);
             if (vec3_dot(edge, normal) < -CONE_EXTENSION * vec3_length(edge)) return false;
         }
     }
-    return true;
+    return vec3_dot(outward, normal) < 0;
 }
 
 static int root_of(int *group, int i) {

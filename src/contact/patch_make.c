@@ -7,16 +7,27 @@
  * force is needed to keep it out. The sums run over the legs of the points' own contacts (contact.h), so forces reach the
  * nodes of the flesh, and by these the bones, as those of points do.
  *
- * A patch that is inside the other body when the step begins is asked not to go deeper: u_n counts from there (leeway). It
- * comes out after the velocities are found, by a displacement alone (solver/stabilize.h; Algorithm 1), so that this adds no
- * speed. */
+ * That is the paper's pressure; adapted, the shares are what they were when the last step ended, corrected by the gaps that
+ * it left. There the mean gap stays so near 0 that patches are asked out of the other body as points are (contact_make.c).
+ * With the paper's, the mean gap jumps as shares do: a patch that is inside when the step begins is asked not to go deeper,
+ * u_n counts from there (leeway), and it comes out after the velocities are found, by a displacement alone
+ * (condensed_stabilize, Algorithm 1), so that this adds no speed. */
 #include "contact/patch_group.h"
 
 #include <math.h>
 #include <string.h>
 
-#define SPREAD 0.5           /* cosine: normals of one patch are within 60 degrees of their mean */
-#define SMALLEST_AREA 1e-12  /* m^2, of a point: those of rigid skins have none */
+#define SPREAD 0.5          /* cosine: normals of one patch are within 60 degrees of their mean */
+#define SMALLEST_AREA 1e-12 /* m^2, of a point: those of rigid skins have none */
+/* How shares follow the depths of the free motion and the gaps that the last step left. In short steps the first are prompt
+ * and right to act upon; in long ones they are a stiff spring integrated explicitly, by which thin flesh between two walls
+ * trembles. The second would be late in short ones, where what rolls on a dome would never come to rest. */
+#define SETTLING 0.02    /* s, over which shares are corrected by gaps */
+#define LARGEST_GAIN 0.5 /* of that in one step */
+#define PROMPT_STEP 2e-3 /* s, up to which the free motion alone counts */
+#define SMALLEST_WEIGHT 1e-6
+#define LARGEST_WEIGHT 1e6
+#define LARGEST_CHANGE 2.0   /* of a weight in a step */
 #define SMALLEST_RADIUS 1e-6 /* m, of gyration: below, a patch is a point and bears no torque */
 
 void patch_set_layout(patch_set *set, int most_contacts, int most_nodes, int most_points, arena *work) {
@@ -33,7 +44,8 @@ void patch_set_layout(patch_set *set, int most_contacts, int most_nodes, int mos
                        .gradient = ARENA_ARRAY(work, vec3, PATCH_ROWS * legs),
                        .depth = ARENA_ARRAY(work, double, most_contacts),
                        .share = ARENA_ARRAY(work, double, most_contacts),
-                       .plain = ARENA_ARRAY(work, double, most_contacts),
+                       .weight = ARENA_ARRAY(work, double, most_contacts),
+                       .carried = ARENA_ARRAY(work, double, most_contacts),
                        .place = arena_take(work, (size_t)most_contacts, sizeof *set->place),
                        .group = ARENA_ARRAY(work, int, most_contacts),
                        .order = ARENA_ARRAY(work, int, most_contacts),
@@ -55,6 +67,9 @@ typedef struct making {
     const contact *contacts;
     const contact_point *points;
     thenar_contact_pressure pressure;
+    double gain;     /* by which shares follow the gaps that the last step left */
+    double prompt;   /* share of what the free motion says of the pressure, beside what the last step does */
+    double recovery; /* m, by which a patch may come out of the other body within the step */
 } making;
 
 static vec3 place_of(const making *m, int contact) {
@@ -80,8 +95,18 @@ static void normalize(double *share, int count) {
     for (int k = 0; k < count; k++) share[k] /= sum;
 }
 
-/* What the last step's forces and the gaps that they left make of the shares; false if there were none. */
-static bool adapt_shares(const making *m, const int *list, int count, double *share) {
+/* The weight of a contact, from that of the last step: more if it ended inside, less if it ended off. */
+static double adapt(const making *m, int index) {
+    const contact *c = &m->contacts[index];
+    if (!(c->weight > 0)) return 1;
+    double change = 1 - m->gain * gap_before(c) / m->set->depth[index];
+    change = fmax(1 / LARGEST_CHANGE, fmin(LARGEST_CHANGE, change));
+    return fmax(SMALLEST_WEIGHT, fmin(LARGEST_WEIGHT, c->weight * change));
+}
+
+/* What the last step's forces and the gaps that they left make of the shares, in `carried`; false if nothing pushed. Where a
+ * gap is as deep as the free motion goes inside on average, the share is off by about as much as the area's share. */
+static bool carry_shares(const making *m, const int *list, int count, const double *share, double *carried) {
     double force = 0, area = 0, depth = 0, sum = 0;
     for (int k = 0; k < count; k++) {
         force += fmax(0, m->contacts[list[k]].lambda.x);
@@ -91,23 +116,30 @@ static bool adapt_shares(const making *m, const int *list, int count, double *sh
     if (!(force > 0 && depth > 0)) return false;
     for (int k = 0; k < count; k++) {
         const contact *c = &m->contacts[list[k]];
-        share[k] = fmax(0, c->lambda.x / force - area_of(m, list[k]) / area * gap_before(c) / depth);
-        sum += share[k];
+        double wrong = area_of(m, list[k]) / area * gap_before(c) / depth;
+        carried[k] = fmax(0, fmax(0, c->lambda.x) / force - m->gain * wrong);
+        sum += carried[k];
     }
     if (!(sum > 0)) return false;
-    normalize(share, count);
+    normalize(carried, count);
     return true;
 }
 
-/* Shares of the pressure of the contacts in `list`, in its order. */
+/* Shares of the pressure of the contacts in `list`, in its order, and their weights. */
 static void find_shares(const making *m, const int *list, int count, double *share) {
-    for (int k = 0; k < count; k++)
-        share[k] = area_of(m, list[k]) * (m->pressure == THENAR_PRESSURE_UNIFORM ? 1 : m->set->depth[list[k]]);
+    bool adapts = m->pressure == THENAR_PRESSURE_ADAPTIVE;
+    double *weight = m->set->weight, *carried = m->set->carried, mean = 0;
+    for (int k = 0; k < count; k++) {
+        weight[list[k]] = adapts ? adapt(m, list[k]) : 1;
+        share[k] = area_of(m, list[k]);
+        if (m->pressure != THENAR_PRESSURE_UNIFORM) share[k] *= weight[list[k]] * m->set->depth[list[k]];
+    }
     normalize(share, count);
-    if (m->pressure != THENAR_PRESSURE_ADAPTIVE || count == 1) return;
-    double *plain = m->set->plain;
-    memcpy(plain, share, (size_t)count * sizeof *plain);
-    if (!adapt_shares(m, list, count, share)) memcpy(share, plain, (size_t)count * sizeof *plain);
+    /* A new contact has the weight 1: that is to be the mean. */
+    for (int k = 0; k < count; k++) mean += share[k] * weight[list[k]];
+    for (int k = 0; k < count; k++) weight[list[k]] /= mean;
+    if (!adapts || count == 1 || !carry_shares(m, list, count, share, carried)) return;
+    for (int k = 0; k < count; k++) share[k] += (1 - m->prompt) * (carried[k] - share[k]);
 }
 
 /* The normal's leg of the row at `slot`, of a node that may be new to the patch. */
@@ -153,7 +185,7 @@ static void add_member(patch_set *set, patch *p, const contact *c, const vec3 di
             vec3 *own = &gradient[set->slot_of_node[c->legs[k].node]];
             *own = vec3_add(*own, contact_leg_gradient(&c->legs[k], direction[row]));
         }
-        if (row > 0) p->start[row] += vec3_dot(direction[row], slipped);
+        if (row > 0 && row < PATCH_ROWS_PRINTED) p->start[row] += vec3_dot(direction[row], slipped);
     }
 }
 
@@ -172,22 +204,41 @@ static vec3 mean_normal(const making *m, const int *list, int count, const doubl
     return sum;
 }
 
-/* The law of friction of the points, whose levers from the centre are in the plane of the patch. */
-static void set_law(const making *m, patch *p, const int *list, int count, const double *share) {
-    patch_set *set = m->set;
-    double radius = 0;
+/* Places of the first `count` contacts in the plane of the patch, from its centre, along two of its axes. */
+static void find_places(const making *m, const patch *p, const int *list, int count) {
     for (int k = 0; k < count; k++) {
         vec3 lever = vec3_sub(place_of(m, list[k]), p->centre);
-        set->place[k][0] = vec3_dot(mat3_row(p->frame, 1), lever);
-        set->place[k][1] = vec3_dot(mat3_row(p->frame, 2), lever);
-        radius += share[k] * (set->place[k][0] * set->place[k][0] + set->place[k][1] * set->place[k][1]);
+        m->set->place[k][0] = vec3_dot(mat3_row(p->frame, 1), lever);
+        m->set->place[k][1] = vec3_dot(mat3_row(p->frame, 2), lever);
     }
-    if (sqrt(radius) < SMALLEST_RADIUS) memset(set->place, 0, (size_t)count * sizeof *set->place);
-    p->law = contensou_make(count, share, (const double(*)[2])set->place);
 }
 
-/* One patch of the contacts in `list`; their shares are there. */
-static void make_patch(const making *m, const int *list, int count, const double *share, vec3 normal) {
+/* The centre of pressure, the tangents along the principal axes of the pressure, and what lies in them. Returns the mean
+ * squares along these. */
+static vec3 set_frame(const making *m, patch *p, const int *list, int count, int all, const double *share,
+                      vec3 normal) {
+    double xx = 0, xy = 0, yy = 0;
+    p->frame = contact_frame(normal);
+    for (int k = 0; k < count; k++) p->centre = vec3_mul_add(p->centre, place_of(m, list[k]), share[k]);
+    find_places(m, p, list, count);
+    for (int k = 0; k < count; k++) {
+        const double *at = m->set->place[k];
+        xx += share[k] * at[0] * at[0], xy += share[k] * at[0] * at[1], yy += share[k] * at[1] * at[1];
+    }
+    double angle = 0.5 * atan2(2 * xy, xx - yy), c = cos(angle), d = sin(angle);
+    vec3 t = mat3_row(p->frame, 1), s = mat3_row(p->frame, 2), along = vec3_mul_add(vec3_scale(t, c), s, d);
+    p->frame = mat3_transpose(mat3_columns(normal, along, vec3_cross(normal, along)));
+    find_places(m, p, list, all);
+    for (int k = 0; k < all; k++)
+        for (int axis = 0; axis < 2; axis++) {
+            p->reach[axis][0] = fmin(p->reach[axis][0], m->set->place[k][axis]);
+            p->reach[axis][1] = fmax(p->reach[axis][1], m->set->place[k][axis]);
+        }
+    return vec3_make(0, c * c * xx + 2 * c * d * xy + d * d * yy, d * d * xx - 2 * c * d * xy + c * c * yy);
+}
+
+/* One patch of the first `count` contacts in `list`, whose shares are there; all of them are near. */
+static void make_patch(const making *m, const int *list, int count, int all, const double *share, vec3 normal) {
     patch_set *set = m->set;
     patch *p = &set->patches[set->count];
     *p = (patch){.members = set->members + set->member_count, .mu = m->contacts[list[0]].mu};
@@ -198,23 +249,31 @@ static void make_patch(const making *m, const int *list, int count, const double
     set->count++;
     set->member_count += count;
     p->member_count = count;
-    p->frame = contact_frame(normal);
-    for (int k = 0; k < count; k++) p->centre = vec3_mul_add(p->centre, place_of(m, list[k]), share[k]);
-    set_law(m, p, list, count, share);
-    double before = 0, square = p->law.radius * p->law.radius;
+    vec3 squares = set_frame(m, p, list, count, all, share, normal);
+    double least = SMALLEST_RADIUS * SMALLEST_RADIUS, before = 0;
+    double square = squares.y + squares.z > least ? squares.y + squares.z : 0;
+    if (square == 0) memset(set->place, 0, (size_t)count * sizeof *set->place);
+    p->law = contensou_make(count, share, (const double(*)[2])set->place);
     for (int k = 0; k < count; k++) {
         const contact *c = &m->contacts[list[k]];
-        vec3 n = normal_of(m, list[k]), lever = vec3_sub(place_of(m, list[k]), p->centre), twist = {0};
-        if (square > 0) twist = vec3_scale(tangential(vec3_cross(normal, lever), n), share[k] / square);
+        vec3 n = normal_of(m, list[k]), lever = vec3_sub(place_of(m, list[k]), p->centre);
+        patch_member *member = &p->members[k];
+        *member = (patch_member){.contact = list[k], .share = share[k], .weight = set->weight[list[k]]};
+        if (square > 0) member->twist = vec3_scale(tangential(vec3_cross(normal, lever), n), share[k] / square);
+        if (squares.y > least) member->slope[0] = share[k] * set->place[k][0] / squares.y;
+        if (squares.z > least) member->slope[1] = share[k] * set->place[k][1] / squares.z;
         vec3 t = tangential(mat3_row(p->frame, 1), n), s = tangential(mat3_row(p->frame, 2), n);
-        add_member(set, p, c,
-                   (vec3[]){vec3_scale(n, share[k]), vec3_scale(t, share[k]), vec3_scale(s, share[k]), twist});
-        p->start[0] += share[k] * (c->start.x - c->leeway);
+        const vec3 directions[PATCH_ROWS] = {vec3_scale(n, share[k]),         vec3_scale(t, share[k]),
+                                             vec3_scale(s, share[k]),         member->twist,
+                                             vec3_scale(n, member->slope[0]), vec3_scale(n, member->slope[1])};
+        add_member(set, p, c, directions);
+        double start = c->start.x - c->leeway;
+        p->start[0] += share[k] * start;
+        for (int i = 0; i < 2; i++) p->start[PATCH_ROWS_PRINTED + i] += member->slope[i] * start;
         before += share[k] * gap_before(c);
         remember(p, c, lever);
-        p->members[k] = (patch_member){list[k], share[k], twist};
     }
-    p->leeway = fmax(0, -before);
+    p->leeway = fmax(0, -before - m->recovery);
     p->start[0] += p->leeway;
     forget_legs(set, p);
 }
@@ -245,35 +304,35 @@ static int drop_idle(int *list, int count, double *share) {
 
 /* Contacts that look too different ways, or cancel each other, are two patches: the two that differ most take those that
  * are more like them. */
-static void make_or_split(const making *m, int *list, int count) {
+static void make_or_split(const making *m, int *list, int all) {
     double *share = m->set->share, cosine;
-    find_shares(m, list, count, share);
-    count = drop_idle(list, count, share);
+    find_shares(m, list, all, share);
+    int count = drop_idle(list, all, share);
     vec3 mean = mean_normal(m, list, count, share), normal = vec3_unit(mean);
     bool some = vec3_length(mean) > 0.1;
     int far = furthest(m, list, count, some ? normal : normal_of(m, list[0]), &cosine);
     if (count == 1 || (some && cosine >= SPREAD)) {
-        make_patch(m, list, count, share, normal);
+        make_patch(m, list, count, all, share, normal);
         return;
     }
     vec3 a = normal_of(m, list[far]), b = normal_of(m, list[furthest(m, list, count, a, &cosine)]);
     if (cosine > 1 - 1e-9) { /* they all look the same way after all */
-        make_patch(m, list, count, share, a);
+        make_patch(m, list, count, all, share, a);
         return;
     }
     int first = 0;
-    for (int k = 0; k < count; k++) {
+    for (int k = 0; k < all; k++) {
         vec3 n = normal_of(m, list[k]);
         if (vec3_dot(n, a) < vec3_dot(n, b)) continue;
         int swapped = list[first];
         list[first++] = list[k], list[k] = swapped;
     }
     make_or_split(m, list, first);
-    make_or_split(m, list + first, count - first);
+    make_or_split(m, list + first, all - first);
 }
 
 int patches_make(patch_set *set, const contact *contacts, int count, const contact_point *points,
-                 const contact_skin_state *const *skins, thenar_contact_pressure pressure) {
+                 const contact_skin_state *const *skins, thenar_contact_pressure pressure, double h) {
     int before = set->count;
     for (int i = 0; i < count; i++) {
         const contact_point *point = &points[contacts[i].point];
@@ -282,7 +341,13 @@ int patches_make(patch_set *set, const contact *contacts, int count, const conta
         set->depth[i] = near ? depth : 0;
     }
     int groups = patch_group(set, contacts, count, points, skins);
-    making m = {set, contacts, points, pressure};
+    making m = {set,
+                contacts,
+                points,
+                pressure,
+                fmin(LARGEST_GAIN, h / SETTLING),
+                fmin(1, PROMPT_STEP * PROMPT_STEP / (h * h)),
+                pressure == THENAR_PRESSURE_ADAPTIVE ? CONTACT_RECOVERY * h : 0};
     /* By groups: where each ends is found by counting, in the order of the contacts. */
     int *end = set->order;
     for (int g = 0; g < groups; g++) set->starts[g] = 0;

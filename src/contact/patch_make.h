@@ -21,7 +21,7 @@ typedef struct patch_set {
     int leg_count;
     int lost; /* contacts for which there was no room */
     /* a contact each: */
-    double *depth, *share, *plain;
+    double *depth, *share, *weight, *carried;
     double (*place)[2];
     int *group, *order, *starts;
     box *box;           /* of a group, at its first contact */
@@ -37,6 +37,6 @@ void patch_set_open(patch_set *set);
 /* Adds the patches of a system whose contacts were looked at where the free motion ends, with their `lambda` what they
  * remember. points: by contact.point. skins: by contact_point.skin. Returns how many patches it has, the last of the set's. */
 int patches_make(patch_set *set, const contact *contacts, int count, const contact_point *points,
-                 const contact_skin_state *const *skins, thenar_contact_pressure pressure);
+                 const contact_skin_state *const *skins, thenar_contact_pressure pressure, double h);
 
 #endif

@@ -2,7 +2,7 @@
  *
  *   lambda_n <- max(0, lambda_n - u_n / (h^2 D_n)),   lambda_f <- P(lambda_f - u_f / (h^2 D_f))
  *
- * in turns, P being the projection on what mu lambda_n allows (constraint/contensou.h), a few times with its own block of W
+ * and the torques of its pressure like the first, within bounds, in turns, P being the projection on what mu lambda_n allows (constraint/contensou.h), a few times with its own block of W
  * alone, and then tells the others. */
 #include "solver/condensed.h"
 
@@ -13,8 +13,8 @@
 
 #define MOST_SWEEPS 1000
 #define OWN_TURNS 4
-#define ENOUGH 0.2          /* of the tolerance of lengths, so that what newton leaves has room too */
-#define STABILIZE_SPEED 0.5 /* m/s, at which what is deep inside comes out */
+#define ENOUGH 0.2 /* of the tolerance of lengths, so that what newton leaves has room too */
+#define TRACE 1e-3 /* of the tolerance of lengths, that is nothing */
 
 static int patches_most(const solver_problem *problem) {
     return problem->most_patches;
@@ -82,18 +82,36 @@ static double entry(const condensed *state, int row, int column) {
     return state->W[(size_t)row * (size_t)state->stride + (size_t)column];
 }
 
-/* h^2 D of a patch: the larger one of the two tangents for both, or friction would not oppose the slip. */
+/* h^2 D of a patch. Friction's three take their step at once, against the same u: D must bound their block of W, here by
+ * the largest row sum of the block scaled by its diagonal. Both tangents have the larger one, or friction would not oppose
+ * the slip. */
 static void diagonal_of(const condensed *state, int first, double h, double D[PATCH_ROWS]) {
-    for (int k = 0; k < PATCH_ROWS; k++) D[k] = h * h * entry(state, first + k, first + k);
-    double across = h * h * entry(state, first + 1, first + 2);
-    D[1] = D[2] = 0.5 * (D[1] + D[2]) + hypot(0.5 * (D[1] - D[2]), across);
+    double most = 0;
+    for (int k = 0; k < PATCH_ROWS; k++) D[k] = k < state->rows ? h * h * entry(state, first + k, first + k) : 0;
+    D[1] = D[2] = fmax(D[1], D[2]);
+    for (int k = 1; k < PATCH_ROWS_PRINTED; k++) {
+        double sum = 0;
+        for (int i = 1; i < PATCH_ROWS_PRINTED; i++)
+            if (D[i] > 0 && D[k] > 0) sum += h * h * fabs(entry(state, first + k, first + i)) / sqrt(D[i] * D[k]);
+        most = fmax(most, sum);
+    }
+    for (int k = 1; k < PATCH_ROWS_PRINTED; k++) D[k] *= fmax(1, most);
 }
 
-/* What the patch's law makes of lambda at u: the normal first, then friction with the normal as it is now. Whether it sticks. */
-static bool obey(patch *p, const double D[PATCH_ROWS], const double u[PATCH_ROWS], double lambda[PATCH_ROWS]) {
+/* The parts of a patch's force that take their steps one after the other. */
+typedef enum part { PART_NORMAL, PART_SLOPE, PART_OTHER_SLOPE, PART_FRICTION, PARTS } part;
+
+/* What the patch's law makes of a part of lambda at u. Whether the patch sticks, of friction. */
+static bool obey(patch *p, part which, const double D[PATCH_ROWS], const double u[PATCH_ROWS],
+                 double lambda[PATCH_ROWS]) {
     if (!(D[0] > 0)) return false; /* nothing there can move */
-    lambda[0] = fmax(0, lambda[0] - u[0] / D[0]);
-    return patch_friction(p, p->mu * lambda[0], D, u, lambda);
+    if (which == PART_NORMAL) lambda[0] = fmax(0, lambda[0] - u[0] / D[0]);
+    if (which == PART_SLOPE || which == PART_OTHER_SLOPE) {
+        int k = PATCH_ROWS_PRINTED + (which == PART_OTHER_SLOPE);
+        lambda[k] = D[k] > 0 ? lambda[k] - u[k] / D[k] : 0;
+    }
+    patch_confine_pressure(p, lambda[0], lambda);
+    return which == PART_FRICTION && patch_friction(p, p->mu * lambda[0], D, u, lambda);
 }
 
 /* Row `row` of W times `change` is added to u. */
@@ -103,72 +121,106 @@ static void tell(condensed *state, int row, double change, int count) {
         f64x8_store(state->u + i, f64x8_fma(f64x8_load(W + i), f64x8_set(change), f64x8_load(state->u + i)));
 }
 
-/* One patch takes its turns; returns how far that moved it, m. */
-static double relax(condensed *state, const solver_problem *problem, int index) {
+/* By how much a patch's force changes, as what that moves and as a force itself. */
+typedef struct change {
+    double length, force; /* m, N */
+} change;
+
+/* One component of lambda changes by so much. Torques count at the radius of gyration. */
+static void note(change *sum, const patch *p, const double D[PATCH_ROWS], int k, double by) {
+    double arm = k < 3 ? 1 : p->law.radius;
+    if (!(arm > 0)) return;
+    sum->length = fmax(sum->length, fabs(D[k] * by) * arm);
+    sum->force = fmax(sum->force, fabs(by) / arm);
+}
+
+/* Small enough, in shares of the tolerances: as a length, and as a force unless there is hardly any motion in it (where nothing
+ * pushes, no force is small). */
+static bool is_small(const change *c, const solver_problem *problem, double mean, double share) {
+    double length = problem->tolerance.length * problem->step->h;
+    return c->length <= share * length &&
+           (c->force <= share * problem->tolerance.force * mean || c->length <= TRACE * length);
+}
+
+/* One patch takes its turns; returns by how much it changed. */
+static change relax(condensed *state, const solver_problem *problem, int index) {
     patch *p = &problem->patches[index];
-    double h = problem->step->h, D[PATCH_ROWS], u[PATCH_ROWS], lambda[PATCH_ROWS], moved = 0;
-    int first = PATCH_ROWS * index, rows = PATCH_ROWS * problem->patch_count;
+    double h = problem->step->h, D[PATCH_ROWS], u[PATCH_ROWS], lambda[PATCH_ROWS];
+    change moved = {0};
+    int each = state->rows, first = each * index, rows = each * problem->patch_count;
     diagonal_of(state, first, h, D);
-    memcpy(u, state->u + first, sizeof u);
+    memcpy(u, state->u + first, (size_t)each * sizeof *u);
     memcpy(lambda, p->lambda, sizeof lambda);
     bool sticks = false;
     for (int turn = 0; turn < OWN_TURNS; turn++) {
-        double before[PATCH_ROWS], step = 0;
-        memcpy(before, lambda, sizeof before);
-        sticks = obey(p, D, u, lambda);
-        for (int k = 0; k < PATCH_ROWS; k++) {
-            double change = lambda[k] - before[k];
-            for (int i = 0; i < PATCH_ROWS; i++) u[i] += h * h * entry(state, first + i, first + k) * change;
-            step = fmax(step, fabs(D[k] * change) * (k == 3 ? p->law.radius : 1));
+        change step = {0};
+        for (part which = 0; which < PARTS; which++) {
+            double before[PATCH_ROWS];
+            memcpy(before, lambda, sizeof before);
+            sticks = obey(p, which, D, u, lambda);
+            for (int k = 0; k < each; k++) {
+                double by = lambda[k] - before[k];
+                for (int i = 0; i < each && by != 0; i++) u[i] += h * h * entry(state, first + i, first + k) * by;
+                note(&step, p, D, k, by);
+            }
         }
-        moved = fmax(moved, step);
-        if (step <= 0.1 * ENOUGH * problem->tolerance.length * h) break;
+        moved = (change){fmax(moved.length, step.length), fmax(moved.force, step.force)};
+        if (is_small(&step, problem, lambda[0], 0.1 * ENOUGH)) break;
     }
     p->settled = !(lambda[0] > 0) ? CONE_OPEN : sticks ? CONE_STICK : CONE_SLIP;
-    for (int k = 0; k < PATCH_ROWS; k++) {
+    for (int k = 0; k < each; k++) {
         if (lambda[k] != p->lambda[k]) tell(state, first + k, h * h * (lambda[k] - p->lambda[k]), rows);
         p->lambda[k] = lambda[k];
     }
     return moved;
 }
 
+/* Of the patches that push, N. */
+static double mean_force(const solver_problem *problem) {
+    double sum = 0;
+    int active = 0;
+    for (int i = 0; i < problem->patch_count; i++) {
+        sum += problem->patches[i].lambda[0];
+        active += problem->patches[i].lambda[0] > 0;
+    }
+    return active > 0 ? sum / active : 0;
+}
+
 void condensed_solve(condensed *state, const solver_problem *problem) {
-    int rows = PATCH_ROWS * problem->patch_count;
-    double h = problem->step->h, enough = ENOUGH * problem->tolerance.length * h;
+    int each = state->rows, rows = each * problem->patch_count;
+    double h = problem->step->h;
     memset(state->u, 0, (size_t)state->stride * sizeof *state->u);
     for (int i = 0; i < problem->patch_count; i++)
-        memcpy(state->u + PATCH_ROWS * i, problem->patches[i].u, sizeof problem->patches[i].u);
+        memcpy(state->u + each * i, problem->patches[i].u, (size_t)each * sizeof *state->u);
     for (int i = 0; i < problem->patch_count; i++)
-        for (int k = 0; k < PATCH_ROWS; k++)
-            tell(state, PATCH_ROWS * i + k, h * h * problem->patches[i].lambda[k], rows);
-    double moved = INFINITY;
-    for (state->sweeps = 0; state->sweeps < MOST_SWEEPS && moved > enough; state->sweeps++) {
-        moved = 0;
-        for (int i = 0; i < problem->patch_count; i++) moved = fmax(moved, relax(state, problem, i));
+        for (int k = 0; k < each; k++) tell(state, each * i + k, h * h * problem->patches[i].lambda[k], rows);
+    bool done = false;
+    for (state->sweeps = 0; state->sweeps < MOST_SWEEPS && !done; state->sweeps++) {
+        change moved = {0};
+        for (int i = 0; i < problem->patch_count; i++) {
+            change one = relax(state, problem, i);
+            moved = (change){fmax(moved.length, one.length), fmax(moved.force, one.force)};
+        }
+        done = is_small(&moved, problem, mean_force(problem), ENOUGH);
     }
     for (int i = 0; i < problem->patch_count; i++)
-        memcpy(problem->patches[i].u, state->u + PATCH_ROWS * i, sizeof problem->patches[i].u);
+        memcpy(problem->patches[i].u, state->u + each * i, (size_t)each * sizeof *state->u);
 }
 
 contact_measures condensed_measure(const condensed *state, const solver_problem *problem) {
-    contact_measures measures = {0};
+    contact_measures measures = {.mean = mean_force(problem)};
     for (int i = 0; i < problem->patch_count; i++) {
         patch p = problem->patches[i]; /* the guess of the projection is not to change */
-        double D[PATCH_ROWS], lambda[PATCH_ROWS], off[PATCH_ROWS];
-        diagonal_of(state, PATCH_ROWS * i, problem->step->h, D);
+        double D[PATCH_ROWS], lambda[PATCH_ROWS];
+        change off = {0};
+        diagonal_of(state, state->rows * i, problem->step->h, D);
         memcpy(lambda, p.lambda, sizeof lambda);
-        obey(&p, D, p.u, lambda);
-        for (int k = 0; k < PATCH_ROWS; k++) off[k] = fabs(lambda[k] - p.lambda[k]);
-        double scale = p.law.radius > 0 ? 1 / p.law.radius : 0;
-        double force = fmax(fmax(off[0], off[3] * scale), fmax(off[1], off[2]));
-        double length = fmax(fmax(D[0] * off[0], D[3] * off[3] * p.law.radius), D[1] * fmax(off[1], off[2]));
-        measures.length = fmax(measures.length, length);
-        measures.force = fmax(measures.force, force);
-        if (!(p.lambda[0] > 0)) continue;
-        measures.active++;
-        measures.mean += p.lambda[0];
+        for (part which = 0; which < PARTS; which++) obey(&p, which, D, p.u, lambda);
+        for (int k = 0; k < state->rows; k++) note(&off, &p, D, k, lambda[k] - p.lambda[k]);
+        measures.active += p.lambda[0] > 0;
+        measures.length = fmax(measures.length, off.length);
+        if (!is_small(&off, problem, measures.mean, 1)) measures.force = fmax(measures.force, off.force);
     }
-    if (measures.active > 0) measures.mean /= measures.active;
     return measures;
 }
 
@@ -179,7 +231,7 @@ bool condensed_stabilize(condensed *state, const solver_problem *problem, double
         const patch *p = &problem->patches[i];
         state->u[i] = p->u[0] - p->leeway;
         /* What is deep is taken out over some steps. */
-        state->u[i] = fmax(state->u[i], -STABILIZE_SPEED * h);
+        state->u[i] = fmax(state->u[i], -CONTACT_RECOVERY * h);
         deepest = fmax(deepest, -state->u[i]);
     }
     if (deepest <= enough) return false;

@@ -10,7 +10,7 @@
 #include "solver/problem.h"
 
 typedef struct condensed {
-    int rows;      /* of a patch: PATCH_ROWS, or 1 for the gaps alone */
+    int rows;      /* of a patch: as the problem has them, or 1 for the gaps alone */
     int stride;    /* of W */
     double *W;     /* row after row, 1/kg and so on */
     double *u;     /* a row */

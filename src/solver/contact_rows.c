@@ -74,14 +74,14 @@ void contact_rows_make(row_contacts *contacts, const solver_problem *problem, in
 
 void contact_rows_start(const solver_problem *problem, int index, double lambda[MOST_CONTACT_ROWS]) {
     if (contact_rows_aggregated(problem))
-        memcpy(lambda, problem->patches[index].lambda, PATCH_ROWS * sizeof *lambda);
+        memcpy(lambda, problem->patches[index].lambda, (size_t)problem->patch_rows * sizeof *lambda);
     else
         vec3_store(lambda, problem->contacts[index].lambda);
 }
 
 double contact_rows_values(const solver_problem *problem, int index, double u[MOST_CONTACT_ROWS]) {
     if (contact_rows_aggregated(problem))
-        memcpy(u, problem->patches[index].u, PATCH_ROWS * sizeof *u);
+        memcpy(u, problem->patches[index].u, (size_t)problem->patch_rows * sizeof *u);
     else
         vec3_store(u, problem->contacts[index].u);
     return u[0];
@@ -106,14 +106,16 @@ static void confine_as_printed(const patch *p, double bound, const double D[MOST
     f[2] = fmax(-most, fmin(most, f[2]));
 }
 
-bool contact_rows_confine(const solver_problem *problem, int index, double bound, const double D[MOST_CONTACT_ROWS],
+bool contact_rows_confine(const solver_problem *problem, int index, double normal, const double D[MOST_CONTACT_ROWS],
                           double lambda[MOST_CONTACT_ROWS]) {
+    double bound = contact_rows_mu(problem, index) * normal;
     double before[3] = {lambda[1], lambda[2], contact_rows_aggregated(problem) ? lambda[3] : 0};
     if (!contact_rows_aggregated(problem)) {
         friction_project(problem->friction, bound, lambda + 1);
         return lambda[1] == before[0] && lambda[2] == before[1];
     }
     patch *p = &problem->patches[index];
+    if (problem->patch_rows == PATCH_ROWS) patch_confine_pressure(p, normal, lambda);
     if (problem->friction == FRICTION_PRINTED)
         confine_as_printed(p, bound, D, lambda + 1);
     else
@@ -123,9 +125,10 @@ bool contact_rows_confine(const solver_problem *problem, int index, double bound
 
 void contact_rows_project(const solver_problem *problem, int index, double lambda[MOST_CONTACT_ROWS]) {
     double radius = contact_rows_aggregated(problem) ? problem->patches[index].law.radius : 0;
-    double D[MOST_CONTACT_ROWS] = {1, 1, 1, radius > 0 ? 1 / (radius * radius) : 0};
+    double turning = radius > 0 ? 1 / (radius * radius) : 0,
+           D[MOST_CONTACT_ROWS] = {1, 1, 1, turning, turning, turning};
     lambda[0] = fmax(0, lambda[0]);
-    contact_rows_confine(problem, index, contact_rows_mu(problem, index) * lambda[0], D, lambda);
+    contact_rows_confine(problem, index, lambda[0], D, lambda);
 }
 
 /* What lambda - w / D is confined to. Whether friction was allowed as it was. */
@@ -134,7 +137,7 @@ static bool step_alone(const solver_problem *problem, int index, const double la
                        double next[MOST_CONTACT_ROWS]) {
     for (int i = 0; i < contact_rows_each(problem); i++) next[i] = D[i] > 0 ? lambda[i] - w[i] / D[i] : 0;
     next[0] = fmax(0, next[0]);
-    return contact_rows_confine(problem, index, contact_rows_mu(problem, index) * lambda[0], D, next);
+    return contact_rows_confine(problem, index, lambda[0], D, next);
 }
 
 double contact_rows_error(const solver_problem *problem, int index, const double lambda[MOST_CONTACT_ROWS],
@@ -170,7 +173,7 @@ static void tell_contact(const solver_problem *problem, int index, const double 
     double h = problem->step->h;
     if (contact_rows_aggregated(problem)) {
         patch *p = &problem->patches[index];
-        for (int k = 0; k < PATCH_ROWS; k++) p->lambda[k] = lambda[k] / h;
+        for (int k = 0; k < problem->patch_rows; k++) p->lambda[k] = lambda[k] / h;
         p->settled = state;
     } else {
         contact *c = &problem->contacts[index];

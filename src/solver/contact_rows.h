@@ -35,7 +35,7 @@ static inline bool contact_rows_aggregated(const solver_problem *problem) {
 
 /* Rows of each, how many there are and can be. */
 static inline int contact_rows_each(const solver_problem *problem) {
-    return contact_rows_aggregated(problem) ? PATCH_ROWS : CONTACT_ROWS;
+    return contact_rows_aggregated(problem) ? problem->patch_rows : CONTACT_ROWS;
 }
 
 static inline int contact_rows_count(const solver_problem *problem) {
@@ -65,9 +65,10 @@ double contact_rows_values(const solver_problem *problem, int index, double u[MO
  * `bound`. */
 void friction_project(solver_friction friction, double bound, double t[2]);
 
-/* The same for the friction of a contact: lambda[1] and on go to what is allowed and nearest, measured by D, how far a unit of
- * each moves its row. Whether they were allowed as they are. */
-bool contact_rows_confine(const solver_problem *problem, int index, double bound, const double D[MOST_CONTACT_ROWS],
+/* The same for the friction of a contact, and the torques of a patch's pressure: lambda[1] and on go to what the normal
+ * impulse allows and is nearest, measured by D, how far a unit of each moves its row. Whether friction was allowed as it
+ * was. */
+bool contact_rows_confine(const solver_problem *problem, int index, double normal, const double D[MOST_CONTACT_ROWS],
                           double lambda[MOST_CONTACT_ROWS]);
 
 /* lambda goes into the pyramid, the cone or the patch's set: the normal first, then what it allows. */

@@ -54,13 +54,15 @@ static bool follow(const row_set *set, const solver_problem *problem, double *s)
     bool any = false, together = problem->friction == FRICTION_CONE || contact_rows_aggregated(problem);
     for (int i = 0, k = 0; i < set->contacts.count; i++, k += set->contacts.each) {
         const double *lambda = set->contacts.lambda + k;
-        double bound = (1 - AT_BOUND) * contact_rows_mu(problem, set->contacts.index[i]) * lambda[0];
+        double normal = (1 - AT_BOUND) * lambda[0], bound = contact_rows_mu(problem, set->contacts.index[i]) * normal;
         if (!(bound > 0) || s[k] == 0) continue;
         double inside[MOST_CONTACT_ROWS];
         memcpy(inside, lambda, (size_t)set->contacts.each * sizeof *inside);
-        bool out = together && !contact_rows_confine(problem, set->contacts.index[i], bound, set->diagonal + k, inside);
+        bool out =
+            together && !contact_rows_confine(problem, set->contacts.index[i], normal, set->diagonal + k, inside);
         for (int t = 1; t < set->contacts.each; t++)
-            if (together ? out : fabs(lambda[t]) >= bound) s[k + t] = lambda[t] / lambda[0] * s[k], any = true;
+            if (t >= PATCH_ROWS_PRINTED ? inside[t] != lambda[t] : together ? out : fabs(lambda[t]) >= bound)
+                s[k + t] = lambda[t] / lambda[0] * s[k], any = true;
     }
     return any;
 }
@@ -92,7 +94,7 @@ static bool confine(row_set *set, const solver_problem *problem, double *s) {
         double *lambda = set->contacts.lambda + k;
         int index = set->contacts.index[i];
         for (int t = 1; t < set->contacts.each; t++) s[k + t] = -lambda[t];
-        contact_rows_confine(problem, index, contact_rows_mu(problem, index) * lambda[0], set->diagonal + k, lambda);
+        contact_rows_confine(problem, index, lambda[0], set->diagonal + k, lambda);
         s[k] = 0;
         for (int t = 1; t < set->contacts.each; t++) changed = (s[k + t] += lambda[t]) != 0 || changed;
     }
@@ -109,7 +111,7 @@ static double aim(const row_set *set, const solver_problem *problem, const doubl
         for (int t = 0; t < each; t++) s[k + t] = 0;
         if (!(D[1] > 0 && D[2] > 0)) continue;
         for (int t = 1; t < each; t++) next[t] = D[t] > 0 ? lambda[t] - w[k + t] / D[t] : 0;
-        contact_rows_confine(problem, index, contact_rows_mu(problem, index) * lambda[0], D, next);
+        contact_rows_confine(problem, index, lambda[0], D, next);
         for (int t = 1; t < each; t++) {
             s[k + t] = next[t] - lambda[t];
             slope += s[k + t] * w[k + t];

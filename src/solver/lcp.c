@@ -85,12 +85,24 @@ static double largest_of_two(const dense_lcp *lcp, int k) {
     return 0.5 * (a + b) + hypot(0.5 * (a - b), across);
 }
 
-/* D of a contact's rows: where friction is bounded in all directions alike, both tangents must go equally far. */
+/* D of a contact's rows: where friction is bounded in all directions alike, both tangents must go equally far. Of a patch
+ * friction's three go at once, and D bounds their block of B by row sums. */
 static void contact_diagonal(const dense_lcp *lcp, const row_set *set, const solver_problem *problem, int k,
                              double D[MOST_CONTACT_ROWS]) {
     for (int i = 0; i < set->contacts.each; i++) D[i] = diagonal(lcp, k + i);
-    if (problem->friction == FRICTION_CONE || contact_rows_aggregated(problem))
+    if (problem->friction == FRICTION_CONE && !contact_rows_aggregated(problem))
         D[1] = D[2] = largest_of_two(lcp, k + 1);
+    if (!contact_rows_aggregated(problem)) return;
+    double most = 1;
+    D[1] = D[2] = fmax(D[1], D[2]);
+    for (int i = 1; i < PATCH_ROWS_PRINTED; i++) {
+        double sum = 0;
+        for (int j = 1; j < PATCH_ROWS_PRINTED; j++)
+            if (D[i] > 0 && D[j] > 0)
+                sum += fabs(lcp->B[(size_t)(k + i) * (size_t)lcp->stride + (size_t)(k + j)]) / sqrt(D[i] * D[j]);
+        most = fmax(most, sum);
+    }
+    for (int i = 1; i < PATCH_ROWS_PRINTED; i++) D[i] *= most;
 }
 
 static lcp_error error_of(const dense_lcp *lcp, const row_set *set, const solver_problem *problem) {
@@ -122,7 +134,8 @@ static void change_to(dense_lcp *lcp, int k, double next, int count) {
 /* Friction of the i-th contact, whose rows begin at k. */
 static void relax_friction(dense_lcp *lcp, const row_set *set, const solver_problem *problem, int i, int k) {
     int index = set->contacts.index[i], each = set->contacts.each;
-    double bound = contact_rows_mu(problem, index) * lcp->lambda[k], D[MOST_CONTACT_ROWS], next[MOST_CONTACT_ROWS];
+    double normal = lcp->lambda[k], bound = contact_rows_mu(problem, index) * normal, D[MOST_CONTACT_ROWS],
+           next[MOST_CONTACT_ROWS];
     contact_diagonal(lcp, set, problem, k, D);
     if (!(D[1] > 0 && D[2] > 0)) return;
     if (problem->friction != FRICTION_CONE && !contact_rows_aggregated(problem)) {
@@ -130,8 +143,17 @@ static void relax_friction(dense_lcp *lcp, const row_set *set, const solver_prob
             change_to(lcp, t, fmax(-bound, fmin(bound, lcp->lambda[t] - lcp->w[t] / D[t - k])), set->count);
         return;
     }
-    for (int t = 1; t < each; t++) next[t] = D[t] > 0 ? lcp->lambda[k + t] - lcp->w[k + t] / D[t] : 0;
-    contact_rows_confine(problem, index, bound, D, next);
+    /* The torques of a patch's pressure, each alone. */
+    for (int t = PATCH_ROWS_PRINTED; t < each; t++) {
+        for (int a = 1; a < each; a++) next[a] = lcp->lambda[k + a];
+        if (D[t] > 0) next[t] -= lcp->w[k + t] / D[t];
+        patch_confine_pressure(&problem->patches[index], normal, next);
+        change_to(lcp, k + t, next[t], set->count);
+    }
+    for (int t = PATCH_ROWS_PRINTED; t < each; t++) next[t] = lcp->lambda[k + t];
+    for (int t = 1; t < PATCH_ROWS_PRINTED && t < each; t++)
+        next[t] = D[t] > 0 ? lcp->lambda[k + t] - lcp->w[k + t] / D[t] : 0;
+    contact_rows_confine(problem, index, normal, D, next);
     for (int t = 1; t < each; t++) change_to(lcp, k + t, next[t], set->count);
 }
 

@@ -70,7 +70,7 @@ static void newton_layout(void *solver, const solver_problem *problem, arena *wo
     state->direction = ARENA_ARRAY(work, double, components);
     state->product = ARENA_ARRAY(work, double, components);
     crossing_layout(&state->crossing, problem, work);
-    condensed_layout(&state->condensed, problem, PATCH_ROWS, work);
+    condensed_layout(&state->condensed, problem, problem->patch_rows, work);
 }
 
 static int size_of(const solver_problem *problem) {
@@ -288,7 +288,7 @@ static bool newton_solve(void *solver, const solver_problem *problem, solver_rep
     *report = (solver_report){0};
     bool is_warm = has_multipliers(problem) && !is_factored(problem);
     start(state, problem, is_warm);
-    report->rows = 3 * problem->contact_count + PATCH_ROWS * problem->patch_count;
+    report->rows = 3 * problem->contact_count + problem->patch_rows * problem->patch_count;
     if (!is_warm) {
         report->residual = lagrangian_measure_limits(problem).distance;
         bool touches =

@@ -54,6 +54,7 @@ typedef struct solver_problem {
     patch *patches;    /* of this step, instead of contacts, where these are aggregated */
     int patch_count;
     int most_patches; /* that there ever are; 0: contacts are not aggregated */
+    int patch_rows;   /* PATCH_ROWS, or PATCH_ROWS_PRINTED */
     solver_friction friction;
     const body_step *step;
     solver_tolerances tolerance;

@@ -17,8 +17,8 @@ void contacts_aggregate(contacts_state *state, const contacts_model *contacts, c
         if (count == 0) continue;
         for (int i = 0; i < 3 * systems[s].pattern.node_count; i++) system->product[i] = step->h * system->v[i];
         contacts_move(state->contacts + first, count, system->product);
-        system->patch_count =
-            patches_make(set, state->contacts + first, count, state->points, state->skin_pointers, contacts->pressure);
+        system->patch_count = patches_make(set, state->contacts + first, count, state->points, state->skin_pointers,
+                                           contacts->pressure, step->h);
     }
     state->lost += set->lost;
 }
@@ -34,8 +34,8 @@ void contacts_spread(contacts_state *state, const system_model *systems, system_
         patches_move(system->patches, system->patch_count, system->product);
         patches_spread(system->patches, system->patch_count, state->contacts + first, count);
         solver_problem problem = system_problem(system, &systems[s], step);
-        system->is_displaced =
-            system->patch_count > 0 && condensed_stabilize(&system->stabilizer, &problem, system->displacement);
+        system->is_displaced = system->patch_count > 0 && system->patch_rows == PATCH_ROWS_PRINTED &&
+                               condensed_stabilize(&system->stabilizer, &problem, system->displacement);
         if (!system->is_displaced) continue;
         for (int i = 0; i < 3 * systems[s].pattern.node_count; i++) system->product[i] += system->displacement[i];
         contacts_move(state->contacts + first, count, system->product);

@@ -63,8 +63,10 @@ static void layout_arrays(thenar_sim *sim, const solver_class *solver, bool aggr
     contacts_layout(&sim->contacts, &sim->model->contacts, sim->model->body_count, sim->model->system_count, aggregate,
                     most_nodes, kept, work);
     body_state *const *members = sim->members;
+    bool adapts = sim->model->contacts.pressure == THENAR_PRESSURE_ADAPTIVE;
     for (int i = 0; i < sim->model->system_count; i++) {
-        system_layout(&sim->systems[i], &sim->model->systems[i], solver, sim->contacts.patches.most, members, work);
+        system_layout(&sim->systems[i], &sim->model->systems[i], solver, sim->contacts.patches.most,
+                      adapts ? PATCH_ROWS : PATCH_ROWS_PRINTED, members, work);
         members += sim->model->systems[i].body_count;
     }
 }

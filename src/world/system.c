@@ -63,7 +63,7 @@ void system_free(system_model *system) {
 }
 
 void system_layout(system_state *state, const system_model *system, const solver_class *solver, int most_patches,
-                   body_state *const *bodies, arena *work) {
+                   int patch_rows, body_state *const *bodies, arena *work) {
     size_t components = 3 * (size_t)system->pattern.node_count;
     bool touches = system->most_contacts > 0;
     state->bodies = bodies;
@@ -78,6 +78,7 @@ void system_layout(system_state *state, const system_model *system, const solver
     state->friction = FRICTION_PYRAMID;
     state->trace = NULL;
     state->most_patches = touches ? most_patches : 0;
+    state->patch_rows = patch_rows;
     state->patch_count = 0;
     state->is_displaced = false;
     if (!system_is_constrained(system)) return;
@@ -109,6 +110,7 @@ solver_problem system_problem(system_state *state, const system_model *system, c
                             .patches = state->patches,
                             .patch_count = state->patch_count,
                             .most_patches = state->most_patches,
+                            .patch_rows = state->patch_rows,
                             .friction = state->friction,
                             .step = step,
                             .tolerance = state->tolerance,

@@ -35,7 +35,7 @@ typedef struct system_state {
     contact *contacts; /* of this step */
     int contact_count;
     patch *patches; /* of this step, where contacts are aggregated: then the solver sees these, and no contacts */
-    int patch_count, most_patches;
+    int patch_count, most_patches, patch_rows;
     condensed stabilizer;
     double *displacement; /* 3 per node, m: by which patches come out of what they are in, or is_displaced is false */
     bool is_displaced;
@@ -51,9 +51,9 @@ thenar_status system_create(body_model *const *all_bodies, int *bodies, int body
                             system_model *out, thenar_error *error);
 void system_free(system_model *system);
 
-/* most_patches: that its bodies' contacts are aggregated to; 0: they are not. */
+/* most_patches: that its bodies' contacts are aggregated to, of so many rows each; 0: they are not. */
 void system_layout(system_state *state, const system_model *system, const solver_class *solver, int most_patches,
-                   body_state *const *bodies, arena *work);
+                   int patch_rows, body_state *const *bodies, arena *work);
 
 /* A solver has work: some body has limits or may touch another. */
 static inline bool system_is_constrained(const system_model *system) {
