@@ -59,7 +59,7 @@ static int patches_of(const thenar_sim *sim) {
 /* ---- a pad that is pressed on the ground, and slid and turned there ---- */
 
 /* The pad's lower face is domed by `dome`, m, so that its pressure falls off to the rim. */
-static thenar_sim *pad_on_ground(choice c, double dome, int cells, double limits) {
+static thenar_sim *pad_with_friction(choice c, double mu, double dome, int cells, double limits) {
     scene s = begin(c, weightless);
     thenar_tet_mesh mesh =
         scene_box(vec3_make(-PAD / 2, 0, -PAD / 2), vec3_make(PAD / 2, 0.01, PAD / 2), cells, 3, cells);
@@ -67,15 +67,19 @@ static thenar_sim *pad_on_ground(choice c, double dome, int cells, double limits
         double *x = mesh.positions + 3 * i, r = hypot(x[0], x[2]) / (PAD / 2);
         x[1] += dome * r * r * (1 - x[1] / 0.01);
     }
-    thenar_soft_def def = scene_soft("pad", &mesh, 1e5, MU);
+    thenar_soft_def def = scene_soft("pad", &mesh, 1e5, mu);
     if (limits > 0) def.material.stretch_min = 1 - limits, def.material.stretch_max = 1 + limits;
     thenar_support bone = {.name = "bone", .region = tools_box_region(vec3_make(-1, 0.01, -1), vec3_make(1, 0.01, 1))};
     def.supports = &bone;
     def.support_count = 1;
     scene_add_soft(&s, &def);
-    scene_add_ground(&s, MU);
+    scene_add_ground(&s, mu);
     thenar_tet_mesh_free(&mesh);
     return simulate(&s, c);
+}
+
+static thenar_sim *pad_on_ground(choice c, double dome, int cells, double limits) {
+    return pad_with_friction(c, MU, dome, cells, limits);
 }
 
 static void drive_pad(thenar_sim *sim, double depth, double slide, double turn) {
@@ -202,6 +206,30 @@ static void every_solver_holds_the_same_patch(void **unused) {
             assert_near(here.sideways / first.sideways, 1, 0.01);
             assert_near(here.torque / first.torque, 1, 0.03);
         }
+    }
+}
+
+/* Pressed by a tenth of its thickness, N. */
+static double press_flat(choice c, double mu, double dome) {
+    thenar_sim *sim = pad_with_friction(c, mu, dome, 6, 0);
+    for (int i = 1; i <= 80; i++) drive_pad(sim, 1e-3 * fmin(1, i / 25.0), 0, 0);
+    double force[3];
+    thenar_sim_contact_wrench(sim, 0, force, NULL, NULL);
+    thenar_sim_free(sim);
+    return force[1];
+}
+
+/* Without friction the two are the same problem. With it, each point holds its own bit of skin, and a patch only itself. */
+static void pressure_is_that_of_points_but_for_skin_that_spreads(void **unused) {
+    (void)unused;
+    for (int dome = 0; dome <= 1; dome++) {
+        double height = dome * 0.4e-3;
+        double point = press_flat(by_points, 0, height), patch = press_flat(by_patches, 0, height);
+        print_message("%s, no friction: %.4f N by points, %.4f N by patches\n", dome ? "domed" : "flat ", point, patch);
+        assert_near(patch / point, 1, 0.002);
+        point = press_flat(by_points, MU, height), patch = press_flat(by_patches, MU, height);
+        print_message("%s, mu %g: %.4f N by points, %.4f N by patches\n", dome ? "domed" : "flat ", MU, point, patch);
+        assert_true(patch < point && patch > 0.8 * point);
     }
 }
 
@@ -540,6 +568,7 @@ static void steps_allocate_nothing_and_threads_change_nothing(void **unused) {
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(rest_slide_and_spin_take_the_forces_of_points),
+    cmocka_unit_test(pressure_is_that_of_points_but_for_skin_that_spreads),
     cmocka_unit_test(every_solver_holds_the_same_patch),
     cmocka_unit_test(a_held_cube_stays_where_it_is),
     cmocka_unit_test(pulled_and_twisted_it_slips_at_the_load_of_points),
