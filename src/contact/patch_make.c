@@ -11,7 +11,7 @@
  * it left. There the mean gap stays so near 0 that patches are asked out of the other body as points are (contact_make.c).
  * With the paper's, the mean gap jumps as shares do: a patch that is inside when the step begins is asked not to go deeper,
  * u_n counts from there (leeway), and it comes out after the velocities are found, by a displacement alone
- * (condensed_stabilize, Algorithm 1), so that this adds no speed. */
+ * (patch_forces_stabilize, Algorithm 1), so that this adds no speed. */
 #include "contact/patch_group.h"
 
 #include <math.h>

@@ -3,7 +3,7 @@
  *   Phi(d) = 1/2 d^T A d - h b^T d + h^2 (rho sum of the limits' terms + sum of the contacts' terms),   d = x - x0,
  *
  * put together from the bodies' limits (body/body.h) and the contacts (contact/contact.h), and how far a d is from its
- * optimum. Patches (contact/patch.h) have no term with a penalty: their forces, which solver/condensed.h finds, do work on
+ * optimum. Patches (contact/patch.h) have no term with a penalty: their forces, which solver/patch_forces.h finds, do work on
  * what they move, -h^2 lambda^T u. rho is in units of each tet's Young's modulus; contacts have penalties of their own. */
 #ifndef SOLVER_LAGRANGIAN_H
 #define SOLVER_LAGRANGIAN_H

@@ -11,7 +11,7 @@
  * into the motion; the curvature of the limits in the Hessian, or the iteration stalls. */
 #include "solver/newton.h"
 
-#include "solver/condensed.h"
+#include "solver/patch_forces.h"
 #include "solver/crossing.h"
 #include "solver/lagrangian.h"
 #include "solver/rows.h"
@@ -57,7 +57,7 @@ typedef struct newton_state {
     double *direction; /* Newton's */
     double *product;   /* A direction */
     crossing crossing;
-    condensed condensed;
+    patch_forces patch_forces;
 } newton_state;
 
 static void newton_layout(void *solver, const solver_problem *problem, arena *work) {
@@ -70,7 +70,7 @@ static void newton_layout(void *solver, const solver_problem *problem, arena *wo
     state->direction = ARENA_ARRAY(work, double, components);
     state->product = ARENA_ARRAY(work, double, components);
     crossing_layout(&state->crossing, problem, work);
-    condensed_layout(&state->condensed, problem, problem->patch_rows, work);
+    patch_forces_layout(&state->patch_forces, problem, problem->patch_rows, work);
 }
 
 static int size_of(const solver_problem *problem) {
@@ -99,8 +99,8 @@ static void find_direction_with_patches(newton_state *state, const solver_proble
     cholesky_solve(problem->factor, state->direction);
     for (int i = 0; i < n; i++) state->product[i] = state->d[i] + state->direction[i];
     patches_move(problem->patches, problem->patch_count, state->product);
-    condensed_assemble(&state->condensed, problem);
-    condensed_solve(&state->condensed, problem);
+    patch_forces_assemble(&state->patch_forces, problem);
+    patch_forces_solve(&state->patch_forces, problem);
     patches_add_force(problem->patches, problem->patch_count, -h * h, state->gradient);
     for (int i = 0; i < n; i++) state->direction[i] = -state->gradient[i];
     cholesky_solve(problem->factor, state->direction);
@@ -246,7 +246,7 @@ static bool iterate(newton_state *state, const solver_problem *problem, solver_r
         lagrangian_gradient(problem, rho, state->residual, state->gradient);
         lagrangian_measures now = lagrangian_measure(problem, state->residual, state->gradient);
         if (problem->patch_count > 0 && report->iterations > 0)
-            now.contacts = condensed_measure(&state->condensed, problem);
+            now.contacts = patch_forces_measure(&state->patch_forces, problem);
         solver_tell(problem, report->iterations, false, now.limits.distance);
         bool settled = is_settled(problem, &now, updates);
         /* One iteration is mostly enough; but where it leaves more than a trace, bodies at rest tremble between two

@@ -35,7 +35,7 @@ void contacts_spread(contacts_state *state, const system_model *systems, system_
         patches_spread(system->patches, system->patch_count, state->contacts + first, count);
         solver_problem problem = system_problem(system, &systems[s], step);
         system->is_displaced = system->patch_count > 0 && system->patch_rows == PATCH_ROWS_PRINTED &&
-                               condensed_stabilize(&system->stabilizer, &problem, system->displacement);
+                               patch_forces_stabilize(&system->stabilizer, &problem, system->displacement);
         if (!system->is_displaced) continue;
         for (int i = 0; i < 3 * systems[s].pattern.node_count; i++) system->product[i] += system->displacement[i];
         contacts_move(state->contacts + first, count, system->product);

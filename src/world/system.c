@@ -83,7 +83,7 @@ void system_layout(system_state *state, const system_model *system, const solver
     state->is_displaced = false;
     if (!system_is_constrained(system)) return;
     solver_problem problem = system_problem(state, system, NULL);
-    condensed_layout(&state->stabilizer, &problem, 1, work);
+    patch_forces_layout(&state->stabilizer, &problem, 1, work);
     state->displacement = ARENA_ARRAY(work, double, state->most_patches > 0 ? components : 0);
     state->solver = arena_take(work, 1, solver->state_size);
     /* While measuring there is no state yet: the solver lays out one that nobody keeps. */

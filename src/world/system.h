@@ -5,7 +5,7 @@
 #define WORLD_SYSTEM_H
 
 #include "body/body.h"
-#include "solver/condensed.h"
+#include "solver/patch_forces.h"
 #include "solver/solver.h"
 #include "sparse/cholesky.h"
 
@@ -36,7 +36,7 @@ typedef struct system_state {
     int contact_count;
     patch *patches; /* of this step, where contacts are aggregated: then the solver sees these, and no contacts */
     int patch_count, most_patches, patch_rows;
-    condensed stabilizer;
+    patch_forces stabilizer;
     double *displacement; /* 3 per node, m: by which patches come out of what they are in, or is_displaced is false */
     bool is_displaced;
     bool is_due;          /* to be solved in this pass of the step */

@@ -4,7 +4,7 @@
  *
  * and the torques of its pressure like the first, within bounds, in turns, P being the projection on what mu lambda_n allows (constraint/contensou.h), a few times with its own block of W
  * alone, and then tells the others. */
-#include "solver/condensed.h"
+#include "solver/patch_forces.h"
 
 #include "math/simd.h"
 
@@ -20,28 +20,29 @@ static int patches_most(const solver_problem *problem) {
     return problem->most_patches;
 }
 
-void condensed_layout(condensed *state, const solver_problem *problem, int rows, arena *work) {
+void patch_forces_layout(patch_forces *state, const solver_problem *problem, int rows, arena *work) {
     size_t nodes = problem->most_patches > 0 ? (size_t)problem->pattern->node_count : 0;
     size_t stride = ((size_t)rows * (size_t)patches_most(problem) + 7) / 8 * 8;
-    *state = (condensed){.rows = rows,
-                         .stride = (int)stride,
-                         .W = ARENA_ARRAY(work, double, stride *stride),
-                         .u = ARENA_ARRAY(work, double, stride),
-                         .right = ARENA_ARRAY(work, double, 24 * nodes),
-                         .left = ARENA_ARRAY(work, double, 24 * nodes),
-                         .nodes = ARENA_ARRAY(work, int, 8 * nodes),
-                         .reach = ARENA_ARRAY(work, cholesky_range,
-                                              nodes > 0 ? cholesky_plan_facts(problem->factor->plan).front_count : 0)};
+    *state =
+        (patch_forces){.rows = rows,
+                       .stride = (int)stride,
+                       .W = ARENA_ARRAY(work, double, stride *stride),
+                       .u = ARENA_ARRAY(work, double, stride),
+                       .right = ARENA_ARRAY(work, double, 24 * nodes),
+                       .left = ARENA_ARRAY(work, double, 24 * nodes),
+                       .nodes = ARENA_ARRAY(work, int, 8 * nodes),
+                       .reach = ARENA_ARRAY(work, cholesky_range,
+                                            nodes > 0 ? cholesky_plan_facts(problem->factor->plan).front_count : 0)};
     if (state->right) memset(state->right, 0, 24 * nodes * sizeof *state->right);
 }
 
-static const vec3 *gradient_of(const condensed *state, const solver_problem *problem, int row, const patch **p) {
+static const vec3 *gradient_of(const patch_forces *state, const solver_problem *problem, int row, const patch **p) {
     *p = &problem->patches[row / state->rows];
     return (*p)->gradient + (size_t)(row % state->rows) * (size_t)(*p)->leg_count;
 }
 
 /* Columns first to first + 7 of W. */
-static void assemble_eight(condensed *state, const solver_problem *problem, int first, int end) {
+static void assemble_eight(patch_forces *state, const solver_problem *problem, int first, int end) {
     const int *position = cholesky_plan_position(problem->factor->plan);
     int count = 0, rows = state->rows * problem->patch_count;
     const patch *p;
@@ -72,20 +73,20 @@ static void assemble_eight(condensed *state, const solver_problem *problem, int 
     }
 }
 
-void condensed_assemble(condensed *state, const solver_problem *problem) {
+void patch_forces_assemble(patch_forces *state, const solver_problem *problem) {
     int rows = state->rows * problem->patch_count;
     for (int first = 0; first < rows; first += 8)
         assemble_eight(state, problem, first, rows < first + 8 ? rows : first + 8);
 }
 
-static double entry(const condensed *state, int row, int column) {
+static double entry(const patch_forces *state, int row, int column) {
     return state->W[(size_t)row * (size_t)state->stride + (size_t)column];
 }
 
 /* h^2 D of a patch. Friction's three take their step at once, against the same u: D must bound their block of W, here by
  * the largest row sum of the block scaled by its diagonal. Both tangents have the larger one, or friction would not oppose
  * the slip. */
-static void diagonal_of(const condensed *state, int first, double h, double D[PATCH_ROWS]) {
+static void diagonal_of(const patch_forces *state, int first, double h, double D[PATCH_ROWS]) {
     double most = 0;
     for (int k = 0; k < PATCH_ROWS; k++) D[k] = k < state->rows ? h * h * entry(state, first + k, first + k) : 0;
     D[1] = D[2] = fmax(D[1], D[2]);
@@ -115,7 +116,7 @@ static bool obey(patch *p, part which, const double D[PATCH_ROWS], const double 
 }
 
 /* Row `row` of W times `change` is added to u. */
-static void tell(condensed *state, int row, double change, int count) {
+static void tell(patch_forces *state, int row, double change, int count) {
     const double *W = state->W + (size_t)row * (size_t)state->stride;
     for (int i = 0; i < count; i += 8)
         f64x8_store(state->u + i, f64x8_fma(f64x8_load(W + i), f64x8_set(change), f64x8_load(state->u + i)));
@@ -143,7 +144,7 @@ static bool is_small(const change *c, const solver_problem *problem, double mean
 }
 
 /* One patch takes its turns; returns by how much it changed. */
-static change relax(condensed *state, const solver_problem *problem, int index) {
+static change relax(patch_forces *state, const solver_problem *problem, int index) {
     patch *p = &problem->patches[index];
     double h = problem->step->h, D[PATCH_ROWS], u[PATCH_ROWS], lambda[PATCH_ROWS];
     change moved = {0};
@@ -186,7 +187,7 @@ static double mean_force(const solver_problem *problem) {
     return active > 0 ? sum / active : 0;
 }
 
-void condensed_solve(condensed *state, const solver_problem *problem) {
+void patch_forces_solve(patch_forces *state, const solver_problem *problem) {
     int each = state->rows, rows = each * problem->patch_count;
     double h = problem->step->h;
     memset(state->u, 0, (size_t)state->stride * sizeof *state->u);
@@ -207,7 +208,7 @@ void condensed_solve(condensed *state, const solver_problem *problem) {
         memcpy(problem->patches[i].u, state->u + each * i, (size_t)each * sizeof *state->u);
 }
 
-contact_measures condensed_measure(const condensed *state, const solver_problem *problem) {
+contact_measures patch_forces_measure(const patch_forces *state, const solver_problem *problem) {
     contact_measures measures = {.mean = mean_force(problem)};
     for (int i = 0; i < problem->patch_count; i++) {
         patch p = problem->patches[i]; /* the guess of the projection is not to change */
@@ -224,7 +225,7 @@ contact_measures condensed_measure(const condensed *state, const solver_problem 
     return measures;
 }
 
-bool condensed_stabilize(condensed *state, const solver_problem *problem, double *dq) {
+bool patch_forces_stabilize(patch_forces *state, const solver_problem *problem, double *dq) {
     double h = problem->step->h, enough = problem->tolerance.length * h, deepest = 0;
     int count = problem->patch_count;
     for (int i = 0; i < count; i++) {
@@ -236,7 +237,7 @@ bool condensed_stabilize(condensed *state, const solver_problem *problem, double
     }
     if (deepest <= enough) return false;
     for (int i = count; i < state->stride; i++) state->u[i] = 0;
-    condensed_assemble(state, problem);
+    patch_forces_assemble(state, problem);
     double *push = state->left; /* not in use any more */
     memset(push, 0, (size_t)count * sizeof *push);
     double moved = INFINITY;
