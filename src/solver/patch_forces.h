@@ -3,7 +3,7 @@
  *   u = u_free + h^2 W lambda,   W = J H^-1 J^T
  *
  * with u their gaps, ways and angles at the end of the step. A few rows a patch, however many points and nodes it has, so W
- * is small and dense. See condensed.c. */
+ * is small and dense. See patch_forces.c. */
 #ifndef SOLVER_PATCH_FORCES_H
 #define SOLVER_PATCH_FORCES_H
 
