@@ -42,6 +42,7 @@ typedef struct thenar_hand_def {
     int tets;         /**< of the flesh, about that many */
     bool phalanges;   /**< one separate soft mesh a phalanx on rigid bones (talvas2015, section 4): bodies NAME.BONE,
                            which do not touch each other; `tets` of them in all, 1000 at least, else 1513 */
+    unsigned only;    /**< of phalanges: bit b is bone b, 1 to 15; the others are bare bones. 0: all fifteen */
     double move[3];   /**< where the wrist is at rest, m */
     double turn[3];   /**< how the hand is turned about it, rotation vector, rad; 0: palm down, fingers to -z */
 
