@@ -165,6 +165,9 @@ static thenar_status make_phalanges(const thenar_hand_def *def, const hand_shape
                                     soft_model **flesh, thenar_error *error) {
     hand_phalanges_options options = hand_phalanges_options_default();
     if (def->tets >= HAND_PHALANGES_TETS_MIN) options.tets = def->tets;
+    /* As fine as the whole hand's skin would be. */
+    if (!def->file)
+        options.triangles = (int)((double)options.triangles * def->triangles / hand_options_default().triangles);
     hand_phalanges pieces;
     thenar_status status = hand_phalanges_create(shape, &options, &pieces, error);
     if (status != THENAR_OK) return status;
