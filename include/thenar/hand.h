@@ -138,6 +138,13 @@ THENAR_API thenar_status thenar_sim_drive_hand(thenar_sim *sim, int hand, const 
 THENAR_API thenar_status thenar_sim_drive_hand_angles(thenar_sim *sim, int hand, const double wrist[7],
                                                       const double angles[THENAR_HAND_ANGLES]);
 
+/** The same with a glove that tells one flexion a finger from the thumb on, 0 open to 1 closed (docs/hand.md has the
+ * angles), and the wrist's pose; wrist NULL: where it is wanted now. NaN for a finger that was not measured: it stays as
+ * it is wanted now. Values down to -0.5 and up to 1.5 count as 0 and 1. Refused if one is beyond these, or the wrist as
+ * above. */
+THENAR_API thenar_status thenar_sim_drive_hand_flexion(thenar_sim *sim, int hand, const double flexion[5],
+                                                       const double wrist[7]);
+
 /** Where the 25 joints of the simulated hand are: position (m) and quaternion, 7 numbers each. */
 THENAR_API void thenar_sim_hand_joints(const thenar_sim *sim, int hand, double joints[7 * THENAR_HAND_JOINTS]);
 

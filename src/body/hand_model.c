@@ -279,9 +279,11 @@ uint64_t hand_model_hash(const hand_model *hand) {
     hash = hash_bytes(hash, numbers, sizeof numbers);
     hash = hash_bytes(hash, hand->script.keys, (size_t)hand->script.key_count * sizeof *hand->script.keys);
     hash = hash_bytes(hash, hand->script.path.keys, (size_t)hand->script.path.key_count * sizeof(thenar_key));
-    for (int left = 0; left < 2 && hand->track; left++)
-        hash = hash_bytes(hash, hand->track->hands[left].data,
-                          hand->track->hands[left].count * sizeof *hand->track->hands[left].data);
+    for (int left = 0; left < 2 && hand->track; left++) {
+        const track *t = hand->track;
+        hash = hash_bytes(hash, t->hands[left].data, t->hands[left].count * sizeof *t->hands[left].data);
+        hash = hash_bytes(hash, t->gloves[left].data, t->gloves[left].count * sizeof *t->gloves[left].data);
+    }
     for (int k = 0; k < hand->flesh_count; k++) {
         const hand_flesh *flesh = &hand->flesh[k];
         for (int h = 0; h < flesh->hold_start[flesh->node_count]; h++) {
