@@ -42,6 +42,7 @@ typedef struct thenar_hand_def {
     int tets;         /**< of the flesh, about that many */
     bool phalanges;   /**< one separate soft mesh a phalanx on rigid bones (talvas2015, section 4): bodies NAME.BONE,
                            which do not touch each other; `tets` of them in all, 1000 at least, else 1513 */
+    unsigned only;    /**< of phalanges: bit b is bone b, 1 to 15; the others are bare bones. 0: all fifteen */
     double move[3];   /**< where the wrist is at rest, m */
     double turn[3];   /**< how the hand is turned about it, rotation vector, rad; 0: palm down, fingers to -z */
 
@@ -136,6 +137,13 @@ THENAR_API thenar_status thenar_sim_drive_hand(thenar_sim *sim, int hand, const 
  * within their limits. Refused if not finite. */
 THENAR_API thenar_status thenar_sim_drive_hand_angles(thenar_sim *sim, int hand, const double wrist[7],
                                                       const double angles[THENAR_HAND_ANGLES]);
+
+/** The same with a glove that tells one flexion a finger from the thumb on, 0 open to 1 closed (docs/hand.md has the
+ * angles), and the wrist's pose; wrist NULL: where it is wanted now. NaN for a finger that was not measured: it stays as
+ * it is wanted now. Values down to -0.5 and up to 1.5 count as 0 and 1. Refused if one is beyond these, or the wrist as
+ * above. */
+THENAR_API thenar_status thenar_sim_drive_hand_flexion(thenar_sim *sim, int hand, const double flexion[5],
+                                                       const double wrist[7]);
 
 /** Where the 25 joints of the simulated hand are: position (m) and quaternion, 7 numbers each. */
 THENAR_API void thenar_sim_hand_joints(const thenar_sim *sim, int hand, double joints[7 * THENAR_HAND_JOINTS]);

@@ -26,12 +26,17 @@ void hand_drive(hand_state *state, const body_step *step, hand_target *target) {
     case HAND_BY_SCRIPT:
         break;
     }
-    if (hand->track) {
+    hand_script_sample(&hand->script, step->time, &target->base, target->q);
+    if (!hand->track) return;
+    const glove_track *glove = &hand->track->gloves[hand->skeleton.left];
+    if (glove->count > 0) {
+        glove_frame worn = glove_sample(glove, track_start(hand->track) + step->time);
+        glove_angles(&hand->skeleton, worn.flexion, target->q);
+        if (!isnan(worn.wrist.position.x)) target->base = worn.wrist;
+    } else {
         tracked_hand seen;
         track_sample(hand->track, hand->skeleton.left, track_start(hand->track) + step->time, &seen);
         *target = seen_by_tracker(state, &seen, step->h);
-    } else {
-        hand_script_sample(&hand->script, step->time, &target->base, target->q);
     }
 }
 
@@ -41,6 +46,7 @@ void hand_drive(hand_state *state, const body_step *step, hand_target *target) {
 bool hand_track_looks_mirrored(const hand_model *hand) {
     const track_hand *frames = &hand->track->hands[hand->skeleton.left];
     int mirrored = 0;
+    if (frames->count == 0) return false; /* a glove's */
     for (size_t k = 0; k < LOOKS; k++)
         mirrored +=
             retarget_is_other_hand(&hand->skeleton, &frames->data[k * (frames->count - 1) / (LOOKS - 1)].joints);

@@ -12,8 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LIGHTEST_BONE 1e-3 /* kg: a bone without tets of its own */
-#define LARGEST 1e9        /* of a stiffness or a damping */
+#define LIGHTEST_BONE 1e-3                      /* kg: a bone without tets of its own */
+#define LARGEST 1e9                             /* of a stiffness or a damping */
+#define HAND_PHALANGES ((1u << HAND_BONES) - 2) /* bits of the bones 1 to 15 */
 
 thenar_hand_def thenar_hand_def_default(void) {
     hand_options shape = hand_options_default();
@@ -81,6 +82,9 @@ static thenar_status check_numbers(const thenar_hand_def *def, thenar_error *err
         return error_set(error, THENAR_ERROR_INPUT, "%s is %g; expected %s%g to %g", r->name, r->value,
                          r->above_low ? "above " : "", r->low, r->high);
     }
+    if (def->only && (!def->phalanges || def->only & ~HAND_PHALANGES))
+        return error_set(error, THENAR_ERROR_INPUT, "only is %#x; expected bones 1 to %d, of a hand of phalanges",
+                         def->only, HAND_BONES - 1);
     if (!vec3_is_finite(vec3_load(def->move)) || !vec3_is_finite(vec3_load(def->turn)))
         return error_set(error, THENAR_ERROR_INPUT, "move or turn is not finite; expected three numbers each");
     return THENAR_OK;
@@ -275,9 +279,11 @@ uint64_t hand_model_hash(const hand_model *hand) {
     hash = hash_bytes(hash, numbers, sizeof numbers);
     hash = hash_bytes(hash, hand->script.keys, (size_t)hand->script.key_count * sizeof *hand->script.keys);
     hash = hash_bytes(hash, hand->script.path.keys, (size_t)hand->script.path.key_count * sizeof(thenar_key));
-    for (int left = 0; left < 2 && hand->track; left++)
-        hash = hash_bytes(hash, hand->track->hands[left].data,
-                          hand->track->hands[left].count * sizeof *hand->track->hands[left].data);
+    for (int left = 0; left < 2 && hand->track; left++) {
+        const track *t = hand->track;
+        hash = hash_bytes(hash, t->hands[left].data, t->hands[left].count * sizeof *t->hands[left].data);
+        hash = hash_bytes(hash, t->gloves[left].data, t->gloves[left].count * sizeof *t->gloves[left].data);
+    }
     for (int k = 0; k < hand->flesh_count; k++) {
         const hand_flesh *flesh = &hand->flesh[k];
         for (int h = 0; h < flesh->hold_start[flesh->node_count]; h++) {

@@ -3,15 +3,18 @@
 #include <stdlib.h>
 
 void track_free(track *t) {
-    for (int left = 0; left < 2; left++) free(t->hands[left].data);
+    for (int left = 0; left < 2; left++) {
+        free(t->hands[left].data);
+        free(t->gloves[left].data);
+    }
     *t = (track){0};
 }
 
 thenar_status track_expect(const track *t, bool left, const char *name, thenar_error *error) {
-    if (t->hands[left].count > 0) return THENAR_OK;
+    if (track_count(t, left) > 0) return THENAR_OK;
     const char *wanted = left ? "left" : "right", *other = left ? "right" : "left";
     return error_at(error, name, 0, 0, "has no frame of the %s hand, but %zu of the %s one; expected \"hand\": \"%s\"",
-                    wanted, t->hands[!left].count, other, wanted);
+                    wanted, track_count(t, !left), other, wanted);
 }
 
 /* The number of frames at or before a time. */
@@ -59,13 +62,13 @@ void track_sample(const track *t, bool left, double time, tracked_hand *out) {
 double track_start(const track *t) {
     double first = INFINITY;
     for (int left = 0; left < 2; left++)
-        if (t->hands[left].count > 0) first = fmin(first, track_begin(t, left));
+        if (track_count(t, left) > 0) first = fmin(first, track_begin(t, left));
     return first;
 }
 
 double track_stop(const track *t) {
     double last = -INFINITY;
     for (int left = 0; left < 2; left++)
-        if (t->hands[left].count > 0) last = fmax(last, track_end(t, left));
+        if (track_count(t, left) > 0) last = fmax(last, track_end(t, left));
     return last;
 }

@@ -271,11 +271,9 @@ bool config_text(config_map *map, const char *key, config_need need, const char 
     return read_text(&f, value);
 }
 
-bool config_choice(config_map *map, const char *key, config_need need, const char *const *names, size_t count,
-                   int *value) {
-    field f = ask(map, key, need);
+static bool read_choice(const field *f, const char *label, const char *const *names, size_t count, int *value) {
     const char *text = NULL;
-    if (!read_text(&f, &text)) return false;
+    if (!read_text(f, &text)) return false;
     for (size_t i = 0; i < count; i++) {
         if (strcmp(names[i], text) != 0) continue;
         *value = (int)i;
@@ -284,9 +282,15 @@ bool config_choice(config_map *map, const char *key, config_need need, const cha
     const char *closest = text_closest(text, names, count);
     char known[512];
     config_join(names, count, known, sizeof known);
-    return fail(f.reader, f.node, "%s is '%s';%s%s%s (known: %s)", key, config_quote(text).text,
+    return fail(f->reader, f->node, "%s is '%s';%s%s%s (known: %s)", label, config_quote(text).text,
                 closest ? " did you mean '" : " expected a known name", closest ? closest : "", closest ? "'?" : "",
                 known);
+}
+
+bool config_choice(config_map *map, const char *key, config_need need, const char *const *names, size_t count,
+                   int *value) {
+    field f = ask(map, key, need);
+    return read_choice(&f, key, names, count, value);
 }
 
 bool config_file(config_map *map, const char *key, config_need need, char **value) {
@@ -359,6 +363,11 @@ bool config_item_map(config_list *list, config_map *map) {
 bool config_item_integer(config_list *list, long low, long high, int *value) {
     field f = item_field(list);
     return read_integer(&f, low, high, value);
+}
+
+bool config_item_choice(config_list *list, const char *const *names, size_t count, int *value) {
+    field f = item_field(list);
+    return read_choice(&f, field_label(&f).text, names, count, value);
 }
 
 bool config_item_vec3(config_list *list, config_range range, vec3 *value) {

@@ -123,6 +123,7 @@ const config_node *config_peek(config_map *map, const char *key);
 bool config_next(config_list *list);
 bool config_item_map(config_list *list, config_map *map);
 bool config_item_integer(config_list *list, long low, long high, int *value);
+bool config_item_choice(config_list *list, const char *const *names, size_t count, int *value);
 bool config_item_vec3(config_list *list, config_range range, vec3 *value);
 bool config_item_sequence(config_list *list, config_list *inner);
 

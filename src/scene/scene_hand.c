@@ -19,6 +19,18 @@ typedef struct hand_parts {
     thenar_key *base_keys;
 } hand_parts;
 
+/* The bones that are named, as bits. */
+static void read_only(config_map *shape, unsigned *bones) {
+    config_list list;
+    if (!config_sequence(shape, "only", CONFIG_OPTIONAL, &list)) return;
+    if (list.count == 0) config_fail(shape, "only", "names no phalanx; expected at least one, or no such key");
+    const char *names[HAND_BONES - 1];
+    for (int b = 1; b < HAND_BONES; b++) names[b - 1] = hand_bone_name(b);
+    int bone;
+    while (config_next(&list))
+        if (config_item_choice(&list, names, HAND_BONES - 1, &bone)) *bones |= 1u << (bone + 1);
+}
+
 static void read_shape(config_map *body, thenar_hand_def *def, hand_parts *parts) {
     config_map shape;
     if (!config_child(body, "shape", CONFIG_REQUIRED, &shape)) return;
@@ -26,6 +38,7 @@ static void read_shape(config_map *body, thenar_hand_def *def, hand_parts *parts
     vec3 move = {0}, turn = {0};
     scene_hand_options_read(&shape, &options, &parts->file);
     config_bool(&shape, "phalanges", CONFIG_OPTIONAL, &def->phalanges);
+    read_only(&shape, &def->only);
     config_vec3(&shape, "move", CONFIG_OPTIONAL, config_any("m"), &move);
     config_vec3(&shape, "turn", CONFIG_OPTIONAL, config_any("rad"), &turn);
     config_close(&shape);

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TRACK_WARNINGS 4 /* that a track may give */
+#define TRACK_WARNINGS 5 /* that a track may give */
 
 struct thenar_build {
     char *name;
@@ -243,6 +243,11 @@ static bool warn_of_track(thenar_model *model, const hand_model *hand) {
     if (t->truncated_line > 0) {
         snprintf(text, sizeof text, "track of %s: line %ld ends in the middle and is left out", hand->name,
                  t->truncated_line);
+        enough = enough && add_warning(model, text);
+    }
+    if (t->clamped > 0) {
+        snprintf(text, sizeof text, "track of %s: %ld values of its glove are brought within 0 and 1 (first: line %ld)",
+                 hand->name, t->clamped, t->clamped_line);
         enough = enough && add_warning(model, text);
     }
     if (hand_track_looks_mirrored(hand)) {

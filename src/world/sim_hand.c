@@ -119,6 +119,20 @@ static void write_pose(skeleton_pose pose, double out[7]) {
     out[5] = pose.orientation.z, out[6] = pose.orientation.w;
 }
 
+thenar_status thenar_sim_drive_hand_flexion(thenar_sim *sim, int hand, const double flexion[HAND_FINGERS],
+                                            const double wrist[7]) {
+    const hand_state *state = sim_hand(sim, hand);
+    hand_target wanted = state->kept->driver == HAND_BY_ANGLES ? state->kept->given : state->kept->target;
+    double place[7];
+    for (int f = 0; f < HAND_FINGERS; f++) {
+        if (isnan(flexion[f])) continue;
+        if (!glove_value_is_fine(flexion[f])) return THENAR_ERROR_INPUT;
+        glove_finger(&state->model->skeleton, f, flexion[f], wanted.q);
+    }
+    write_pose(wanted.base, place);
+    return thenar_sim_drive_hand_angles(sim, hand, wrist ? wrist : place, wanted.q);
+}
+
 void thenar_sim_hand_joints(const thenar_sim *sim, int hand, double joints[7 * THENAR_HAND_JOINTS]) {
     const hand_state *state = sim_hand(sim, hand);
     skeleton_pose frames[HAND_JOINTS];
