@@ -33,9 +33,11 @@ double patches_work(const patch *patches, int count) {
 }
 
 void patch_confine_pressure(const patch *p, double normal, double lambda[PATCH_ROWS]) {
+    double left = normal;
     for (int k = 0; k < 2; k++) {
-        double *torque = &lambda[PATCH_ROWS_PRINTED + k];
-        *torque = fmax(normal * p->reach[k][0], fmin(normal * p->reach[k][1], *torque));
+        double *torque = &lambda[PATCH_ROWS_PRINTED + k], most = fmax(0, left) * p->lever[k];
+        *torque = fmax(-most, fmin(most, *torque));
+        if (p->lever[k] > 0) left -= fabs(*torque) / p->lever[k];
     }
 }
 

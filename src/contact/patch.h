@@ -16,7 +16,7 @@
  *
  * let the pressure shift within the step: with fixed shares nothing but the next step's shares resists tilting, which is a
  * stiff spring integrated explicitly (a cube of 2 cm between two flat pads rocks for ever at h = 10 ms). Their torques are
- * bounded by the extent of the patch, within which the centre of pressure stays.
+ * bounded so that the pressure pulls at no point.
  *
  * The force lambda = (normal force, two forces of friction, torque, two torques of the pressure) acts on the points by the transpose of that: lambda_n
  * spreads as the pressure does, and the torque is exactly lambda_w. (Eqs. 12 to 16 have areas in the place of shares
@@ -34,7 +34,7 @@
 typedef struct patch_member {
     int contact; /* of the system's */
     double share;
-    double weight; /* of the pressure, see patch_make.c */
+    double weight;   /* of the pressure, see patch_make.c */
     vec3 twist;      /* g_i, 1/m */
     double slope[2]; /* share_i y_i / sum, and of z, 1/m */
 } patch_member;
@@ -47,9 +47,9 @@ typedef struct patch {
     vec3 centre; /* m */
     contensou law;
     int leg_count;
-    int *node;                /* leg_count: unknowns of the system that move it, ascending */
-    vec3 *gradient;           /* PATCH_ROWS times leg_count: of each row */
-    double reach[2][2];       /* m: of its points, from the centre along t and along s; lowest, highest */
+    int *node;       /* leg_count: unknowns of the system that move it, ascending */
+    vec3 *gradient;  /* PATCH_ROWS times leg_count: of each row */
+    double lever[2]; /* m: torques of the pressure with |a| / lever[0] + |b| / lever[1] <= lambda_n pull at no point */
     double start[PATCH_ROWS]; /* u where no unknown moves; m, m, m, rad, rad, rad */
     double leeway; /* m: by how much u_n is more than the gap, since the patch was inside when the step began */
     double lambda[PATCH_ROWS]; /* on the skin's body; N, N, N, N m, N m, N m */

@@ -25,6 +25,7 @@
 #define SETTLING 0.02    /* s, over which shares are corrected by gaps */
 #define LARGEST_GAIN 0.5 /* of that in one step */
 #define PROMPT_STEP 2e-3 /* s, up to which the free motion alone counts */
+#define LATE_STEP 6e-3   /* s, from which it does not count */
 #define SMALLEST_WEIGHT 1e-6
 #define LARGEST_WEIGHT 1e6
 #define LARGEST_CHANGE 2.0   /* of a weight in a step */
@@ -215,8 +216,7 @@ static void find_places(const making *m, const patch *p, const int *list, int co
 
 /* The centre of pressure, the tangents along the principal axes of the pressure, and what lies in them. Returns the mean
  * squares along these. */
-static vec3 set_frame(const making *m, patch *p, const int *list, int count, int all, const double *share,
-                      vec3 normal) {
+static vec3 set_frame(const making *m, patch *p, const int *list, int count, const double *share, vec3 normal) {
     double xx = 0, xy = 0, yy = 0;
     p->frame = contact_frame(normal);
     for (int k = 0; k < count; k++) p->centre = vec3_mul_add(p->centre, place_of(m, list[k]), share[k]);
@@ -228,17 +228,12 @@ static vec3 set_frame(const making *m, patch *p, const int *list, int count, int
     double angle = 0.5 * atan2(2 * xy, xx - yy), c = cos(angle), d = sin(angle);
     vec3 t = mat3_row(p->frame, 1), s = mat3_row(p->frame, 2), along = vec3_mul_add(vec3_scale(t, c), s, d);
     p->frame = mat3_transpose(mat3_columns(normal, along, vec3_cross(normal, along)));
-    find_places(m, p, list, all);
-    for (int k = 0; k < all; k++)
-        for (int axis = 0; axis < 2; axis++) {
-            p->reach[axis][0] = fmin(p->reach[axis][0], m->set->place[k][axis]);
-            p->reach[axis][1] = fmax(p->reach[axis][1], m->set->place[k][axis]);
-        }
+    find_places(m, p, list, count);
     return vec3_make(0, c * c * xx + 2 * c * d * xy + d * d * yy, d * d * xx - 2 * c * d * xy + c * c * yy);
 }
 
-/* One patch of the first `count` contacts in `list`, whose shares are there; all of them are near. */
-static void make_patch(const making *m, const int *list, int count, int all, const double *share, vec3 normal) {
+/* One patch of the contacts in `list`, whose shares are there. */
+static void make_patch(const making *m, const int *list, int count, const double *share, vec3 normal) {
     patch_set *set = m->set;
     patch *p = &set->patches[set->count];
     *p = (patch){.members = set->members + set->member_count, .mu = m->contacts[list[0]].mu};
@@ -249,8 +244,8 @@ static void make_patch(const making *m, const int *list, int count, int all, con
     set->count++;
     set->member_count += count;
     p->member_count = count;
-    vec3 squares = set_frame(m, p, list, count, all, share, normal);
-    double least = SMALLEST_RADIUS * SMALLEST_RADIUS, before = 0;
+    vec3 squares = set_frame(m, p, list, count, share, normal);
+    double least = SMALLEST_RADIUS * SMALLEST_RADIUS, before = 0, furthest_off[2] = {0};
     double square = squares.y + squares.z > least ? squares.y + squares.z : 0;
     if (square == 0) memset(set->place, 0, (size_t)count * sizeof *set->place);
     p->law = contensou_make(count, share, (const double(*)[2])set->place);
@@ -260,8 +255,13 @@ static void make_patch(const making *m, const int *list, int count, int all, con
         patch_member *member = &p->members[k];
         *member = (patch_member){.contact = list[k], .share = share[k], .weight = set->weight[list[k]]};
         if (square > 0) member->twist = vec3_scale(tangential(vec3_cross(normal, lever), n), share[k] / square);
-        if (squares.y > least) member->slope[0] = share[k] * set->place[k][0] / squares.y;
-        if (squares.z > least) member->slope[1] = share[k] * set->place[k][1] / squares.z;
+        for (int i = 0; i < 2; i++) {
+            double mean = i == 0 ? squares.y : squares.z, off = set->place[k][i];
+            if (!(mean > least)) continue;
+            member->slope[i] = share[k] * off / mean;
+            furthest_off[i] = fmax(furthest_off[i], fabs(off));
+            p->lever[i] = mean / furthest_off[i];
+        }
         vec3 t = tangential(mat3_row(p->frame, 1), n), s = tangential(mat3_row(p->frame, 2), n);
         const vec3 directions[PATCH_ROWS] = {vec3_scale(n, share[k]),         vec3_scale(t, share[k]),
                                              vec3_scale(s, share[k]),         member->twist,
@@ -312,12 +312,12 @@ static void make_or_split(const making *m, int *list, int all) {
     bool some = vec3_length(mean) > 0.1;
     int far = furthest(m, list, count, some ? normal : normal_of(m, list[0]), &cosine);
     if (count == 1 || (some && cosine >= SPREAD)) {
-        make_patch(m, list, count, all, share, normal);
+        make_patch(m, list, count, share, normal);
         return;
     }
     vec3 a = normal_of(m, list[far]), b = normal_of(m, list[furthest(m, list, count, a, &cosine)]);
     if (cosine > 1 - 1e-9) { /* they all look the same way after all */
-        make_patch(m, list, count, all, share, a);
+        make_patch(m, list, count, share, a);
         return;
     }
     int first = 0;
@@ -346,7 +346,7 @@ int patches_make(patch_set *set, const contact *contacts, int count, const conta
                 points,
                 pressure,
                 fmin(LARGEST_GAIN, h / SETTLING),
-                fmin(1, PROMPT_STEP * PROMPT_STEP / (h * h)),
+                fmax(0, fmin(1, (LATE_STEP - h) / (LATE_STEP - PROMPT_STEP))),
                 pressure == THENAR_PRESSURE_ADAPTIVE ? CONTACT_RECOVERY * h : 0};
     /* By groups: where each ends is found by counting, in the order of the contacts. */
     int *end = set->order;
