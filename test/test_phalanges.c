@@ -233,8 +233,8 @@ static void more_tets_are_there_when_asked_for_and_the_same_each_time(void **sta
 
 static void numbers_that_make_no_phalanges_are_refused(void **state) {
     (void)state;
-    static const hand_phalanges_options bad[] = {{10, 15000, 0}, {-1, 15000, 0},   {100000000, 15000, 0},
-                                                 {1513, 10, 0},  {1513, 15000, 1}, {1513, 15000, -5}};
+    static const hand_phalanges_options bad[] = {{10, 15000, 0, 0}, {-1, 15000, 0, 0},   {100000000, 15000, 0, 0},
+                                                 {1513, 10, 0, 0},  {1513, 15000, 1, 0}, {1513, 15000, -5, 0}};
     hand_shape hand = make_hand(NULL, false);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         hand_phalanges phalanges;

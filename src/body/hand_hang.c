@@ -166,16 +166,13 @@ static thenar_status make_phalanges(const thenar_hand_def *def, const hand_shape
                                     soft_model **flesh, thenar_error *error) {
     hand_phalanges_options options = hand_phalanges_options_default();
     if (def->tets >= HAND_PHALANGES_TETS_MIN) options.tets = def->tets;
-    /* As fine as the whole hand's skin would be. */
-    if (!def->file)
-        options.triangles = (int)((double)options.triangles * def->triangles / hand_options_default().triangles);
+    options.only = def->only;
     hand_phalanges pieces;
     thenar_status status = hand_phalanges_create(shape, &options, &pieces, error);
     if (status != THENAR_OK) return status;
     for (int i = 0; i < pieces.count && status == THENAR_OK; i++) {
-        if (def->only && !(def->only >> pieces.piece[i].bone & 1)) continue;
-        int k = hand->flesh_count++;
-        status = make_phalanx(def, shape, &pieces.piece[i], &flesh[k], &hand->flesh[k], error);
+        status = make_phalanx(def, shape, &pieces.piece[i], &flesh[i], &hand->flesh[i], error);
+        hand->flesh_count = i + 1;
     }
     hand_phalanges_free(&pieces);
     return status;

@@ -149,10 +149,11 @@ static thenar_status finish_piece(const hand_shape *hand, const hand_cut *cut, i
 static thenar_status make_tets(const hand_shape *hand, const hand_cut *cut, const hand_phalanges_options *options,
                                hand_phalanges *out, thenar_error *error) {
     thenar_status status = THENAR_OK;
-    int left = options->tets;
+    int fingers = out->count - (options->palm_tets > 0);
+    int left = (int)((long)options->tets * fingers / (HAND_BONES - 1));
     for (int i = 0; i < out->count && status == THENAR_OK; i++) {
         hand_phalanx *piece = &out->piece[i];
-        int target = piece->bone == 0 ? options->palm_tets : left / (HAND_BONES - 1 - i);
+        int target = piece->bone == 0 ? options->palm_tets : left / (fingers - i);
         if (target < TETS_LEAST) target = TETS_LEAST;
         status = finish_piece(hand, cut, target, piece, error);
         if (status != THENAR_OK) error_prefix(error, "the tets of %s", hand_bone_name(piece->bone));
@@ -185,8 +186,9 @@ thenar_status hand_phalanges_create(const hand_shape *hand, const hand_phalanges
     status = surface_distance_create(&hand->skin, &skin, error);
     if (status == THENAR_OK) {
         hand_cut_make(hand, &skin, cut);
-        out->count = options->palm_tets > 0 ? HAND_BONES : HAND_BONES - 1;
-        for (int i = 0; i < out->count; i++) out->piece[i].bone = (i + 1) % HAND_BONES;
+        for (int bone = 1; bone < HAND_BONES; bone++)
+            if (!options->only || options->only >> bone & 1) out->piece[out->count++].bone = bone;
+        if (options->palm_tets > 0) out->piece[out->count++].bone = 0;
         status = make_skins(hand, cut, options->triangles, out, error);
         if (status == THENAR_OK) status = make_tets(hand, cut, options, out, error);
         surface_distance_free(&skin);

@@ -25,6 +25,7 @@ typedef struct hand_phalanges_options {
     int tets;      /* of all fifteen phalanges, about; each gets about as many */
     int triangles; /* of their skins, about, in proportion to the pieces' sizes */
     int palm_tets; /* about that many for the palm, the sixteenth piece; 0: no palm */
+    unsigned only; /* bit b: bone b is made, as one of the fifteen; 0: all of them */
 } hand_phalanges_options;
 
 /* 1513 tets, 15000 triangles, no palm. */
@@ -44,7 +45,7 @@ typedef struct hand_phalanx {
 } hand_phalanx;
 
 typedef struct hand_phalanges {
-    int count;                      /* 15, or 16 with the palm */
+    int count;                      /* 15, or 16 with the palm; with `only` fewer */
     hand_phalanx piece[HAND_BONES]; /* bones 1 to 15, then the palm */
 } hand_phalanges;
 
