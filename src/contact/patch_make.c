@@ -17,7 +17,7 @@
 #include <math.h>
 #include <string.h>
 
-#define SPREAD 0.5          /* cosine: normals of one patch are within 60 degrees of their mean */
+#define SPREAD 0.5         /* cosine: normals of one patch are within 60 degrees of their mean */
 #define SMALLEST_AREA 1e-12 /* m^2, of a point: those of rigid skins have none */
 /* How shares follow the depths of the free motion and the gaps that the last step left. In short steps the first are prompt
  * and right to act upon; in long ones they are a stiff spring integrated explicitly, by which thin flesh between two walls
