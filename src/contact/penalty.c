@@ -51,11 +51,14 @@ void penalty_begin(penalty_term *term, const contact *c, const contact_point *po
     set_equations(term, touches ? state_of(term->z, c->mu, term->bound) : CONE_OPEN, c->mu, PENALTY_TANGENT);
 }
 
+mat3 penalty_stiffness(const penalty_term *term, const contact *c) {
+    return mat3_mul(mat3_mul(mat3_transpose(c->frame), term->K), c->frame);
+}
+
 void penalty_add(const penalty_term *term, const contact *c, double h, double *blocks, double *b) {
     if (term->state == CONE_OPEN) return;
     contact_add_force(c, vec3_scale(mat3_mul_vec_transposed(c->frame, term->offset), h), b);
-    mat3 W = mat3_mul(mat3_mul(mat3_transpose(c->frame), term->K), c->frame);
-    contact_add_blocks(c, mat3_scale(W, h * h), blocks);
+    contact_add_blocks(c, mat3_scale(penalty_stiffness(term, c), h * h), blocks);
 }
 
 /* By the equations, where the term was looked at. */

@@ -36,9 +36,19 @@ typedef struct solver_trace {
     void *context;
 } solver_trace;
 
+/* What a contact by springs between soft sides (penalty.h) adds to A where the pattern has no blocks: crossing.h. */
+typedef struct solver_link {
+    const contact *contact;
+    mat3 stiffness; /* W in world axes, N/m */
+} solver_link;
+
+typedef struct crossing crossing;
+
 typedef struct solver_problem {
     const block_pattern *pattern;
     const double *A;         /* 9 per block */
+    const solver_link *links; /* what belongs to A besides, each with h^2 */
+    int link_count;
     const double *b;         /* 3 per node, kg m/s */
     double *v;               /* 3 per node, m/s; in: free motion, if it was solved; out: the solution */
     cholesky_factor *factor; /* of A, if it was factored; a solver may overwrite it */
@@ -48,7 +58,7 @@ typedef struct solver_problem {
     contact *contacts;     /* of this step */
     int contact_count;
     int most_contacts; /* that there ever are */
-    bool crosses;      /* some of them may cross: contact.h */
+    crossing *crossing; /* NULL if none of them ever crosses: contact.h */
     solver_friction friction;
     const body_step *step;
     solver_tolerances tolerance;

@@ -14,7 +14,14 @@ static void predict(const system_model *system, const system_state *state, doubl
 }
 
 static void add_equations(contacts_state *state, int first, int end, system_state *system, double h) {
-    for (int i = first; i < end; i++) penalty_add(&state->terms[i], &state->contacts[i], h, system->blocks, system->b);
+    system->link_count = 0;
+    for (int i = first; i < end; i++) {
+        const penalty_term *term = &state->terms[i];
+        const contact *c = &state->contacts[i];
+        penalty_add(term, c, h, system->blocks, system->b);
+        if (c->crosses && term->state != CONE_OPEN)
+            system->links[system->link_count++] = (solver_link){.contact = c, .stiffness = penalty_stiffness(term, c)};
+    }
 }
 
 void contacts_penalize(contacts_state *state, const contacts_model *contacts, const system_model *systems,
@@ -22,7 +29,7 @@ void contacts_penalize(contacts_state *state, const contacts_model *contacts, co
     for (int s = 0; s < system_count; s++) {
         system_state *system = &system_states[s];
         int first = state->system_start[s], end = state->system_start[s + 1];
-        system->contact_count = 0;
+        system->contact_count = system->link_count = 0;
         if (first == end) continue;
         size_t nodes = (size_t)systems[s].pattern.node_count, blocks = (size_t)systems[s].pattern.block_count;
         memcpy(system->untouched_blocks, system->blocks, 9 * blocks * sizeof *system->blocks);

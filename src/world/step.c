@@ -83,7 +83,7 @@ static bool factor(thenar_sim *sim, const body_step *step) {
 /* A v* = b: how everything would move if nothing touched. */
 static bool free_motion(thenar_sim *sim, const body_step *step) {
     for (int s = 0; s < sim->model->system_count; s++)
-        if (moves_freely_first(sim, s, step)) system_solve(&sim->systems[s], &sim->model->systems[s]);
+        if (moves_freely_first(sim, s, step)) system_solve(&sim->systems[s], &sim->model->systems[s], step);
     return true;
 }
 
@@ -97,7 +97,7 @@ static bool solve_constraints(thenar_sim *sim, const body_step *step) {
             solver_problem problem = system_problem(&sim->systems[s], system, step);
             if (!sim->solver->solve(sim->systems[s].solver, &problem, &report)) return false;
         } else {
-            report.residual = system_residual(&sim->systems[s], system);
+            report.residual = system_residual(&sim->systems[s], system, step);
         }
         sim->stats.iterations += report.iterations;
         sim->systems[s].report = report;

@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Of b that conjugate gradients may leave where contacts by springs cross. */
+#define LINKED_SHARE 1e-9
+
 static thenar_status couple_bodies(body_model *const *all_bodies, const contacts_model *contacts, system_model *system,
                                    int node_count, thenar_error *error) {
     body_couplings couplings = {0};
@@ -74,11 +77,14 @@ void system_layout(system_state *state, const system_model *system, const solver
     state->untouched_blocks = ARENA_ARRAY(work, double, touches ? 9 * (size_t)system->pattern.block_count : 0);
     state->untouched_b = ARENA_ARRAY(work, double, touches ? components : 0);
     if (system->plan) cholesky_factor_layout(&state->factor, system->plan, work);
+    state->links = ARENA_ARRAY(work, solver_link, system->crosses ? system->most_contacts : 0);
+    state->link_count = 0;
     state->tolerance = SOLVER_TOLERANCES;
     state->friction = FRICTION_PYRAMID;
     state->trace = NULL;
     if (!system_is_constrained(system)) return;
     solver_problem problem = system_problem(state, system, NULL);
+    if (system->crosses) crossing_layout(&state->crossing, &problem, work);
     state->solver = arena_take(work, 1, solver->state_size);
     /* While measuring there is no state yet: the solver lays out one that nobody keeps. */
     union {
@@ -91,6 +97,8 @@ void system_layout(system_state *state, const system_model *system, const solver
 solver_problem system_problem(system_state *state, const system_model *system, const body_step *step) {
     return (solver_problem){.pattern = &system->pattern,
                             .A = state->blocks,
+                            .links = state->links,
+                            .link_count = state->link_count,
                             .b = state->b,
                             .v = state->v,
                             .factor = &state->factor,
@@ -100,7 +108,7 @@ solver_problem system_problem(system_state *state, const system_model *system, c
                             .contacts = state->contacts,
                             .contact_count = state->contact_count,
                             .most_contacts = system->most_contacts,
-                            .crosses = system->crosses,
+                            .crossing = system->crosses ? &state->crossing : NULL,
                             .friction = state->friction,
                             .step = step,
                             .tolerance = state->tolerance,
@@ -111,14 +119,17 @@ bool system_factor(system_state *state, const system_model *system, workers *poo
     return !system->plan || cholesky_factorize(&state->factor, state->blocks, pool) == CHOLESKY_DONE;
 }
 
-void system_solve(system_state *state, const system_model *system) {
+void system_solve(system_state *state, const system_model *system, const body_step *step) {
     if (!system->plan) return;
+    solver_problem problem = system_problem(state, system, step);
+    problem.contact_count = 0;
     memcpy(state->v, state->b, 3 * (size_t)system->pattern.node_count * sizeof *state->v);
-    cholesky_solve(&state->factor, state->v);
+    crossing_solve(&problem, state->blocks, (crossing_end){.share = LINKED_SHARE}, state->v);
 }
 
-double system_residual(system_state *state, const system_model *system) {
-    block_pattern_multiply(&system->pattern, state->blocks, state->v, state->product);
+double system_residual(system_state *state, const system_model *system, const body_step *step) {
+    solver_problem problem = system_problem(state, system, step);
+    crossing_multiply(&problem, state->v, state->product);
     double error = 0, size = 0;
     for (int i = 0; i < 3 * system->pattern.node_count; i++) {
         double difference = state->product[i] - state->b[i];

@@ -5,6 +5,7 @@
 #define WORLD_SYSTEM_H
 
 #include "body/body.h"
+#include "solver/crossing.h"
 #include "solver/solver.h"
 #include "sparse/cholesky.h"
 
@@ -29,6 +30,9 @@ typedef struct system_state {
     double *product;           /* 3 per node: A v, for the residual */
     double *untouched_blocks;  /* A and b without contacts by springs; NULL where nothing touches */
     double *untouched_b;
+    solver_link *links; /* most_contacts: of contacts by springs that cross */
+    int link_count;
+    crossing crossing;
     cholesky_factor factor;
     void *solver;      /* the solver's own state, if there is work for it */
     contact *contacts; /* of this step */
@@ -60,9 +64,9 @@ solver_problem system_problem(system_state *state, const system_model *system, c
 bool system_factor(system_state *state, const system_model *system, workers *pool);
 
 /* v = A^-1 b */
-void system_solve(system_state *state, const system_model *system);
+void system_solve(system_state *state, const system_model *system, const body_step *step);
 
 /* |A v - b| / |b|, 0 if b is. */
-double system_residual(system_state *state, const system_model *system);
+double system_residual(system_state *state, const system_model *system, const body_step *step);
 
 #endif
