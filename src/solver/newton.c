@@ -161,7 +161,7 @@ static void start(newton_state *state, const solver_problem *problem, bool is_wa
         limits->begin(problem->bodies[k]);
         limits->take_up(problem->bodies[k]);
     }
-    if (is_warm) {
+    if (is_warm && !problem->goes_on) {
         start_warm(state, problem);
         return;
     }

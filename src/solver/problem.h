@@ -51,6 +51,7 @@ typedef struct solver_problem {
     int link_count;
     const double *b;         /* 3 per node, kg m/s */
     double *v;               /* 3 per node, m/s; in: free motion, if it was solved; out: the solution */
+    bool goes_on;            /* v is the solution with other springs in A and b, in this step: start there */
     cholesky_factor *factor; /* of A, if it was factored; a solver may overwrite it */
     int body_count;
     body_state *const *bodies;

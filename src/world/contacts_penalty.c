@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#define SECANT_LEFT 0.25 /* of the secant in friction's slope, after a pass in which all were in the right state */
+
 /* d of the motion going on as it did. */
 static void predict(const system_model *system, const system_state *state, double h, double *d) {
     for (int k = 0; k < system->body_count; k++) {
@@ -30,6 +32,7 @@ void contacts_penalize(contacts_state *state, const contacts_model *contacts, co
         system_state *system = &system_states[s];
         int first = state->system_start[s], end = state->system_start[s + 1];
         system->contact_count = system->link_count = 0;
+        system->secant = 0;
         if (first == end) continue;
         size_t nodes = (size_t)systems[s].pattern.node_count, blocks = (size_t)systems[s].pattern.block_count;
         memcpy(system->untouched_blocks, system->blocks, 9 * blocks * sizeof *system->blocks);
@@ -42,7 +45,8 @@ void contacts_penalize(contacts_state *state, const contacts_model *contacts, co
     }
 }
 
-bool contacts_fit(contacts_state *state, const system_model *systems, system_state *system_states, int s, double h) {
+bool contacts_fit(contacts_state *state, const system_model *systems, system_state *system_states, int s, double h,
+                  int pass) {
     int first = state->system_start[s], end = state->system_start[s + 1];
     system_state *system = &system_states[s];
     double *d = system->product;
@@ -50,17 +54,18 @@ bool contacts_fit(contacts_state *state, const system_model *systems, system_sta
     penalty_fit fit = {.same = true};
     for (int i = first; i < end; i++) penalty_look(&state->terms[i], &state->contacts[i], d, &fit);
     if (fit.active > 0) fit.mean /= fit.active;
+    /* The first look is at a guess: that it is wrong says nothing yet. */
+    if (pass > 1) system->secant = fit.same ? system->secant * SECANT_LEFT : 1;
     return fit.same && fit.change <= system->tolerance.force * fit.mean;
 }
 
-void contacts_renew(contacts_state *state, const system_model *systems, system_state *system_states, int s, double h,
-                    penalty_slope slope) {
+void contacts_renew(contacts_state *state, const system_model *systems, system_state *system_states, int s, double h) {
     int first = state->system_start[s], end = state->system_start[s + 1];
     system_state *system = &system_states[s];
     size_t nodes = (size_t)systems[s].pattern.node_count, blocks = (size_t)systems[s].pattern.block_count;
     memcpy(system->blocks, system->untouched_blocks, 9 * blocks * sizeof *system->blocks);
     memcpy(system->b, system->untouched_b, 3 * nodes * sizeof *system->b);
-    for (int i = first; i < end; i++) penalty_renew(&state->terms[i], &state->contacts[i], slope);
+    for (int i = first; i < end; i++) penalty_renew(&state->terms[i], &state->contacts[i], system->secant);
     add_equations(state, first, end, system, h);
 }
 

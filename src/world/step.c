@@ -9,8 +9,7 @@
 /* The smallest piece of a step that a failing one is cut into. */
 #define MOST_PIECES 16
 /* How often the equations of contacts by springs are renewed within a step; they mostly fit at once. */
-#define MOST_PASSES 20
-#define TANGENT_PASSES 3 /* that are done with the slope of friction's law, the others with its secant */
+#define MOST_PASSES 40
 
 /* Supports go where their scripts or drivers want them at the end of the step. */
 static bool drive(thenar_sim *sim, const body_step *step) {
@@ -54,7 +53,10 @@ static bool build_constraints(thenar_sim *sim, const body_step *step) {
                    step);
     if (sim->contact == CONTACT_PENALTY)
         contacts_penalize(&sim->contacts, &model->contacts, model->systems, sim->systems, model->system_count, step);
-    for (int s = 0; s < model->system_count; s++) sim->systems[s].is_due = true;
+    for (int s = 0; s < model->system_count; s++) {
+        sim->systems[s].is_due = true;
+        sim->systems[s].goes_on = false;
+    }
     return true;
 }
 
@@ -108,13 +110,13 @@ static bool solve_constraints(thenar_sim *sim, const body_step *step) {
 /* Contacts by springs: systems whose equations do not fit where they were solved get new ones, and are due again. */
 static bool renew_contacts(thenar_sim *sim, const body_step *step) {
     const system_model *systems = sim->model->systems;
-    penalty_slope slope = sim->pass < TANGENT_PASSES ? PENALTY_TANGENT : PENALTY_SECANT;
     for (int s = 0; s < sim->model->system_count; s++) {
         system_state *system = &sim->systems[s];
         if (!system->is_due) continue;
-        system->is_due = systems[s].plan && !contacts_fit(&sim->contacts, systems, sim->systems, s, step->h);
+        system->goes_on = true;
+        system->is_due = systems[s].plan && !contacts_fit(&sim->contacts, systems, sim->systems, s, step->h, sim->pass);
         if (system->is_due && sim->pass < MOST_PASSES)
-            contacts_renew(&sim->contacts, systems, sim->systems, s, step->h, slope);
+            contacts_renew(&sim->contacts, systems, sim->systems, s, step->h);
     }
     return true;
 }

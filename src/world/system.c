@@ -79,6 +79,7 @@ void system_layout(system_state *state, const system_model *system, const solver
     if (system->plan) cholesky_factor_layout(&state->factor, system->plan, work);
     state->links = ARENA_ARRAY(work, solver_link, system->crosses ? system->most_contacts : 0);
     state->link_count = 0;
+    state->goes_on = false;
     state->tolerance = SOLVER_TOLERANCES;
     state->friction = FRICTION_PYRAMID;
     state->trace = NULL;
@@ -101,6 +102,7 @@ solver_problem system_problem(system_state *state, const system_model *system, c
                             .link_count = state->link_count,
                             .b = state->b,
                             .v = state->v,
+                            .goes_on = state->goes_on,
                             .factor = &state->factor,
                             .body_count = system->body_count,
                             .bodies = state->bodies,

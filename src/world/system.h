@@ -33,11 +33,13 @@ typedef struct system_state {
     solver_link *links; /* most_contacts: of contacts by springs that cross */
     int link_count;
     crossing crossing;
+    double secant; /* of contacts by springs: s in friction's slope (contact/penalty.h) */
     cholesky_factor factor;
     void *solver;      /* the solver's own state, if there is work for it */
     contact *contacts; /* of this step */
     int contact_count;
     bool is_due;          /* to be solved in this pass of the step */
+    bool goes_on;         /* it was in the last one too, with other springs */
     solver_report report; /* of its last solve */
     solver_tolerances tolerance;
     solver_friction friction;
