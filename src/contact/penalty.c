@@ -38,7 +38,8 @@ void penalty_begin(penalty_term *term, const contact *c, const contact_point *po
     look(term, c, d);
     term->bound = fmax(0, c->lambda.x);
     term->share = 1;
-    term->last_change = 0;
+    term->last_change = term->secant = 0;
+    term->turns = 0;
     bool touches = c->lambda.x > 0 || term->z.x > 0;
     set_equations(term, touches ? state_of(term->z, c->mu, term->bound) : CONE_OPEN, c->mu, 0);
 }
@@ -86,7 +87,13 @@ void penalty_renew(penalty_term *term, const contact *c, double secant) {
     if (term->state != CONE_OPEN) move_bound(term);
     cone_state state = term->z.x > 0 ? state_of(term->z, c->mu, term->bound) : CONE_OPEN;
     bool turned = state == CONE_SLIP && c->mu * term->bound > 0 && vec3_dot(term->z, term->slip) < 0;
-    set_equations(term, turned ? CONE_STICK : state, c->mu, secant);
+    if (turned) {
+        term->turns++;
+        term->secant = 1;
+    } else if (term->state == CONE_SLIP) {
+        term->secant *= 1 - 0.75 / fmax(1, term->turns);
+    }
+    set_equations(term, turned ? CONE_STICK : state, c->mu, fmax(secant, term->secant));
 }
 
 void penalty_settle(const penalty_term *term, contact *c) {

@@ -54,6 +54,8 @@ typedef struct penalty_term {
     double bound;              /* N: the normal force of which friction may have a share mu, as the equations have it */
     double share, last_change; /* of the way that the bound goes to the normal force; that way in the last pass, N */
     vec3 slip;                 /* t, if it slips */
+    int turns;                 /* how often that turned round */
+    double secant;             /* its own s, after that */
     mat3 K;                    /* N/m, in the frame */
     vec3 offset;               /* f + K B d, N: the equations say that the force is offset - K B d */
     vec3 motion;               /* B d where the term was looked at last, m */
