@@ -90,8 +90,8 @@ void penalty_renew(penalty_term *term, const contact *c, double secant) {
     if (turned) {
         term->turns++;
         term->secant = 1;
-    } else if (term->state == CONE_SLIP) {
-        term->secant *= 1 - 0.75 / fmax(1, term->turns);
+    } else if (term->state == CONE_SLIP && term->turns > 0) {
+        term->secant *= 1 - (1 - PENALTY_SECANT_LEFT) / term->turns;
     }
     set_equations(term, turned ? CONE_STICK : state, c->mu, fmax(secant, term->secant));
 }

@@ -26,7 +26,8 @@
  * What keeps these steps from going to and fro between stick and slip, open and closed:
  *
  * - A slip that turned round has passed through 0: it is taken to stick next, and slips again, if it must, to the side
- *   on which that is too much. Taken to slip the other way, it turns round for ever.
+ *   on which that is too much. Taken to slip the other way, it turns round for ever. When it slips again it begins with
+ *   the secant (below), the longer the more often it turned.
  * - K has no stiffness along t, so that contacts of which it is not yet known whether they touch are carried far in and
  *   out. As long as some are found in the wrong state, s = 1 (the secant: f_t is a share of z_t, which bounds friction's
  *   potential from above and never goes too far, but converges slowly where springs are much stiffer than bodies);
@@ -44,8 +45,9 @@ typedef struct penalty_law {
     double damping;   /* Pa s/m */
 } penalty_law;
 
-#define PENALTY_RIGID_AREA 1e-4 /* m^2: what a point of a rigid body, which has no area, counts for */
-#define PENALTY_LEAST_AREA 1e-7 /* m^2: what a point of a soft one does at least; skin that is seen edge on has none */
+#define PENALTY_RIGID_AREA 1e-4  /* m^2: what a point of a rigid body, which has no area, counts for */
+#define PENALTY_SECANT_LEFT 0.25 /* of s, after a pass in which it was not asked for */
+#define PENALTY_LEAST_AREA 1e-7  /* m^2: what a point of a soft one does at least; skin that is seen edge on has none */
 
 typedef struct penalty_term {
     double k, rho;             /* N/m */

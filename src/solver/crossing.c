@@ -6,8 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-#define MOST_STEPS 100
-
 static int size_of(const solver_problem *problem) {
     return 3 * problem->pattern->node_count;
 }
@@ -167,7 +165,7 @@ int crossing_solve(const solver_problem *problem, const double *blocks, crossing
     memcpy(r, x, (size_t)n * sizeof *r);
     memset(x, 0, (size_t)n * sizeof *x);
     double enough = fmax(end.share * sqrt(rows_dot(r, r, n)), end.trace), before = 0;
-    while (steps < MOST_STEPS) {
+    while (steps < end.most) {
         memcpy(z, r, (size_t)n * sizeof *z);
         cholesky_solve(problem->factor, z);
         if (apart) add_whole(state, problem, r, z);

@@ -18,9 +18,9 @@
 struct crossing {
     int count;          /* contacts that push and cross */
     solver_link *links; /* most_contacts: these, with their W */
-    int *body;       /* a node: which of the bodies it belongs to, -1 for those of rigid and further ones */
-    int whole;       /* bodies that T moves */
-    double *coarse;  /* 3 whole x 3 whole: T^T H T, then its Cholesky factor, below the diagonal */
+    int *body;          /* a node: which of the bodies it belongs to, -1 for those of rigid and further ones */
+    int whole;          /* bodies that T moves */
+    double *coarse;     /* 3 whole x 3 whole: T^T H T, then its Cholesky factor, below the diagonal */
     /* 3 per node */
     double *residual, *solved, *direction, *product, *factored; /* the last: M direction */
 };
@@ -31,9 +31,11 @@ void crossing_layout(crossing *state, const solver_problem *problem, arena *work
 /* y = A x, with the links. */
 void crossing_multiply(const solver_problem *problem, const double *x, double *y);
 
-/* How exactly an x is wanted: until what is left of it is a share of |x|, or as little as `trace`. */
+/* How exactly an x is wanted: until what is left of it is a share of |x|, or as little as `trace`, or after so many
+ * iterations. */
 typedef struct crossing_end {
     double share, trace;
+    int most;
 } crossing_end;
 
 /* x = H^-1 x, with the links of A and the contacts that push where they were looked at last; blocks: M, of which the

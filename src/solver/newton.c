@@ -51,7 +51,8 @@
 /* How exactly a direction is found where soft bodies touch. Newton comes again anyway: with 1e-3 its steps are fewer by
  * a few in a hundred, but those of conjugate gradients are more than twice as many (hand-letters: 17 ms a step instead
  * of 7). */
-#define CROSSING_SHARE 0.1  /* of the gradient that is left */
+#define CROSSING_SHARE 0.1 /* of the gradient that is left */
+#define CROSSING_STEPS 100
 #define LINKED_SHARE 0.01   /* with contacts by springs, whose passes come to no end if the light bodies are left out */
 #define CROSSING_TRACE 1e-5 /* of |A (x - x*)|, a fiftieth of GRADIENT_TRACE: a system at rest need not be polished */
 
@@ -96,7 +97,9 @@ static bool find_direction(newton_state *state, const solver_problem *problem, d
     if (cholesky_factorize(problem->factor, state->hessian, problem->step->pool) != CHOLESKY_DONE) return false;
     for (int i = 0; i < size_of(problem); i++) state->direction[i] = -state->gradient[i];
     double size = sqrt(rows_dot(state->residual, state->residual, size_of(problem)));
-    crossing_end end = {.share = problem->link_count > 0 ? LINKED_SHARE : CROSSING_SHARE, .trace = CROSSING_TRACE * size};
+    crossing_end end = {.share = problem->link_count > 0 ? LINKED_SHARE : CROSSING_SHARE,
+                        .trace = CROSSING_TRACE * size,
+                        .most = CROSSING_STEPS};
     crossing_solve(problem, state->hessian, end, state->direction);
     return true;
 }
@@ -265,6 +268,7 @@ static bool newton_solve(void *solver, const solver_problem *problem, solver_rep
 const solver_class newton_solver = {.name = "newton",
                                     .summary = "augmented-Lagrangian Newton: to the optimum, warm-started",
                                     .state_size = sizeof(newton_state),
+                                    .takes_links = true,
                                     .layout = newton_layout,
                                     .needs_free_motion = newton_needs_free_motion,
                                     .solve = newton_solve};

@@ -46,7 +46,7 @@ typedef struct crossing crossing;
 
 typedef struct solver_problem {
     const block_pattern *pattern;
-    const double *A;         /* 9 per block */
+    const double *A;          /* 9 per block */
     const solver_link *links; /* what belongs to A besides, each with h^2 */
     int link_count;
     const double *b;         /* 3 per node, kg m/s */
@@ -58,7 +58,7 @@ typedef struct solver_problem {
     const int *first_node; /* of each body's unknowns */
     contact *contacts;     /* of this step */
     int contact_count;
-    int most_contacts; /* that there ever are */
+    int most_contacts;  /* that there ever are */
     crossing *crossing; /* NULL if none of them ever crosses: contact.h */
     solver_friction friction;
     const body_step *step;

@@ -4,8 +4,6 @@
 
 #include <string.h>
 
-#define SECANT_LEFT 0.25 /* of the secant in friction's slope, after a pass in which all were in the right state */
-
 /* d of the motion going on as it did. */
 static void predict(const system_model *system, const system_state *state, double h, double *d) {
     for (int k = 0; k < system->body_count; k++) {
@@ -55,7 +53,7 @@ bool contacts_fit(contacts_state *state, const system_model *systems, system_sta
     for (int i = first; i < end; i++) penalty_look(&state->terms[i], &state->contacts[i], d, &fit);
     if (fit.active > 0) fit.mean /= fit.active;
     /* The first look is at a guess: that it is wrong says nothing yet. */
-    if (pass > 1) system->secant = fit.same ? system->secant * SECANT_LEFT : 1;
+    if (pass > 1) system->secant = fit.same ? system->secant * PENALTY_SECANT_LEFT : 1;
     return fit.same && fit.change <= system->tolerance.force * fit.mean;
 }
 

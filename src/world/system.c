@@ -8,6 +8,7 @@
 
 /* Of b that conjugate gradients may leave where contacts by springs cross. */
 #define LINKED_SHARE 1e-9
+#define LINKED_STEPS 400
 
 static thenar_status couple_bodies(body_model *const *all_bodies, const contacts_model *contacts, system_model *system,
                                    int node_count, thenar_error *error) {
@@ -126,7 +127,7 @@ void system_solve(system_state *state, const system_model *system, const body_st
     solver_problem problem = system_problem(state, system, step);
     problem.contact_count = 0;
     memcpy(state->v, state->b, 3 * (size_t)system->pattern.node_count * sizeof *state->v);
-    crossing_solve(&problem, state->blocks, (crossing_end){.share = LINKED_SHARE}, state->v);
+    crossing_solve(&problem, state->blocks, (crossing_end){.share = LINKED_SHARE, .most = LINKED_STEPS}, state->v);
 }
 
 double system_residual(system_state *state, const system_model *system, const body_step *step) {
