@@ -128,12 +128,6 @@ thenar_status thenar_sim_create(const thenar_model *model, const thenar_sim_opti
     if (method == CONTACT_METHODS)
         return error_set(error, THENAR_ERROR_INPUT, "there is no contact method %s; expected point, penalty or none",
                          chosen.contact);
-    for (int i = 0; i < model->system_count && method == CONTACT_PENALTY && !solver->takes_links; i++)
-        if (model->systems[i].crosses && model->systems[i].limited)
-            return error_set(error, THENAR_ERROR_INPUT,
-                             "the solver %s cannot have contacts by springs between soft bodies with limits; expected "
-                             "the solver newton or another contact method",
-                             solver->name);
     solver_friction friction;
     thenar_status status = find_friction(chosen.friction, &friction, error);
     if (status != THENAR_OK) return status;

@@ -98,6 +98,7 @@ static bool solve_constraints(thenar_sim *sim, const body_step *step) {
         if (is_constrained(sim, s)) {
             solver_problem problem = system_problem(&sim->systems[s], system, step);
             if (!sim->solver->solve(sim->systems[s].solver, &problem, &report)) return false;
+            report.converged = report.converged && (problem.link_count == 0 || sim->solver->takes_links);
         } else {
             report.residual = system_residual(&sim->systems[s], system, step);
         }
