@@ -241,7 +241,7 @@ static void the_motion_solves_the_equations_of_both_sides(void **unused) {
     tools_run(sim, 30);
     const system_model *system = &thenar_sim_model(sim)->systems[0];
     system_state *state = &sim->systems[0];
-    int n = 3 * system->pattern.node_count, crossing = 0;
+    int n = 3 * system->pattern.node_count, across = 0;
     double *left = calloc((size_t)n, sizeof *left), *right = calloc((size_t)n, sizeof *right), error = 0, size = 0;
     block_pattern_multiply(&system->pattern, state->untouched_blocks, state->v, left);
     memcpy(right, state->untouched_b, (size_t)n * sizeof *right);
@@ -251,15 +251,15 @@ static void the_motion_solves_the_equations_of_both_sides(void **unused) {
         vec3 force = mat3_mul_vec(term->K, contact_motion(c, state->v));
         contact_add_force(c, mat3_mul_vec_transposed(c->frame, vec3_scale(force, h * h)), left);
         contact_add_force(c, mat3_mul_vec_transposed(c->frame, vec3_scale(term->offset, h)), right);
-        crossing += c->crosses && term->state != CONE_OPEN;
+        across += c->crosses && term->state != CONE_OPEN;
     }
     for (int i = 0; i < n; i++) {
         error += (left[i] - right[i]) * (left[i] - right[i]);
         size += right[i] * right[i];
     }
-    print_message("  %d contacts cross, residual %.1e, told %.1e\n", crossing, sqrt(error / size),
+    print_message("  %d contacts cross, residual %.1e, told %.1e\n", across, sqrt(error / size),
                   thenar_sim_stats(sim)->residual);
-    assert_true(crossing > 10);
+    assert_true(across > 10);
     assert_true(sqrt(error / size) < 1e-8);
     assert_near(thenar_sim_stats(sim)->residual, sqrt(error / size), 1e-10);
     free(left);
