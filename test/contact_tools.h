@@ -201,4 +201,30 @@ static inline contact_figures scene_contacts(const thenar_sim *sim, double mu) {
     return all;
 }
 
+/* Force of one body on another, over the pairs of both directions. */
+static inline vec3 scene_force_between(const thenar_sim *sim, int on, int from) {
+    vec3 sum = {0};
+    for (int i = 0; i < thenar_sim_contact_pair_count(sim); i++) {
+        const thenar_contact_pair *pair = &thenar_sim_contact_pairs(sim)[i];
+        if (pair->body[0] == on && pair->body[1] == from) sum = vec3_add(sum, vec3_load(pair->force));
+        if (pair->body[0] == from && pair->body[1] == on) sum = vec3_sub(sum, vec3_load(pair->force));
+    }
+    return sum;
+}
+
+/* Of soft bodies only. */
+static inline void scene_momentum(const thenar_sim *sim, vec3 *linear, vec3 *angular) {
+    const thenar_model *model = thenar_sim_model(sim);
+    *linear = *angular = vec3_make(0, 0, 0);
+    for (int i = 0; i < thenar_model_body_count(model); i++) {
+        const double *x = thenar_sim_positions(sim, i), *v = thenar_sim_velocities(sim, i);
+        const double *mass = thenar_model_masses(model, i);
+        for (int k = 0; k < thenar_model_mesh(model, i)->node_count; k++) {
+            vec3 p = vec3_scale(vec3_load(v + 3 * k), mass[k]);
+            *linear = vec3_add(*linear, p);
+            *angular = vec3_add(*angular, vec3_cross(vec3_load(x + 3 * k), p));
+        }
+    }
+}
+
 #endif

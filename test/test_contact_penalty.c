@@ -53,7 +53,7 @@ static void the_equations_are_the_law_and_its_symmetric_slope(void **unused) {
         penalty_begin(&term, &c, &point, &some_law, h, d);
         penalty_look(&term, &c, d, &fit);
         /* By halves friction's bound comes to the normal force within rounding. */
-        for (int i = 0; i < 60; i++) penalty_renew(&term, &c, k % 2 ? PENALTY_TANGENT : PENALTY_SECANT);
+        for (int i = 0; i < 60; i++) penalty_renew(&term, &c, k % 2 ? 0 : 1);
         met[term.state]++;
         /* The force is the law's, in either way of writing the equations. */
         vec3 expected = law_force(&c, h, local);
@@ -92,7 +92,7 @@ static void the_anchor_moves_on_until_the_spring_has_the_force_of_friction(void 
         const double d[3] = {1e-5, 2e-5, -1e-5};
         penalty_begin(&term, &c, &point, &some_law, h, d);
         penalty_look(&term, &c, d, &fit);
-        penalty_renew(&term, &c, PENALTY_TANGENT);
+        penalty_renew(&term, &c, 0);
         penalty_settle(&term, &c);
         vec3 anchored = vec3_sub(c.u, c.slide), speed = vec3_scale(vec3_add(c.known, vec3_sub(c.u, c.start)), 1 / h);
         if (c.settled != CONE_SLIP) {

@@ -27,17 +27,6 @@ static scene stacked_blocks(vec3 gravity, double mu) {
     return s;
 }
 
-/* Force of one body on another, over the pairs of both directions. */
-static vec3 force_between(const thenar_sim *sim, int on, int from) {
-    vec3 sum = {0};
-    for (int i = 0; i < thenar_sim_contact_pair_count(sim); i++) {
-        const thenar_contact_pair *pair = &thenar_sim_contact_pairs(sim)[i];
-        if (pair->body[0] == on && pair->body[1] == from) sum = vec3_add(sum, vec3_load(pair->force));
-        if (pair->body[0] == from && pair->body[1] == on) sum = vec3_sub(sum, vec3_load(pair->force));
-    }
-    return sum;
-}
-
 static double unconverged(const thenar_sim *sim) {
     return (double)thenar_sim_warning_count(sim, THENAR_WARNING_NOT_CONVERGED);
 }
@@ -51,7 +40,7 @@ static void a_soft_block_on_a_soft_block_weighs_what_it_weighs(void **unused) {
         tools_run(sim, steps_in(2, h));
         double weight = CONTACT_GRAVITY * thenar_model_mass(thenar_sim_model(sim), 1);
         double below = weight + CONTACT_GRAVITY * thenar_model_mass(thenar_sim_model(sim), 0);
-        vec3 force = force_between(sim, 1, 0), ground = force_between(sim, 0, 2);
+        vec3 force = scene_force_between(sim, 1, 0), ground = scene_force_between(sim, 0, 2);
         contact_figures f = scene_contacts(sim, mu);
         print_message(
             "  h %g: force/weight - 1 = %.1e, of both on the ground %.1e, sideways %.1e, depth %.1e m, gap of "
@@ -92,20 +81,6 @@ static void a_support_bears_what_another_soft_body_puts_on_it(void **unused) {
     thenar_sim_free(sim);
 }
 
-static void momentum_of(const thenar_sim *sim, vec3 *linear, vec3 *angular) {
-    const thenar_model *model = thenar_sim_model(sim);
-    *linear = *angular = vec3_make(0, 0, 0);
-    for (int i = 0; i < thenar_model_body_count(model); i++) {
-        const double *x = thenar_sim_positions(sim, i), *v = thenar_sim_velocities(sim, i);
-        const double *mass = thenar_model_masses(model, i);
-        for (int k = 0; k < thenar_model_mesh(model, i)->node_count; k++) {
-            vec3 p = vec3_scale(vec3_load(v + 3 * k), mass[k]);
-            *linear = vec3_add(*linear, p);
-            *angular = vec3_add(*angular, vec3_cross(vec3_load(x + 3 * k), p));
-        }
-    }
-}
-
 static void two_soft_cubes_that_collide_keep_their_momentum(void **unused) {
     (void)unused;
     for (int k = 0; k < 2; k++) {
@@ -119,14 +94,14 @@ static void two_soft_cubes_that_collide_keep_their_momentum(void **unused) {
         scene_add_soft(&s, &b);
         thenar_sim *sim = scene_sim(&s, h, 1);
         vec3 linear, angular, linear_after, angular_after;
-        momentum_of(sim, &linear, &angular);
+        scene_momentum(sim, &linear, &angular);
         double energy = scene_energy(sim);
         int touched = 0;
         for (int i = 0; i < steps_in(0.15, h); i++) {
             tools_run(sim, 1);
             touched += thenar_sim_stats(sim)->contacts > 0;
         }
-        momentum_of(sim, &linear_after, &angular_after);
+        scene_momentum(sim, &linear_after, &angular_after);
         double off = vec3_distance(linear, linear_after) / vec3_length(linear);
         double off_angular = vec3_distance(angular, angular_after) / (0.02 * vec3_length(linear));
         print_message(
@@ -222,7 +197,7 @@ static double squeeze(bool image, double way, double *area) {
         const thenar_contact_pair *pair = &thenar_sim_contact_pairs(sim)[i];
         if (pair->body[0] == 0) *area += pair->area;
     }
-    double force = force_between(sim, 0, 1).y;
+    double force = scene_force_between(sim, 0, 1).y;
     print_message("  %d touch, %d iterations, unconverged %.0f\n", thenar_sim_stats(sim)->contacts,
                   thenar_sim_stats(sim)->iterations, unconverged(sim));
     thenar_sim_free(sim);
@@ -609,7 +584,7 @@ static void every_solver_holds_a_soft_block_on_a_soft_block(void **unused) {
         thenar_sim_options options = {.dt = 0.01, .threads = 1, .solver = solvers[k], .friction = "cone"};
         assert_ok(thenar_sim_create(model, &options, &sim, &error), error);
         tools_run(sim, 100);
-        double force = force_between(sim, 1, 0).y / (CONTACT_GRAVITY * thenar_model_mass(model, 1));
+        double force = scene_force_between(sim, 1, 0).y / (CONTACT_GRAVITY * thenar_model_mass(model, 1));
         contact_figures f = scene_contacts(sim, 0.5);
         print_message("  %-10s force/weight - 1 = %+.1e, depth %.1e m, height %.4f mm\n", solvers[k], force - 1,
                       f.depth, 1e3 * scene_place(sim, 1).y);

@@ -288,7 +288,7 @@ static void six_legs_begin(six_legs *s, const thenar_model *model, const char *s
     s->step = (body_step){.h = STEP};
     s->problem = system_problem(&s->sim->systems[island], system, &s->step);
     assert_true(system_factor(&s->sim->systems[island], system, NULL));
-    system_solve(&s->sim->systems[island], system);
+    system_solve(&s->sim->systems[island], system, &s->step);
     const thenar_tet_mesh *mesh = thenar_model_mesh(model, 1);
     random_source random = {7};
     for (int i = 0; i < 3; i++) {

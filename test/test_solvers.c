@@ -203,7 +203,7 @@ static void diagonals_and_matrix_are_those_of_the_inverse(void **unused) {
     body_step step = {.h = STEP};
     solver_problem problem = system_problem(state, system, &step);
     assert_true(system_factor(state, system, NULL));
-    system_solve(state, system);
+    system_solve(state, system, &step);
     arena measure = {0};
     row_set set;
     rows_layout(&set, &problem, 0, &measure);

@@ -30,7 +30,8 @@ typedef struct thenar_sim_options {
      * the points of a phalanx, or of one spot of another soft body, share four constraints, with friction that resists
      * twist, as in talvas2015; what is told of contacts is the same. "penalty": the same points with springs and
      * dampers (thenar_world_def.contact_stiffness) and anchored friction, as in perez2016: they sink in, and cost no
-     * more than a free motion where nothing has limits. "none": they pass through each other. */
+     * more than a free motion where nothing has limits; between soft bodies with limits they need the solver newton.
+     * "none": they pass through each other. */
     const char *contact;
     /** What solvers other than newton, which always takes Coulomb's cone, do about friction: "pyramid", also for NULL
      * (four sides around the cone, as in perez2013; along its edges friction is 1.41 times too strong), or "cone". Of

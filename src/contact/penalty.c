@@ -1,31 +1,21 @@
 #include "contact/penalty.h"
 
 /* Open, stick or slip where the term was looked at, with friction up to mu times its bound. */
-static void set_equations(penalty_term *term, cone_state state, double mu, penalty_slope slope) {
+static void set_equations(penalty_term *term, cone_state state, double mu, double secant) {
     term->state = state;
     term->K = (mat3){{0}};
-    term->offset = vec3_make(0, 0, 0);
+    term->offset = term->slip = vec3_make(0, 0, 0);
     if (state == CONE_OPEN) return;
     term->K = mat3_diagonal(term->rho, term->rho, term->rho);
     term->offset = term->still;
     if (state == CONE_STICK) return;
-    double size = cone_tangential(term->z), most = mu * term->bound, y = 0, z = 0, share = 0;
-    if (size > 0) {
-        y = term->z.y / size, z = term->z.z / size;
-        share = most / size;
-    }
-    double across = share * term->rho;
-    if (slope == PENALTY_SECANT) {
-        term->K = mat3_diagonal(term->rho, across, across);
-        term->offset.y *= share;
-        term->offset.z *= share;
-        return;
-    }
-    /* 1 - t t^T in the plane of the tangents is the projection on (-z, y). */
-    double off = across * (y * term->motion.z - z * term->motion.y);
-    term->K = (mat3){{term->rho, 0, 0, 0, across * z * z, -across * y * z, 0, -across * y * z, across * y * y}};
-    term->offset.y = most * y - z * off;
-    term->offset.z = most * z + y * off;
+    double size = cone_tangential(term->z), most = mu * term->bound, across = size > 0 ? term->rho * most / size : 0;
+    if (size > 0) term->slip = vec3_make(0, term->z.y / size, term->z.z / size);
+    mat3 along = mat3_scale(mat3_outer(term->slip, term->slip), across * (secant - 1));
+    term->K = mat3_add(mat3_diagonal(term->rho, across, across), along);
+    vec3 back = mat3_mul_vec(term->K, term->motion);
+    term->offset.y = most * term->slip.y + back.y;
+    term->offset.z = most * term->slip.z + back.z;
 }
 
 static cone_state state_of(vec3 z, double mu, double bound) {
@@ -47,15 +37,21 @@ void penalty_begin(penalty_term *term, const contact *c, const contact_point *po
     term->still = vec3_sub(vec3_scale(u, -term->k), vec3_scale(c->known, rate));
     look(term, c, d);
     term->bound = fmax(0, c->lambda.x);
+    term->share = 1;
+    term->last_change = term->secant = 0;
+    term->turns = 0;
     bool touches = c->lambda.x > 0 || term->z.x > 0;
-    set_equations(term, touches ? state_of(term->z, c->mu, term->bound) : CONE_OPEN, c->mu, PENALTY_TANGENT);
+    set_equations(term, touches ? state_of(term->z, c->mu, term->bound) : CONE_OPEN, c->mu, 0);
+}
+
+mat3 penalty_stiffness(const penalty_term *term, const contact *c) {
+    return mat3_mul(mat3_mul(mat3_transpose(c->frame), term->K), c->frame);
 }
 
 void penalty_add(const penalty_term *term, const contact *c, double h, double *blocks, double *b) {
     if (term->state == CONE_OPEN) return;
     contact_add_force(c, vec3_scale(mat3_mul_vec_transposed(c->frame, term->offset), h), b);
-    mat3 W = mat3_mul(mat3_mul(mat3_transpose(c->frame), term->K), c->frame);
-    contact_add_blocks(c, mat3_scale(W, h * h), blocks);
+    contact_add_blocks(c, mat3_scale(penalty_stiffness(term, c), h * h), blocks);
 }
 
 /* By the equations, where the term was looked at. */
@@ -79,13 +75,25 @@ void penalty_look(penalty_term *term, const contact *c, const double *d, penalty
     fit->active += force.x > 0;
 }
 
-void penalty_renew(penalty_term *term, const contact *c, penalty_slope slope) {
+static void move_bound(penalty_term *term) {
+    double change = fmax(0, term->z.x) - term->bound;
+    term->share = change * term->last_change < 0 ? 0.5 * term->share : fmin(1, 2 * term->share);
+    term->bound += term->share * change;
+    term->last_change = change;
+}
+
+void penalty_renew(penalty_term *term, const contact *c, double secant) {
     /* Where one was thought to be open, z is that of a depth which it would never come to. */
-    if (term->state != CONE_OPEN) {
-        double normal = fmax(0, term->z.x);
-        term->bound = slope == PENALTY_TANGENT ? normal : 0.5 * (term->bound + normal);
+    if (term->state != CONE_OPEN) move_bound(term);
+    cone_state state = term->z.x > 0 ? state_of(term->z, c->mu, term->bound) : CONE_OPEN;
+    bool turned = state == CONE_SLIP && c->mu * term->bound > 0 && vec3_dot(term->z, term->slip) < 0;
+    if (turned) {
+        term->turns++;
+        term->secant = 1;
+    } else if (term->state == CONE_SLIP && term->turns > 0) {
+        term->secant *= 1 - (1 - PENALTY_SECANT_LEFT) / term->turns;
     }
-    set_equations(term, term->z.x > 0 ? state_of(term->z, c->mu, term->bound) : CONE_OPEN, c->mu, slope);
+    set_equations(term, turned ? CONE_STICK : state, c->mu, fmax(secant, term->secant));
 }
 
 void penalty_settle(const penalty_term *term, contact *c) {

@@ -6,13 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-/* Of the right-hand side that is left. Newton comes again anyway: with 1e-3 its steps are fewer by a few in a
- * hundred, but those of conjugate gradients are more than twice as many (hand-letters: 17 ms a step instead of 7). */
-#define TOLERANCE 0.1
-#define TRACE                                                                                                          \
-    1e-5 /* of the whole, a fiftieth of what newton takes for a trace: a system at rest need not be polished */
-#define MOST_STEPS 100
-
 static int size_of(const solver_problem *problem) {
     return 3 * problem->pattern->node_count;
 }
@@ -35,11 +28,8 @@ static void find_bodies(crossing *state, const solver_problem *problem) {
 }
 
 void crossing_layout(crossing *state, const solver_problem *problem, arena *work) {
-    bool any = problem->crosses;
-    int most = any ? problem->most_contacts : 0, components = any ? size_of(problem) : 0;
-    int whole = any ? whole_bodies(problem) : 0;
-    *state = (crossing){.index = ARENA_ARRAY(work, int, most),
-                        .stiffness = ARENA_ARRAY(work, mat3, most),
+    int components = size_of(problem), whole = whole_bodies(problem);
+    *state = (crossing){.links = ARENA_ARRAY(work, solver_link, problem->most_contacts),
                         .body = ARENA_ARRAY(work, int, components / 3),
                         .whole = whole,
                         .coarse = ARENA_ARRAY(work, double, 9 * (size_t)whole * (size_t)whole),
@@ -48,25 +38,28 @@ void crossing_layout(crossing *state, const solver_problem *problem, arena *work
                         .direction = ARENA_ARRAY(work, double, components),
                         .product = ARENA_ARRAY(work, double, components),
                         .factored = ARENA_ARRAY(work, double, components)};
-    if (any && state->body) find_bodies(state, problem);
+    if (state->body) find_bodies(state, problem);
 }
 
-int crossing_collect(crossing *state, const solver_problem *problem) {
-    state->count = 0;
+static void collect(crossing *state, const solver_problem *problem) {
+    state->count = problem->link_count;
+    if (problem->link_count > 0)
+        memcpy(state->links, problem->links, (size_t)problem->link_count * sizeof *state->links);
     for (int i = 0; i < problem->contact_count; i++) {
         const contact *c = &problem->contacts[i];
         if (!c->crosses || c->state == CONE_OPEN) continue;
-        state->index[state->count] = i;
-        state->stiffness[state->count++] = contact_stiffness(c);
+        state->links[state->count++] = (solver_link){.contact = c, .stiffness = contact_stiffness(c)};
     }
-    return state->count;
 }
 
 /* y += C x */
-static void add_crossing(const crossing *state, const solver_problem *problem, const double *x, double *y) {
-    double h = problem->step->h;
-    for (int i = 0; i < state->count; i++)
-        contact_add_crossing(&problem->contacts[state->index[i]], &state->stiffness[i], h * h, x, y);
+static void add_links(const solver_link *links, int count, double h, const double *x, double *y) {
+    for (int i = 0; i < count; i++) contact_add_crossing(links[i].contact, &links[i].stiffness, h * h, x, y);
+}
+
+void crossing_multiply(const solver_problem *problem, const double *x, double *y) {
+    block_pattern_multiply(problem->pattern, problem->A, x, y);
+    add_links(problem->links, problem->link_count, problem->step->h, x, y);
 }
 
 /* The block of T^T H T at bodies (a, b) gets weight times a 3x3 matrix. */
@@ -95,7 +88,7 @@ static void assemble_coarse(crossing *state, const solver_problem *problem, cons
         add_coarse(state, b, b, sum, 1);
     }
     for (int i = 0; i < state->count; i++) {
-        const contact *c = &problem->contacts[state->index[i]];
+        const contact *c = state->links[i].contact;
         double weights[2] = {0};
         int body[2] = {-1, -1};
         for (int k = 0; k < c->leg_count; k++) {
@@ -104,8 +97,8 @@ static void assemble_coarse(crossing *state, const solver_problem *problem, cons
         }
         if (body[0] < 0 || body[1] < 0) continue;
         double weight = h * h * weights[0] * weights[1];
-        add_coarse(state, body[0], body[1], state->stiffness[i].m, weight);
-        add_coarse(state, body[1], body[0], state->stiffness[i].m, weight);
+        add_coarse(state, body[0], body[1], state->links[i].stiffness.m, weight);
+        add_coarse(state, body[1], body[0], state->links[i].stiffness.m, weight);
     }
 }
 
@@ -144,9 +137,9 @@ static void add_whole(const crossing *state, const solver_problem *problem, cons
 }
 
 /* Some contact is not of a body with itself: only then is there a way together that M does not know. */
-static bool crosses_bodies(const crossing *state, const solver_problem *problem) {
+static bool crosses_bodies(const crossing *state) {
     for (int i = 0; i < state->count; i++) {
-        const contact *c = &problem->contacts[state->index[i]];
+        const contact *c = state->links[i].contact;
         bool side[2] = {false, false};
         for (int k = 0; k < c->leg_count; k++) {
             side[c->legs[k].other] = true;
@@ -157,16 +150,22 @@ static bool crosses_bodies(const crossing *state, const solver_problem *problem)
     return false;
 }
 
-int crossing_solve(crossing *state, const solver_problem *problem, const double *blocks, double size, double *x) {
+int crossing_solve(const solver_problem *problem, const double *blocks, crossing_end end, double *x) {
+    crossing *state = problem->crossing;
     int n = size_of(problem), steps = 0;
+    if (state) collect(state, problem);
+    if (!state || state->count == 0) {
+        cholesky_solve(problem->factor, x);
+        return 0;
+    }
     double *r = state->residual, *z = state->solved, *p = state->direction, *q = state->product, *m = state->factored;
-    bool apart = crosses_bodies(state, problem);
+    bool apart = crosses_bodies(state);
     assemble_coarse(state, problem, blocks);
     factor_coarse(state);
     memcpy(r, x, (size_t)n * sizeof *r);
     memset(x, 0, (size_t)n * sizeof *x);
-    double enough = fmax(TOLERANCE * sqrt(rows_dot(r, r, n)), TRACE * size), before = 0;
-    while (steps < MOST_STEPS) {
+    double enough = fmax(end.share * sqrt(rows_dot(r, r, n)), end.trace), before = 0;
+    while (steps < end.most) {
         memcpy(z, r, (size_t)n * sizeof *z);
         cholesky_solve(problem->factor, z);
         if (apart) add_whole(state, problem, r, z);
@@ -178,7 +177,7 @@ int crossing_solve(crossing *state, const solver_problem *problem, const double 
         else
             for (int i = 0; i < n; i++) m[i] = steps > 0 ? r[i] + keep * m[i] : r[i];
         memcpy(q, m, (size_t)n * sizeof *q);
-        add_crossing(state, problem, p, q);
+        add_links(state->links, state->count, problem->step->h, p, q);
         double curvature = rows_dot(p, q, n);
         if (!(curvature > 0)) break;
         double step = now / curvature;

@@ -15,24 +15,31 @@
 
 #define CROSSING_BODIES 16 /* of an island that T moves, the first so many */
 
-typedef struct crossing {
-    int count;       /* contacts that push and cross */
-    int *index;      /* most_contacts: of the problem's contacts */
-    mat3 *stiffness; /* most_contacts: W, N/m */
-    int *body;       /* a node: which of the bodies it belongs to, -1 for those of rigid and further ones */
-    int whole;       /* bodies that T moves */
-    double *coarse;  /* 3 whole x 3 whole: T^T H T, then its Cholesky factor, below the diagonal */
+struct crossing {
+    int count;          /* contacts that push and cross */
+    solver_link *links; /* most_contacts: these, with their W */
+    int *body;          /* a node: which of the bodies it belongs to, -1 for those of rigid and further ones */
+    int whole;          /* bodies that T moves */
+    double *coarse;     /* 3 whole x 3 whole: T^T H T, then its Cholesky factor, below the diagonal */
     /* 3 per node */
     double *residual, *solved, *direction, *product, *factored; /* the last: M direction */
-} crossing;
+};
 
+/* problem: pattern, bodies, first_node and most_contacts are set. */
 void crossing_layout(crossing *state, const solver_problem *problem, arena *work);
 
-/* The contacts that push where they were looked at last. Returns how many of them cross. */
-int crossing_collect(crossing *state, const solver_problem *problem);
+/* y = A x, with the links. */
+void crossing_multiply(const solver_problem *problem, const double *x, double *y);
 
-/* x = H^-1 x, to a share of |x|, or to a share of `size`, the whole of which x is what is left; blocks: M, of which the
- * problem's factor is. Returns the iterations it took. */
-int crossing_solve(crossing *state, const solver_problem *problem, const double *blocks, double size, double *x);
+/* How exactly an x is wanted: until what is left of it is a share of |x|, or as little as `trace`, or after so many
+ * iterations. */
+typedef struct crossing_end {
+    double share, trace;
+    int most;
+} crossing_end;
+
+/* x = H^-1 x, with the links of A and the contacts that push where they were looked at last; blocks: M, of which the
+ * problem's factor is. Where nothing crosses, by that factor alone. Returns the iterations that were needed. */
+int crossing_solve(const solver_problem *problem, const double *blocks, crossing_end end, double *x);
 
 #endif

@@ -38,20 +38,31 @@ typedef struct solver_trace {
     void *context;
 } solver_trace;
 
+/* What a contact by springs between soft sides (penalty.h) adds to A where the pattern has no blocks: crossing.h. */
+typedef struct solver_link {
+    const contact *contact;
+    mat3 stiffness; /* W in world axes, N/m */
+} solver_link;
+
+typedef struct crossing crossing;
+
 typedef struct solver_problem {
     const block_pattern *pattern;
-    const double *A;         /* 9 per block */
+    const double *A;          /* 9 per block */
+    const solver_link *links; /* what belongs to A besides, each with h^2 */
+    int link_count;
     const double *b;         /* 3 per node, kg m/s */
     double *v;               /* 3 per node, m/s; in: free motion, if it was solved; out: the solution */
+    bool goes_on;            /* v is the solution with other springs in A and b, in this step: start there */
     cholesky_factor *factor; /* of A, if it was factored; a solver may overwrite it */
     int body_count;
     body_state *const *bodies;
     const int *first_node; /* of each body's unknowns */
     contact *contacts;     /* of this step */
     int contact_count;
-    int most_contacts; /* that there ever are */
-    bool crosses;      /* some of them may cross: contact.h */
-    patch *patches;    /* of this step, instead of contacts, where these are aggregated */
+    int most_contacts;  /* that there ever are */
+    crossing *crossing; /* NULL if none of them ever crosses: contact.h */
+    patch *patches;     /* of this step, instead of contacts, where these are aggregated */
     int patch_count;
     int most_patches; /* that there ever are; 0: contacts are not aggregated */
     int patch_rows;   /* PATCH_ROWS, or PATCH_ROWS_PRINTED */

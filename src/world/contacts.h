@@ -127,11 +127,11 @@ void contacts_spread(contacts_state *state, const system_model *systems, system_
 /* Contacts by springs (contacts_penalty.c): the built contacts become equations in A and b, and no constraints. */
 void contacts_penalize(contacts_state *state, const contacts_model *contacts, const system_model *systems,
                        system_state *system_states, int system_count, const body_step *step);
-/* Whether the equations of system s fit the contacts' law at its velocities v. */
-bool contacts_fit(contacts_state *state, const system_model *systems, system_state *system_states, int s, double h);
+/* Whether the equations of system s, solved in the pass of that number, fit the contacts' law at its velocities v. */
+bool contacts_fit(contacts_state *state, const system_model *systems, system_state *system_states, int s, double h,
+                  int pass);
 /* New equations for there. */
-void contacts_renew(contacts_state *state, const system_model *systems, system_state *system_states, int s, double h,
-                    penalty_slope slope);
+void contacts_renew(contacts_state *state, const system_model *systems, system_state *system_states, int s, double h);
 /* All are solved: the forces that acted, and the anchors. */
 void contacts_settle(contacts_state *state, int system_count);
 

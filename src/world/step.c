@@ -9,8 +9,7 @@
 /* The smallest piece of a step that a failing one is cut into. */
 #define MOST_PIECES 16
 /* How often the equations of contacts by springs are renewed within a step; they mostly fit at once. */
-#define MOST_PASSES 20
-#define TANGENT_PASSES 3 /* that are done with the slope of friction's law, the others with its secant */
+#define MOST_PASSES 40
 
 /* Supports go where their scripts or drivers want them at the end of the step. */
 static bool drive(thenar_sim *sim, const body_step *step) {
@@ -54,7 +53,10 @@ static bool build_constraints(thenar_sim *sim, const body_step *step) {
                    step);
     if (sim->contact == CONTACT_PENALTY)
         contacts_penalize(&sim->contacts, &model->contacts, model->systems, sim->systems, model->system_count, step);
-    for (int s = 0; s < model->system_count; s++) sim->systems[s].is_due = true;
+    for (int s = 0; s < model->system_count; s++) {
+        sim->systems[s].is_due = true;
+        sim->systems[s].goes_on = false;
+    }
     return true;
 }
 
@@ -84,7 +86,7 @@ static bool factor(thenar_sim *sim, const body_step *step) {
 /* A v* = b: how everything would move if nothing touched. */
 static bool free_motion(thenar_sim *sim, const body_step *step) {
     for (int s = 0; s < sim->model->system_count; s++)
-        if (moves_freely_first(sim, s, step)) system_solve(&sim->systems[s], &sim->model->systems[s]);
+        if (moves_freely_first(sim, s, step)) system_solve(&sim->systems[s], &sim->model->systems[s], step);
     return true;
 }
 
@@ -110,8 +112,9 @@ static bool solve_constraints(thenar_sim *sim, const body_step *step) {
         if (is_constrained(sim, s)) {
             solver_problem problem = system_problem(&sim->systems[s], system, step);
             if (!sim->solver->solve(sim->systems[s].solver, &problem, &report)) return false;
+            report.converged = report.converged && (problem.link_count == 0 || sim->solver->takes_links);
         } else {
-            report.residual = system_residual(&sim->systems[s], system);
+            report.residual = system_residual(&sim->systems[s], system, step);
         }
         sim->stats.iterations += report.iterations;
         sim->systems[s].report = report;
@@ -122,13 +125,13 @@ static bool solve_constraints(thenar_sim *sim, const body_step *step) {
 /* Contacts by springs: systems whose equations do not fit where they were solved get new ones, and are due again. */
 static bool renew_contacts(thenar_sim *sim, const body_step *step) {
     const system_model *systems = sim->model->systems;
-    penalty_slope slope = sim->pass < TANGENT_PASSES ? PENALTY_TANGENT : PENALTY_SECANT;
     for (int s = 0; s < sim->model->system_count; s++) {
         system_state *system = &sim->systems[s];
         if (!system->is_due) continue;
-        system->is_due = systems[s].plan && !contacts_fit(&sim->contacts, systems, sim->systems, s, step->h);
+        system->goes_on = true;
+        system->is_due = systems[s].plan && !contacts_fit(&sim->contacts, systems, sim->systems, s, step->h, sim->pass);
         if (system->is_due && sim->pass < MOST_PASSES)
-            contacts_renew(&sim->contacts, systems, sim->systems, s, step->h, slope);
+            contacts_renew(&sim->contacts, systems, sim->systems, s, step->h);
     }
     return true;
 }

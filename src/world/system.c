@@ -6,6 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Of b that conjugate gradients may leave where contacts by springs cross. */
+#define LINKED_SHARE 1e-9
+#define LINKED_STEPS 400
+
 static thenar_status couple_bodies(body_model *const *all_bodies, const contacts_model *contacts, system_model *system,
                                    int node_count, thenar_error *error) {
     body_couplings couplings = {0};
@@ -74,6 +78,9 @@ void system_layout(system_state *state, const system_model *system, const solver
     state->untouched_blocks = ARENA_ARRAY(work, double, touches ? 9 * (size_t)system->pattern.block_count : 0);
     state->untouched_b = ARENA_ARRAY(work, double, touches ? components : 0);
     if (system->plan) cholesky_factor_layout(&state->factor, system->plan, work);
+    state->links = ARENA_ARRAY(work, solver_link, system->crosses ? system->most_contacts : 0);
+    state->link_count = 0;
+    state->goes_on = false;
     state->tolerance = SOLVER_TOLERANCES;
     state->friction = FRICTION_PYRAMID;
     state->trace = NULL;
@@ -85,6 +92,7 @@ void system_layout(system_state *state, const system_model *system, const solver
     solver_problem problem = system_problem(state, system, NULL);
     patch_forces_layout(&state->stabilizer, &problem, 1, work);
     state->displacement = ARENA_ARRAY(work, double, state->most_patches > 0 ? components : 0);
+    if (system->crosses) crossing_layout(&state->crossing, &problem, work);
     state->solver = arena_take(work, 1, solver->state_size);
     /* While measuring there is no state yet: the solver lays out one that nobody keeps. */
     union {
@@ -97,8 +105,11 @@ void system_layout(system_state *state, const system_model *system, const solver
 solver_problem system_problem(system_state *state, const system_model *system, const body_step *step) {
     return (solver_problem){.pattern = &system->pattern,
                             .A = state->blocks,
+                            .links = state->links,
+                            .link_count = state->link_count,
                             .b = state->b,
                             .v = state->v,
+                            .goes_on = state->goes_on,
                             .factor = &state->factor,
                             .body_count = system->body_count,
                             .bodies = state->bodies,
@@ -106,7 +117,7 @@ solver_problem system_problem(system_state *state, const system_model *system, c
                             .contacts = state->contacts,
                             .contact_count = state->contact_count,
                             .most_contacts = system->most_contacts,
-                            .crosses = system->crosses && state->most_patches == 0,
+                            .crossing = system->crosses && state->most_patches == 0 ? &state->crossing : NULL,
                             .patches = state->patches,
                             .patch_count = state->patch_count,
                             .most_patches = state->most_patches,
@@ -121,14 +132,17 @@ bool system_factor(system_state *state, const system_model *system, workers *poo
     return !system->plan || cholesky_factorize(&state->factor, state->blocks, pool) == CHOLESKY_DONE;
 }
 
-void system_solve(system_state *state, const system_model *system) {
+void system_solve(system_state *state, const system_model *system, const body_step *step) {
     if (!system->plan) return;
+    solver_problem problem = system_problem(state, system, step);
+    problem.contact_count = 0;
     memcpy(state->v, state->b, 3 * (size_t)system->pattern.node_count * sizeof *state->v);
-    cholesky_solve(&state->factor, state->v);
+    crossing_solve(&problem, state->blocks, (crossing_end){.share = LINKED_SHARE, .most = LINKED_STEPS}, state->v);
 }
 
-double system_residual(system_state *state, const system_model *system) {
-    block_pattern_multiply(&system->pattern, state->blocks, state->v, state->product);
+double system_residual(system_state *state, const system_model *system, const body_step *step) {
+    solver_problem problem = system_problem(state, system, step);
+    crossing_multiply(&problem, state->v, state->product);
     double error = 0, size = 0;
     for (int i = 0; i < 3 * system->pattern.node_count; i++) {
         double difference = state->product[i] - state->b[i];

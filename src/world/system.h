@@ -5,6 +5,7 @@
 #define WORLD_SYSTEM_H
 
 #include "body/body.h"
+#include "solver/crossing.h"
 #include "solver/patch_forces.h"
 #include "solver/solver.h"
 #include "sparse/cholesky.h"
@@ -30,6 +31,10 @@ typedef struct system_state {
     double *product;           /* 3 per node: A v, for the residual */
     double *untouched_blocks;  /* A and b without contacts by springs; NULL where nothing touches */
     double *untouched_b;
+    solver_link *links; /* most_contacts: of contacts by springs that cross */
+    int link_count;
+    crossing crossing;
+    double secant; /* of contacts by springs: s in friction's slope (contact/penalty.h) */
     cholesky_factor factor;
     void *solver;      /* the solver's own state, if there is work for it */
     contact *contacts; /* of this step */
@@ -40,6 +45,7 @@ typedef struct system_state {
     double *displacement; /* 3 per node, m: by which patches come out of what they are in, or is_displaced is false */
     bool is_displaced;
     bool is_due;          /* to be solved in this pass of the step */
+    bool goes_on;         /* it was in the last one too, with other springs */
     solver_report report; /* of its last solve */
     solver_tolerances tolerance;
     solver_friction friction;
@@ -67,9 +73,9 @@ solver_problem system_problem(system_state *state, const system_model *system, c
 bool system_factor(system_state *state, const system_model *system, workers *pool);
 
 /* v = A^-1 b */
-void system_solve(system_state *state, const system_model *system);
+void system_solve(system_state *state, const system_model *system, const body_step *step);
 
 /* |A v - b| / |b|, 0 if b is. */
-double system_residual(system_state *state, const system_model *system);
+double system_residual(system_state *state, const system_model *system, const body_step *step);
 
 #endif
