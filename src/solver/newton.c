@@ -3,18 +3,20 @@
  *
  * Inner iterations minimize the augmented Lagrangian Phi (lagrangian.h) by Newton with an Armijo line search; the
  * Hessian has the pattern of A, so one iteration is one assembly and one factorization (where soft bodies touch each
- * other, some conjugate gradients on top: crossing.h). Outer steps move the
- * multipliers and raise the penalty rho. Started from the multipliers of the last step, mostly one outer step is left
+ * other, some conjugate gradients on top: crossing.h). Few contacts that are not at rest get their forces in the same
+ * iteration (condense.h). Outer steps move the multipliers and raise the penalty rho. Started from the multipliers of the last step, mostly one outer step is left
  * to do, and A itself is never factored.
  *
  * What must not be left out (each was met): complementarity in the stopping rule, or multipliers that stuck pump energy
  * into the motion; the curvature of the limits in the Hessian, or the iteration stalls. */
 #include "solver/newton.h"
 
+#include "solver/condense.h"
 #include "solver/crossing.h"
 #include "solver/lagrangian.h"
 #include "solver/rows.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -25,7 +27,7 @@
 #define RHO_FAR 50.0
 #define RHO_GROWTH 10.0
 #define RHO_LARGEST 1e4
-#define FAR_DISTANCE 0.02 /* of a strain from its limits, where RHO_FAR is better */
+#define FAR_DISTANCE 0.05 /* of a strain from its limits, where RHO_FAR is better */
 #define DISTANCE_DROP 0.3 /* that a multipliers' step should achieve */
 
 /* Young's moduli: the largest stress that a multiplier stands for (safeguarded multipliers [Andreani, Birgin, Martinez,
@@ -34,7 +36,8 @@
  * would grow without end and shoot what is between them away. */
 #define STRESS_LARGEST 1000.0
 #define STRESS_UNMET 10.0 /* that a step which could not be met leaves to the next one: with 30, squeezed pads buckle */
-#define NO_PROGRESS 0.8   /* of the distance is left by a multipliers' step: far from the limits, they cannot be met */
+#define UNMET_DISTANCE 0.01
+#define NO_PROGRESS 0.8 /* of the distance is left by a multipliers' step: far from the limits, they cannot be met */
 
 /* How small the gradient must be, of |A (x - x*)|, for the multipliers to move. */
 #define GRADIENT_SETTLED 0.01
@@ -44,6 +47,9 @@
 #define SAME_START 1e-7  /* m: starts that differ by less are the same */
 #define MOST_INNER 8     /* Newton steps before the multipliers move anyway */
 #define MOST_ITERATIONS 60
+/* Iterations in which contacts are condensed: where these do not do, forces that are exact for the linearized limits may
+ * be what goes to and fro (a finger that 1000 N press, at 10 ms). */
+#define MOST_CONDENSED 20
 #define MOST_PASSES 120 /* Newton and multipliers' steps together */
 #define MOST_HALVINGS 20
 #define ARMIJO 1e-4
@@ -56,7 +62,9 @@ typedef struct newton_state {
     double *direction; /* Newton's */
     double *product;   /* A direction */
     crossing crossing;
+    condense condense;
 } newton_state;
+static_assert(sizeof(newton_state) <= SOLVER_STATE_LARGEST, "a solver's state must fit where it is measured");
 
 static void newton_layout(void *solver, const solver_problem *problem, arena *work) {
     newton_state *state = solver;
@@ -68,6 +76,7 @@ static void newton_layout(void *solver, const solver_problem *problem, arena *wo
     state->direction = ARENA_ARRAY(work, double, components);
     state->product = ARENA_ARRAY(work, double, components);
     crossing_layout(&state->crossing, problem, work);
+    condense_layout(&state->condense, problem, work);
 }
 
 static int size_of(const solver_problem *problem) {
@@ -85,10 +94,26 @@ static bool newton_needs_free_motion(const solver_problem *problem) {
     return !has_multipliers(problem);
 }
 
+static bool factorize(newton_state *state, const solver_problem *problem) {
+    return cholesky_factorize(problem->factor, state->hessian, problem->step->pool) == CHOLESKY_DONE;
+}
+
+/* The direction with contacts condensed: their multipliers move, and so does the gradient. False, and nothing changes
+ * but the factor, if that cannot be done. */
+static bool find_condensed(newton_state *state, const solver_problem *problem, double rho) {
+    if (condense_collect(&state->condense, problem) == 0) return false;
+    lagrangian_hessian_of_limits(problem, rho, state->hessian);
+    if (!factorize(state, problem)) return false;
+    if (!condense_solve(&state->condense, problem, state->gradient, state->direction)) return false;
+    contacts_move(problem->contacts, problem->contact_count, state->d);
+    lagrangian_gradient(problem, rho, state->residual, state->gradient);
+    return true;
+}
+
 /* direction = -H^-1 gradient; false if H is not positive definite. */
 static bool find_direction(newton_state *state, const solver_problem *problem, double rho) {
     lagrangian_hessian(problem, rho, state->hessian);
-    if (cholesky_factorize(problem->factor, state->hessian, problem->step->pool) != CHOLESKY_DONE) return false;
+    if (!factorize(state, problem)) return false;
     for (int i = 0; i < size_of(problem); i++) state->direction[i] = -state->gradient[i];
     if (problem->crosses && crossing_collect(&state->crossing, problem) > 0)
         crossing_solve(&state->crossing, problem, state->hessian,
@@ -188,7 +213,7 @@ static bool contacts_agree(const solver_problem *problem, const contact_measures
 static bool is_settled(const solver_problem *problem, const lagrangian_measures *now, int updates) {
     bool limits_far = now->limits.distance > 5 * problem->tolerance.violation;
     bool contacts_far = updates < LOOSE_UPDATES && !contacts_agree(problem, &now->contacts, 10);
-    bool strict = problem->contact_count > 0 && updates >= STRICT_UPDATES;
+    bool strict = updates >= STRICT_UPDATES && !contacts_agree(problem, &now->contacts, 1);
     double share = limits_far || contacts_far ? 10 : strict ? 0.1 : 1;
     return now->slope <= share * GRADIENT_SETTLED * now->size && now->balance <= share * problem->tolerance.balance;
 }
@@ -214,7 +239,9 @@ static bool iterate(newton_state *state, const solver_problem *problem, solver_r
         report->converged = report->iterations > 0 && !polish && is_converged(problem, &now);
         /* Multipliers that move twice without a step in between are moved by the same violation twice. */
         if (!report->converged && inner < MOST_INNER && (!settled || inner == 0 || polish)) {
-            if (!find_direction(state, problem, rho)) return false;
+            bool condense = report->iterations < MOST_CONDENSED && !contacts_agree(problem, &now.contacts, 1);
+            if (!(condense && find_condensed(state, problem, rho)) && !find_direction(state, problem, rho))
+                return false;
             line_search(state, problem, rho);
             report->iterations++;
             inner++;
@@ -222,7 +249,7 @@ static bool iterate(newton_state *state, const solver_problem *problem, solver_r
         }
         report->residual = now.limits.distance;
         report->active = now.limits.active;
-        double unmet = fmax(FAR_DISTANCE / 2, NO_PROGRESS * before);
+        double unmet = fmax(UNMET_DISTANCE, NO_PROGRESS * before);
         if (settled && rho >= RHO_LARGEST && now.limits.distance > unmet) break;
         bool raise = settled && now.limits.distance > fmax(DISTANCE_DROP * before, problem->tolerance.violation);
         double next = raise && !report->converged ? fmin(RHO_LARGEST, rho * RHO_GROWTH) : rho;
