@@ -3,21 +3,22 @@
  *
  *   H d = h^2 J^T f - g,   H = A + limits, factored,   u = u0 + J d = q + W f,   W = h^2 J H^-1 J^T
  *
- * g is the gradient without contacts. W and q are small and dense; (cone_problem.h) gives the forces f, which become
- * the contacts' multipliers, and d follows. With contacts as terms of the augmented Lagrangian alone, a multipliers' step
+ * g is the gradient without contacts. W and q are small and dense; cone_problem.h finds the forces f, which become the
+ * contacts' multipliers, and d follows. With contacts as terms of the augmented Lagrangian alone, a multipliers' step
  * leaves k / (k + rho) of their error, where k is how stiff the bodies are there: at active limits nearly all of it.
  * And one direction changes only few contacts from stick to slip or open, while here all of them settle in it.
  *
- * d is a direction of descent for the augmented Lagrangian with the new multipliers: the derivative along d is
- * -d^T H d + (f - P) . J d, and J d takes u to where P = f, so that the second term is not positive, since P falls as u
- * rises (it is the gradient of a concave function of -u). */
+ * d is a direction of descent for the augmented Lagrangian with the new multipliers. The derivative along d is
+ * -d^T H d + h^2 (f - P) . J d, and J d takes u to where P = f. As -P is the gradient of the contacts' terms, which are
+ * convex in u, the second part is not positive either. */
 #ifndef SOLVER_CONDENSE_H
 #define SOLVER_CONDENSE_H
 
 #include "solver/cone_problem.h"
 #include "solver/contact_rows.h"
 
-/* For more contacts W costs more than the iterations it saves. */
+/* W costs as the square, its elimination as the cube of them. With room for 64, two-hands, grip-strong and
+ * hand-phalanges take as many iterations. */
 #define CONDENSE_MOST 24
 #define CONDENSE_PIECES 3 /* that threads share */
 
