@@ -101,8 +101,8 @@ static void forces_obey_coulombs_law(void **unused) {
     assert_true(solved > 0.9 * drawn);
 }
 
-/* A disc of 1 kg and 1 m comes down on a plane, slides and turns, with twelve points of its lower side: six ways to move
- * for 36 forces, and nothing but a thousandth on the diagonal to tell these apart. u is the motion within a second. */
+/* A disc of 1 kg and 1 m comes down on a plane, slides and turns, with twelve points of its lower side: six ways to
+ * move for 36 forces, and nothing but a thousandth on the diagonal to tell these apart. u: the motion in a second. */
 static void more_points_than_ways_to_move_have_forces_too(void **unused) {
     (void)unused;
     enum { POINTS = 12 };

@@ -9,8 +9,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Of W's diagonal, added to it: points of one tet may be more than its nodes can tell apart, and then W is singular. The
- * forces that this holds back, against the last multipliers, are those that move nothing. */
+/* Of W's diagonal, added to it: points of one tet may be more than its nodes can tell apart, and then W is singular.
+ * The forces that this holds back, against the last multipliers, are those that move nothing. */
 #define PROXIMAL 1e-3
 #define STICKS (1 - 1e-9) /* of the bound of friction: less than that sticks */
 

@@ -242,8 +242,8 @@ static bool iterate(newton_state *state, const solver_problem *problem, solver_r
         report->converged = report->iterations > 0 && !polish && is_converged(problem, &now);
         /* Multipliers that move twice without a step in between are moved by the same violation twice. */
         if (!report->converged && inner < MOST_INNER && (!settled || inner == 0 || polish)) {
-            bool condense = report->iterations < MOST_CONDENSED && !contacts_agree(problem, &now.contacts, 1);
-            if (!(condense && find_condensed(state, problem, rho)) && !find_direction(state, problem, rho))
+            bool unsettled = report->iterations < MOST_CONDENSED && !contacts_agree(problem, &now.contacts, 1);
+            if (!(unsettled && find_condensed(state, problem, rho)) && !find_direction(state, problem, rho))
                 return false;
             line_search(state, problem, rho);
             report->iterations++;
