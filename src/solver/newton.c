@@ -230,6 +230,7 @@ static bool is_converged(const solver_problem *problem, const lagrangian_measure
 /* Outer and inner iterations. False if a factorization failed. */
 static bool iterate(newton_state *state, const solver_problem *problem, solver_report *report) {
     int inner = 0, updates = 0;
+    bool condensed = false;
     double rho = first_rho(problem), before = INFINITY;
     for (int pass = 0; pass < MOST_PASSES && report->iterations < MOST_ITERATIONS; pass++) {
         lagrangian_gradient(problem, rho, state->residual, state->gradient);
@@ -242,8 +243,10 @@ static bool iterate(newton_state *state, const solver_problem *problem, solver_r
         report->converged = report->iterations > 0 && !polish && is_converged(problem, &now);
         /* Multipliers that move twice without a step in between are moved by the same violation twice. */
         if (!report->converged && inner < MOST_INNER && (!settled || inner == 0 || polish)) {
-            bool unsettled = report->iterations < MOST_CONDENSED && !contacts_agree(problem, &now.contacts, 1);
-            if (!(unsettled && find_condensed(state, problem, rho)) && !find_direction(state, problem, rho))
+            /* Once begun it goes on: contacts that are terms in every second iteration go round in circles. */
+            condensed |= !contacts_agree(problem, &now.contacts, 1);
+            bool all_at_once = condensed && report->iterations < MOST_CONDENSED;
+            if (!(all_at_once && find_condensed(state, problem, rho)) && !find_direction(state, problem, rho))
                 return false;
             line_search(state, problem, rho);
             report->iterations++;
