@@ -28,7 +28,7 @@
 #define RHO_GROWTH 10.0
 #define RHO_LARGEST 1e4
 /* Of a strain from its limits, where RHO_FAR is better. With 0.02 a hand that closes to a fist starts low in steps
- * where it should not, and takes up to 44 iterations instead of 14. */
+ * where it should not, and takes up to 44 iterations instead of 15. */
 #define FAR_DISTANCE 0.05
 #define DISTANCE_DROP 0.3 /* that a multipliers' step should achieve */
 
