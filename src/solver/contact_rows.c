@@ -52,24 +52,38 @@ static int make_point_row(const contact *c, constraint_row *row, int node[CONTAC
     return used > ROW_NODES ? used - ROW_NODES : 0;
 }
 
+static constraint_row empty_row(int index, int axis) {
+    constraint_row row = {.kind = CONSTRAINT_CONTACT, .element = index, .axis = axis, .weight = 1};
+    for (int a = 0; a < ROW_NODES; a++) row.node[a] = -1;
+    return row;
+}
+
+void contact_rows_of_point(const contact *c, int index, constraint_row rows[CONTACT_ROWS], row_tail tails[CONTACT_ROWS],
+                           int *node, vec3 *gradient) {
+    for (int axis = 0; axis < CONTACT_ROWS; axis++, node += CONTACT_TAIL, gradient += CONTACT_TAIL) {
+        rows[axis] = empty_row(index, axis);
+        tails[axis] = (row_tail){make_point_row(c, &rows[axis], node, gradient), node, gradient};
+        rows[axis].tail = tails[axis].count > 0 ? &tails[axis] : NULL;
+    }
+}
+
+static void make_patch_rows(const patch *p, int index, int each, constraint_row *rows, row_tail *tails) {
+    for (int axis = 0; axis < each; axis++) {
+        rows[axis] = empty_row(index, axis);
+        tails[axis] = (row_tail){p->leg_count, p->node, p->gradient + (size_t)axis * (size_t)p->leg_count};
+        rows[axis].tail = &tails[axis];
+    }
+}
+
 void contact_rows_make(row_contacts *contacts, const solver_problem *problem, int i, constraint_row *rows) {
     int index = contacts->index[i];
-    for (int axis = 0; axis < contacts->each; axis++) {
-        constraint_row *row = &rows[axis];
-        size_t k = (size_t)contacts->each * (size_t)i + (size_t)axis;
-        row_tail *tail = &contacts->tail[k];
-        *row = (constraint_row){.kind = CONSTRAINT_CONTACT, .element = index, .axis = axis, .weight = 1};
-        for (int a = 0; a < ROW_NODES; a++) row->node[a] = -1;
-        if (contact_rows_aggregated(problem)) {
-            const patch *p = &problem->patches[index];
-            *tail = (row_tail){p->leg_count, p->node, p->gradient + (size_t)axis * (size_t)p->leg_count};
-        } else {
-            int *node = contacts->tail_node + CONTACT_TAIL * k;
-            vec3 *gradient = contacts->tail_gradient + CONTACT_TAIL * k;
-            *tail = (row_tail){make_point_row(&problem->contacts[index], row, node, gradient), node, gradient};
-        }
-        row->tail = tail->count > 0 ? tail : NULL;
-    }
+    size_t first = (size_t)contacts->each * (size_t)i;
+    if (contact_rows_aggregated(problem))
+        make_patch_rows(&problem->patches[index], index, contacts->each, rows, contacts->tail + first);
+    else
+        contact_rows_of_point(&problem->contacts[index], index, rows, contacts->tail + first,
+                              contacts->tail_node + CONTACT_TAIL * first,
+                              contacts->tail_gradient + CONTACT_TAIL * first);
 }
 
 void contact_rows_start(const solver_problem *problem, int index, double lambda[MOST_CONTACT_ROWS]) {

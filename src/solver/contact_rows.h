@@ -52,6 +52,10 @@ static inline double contact_rows_mu(const solver_problem *problem, int index) {
 
 void contact_rows_layout(row_contacts *contacts, const solver_problem *problem, int most, arena *work);
 
+/* The three rows of a contact point. node, gradient: room for CONTACT_TAIL a row. */
+void contact_rows_of_point(const contact *c, int index, constraint_row rows[CONTACT_ROWS], row_tail tails[CONTACT_ROWS],
+                           int *node, vec3 *gradient);
+
 /* The gradients of the rows of the i-th that takes part. */
 void contact_rows_make(row_contacts *contacts, const solver_problem *problem, int i, constraint_row *rows);
 

@@ -36,10 +36,15 @@ void lagrangian_gradient(const solver_problem *problem, double rho, const double
     patches_add_force(problem->patches, problem->patch_count, -h * h, gradient);
 }
 
-void lagrangian_hessian(const solver_problem *problem, double rho, double *hessian) {
+void lagrangian_hessian_of_limits(const solver_problem *problem, double rho, double *hessian) {
     double h = problem->step->h;
     memcpy(hessian, problem->A, 9 * (size_t)problem->pattern->block_count * sizeof *hessian);
     EACH_LIMITED (problem, k, limits) limits->hessian(problem->bodies[k], problem->step, h * h * rho, hessian);
+}
+
+void lagrangian_hessian(const solver_problem *problem, double rho, double *hessian) {
+    double h = problem->step->h;
+    lagrangian_hessian_of_limits(problem, rho, hessian);
     contacts_hessian(problem->contacts, problem->contact_count, h * h, hessian);
 }
 

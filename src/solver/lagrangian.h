@@ -23,6 +23,8 @@ void lagrangian_gradient(const solver_problem *problem, double rho, const double
 
 /* hessian = A + Hessians of the terms, 9 per block. */
 void lagrangian_hessian(const solver_problem *problem, double rho, double *hessian);
+/* Without those of contacts. */
+void lagrangian_hessian_of_limits(const solver_problem *problem, double rho, double *hessian);
 
 body_limit_measures lagrangian_measure_limits(const solver_problem *problem);
 
