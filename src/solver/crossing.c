@@ -168,7 +168,7 @@ int crossing_solve(crossing *state, const solver_problem *problem, const double 
     double enough = fmax(TOLERANCE * sqrt(rows_dot(r, r, n)), TRACE * size), before = 0;
     while (steps < MOST_STEPS) {
         memcpy(z, r, (size_t)n * sizeof *z);
-        cholesky_solve(problem->factor, z);
+        solver_solve(problem, z);
         if (apart) add_whole(state, problem, r, z);
         double now = rows_dot(r, z, n), keep = steps > 0 ? now / before : 0;
         for (int i = 0; i < n; i++) p[i] = steps > 0 ? z[i] + keep * p[i] : z[i];

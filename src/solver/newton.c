@@ -21,7 +21,7 @@
 /* Penalties rho, in units of each tet's Young's modulus. Far from the limits a low one converges in few iterations,
  * near them a high one. It is raised only when a multipliers' step did not bring the distance down: with a rho that is
  * too high too early, the line search takes tiny steps (40 iterations instead of 16 on a hand that is thrown). */
-#define RHO_NEAR 500.0
+#define RHO_NEAR NEWTON_RHO
 #define RHO_FAR 50.0
 #define RHO_GROWTH 10.0
 #define RHO_LARGEST 1e4
@@ -88,13 +88,13 @@ static bool newton_needs_free_motion(const solver_problem *problem) {
 /* direction = -H^-1 gradient; false if H is not positive definite. */
 static bool find_direction(newton_state *state, const solver_problem *problem, double rho) {
     lagrangian_hessian(problem, rho, state->hessian);
-    if (cholesky_factorize(problem->factor, state->hessian, problem->step->pool) != CHOLESKY_DONE) return false;
+    if (!solver_factor(problem, state->hessian)) return false;
     for (int i = 0; i < size_of(problem); i++) state->direction[i] = -state->gradient[i];
     if (problem->crosses && crossing_collect(&state->crossing, problem) > 0)
         crossing_solve(&state->crossing, problem, state->hessian,
                        sqrt(rows_dot(state->residual, state->residual, size_of(problem))), state->direction);
     else
-        cholesky_solve(problem->factor, state->direction);
+        solver_solve(problem, state->direction);
     return true;
 }
 

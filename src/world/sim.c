@@ -10,8 +10,8 @@
 
 const char *thenar_stage_name(thenar_stage stage) {
     static const char *const names[THENAR_STAGE_COUNT] = {
-        "drive",  "skeletons",   "formulate",         "find_contacts", "build_constraints",
-        "factor", "free_motion", "solve_constraints", "integrate",     "publish"};
+        "drive",       "skeletons",         "formulate", "find_contacts", "build_constraints", "factor",
+        "free_motion", "solve_constraints", "integrate", "publish",       "linearize"};
     assert((unsigned)stage < THENAR_STAGE_COUNT);
     return names[stage];
 }
@@ -30,11 +30,11 @@ thenar_sim_options thenar_sim_options_default(void) {
 /* The fixed part: the struct, its tables, and one state struct per body. */
 static thenar_sim *layout_fixed(const thenar_model *model, arena *fixed) {
     thenar_sim *sim = ARENA_ARRAY(fixed, thenar_sim, 1);
-    body_state **bodies = ARENA_ARRAY(fixed, body_state *, model->body_count);
-    body_state **members = ARENA_ARRAY(fixed, body_state *, model->body_count);
+    body_state **bodies = ARENA_ARRAY(fixed, body_state *, model_mover_count(model));
+    body_state **members = ARENA_ARRAY(fixed, body_state *, model_mover_count(model));
     system_state *systems = ARENA_ARRAY(fixed, system_state, model->system_count);
     hand_state *hands = ARENA_ARRAY(fixed, hand_state, model->hand_count);
-    for (int i = 0; i < model->body_count; i++) {
+    for (int i = 0; i < model_mover_count(model); i++) {
         body_state *state = arena_take(fixed, 1, model->bodies[i]->kind->state_size);
         if (!state) continue;
         state->model = model->bodies[i];
@@ -52,28 +52,31 @@ static thenar_sim *layout_fixed(const thenar_model *model, arena *fixed) {
     return sim;
 }
 
-static void layout_arrays(thenar_sim *sim, const solver_class *solver, arena *kept, arena *work) {
+static void layout_arrays(thenar_sim *sim, const solver_class *solver, coupling_method coupling, arena *kept,
+                          arena *work) {
     sim->clock = ARENA_ARRAY(kept, sim_clock, 1);
-    for (int i = 0; i < sim->model->body_count; i++) sim->model->bodies[i]->kind->layout(sim->bodies[i], kept, work);
+    for (int i = 0; i < model_mover_count(sim->model); i++)
+        sim->model->bodies[i]->kind->layout(sim->bodies[i], kept, work);
     for (int i = 0; i < sim->model->hand_count; i++) hand_layout(&sim->hands[i], kept, work);
     contacts_layout(&sim->contacts, &sim->model->contacts, sim->model->body_count, sim->model->system_count, kept,
                     work);
+    linearization_layout(&sim->linearization, sim->model, work);
     body_state *const *members = sim->members;
     for (int i = 0; i < sim->model->system_count; i++) {
-        system_layout(&sim->systems[i], &sim->model->systems[i], solver, members, work);
+        system_layout(&sim->systems[i], &sim->model->systems[i], solver, coupling, members, work);
         members += sim->model->systems[i].body_count;
     }
 }
 
 /* The arrays' sizes, found on a throw-away fixed part. False: out of memory. */
-static bool measure(const thenar_model *model, const solver_class *solver, size_t *fixed_size, size_t *kept_size,
-                    size_t *work_size) {
+static bool measure(const thenar_model *model, const solver_class *solver, coupling_method coupling, size_t *fixed_size,
+                    size_t *kept_size, size_t *work_size) {
     arena fixed = {0}, kept = {0}, work = {0};
     layout_fixed(model, &fixed);
     void *draft = memory_aligned(fixed.used);
     if (!draft) return false;
     arena on_draft = arena_on(draft, fixed.used);
-    layout_arrays(layout_fixed(model, &on_draft), solver, &kept, &work);
+    layout_arrays(layout_fixed(model, &on_draft), solver, coupling, &kept, &work);
     free(draft);
     *fixed_size = fixed.used;
     *kept_size = kept.used;
@@ -81,18 +84,20 @@ static bool measure(const thenar_model *model, const solver_class *solver, size_
     return true;
 }
 
-static thenar_sim *allocate(const thenar_model *model, const solver_class *solver) {
+static thenar_sim *allocate(const thenar_model *model, const solver_class *solver, coupling_method coupling) {
     size_t fixed_size, kept_size, work_size;
-    if (!measure(model, solver, &fixed_size, &kept_size, &work_size)) return NULL;
+    if (!measure(model, solver, coupling, &fixed_size, &kept_size, &work_size)) return NULL;
     char *block = memory_aligned(fixed_size + 2 * kept_size + work_size);
     if (!block) return NULL;
     arena fixed = arena_on(block, fixed_size);
     arena kept = arena_on(block + fixed_size, kept_size);
     arena work = arena_on(block + fixed_size + 2 * kept_size, work_size);
     thenar_sim *sim = layout_fixed(model, &fixed);
-    layout_arrays(sim, solver, &kept, &work);
+    layout_arrays(sim, solver, coupling, &kept, &work);
     contacts_open(&sim->contacts, &model->contacts, sim->bodies, model->body_count, model->system_count);
+    for (int i = 0; i < model->handle_count; i++) handle_open(sim_handle(sim, i), sim->bodies, sim->hands);
     sim->solver = solver;
+    sim->coupling = coupling;
     sim->kept = block + fixed_size;
     sim->backup = sim->kept + kept_size;
     sim->kept_size = kept_size;
@@ -114,6 +119,17 @@ static thenar_status find_friction(const char *name, solver_friction *friction, 
     return error_set(error, THENAR_ERROR_INPUT, "there is no friction %s; expected pyramid or cone", name);
 }
 
+static thenar_status find_coupling(const char *name, const solver_class *solver, coupling_method *coupling,
+                                   thenar_error *error) {
+    *coupling = name ? coupling_method_find(name) : COUPLING_MONOLITHIC;
+    if (*coupling == COUPLING_METHODS)
+        return error_set(error, THENAR_ERROR_INPUT, "there is no coupling %s; expected monolithic, schur or cg", name);
+    if (*coupling != COUPLING_MONOLITHIC && solver != solver_table[0])
+        return error_set(error, THENAR_ERROR_INPUT, "coupling %s with solver %s; expected solver %s", name,
+                         solver->name, solver_table[0]->name);
+    return THENAR_OK;
+}
+
 thenar_status thenar_sim_create(const thenar_model *model, const thenar_sim_options *options, thenar_sim **out,
                                 thenar_error *error) {
     *out = NULL;
@@ -131,10 +147,13 @@ thenar_status thenar_sim_create(const thenar_model *model, const thenar_sim_opti
     solver_friction friction;
     thenar_status status = find_friction(chosen.friction, &friction, error);
     if (status != THENAR_OK) return status;
+    coupling_method coupling;
+    status = find_coupling(chosen.coupling, solver, &coupling, error);
+    if (status != THENAR_OK) return status;
     workers *pool;
     status = workers_create(chosen.threads == 0 ? 1 : chosen.threads, &pool, error);
     if (status != THENAR_OK) return status;
-    thenar_sim *sim = allocate(model, solver);
+    thenar_sim *sim = allocate(model, solver, coupling);
     if (!sim) {
         workers_free(pool);
         return error_memory(error, "simulation");
@@ -159,8 +178,9 @@ void thenar_sim_free(thenar_sim *sim) {
 void thenar_sim_reset(thenar_sim *sim) {
     *sim->clock = (sim_clock){0};
     sim->stats = (thenar_stats){0};
-    for (int i = 0; i < sim->model->body_count; i++) sim->model->bodies[i]->kind->reset(sim->bodies[i]);
+    for (int i = 0; i < model_mover_count(sim->model); i++) sim->model->bodies[i]->kind->reset(sim->bodies[i]);
     for (int i = 0; i < sim->model->hand_count; i++) hand_reset(&sim->hands[i], sim->bodies);
+    for (int i = 0; i < sim->model->handle_count; i++) handle_follow_bone(sim_handle(sim, i));
     contacts_reset(&sim->contacts, &sim->model->contacts);
 }
 

@@ -1,10 +1,28 @@
 #include "world/system.h"
 
+#include "body/handle.h"
 #include "world/contacts.h"
 
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+
+static int find_member(const system_model *system, int body) {
+    for (int k = 0; k < system->body_count; k++)
+        if (system->bodies[k] == body) return k;
+    return -1;
+}
+
+/* A handle with unknowns and its tool: where the unknowns of the tool start. NULL if the k-th body is no such handle. */
+static handle_model *handle_member(body_model *const *all_bodies, const system_model *system, int k,
+                                   const soft_model **tool, int *tool_first) {
+    body_model *body = all_bodies[system->bodies[k]];
+    if (body->kind != &handle_class || handle_is_bone((const handle_model *)body)) return NULL;
+    handle_model *handle = (handle_model *)body;
+    *tool = (const soft_model *)all_bodies[handle->body];
+    *tool_first = system->first_node[find_member(system, handle->body)];
+    return handle;
+}
 
 static thenar_status couple_bodies(body_model *const *all_bodies, const contacts_model *contacts, system_model *system,
                                    int node_count, thenar_error *error) {
@@ -13,6 +31,10 @@ static thenar_status couple_bodies(body_model *const *all_bodies, const contacts
     for (int k = 0; k < system->body_count && enough; k++) {
         const body_model *body = all_bodies[system->bodies[k]];
         enough = body->kind->couple(body, system->first_node[k], &couplings);
+        const soft_model *tool;
+        int tool_first;
+        const handle_model *handle = handle_member(all_bodies, system, k, &tool, &tool_first);
+        if (handle && enough) enough = handle_couple(handle, tool, system->first_node[k], tool_first, &couplings);
     }
     enough = enough && contacts_couple(contacts, all_bodies, system, &couplings);
     enough = enough && ARRAY_PUSH(&couplings.start, (int)couplings.node.count);
@@ -37,14 +59,22 @@ thenar_status system_create(body_model *const *all_bodies, int *bodies, int body
         int own = body->kind->system_node_count(body);
         system.first_node[k] = node_count;
         node_count += own;
-        if (body->kind == &rigid_class) options.last_count += own;
+        if (body->kind != &soft_class) options.last_count += own;
+        if (body->kind == &handle_class) system.handle_nodes += own;
     }
     if (status == THENAR_OK) status = couple_bodies(all_bodies, contacts, &system, node_count, error);
     if (status == THENAR_OK && node_count > 0)
         status = cholesky_plan_create(&system.pattern, &options, &system.plan, error);
+    if (status == THENAR_OK && system.handle_nodes > 0)
+        status = coupled_model_create(&system.pattern, system.handle_nodes, options.last_count - system.handle_nodes,
+                                      &system.coupled, error);
     for (int k = 0; k < body_count && status == THENAR_OK; k++) {
         body_model *body = all_bodies[bodies[k]];
         status = body->kind->bind(body, &system.pattern, system.first_node[k], error);
+        const soft_model *tool;
+        int tool_first;
+        handle_model *handle = handle_member(all_bodies, &system, k, &tool, &tool_first);
+        if (handle) handle_bind(handle, tool, &system.pattern, system.first_node[k], tool_first);
         system.limited = system.limited || (node_count > 0 && body->kind->limited(body));
     }
     if (status == THENAR_OK)
@@ -57,13 +87,14 @@ thenar_status system_create(body_model *const *all_bodies, int *bodies, int body
 void system_free(system_model *system) {
     block_pattern_free(&system->pattern);
     cholesky_plan_free(system->plan);
+    coupled_model_free(&system->coupled);
     free(system->bodies);
     free(system->first_node);
     *system = (system_model){0};
 }
 
 void system_layout(system_state *state, const system_model *system, const solver_class *solver,
-                   body_state *const *bodies, arena *work) {
+                   coupling_method coupling, body_state *const *bodies, arena *work) {
     size_t components = 3 * (size_t)system->pattern.node_count;
     bool touches = system->most_contacts > 0;
     state->bodies = bodies;
@@ -74,6 +105,9 @@ void system_layout(system_state *state, const system_model *system, const solver
     state->untouched_blocks = ARENA_ARRAY(work, double, touches ? 9 * (size_t)system->pattern.block_count : 0);
     state->untouched_b = ARENA_ARRAY(work, double, touches ? components : 0);
     if (system->plan) cholesky_factor_layout(&state->factor, system->plan, work);
+    state->coupled = (coupled_state){0};
+    if (coupling != COUPLING_MONOLITHIC && system->handle_nodes > 0)
+        coupled_layout(&state->coupled, &system->coupled, &system->pattern, coupling, work);
     state->tolerance = SOLVER_TOLERANCES;
     state->friction = FRICTION_PYRAMID;
     state->trace = NULL;
@@ -94,6 +128,7 @@ solver_problem system_problem(system_state *state, const system_model *system, c
                             .b = state->b,
                             .v = state->v,
                             .factor = &state->factor,
+                            .coupled = state->coupled.model ? &state->coupled : NULL,
                             .body_count = system->body_count,
                             .bodies = state->bodies,
                             .first_node = system->first_node,
@@ -108,13 +143,17 @@ solver_problem system_problem(system_state *state, const system_model *system, c
 }
 
 bool system_factor(system_state *state, const system_model *system, workers *pool) {
+    if (state->coupled.model) return coupled_factor(&state->coupled, state->blocks, pool);
     return !system->plan || cholesky_factorize(&state->factor, state->blocks, pool) == CHOLESKY_DONE;
 }
 
 void system_solve(system_state *state, const system_model *system) {
     if (!system->plan) return;
     memcpy(state->v, state->b, 3 * (size_t)system->pattern.node_count * sizeof *state->v);
-    cholesky_solve(&state->factor, state->v);
+    if (state->coupled.model)
+        coupled_solve(&state->coupled, state->v);
+    else
+        cholesky_solve(&state->factor, state->v);
 }
 
 double system_residual(system_state *state, const system_model *system) {

@@ -15,10 +15,12 @@ typedef struct system_model {
     int *bodies;     /* indices in the model */
     int *first_node; /* of each body's unknowns */
     block_pattern pattern;
-    cholesky_plan *plan; /* NULL when nothing is free to move */
-    bool limited;        /* some body has limits and is free to move */
-    int most_contacts;   /* that its bodies can have at a time; 0: they touch nothing */
-    bool crosses;        /* some of these are between soft bodies, or of one with itself */
+    cholesky_plan *plan;   /* NULL when nothing is free to move */
+    int handle_nodes;      /* of the handles, the last ones */
+    coupled_model coupled; /* the handles apart from the rest, if there are any */
+    bool limited;          /* some body has limits and is free to move */
+    int most_contacts;     /* that its bodies can have at a time; 0: they touch nothing */
+    bool crosses;          /* some of these are between soft bodies, or of one with itself */
 } system_model;
 
 typedef struct system_state {
@@ -30,8 +32,9 @@ typedef struct system_state {
     double *untouched_blocks;  /* A and b without contacts by springs; NULL where nothing touches */
     double *untouched_b;
     cholesky_factor factor;
-    void *solver;      /* the solver's own state, if there is work for it */
-    contact *contacts; /* of this step */
+    coupled_state coupled; /* where handles are solved apart; else it has no model */
+    void *solver;          /* the solver's own state, if there is work for it */
+    contact *contacts;     /* of this step */
     int contact_count;
     bool is_due;          /* to be solved in this pass of the step */
     solver_report report; /* of its last solve */
@@ -46,7 +49,7 @@ thenar_status system_create(body_model *const *all_bodies, int *bodies, int body
 void system_free(system_model *system);
 
 void system_layout(system_state *state, const system_model *system, const solver_class *solver,
-                   body_state *const *bodies, arena *work);
+                   coupling_method coupling, body_state *const *bodies, arena *work);
 
 /* A solver has work: some body has limits or may touch another. */
 static inline bool system_is_constrained(const system_model *system) {
