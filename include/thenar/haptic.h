@@ -16,8 +16,8 @@ extern "C" {
  *
  * A handle is a rigid piece inside a soft body, its tool, by which a device holds it (garre2009): stiff springs of zero
  * length tie nodes of the tool to it, a 6D spring and damper, the virtual coupling, pulls it to a wanted pose, and both
- * are solved together with all limits and contacts. Or it is a bone of a hand, whose springs are those by which flesh
- * hangs on it. Handles are numbered from 0 in the order in which they were added.
+ * are solved together with all limits and contacts. Or it is a bone of a hand together with the bones beyond it (the palm:
+ * the whole hand), whose springs are those by which flesh hangs on them. Handles are numbered from 0 in the order in which they were added.
  *
  * Six numbers are linear first, angular second, in the world's axes, moments about the handle's origin; poses are a
  * position (m) and a unit quaternion (x, y, z, w). */
@@ -50,8 +50,8 @@ typedef struct thenar_handle_def {
 /** Springs of 2000 N/m a node; a coupling of 2000 N/m and 2 N m/rad, damped. The figures are ours. */
 THENAR_API thenar_handle_def thenar_handle_def_default(void);
 
-/** Adds a handle. Its origin is the centre of mass of its nodes (a bone's: its joint), its axes are the world's at rest;
- * mass and inertia are those of the nodes, counted a second time, so gravity does not pull at it. */
+/** Adds a handle. Its origin is the centre of mass of its nodes (a bone's: its joint) and its axes are the world's at
+ * rest. Mass and inertia are those of the nodes, counted a second time, so gravity does not pull at it. */
 THENAR_API thenar_status thenar_build_add_handle(thenar_build *build, const thenar_handle_def *def,
                                                  thenar_error *error);
 
@@ -73,7 +73,8 @@ THENAR_API void thenar_model_handle_bone(const thenar_model *model, int handle, 
 /** How many nodes are tied to it. */
 THENAR_API int thenar_model_handle_node_count(const thenar_model *model, int handle);
 
-/** Mass, kg, and inertia about its origin at rest, kg m^2, row after row; a bone's are its own. */
+/** Mass, kg, and inertia about its origin at rest, kg m^2, in its own axes, row after row; of a bone, with those beyond
+ * it. */
 THENAR_API void thenar_model_handle_mass(const thenar_model *model, int handle, double *mass, double inertia[9]);
 
 /** Where a device wants the handle at the end of the next step, and how fast that moves (m/s, rad/s; NULL: at rest).

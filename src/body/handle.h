@@ -2,8 +2,10 @@
  * handle_model.c, handle_step.c has the equations.
  *
  * A handle in a soft body is a body of its own (body/body.h) with two block nodes of unknowns, in the island of its
- * tool, that nobody sees: no surface, no contacts. A bone of a hand as a handle has no unknowns: the skeleton moves it,
- * and the springs that hang flesh on it are its springs. The springs of both are the soft body's own
+ * tool, that nobody sees: no surface, no contacts. A bone of a hand as a handle has no unknowns: the skeleton moves it.
+ * It stands for itself and the bones beyond it, the palm for all of the hand, and the springs that hang flesh on these
+ * are its springs: of all bones alone, one would feel what flesh passes on between two of them, which is large in a fist
+ * and means nothing to who holds the hand. The springs of both kinds are the soft body's own
  * (soft_model.stiffness and .damping); each step leaves in soft_state.spring_pull what pulls a node. */
 #ifndef BODY_HANDLE_H
 #define BODY_HANDLE_H
@@ -14,17 +16,21 @@
 
 #include "thenar/haptic.h"
 
-/* A spring: a node, and the point of the handle that it is tied to. */
+/* A spring: a node, and the point of the handle that it is tied to. Of a bone's handle the point is the mean of those of
+ * the bones that it carries, by their weights: then `holds` are those of the node. */
 typedef struct handle_link {
     int body, node; /* in the model of the world; in its mesh */
-    double weight;  /* how much of the point's motion is this handle's: 1, or that of a bone among several */
-    vec3 local;     /* the point in the handle's frame, m */
+    double weight;  /* how much of the point's motion is this handle's: 1, or the sum of its bones' weights */
+    vec3 local;     /* the point in the handle's frame, m; not of bones */
+    const hand_hold *holds;
+    int hold_count;
 } handle_link;
 
 typedef struct handle_model {
-    rigid_model rigid; /* mass, inertia, path of the wanted pose; a bone's is static: without unknowns */
-    int hand, bone;    /* -1: in a soft body */
-    int body;          /* of the tool, the first one */
+    rigid_model rigid;        /* mass, inertia, path of the wanted pose; a bone's is static: without unknowns */
+    int hand, bone;           /* -1: in a soft body */
+    bool carries[HAND_BONES]; /* a bone's handle takes the bones beyond it along, with their joints as they are */
+    int body;                 /* of the tool, the first one */
     int link_count;
     handle_link *links;
     skeleton_coupling coupling; /* gains of the virtual coupling */

@@ -158,22 +158,50 @@ thenar_status handle_model_create(const thenar_handle_def *def, soft_model *tool
     return THENAR_OK;
 }
 
-/* The holds of a bone, over all flesh of its hand. False: out of memory. */
+static double carried_weight(const handle_model *handle, const hand_hold *holds, int count) {
+    double sum = 0;
+    for (int k = 0; k < count; k++) sum += handle->carries[holds[k].bone] ? holds[k].weight : 0;
+    return sum;
+}
+
+/* The nodes that hang on bones which the handle carries, over all flesh of the hand. False: out of memory. */
 static bool take_holds(const hand_model *hand, handle_model *handle) {
-    int count = 0;
-    for (int k = 0; k < hand->flesh_count; k++) count += hand->flesh[k].hold_start[hand->flesh[k].node_count];
-    handle->links = MEMORY_ARRAY(handle_link, count);
+    int nodes = 0;
+    for (int k = 0; k < hand->flesh_count; k++) nodes += hand->flesh[k].node_count;
+    handle->links = MEMORY_ARRAY(handle_link, nodes);
     if (!handle->links) return false;
     for (int k = 0; k < hand->flesh_count; k++) {
         const hand_flesh *flesh = &hand->flesh[k];
-        for (int i = 0; i < flesh->node_count; i++)
-            for (int h = flesh->hold_start[i]; h < flesh->hold_start[i + 1]; h++) {
-                const hand_hold *hold = &flesh->holds[h];
-                if (hold->bone == handle->bone)
-                    handle->links[handle->link_count++] = (handle_link){flesh->body, i, hold->weight, hold->local};
-            }
+        for (int i = 0; i < flesh->node_count; i++) {
+            const hand_hold *holds = flesh->holds + flesh->hold_start[i];
+            int count = flesh->hold_start[i + 1] - flesh->hold_start[i];
+            double weight = carried_weight(handle, holds, count);
+            if (weight > 0)
+                handle->links[handle->link_count++] = (handle_link){
+                    .body = flesh->body, .node = i, .weight = weight, .holds = holds, .hold_count = count};
+        }
     }
     return true;
+}
+
+/* The bones beyond it; mass and inertia of all, about its joint, in its axes, at rest. */
+static void take_bones(const hand_model *hand, handle_model *handle) {
+    const skeleton_model *model = hand->skeleton.model;
+    skeleton_pose pose[HAND_BONES] = {{.orientation = quat_identity()}};
+    skeleton_place(model, hand->skeleton.rest, pose);
+    quat back = quat_conjugate(pose[handle->bone].orientation);
+    for (int b = handle->bone; b < HAND_BONES; b++) {
+        const skeleton_bone *bone = &model->bones[b];
+        handle->carries[b] = b == handle->bone || (bone->parent >= 0 && handle->carries[bone->parent]);
+        if (!handle->carries[b]) continue;
+        mat3 R = quat_to_mat3(quat_mul(back, pose[b].orientation));
+        vec3 r = quat_rotate(back, vec3_sub(pose[b].position, pose[handle->bone].position));
+        r = vec3_add(r, mat3_mul_vec(R, bone->centre));
+        mat3 own = mat3_add(mat3_mul(mat3_mul(R, bone->inertia), mat3_transpose(R)),
+                            mat3_scale(mat3_mul(mat3_skew(r), mat3_skew(r)), -bone->mass));
+        handle->rigid.mass += bone->mass;
+        handle->rigid.inertia = mat3_add(handle->rigid.inertia, own);
+    }
 }
 
 thenar_status handle_model_on_bone(const thenar_handle_def *def, const hand_model *hand, int number, handle_model **out,
@@ -197,9 +225,7 @@ thenar_status handle_model_on_bone(const thenar_handle_def *def, const hand_mode
     handle->bone = bone;
     handle->body = hand->first_body;
     handle->rigid.motion = THENAR_MOTION_STATIC;
-    const skeleton_bone *own = &hand->skeleton.model->bones[bone];
-    handle->rigid.mass = own->mass;
-    handle->rigid.inertia = own->inertia;
+    take_bones(hand, handle);
     if (!take_holds(hand, handle)) status = error_memory(error, def->name);
     if (status == THENAR_OK)
         *out = handle;

@@ -202,8 +202,18 @@ void handle_follow_bone(handle_state *state) {
     store_six(state->kept->pull, pull.force, pull.torque);
     store_pose(state->kept->wanted, coupling->target);
     store_six(state->kept->wanted_motion, coupling->velocity, coupling->spin);
-    for (int k = 0; k < handle->link_count; k++)
-        vec3_store(state->arms + 3 * k, quat_rotate(pose->orientation, handle->links[k].local));
+    for (int k = 0; k < handle->link_count; k++) {
+        const handle_link *link = &handle->links[k];
+        vec3 point = {0};
+        for (int h = 0; h < link->hold_count; h++) {
+            const hand_hold *hold = &link->holds[h];
+            const skeleton_pose *of = &bones->pose[hold->bone];
+            if (!handle->carries[hold->bone]) continue;
+            vec3 place = vec3_add(of->position, quat_rotate(of->orientation, hold->local));
+            point = vec3_mul_add(point, vec3_sub(place, pose->position), hold->weight / link->weight);
+        }
+        vec3_store(state->arms + 3 * k, point);
+    }
 }
 
 /* F_h = -sum J^T F_A, where the step ended. */

@@ -18,7 +18,8 @@
  *
  * A handle with unknowns is the last part of H; with E its six unit columns, H Y = E gives Y_h = S'^-1 and
  * X = Y_t Y_h^-1, from the same factor for all handles of an island. Other handles are not held: they answer as they
- * do in the step, on their own couplings. Of a bone's handle all other bones are held. */
+ * do in the step, on their own couplings. A bone's handle moves with the bones beyond it as one piece; all other bones
+ * are held. */
 #include "world/linearize.h"
 
 #include "math/sym6.h"
