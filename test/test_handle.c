@@ -7,6 +7,8 @@
 #include "math/sym6.h"
 #include "world/sim.h"
 
+#include <unistd.h>
+
 /* ---- a bar of flesh that is held by a handle at one end ---- */
 
 typedef struct bar_def {
@@ -495,6 +497,54 @@ static void a_device_that_jumps_is_survived(void **unused) {
     thenar_sim_free(sim);
 }
 
+static void a_finger_that_presses_feels_the_table_and_is_recorded(void **unused) {
+    (void)unused;
+    thenar_error error;
+    thenar_model *model;
+    assert_ok(thenar_scene_load(SOURCE_DIR "/scenes/haptic-finger.yaml", NULL, &model, NULL, &error), error);
+    thenar_sim *sim = tools_sim(model, 0, 1);
+    tools_run(sim, 200); /* it presses, and everything is at rest */
+    thenar_handle_state state;
+    thenar_sim_handle(sim, 0, &state);
+    double force[3], torque[3], area, weight = 9.81 * thenar_model_mass(model, 0);
+    thenar_sim_contact_wrench(sim, 0, force, torque, &area);
+    assert_true(state.force[1] > 15 && state.contacts > 3 && thenar_sim_stats(sim)->active_constraints > 0);
+    /* To the tolerance to which the solver balances forces, far below what it may have. */
+    assert_near(state.force[1], force[1] - weight, 1e-4 * force[1]);
+    assert_near(state.force[2], force[2], 1e-4 * force[1]);
+    assert_near(state.coupling[1], -state.force[1], 1e-6 * force[1]);
+    /* Pressed against the table it resists more than its own weight would: the slope is that of the pad. */
+    assert_true(state.stiffness[7] > 20 * 125);
+    char path[] = "/tmp/test_handle_XXXXXX";
+    int file = mkstemp(path);
+    assert_true(file >= 0);
+    close(file);
+    thenar_recorder *recorder;
+    assert_ok(thenar_recorder_create(path, sim, &recorder, &error), error);
+    assert_ok(thenar_recorder_add(recorder, &error), error);
+    assert_ok(thenar_recorder_close(recorder, &error), error);
+    thenar_recording *recording;
+    assert_ok(thenar_recording_open(path, &recording, &error), error);
+    int channel = thenar_recording_find_channel(recording, 0, "handles");
+    assert_true(channel >= 0);
+    assert_int_equal(thenar_recording_channel_at(recording, channel)->element_count, 1);
+    assert_int_equal(thenar_recording_channel_at(recording, channel)->components, 26);
+    double told[26];
+    assert_ok(thenar_recording_read_channel(recording, channel, 0, told, &error), error);
+    for (int i = 0; i < 7; i++) {
+        assert_near(told[i], state.pose[i], 1e-6);
+        assert_near(told[7 + i], state.wanted[i], 1e-6);
+    }
+    for (int i = 0; i < 6; i++) {
+        assert_near(told[14 + i], state.force[i], 1e-5);
+        assert_near(told[20 + i], state.coupling[i], 1e-5);
+    }
+    thenar_recording_close(recording);
+    remove(path);
+    thenar_sim_free(sim);
+    thenar_model_free(model);
+}
+
 /* ---- bones ---- */
 
 static thenar_sim *hand_sim(bool phalanges, const char *const *bones, int count) {
@@ -612,6 +662,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(the_same_steps_give_the_same_bits_and_allocate_nothing),
     cmocka_unit_test(nonsense_is_refused_with_a_reason),
     cmocka_unit_test(a_device_that_jumps_is_survived),
+    cmocka_unit_test(a_finger_that_presses_feels_the_table_and_is_recorded),
     cmocka_unit_test(a_bone_feels_its_flesh_as_the_slopes_say),
     cmocka_unit_test(a_device_that_holds_the_palm_takes_the_hand_along),
 };
