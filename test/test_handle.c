@@ -292,10 +292,10 @@ static void stiffness_and_damping_are_those_of_the_whole_constrained_step(void *
          * it slips, of friction that grows with the pressure, which is left out: the size of mu. */
         {{.young = 1e5, .floor = -1}, {0.001, 0.002, 0}, {0, 0.1, 0}, 5, 0, 0, 0, 1e-10},
         {{.young = 2e4, .limit = 0.05, .floor = -1}, {0.01, 0.02, 0}, {0, 0, 1}, 8, 10, 0, 0, 5e-5},
-        {{.young = 1e5, .floor = 0.0005, .friction = 2}, {0, -0.003, 0}, {0}, 40, 0, 10, 10, 1e-5},
-        {{.young = 1e5, .floor = 0.0005, .friction = 0}, {0.001, -0.003, 0}, {0}, 20, 0, 8, 0, 1e-5},
+        {{.young = 1e5, .floor = 0.0005, .friction = 2}, {0, -0.003, 0}, {0, 0, 0}, 40, 0, 10, 10, 1e-5},
+        {{.young = 1e5, .floor = 0.0005, .friction = 0}, {0.001, -0.003, 0}, {0, 0, 0}, 20, 0, 8, 0, 1e-5},
         {{.young = 2e4, .limit = 0.05, .floor = 0.0005, .friction = 2}, {0, -0.006, 0}, {0, 0, 0.3}, 40, 8, 3, 3, 5e-4},
-        {{.young = 1e5, .floor = 0.0005, .friction = 0.3}, {0.03, -0.003, 0}, {0}, 20, 0, 8, 0, 0.3},
+        {{.young = 1e5, .floor = 0.0005, .friction = 0.3}, {0.03, -0.003, 0}, {0, 0, 0}, 20, 0, 8, 0, 0.3},
     };
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         bar_def bar = cases[k].bar;

@@ -9,7 +9,7 @@
 /* a = V diag(values) V^T by cyclic Jacobi rotations; a is overwritten. */
 static inline void sym6_eigen(double a[36], double values[6], double V[36]) {
     for (int i = 0; i < 36; i++) V[i] = i % 7 == 0;
-    for (int sweep = 0; sweep < 30; sweep++) {
+    for (int round = 0; round < 30; round++) {
         double off = 0, on = 0;
         for (int i = 0; i < 6; i++)
             for (int j = 0; j < 6; j++) *(i == j ? &on : &off) += a[6 * i + j] * a[6 * i + j];
