@@ -12,9 +12,9 @@
  * CONTACTS_STIFFER times, which leaves errors of 1e-5 and less; the curvature of limits is that of newton's Hessian. A
  * contact that sticks is held in all three directions. One that slips is held along its normal, and across its way by
  * mu f_n / |u_t|, since its friction turns with the way; that friction grows with the normal force is left out, which
- * has no symmetric form. Contacts between soft bodies keep newton's own penalty, a few percent of give: conjugate
- * gradients (as in solver/crossing.h) would not come to an end with a larger one. Springs of contacts (--contact penalty)
- * are in A. Solvers on rows keep no multipliers, so of theirs the limits are left out.
+ * has no symmetric form. Contacts between soft bodies are rows of their own (solver/pinned.h), as far as there is room
+ * for them; beyond that each side is held as if the other were fixed. Springs of contacts (--contact penalty) are in A.
+ * Solvers on rows keep no multipliers, so of theirs the limits are left out.
  *
  * A handle with unknowns is the last part of H; with E its six unit columns, H Y = E gives Y_h = S'^-1 and
  * X = Y_t Y_h^-1, from the same factor for all handles of an island. Other handles are not held: they answer as they
@@ -30,8 +30,6 @@
 
 #define LIMITS_STIFFER 65536.0
 #define CONTACTS_STIFFER 16384.0
-#define CG_TOLERANCE 1e-3
-#define CG_STEPS 60
 
 static bool has_links_in(const thenar_model *model, const handle_model *handle, int s) {
     int first, count = handle_is_bone(handle) ? model->hands[handle->hand]->flesh_count : 1;
@@ -42,7 +40,8 @@ static bool has_links_in(const thenar_model *model, const handle_model *handle, 
 }
 
 void linearization_layout(linearization *state, const thenar_model *model, arena *work) {
-    size_t blocks = 0, components = 0, crossing = 0, crossing_components = 0;
+    size_t blocks = 0, components = 0, crossing_components = 0;
+    int crossing = 0;
     for (int s = 0; s < model->system_count; s++) {
         const system_model *system = &model->systems[s];
         bool any = false;
@@ -53,32 +52,44 @@ void linearization_layout(linearization *state, const thenar_model *model, arena
         if (own > components) components = own;
         if (!system->crosses) continue;
         if (own > crossing_components) crossing_components = own;
-        if ((size_t)system->most_contacts > crossing) crossing = (size_t)system->most_contacts;
+        if (system->most_contacts > crossing) crossing = system->most_contacts;
     }
     *state = (linearization){.tangent = ARENA_ARRAY(work, double, 9 * blocks),
-                             .eight = ARENA_ARRAY(work, double, 8 * components),
-                             .q = ARENA_ARRAY(work, double, crossing_components),
-                             .stiffness = ARENA_ARRAY(work, mat3, crossing),
-                             .crossing = ARENA_ARRAY(work, int, crossing)};
+                             .eight = ARENA_ARRAY(work, double, 8 * components)};
     for (int c = 0; c < HANDLE_COLUMNS; c++) {
         state->column[c] = ARENA_ARRAY(work, double, components);
-        state->r[c] = ARENA_ARRAY(work, double, crossing_components);
-        state->z[c] = ARENA_ARRAY(work, double, crossing_components);
-        state->p[c] = ARENA_ARRAY(work, double, crossing_components);
-        state->m[c] = ARENA_ARRAY(work, double, crossing_components);
+        state->other[c] = ARENA_ARRAY(work, double, crossing_components);
     }
+    pinned_layout(&state->pinned, crossing_components, crossing, work);
 }
 
-/* How hard a contact that pushed is held, in world axes, N/m. */
-static mat3 hold(const contact *c) {
-    double firm = c->crosses ? c->rho : CONTACTS_STIFFER * c->rho, way = cone_tangential(c->u);
-    mat3 local = mat3_diagonal(firm, firm, firm);
-    if (c->settled != CONE_STICK) {
-        double turning = way > 0 ? fmin(firm, c->mu * c->lambda.x / way) : 0;
-        vec3 t = way > 0 ? vec3_make(0, c->u.y / way, c->u.z / way) : (vec3){0};
-        local = mat3_add(mat3_diagonal(firm, turning, turning), mat3_scale(mat3_outer(t, t), -turning));
+/* The directions in which a contact that pushed is held, in its frame, and how hard, N/m. Returns how many. */
+static int hold(const contact *c, vec3 direction[3], double weight[3]) {
+    double firm = CONTACTS_STIFFER * c->rho, way = cone_tangential(c->u);
+    weight[0] = weight[1] = weight[2] = firm;
+    direction[0] = vec3_make(1, 0, 0), direction[1] = vec3_make(0, 1, 0), direction[2] = vec3_make(0, 0, 1);
+    if (c->settled == CONE_STICK) return 3;
+    double turning = way > 0 ? fmin(firm, c->mu * c->lambda.x / way) : 0;
+    if (!(turning > 0)) return 1;
+    weight[1] = turning;
+    direction[1] = vec3_make(0, -c->u.z / way, c->u.y / way);
+    return 2;
+}
+
+static void hold_contact(linearization *state, const solver_problem *problem, int index) {
+    const contact *c = &problem->contacts[index];
+    double h = problem->step->h, weight[3];
+    vec3 direction[3];
+    int count = hold(c, direction, weight);
+    bool pins = c->crosses && state->pinned.count + count <= state->pinned.most;
+    for (int i = 0; i < count; i++) {
+        if (pins) {
+            pinned_add(&state->pinned, problem, index, direction[i], weight[i]);
+            continue;
+        }
+        vec3 n = mat3_mul_vec_transposed(c->frame, direction[i]);
+        contact_add_blocks(c, mat3_scale(mat3_outer(n, n), h * h * weight[i]), state->tangent);
     }
-    return mat3_mul(mat3_mul(mat3_transpose(c->frame), local), c->frame);
 }
 
 /* H, and the contacts whose sides it cannot couple. */
@@ -89,16 +100,9 @@ static void assemble(linearization *state, const solver_problem *problem, bool c
         if (limits->warm(problem->bodies[k]))
             limits->tangent(problem->bodies[k], problem->step, h * h * NEWTON_RHO, LIMITS_STIFFER, convex,
                             state->tangent);
-    state->crossing_count = 0;
-    for (int i = 0; i < problem->contact_count; i++) {
-        const contact *c = &problem->contacts[i];
-        if (!(c->lambda.x > 0)) continue;
-        mat3 W = hold(c);
-        contact_add_blocks(c, mat3_scale(W, h * h), state->tangent);
-        if (!c->crosses) continue;
-        state->stiffness[state->crossing_count] = W;
-        state->crossing[state->crossing_count++] = i;
-    }
+    pinned_begin(&state->pinned);
+    for (int i = 0; i < problem->contact_count; i++)
+        if (problem->contacts[i].lambda.x > 0) hold_contact(state, problem, i);
 }
 
 /* Six columns with the factor of H, without what crosses. */
@@ -112,43 +116,15 @@ static void solve_columns(linearization *state, const solver_problem *problem, d
         for (int c = 0; c < HANDLE_COLUMNS; c++) x[c][i] = state->eight[8 * i + c];
 }
 
-static double dot(const double *a, const double *b, int n) {
-    double sum = 0;
-    for (int i = 0; i < n; i++) sum += a[i] * b[i];
-    return sum;
-}
-
-/* The same with what crosses: conjugate gradients on all six at once, with that factor. The product of H without what
- * crosses and a direction follows from the residuals, as in solver/crossing.c. */
-static void solve_crossing(linearization *state, const solver_problem *problem) {
-    int n = 3 * problem->pattern->node_count, left = HANDLE_COLUMNS;
-    double enough[HANDLE_COLUMNS], before[HANDLE_COLUMNS], h = problem->step->h;
-    bool done[HANDLE_COLUMNS] = {false};
-    for (int c = 0; c < HANDLE_COLUMNS; c++) {
-        memcpy(state->r[c], state->column[c], (size_t)n * sizeof(double));
-        memset(state->column[c], 0, (size_t)n * sizeof(double));
-        enough[c] = CG_TOLERANCE * sqrt(dot(state->r[c], state->r[c], n));
-    }
-    for (int steps = 0; steps < CG_STEPS && left > 0; steps++) {
-        for (int c = 0; c < HANDLE_COLUMNS; c++) memcpy(state->z[c], state->r[c], (size_t)n * sizeof(double));
-        solve_columns(state, problem, state->z);
-        for (int c = 0; c < HANDLE_COLUMNS; c++) {
-            if (done[c]) continue;
-            double *x = state->column[c], *r = state->r[c], *z = state->z[c], *p = state->p[c], *m = state->m[c],
-                   *q = state->q;
-            double now = dot(r, z, n), keep = steps > 0 ? now / before[c] : 0;
-            for (int i = 0; i < n; i++) p[i] = steps > 0 ? z[i] + keep * p[i] : z[i];
-            for (int i = 0; i < n; i++) m[i] = steps > 0 ? r[i] + keep * m[i] : r[i];
-            memcpy(q, m, (size_t)n * sizeof *q);
-            for (int k = 0; k < state->crossing_count; k++)
-                contact_add_crossing(&problem->contacts[state->crossing[k]], &state->stiffness[k], h * h, p, q);
-            double curvature = dot(p, q, n), step = curvature > 0 ? now / curvature : 0;
-            for (int i = 0; i < n; i++) x[i] += step * p[i], r[i] -= step * q[i];
-            before[c] = now;
-            done[c] = !(curvature > 0) || sqrt(dot(r, r, n)) <= enough[c];
-            left -= done[c];
-        }
-    }
+/* And with it. */
+static void solve_pinned(linearization *state, const solver_problem *problem) {
+    int n = 3 * problem->pattern->node_count;
+    solve_columns(state, problem, state->column);
+    if (state->pinned.count == 0) return;
+    for (int c = 0; c < HANDLE_COLUMNS; c++) pinned_react(&state->pinned, problem, state->column[c], state->other[c]);
+    solve_columns(state, problem, state->other);
+    for (int c = 0; c < HANDLE_COLUMNS; c++)
+        for (int i = 0; i < n; i++) state->column[c][i] -= state->other[c][i];
 }
 
 /* A spring of a handle in one system. */
@@ -225,10 +201,7 @@ static bool respond(linearization *state, const thenar_model *model, const solve
             vec3_store(at, vec3_mul_add(vec3_load(at), point_motion(&t, c), t.kappa));
         }
     }
-    if (state->crossing_count > 0)
-        solve_crossing(state, problem);
-    else
-        solve_columns(state, problem, state->column);
+    solve_pinned(state, problem);
     return is_bone || divide_by_handle(state, own, n);
 }
 
@@ -298,10 +271,11 @@ static bool linearize_in(linearization *state, const thenar_sim *sim, int number
 
 /* Flesh at its limits under pressure has negative directions of its own; mostly A outweighs them. */
 static bool factor_tangent(linearization *state, const solver_problem *problem) {
-    assemble(state, problem, false);
-    if (solver_factor(problem, state->tangent)) return true;
-    assemble(state, problem, true);
-    return solver_factor(problem, state->tangent);
+    for (int convex = 0; convex < 2; convex++) {
+        assemble(state, problem, convex);
+        if (solver_factor(problem, state->tangent) && pinned_factor(&state->pinned, problem)) return true;
+    }
+    return false;
 }
 
 static void finish(handle_linear *linear, const double sums[3]) {
@@ -324,7 +298,7 @@ void linearize_handles(linearization *state, const thenar_model *model, thenar_s
     for (int s = 0; s < model->system_count; s++) {
         bool is_ready = false, is_good = true;
         solver_problem problem = system_problem(&sim->systems[s], &model->systems[s], step);
-        problem.coupled = NULL; /* conjugate gradients would not get along with the penalties */
+        problem.coupled = NULL; /* the factor in any case: conjugate gradients would not get along with penalties */
         for (int i = 0; i < model->handle_count; i++) {
             handle_state *handle = sim_handle(sim, i);
             if (!handle->linear->is_there || !has_links_in(model, handle_of(handle), s)) continue;

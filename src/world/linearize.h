@@ -2,6 +2,7 @@
 #ifndef WORLD_LINEARIZE_H
 #define WORLD_LINEARIZE_H
 
+#include "solver/pinned.h"
 #include "world/model.h"
 
 struct thenar_sim;
@@ -13,11 +14,8 @@ typedef struct linearization {
     double *tangent;                /* 9 a block: A with the limits and contacts that pushed */
     double *column[HANDLE_COLUMNS]; /* 3 a node: X */
     double *eight;                  /* 8 for each of them: right-hand sides side by side */
-    /* of conjugate gradients, 3 a node: residual, that solved, direction, its product without and with what crosses */
-    double *r[HANDLE_COLUMNS], *z[HANDLE_COLUMNS], *p[HANDLE_COLUMNS], *m[HANDLE_COLUMNS], *q;
-    mat3 *stiffness; /* of the contacts that cross, N/m */
-    int *crossing;   /* which these are */
-    int crossing_count;
+    double *other[HANDLE_COLUMNS];  /* the same again: what contacts that cross take from them */
+    pinned pinned;                  /* these contacts */
 } linearization;
 
 /* Once a step, after all else. Handles that are not asked for, or whose system cannot be factored, have none. */
