@@ -297,9 +297,9 @@ typedef struct difference_case {
 static void stiffness_and_damping_are_those_of_the_whole_constrained_step(void **unused) {
     (void)unused;
     const difference_case cases[] = {
-        /* The differences are those of rounding; of the penalties; of a solver that stops after 60 iterations, each by conjugate
-         * gradients where soft bodies touch; and, where
-         * it slips, of friction that grows with the pressure, which is left out: the size of mu. */
+        /* The differences are those of rounding; of the penalties; of a solver that stops after 60 iterations, each by
+         * conjugate gradients where soft bodies touch; and, where it slips, of friction that grows with the pressure,
+         * which is left out: the size of mu. */
         {{.young = 1e5, .floor = -1}, {0.001, 0.002, 0}, {0, 0.1, 0}, 5, 0, 0, 0, 1e-10},
         {{.young = 2e4, .limit = 0.05, .floor = -1}, {0.01, 0.02, 0}, {0, 0, 1}, 8, 10, 0, 0, 5e-5},
         {{.young = 1e5, .floor = 0.0005, .friction = 2}, {0, -0.003, 0}, {0, 0, 0}, 40, 0, 10, 10, 1e-5},

@@ -16,8 +16,9 @@ extern "C" {
  *
  * A handle is a rigid piece inside a soft body, its tool, by which a device holds it (garre2009): stiff springs of zero
  * length tie nodes of the tool to it, a 6D spring and damper, the virtual coupling, pulls it to a wanted pose, and both
- * are solved together with all limits and contacts. Or it is a bone of a hand together with the bones beyond it (the palm:
- * the whole hand), whose springs are those by which flesh hangs on them. Handles are numbered from 0 in the order in which they were added.
+ * are solved together with all limits and contacts. Or it is a bone of a hand together with the bones beyond it (the
+ * palm: the whole hand), whose springs are those by which flesh hangs on them. Handles are numbered from 0 in the order
+ * in which they were added.
  *
  * Six numbers are linear first, angular second, in the world's axes, moments about the handle's origin; poses are a
  * position (m) and a unit quaternion (x, y, z, w). */

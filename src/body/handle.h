@@ -2,7 +2,8 @@
  * handle_model.c, handle_step.c has the equations.
  *
  * A handle in a soft body is a body of its own (body/body.h) with two block nodes of unknowns, in the island of its
- * tool, that nobody sees: no surface, no contacts. A bone of a hand as a handle has no unknowns: the skeleton moves it.
+ * tool, that nobody sees: no surface, no contacts. A bone of a hand as a handle has no unknowns; the skeleton moves
+ * it.
  * It stands for itself and the bones beyond it, the palm for all of the hand, and the springs that hang flesh on these
  * are its springs: of all bones alone, one would feel what flesh passes on between two of them, which is large in a fist
  * and means nothing to who holds the hand. The springs of both kinds are the soft body's own
@@ -16,8 +17,8 @@
 
 #include "thenar/haptic.h"
 
-/* A spring: a node, and the point of the handle that it is tied to. Of a bone's handle the point is the mean of those of
- * the bones that it carries, by their weights: then `holds` are those of the node. */
+/* A spring: a node, and the point of the handle that it is tied to. Of a bone's handle the point is the mean of those
+ * of the bones that it carries, by their weights: then `holds` are those of the node. */
 typedef struct handle_link {
     int body, node; /* in the model of the world; in its mesh */
     double weight;  /* how much of the point's motion is this handle's: 1, or the sum of its bones' weights */

@@ -1,7 +1,7 @@
 /* The handle in a step (garre2009, section 5.1).
  *
- * Unknowns: v_h, the velocity of its origin and its angular velocity. A spring k, d ties node A of the tool to the point
- * B of the handle, x_B = c + r, v_B = J v_h with J = [1, -[r]x]; implicit Euler takes its force where the step ends,
+ * Unknowns: v_h, the velocity of its origin and its angular velocity. A spring k, d ties node A of the tool to the
+ * point B of the handle, x_B = c + r, v_B = J v_h with J = [1, -[r]x]; implicit Euler takes its force where the step ends,
  *   F_A = -k (x_A - x_B) - d (v_A - v_B),   F_h = -J^T F_A,
  * which with kappa = h^2 k + h d and e = x_A - x_B where the step begins is
  *   A_tt += kappa,   A_ht = -kappa J^T,   A_hh += kappa J^T J,   b_t -= h k e,   b_h += h k J^T e.

@@ -34,8 +34,8 @@ soft_limit_measures soft_limit_measure(const soft_batch *batch, const soft_limit
  * block part is left undefined. */
 void soft_limit_forces(const soft_batch *batch, const soft_limit_point *point, double weight, double *records);
 
-/* Minus the gradient and the ten blocks of the Hessian: whole records. convex: with max(0, .), so that it has no negative
- * direction; else it is exact. */
+/* Minus the gradient and the ten blocks of the Hessian: whole records. convex: with max(0, .), so that it has no
+ * negative direction; else it is exact. */
 void soft_limit_blocks(const soft_batch *batch, const soft_limit_point *point, double weight, bool convex,
                        double *records);
 

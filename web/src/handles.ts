@@ -1,5 +1,5 @@
-// Handles, by which devices hold soft bodies: the axes of each, seen through the skin, and those of the pose to which it is
-// pulled, paler, with a line between them.
+// Handles, by which devices hold soft bodies: the axes of each, seen through the skin, and those of the pose to which
+// it is pulled, paler, with a line between them.
 import * as THREE from 'three';
 
 const SIZE = 0.18; // of the axes, over the radius of the scene

@@ -100,7 +100,8 @@ export class Stage {
     fill.position.set(-0.9, 0.1, 0.5);
     // Lights go with the camera: no side of a body is ever in the dark.
     this.camera.add(key, fill);
-    this.scene.add(this.camera, new THREE.HemisphereLight(0xffffff, 0xb0a8a0, 1.3), this.contacts.group, this.bones.group, this.handles.group);
+    this.scene.add(this.camera, new THREE.HemisphereLight(0xffffff, 0xb0a8a0, 1.3));
+    this.scene.add(this.contacts.group, this.bones.group, this.handles.group);
     this.controls = new OrbitControls(this.camera, this.renderer.domElement);
     this.controls.addEventListener('change', () => this.redraw());
     this.controls.zoomSpeed = 0.8;
