@@ -182,11 +182,12 @@ thenar_status thenar_build_add_handle(thenar_build *build, const thenar_handle_d
             return error_set(error, THENAR_ERROR_INPUT, "there are two handles on %s of %s; expected one a bone",
                              def->bone, def->tool);
     }
+    /* Room first: once it is made, its tool has springs. */
+    if (!ARRAY_RESERVE(&build->handles, build->handles.count + 1)) return error_memory(error, "handles");
     handle_model *handle;
     thenar_status status = make_handle(build, def, &handle, error);
-    if (status != THENAR_OK || ARRAY_PUSH(&build->handles, handle)) return status;
-    handle_free(&handle->rigid.base);
-    return error_memory(error, def->name);
+    if (status == THENAR_OK) build->handles.data[build->handles.count++] = handle;
+    return status;
 }
 
 /* Gives a hand the track if that has frames of its side. */
