@@ -18,7 +18,7 @@ typedef struct run_request {
     option_list sets;
     long steps, threads;
     double time, dt;
-    const char *solver, *friction, *contact, *out;
+    const char *solver, *friction, *contact, *coupling, *out;
     const char *track;
 } run_request;
 
@@ -109,7 +109,8 @@ static thenar_status simulate(const run_request *request, const char *scene, the
                                   .threads = (int)request->threads,
                                   .solver = request->solver,
                                   .friction = request->friction,
-                                  .contact = request->contact};
+                                  .contact = request->contact,
+                                  .coupling = request->coupling};
     thenar_sim *sim = NULL;
     run_output *output = NULL;
     status = thenar_sim_create(model, &options, &sim, error);
@@ -137,6 +138,8 @@ static int run(const app_command *command, int argc, char **argv) {
         {"friction", "NAME", "of solvers other than newton: pyramid (default), cone, printed", OPTION_TEXT,
          &request.friction, 0, 0},
         {"contact", "NAME", contact_names, OPTION_TEXT, &request.contact, 0, 0},
+        {"coupling", "NAME", "of handles and tools: monolithic (default), schur, cg", OPTION_TEXT, &request.coupling, 0,
+         0},
         {"threads", "N", "threads inside a step (default 1); the result is the same", OPTION_INTEGER, &request.threads,
          1, 256},
         {"track", "FILE", "tracked joints that drive its hands, for as long as they last", OPTION_TEXT, &request.track,
@@ -155,6 +158,8 @@ static int run(const app_command *command, int argc, char **argv) {
         return command_misused(command, "--friction %s; expected pyramid or cone", request.friction);
     if (request.contact && contact_method_find(request.contact) == CONTACT_METHODS)
         return command_misused(command, "--contact %s; expected %s", request.contact, contact_names);
+    if (request.coupling && coupling_method_find(request.coupling) == COUPLING_METHODS)
+        return command_misused(command, "--coupling %s; expected monolithic, schur or cg", request.coupling);
     if (request.steps >= 0 && request.time > 0)
         return command_misused(command, "--steps and --time together; expected one of them");
     thenar_error error;

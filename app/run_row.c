@@ -1,6 +1,7 @@
 #include "app/run_row.h"
 
 #include "app/run_body.h"
+#include "app/run_handle.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -30,6 +31,7 @@ static int body_columns(const thenar_model *model, int body) {
 int run_column_count(const thenar_model *model, bool pairs) {
     int count = FIRST_BODY;
     for (int b = 0; b < thenar_model_body_count(model); b++) count += body_columns(model, b);
+    count += RUN_HANDLE_COLUMNS * thenar_model_handle_count(model);
     return count + (pairs ? OF_PAIR * thenar_model_contact_pair_count(model) : 0);
 }
 
@@ -51,6 +53,11 @@ void run_columns(const thenar_model *model, bool pairs, run_column_visit *visit,
     }
     for (int b = 0; b < thenar_model_body_count(model); b++)
         name_columns(thenar_model_body_name(model, b), of_body, body_columns(model, b), visit, context);
+    for (int i = 0; i < thenar_model_handle_count(model); i++) {
+        char name[RUN_COLUMN_NAME];
+        snprintf(name, sizeof name, "handle.%.250s", thenar_model_handle_name(model, i));
+        name_columns(name, run_handle_columns, RUN_HANDLE_COLUMNS, visit, context);
+    }
     for (int i = 0; pairs && i < thenar_model_contact_pair_count(model); i++) {
         int body[2];
         char name[RUN_COLUMN_NAME];
@@ -111,5 +118,6 @@ void run_row(const thenar_sim *sim, bool pairs, double *values) {
         }
         row += body_columns(model, b);
     }
+    for (int i = 0; i < thenar_model_handle_count(model); i++, row += RUN_HANDLE_COLUMNS) run_handle_row(sim, i, row);
     if (pairs) pair_figures(sim, row);
 }

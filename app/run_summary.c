@@ -145,6 +145,31 @@ static json_t *bodies(const thenar_sim *sim) {
     return all;
 }
 
+static json_t *handles(const thenar_sim *sim) {
+    const thenar_model *model = thenar_sim_model(sim);
+    json_t *all = json_object();
+    for (int i = 0; i < thenar_model_handle_count(model); i++) {
+        thenar_handle_state h;
+        thenar_sim_handle(sim, i, &h);
+        json_t *told = json_pack("{s:s, s:i, s:i, s:o, s:o, s:o, s:o, s:o}", "tool",
+                                 thenar_model_body_name(model, thenar_model_handle_body(model, i)), "nodes",
+                                 thenar_model_handle_node_count(model, i), "contacts", h.contacts, "position",
+                                 vector(h.pose), "force", vector(h.force), "torque", vector(h.force + 3),
+                                 "coupling_force", vector(h.coupling), "coupling_torque", vector(h.coupling + 3));
+        if (h.linearized) {
+            json_t *stiffness = json_array(), *inertia = json_array();
+            for (int k = 0; k < 36; k += 7) {
+                json_array_append_new(stiffness, number(h.stiffness[k]));
+                json_array_append_new(inertia, number(h.inertia[k]));
+            }
+            json_object_set_new(told, "stiffness", stiffness);
+            json_object_set_new(told, "inertia", inertia);
+        }
+        json_object_set_new(all, thenar_model_handle_name(model, i), told);
+    }
+    return all;
+}
+
 /* How large the model is. */
 static void add_sizes(json_t *root, const thenar_model *model) {
     int nodes = 0, tets = 0;
@@ -177,6 +202,10 @@ thenar_status run_summary_write(const run_summary *summary, const run_facts *fac
     json_object_set_new(root, "warnings", warnings(sim));
     json_object_set_new(root, "state_hash", json_string(hash));
     json_object_set_new(root, "bodies", bodies(sim));
+    if (thenar_model_handle_count(thenar_sim_model(sim)) > 0) {
+        json_object_set_new(root, "coupling", json_string(thenar_sim_coupling(sim)));
+        json_object_set_new(root, "handles", handles(sim));
+    }
     json_object_set_new(root, "machine", machine_describe());
     return json_file_write(root, path, error);
 }

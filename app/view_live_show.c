@@ -108,6 +108,19 @@ static void write_hands(const view_live *live, view_message *out) {
     }
 }
 
+static void write_handles(const view_live *live, view_message *out) {
+    for (int i = 0; i < thenar_model_handle_count(live->model); i++) {
+        thenar_handle_state state;
+        double values[26];
+        thenar_sim_handle(live->sim, i, &state);
+        memcpy(values, state.pose, sizeof state.pose);
+        memcpy(values + 7, state.wanted, sizeof state.wanted);
+        memcpy(values + 14, state.force, sizeof state.force);
+        memcpy(values + 20, state.coupling, sizeof state.coupling);
+        message_floats(out, SECTION_HANDLE, i, 1, values, 26);
+    }
+}
+
 static void write_frame(view_live *live, int64_t now) {
     view_message *out = &live->frame;
     message_clear(out);
@@ -123,6 +136,7 @@ static void write_frame(view_live *live, int64_t now) {
             message_floats(out, SECTION_POSITIONS, b, nodes, thenar_sim_positions(live->sim, b), 3 * nodes);
         }
     write_hands(live, out);
+    write_handles(live, out);
     message_contacts(out, thenar_sim_contacts(live->sim), thenar_sim_contact_count(live->sim));
     if (!live->drag.active) return;
     double values[9];

@@ -9,6 +9,7 @@
 #include "base/memory.h"
 
 #include "thenar/hand.h"
+#include "thenar/haptic.h"
 #include "thenar/mesh.h"
 #include "thenar/sim.h"
 
@@ -38,7 +39,8 @@ enum {
     SECTION_SKIN_WEIGHT, /* f32 */
     SECTION_JOINTS,      /* f32 x 3 a joint of a hand; its number stands in place of the body's */
     SECTION_TARGET,      /* f32 x 27: where a hand is wanted, wrist and angles; its number in place of the body's */
-    SECTION_NOTICE       /* text, for this viewer only */
+    SECTION_NOTICE,      /* text, for this viewer only */
+    SECTION_HANDLE       /* f32 x 26: pose, wanted pose, force of the tool, of the coupling; its number likewise */
 };
 
 /* A contact point as it is sent. The normal points out of body 1; forces are those on body 0. */

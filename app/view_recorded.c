@@ -169,6 +169,22 @@ static void write_hands(thenar_recording *recording, int frame, view_message *ou
     }
 }
 
+/* Handles are numbered body by body. */
+static void write_handles(thenar_recording *recording, int frame, view_message *out) {
+    enum { NUMBERS = 26, MOST = 64 };
+    double values[NUMBERS * MOST];
+    thenar_error error;
+    for (int c = 0, handle = 0; c < thenar_recording_channel_count(recording); c++) {
+        const thenar_recording_channel *channel = thenar_recording_channel_at(recording, c);
+        if (strcmp(channel->name, "handles") != 0 || channel->place != THENAR_RECORDING_BODY ||
+            channel->components != NUMBERS || channel->element_count > MOST)
+            continue;
+        if (thenar_recording_read_channel(recording, c, frame, values, &error) != THENAR_OK) continue;
+        for (int i = 0; i < channel->element_count; i++)
+            message_floats(out, SECTION_HANDLE, handle++, 1, values + NUMBERS * i, NUMBERS);
+    }
+}
+
 static void write_contacts(thenar_recording *recording, int frame, view_message *out) {
     const thenar_contact *contacts;
     int count;
@@ -196,6 +212,7 @@ static void recorded_news(view_source *source, view_cursor *cursor, view_message
                            3 * (size_t)body->node_count);
     }
     write_hands(recording, frame, out);
+    write_handles(recording, frame, out);
     write_contacts(recording, frame, out);
 }
 
@@ -324,6 +341,7 @@ static thenar_status pack_frames(view_recorded *recorded, view_range range, view
             }
             if (pass == 0) continue;
             write_hands(recording, f, out);
+            write_handles(recording, f, out);
             write_contacts(recording, f, out);
         }
     }

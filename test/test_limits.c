@@ -44,7 +44,7 @@ static void gradient_at(const soft_batch *batch, const double *x, const f64x8 *Y
     soft_limit_point point = {0};
     cold_start(point.V);
     soft_limit_decompose(batch, x, Y, &point);
-    soft_limit_blocks(batch, &point, 1, records);
+    soft_limit_blocks(batch, &point, 1, true, records);
 }
 
 static void random_positions(random_source *random, double *x, double size) {

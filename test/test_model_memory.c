@@ -29,7 +29,9 @@ static const char scene_text[] = "thenar: 1\n"
                                  "        where: {box: [[0, 0, 0], [0, 0.1, 0.1]]}\n"
                                  "        keys: [{time: 0}, {time: 1, move: [0, 0.1, 0]}]\n"
                                  "    loads: [{where: {half: {point: [0.3, 0, 0], normal: [-1, 0, 0]}}, "
-                                 "force: [0, -1, 0]}]\n";
+                                 "force: [0, -1, 0]}]\n"
+                                 "handles: {end: {tool: beam, seed: [0.4, 0.05, 0.05], radius: 0.09, linearize: true, "
+                                 "keys: [{time: 0}, {time: 1, move: [0, 0.1, 0]}]}}\n";
 
 static int make_files(void **state) {
     (void)state;

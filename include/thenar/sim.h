@@ -37,6 +37,10 @@ typedef struct thenar_sim_options {
      * (four sides around the cone, as in perez2013; along its edges friction is 1.41 times too strong), or "cone". Of
      * aggregated contacts both are the nearest point of the exact set, and "printed" is what talvas2015 has instead. */
     const char *friction;
+    /** How handles (thenar/haptic.h) are solved with their tools: "monolithic", also for NULL, as one matrix; "schur",
+     * apart, as in garre2009, by a factor of the tool's own; "cg", the same by conjugate gradients. All three find the
+     * same motion; the last two need the solver newton. */
+    const char *coupling;
 } thenar_sim_options;
 
 /** The model's time step, one thread. */
@@ -54,6 +58,7 @@ typedef enum thenar_stage {
     THENAR_STAGE_SOLVE_CONSTRAINTS, /**< the closest motion to v* within the limits */
     THENAR_STAGE_INTEGRATE,         /**< x = x0 + h v */
     THENAR_STAGE_PUBLISH,           /**< reactions and statistics */
+    THENAR_STAGE_LINEARIZE,         /**< stiffness and damping of handles, where these are asked for */
     THENAR_STAGE_COUNT
 } thenar_stage;
 

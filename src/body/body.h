@@ -85,6 +85,11 @@ typedef struct body_limits {
     void (*hessian)(body_state *state, const body_step *step, double weight, double *blocks);
     /* The multipliers' step; `factor` as in rescale, `most`: how large one may become. */
     void (*update)(body_state *state, double factor, double most);
+    /* After a step: adds the Hessian of the limits that pushed at its end, with a penalty `stiffer` times as large, so
+     * that they hold all but exactly. weight: as above, with the rho in whose units multipliers are kept. convex:
+     * without its negative directions. */
+    void (*tangent)(body_state *state, const body_step *step, double weight, double stiffer, bool convex,
+                    double *blocks);
     /* For solvers that work on rows. An element (a tet) has up to ROW_AXES rows at a time; the unknowns of the body
      * start at first_node in the system. */
     int (*element_count)(const body_model *body);

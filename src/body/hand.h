@@ -68,6 +68,7 @@ typedef struct hand_state {
     skeleton_state skeleton;
     hand_kept *kept;
     double *before; /* work, 3 a node of all flesh: where nodes were wanted when the step began, m */
+    struct handle_state *handles[HAND_BONES]; /* of its bones, those that are handles (body/handle.h) */
 } hand_state;
 
 /* Makes a hand and its soft bodies, *flesh_count of them, which then belong to the caller (as *flesh itself: free

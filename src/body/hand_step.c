@@ -26,7 +26,7 @@
  * around the joint can bear, k JOINT_REACH^2 (with a third of that a fist at its limits swings to and fro for ever).
  * That much is added at the rate at which the joint is wanted to turn: as inertia, at its last rate, it would let
  * joints ring. */
-#include "body/hand.h"
+#include "body/handle.h"
 
 #include <string.h>
 
@@ -135,6 +135,32 @@ static void follow(hand_state *state, const hand_target *target, double h) {
     }
 }
 
+/* What a device that took over a bone wants of it, or NULL. */
+static const handle_kept *driver_of(const hand_state *state, int bone) {
+    const handle_state *handle = state->handles[bone];
+    return handle && handle->kept->is_driven ? handle->kept : NULL;
+}
+
+/* The palm takes all of the hand along. */
+static void take_palm(const hand_state *state, hand_target *target) {
+    const handle_kept *driver = driver_of(state, 0);
+    if (driver) target->base = (skeleton_pose){vec3_load(driver->driven), rigid_orientation(driver->driven + 3)};
+}
+
+/* After `follow`: bones that devices hold are pulled to where these are, by couplings of the hand or else the handle's
+ * own. */
+static void follow_devices(hand_state *state) {
+    for (int b = 0; b < HAND_BONES; b++) {
+        const handle_kept *driver = driver_of(state, b);
+        skeleton_coupling *coupling = &state->skeleton.coupling[b];
+        if (!driver) continue;
+        if (!(state->model->coupling[b].stiffness > 0)) *coupling = handle_of(state->handles[b])->coupling;
+        coupling->target = (skeleton_pose){vec3_load(driver->driven), rigid_orientation(driver->driven + 3)};
+        coupling->velocity = vec3_load(driver->driven_motion);
+        coupling->spin = vec3_load(driver->driven_motion + 3);
+    }
+}
+
 /* The dampers of the joints see the rate of their targets, and the flesh around them is reckoned with. */
 static void complete_joints(hand_state *state, const hand_target *target, double h) {
     skeleton_state *bones = &state->skeleton;
@@ -189,7 +215,9 @@ bool hand_advance(hand_state *state, body_state *const *bodies, const body_step 
     double h = step->h;
     hand_target target;
     hand_drive(state, step, &target);
+    take_palm(state, &target);
     follow(state, &target, h);
+    follow_devices(state);
     skeleton_begin(bones, h, hand->weight ? step->gravity : (vec3){0});
     complete_joints(state, &target, h);
     double *before = state->before;

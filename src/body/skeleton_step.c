@@ -12,6 +12,7 @@
  * skeleton of one bone moves as a rigid body does. */
 #include "body/skeleton.h"
 
+#include "body/coupling.h"
 #include "body/rigid.h"
 
 #include <string.h>
@@ -136,31 +137,16 @@ void skeleton_set_rates(skeleton_state *state, const spatial_motion *base, const
     }
 }
 
-/* A coupling's spring as it pulls now. */
-typedef struct coupling_spring {
-    vec3 way;                  /* m or rad, to the target */
-    double stiffness, damping; /* N/m and N s/m, or N m/rad and N m s/rad */
-} coupling_spring;
-
-/* A spring that would pull harder than it may is softer, and its damper as much as keeps the damping ratio. */
-static coupling_spring soften(vec3 way, double stiffness, double damping, double most) {
-    double pull = stiffness * vec3_length(way), share = most > 0 && pull > most ? most / pull : 1;
-    return (coupling_spring){way, share * stiffness, sqrt(share) * damping};
-}
-
 static coupling_spring linear_spring(const skeleton_state *state, int b) {
     const skeleton_coupling *c = &state->coupling[b];
-    return soften(vec3_sub(c->target.position, state->pose[b].position), c->stiffness, c->damping, c->most_force);
+    return coupling_soften(vec3_sub(c->target.position, state->pose[b].position), c->stiffness, c->damping,
+                           c->most_force);
 }
 
 static coupling_spring angular_spring(const skeleton_state *state, int b) {
     const skeleton_coupling *c = &state->coupling[b];
     quat turn = quat_mul(c->target.orientation, quat_conjugate(state->pose[b].orientation));
-    return soften(quat_to_rotation_vector(turn), c->turn_stiffness, c->turn_damping, c->most_torque);
-}
-
-static vec3 spring_pull(coupling_spring spring, vec3 approach) {
-    return vec3_mul_add(vec3_scale(spring.way, spring.stiffness), approach, spring.damping);
+    return coupling_soften(quat_to_rotation_vector(turn), c->turn_stiffness, c->turn_damping, c->most_torque);
 }
 
 static bool is_coupled(const skeleton_coupling *c) {
@@ -172,10 +158,10 @@ static void add_coupling(skeleton_state *state, int b, double h) {
     if (!is_coupled(c)) return;
     coupling_spring linear = linear_spring(state, b), angular = angular_spring(state, b);
     skeleton_add_point(state, b, state->pose[b].position, h * linear.damping + h * h * linear.stiffness,
-                       vec3_scale(spring_pull(linear, c->velocity), h));
+                       vec3_scale(coupling_pull(linear, c->velocity), h));
     double turning = h * angular.damping + h * h * angular.stiffness;
     for (int i = 0; i < 9; i += 4) state->inertia[b].angular.m[i] += turning;
-    state->momentum[b].torque = vec3_mul_add(state->momentum[b].torque, spring_pull(angular, c->spin), h);
+    state->momentum[b].torque = vec3_mul_add(state->momentum[b].torque, coupling_pull(angular, c->spin), h);
 }
 
 void skeleton_begin(skeleton_state *state, double h, vec3 gravity) {
@@ -249,8 +235,8 @@ skeleton_wrench skeleton_coupling_wrench(const skeleton_state *state, int bone) 
     const skeleton_bone_motion *motion = &state->motion[bone];
     vec3 to_origin = quat_rotate(state->pose[bone].orientation, vec3_scale(state->model->bones[bone].centre, -1));
     vec3 velocity = vec3_add(motion->velocity, vec3_cross(motion->spin, to_origin));
-    return (skeleton_wrench){spring_pull(linear_spring(state, bone), vec3_sub(c->velocity, velocity)),
-                             spring_pull(angular_spring(state, bone), vec3_sub(c->spin, motion->spin))};
+    return (skeleton_wrench){coupling_pull(linear_spring(state, bone), vec3_sub(c->velocity, velocity)),
+                             coupling_pull(angular_spring(state, bone), vec3_sub(c->spin, motion->spin))};
 }
 
 /* How far an angle is beyond its limits, rad. */

@@ -31,9 +31,8 @@ static void clear_record(soft_state *state, int k) {
  * into the frames of the next step's beginning, they have turned by as much as the tets did in between, which is the
  * best guess for the turn to come: 5.9 iterations a step instead of 8.0 with multipliers in world axes on the bent hand
  * of `thenar bench solvers`. */
-static void turn_multipliers(soft_state *state, int k, bool back) {
-    const f64x8 *R = state->rotation + 9 * k;
-    f64x8 *Y = state->multiplier + SOFT_MULTIPLIERS * k, turned[SOFT_MULTIPLIERS];
+static void turn_multipliers(const soft_state *state, int k, bool back, f64x8 *turned) {
+    const f64x8 *R = state->rotation + 9 * k, *Y = state->multiplier + SOFT_MULTIPLIERS * k;
     /* Column j of Y, then each fibre's vector, times R or its transpose. */
     for (int v = 0; v < 3 + SOFT_FIBRES; v++) {
         int first = v < 3 ? v : 9 + 3 * (v - 3), stride = v < 3 ? 3 : 1;
@@ -44,17 +43,22 @@ static void turn_multipliers(soft_state *state, int k, bool back) {
                 row[0], Y[first], f64x8_fma(row[step], Y[first + stride], row[2 * step] * Y[first + 2 * stride]));
         }
     }
-    memcpy(Y, turned, sizeof turned);
+}
+
+static void turn_all(soft_state *state, bool back) {
+    for (int k = 0; k < soft_of(state)->batch_count; k++) {
+        f64x8 turned[SOFT_MULTIPLIERS];
+        turn_multipliers(state, k, back, turned);
+        memcpy(state->multiplier + SOFT_MULTIPLIERS * k, turned, sizeof turned);
+    }
 }
 
 static void limits_take_up(body_state *base) {
-    soft_state *state = (soft_state *)base;
-    for (int k = 0; k < soft_of(state)->batch_count; k++) turn_multipliers(state, k, false);
+    turn_all((soft_state *)base, false);
 }
 
 static void limits_put_away(body_state *base) {
-    soft_state *state = (soft_state *)base;
-    for (int k = 0; k < soft_of(state)->batch_count; k++) turn_multipliers(state, k, true);
+    turn_all((soft_state *)base, true);
 }
 
 static void limits_begin(body_state *base) {
@@ -81,7 +85,8 @@ static void limits_move(body_state *base, const body_step *step, const double *d
 /* Work on the batches with limits, in pieces. */
 typedef struct limit_job {
     soft_state *state;
-    double weight;
+    double weight, stiffer;
+    bool convex;
     double *blocks;
     void (*visit)(const struct limit_job *job, int batch);
 } limit_job;
@@ -160,7 +165,7 @@ static void limits_gradient(body_state *base, const body_step *step, double weig
 static void block_batch(const limit_job *job, int k) {
     soft_state *state = job->state;
     if (state->limit_pushes[k])
-        soft_limit_blocks(&soft_of(state)->batches[k], &state->limit_points[k], job->weight, record_of(state, k));
+        soft_limit_blocks(&soft_of(state)->batches[k], &state->limit_points[k], job->weight, true, record_of(state, k));
 }
 
 static void add_blocks(void *context, int piece) {
@@ -189,6 +194,35 @@ static void limits_hessian(body_state *base, const body_step *step, double weigh
     workers_run(step->pool, soft_piece_count(soft_of(job.state)->block_count, SOFT_BLOCKS_PER_PIECE), add_blocks, &job);
 }
 
+/* The multipliers are put away and the nodes are where the step took them; nothing of the state is touched. */
+static void tangent_batch(const limit_job *job, int k) {
+    soft_state *state = job->state;
+    const soft_batch *batch = &soft_of(state)->batches[k];
+    soft_limit_point point = state->limit_points[k]; /* V: where the decomposition starts */
+    f64x8 Y[SOFT_MULTIPLIERS];
+    turn_multipliers(state, k, false, Y);
+    soft_limit_decompose(batch, state->x, Y, &point);
+    if (!soft_limit_pushes(&point)) {
+        clear_record(state, k);
+        return;
+    }
+    soft_limit_stiffen(job->stiffer, &point);
+    soft_limit_blocks(batch, &point, job->stiffer * job->weight, job->convex, record_of(state, k));
+    state->limit_pushes[k] = 1;
+}
+
+static void limits_tangent(body_state *base, const body_step *step, double weight, double stiffer, bool convex,
+                           double *blocks) {
+    limit_job job = {.state = (soft_state *)base,
+                     .weight = weight,
+                     .stiffer = stiffer,
+                     .convex = convex,
+                     .blocks = blocks,
+                     .visit = tangent_batch};
+    visit_batches(step, &job);
+    workers_run(step->pool, soft_piece_count(soft_of(job.state)->block_count, SOFT_BLOCKS_PER_PIECE), add_blocks, &job);
+}
+
 static void limits_update(body_state *base, double factor, double most) {
     soft_state *state = (soft_state *)base;
     const soft_model *body = soft_of(state);
@@ -209,6 +243,7 @@ const body_limits soft_limits = {
     .measure = limits_measure,
     .gradient = limits_gradient,
     .hessian = limits_hessian,
+    .tangent = limits_tangent,
     .update = limits_update,
     .element_count = soft_row_element_count,
     .element_nodes = soft_row_element_nodes,

@@ -11,6 +11,8 @@
 
 #include "math/simd.h"
 
+#include <stdbool.h>
+
 #define SOFT_FIBRES 3
 
 typedef struct soft_fibres {
@@ -68,17 +70,17 @@ SIMD_INLINE void soft_fibre_add_forces(const soft_fibres *fibres, const soft_fib
     }
 }
 
-/* Adds the Hessian to ten blocks. */
+/* Adds the Hessian to ten blocks; convex: without max(0, .) it is exact, and may be indefinite. */
 SIMD_INLINE void soft_fibre_add_blocks(const soft_fibres *fibres, const soft_fibre_point *point,
-                                       const f64x8 gradient[9], f64x8 w, f64x8 *blocks) {
+                                       const f64x8 gradient[9], f64x8 w, bool convex, f64x8 *blocks) {
     const f64x8 zero = f64x8_set(0), one = f64x8_set(1);
     for (int k = 0; k < SOFT_FIBRES; k++) {
         f64x8 along[4], core[9];
         soft_fibre_along(fibres->direction[k], gradient, along);
         const f64x8 *n = point->n[k];
         f64x8 radial = f64x8_select(point->delta[k] != zero, w, zero);
-        i64x8 outward = point->delta[k] > zero;
-        f64x8 across = f64x8_select(outward, w * point->delta[k] / f64x8_select(outward, point->r[k], one), zero);
+        i64x8 curved = convex ? point->delta[k] > zero : point->r[k] > f64x8_set(0.01);
+        f64x8 across = f64x8_select(curved, w * point->delta[k] / f64x8_select(curved, point->r[k], one), zero);
         SIMD_FOR (i, 0, 3)
             SIMD_FOR (j, 0, 3) core[3 * i + j] = (radial - across) * n[i] * n[j] + (i == j ? across : zero);
         SIMD_FOR (a, 0, 4)

@@ -16,6 +16,7 @@
 
 #define AT(i, j) (3 * (i) + (j))
 #define EQUAL_VALUES 1e-9 /* closer singular values count as one */
+#define SMALLEST_SUM 0.01 /* of two singular values, to divide by */
 
 void soft_limit_decompose(const soft_batch *batch, const double *x, const f64x8 *Y, soft_limit_point *point) {
     f64x8 F[9];
@@ -33,6 +34,19 @@ bool soft_limit_pushes(const soft_limit_point *point) {
     const f64x8 *d = point->d, *delta = point->fibre.delta;
     return i64x8_any((d[0] != 0.0) | (d[1] != 0.0) | (d[2] != 0.0) | (delta[0] != 0.0) | (delta[1] != 0.0) |
                      (delta[2] != 0.0));
+}
+
+void soft_limit_stiffen(double stiffer, soft_limit_point *point) {
+    SIMD_FOR (i, 0, 3) {
+        f64x8 beyond = point->d[i] / stiffer;
+        point->f[i] = point->f[i] - point->d[i] + beyond;
+        point->d[i] = beyond;
+    }
+    SIMD_FOR (k, 0, SOFT_FIBRES) {
+        f64x8 beyond = point->fibre.delta[k] / stiffer;
+        point->fibre.r[k] = point->fibre.r[k] - point->fibre.delta[k] + beyond;
+        point->fibre.delta[k] = beyond;
+    }
 }
 
 /* D = U diag(d) V^T */
@@ -106,16 +120,17 @@ typedef struct limit_modes {
     f64x8 difference[3]; /* and half the difference */
 } limit_modes;
 
-SIMD_INLINE limit_modes modes_of(const soft_limit_point *s, f64x8 w) {
+SIMD_INLINE limit_modes modes_of(const soft_limit_point *s, f64x8 w, bool convex) {
     const f64x8 zero = f64x8_set(0), one = f64x8_set(1);
     limit_modes modes;
     SIMD_FOR (i, 0, 3) modes.own[i] = f64x8_select(s->d[i] != zero, w, zero);
     SIMD_FOR (i, 0, 3) {
         int j = (i + 1) % 3;
         f64x8 gap = s->f[i] - s->f[j], total = s->f[i] + s->f[j], both = s->d[i] + s->d[j];
-        i64x8 apart = f64x8_abs(gap) > f64x8_set(EQUAL_VALUES), outward = both > zero;
+        i64x8 apart = f64x8_abs(gap) > f64x8_set(EQUAL_VALUES);
+        i64x8 curved = convex ? both > zero : total > f64x8_set(SMALLEST_SUM);
         f64x8 along = f64x8_select(apart, w * (s->d[i] - s->d[j]) / f64x8_select(apart, gap, one), modes.own[i]);
-        f64x8 across = f64x8_select(outward, w * both / f64x8_select(outward, total, one), zero);
+        f64x8 across = f64x8_select(curved, w * both / f64x8_select(curved, total, one), zero);
         modes.sum[i] = 0.5 * (along + across);
         modes.difference[i] = 0.5 * (along - across);
     }
@@ -146,8 +161,8 @@ SIMD_INLINE void write_block(const limit_modes *m, const f64x8 *U, const f64x8 p
 }
 
 /* Writes the ten blocks. The vectors g of the four nodes add up to zero, so node 0's blocks are minus sums. */
-static void write_hessian(const soft_batch *batch, const soft_limit_point *s, f64x8 w, f64x8 *blocks) {
-    limit_modes modes = modes_of(s, w);
+static void write_hessian(const soft_batch *batch, const soft_limit_point *s, f64x8 w, bool convex, f64x8 *blocks) {
+    limit_modes modes = modes_of(s, w, convex);
     f64x8 p[4][3]; /* V^T g_a for a = 1..3 */
     SIMD_FOR (a, 1, 4)
         SIMD_FOR (i, 0, 3) {
@@ -189,11 +204,12 @@ void soft_limit_forces(const soft_batch *batch, const soft_limit_point *point, d
     soft_element_store(values, SOFT_RECORD_FORCE_GROUP, records);
 }
 
-void soft_limit_blocks(const soft_batch *batch, const soft_limit_point *point, double weight, double *records) {
+void soft_limit_blocks(const soft_batch *batch, const soft_limit_point *point, double weight, bool convex,
+                       double *records) {
     f64x8 values[SOFT_RECORD], w = weight * batch->stiffness;
     for (int i = SOFT_RECORD_FORCE_GROUP; i < SOFT_RECORD; i++) values[i] = f64x8_set(0);
-    write_hessian(batch, point, w, values);
-    if (batch->fibres) soft_fibre_add_blocks(batch->fibres, &point->fibre, batch->gradient, w, values);
+    write_hessian(batch, point, w, convex, values);
+    if (batch->fibres) soft_fibre_add_blocks(batch->fibres, &point->fibre, batch->gradient, w, convex, values);
     nodal_forces(batch, point, w, values + SOFT_RECORD_FORCE);
     soft_element_store(values, 0, records);
 }

@@ -34,8 +34,14 @@ soft_limit_measures soft_limit_measure(const soft_batch *batch, const soft_limit
  * block part is left undefined. */
 void soft_limit_forces(const soft_batch *batch, const soft_limit_point *point, double weight, double *records);
 
-/* Minus the gradient and the ten blocks of the Hessian: whole records. */
-void soft_limit_blocks(const soft_batch *batch, const soft_limit_point *point, double weight, double *records);
+/* Minus the gradient and the ten blocks of the Hessian: whole records. convex: with max(0, .), so that it has no
+ * negative direction; else it is exact. */
+void soft_limit_blocks(const soft_batch *batch, const soft_limit_point *point, double weight, bool convex,
+                       double *records);
+
+/* The point as a penalty of `stiffer` times the size would have it, at the same forces: what pushes is at its limit but
+ * for a share of 1 / stiffer of how far it was beyond. */
+void soft_limit_stiffen(double stiffer, soft_limit_point *point);
 
 /* Y <- Y factor, no longer than `most`. */
 void soft_limit_rescale(double factor, double most, f64x8 *Y);

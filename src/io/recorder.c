@@ -8,12 +8,13 @@
 #include "world/sim.h"
 
 #include "thenar/hand.h"
+#include "thenar/haptic.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Channels of a recording: three of the run, then two a body, then one a hand. */
+/* Channels of a recording: three of the run, then two a body, one a hand, and one a body with handles. */
 enum { RUN_STEP_US, RUN_RESIDUAL, RUN_ITERATIONS, RUN_CHANNELS };
 enum { SOFT_POSITION, SOFT_FORCE, RIGID_POSE = 0, RIGID_TWIST, BODY_CHANNELS };
 
@@ -22,12 +23,28 @@ static int body_channel(int body, int channel) {
 }
 
 #define HAND_NUMBERS (7 * THENAR_HAND_JOINTS)
+/* Of a handle: pose, wanted pose, force of the tool, force of the coupling. */
+#define HANDLE_NUMBERS (7 + 7 + 6 + 6)
+
+/* How many handles a body has. */
+static int handles_of(const thenar_model *model, int body) {
+    int count = 0;
+    for (int i = 0; i < thenar_model_handle_count(model); i++) count += thenar_model_handle_body(model, i) == body;
+    return count;
+}
+
+static int held_bodies(const thenar_model *model) {
+    int count = 0;
+    for (int b = 0; b < thenar_model_body_count(model); b++) count += handles_of(model, b) > 0;
+    return count;
+}
 
 struct thenar_recorder {
     const thenar_sim *sim;
     recording_writer *writer;
     const double **values; /* one array per channel: the simulation's own, or run_values, or joints */
     double *joints;        /* of each hand */
+    double *handles;       /* of each handle, body by body */
     double run_values[RUN_CHANNELS];
 };
 
@@ -62,6 +79,32 @@ static void describe_channels(thenar_recording_channel *channels, const thenar_m
                                              .components = 7};
         thenar_model_hand_bodies(model, h, &joints->body);
     }
+    int next = body_channel(thenar_model_body_count(model), thenar_model_hand_count(model));
+    for (int b = 0; b < thenar_model_body_count(model); b++)
+        if (handles_of(model, b) > 0)
+            channels[next++] = (thenar_recording_channel){.name = "handles",
+                                                          .unit = "m",
+                                                          .place = THENAR_RECORDING_BODY,
+                                                          .body = b,
+                                                          .element_count = handles_of(model, b),
+                                                          .components = HANDLE_NUMBERS};
+}
+
+/* Pose, wanted pose, force and pull of each handle, in the order of their bodies. */
+static void take_handles(thenar_recorder *recorder) {
+    const thenar_model *model = thenar_sim_model(recorder->sim);
+    double *at = recorder->handles;
+    for (int b = 0; b < thenar_model_body_count(model); b++)
+        for (int i = 0; i < thenar_model_handle_count(model); i++) {
+            if (thenar_model_handle_body(model, i) != b) continue;
+            thenar_handle_state state;
+            thenar_sim_handle(recorder->sim, i, &state);
+            memcpy(at, state.pose, sizeof state.pose);
+            memcpy(at + 7, state.wanted, sizeof state.wanted);
+            memcpy(at + 14, state.force, sizeof state.force);
+            memcpy(at + 20, state.coupling, sizeof state.coupling);
+            at += HANDLE_NUMBERS;
+        }
 }
 
 static void describe_bodies(recording_body *bodies, const thenar_model *model) {
@@ -135,6 +178,14 @@ static void connect_channels(thenar_recorder *recorder, const thenar_sim *sim) {
     int bodies = thenar_model_body_count(thenar_sim_model(sim));
     for (int h = 0; h < thenar_model_hand_count(thenar_sim_model(sim)); h++)
         recorder->values[body_channel(bodies, h)] = recorder->joints + (size_t)h * HAND_NUMBERS;
+    const thenar_model *model = thenar_sim_model(sim);
+    const double *handles = recorder->handles;
+    int next = body_channel(bodies, thenar_model_hand_count(model));
+    for (int b = 0; b < bodies; b++) {
+        if (handles_of(model, b) == 0) continue;
+        recorder->values[next++] = handles;
+        handles += HANDLE_NUMBERS * handles_of(model, b);
+    }
 }
 
 static int most_contacts(const thenar_sim *sim) {
@@ -146,7 +197,7 @@ thenar_status thenar_recorder_create(const char *path, const thenar_sim *sim, th
     *out = NULL;
     const thenar_model *model = thenar_sim_model(sim);
     int body_count = thenar_model_body_count(model), hand_count = thenar_model_hand_count(model);
-    int channel_count = body_channel(body_count, hand_count);
+    int channel_count = body_channel(body_count, hand_count) + held_bodies(model);
     if (channel_count > RECORDING_CHANNELS_MAX)
         return error_set(error, THENAR_ERROR_INPUT, "%s: cannot record %d bodies; expected at most %d", path,
                          body_count, (RECORDING_CHANNELS_MAX - RUN_CHANNELS) / BODY_CHANNELS);
@@ -157,7 +208,8 @@ thenar_status thenar_recorder_create(const char *path, const thenar_sim *sim, th
     if (status == THENAR_OK) {
         recorder->values = MEMORY_ARRAY(const double *, channel_count);
         recorder->joints = MEMORY_ARRAY(double, (size_t)hand_count *HAND_NUMBERS);
-        if (!recorder->values || !recorder->joints) status = error_memory(error, path);
+        recorder->handles = MEMORY_ARRAY(double, HANDLE_NUMBERS *thenar_model_handle_count(model));
+        if (!recorder->values || !recorder->joints || !recorder->handles) status = error_memory(error, path);
     }
     char *metadata = describe_limits(model);
     if (!metadata && status == THENAR_OK) status = error_memory(error, path);
@@ -195,6 +247,7 @@ thenar_status thenar_recorder_add(thenar_recorder *recorder, thenar_error *error
     recorder->run_values[RUN_ITERATIONS] = stats->iterations;
     for (int h = 0; h < thenar_model_hand_count(thenar_sim_model(sim)); h++)
         thenar_sim_hand_joints(sim, h, recorder->joints + (size_t)h * HAND_NUMBERS);
+    take_handles(recorder);
     recording_frame frame = {.step = thenar_sim_step_count(sim),
                              .time = thenar_sim_time(sim),
                              .values = recorder->values,
@@ -208,6 +261,7 @@ thenar_status thenar_recorder_close(thenar_recorder *recorder, thenar_error *err
     thenar_status status = recording_close(recorder->writer, error);
     free(recorder->values);
     free(recorder->joints);
+    free(recorder->handles);
     free(recorder);
     return status;
 }

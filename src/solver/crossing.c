@@ -155,7 +155,7 @@ int crossing_solve(const solver_problem *problem, const double *blocks, crossing
     int n = size_of(problem), steps = 0;
     if (state) collect(state, problem);
     if (!state || state->count == 0) {
-        cholesky_solve(problem->factor, x);
+        solver_solve(problem, x);
         return 0;
     }
     double *r = state->residual, *z = state->solved, *p = state->direction, *q = state->product, *m = state->factored;
@@ -167,7 +167,7 @@ int crossing_solve(const solver_problem *problem, const double *blocks, crossing
     double enough = fmax(end.share * sqrt(rows_dot(r, r, n)), end.trace), before = 0;
     while (steps < end.most) {
         memcpy(z, r, (size_t)n * sizeof *z);
-        cholesky_solve(problem->factor, z);
+        solver_solve(problem, z);
         if (apart) add_whole(state, problem, r, z);
         double now = rows_dot(r, z, n), keep = steps > 0 ? now / before : 0;
         for (int i = 0; i < n; i++) p[i] = steps > 0 ? z[i] + keep * p[i] : z[i];

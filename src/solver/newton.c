@@ -24,7 +24,7 @@
 /* Penalties rho, in units of each tet's Young's modulus. Far from the limits a low one converges in few iterations,
  * near them a high one. It is raised only when a multipliers' step did not bring the distance down: with a rho that is
  * too high too early, the line search takes tiny steps (40 iterations instead of 16 on a hand that is thrown). */
-#define RHO_NEAR 500.0
+#define RHO_NEAR NEWTON_RHO
 #define RHO_FAR 50.0
 #define RHO_GROWTH 10.0
 #define RHO_LARGEST 1e4
@@ -107,16 +107,12 @@ static bool newton_needs_free_motion(const solver_problem *problem) {
     return !has_multipliers(problem);
 }
 
-static bool factorize(newton_state *state, const solver_problem *problem) {
-    return cholesky_factorize(problem->factor, state->hessian, problem->step->pool) == CHOLESKY_DONE;
-}
-
 /* The direction with contacts condensed: their multipliers move, and so does the gradient. False, and nothing changes
  * but the factor, if that cannot be done. */
 static bool find_condensed(newton_state *state, const solver_problem *problem, double rho) {
-    if (condense_collect(&state->condense, problem) == 0) return false;
+    if (problem->coupled || condense_collect(&state->condense, problem) == 0) return false;
     lagrangian_hessian_of_limits(problem, rho, state->hessian);
-    if (!factorize(state, problem)) return false;
+    if (!solver_factor(problem, state->hessian)) return false;
     if (!condense_solve(&state->condense, problem, state->gradient, state->direction)) return false;
     contacts_move(problem->contacts, problem->contact_count, state->d);
     lagrangian_gradient(problem, rho, state->residual, state->gradient);
@@ -156,7 +152,7 @@ static bool is_factored(const solver_problem *problem) {
 static bool find_direction(newton_state *state, const solver_problem *problem, double rho) {
     if (!is_factored(problem)) {
         lagrangian_hessian(problem, rho, state->hessian);
-        if (!factorize(state, problem)) return false;
+        if (!solver_factor(problem, state->hessian)) return false;
     }
     if (problem->patch_count > 0) {
         find_direction_with_patches(state, problem);

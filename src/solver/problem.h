@@ -8,6 +8,7 @@
 
 #include "body/body.h"
 #include "contact/patch.h"
+#include "solver/coupled.h"
 #include "sparse/cholesky.h"
 
 /* Stopping rule that all solvers share. */
@@ -55,6 +56,7 @@ typedef struct solver_problem {
     double *v;               /* 3 per node, m/s; in: free motion, if it was solved; out: the solution */
     bool goes_on;            /* v is the solution with other springs in A and b, in this step: start there */
     cholesky_factor *factor; /* of A, if it was factored; a solver may overwrite it */
+    coupled_state *coupled;  /* where handles are solved apart from their tools, newton only; else NULL */
     int body_count;
     body_state *const *bodies;
     const int *first_node; /* of each body's unknowns */
@@ -79,6 +81,20 @@ typedef struct solver_report {
     double residual; /* largest violation of a limit, as a strain, or a bound on it */
     int rows;        /* one-dimensional constraints that it looked at; of solvers on rows, the most in an iteration */
 } solver_report;
+
+/* Factors a matrix of the problem's pattern, which must stay for the solves; false if it is not positive definite. */
+static inline bool solver_factor(const solver_problem *problem, const double *blocks) {
+    return problem->coupled ? coupled_factor(problem->coupled, blocks, problem->step->pool)
+                            : cholesky_factorize(problem->factor, blocks, problem->step->pool) == CHOLESKY_DONE;
+}
+
+/* x = (that matrix)^-1 x */
+static inline void solver_solve(const solver_problem *problem, double *x) {
+    if (problem->coupled)
+        coupled_solve(problem->coupled, x);
+    else
+        cholesky_solve(problem->factor, x);
+}
 
 static inline void solver_tell(const solver_problem *problem, int iterations, bool linearized, double residual) {
     if (problem->trace) problem->trace->point(problem->trace->context, iterations, linearized, residual);

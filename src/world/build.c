@@ -16,6 +16,7 @@ struct thenar_build {
     thenar_world_def world;
     ARRAY(body_model *) bodies;
     ARRAY(hand_model *) hands;
+    ARRAY(handle_model *) handles;
 };
 
 thenar_world_def thenar_world_def_default(void) {
@@ -42,8 +43,10 @@ thenar_build *thenar_build_create(const thenar_world_def *world) {
 static void forget_bodies(thenar_build *build) {
     for (size_t i = 0; i < build->bodies.count; i++) build->bodies.data[i]->kind->free(build->bodies.data[i]);
     for (size_t i = 0; i < build->hands.count; i++) hand_model_free(build->hands.data[i]);
+    for (size_t i = 0; i < build->handles.count; i++) handle_free(&build->handles.data[i]->rigid.base);
     build->bodies.count = 0;
     build->hands.count = 0;
+    build->handles.count = 0;
 }
 
 void thenar_build_free(thenar_build *build) {
@@ -51,6 +54,7 @@ void thenar_build_free(thenar_build *build) {
     forget_bodies(build);
     free(build->bodies.data);
     free(build->hands.data);
+    free(build->handles.data);
     free(build->name);
     free(build);
 }
@@ -136,6 +140,56 @@ thenar_status thenar_build_add_hand(thenar_build *build, const thenar_hand_def *
     return status;
 }
 
+/* The hand of that name, or -1. */
+static int find_hand(const thenar_build *build, const char *name) {
+    for (size_t i = 0; i < build->hands.count; i++)
+        if (strcmp(build->hands.data[i]->name, name) == 0) return (int)i;
+    return -1;
+}
+
+/* The soft body of that name that belongs to no hand, or -1. */
+static int find_tool(const thenar_build *build, const char *name) {
+    for (size_t i = 0; i < build->bodies.count; i++) {
+        const body_model *body = build->bodies.data[i];
+        if (body->kind == &soft_class && body->family == 0 && strcmp(body->name, name) == 0) return (int)i;
+    }
+    return -1;
+}
+
+static thenar_status make_handle(thenar_build *build, const thenar_handle_def *def, handle_model **handle,
+                                 thenar_error *error) {
+    const char *tool = def->tool ? def->tool : "";
+    if (def->bone) {
+        int hand = find_hand(build, tool);
+        if (hand >= 0) return handle_model_on_bone(def, build->hands.data[hand], hand, handle, error);
+        return error_set(error, THENAR_ERROR_INPUT, "a handle on a bone of %s; expected a hand that was added before",
+                         tool);
+    }
+    int body = find_tool(build, tool);
+    if (body >= 0) return handle_model_create(def, (soft_model *)build->bodies.data[body], body, handle, error);
+    return error_set(error, THENAR_ERROR_INPUT,
+                     "a handle in %s; expected a soft body that was added before, or a bone of a hand", tool);
+}
+
+thenar_status thenar_build_add_handle(thenar_build *build, const thenar_handle_def *def, thenar_error *error) {
+    for (size_t i = 0; def->name && i < build->handles.count; i++) {
+        const handle_model *other = build->handles.data[i];
+        if (strcmp(other->rigid.base.name, def->name) == 0)
+            return error_set(error, THENAR_ERROR_INPUT, "there are two handles named %s; expected different names",
+                             def->name);
+        if (def->bone && def->tool && handle_is_bone(other) && other->hand == find_hand(build, def->tool) &&
+            hand_bone_joint(other->bone) == (hand_joint)hand_joint_find(def->bone))
+            return error_set(error, THENAR_ERROR_INPUT, "there are two handles on %s of %s; expected one a bone",
+                             def->bone, def->tool);
+    }
+    /* Room first: once it is made, its tool has springs. */
+    if (!ARRAY_RESERVE(&build->handles, build->handles.count + 1)) return error_memory(error, "handles");
+    handle_model *handle;
+    thenar_status status = make_handle(build, def, &handle, error);
+    if (status == THENAR_OK) build->handles.data[build->handles.count++] = handle;
+    return status;
+}
+
 /* Gives a hand the track if that has frames of its side. */
 static thenar_status offer_track(hand_model *hand, const char *path, int *taken, thenar_error *error) {
     track *t = MEMORY_ARRAY(track, 1);
@@ -192,28 +246,44 @@ static thenar_status check_world(const thenar_world_def *world, const char *name
     return THENAR_OK;
 }
 
-/* The bodies of an island, soft ones first: rigid ones are eliminated last, since any point may touch them. */
+/* The bodies of an island, soft ones first: rigid ones are eliminated last, since any point may touch them, and after
+ * them the handles, so that what is before these is a system of its own (solver/coupled.h). */
 static thenar_status compile_island(thenar_model *model, const int *island, int number, thenar_error *error) {
-    int *members = MEMORY_ARRAY(int, model->body_count), count = 0;
+    static const body_class *const order[] = {&soft_class, &rigid_class, &handle_class};
+    int *members = MEMORY_ARRAY(int, model_mover_count(model)), count = 0;
     if (!members) return error_memory(error, "linear systems");
-    for (int rigid = 0; rigid < 2; rigid++)
-        for (int i = 0; i < model->body_count; i++)
-            if (island[i] == number && (model->bodies[i]->kind == &rigid_class) == rigid) members[count++] = i;
+    for (int k = 0; k < 3; k++)
+        for (int i = 0; i < model_mover_count(model); i++)
+            if (island[i] == number && model->bodies[i]->kind == order[k]) members[count++] = i;
     thenar_status status =
         system_create(model->bodies, members, count, &model->contacts, &model->systems[model->system_count], error);
     model->system_count += status == THENAR_OK;
     return status;
 }
 
-/* Bodies that can move and may touch are solved together, the others alone. */
+/* Bodies that can move and may touch are solved together, handles with their tools, the others alone. */
 static thenar_status compile_systems(thenar_model *model, thenar_error *error) {
-    model->systems = MEMORY_ARRAY(system_model, model->body_count);
-    int *island = MEMORY_ARRAY(int, model->body_count);
+    int count = model_mover_count(model);
+    model->systems = MEMORY_ARRAY(system_model, count);
+    int *island = MEMORY_ARRAY(int, count);
     thenar_status status = model->systems && island ? THENAR_OK : error_memory(error, "linear systems");
-    if (status == THENAR_OK) contacts_join(&model->contacts, model->bodies, model->body_count, island);
-    for (int i = 0; i < model->body_count && status == THENAR_OK; i++)
+    if (status == THENAR_OK) contacts_join(&model->contacts, model->bodies, count, island);
+    for (int i = 0; i < model->handle_count && status == THENAR_OK; i++) {
+        const handle_model *handle = model_handle(model, i);
+        if (!handle_is_bone(handle)) island[model->body_count + i] = island[handle->body];
+    }
+    for (int i = 0; i < count && status == THENAR_OK; i++)
         if (island[i] == i) status = compile_island(model, island, i, error);
     free(island);
+    model->system_of = MEMORY_ARRAY(int, count);
+    model->first_node_of = MEMORY_ARRAY(int, count);
+    if (status == THENAR_OK && !(model->system_of && model->first_node_of))
+        status = error_memory(error, "linear systems");
+    for (int s = 0; s < model->system_count && status == THENAR_OK; s++)
+        for (int k = 0; k < model->systems[s].body_count; k++) {
+            model->system_of[model->systems[s].bodies[k]] = s;
+            model->first_node_of[model->systems[s].bodies[k]] = model->systems[s].first_node[k];
+        }
     return status;
 }
 
@@ -276,7 +346,7 @@ static thenar_status collect_warnings(thenar_model *model, thenar_error *error) 
 
 static thenar_status compile(thenar_build *build, thenar_model *model, thenar_error *error) {
     model->name = memory_string(build->name);
-    model->bodies = MEMORY_ARRAY(body_model *, build->bodies.count);
+    model->bodies = MEMORY_ARRAY(body_model *, build->bodies.count + build->handles.count);
     if (!model->name || !model->bodies) return error_memory(error, "model");
     model->gravity = vec3_load(build->world.gravity);
     model->dt = build->world.dt;
@@ -304,6 +374,14 @@ static thenar_status compile(thenar_build *build, thenar_model *model, thenar_er
         model->hash = hash_bytes(model->hash, &hash, sizeof hash);
     }
     build->hands.count = 0;
+    for (size_t i = 0; i < build->handles.count; i++) {
+        body_model *handle = &build->handles.data[i]->rigid.base;
+        model->bodies[model_mover_count(model)] = handle;
+        model->handle_count++;
+        uint64_t hash = handle->kind->hash(handle);
+        model->hash = hash_bytes(model->hash, &hash, sizeof hash);
+    }
+    build->handles.count = 0;
     thenar_status status =
         contacts_create(model->bodies, model->body_count, build->world.margin, law, &model->contacts, error);
     model->contacts.pressure = build->world.contact_pressure;

@@ -5,7 +5,8 @@
 #include <string.h>
 
 static bool bodies_match(const thenar_model *a, const thenar_model *b) {
-    if (a->body_count != b->body_count || a->hand_count != b->hand_count) return false;
+    if (a->body_count != b->body_count || a->hand_count != b->hand_count || a->handle_count != b->handle_count)
+        return false;
     for (int i = 0; i < a->body_count; i++) {
         if (a->bodies[i]->kind != b->bodies[i]->kind) return false;
         if (thenar_model_body_kind(a, i) == THENAR_BODY_RIGID) continue;
@@ -14,6 +15,10 @@ static bool bodies_match(const thenar_model *a, const thenar_model *b) {
             x->support_count != y->support_count)
             return false;
     }
+    for (int i = 0; i < a->handle_count; i++)
+        if (model_handle(a, i)->body != model_handle(b, i)->body ||
+            model_handle(a, i)->bone != model_handle(b, i)->bone)
+            return false;
     for (int i = 0; i < a->hand_count; i++)
         if (a->hands[i]->first_body != b->hands[i]->first_body || a->hands[i]->flesh_count != b->hands[i]->flesh_count)
             return false;
@@ -54,6 +59,10 @@ static void continue_bodies(thenar_sim *sim, const thenar_sim *from) {
             *sim_rigid(sim, i)->kept = *sim_rigid(from, i)->kept;
         else
             continue_soft(sim_soft(sim, i), sim_soft(from, i));
+    for (int i = 0; i < sim->model->handle_count; i++) {
+        *sim_handle(sim, i)->rigid.kept = *sim_handle(from, i)->rigid.kept;
+        *sim_handle(sim, i)->kept = *sim_handle(from, i)->kept;
+    }
 }
 
 thenar_status thenar_sim_continue(thenar_sim *sim, const thenar_sim *from, thenar_error *error) {
@@ -70,6 +79,7 @@ thenar_status thenar_sim_continue(thenar_sim *sim, const thenar_sim *from, thena
         continue_bodies(sim, from);
     }
     for (int i = 0; i < sim->model->hand_count; i++) hand_continue(&sim->hands[i], &from->hands[i]);
+    for (int i = 0; i < sim->model->handle_count; i++) sim_handle(sim, i)->linearize = sim_handle(from, i)->linearize;
     if (sim->dt != from->dt) {
         sim->clock->first_time = from->clock->time;
         sim->clock->first_step = from->clock->step_count;

@@ -13,11 +13,13 @@ void thenar_model_free(thenar_model *model) {
     if (!model || atomic_fetch_sub(&model->owners, 1) > 1) return;
     for (int i = 0; i < model->system_count; i++) system_free(&model->systems[i]);
     contacts_free(&model->contacts);
-    for (int i = 0; i < model->body_count; i++) model->bodies[i]->kind->free(model->bodies[i]);
+    for (int i = 0; i < model_mover_count(model); i++) model->bodies[i]->kind->free(model->bodies[i]);
     for (int i = 0; i < model->hand_count; i++) hand_model_free(model->hands[i]);
     for (int i = 0; i < model->warning_count; i++) free(model->warnings[i]);
     free(model->warnings);
     free(model->systems);
+    free(model->system_of);
+    free(model->first_node_of);
     free(model->bodies);
     free(model->hands);
     free(model->name);

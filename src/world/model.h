@@ -4,6 +4,7 @@
 
 #include "body/body.h"
 #include "body/hand.h"
+#include "body/handle.h"
 #include "body/rigid.h"
 #include "body/soft.h"
 #include "world/contacts.h"
@@ -20,11 +21,14 @@ struct thenar_model {
     vec3 gravity;
     double dt;
     int body_count;
-    body_model **bodies;
+    int handle_count;
+    body_model **bodies; /* body_count that are seen, then the handles */
     int hand_count;
     hand_model **hands;
     int system_count;
     system_model *systems;
+    int *system_of;     /* of each body and handle */
+    int *first_node_of; /* where its unknowns start there */
     contacts_model contacts;
     contact_method contact; /* of simulations that do not choose */
     uint64_t hash;          /* of what a state's meaning depends on */
@@ -35,7 +39,13 @@ struct thenar_model {
 /* One more owner. */
 void model_keep(const thenar_model *model);
 
-/* The soft or rigid body of that index; misuse is an assert. */
+/* Bodies and handles: all that move. */
+static inline int model_mover_count(const thenar_model *model) {
+    return model->body_count + model->handle_count;
+}
+
+/* The soft or rigid body or the handle of that index; misuse is an assert. */
+const handle_model *model_handle(const thenar_model *model, int handle);
 const soft_model *model_soft(const thenar_model *model, int body);
 const rigid_model *model_rigid(const thenar_model *model, int body);
 

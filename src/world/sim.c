@@ -10,8 +10,8 @@
 
 const char *thenar_stage_name(thenar_stage stage) {
     static const char *const names[THENAR_STAGE_COUNT] = {
-        "drive",  "skeletons",   "formulate",         "find_contacts", "build_constraints",
-        "factor", "free_motion", "solve_constraints", "integrate",     "publish"};
+        "drive",       "skeletons",         "formulate", "find_contacts", "build_constraints", "factor",
+        "free_motion", "solve_constraints", "integrate", "publish",       "linearize"};
     assert((unsigned)stage < THENAR_STAGE_COUNT);
     return names[stage];
 }
@@ -30,11 +30,11 @@ thenar_sim_options thenar_sim_options_default(void) {
 /* The fixed part: the struct, its tables, and one state struct per body. */
 static thenar_sim *layout_fixed(const thenar_model *model, arena *fixed) {
     thenar_sim *sim = ARENA_ARRAY(fixed, thenar_sim, 1);
-    body_state **bodies = ARENA_ARRAY(fixed, body_state *, model->body_count);
-    body_state **members = ARENA_ARRAY(fixed, body_state *, model->body_count);
+    body_state **bodies = ARENA_ARRAY(fixed, body_state *, model_mover_count(model));
+    body_state **members = ARENA_ARRAY(fixed, body_state *, model_mover_count(model));
     system_state *systems = ARENA_ARRAY(fixed, system_state, model->system_count);
     hand_state *hands = ARENA_ARRAY(fixed, hand_state, model->hand_count);
-    for (int i = 0; i < model->body_count; i++) {
+    for (int i = 0; i < model_mover_count(model); i++) {
         body_state *state = arena_take(fixed, 1, model->bodies[i]->kind->state_size);
         if (!state) continue;
         state->model = model->bodies[i];
@@ -52,34 +52,44 @@ static thenar_sim *layout_fixed(const thenar_model *model, arena *fixed) {
     return sim;
 }
 
-static void layout_arrays(thenar_sim *sim, const solver_class *solver, bool aggregate, arena *kept, arena *work) {
+/* What a simulation's memory depends on beside its model. */
+typedef struct sim_choice {
+    const solver_class *solver;
+    coupling_method coupling;
+    bool aggregates; /* contacts */
+} sim_choice;
+
+static void layout_arrays(thenar_sim *sim, const sim_choice *choice, arena *kept, arena *work) {
     sim->clock = ARENA_ARRAY(kept, sim_clock, 1);
-    for (int i = 0; i < sim->model->body_count; i++) sim->model->bodies[i]->kind->layout(sim->bodies[i], kept, work);
+    for (int i = 0; i < model_mover_count(sim->model); i++)
+        sim->model->bodies[i]->kind->layout(sim->bodies[i], kept, work);
     for (int i = 0; i < sim->model->hand_count; i++) hand_layout(&sim->hands[i], kept, work);
     int most_nodes = 0;
     for (int i = 0; i < sim->model->system_count; i++)
         if (sim->model->systems[i].pattern.node_count > most_nodes)
             most_nodes = sim->model->systems[i].pattern.node_count;
-    contacts_layout(&sim->contacts, &sim->model->contacts, sim->model->body_count, sim->model->system_count, aggregate,
-                    most_nodes, kept, work);
+    contacts_layout(&sim->contacts, &sim->model->contacts, sim->model->body_count, sim->model->system_count,
+                    choice->aggregates, most_nodes, kept, work);
+    linearization_layout(&sim->linearization, sim->model, work);
     body_state *const *members = sim->members;
     bool adapts = sim->model->contacts.pressure == THENAR_PRESSURE_ADAPTIVE;
+    system_choice parts = {choice->solver, choice->coupling, sim->contacts.patches.most,
+                           adapts ? PATCH_ROWS : PATCH_ROWS_PRINTED};
     for (int i = 0; i < sim->model->system_count; i++) {
-        system_layout(&sim->systems[i], &sim->model->systems[i], solver, sim->contacts.patches.most,
-                      adapts ? PATCH_ROWS : PATCH_ROWS_PRINTED, members, work);
+        system_layout(&sim->systems[i], &sim->model->systems[i], &parts, members, work);
         members += sim->model->systems[i].body_count;
     }
 }
 
 /* The arrays' sizes, found on a throw-away fixed part. False: out of memory. */
-static bool measure(const thenar_model *model, const solver_class *solver, bool aggregate, size_t *fixed_size,
-                    size_t *kept_size, size_t *work_size) {
+static bool measure(const thenar_model *model, const sim_choice *choice, size_t *fixed_size, size_t *kept_size,
+                    size_t *work_size) {
     arena fixed = {0}, kept = {0}, work = {0};
     layout_fixed(model, &fixed);
     void *draft = memory_aligned(fixed.used);
     if (!draft) return false;
     arena on_draft = arena_on(draft, fixed.used);
-    layout_arrays(layout_fixed(model, &on_draft), solver, aggregate, &kept, &work);
+    layout_arrays(layout_fixed(model, &on_draft), choice, &kept, &work);
     free(draft);
     *fixed_size = fixed.used;
     *kept_size = kept.used;
@@ -87,18 +97,20 @@ static bool measure(const thenar_model *model, const solver_class *solver, bool 
     return true;
 }
 
-static thenar_sim *allocate(const thenar_model *model, const solver_class *solver, bool aggregate) {
+static thenar_sim *allocate(const thenar_model *model, const sim_choice *choice) {
     size_t fixed_size, kept_size, work_size;
-    if (!measure(model, solver, aggregate, &fixed_size, &kept_size, &work_size)) return NULL;
+    if (!measure(model, choice, &fixed_size, &kept_size, &work_size)) return NULL;
     char *block = memory_aligned(fixed_size + 2 * kept_size + work_size);
     if (!block) return NULL;
     arena fixed = arena_on(block, fixed_size);
     arena kept = arena_on(block + fixed_size, kept_size);
     arena work = arena_on(block + fixed_size + 2 * kept_size, work_size);
     thenar_sim *sim = layout_fixed(model, &fixed);
-    layout_arrays(sim, solver, aggregate, &kept, &work);
+    layout_arrays(sim, choice, &kept, &work);
     contacts_open(&sim->contacts, &model->contacts, sim->bodies, model->body_count, model->system_count);
-    sim->solver = solver;
+    for (int i = 0; i < model->handle_count; i++) handle_open(sim_handle(sim, i), sim->bodies, sim->hands);
+    sim->solver = choice->solver;
+    sim->coupling = choice->coupling;
     sim->kept = block + fixed_size;
     sim->backup = sim->kept + kept_size;
     sim->kept_size = kept_size;
@@ -124,6 +136,17 @@ static thenar_status find_friction(const char *name, solver_friction *friction, 
     return error_set(error, THENAR_ERROR_INPUT, "there is no friction %s; expected pyramid, cone or printed", name);
 }
 
+static thenar_status find_coupling(const char *name, const solver_class *solver, coupling_method *coupling,
+                                   thenar_error *error) {
+    *coupling = name ? coupling_method_find(name) : COUPLING_MONOLITHIC;
+    if (*coupling == COUPLING_METHODS)
+        return error_set(error, THENAR_ERROR_INPUT, "there is no coupling %s; expected monolithic, schur or cg", name);
+    if (*coupling != COUPLING_MONOLITHIC && solver != solver_table[0])
+        return error_set(error, THENAR_ERROR_INPUT, "coupling %s with solver %s; expected solver %s", name,
+                         solver->name, solver_table[0]->name);
+    return THENAR_OK;
+}
+
 thenar_status thenar_sim_create(const thenar_model *model, const thenar_sim_options *options, thenar_sim **out,
                                 thenar_error *error) {
     *out = NULL;
@@ -141,10 +164,18 @@ thenar_status thenar_sim_create(const thenar_model *model, const thenar_sim_opti
     solver_friction friction;
     thenar_status status = find_friction(chosen.friction, &friction, error);
     if (status != THENAR_OK) return status;
+    coupling_method coupling;
+    status = find_coupling(chosen.coupling, solver, &coupling, error);
+    if (status != THENAR_OK) return status;
+    if (coupling != COUPLING_MONOLITHIC && method == CONTACT_AGGREGATE)
+        return error_set(error, THENAR_ERROR_INPUT,
+                         "coupling %s with aggregated contact; expected another contact method, or monolithic",
+                         chosen.coupling);
     workers *pool;
     status = workers_create(chosen.threads == 0 ? 1 : chosen.threads, &pool, error);
     if (status != THENAR_OK) return status;
-    thenar_sim *sim = allocate(model, solver, method == CONTACT_AGGREGATE);
+    sim_choice choice = {solver, coupling, method == CONTACT_AGGREGATE};
+    thenar_sim *sim = allocate(model, &choice);
     if (!sim) {
         workers_free(pool);
         return error_memory(error, "simulation");
@@ -169,8 +200,9 @@ void thenar_sim_free(thenar_sim *sim) {
 void thenar_sim_reset(thenar_sim *sim) {
     *sim->clock = (sim_clock){0};
     sim->stats = (thenar_stats){0};
-    for (int i = 0; i < sim->model->body_count; i++) sim->model->bodies[i]->kind->reset(sim->bodies[i]);
+    for (int i = 0; i < model_mover_count(sim->model); i++) sim->model->bodies[i]->kind->reset(sim->bodies[i]);
     for (int i = 0; i < sim->model->hand_count; i++) hand_reset(&sim->hands[i], sim->bodies);
+    for (int i = 0; i < sim->model->handle_count; i++) handle_follow_bone(sim_handle(sim, i));
     contacts_reset(&sim->contacts, &sim->model->contacts);
 }
 

@@ -2,7 +2,10 @@
 #ifndef WORLD_SIM_H
 #define WORLD_SIM_H
 
+#include "world/linearize.h"
 #include "world/model.h"
+
+#include "haptic/linear.h"
 
 #include "thenar/sim.h"
 
@@ -22,13 +25,15 @@ struct thenar_sim {
     workers *pool;
     const solver_class *solver;
     contact_method contact;
+    coupling_method coupling;
     double dt;
-    int pass; /* of the step at hand, from 1 (step.c) */
-    body_state **bodies;
+    int pass;            /* of the step at hand, from 1 (step.c) */
+    body_state **bodies; /* as in the model: those that are seen, then the handles */
     hand_state *hands;
     body_state **members; /* the bodies' states in the order of the systems */
     system_state *systems;
     contacts_state contacts;
+    linearization linearization;
     sim_clock *clock; /* in kept */
     thenar_stats stats;
     char *kept;
@@ -36,9 +41,13 @@ struct thenar_sim {
     size_t kept_size;
 };
 
-/* The soft or rigid body or the hand of that index; misuse is an assert. */
+/* The soft or rigid body, the hand or the handle of that index; misuse is an assert. */
 soft_state *sim_soft(const thenar_sim *sim, int body);
 rigid_state *sim_rigid(const thenar_sim *sim, int body);
 hand_state *sim_hand(const thenar_sim *sim, int hand);
+handle_state *sim_handle(const thenar_sim *sim, int handle);
+
+/* What the haptic loop is told of a handle, now. Nothing was linearized: the matrices are zero. */
+void sim_handle_linear(const thenar_sim *sim, int handle, struct haptic_linear *linear);
 
 #endif

@@ -54,5 +54,6 @@ thenar_status thenar_sim_restore(thenar_sim *sim, const void *bytes, size_t size
     memcpy(sim->kept, state, sim->kept_size);
     sim->stats = (thenar_stats){0};
     contacts_untell(&sim->contacts);
+    for (int i = 0; i < sim->model->handle_count; i++) sim_handle(sim, i)->linear->is_there = false;
     return THENAR_OK;
 }

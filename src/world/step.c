@@ -13,7 +13,7 @@
 
 /* Supports go where their scripts or drivers want them at the end of the step. */
 static bool drive(thenar_sim *sim, const body_step *step) {
-    for (int i = 0; i < sim->model->body_count; i++) sim->model->bodies[i]->kind->drive(sim->bodies[i], step);
+    for (int i = 0; i < model_mover_count(sim->model); i++) sim->model->bodies[i]->kind->drive(sim->bodies[i], step);
     return true;
 }
 
@@ -176,10 +176,16 @@ static bool integrate(thenar_sim *sim, const body_step *step) {
 
 /* Reactions of the supports, and the contacts. */
 static bool publish(thenar_sim *sim, const body_step *step) {
-    for (int i = 0; i < sim->model->body_count; i++) sim->model->bodies[i]->kind->publish(sim->bodies[i], step);
+    for (int i = 0; i < model_mover_count(sim->model); i++) sim->model->bodies[i]->kind->publish(sim->bodies[i], step);
     contacts_publish(&sim->contacts, &sim->model->contacts, sim->bodies, sim->model->system_count);
     sim->stats.contacts = 0;
     for (int i = 0; i < sim->contacts.told_pair_count; i++) sim->stats.contacts += sim->contacts.told_pairs[i].touching;
+    return true;
+}
+
+/* How the forces on handles would change with their motion. Of a step in pieces, over the last one. */
+static bool linearize(thenar_sim *sim, const body_step *step) {
+    if (sim->model->handle_count > 0) linearize_handles(&sim->linearization, sim->model, sim, step);
     return true;
 }
 
@@ -214,7 +220,8 @@ static bool advance(thenar_sim *sim, const body_step *step) {
            timed(sim, THENAR_STAGE_FORMULATE, formulate, step) &&
            timed(sim, THENAR_STAGE_FIND_CONTACTS, find_contacts, step) &&
            timed(sim, THENAR_STAGE_BUILD_CONSTRAINTS, build_constraints, step) && find_motion(sim, step) &&
-           timed(sim, THENAR_STAGE_INTEGRATE, integrate, step) && timed(sim, THENAR_STAGE_PUBLISH, publish, step);
+           timed(sim, THENAR_STAGE_INTEGRATE, integrate, step) && timed(sim, THENAR_STAGE_PUBLISH, publish, step) &&
+           timed(sim, THENAR_STAGE_LINEARIZE, linearize, step);
 }
 
 /* Tets that formulate found inverted. */
@@ -250,7 +257,7 @@ static bool advance_or_hold(thenar_sim *sim) {
         memcpy(sim->kept, sim->backup, sim->kept_size);
         contacts_untell(&sim->contacts);
         sim->stats.contacts = 0;
-        for (int i = 0; i < sim->model->body_count; i++) sim->model->bodies[i]->kind->rest(sim->bodies[i]);
+        for (int i = 0; i < model_mover_count(sim->model); i++) sim->model->bodies[i]->kind->rest(sim->bodies[i]);
         for (int i = 0; i < sim->model->hand_count; i++) hand_rest_bones(&sim->hands[i]);
         contacts_reset(&sim->contacts, &sim->model->contacts);
     }

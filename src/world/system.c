@@ -1,5 +1,6 @@
 #include "world/system.h"
 
+#include "body/handle.h"
 #include "world/contacts.h"
 
 #include <stddef.h>
@@ -9,6 +10,22 @@
 /* Of b that conjugate gradients may leave where contacts by springs cross. */
 #define LINKED_SHARE 1e-9
 #define LINKED_STEPS 400
+static int find_member(const system_model *system, int body) {
+    for (int k = 0; k < system->body_count; k++)
+        if (system->bodies[k] == body) return k;
+    return -1;
+}
+
+/* A handle with unknowns and its tool: where the unknowns of the tool start. NULL if the k-th body is no such handle. */
+static handle_model *handle_member(body_model *const *all_bodies, const system_model *system, int k,
+                                   const soft_model **tool, int *tool_first) {
+    body_model *body = all_bodies[system->bodies[k]];
+    if (body->kind != &handle_class || handle_is_bone((const handle_model *)body)) return NULL;
+    handle_model *handle = (handle_model *)body;
+    *tool = (const soft_model *)all_bodies[handle->body];
+    *tool_first = system->first_node[find_member(system, handle->body)];
+    return handle;
+}
 
 static thenar_status couple_bodies(body_model *const *all_bodies, const contacts_model *contacts, system_model *system,
                                    int node_count, thenar_error *error) {
@@ -17,6 +34,10 @@ static thenar_status couple_bodies(body_model *const *all_bodies, const contacts
     for (int k = 0; k < system->body_count && enough; k++) {
         const body_model *body = all_bodies[system->bodies[k]];
         enough = body->kind->couple(body, system->first_node[k], &couplings);
+        const soft_model *tool;
+        int tool_first;
+        const handle_model *handle = handle_member(all_bodies, system, k, &tool, &tool_first);
+        if (handle && enough) enough = handle_couple(handle, tool, system->first_node[k], tool_first, &couplings);
     }
     enough = enough && contacts_couple(contacts, all_bodies, system, &couplings);
     enough = enough && ARRAY_PUSH(&couplings.start, (int)couplings.node.count);
@@ -41,14 +62,22 @@ thenar_status system_create(body_model *const *all_bodies, int *bodies, int body
         int own = body->kind->system_node_count(body);
         system.first_node[k] = node_count;
         node_count += own;
-        if (body->kind == &rigid_class) options.last_count += own;
+        if (body->kind != &soft_class) options.last_count += own;
+        if (body->kind == &handle_class) system.handle_nodes += own;
     }
     if (status == THENAR_OK) status = couple_bodies(all_bodies, contacts, &system, node_count, error);
     if (status == THENAR_OK && node_count > 0)
         status = cholesky_plan_create(&system.pattern, &options, &system.plan, error);
+    if (status == THENAR_OK && system.handle_nodes > 0)
+        status = coupled_model_create(&system.pattern, system.handle_nodes, options.last_count - system.handle_nodes,
+                                      &system.coupled, error);
     for (int k = 0; k < body_count && status == THENAR_OK; k++) {
         body_model *body = all_bodies[bodies[k]];
         status = body->kind->bind(body, &system.pattern, system.first_node[k], error);
+        const soft_model *tool;
+        int tool_first;
+        handle_model *handle = handle_member(all_bodies, &system, k, &tool, &tool_first);
+        if (handle) handle_bind(handle, tool, &system.pattern, system.first_node[k], tool_first);
         system.limited = system.limited || (node_count > 0 && body->kind->limited(body));
     }
     if (status == THENAR_OK)
@@ -61,13 +90,14 @@ thenar_status system_create(body_model *const *all_bodies, int *bodies, int body
 void system_free(system_model *system) {
     block_pattern_free(&system->pattern);
     cholesky_plan_free(system->plan);
+    coupled_model_free(&system->coupled);
     free(system->bodies);
     free(system->first_node);
     *system = (system_model){0};
 }
 
-void system_layout(system_state *state, const system_model *system, const solver_class *solver, int most_patches,
-                   int patch_rows, body_state *const *bodies, arena *work) {
+void system_layout(system_state *state, const system_model *system, const system_choice *choice,
+                   body_state *const *bodies, arena *work) {
     size_t components = 3 * (size_t)system->pattern.node_count;
     bool touches = system->most_contacts > 0;
     state->bodies = bodies;
@@ -81,11 +111,14 @@ void system_layout(system_state *state, const system_model *system, const solver
     state->links = ARENA_ARRAY(work, solver_link, system->crosses ? system->most_contacts : 0);
     state->link_count = 0;
     state->goes_on = false;
+    state->coupled = (coupled_state){0};
+    if (choice->coupling != COUPLING_MONOLITHIC && system->handle_nodes > 0)
+        coupled_layout(&state->coupled, &system->coupled, &system->pattern, choice->coupling, work);
     state->tolerance = SOLVER_TOLERANCES;
     state->friction = FRICTION_PYRAMID;
     state->trace = NULL;
-    state->most_patches = touches ? most_patches : 0;
-    state->patch_rows = patch_rows;
+    state->most_patches = touches ? choice->most_patches : 0;
+    state->patch_rows = choice->patch_rows;
     state->patch_count = 0;
     state->is_displaced = false;
     if (!system_is_constrained(system)) return;
@@ -93,13 +126,13 @@ void system_layout(system_state *state, const system_model *system, const solver
     patch_forces_layout(&state->stabilizer, &problem, 1, work);
     state->displacement = ARENA_ARRAY(work, double, state->most_patches > 0 ? components : 0);
     if (system->crosses) crossing_layout(&state->crossing, &problem, work);
-    state->solver = arena_take(work, 1, solver->state_size);
+    state->solver = arena_take(work, 1, choice->solver->state_size);
     /* While measuring there is no state yet: the solver lays out one that nobody keeps. */
     union {
         max_align_t alignment;
         char bytes[SOLVER_STATE_LARGEST];
     } draft;
-    solver->layout(state->solver ? state->solver : &draft, &problem, work);
+    choice->solver->layout(state->solver ? state->solver : &draft, &problem, work);
 }
 
 solver_problem system_problem(system_state *state, const system_model *system, const body_step *step) {
@@ -111,6 +144,7 @@ solver_problem system_problem(system_state *state, const system_model *system, c
                             .v = state->v,
                             .goes_on = state->goes_on,
                             .factor = &state->factor,
+                            .coupled = state->coupled.model ? &state->coupled : NULL,
                             .body_count = system->body_count,
                             .bodies = state->bodies,
                             .first_node = system->first_node,
@@ -129,6 +163,7 @@ solver_problem system_problem(system_state *state, const system_model *system, c
 }
 
 bool system_factor(system_state *state, const system_model *system, workers *pool) {
+    if (state->coupled.model) return coupled_factor(&state->coupled, state->blocks, pool);
     return !system->plan || cholesky_factorize(&state->factor, state->blocks, pool) == CHOLESKY_DONE;
 }
 

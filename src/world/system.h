@@ -17,10 +17,12 @@ typedef struct system_model {
     int *bodies;     /* indices in the model */
     int *first_node; /* of each body's unknowns */
     block_pattern pattern;
-    cholesky_plan *plan; /* NULL when nothing is free to move */
-    bool limited;        /* some body has limits and is free to move */
-    int most_contacts;   /* that its bodies can have at a time; 0: they touch nothing */
-    bool crosses;        /* some of these are between soft bodies, or of one with itself */
+    cholesky_plan *plan;   /* NULL when nothing is free to move */
+    int handle_nodes;      /* of the handles, the last ones */
+    coupled_model coupled; /* the handles apart from the rest, if there are any */
+    bool limited;          /* some body has limits and is free to move */
+    int most_contacts;     /* that its bodies can have at a time; 0: they touch nothing */
+    bool crosses;          /* some of these are between soft bodies, or of one with itself */
 } system_model;
 
 typedef struct system_state {
@@ -36,8 +38,9 @@ typedef struct system_state {
     crossing crossing;
     double secant; /* of contacts by springs: s in friction's slope (contact/penalty.h) */
     cholesky_factor factor;
-    void *solver;      /* the solver's own state, if there is work for it */
-    contact *contacts; /* of this step */
+    coupled_state coupled; /* where handles are solved apart; else it has no model */
+    void *solver;          /* the solver's own state, if there is work for it */
+    contact *contacts;     /* of this step */
     int contact_count;
     patch *patches; /* of this step, where contacts are aggregated: then the solver sees these, and no contacts */
     int patch_count, most_patches, patch_rows;
@@ -52,14 +55,21 @@ typedef struct system_state {
     const solver_trace *trace; /* or NULL */
 } system_state;
 
+/* How a simulation solves its systems. */
+typedef struct system_choice {
+    const solver_class *solver;
+    coupling_method coupling;
+    int most_patches; /* that contacts are aggregated to; 0: they are not */
+    int patch_rows;   /* of each */
+} system_choice;
+
 /* The system of some bodies of a model, which remember where their blocks are. `bodies` is taken over. */
 thenar_status system_create(body_model *const *all_bodies, int *bodies, int body_count, const contacts_model *contacts,
                             system_model *out, thenar_error *error);
 void system_free(system_model *system);
 
-/* most_patches: that its bodies' contacts are aggregated to, of so many rows each; 0: they are not. */
-void system_layout(system_state *state, const system_model *system, const solver_class *solver, int most_patches,
-                   int patch_rows, body_state *const *bodies, arena *work);
+void system_layout(system_state *state, const system_model *system, const system_choice *choice,
+                   body_state *const *bodies, arena *work);
 
 /* A solver has work: some body has limits or may touch another. */
 static inline bool system_is_constrained(const system_model *system) {

@@ -114,6 +114,8 @@ export interface Frame {
   joints: Map<number, Float32Array>;
   /** Where each hand is wanted: wrist and angles. */
   targets: Map<number, Float32Array>;
+  /** Of each handle: pose and wanted pose (7 each), force and torque of the tool, of the coupling. */
+  handles: Map<number, Float32Array>;
   contacts?: Contacts;
   drag?: Drag;
 }
@@ -170,6 +172,7 @@ enum Section {
   Joints,
   Target,
   Notice,
+  Handle,
 }
 
 /** Takes messages apart. One for each stream, since 16-bit positions are differences to those before. */
@@ -236,7 +239,7 @@ export class Decoder {
         break;
       case Section.Frame: {
         const [time, step, index, wall] = doubles() as unknown as [number, number, number, number];
-        m.frames.push({ time, step, index, wall, positions: new Map(), poses: new Map(), joints: new Map(), targets: new Map() });
+        m.frames.push({ time, step, index, wall, positions: new Map(), poses: new Map(), joints: new Map(), targets: new Map(), handles: new Map() });
         break;
       }
       case Section.Positions:
@@ -260,6 +263,9 @@ export class Decoder {
         break;
       case Section.Target:
         frame().targets.set(body, floats());
+        break;
+      case Section.Handle:
+        frame().handles.set(body, floats());
         break;
       case Section.Notice:
         m.notice = text();

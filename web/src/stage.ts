@@ -3,6 +3,7 @@ import * as THREE from 'three';
 import { OrbitControls } from 'three/examples/jsm/controls/OrbitControls.js';
 import { BodyView } from './body';
 import { BonesView } from './bones';
+import { HandlesView } from './handles';
 import { format, MEASURES, roundUp, type Measure } from './colour';
 import { arrowGeometry, ContactsView } from './contacts';
 import type { Drag, Frame, Head, BodyMesh } from './protocol';
@@ -71,6 +72,7 @@ export class Stage {
   private scene = new THREE.Scene();
   private contacts = new ContactsView();
   private bones = new BonesView();
+  private handles = new HandlesView();
   private plane = new THREE.Plane();
   private clip: THREE.Plane[] = [];
   private grid?: THREE.GridHelper;
@@ -98,7 +100,8 @@ export class Stage {
     fill.position.set(-0.9, 0.1, 0.5);
     // Lights go with the camera: no side of a body is ever in the dark.
     this.camera.add(key, fill);
-    this.scene.add(this.camera, new THREE.HemisphereLight(0xffffff, 0xb0a8a0, 1.3), this.contacts.group, this.bones.group);
+    this.scene.add(this.camera, new THREE.HemisphereLight(0xffffff, 0xb0a8a0, 1.3));
+    this.scene.add(this.contacts.group, this.bones.group, this.handles.group);
     this.controls = new OrbitControls(this.camera, this.renderer.domElement);
     this.controls.addEventListener('change', () => this.redraw());
     this.controls.zoomSpeed = 0.8;
@@ -165,6 +168,7 @@ export class Stage {
     this.fitted = false;
     this.contacts.reset();
     this.bones.reset();
+    this.handles.reset();
   }
 
   /** Starts the legend anew from the data of now. */
@@ -215,6 +219,7 @@ export class Stage {
     }
     this.showDrag(frame.drag);
     this.bones.update(frame.joints, this.look.bones);
+    this.handles.update(frame.handles, this.radius);
     this.paint();
   }
 

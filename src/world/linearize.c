@@ -1,0 +1,314 @@
+/* Handle-space linearization (garre2009 section 3, after their World Haptics paper; METHODS: handle and tool).
+ *
+ * Over one step the tool's velocities v_t answer to those v_h of a handle by X = dv_t / dv_h. With the springs' kappa =
+ * h^2 k + h d, their points' w J v_h (w = 1 but for bones), and the limits and contacts that pushed held as equalities,
+ *   H_t X = B,   B = kappa w J at the nodes that are tied,   H_t = A_t + rho sum_a J_a^T J_a,   rho -> infinity,
+ * and the force of the tool on the handle changes by -(h K_c + D_c) dv_h,
+ *   K_c = sum k w J^T (w J - X),   D_c = sum d w J^T (w J - X).
+ * k and d have the same ratio at all nodes of a handle, so both are shares of S = sum kappa w J^T (w J - X), the Schur
+ * complement of the tool in the handle, symmetric and positive semidefinite.
+ *
+ * H_t is not penalized without end: limits are held LIMITS_STIFFER times as hard as newton holds them and contacts
+ * CONTACTS_STIFFER times, which leaves errors of 1e-5 and less; the curvature of limits is that of newton's Hessian. A
+ * contact that sticks is held in all three directions. One that slips is held along its normal, and across its way by
+ * mu f_n / |u_t|, since its friction turns with the way; that friction grows with the normal force is left out, which
+ * has no symmetric form. Contacts between soft bodies are rows of their own (solver/pinned.h), as far as there is room
+ * for them; beyond that each side is held as if the other were fixed. Springs of contacts (--contact penalty) are in A.
+ * Solvers on rows keep no multipliers, so of theirs the limits are left out.
+ *
+ * A handle with unknowns is the last part of H; with E its six unit columns, H Y = E gives Y_h = S'^-1 and
+ * X = Y_t Y_h^-1, from the same factor for all handles of an island. Other handles are not held: they answer as they
+ * do in the step, on their own couplings. A bone's handle moves with the bones beyond it as one piece; all other bones
+ * are held. */
+#include "world/linearize.h"
+
+#include "math/sym6.h"
+#include "solver/newton.h"
+#include "world/sim.h"
+
+#include <string.h>
+
+#define LIMITS_STIFFER 65536.0
+#define CONTACTS_STIFFER 16384.0
+
+static bool has_links_in(const thenar_model *model, const handle_model *handle, int s) {
+    int first, count = handle_is_bone(handle) ? model->hands[handle->hand]->flesh_count : 1;
+    first = handle->body;
+    for (int i = first; i < first + count; i++)
+        if (model->system_of[i] == s) return true;
+    return false;
+}
+
+void linearization_layout(linearization *state, const thenar_model *model, arena *work) {
+    size_t blocks = 0, components = 0, crossing_components = 0;
+    int crossing = 0;
+    for (int s = 0; s < model->system_count; s++) {
+        const system_model *system = &model->systems[s];
+        bool any = false;
+        for (int i = 0; i < model->handle_count && !any; i++) any = has_links_in(model, model_handle(model, i), s);
+        if (!any) continue;
+        size_t own = 3 * (size_t)system->pattern.node_count;
+        if ((size_t)system->pattern.block_count > blocks) blocks = (size_t)system->pattern.block_count;
+        if (own > components) components = own;
+        if (!system->crosses) continue;
+        if (own > crossing_components) crossing_components = own;
+        if (system->most_contacts > crossing) crossing = system->most_contacts;
+    }
+    *state = (linearization){.tangent = ARENA_ARRAY(work, double, 9 * blocks),
+                             .eight = ARENA_ARRAY(work, double, 8 * components)};
+    for (int c = 0; c < HANDLE_COLUMNS; c++) {
+        state->column[c] = ARENA_ARRAY(work, double, components);
+        state->other[c] = ARENA_ARRAY(work, double, crossing_components);
+    }
+    pinned_layout(&state->pinned, crossing_components, crossing, work);
+}
+
+/* The directions in which a contact that pushed is held, in its frame, and how hard, N/m. Returns how many. */
+static int hold(const contact *c, vec3 direction[3], double weight[3]) {
+    double firm = CONTACTS_STIFFER * c->rho, way = cone_tangential(c->u);
+    weight[0] = weight[1] = weight[2] = firm;
+    direction[0] = vec3_make(1, 0, 0), direction[1] = vec3_make(0, 1, 0), direction[2] = vec3_make(0, 0, 1);
+    if (c->settled == CONE_STICK) return 3;
+    double turning = way > 0 ? fmin(firm, c->mu * c->lambda.x / way) : 0;
+    if (!(turning > 0)) return 1;
+    weight[1] = turning;
+    direction[1] = vec3_make(0, -c->u.z / way, c->u.y / way);
+    return 2;
+}
+
+static void hold_contact(linearization *state, const solver_problem *problem, int index) {
+    const contact *c = &problem->contacts[index];
+    double h = problem->step->h, weight[3];
+    vec3 direction[3];
+    int count = hold(c, direction, weight);
+    bool pins = c->crosses && state->pinned.count + count <= state->pinned.most;
+    for (int i = 0; i < count; i++) {
+        if (pins) {
+            pinned_add(&state->pinned, problem, index, direction[i], weight[i]);
+            continue;
+        }
+        vec3 n = mat3_mul_vec_transposed(c->frame, direction[i]);
+        contact_add_blocks(c, mat3_scale(mat3_outer(n, n), h * h * weight[i]), state->tangent);
+    }
+}
+
+/* H, and the contacts whose sides it cannot couple. */
+static void assemble(linearization *state, const solver_problem *problem, bool convex) {
+    double h = problem->step->h;
+    memcpy(state->tangent, problem->A, 9 * (size_t)problem->pattern->block_count * sizeof *state->tangent);
+    EACH_LIMITED (problem, k, limits)
+        if (limits->warm(problem->bodies[k]))
+            limits->tangent(problem->bodies[k], problem->step, h * h * NEWTON_RHO, LIMITS_STIFFER, convex,
+                            state->tangent);
+    pinned_begin(&state->pinned);
+    for (int i = 0; i < problem->contact_count; i++)
+        if (problem->contacts[i].lambda.x > 0) hold_contact(state, problem, i);
+}
+
+/* Six columns with the factor of H, without what crosses. */
+static void solve_columns(linearization *state, const solver_problem *problem, double *const x[HANDLE_COLUMNS]) {
+    int n = 3 * problem->pattern->node_count;
+    memset(state->eight, 0, 8 * (size_t)n * sizeof *state->eight);
+    for (int i = 0; i < n; i++)
+        for (int c = 0; c < HANDLE_COLUMNS; c++) state->eight[8 * i + c] = x[c][i];
+    cholesky_solve_eight(problem->factor, state->eight);
+    for (int i = 0; i < n; i++)
+        for (int c = 0; c < HANDLE_COLUMNS; c++) x[c][i] = state->eight[8 * i + c];
+}
+
+/* And with it. */
+static void solve_pinned(linearization *state, const solver_problem *problem) {
+    int n = 3 * problem->pattern->node_count;
+    solve_columns(state, problem, state->column);
+    if (state->pinned.count == 0) return;
+    for (int c = 0; c < HANDLE_COLUMNS; c++) pinned_react(&state->pinned, problem, state->column[c], state->other[c]);
+    solve_columns(state, problem, state->other);
+    for (int c = 0; c < HANDLE_COLUMNS; c++)
+        for (int i = 0; i < n; i++) state->column[c][i] -= state->other[c][i];
+}
+
+/* A spring of a handle in one system. */
+typedef struct tie {
+    int unknown;        /* first of the node's three */
+    double k, d, kappa; /* of the spring */
+    double weight;
+    vec3 arm;
+} tie;
+
+/* False: the link is not in this system. */
+static bool find_tie(const thenar_model *model, const handle_state *state, int link_index, int s, double h, tie *out) {
+    const handle_link *link = &handle_of(state)->links[link_index];
+    if (model->system_of[link->body] != s) return false;
+    const soft_model *tool = model_soft(model, link->body);
+    double k = tool->stiffness[link->node], d = tool->damping[link->node];
+    *out = (tie){.unknown = 3 * (model->first_node_of[link->body] + tool->system_node[link->node]),
+                 .k = k,
+                 .d = d,
+                 .kappa = h * (h * k + d),
+                 .weight = link->weight,
+                 .arm = vec3_load(state->arms + 3 * link_index)};
+    return true;
+}
+
+/* Column c of w J: how the point moves with the handle. */
+static vec3 point_motion(const tie *t, int c) {
+    vec3 axis = vec3_make(c % 3 == 0, c % 3 == 1, c % 3 == 2);
+    return vec3_scale(c < 3 ? axis : vec3_cross(axis, t->arm), t->weight);
+}
+
+/* X = Y_t Y_h^-1, where Y are the columns: Y_h is symmetric and positive definite. False: it is not. */
+static bool divide_by_handle(linearization *state, int first, int n) {
+    double L[36], Y[36];
+    for (int i = 0; i < 6; i++)
+        for (int j = 0; j < 6; j++) Y[6 * i + j] = 0.5 * (state->column[j][first + i] + state->column[i][first + j]);
+    for (int i = 0; i < 6; i++)
+        for (int j = 0; j <= i; j++) {
+            double sum = Y[6 * i + j];
+            for (int k = 0; k < j; k++) sum -= L[6 * i + k] * L[6 * j + k];
+            if (i == j && !(sum > 0)) return false;
+            L[6 * i + j] = i == j ? sqrt(sum) : sum / L[6 * j + j];
+        }
+    for (int row = 0; row < n; row++) {
+        double x[6];
+        for (int i = 0; i < 6; i++) {
+            x[i] = state->column[i][row];
+            for (int k = 0; k < i; k++) x[i] -= L[6 * i + k] * x[k];
+            x[i] /= L[6 * i + i];
+        }
+        for (int i = 5; i >= 0; i--) {
+            for (int k = i + 1; k < 6; k++) x[i] -= L[6 * k + i] * x[k];
+            x[i] /= L[6 * i + i];
+        }
+        for (int i = 0; i < 6; i++) state->column[i][row] = x[i];
+    }
+    return true;
+}
+
+/* Leaves X of one handle in the columns. */
+static bool respond(linearization *state, const thenar_model *model, const solver_problem *problem, int s,
+                    const handle_state *handle, int mover) {
+    int n = 3 * problem->pattern->node_count, own = 3 * model->first_node_of[mover];
+    bool is_bone = handle_is_bone(handle_of(handle));
+    for (int c = 0; c < HANDLE_COLUMNS; c++) {
+        memset(state->column[c], 0, (size_t)n * sizeof(double));
+        if (!is_bone) state->column[c][own + c] = 1;
+    }
+    for (int k = 0; k < handle_of(handle)->link_count && is_bone; k++) {
+        tie t;
+        if (!find_tie(model, handle, k, s, problem->step->h, &t)) continue;
+        for (int c = 0; c < HANDLE_COLUMNS; c++) {
+            double *at = state->column[c] + t.unknown;
+            vec3_store(at, vec3_mul_add(vec3_load(at), point_motion(&t, c), t.kappa));
+        }
+    }
+    solve_pinned(state, problem);
+    return is_bone || divide_by_handle(state, own, n);
+}
+
+/* Adds what a system has of S, and of the sums of k, d and kappa. */
+static void add_springs(const linearization *state, const thenar_model *model, const handle_state *handle, int s,
+                        double h, double S[36], double sums[3]) {
+    for (int k = 0; k < handle_of(handle)->link_count; k++) {
+        tie t;
+        if (!find_tie(model, handle, k, s, h, &t)) continue;
+        vec3 motion[HANDLE_COLUMNS], gives[HANDLE_COLUMNS];
+        for (int c = 0; c < HANDLE_COLUMNS; c++) {
+            motion[c] = point_motion(&t, c);
+            gives[c] = vec3_scale(vec3_sub(motion[c], vec3_load(state->column[c] + t.unknown)), t.kappa);
+        }
+        for (int i = 0; i < 36; i++) S[i] += vec3_dot(motion[i / 6], gives[i % 6]);
+        sums[0] += t.k, sums[1] += t.d, sums[2] += t.kappa;
+    }
+}
+
+/* X^T M X of one body. */
+static void add_inertia(const linearization *state, const body_model *body, const body_state *of_body, int first,
+                        double sum[36]) {
+    const double *const *X = (const double *const *)state->column;
+    if (body->kind == &soft_class) {
+        const soft_model *soft = (const soft_model *)body;
+        for (int node = 0; node < soft->mesh.node_count; node++) {
+            int at = 3 * (first + soft->system_node[node]);
+            if (soft->system_node[node] < 0) continue;
+            for (int i = 0; i < 36; i++)
+                sum[i] += soft->mass[node] * vec3_dot(vec3_load(X[i / 6] + at), vec3_load(X[i % 6] + at));
+        }
+        return;
+    }
+    const rigid_model *rigid = (const rigid_model *)body;
+    mat3 R = quat_to_mat3(rigid_orientation(((const rigid_state *)of_body)->kept->orientation));
+    mat3 inertia = mat3_mul(mat3_mul(R, rigid->inertia), mat3_transpose(R));
+    int at = 3 * first;
+    for (int i = 0; i < 36; i++) {
+        vec3 turn = mat3_mul_vec(inertia, vec3_load(X[i % 6] + at + 3));
+        sum[i] += rigid->mass * vec3_dot(vec3_load(X[i / 6] + at), vec3_load(X[i % 6] + at)) +
+                  vec3_dot(vec3_load(X[i / 6] + at + 3), turn);
+    }
+}
+
+static bool are_finite(const double *values, int count) {
+    for (int i = 0; i < count; i++)
+        if (!isfinite(values[i])) return false;
+    return true;
+}
+
+/* One handle in one system: adds to S (in linear->stiffness until all systems are done) and to the sums. */
+static bool linearize_in(linearization *state, const thenar_sim *sim, int number, int s, const solver_problem *problem,
+                         double sums[3]) {
+    const thenar_model *model = sim->model;
+    const handle_state *handle = sim_handle(sim, number);
+    int mover = model->body_count + number;
+    if (!respond(state, model, problem, s, handle, mover)) return false;
+    add_springs(state, model, handle, s, problem->step->h, handle->linear->stiffness, sums);
+    const system_model *system = &model->systems[s];
+    for (int k = 0; k < system->body_count; k++) {
+        const body_model *body = model->bodies[system->bodies[k]];
+        if (system->bodies[k] == mover || body->kind->system_node_count(body) == 0) continue;
+        add_inertia(state, body, sim->bodies[system->bodies[k]], system->first_node[k], handle->linear->inertia);
+    }
+    return true;
+}
+
+/* Flesh at its limits under pressure has negative directions of its own; mostly A outweighs them. */
+static bool factor_tangent(linearization *state, const solver_problem *problem) {
+    for (int convex = 0; convex < 2; convex++) {
+        assemble(state, problem, convex);
+        if (solver_factor(problem, state->tangent) && pinned_factor(&state->pinned, problem)) return true;
+    }
+    return false;
+}
+
+static void finish(handle_linear *linear, const double sums[3]) {
+    double S[36];
+    memcpy(S, linear->stiffness, sizeof S);
+    linear->is_there = linear->is_there && sums[2] > 0 && are_finite(S, 36) && are_finite(linear->inertia, 36);
+    if (!linear->is_there) return;
+    sym6_make_semidefinite(S);
+    for (int i = 0; i < 36; i++) {
+        linear->stiffness[i] = S[i] * (sums[0] / sums[2]);
+        linear->damping[i] = S[i] * (sums[1] / sums[2]);
+    }
+}
+
+void linearize_handles(linearization *state, const thenar_model *model, thenar_sim *sim, const body_step *step) {
+    for (int i = 0; i < model->handle_count; i++) {
+        handle_state *handle = sim_handle(sim, i);
+        *handle->linear = (handle_linear){.is_there = handle->linearize};
+    }
+    for (int s = 0; s < model->system_count; s++) {
+        bool is_ready = false, is_good = true;
+        solver_problem problem = system_problem(&sim->systems[s], &model->systems[s], step);
+        problem.coupled = NULL; /* the factor in any case: conjugate gradients would not get along with penalties */
+        for (int i = 0; i < model->handle_count; i++) {
+            handle_state *handle = sim_handle(sim, i);
+            if (!handle->linear->is_there || !has_links_in(model, handle_of(handle), s)) continue;
+            if (!is_ready) is_good = factor_tangent(state, &problem);
+            is_ready = true;
+            handle->linear->is_there = is_good && linearize_in(state, sim, i, s, &problem, handle->linear->sums);
+        }
+    }
+    for (int i = 0; i < model->handle_count; i++) {
+        handle_linear *linear = sim_handle(sim, i)->linear;
+        finish(linear, linear->sums);
+    }
+}
