@@ -11,7 +11,8 @@ endif()
 
 # Scenes name their meshes ../assets/meshes/NAME.obj: the two folders stand side by side as in the source tree.
 set(data_folder ${CMAKE_INSTALL_DATADIR}/thenar)
-install(DIRECTORY scenes DESTINATION ${data_folder} FILES_MATCHING PATTERN "*.yaml")
+install(DIRECTORY scenes DESTINATION ${data_folder}
+    FILES_MATCHING PATTERN "*.yaml" PATTERN "*.obj" PATTERN "*.vtk" PATTERN "*.jsonl")
 install(DIRECTORY assets/meshes DESTINATION ${data_folder}/assets OPTIONAL FILES_MATCHING PATTERN "*.obj")
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR}

@@ -101,7 +101,7 @@ static void a_bar_held_at_one_end_stays_level_and_turns_with_the_hand(void **unu
     placed down = pose_of(sim, "bar");
     print_message("  sags by %.3f rad, turns by %.3f and %.3f rad\n", -turned(rest, level).x, turned(level, up).x,
                   turned(level, down).x);
-    /* Flesh gives way to 0.01 N m; one pad's point contact would let it hang down, by 1.6 rad. */
+    /* Flesh gives way to 0.01 N m. A bar that turned freely would hang down, by a quarter turn. */
     assert_true(fabs(turned(rest, level).x) < 0.2);
     assert_near(turned(level, up).x, 0.4, 0.05);
     assert_near(turned(level, down).x, -0.4, 0.05);

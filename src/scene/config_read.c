@@ -271,7 +271,7 @@ bool config_text(config_map *map, const char *key, config_need need, const char 
     return read_text(&f, value);
 }
 
-static bool read_choice(const field *f, const char *label, const char *const *names, size_t count, int *value) {
+static bool read_choice(const field *f, const char *name, const char *const *names, size_t count, int *value) {
     const char *text = NULL;
     if (!read_text(f, &text)) return false;
     for (size_t i = 0; i < count; i++) {
@@ -282,7 +282,7 @@ static bool read_choice(const field *f, const char *label, const char *const *na
     const char *closest = text_closest(text, names, count);
     char known[512];
     config_join(names, count, known, sizeof known);
-    return fail(f->reader, f->node, "%s is '%s';%s%s%s (known: %s)", label, config_quote(text).text,
+    return fail(f->reader, f->node, "%s is '%s';%s%s%s (known: %s)", name, config_quote(text).text,
                 closest ? " did you mean '" : " expected a known name", closest ? closest : "", closest ? "'?" : "",
                 known);
 }
