@@ -1,0 +1,114 @@
+/* A world with one wall, for the haptic loop: simulated time, a person with a device, and a simulation that steps slower
+ * than the loop, is a step behind and knows where the device was when the step began.
+ *
+ * The simulation is exact, so that it can be an oracle: a handle of some mass on the virtual coupling, one axis at a
+ * time, and below y = 0 an elastic wall with friction, both implicit. */
+#ifndef HAPTIC_TOOLS_H
+#define HAPTIC_TOOLS_H
+
+#include "device/user.h"
+#include "haptic/tick.h"
+
+#include <string.h>
+
+typedef struct wall_world {
+    double stiffness, damping, friction; /* of the wall: N/m, N s/m, share of the normal force */
+    double coupling, coupling_damping;   /* of the handle to the device */
+    double mass;                         /* of the handle, kg */
+    double step;                         /* s */
+    double ahead;                        /* s that the device is foretold */
+    vec3 x, v;
+    uint64_t steps;
+} wall_world;
+
+/* One step; what it tells. */
+static inline void wall_step(wall_world *w, vec3 device, vec3 speed, struct haptic_linear *out) {
+    vec3 target = vec3_mul_add(device, speed, w->ahead);
+    double h = w->step, *x = &w->x.x, *v = &w->v.x, normal = 0;
+    const double *wanted = &target.x, *pace = &speed.x;
+    const int axes[3] = {1, 0, 2};
+    memset(out, 0, sizeof *out);
+    out->orientation[3] = 1;
+    for (int a = 0; a < 3; a++) {
+        int i = axes[a];
+        double mass = w->mass / h + w->coupling_damping + h * w->coupling;
+        double push = w->mass / h * v[i] + w->coupling * (wanted[i] - x[i]) + w->coupling_damping * pace[i];
+        double k = 0, d = 0, f, next = push / mass;
+        bool slips = i != 1 && fabs(v[i]) > 1e-3; /* slower than 1 mm/s friction is viscous */
+        if (i == 1 && x[1] + h * next < 0) k = w->stiffness, d = w->damping;
+        if (i != 1 && normal > 0) d = w->friction * normal / fmax(fabs(v[i]), 1e-3);
+        next = (push - k * x[i]) / (mass + d + h * k);
+        f = -k * (x[i] + h * next) - d * next;
+        if (i == 1 && f <= 0) k = d = f = 0, next = push / mass;
+        v[i] = next;
+        x[i] += h * next;
+        if (i == 1) normal = f;
+        out->position[i] = x[i], out->velocity[i] = next, out->force[i] = f;
+        out->stiffness[7 * i] = k, out->damping[7 * i] = slips ? 0 : d;
+    }
+    out->contacts = normal > 0;
+    out->step = ++w->steps;
+    out->step_length = h;
+    out->time = (double)w->steps * h;
+}
+
+/* Everything together. */
+typedef struct haptic_world {
+    thenar_haptic_settings settings;
+    user_model user;
+    user_state person;
+    wall_world wall;
+    haptic_state state;
+    struct haptic_linear told, next; /* what the loop has, what the step under way will tell */
+    double wrench[6], before[6];     /* sent in this tick and the one before */
+    double dt;                       /* of the loop, s */
+    bool late;                       /* the device acts a tick late, as most do */
+    bool held;                       /* the simulation's force is held until the next one: no linearization at all */
+    int64_t tick;
+} haptic_world;
+
+static inline haptic_world haptic_world_make(thenar_haptic_settings settings, user_model user, double stiffness) {
+    haptic_world w = {.settings = settings, .user = user, .dt = 1e-3, .late = true};
+    w.person = user_begin(&user);
+    w.wall = (wall_world){.stiffness = stiffness,
+                          .coupling = settings.stiffness,
+                          .coupling_damping = settings.damping,
+                          .mass = settings.proxy_mass,
+                          .step = 0.01,
+                          .ahead = 0.01,
+                          .x = w.person.position};
+    return w;
+}
+
+/* The simulation ends a step and begins the next, if it is time to. */
+static inline void haptic_world_simulate(haptic_world *w, int64_t now_ns) {
+    int64_t every = (int64_t)lround(w->wall.step / w->dt);
+    if (w->tick % every != 0) return;
+    w->told = w->next;
+    w->told.published_ns = now_ns;
+    if (w->held) memset(w->told.stiffness, 0, sizeof w->told.stiffness);
+    if (w->held) memset(w->told.damping, 0, sizeof w->told.damping);
+    wall_step(&w->wall, w->person.position, w->person.velocity, &w->next);
+}
+
+/* The loop and the person, one tick. */
+static inline void haptic_world_feel(haptic_world *w, int64_t now_ns) {
+    device_sample sample = {.number = (uint64_t)w->tick + 1};
+    user_sample(&w->person, sample.number, &sample.body);
+    memcpy(w->before, w->wrench, sizeof w->before);
+    haptic_tick(&w->settings, &w->state, &sample, &w->told, now_ns, w->dt, w->wrench);
+    user_advance(&w->user, &w->person, w->late ? w->before : w->wrench, w->dt);
+    w->tick++;
+}
+
+static inline void haptic_world_tick(haptic_world *w) {
+    int64_t now_ns = (int64_t)llround(1e9 * w->dt * (double)w->tick);
+    haptic_world_simulate(w, now_ns);
+    haptic_world_feel(w, now_ns);
+}
+
+static inline double force_size(const haptic_world *w) {
+    return vec3_length(vec3_load(w->wrench));
+}
+
+#endif

@@ -1,0 +1,337 @@
+/* One tick of the haptic loop, and the loop closed by a simulated person, in simulated time. */
+#include "test.h"
+
+#include "haptic_tools.h"
+
+#define FREE                                                                                                           \
+    (vec3) {                                                                                                           \
+        0, 0.02, 0                                                                                                     \
+    }
+
+static const user_key press_keys[] = {
+    {0, {0, 0.02, 0}, {0}},       {0.3, {0, 0.02, 0}, {0}},    {0.7, {0, -0.01, 0}, {0}},   {1.6, {0, -0.01, 0}, {0}},
+    {2.0, {0.05, -0.01, 0}, {0}}, {2.3, {0.05, 0.02, 0}, {0}}, {3.3, {0.05, 0.02, 0}, {0}},
+};
+
+/* A hand of some firmness; `share` of critical damping. */
+static user_model hand(double stiffness, double share) {
+    user_model user = user_model_default();
+    user.stiffness = stiffness;
+    user.damping = 2 * share * sqrt(stiffness * user.mass);
+    user.keys = (user_key *)(uintptr_t)press_keys;
+    user.key_count = (int)(sizeof press_keys / sizeof press_keys[0]);
+    return user;
+}
+
+static device_sample sample_at(uint64_t number, vec3 position) {
+    device_sample sample = {.number = number, .body = {.has = THENAR_DEVICE_POSITION | THENAR_DEVICE_ORIENTATION}};
+    vec3_store(sample.body.position, position);
+    sample.body.orientation[3] = 1;
+    return sample;
+}
+
+/* A tool whose force, stiffness and damping are full matrices. */
+static struct haptic_linear some_linear(void) {
+    struct haptic_linear linear = {.orientation = {0, 0, 0, 1}, .step = 1, .step_length = 0.01, .contacts = 1};
+    for (int i = 0; i < 6; i++) {
+        linear.force[i] = i < 3 ? 0.3 * (i + 1) : 0.002 * i;
+        for (int j = 0; j < 6; j++) {
+            double scale = (i < 3 ? 30.0 : 1.0) * (j < 3 ? 30.0 : 1.0);
+            linear.stiffness[6 * i + j] = scale * ((i == j) + 0.1 * cos(i + j));
+            linear.damping[6 * i + j] = 1e-3 * scale * ((i == j) + 0.1 * sin(i + j));
+        }
+    }
+    return linear;
+}
+
+/* Gaussian elimination with pivots: shares nothing with the tick's own solver. */
+static void solve_dense(double a[6][7]) {
+    for (int c = 0; c < 6; c++) {
+        int pivot = c;
+        for (int r = c + 1; r < 6; r++)
+            if (fabs(a[r][c]) > fabs(a[pivot][c])) pivot = r;
+        for (int k = 0; k < 7; k++) {
+            double t = a[c][k];
+            a[c][k] = a[pivot][k];
+            a[pivot][k] = t;
+        }
+        for (int r = 0; r < 6; r++) {
+            if (r == c) continue;
+            double f = a[r][c] / a[c][c];
+            for (int k = c; k < 7; k++) a[r][k] -= f * a[c][k];
+        }
+    }
+}
+
+static void a_tick_is_the_implicit_step_of_its_equations(void **unused) {
+    (void)unused;
+    thenar_haptic_settings settings = thenar_haptic_settings_default();
+    settings.one_sided = settings.passivity = false;
+    settings.most_force = settings.most_torque = settings.force_slew = settings.torque_slew = 1e9;
+    struct haptic_linear linear = some_linear();
+    haptic_state state = {.gain = 1, .orientation = quat_identity(), .ticked = true, .last_ns = 0};
+    state.device = (haptic_device){.known = true, .number = 1, .orientation = quat_identity()};
+    for (int i = 0; i < 6; i++) state.velocity[i] = 0.01 * (i - 2);
+    double v0[6], wrench[6], h = 1e-3;
+    memcpy(v0, state.velocity, sizeof v0);
+    vec3 away = {0.002, -0.001, 0.003};
+    state.position = away;
+    device_sample sample = sample_at(1, (vec3){0, 0, 0});
+    haptic_tick(&settings, &state, &sample, &linear, 1000000, h, wrench);
+    double a[6][7], x0[6] = {away.x, away.y, away.z};
+    for (int i = 0; i < 6; i++) {
+        double m = i < 3 ? settings.proxy_mass : settings.proxy_inertia;
+        double k = i < 3 ? settings.stiffness : settings.turn_stiffness;
+        double d = i < 3 ? settings.damping : settings.turn_damping;
+        a[i][6] = m / h * v0[i] - k * x0[i] + linear.force[i];
+        for (int j = 0; j < 6; j++) {
+            a[i][j] = linear.damping[6 * i + j] + h * linear.stiffness[6 * i + j];
+            a[i][6] -= linear.stiffness[6 * i + j] * x0[j];
+        }
+        a[i][i] += m / h + d + h * k;
+    }
+    solve_dense(a);
+    for (int i = 0; i < 6; i++) {
+        double v = a[i][6] / a[i][i], k = i < 3 ? settings.stiffness : settings.turn_stiffness;
+        double d = i < 3 ? settings.damping : settings.turn_damping;
+        assert_near(state.velocity[i], v, 1e-12);
+        assert_near(wrench[i], k * (x0[i] + h * v) + d * v, 1e-9);
+    }
+}
+
+static void the_force_in_steady_contact_is_that_of_the_springs_in_a_row(void **unused) {
+    (void)unused;
+    double worst = 0;
+    const double walls[] = {100, 1000, 10000, 100000};
+    for (int i = 0; i < 4; i++) {
+        haptic_world w = haptic_world_make(thenar_haptic_settings_default(), hand(500, 0.7), walls[i]);
+        while (w.tick < 1500) haptic_world_tick(&w);
+        double expected = 0.01 / (1 / w.user.stiffness + 1 / w.settings.stiffness + 1 / walls[i]);
+        double error = fabs(w.wrench[1] - expected) / expected;
+        print_message("wall %6.0f N/m: %.4f N, expected %.4f N\n", walls[i], w.wrench[1], expected);
+        worst = fmax(worst, error);
+    }
+    assert_true(worst < 0.005); /* asked for: 0.05 */
+}
+
+static void the_force_is_that_of_a_simulation_at_the_loop_s_rate(void **unused) {
+    (void)unused;
+    double worst = 0;
+    haptic_world slow = haptic_world_make(thenar_haptic_settings_default(), hand(500, 0.3), 2000), fast = slow;
+    fast.wall.step = fast.wall.ahead = 1e-3;
+    while (slow.tick < 1600) {
+        haptic_world_tick(&slow);
+        haptic_world_tick(&fast);
+        if (slow.tick > 1200) worst = fmax(worst, fabs(slow.wrench[1] / fast.wrench[1] - 1));
+    }
+    print_message("steady contact: %.4f N, at 1 kHz %.4f N, at most %.3f %% apart\n", slow.wrench[1], fast.wrench[1],
+                  100 * worst);
+    assert_true(worst < 0.01); /* asked for: 0.05 */
+}
+
+static double drag_at(thenar_haptic_settings settings, double speed, double tool_mass) {
+    haptic_state state = {0};
+    double wrench[6], worst = 0, h = 0.01;
+    struct haptic_linear told = {0}, next = {0};
+    for (int64_t tick = 0; tick < 1500; tick++) {
+        vec3 x = {speed * 1e-3 * (double)tick, 0, 0};
+        if (tick % 10 == 0) { /* the handle is a step behind; a free tool resists by its mass alone */
+            told = next;
+            told.published_ns = tick * 1000000;
+            next = (struct haptic_linear){
+                .position = {x.x}, .orientation = {0, 0, 0, 1}, .velocity = {speed}, .step_length = h};
+            next.step = (uint64_t)tick / 10 + 1;
+            for (int i = 0; i < 3; i++) next.stiffness[7 * i] = tool_mass / h / h;
+        }
+        device_sample sample = sample_at((uint64_t)tick + 1, x);
+        haptic_tick(&settings, &state, &sample, &told, tick * 1000000, 1e-3, wrench);
+        if (tick > 1000) worst = fmax(worst, vec3_length(vec3_load(wrench)));
+    }
+    return worst;
+}
+
+static void free_space_does_not_drag(void **unused) {
+    (void)unused;
+    thenar_haptic_settings settings = thenar_haptic_settings_default();
+    double drag = drag_at(settings, 0.2, 0.1);
+    settings.plain = true;
+    double plain = drag_at(settings, 0.2, 0.1);
+    print_message("drag at 0.2 m/s: %.2g N, plain coupling %.2f N\n", drag, plain);
+    assert_true(drag < 0.01); /* asked for: 0.1 */
+    assert_true(plain > drag);
+}
+
+/* How far the hand swings between two times. */
+static double swing(haptic_world *w, int64_t until) {
+    double low = INFINITY, high = -INFINITY;
+    while (w->tick < until) {
+        haptic_world_tick(w);
+        low = fmin(low, w->person.position.y);
+        high = fmax(high, w->person.position.y);
+    }
+    return high - low;
+}
+
+/* Touch, press, slide, release: false if a swing grows while the hand holds still. */
+static bool is_calm(haptic_world *w) {
+    swing(w, 700);
+    double early = swing(w, 1150), late = swing(w, 1600);
+    bool calm = late < 0.8 * early + 2e-4;
+    swing(w, 2300); /* slides, lets go */
+    early = swing(w, 2800), late = swing(w, 3300);
+    return calm && late < 0.8 * early + 2e-4 && isfinite(w->person.position.y);
+}
+
+static void no_hand_at_no_wall_makes_it_swing_or_give_energy(void **unused) {
+    (void)unused;
+    double worst = 0, worst_open = 0;
+    int runs = 0;
+    for (double stiffness = 100; stiffness < 2100; stiffness *= 2.115) /* 5 hands: 100 to 2000 N/m, */
+        for (double share = 0.05; share < 1.3; share *= 2.15)          /* 5 dampings: slack to firm, */
+            for (double wall = 100; wall < 2e5; wall *= 10) {          /* 4 walls */
+                haptic_world w = haptic_world_make(thenar_haptic_settings_default(), hand(stiffness, share), wall);
+                w.wall.friction = 0.3;
+                haptic_world open = w;
+                open.settings.passivity = false;
+                if (!is_calm(&w) || !is_calm(&open)) {
+                    print_error("hand %g N/m, %g of critical damping, wall %g N/m\n", stiffness, share, wall);
+                    fail();
+                }
+                worst = fmax(worst, w.state.energy.worst);
+                worst_open = fmax(worst_open, open.state.energy.worst);
+                runs++;
+            }
+    print_message("%d runs: at most %.3f mJ more out than in, %.3f mJ without the passivity controller\n", runs,
+                  1e3 * worst, 1e3 * worst_open);
+    assert_true(worst < 1e-3);
+}
+
+/* The stiffest wall, as it is felt, with which all of three hands stay calm: couplings are made stiffer until one does
+ * not. The wall itself is ten times as stiff as the coupling. `most_drag`: couplings that drag more do not count. */
+static double stiffest(bool plain, bool held, double most_drag) {
+    double best = 0;
+    for (double k = 10; k < 3e4; k *= 1.25) {
+        bool calm = true;
+        double felt = 0;
+        for (int i = 0; i < 3 && calm; i++) {
+            thenar_haptic_settings settings = thenar_haptic_settings_default();
+            settings.stiffness = k;
+            settings.plain = plain;
+            settings.passivity = false;
+            settings.most_force = settings.force_slew = 1e6; /* limits would hide it */
+            settings.damping = fmin(settings.damping, 0.02 * k);
+            if (drag_at(settings, 0.2, 0) > most_drag) return best;
+            haptic_world w = haptic_world_make(settings, hand(i == 0 ? 100 : i == 1 ? 450 : 2000, 0.2), 10 * k);
+            w.held = held;
+            calm = is_calm(&w);
+            haptic_world press = haptic_world_make(settings, hand(500, 1), 10 * k);
+            press.held = held;
+            while (calm && press.tick < 1500) haptic_world_tick(&press);
+            felt = -press.wrench[1] / press.person.position.y;
+        }
+        if (!calm) return best;
+        best = felt;
+    }
+    return best;
+}
+
+static void the_linearization_renders_walls_five_times_stiffer(void **unused) {
+    (void)unused;
+    double linear = stiffest(false, false, 0.1), held = stiffest(false, true, 0.1), plain = stiffest(true, false, 0.1);
+    double dragging = stiffest(true, false, INFINITY);
+    print_message("stiffest stable wall: %.0f N/m linearized; %.0f N/m with the simulation's force held; %.0f N/m by a "
+                  "plain coupling with the same drag (under 0.1 N at 0.2 m/s), %.0f N/m if drag does not matter\n",
+                  linear, held, plain, dragging);
+    assert_true(linear >= 5 * held);
+    assert_true(linear >= 5 * plain);
+}
+
+static void a_wall_that_is_foreseen_is_not_felt_before_it_is_met(void **unused) {
+    (void)unused;
+    haptic_world w = haptic_world_make(thenar_haptic_settings_default(), hand(2000, 1), 5000);
+    while (w.tick < 700) {
+        haptic_world_tick(&w);
+        if (w.person.position.y > 1e-3 && w.tick > 20) assert_true(fabs(w.wrench[1]) < 0.1);
+        if (w.person.position.y < -1e-3) assert_true(w.wrench[1] > 0.3);
+    }
+}
+
+static void forces_stay_within_their_limits_and_change_no_faster(void **unused) {
+    (void)unused;
+    haptic_world w = haptic_world_make(thenar_haptic_settings_default(), hand(2000, 0.05), 1e5);
+    w.settings.most_force = 3;
+    w.settings.force_slew = 200;
+    while (w.tick < 3300) {
+        haptic_world_tick(&w);
+        assert_true(force_size(&w) <= 3 + 1e-12);
+        vec3 change = vec3_sub(vec3_load(w.wrench), vec3_load(w.before));
+        assert_true(vec3_length(change) <= 0.2 + 1e-12);
+    }
+    assert_true(w.state.faults[THENAR_HAPTIC_CLAMPED] > 0);
+    assert_true(w.state.faults[THENAR_HAPTIC_SLEWED] > 0);
+}
+
+static void turns_are_felt_as_moves_are(void **unused) {
+    (void)unused;
+    thenar_haptic_settings settings = thenar_haptic_settings_default();
+    struct haptic_linear linear = {.orientation = {0, 0, 0, 1}, .step = 1, .step_length = 0.01, .contacts = 1};
+    linear.stiffness[28] = 3; /* N m/rad about y */
+    settings.one_sided = false;
+    haptic_state state = {0};
+    double wrench[6], angle = 0.1;
+    for (int64_t tick = 0; tick < 600; tick++) {
+        device_sample sample = sample_at((uint64_t)tick + 1, FREE);
+        sample.body.orientation[1] = sin(angle / 2);
+        sample.body.orientation[3] = cos(angle / 2);
+        linear.step++;
+        linear.published_ns = tick * 1000000;
+        haptic_tick(&settings, &state, &sample, &linear, tick * 1000000, 1e-3, wrench);
+    }
+    assert_near(wrench[4], -angle / (1 / settings.turn_stiffness + 1 / 3.0), 1e-9);
+    for (int i = 0; i < 6; i++)
+        if (i != 4) assert_near(wrench[i], 0, 1e-9);
+}
+
+static void the_energy_is_that_of_force_times_way(void **unused) {
+    (void)unused;
+    haptic_world w = haptic_world_make(thenar_haptic_settings_default(), hand(500, 0.3), 2000);
+    w.late = false; /* what is sent is held until the next sample */
+    double in = 0, out = 0;
+    while (w.tick < 3000) {
+        vec3 before = w.person.position;
+        haptic_world_tick(&w);
+        double given = vec3_dot(vec3_load(w.wrench), vec3_sub(w.person.position, before));
+        if (given > 0)
+            out += given;
+        else
+            in -= given;
+    }
+    assert_near(w.state.energy.in, in, 1e-6);
+    assert_near(w.state.energy.out, out, 1e-6);
+    assert_true(in > 1e-3);
+}
+
+static void the_same_input_gives_the_same_bits(void **unused) {
+    (void)unused;
+    haptic_world a = haptic_world_make(thenar_haptic_settings_default(), hand(500, 0.1), 3000), b = a;
+    while (a.tick < 1000) haptic_world_tick(&a);
+    while (b.tick < 1000) haptic_world_tick(&b);
+    assert_memory_equal(a.wrench, b.wrench, sizeof a.wrench);
+    assert_memory_equal(&a.state.position, &b.state.position, sizeof a.state.position);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(a_tick_is_the_implicit_step_of_its_equations),
+    cmocka_unit_test(the_force_in_steady_contact_is_that_of_the_springs_in_a_row),
+    cmocka_unit_test(the_force_is_that_of_a_simulation_at_the_loop_s_rate),
+    cmocka_unit_test(free_space_does_not_drag),
+    cmocka_unit_test(no_hand_at_no_wall_makes_it_swing_or_give_energy),
+    cmocka_unit_test(the_linearization_renders_walls_five_times_stiffer),
+    cmocka_unit_test(a_wall_that_is_foreseen_is_not_felt_before_it_is_met),
+    cmocka_unit_test(forces_stay_within_their_limits_and_change_no_faster),
+    cmocka_unit_test(turns_are_felt_as_moves_are),
+    cmocka_unit_test(the_energy_is_that_of_force_times_way),
+    cmocka_unit_test(the_same_input_gives_the_same_bits),
+};
+
+TEST_MAIN(tests)
