@@ -33,18 +33,18 @@ static inline void wall_step(wall_world *w, vec3 device, vec3 speed, struct hapt
         int i = axes[a];
         double mass = w->mass / h + w->coupling_damping + h * w->coupling;
         double push = w->mass / h * v[i] + w->coupling * (wanted[i] - x[i]) + w->coupling_damping * pace[i];
-        double k = 0, d = 0, f, next = push / mass;
-        bool slips = i != 1 && fabs(v[i]) > 1e-3; /* slower than 1 mm/s friction is viscous */
+        double k = 0, d = 0, f, next = push / mass, most = w->friction * normal;
         if (i == 1 && x[1] + h * next < 0) k = w->stiffness, d = w->damping;
-        if (i != 1 && normal > 0) d = w->friction * normal / fmax(fabs(v[i]), 1e-3);
+        if (i != 1 && normal > 0) d = most / 1e-3; /* friction is viscous up to 1 mm/s */
         next = (push - k * x[i]) / (mass + d + h * k);
         f = -k * (x[i] + h * next) - d * next;
         if (i == 1 && f <= 0) k = d = f = 0, next = push / mass;
+        if (i != 1 && fabs(f) > most) d = 0, f = copysign(most, f), next = (push + f) / mass;
         v[i] = next;
         x[i] += h * next;
         if (i == 1) normal = f;
         out->position[i] = x[i], out->velocity[i] = next, out->force[i] = f;
-        out->stiffness[7 * i] = k, out->damping[7 * i] = slips ? 0 : d;
+        out->stiffness[7 * i] = k, out->damping[7 * i] = d;
     }
     out->contacts = normal > 0;
     out->step = ++w->steps;

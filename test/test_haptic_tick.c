@@ -206,6 +206,21 @@ static void no_hand_at_no_wall_makes_it_swing_or_give_energy(void **unused) {
     assert_true(worst < 1e-3);
 }
 
+static void a_coupling_that_is_too_stiff_gives_no_energy_if_it_is_watched(void **unused) {
+    (void)unused;
+    haptic_world w = haptic_world_make(thenar_haptic_settings_default(), hand(100, 0.05), 1e5);
+    w.settings.stiffness = w.wall.coupling = 4000;
+    haptic_world open = w;
+    open.settings.passivity = false;
+    while (w.tick < 3300) haptic_world_tick(&w);
+    while (open.tick < 3300) haptic_world_tick(&open);
+    print_message("4000 N/m: at most %.3f mJ more out than in, %.0f mJ if it is not watched\n",
+                  1e3 * w.state.energy.worst, 1e3 * open.state.energy.worst);
+    assert_true(w.state.energy.worst < 1e-3);
+    assert_true(w.state.faults[THENAR_HAPTIC_HELD_BACK] > 0);
+    assert_true(open.state.energy.worst > 5e-3); /* otherwise this tests nothing */
+}
+
 /* The stiffest wall, as it is felt, with which all of three hands stay calm: couplings are made stiffer until one does
  * not. The wall itself is ten times as stiff as the coupling. `most_drag`: couplings that drag more do not count. */
 static double stiffest(bool plain, bool held, double most_drag) {
@@ -326,6 +341,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(the_force_is_that_of_a_simulation_at_the_loop_s_rate),
     cmocka_unit_test(free_space_does_not_drag),
     cmocka_unit_test(no_hand_at_no_wall_makes_it_swing_or_give_energy),
+    cmocka_unit_test(a_coupling_that_is_too_stiff_gives_no_energy_if_it_is_watched),
     cmocka_unit_test(the_linearization_renders_walls_five_times_stiffer),
     cmocka_unit_test(a_wall_that_is_foreseen_is_not_felt_before_it_is_met),
     cmocka_unit_test(forces_stay_within_their_limits_and_change_no_faster),

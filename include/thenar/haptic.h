@@ -129,7 +129,7 @@ typedef enum thenar_haptic_fault {
     THENAR_HAPTIC_BAD_SAMPLE,   /**< a sample that is not finite, not a pose or out of range: left out */
     THENAR_HAPTIC_JUMP,         /**< the device jumped: the force faded, the proxy began anew */
     THENAR_HAPTIC_BAD_LINEAR,   /**< the simulation told nonsense: left out */
-    THENAR_HAPTIC_CLOCK,        /**< the clock stepped: the tick was taken as an ordinary one */
+    THENAR_HAPTIC_CLOCK,        /**< the clock stepped, or no tick came for 50 ms: as a jump */
     THENAR_HAPTIC_UNSOLVED,     /**< the proxy's equations could not be solved: it stayed */
     THENAR_HAPTIC_LOST,         /**< samples that never came */
     THENAR_HAPTIC_DOUBLED,      /**< samples that came twice: left out */

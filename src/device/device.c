@@ -17,7 +17,7 @@
 #include <time.h>
 
 #define OPEN_SECONDS 5     /* that a plugin may take to open its device */
-#define CLOSE_SECONDS 1    /* and to let it go */
+#define CLOSE_MS 500       /* and to let it go */
 #define HANG_NS 20000000   /* a call that takes longer than this hangs */
 #define RAMP 0.01          /* s, of the watchdog's way to no force */
 #define SAMPLES_AT_ONCE 64 /* that are read before a force is written again */
@@ -177,11 +177,12 @@ static void *pump_main(void *argument) {
     return NULL;
 }
 
-/* Gives the thread so many seconds to end; if it does not, it frees itself when it does. */
-static bool pump_join(device *d, int seconds) {
+/* Gives the thread so many milliseconds to end; if it does not, it frees itself when it does. */
+static bool pump_join(device *d, int64_t ms) {
     struct timespec until;
     clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += seconds;
+    int64_t end = (int64_t)until.tv_sec * NS + until.tv_nsec + ms * 1000000;
+    until = (struct timespec){end / NS, end % NS};
     if (pthread_timedjoin_np(d->thread, NULL, &until) == 0) return true;
     pthread_detach(d->thread);
     if (!atomic_exchange(&d->done, true)) return false;
@@ -211,7 +212,7 @@ static thenar_status pump_start(device *d, const char *text, thenar_error *error
         status = error_set(error, THENAR_ERROR_FILE, "device %s: %s", text, d->message[0] ? d->message : "cannot open");
     }
     atomic_store(&d->stop, true);
-    if (pump_join(d, phase == PUMP_OPENING ? 0 : CLOSE_SECONDS)) device_release(d);
+    if (pump_join(d, phase == PUMP_OPENING ? 0 : CLOSE_MS)) device_release(d);
     return status;
 }
 
@@ -307,7 +308,7 @@ void device_close(device *d) {
         return;
     }
     atomic_store(&d->stop, true);
-    if (pump_join(d, CLOSE_SECONDS)) device_release(d);
+    if (pump_join(d, CLOSE_MS)) device_release(d);
 }
 
 /* --------------------------------------------------------------------------------------------------- the loop's side */

@@ -128,15 +128,15 @@ static void take_sample(const thenar_haptic_settings *settings, haptic_state *s,
                                                                     : quat_identity();
     s->samples++;
     if (is_jump(settings, device, vec3_load(sample->body.position), orientation, device->silence)) {
-        if (!s->jumped) s->faults[THENAR_HAPTIC_JUMP]++;
-        s->jumped = true;
+        if (!s->restarting) s->faults[THENAR_HAPTIC_JUMP]++;
+        s->restarting = true;
     }
-    if (s->jumped && s->gain > 0) { /* until the force is gone, the device is where it was */
+    if (s->restarting && s->gain > 0) { /* until the force is gone, the device is where it was */
         device->silence = 0;
         return;
     }
-    if (s->jumped) device->known = false;
-    s->jumped = false;
+    if (s->restarting) device->known = false;
+    s->restarting = false;
     believe(settings, s, &sample->body, orientation, device->silence);
     device->silence = 0;
 }
@@ -164,7 +164,7 @@ static void look_for_faults(const thenar_haptic_settings *settings, haptic_state
     s->faults[THENAR_HAPTIC_SILENT] += silent && !s->silent;
     s->stale = stale;
     s->silent = silent;
-    bool fine = s->linear.step > 0 && s->device.known && !stale && !silent && !s->jumped;
+    bool fine = s->linear.step > 0 && s->device.known && !stale && !silent && !s->restarting;
     s->gain += fine ? h / settings->recover_time : -h / settings->fade_time;
     s->gain = fmax(0, fmin(1, s->gain));
 }
@@ -319,7 +319,9 @@ static bool approach(double now[3], const double wanted[3], double most) {
 static void limit(const thenar_haptic_settings *settings, haptic_state *s, double wrench[6], double h) {
     bool strong = shorten(wrench, settings->most_force), twisted = shorten(wrench + 3, settings->most_torque);
     s->faults[THENAR_HAPTIC_CLAMPED] += strong || twisted;
-    if (settings->passivity) {
+    /* A force that comes back pushes out who went in while there was none; its slow ramp makes that safe. */
+    if (s->gain < 1) s->energy.tank = fmax(0, s->energy.tank);
+    if (settings->passivity && s->gain == 1) {
         double share = haptic_energy_allow(&s->energy, wrench, s->device.velocity, settings->energy_reserve);
         s->faults[THENAR_HAPTIC_HELD_BACK] += share < 1;
         for (int i = 0; i < 6; i++) wrench[i] *= share;
@@ -334,6 +336,7 @@ void haptic_tick(const thenar_haptic_settings *settings, haptic_state *s, const 
     double elapsed = s->ticked ? 1e-9 * (double)(now_ns - s->last_ns) : dt;
     if (!(elapsed > 0) || elapsed > LONGEST_TICK) {
         s->faults[THENAR_HAPTIC_CLOCK]++;
+        s->restarting = s->device.known; /* nobody knows what happened meanwhile */
         elapsed = dt;
     }
     s->last_ns = now_ns;
@@ -343,7 +346,7 @@ void haptic_tick(const thenar_haptic_settings *settings, haptic_state *s, const 
     look_for_faults(settings, s, elapsed);
     if (s->gain == 0)
         restart(s);
-    else if (!s->stale && !s->silent && !s->jumped) { /* otherwise the last force fades */
+    else if (!s->stale && !s->silent && !s->restarting) { /* otherwise the last force fades */
         double wanted[6];
         move_proxy(settings, s, elapsed, wanted);
         limit(settings, s, wanted, elapsed);

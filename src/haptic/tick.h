@@ -35,7 +35,7 @@ typedef struct haptic_state {
     double wrench[6]; /* before it fades */
     double sent[6];   /* since the last tick */
     double gain;
-    bool jumped, stale, silent; /* why it fades; jumped: until it has */
+    bool stale, silent, restarting; /* why it fades; restarting: the proxy begins anew when it has */
     haptic_energy energy;
     int64_t last_ns;
     bool ticked;
