@@ -1,34 +1,12 @@
 /* One tick of the haptic loop, and the loop closed by a simulated person, in simulated time. */
 #include "test.h"
 
-#include "haptic_tools.h"
+#include "../bench/haptic_world.h"
 
 #define FREE                                                                                                           \
     (vec3) {                                                                                                           \
         0, 0.02, 0                                                                                                     \
     }
-
-static const user_key press_keys[] = {
-    {0, {0, 0.02, 0}, {0}},       {0.3, {0, 0.02, 0}, {0}},    {0.7, {0, -0.01, 0}, {0}},   {1.6, {0, -0.01, 0}, {0}},
-    {2.0, {0.05, -0.01, 0}, {0}}, {2.3, {0.05, 0.02, 0}, {0}}, {3.3, {0.05, 0.02, 0}, {0}},
-};
-
-/* A hand of some firmness; `share` of critical damping. */
-static user_model hand(double stiffness, double share) {
-    user_model user = user_model_default();
-    user.stiffness = stiffness;
-    user.damping = 2 * share * sqrt(stiffness * user.mass);
-    user.keys = (user_key *)(uintptr_t)press_keys;
-    user.key_count = (int)(sizeof press_keys / sizeof press_keys[0]);
-    return user;
-}
-
-static device_sample sample_at(uint64_t number, vec3 position) {
-    device_sample sample = {.number = number, .body = {.has = THENAR_DEVICE_POSITION | THENAR_DEVICE_ORIENTATION}};
-    vec3_store(sample.body.position, position);
-    sample.body.orientation[3] = 1;
-    return sample;
-}
 
 /* A tool whose force, stiffness and damping are full matrices. */
 static struct haptic_linear some_linear(void) {
@@ -104,7 +82,7 @@ static void the_force_in_steady_contact_is_that_of_the_springs_in_a_row(void **u
     double worst = 0;
     const double walls[] = {100, 1000, 10000, 100000};
     for (int i = 0; i < 4; i++) {
-        haptic_world w = haptic_world_make(thenar_haptic_settings_default(), hand(500, 0.7), walls[i]);
+        haptic_world w = haptic_world_make(thenar_haptic_settings_default(), press_hand(500, 0.7), walls[i]);
         while (w.tick < 1500) haptic_world_tick(&w);
         double expected = 0.01 / (1 / w.user.stiffness + 1 / w.settings.stiffness + 1 / walls[i]);
         double error = fabs(w.wrench[1] - expected) / expected;
@@ -117,7 +95,7 @@ static void the_force_in_steady_contact_is_that_of_the_springs_in_a_row(void **u
 static void the_force_is_that_of_a_simulation_at_the_loop_s_rate(void **unused) {
     (void)unused;
     double worst = 0;
-    haptic_world slow = haptic_world_make(thenar_haptic_settings_default(), hand(500, 0.3), 2000), fast = slow;
+    haptic_world slow = haptic_world_make(thenar_haptic_settings_default(), press_hand(500, 0.3), 2000), fast = slow;
     fast.wall.step = fast.wall.ahead = 1e-3;
     while (slow.tick < 1600) {
         haptic_world_tick(&slow);
@@ -127,27 +105,6 @@ static void the_force_is_that_of_a_simulation_at_the_loop_s_rate(void **unused) 
     print_message("steady contact: %.4f N, at 1 kHz %.4f N, at most %.3f %% apart\n", slow.wrench[1], fast.wrench[1],
                   100 * worst);
     assert_true(worst < 0.01); /* asked for: 0.05 */
-}
-
-static double drag_at(thenar_haptic_settings settings, double speed, double tool_mass) {
-    haptic_state state = {0};
-    double wrench[6], worst = 0, h = 0.01;
-    struct haptic_linear told = {0}, next = {0};
-    for (int64_t tick = 0; tick < 1500; tick++) {
-        vec3 x = {speed * 1e-3 * (double)tick, 0, 0};
-        if (tick % 10 == 0) { /* the handle is a step behind; a free tool resists by its mass alone */
-            told = next;
-            told.published_ns = tick * 1000000;
-            next = (struct haptic_linear){
-                .position = {x.x}, .orientation = {0, 0, 0, 1}, .velocity = {speed}, .step_length = h};
-            next.step = (uint64_t)tick / 10 + 1;
-            for (int i = 0; i < 3; i++) next.stiffness[7 * i] = tool_mass / h / h;
-        }
-        device_sample sample = sample_at((uint64_t)tick + 1, x);
-        haptic_tick(&settings, &state, &sample, &told, tick * 1000000, 1e-3, wrench);
-        if (tick > 1000) worst = fmax(worst, vec3_length(vec3_load(wrench)));
-    }
-    return worst;
 }
 
 static void free_space_does_not_drag(void **unused) {
@@ -161,27 +118,6 @@ static void free_space_does_not_drag(void **unused) {
     assert_true(plain > drag);
 }
 
-/* How far the hand swings between two times. */
-static double swing(haptic_world *w, int64_t until) {
-    double low = INFINITY, high = -INFINITY;
-    while (w->tick < until) {
-        haptic_world_tick(w);
-        low = fmin(low, w->person.position.y);
-        high = fmax(high, w->person.position.y);
-    }
-    return high - low;
-}
-
-/* Touch, press, slide, release: false if a swing grows while the hand holds still. */
-static bool is_calm(haptic_world *w) {
-    swing(w, 700);
-    double early = swing(w, 1150), late = swing(w, 1600);
-    bool calm = late < 0.8 * early + 2e-4;
-    swing(w, 2300); /* slides, lets go */
-    early = swing(w, 2800), late = swing(w, 3300);
-    return calm && late < 0.8 * early + 2e-4 && isfinite(w->person.position.y);
-}
-
 static void no_hand_at_no_wall_makes_it_swing_or_give_energy(void **unused) {
     (void)unused;
     double worst = 0, worst_open = 0;
@@ -189,7 +125,8 @@ static void no_hand_at_no_wall_makes_it_swing_or_give_energy(void **unused) {
     for (double stiffness = 100; stiffness < 2100; stiffness *= 2.115) /* 5 hands: 100 to 2000 N/m, */
         for (double share = 0.05; share < 1.3; share *= 2.15)          /* 5 dampings: slack to firm, */
             for (double wall = 100; wall < 2e5; wall *= 10) {          /* 4 walls */
-                haptic_world w = haptic_world_make(thenar_haptic_settings_default(), hand(stiffness, share), wall);
+                haptic_world w =
+                    haptic_world_make(thenar_haptic_settings_default(), press_hand(stiffness, share), wall);
                 w.wall.friction = 0.3;
                 haptic_world open = w;
                 open.settings.passivity = false;
@@ -208,7 +145,7 @@ static void no_hand_at_no_wall_makes_it_swing_or_give_energy(void **unused) {
 
 static void a_coupling_that_is_too_stiff_gives_no_energy_if_it_is_watched(void **unused) {
     (void)unused;
-    haptic_world w = haptic_world_make(thenar_haptic_settings_default(), hand(100, 0.05), 1e5);
+    haptic_world w = haptic_world_make(thenar_haptic_settings_default(), press_hand(100, 0.05), 1e5);
     w.settings.stiffness = w.wall.coupling = 4000;
     haptic_world open = w;
     open.settings.passivity = false;
@@ -221,49 +158,21 @@ static void a_coupling_that_is_too_stiff_gives_no_energy_if_it_is_watched(void *
     assert_true(open.state.energy.worst > 5e-3); /* otherwise this tests nothing */
 }
 
-/* The stiffest wall, as it is felt, with which all of three hands stay calm: couplings are made stiffer until one does
- * not. The wall itself is ten times as stiff as the coupling. `most_drag`: couplings that drag more do not count. */
-static double stiffest(bool plain, bool held, double most_drag) {
-    double best = 0;
-    for (double k = 10; k < 3e4; k *= 1.25) {
-        bool calm = true;
-        double felt = 0;
-        for (int i = 0; i < 3 && calm; i++) {
-            thenar_haptic_settings settings = thenar_haptic_settings_default();
-            settings.stiffness = k;
-            settings.plain = plain;
-            settings.passivity = false;
-            settings.most_force = settings.force_slew = 1e6; /* limits would hide it */
-            settings.damping = fmin(settings.damping, 0.02 * k);
-            if (drag_at(settings, 0.2, 0) > most_drag) return best;
-            haptic_world w = haptic_world_make(settings, hand(i == 0 ? 100 : i == 1 ? 450 : 2000, 0.2), 10 * k);
-            w.held = held;
-            calm = is_calm(&w);
-            haptic_world press = haptic_world_make(settings, hand(500, 1), 10 * k);
-            press.held = held;
-            while (calm && press.tick < 1500) haptic_world_tick(&press);
-            felt = -press.wrench[1] / press.person.position.y;
-        }
-        if (!calm) return best;
-        best = felt;
-    }
-    return best;
-}
-
 static void the_linearization_renders_walls_five_times_stiffer(void **unused) {
     (void)unused;
-    double linear = stiffest(false, false, 0.1), held = stiffest(false, true, 0.1), plain = stiffest(true, false, 0.1);
-    double dragging = stiffest(true, false, INFINITY);
+    double linear = stiffest(false, false, 0.1).felt, held = stiffest(false, true, 0.1).felt;
+    double plain = stiffest(true, false, 0.1).felt;
+    stiff_wall dragging = stiffest(true, false, INFINITY);
     print_message("stiffest stable wall: %.0f N/m linearized; %.0f N/m with the simulation's force held; %.0f N/m by a "
-                  "plain coupling with the same drag (under 0.1 N at 0.2 m/s), %.0f N/m if drag does not matter\n",
-                  linear, held, plain, dragging);
+                  "plain coupling with the same drag (under 0.1 N at 0.2 m/s), %.0f N/m with a drag of %.1f N\n",
+                  linear, held, plain, dragging.felt, dragging.drag);
     assert_true(linear >= 5 * held);
     assert_true(linear >= 5 * plain);
 }
 
 static void a_wall_that_is_foreseen_is_not_felt_before_it_is_met(void **unused) {
     (void)unused;
-    haptic_world w = haptic_world_make(thenar_haptic_settings_default(), hand(2000, 1), 5000);
+    haptic_world w = haptic_world_make(thenar_haptic_settings_default(), press_hand(2000, 1), 5000);
     while (w.tick < 700) {
         haptic_world_tick(&w);
         if (w.person.position.y > 1e-3 && w.tick > 20) assert_true(fabs(w.wrench[1]) < 0.1);
@@ -273,7 +182,7 @@ static void a_wall_that_is_foreseen_is_not_felt_before_it_is_met(void **unused) 
 
 static void forces_stay_within_their_limits_and_change_no_faster(void **unused) {
     (void)unused;
-    haptic_world w = haptic_world_make(thenar_haptic_settings_default(), hand(2000, 0.05), 1e5);
+    haptic_world w = haptic_world_make(thenar_haptic_settings_default(), press_hand(2000, 0.05), 1e5);
     w.settings.most_force = 3;
     w.settings.force_slew = 200;
     while (w.tick < 3300) {
@@ -309,7 +218,7 @@ static void turns_are_felt_as_moves_are(void **unused) {
 
 static void the_energy_is_that_of_force_times_way(void **unused) {
     (void)unused;
-    haptic_world w = haptic_world_make(thenar_haptic_settings_default(), hand(500, 0.3), 2000);
+    haptic_world w = haptic_world_make(thenar_haptic_settings_default(), press_hand(500, 0.3), 2000);
     w.late = false; /* what is sent is held until the next sample */
     double in = 0, out = 0;
     while (w.tick < 3000) {
@@ -328,7 +237,7 @@ static void the_energy_is_that_of_force_times_way(void **unused) {
 
 static void the_same_input_gives_the_same_bits(void **unused) {
     (void)unused;
-    haptic_world a = haptic_world_make(thenar_haptic_settings_default(), hand(500, 0.1), 3000), b = a;
+    haptic_world a = haptic_world_make(thenar_haptic_settings_default(), press_hand(500, 0.1), 3000), b = a;
     while (a.tick < 1000) haptic_world_tick(&a);
     while (b.tick < 1000) haptic_world_tick(&b);
     assert_memory_equal(a.wrench, b.wrench, sizeof a.wrench);

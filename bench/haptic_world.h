@@ -3,8 +3,8 @@
  *
  * The simulation is exact, so that it can be an oracle: a handle of some mass on the virtual coupling, one axis at a
  * time, and below y = 0 an elastic wall with friction, both implicit. */
-#ifndef HAPTIC_TOOLS_H
-#define HAPTIC_TOOLS_H
+#ifndef BENCH_HAPTIC_WORLD_H
+#define BENCH_HAPTIC_WORLD_H
 
 #include "device/user.h"
 #include "haptic/tick.h"
@@ -109,6 +109,111 @@ static inline void haptic_world_tick(haptic_world *w) {
 
 static inline double force_size(const haptic_world *w) {
     return vec3_length(vec3_load(w->wrench));
+}
+
+/* ------------------------------------------------------------------------------------- what is asked of a coupling */
+
+/* Touch, press, slide, let go. */
+static const user_key press_keys[] = {
+    {0, {0, 0.02, 0}, {0}},       {0.3, {0, 0.02, 0}, {0}},    {0.7, {0, -0.01, 0}, {0}},   {1.6, {0, -0.01, 0}, {0}},
+    {2.0, {0.05, -0.01, 0}, {0}}, {2.3, {0.05, 0.02, 0}, {0}}, {3.3, {0.05, 0.02, 0}, {0}},
+};
+
+/* A hand of some firmness; `share` of critical damping. */
+static inline user_model press_hand(double stiffness, double share) {
+    user_model user = user_model_default();
+    user.stiffness = stiffness;
+    user.damping = 2 * share * sqrt(stiffness * user.mass);
+    user.keys = (user_key *)(uintptr_t)press_keys;
+    user.key_count = (int)(sizeof press_keys / sizeof press_keys[0]);
+    return user;
+}
+
+static inline device_sample sample_at(uint64_t number, vec3 position) {
+    device_sample sample = {.number = number, .body = {.has = THENAR_DEVICE_POSITION | THENAR_DEVICE_ORIENTATION}};
+    vec3_store(sample.body.position, position);
+    sample.body.orientation[3] = 1;
+    return sample;
+}
+
+/* The force in free space at a steady speed, N. */
+static inline double drag_at(thenar_haptic_settings settings, double speed, double tool_mass) {
+    haptic_state state = {0};
+    double wrench[6], worst = 0, h = 0.01;
+    struct haptic_linear told = {0}, next = {0};
+    for (int64_t tick = 0; tick < 1500; tick++) {
+        vec3 x = {speed * 1e-3 * (double)tick, 0, 0};
+        if (tick % 10 == 0) { /* the handle is a step behind; a free tool resists by its mass alone */
+            told = next;
+            told.published_ns = tick * 1000000;
+            next = (struct haptic_linear){
+                .position = {x.x}, .orientation = {0, 0, 0, 1}, .velocity = {speed}, .step_length = h};
+            next.step = (uint64_t)tick / 10 + 1;
+            for (int i = 0; i < 3; i++) next.stiffness[7 * i] = tool_mass / h / h;
+        }
+        device_sample sample = sample_at((uint64_t)tick + 1, x);
+        haptic_tick(&settings, &state, &sample, &told, tick * 1000000, 1e-3, wrench);
+        if (tick > 1000) worst = fmax(worst, vec3_length(vec3_load(wrench)));
+    }
+    return worst;
+}
+
+/* How far the hand swings between two times. */
+static inline double swing(haptic_world *w, int64_t until) {
+    double low = INFINITY, high = -INFINITY;
+    while (w->tick < until) {
+        haptic_world_tick(w);
+        low = fmin(low, w->person.position.y);
+        high = fmax(high, w->person.position.y);
+    }
+    return high - low;
+}
+
+/* Touch, press, slide, release: false if a swing grows while the hand holds still. */
+static inline bool is_calm(haptic_world *w) {
+    swing(w, 700);
+    double early = swing(w, 1150), late = swing(w, 1600);
+    bool calm = late < 0.8 * early + 2e-4;
+    swing(w, 2300); /* slides, lets go */
+    early = swing(w, 2800), late = swing(w, 3300);
+    return calm && late < 0.8 * early + 2e-4 && isfinite(w->person.position.y);
+}
+
+/* A wall as it is felt, N/m, and the drag in free space at 0.2 m/s, N. */
+typedef struct stiff_wall {
+    double felt, drag;
+} stiff_wall;
+
+/* Whether three hands stay calm with these settings and a wall ten times as stiff as the coupling. */
+static inline bool all_calm(thenar_haptic_settings settings, bool held) {
+    const double hands[] = {100, 450, 2000};
+    for (int i = 0; i < 3; i++) {
+        haptic_world w = haptic_world_make(settings, press_hand(hands[i], 0.2), 10 * settings.stiffness);
+        w.held = held;
+        if (!is_calm(&w)) return false;
+    }
+    return true;
+}
+
+/* The stiffest wall that stays calm: couplings are made stiffer until one does not. `most_drag`: couplings that drag
+ * more do not count. `held`: the simulation's force is held from step to step. */
+static inline stiff_wall stiffest(bool plain, bool held, double most_drag) {
+    stiff_wall best = {0, 0};
+    for (double k = 10; k < 3e4; k *= 1.25) {
+        thenar_haptic_settings settings = thenar_haptic_settings_default();
+        settings.stiffness = k;
+        settings.damping = fmin(settings.damping, 0.02 * k);
+        settings.plain = plain;
+        settings.passivity = false;
+        settings.most_force = settings.force_slew = 1e6; /* limits would hide it */
+        double drag = drag_at(settings, 0.2, 0);
+        if (drag > most_drag || !all_calm(settings, held)) return best;
+        haptic_world press = haptic_world_make(settings, press_hand(500, 1), 10 * k);
+        press.held = held;
+        while (press.tick < 1500) haptic_world_tick(&press);
+        best = (stiff_wall){-press.wrench[1] / press.person.position.y, drag};
+    }
+    return best;
 }
 
 #endif
