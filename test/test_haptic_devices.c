@@ -26,9 +26,9 @@ static void sleep_ms(long ms) {
     nanosleep(&pause, NULL);
 }
 
-static device *open_ok(const char *text) {
+static device_port *open_ok(const char *text) {
     thenar_error error;
-    device *d = NULL;
+    device_port *d = NULL;
     assert_ok(device_open(text, 1e-3, 0.01, &d, &error), error);
     return d;
 }
@@ -36,7 +36,7 @@ static device *open_ok(const char *text) {
 /* The device is refused with a message that has all of these in it. */
 static void refused(const char *text, const char *first, const char *second) {
     thenar_error error = {0};
-    device *d = NULL;
+    device_port *d = NULL;
     assert_true(device_open(text, 1e-3, 0.01, &d, &error) < 0);
     assert_null(d);
     if (strstr(error.text, first) && strstr(error.text, second)) return;
@@ -162,7 +162,7 @@ static void a_script_and_a_recording_move_a_device(void **unused) {
     with_file(
         text, sizeof text, "user", "good.json",
         "{\"stiffness\": 2000, \"damping\": 40, \"keys\": [{\"t\": 0}, {\"t\": 0.05, \"position\": [0.1, 0, 0]}]}");
-    device *d = open_ok(text);
+    device_port *d = open_ok(text);
     device_sample sample = {0};
     for (int ms = 0; ms < PATIENCE && sample.body.position[0] < 0.099; ms++) {
         device_read(d, clock_now(), &sample);
@@ -204,7 +204,7 @@ static void plugins_of_another_kind_are_refused(void **unused) {
 static void the_example_plugin_swings_and_gives_way(void **unused) {
     (void)unused;
     refused("plugin:" PLUGIN "device_plugin.so,far", "far", "amplitude");
-    device *d = open_ok("plugin:" PLUGIN "device_plugin.so,0.001");
+    device_port *d = open_ok("plugin:" PLUGIN "device_plugin.so,0.001");
     assert_near(device_info(d)->most_force, 5, 0);
     assert_string_equal(device_name(d), "weight on a spring");
     const double push[6] = {0, 2, 0, 0, 0, 0};
@@ -220,7 +220,7 @@ static void the_example_plugin_swings_and_gives_way(void **unused) {
 
 static void a_plugin_that_hangs_keeps_nobody_waiting(void **unused) {
     (void)unused;
-    device *d = open_ok("plugin:" PLUGIN "faulty.so,hang");
+    device_port *d = open_ok("plugin:" PLUGIN "faulty.so,hang");
     device_sample sample = {0};
     int64_t longest = 0;
     const double none[6] = {0};
@@ -244,7 +244,7 @@ static void a_plugin_that_hangs_keeps_nobody_waiting(void **unused) {
 
 static void a_plugin_that_hangs_when_it_is_let_go_is_left_behind(void **unused) {
     (void)unused;
-    device *d = open_ok("plugin:" PLUGIN "faulty.so,close-hangs");
+    device_port *d = open_ok("plugin:" PLUGIN "faulty.so,close-hangs");
     int64_t begin = clock_now();
     device_close(d);
     print_message("let go after %.1f s\n", 1e-9 * (double)(clock_now() - begin));
@@ -253,7 +253,7 @@ static void a_plugin_that_hangs_when_it_is_let_go_is_left_behind(void **unused) 
 
 static void garbage_and_failures_of_a_plugin_are_counted(void **unused) {
     (void)unused;
-    device *d = open_ok("plugin:" PLUGIN "faulty.so,garbage");
+    device_port *d = open_ok("plugin:" PLUGIN "faulty.so,garbage");
     const thenar_device_info *info = device_info(d);
     assert_true(info->most_force >= 0 && info->most_force < 1e5 && info->channels == 6 && info->can < 64);
     device_sample sample = {0};
@@ -276,7 +276,7 @@ static void garbage_and_failures_of_a_plugin_are_counted(void **unused) {
 
 static void lost_doubled_and_late_samples_are_counted_and_left_out(void **unused) {
     (void)unused;
-    device *d = open_ok("plugin:" PLUGIN "faulty.so,sequence");
+    device_port *d = open_ok("plugin:" PLUGIN "faulty.so,sequence");
     device_sample sample = {0};
     uint64_t last = 0;
     for (int ms = 0; ms < PATIENCE && sample.number < 40; ms++) {
@@ -296,7 +296,7 @@ static void lost_doubled_and_late_samples_are_counted_and_left_out(void **unused
 
 static void without_new_forces_the_watchdog_ends_the_last_one(void **unused) {
     (void)unused;
-    device *d = open_ok("plugin:" PLUGIN "device_plugin.so,0.001");
+    device_port *d = open_ok("plugin:" PLUGIN "device_plugin.so,0.001");
     const double push[6] = {0, 2, 0, 0, 0, 0};
     device_sample sample = {0};
     for (int ms = 0; ms < PATIENCE && !(sample.body.position[1] > 0.015); ms++) {
@@ -326,7 +326,7 @@ static void poses_come_and_forces_go_by_osc(void **unused) {
     (void)unused;
     char text[32];
     thenar_error error;
-    device *d = NULL;
+    device_port *d = NULL;
     int port = 27410;
     do snprintf(text, sizeof text, "osc:%d", ++port);
     while (device_open(text, 1e-3, 10, &d, &error) != THENAR_OK && port < 27450);
@@ -466,7 +466,7 @@ static void poses_come_and_forces_go_by_websocket(void **unused) {
     pthread_create(&thread, NULL, run_service, &s);
     char text[32];
     snprintf(text, sizeof text, "ws:%d", port);
-    device *d = open_ok(text);
+    device_port *d = open_ok(text);
     const double push[6] = {0, 2.5, 0, 0, 0, 0};
     device_sample sample = {0};
     for (int ms = 0; ms < PATIENCE && !(fabs(sample.body.position[1] - 0.025) < 1e-6); ms++) {

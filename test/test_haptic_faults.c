@@ -6,7 +6,7 @@
 
 #define MS 1000000
 
-static const user_key hold_keys[] = {{0, {0, 0.01, 0}, {0}}, {0.3, {0, -0.02, 0}, {0}}};
+static const user_key hold_keys[] = {{0, {0, 0.01, 0}, {0, 0, 0}}, {0.3, {0, -0.02, 0}, {0, 0, 0}}};
 
 /* A hand that leans on a wall with some newtons, settled. */
 static haptic_world leaning(void) {

@@ -138,7 +138,7 @@ static void no_hand_at_no_wall_makes_it_swing_or_give_energy(void **unused) {
                 worst_open = fmax(worst_open, open.state.energy.worst);
                 runs++;
             }
-    print_message("%d runs: at most %.3f mJ more out than in, %.3f mJ without the passivity controller\n", runs,
+    print_message("%d runs: at most %.2g mJ more out than in, %.2g mJ without the passivity controller\n", runs,
                   1e3 * worst, 1e3 * worst_open);
     assert_true(worst < 1e-3);
 }
@@ -216,6 +216,79 @@ static void turns_are_felt_as_moves_are(void **unused) {
         if (i != 4) assert_near(wrench[i], 0, 1e-9);
 }
 
+/* A tool that is held: a spring to the origin both ways, in moves or in turns, told exactly every 10 ms. */
+static void feel_held(haptic_state *state, const thenar_haptic_settings *settings, const user_model *user, int axis,
+                      double k, double *worst, bool *calm) {
+    user_state person = user_begin(user);
+    struct haptic_linear told = {.orientation = {0, 0, 0, 1}, .step_length = 0.01, .contacts = 7};
+    double wrench[6] = {0}, before[6], c = axis < 3 ? settings->stiffness : settings->turn_stiffness;
+    double swings[2] = {0, 0};
+    for (int64_t tick = 0; tick < 4000; tick++) {
+        vec3 turn = quat_to_rotation_vector(person.orientation);
+        double at = axis < 3 ? (&person.position.x)[axis] : (&turn.x)[axis - 3];
+        if (tick % 10 == 0) {
+            double x = at * c / (c + k);
+            told.step++;
+            told.published_ns = tick * 1000000;
+            told.stiffness[7 * axis] = k;
+            told.force[axis] = -k * x;
+            if (axis < 3)
+                told.position[axis] = x;
+            else {
+                told.orientation[axis - 3] = sin(x / 2);
+                told.orientation[3] = cos(x / 2);
+            }
+        }
+        device_sample sample = {.number = (uint64_t)tick + 1};
+        user_sample(&person, sample.number, &sample.body);
+        memcpy(before, wrench, sizeof before);
+        haptic_tick(settings, state, &sample, &told, tick * 1000000, 1e-3, wrench);
+        user_advance(user, &person, before, 1e-3);
+        if (tick > 1500) *worst = fmax(*worst, fabs(wrench[axis] + at * c * k / (c + k)));
+        if (tick > 3000) swings[tick > 3500] = fmax(swings[tick > 3500], fabs(at));
+    }
+    *calm = swings[1] < 1.05 * swings[0];
+}
+
+static void what_is_held_from_both_sides_does_not_let_go_in_between(void **unused) {
+    (void)unused;
+    const user_key keys[] = {{0, {0, 0, 0}, {0, 0, 0}},
+                             {0.25, {0, 0.01, 0}, {0, 0, 0}},
+                             {0.75, {0, -0.01, 0}, {0, 0, 0}},
+                             {1, {0, 0, 0}, {0, 0, 0}}};
+    user_model user = press_hand(1000, 0.7);
+    user.keys = (user_key *)(uintptr_t)keys;
+    user.key_count = 4;
+    user.repeat = true;
+    thenar_haptic_settings settings = thenar_haptic_settings_default();
+    haptic_state state = {0};
+    double worst = 0;
+    bool calm;
+    feel_held(&state, &settings, &user, 1, 1000, &worst, &calm);
+    print_message("held by 1000 N/m and shaken with up to 5 N: at most %.3f N off\n", worst);
+    assert_true(state.both_sides);
+    assert_true(worst < 0.25); /* the damping of the coupling, 6 N s/m at 0.08 m/s through a spring of half of it */
+}
+
+static void turns_of_a_slack_hand_do_not_swing_up(void **unused) {
+    (void)unused;
+    const user_key keys[] = {{0, {0, 0.02, 0}, {0, 0, 0}}, {0.2, {0, 0.02, 0}, {0, 0, 0.1}}};
+    for (double k = 0.5; k < 600; k *= 10)
+        for (double share = 0.05; share < 1.2; share *= 4) {
+            user_model user = press_hand(500, 0.5);
+            user.turn_damping = 2 * share * sqrt(user.turn_stiffness * user.inertia);
+            user.keys = (user_key *)(uintptr_t)keys;
+            user.key_count = 2;
+            thenar_haptic_settings settings = thenar_haptic_settings_default();
+            haptic_state state = {0};
+            double worst = 0;
+            bool calm;
+            feel_held(&state, &settings, &user, 5, k, &worst, &calm);
+            assert_true(calm);
+            assert_true(state.energy.worst < 1e-3);
+        }
+}
+
 static void the_energy_is_that_of_force_times_way(void **unused) {
     (void)unused;
     haptic_world w = haptic_world_make(thenar_haptic_settings_default(), press_hand(500, 0.3), 2000);
@@ -255,6 +328,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_wall_that_is_foreseen_is_not_felt_before_it_is_met),
     cmocka_unit_test(forces_stay_within_their_limits_and_change_no_faster),
     cmocka_unit_test(turns_are_felt_as_moves_are),
+    cmocka_unit_test(what_is_held_from_both_sides_does_not_let_go_in_between),
+    cmocka_unit_test(turns_of_a_slack_hand_do_not_swing_up),
     cmocka_unit_test(the_energy_is_that_of_force_times_way),
     cmocka_unit_test(the_same_input_gives_the_same_bits),
 };

@@ -34,7 +34,7 @@ typedef struct force_news {
 
 enum pump_phase { PUMP_OPENING, PUMP_RUNS, PUMP_FAILED };
 
-struct device {
+struct device_port {
     const thenar_device_table *table;
     thenar_device_info info;
     void *opened, *library;
@@ -65,7 +65,7 @@ static void count(atomic_ullong *counter, uint64_t more) {
 }
 
 /* Whether a sample is later than all before, by its own count. */
-static bool is_next(device *d, uint64_t sequence) {
+static bool is_next(device_port *d, uint64_t sequence) {
     uint64_t last = d->sequence;
     bool began_anew = sequence < last ? last - sequence > RESTARTED : sequence - last > GAP_MOST;
     if (sequence == 0 || last == 0 || sequence == last + 1 || began_anew) {
@@ -85,7 +85,7 @@ static bool is_next(device *d, uint64_t sequence) {
 }
 
 /* Reads once; 1: a sample that counts, 0: nothing new, -1: one that does not count. */
-static int read_once(device *d, device_sample *out) {
+static int read_once(device_port *d, device_sample *out) {
     thenar_device_sample sample;
     memset(&sample, 0, sizeof sample);
     int came = d->table->read(d->opened, &sample);
@@ -99,15 +99,15 @@ static int read_once(device *d, device_sample *out) {
 
 /* ------------------------------------------------------------------------------------------------------------- pump */
 
-static void begin_call(device *d) {
+static void begin_call(device_port *d) {
     atomic_store_explicit(&d->call_began, clock_now(), memory_order_release);
 }
 
-static void end_call(device *d) {
+static void end_call(device_port *d) {
     atomic_store_explicit(&d->call_began, 0, memory_order_release);
 }
 
-static void pump_samples(device *d) {
+static void pump_samples(device_port *d) {
     device_sample sample = {0};
     for (int i = 0; i < SAMPLES_AT_ONCE && !atomic_load(&d->stop); i++) {
         begin_call(d);
@@ -121,7 +121,7 @@ static void pump_samples(device *d) {
 }
 
 /* The newest force; without a new one for too long, it ends in a ramp. */
-static void pump_force(device *d) {
+static void pump_force(device_port *d) {
     const force_news *force = triple_read(&d->forces, NULL);
     if (force->count == 0) return;
     double late = 1e-9 * (double)(clock_now() - force->time_ns) - d->watchdog;
@@ -134,14 +134,14 @@ static void pump_force(device *d) {
     end_call(d);
 }
 
-static void pump_set_phase(device *d, enum pump_phase phase) {
+static void pump_set_phase(device_port *d, enum pump_phase phase) {
     pthread_mutex_lock(&d->mutex);
     d->phase = phase;
     pthread_cond_signal(&d->changed);
     pthread_mutex_unlock(&d->mutex);
 }
 
-static void device_release(device *d) {
+static void device_release(device_port *d) {
     if (d->library) dlclose(d->library);
     triple_free(&d->samples);
     triple_free(&d->forces);
@@ -152,7 +152,7 @@ static void device_release(device *d) {
 }
 
 static void *pump_main(void *argument) {
-    device *d = argument;
+    device_port *d = argument;
     d->opened = d->table->open(d->argument, d->message, sizeof d->message);
     if (d->opened && d->table->describe) d->table->describe(d->opened, &d->info);
     pump_set_phase(d, d->opened ? PUMP_RUNS : PUMP_FAILED);
@@ -178,7 +178,7 @@ static void *pump_main(void *argument) {
 }
 
 /* Gives the thread so many milliseconds to end; if it does not, it frees itself when it does. */
-static bool pump_join(device *d, int64_t ms) {
+static bool pump_join(device_port *d, int64_t ms) {
     struct timespec until;
     clock_gettime(CLOCK_REALTIME, &until);
     int64_t end = (int64_t)until.tv_sec * NS + until.tv_nsec + ms * 1000000;
@@ -190,7 +190,7 @@ static bool pump_join(device *d, int64_t ms) {
     return true;
 }
 
-static thenar_status pump_start(device *d, const char *text, thenar_error *error) {
+static thenar_status pump_start(device_port *d, const char *text, thenar_error *error) {
     if (pthread_create(&d->thread, NULL, pump_main, d) != 0) {
         device_release(d);
         return error_set(error, THENAR_ERROR_MEMORY, "device %s: the system refused a thread", text);
@@ -223,7 +223,7 @@ static double known(double value, double most) {
 }
 
 /* A plugin may say anything. */
-static void check_info(device *d) {
+static void check_info(device_port *d) {
     thenar_device_info *info = &d->info;
     info->can &= 63u;
     info->most_force = known(info->most_force, 1e4);
@@ -234,7 +234,7 @@ static void check_info(device *d) {
     if (info->channels > THENAR_DEVICE_CHANNELS) info->channels = THENAR_DEVICE_CHANNELS;
 }
 
-static thenar_status open_direct(device *d, const char *text, thenar_error *error) {
+static thenar_status open_direct(device_port *d, const char *text, thenar_error *error) {
     d->opened = d->table->open(d->argument, d->message, sizeof d->message);
     if (!d->opened) {
         thenar_status status = error_set(error, THENAR_ERROR_INPUT, "device %s: %s", text, d->message);
@@ -245,7 +245,7 @@ static thenar_status open_direct(device *d, const char *text, thenar_error *erro
     return THENAR_OK;
 }
 
-thenar_status device_open(const char *text, double period, double watchdog, device **out, thenar_error *error) {
+thenar_status device_open(const char *text, double period, double watchdog, device_port **out, thenar_error *error) {
     *out = NULL;
     const char *colon = strchr(text, ':');
     char name[32];
@@ -256,7 +256,7 @@ thenar_status device_open(const char *text, double period, double watchdog, devi
     device_kind kind;
     thenar_status status = device_kind_find(name, &kind, error);
     if (status != THENAR_OK) return status;
-    device *d = memory_aligned(sizeof *d);
+    device_port *d = memory_aligned(sizeof *d);
     if (!d) return error_memory(error, text);
     pthread_mutex_init(&d->mutex, NULL);
     pthread_cond_init(&d->changed, NULL);
@@ -292,15 +292,15 @@ thenar_status device_open(const char *text, double period, double watchdog, devi
     return THENAR_OK;
 }
 
-const char *device_name(const device *d) {
+const char *device_name(const device_port *d) {
     return d->table->name;
 }
 
-const thenar_device_info *device_info(const device *d) {
+const thenar_device_info *device_info(const device_port *d) {
     return &d->info;
 }
 
-void device_close(device *d) {
+void device_close(device_port *d) {
     if (!d) return;
     if (d->direct) {
         d->table->close(d->opened);
@@ -313,7 +313,7 @@ void device_close(device *d) {
 
 /* --------------------------------------------------------------------------------------------------- the loop's side */
 
-void device_read(device *d, int64_t now_ns, device_sample *sample) {
+void device_read(device_port *d, int64_t now_ns, device_sample *sample) {
     if (d->direct) {
         device_sample next;
         if (read_once(d, &next) > 0) d->last = next;
@@ -328,7 +328,7 @@ void device_read(device *d, int64_t now_ns, device_sample *sample) {
     }
 }
 
-void device_write(device *d, int64_t now_ns, const double *values, int value_count) {
+void device_write(device_port *d, int64_t now_ns, const double *values, int value_count) {
     if (value_count > THENAR_DEVICE_CHANNELS) value_count = THENAR_DEVICE_CHANNELS;
     if (d->direct) {
         if (d->table->write(d->opened, values, value_count) < 0) count(&d->errors, 1);
@@ -341,7 +341,7 @@ void device_write(device *d, int64_t now_ns, const double *values, int value_cou
     triple_tell(&d->forces);
 }
 
-device_counts device_read_counts(device *d) {
+device_counts device_read_counts(device_port *d) {
 #define COUNT(name) atomic_load_explicit(&d->name, memory_order_relaxed)
     return (device_counts){COUNT(lost), COUNT(doubled), COUNT(reordered), COUNT(errors), COUNT(hung), COUNT(watchdogs)};
 #undef COUNT

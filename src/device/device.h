@@ -24,19 +24,19 @@ typedef struct device_counts {
     uint64_t lost, doubled, reordered, errors, hung, watchdog;
 } device_counts;
 
-typedef struct device device;
+typedef struct device_port device_port;
 
 /* `text`: KIND:ARGUMENT, or none. `period`: of the loop, s; `watchdog`: s after which a force that was not renewed ends. */
-thenar_status device_open(const char *text, double period, double watchdog, device **out, thenar_error *error);
-const char *device_name(const device *d);
-const thenar_device_info *device_info(const device *d);
+thenar_status device_open(const char *text, double period, double watchdog, device_port **out, thenar_error *error);
+const char *device_name(const device_port *d);
+const thenar_device_info *device_info(const device_port *d);
 
 /* The loop's side; these never wait, whatever the device does. */
-void device_read(device *d, int64_t now_ns, device_sample *sample);
-void device_write(device *d, int64_t now_ns, const double *values, int count);
-device_counts device_read_counts(device *d);
+void device_read(device_port *d, int64_t now_ns, device_sample *sample);
+void device_write(device_port *d, int64_t now_ns, const double *values, int count);
+device_counts device_read_counts(device_port *d);
 
 /* Lets it go. One that hangs is left behind with its thread. */
-void device_close(device *d);
+void device_close(device_port *d);
 
 #endif

@@ -35,7 +35,7 @@ typedef struct user_state {
 /* A hand of medium firmness that has no script yet. */
 user_model user_model_default(void);
 
-/* Reads a script (docs/haptic-devices.md has the format). */
+/* Reads a script (docs/haptic-devices.md has the format). "": a built-in one, which presses down every two seconds. */
 thenar_status user_model_read(const char *path, user_model *out, thenar_error *error);
 void user_model_free(user_model *model);
 

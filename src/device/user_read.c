@@ -107,9 +107,23 @@ static thenar_status read_script(json_t *root, const char *path, user_model *mod
     return read_keys(json_object_get(root, "keys"), path, model, error);
 }
 
+/* From 2 cm above the ground to 1 cm below, stays for a second, and up again. */
+static thenar_status built_in(user_model *out, thenar_error *error) {
+    static const user_key keys[] = {{0, {0, 0.02, 0}, {0, 0, 0}},
+                                    {0.5, {0, -0.01, 0}, {0, 0, 0}},
+                                    {1.5, {0, -0.01, 0}, {0, 0, 0}},
+                                    {2, {0, 0.02, 0}, {0, 0, 0}}};
+    out->keys = memory_copy(keys, sizeof keys);
+    if (!out->keys) return error_memory(error, "a script");
+    out->key_count = (int)(sizeof keys / sizeof *keys);
+    out->repeat = true;
+    return THENAR_OK;
+}
+
 thenar_status user_model_read(const char *path, user_model *out, thenar_error *error) {
     file_bytes bytes;
     *out = user_model_default();
+    if (path[0] == 0) return built_in(out, error);
     thenar_status status = file_read(path, SCRIPT_BYTES, &bytes, error);
     if (status != THENAR_OK) return status;
     json_error_t where;

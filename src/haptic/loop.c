@@ -31,7 +31,7 @@ typedef struct channel {
     thenar_haptic_settings settings;
     vec3 origin;
     quat turn;
-    device *device; /* NULL: none */
+    device_port *device; /* NULL: none */
     haptic_state state;
     triple news;           /* struct haptic_linear, from the simulation */
     atomic_ullong refused; /* news that were not finite */
@@ -310,6 +310,10 @@ thenar_status thenar_haptic_start(thenar_haptic *haptic, thenar_error *error) {
     if (haptic->running) return THENAR_OK;
     atomic_store(&haptic->stop, false);
     haptic->ready = false;
+    for (int i = 0; i < haptic->channel_count; i++) { /* whatever happened since it was stopped */
+        haptic->channels[i].state.ticked = false;
+        haptic->channels[i].state.gain = 0;
+    }
     if (pthread_create(&haptic->thread, NULL, loop_main, haptic) != 0)
         return error_set(error, THENAR_ERROR_MEMORY, "the system refused a thread for the haptic loop");
     haptic->running = true;

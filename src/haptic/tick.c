@@ -12,7 +12,7 @@
  * A tool without contacts has no place of its own: Kc and Dc are then its inertia, hs^2 Kc + hs Dc over a step hs of the
  * simulation, which is added to M instead; pulling the proxy to where the handle was would feel like moving through honey.
  * A tool that pushes may be left before the simulation knows: where Ft would turn against Fc, it is nothing
- * (`one_sided`). So a wall that the simulation foresees (thenar_haptic_pose, ahead) is met where it is, not a step late. */
+ * (`one_sided`); not so a tool that was seen to push both ways, which is held. So a wall that the simulation foresees (thenar_haptic_pose, ahead) is met where it is, not a step late. */
 #include "haptic/tick.h"
 
 #include "math/spatial.h"
@@ -28,6 +28,10 @@
 #define WEIGHT_TIME 0.1     /* s, of the low pass of a free tool's force */
 #define LONGEST_STEP 0.1    /* s; the simulation may be expected that late, not later */
 #define TURN_SHORTEST 1e-9  /* s between two samples that make a velocity */
+
+#define PUSH_LEAST 0.02 /* N; less says nothing of where a tool pushes */
+#define PUSH_SHARE 0.3  /* of the newest direction */
+#define REVERSED 0.5    /* cosine */
 
 /* clang-format off */
 static bool all_sane(const double *v, int count, double most) {
@@ -141,6 +145,19 @@ static void take_sample(const thenar_haptic_settings *settings, haptic_state *s,
     device->silence = 0;
 }
 
+/* A tool that pushes one way, then the other, and touched something all the time, is held from both sides. */
+static void look_at_push(haptic_state *s) {
+    vec3 force = vec3_load(s->linear.force);
+    double size = vec3_length(force), along = vec3_dot(force, s->push);
+    if (s->linear.contacts == 0) {
+        s->push = (vec3){0, 0, 0};
+        s->both_sides = false;
+    } else if (along < -REVERSED * size && size > PUSH_LEAST)
+        s->both_sides = true;
+    else if (size > PUSH_LEAST) /* follows a way round a corner */
+        s->push = vec3_unit(vec3_mul_add(s->push, vec3_unit(force), PUSH_SHARE));
+}
+
 static void take_news(haptic_state *s, const struct haptic_linear *linear, int64_t now_ns, double elapsed) {
     s->age += elapsed;
     if (linear->step == 0 || linear->step == s->seen_step) return;
@@ -151,6 +168,7 @@ static void take_news(haptic_state *s, const struct haptic_linear *linear, int64
     }
     s->linear = *linear;
     s->news++;
+    look_at_push(s);
     double age = 1e-9 * (double)(now_ns - linear->published_ns);
     s->age = age >= 0 && age < LONGEST_TICK ? age : 0; /* otherwise a clock has stepped between the two */
 }
@@ -265,7 +283,7 @@ static void move_proxy(const thenar_haptic_settings *settings, haptic_state *s, 
         tool_linear(s, &tool);
     double v[6], ft[6];
     bool solved = solve_proxy(settings, s, &tool, h, v, ft);
-    if (solved && settings->one_sided && !settings->plain && s->linear.contacts > 0 &&
+    if (solved && settings->one_sided && !s->both_sides && !settings->plain && s->linear.contacts > 0 &&
         vec3_dot(vec3_load(ft), vec3_load(s->linear.force)) < 0) {
         memset(tool.force, 0, sizeof tool.force);
         memset(tool.stiffness, 0, sizeof tool.stiffness);
