@@ -15,11 +15,65 @@ typedef struct wall_world {
     double stiffness, damping, friction; /* of the wall: N/m, N s/m, share of the normal force */
     double coupling, coupling_damping;   /* of the handle to the device */
     double mass;                         /* of the handle, kg */
+    double tool;                         /* mass of a tool that hangs on the handle, kg; 0: the handle itself touches */
+    double tie, tie_damping;             /* by a spring and a damper: N/m, N s/m */
     double step;                         /* s */
     double ahead;                        /* s that the device is foretold */
-    vec3 x, v;
+    vec3 x, v;                           /* of the handle */
+    vec3 y, u;                           /* of the tool */
     uint64_t steps;
 } wall_world;
+
+/* A step of one axis of a tool of its own mass: handle and tool at once, and what garre2009 makes of it. The contact pulls
+ * at the tool with f - k (y1 - y0) - d u1. */
+typedef struct tool_axis {
+    double f, k, d;
+    double vh, vt, K, D, force; /* new velocities, linearization, force on the handle */
+} tool_axis;
+
+static inline void tool_solve(const wall_world *w, int i, double wanted, double pace, tool_axis *t) {
+    double h = w->step, x = (&w->x.x)[i], v = (&w->v.x)[i], y = (&w->y.x)[i], u = (&w->u.x)[i];
+    double kappa = h * w->tie_damping + h * h * w->tie;
+    double Ah = w->mass + h * w->coupling_damping + h * h * w->coupling + kappa;
+    double At = w->tool + kappa + h * t->d + h * h * t->k;
+    double bh = w->mass * v + h * (w->coupling * (wanted - x) + w->coupling_damping * pace - w->tie * (x - y));
+    double bt = w->tool * u + h * (w->tie * (x - y) + t->f), X = kappa / At;
+    t->vh = (bh + X * bt) / (Ah - X * kappa);
+    t->vt = (bt + kappa * t->vh) / At;
+    t->K = w->tie * (1 - X);
+    t->D = w->tie_damping * (1 - X);
+    t->force = -w->tie * (x + h * t->vh - y - h * t->vt) - w->tie_damping * (t->vh - t->vt);
+}
+
+static inline void tool_step(wall_world *w, const double *wanted, const double *pace, struct haptic_linear *out) {
+    const int axes[3] = {1, 0, 2};
+    double h = w->step, normal = 0;
+    for (int a = 0; a < 3; a++) {
+        int i = axes[a];
+        double *y = &w->y.x + i, *u = &w->u.x + i, most = w->friction * normal;
+        tool_axis t = {.d = i != 1 ? most / 1e-3 : 0}; /* friction is viscous up to 1 mm/s */
+        tool_solve(w, i, wanted[i], pace[i], &t);
+        if (i == 1 && *y + h * t.vt < 0) {
+            t = (tool_axis){.f = -w->stiffness * *y, .k = w->stiffness, .d = w->damping};
+            tool_solve(w, i, wanted[i], pace[i], &t);
+            normal = -w->stiffness * (*y + h * t.vt) - w->damping * t.vt;
+        }
+        if (i == 1 && normal < 0) {
+            normal = 0;
+            t = (tool_axis){0};
+            tool_solve(w, i, wanted[i], pace[i], &t);
+        }
+        if (i != 1 && fabs(t.d * t.vt) > most) {
+            t = (tool_axis){.f = -copysign(most, t.vt)};
+            tool_solve(w, i, wanted[i], pace[i], &t);
+        }
+        (&w->v.x)[i] = t.vh, (&w->x.x)[i] += h * t.vh;
+        *u = t.vt, *y += h * t.vt;
+        out->position[i] = (&w->x.x)[i], out->velocity[i] = t.vh, out->force[i] = t.force;
+        out->stiffness[7 * i] = t.K, out->damping[7 * i] = t.D;
+    }
+    out->contacts = normal > 0;
+}
 
 /* One step; what it tells. */
 static inline void wall_step(wall_world *w, vec3 device, vec3 speed, struct haptic_linear *out) {
@@ -29,6 +83,13 @@ static inline void wall_step(wall_world *w, vec3 device, vec3 speed, struct hapt
     const int axes[3] = {1, 0, 2};
     memset(out, 0, sizeof *out);
     out->orientation[3] = 1;
+    out->step = ++w->steps;
+    out->step_length = h;
+    out->time = (double)w->steps * h;
+    if (w->tool > 0) {
+        tool_step(w, wanted, pace, out);
+        return;
+    }
     for (int a = 0; a < 3; a++) {
         int i = axes[a];
         double mass = w->mass / h + w->coupling_damping + h * w->coupling;
@@ -47,9 +108,6 @@ static inline void wall_step(wall_world *w, vec3 device, vec3 speed, struct hapt
         out->stiffness[7 * i] = k, out->damping[7 * i] = d;
     }
     out->contacts = normal > 0;
-    out->step = ++w->steps;
-    out->step_length = h;
-    out->time = (double)w->steps * h;
 }
 
 /* Everything together. */
@@ -76,7 +134,10 @@ static inline haptic_world haptic_world_make(thenar_haptic_settings settings, us
                           .mass = settings.proxy_mass,
                           .step = 0.01,
                           .ahead = 0.01,
-                          .x = w.person.position};
+                          .x = w.person.position,
+                          .y = w.person.position,
+                          .tie = 2e4,
+                          .tie_damping = 20};
     return w;
 }
 

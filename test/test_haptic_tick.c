@@ -143,6 +143,59 @@ static void no_hand_at_no_wall_makes_it_swing_or_give_energy(void **unused) {
     assert_true(worst < 1e-3);
 }
 
+static void no_tool_of_its_own_mass_makes_it_swing_or_give_energy(void **unused) {
+    (void)unused;
+    double worst = 0, worst_open = 0;
+    for (double stiffness = 100; stiffness < 2100; stiffness *= 4.47)
+        for (double share = 0.05; share < 1.3; share *= 4.47)
+            for (double tool = 0.02; tool < 0.5; tool *= 4.47)
+                for (double wall = 300; wall < 1e5; wall *= 10) {
+                    haptic_world w =
+                        haptic_world_make(thenar_haptic_settings_default(), press_hand(stiffness, share), wall);
+                    w.wall.friction = 0.3;
+                    w.wall.tool = tool;
+                    haptic_world open = w;
+                    open.settings.passivity = false;
+                    if (!is_calm(&w) || !is_calm(&open)) {
+                        print_error("hand %g N/m, %g of critical damping, wall %g N/m, tool %g kg\n", stiffness, share,
+                                    wall, tool);
+                        fail();
+                    }
+                    worst = fmax(worst, w.state.energy.worst);
+                    worst_open = fmax(worst_open, open.state.energy.worst);
+                }
+    print_message("at most %.2g mJ more out than in, %.2g mJ without the passivity controller\n", 1e3 * worst,
+                  1e3 * worst_open);
+    assert_true(worst < 1e-3);
+}
+
+/* The device is led 5 mm below the wall's surface, at 0.2 m/s along it. */
+static void sliding_feels_like_friction_and_nothing_else(void **unused) {
+    (void)unused;
+    for (double tool = 0.02; tool < 0.5; tool *= 4.47) {
+        haptic_world w = haptic_world_make(thenar_haptic_settings_default(), press_hand(500, 1), 2000);
+        w.wall.tool = tool;
+        w.wall.friction = 0.3;
+        double mean = 0, low = INFINITY, high = -INFINITY, normal = 0;
+        for (; w.tick < 2000; w.tick++) {
+            int64_t now_ns = w.tick * 1000000;
+            w.person.position = (vec3){w.tick > 500 ? 0.2e-3 * (double)(w.tick - 500) : 0, -0.005, 0};
+            w.person.velocity = (vec3){w.tick > 500 ? 0.2 : 0, 0, 0};
+            haptic_world_simulate(&w, now_ns);
+            device_sample sample = {.number = (uint64_t)w.tick + 1};
+            user_sample(&w.person, sample.number, &sample.body);
+            haptic_tick(&w.settings, &w.state, &sample, &w.told, now_ns, w.dt, w.wrench);
+            if (w.tick < 1000) continue;
+            mean += w.wrench[0] / 1000, normal += w.wrench[1] / 1000;
+            low = fmin(low, w.wrench[0]), high = fmax(high, w.wrench[0]);
+        }
+        print_message("tool of %.2f kg: friction %.4f N (%.4f to %.4f), expected %.4f N\n", tool, mean, low, high,
+                      -0.3 * normal);
+        assert_near(mean, -0.3 * normal, 0.01 * normal);
+        assert_true(high - low < 0.05 * normal);
+    }
+}
+
 static void a_coupling_that_is_too_stiff_gives_no_energy_if_it_is_watched(void **unused) {
     (void)unused;
     haptic_world w = haptic_world_make(thenar_haptic_settings_default(), press_hand(100, 0.05), 1e5);
@@ -323,6 +376,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(the_force_is_that_of_a_simulation_at_the_loop_s_rate),
     cmocka_unit_test(free_space_does_not_drag),
     cmocka_unit_test(no_hand_at_no_wall_makes_it_swing_or_give_energy),
+    cmocka_unit_test(no_tool_of_its_own_mass_makes_it_swing_or_give_energy),
+    cmocka_unit_test(sliding_feels_like_friction_and_nothing_else),
     cmocka_unit_test(a_coupling_that_is_too_stiff_gives_no_energy_if_it_is_watched),
     cmocka_unit_test(the_linearization_renders_walls_five_times_stiffer),
     cmocka_unit_test(a_wall_that_is_foreseen_is_not_felt_before_it_is_met),

@@ -49,6 +49,11 @@ static quat quat_load(const double *q) {
     return quat_unit((quat){q[0], q[1], q[2], q[3]});
 }
 
+static void add_product(double out[6], const double *matrix, const double *v, double factor) {
+    for (int i = 0; i < 6; i++)
+        for (int j = 0; j < 6; j++) out[i] += factor * matrix[6 * i + j] * v[j];
+}
+
 bool haptic_linear_is_sane(const struct haptic_linear *linear) {
     if (!all_sane(linear->position, 3, SANE_LENGTH) || !quaternion_is_sane(linear->orientation) ||
         !all_sane(linear->velocity, 6, SANE_LENGTH) || !all_sane(linear->force, 6, SANE_STIFFNESS) ||
@@ -158,6 +163,25 @@ static void look_at_push(haptic_state *s) {
         s->push = vec3_unit(vec3_mul_add(s->push, vec3_unit(force), PUSH_SHARE));
 }
 
+/* Kc is stiffness where the tool leans on something, and inertia where it slides: what a step of hs makes of the mass of
+ * a tool, m / hs^2, which would pull the proxy back to where the handle was told to be. Which of both it was shows in the
+ * last step dx: stiffness changed the force by -Kc dx, inertia did not change it. So the share
+ *     s = dx (dF + Kc dx) / (dx Kc dx), within 0 and 1,
+ * of the handle's motion goes on until the next news, and Kc holds the proxy to where the handle is by then. */
+static void look_at_motion(haptic_state *s, const struct haptic_linear *before) {
+    s->follow = 0;
+    if (before->contacts == 0 || s->linear.contacts == 0 || s->linear.step != before->step + 1) return;
+    double dx[6], kdx[6] = {0}, held = 0, unchanged = 0;
+    vec3_store(dx, vec3_sub(vec3_load(s->linear.position), vec3_load(before->position)));
+    vec3_store(dx + 3, turn_between(quat_load(before->orientation), quat_load(s->linear.orientation)));
+    add_product(kdx, s->linear.stiffness, dx, 1);
+    for (int i = 0; i < 6; i++) {
+        held += dx[i] * kdx[i];
+        unchanged += dx[i] * (s->linear.force[i] - before->force[i] + kdx[i]);
+    }
+    if (held > 0) s->follow = fmax(0, fmin(1, unchanged / held));
+}
+
 static void take_news(haptic_state *s, const struct haptic_linear *linear, int64_t now_ns, double elapsed) {
     s->age += elapsed;
     if (linear->step == 0 || linear->step == s->seen_step) return;
@@ -166,9 +190,11 @@ static void take_news(haptic_state *s, const struct haptic_linear *linear, int64
         s->faults[THENAR_HAPTIC_BAD_LINEAR]++;
         return;
     }
+    struct haptic_linear before = s->linear;
     s->linear = *linear;
     s->news++;
     look_at_push(s);
+    look_at_motion(s, &before);
     double age = 1e-9 * (double)(now_ns - linear->published_ns);
     s->age = age >= 0 && age < LONGEST_TICK ? age : 0; /* otherwise a clock has stepped between the two */
 }
@@ -219,11 +245,6 @@ static void tool_linear(const haptic_state *s, tool_force *tool) {
     memcpy(tool->damping, s->linear.damping, sizeof tool->damping);
 }
 
-static void add_product(double out[6], const double *matrix, const double *v, double factor) {
-    for (int i = 0; i < 6; i++)
-        for (int j = 0; j < 6; j++) out[i] += factor * matrix[6 * i + j] * v[j];
-}
-
 /* Symmetric; the rows are linear first. */
 static spatial_inertia spatial_from_rows(const double *a) {
     spatial_inertia out;
@@ -272,9 +293,12 @@ static bool solve_proxy(const thenar_haptic_settings *settings, const haptic_sta
 
 /* Moves the proxy by a tick; wrench: what the coupling does to the device. */
 static void move_proxy(const thenar_haptic_settings *settings, haptic_state *s, double h, double wrench[6]) {
-    tool_force tool = {.position = vec3_load(s->linear.position),
-                       .orientation = quat_load(s->linear.orientation),
-                       .velocity = s->linear.velocity};
+    double on = settings->plain ? 0 : s->follow * fmin(s->age, s->linear.step_length);
+    const double *vh = s->linear.velocity;
+    tool_force tool = {.position = vec3_mul_add(vec3_load(s->linear.position), vec3_load(vh), on),
+                       .orientation = quat_mul(quat_from_rotation_vector(vec3_scale(vec3_load(vh + 3), on)),
+                                               quat_load(s->linear.orientation)),
+                       .velocity = vh};
     if (settings->plain)
         tool_plain(settings, &tool);
     else if (s->linear.contacts == 0)

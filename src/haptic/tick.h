@@ -31,6 +31,7 @@ typedef struct haptic_state {
     uint64_t seen_step; /* of the last news that were looked at */
     double age;         /* s since they were told */
     double weight[6];   /* of a free tool: its force, low-passed */
+    double follow;      /* share of its motion that left its force as it was, 0 to 1 */
     vec3 push;          /* where it pushes since it touches something, of unit length; zero: nowhere yet */
     bool both_sides;    /* and it has pushed the other way too: it is held, not leaned on */
     /* What is sent. */
