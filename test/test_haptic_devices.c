@@ -318,7 +318,9 @@ static void without_new_forces_the_watchdog_ends_the_last_one(void **unused) {
 #ifdef THENAR_OSC
 static int take_force(const char *path, const char *types, lo_arg **argv, int argc, lo_message message, void *user) {
     (void)path, (void)types, (void)argc, (void)message;
-    *(double *)user = (double)argv[2]->f;
+    float force;
+    memcpy(&force, argv[2], sizeof force);
+    *(double *)user = (double)force;
     return 0;
 }
 

@@ -44,6 +44,18 @@ static void answer_to(osc_device *device, const char *host, const char *port) {
     device->back = lo_address_new(device->host, device->port);
 }
 
+/* liblo's arguments lie where the packet has them, four bytes aligned. */
+static double read_number(char type, const lo_arg *argument) {
+    float single;
+    double number;
+    if (type == 'd') {
+        memcpy(&number, argument, sizeof number);
+        return number;
+    }
+    memcpy(&single, argument, sizeof single);
+    return (double)single;
+}
+
 static int take_pose(const char *path, const char *types, lo_arg **argv, int argc, lo_message message, void *user) {
     (void)path;
     osc_device *device = user;
@@ -53,10 +65,12 @@ static int take_pose(const char *path, const char *types, lo_arg **argv, int arg
     double v[7];
     for (int i = 1; i < argc; i++) {
         if (types[i] != 'f' && types[i] != 'd') return 0;
-        v[i - 1] = types[i] == 'f' ? (double)argv[i]->f : argv[i]->d;
+        v[i - 1] = read_number(types[i], argv[i]);
     }
     thenar_device_sample *sample = &device->queue[(device->first + device->count++) % QUEUE];
-    *sample = (thenar_device_sample){.has = THENAR_DEVICE_POSITION, .sequence = (uint32_t)argv[0]->i};
+    uint32_t sequence;
+    memcpy(&sequence, argv[0], sizeof sequence);
+    *sample = (thenar_device_sample){.has = THENAR_DEVICE_POSITION, .sequence = sequence};
     memcpy(sample->position, v, 3 * sizeof *v);
     if (argc == 8) {
         sample->has |= THENAR_DEVICE_ORIENTATION;
