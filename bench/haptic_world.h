@@ -121,6 +121,8 @@ typedef struct haptic_world {
     double wrench[6], before[6];     /* sent in this tick and the one before */
     double dt;                       /* of the loop, s */
     bool late;                       /* the device acts a tick late, as most do */
+    bool positions_only;             /* the device has no velocities, */
+    double grain;                    /* and its positions are multiples of this, m; 0: any */
     bool held;                       /* the simulation's force is held until the next one: no linearization at all */
     int64_t tick;
 } haptic_world;
@@ -156,6 +158,9 @@ static inline void haptic_world_simulate(haptic_world *w, int64_t now_ns) {
 static inline void haptic_world_feel(haptic_world *w, int64_t now_ns) {
     device_sample sample = {.number = (uint64_t)w->tick + 1};
     user_sample(&w->person, sample.number, &sample.body);
+    if (w->positions_only) sample.body.has = THENAR_DEVICE_POSITION | THENAR_DEVICE_ORIENTATION;
+    for (int i = 0; i < 3 && w->grain > 0; i++)
+        sample.body.position[i] = w->grain * floor(sample.body.position[i] / w->grain);
     memcpy(w->before, w->wrench, sizeof w->before);
     haptic_tick(&w->settings, &w->state, &sample, &w->told, now_ns, w->dt, w->wrench);
     user_advance(&w->user, &w->person, w->late ? w->before : w->wrench, w->dt);

@@ -16,6 +16,7 @@
 
 #define QUEUE 64 /* samples of one bundle */
 #define HOST 64
+#define AT_ONCE 256 /* packets that are looked at before a force is sent again */
 
 typedef struct osc_device {
     lo_server server;
@@ -119,8 +120,9 @@ static void *osc_open(const char *argument, char *message, size_t size) {
 
 static int osc_read(void *opened, thenar_device_sample *sample) {
     osc_device *device = opened;
-    while (device->count == 0)
-        if (lo_server_recv_noblock(device->server, 0) <= 0) return 0;
+    /* Below 0: not OSC. A flood of that must not hold up the poses behind it. */
+    for (int packets = 0; device->count == 0; packets++)
+        if (packets == AT_ONCE || lo_server_recv_noblock(device->server, 0) == 0) return 0;
     *sample = device->queue[device->first];
     device->first = (device->first + 1) % QUEUE;
     device->count--;
