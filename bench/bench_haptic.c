@@ -3,7 +3,8 @@
  * section 4.4: a plain coupling to the last pose of the handle).
  *
  * The loop runs in its thread with a simulated person, while another thread steps a source of news every 10 ms. The
- * stiffest wall is searched in simulated time (haptic_world.h). --repeats N: seconds for which each loop runs. */
+ * stiffest wall is searched in simulated time (haptic_world.h). --repeats N: seconds for which the loop runs beside the
+ * hand; alone it runs for 5. */
 #include "bench/bench.h"
 #include "bench/haptic_world.h"
 

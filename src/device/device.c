@@ -1,66 +1,20 @@
-/* Opening, closing and calling devices. A device that is not direct has a pump: a thread that opens it, goes round at
- * the loop's rate (read all that came, write the newest force), and closes it. */
-#include "device/device.h"
+/* Opening and closing devices, and the loop's side of them. */
+#include "device/port.h"
 
-#include "base/clock.h"
 #include "base/memory.h"
-#include "base/triple.h"
 #include "device/kinds.h"
 
 #include <dlfcn.h>
-#include <errno.h>
-#include <math.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#define OPEN_SECONDS 5     /* that a plugin may take to open its device */
-#define CLOSE_MS 500       /* and to let it go */
-#define HANG_NS 20000000   /* a call that takes longer than this hangs */
-#define RAMP 0.01          /* s, of the watchdog's way to no force */
-#define SAMPLES_AT_ONCE 64 /* that are read before a force is written again */
-#define RESTARTED 1000     /* a sequence that falls back by more has begun anew */
-#define GAP_MOST 100000    /* and one that leaps ahead by more too */
-#define NS 1000000000
-
-/* A force on its way to the device. */
-typedef struct force_news {
-    double values[THENAR_DEVICE_CHANNELS];
-    int count;
-    int64_t time_ns;
-} force_news;
-
-enum pump_phase { PUMP_OPENING, PUMP_RUNS, PUMP_FAILED };
-
-struct device_port {
-    const thenar_device_table *table;
-    thenar_device_info info;
-    void *opened, *library;
-    bool direct;
-    char *argument;
-    char message[256];
-    double period, watchdog; /* s */
-    /* Samples, as far as they were looked at. */
-    uint64_t number, sequence;
-    device_sample last; /* direct: the newest */
-    /* The pump's. */
-    pthread_t thread;
-    pthread_mutex_t mutex; /* of phase, while it opens */
-    pthread_cond_t changed;
-    enum pump_phase phase;
-    triple samples, forces;
-    bool guarding; /* the watchdog holds the force down */
-    atomic_bool stop, done;
-    atomic_llong call_began; /* ns; 0: no call is under way */
-    int64_t hung_call;       /* the loop's: the call that it has counted */
-    atomic_ullong lost, doubled, reordered, errors, hung, watchdogs;
-};
+#define HANG_NS 20000000 /* a call that takes longer than this hangs */
+#define RESTARTED 1000   /* a sequence that falls back by more has begun anew, */
+#define GAP_MOST 100000  /* and one that leaps ahead by more too */
 
 /* ----------------------------------------------------------------------------------------------------------- samples */
 
-static void count(atomic_ullong *counter, uint64_t more) {
+void device_count(atomic_ullong *counter, uint64_t more) {
     atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + more, memory_order_relaxed);
 }
 
@@ -73,23 +27,22 @@ static bool is_next(device_port *d, uint64_t sequence) {
         return true;
     }
     if (sequence == last)
-        count(&d->doubled, 1);
+        device_count(&d->doubled, 1);
     else if (sequence < last)
-        count(&d->reordered, 1);
+        device_count(&d->reordered, 1);
     else {
-        count(&d->lost, sequence - last - 1);
+        device_count(&d->lost, sequence - last - 1);
         d->sequence = sequence;
         return true;
     }
     return false;
 }
 
-/* Reads once; 1: a sample that counts, 0: nothing new, -1: one that does not count. */
-static int read_once(device_port *d, device_sample *out) {
+int device_read_once(device_port *d, device_sample *out) {
     thenar_device_sample sample;
     memset(&sample, 0, sizeof sample);
     int came = d->table->read(d->opened, &sample);
-    if (came < 0) count(&d->errors, 1);
+    if (came < 0) device_count(&d->errors, 1);
     if (came <= 0) return 0;
     if (!is_next(d, sample.sequence)) return -1;
     out->body = sample;
@@ -97,51 +50,9 @@ static int read_once(device_port *d, device_sample *out) {
     return 1;
 }
 
-/* ------------------------------------------------------------------------------------------------------------- pump */
+/* ---------------------------------------------------------------------------------------------------- open and close */
 
-static void begin_call(device_port *d) {
-    atomic_store_explicit(&d->call_began, clock_now(), memory_order_release);
-}
-
-static void end_call(device_port *d) {
-    atomic_store_explicit(&d->call_began, 0, memory_order_release);
-}
-
-static void pump_samples(device_port *d) {
-    device_sample sample = {0};
-    for (int i = 0; i < SAMPLES_AT_ONCE && !atomic_load(&d->stop); i++) {
-        begin_call(d);
-        int came = read_once(d, &sample);
-        end_call(d);
-        if (came == 0) return;
-        if (came < 0) continue;
-        memcpy(triple_slot(&d->samples), &sample, sizeof sample);
-        triple_tell(&d->samples);
-    }
-}
-
-/* The newest force; without a new one for too long, it ends in a ramp. */
-static void pump_force(device_port *d) {
-    const force_news *force = triple_read(&d->forces, NULL);
-    if (force->count == 0) return;
-    double late = 1e-9 * (double)(clock_now() - force->time_ns) - d->watchdog;
-    double share = late <= 0 ? 1 : fmax(0, 1 - late / RAMP), values[THENAR_DEVICE_CHANNELS];
-    if (late > 0 && !d->guarding) count(&d->watchdogs, 1);
-    d->guarding = late > 0;
-    for (int i = 0; i < force->count; i++) values[i] = share * force->values[i];
-    begin_call(d);
-    if (d->table->write(d->opened, values, force->count) < 0) count(&d->errors, 1);
-    end_call(d);
-}
-
-static void pump_set_phase(device_port *d, enum pump_phase phase) {
-    pthread_mutex_lock(&d->mutex);
-    d->phase = phase;
-    pthread_cond_signal(&d->changed);
-    pthread_mutex_unlock(&d->mutex);
-}
-
-static void device_release(device_port *d) {
+void device_release(device_port *d) {
     if (d->library) dlclose(d->library);
     triple_free(&d->samples);
     triple_free(&d->forces);
@@ -150,73 +61,6 @@ static void device_release(device_port *d) {
     free(d->argument);
     free(d);
 }
-
-static void *pump_main(void *argument) {
-    device_port *d = argument;
-    d->opened = d->table->open(d->argument, d->message, sizeof d->message);
-    if (d->opened && d->table->describe) d->table->describe(d->opened, &d->info);
-    pump_set_phase(d, d->opened ? PUMP_RUNS : PUMP_FAILED);
-    int64_t period = (int64_t)(1e9 * d->period), next = clock_now();
-    while (d->opened && !atomic_load(&d->stop)) {
-        pump_samples(d);
-        pump_force(d);
-        next += period;
-        int64_t now = clock_now();
-        if (next < now) next = now;
-        struct timespec at = {next / NS, next % NS};
-        clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL);
-    }
-    if (d->opened) {
-        const double none[THENAR_DEVICE_CHANNELS] = {0};
-        const force_news *force = triple_read(&d->forces, NULL);
-        if (force->count > 0) d->table->write(d->opened, none, force->count);
-        d->table->close(d->opened);
-    }
-    /* Whoever comes second, this thread or the one that closes, frees the rest. */
-    if (atomic_exchange(&d->done, true)) device_release(d);
-    return NULL;
-}
-
-/* Gives the thread so many milliseconds to end; if it does not, it frees itself when it does. */
-static bool pump_join(device_port *d, int64_t ms) {
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    int64_t end = (int64_t)until.tv_sec * NS + until.tv_nsec + ms * 1000000;
-    until = (struct timespec){end / NS, end % NS};
-    if (pthread_timedjoin_np(d->thread, NULL, &until) == 0) return true;
-    pthread_detach(d->thread);
-    if (!atomic_exchange(&d->done, true)) return false;
-    /* It ended just now: it is about to return and touches nothing any more. */
-    return true;
-}
-
-static thenar_status pump_start(device_port *d, const char *text, thenar_error *error) {
-    if (pthread_create(&d->thread, NULL, pump_main, d) != 0) {
-        device_release(d);
-        return error_set(error, THENAR_ERROR_MEMORY, "device %s: the system refused a thread", text);
-    }
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += OPEN_SECONDS;
-    pthread_mutex_lock(&d->mutex);
-    int waited = 0;
-    while (d->phase == PUMP_OPENING && waited == 0) waited = pthread_cond_timedwait(&d->changed, &d->mutex, &until);
-    enum pump_phase phase = d->phase;
-    pthread_mutex_unlock(&d->mutex);
-    if (phase == PUMP_RUNS) return THENAR_OK;
-    thenar_status status;
-    if (phase == PUMP_OPENING)
-        status = error_set(error, THENAR_ERROR_FILE, "device %s did not open within %d s", text, OPEN_SECONDS);
-    else {
-        d->message[sizeof d->message - 1] = 0;
-        status = error_set(error, THENAR_ERROR_FILE, "device %s: %s", text, d->message[0] ? d->message : "cannot open");
-    }
-    atomic_store(&d->stop, true);
-    if (pump_join(d, phase == PUMP_OPENING ? 0 : CLOSE_MS)) device_release(d);
-    return status;
-}
-
-/* ---------------------------------------------------------------------------------------------------- open and close */
 
 static double known(double value, double most) {
     return value > 0 && value <= most ? value : 0;
@@ -307,8 +151,7 @@ void device_close(device_port *d) {
         device_release(d);
         return;
     }
-    atomic_store(&d->stop, true);
-    if (pump_join(d, CLOSE_MS)) device_release(d);
+    pump_stop(d);
 }
 
 /* --------------------------------------------------------------------------------------------------- the loop's side */
@@ -316,7 +159,7 @@ void device_close(device_port *d) {
 void device_read(device_port *d, int64_t now_ns, device_sample *sample) {
     if (d->direct) {
         device_sample next;
-        if (read_once(d, &next) > 0) d->last = next;
+        if (device_read_once(d, &next) > 0) d->last = next;
         *sample = d->last;
         return;
     }
@@ -324,14 +167,14 @@ void device_read(device_port *d, int64_t now_ns, device_sample *sample) {
     int64_t began = atomic_load_explicit(&d->call_began, memory_order_acquire);
     if (began != 0 && now_ns - began > HANG_NS && began != d->hung_call) {
         d->hung_call = began;
-        count(&d->hung, 1);
+        device_count(&d->hung, 1);
     }
 }
 
 void device_write(device_port *d, int64_t now_ns, const double *values, int value_count) {
     if (value_count > THENAR_DEVICE_CHANNELS) value_count = THENAR_DEVICE_CHANNELS;
     if (d->direct) {
-        if (d->table->write(d->opened, values, value_count) < 0) count(&d->errors, 1);
+        if (d->table->write(d->opened, values, value_count) < 0) device_count(&d->errors, 1);
         return;
     }
     force_news *force = triple_slot(&d->forces);

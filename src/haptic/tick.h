@@ -10,6 +10,8 @@
 
 #include "thenar/haptic.h"
 
+#define HAPTIC_LONGEST_STEP 0.1 /* s; the simulation may be expected that late, not later */
+
 /* What is believed of the device. */
 typedef struct haptic_device {
     vec3 position;
