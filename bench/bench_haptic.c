@@ -225,6 +225,20 @@ static void add_stiffest(table *results, const char *name, bool plain, bool held
     table_text(results, "paper", "%s", paper);
 }
 
+static void add_hands(table *results, double step, bool plain, bool passivity) {
+    thenar_haptic_settings settings = thenar_haptic_settings_default();
+    settings.plain = plain;
+    settings.passivity = passivity;
+    calm_hands all = try_hands(settings, step);
+    table_add_row(results);
+    table_text(results, "what", "%d hands at walls, steps of %.0f ms%s%s", all.runs, 1e3 * step, plain ? ", plain" : "",
+               passivity ? "" : ", passivity off");
+    table_number(results, "rate_hz", 1000);
+    table_number(results, "energy_mj", 1e3 * all.energy);
+    table_number(results, "not_calm", all.not_calm);
+    table_number(results, "visual_hz", 1 / step);
+}
+
 static thenar_status run(const bench_request *request, table *results, thenar_error *error) {
     int seconds = request->repeats > 0 ? request->repeats : USUAL_SECONDS;
     table_add_column(results, "what", "what", 0);
@@ -241,15 +255,21 @@ static thenar_status run(const bench_request *request, table *results, thenar_er
     table_add_column(results, "latency_us", "news to force, worst us", 0);
     table_add_column(results, "visual_hz", "steps/s", 0);
     table_add_column(results, "energy_mj", "most out over in mJ", 3);
+    table_add_column(results, "not_calm", "that swing up", 0);
     table_add_column(results, "stiffest_n_m", "stiffest stable wall N/m", 0);
     table_add_column(results, "drag_n", "drag at 0.2 m/s N", 3);
     table_add_column(results, "paper", "papers", 0);
     thenar_status status = time_tick(results, error);
     const double rates[] = {1000, 4000, 10000};
     for (int i = 0; i < 3 && status == THENAR_OK; i++)
-        status = run_loop(&wall_alone, rates[i], seconds, results, error);
+        status = run_loop(&wall_alone, rates[i], USUAL_SECONDS, results, error);
     if (status == THENAR_OK) status = run_loop(&wall_and_hand, 1000, seconds, results, error);
     if (status != THENAR_OK) return status;
+    for (int passivity = 1; passivity >= 0; passivity--) {
+        add_hands(results, 0.005, false, passivity);
+        add_hands(results, 0.01, false, passivity);
+        add_hands(results, 0.033, false, passivity);
+    }
     add_stiffest(results, "linearized", false, false, 0.1, "");
     add_stiffest(results, "the simulation's force, held", false, true, 0.1, "");
     add_stiffest(results, "plain coupling, drag under 0.1 N", true, false, 0.1, "perez2013, 4.4");

@@ -169,6 +169,58 @@ static void no_tool_of_its_own_mass_makes_it_swing_or_give_energy(void **unused)
     assert_true(worst < 1e-3);
 }
 
+static void slow_simulations_do_not_make_it_swing_or_give_energy(void **unused) {
+    (void)unused;
+    double worst = 0;
+    for (double step = 0.02; step < 0.04; step += 0.013)
+        for (double stiffness = 100; stiffness < 2100; stiffness *= 4.47)
+            for (double share = 0.05; share < 1.3; share *= 4.47)
+                for (double wall = 300; wall < 2e5; wall *= 10) {
+                    haptic_world w =
+                        haptic_world_make(thenar_haptic_settings_default(), press_hand(stiffness, share), wall);
+                    w.wall.friction = 0.3;
+                    w.wall.step = step;
+                    w.wall.ahead = 0.02; /* the most that is foretold */
+                    if (!is_calm(&w)) {
+                        print_error("hand %g N/m, %g of critical damping, wall %g N/m, %g s\n", stiffness, share, wall,
+                                    step);
+                        fail();
+                    }
+                    worst = fmax(worst, w.state.energy.worst);
+                }
+    print_message("steps of 20 and 33 ms: at most %.2g mJ more out than in\n", 1e3 * worst);
+    assert_true(worst < 1e-3);
+}
+
+/* A device that is led into a wall, out of it, and in again after so many ms; the simulation takes the wall away while
+ * it is out if `gone`, and is only heard every 10 ms. The force when it is in again. */
+static double force_after(int ms, bool gone) {
+    haptic_world w = haptic_world_make(thenar_haptic_settings_default(), press_hand(500, 1), 2000);
+    int64_t out = 600;
+    for (; w.tick < out + ms; w.tick++) {
+        int64_t now_ns = w.tick * 1000000;
+        bool is_in = w.tick < out || (gone && w.tick >= out + ms - 25) || w.tick >= out + ms - 15;
+        w.person.position = (vec3){0, is_in ? -0.002 : 0.002, 0};
+        w.person.velocity = (vec3){0, 0, 0};
+        if (gone && w.tick == out + 15) w.wall.stiffness = 0;
+        if (gone || w.tick < out + ms - 15) haptic_world_simulate(&w, now_ns);
+        device_sample sample = {.number = (uint64_t)w.tick + 1};
+        user_sample(&w.person, sample.number, &sample.body);
+        haptic_tick(&w.settings, &w.state, &sample, &w.told, now_ns, w.dt, w.wrench);
+    }
+    return w.wrench[1];
+}
+
+static void a_wall_is_remembered_for_a_moment_and_forgotten_when_it_is_gone(void **unused) {
+    (void)unused;
+    /* The proxy itself arrives with a swing of half a newton. */
+    double soon = force_after(38, false), late = force_after(138, false), gone = force_after(60, true);
+    print_message("met again after 23 ms: %.2f N, after 123 ms: %.2f N; taken away: %.2f N\n", soon, late, gone);
+    assert_true(soon > 1);   /* just left: it is still there */
+    assert_true(late < 0.3); /* long ago: the simulation has to say so */
+    assert_true(gone < 0.3); /* and here it said that there is none */
+}
+
 static void a_device_of_coarse_positions_is_calm_too(void **unused) {
     (void)unused;
     double worst = 0;
@@ -397,6 +449,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(free_space_does_not_drag),
     cmocka_unit_test(no_hand_at_no_wall_makes_it_swing_or_give_energy),
     cmocka_unit_test(no_tool_of_its_own_mass_makes_it_swing_or_give_energy),
+    cmocka_unit_test(slow_simulations_do_not_make_it_swing_or_give_energy),
+    cmocka_unit_test(a_wall_is_remembered_for_a_moment_and_forgotten_when_it_is_gone),
     cmocka_unit_test(a_device_of_coarse_positions_is_calm_too),
     cmocka_unit_test(sliding_feels_like_friction_and_nothing_else),
     cmocka_unit_test(a_coupling_that_is_too_stiff_gives_no_energy_if_it_is_watched),

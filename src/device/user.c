@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#define LONGEST_PIECE 1e-4 /* s: 1/100 of a radian for 2000 N/m on 0.2 kg */
+#define LONGEST_PIECE 2e-4 /* s: 1/50 of a radian for 2000 N/m on 0.2 kg */
 
 user_model user_model_default(void) {
     return (user_model){.mass = 0.2,

@@ -124,6 +124,24 @@ static void look_at_push(haptic_state *s) {
         s->push = vec3_unit(vec3_mul_add(s->push, vec3_unit(force), PUSH_SHARE));
 }
 
+/* A wall that was left is remembered for a while, as long as the simulation says nothing against it: that the tool is
+ * free where the wall should push. */
+static void look_at_wall(haptic_state *s) {
+    if (s->linear.contacts > 0) {
+        s->wall = s->linear;
+        s->wall_age = 0;
+        if (s->both_sides) s->wall.step = 0;
+        return;
+    }
+    double away[6], force[6];
+    if (s->wall.step == 0) return;
+    vec3_store(away, vec3_sub(vec3_load(s->linear.position), vec3_load(s->wall.position)));
+    vec3_store(away + 3, turn_between(quat_load(s->wall.orientation), quat_load(s->linear.orientation)));
+    memcpy(force, s->wall.force, sizeof force);
+    six_add_product(force, s->wall.stiffness, away, -1);
+    if (vec3_dot(vec3_load(force), vec3_load(s->wall.force)) > 0) s->wall.step = 0;
+}
+
 /* Kc is stiffness where the tool leans on something, and inertia where it slides: what a step of hs makes of the mass of
  * a tool, m / hs^2, which would pull the proxy back to where the handle was told to be. Which of both it was shows in the
  * last step dx: stiffness changed the force by -Kc dx, inertia did not change it. So the share
@@ -145,6 +163,7 @@ static void look_at_motion(haptic_state *s, const struct haptic_linear *before) 
 
 void haptic_take_news(haptic_state *s, const struct haptic_linear *linear, int64_t now_ns, double elapsed) {
     s->age += elapsed;
+    s->wall_age += elapsed;
     if (linear->step == 0 || linear->step == s->seen_step) return;
     s->seen_step = linear->step;
     if (!haptic_linear_is_sane(linear)) {
@@ -155,6 +174,7 @@ void haptic_take_news(haptic_state *s, const struct haptic_linear *linear, int64
     s->linear = *linear;
     s->news++;
     look_at_push(s);
+    look_at_wall(s);
     look_at_motion(s, &before);
     double age = 1e-9 * (double)(now_ns - linear->published_ns);
     s->age = age >= 0 && age < LONGEST_WAY ? age : 0; /* otherwise a clock has stepped between the two */

@@ -13,7 +13,9 @@
  * simulation, which is added to M instead; pulling the proxy to where the handle was would drag (1.8 N at 0.2 m/s).
  * A tool that pushes may be left before the simulation knows: where Ft would turn against Fc, it is nothing
  * (`one_sided`); not so a tool that was seen to push both ways, which is held. So a wall that the simulation foresees
- * (thenar_haptic_pose, ahead) is met where it is, not a step late. */
+ * (thenar_haptic_pose, ahead) is met where it is, not a step late. For some steps after a wall was left it is still met
+ * where it was, unless the simulation says that it is gone: a slack hand that hops along a wall would otherwise fall into
+ * it for a step each time, and be thrown out (steps of 33 ms: 3 of 27 hands swing up without this, none with it). */
 #include "haptic/proxy.h"
 
 #include "haptic/six.h"
@@ -21,7 +23,9 @@
 
 #include <string.h>
 
-#define WEIGHT_TIME 0.1 /* s, of the low pass of a free tool's force */
+#define REMEMBER_STEPS 4.0 /* of the simulation that a wall is remembered for, */
+#define REMEMBER_MOST 0.1  /* s, at most */
+#define WEIGHT_TIME 0.1    /* s, of the low pass of a free tool's force */
 
 /* The tool's force on the proxy: force - stiffness (x - pose) - damping (v - velocity), and inertia that it adds. */
 typedef struct tool_force {
@@ -47,10 +51,10 @@ static void tool_free(haptic_state *s, tool_force *tool, double h) {
     }
 }
 
-static void tool_linear(const haptic_state *s, tool_force *tool) {
-    memcpy(tool->force, s->linear.force, sizeof tool->force);
-    memcpy(tool->stiffness, s->linear.stiffness, sizeof tool->stiffness);
-    memcpy(tool->damping, s->linear.damping, sizeof tool->damping);
+static void tool_linear(const struct haptic_linear *linear, tool_force *tool) {
+    memcpy(tool->force, linear->force, sizeof tool->force);
+    memcpy(tool->stiffness, linear->stiffness, sizeof tool->stiffness);
+    memcpy(tool->damping, linear->damping, sizeof tool->damping);
 }
 
 /* Symmetric; the rows are linear first. */
@@ -99,6 +103,19 @@ static bool solve_proxy(const thenar_haptic_settings *settings, const haptic_sta
     return true;
 }
 
+/* A wall that was left a moment ago, if the proxy is in it. */
+static bool meet_wall(const thenar_haptic_settings *settings, haptic_state *s, double h, double v[6]) {
+    if (!settings->one_sided || s->wall.step == 0 ||
+        s->wall_age > fmin(REMEMBER_STEPS * s->wall.step_length, REMEMBER_MOST))
+        return false;
+    tool_force tool = {.position = vec3_load(s->wall.position), .orientation = quat_load(s->wall.orientation)};
+    const double still[6] = {0};
+    double ft[6];
+    tool.velocity = still;
+    tool_linear(&s->wall, &tool);
+    return solve_proxy(settings, s, &tool, h, v, ft) && vec3_dot(vec3_load(ft), vec3_load(s->wall.force)) > 0;
+}
+
 void haptic_proxy_move(const thenar_haptic_settings *settings, haptic_state *s, double h, double wrench[6]) {
     double on = settings->plain ? 0 : s->follow * fmin(s->age, s->linear.step_length);
     const double *vh = s->linear.velocity;
@@ -111,7 +128,7 @@ void haptic_proxy_move(const thenar_haptic_settings *settings, haptic_state *s, 
     else if (s->linear.contacts == 0)
         tool_free(s, &tool, h);
     else
-        tool_linear(s, &tool);
+        tool_linear(&s->linear, &tool);
     double v[6], ft[6];
     bool solved = solve_proxy(settings, s, &tool, h, v, ft);
     if (solved && settings->one_sided && !s->both_sides && !settings->plain && s->linear.contacts > 0 &&
@@ -121,6 +138,8 @@ void haptic_proxy_move(const thenar_haptic_settings *settings, haptic_state *s, 
         memset(tool.damping, 0, sizeof tool.damping);
         solved = solve_proxy(settings, s, &tool, h, v, ft);
     }
+    double met[6];
+    if (!settings->plain && s->linear.contacts == 0 && meet_wall(settings, s, h, met)) memcpy(v, met, sizeof v);
     if (!solved) {
         s->faults[THENAR_HAPTIC_UNSOLVED]++;
         memset(v, 0, sizeof v);

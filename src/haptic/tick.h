@@ -30,12 +30,14 @@ typedef struct haptic_state {
     double velocity[6];
     /* The simulation's last good news. */
     struct haptic_linear linear;
-    uint64_t seen_step; /* of the last news that were looked at */
-    double age;         /* s since they were told */
-    double weight[6];   /* of a free tool: its force, low-passed */
-    double follow;      /* share of its motion that left its force as it was, 0 to 1 */
-    vec3 push;          /* where it pushes since it touches something, of unit length; zero: nowhere yet */
-    bool both_sides;    /* and it has pushed the other way too: it is held, not leaned on */
+    uint64_t seen_step;        /* of the last news that were looked at */
+    double age;                /* s since they were told */
+    double weight[6];          /* of a free tool: its force, low-passed */
+    double follow;             /* share of its motion that left its force as it was, 0 to 1 */
+    vec3 push;                 /* where it pushes since it touches something, of unit length; zero: nowhere yet */
+    struct haptic_linear wall; /* what it pushed at last; step 0: nothing that is remembered */
+    double wall_age;           /* s since then */
+    bool both_sides;           /* and it has pushed the other way too: it is held, not leaned on */
     /* What is sent. */
     double wrench[6]; /* before it fades */
     double sent[6];   /* since the last tick */
