@@ -16,6 +16,7 @@ typedef struct wall_world {
     double coupling, coupling_damping;   /* of the handle to the device */
     double mass;                         /* of the handle, kg */
     double tool;                         /* mass of a tool that hangs on the handle, kg; 0: the handle itself touches */
+    bool mute;                           /* it does not tell of its inertia */
     double tie, tie_damping;             /* by a spring and a damper: N/m, N s/m */
     double step;                         /* s */
     double ahead;                        /* s that the device is foretold */
@@ -28,7 +29,7 @@ typedef struct wall_world {
  * at the tool with f - k (y1 - y0) - d u1. */
 typedef struct tool_axis {
     double f, k, d;
-    double vh, vt, K, D, force; /* new velocities, linearization, force on the handle */
+    double vh, vt, K, D, M, force; /* new velocities, linearization, inertia in it, force on the handle */
 } tool_axis;
 
 static inline void tool_solve(const wall_world *w, int i, double wanted, double pace, tool_axis *t) {
@@ -42,6 +43,7 @@ static inline void tool_solve(const wall_world *w, int i, double wanted, double 
     t->vt = (bt + kappa * t->vh) / At;
     t->K = w->tie * (1 - X);
     t->D = w->tie_damping * (1 - X);
+    t->M = X * w->tool * X;
     t->force = -w->tie * (x + h * t->vh - y - h * t->vt) - w->tie_damping * (t->vh - t->vt);
 }
 
@@ -71,6 +73,7 @@ static inline void tool_step(wall_world *w, const double *wanted, const double *
         *u = t.vt, *y += h * t.vt;
         out->position[i] = (&w->x.x)[i], out->velocity[i] = t.vh, out->force[i] = t.force;
         out->stiffness[7 * i] = t.K, out->damping[7 * i] = t.D;
+        if (!w->mute) out->inertia[7 * i] = t.M;
     }
     out->contacts = normal > 0;
 }
@@ -151,6 +154,7 @@ static inline void haptic_world_simulate(haptic_world *w, int64_t now_ns) {
     w->told.published_ns = now_ns;
     if (w->held) memset(w->told.stiffness, 0, sizeof w->told.stiffness);
     if (w->held) memset(w->told.damping, 0, sizeof w->told.damping);
+    if (w->held) memset(w->told.inertia, 0, sizeof w->told.inertia);
     wall_step(&w->wall, w->person.position, w->person.velocity, &w->next);
 }
 

@@ -221,6 +221,34 @@ static void a_wall_is_remembered_for_a_moment_and_forgotten_when_it_is_gone(void
     assert_true(gone < 0.3); /* and here it said that there is none */
 }
 
+/* The device is shaken in free air: what is felt is the mass of tool and proxy, not a mass of some steps ago. */
+static void a_free_tool_feels_like_its_mass(void **unused) {
+    (void)unused;
+    for (int told = 0; told < 2; told++) {
+        haptic_world w = haptic_world_make(thenar_haptic_settings_default(), press_hand(500, 1), 2000);
+        w.wall.tool = 0.2;
+        w.wall.mute = !told;
+        w.wall.tie = 2e6; /* rigid */
+        w.wall.tie_damping = 2000;
+        double omega = 2 * M_PI * 3, size = 0.02, worst = 0, strongest = 0;
+        for (; w.tick < 3000; w.tick++) {
+            double t = 1e-3 * (double)w.tick;
+            w.person.position = (vec3){size * sin(omega * t), 0.5, 0};
+            w.person.velocity = (vec3){size * omega * cos(omega * t), 0, 0};
+            haptic_world_simulate(&w, w.tick * 1000000);
+            device_sample sample = {.number = (uint64_t)w.tick + 1};
+            user_sample(&w.person, sample.number, &sample.body);
+            haptic_tick(&w.settings, &w.state, &sample, &w.told, w.tick * 1000000, w.dt, w.wrench);
+            double expected = (0.2 + w.settings.proxy_mass) * size * omega * omega * sin(omega * t);
+            if (w.tick > 1000) worst = fmax(worst, fabs(w.wrench[0] - expected));
+            strongest = fmax(strongest, fabs(expected));
+        }
+        print_message("0.2 kg shaken at 3 Hz%s: %.2f N, at most %.3f N off\n", told ? "" : ", inertia not told",
+                      strongest, worst);
+        if (told) assert_true(worst < 0.2 * strongest); /* K, M and a tick: 10 % at 3 Hz */
+    }
+}
+
 static void a_device_of_coarse_positions_is_calm_too(void **unused) {
     (void)unused;
     double worst = 0;
@@ -244,9 +272,11 @@ static void a_device_of_coarse_positions_is_calm_too(void **unused) {
 /* The device is led 5 mm below the wall's surface, at 0.2 m/s along it. */
 static void sliding_feels_like_friction_and_nothing_else(void **unused) {
     (void)unused;
-    for (double tool = 0.02; tool < 0.5; tool *= 4.47) {
+    for (int i = 0; i < 6; i++) {
+        double tool = i / 2 == 0 ? 0.02 : i / 2 == 1 ? 0.09 : 0.4;
         haptic_world w = haptic_world_make(thenar_haptic_settings_default(), press_hand(500, 1), 2000);
         w.wall.tool = tool;
+        w.wall.mute = i % 2;
         w.wall.friction = 0.3;
         double mean = 0, low = INFINITY, high = -INFINITY, normal = 0;
         for (; w.tick < 2000; w.tick++) {
@@ -261,8 +291,8 @@ static void sliding_feels_like_friction_and_nothing_else(void **unused) {
             mean += w.wrench[0] / 1000, normal += w.wrench[1] / 1000;
             low = fmin(low, w.wrench[0]), high = fmax(high, w.wrench[0]);
         }
-        print_message("tool of %.2f kg: friction %.4f N (%.4f to %.4f), expected %.4f N\n", tool, mean, low, high,
-                      -0.3 * normal);
+        print_message("tool of %.2f kg%s: friction %.4f N (%.4f to %.4f), expected %.4f N\n", tool,
+                      i % 2 ? ", inertia not told" : "", mean, low, high, -0.3 * normal);
         assert_near(mean, -0.3 * normal, 0.01 * normal);
         assert_true(high - low < 0.05 * normal);
     }
@@ -451,6 +481,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(no_tool_of_its_own_mass_makes_it_swing_or_give_energy),
     cmocka_unit_test(slow_simulations_do_not_make_it_swing_or_give_energy),
     cmocka_unit_test(a_wall_is_remembered_for_a_moment_and_forgotten_when_it_is_gone),
+    cmocka_unit_test(a_free_tool_feels_like_its_mass),
     cmocka_unit_test(a_device_of_coarse_positions_is_calm_too),
     cmocka_unit_test(sliding_feels_like_friction_and_nothing_else),
     cmocka_unit_test(a_coupling_that_is_too_stiff_gives_no_energy_if_it_is_watched),

@@ -37,6 +37,9 @@ typedef struct thenar_haptic_linear {
     uint64_t step;         /**< counts from 1 */
     int64_t published_ns;  /**< thenar_haptic_publish fills it in */
     int contacts;          /**< how many contacts the tool has; 0: it is free */
+    double inertia[36];    /**< kg, kg m, kg m2: mass that goes along with the handle. It is part of the matrices above:
+                                h^2 stiffness + h damping - inertia is what springs, dampers and contacts do over a step
+                                h, and nearly zero while the tool is free. Zeros: not known */
 } thenar_haptic_linear;
 
 /** How a handle is felt. No source has figures for most of these: the defaults are ours, unverified on hardware. */

@@ -104,10 +104,11 @@ void haptic_take_sample(const thenar_haptic_settings *settings, haptic_state *s,
 bool haptic_linear_is_sane(const struct haptic_linear *linear) {
     if (!all_within(linear->position, 3, SANE_LENGTH) || !quaternion_is_sane(linear->orientation) ||
         !all_within(linear->velocity, 6, SANE_LENGTH) || !all_within(linear->force, 6, SANE_STIFFNESS) ||
-        !all_within(linear->stiffness, 36, SANE_STIFFNESS) || !all_within(linear->damping, 36, SANE_STIFFNESS))
+        !all_within(linear->stiffness, 36, SANE_STIFFNESS) || !all_within(linear->damping, 36, SANE_STIFFNESS) ||
+        !all_within(linear->inertia, 36, SANE_MASS))
         return false;
     for (int i = 0; i < 36; i += 7)
-        if (linear->stiffness[i] < 0 || linear->damping[i] < 0) return false;
+        if (linear->stiffness[i] < 0 || linear->damping[i] < 0 || linear->inertia[i] < 0) return false;
     return linear->step_length > 0 && linear->step_length <= SANE_LENGTH && linear->contacts >= 0;
 }
 
@@ -142,9 +143,27 @@ static void look_at_wall(haptic_state *s) {
     if (vec3_dot(vec3_load(force), vec3_load(s->wall.force)) > 0) s->wall.step = 0;
 }
 
-/* Kc is stiffness where the tool leans on something, and inertia where it slides: what a step of hs makes of the mass of
- * a tool, m / hs^2, which would pull the proxy back to where the handle was told to be. Which of both it was shows in the
- * last step dx: stiffness changed the force by -Kc dx, inertia did not change it. So the share
+/* What a step hs of the simulation makes of a tool's mass M is in Kc and Dc too, M / hs^2 and the like, and would pull the
+ * proxy back to where the handle was. It is taken out of both in the same shares, and so is what accelerating it cost in
+ * the step, -M dv/hs, out of the force; the proxy carries M along instead. What stays is what depends on where the tool
+ * is. */
+static void take_inertia_out(struct haptic_linear *now, const struct haptic_linear *before) {
+    double h = now->step_length, springs = 0, dampers = 0, dv[6];
+    for (int i = 0; i < 36; i += 7) springs += h * h * now->stiffness[i], dampers += h * now->damping[i];
+    if (!(springs + dampers > 0)) return;
+    double share = springs / (springs + dampers);
+    for (int i = 0; i < 36; i++) {
+        now->stiffness[i] -= share * now->inertia[i] / (h * h);
+        now->damping[i] -= (1 - share) * now->inertia[i] / h;
+    }
+    if (now->step != before->step + 1) return;
+    for (int i = 0; i < 6; i++) dv[i] = now->velocity[i] - before->velocity[i];
+    six_add_product(now->force, now->inertia, dv, 1 / h);
+}
+
+/* Springs between handle and tool that inertia stretches are in Kc too, and where the tool slides nothing holds them.
+ * Which of both it was shows in the last step dx: stiffness changed the force by -Kc dx, inertia did not change it. So
+ * the share
  *     s = dx (dF + Kc dx) / (dx Kc dx), within 0 and 1,
  * of the handle's motion goes on until the next news, and Kc holds the proxy to where the handle is by then. */
 static void look_at_motion(haptic_state *s, const struct haptic_linear *before) {
@@ -172,6 +191,7 @@ void haptic_take_news(haptic_state *s, const struct haptic_linear *linear, int64
     }
     struct haptic_linear before = s->linear;
     s->linear = *linear;
+    take_inertia_out(&s->linear, &before);
     s->news++;
     look_at_push(s);
     look_at_wall(s);

@@ -9,8 +9,9 @@
  * The device is given -Fd at the end of the tick. Turns are rotation vectors in the world's axes; what depends on how far
  * something is turned already is left out, as it is from Kc.
  *
- * A tool without contacts has no place of its own: Kc and Dc are then its inertia, hs^2 Kc + hs Dc over a step hs of the
- * simulation, which is added to M instead; pulling the proxy to where the handle was would drag (1.8 N at 0.2 m/s).
+ * The tool's mass that goes along with the handle is added to M; Fc, Kc and Dc are here what remains without it
+ * (listen.c). A tool without contacts has no place of its own: what is left in Kc and Dc is then inertia too,
+ * hs^2 Kc + hs Dc over a step hs of the simulation; pulling the proxy to where the handle was would drag (1.8 N at 0.2 m/s).
  * A tool that pushes may be left before the simulation knows: where Ft would turn against Fc, it is nothing
  * (`one_sided`); not so a tool that was seen to push both ways, which is held. So a wall that the simulation foresees
  * (thenar_haptic_pose, ahead) is met where it is, not a step late. For some steps after a wall was left it is still met
@@ -44,7 +45,8 @@ static void tool_plain(const thenar_haptic_settings *settings, tool_force *tool)
 
 static void tool_free(haptic_state *s, tool_force *tool, double h) {
     double step = fmin(s->linear.step_length, HAPTIC_LONGEST_STEP), share = fmin(1, h / WEIGHT_TIME);
-    for (int i = 0; i < 36; i++) tool->inertia[i] = step * (step * s->linear.stiffness[i] + s->linear.damping[i]);
+    for (int i = 0; i < 36; i++)
+        tool->inertia[i] = s->linear.inertia[i] + step * (step * s->linear.stiffness[i] + s->linear.damping[i]);
     for (int i = 0; i < 6; i++) {
         s->weight[i] += share * (s->linear.force[i] - s->weight[i]);
         tool->force[i] = s->weight[i];
@@ -55,6 +57,7 @@ static void tool_linear(const struct haptic_linear *linear, tool_force *tool) {
     memcpy(tool->force, linear->force, sizeof tool->force);
     memcpy(tool->stiffness, linear->stiffness, sizeof tool->stiffness);
     memcpy(tool->damping, linear->damping, sizeof tool->damping);
+    memcpy(tool->inertia, linear->inertia, sizeof tool->inertia);
 }
 
 /* Symmetric; the rows are linear first. */

@@ -8,6 +8,7 @@
 
 #define SANE_LENGTH 1e3     /* m, m/s, rad/s: nothing that is felt is larger */
 #define SANE_STIFFNESS 1e12 /* N/m and the like, N */
+#define SANE_MASS 1e6       /* kg and the like */
 
 /* All are numbers, and none is larger. */
 static inline bool all_within(const double *v, int count, double most) {

@@ -28,7 +28,7 @@ typedef struct haptic_state {
     vec3 position;
     quat orientation;
     double velocity[6];
-    /* The simulation's last good news. */
+    /* The simulation's last good news, inertia taken out of force, stiffness and damping. */
     struct haptic_linear linear;
     uint64_t seen_step;        /* of the last news that were looked at */
     double age;                /* s since they were told */
