@@ -42,7 +42,9 @@ typedef struct thenar_haptic_linear {
                                 h, and nearly zero while the tool is free. Zeros: not known */
 } thenar_haptic_linear;
 
-/** How a handle is felt. No source has figures for most of these: the defaults are ours, unverified on hardware. */
+/** How a handle is felt. No source has figures for most of these: the defaults are ours, unverified on hardware. The
+ * stiffnesses of the coupling should be those by which the handle hangs on the device in the simulation: then handle and
+ * proxy come to rest at the same place, and a steady force is that of the simulation whatever its steps are. */
 typedef struct thenar_haptic_settings {
     double stiffness;       /**< of the virtual coupling between device and proxy, N/m, > 0 */
     double damping;         /**< N s/m, >= 0 */
