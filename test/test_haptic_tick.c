@@ -463,6 +463,31 @@ static void the_energy_is_that_of_force_times_way(void **unused) {
     assert_true(in > 1e-3);
 }
 
+/* A tool of 3 N that is let down by 10 cm and set on a wall: its weight is felt all the way, and the wall is quiet. */
+static void weight_is_felt_and_does_not_use_up_the_energy_of_a_wall(void **unused) {
+    (void)unused;
+    const user_key keys[] = {
+        {0, {0, 0.1, 0}, {0, 0, 0}}, {0.8, {0, 0.1, 0}, {0, 0, 0}}, {1.8, {0, -0.01, 0}, {0, 0, 0}}};
+    user_model user = press_hand(500, 0.2);
+    user.keys = (user_key *)(uintptr_t)keys;
+    user.key_count = 3;
+    haptic_world w = haptic_world_make(thenar_haptic_settings_default(), user, 2000);
+    double low = INFINITY, high = -INFINITY;
+    while (w.tick < 4000) {
+        int64_t now_ns = w.tick * 1000000;
+        bool news = w.tick % 10 == 0;
+        haptic_world_simulate(&w, now_ns);
+        if (news) w.told.force[1] -= 3;
+        haptic_world_feel(&w, now_ns);
+        if (w.tick > 1000 && w.tick < 1200) assert_near(w.wrench[1], -3, 0.3);
+        if (w.tick > 3500) low = fmin(low, w.wrench[1]), high = fmax(high, w.wrench[1]);
+    }
+    print_message("3 N of weight on a wall: %.3f to %.3f N, %.3f mJ more out than in\n", low, high,
+                  1e3 * w.state.energy.worst);
+    assert_true(high - low < 0.01);
+    assert_true(w.state.energy.worst < 1e-3);
+}
+
 static void the_same_input_gives_the_same_bits(void **unused) {
     (void)unused;
     haptic_world a = haptic_world_make(thenar_haptic_settings_default(), press_hand(500, 0.1), 3000), b = a;
@@ -492,6 +517,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(what_is_held_from_both_sides_does_not_let_go_in_between),
     cmocka_unit_test(turns_of_a_slack_hand_do_not_swing_up),
     cmocka_unit_test(the_energy_is_that_of_force_times_way),
+    cmocka_unit_test(weight_is_felt_and_does_not_use_up_the_energy_of_a_wall),
     cmocka_unit_test(the_same_input_gives_the_same_bits),
 };
 

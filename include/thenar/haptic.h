@@ -162,7 +162,7 @@ typedef struct thenar_haptic_handle_stats {
     double gain;                  /**< share of the force that is sent: 1, or less while it fades */
     double energy_in;             /**< J, put in by the person */
     double energy_out;            /**< J, given to the person */
-    double energy_worst;          /**< most that was ever given beyond what was put in, J */
+    double energy_worst;          /**< most that was ever given beyond what was put in, weight of the tool apart, J */
     double latency_us;            /**< from the simulation's news to the first force that used them, last time */
     double latency_worst_us;      /**< longest */
     uint64_t news;                /**< linearizations used */

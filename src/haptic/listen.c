@@ -49,7 +49,7 @@ static void believe(const thenar_haptic_settings *settings, haptic_state *s, con
         double moved[6];
         vec3_store(moved, move);
         vec3_store(moved + 3, turn);
-        haptic_energy_observe(&s->energy, s->sent, moved, settings->energy_most);
+        haptic_energy_observe(&s->energy, moved, settings->energy_most);
         follow_velocity(settings, device->velocity, sample->has & THENAR_DEVICE_VELOCITY, sample->velocity, move,
                         elapsed);
         follow_velocity(settings, device->velocity + 3, sample->has & THENAR_DEVICE_SPIN, sample->spin, turn, elapsed);

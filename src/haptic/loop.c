@@ -30,7 +30,8 @@ static void tick_channel(haptic_channel *c, int64_t now, double dt, double fade)
     if (sample.number > 0) to_world(c, &sample.body);
     haptic_tick(&c->settings, &c->state, &sample, triple_read(&c->news, NULL), now, dt, wrench);
     if (!c->device) return;
-    for (int i = 0; i < 6; i++) wrench[i] = c->state.sent[i] *= fade;
+    if (fade < 1) haptic_energy_send(&c->state.energy, c->state.wrench, c->state.weight, fade * c->state.gain);
+    memcpy(wrench, c->state.energy.sent, sizeof wrench);
     vec3_store(values, quat_rotate(quat_conjugate(c->turn), vec3_load(wrench)));
     vec3_store(values + 3, quat_rotate(quat_conjugate(c->turn), vec3_load(wrench + 3)));
     device_write(c->device, now, values, 6);
@@ -46,8 +47,8 @@ static void report_channel(haptic_channel *c, thenar_haptic_handle_stats *out) {
     quat_store(out->device_orientation, s->device.orientation);
     vec3_store(out->proxy_position, s->position);
     quat_store(out->proxy_orientation, s->orientation);
-    memcpy(out->force, s->sent, sizeof out->force);
-    memcpy(out->torque, s->sent + 3, sizeof out->torque);
+    memcpy(out->force, s->energy.sent, sizeof out->force);
+    memcpy(out->torque, s->energy.sent + 3, sizeof out->torque);
     out->gain = s->gain;
     out->energy_in = s->energy.in;
     out->energy_out = s->energy.out;

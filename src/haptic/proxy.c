@@ -165,4 +165,5 @@ void haptic_proxy_restart(haptic_state *s) {
     s->orientation = s->device.orientation;
     memcpy(s->velocity, s->device.velocity, sizeof s->velocity);
     memset(s->wrench, 0, sizeof s->wrench);
+    memset(s->weight, 0, sizeof s->weight);
 }

@@ -45,12 +45,10 @@ static void limit(const thenar_haptic_settings *settings, haptic_state *s, doubl
     bool strong = shorten(wrench, settings->most_force), twisted = shorten(wrench + 3, settings->most_torque);
     s->faults[THENAR_HAPTIC_CLAMPED] += strong || twisted;
     /* A force that comes back pushes out who went in while there was none; its slow ramp makes that safe. */
-    if (s->gain < 1) s->energy.tank = fmax(0, s->energy.tank);
-    if (settings->passivity && s->gain == 1) {
-        double share = haptic_energy_allow(&s->energy, wrench, s->device.velocity, settings->energy_reserve);
-        s->faults[THENAR_HAPTIC_HELD_BACK] += share < 1;
-        for (int i = 0; i < 6; i++) wrench[i] *= share;
-    }
+    if (s->gain < 1) s->energy.tank = fmax(0, s->energy.tank), s->energy.share = 1;
+    if (settings->passivity && s->gain == 1)
+        s->faults[THENAR_HAPTIC_HELD_BACK] +=
+            haptic_energy_limit(&s->energy, s->weight, s->device.velocity, settings->energy_reserve, h, wrench);
     bool fast = approach(s->wrench, wrench, settings->force_slew * h);
     bool spun = approach(s->wrench + 3, wrench + 3, settings->torque_slew * h);
     s->faults[THENAR_HAPTIC_SLEWED] += fast || spun;
@@ -76,5 +74,6 @@ void haptic_tick(const thenar_haptic_settings *settings, haptic_state *s, const 
         haptic_proxy_move(settings, s, elapsed, wanted);
         limit(settings, s, wanted, elapsed);
     }
-    for (int i = 0; i < 6; i++) wrench[i] = s->sent[i] = s->gain * s->wrench[i];
+    haptic_energy_send(&s->energy, s->wrench, s->weight, s->gain);
+    memcpy(wrench, s->energy.sent, sizeof s->energy.sent);
 }

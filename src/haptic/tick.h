@@ -40,7 +40,6 @@ typedef struct haptic_state {
     bool both_sides;           /* and it has pushed the other way too: it is held, not leaned on */
     /* What is sent. */
     double wrench[6]; /* before it fades */
-    double sent[6];   /* since the last tick */
     double gain;
     bool stale, silent, restarting; /* why it fades; restarting: the proxy begins anew when it has */
     haptic_energy energy;
