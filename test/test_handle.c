@@ -302,7 +302,7 @@ static void stiffness_and_damping_are_those_of_the_whole_constrained_step(void *
          * which is left out: the size of mu. */
         {{.young = 1e5, .floor = -1}, {0.001, 0.002, 0}, {0, 0.1, 0}, 5, 0, 0, 0, 1e-10},
         {{.young = 2e4, .limit = 0.05, .floor = -1}, {0.01, 0.02, 0}, {0, 0, 1}, 8, 10, 0, 0, 5e-5},
-        {{.young = 1e5, .floor = 0.0005, .friction = 2}, {0, -0.003, 0}, {0, 0, 0}, 40, 0, 10, 10, 1e-5},
+        {{.young = 1e5, .floor = 0.0005, .friction = 2}, {0, -0.0032, 0}, {0, 0, 0}, 40, 0, 10, 10, 1e-5},
         {{.young = 1e5, .floor = 0.0005, .friction = 0}, {0.001, -0.003, 0}, {0, 0, 0}, 20, 0, 8, 0, 1e-5},
         {{.young = 2e4, .limit = 0.05, .floor = 0.0005, .friction = 2}, {0, -0.006, 0}, {0, 0, 0.3}, 40, 8, 3, 3, 5e-4},
         {{.young = 1e5, .floor = 0.0005, .friction = 2, .cushion = true},
@@ -349,6 +349,8 @@ static void apart_and_together_give_the_same_motion(void **unused) {
             if (touching) bar.limit = 0.05, bar.floor = 0.0005, bar.friction = 0.6;
             sims[k] = bar_sim(&bar);
             assert_string_equal(thenar_sim_coupling(sims[k]), names[k]);
+            /* Apart, contacts cannot be condensed; compared are two ways to the same equations. */
+            for (int s = 0; s < sims[k]->model->system_count; s++) sims[k]->systems[s].uncondensed = true;
         }
         double largest = 0, most_active = 0, most_contacts = 0;
         for (int step = 0; step < (SANITIZED ? 10 : 30); step++) {

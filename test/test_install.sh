@@ -110,6 +110,7 @@ check_examples() {
     expect "0.050 s  0.08" "$1/read_recording" out/recording.thenar beam
     expect "sum 0.627840 N, weight 0.627840 N" "$1/contact"
     expect "1.0 s: 3 points touch" "$1/hand"
+    expect " ticks, period p50 " "$1/haptic"
     expect "reaction 6.569600 N, weight and load 6.569600 N" "$1/build_in_code"
     # A bar under its load and half its weight: (5/0.0016 + 1000 9.81 0.1/2) 0.1/200e3 = 1.81 mm, more at a corner.
     expect "the top sank 1.8" "$1/build_in_code"
@@ -165,6 +166,7 @@ END
 expect "" "$CMAKE" -G Ninja -S . -B cmake -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$CC"
 expect "" "$CMAKE" --build cmake
 check_examples cmake/examples
+expect " ticks, period p50 " cmake/examples/haptic "plugin:$work/cmake/examples/device_plugin.so" 0.2
 expect "2.00 s  tip at -0." cmake/first_static "$scenes/beam-soft.yaml"
 
 promise "a C++ program links the library"

@@ -1,4 +1,4 @@
-/* What is held and felt: handles, and the loop that renders their forces. docs/haptics.md has the equations. */
+/* What is held and felt: handles (docs/haptics.md), and the loop that renders their forces (docs/haptic-loop.md). */
 #ifndef THENAR_HAPTIC_H
 #define THENAR_HAPTIC_H
 
@@ -7,6 +7,7 @@
 #include "thenar/status.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -111,6 +112,189 @@ THENAR_API void thenar_sim_handle(const thenar_sim *sim, int handle, thenar_hand
 
 /** Name of how handles are solved with their tools: "monolithic", "schur" or "cg" (thenar_sim_options.coupling). */
 THENAR_API const char *thenar_sim_coupling(const thenar_sim *sim);
+
+/* ------------------------------------------------------------------------------------------------- The haptic loop
+ *
+ * A thread at 1 kHz or more that never waits for the simulation. It reads where the device is, moves a proxy of the
+ * handle under the force that the simulation last told of (and how that force changes as the handle moves), and sends
+ * the force of the coupling between device and proxy to the device. */
+
+#define THENAR_HAPTIC_HANDLES 8   /**< most handles of one loop */
+#define THENAR_HAPTIC_JITTER 16   /**< classes of jitter: under 1, 2, 4, ... microseconds, the last holds the rest */
+#define THENAR_HAPTIC_RATE 1000.0 /**< ticks a second, by default */
+
+/** What the simulation tells of a handle at the end of a step: the force of the tool on it, and how that changes as the
+ * handle moves: F(x, v) = force - stiffness (x - pose) - damping (v - velocity). Six numbers are linear first, angular
+ * second, in the world's axes, moments about the handle's origin. Matrices are symmetric, positive semidefinite, row
+ * after row. */
+typedef struct thenar_haptic_linear {
+    double position[3];    /**< the handle's origin, m */
+    double orientation[4]; /**< unit quaternion */
+    double velocity[6];    /**< m/s, rad/s */
+    double force[6];       /**< N, N m */
+    double stiffness[36];  /**< N/m, N, N m */
+    double damping[36];    /**< N s/m, N s, N m s */
+    double time;           /**< simulated time at the end of the step, s */
+    double step_length;    /**< s, simulated: also how soon the next one is expected */
+    uint64_t step;         /**< counts from 1 */
+    int64_t published_ns;  /**< thenar_haptic_publish fills it in */
+    int contacts;          /**< how many contacts the tool has; 0: it is free */
+    double inertia[36];    /**< kg, kg m, kg m2: mass that goes along with the handle. It is part of the matrices above:
+                                h^2 stiffness + h damping - inertia is what springs, dampers and contacts do over a step
+                                h, and nearly zero while the tool is free. Zeros: not known */
+} thenar_haptic_linear;
+
+/** How a handle is felt. No source has figures for most of these: the defaults are ours, unverified on hardware. The
+ * stiffnesses of the coupling should be those by which the handle hangs on the device in the simulation: then handle and
+ * proxy come to rest at the same place, and a steady force is that of the simulation whatever its steps are. */
+typedef struct thenar_haptic_settings {
+    double stiffness;       /**< of the virtual coupling between device and proxy, N/m, > 0 */
+    double damping;         /**< N s/m, >= 0 */
+    double turn_stiffness;  /**< N m/rad, > 0 */
+    double turn_damping;    /**< N m s/rad, >= 0 */
+    double proxy_mass;      /**< kg, > 0 */
+    double proxy_inertia;   /**< kg m2, > 0 */
+    double most_force;      /**< that is ever sent, N; a device that can do less lowers it */
+    double most_torque;     /**< N m */
+    double force_slew;      /**< fastest change of the force, N/s */
+    double torque_slew;     /**< N m/s */
+    double stale_after;     /**< s beyond the expected step without news from the simulation, until the force fades */
+    double silent_after;    /**< s without a good sample of the device, until the force fades */
+    double fade_time;       /**< s from full force to none */
+    double recover_time;    /**< s back to full force */
+    double jump_distance;   /**< further than this between two samples ... */
+    double jump_speed;      /**< ... and faster than this, m/s, is a jump: the force fades, the proxy starts anew */
+    double velocity_cutoff; /**< of the low pass for velocities made from positions, Hz */
+    bool one_sided;         /**< between two steps, a tool that pushed does not begin to pull */
+    bool passivity;         /**< forces that would give more energy than was put in are held back */
+    double energy_reserve;  /**< J that may be given in advance with `passivity` */
+    double energy_most;     /**< J that are remembered as put in */
+    bool plain;             /**< no linearization: a second coupling to the last pose of the handle (perez2013, 4.4) */
+} thenar_haptic_settings;
+
+/** Defaults: 1000 N/m, limits 10 N and 0.5 N m, everything that makes it safe switched on. */
+THENAR_API thenar_haptic_settings thenar_haptic_settings_default(void);
+
+/** One handle and the device it is held by. */
+typedef struct thenar_haptic_handle {
+    /** `user:FILE` a simulated person, `recorded:FILE`, `osc:PORT`, `ws:PORT`, `plugin:FILE[,ARGUMENT]`, `none`;
+     * docs/haptic-devices.md. NULL: none. */
+    const char *device;
+    thenar_haptic_settings settings;
+    double origin[3]; /**< where the device's origin is in the world, m */
+    double turn[4];   /**< how its axes are turned, unit quaternion */
+} thenar_haptic_handle;
+
+/** A handle without a device, at the origin, with default settings. */
+THENAR_API thenar_haptic_handle thenar_haptic_handle_default(void);
+
+/** A loop. */
+typedef struct thenar_haptic_def {
+    double rate;     /**< ticks a second, 100 to 10000 */
+    bool real_time;  /**< ask the system for real-time priority and locked memory; it may refuse */
+    int priority;    /**< of SCHED_FIFO, 1 to 99 */
+    double watchdog; /**< s without a tick, after which the device's thread takes the force away by itself */
+    const thenar_haptic_handle *handles;
+    int handle_count; /**< 1 to THENAR_HAPTIC_HANDLES */
+} thenar_haptic_def;
+
+/** 1 kHz, real-time where granted, no handles yet. */
+THENAR_API thenar_haptic_def thenar_haptic_def_default(void);
+
+/** A running loop. */
+typedef struct thenar_haptic thenar_haptic;
+
+/** Opens the devices; nothing moves yet. Nothing that `def` points to is needed afterwards. */
+THENAR_API thenar_status thenar_haptic_create(const thenar_haptic_def *def, thenar_haptic **out, thenar_error *error);
+
+/** Stops the loop if it runs, lets the devices go, frees everything. NULL is fine. */
+THENAR_API void thenar_haptic_free(thenar_haptic *haptic);
+
+/** Starts the thread. */
+THENAR_API thenar_status thenar_haptic_start(thenar_haptic *haptic, thenar_error *error);
+
+/** Fades the force out and ends the thread. It can be started again. */
+THENAR_API void thenar_haptic_stop(thenar_haptic *haptic);
+
+/** What the system granted, in one line: "real-time priority 80, memory locked", or what it refused and how to get it. */
+THENAR_API const char *thenar_haptic_real_time(const thenar_haptic *haptic);
+
+/** Tells of a handle, once after each step, from one thread. Never waits. One that is not finite is refused, and
+ * counted. */
+THENAR_API thenar_status thenar_haptic_publish(thenar_haptic *haptic, int handle, const thenar_haptic_linear *linear);
+
+/** Where a handle's device is, in the world, as far as it is believed: position (m), unit quaternion, velocity (m/s,
+ * rad/s). `ahead` seconds from now if it goes on as it does, at most 0.02: a step that is begun now ends later. False
+ * while nothing has come from the device. Any pointer may be NULL. */
+THENAR_API bool thenar_haptic_pose(thenar_haptic *haptic, int handle, double ahead, double position[3],
+                                   double orientation[4], double velocity[6]);
+
+/** What can go wrong, and what was done about it. */
+typedef enum thenar_haptic_fault {
+    THENAR_HAPTIC_STALE,        /**< the simulation was late: the force faded */
+    THENAR_HAPTIC_SILENT,       /**< the device said nothing: the force faded */
+    THENAR_HAPTIC_BAD_SAMPLE,   /**< a sample that is not finite, not a pose or out of range: left out */
+    THENAR_HAPTIC_JUMP,         /**< the device jumped: the force faded, the proxy began anew */
+    THENAR_HAPTIC_BAD_LINEAR,   /**< the simulation told nonsense: left out */
+    THENAR_HAPTIC_CLOCK,        /**< the clock stepped, or no tick came for 50 ms: as a jump */
+    THENAR_HAPTIC_UNSOLVED,     /**< the proxy's equations could not be solved: it stayed */
+    THENAR_HAPTIC_LOST,         /**< samples that never came */
+    THENAR_HAPTIC_DOUBLED,      /**< samples that came twice: left out */
+    THENAR_HAPTIC_REORDERED,    /**< samples that came late: left out */
+    THENAR_HAPTIC_DEVICE_ERROR, /**< calls in which the device said that it failed */
+    THENAR_HAPTIC_HUNG,         /**< times that a call of the device did not come back: the force faded */
+    THENAR_HAPTIC_WATCHDOG,     /**< times that the device's thread took the force away because no tick came */
+    THENAR_HAPTIC_CLAMPED,      /**< ticks in which the force or torque was held to its limit */
+    THENAR_HAPTIC_SLEWED,       /**< ticks in which its change was held to its limit */
+    THENAR_HAPTIC_HELD_BACK,    /**< ticks in which it would have given more energy than was put in */
+    THENAR_HAPTIC_FAULTS        /**< how many kinds there are */
+} thenar_haptic_fault;
+
+/** Its name in a summary: "stale", "silent", ... */
+THENAR_API const char *thenar_haptic_fault_name(thenar_haptic_fault fault);
+
+/** What has happened to one handle. */
+typedef struct thenar_haptic_handle_stats {
+    double device_position[3];    /**< in the world, m */
+    double device_orientation[4]; /**< unit quaternion */
+    double proxy_position[3];     /**< m */
+    double proxy_orientation[4];  /**< unit quaternion */
+    double force[3];              /**< sent last, in the world's axes, N */
+    double torque[3];             /**< N m */
+    double gain;                  /**< share of the force that is sent: 1, or less while it fades */
+    double energy_in;             /**< J, put in by the person */
+    double energy_out;            /**< J, given to the person */
+    double energy_worst;          /**< most that was ever given beyond what was put in, weight of the tool apart, J */
+    double latency_us;            /**< from the simulation's news to the first force that used them, last time */
+    double latency_worst_us;      /**< longest */
+    uint64_t news;                /**< linearizations used */
+    uint64_t samples;             /**< good samples of the device */
+    uint64_t faults[THENAR_HAPTIC_FAULTS];
+} thenar_haptic_handle_stats;
+
+/** What has happened to a loop. */
+typedef struct thenar_haptic_stats {
+    uint64_t ticks;
+    uint64_t missed;      /**< deadlines: ticks that began after the next one was due */
+    double seconds;       /**< since it was started */
+    double period_us;     /**< that was asked for */
+    double period_p50_us; /**< measured; to 1 us, up to four periods */
+    double period_p99_us;
+    double period_p999_us;
+    double period_worst_us;
+    double tick_p50_us; /**< what a tick costs; to 0.05 us, up to 200 us */
+    double tick_p99_us;
+    double tick_worst_us;
+    uint64_t jitter[THENAR_HAPTIC_JITTER]; /**< ticks by |period - asked|: under 1, 2, 4, ... us */
+    int handle_count;
+    thenar_haptic_handle_stats handles[THENAR_HAPTIC_HANDLES];
+} thenar_haptic_stats;
+
+/** Reads them at any time, from any thread; the loop does not wait. */
+THENAR_API void thenar_haptic_read_stats(thenar_haptic *haptic, thenar_haptic_stats *stats);
+
+/** What has gone wrong since the last call, in one line of at most `size` bytes. False: nothing. */
+THENAR_API bool thenar_haptic_notice(thenar_haptic *haptic, char *text, int size);
 
 #ifdef __cplusplus
 }

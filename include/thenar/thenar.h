@@ -7,6 +7,7 @@
 #include "thenar/model.h"
 #include "thenar/sim.h"
 #include "thenar/hand.h"
+#include "thenar/device.h"
 #include "thenar/haptic.h"
 #include "thenar/scene.h"
 #include "thenar/recording.h"

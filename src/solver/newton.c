@@ -110,7 +110,7 @@ static bool newton_needs_free_motion(const solver_problem *problem) {
 /* The direction with contacts condensed: their multipliers move, and so does the gradient. False, and nothing changes
  * but the factor, if that cannot be done. */
 static bool find_condensed(newton_state *state, const solver_problem *problem, double rho) {
-    if (problem->coupled || condense_collect(&state->condense, problem) == 0) return false;
+    if (problem->coupled || problem->uncondensed || condense_collect(&state->condense, problem) == 0) return false;
     lagrangian_hessian_of_limits(problem, rho, state->hessian);
     if (!solver_factor(problem, state->hessian)) return false;
     if (!condense_solve(&state->condense, problem, state->gradient, state->direction)) return false;

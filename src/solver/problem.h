@@ -68,6 +68,8 @@ typedef struct solver_problem {
     int patch_count;
     int most_patches; /* that there ever are; 0: contacts are not aggregated */
     int patch_rows;   /* PATCH_ROWS, or PATCH_ROWS_PRINTED */
+    bool
+        uncondensed; /* newton takes contacts by their multipliers alone (condense.h): to compare with solves that must */
     solver_friction friction;
     const body_step *step;
     solver_tolerances tolerance;

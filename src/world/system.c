@@ -116,6 +116,7 @@ void system_layout(system_state *state, const system_model *system, const system
         coupled_layout(&state->coupled, &system->coupled, &system->pattern, choice->coupling, work);
     state->tolerance = SOLVER_TOLERANCES;
     state->friction = FRICTION_PYRAMID;
+    state->uncondensed = false;
     state->trace = NULL;
     state->most_patches = touches ? choice->most_patches : 0;
     state->patch_rows = choice->patch_rows;
@@ -156,6 +157,7 @@ solver_problem system_problem(system_state *state, const system_model *system, c
                             .patch_count = state->patch_count,
                             .most_patches = state->most_patches,
                             .patch_rows = state->patch_rows,
+                            .uncondensed = state->uncondensed,
                             .friction = state->friction,
                             .step = step,
                             .tolerance = state->tolerance,

@@ -52,6 +52,7 @@ typedef struct system_state {
     solver_report report; /* of its last solve */
     solver_tolerances tolerance;
     solver_friction friction;
+    bool uncondensed;          /* see solver_problem */
     const solver_trace *trace; /* or NULL */
 } system_state;
 

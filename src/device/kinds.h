@@ -1,0 +1,34 @@
+/* The devices that come along, and how they are found. */
+#ifndef THENAR_DEVICE_KINDS_H
+#define THENAR_DEVICE_KINDS_H
+
+#include "base/error.h"
+
+#include "thenar/device.h"
+
+#include <stdbool.h>
+
+typedef struct device_kind {
+    const char *name;
+    const thenar_device_table *table; /* NULL: a plugin's */
+    bool direct;                      /* never waits: the loop calls it itself */
+} device_kind;
+
+extern const thenar_device_table device_user_table, device_recorded_table;
+#ifdef THENAR_OSC
+extern const thenar_device_table device_osc_table;
+#endif
+#ifdef THENAR_WEBSOCKET
+extern const thenar_device_table device_ws_table;
+#endif
+
+/* The kind of that name, or an error that lists those there are. */
+thenar_status device_kind_find(const char *name, device_kind *out, thenar_error *error);
+
+/* Loads a plugin and looks at its table. `library` is to be closed with dlclose when the device is. */
+thenar_status plugin_load(const char *path, void **library, const thenar_device_table **table, thenar_error *error);
+
+/* What is wrong with a table, or NULL. */
+const char *device_table_wrong(const thenar_device_table *table);
+
+#endif
