@@ -9,5 +9,6 @@
 #include "thenar/hand.h"
 #include "thenar/scene.h"
 #include "thenar/recording.h"
+#include "thenar/tactile.h"
 
 #endif

@@ -10,6 +10,7 @@
 #include "world/system.h"
 
 #include "thenar/model.h"
+#include "thenar/tactile.h"
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -23,6 +24,8 @@ struct thenar_model {
     body_model **bodies;
     int hand_count;
     hand_model **hands;
+    int tactile_count;
+    thenar_tactile_def *tactile; /* what the hands wear; src/tactile/ reads it */
     int system_count;
     system_model *systems;
     contacts_model contacts;
