@@ -52,7 +52,9 @@ static thenar_status count_steps(const run_request *request, double scene_time, 
 }
 
 /* Stops early after a step during which the process was interrupted. */
-static thenar_status step_all(thenar_sim *sim, long steps, run_output *output, const char *scene, thenar_error *error) {
+static thenar_status step_all(thenar_sim *sim, long steps, const run_facts *facts, run_output *output,
+                              thenar_error *error) {
+    const char *scene = facts->scene;
     progress line = progress_start(scene, "steps", (double)steps);
     thenar_status status = THENAR_OK;
     for (long i = 0; i < steps && status == THENAR_OK && !process_interrupted(); i++) {
@@ -60,8 +62,8 @@ static thenar_status step_all(thenar_sim *sim, long steps, run_output *output, c
             status = error_set(error, THENAR_ERROR_NUMERIC,
                                "%s: step %ld at %g s could not be done; the state before it was kept", scene, i + 1,
                                thenar_sim_time(sim));
-        else
-            status = run_output_step(output, sim, error);
+        run_tactile_step(facts->tactile, sim);
+        if (status == THENAR_OK) status = run_output_step(output, sim, error);
         progress_update(&line, (double)(i + 1));
     }
     progress_end(&line);
@@ -83,11 +85,12 @@ static void report(const run_request *request, const thenar_sim *sim, run_output
 }
 
 /* Steps, and closes the files whatever became of the steps: what was simulated until trouble came is kept. */
-static thenar_status step_and_finish(const run_request *request, thenar_sim *sim, long steps, run_output *output,
-                                     const char *scene, thenar_error *error) {
+static thenar_status step_and_finish(const run_request *request, thenar_sim *sim, long steps, const run_facts *facts,
+                                     run_output *output, thenar_error *error) {
+    const char *scene = facts->scene;
     process_watch_interrupts();
     int64_t start = clock_now();
-    thenar_status status = step_all(sim, steps, output, scene, error);
+    thenar_status status = step_all(sim, steps, facts, output, error);
     double wall = 1e-9 * (double)(clock_now() - start);
     thenar_error second;
     thenar_status finished = run_output_finish(output, sim, wall, status == THENAR_OK ? error : &second);
@@ -115,10 +118,12 @@ static thenar_status simulate(const run_request *request, const char *scene, the
     status = thenar_sim_create(model, &options, &sim, error);
     run_facts facts = {.scene = thenar_model_name(model), .threads = (int)request->threads};
     long steps;
+    if (status == THENAR_OK) status = run_tactile_create(model, &facts.tactile, error);
     if (status == THENAR_OK) status = count_steps(request, info.time, sim, &steps, error);
     if (status == THENAR_OK) status = run_output_open(request->out, &facts, sim, &output, error);
-    if (status == THENAR_OK) status = step_and_finish(request, sim, steps, output, facts.scene, error);
+    if (status == THENAR_OK) status = step_and_finish(request, sim, steps, &facts, output, error);
     run_output_free(output);
+    run_tactile_free(facts.tactile);
     thenar_sim_free(sim);
     thenar_model_free(model);
     return status;

@@ -66,30 +66,42 @@ static void limit_press(const tactile_worn *worn, const feel_pad *pad, double po
     if (excess > 0) pose[2] = fmax(worn->low[2], pose[2] - excess / n[2]);
 }
 
-static void match_pose(thenar_tactile *tactile, tactile_worn *worn, const feel_pad *pad) {
-    thenar_tactile_command *command = &worn->command;
+/* The problem of a device that starts from a pose; false: nothing is near. Its points are the scratch. */
+static bool pose_problem(const thenar_tactile *tactile, const tactile_worn *worn, const double before[3],
+                         match_problem *problem) {
+    const feel_pad *pad = &tactile->world.pads[worn->pad];
     double clearance = worn->def.device.clearance;
     double presence = pad->least_gap <= 0 ? 1 : clearance > 0 ? fade(pad->least_gap / clearance) : 0;
+    if (!(presence > 0)) return false;
+    *problem = (match_problem){.arm = ARM, .points = tactile->points};
+    double touched = weigh_points(pad, presence, &problem->points);
+    problem->hold = HOLD * pad->model.area / pad->model.point_count;
+    problem->rest = touched / presence * (1 - presence);
+    memcpy(problem->before, before, sizeof problem->before);
+    memcpy(problem->home, worn->home, sizeof problem->home);
+    memcpy(problem->low, worn->low, sizeof problem->low);
+    memcpy(problem->high, worn->high, sizeof problem->high);
+    return true;
+}
+
+bool tactile_last_problem(const thenar_tactile *tactile, int device, match_problem *problem) {
+    const tactile_worn *worn = &tactile->devices[device];
+    return worn->def.device.kind != THENAR_DEVICE_VIBRATION && pose_problem(tactile, worn, worn->before, problem);
+}
+
+static void match_pose(thenar_tactile *tactile, tactile_worn *worn, const feel_pad *pad) {
+    thenar_tactile_command *command = &worn->command;
+    match_problem problem;
+    match_result result = {0};
+    memcpy(worn->before, command->pose, sizeof worn->before);
     command->touching = pad->told.contact_count > 0;
-    if (!(presence > 0)) {
-        memcpy(command->wanted, worn->home, sizeof command->wanted);
-        command->iterations = 0;
-        command->cost = 0;
-        command->bounded = 0;
+    if (pose_problem(tactile, worn, worn->before, &problem)) {
+        result = match_solve(&problem);
+        limit_press(worn, pad, result.pose);
+    } else {
+        memcpy(result.pose, worn->home, sizeof worn->home);
         worn->engaged = false;
-        return;
     }
-    match_problem problem = {.arm = ARM};
-    double touched = weigh_points(pad, presence, &tactile->points);
-    problem.points = tactile->points;
-    problem.hold = HOLD * pad->model.area / pad->model.point_count;
-    problem.rest = touched / presence * (1 - presence);
-    memcpy(problem.before, command->pose, sizeof problem.before);
-    memcpy(problem.home, worn->home, sizeof problem.home);
-    memcpy(problem.low, worn->low, sizeof problem.low);
-    memcpy(problem.high, worn->high, sizeof problem.high);
-    match_result result = match_solve(&problem);
-    limit_press(worn, pad, result.pose);
     memcpy(command->wanted, result.pose, sizeof command->wanted);
     command->iterations = result.iterations;
     command->cost = result.cost;

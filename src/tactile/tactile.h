@@ -20,6 +20,7 @@ typedef struct tactile_worn {
     int pad;
     double low[3], high[3], home[3];
     thenar_tactile_command command;
+    double before[3]; /* pose at the last update but one */
     double angles[3];
     bool engaged; /* it has reached what touches the pad */
     double amplitude;
@@ -43,5 +44,9 @@ thenar_status tactile_create(const tactile_source *source, const thenar_tactile_
                              thenar_error *error);
 /* New commands; `dt` since the moment before. motions and joints are filled in. */
 void tactile_update(thenar_tactile *tactile, const feel_moment *moment, double time, double dt);
+
+/* The problem that the last update solved for a device, for checks; false: nothing was near. Its points are good until
+ * the next call or update. */
+bool tactile_last_problem(const thenar_tactile *tactile, int device, match_problem *problem);
 
 #endif

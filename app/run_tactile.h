@@ -1,0 +1,31 @@
+/* The tactile devices of a run: their columns of steps.csv, their part of summary.json, and where commands are sent. */
+#ifndef APP_RUN_TACTILE_H
+#define APP_RUN_TACTILE_H
+
+#include "app/run_row.h"
+
+#include <jansson.h>
+
+typedef struct run_tactile run_tactile;
+
+/* What the hands of a model wear; *out is NULL if they wear nothing. */
+thenar_status run_tactile_create(const thenar_model *model, run_tactile **out, thenar_error *error);
+/* NULL is fine. */
+void run_tactile_free(run_tactile *tactile);
+
+/* After each step. NULL is fine. */
+void run_tactile_step(run_tactile *tactile, const thenar_sim *sim);
+
+/* The devices; NULL without any. */
+thenar_tactile *run_tactile_devices(const run_tactile *tactile);
+
+/* Names of its columns: "tactile/DEVICE_pitch", ..., "pad/HAND.FINGER_force_x", ...; none for NULL. */
+int run_tactile_column_count(const run_tactile *tactile);
+void run_tactile_columns(const run_tactile *tactile, run_column_visit *visit, void *context);
+void run_tactile_row(const run_tactile *tactile, double *values);
+
+/* What came of it: for each device what it is, its largest poses and how long it was touched; the time an update took.
+ * A new reference. */
+json_t *run_tactile_summary(const run_tactile *tactile);
+
+#endif
