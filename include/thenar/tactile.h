@@ -23,6 +23,7 @@
 #include "thenar/status.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -239,7 +240,7 @@ THENAR_API const thenar_tactile_pad *thenar_tactile_pad_of(const thenar_tactile 
 
 /** A point of a pad. */
 typedef struct thenar_tactile_point {
-    int vertex;         /**< of the skin, or a corner of the triangle in whose middle it is (where vertices are few) */
+    int vertex;         /**< of the skin; where these are few, the nearest corner of its triangle */
     double rest[3];     /**< in the frame of the pad, m */
     double position[3]; /**< now */
     double area;        /**< that it stands for, m^2, at rest */
@@ -251,6 +252,36 @@ typedef struct thenar_tactile_point {
 
 /** The points of a pad, thenar_tactile_pad.point_count of them. No copy. */
 THENAR_API const thenar_tactile_point *thenar_tactile_points(const thenar_tactile *tactile, int pad);
+
+/** Sends commands out of the program, from a thread of its own. */
+typedef struct thenar_output thenar_output;
+
+/** Opens a way out for the devices: "osc:HOST:PORT" (Open Sound Control over UDP), "serial:PATH" or "serial:PATH@BAUD"
+ * (frames with a checksum, 115200 baud unless told otherwise) or "csv:FILE" (a row a command). rate: sends a second and
+ * device, at most, 0.1 to 10000; 0: 500, 100, and all. `tactile` must outlive it. A port that is not there is an error
+ * here; one that goes away later is tried again five times a second. */
+THENAR_API thenar_status thenar_output_open(const thenar_tactile *tactile, const char *target, double rate,
+                                            thenar_output **out, thenar_error *error);
+
+/** Queues the commands of the last update. Never waits, allocates nothing, takes no lock: what is not sent in time is
+ * overwritten by what comes later. From one thread. */
+THENAR_API void thenar_output_push(thenar_output *output, const thenar_tactile *tactile);
+
+/** What became of commands. Each that was pushed is, in the end, sent, superseded or dropped. */
+typedef struct thenar_output_counts {
+    uint64_t pushed;     /**< commands, of all devices */
+    uint64_t sent;       /**< handed to the system */
+    uint64_t superseded; /**< never sent because a newer one was there */
+    uint64_t dropped;    /**< the receiver, the line or the disk did not take them in time */
+    uint64_t reconnects; /**< how often a line that was lost came back */
+    bool connected;      /**< it is there now; always, for UDP */
+} thenar_output_counts;
+
+/** The counts so far. */
+THENAR_API thenar_output_counts thenar_output_count(const thenar_output *output);
+
+/** Sends what is left, ends the thread and closes. counts may be NULL: the last counts. NULL for output is fine. */
+THENAR_API void thenar_output_close(thenar_output *output, thenar_output_counts *counts);
 
 #ifdef __cplusplus
 }

@@ -27,10 +27,11 @@ hand_frame pad_frame(const pad_model *pad, const double joint[7]) {
     return (hand_frame){vec3_add(vec3_load(joint), quat_rotate(turned, pad->origin)), turned};
 }
 
-/* A place of the skin that may become a point: a vertex, or the middle of a triangle where vertices are few. */
+/* A place of the skin that may become a point: a vertex or, where these are few, a place in a triangle. */
 typedef struct candidate {
     int vertex;   /* itself, or a corner of the triangle */
-    int triangle; /* -1: the vertex */
+    bool between; /* it is no vertex */
+    vec3 place;   /* in the world at rest, m */
     vec3 at;      /* in the pad's axes about its origin, m */
     double area;  /* m^2 */
     double near;  /* m: to the nearest point chosen so far */
@@ -66,32 +67,53 @@ static void find_origin(making *m, pad_model *pad) {
     for (int i = 0; i < place->vertex_count; i++) m->at[i] = vec3_sub(m->at[i], pad->origin);
 }
 
-/* The middle of a triangle, in the world at rest. */
-static vec3 middle_of(const thenar_surface *surface, int triangle) {
-    vec3 corner[3];
-    surface_corners(surface, triangle, corner);
-    return vec3_scale(vec3_add(corner[0], vec3_add(corner[1], corner[2])), 1.0 / 3);
+/* Whether a triangle is on the pad: two of its corners at least. */
+static bool is_on_pad(const making *m, int triangle) {
+    const int *corner = surface_triangle(m->skin->surface, triangle);
+    return m->is_in[corner[0]] + m->is_in[corner[1]] + m->is_in[corner[2]] >= 2;
 }
 
-/* Vertices of the pad; where these are too few, the middles of its triangles too, with half of the area each. */
-static void list_candidates(making *m, int points, const pad_model *pad) {
+static void add_candidate(making *m, const pad_model *pad, candidate c) {
+    vec3 from = vec3_sub(c.place, m->place->frame.position);
+    c.at = vec3_sub(quat_rotate(m->to_pad, from), pad->origin);
+    c.near = INFINITY;
+    m->candidates[m->candidate_count++] = c;
+}
+
+/* The middles of the n^2 triangles that a triangle is cut into. */
+static void cut_triangle(making *m, const pad_model *pad, int triangle, int n) {
     const thenar_surface *surface = m->skin->surface;
-    bool few = m->place->vertex_count < points;
-    for (int i = 0; i < m->place->vertex_count; i++) {
+    vec3 x[3];
+    surface_corners(surface, triangle, x);
+    double area = vec3_length(surface_area_vector(surface, triangle)) / (n * n);
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n - i; j++)
+            for (int up = 0; up < (j < n - i - 1 ? 2 : 1); up++) {
+                double u = (i + (up ? 2.0 : 1.0) / 3) / n, v = (j + (up ? 2.0 : 1.0) / 3) / n;
+                vec3 place = vec3_add(vec3_scale(x[0], 1 - u - v), vec3_add(vec3_scale(x[1], u), vec3_scale(x[2], v)));
+                int corner = u > v ? 1 : 2;
+                if (1 - u - v > fmax(u, v)) corner = 0;
+                int vertex = surface_triangle(surface, triangle)[corner];
+                add_candidate(m, pad, (candidate){.vertex = vertex, .between = true, .place = place, .area = area});
+            }
+}
+
+/* Vertices of the pad, or where these are too few, places in its triangles, twice as many as points are wanted. */
+static thenar_status list_candidates(making *m, int points, const pad_model *pad, thenar_error *error) {
+    const thenar_surface *surface = m->skin->surface;
+    int triangles = 0, count = m->place->vertex_count;
+    for (int t = 0; t < surface->triangle_count; t++) triangles += is_on_pad(m, t);
+    bool few = count < points && triangles > 0;
+    int cut = few ? (int)ceil(sqrt(2.0 * points / triangles)) : 0;
+    m->candidates = MEMORY_ARRAY(candidate, few ? (size_t)triangles * (size_t)(cut * cut) : (size_t)count);
+    if (!m->candidates) return error_memory(error, "finger pad");
+    for (int i = 0; i < count && !few; i++) {
         int v = m->place->vertex[i];
-        m->candidates[m->candidate_count++] = (candidate){
-            .vertex = v, .triangle = -1, .at = m->at[i], .area = m->area[v] * (few ? 0.5 : 1), .near = INFINITY};
+        add_candidate(m, pad, (candidate){.vertex = v, .place = surface_vertex(surface, v), .area = m->area[v]});
     }
-    for (int t = 0; few && t < surface->triangle_count; t++) {
-        const int *corner = surface_triangle(surface, t);
-        if (!m->is_in[corner[0]] || !m->is_in[corner[1]] || !m->is_in[corner[2]]) continue;
-        vec3 from = vec3_sub(middle_of(surface, t), m->place->frame.position);
-        m->candidates[m->candidate_count++] = (candidate){.vertex = corner[0],
-                                                          .triangle = t,
-                                                          .at = vec3_sub(quat_rotate(m->to_pad, from), pad->origin),
-                                                          .area = 0.5 * vec3_length(surface_area_vector(surface, t)),
-                                                          .near = INFINITY};
-    }
+    for (int t = 0; few && t < surface->triangle_count; t++)
+        if (is_on_pad(m, t)) cut_triangle(m, pad, t, cut);
+    return THENAR_OK;
 }
 
 /* Shares of the nodes of a tet in a place at rest. */
@@ -118,10 +140,9 @@ static void hang_point(const making *m, const candidate *from, int p, pad_model 
     const thenar_tet_mesh *mesh = m->skin->mesh;
     int tet = m->skin->embedding->tet[from->vertex];
     for (int k = 0; k < 4; k++) pad->weight[p][k] = m->skin->embedding->weights[4 * from->vertex + k];
-    if (from->triangle >= 0) {
-        vec3 place = middle_of(m->skin->surface, from->triangle);
-        tet = find_tet(mesh, place);
-        vec3 share = shares_in(mesh, tet, place);
+    if (from->between) {
+        tet = find_tet(mesh, from->place);
+        vec3 share = shares_in(mesh, tet, from->place);
         vec3_store(pad->weight[p] + 1, share);
         pad->weight[p][0] = 1 - share.x - share.y - share.z;
     }
@@ -255,7 +276,6 @@ static thenar_status make(making *m, int points, double depth, pad_model *pad, t
     m->area = MEMORY_ARRAY(double, all);
     m->normal = MEMORY_ARRAY(vec3, all);
     m->is_in = MEMORY_ARRAY(bool, all);
-    m->candidates = MEMORY_ARRAY(candidate, count + surface->triangle_count);
     pad->vertex = memory_copy(place->vertex, (size_t)count * sizeof *pad->vertex);
     pad->points = MEMORY_ARRAY(thenar_tactile_point, points);
     pad->node = memory_array((size_t)points, sizeof *pad->node);
@@ -263,18 +283,19 @@ static thenar_status make(making *m, int points, double depth, pad_model *pad, t
     pad->part = MEMORY_ARRAY(unsigned char, points);
     pad->tet = MEMORY_ARRAY(int, points);
     pad->spread_start = MEMORY_ARRAY(int, count + 1);
-    if (!m->at || !m->area || !m->normal || !m->is_in || !m->candidates || !pad->vertex || !pad->points || !pad->node ||
-        !pad->weight || !pad->part || !pad->tet || !pad->spread_start)
+    if (!m->at || !m->area || !m->normal || !m->is_in || !pad->vertex || !pad->points || !pad->node || !pad->weight ||
+        !pad->part || !pad->tet || !pad->spread_start)
         return error_memory(error, "finger pad");
     for (int i = 0; i < count; i++) m->is_in[place->vertex[i]] = true;
     surface_vertex_areas(surface, m->area);
     surface_vertex_normals(surface, m->normal);
     find_origin(m, pad);
-    list_candidates(m, points, pad);
+    thenar_status status = list_candidates(m, points, pad, error);
+    if (status != THENAR_OK) return status;
     pad->point_count = points < m->candidate_count ? points : m->candidate_count;
     choose_points(m, pad);
     divide(m, pad);
-    thenar_status status = spread(m, pad, error);
+    status = spread(m, pad, error);
     return status == THENAR_OK ? take_elements(m, depth, pad, error) : status;
 }
 
