@@ -119,6 +119,7 @@ static thenar_status simulate(const run_request *request, const char *scene, the
     run_facts facts = {.scene = thenar_model_name(model), .threads = (int)request->threads};
     long steps;
     if (status == THENAR_OK) status = run_tactile_create(model, &facts.tactile, error);
+    if (status == THENAR_OK) run_tactile_begin(facts.tactile, sim);
     if (status == THENAR_OK) status = count_steps(request, info.time, sim, &steps, error);
     if (status == THENAR_OK) status = run_output_open(request->out, &facts, sim, &output, error);
     if (status == THENAR_OK) status = step_and_finish(request, sim, steps, &facts, output, error);

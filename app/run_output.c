@@ -73,7 +73,9 @@ static thenar_status open_files(run_output *output, const thenar_sim *sim, thena
     run_tactile_columns(output->facts.tactile, write_name, &output->csv);
     csv_end_row(&output->csv);
     status = path_in(output, "recording.thenar", path, sizeof path, error);
-    if (status == THENAR_OK) status = thenar_recorder_create(path, sim, &output->recorder, error);
+    if (status == THENAR_OK)
+        status = thenar_recorder_create_tactile(path, sim, run_tactile_devices(output->facts.tactile),
+                                                &output->recorder, error);
     return status == THENAR_OK ? thenar_recorder_add(output->recorder, error) : status;
 }
 

@@ -66,6 +66,10 @@ thenar_tactile *run_tactile_devices(const run_tactile *tactile) {
     return tactile ? tactile->devices : NULL;
 }
 
+void run_tactile_begin(run_tactile *tactile, const thenar_sim *sim) {
+    if (tactile) thenar_tactile_update(tactile->devices, sim);
+}
+
 static void record(device_record *record, const thenar_tactile_command *command) {
     if (!command->touching) return;
     for (int k = 0; k < 3; k++) {

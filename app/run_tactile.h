@@ -13,6 +13,9 @@ thenar_status run_tactile_create(const thenar_model *model, run_tactile **out, t
 /* NULL is fine. */
 void run_tactile_free(run_tactile *tactile);
 
+/* Looks at a simulation that has not been stepped yet. NULL is fine. */
+void run_tactile_begin(run_tactile *tactile, const thenar_sim *sim);
+
 /* After each step. NULL is fine. */
 void run_tactile_step(run_tactile *tactile, const thenar_sim *sim);
 
