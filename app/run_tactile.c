@@ -33,11 +33,33 @@ struct run_tactile {
     device_record *records;
     ARRAY(double) us; /* of each update */
     const thenar_model *model;
+    const option_list *sends;
+    thenar_output **outputs; /* of each */
+    size_t output_count;
 };
 
-thenar_status run_tactile_create(const thenar_model *model, run_tactile **out, thenar_error *error) {
+static thenar_status open_outputs(run_tactile *tactile, const option_list *sends, thenar_error *error) {
+    thenar_status status = THENAR_OK;
+    size_t count = sends ? (size_t)sends->count : 0;
+    tactile->outputs = MEMORY_ARRAY(thenar_output *, count);
+    if (!tactile->outputs) return error_memory(error, "outputs");
+    tactile->sends = sends;
+    for (; tactile->output_count < count && status == THENAR_OK; tactile->output_count++) {
+        size_t i = tactile->output_count;
+        status = thenar_output_open(tactile->devices, sends->values[i], 0, &tactile->outputs[i], error);
+    }
+    return status;
+}
+
+thenar_status run_tactile_create(const thenar_model *model, const option_list *sends, run_tactile **out,
+                                 thenar_error *error) {
     *out = NULL;
-    if (thenar_model_tactile_count(model) == 0) return THENAR_OK;
+    if (thenar_model_tactile_count(model) == 0) {
+        if (!sends || sends->count == 0) return THENAR_OK;
+        return error_set(error, THENAR_ERROR_INPUT,
+                         "%s: nothing to send, for no hand wears a device; expected a scene with the key tactile",
+                         thenar_model_name(model));
+    }
     run_tactile *tactile = MEMORY_ARRAY(run_tactile, 1);
     if (!tactile) return error_memory(error, "tactile devices");
     tactile->model = model;
@@ -47,6 +69,7 @@ thenar_status run_tactile_create(const thenar_model *model, run_tactile **out, t
         tactile->records = MEMORY_ARRAY(device_record, count);
         if (!tactile->records) status = error_memory(error, "tactile devices");
     }
+    if (status == THENAR_OK) status = open_outputs(tactile, sends, error);
     if (status == THENAR_OK)
         *out = tactile;
     else
@@ -56,10 +79,23 @@ thenar_status run_tactile_create(const thenar_model *model, run_tactile **out, t
 
 void run_tactile_free(run_tactile *tactile) {
     if (!tactile) return;
+    for (size_t i = 0; i < tactile->output_count; i++) thenar_output_close(tactile->outputs[i], NULL);
+    free(tactile->outputs);
     thenar_tactile_free(tactile->devices);
     free(tactile->records);
     free(tactile->us.data);
     free(tactile);
+}
+
+void run_tactile_finish(run_tactile *tactile) {
+    for (size_t i = 0; tactile && i < tactile->output_count; i++) {
+        thenar_output_counts c;
+        thenar_output_close(tactile->outputs[i], &c);
+        tactile->outputs[i] = NULL;
+        printf("%s: %llu of %llu commands sent, %llu superseded by newer ones, %llu dropped, %llu reconnects\n",
+               tactile->sends->values[i], (unsigned long long)c.sent, (unsigned long long)c.pushed,
+               (unsigned long long)c.superseded, (unsigned long long)c.dropped, (unsigned long long)c.reconnects);
+    }
 }
 
 thenar_tactile *run_tactile_devices(const run_tactile *tactile) {
@@ -86,6 +122,7 @@ void run_tactile_step(run_tactile *tactile, const thenar_sim *sim) {
     int64_t start = clock_now();
     thenar_tactile_update(tactile->devices, sim);
     double us = 1e-3 * (double)(clock_now() - start);
+    for (size_t i = 0; i < tactile->output_count; i++) thenar_output_push(tactile->outputs[i], tactile->devices);
     (void)!ARRAY_PUSH(&tactile->us, us); /* without it a figure of the summary is of fewer steps */
     for (int d = 0; d < thenar_tactile_device_count(tactile->devices); d++)
         record(&tactile->records[d], thenar_tactile_command_of(tactile->devices, d));

@@ -2,14 +2,17 @@
 #ifndef APP_RUN_TACTILE_H
 #define APP_RUN_TACTILE_H
 
+#include "app/options.h"
 #include "app/run_row.h"
 
 #include <jansson.h>
 
 typedef struct run_tactile run_tactile;
 
-/* What the hands of a model wear; *out is NULL if they wear nothing. */
-thenar_status run_tactile_create(const thenar_model *model, run_tactile **out, thenar_error *error);
+/* What the hands of a model wear, and where to send what it does (targets as of thenar_output_open, may be NULL); *out is
+ * NULL if they wear nothing, which is an error if something is to be sent. */
+thenar_status run_tactile_create(const thenar_model *model, const option_list *sends, run_tactile **out,
+                                 thenar_error *error);
 /* NULL is fine. */
 void run_tactile_free(run_tactile *tactile);
 
@@ -18,6 +21,9 @@ void run_tactile_begin(run_tactile *tactile, const thenar_sim *sim);
 
 /* After each step. NULL is fine. */
 void run_tactile_step(run_tactile *tactile, const thenar_sim *sim);
+
+/* Sends what is left and closes; prints what became of the commands. NULL is fine. */
+void run_tactile_finish(run_tactile *tactile);
 
 /* The devices; NULL without any. */
 thenar_tactile *run_tactile_devices(const run_tactile *tactile);
