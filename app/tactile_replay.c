@@ -24,7 +24,7 @@ struct tactile_replay {
 };
 
 const json_t *tactile_replay_recorded(const json_t *metadata) {
-    return json_object_get(metadata, "tactile");
+    return json_object_get(json_object_get(metadata, "tactile"), "devices");
 }
 
 static thenar_status missing(thenar_error *error) {

@@ -195,8 +195,8 @@ THENAR_API thenar_status thenar_recorder_create(const char *path, const thenar_s
 
 /** As thenar_recorder_create, with what the devices of `tactile` do: it must be up to date before each frame and outlive
  * the recorder. NULL: none. Channels of the run: "tactile/NAME", 18 numbers: pose, wanted pose, press, touching, three
- * values (thenar_tactile_command) and the frame of the pad; "pad/HAND.FINGER", 4 numbers a point: where it is in the
- * world, m, and 1 if it touches. */
+ * values (thenar_tactile_command) and the frame of the pad; "pad/HAND.FINGER", 1 for each point of
+ * the pad that touches, else 0. */
 THENAR_API thenar_status thenar_recorder_create_tactile(const char *path, const thenar_sim *sim,
                                                         const struct thenar_tactile *tactile,
                                                         thenar_recorder **recorder, thenar_error *error);

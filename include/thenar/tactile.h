@@ -164,8 +164,8 @@ THENAR_API void thenar_tactile_free(thenar_tactile *tactile);
 /** Forgets what it saw: devices are retracted. */
 THENAR_API void thenar_tactile_reset(thenar_tactile *tactile);
 
-/** Looks at a simulation of its model after a step, and finds new commands. Time that goes back resets it first.
- * Allocates nothing and takes no lock. */
+/** Looks at a simulation of its model (or of one with the same meshes) after a step, and finds new commands. Time that
+ * goes back resets it first. Allocates nothing and takes no lock. */
 THENAR_API void thenar_tactile_update(thenar_tactile *tactile, const thenar_sim *sim);
 
 /** Number of devices. */

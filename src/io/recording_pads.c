@@ -1,9 +1,10 @@
 #include "io/recording_pads.h"
 
 #include "base/memory.h"
+#include "tactile/tactile.h"
 #include "world/model.h"
 
-#include <jansson.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,8 +44,9 @@ static json_t *describe_devices(const thenar_tactile *tactile) {
         for (int v = 0; v < thenar_device_value_count(&def->device); v++)
             json_array_append_new(values, json_string(thenar_device_value_name(&def->device, v)));
         json_array_append_new(
-            devices, json_pack("{s:s, s:s, s:s, s:f, s:s, s:s, s:f, s:o, s:o, s:o, s:o, s:o}", "name", def->name,
-                               "hand", def->hand, "finger", thenar_finger_name(def->finger), "turn", def->turn, "kind",
+            devices, json_pack("{s:s, s:s, s:s, s:i, s:f, s:s, s:s, s:f, s:o, s:o, s:o, s:o, s:o}", "name", def->name,
+                               "hand", def->hand, "finger", thenar_finger_name(def->finger), "pad",
+                               thenar_tactile_device_pad(tactile, d), "turn", def->turn, "kind",
                                thenar_device_kind_name(def->device.kind), "title", def->device.title, "radius",
                                def->device.platform_radius, "pitch", numbers(def->device.pitch, 2), "roll",
                                numbers(def->device.roll, 2), "displacement", numbers(def->device.displacement, 2),
@@ -53,10 +55,35 @@ static json_t *describe_devices(const thenar_tactile *tactile) {
     return devices;
 }
 
+/* The hand of a pad: as a device on it has it. */
+static const char *hand_of(const thenar_tactile *tactile, int pad) {
+    int device = 0;
+    while (thenar_tactile_device_pad(tactile, device) != pad) device++;
+    return thenar_tactile_device(tactile, device)->hand;
+}
+
+json_t *describe_tactile(const thenar_tactile *tactile) {
+    json_t *pads = json_array();
+    for (int p = 0; p < thenar_tactile_pad_count(tactile); p++) {
+        const thenar_tactile_pad *pad = thenar_tactile_pad_of(tactile, p);
+        const thenar_tactile_point *points = thenar_tactile_points(tactile, p);
+        json_t *vertices = json_array(), *places = json_array();
+        for (int i = 0; i < pad->point_count; i++) {
+            json_array_append_new(vertices, json_integer(points[i].vertex));
+            /* In micrometres: short in print. */
+            for (int k = 0; k < 2; k++) json_array_append_new(places, json_integer(lround(1e6 * points[i].rest[k])));
+        }
+        json_array_append_new(pads, json_pack("{s:s, s:s, s:i, s:o, s:o}", "hand", hand_of(tactile, p), "finger",
+                                              thenar_finger_name(pad->finger), "body",
+                                              tactile->world.pads[p].model.body, "vertices", vertices, "um", places));
+    }
+    return json_pack("{s:o, s:o}", "devices", describe_devices(tactile), "pads", pads);
+}
+
 char *describe_pads(const thenar_model *model, const thenar_tactile *tactile) {
     if (model->hand_count == 0) return memory_string("");
     json_t *all = json_pack("{s:o}", "hands", describe_hands(model));
-    if (all && tactile) json_object_set_new(all, "tactile", describe_devices(tactile));
+    if (all && tactile) json_object_set_new(all, "tactile", describe_tactile(tactile));
     char *text = all ? json_dumps(all, JSON_COMPACT) : NULL;
     json_decref(all);
     return text;
@@ -64,13 +91,6 @@ char *describe_pads(const thenar_model *model, const thenar_tactile *tactile) {
 
 int recorded_pads_count(const thenar_tactile *tactile) {
     return tactile ? thenar_tactile_device_count(tactile) + thenar_tactile_pad_count(tactile) : 0;
-}
-
-/* The hand of a pad: as a device on it has it. */
-static const char *hand_of(const thenar_tactile *tactile, int pad) {
-    int device = 0;
-    while (thenar_tactile_device_pad(tactile, device) != pad) device++;
-    return thenar_tactile_device(tactile, device)->hand;
 }
 
 bool recorded_pads_create(const thenar_tactile *tactile, recorded_pads *out) {
@@ -84,7 +104,7 @@ bool recorded_pads_create(const thenar_tactile *tactile, recorded_pads *out) {
             snprintf(out->names[c], sizeof *out->names, "tactile/%.200s", thenar_tactile_device(tactile, c)->name);
         } else {
             const thenar_tactile_pad *pad = thenar_tactile_pad_of(tactile, c - devices);
-            size = RECORDED_POINT_NUMBERS * pad->point_count;
+            size = pad->point_count;
             snprintf(out->names[c], sizeof *out->names, "pad/%.200s.%s", hand_of(tactile, c - devices),
                      thenar_finger_name(pad->finger));
         }
@@ -101,11 +121,11 @@ void recorded_pads_describe(const thenar_tactile *tactile, const recorded_pads *
         bool device = c < devices;
         channels[c] = (thenar_recording_channel){
             .name = pads->names[c],
-            .unit = device ? "" : "m",
+            .unit = "",
             .body = -1,
             .place = THENAR_RECORDING_RUN,
             .element_count = device ? 1 : thenar_tactile_pad_of(tactile, c - devices)->point_count,
-            .components = device ? RECORDED_DEVICE_NUMBERS : RECORDED_POINT_NUMBERS};
+            .components = device ? RECORDED_DEVICE_NUMBERS : 1};
     }
 }
 
@@ -121,13 +141,8 @@ static void write_device(const thenar_tactile *tactile, int device, double *out)
 }
 
 static void write_points(const thenar_tactile *tactile, int pad, double *out) {
-    const thenar_tactile_pad *told = thenar_tactile_pad_of(tactile, pad);
     const thenar_tactile_point *points = thenar_tactile_points(tactile, pad);
-    quat turn = {told->frame[3], told->frame[4], told->frame[5], told->frame[6]};
-    for (int p = 0; p < told->point_count; p++, out += RECORDED_POINT_NUMBERS) {
-        vec3_store(out, vec3_add(vec3_load(told->frame), quat_rotate(turn, vec3_load(points[p].position))));
-        out[3] = points[p].touches;
-    }
+    for (int p = 0; p < thenar_tactile_pad_of(tactile, pad)->point_count; p++) out[p] = points[p].touches;
 }
 
 void recorded_pads_update(const thenar_tactile *tactile, recorded_pads *pads) {

@@ -7,8 +7,9 @@
 #include "thenar/recording.h"
 #include "thenar/tactile.h"
 
+#include <jansson.h>
+
 #define RECORDED_DEVICE_NUMBERS 18
-#define RECORDED_POINT_NUMBERS 4
 
 typedef struct recorded_pads {
     int channel_count;
@@ -16,9 +17,12 @@ typedef struct recorded_pads {
     char (*names)[256];
 } recorded_pads;
 
-/* {"hands": [...], "tactile": [...]} as docs/recording-format.md has it, or "" without hands. free() it; NULL when memory
+/* {"hands": [...], "tactile": {...}} as docs/recording-format.md has it, or "" without hands. free() it; NULL when memory
  * runs out. tactile may be NULL. */
 char *describe_pads(const thenar_model *model, const thenar_tactile *tactile);
+
+/* {"devices": [...], "pads": [...]}: what they are, and which points of which skin. A new reference. */
+json_t *describe_tactile(const thenar_tactile *tactile);
 
 /* Channels: one a device, one a pad. tactile may be NULL: none. */
 int recorded_pads_count(const thenar_tactile *tactile);

@@ -70,7 +70,8 @@ thenar_status thenar_tactile_create(const thenar_model *model, const thenar_tact
 }
 
 void thenar_tactile_update(thenar_tactile *tactile, const thenar_sim *sim) {
-    assert(thenar_sim_model(sim) == tactile->model);
+    assert(thenar_model_body_count(thenar_sim_model(sim)) == tactile->world.body_count &&
+           thenar_model_hand_count(thenar_sim_model(sim)) == tactile->hand_count);
     double time = thenar_sim_time(sim);
     if (time < tactile->time) thenar_tactile_reset(tactile);
     double dt = tactile->time >= 0 ? time - tactile->time : thenar_sim_dt(sim);

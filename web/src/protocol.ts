@@ -32,6 +32,33 @@ export interface HandInfo {
   poses?: Record<string, number[]>;
 }
 
+/** A tactile device on a finger. Ranges in rad and m. */
+export interface TactileDevice {
+  name: string;
+  hand: string;
+  finger: string;
+  /** Index of the pad that it is on. */
+  pad: number;
+  kind: 'cable' | 'rrs' | 'thimble' | 'vibration';
+  title: string;
+  radius: number;
+  pitch: number[];
+  roll: number[];
+  displacement: number[];
+  servo: number[];
+  /** Names of what its actuators are sent, each with its unit. */
+  values: string[];
+}
+
+export interface TactileInfo {
+  devices: TactileDevice[];
+  /** The points of each pad: vertices of a body's surface, and where they are at rest, across and along the finger, um. */
+  pads: { hand: string; finger: string; body: number; vertices: number[]; um: number[] }[];
+}
+
+/** Where things stand in the numbers of a device: pose (rad, rad, m), wanted pose, then these. */
+export const DEVICE = { press: 6, touching: 7, value: 8, frame: 11 };
+
 /** Numbers of a hand's pose: the wrist's position and quaternion. The angles follow. */
 export const WRIST_NUMBERS = 7;
 
@@ -49,6 +76,7 @@ export interface Head {
   contacts?: string[];
   tunables?: Tunable[];
   hands?: HandInfo[];
+  tactile?: TactileInfo;
   summary?: Record<string, unknown>;
   damage?: string;
   /** Low and high corner of all that a recording has in it, m. */
@@ -114,6 +142,9 @@ export interface Frame {
   joints: Map<number, Float32Array>;
   /** Where each hand is wanted: wrist and angles. */
   targets: Map<number, Float32Array>;
+  /** What each tactile device does, and which points of each pad touch. */
+  devices: Map<number, Float32Array>;
+  pads: Map<number, Uint8Array>;
   contacts?: Contacts;
   drag?: Drag;
 }
@@ -170,6 +201,8 @@ enum Section {
   Joints,
   Target,
   Notice,
+  Device,
+  Pad,
 }
 
 /** Takes messages apart. One for each stream, since 16-bit positions are differences to those before. */
@@ -236,7 +269,18 @@ export class Decoder {
         break;
       case Section.Frame: {
         const [time, step, index, wall] = doubles() as unknown as [number, number, number, number];
-        m.frames.push({ time, step, index, wall, positions: new Map(), poses: new Map(), joints: new Map(), targets: new Map() });
+        m.frames.push({
+          time,
+          step,
+          index,
+          wall,
+          positions: new Map(),
+          poses: new Map(),
+          joints: new Map(),
+          targets: new Map(),
+          devices: new Map(),
+          pads: new Map(),
+        });
         break;
       }
       case Section.Positions:
@@ -260,6 +304,12 @@ export class Decoder {
         break;
       case Section.Target:
         frame().targets.set(body, floats());
+        break;
+      case Section.Device:
+        frame().devices.set(body, floats());
+        break;
+      case Section.Pad:
+        frame().pads.set(body, new Uint8Array(b, at, size));
         break;
       case Section.Notice:
         m.notice = text();
