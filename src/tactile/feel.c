@@ -146,12 +146,17 @@ static void finish_points(const feel_world *world, feel_pad *pad) {
             point->gap = FEEL_FAR;
         }
         pad->target[p] = point->gap < FEEL_FAR ? vec3_mul_add(x, pad->normal[p], -point->gap) : x;
-        point->touches = point->gap <= (point->touches ? world->leaving : world->touching);
-        told->contact_count += point->touches;
-        if (point->touches) told->area += point->area;
         pad->least_gap = fmin(pad->least_gap, point->gap);
         told->region[pad->model.part[p]].pressure += point->force;
         told->region[pad->model.part[p]].shear += vec3_length(vec3_load(point->friction));
+    }
+    pad->apart = told->normal_force > 0 ? fmin(0, pad->least_gap) : pad->least_gap;
+    double base = told->normal_force > 0 ? fmax(0, pad->least_gap) : 0;
+    for (int p = 0; p < pad->model.point_count; p++) {
+        thenar_tactile_point *point = &pad->model.points[p];
+        point->touches = point->gap - base <= (point->touches ? world->leaving : world->touching);
+        told->contact_count += point->touches;
+        if (point->touches) told->area += point->area;
     }
 }
 

@@ -71,7 +71,7 @@ static bool pose_problem(const thenar_tactile *tactile, const tactile_worn *worn
                          match_problem *problem) {
     const feel_pad *pad = &tactile->world.pads[worn->pad];
     double clearance = worn->def.device.clearance;
-    double presence = pad->least_gap <= 0 ? 1 : clearance > 0 ? fade(pad->least_gap / clearance) : 0;
+    double presence = pad->apart <= 0 ? 1 : clearance > 0 ? fade(pad->apart / clearance) : 0;
     if (!(presence > 0)) return false;
     *problem = (match_problem){.arm = ARM, .points = tactile->points};
     double touched = weigh_points(pad, presence, &problem->points);
