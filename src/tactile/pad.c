@@ -67,10 +67,10 @@ static void find_origin(making *m, pad_model *pad) {
     for (int i = 0; i < place->vertex_count; i++) m->at[i] = vec3_sub(m->at[i], pad->origin);
 }
 
-/* Whether a triangle is on the pad: two of its corners at least. */
+/* Whether a triangle is on the pad with all its corners. */
 static bool is_on_pad(const making *m, int triangle) {
     const int *corner = surface_triangle(m->skin->surface, triangle);
-    return m->is_in[corner[0]] + m->is_in[corner[1]] + m->is_in[corner[2]] >= 2;
+    return m->is_in[corner[0]] && m->is_in[corner[1]] && m->is_in[corner[2]];
 }
 
 static void add_candidate(making *m, const pad_model *pad, candidate c) {
