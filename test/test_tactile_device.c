@@ -75,7 +75,8 @@ static void no_step_is_longer_than_the_speeds_allow(void **state) {
                 memcpy(before, pose, sizeof pose), memcpy(turned, angles, sizeof angles);
                 device_approach(&def, wanted, dt, most, pose, angles);
                 for (int k = 0; k < 3; k++) {
-                    double allowed = k < 2 ? def.tilt_speed * dt : fmin(most, def.displacement_speed * dt);
+                    double allowed = dt * (k < 2 ? def.tilt_speed : def.displacement_speed);
+                    if (k == 2 && pose[k] > before[k]) allowed = fmin(allowed, most);
                     assert_true(fabs(pose[k] - before[k]) <= allowed * (1 + 1e-9));
                     assert_true(fabs(angles[k] - turned[k]) <= def.servo_speed * dt * (1 + 1e-9));
                 }

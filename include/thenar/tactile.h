@@ -124,6 +124,7 @@ typedef struct thenar_tactile_def {
     thenar_finger finger;
     double
         turn; /**< how far the device is turned about the finger (y), rad, -1.6 to 1.6; devices on one finger alike */
+    double depth; /**< below the skin at which strain energy is told of its pad, m; 0: as the options have it */
     thenar_device_def device;
 } thenar_tactile_def;
 
@@ -144,7 +145,7 @@ typedef struct thenar_tactile_options {
     int points;        /**< of a pad, about, 10 to 1000 */
     double touching;   /**< a point touches when it is this near, m, >= 0 */
     double hysteresis; /**< and stays in contact until it is this much further away, m, > 0 */
-    double depth;      /**< below the skin at which strain energy is told, m, >= 0 */
+    double depth;      /**< below the skin at which strain energy is told, m, > 0; of a pad that has none of its own */
 } thenar_tactile_options;
 
 /** The model's devices, 100 points, 0.05 mm and 0.2 mm, 1 mm deep. */

@@ -146,6 +146,7 @@ static void read_worn(config_list *devices, thenar_build *build) {
     config_text(&map, "hand", CONFIG_OPTIONAL, &hand);
     config_choice(&map, "finger", CONFIG_REQUIRED, fingers, THENAR_FINGER_COUNT, &finger);
     read_degrees(&map, "turn", config_between(-90, 90, "degrees"), &def.turn);
+    config_number(&map, "depth", CONFIG_OPTIONAL, config_between(0, 0.1, "m"), &def.depth);
     if (config_file(&map, "device", CONFIG_REQUIRED, &file)) {
         config_adopt(&map, "device", thenar_device_load(file, &def.device, &error), error.text);
         free(file);

@@ -205,8 +205,8 @@ void device_approach(const thenar_device_def *def, const double wanted[3], doubl
                      double angles[3]) {
     double step[3];
     for (int k = 0; k < 3; k++) {
-        double bound = k < 2 ? def->tilt_speed * dt : fmin(def->displacement_speed * dt, most);
-        step[k] = fmax(-bound, fmin(bound, wanted[k] - pose[k]));
+        double bound = dt * (k < 2 ? def->tilt_speed : def->displacement_speed);
+        step[k] = fmax(-bound, fmin(k < 2 ? bound : fmin(bound, most), wanted[k] - pose[k]));
     }
     if (!device_is_platform(def)) {
         for (int k = 0; k < 3; k++) pose[k] += step[k];

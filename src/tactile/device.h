@@ -14,7 +14,7 @@ double device_deepest(const thenar_device_def *def);
 void device_home(const thenar_device_def *def, double pose[3]);
 
 /* From where it is to where it is wanted, as far as its speeds allow within dt. `most` is a further bound on the
- * displacement alone, m. `angles` (platforms): where the servos are, and then where they will be. Both poses are in the
+ * displacement, m, into the pad and not away from it. `angles` (platforms): where the servos are, and then where they will be. Both poses are in the
  * workspace, in which the links close. */
 void device_approach(const thenar_device_def *def, const double wanted[3], double dt, double most, double pose[3],
                      double angles[3]);

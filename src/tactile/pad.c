@@ -234,7 +234,7 @@ static void take_element(const soft_model *soft, int tet, double young, pad_mode
     pad->per_volume[index / SIMD_LANES][b] = young / from->stiffness[a];
 }
 
-static thenar_status take_elements(const making *m, double depth, pad_model *pad, thenar_error *error) {
+static thenar_status take_elements(const making *m, pad_model *pad, thenar_error *error) {
     const soft_model *soft = m->skin->soft;
     if (!soft) return THENAR_OK;
     int *seen = MEMORY_ARRAY(int, pad->point_count), count = 0;
@@ -247,7 +247,7 @@ static thenar_status take_elements(const making *m, double depth, pad_model *pad
     }
     for (int p = 0; p < pad->point_count; p++) {
         int vertex = pad->points[p].vertex, i = 0;
-        vec3 below = vec3_mul_add(surface_vertex(m->skin->surface, vertex), m->normal[vertex], -depth);
+        vec3 below = vec3_mul_add(surface_vertex(m->skin->surface, vertex), m->normal[vertex], -m->place->depth);
         int tet = find_tet(m->skin->mesh, below);
         while (i < count && seen[i] != tet) i++;
         if (i == count) {
@@ -263,12 +263,13 @@ static thenar_status take_elements(const making *m, double depth, pad_model *pad
     return THENAR_OK;
 }
 
-static thenar_status make(making *m, int points, double depth, pad_model *pad, thenar_error *error) {
+static thenar_status make(making *m, int points, pad_model *pad, thenar_error *error) {
     const pad_place *place = m->place;
     const thenar_surface *surface = m->skin->surface;
     int count = place->vertex_count, all = surface->vertex_count;
     pad->hand = place->hand, pad->body = place->body, pad->finger = place->finger;
     pad->turn = place->turn;
+    pad->depth = place->depth;
     pad->axes = pad_axes(place->turn);
     pad->vertex_count = count;
     m->to_pad = quat_conjugate(quat_mul(place->frame.rotation, pad->axes));
@@ -296,17 +297,17 @@ static thenar_status make(making *m, int points, double depth, pad_model *pad, t
     choose_points(m, pad);
     divide(m, pad);
     status = spread(m, pad, error);
-    return status == THENAR_OK ? take_elements(m, depth, pad, error) : status;
+    return status == THENAR_OK ? take_elements(m, pad, error) : status;
 }
 
-thenar_status pad_create(const pad_place *place, const pad_skin *skin, int points, double depth, pad_model *out,
+thenar_status pad_create(const pad_place *place, const pad_skin *skin, int points, pad_model *out,
                          thenar_error *error) {
     *out = (pad_model){0};
     if (place->vertex_count < 3)
         return error_set(error, THENAR_ERROR_INPUT, "the pad of the %s has %d vertices of skin; expected 3 at least",
                          thenar_finger_name(place->finger), place->vertex_count);
     making m = {.place = place, .skin = skin};
-    thenar_status status = make(&m, points, depth, out, error);
+    thenar_status status = make(&m, points, out, error);
     free(m.at);
     free(m.area);
     free(m.normal);

@@ -34,12 +34,13 @@ typedef struct pad_place {
     hand_frame frame; /* of the last phalanx at rest */
     double young;     /* of the flesh, Pa */
     double turn;      /* of the pad's frame about the finger, rad */
+    double depth;     /* of the tets that strain energy is told of, m */
 } pad_place;
 
 typedef struct pad_model {
     int hand, body;
     thenar_finger finger;
-    double turn;
+    double turn, depth;
     quat axes;   /* of the pad's frame, in the bone's */
     vec3 origin; /* from the bone's joint, in the pad's axes, m */
     int point_count;
@@ -62,9 +63,8 @@ typedef struct pad_model {
     int *tet;                         /* of each point, among those of the batches */
 } pad_model;
 
-/* points: about so many; depth: of the tets that strain energy is told of, m. */
-thenar_status pad_create(const pad_place *place, const pad_skin *skin, int points, double depth, pad_model *out,
-                         thenar_error *error);
+/* points: about so many. */
+thenar_status pad_create(const pad_place *place, const pad_skin *skin, int points, pad_model *out, thenar_error *error);
 void pad_free(pad_model *pad);
 
 /* The frame of the pad in the world when its last bone's joint is there. */

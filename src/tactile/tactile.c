@@ -184,6 +184,8 @@ static thenar_status find_hand(const tactile_source *source, const thenar_tactil
                          THENAR_FINGER_COUNT - 1);
     if (!(fabs(def->turn) <= 1.6))
         return error_set(error, THENAR_ERROR_INPUT, "%s: turned by %g rad; expected -1.6 to 1.6", def->name, def->turn);
+    if (!(def->depth >= 0 && def->depth <= 0.1))
+        return error_set(error, THENAR_ERROR_INPUT, "%s: a depth of %g m; expected 0 to 0.1", def->name, def->depth);
     *hand = 0;
     if (!def->hand && source->hand_count == 1) return THENAR_OK;
     if (!def->hand)
@@ -201,14 +203,15 @@ static thenar_status add_pad(thenar_tactile *tactile, const pad_place *place, co
     for (*index = 0; *index < world->pad_count; ++*index) {
         const pad_model *pad = &world->pads[*index].model;
         if (pad->hand != place->hand || pad->finger != place->finger) continue;
-        if (pad->turn == place->turn) return THENAR_OK;
+        if (pad->turn == place->turn && pad->depth == place->depth) return THENAR_OK;
         return error_set(error, THENAR_ERROR_INPUT,
-                         "two devices on a %s are turned by %g and %g rad; expected devices on one finger alike",
-                         thenar_finger_name(pad->finger), pad->turn, place->turn);
+                         "two devices on a %s are turned by %g and %g rad, look %g and %g m deep; expected devices on "
+                         "one finger alike",
+                         thenar_finger_name(pad->finger), pad->turn, place->turn, pad->depth, place->depth);
     }
     feel_pad *pad = &world->pads[*index];
     const pad_skin *skin = &world->skins[place->body];
-    thenar_status status = pad_create(place, skin, options->points, options->depth, &pad->model, error);
+    thenar_status status = pad_create(place, skin, options->points, &pad->model, error);
     if (status != THENAR_OK) return status;
     world->pad_count++;
     int count = pad->model.point_count;
@@ -230,7 +233,7 @@ static thenar_status add_pad(thenar_tactile *tactile, const pad_place *place, co
 static thenar_status add_device(thenar_tactile *tactile, const tactile_source *source,
                                 const thenar_tactile_options *options, const thenar_tactile_def *def,
                                 thenar_error *error) {
-    int hand;
+    int hand = 0;
     thenar_status status = find_hand(source, def, &hand, error);
     if (status != THENAR_OK) return status;
     for (int i = 0; i < tactile->device_count; i++)
@@ -251,6 +254,7 @@ static thenar_status add_device(thenar_tactile *tactile, const tactile_source *s
     device_home(&def->device, worn->home);
     pad_place place = source->places[THENAR_FINGER_COUNT * hand + (int)def->finger];
     place.turn = def->turn;
+    place.depth = def->depth > 0 ? def->depth : options->depth;
     return add_pad(tactile, &place, options, &worn->pad, error);
 }
 
