@@ -29,6 +29,7 @@ static void begin(feel_pad *pad) {
     thenar_tactile_pad *told = &pad->told;
     pad->force_before = told->normal_force;
     pad->friction = 0;
+    pad->own_contacts = 0;
     memset(told->force, 0, sizeof told->force);
     memset(told->centre, 0, sizeof told->centre);
     memset(told->region, 0, sizeof told->region);
@@ -80,15 +81,18 @@ static void add_contact(const feel_world *world, const feel_moment *moment, cons
     vec3 n = mat3_mul_vec_transposed(pad->turn, vec3_scale(vec3_load(c->normal), sign));
     vec3 friction = mat3_mul_vec_transposed(pad->turn, vec3_scale(vec3_load(c->friction), sign));
     double above = (flipped ? 0 : c->gap) - vec3_dot(n, at), sum = 0;
+    /* Whether its plane counts: that of a touched pad only where the pad touches nothing itself. */
+    double trust = !flipped || pad->own_contacts == 0;
+    pad->own_contacts += !flipped;
     int first = model->spread_start[slot.vertex], end = model->spread_start[slot.vertex + 1];
     for (int i = first; i < end; i++) {
         int p = model->spread_point[i];
-        double w = model->spread_weight[i];
+        double w = trust * model->spread_weight[i];
         thenar_tactile_point *point = &model->points[p];
         point->gap += w * (vec3_dot(n, vec3_load(point->position)) + above);
         pad->normal[p] = vec3_mul_add(pad->normal[p], n, w);
         pad->weight[p] += w;
-        sum += w;
+        sum += model->spread_weight[i];
     }
     if (!(c->force > 0)) return;
     for (int i = first; i < end; i++) {
@@ -117,18 +121,16 @@ static feel_slot slot_of_face(const feel_world *world, int body, int face) {
     return none;
 }
 
+/* First contacts of the pads' own points, then those in which they are touched. */
 static void add_contacts(const feel_world *world, const feel_moment *moment) {
-    for (int i = 0; i < moment->contact_count; i++) {
-        const thenar_contact *c = &moment->contacts[i];
-        if (world->slots[c->body[0]]) {
-            feel_slot slot = world->slots[c->body[0]][c->vertex];
-            if (slot.pad >= 0) add_contact(world, moment, c, slot, false);
+    for (int side = 0; side < 2; side++)
+        for (int i = 0; i < moment->contact_count; i++) {
+            const thenar_contact *c = &moment->contacts[i];
+            if (!world->slots[c->body[side]]) continue;
+            feel_slot slot =
+                side == 0 ? world->slots[c->body[0]][c->vertex] : slot_of_face(world, c->body[1], c->face[1]);
+            if (slot.pad >= 0) add_contact(world, moment, c, slot, side == 1);
         }
-        if (world->slots[c->body[1]]) {
-            feel_slot slot = slot_of_face(world, c->body[1], c->face[1]);
-            if (slot.pad >= 0) add_contact(world, moment, c, slot, true);
-        }
-    }
 }
 
 static void finish_points(const feel_world *world, feel_pad *pad) {

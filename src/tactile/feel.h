@@ -4,7 +4,8 @@
  * A contact near a pad is a plane: that of the other surface, n . (x - p) + gap = 0. The gap of a point of the pad is
  * the mean of its distances to the planes of the contacts around it (weights of tactile/pad.h), and its target is its
  * foot on the mean plane. Where the pad is the touched one (the points are another soft body's), the plane goes through
- * the other body's point. So a pad pressed on a plane has all its targets on that plane, however coarse the contact
+ * the other body's point; its normal is then that of a triangle of the pad, which says little of the other surface, so
+ * that such planes count only for a pad that touches nothing with points of its own. So a pad pressed on a plane has all its targets on that plane, however coarse the contact
  * points are and however far springs let them sink in. */
 #ifndef TACTILE_FEEL_H
 #define TACTILE_FEEL_H
@@ -38,6 +39,7 @@ typedef struct feel_pad {
     double apart;          /* m: the same, but 0 where contacts push: they may be between the points of a coarse skin */
     double force_before;   /* N: normal force at the moment before */
     double friction;       /* N: sum of sizes */
+    int own_contacts;      /* contacts of the pad's own points */
 } feel_pad;
 
 /* Where the vertices of bodies' skins are on pads. */
