@@ -11,11 +11,12 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #define MOST_STEPS 1000000000
 
 typedef struct run_request {
-    option_list sets;
+    option_list sets, sends;
     long steps, threads;
     double time, dt;
     const char *solver, *friction, *contact, *coupling, *out;
@@ -51,8 +52,17 @@ static thenar_status count_steps(const run_request *request, double scene_time, 
     return THENAR_OK;
 }
 
+/* Devices are sent commands as fast as a person would feel them: a run that sends keeps to real time. */
+static void wait_until(int64_t due) {
+    int64_t rest = due - clock_now();
+    if (rest > 0) nanosleep(&(struct timespec){.tv_sec = rest / 1000000000, .tv_nsec = rest % 1000000000}, NULL);
+}
+
 /* Stops early after a step during which the process was interrupted. */
-static thenar_status step_all(thenar_sim *sim, long steps, run_output *output, const char *scene, thenar_error *error) {
+static thenar_status step_all(thenar_sim *sim, long steps, const run_facts *facts, bool in_real_time,
+                              run_output *output, thenar_error *error) {
+    int64_t begun = clock_now();
+    const char *scene = facts->scene;
     progress line = progress_start(scene, "steps", (double)steps);
     thenar_status status = THENAR_OK;
     for (long i = 0; i < steps && status == THENAR_OK && !process_interrupted(); i++) {
@@ -60,9 +70,10 @@ static thenar_status step_all(thenar_sim *sim, long steps, run_output *output, c
             status = error_set(error, THENAR_ERROR_NUMERIC,
                                "%s: step %ld at %g s could not be done; the state before it was kept", scene, i + 1,
                                thenar_sim_time(sim));
-        else
-            status = run_output_step(output, sim, error);
+        run_tactile_step(facts->tactile, sim);
+        if (status == THENAR_OK) status = run_output_step(output, sim, error);
         progress_update(&line, (double)(i + 1));
+        if (in_real_time) wait_until(begun + (int64_t)(1e9 * thenar_sim_time(sim)));
     }
     progress_end(&line);
     return status;
@@ -83,11 +94,12 @@ static void report(const run_request *request, const thenar_sim *sim, run_output
 }
 
 /* Steps, and closes the files whatever became of the steps: what was simulated until trouble came is kept. */
-static thenar_status step_and_finish(const run_request *request, thenar_sim *sim, long steps, run_output *output,
-                                     const char *scene, thenar_error *error) {
+static thenar_status step_and_finish(const run_request *request, thenar_sim *sim, long steps, const run_facts *facts,
+                                     run_output *output, thenar_error *error) {
+    const char *scene = facts->scene;
     process_watch_interrupts();
     int64_t start = clock_now();
-    thenar_status status = step_all(sim, steps, output, scene, error);
+    thenar_status status = step_all(sim, steps, facts, request->sends.count > 0, output, error);
     double wall = 1e-9 * (double)(clock_now() - start);
     thenar_error second;
     thenar_status finished = run_output_finish(output, sim, wall, status == THENAR_OK ? error : &second);
@@ -97,6 +109,7 @@ static thenar_status step_and_finish(const run_request *request, thenar_sim *sim
         fprintf(stderr, "thenar: %s: interrupted after %" PRIu64 " of %ld steps\n", scene, thenar_sim_step_count(sim),
                 steps);
     report(request, sim, output, scene, wall);
+    run_tactile_finish(facts->tactile);
     return status;
 }
 
@@ -116,10 +129,13 @@ static thenar_status simulate(const run_request *request, const char *scene, the
     status = thenar_sim_create(model, &options, &sim, error);
     run_facts facts = {.scene = thenar_model_name(model), .threads = (int)request->threads};
     long steps;
+    if (status == THENAR_OK) status = run_tactile_create(model, &request->sends, &facts.tactile, error);
+    if (status == THENAR_OK) run_tactile_begin(facts.tactile, sim);
     if (status == THENAR_OK) status = count_steps(request, info.time, sim, &steps, error);
     if (status == THENAR_OK) status = run_output_open(request->out, &facts, sim, &output, error);
-    if (status == THENAR_OK) status = step_and_finish(request, sim, steps, output, facts.scene, error);
+    if (status == THENAR_OK) status = step_and_finish(request, sim, steps, &facts, output, error);
     run_output_free(output);
+    run_tactile_free(facts.tactile);
     thenar_sim_free(sim);
     thenar_model_free(model);
     return status;
@@ -146,6 +162,8 @@ static int run(const app_command *command, int argc, char **argv) {
          0, 0},
         {"set", "PATH=VALUE", "override a key of the scene; may be given several times", OPTION_LIST, &request.sets, 0,
          0},
+        {"send", "TARGET", "commands of tactile devices to osc:HOST:PORT, serial:PATH[@BAUD], csv:FILE", OPTION_LIST,
+         &request.sends, 0, 0},
         {"out", "DIR", "write summary.json, steps.csv, recording.thenar and final.vtk there", OPTION_TEXT, &request.out,
          0, 0},
     };
@@ -173,9 +191,10 @@ const app_command command_run = {
     .summary = "simulate a scene as fast as it goes",
     .arguments =
         "SCENE [--steps N | --time S] [--dt S] [--contact NAME] [--threads N] [--track FILE] [--set PATH=VALUE]... "
-        "[--out DIR]",
+        "[--send TARGET]... [--out DIR]",
     .details = "SCENE is a name from 'thenar list' or a path. --set overrides any key of the scene by its path:\n"
                "--set bodies.beam.material.young=2e6. Without --out only the rates and the state's hash are "
                "printed.\n"
+               "--send sends what tactile devices of the scene are to do, and keeps the run to real time.\n"
                "An interrupt (Ctrl-C) stops the run after the current step, with all files complete up to there.",
     .run = run};

@@ -2,6 +2,7 @@
 #include "app/command.h"
 #include "app/process.h"
 #include "app/progress.h"
+#include "app/run_tactile.h"
 #include "app/report.h"
 #include "app/scene_open.h"
 #include "app/view_recorded.h"
@@ -43,24 +44,32 @@ static thenar_status simulate(const shot_request *request, const char *path, the
     if (status != THENAR_OK) return status;
     thenar_sim *sim = NULL;
     thenar_recorder *recorder = NULL;
+    run_tactile *tactile = NULL;
     thenar_sim_options options = {.threads = (int)request->threads};
     status = thenar_sim_create(model, &options, &sim, error);
-    if (status == THENAR_OK) status = thenar_recorder_create(path, sim, &recorder, error);
+    if (status == THENAR_OK) status = run_tactile_create(model, NULL, &tactile, error);
+    if (status == THENAR_OK) run_tactile_begin(tactile, sim);
+    if (status == THENAR_OK)
+        status = thenar_recorder_create_tactile(path, sim, run_tactile_devices(tactile), &recorder, error);
     int count = picture_count(request);
     progress line = progress_start(request->what, "pictures simulated", count);
     for (int i = 0; i < count && status == THENAR_OK && !process_interrupted(); i++) {
         double time = picture_time(request, i);
         if (isnan(time)) time = info.time;
-        while (thenar_sim_time(sim) < time - 0.5 * thenar_sim_dt(sim) && status == THENAR_OK && !process_interrupted())
+        while (thenar_sim_time(sim) < time - 0.5 * thenar_sim_dt(sim) && status == THENAR_OK &&
+               !process_interrupted()) {
             if (thenar_sim_step(sim) != THENAR_OK)
                 status = error_set(error, THENAR_ERROR_NUMERIC, "%s: the step at %g s could not be done", request->what,
                                    thenar_sim_time(sim));
+            run_tactile_step(tactile, sim);
+        }
         if (status == THENAR_OK) status = thenar_recorder_add(recorder, error);
         progress_update(&line, i + 1);
     }
     progress_end(&line);
     thenar_error second;
     thenar_status closed = thenar_recorder_close(recorder, status == THENAR_OK ? error : &second);
+    run_tactile_free(tactile);
     thenar_sim_free(sim);
     thenar_model_free(model);
     return status != THENAR_OK ? status : closed;

@@ -43,6 +43,10 @@ static void write_csv_row(run_output *output, const thenar_sim *sim) {
             csv_number(&output->csv, output->row[i]);
         else
             csv_empty(&output->csv);
+    const run_tactile *tactile = output->facts.tactile;
+    double *values = output->row + run_column_count(thenar_sim_model(sim), true);
+    run_tactile_row(tactile, values);
+    for (int i = 0; i < run_tactile_column_count(tactile); i++) csv_number(&output->csv, values[i]);
     csv_end_row(&output->csv);
 }
 
@@ -66,9 +70,12 @@ static thenar_status open_files(run_output *output, const thenar_sim *sim, thena
     if (status != THENAR_OK) return status;
     output->csv_open = true;
     run_columns(thenar_sim_model(sim), true, write_name, &output->csv);
+    run_tactile_columns(output->facts.tactile, write_name, &output->csv);
     csv_end_row(&output->csv);
     status = path_in(output, "recording.thenar", path, sizeof path, error);
-    if (status == THENAR_OK) status = thenar_recorder_create(path, sim, &output->recorder, error);
+    if (status == THENAR_OK)
+        status = thenar_recorder_create_tactile(path, sim, run_tactile_devices(output->facts.tactile),
+                                                &output->recorder, error);
     return status == THENAR_OK ? thenar_recorder_add(output->recorder, error) : status;
 }
 
@@ -79,7 +86,8 @@ thenar_status run_output_open(const char *folder, const run_facts *facts, const 
     if (!output) return error_memory(error, "output");
     output->facts = *facts;
     output->folder = memory_string(folder);
-    output->row = MEMORY_ARRAY(double, run_column_count(thenar_sim_model(sim), true));
+    output->row =
+        MEMORY_ARRAY(double, run_column_count(thenar_sim_model(sim), true) + run_tactile_column_count(facts->tactile));
     thenar_status status = (folder && !output->folder) || !output->row ? error_memory(error, "output") : THENAR_OK;
     if (status == THENAR_OK && folder) status = open_files(output, sim, error);
     if (status == THENAR_OK)

@@ -2,13 +2,14 @@
 #ifndef APP_RUN_OUTPUT_H
 #define APP_RUN_OUTPUT_H
 
-#include "thenar/thenar.h"
+#include "app/run_tactile.h"
 
 typedef struct run_output run_output;
 
 typedef struct run_facts {
     const char *scene;
     int threads;
+    run_tactile *tactile; /* what the hands wear, or NULL; up to date before each call */
 } run_facts;
 
 /* Makes the folder and opens the files; records the state at time 0. folder NULL: only collects the statistics. */

@@ -23,8 +23,12 @@ static void step(view_live *live) {
         live_tell(live,
                   "A step could not be done; the state before it was kept. Reset, or change what it is run with.");
     }
-    if (live->fresh_count < ROWS_KEPT)
-        run_row(live->sim, false, live->fresh + (size_t)live->fresh_count++ * (size_t)live->column_count);
+    run_tactile_step(live->tactile, live->sim);
+    if (live->fresh_count < ROWS_KEPT) {
+        double *row = live->fresh + (size_t)live->fresh_count++ * (size_t)live->column_count;
+        run_row(live->sim, false, row);
+        run_tactile_row(live->tactile, row + run_column_count(live->model, false));
+    }
     live->frame_due = true;
 }
 
@@ -168,6 +172,8 @@ void view_live_stop(view_source *source) {
 static void live_free(view_source *source) {
     view_live *live = (view_live *)source;
     view_live_stop(source);
+    run_tactile_free(live->tactile);
+    recorded_pads_free(&live->pads);
     thenar_sim_free(live->sim);
     thenar_model_free(live->model);
     tunables_free(&live->tunables);
@@ -189,8 +195,11 @@ static thenar_status prepare(view_live *live, thenar_error *error) {
         status = scene_open(live->request.scene, &live->request.sets, live->request.track, &live->model, &info, error);
     if (status == THENAR_OK) status = tunables_read(&live->tunables, live->path, &live->request.sets, error);
     if (status == THENAR_OK) status = live_rebuild(live, false, error);
+    if (status == THENAR_OK) status = run_tactile_create(live->model, &live->request.sends, &live->tactile, error);
     if (status != THENAR_OK) return status;
-    live->column_count = run_column_count(live->model, false);
+    run_tactile_begin(live->tactile, live->sim);
+    if (!recorded_pads_create(run_tactile_devices(live->tactile), &live->pads)) return error_memory(error, live->path);
+    live->column_count = run_column_count(live->model, false) + run_tactile_column_count(live->tactile);
     live->body_count = thenar_model_body_count(live->model);
     live->hand_count = thenar_model_hand_count(live->model);
     live->solver_total = solver_count;

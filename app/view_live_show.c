@@ -60,6 +60,7 @@ void live_write_head(view_live *live, const char *title) {
     const thenar_model *model = live->model;
     json_t *columns = json_array(), *solvers = json_array(), *methods = json_array();
     run_columns(model, false, append_name, columns);
+    run_tactile_columns(live->tactile, append_name, columns);
     for (int i = 0; i < solver_count; i++) json_array_append_new(solvers, json_string(solver_table[i]->name));
     for (int i = 0; i < CONTACT_METHODS; i++) json_array_append_new(methods, json_string(contact_method_names[i]));
     json_t *head = json_pack("{s:i, s:s, s:s, s:s, s:s, s:s, s:f, s:o, s:o, s:o, s:o, s:o, s:o}", "protocol",
@@ -67,6 +68,8 @@ void live_write_head(view_live *live, const char *title) {
                              "version", thenar_version(), "solver", thenar_sim_solver(live->sim), "dt", live->dt,
                              "bodies", describe_bodies(model), "columns", columns, "solvers", solvers, "contacts",
                              methods, "tunables", tunables_describe(&live->tunables), "hands", describe_hands(model));
+    if (head && live->tactile)
+        json_object_set_new(head, "tactile", describe_tactile(run_tactile_devices(live->tactile)));
     message_json(&live->head, SECTION_HEAD, head);
     for (int b = 0; b < live->body_count; b++) {
         bool rigid = thenar_model_body_kind(model, b) == THENAR_BODY_RIGID;
@@ -121,6 +124,18 @@ static void write_handles(const view_live *live, view_message *out) {
     }
 }
 
+static void write_tactile(view_live *live, view_message *out) {
+    const thenar_tactile *tactile = run_tactile_devices(live->tactile);
+    int devices = tactile ? thenar_tactile_device_count(tactile) : 0;
+    recorded_pads_update(tactile, &live->pads);
+    for (int c = 0; c < live->pads.channel_count; c++)
+        if (c < devices)
+            message_device(out, c, live->pads.values[c]);
+        else
+            message_pad(out, c - devices, live->pads.values[c],
+                        thenar_tactile_pad_of(tactile, c - devices)->point_count);
+}
+
 static void write_frame(view_live *live, int64_t now) {
     view_message *out = &live->frame;
     message_clear(out);
@@ -137,6 +152,7 @@ static void write_frame(view_live *live, int64_t now) {
         }
     write_hands(live, out);
     write_handles(live, out);
+    write_tactile(live, out);
     message_contacts(out, thenar_sim_contacts(live->sim), thenar_sim_contact_count(live->sim));
     if (!live->drag.active) return;
     double values[9];

@@ -3,11 +3,13 @@
 #ifndef APP_VIEW_LIVE_STATE_H
 #define APP_VIEW_LIVE_STATE_H
 
+#include "app/run_tactile.h"
 #include "app/scene_find.h"
 #include "app/view_drag.h"
 #include "app/view_live.h"
 #include "app/view_tunables.h"
 
+#include "io/recording_pads.h"
 #include "thenar/thenar.h"
 
 #include <pthread.h>
@@ -33,6 +35,8 @@ typedef struct view_live {
     char path[SCENE_PATH_SIZE];
     thenar_model *model;
     thenar_sim *sim;
+    run_tactile *tactile; /* what the hands wear, or NULL */
+    recorded_pads pads;   /* what is shown of it */
     view_tunables tunables;
     view_drag drag;
     bool playing;

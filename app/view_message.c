@@ -129,6 +129,15 @@ void message_joints(view_message *message, int hand, const double joints[7 * THE
     message_floats(message, SECTION_JOINTS, hand, THENAR_HAND_JOINTS, places, 3 * THENAR_HAND_JOINTS);
 }
 
+void message_device(view_message *message, int device, const double *numbers) {
+    message_floats(message, SECTION_DEVICE, device, 1, numbers, VIEW_DEVICE_NUMBERS);
+}
+
+void message_pad(view_message *message, int pad, const double *touches, int count) {
+    unsigned char *out = message_section(message, SECTION_PAD, pad, (size_t)count, (size_t)count);
+    for (int i = 0; out && i < count; i++) out[i] = touches[i] != 0;
+}
+
 static void to_floats(float out[3], const double in[3]) {
     for (int i = 0; i < 3; i++) out[i] = (float)in[i];
 }

@@ -40,7 +40,9 @@ enum {
     SECTION_JOINTS,      /* f32 x 3 a joint of a hand; its number stands in place of the body's */
     SECTION_TARGET,      /* f32 x 27: where a hand is wanted, wrist and angles; its number in place of the body's */
     SECTION_NOTICE,      /* text, for this viewer only */
-    SECTION_HANDLE       /* f32 x 26: pose, wanted pose, force of the tool, of the coupling; its number likewise */
+    SECTION_HANDLE,      /* f32 x 26: pose, wanted pose, force of the tool, of the coupling; its number likewise */
+    SECTION_DEVICE,      /* f32 x 18: what a tactile device does; its number stands in place of the body's */
+    SECTION_PAD          /* u8 a point of a pad: 1 if it touches; the pad's number in place of the body's */
 };
 
 /* A contact point as it is sent. The normal points out of body 1; forces are those on body 0. */
@@ -84,6 +86,11 @@ void message_mesh(view_message *message, int body, const thenar_tet_mesh *mesh, 
 
 /* Where the joints of a hand are, from 7 numbers a joint. */
 void message_joints(view_message *message, int hand, const double joints[7 * THENAR_HAND_JOINTS]);
+
+/* What a tactile device does, VIEW_DEVICE_NUMBERS, and which points of a pad touch (0: not). */
+#define VIEW_DEVICE_NUMBERS 18
+void message_device(view_message *message, int device, const double *numbers);
+void message_pad(view_message *message, int pad, const double *touches, int count);
 
 /* The contacts that push; none: nothing is written. */
 void message_contacts(view_message *message, const thenar_contact *contacts, int count);

@@ -10,8 +10,9 @@
 #include <sys/stat.h>
 
 #define PATH_SIZE 4096
-#define SERIES_ROWS 3000 /* what a plot can show, and more */
-#define FRAMES_READ 500  /* for figures, where there is no steps.csv */
+#define SERIES_ROWS 3000     /* what a plot can show, and more */
+#define TACTILE_NUMBERS 1000 /* points of a pad, at most */
+#define FRAMES_READ 500      /* for figures, where there is no steps.csv */
 
 typedef struct view_recorded {
     view_source base;
@@ -125,6 +126,9 @@ static void write_head(view_recorded *recorded, view_range range, view_message *
     if (recorded->summary) json_object_set(head, "summary", recorded->summary);
     json_t *bounds = measure_bounds(recorded, range);
     if (bounds) json_object_set_new(head, "bounds", bounds);
+    json_t *metadata = json_loads(info.metadata, 0, NULL), *tactile = json_object_get(metadata, "tactile");
+    if (json_is_object(tactile)) json_object_set(head, "tactile", tactile);
+    json_decref(metadata);
     if (thenar_recording_damage(recording))
         json_object_set_new(head, "damage", json_string(thenar_recording_damage(recording)));
     message_json(out, SECTION_HEAD, head);
@@ -185,6 +189,25 @@ static void write_handles(thenar_recording *recording, int frame, view_message *
     }
 }
 
+/* Devices and pads are known by the names of their channels, and numbered in their order. */
+static void write_tactile(thenar_recording *recording, int frame, view_message *out) {
+    thenar_error error;
+    for (int c = 0, device = 0, pad = 0; c < thenar_recording_channel_count(recording); c++) {
+        const thenar_recording_channel *channel = thenar_recording_channel_at(recording, c);
+        double values[TACTILE_NUMBERS];
+        bool is_device = strncmp(channel->name, "tactile/", 8) == 0 && channel->components == VIEW_DEVICE_NUMBERS &&
+                         channel->element_count == 1;
+        bool is_pad = strncmp(channel->name, "pad/", 4) == 0 && channel->components == 1 &&
+                      channel->element_count <= TACTILE_NUMBERS;
+        if (channel->place != THENAR_RECORDING_RUN || !(is_device || is_pad)) continue;
+        bool read = thenar_recording_read_channel(recording, c, frame, values, &error) == THENAR_OK;
+        if (is_device && read) message_device(out, device, values);
+        if (is_pad && read) message_pad(out, pad, values, channel->element_count);
+        device += is_device;
+        pad += is_pad;
+    }
+}
+
 static void write_contacts(thenar_recording *recording, int frame, view_message *out) {
     const thenar_contact *contacts;
     int count;
@@ -213,6 +236,7 @@ static void recorded_news(view_source *source, view_cursor *cursor, view_message
     }
     write_hands(recording, frame, out);
     write_handles(recording, frame, out);
+    write_tactile(recording, frame, out);
     write_contacts(recording, frame, out);
 }
 
@@ -342,6 +366,7 @@ static thenar_status pack_frames(view_recorded *recorded, view_range range, view
             if (pass == 0) continue;
             write_hands(recording, f, out);
             write_handles(recording, f, out);
+            write_tactile(recording, f, out);
             write_contacts(recording, f, out);
         }
     }

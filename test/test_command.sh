@@ -688,6 +688,33 @@ check exits 0
 check has vast/summary.json '"kinetic_energy": null'
 check equal "$(cat vast/summary.json vast/steps.csv | grep -ciE '[^a-z](nan|inf)[^a-z]')" 0
 
+promise "a run tells what tactile devices do, and thenar tactile finds the same in its recording"
+run run tactile-flat --steps 70 --set bodies.hand.shape.hand.triangles=6000 --send csv:sent.csv --out worn
+check exits 0
+check has out '^csv:sent.csv: 70 of 70 commands sent, 0 superseded by newer ones, 0 dropped, 0 reconnects$'
+check has worn/summary.json '"steps_touched": [1-9]'
+check has worn/steps.csv 'tactile/index_pitch,tactile/index_roll'
+cable=$source_dir/scenes/devices/cable.yaml
+run tactile worn/recording.thenar --device "$cable" --fingers index --out again.csv
+check exits 0
+check has out '^hand.index  +[0-9]+ of 71 '
+column=$(head -1 worn/steps.csv | tr ',' '\n' | grep -n '^tactile/index_displacement$' | cut -d: -f1)
+far=$(paste -d, <(tail -n +2 worn/steps.csv | cut -d, -f"$column") <(tail -n +3 again.csv | cut -d, -f5) |
+    awk -F, '{d = $1 - $2; if (d < 0) d = -d; if (d > most) most = d} END {print (most < 1e-7 && NR == 70) ? "same" : most}')
+check equal "$far" same
+run tactile worn/recording.thenar --device "$(dirname "$cable")/rrs.yaml" --out legs.csv
+check exits 0
+check equal "$(wc -l <legs.csv)" $((3 * 71 + 1))
+promise "what is wrong with a device, a finger or a target is told"
+printf 'thenar_device: 1\nkind: rrs\ngeometry: {rod: 0.001}\n' >bad-device.yaml
+refuses 1 '^thenar: bad-device.yaml:3:.*the links do not close at pitch' tactile worn/recording.thenar --device bad-device.yaml
+refuses 1 'there is no hand other; expected' tactile worn/recording.thenar --device "$cable" --hand other
+refuses 2 '--fingers toe; expected thumb' tactile worn/recording.thenar --device "$cable" --fingers toe
+refuses 2 '--device is missing' tactile worn/recording.thenar
+run run beam-soft --steps 2 --out nohand
+refuses 1 'there is no hand; expected a recording with hands' tactile nohand/recording.thenar --device "$cable"
+refuses 1 'serial:nowhere' run tactile-flat --steps 1 --set bodies.hand.shape.hand.triangles=6000 --send serial:nowhere@1
+
 promise "closed standard streams do no harm to the files"
 scene 's/shape: .*/shape: {mesh: large.msh}/' # this one warns on stderr
 arguments="run scene.yaml --steps 5 with all streams closed"

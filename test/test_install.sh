@@ -111,6 +111,7 @@ check_examples() {
     expect "sum 0.627840 N, weight 0.627840 N" "$1/contact"
     expect "1.0 s: 3 points touch" "$1/hand"
     expect " ticks, period p50 " "$1/haptic"
+    expect "1.0 s: platform at +0.84 mm" "$1/tactile" "$scenes/tactile-flat.yaml"
     expect "reaction 6.569600 N, weight and load 6.569600 N" "$1/build_in_code"
     # A bar under its load and half its weight: (5/0.0016 + 1000 9.81 0.1/2) 0.1/200e3 = 1.81 mm, more at a corner.
     expect "the top sank 1.8" "$1/build_in_code"

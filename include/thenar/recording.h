@@ -181,6 +181,8 @@ THENAR_API thenar_status thenar_recording_read_contacts(thenar_recording *record
                                                         const thenar_contact **contacts, int *count,
                                                         thenar_error *error);
 
+struct thenar_tactile;
+
 /** Writes a recording of a simulation, frame by frame. */
 typedef struct thenar_recorder thenar_recorder;
 
@@ -190,6 +192,14 @@ typedef struct thenar_recorder thenar_recorder;
  * recorder. */
 THENAR_API thenar_status thenar_recorder_create(const char *path, const thenar_sim *sim, thenar_recorder **recorder,
                                                 thenar_error *error);
+
+/** As thenar_recorder_create, with what the devices of `tactile` do: it must be up to date before each frame and outlive
+ * the recorder. NULL: none. Channels of the run: "tactile/NAME", 18 numbers: pose, wanted pose, press, touching, three
+ * values (thenar_tactile_command) and the frame of the pad; "pad/HAND.FINGER", 1 for each point of
+ * the pad that touches, else 0. */
+THENAR_API thenar_status thenar_recorder_create_tactile(const char *path, const thenar_sim *sim,
+                                                        const struct thenar_tactile *tactile,
+                                                        thenar_recorder **recorder, thenar_error *error);
 
 /** Adds the state of the simulation as it is now as a frame. Allocates nothing; the frame is with the operating system
  * when the call returns, so that a program that dies loses at most the frame being written. After a write that failed

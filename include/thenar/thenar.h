@@ -11,5 +11,6 @@
 #include "thenar/haptic.h"
 #include "thenar/scene.h"
 #include "thenar/recording.h"
+#include "thenar/tactile.h"
 
 #endif

@@ -13,6 +13,7 @@
 #include "body/retarget.h"
 #include "body/soft.h"
 #include "body/track.h"
+#include "shape/hand.h"
 
 #include "thenar/hand.h"
 
@@ -32,6 +33,13 @@ typedef struct hand_flesh {
     double *stiffness; /* node_count, N/m: of the flesh around a node, the mean of its diagonal block at rest */
 } hand_flesh;
 
+/* The pad of a finger: what tactile devices render. */
+typedef struct hand_pad_model {
+    int flesh;          /* whose skin it is on */
+    hand_region region; /* vertices of that skin */
+    hand_frame frame;   /* of the last phalanx at rest */
+} hand_pad_model;
+
 typedef struct hand_model {
     char *name;
     hand_skeleton skeleton;
@@ -43,6 +51,8 @@ typedef struct hand_model {
     retarget_options retarget;
     int first_body, flesh_count;
     hand_flesh *flesh;
+    hand_pad_model pad[HAND_FINGERS];
+    double young; /* of the flesh, Pa */
 } hand_model;
 
 /* Where bones are wanted. */

@@ -178,8 +178,24 @@ static thenar_status make_phalanges(const thenar_hand_def *def, const hand_shape
     return status;
 }
 
+/* The pads of the fingers, on the skin of the flesh that has them. */
+static thenar_status find_pads(const hand_shape *shape, soft_model *const *flesh, bool phalanges, hand_model *hand,
+                               thenar_error *error) {
+    thenar_status status = THENAR_OK;
+    for (int finger = 0; finger < HAND_FINGERS && status == THENAR_OK; finger++) {
+        int bone = 3 * finger + 3;
+        hand_pad_model *pad = &hand->pad[finger];
+        pad->flesh = phalanges ? bone - 1 : 0;
+        pad->frame = shape->joint[hand_bone_joint(bone)];
+        status = hand_region_find_pad(&flesh[pad->flesh]->surface, phalanges ? NULL : shape->vertex_bone, bone,
+                                      shape->joint, &pad->region, error);
+    }
+    return status;
+}
+
 thenar_status hand_hang_flesh(const thenar_hand_def *def, const hand_shape *shape, const double *fill, hand_model *hand,
                               soft_model **flesh, thenar_error *error) {
-    return def->phalanges ? make_phalanges(def, shape, hand, flesh, error)
-                          : make_whole(def, shape, fill, hand, flesh, error);
+    thenar_status status = def->phalanges ? make_phalanges(def, shape, hand, flesh, error)
+                                          : make_whole(def, shape, fill, hand, flesh, error);
+    return status == THENAR_OK ? find_pads(shape, flesh, def->phalanges, hand, error) : status;
 }

@@ -230,6 +230,7 @@ thenar_status hand_model_create(const thenar_hand_def *def, hand_model **out, so
     if (hand && bodies) {
         hand->weight = def->weight;
         hand->flesh_stiffness = def->flesh_stiffness;
+        hand->young = def->material.young;
         hand->name = memory_string(def->name);
         hand->flesh = MEMORY_ARRAY(hand_flesh, HAND_BONES);
     }
@@ -264,6 +265,7 @@ void hand_model_free(hand_model *hand) {
         free(hand->flesh[k].holds);
         free(hand->flesh[k].stiffness);
     }
+    for (int f = 0; f < HAND_FINGERS; f++) hand_region_free(&hand->pad[f].region);
     hand_model_set_track(hand, NULL);
     hand_script_free(&hand->script);
     hand_skeleton_free(&hand->skeleton);

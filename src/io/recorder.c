@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "io/recording.h"
 #include "io/recording_format.h"
+#include "io/recording_pads.h"
 #include "world/sim.h"
 
 #include "thenar/hand.h"
@@ -14,7 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Channels of a recording: three of the run, then two a body, one a hand, and one a body with handles. */
+/* Channels of a recording: three of the run, then two a body, one a hand, one a body with handles, then one a tactile device
+ * and a pad. */
 enum { RUN_STEP_US, RUN_RESIDUAL, RUN_ITERATIONS, RUN_CHANNELS };
 enum { SOFT_POSITION, SOFT_FORCE, RIGID_POSE = 0, RIGID_TWIST, BODY_CHANNELS };
 
@@ -42,9 +44,11 @@ static int held_bodies(const thenar_model *model) {
 struct thenar_recorder {
     const thenar_sim *sim;
     recording_writer *writer;
-    const double **values; /* one array per channel: the simulation's own, or run_values, or joints */
-    double *joints;        /* of each hand */
-    double *handles;       /* of each handle, body by body */
+    const double **values;         /* one array per channel: the simulation's own, or run_values, or joints */
+    double *joints;                /* of each hand */
+    double *handles;               /* of each handle, body by body */
+    const thenar_tactile *tactile; /* or NULL */
+    recorded_pads pads;
     double run_values[RUN_CHANNELS];
 };
 
@@ -175,8 +179,8 @@ static void connect_channels(thenar_recorder *recorder, const thenar_sim *sim) {
         values[0] = rigid ? sim_rigid(sim, b)->kept->pose : thenar_sim_positions(sim, b);
         values[1] = rigid ? sim_rigid(sim, b)->kept->twist : thenar_sim_forces(sim, b);
     }
-    int bodies = thenar_model_body_count(thenar_sim_model(sim));
-    for (int h = 0; h < thenar_model_hand_count(thenar_sim_model(sim)); h++)
+    int bodies = thenar_model_body_count(thenar_sim_model(sim)), hands = thenar_model_hand_count(thenar_sim_model(sim));
+    for (int h = 0; h < hands; h++)
         recorder->values[body_channel(bodies, h)] = recorder->joints + (size_t)h * HAND_NUMBERS;
     const thenar_model *model = thenar_sim_model(sim);
     const double *handles = recorder->handles;
@@ -186,18 +190,37 @@ static void connect_channels(thenar_recorder *recorder, const thenar_sim *sim) {
         recorder->values[next++] = handles;
         handles += HANDLE_NUMBERS * handles_of(model, b);
     }
+    for (int c = 0; c < recorder->pads.channel_count; c++) recorder->values[next++] = recorder->pads.values[c];
 }
 
 static int most_contacts(const thenar_sim *sim) {
     return sim->contact == CONTACT_NONE ? 0 : sim->model->contacts.capacity;
 }
 
+/* One JSON object of two texts, each an object or empty; they are freed. NULL when memory runs out. */
+static char *join_metadata(char *limits, char *pads) {
+    char *text = limits && pads ? MEMORY_ARRAY(char, strlen(limits) + strlen(pads) + 2) : NULL;
+    if (text && *limits && *pads)
+        sprintf(text, "%.*s,%s", (int)strlen(limits) - 1, limits, pads + 1);
+    else if (text)
+        sprintf(text, "%s%s", limits, pads);
+    free(limits);
+    free(pads);
+    return text;
+}
+
 thenar_status thenar_recorder_create(const char *path, const thenar_sim *sim, thenar_recorder **out,
                                      thenar_error *error) {
+    return thenar_recorder_create_tactile(path, sim, NULL, out, error);
+}
+
+thenar_status thenar_recorder_create_tactile(const char *path, const thenar_sim *sim, const thenar_tactile *tactile,
+                                             thenar_recorder **out, thenar_error *error) {
     *out = NULL;
     const thenar_model *model = thenar_sim_model(sim);
     int body_count = thenar_model_body_count(model), hand_count = thenar_model_hand_count(model);
-    int channel_count = body_channel(body_count, hand_count) + held_bodies(model);
+    int channel_count =
+        body_channel(body_count, hand_count) + held_bodies(model) + recorded_pads_count(tactile);
     if (channel_count > RECORDING_CHANNELS_MAX)
         return error_set(error, THENAR_ERROR_INPUT, "%s: cannot record %d bodies; expected at most %d", path,
                          body_count, (RECORDING_CHANNELS_MAX - RUN_CHANNELS) / BODY_CHANNELS);
@@ -209,14 +232,19 @@ thenar_status thenar_recorder_create(const char *path, const thenar_sim *sim, th
         recorder->values = MEMORY_ARRAY(const double *, channel_count);
         recorder->joints = MEMORY_ARRAY(double, (size_t)hand_count *HAND_NUMBERS);
         recorder->handles = MEMORY_ARRAY(double, HANDLE_NUMBERS *thenar_model_handle_count(model));
-        if (!recorder->values || !recorder->joints || !recorder->handles) status = error_memory(error, path);
+        if (!recorder->values || !recorder->joints || !recorder->handles ||
+            !recorded_pads_create(tactile, &recorder->pads))
+            status = error_memory(error, path);
     }
-    char *metadata = describe_limits(model);
+    char *metadata = join_metadata(describe_limits(model), describe_pads(model, tactile));
     if (!metadata && status == THENAR_OK) status = error_memory(error, path);
     if (status == THENAR_OK) {
         describe_bodies(bodies, model);
         describe_channels(channels, model);
+        recorded_pads_describe(tactile, &recorder->pads,
+                               channels + body_channel(body_count, hand_count) + held_bodies(model));
         recorder->sim = sim;
+        recorder->tactile = tactile;
         connect_channels(recorder, sim);
         recording_description description = {.scene = thenar_model_name(model),
                                              .solver = thenar_sim_solver(sim),
@@ -248,6 +276,7 @@ thenar_status thenar_recorder_add(thenar_recorder *recorder, thenar_error *error
     for (int h = 0; h < thenar_model_hand_count(thenar_sim_model(sim)); h++)
         thenar_sim_hand_joints(sim, h, recorder->joints + (size_t)h * HAND_NUMBERS);
     take_handles(recorder);
+    recorded_pads_update(recorder->tactile, &recorder->pads);
     recording_frame frame = {.step = thenar_sim_step_count(sim),
                              .time = thenar_sim_time(sim),
                              .values = recorder->values,
@@ -262,6 +291,7 @@ thenar_status thenar_recorder_close(thenar_recorder *recorder, thenar_error *err
     free(recorder->values);
     free(recorder->joints);
     free(recorder->handles);
+    recorded_pads_free(&recorder->pads);
     free(recorder);
     return status;
 }

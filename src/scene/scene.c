@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "scene/config_read.h"
+#include "scene/scene_device.h"
 #include "scene/scene_hand.h"
 #include "scene/scene_handle.h"
 #include "scene/scene_rigid.h"
@@ -84,6 +85,7 @@ static thenar_status build_model(const config_node *root, const char *path, cons
     if (!build) return error_memory(error, path);
     read_bodies(&scene, build);
     scene_handles_read(&scene, build);
+    scene_tactile_read(&scene, build);
     config_close(&scene);
     thenar_status status = reader.status;
     if (status == THENAR_OK && tracked) status = thenar_build_set_track(build, tracked, error);

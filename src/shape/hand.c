@@ -32,10 +32,7 @@ void hand_shape_free(hand_shape *hand) {
     free(hand->vertex_bone);
     free(hand->node_core);
     free(hand->contact_spacing);
-    for (int i = 0; i < HAND_FINGERS; i++) {
-        free(hand->pad[i].vertex);
-        free(hand->pad[i].area);
-    }
+    for (int i = 0; i < HAND_FINGERS; i++) hand_region_free(&hand->pad[i]);
     *hand = (hand_shape){0};
 }
 
@@ -56,18 +53,14 @@ static thenar_status check_options(const hand_options *o, thenar_error *error) {
     return THENAR_OK;
 }
 
-/* A pad: vertices of a last phalanx, beyond its joint, that face out of the palm. */
-static thenar_status find_pad(const hand_shape *hand, int finger, const vec3 *normal, const double *area,
-                              hand_region *pad, thenar_error *error) {
-    int bone = 3 * finger + 3;
-    const hand_frame *frame = &hand->joint[hand_bone_joint(bone)];
+static thenar_status choose_pad(const thenar_surface *skin, const int *bone_of, int bone, const hand_frame *frame,
+                                const vec3 *normal, const double *area, hand_region *pad, thenar_error *error) {
     vec3 down = vec3_scale(hand_frame_up(frame), -1), along = hand_frame_along(frame);
-    *pad = (hand_region){0};
     for (int pass = 0; pass < 2; pass++) {
         int count = 0;
-        for (int v = 0; v < hand->skin.vertex_count; v++) {
-            vec3 from = vec3_sub(surface_vertex(&hand->skin, v), frame->position);
-            if (hand->vertex_bone[v] != bone || vec3_dot(normal[v], down) < PAD_FACING || vec3_dot(from, along) < 0)
+        for (int v = 0; v < skin->vertex_count; v++) {
+            vec3 from = vec3_sub(surface_vertex(skin, v), frame->position);
+            if ((bone_of && bone_of[v] != bone) || vec3_dot(normal[v], down) < PAD_FACING || vec3_dot(from, along) < 0)
                 continue;
             if (pass == 1) {
                 pad->vertex[count] = v;
@@ -84,18 +77,33 @@ static thenar_status find_pad(const hand_shape *hand, int finger, const vec3 *no
     return THENAR_OK;
 }
 
-static thenar_status find_pads(hand_shape *hand, thenar_error *error) {
-    vec3 *normal = MEMORY_ARRAY(vec3, hand->skin.vertex_count);
-    double *area = MEMORY_ARRAY(double, hand->skin.vertex_count);
+thenar_status hand_region_find_pad(const thenar_surface *skin, const int *bone_of, int bone,
+                                   const hand_frame joint[HAND_JOINTS], hand_region *pad, thenar_error *error) {
+    *pad = (hand_region){0};
+    vec3 *normal = MEMORY_ARRAY(vec3, skin->vertex_count);
+    double *area = MEMORY_ARRAY(double, skin->vertex_count);
     thenar_status status = normal && area ? THENAR_OK : error_memory(error, "hand");
     if (status == THENAR_OK) {
-        surface_vertex_normals(&hand->skin, normal);
-        surface_vertex_areas(&hand->skin, area);
+        surface_vertex_normals(skin, normal);
+        surface_vertex_areas(skin, area);
+        status = choose_pad(skin, bone_of, bone, &joint[hand_bone_joint(bone)], normal, area, pad, error);
     }
-    for (int finger = 0; finger < HAND_FINGERS && status == THENAR_OK; finger++)
-        status = find_pad(hand, finger, normal, area, &hand->pad[finger], error);
     free(normal);
     free(area);
+    return status;
+}
+
+void hand_region_free(hand_region *region) {
+    free(region->vertex);
+    free(region->area);
+    *region = (hand_region){0};
+}
+
+static thenar_status find_pads(hand_shape *hand, thenar_error *error) {
+    thenar_status status = THENAR_OK;
+    for (int finger = 0; finger < HAND_FINGERS && status == THENAR_OK; finger++)
+        status = hand_region_find_pad(&hand->skin, hand->vertex_bone, 3 * finger + 3, hand->joint, &hand->pad[finger],
+                                      error);
     return status;
 }
 

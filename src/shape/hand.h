@@ -46,6 +46,12 @@ typedef struct hand_shape {
 thenar_status hand_shape_create(const hand_options *options, hand_shape *out, thenar_error *error);
 void hand_shape_free(hand_shape *hand);
 
+/* The palmar side of a last phalanx: vertices of a skin beyond the joint of that bone that face out of the palm. bone_of:
+ * the bone of each vertex, NULL: the skin is that phalanx's alone. Free its arrays. */
+thenar_status hand_region_find_pad(const thenar_surface *skin, const int *bone_of, int bone,
+                                   const hand_frame joint[HAND_JOINTS], hand_region *pad, thenar_error *error);
+void hand_region_free(hand_region *region);
+
 /* "palm", or the name of the joint at which a bone begins: the tag of its tets in scenes. */
 const char *hand_bone_name(int bone);
 

@@ -17,6 +17,7 @@ struct thenar_build {
     ARRAY(body_model *) bodies;
     ARRAY(hand_model *) hands;
     ARRAY(handle_model *) handles;
+    ARRAY(thenar_tactile_def) tactile;
 };
 
 thenar_world_def thenar_world_def_default(void) {
@@ -44,9 +45,14 @@ static void forget_bodies(thenar_build *build) {
     for (size_t i = 0; i < build->bodies.count; i++) build->bodies.data[i]->kind->free(build->bodies.data[i]);
     for (size_t i = 0; i < build->hands.count; i++) hand_model_free(build->hands.data[i]);
     for (size_t i = 0; i < build->handles.count; i++) handle_free(&build->handles.data[i]->rigid.base);
+    for (size_t i = 0; i < build->tactile.count; i++) {
+        free((void *)build->tactile.data[i].name);
+        free((void *)build->tactile.data[i].hand);
+    }
     build->bodies.count = 0;
     build->hands.count = 0;
     build->handles.count = 0;
+    build->tactile.count = 0;
 }
 
 void thenar_build_free(thenar_build *build) {
@@ -55,6 +61,7 @@ void thenar_build_free(thenar_build *build) {
     free(build->bodies.data);
     free(build->hands.data);
     free(build->handles.data);
+    free(build->tactile.data);
     free(build->name);
     free(build);
 }
@@ -220,6 +227,36 @@ thenar_status thenar_build_set_track(thenar_build *build, const char *path, then
     return taken > 0 ? THENAR_OK : THENAR_ERROR_INPUT; /* track_expect has said what there is */
 }
 
+/* The hand that a device is on must be there already; one that is not named must be the only one. */
+static thenar_status check_hand(const thenar_build *build, const thenar_tactile_def *def, thenar_error *error) {
+    for (size_t i = 0; def->hand && i < build->hands.count; i++)
+        if (strcmp(build->hands.data[i]->name, def->hand) == 0) return THENAR_OK;
+    if (def->hand)
+        return error_set(error, THENAR_ERROR_INPUT, "there is no hand '%s'; expected the name of a body of kind hand",
+                         def->hand);
+    if (build->hands.count == 1) return THENAR_OK;
+    return error_set(error, THENAR_ERROR_INPUT, "a device in a world of %zu hands; expected the name of one",
+                     build->hands.count);
+}
+
+thenar_status thenar_build_add_tactile(thenar_build *build, const thenar_tactile_def *def, thenar_error *error) {
+    if (!def->name || !def->name[0] || !text_is_printable(def->name))
+        return error_set(error, THENAR_ERROR_INPUT, "a device without a name; expected printable text");
+    thenar_status status = check_hand(build, def, error);
+    for (size_t i = 0; i < build->tactile.count && status == THENAR_OK; i++)
+        if (strcmp(build->tactile.data[i].name, def->name) == 0)
+            status = error_set(error, THENAR_ERROR_INPUT, "there are two devices named %s; expected different names",
+                               def->name);
+    if (status != THENAR_OK) return status;
+    thenar_tactile_def copy = *def;
+    copy.name = memory_string(def->name);
+    copy.hand = memory_string(def->hand ? def->hand : build->hands.data[0]->name);
+    if (copy.name && copy.hand && ARRAY_PUSH(&build->tactile, copy)) return THENAR_OK;
+    free((void *)copy.name);
+    free((void *)copy.hand);
+    return error_memory(error, def->name);
+}
+
 static thenar_status check_world(const thenar_world_def *world, const char *name, thenar_error *error) {
     if (!(world->dt >= MODEL_DT_SMALLEST && world->dt <= MODEL_DT_LARGEST))
         return error_set(error, THENAR_ERROR_INPUT, "dt is %g; expected %g to %g s", world->dt, MODEL_DT_SMALLEST,
@@ -382,6 +419,9 @@ static thenar_status compile(thenar_build *build, thenar_model *model, thenar_er
         model->hash = hash_bytes(model->hash, &hash, sizeof hash);
     }
     build->handles.count = 0;
+    model->tactile = build->tactile.data;
+    model->tactile_count = (int)build->tactile.count;
+    memset(&build->tactile, 0, sizeof build->tactile);
     thenar_status status =
         contacts_create(model->bodies, model->body_count, build->world.margin, law, &model->contacts, error);
     model->contacts.pressure = build->world.contact_pressure;

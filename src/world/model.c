@@ -22,6 +22,11 @@ void thenar_model_free(thenar_model *model) {
     free(model->first_node_of);
     free(model->bodies);
     free(model->hands);
+    for (int i = 0; i < model->tactile_count; i++) {
+        free((void *)model->tactile[i].name);
+        free((void *)model->tactile[i].hand);
+    }
+    free(model->tactile);
     free(model->name);
     free(model);
 }
@@ -134,4 +139,13 @@ int thenar_model_warning_count(const thenar_model *model) {
 const char *thenar_model_warning(const thenar_model *model, int index) {
     assert(index >= 0 && index < model->warning_count);
     return model->warnings[index];
+}
+
+int thenar_model_tactile_count(const thenar_model *model) {
+    return model->tactile_count;
+}
+
+const thenar_tactile_def *thenar_model_tactile(const thenar_model *model, int index) {
+    assert(index >= 0 && index < model->tactile_count);
+    return &model->tactile[index];
 }

@@ -11,6 +11,7 @@
 #include "world/system.h"
 
 #include "thenar/model.h"
+#include "thenar/tactile.h"
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -25,6 +26,8 @@ struct thenar_model {
     body_model **bodies; /* body_count that are seen, then the handles */
     int hand_count;
     hand_model **hands;
+    int tactile_count;
+    thenar_tactile_def *tactile; /* what the hands wear; src/tactile/ reads it */
     int system_count;
     system_model *systems;
     int *system_of;     /* of each body and handle */

@@ -134,7 +134,7 @@ export function sections(message) {
   }
   return list;
 }
-export const SECTION = { head: 1, steps: 10, frame: 11, positions: 12, drag: 17, state: 18, joints: 23, target: 24, notice: 25 };
+export const SECTION = { head: 1, steps: 10, frame: 11, positions: 12, drag: 17, state: 18, joints: 23, target: 24, notice: 25, device: 26, pad: 27 };
 
 const floats = ({ data }) => Array.from({ length: data.length / 4 }, (_, i) => data.readFloatLE(4 * i));
 
@@ -242,6 +242,8 @@ export class Client {
       if (section.kind === SECTION.notice) this.notice = String(section.data);
       if (section.kind === SECTION.joints) this.joints = floats(section);
       if (section.kind === SECTION.target) this.target = floats(section);
+      if (section.kind === SECTION.device) this.device = floats(section);
+      if (section.kind === SECTION.pad) this.pad = [...section.data];
     }
     this.messages.push(bytes.length);
   }

@@ -42,6 +42,9 @@ export interface Api {
     centre: number[][];
     screen: { x: number; y: number }[];
     joints: number[][];
+    /** Numbers of the tactile devices, and how many points of each pad touch. */
+    devices: number[][];
+    touching: number[];
     skinMs: number;
     state?: State;
     camera: number[];
@@ -126,6 +129,8 @@ export class App implements Listener {
       rows: this.series.rows.length,
       centre: this.stage.bodies.map((body) => body.bounds().getCenter(new THREE.Vector3()).toArray()),
       screen: this.stage.bodies.map((body) => this.stage.project(body.bounds().getCenter(new THREE.Vector3()))),
+      devices: [...(this.frame?.devices.values() ?? [])].map((numbers) => [...numbers]),
+      touching: [...(this.frame?.pads.values() ?? [])].map((points) => points.reduce((sum, one) => sum + one, 0)),
       joints: [...(this.frame?.joints.values() ?? [])].map((places) => [...places]),
       skinMs: this.stage.skinMs,
       state: this.state,
@@ -320,6 +325,7 @@ export class App implements Listener {
     this.plots.load({ head, series: this.series }, () => this.state?.dt ?? head.dt);
     this.panel.load(head, this.state, runTable(head));
     this.panel.hand.load(head);
+    this.panel.tactile.load(head);
   }
 
   private takeState(state: State) {
@@ -333,6 +339,7 @@ export class App implements Listener {
   private takeFrame(frame: Frame) {
     if (this.frame && frame.time < this.frame.time) this.panel.hand.begin(); // a reset
     this.panel.hand.update(frame);
+    this.panel.tactile.update(frame);
     this.frame = frame;
     this.framesSeen++;
     if (frame.index >= 0) {
@@ -559,6 +566,7 @@ export class App implements Listener {
       s: () => this.setLook({ surface: !look.surface }),
       w: () => this.setLook({ wire: !look.wire }),
       k: () => this.setLook({ bones: !look.bones }),
+      d: () => this.setLook({ tactile: !look.tactile }),
       g: () => this.setLook({ grid: !look.grid }),
       x: () => {
         const axes = ['', 'x', 'y', 'z'] as const;

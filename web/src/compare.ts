@@ -81,6 +81,9 @@ export function compareTable(runs: Run[]): HTMLElement {
       [named('Grip force', pair), (run) => atEnd(column(run, `${pair}_normal_force`), newtons)],
       [named('Contact points', pair), (run) => atEnd(column(run, `${pair}_points`), String)],
     ]),
+    ...(runs[0].head.tactile?.devices ?? []).map(
+      ({ name }): Row => [`Tactile press, ${name}`, (run) => `${millimetres(largest(column(run, `tactile/${name}_press`)))} at most`],
+    ),
     ['Active limits', (run) => meanAndMost(run, 'active_constraints')],
     ['Iterations', (run) => meanAndMost(run, 'iterations')],
     ['Step', stepTime],

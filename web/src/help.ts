@@ -7,7 +7,7 @@ const KEYS: [string, string][] = [
   ['R', 'back to the beginning'],
   ['[ ]', 'slower, faster'],
   ['C', 'next colouring'],
-  ['S W K G', 'surface, wireframe, bones of hands, grid'],
+  ['S W K D G', 'surface, wireframe, bones of hands, tactile devices, grid'],
   ['X', 'clipping plane: x, y, z, off'],
   ['1 … 7', 'view: iso, front, back, left, right, top, bottom'],
   ['F', 'fit what is there'],

@@ -5,6 +5,7 @@ import { el } from './dom';
 import { HandPanel } from './handpanel';
 import type { Head, State } from './protocol';
 import { VIEWS, type Look } from './stage';
+import { TactilePanel } from './tactile';
 
 export interface PanelActions {
   look(change: Partial<Look>): void;
@@ -25,6 +26,7 @@ export class Panel {
   private checks = new Map<keyof Look, HTMLInputElement>();
   private clip: HTMLSelectElement;
   readonly hand: HandPanel;
+  readonly tactile = new TactilePanel();
   private run = el('div');
   private simulation = el('div');
 
@@ -55,12 +57,14 @@ export class Panel {
         el('label', { class: 'row' }, el('span', {}, 'by'), this.measure),
         el('button', { type: 'button', class: 'wide', onclick: () => actions.resetRange() }, 'Start the scale anew'),
       ),
+      this.tactile.element,
       section(
         'Show',
         true,
         toggle('Surface', 'surface', 'S'),
         toggle('Wireframe of the tets', 'wire', 'W'),
         toggle('Bones of hands', 'bones', 'K'),
+        toggle('Tactile pads and platforms', 'tactile', 'D'),
         toggle('Grid', 'grid', 'G'),
         toggle('Contact points', 'points'),
         toggle('Force arrows', 'arrows'),

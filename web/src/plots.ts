@@ -32,6 +32,39 @@ function forceOf(head: Head, label: string, columns: string): Line[] {
   return x < 0 ? [] : [{ label, value: (row) => Math.hypot(row[x], row[y], row[z]) }];
 }
 
+/** Of a column of each tactile device, or of each pad: a line. */
+function linesOf(head: Head, prefix: string, suffix: string, scale: number, label = ''): Line[] {
+  return head.columns.flatMap((name, i) =>
+    name.startsWith(prefix) && name.endsWith(suffix)
+      ? [{ label: name.slice(prefix.length, -suffix.length) + label, value: (row: Float64Array) => scale * row[i] }]
+      : [],
+  );
+}
+
+function tactileSpecs(head: Head): Spec[] {
+  const angle = 180 / Math.PI;
+  return [
+    { id: 'press', title: 'Tactile: press into the pad', unit: 'mm', lines: linesOf(head, 'tactile/', '_press', 1e3) },
+    {
+      id: 'tilt',
+      title: 'Tactile: pitch and roll',
+      unit: '°',
+      lines: [
+        ...linesOf(head, 'tactile/', '_pitch', angle, ' pitch'),
+        ...linesOf(head, 'tactile/', '_roll', angle, ' roll'),
+      ],
+    },
+    {
+      id: 'servos',
+      title: 'Tactile: angles of servos',
+      unit: '°',
+      lines: [1, 2, 3].flatMap((k) => linesOf(head, 'tactile/', `_angle_${k}`, angle, ` ${k}`)),
+    },
+    { id: 'pads', title: 'Force on pads', unit: 'N', lines: linesOf(head, 'pad/', '_normal_force', 1) },
+    { id: 'slip', title: 'Slip of pads', unit: 'mm/s', lines: linesOf(head, 'pad/', '_slip_speed', 1e3) },
+  ];
+}
+
 function specs(head: Head, dt: () => number): Spec[] {
   const at = (name: string) => head.columns.indexOf(name);
   const of = (label: string, name = label): Line[] => {
@@ -80,8 +113,11 @@ function specs(head: Head, dt: () => number): Spec[] {
       id: 'pressing',
       title: 'Pressing force per pair',
       unit: 'N',
-      lines: head.columns.filter((name) => name.endsWith('_normal_force')).flatMap((name) => of(name.slice(0, -13), name)),
+      lines: head.columns
+        .filter((name) => name.endsWith('_normal_force') && !name.startsWith('pad/'))
+        .flatMap((name) => of(name.slice(0, -13), name)),
     },
+    ...tactileSpecs(head),
     {
       id: 'force',
       title: 'Force per body',
@@ -96,7 +132,7 @@ function specs(head: Head, dt: () => number): Spec[] {
 }
 
 const BESIDE_DASH = [4, 3];
-const COMPARED = ['height', 'pressing', 'active', 'rate', 'force', 'iterations', 'residual']; // by what tells most
+const COMPARED = ['height', 'pressing', 'press', 'tilt', 'active', 'rate', 'force', 'iterations', 'residual']; // by what tells most
 
 const shows = (line: Line, series: Series) => series.rows.some((row) => Math.abs(line.value(row)) > 0);
 

@@ -32,6 +32,33 @@ export interface HandInfo {
   poses?: Record<string, number[]>;
 }
 
+/** A tactile device on a finger. Ranges in rad and m. */
+export interface TactileDevice {
+  name: string;
+  hand: string;
+  finger: string;
+  /** Index of the pad that it is on. */
+  pad: number;
+  kind: 'cable' | 'rrs' | 'thimble' | 'vibration';
+  title: string;
+  radius: number;
+  pitch: number[];
+  roll: number[];
+  displacement: number[];
+  servo: number[];
+  /** Names of what its actuators are sent, each with its unit. */
+  values: string[];
+}
+
+export interface TactileInfo {
+  devices: TactileDevice[];
+  /** The points of each pad: vertices of a body's surface, and where they are at rest, across and along the finger, um. */
+  pads: { hand: string; finger: string; body: number; vertices: number[]; um: number[] }[];
+}
+
+/** Where things stand in the numbers of a device: pose (rad, rad, m), wanted pose, then these. */
+export const DEVICE = { press: 6, touching: 7, value: 8, frame: 11 };
+
 /** Numbers of a hand's pose: the wrist's position and quaternion. The angles follow. */
 export const WRIST_NUMBERS = 7;
 
@@ -49,6 +76,7 @@ export interface Head {
   contacts?: string[];
   tunables?: Tunable[];
   hands?: HandInfo[];
+  tactile?: TactileInfo;
   summary?: Record<string, unknown>;
   damage?: string;
   /** Low and high corner of all that a recording has in it, m. */
@@ -116,6 +144,9 @@ export interface Frame {
   targets: Map<number, Float32Array>;
   /** Of each handle: pose and wanted pose (7 each), force and torque of the tool, of the coupling. */
   handles: Map<number, Float32Array>;
+  /** What each tactile device does, and which points of each pad touch. */
+  devices: Map<number, Float32Array>;
+  pads: Map<number, Uint8Array>;
   contacts?: Contacts;
   drag?: Drag;
 }
@@ -173,6 +204,8 @@ enum Section {
   Target,
   Notice,
   Handle,
+  Device,
+  Pad,
 }
 
 /** Takes messages apart. One for each stream, since 16-bit positions are differences to those before. */
@@ -239,7 +272,19 @@ export class Decoder {
         break;
       case Section.Frame: {
         const [time, step, index, wall] = doubles() as unknown as [number, number, number, number];
-        m.frames.push({ time, step, index, wall, positions: new Map(), poses: new Map(), joints: new Map(), targets: new Map(), handles: new Map() });
+        m.frames.push({
+          time,
+          step,
+          index,
+          wall,
+          positions: new Map(),
+          poses: new Map(),
+          joints: new Map(),
+          targets: new Map(),
+          handles: new Map(),
+          devices: new Map(),
+          pads: new Map(),
+        });
         break;
       }
       case Section.Positions:
@@ -266,6 +311,12 @@ export class Decoder {
         break;
       case Section.Handle:
         frame().handles.set(body, floats());
+        break;
+      case Section.Device:
+        frame().devices.set(body, floats());
+        break;
+      case Section.Pad:
+        frame().pads.set(body, new Uint8Array(b, at, size));
         break;
       case Section.Notice:
         m.notice = text();

@@ -7,6 +7,7 @@ import { HandlesView } from './handles';
 import { format, MEASURES, roundUp, type Measure } from './colour';
 import { arrowGeometry, ContactsView } from './contacts';
 import type { Drag, Frame, Head, BodyMesh } from './protocol';
+import { TactileView } from './tactile';
 
 export const VIEWS: Record<string, [number, number, number]> = {
   iso: [0.75, 0.5, 1],
@@ -23,6 +24,7 @@ export interface Look {
   top: number | null; // upper end of the legend in SI units; null: follows the data
   wire: boolean;
   bones: boolean;
+  tactile: boolean;
   surface: boolean;
   grid: boolean;
   points: boolean;
@@ -39,6 +41,7 @@ export const DEFAULT_LOOK: Look = {
   top: null,
   wire: false,
   bones: false,
+  tactile: true,
   surface: true,
   grid: true,
   points: true,
@@ -73,6 +76,7 @@ export class Stage {
   private contacts = new ContactsView();
   private bones = new BonesView();
   private handles = new HandlesView();
+  private tactile = new TactileView();
   private plane = new THREE.Plane();
   private clip: THREE.Plane[] = [];
   private grid?: THREE.GridHelper;
@@ -101,7 +105,7 @@ export class Stage {
     // Lights go with the camera: no side of a body is ever in the dark.
     this.camera.add(key, fill);
     this.scene.add(this.camera, new THREE.HemisphereLight(0xffffff, 0xb0a8a0, 1.3));
-    this.scene.add(this.contacts.group, this.bones.group, this.handles.group);
+    this.scene.add(this.contacts.group, this.bones.group, this.handles.group, this.tactile.group);
     this.controls = new OrbitControls(this.camera, this.renderer.domElement);
     this.controls.addEventListener('change', () => this.redraw());
     this.controls.zoomSpeed = 0.8;
@@ -169,6 +173,7 @@ export class Stage {
     this.contacts.reset();
     this.bones.reset();
     this.handles.reset();
+    this.tactile.load(head);
   }
 
   /** Starts the legend anew from the data of now. */
@@ -220,6 +225,7 @@ export class Stage {
     this.showDrag(frame.drag);
     this.bones.update(frame.joints, this.look.bones);
     this.handles.update(frame.handles, this.radius);
+    this.tactile.update(frame, this.bodies, this.look.tactile);
     this.paint();
   }
 
@@ -243,6 +249,7 @@ export class Stage {
       body.seeThrough(this.look.wire || this.look.bones);
     }
     if (this.frame) this.bones.update(this.frame.joints, this.look.bones);
+    if (this.frame) this.tactile.update(this.frame, this.bodies, this.look.tactile);
     if (this.grid) this.grid.visible = this.look.grid;
     this.paint();
   }

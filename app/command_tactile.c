@@ -1,0 +1,246 @@
+/* Commands for another device than the one that a run was made with, from its recording. */
+#include "app/command.h"
+#include "app/progress.h"
+#include "app/table.h"
+#include "app/tactile_replay.h"
+#include "io/csv.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define DEGREE (3.14159265358979323846 / 180)
+#define MOST_DEVICES 64
+
+typedef struct tactile_request {
+    const char *recording, *device, *fingers, *hand, *out;
+    double turn; /* degrees; NAN: as recorded, or 0 */
+} tactile_request;
+
+/* What is put on the fingers: names and hands belong to it. */
+typedef struct worn_list {
+    thenar_tactile_def defs[MOST_DEVICES];
+    int count;
+    char names[MOST_DEVICES][160];
+    char hands[MOST_DEVICES][128];
+} worn_list;
+
+/* How a finger's device was turned in the recorded run. */
+static double recorded_turn(const json_t *metadata, const char *hand, const char *finger) {
+    const json_t *devices = tactile_replay_recorded(metadata);
+    for (size_t i = 0; i < json_array_size(devices); i++) {
+        const json_t *device = json_array_get(devices, i);
+        const char *its_hand = json_string_value(json_object_get(device, "hand"));
+        const char *its_finger = json_string_value(json_object_get(device, "finger"));
+        if (its_hand && its_finger && strcmp(its_hand, hand) == 0 && strcmp(its_finger, finger) == 0)
+            return json_number_value(json_object_get(device, "turn"));
+    }
+    return 0;
+}
+
+static bool wants_finger(const char *list, const char *finger) {
+    size_t length = strlen(finger);
+    for (const char *at = list; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
+        if (strncmp(at, finger, length) == 0 && (at[length] == ',' || at[length] == 0)) return true;
+    return false;
+}
+
+/* Every name of the list is that of a finger. */
+static bool fingers_are_known(const char *list) {
+    for (const char *at = list; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
+        bool known = false;
+        for (int f = 0; f < THENAR_FINGER_COUNT; f++) {
+            const char *name = thenar_finger_name((thenar_finger)f);
+            size_t length = strlen(name);
+            known = known || (strncmp(at, name, length) == 0 && (at[length] == ',' || at[length] == 0));
+        }
+        if (!known) return false;
+    }
+    return true;
+}
+
+static thenar_status choose(const tactile_request *request, const json_t *metadata, worn_list *list,
+                            thenar_error *error) {
+    thenar_wearable_def device;
+    thenar_status status = thenar_wearable_load(request->device, &device, error);
+    if (status != THENAR_OK) return status;
+    const json_t *hands = json_object_get(metadata, "hands");
+    for (size_t h = 0; h < json_array_size(hands); h++) {
+        const char *hand = json_string_value(json_object_get(json_array_get(hands, h), "name"));
+        if (!hand || (request->hand && strcmp(request->hand, hand) != 0)) continue;
+        for (int f = 0; f < THENAR_FINGER_COUNT && list->count < MOST_DEVICES; f++) {
+            const char *finger = thenar_finger_name((thenar_finger)f);
+            if (!wants_finger(request->fingers, finger)) continue;
+            int i = list->count++;
+            snprintf(list->hands[i], sizeof list->hands[i], "%s", hand);
+            snprintf(list->names[i], sizeof list->names[i], "%.120s.%s", hand, finger);
+            double turn = isnan(request->turn) ? recorded_turn(metadata, hand, finger) : request->turn * DEGREE;
+            list->defs[i] = (thenar_tactile_def){.name = list->names[i],
+                                                 .hand = list->hands[i],
+                                                 .finger = (thenar_finger)f,
+                                                 .turn = turn,
+                                                 .device = device};
+        }
+    }
+    if (list->count > 0) return THENAR_OK;
+    return error_set(error, THENAR_ERROR_INPUT, "%s: there is no hand%s%s; expected a recording with hands",
+                     request->recording, request->hand ? " " : "", request->hand ? request->hand : "");
+}
+
+/* What a device did over all frames. */
+typedef struct device_range {
+    double low[3], high[3], press;
+    int touched;
+} device_range;
+
+static void widen(device_range *range, const thenar_tactile_command *c) {
+    if (!c->touching) return;
+    for (int k = 0; k < 3; k++) {
+        range->low[k] = range->touched ? fmin(range->low[k], c->pose[k]) : c->pose[k];
+        range->high[k] = range->touched ? fmax(range->high[k], c->pose[k]) : c->pose[k];
+    }
+    range->press = range->touched ? fmax(range->press, c->press) : c->press;
+    range->touched++;
+}
+
+static void write_rows(csv_writer *csv, const thenar_tactile *tactile, device_range *ranges) {
+    for (int d = 0; d < thenar_tactile_device_count(tactile); d++) {
+        const thenar_tactile_def *def = thenar_tactile_device(tactile, d);
+        const thenar_tactile_command *c = thenar_tactile_command_of(tactile, d);
+        int values = thenar_wearable_value_count(&def->device);
+        widen(&ranges[d], c);
+        csv_number(csv, c->time);
+        csv_text(csv, def->name);
+        for (int k = 0; k < 3; k++) csv_number(csv, c->pose[k]);
+        csv_number(csv, c->press);
+        csv_integer(csv, c->touching);
+        for (int v = 0; v < THENAR_WEARABLE_VALUES; v++)
+            if (v < values)
+                csv_number(csv, c->value[v]);
+            else
+                csv_empty(csv);
+        csv_end_row(csv);
+    }
+}
+
+static void print_ranges(const thenar_tactile *tactile, const device_range *ranges, int frames) {
+    table t = {0};
+    table_add_column(&t, "device", "device", 0);
+    table_add_column(&t, "frames", "frames in contact", 0);
+    table_add_column(&t, "pitch_low", "pitch deg", 2);
+    table_add_column(&t, "pitch_high", "to", 2);
+    table_add_column(&t, "roll_low", "roll deg", 2);
+    table_add_column(&t, "roll_high", "to", 2);
+    table_add_column(&t, "low", "displacement mm", 3);
+    table_add_column(&t, "high", "to", 3);
+    table_add_column(&t, "press", "deepest press mm", 3);
+    for (int d = 0; d < thenar_tactile_device_count(tactile); d++) {
+        const device_range *r = &ranges[d];
+        table_add_row(&t);
+        table_text(&t, "device", "%s", thenar_tactile_device(tactile, d)->name);
+        table_text(&t, "frames", "%d of %d", r->touched, frames);
+        if (r->touched == 0) continue;
+        table_number(&t, "pitch_low", r->low[0] / DEGREE);
+        table_number(&t, "pitch_high", r->high[0] / DEGREE);
+        table_number(&t, "roll_low", r->low[1] / DEGREE);
+        table_number(&t, "roll_high", r->high[1] / DEGREE);
+        table_number(&t, "low", r->low[2] * 1e3);
+        table_number(&t, "high", r->high[2] * 1e3);
+        table_number(&t, "press", r->press * 1e3);
+    }
+    table_print(&t, stdout);
+    table_free(&t);
+}
+
+static thenar_status replay_all(const tactile_request *request, thenar_recording *recording, tactile_replay *replay,
+                                thenar_error *error) {
+    static const char *const columns[] = {"time",  "device",   "pitch",   "roll",    "displacement",
+                                          "press", "touching", "value_1", "value_2", "value_3"};
+    csv_writer csv;
+    device_range ranges[MOST_DEVICES] = {{{0}, {0}, 0, 0}};
+    thenar_tactile *tactile = tactile_replay_devices(replay);
+    int frames = thenar_recording_frame_count(recording);
+    thenar_status status = csv_open(&csv, request->out, error);
+    if (status != THENAR_OK) return status;
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) csv_text(&csv, columns[i]);
+    csv_end_row(&csv);
+    progress line = progress_start(request->recording, "frames", frames);
+    for (int f = 0; f < frames && status == THENAR_OK; f++) {
+        status = tactile_replay_frame(replay, f, error);
+        if (status == THENAR_OK) write_rows(&csv, tactile, ranges);
+        progress_update(&line, f + 1);
+    }
+    progress_end(&line);
+    thenar_error second;
+    thenar_status closed = csv_close(&csv, status == THENAR_OK ? error : &second);
+    if (status == THENAR_OK) status = closed;
+    if (status == THENAR_OK) print_ranges(tactile, ranges, frames);
+    return status;
+}
+
+static thenar_status work(const tactile_request *request, thenar_error *error) {
+    thenar_recording *recording;
+    thenar_status status = thenar_recording_open(request->recording, &recording, error);
+    if (status != THENAR_OK) return status;
+    if (thenar_recording_damage(recording))
+        fprintf(stderr, "thenar: warning: %s\n", thenar_recording_damage(recording));
+    json_t *metadata = json_loads(thenar_recording_get_info(recording).metadata, 0, NULL);
+    worn_list *list = calloc(1, sizeof *list);
+    thenar_tactile_options options = thenar_tactile_options_default();
+    tactile_replay *replay = NULL;
+    status = list ? choose(request, metadata, list, error) : error_memory(error, request->recording);
+    if (status == THENAR_OK) {
+        options.devices = list->defs;
+        options.device_count = list->count;
+        status = tactile_replay_create(recording, &options, &replay, error);
+    }
+    if (status == THENAR_OK) status = replay_all(request, recording, replay, error);
+    tactile_replay_free(replay);
+    free(list);
+    json_decref(metadata);
+    thenar_recording_close(recording);
+    return status;
+}
+
+static bool is_same_file(const char *a, const char *b) {
+    struct stat first, second;
+    return stat(a, &first) == 0 && stat(b, &second) == 0 && first.st_dev == second.st_dev &&
+           first.st_ino == second.st_ino;
+}
+
+static int run(const app_command *command, int argc, char **argv) {
+    tactile_request request = {.fingers = "thumb,index,middle", .out = "tactile.csv", .turn = NAN};
+    const app_option options[] = {
+        {"device", "FILE", "description of the device (docs/tactile.md)", OPTION_TEXT, &request.device, 0, 0},
+        {"fingers", "LIST", "fingers that wear it (default thumb,index,middle)", OPTION_TEXT, &request.fingers, 0, 0},
+        {"hand", "NAME", "only this hand", OPTION_TEXT, &request.hand, 0, 0},
+        {"turn", "DEGREES", "how it is turned about the fingers (default as recorded)", OPTION_NUMBER, &request.turn,
+         -90, 90},
+        {"out", "FILE", "where commands are written (default tactile.csv)", OPTION_TEXT, &request.out, 0, 0},
+    };
+    option_arguments arguments;
+    int status = options_parse(command, argc, argv, options, sizeof options / sizeof *options, 1, 1, &arguments);
+    if (status != OPTIONS_PARSED) return status;
+    request.recording = arguments.values[0];
+    if (!request.device) return command_misused(command, "--device is missing; expected a file that describes one");
+    if (!fingers_are_known(request.fingers))
+        return command_misused(command, "--fingers %s; expected thumb, index, middle, ring, little with commas between",
+                               request.fingers);
+    if (is_same_file(request.recording, request.out))
+        return command_misused(command, "--out %s is the recording itself; expected another file", request.out);
+    thenar_error error;
+    if (work(&request, &error) != THENAR_OK) return command_fail(&error);
+    printf("%s\n", request.out);
+    return EXIT_DONE;
+}
+
+const app_command command_tactile = {
+    .name = "tactile",
+    .summary = "work out commands of a tactile device from a recording",
+    .arguments = "RECORDING --device FILE [--fingers LIST] [--hand NAME] [--turn DEGREES] [--out FILE]",
+    .details =
+        "The recorded run need not have had this device, or any: pads, contacts and bones are in every recording\n"
+        "of a hand. A row a frame and device: pose (rad, m), press (m), and the values for its actuators.",
+    .run = run};

@@ -1,0 +1,165 @@
+#include "scene/scene_device.h"
+
+#include "base/text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define DEVICE_FORMAT 1
+#define DEGREE (3.14159265358979323846 / 180)
+
+/* Two numbers, the smaller first. */
+static void read_pair(config_map *map, const char *key, double unit, const char *name, double pair[2]) {
+    double read[2] = {pair[0] / unit, pair[1] / unit};
+    if (!config_numbers(map, key, CONFIG_OPTIONAL, config_any(name), 2, read)) return;
+    if (!(read[0] < read[1]))
+        config_fail(map, key, "%s is %g to %g %s; expected the smaller number first", key, read[0], read[1], name);
+    for (int i = 0; i < 2; i++) pair[i] = read[i] * unit;
+}
+
+static void read_degrees(config_map *map, const char *key, config_range range, double *value) {
+    double degrees = *value / DEGREE;
+    if (config_number(map, key, CONFIG_OPTIONAL, range, &degrees)) *value = degrees * DEGREE;
+}
+
+static void read_range(config_map *map, bool tilts, thenar_wearable_def *def) {
+    config_map range;
+    if (!config_child(map, "range", CONFIG_OPTIONAL, &range)) return;
+    if (tilts) {
+        read_pair(&range, "pitch", DEGREE, "degrees", def->pitch);
+        read_pair(&range, "roll", DEGREE, "degrees", def->roll);
+    }
+    read_pair(&range, "displacement", 1, "m", def->displacement);
+    config_close(&range);
+}
+
+static void read_speed(config_map *map, bool tilts, thenar_wearable_def *def) {
+    config_map speed;
+    if (!config_child(map, "speed", CONFIG_OPTIONAL, &speed)) return;
+    if (tilts) read_degrees(&speed, "tilt", config_positive("degrees/s"), &def->tilt_speed);
+    config_number(&speed, "displacement", CONFIG_OPTIONAL, config_positive("m/s"), &def->displacement_speed);
+    config_close(&speed);
+}
+
+static void read_force(config_map *map, thenar_wearable_def *def) {
+    config_map pulp;
+    config_number(map, "force_limit", CONFIG_OPTIONAL, config_positive("N"), &def->force_limit);
+    config_number(map, "clearance", CONFIG_OPTIONAL, config_not_negative("m"), &def->clearance);
+    if (!config_child(map, "pulp", CONFIG_OPTIONAL, &pulp)) return;
+    config_number(&pulp, "force", CONFIG_OPTIONAL, config_positive("N"), &def->pulp_force);
+    config_number(&pulp, "rate", CONFIG_OPTIONAL, config_positive("1/m"), &def->pulp_rate);
+    config_close(&pulp);
+}
+
+static void read_geometry(config_map *map, thenar_wearable_def *def) {
+    config_map geometry;
+    if (!config_child(map, "geometry", CONFIG_OPTIONAL, &geometry)) return;
+    config_range length = config_positive("m");
+    read_degrees(&geometry, "azimuth", config_between(-360, 360, "degrees"), &def->azimuth);
+    config_number(&geometry, "base_radius", CONFIG_OPTIONAL, length, &def->base_radius);
+    config_number(&geometry, "base_height", CONFIG_OPTIONAL, length, &def->base_height);
+    config_number(&geometry, "platform_radius", CONFIG_OPTIONAL, length, &def->platform_radius);
+    config_number(&geometry, "platform_depth", CONFIG_OPTIONAL, config_not_negative("m"), &def->platform_depth);
+    if (def->kind == THENAR_WEARABLE_CABLE) {
+        config_number(&geometry, "pulley_radius", CONFIG_OPTIONAL, length, &def->pulley_radius);
+    } else {
+        config_number(&geometry, "crank", CONFIG_OPTIONAL, length, &def->crank);
+        config_number(&geometry, "rod", CONFIG_OPTIONAL, length, &def->rod);
+    }
+    config_close(&geometry);
+}
+
+static void read_servo(config_map *map, thenar_wearable_def *def) {
+    config_map servo;
+    if (!config_child(map, "servo", CONFIG_OPTIONAL, &servo)) return;
+    read_pair(&servo, "range", DEGREE, "degrees", def->servo_range);
+    read_degrees(&servo, "speed", config_positive("degrees/s"), &def->servo_speed);
+    read_pair(&servo, "pulse", 1e-6, "us", def->servo_pulse);
+    config_close(&servo);
+}
+
+static void read_vibration(config_map *map, thenar_wearable_def *def) {
+    read_pair(map, "frequency", 1, "Hz", def->frequency);
+    config_number(map, "rate_full", CONFIG_OPTIONAL, config_positive("N/s"), &def->rate_full);
+    config_number(map, "slip_full", CONFIG_OPTIONAL, config_positive("m/s"), &def->slip_full);
+    config_number(map, "release", CONFIG_OPTIONAL, config_positive("s"), &def->release);
+}
+
+void scene_device_read(config_map *map, thenar_wearable_def *def) {
+    const char *kinds[THENAR_WEARABLE_KIND_COUNT], *title = "";
+    for (int i = 0; i < THENAR_WEARABLE_KIND_COUNT; i++) kinds[i] = thenar_wearable_kind_name((thenar_wearable_kind)i);
+    int kind = THENAR_WEARABLE_CABLE;
+    config_choice(map, "kind", CONFIG_REQUIRED, kinds, THENAR_WEARABLE_KIND_COUNT, &kind);
+    *def = thenar_wearable_def_default((thenar_wearable_kind)kind);
+    config_text(map, "title", CONFIG_OPTIONAL, &title);
+    snprintf(def->title, sizeof def->title, "%s", title);
+    text_make_printable(def->title);
+    bool tilts = kind == THENAR_WEARABLE_CABLE || kind == THENAR_WEARABLE_RRS;
+    if (kind == THENAR_WEARABLE_VIBRATION) {
+        read_vibration(map, def);
+    } else {
+        read_range(map, tilts, def);
+        read_speed(map, tilts, def);
+        read_force(map, def);
+    }
+    if (tilts) {
+        read_geometry(map, def);
+        read_servo(map, def);
+    }
+    if (kind == THENAR_WEARABLE_THIMBLE) {
+        static const char *const commands[] = {"displacement", "force"};
+        int command = 0;
+        config_choice(map, "command", CONFIG_OPTIONAL, commands, 2, &command);
+        def->by_force = command == 1;
+    }
+    config_close(map);
+    thenar_error error;
+    if (map->reader->status == THENAR_OK)
+        config_adopt(map, tilts ? "geometry" : NULL, thenar_wearable_check(def, &error), error.text);
+}
+
+thenar_status thenar_wearable_load(const char *path, thenar_wearable_def *def, thenar_error *error) {
+    config tree = {0};
+    thenar_status status = config_load(&tree, path, error);
+    if (status == THENAR_OK) {
+        config_reader reader = {.error = error};
+        config_map map;
+        int format = DEVICE_FORMAT;
+        config_open(&reader, tree.root, "device", &map);
+        config_integer(&map, "thenar_device", CONFIG_REQUIRED, DEVICE_FORMAT, DEVICE_FORMAT, &format);
+        scene_device_read(&map, def);
+        status = reader.status;
+    }
+    config_free(&tree);
+    return status;
+}
+
+static void read_worn(config_list *devices, thenar_build *build) {
+    const char *fingers[THENAR_FINGER_COUNT], *hand = NULL;
+    char *file = NULL;
+    for (int i = 0; i < THENAR_FINGER_COUNT; i++) fingers[i] = thenar_finger_name((thenar_finger)i);
+    config_map map;
+    thenar_error error;
+    thenar_tactile_def def = {.name = devices->key};
+    int finger = 0;
+    config_item_map(devices, &map);
+    config_text(&map, "hand", CONFIG_OPTIONAL, &hand);
+    config_choice(&map, "finger", CONFIG_REQUIRED, fingers, THENAR_FINGER_COUNT, &finger);
+    read_degrees(&map, "turn", config_between(-90, 90, "degrees"), &def.turn);
+    config_number(&map, "depth", CONFIG_OPTIONAL, config_between(0, 0.1, "m"), &def.depth);
+    if (config_file(&map, "device", CONFIG_REQUIRED, &file)) {
+        config_adopt(&map, "device", thenar_wearable_load(file, &def.device, &error), error.text);
+        free(file);
+    }
+    config_close(&map);
+    def.hand = hand;
+    def.finger = (thenar_finger)finger;
+    if (map.reader->status == THENAR_OK)
+        config_adopt(&map, hand ? "hand" : NULL, thenar_build_add_tactile(build, &def, &error), error.text);
+}
+
+void scene_tactile_read(config_map *scene, thenar_build *build) {
+    config_list devices;
+    if (!config_entries(scene, "tactile", CONFIG_OPTIONAL, &devices)) return;
+    while (config_next(&devices)) read_worn(&devices, build);
+}

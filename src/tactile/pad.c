@@ -1,0 +1,333 @@
+#include "tactile/pad.h"
+
+#include "base/memory.h"
+#include "shape/mesh.h"
+#include "shape/surface.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MIDDLE 0.5 /* of the way from the middle of a pad to its edge: the region in the centre */
+
+const char *thenar_pad_region_name(thenar_pad_region region) {
+    static const char *const names[THENAR_PAD_REGION_COUNT] = {"centre", "distal", "proximal", "radial", "ulnar"};
+    assert(region >= 0 && region < THENAR_PAD_REGION_COUNT);
+    return names[region];
+}
+
+/* The bone's x, -z and y, a right angle about x, then the turn about the finger. */
+static quat pad_axes(double turn) {
+    const double half = 0.70710678118654752;
+    return quat_mul((quat){-half, 0, 0, half}, (quat){0, sin(turn / 2), 0, cos(turn / 2)});
+}
+
+hand_frame pad_frame(const pad_model *pad, const double joint[7]) {
+    quat turned = quat_mul((quat){joint[3], joint[4], joint[5], joint[6]}, pad->axes);
+    return (hand_frame){vec3_add(vec3_load(joint), quat_rotate(turned, pad->origin)), turned};
+}
+
+/* A place of the skin that may become a point: a vertex or, where these are few, a place in a triangle. */
+typedef struct candidate {
+    int vertex;   /* itself, or a corner of the triangle */
+    bool between; /* it is no vertex */
+    vec3 place;   /* in the world at rest, m */
+    vec3 at;      /* in the pad's axes about its origin, m */
+    double area;  /* m^2 */
+    double near;  /* m: to the nearest point chosen so far */
+    int owner;    /* that point */
+} candidate;
+
+/* While a pad is made. */
+typedef struct making {
+    const pad_place *place;
+    const pad_skin *skin;
+    quat to_pad;
+    vec3 *at;     /* of each vertex of the pad, in its axes about the joint, then about its origin */
+    double *area; /* of each vertex of the skin */
+    vec3 *normal; /* of each vertex of the skin, in the world */
+    bool *is_in;  /* of each vertex of the skin: on the pad */
+    candidate *candidates;
+    int candidate_count;
+} making;
+
+static void find_origin(making *m, pad_model *pad) {
+    const pad_place *place = m->place;
+    double area = 0, outermost = INFINITY;
+    vec3 sum = {0};
+    for (int i = 0; i < place->vertex_count; i++) {
+        vec3 from = vec3_sub(surface_vertex(m->skin->surface, place->vertex[i]), place->frame.position);
+        m->at[i] = quat_rotate(m->to_pad, from);
+        sum = vec3_mul_add(sum, m->at[i], m->area[place->vertex[i]]);
+        area += m->area[place->vertex[i]];
+        outermost = fmin(outermost, m->at[i].z);
+    }
+    pad->origin = vec3_scale(sum, 1 / area);
+    pad->origin.z = outermost;
+    for (int i = 0; i < place->vertex_count; i++) m->at[i] = vec3_sub(m->at[i], pad->origin);
+}
+
+/* Whether a triangle is on the pad with all its corners. */
+static bool is_on_pad(const making *m, int triangle) {
+    const int *corner = surface_triangle(m->skin->surface, triangle);
+    return m->is_in[corner[0]] && m->is_in[corner[1]] && m->is_in[corner[2]];
+}
+
+static void add_candidate(making *m, const pad_model *pad, candidate c) {
+    vec3 from = vec3_sub(c.place, m->place->frame.position);
+    c.at = vec3_sub(quat_rotate(m->to_pad, from), pad->origin);
+    c.near = INFINITY;
+    m->candidates[m->candidate_count++] = c;
+}
+
+/* The middles of the n^2 triangles that a triangle is cut into. */
+static void cut_triangle(making *m, const pad_model *pad, int triangle, int n) {
+    const thenar_surface *surface = m->skin->surface;
+    vec3 x[3];
+    surface_corners(surface, triangle, x);
+    double area = vec3_length(surface_area_vector(surface, triangle)) / (n * n);
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n - i; j++)
+            for (int up = 0; up < (j < n - i - 1 ? 2 : 1); up++) {
+                double u = (i + (up ? 2.0 : 1.0) / 3) / n, v = (j + (up ? 2.0 : 1.0) / 3) / n;
+                vec3 place = vec3_add(vec3_scale(x[0], 1 - u - v), vec3_add(vec3_scale(x[1], u), vec3_scale(x[2], v)));
+                int corner = u > v ? 1 : 2;
+                if (1 - u - v > fmax(u, v)) corner = 0;
+                int vertex = surface_triangle(surface, triangle)[corner];
+                add_candidate(m, pad, (candidate){.vertex = vertex, .between = true, .place = place, .area = area});
+            }
+}
+
+/* Vertices of the pad, or where these are too few, places in its triangles, twice as many as points are wanted. */
+static thenar_status list_candidates(making *m, int points, const pad_model *pad, thenar_error *error) {
+    const thenar_surface *surface = m->skin->surface;
+    int triangles = 0, count = m->place->vertex_count;
+    for (int t = 0; t < surface->triangle_count; t++) triangles += is_on_pad(m, t);
+    bool few = count < points && triangles > 0;
+    int cut = few ? (int)ceil(sqrt(2.0 * points / triangles)) : 0;
+    m->candidates = MEMORY_ARRAY(candidate, few ? (size_t)triangles * (size_t)(cut * cut) : (size_t)count);
+    if (!m->candidates) return error_memory(error, "finger pad");
+    for (int i = 0; i < count && !few; i++) {
+        int v = m->place->vertex[i];
+        add_candidate(m, pad, (candidate){.vertex = v, .place = surface_vertex(surface, v), .area = m->area[v]});
+    }
+    for (int t = 0; few && t < surface->triangle_count; t++)
+        if (is_on_pad(m, t)) cut_triangle(m, pad, t, cut);
+    return THENAR_OK;
+}
+
+/* Shares of the nodes of a tet in a place at rest. */
+static vec3 shares_in(const thenar_tet_mesh *mesh, int tet, vec3 place) {
+    vec3 x[4];
+    for (int k = 0; k < 4; k++) x[k] = vec3_load(mesh->positions + 3 * mesh->tets[4 * tet + k]);
+    mat3 edges = mat3_columns(vec3_sub(x[1], x[0]), vec3_sub(x[2], x[0]), vec3_sub(x[3], x[0]));
+    return mat3_mul_vec(mat3_inverse(edges), vec3_sub(place, x[0]));
+}
+
+/* The tet that a place at rest is in, or least outside of. */
+static int find_tet(const thenar_tet_mesh *mesh, vec3 place) {
+    int best = 0;
+    double deepest = -INFINITY;
+    for (int t = 0; t < mesh->tet_count; t++) {
+        vec3 share = shares_in(mesh, t, place);
+        double least = fmin(fmin(share.x, share.y), fmin(share.z, 1 - share.x - share.y - share.z));
+        if (least > deepest) deepest = least, best = t;
+    }
+    return best;
+}
+
+static void hang_point(const making *m, const candidate *from, int p, pad_model *pad) {
+    const thenar_tet_mesh *mesh = m->skin->mesh;
+    int tet = m->skin->embedding->tet[from->vertex];
+    for (int k = 0; k < 4; k++) pad->weight[p][k] = m->skin->embedding->weights[4 * from->vertex + k];
+    if (from->between) {
+        tet = find_tet(mesh, from->place);
+        vec3 share = shares_in(mesh, tet, from->place);
+        vec3_store(pad->weight[p] + 1, share);
+        pad->weight[p][0] = 1 - share.x - share.y - share.z;
+    }
+    for (int k = 0; k < 4; k++) pad->node[p][k] = mesh->tets[4 * tet + k];
+    pad->points[p].vertex = from->vertex;
+    vec3_store(pad->points[p].rest, from->at);
+    vec3_store(pad->points[p].position, from->at);
+}
+
+/* Each next point is the candidate furthest from those before: evenly spread whatever the triangles are. The first is
+ * the one nearest to the middle. Candidates then belong to the nearest point, with their area. */
+static void choose_points(making *m, pad_model *pad) {
+    int next = 0, count = m->candidate_count;
+    candidate *all = m->candidates;
+    double least = INFINITY;
+    for (int i = 0; i < count; i++) {
+        double d = all[i].at.x * all[i].at.x + all[i].at.y * all[i].at.y;
+        if (d < least) least = d, next = i;
+    }
+    for (int p = 0; p < pad->point_count; p++) {
+        hang_point(m, &all[next], p, pad);
+        double furthest = -1;
+        vec3 chosen = all[next].at;
+        for (int i = 0; i < count; i++) {
+            double d = vec3_distance(all[i].at, chosen);
+            if (d < all[i].near) all[i].near = d, all[i].owner = p;
+            if (all[i].near > furthest) furthest = all[i].near, next = i;
+        }
+    }
+    for (int i = 0; i < count; i++) pad->points[all[i].owner].area += all[i].area;
+    for (int p = 0; p < pad->point_count; p++) pad->area += pad->points[p].area;
+}
+
+/* Which part of the pad a point is in: the middle, or the side of it. */
+static void divide(const making *m, pad_model *pad) {
+    double half[2] = {1e-9, 1e-9};
+    for (int p = 0; p < pad->point_count; p++)
+        for (int k = 0; k < 2; k++) half[k] = fmax(half[k], fabs(pad->points[p].rest[k]));
+    for (int p = 0; p < pad->point_count; p++) {
+        double u = pad->points[p].rest[0] / half[0], v = pad->points[p].rest[1] / half[1];
+        bool radial = m->place->left ? u > 0 : u < 0;
+        thenar_pad_region part = THENAR_PAD_CENTRE;
+        if (u * u + v * v > MIDDLE * MIDDLE) {
+            if (fabs(v) > fabs(u))
+                part = v > 0 ? THENAR_PAD_DISTAL : THENAR_PAD_PROXIMAL;
+            else
+                part = radial ? THENAR_PAD_RADIAL : THENAR_PAD_ULNAR;
+        }
+        pad->part[p] = (unsigned char)part;
+        pad->part_area[part] += pad->points[p].area;
+    }
+}
+
+/* Twice: first counting, then with memory. */
+static thenar_status spread(const making *m, pad_model *pad, thenar_error *error) {
+    double spacing = sqrt(pad->area / pad->point_count), reach = fmax(PAD_REACH, 2.5 * spacing);
+    for (int pass = 0; pass < 2; pass++) {
+        int count = 0;
+        for (int i = 0; i < pad->vertex_count; i++) {
+            for (int p = 0; p < pad->point_count; p++) {
+                double r = vec3_distance(m->at[i], vec3_load(pad->points[p].rest)) / reach, w = 1 - r * r;
+                if (!(w > 0)) continue;
+                if (pass == 1) {
+                    pad->spread_point[count] = p;
+                    pad->spread_weight[count] = w * w;
+                }
+                count++;
+            }
+            pad->spread_start[i + 1] = count;
+        }
+        if (pass == 1) break;
+        pad->spread_point = MEMORY_ARRAY(int, count);
+        pad->spread_weight = MEMORY_ARRAY(double, count);
+        if (!pad->spread_point || !pad->spread_weight) return error_memory(error, "finger pad");
+    }
+    return THENAR_OK;
+}
+
+/* Copies a tet's element to a lane. */
+static void take_element(const soft_model *soft, int tet, double young, pad_model *pad, int index) {
+    const soft_batch *from = &soft->batches[tet / SIMD_LANES];
+    soft_batch *to = &pad->batches[index / SIMD_LANES];
+    int a = tet % SIMD_LANES, b = index % SIMD_LANES;
+    for (int k = 0; k < 9; k++) to->gradient[k][b] = from->gradient[k][a];
+    for (int k = 0; k < 4; k++) to->node[k][b] = from->node[k][a];
+    to->lambda[b] = from->lambda[a];
+    to->mu[b] = from->mu[a];
+    /* Volume times Young's modulus: the part of the tet that is flesh. */
+    pad->per_volume[index / SIMD_LANES][b] = young / from->stiffness[a];
+}
+
+static thenar_status take_elements(const making *m, pad_model *pad, thenar_error *error) {
+    const soft_model *soft = m->skin->soft;
+    if (!soft) return THENAR_OK;
+    int *seen = MEMORY_ARRAY(int, pad->point_count), count = 0;
+    int most = (pad->point_count + SIMD_LANES - 1) / SIMD_LANES;
+    pad->batches = memory_aligned((size_t)most * sizeof *pad->batches);
+    pad->per_volume = memory_array((size_t)most, sizeof *pad->per_volume);
+    if (!seen || !pad->batches || !pad->per_volume) {
+        free(seen);
+        return error_memory(error, "finger pad");
+    }
+    for (int p = 0; p < pad->point_count; p++) {
+        int vertex = pad->points[p].vertex, i = 0;
+        vec3 below = vec3_mul_add(surface_vertex(m->skin->surface, vertex), m->normal[vertex], -m->place->depth);
+        int tet = find_tet(m->skin->mesh, below);
+        while (i < count && seen[i] != tet) i++;
+        if (i == count) {
+            seen[count++] = tet;
+            take_element(soft, tet, m->place->young, pad, i);
+        }
+        pad->tet[p] = i;
+    }
+    pad->batch_count = (count + SIMD_LANES - 1) / SIMD_LANES;
+    /* The last batch is filled up with its first tet. */
+    for (int i = count; i < SIMD_LANES * pad->batch_count; i++) take_element(soft, seen[0], m->place->young, pad, i);
+    free(seen);
+    return THENAR_OK;
+}
+
+static thenar_status make(making *m, int points, pad_model *pad, thenar_error *error) {
+    const pad_place *place = m->place;
+    const thenar_surface *surface = m->skin->surface;
+    int count = place->vertex_count, all = surface->vertex_count;
+    pad->hand = place->hand, pad->body = place->body, pad->finger = place->finger;
+    pad->turn = place->turn;
+    pad->depth = place->depth;
+    pad->axes = pad_axes(place->turn);
+    pad->vertex_count = count;
+    m->to_pad = quat_conjugate(quat_mul(place->frame.rotation, pad->axes));
+    m->at = MEMORY_ARRAY(vec3, count);
+    m->area = MEMORY_ARRAY(double, all);
+    m->normal = MEMORY_ARRAY(vec3, all);
+    m->is_in = MEMORY_ARRAY(bool, all);
+    pad->vertex = memory_copy(place->vertex, (size_t)count * sizeof *pad->vertex);
+    pad->points = MEMORY_ARRAY(thenar_tactile_point, points);
+    pad->node = memory_array((size_t)points, sizeof *pad->node);
+    pad->weight = memory_array((size_t)points, sizeof *pad->weight);
+    pad->part = MEMORY_ARRAY(unsigned char, points);
+    pad->tet = MEMORY_ARRAY(int, points);
+    pad->spread_start = MEMORY_ARRAY(int, count + 1);
+    if (!m->at || !m->area || !m->normal || !m->is_in || !pad->vertex || !pad->points || !pad->node || !pad->weight ||
+        !pad->part || !pad->tet || !pad->spread_start)
+        return error_memory(error, "finger pad");
+    for (int i = 0; i < count; i++) m->is_in[place->vertex[i]] = true;
+    surface_vertex_areas(surface, m->area);
+    surface_vertex_normals(surface, m->normal);
+    find_origin(m, pad);
+    thenar_status status = list_candidates(m, points, pad, error);
+    if (status != THENAR_OK) return status;
+    pad->point_count = points < m->candidate_count ? points : m->candidate_count;
+    choose_points(m, pad);
+    divide(m, pad);
+    status = spread(m, pad, error);
+    return status == THENAR_OK ? take_elements(m, pad, error) : status;
+}
+
+thenar_status pad_create(const pad_place *place, const pad_skin *skin, int points, pad_model *out,
+                         thenar_error *error) {
+    *out = (pad_model){0};
+    if (place->vertex_count < 3)
+        return error_set(error, THENAR_ERROR_INPUT, "the pad of the %s has %d vertices of skin; expected 3 at least",
+                         thenar_finger_name(place->finger), place->vertex_count);
+    making m = {.place = place, .skin = skin};
+    thenar_status status = make(&m, points, out, error);
+    free(m.at);
+    free(m.area);
+    free(m.normal);
+    free(m.is_in);
+    free(m.candidates);
+    if (status != THENAR_OK) pad_free(out);
+    return status;
+}
+
+void pad_free(pad_model *pad) {
+    free(pad->points);
+    free(pad->node);
+    free(pad->weight);
+    free(pad->part);
+    free(pad->vertex);
+    free(pad->spread_start);
+    free(pad->spread_point);
+    free(pad->spread_weight);
+    free(pad->batches);
+    free(pad->per_volume);
+    free(pad->tet);
+    *pad = (pad_model){0};
+}

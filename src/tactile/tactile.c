@@ -1,0 +1,382 @@
+#include "tactile/tactile.h"
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "tactile/device.h"
+#include "tactile/platform.h"
+#include "world/model.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ARM 0.005       /* m: what a radian counts for where a pose is held: half a pad */
+#define HOLD 0.005      /* of the mean area of a point: the weight that holds a pose where contacts leave it open */
+#define SOFTNESS 0.0003 /* m: over which the weight of a point fades with its gap */
+#define ONSET 0.0002    /* m: the largest step towards a pad that is touched anew */
+
+thenar_tactile_options thenar_tactile_options_default(void) {
+    return (thenar_tactile_options){.points = 100, .touching = 0.05e-3, .hysteresis = 0.2e-3, .depth = 1e-3};
+}
+
+/* 1 below 0, 0 above 1, smooth in between. */
+static double fade(double u) {
+    if (!(u > 0)) return 1;
+    return u < 1 ? 1 - u * u * (3 - 2 * u) : 0;
+}
+
+/* Fills in the points of a match; returns the sum of the weights of those that touch or are about to. `presence` is 1
+ * in contact and falls to 0 as what is near goes away. What only comes near is seen by more points, so that the tilt is
+ * right when it arrives. */
+static double weigh_points(const feel_pad *pad, double presence, match_points *points) {
+    double nearest = fmax(0, pad->least_gap), sum = 0;
+    int count = pad->model.point_count;
+    points->group_count = (count + SIMD_LANES - 1) / SIMD_LANES;
+    double *target[3], *skin[3], *touch = (double *)points->touch, *rest = (double *)points->free;
+    for (int k = 0; k < 3; k++) target[k] = (double *)points->target[k], skin[k] = (double *)points->skin[k];
+    for (int p = 0; p < SIMD_LANES * points->group_count; p++) {
+        const thenar_tactile_point *point = &pad->model.points[p < count ? p : 0];
+        double area = p < count ? point->area : 0;
+        double near = fade((point->gap - nearest) / (SOFTNESS + nearest)) * presence;
+        vec3 foot = pad->target[p < count ? p : 0];
+        target[0][p] = foot.x, target[1][p] = foot.y, target[2][p] = foot.z;
+        for (int k = 0; k < 3; k++) skin[k][p] = point->position[k];
+        touch[p] = area * near;
+        rest[p] = area * (1 - near);
+        sum += touch[p];
+    }
+    return sum;
+}
+
+/* How deep a pose is in the pad at rest: how far its plane is beyond the first point of the pad that it meets. */
+static double press_of(const feel_pad *pad, const double pose[3]) {
+    double n[3], first = INFINITY;
+    match_normal(pose, n);
+    for (int p = 0; p < pad->model.point_count; p++) {
+        const double *x = pad->model.points[p].rest;
+        first = fmin(first, n[0] * x[0] + n[1] * x[1] + n[2] * x[2]);
+    }
+    return n[2] * pose[2] - first;
+}
+
+/* The device presses no harder than it may: the pose goes back along z, as far as the workspace allows. */
+static void limit_press(const tactile_worn *worn, const feel_pad *pad, double pose[3]) {
+    double n[3], excess = press_of(pad, pose) - device_deepest(&worn->def.device);
+    match_normal(pose, n);
+    if (excess > 0) pose[2] = fmax(worn->low[2], pose[2] - excess / n[2]);
+}
+
+/* The problem of a device that starts from a pose; false: nothing is near. Its points are the scratch. */
+static bool pose_problem(const thenar_tactile *tactile, const tactile_worn *worn, const double before[3],
+                         match_problem *problem) {
+    const feel_pad *pad = &tactile->world.pads[worn->pad];
+    double clearance = worn->def.device.clearance;
+    double presence = pad->apart <= 0 ? 1 : clearance > 0 ? fade(pad->apart / clearance) : 0;
+    if (!(presence > 0)) return false;
+    *problem = (match_problem){.arm = ARM, .points = tactile->points};
+    double touched = weigh_points(pad, presence, &problem->points);
+    problem->hold = HOLD * pad->model.area / pad->model.point_count;
+    problem->rest = touched / presence * (1 - presence);
+    memcpy(problem->before, before, sizeof problem->before);
+    memcpy(problem->home, worn->home, sizeof problem->home);
+    memcpy(problem->low, worn->low, sizeof problem->low);
+    memcpy(problem->high, worn->high, sizeof problem->high);
+    return true;
+}
+
+bool tactile_last_problem(const thenar_tactile *tactile, int device, match_problem *problem) {
+    const tactile_worn *worn = &tactile->devices[device];
+    return worn->def.device.kind != THENAR_WEARABLE_VIBRATION && pose_problem(tactile, worn, worn->before, problem);
+}
+
+static void match_pose(thenar_tactile *tactile, tactile_worn *worn, const feel_pad *pad) {
+    thenar_tactile_command *command = &worn->command;
+    match_problem problem;
+    match_result result = {0};
+    memcpy(worn->before, command->pose, sizeof worn->before);
+    command->touching = pad->told.contact_count > 0;
+    if (pose_problem(tactile, worn, worn->before, &problem)) {
+        result = match_solve(&problem);
+        limit_press(worn, pad, result.pose);
+    } else {
+        memcpy(result.pose, worn->home, sizeof worn->home);
+        worn->engaged = false;
+    }
+    memcpy(command->wanted, result.pose, sizeof command->wanted);
+    command->iterations = result.iterations;
+    command->cost = result.cost;
+    command->bounded = result.bounded;
+}
+
+static void move_device(tactile_worn *worn, double dt) {
+    thenar_tactile_command *command = &worn->command;
+    double most = worn->engaged ? INFINITY : ONSET;
+    device_approach(&worn->def.device, command->wanted, dt, most, command->pose, worn->angles);
+    if (command->touching && fabs(command->wanted[2] - command->pose[2]) <= ONSET) worn->engaged = true;
+}
+
+/* Amplitude and frequency: a change of the normal force is felt as a knock that dies away, slip as long as it lasts. */
+static void vibrate(tactile_worn *worn, const feel_pad *pad, double dt) {
+    const thenar_wearable_def *def = &worn->def.device;
+    double rate = dt > 0 ? fabs(pad->told.normal_force - pad->force_before) / dt : 0;
+    double slip = pad->told.slip * pad->told.slip_speed / def->slip_full;
+    double now = fmin(1, rate / def->rate_full + slip);
+    worn->amplitude = fmax(now, worn->amplitude * exp(-dt / def->release));
+    worn->command.value[0] = worn->amplitude;
+    worn->command.value[1] = def->frequency[0] + (def->frequency[1] - def->frequency[0]) * fmin(1, slip);
+    worn->command.touching = pad->told.contact_count > 0;
+}
+
+static void set_values(tactile_worn *worn, const feel_pad *pad) {
+    const thenar_wearable_def *def = &worn->def.device;
+    worn->command.press = press_of(pad, worn->command.pose);
+    if (device_is_platform(def))
+        memcpy(worn->command.value, worn->angles, sizeof worn->angles);
+    else if (def->by_force)
+        worn->command.value[0] = fmin(1, pad->told.normal_force / def->force_limit);
+    else
+        worn->command.value[0] = worn->command.pose[2];
+}
+
+void tactile_update(thenar_tactile *tactile, const feel_moment *moment, double time, double dt) {
+    feel_update(&tactile->world, moment);
+    tactile->time = time;
+    for (int i = 0; i < tactile->device_count; i++) {
+        tactile_worn *worn = &tactile->devices[i];
+        const feel_pad *pad = &tactile->world.pads[worn->pad];
+        worn->command.time = time;
+        if (worn->def.device.kind == THENAR_WEARABLE_VIBRATION) {
+            vibrate(worn, pad, dt);
+            continue;
+        }
+        match_pose(tactile, worn, pad);
+        move_device(worn, dt);
+        set_values(worn, pad);
+    }
+}
+
+void thenar_tactile_reset(thenar_tactile *tactile) {
+    feel_reset(&tactile->world);
+    tactile->time = -1;
+    for (int i = 0; i < tactile->device_count; i++) {
+        tactile_worn *worn = &tactile->devices[i];
+        const thenar_wearable_def *def = &worn->def.device;
+        worn->command = (thenar_tactile_command){0};
+        worn->engaged = false;
+        worn->amplitude = 0;
+        if (def->kind == THENAR_WEARABLE_VIBRATION) {
+            worn->command.value[1] = def->frequency[0];
+            continue;
+        }
+        memcpy(worn->command.pose, worn->home, sizeof worn->home);
+        memcpy(worn->command.wanted, worn->home, sizeof worn->home);
+        if (device_is_platform(def)) platform_inverse(def, worn->home, worn->angles);
+        set_values(worn, &tactile->world.pads[worn->pad]);
+    }
+}
+
+static thenar_status find_hand(const tactile_source *source, const thenar_tactile_def *def, int *hand,
+                               thenar_error *error) {
+    if (!def->name || !def->name[0] || !text_is_printable(def->name))
+        return error_set(error, THENAR_ERROR_INPUT, "a device without a name; expected printable text");
+    if (def->finger < 0 || def->finger >= THENAR_FINGER_COUNT)
+        return error_set(error, THENAR_ERROR_INPUT, "%s: finger %d; expected 0 to %d", def->name, (int)def->finger,
+                         THENAR_FINGER_COUNT - 1);
+    if (!(fabs(def->turn) <= 1.6))
+        return error_set(error, THENAR_ERROR_INPUT, "%s: turned by %g rad; expected -1.6 to 1.6", def->name, def->turn);
+    if (!(def->depth >= 0 && def->depth <= 0.1))
+        return error_set(error, THENAR_ERROR_INPUT, "%s: a depth of %g m; expected 0 to 0.1", def->name, def->depth);
+    *hand = 0;
+    if (!def->hand && source->hand_count == 1) return THENAR_OK;
+    if (!def->hand)
+        return error_set(error, THENAR_ERROR_INPUT, "%s: on no hand; expected the name of one of %d hands", def->name,
+                         source->hand_count);
+    for (; *hand < source->hand_count; ++*hand)
+        if (strcmp(source->hand_names[*hand], def->hand) == 0) return THENAR_OK;
+    return error_set(error, THENAR_ERROR_INPUT, "%s: there is no hand '%s'; expected the name of one", def->name,
+                     def->hand);
+}
+
+static thenar_status add_pad(thenar_tactile *tactile, const pad_place *place, const thenar_tactile_options *options,
+                             int *index, thenar_error *error) {
+    feel_world *world = &tactile->world;
+    for (*index = 0; *index < world->pad_count; ++*index) {
+        const pad_model *pad = &world->pads[*index].model;
+        if (pad->hand != place->hand || pad->finger != place->finger) continue;
+        if (pad->turn == place->turn && pad->depth == place->depth) return THENAR_OK;
+        return error_set(error, THENAR_ERROR_INPUT,
+                         "two devices on a %s are turned by %g and %g rad, look %g and %g m deep; expected devices on "
+                         "one finger alike",
+                         thenar_finger_name(pad->finger), pad->turn, place->turn, pad->depth, place->depth);
+    }
+    feel_pad *pad = &world->pads[*index];
+    const pad_skin *skin = &world->skins[place->body];
+    thenar_status status = pad_create(place, skin, options->points, &pad->model, error);
+    if (status != THENAR_OK) return status;
+    world->pad_count++;
+    int count = pad->model.point_count;
+    pad->told.hand = place->hand, pad->told.finger = place->finger, pad->told.point_count = count;
+    pad->normal = MEMORY_ARRAY(vec3, count);
+    pad->target = MEMORY_ARRAY(vec3, count);
+    pad->weight = MEMORY_ARRAY(double, count);
+    feel_slot **slots = &world->slots[place->body];
+    int vertices = skin->surface->vertex_count;
+    if (!*slots) {
+        *slots = MEMORY_ARRAY(feel_slot, vertices);
+        for (int v = 0; *slots && v < vertices; v++) (*slots)[v].pad = -1;
+    }
+    if (!pad->normal || !pad->target || !pad->weight || !*slots) return error_memory(error, "finger pad");
+    for (int i = 0; i < pad->model.vertex_count; i++) (*slots)[pad->model.vertex[i]] = (feel_slot){(short)*index, i};
+    return THENAR_OK;
+}
+
+static thenar_status add_device(thenar_tactile *tactile, const tactile_source *source,
+                                const thenar_tactile_options *options, const thenar_tactile_def *def,
+                                thenar_error *error) {
+    int hand = 0;
+    thenar_status status = find_hand(source, def, &hand, error);
+    if (status != THENAR_OK) return status;
+    for (int i = 0; i < tactile->device_count; i++)
+        if (strcmp(tactile->devices[i].def.name, def->name) == 0)
+            return error_set(error, THENAR_ERROR_INPUT, "there are two devices named %s; expected different names",
+                             def->name);
+    status = thenar_wearable_check(&def->device, error);
+    if (status != THENAR_OK) {
+        error_prefix(error, "%s", def->name);
+        return status;
+    }
+    tactile_worn *worn = &tactile->devices[tactile->device_count++];
+    worn->def = *def;
+    worn->def.name = memory_string(def->name);
+    worn->def.hand = memory_string(source->hand_names[hand]);
+    if (!worn->def.name || !worn->def.hand) return error_memory(error, def->name);
+    device_bounds(&def->device, worn->low, worn->high);
+    device_home(&def->device, worn->home);
+    pad_place place = source->places[THENAR_FINGER_COUNT * hand + (int)def->finger];
+    place.turn = def->turn;
+    place.depth = def->depth > 0 ? def->depth : options->depth;
+    return add_pad(tactile, &place, options, &worn->pad, error);
+}
+
+static thenar_status make_scratch(thenar_tactile *tactile, thenar_error *error) {
+    int groups = 1;
+    for (int i = 0; i < tactile->world.pad_count; i++) {
+        int own = (tactile->world.pads[i].model.point_count + SIMD_LANES - 1) / SIMD_LANES;
+        if (own > groups) groups = own;
+    }
+    f64x8 *memory = tactile->points_memory = memory_aligned(8 * (size_t)groups * sizeof *memory);
+    if (!memory) return error_memory(error, "finger pads");
+    match_points *points = &tactile->points;
+    for (int k = 0; k < 3; k++) points->target[k] = memory + k * groups;
+    for (int k = 0; k < 3; k++) points->skin[k] = memory + (3 + k) * groups;
+    points->touch = memory + 6 * groups;
+    points->free = memory + 7 * groups;
+    return THENAR_OK;
+}
+
+static thenar_status check_options(const thenar_tactile_options *o, thenar_error *error) {
+    if (o->device_count < 1)
+        return error_set(error, THENAR_ERROR_INPUT, "no device on any finger; expected one at least");
+    if (o->points < 10 || o->points > 1000)
+        return error_set(error, THENAR_ERROR_INPUT, "%d points a pad; expected 10 to 1000", o->points);
+    if (!(o->touching >= 0 && o->hysteresis > 0 && o->depth >= 0 && o->touching < 1 && o->hysteresis < 1 &&
+          o->depth < 1))
+        return error_set(error, THENAR_ERROR_INPUT,
+                         "touching %g m, hysteresis %g m, depth %g m; expected lengths from 0 to 1 m, hysteresis "
+                         "above 0",
+                         o->touching, o->hysteresis, o->depth);
+    return THENAR_OK;
+}
+
+thenar_status tactile_create(const tactile_source *source, const thenar_tactile_options *options, thenar_tactile **out,
+                             thenar_error *error) {
+    *out = NULL;
+    thenar_status status = check_options(options, error);
+    if (status != THENAR_OK) return status;
+    thenar_tactile *tactile = MEMORY_ARRAY(thenar_tactile, 1);
+    if (!tactile) return error_memory(error, "tactile devices");
+    feel_world *world = &tactile->world;
+    world->body_count = source->body_count;
+    world->skins = source->skins;
+    world->touching = options->touching;
+    world->leaving = options->touching + options->hysteresis;
+    world->slots = MEMORY_ARRAY(feel_slot *, source->body_count);
+    world->pads = MEMORY_ARRAY(feel_pad, options->device_count);
+    tactile->devices = MEMORY_ARRAY(tactile_worn, options->device_count);
+    tactile->motions = MEMORY_ARRAY(feel_motion, source->body_count);
+    tactile->hand_count = source->hand_count;
+    tactile->joints = MEMORY_ARRAY(double, 7 * HAND_JOINTS * (size_t)source->hand_count);
+    if (!world->slots || !world->pads || !tactile->devices || !tactile->motions || !tactile->joints)
+        status = error_memory(error, "tactile devices");
+    for (int i = 0; i < options->device_count && status == THENAR_OK; i++)
+        status = add_device(tactile, source, options, &options->devices[i], error);
+    if (status == THENAR_OK) status = make_scratch(tactile, error);
+    if (status != THENAR_OK) {
+        world->skins = NULL; /* the caller's still */
+        thenar_tactile_free(tactile);
+        return status;
+    }
+    thenar_tactile_reset(tactile);
+    *out = tactile;
+    return THENAR_OK;
+}
+
+void thenar_tactile_free(thenar_tactile *tactile) {
+    if (!tactile) return;
+    feel_world *world = &tactile->world;
+    for (int i = 0; world->pads && i < world->pad_count; i++) {
+        pad_free(&world->pads[i].model);
+        free(world->pads[i].normal);
+        free(world->pads[i].target);
+        free(world->pads[i].weight);
+    }
+    for (int b = 0; world->slots && b < world->body_count; b++) free(world->slots[b]);
+    for (int i = 0; tactile->devices && i < tactile->device_count; i++) {
+        free((void *)tactile->devices[i].def.name);
+        free((void *)tactile->devices[i].def.hand);
+    }
+    free(world->pads);
+    free(world->slots);
+    free((void *)world->skins);
+    free(tactile->devices);
+    free(tactile->motions);
+    free(tactile->joints);
+    free(tactile->points_memory);
+    thenar_model_free((thenar_model *)tactile->model);
+    free(tactile);
+}
+
+int thenar_tactile_device_count(const thenar_tactile *tactile) {
+    return tactile->device_count;
+}
+
+static const tactile_worn *worn_of(const thenar_tactile *tactile, int device) {
+    assert(device >= 0 && device < tactile->device_count);
+    return &tactile->devices[device];
+}
+
+const thenar_tactile_def *thenar_tactile_device(const thenar_tactile *tactile, int device) {
+    return &worn_of(tactile, device)->def;
+}
+
+int thenar_tactile_device_pad(const thenar_tactile *tactile, int device) {
+    return worn_of(tactile, device)->pad;
+}
+
+const thenar_tactile_command *thenar_tactile_command_of(const thenar_tactile *tactile, int device) {
+    return &worn_of(tactile, device)->command;
+}
+
+int thenar_tactile_pad_count(const thenar_tactile *tactile) {
+    return tactile->world.pad_count;
+}
+
+const thenar_tactile_pad *thenar_tactile_pad_of(const thenar_tactile *tactile, int pad) {
+    assert(pad >= 0 && pad < tactile->world.pad_count);
+    return &tactile->world.pads[pad].told;
+}
+
+const thenar_tactile_point *thenar_tactile_points(const thenar_tactile *tactile, int pad) {
+    assert(pad >= 0 && pad < tactile->world.pad_count);
+    return tactile->world.pads[pad].model.points;
+}

@@ -1,0 +1,332 @@
+/* Commands on their way out: over UDP, over a serial line (a pseudo-terminal), into a file. */
+#include "test.h"
+
+#include "allocations.h"
+#include "hand_world.h"
+#include "tactile/driver.h"
+#include "tactile/news.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <termios.h>
+#include <time.h>
+#include <unistd.h>
+
+/* A thimble by displacement, a platform and a vibrating one, where they rest: commands that are known. */
+static thenar_tactile *rest_devices(void) {
+    static thenar_model *model;
+    if (!model) {
+        thenar_hand_def def = hand_world_def();
+        model = hand_world_model(&def);
+    }
+    thenar_tactile_def worn[3] = {{.name = "press it", .finger = THENAR_FINGER_THUMB},
+                                  {.name = "tilt", .finger = THENAR_FINGER_INDEX},
+                                  {.name = "buzz", .finger = THENAR_FINGER_INDEX}};
+    worn[0].device = thenar_wearable_def_default(THENAR_WEARABLE_THIMBLE);
+    worn[1].device = thenar_wearable_def_default(THENAR_WEARABLE_RRS);
+    worn[2].device = thenar_wearable_def_default(THENAR_WEARABLE_VIBRATION);
+    thenar_tactile_options options = thenar_tactile_options_default();
+    options.devices = worn;
+    options.device_count = 3;
+    thenar_error error;
+    thenar_tactile *tactile;
+    assert_ok(thenar_tactile_create(model, &options, &tactile, &error), error);
+    return tactile;
+}
+
+static void pause_ms(int ms) {
+    nanosleep(&(struct timespec){.tv_nsec = ms * 1000000L}, NULL);
+}
+
+/* Waits until a condition holds, ten seconds at most. */
+#define WAIT_FOR(condition)                                                                                            \
+    do {                                                                                                               \
+        for (int tries = 0; !(condition) && tries < 2000; tries++) pause_ms(5);                                        \
+        assert_true(condition);                                                                                        \
+    } while (0)
+
+static void expect_all_accounted(thenar_output_counts counts) {
+    assert_true(counts.pushed == counts.sent + counts.superseded + counts.dropped);
+}
+
+static double big_endian(const unsigned char *bytes, int size) {
+    uint64_t word = 0;
+    for (int i = 0; i < size; i++) word = word << 8 | bytes[i];
+    if (size == 8) {
+        double value;
+        memcpy(&value, &word, sizeof value);
+        return value;
+    }
+    uint32_t half = (uint32_t)word;
+    float value;
+    memcpy(&value, &half, sizeof value);
+    return (double)value;
+}
+
+static void osc_messages_have_pose_and_values(void **state) {
+    (void)state;
+    thenar_tactile *tactile = rest_devices();
+    int receiver = socket(AF_INET, SOCK_DGRAM, 0);
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof address;
+    assert_int_equal(bind(receiver, (struct sockaddr *)&address, size), 0);
+    assert_int_equal(getsockname(receiver, (struct sockaddr *)&address, &size), 0);
+    char target[64];
+    snprintf(target, sizeof target, "osc:127.0.0.1:%d", ntohs(address.sin_port));
+    thenar_output *output;
+    thenar_error error;
+    assert_ok(thenar_output_open(tactile, target, 0, &output, &error), error);
+    thenar_output_push(output, tactile);
+    for (int i = 0; i < 3; i++) {
+        unsigned char packet[512];
+        struct pollfd wait = {.fd = receiver, .events = POLLIN};
+        assert_int_equal(poll(&wait, 1, 10000), 1);
+        long length = recv(receiver, packet, sizeof packet, 0);
+        /* Path and types, each filled up to four bytes, then the numbers, big-endian. */
+        static const char *const paths[] = {"/thenar/tactile/press_it", "/thenar/tactile/tilt", "/thenar/tactile/buzz"};
+        static const char *const types[] = {",dffffif", ",dffffifff", ",dffffiff"};
+        assert_string_equal((char *)packet, paths[i]);
+        size_t at = (strlen(paths[i]) / 4 + 1) * 4;
+        assert_string_equal((char *)packet + at, types[i]);
+        at += (strlen(types[i]) / 4 + 1) * 4;
+        const thenar_tactile_command *c = thenar_tactile_command_of(tactile, i);
+        assert_near(big_endian(packet + at, 8), c->time, 0);
+        for (int k = 0; k < 3; k++) assert_near(big_endian(packet + at + 8 + 4 * k, 4), c->pose[k], 1e-9);
+        for (int v = 0; v < thenar_wearable_value_count(&thenar_tactile_device(tactile, i)->device); v++)
+            assert_near(big_endian(packet + at + 28 + 4 * v, 4), c->value[v], 1e-5);
+        assert_int_equal((long)at + 28 + 4 * thenar_wearable_value_count(&thenar_tactile_device(tactile, i)->device),
+                         length);
+    }
+    thenar_output_counts counts;
+    thenar_output_close(output, &counts);
+    assert_int_equal(counts.sent, 3);
+    expect_all_accounted(counts);
+    close(receiver);
+    thenar_tactile_free(tactile);
+}
+
+/* A pseudo-terminal: its master, and the name of the line. */
+static int open_line(char name[64]) {
+    int master = posix_openpt(O_RDWR | O_NOCTTY);
+    assert_true(master >= 0);
+    assert_int_equal(grantpt(master), 0);
+    assert_int_equal(unlockpt(master), 0);
+    snprintf(name, 64, "%s", ptsname(master));
+    return master;
+}
+
+static void read_exactly(int file, unsigned char *bytes, int count) {
+    for (int have = 0; have < count;) {
+        struct pollfd wait = {.fd = file, .events = POLLIN};
+        assert_int_equal(poll(&wait, 1, 10000), 1);
+        long part = read(file, bytes + have, (size_t)(count - have));
+        assert_true(part > 0);
+        have += (int)part;
+    }
+}
+
+static void serial_frames_have_checksums_and_microseconds(void **state) {
+    (void)state;
+    assert_int_equal(driver_crc((const unsigned char *)"123456789", 9), 0x29b1); /* the check value of the CRC */
+    thenar_tactile *tactile = rest_devices();
+    char line[64], target[80];
+    int master = open_line(line);
+    snprintf(target, sizeof target, "serial:%s@57600", line);
+    thenar_output *output;
+    thenar_error error;
+    assert_ok(thenar_output_open(tactile, target, 0, &output, &error), error);
+    struct termios settings;
+    assert_int_equal(tcgetattr(master, &settings), 0);
+    assert_int_equal(cfgetospeed(&settings), B57600);
+    assert_false(settings.c_oflag & OPOST); /* a byte 0x0a stays one byte */
+    thenar_output_push(output, tactile);
+    static const int values[] = {1, 3, 2};
+    for (int i = 0; i < 3; i++) {
+        unsigned char frame[32];
+        int size = 8 + 2 * values[i];
+        read_exactly(master, frame, size);
+        assert_memory_equal(frame, "TH", 2);
+        assert_int_equal(frame[2], 3 + 2 * values[i]);
+        assert_int_equal(frame[3], i);
+        assert_int_equal(frame[4], i);
+        assert_int_equal(frame[5], thenar_tactile_device(tactile, i)->device.kind);
+        assert_int_equal(driver_crc(frame + 2, size - 4), frame[size - 2] | frame[size - 1] << 8);
+        const thenar_tactile_command *c = thenar_tactile_command_of(tactile, i);
+        for (int v = 0; v < values[i]; v++) {
+            int word = frame[6 + 2 * v] | frame[7 + 2 * v] << 8;
+            /* 500 to 2500 us from -90 to 90 degrees; -3 to 4 mm as 0 to 65535; amplitude, and tenths of a hertz. */
+            double expected = i == 1   ? 500 + 2000 * (c->value[v] * 57.29577951308232 + 90) / 180
+                              : i == 0 ? 65535 * (c->value[v] + 0.003) / 0.007
+                              : v == 0 ? 65535 * c->value[v]
+                                       : 10 * c->value[v];
+            assert_near(word, expected, 0.5 + 1e-9);
+        }
+    }
+    thenar_output_counts counts;
+    thenar_output_close(output, &counts);
+    assert_int_equal(counts.sent, 3);
+    expect_all_accounted(counts);
+    close(master);
+    thenar_tactile_free(tactile);
+}
+
+/* Nobody reads: the line fills up, commands are dropped and counted, and no push waits or allocates. */
+static void a_receiver_that_stops_reading_costs_nothing(void **state) {
+    (void)state;
+    thenar_tactile *tactile = rest_devices();
+    char line[64], target[80];
+    int master = open_line(line);
+    snprintf(target, sizeof target, "serial:%s", line);
+    thenar_output *output;
+    thenar_error error;
+    assert_ok(thenar_output_open(tactile, target, 10000, &output, &error), error);
+    long before = allocation_count;
+    for (int i = 0; i < 3000 && thenar_output_count(output).dropped < 3; i++) {
+        for (int k = 0; k < 10; k++) thenar_output_push(output, tactile);
+        pause_ms(1);
+    }
+    assert_int_equal(allocation_count, before);
+    WAIT_FOR(thenar_output_count(output).dropped >= 3);
+    assert_true(thenar_output_count(output).connected);
+    thenar_output_counts counts;
+    thenar_output_close(output, &counts);
+    expect_all_accounted(counts);
+    assert_true(counts.superseded > 0);
+    close(master);
+    thenar_tactile_free(tactile);
+}
+
+static void a_line_that_comes_back_is_used_again(void **state) {
+    (void)state;
+    thenar_tactile *tactile = rest_devices();
+    char line[64], place[] = "/tmp/test_line_XXXXXX", target[80];
+    assert_non_null(mkdtemp(place));
+    char link[64];
+    snprintf(link, sizeof link, "%s/line", place);
+    int master = open_line(line);
+    assert_int_equal(symlink(line, link), 0);
+    snprintf(target, sizeof target, "serial:%s", link);
+    thenar_output *output;
+    thenar_error error;
+    assert_ok(thenar_output_open(tactile, target, 0, &output, &error), error);
+    close(master);
+    unlink(link);
+    WAIT_FOR((thenar_output_push(output, tactile), !thenar_output_count(output).connected));
+    assert_true(thenar_output_count(output).dropped > 0);
+    master = open_line(line);
+    assert_int_equal(symlink(line, link), 0);
+    WAIT_FOR((thenar_output_push(output, tactile), thenar_output_count(output).connected));
+    unsigned char frame[10];
+    WAIT_FOR((thenar_output_push(output, tactile), poll(&(struct pollfd){.fd = master, .events = POLLIN}, 1, 0) == 1));
+    read_exactly(master, frame, 10);
+    assert_memory_equal(frame, "TH", 2);
+    thenar_output_counts counts;
+    thenar_output_close(output, &counts);
+    assert_int_equal(counts.reconnects, 1);
+    expect_all_accounted(counts);
+    close(master);
+    unlink(link);
+    rmdir(place);
+    thenar_tactile_free(tactile);
+}
+
+static void a_table_has_every_command(void **state) {
+    (void)state;
+    thenar_tactile *tactile = rest_devices();
+    char path[] = "/tmp/test_commands_XXXXXX", target[64];
+    int file = mkstemp(path);
+    close(file);
+    snprintf(target, sizeof target, "csv:%s", path);
+    thenar_output *output;
+    thenar_error error;
+    assert_ok(thenar_output_open(tactile, target, 0, &output, &error), error);
+    for (int i = 0; i < 100; i++) thenar_output_push(output, tactile);
+    thenar_output_counts counts;
+    thenar_output_close(output, &counts);
+    assert_int_equal(counts.sent, 300);
+    expect_all_accounted(counts);
+    FILE *table = fopen(path, "r");
+    char row[256];
+    int rows = 0, presses = 0;
+    while (fgets(row, sizeof row, table)) {
+        rows++;
+        presses += strstr(row, "press it,0,0,-0.001,") != NULL;
+    }
+    assert_int_equal(rows, 301);
+    assert_int_equal(presses, 100);
+    fclose(table);
+    unlink(path);
+    thenar_tactile_free(tactile);
+}
+
+static void bad_targets_say_what_was_expected(void **state) {
+    (void)state;
+    static const struct {
+        const char *target;
+        double rate;
+        thenar_status status;
+        const char *words;
+    } bad[] = {{"nowhere", 0, THENAR_ERROR_INPUT, "expected osc:HOST:PORT"},
+               {"midi:3", 0, THENAR_ERROR_INPUT, "expected osc:HOST:PORT"},
+               {"osc:localhost", 0, THENAR_ERROR_INPUT, "expected osc:HOST:PORT"},
+               {"osc:localhost:70000", 0, THENAR_ERROR_INPUT, "1 to 65535"},
+               {"osc:localhost:9000", 1e6, THENAR_ERROR_INPUT, "0.1 to 10000"},
+               {"serial:/dev/ttyNone", 0, THENAR_ERROR_FILE, "/dev/ttyNone"},
+               {"serial:/dev/null", 0, THENAR_ERROR_FILE, "/dev/null"},
+               {"serial:/dev/ttyS0@12345", 0, THENAR_ERROR_INPUT, "baud"},
+               {"csv:/nowhere/at/all.csv", 0, THENAR_ERROR_FILE, "/nowhere/at/all.csv"}};
+    thenar_tactile *tactile = rest_devices();
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        thenar_output *output;
+        thenar_error error;
+        assert_int_equal(thenar_output_open(tactile, bad[i].target, bad[i].rate, &output, &error), bad[i].status);
+        assert_null(output);
+        if (!strstr(error.text, bad[i].words)) print_error("%s\n", error.text);
+        assert_non_null(strstr(error.text, bad[i].words));
+    }
+    thenar_tactile_free(tactile);
+}
+
+#define ENTRIES 200000
+static void *write_entries(void *queue) {
+    for (int n = 0; n < (SANITIZED ? ENTRIES / 10 : ENTRIES); n++) {
+        double values[NEWS_WORDS];
+        for (int i = 0; i < NEWS_WORDS; i++) values[i] = n + 0.1 * i;
+        news_write(queue, values);
+    }
+    return NULL;
+}
+
+static void entries_of_a_queue_are_whole_or_lost(void **state) {
+    (void)state;
+    static news queue;
+    pthread_t thread;
+    uint64_t total = SANITIZED ? ENTRIES / 10 : ENTRIES, whole = 0, lost = 0;
+    assert_int_equal(pthread_create(&thread, NULL, write_entries, &queue), 0);
+    for (uint64_t next = 0; next < total;) {
+        if (next == atomic_load(&queue.count)) continue;
+        double values[NEWS_WORDS];
+        if (news_read(&queue, next, values)) {
+            for (int i = 0; i < NEWS_WORDS; i++) assert_true(values[i] == (double)next + 0.1 * i);
+            whole++;
+        } else {
+            lost++;
+        }
+        next++;
+    }
+    pthread_join(thread, NULL);
+    assert_true(whole > 0 && whole + lost == total);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(osc_messages_have_pose_and_values),
+    cmocka_unit_test(serial_frames_have_checksums_and_microseconds),
+    cmocka_unit_test(a_receiver_that_stops_reading_costs_nothing),
+    cmocka_unit_test(a_line_that_comes_back_is_used_again),
+    cmocka_unit_test(a_table_has_every_command),
+    cmocka_unit_test(bad_targets_say_what_was_expected),
+    cmocka_unit_test(entries_of_a_queue_are_whole_or_lost),
+};
+TEST_MAIN(tests)
