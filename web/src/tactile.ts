@@ -55,7 +55,7 @@ export class TactileView {
       mesh.renderOrder = 5;
       return mesh;
     });
-    this.group.add(...this.pads, ...this.platforms.filter((platform) => platform !== null));
+    for (const part of [...this.pads, ...this.platforms]) if (part) this.group.add(part);
   }
 
   update(frame: Frame, bodies: BodyView[], shown: boolean) {
