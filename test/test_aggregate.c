@@ -155,14 +155,14 @@ static void rest_slide_and_spin_take_the_forces_of_points(void **unused) {
             for (int p = 0; p < 3; p++) {
                 choice c = by_patches;
                 c.pressure = (thenar_contact_pressure)p;
-                wrench patch = launch(c, dome * 0.1e-3, starts[k].speed, starts[k].spin, &unsettled);
-                double off[3] = {patch.normal / point.normal - 1, (patch.sideways - point.sideways) / scale,
-                                 (patch.torque - point.torque) / (scale * PAD / 2)};
+                wrench patched = launch(c, dome * 0.1e-3, starts[k].speed, starts[k].spin, &unsettled);
+                double off[3] = {patched.normal / point.normal - 1, (patched.sideways - point.sideways) / scale,
+                                 (patched.torque - point.torque) / (scale * PAD / 2)};
                 print_message(
                     "%-6s %-5s %-11s normal %.3f mN (%+.1f %%), sideways %.3f mN (%+.1f %%), torque %.4f mN mm "
                     "(%+.1f %%), unconverged %ld\n",
-                    dome ? "domed" : "flat", starts[k].name, pressures[p], 1e3 * patch.normal, 100 * off[0],
-                    1e3 * patch.sideways, 100 * off[1], 1e6 * patch.torque, 100 * off[2], unsettled);
+                    dome ? "domed" : "flat", starts[k].name, pressures[p], 1e3 * patched.normal, 100 * off[0],
+                    1e3 * patched.sideways, 100 * off[1], 1e6 * patched.torque, 100 * off[2], unsettled);
                 if (p > 0) continue;
                 assert_true(unsettled == 0);
                 for (int i = 0; i < 3; i++) assert_true(fabs(off[i]) <= 0.03);
@@ -224,12 +224,13 @@ static void pressure_is_that_of_points_but_for_skin_that_spreads(void **unused) 
     (void)unused;
     for (int dome = 0; dome <= 1; dome++) {
         double height = dome * 0.4e-3;
-        double point = press_flat(by_points, 0, height), patch = press_flat(by_patches, 0, height);
-        print_message("%s, no friction: %.4f N by points, %.4f N by patches\n", dome ? "domed" : "flat ", point, patch);
-        assert_near(patch / point, 1, 0.002);
-        point = press_flat(by_points, MU, height), patch = press_flat(by_patches, MU, height);
-        print_message("%s, mu %g: %.4f N by points, %.4f N by patches\n", dome ? "domed" : "flat ", MU, point, patch);
-        assert_true(patch < point && patch > 0.8 * point);
+        double point = press_flat(by_points, 0, height), patched = press_flat(by_patches, 0, height);
+        print_message("%s, no friction: %.4f N by points, %.4f N by patches\n", dome ? "domed" : "flat ", point,
+                      patched);
+        assert_near(patched / point, 1, 0.002);
+        point = press_flat(by_points, MU, height), patched = press_flat(by_patches, MU, height);
+        print_message("%s, mu %g: %.4f N by points, %.4f N by patches\n", dome ? "domed" : "flat ", MU, point, patched);
+        assert_true(patched < point && patched > 0.8 * point);
     }
 }
 
@@ -319,8 +320,8 @@ static double load_at_slip(choice c, bool twist) {
 static void pulled_and_twisted_it_slips_at_the_load_of_points(void **unused) {
     (void)unused;
     for (int twist = 0; twist <= 1; twist++) {
-        double point = load_at_slip(by_points, twist), patch = load_at_slip(by_patches, twist);
-        assert_near(patch / point, 1, 0.05);
+        double point = load_at_slip(by_points, twist), patched = load_at_slip(by_patches, twist);
+        assert_near(patched / point, 1, 0.05);
     }
 }
 

@@ -17,7 +17,7 @@
 #include <math.h>
 #include <string.h>
 
-#define SPREAD 0.5         /* cosine: normals of one patch are within 60 degrees of their mean */
+#define SPREAD 0.5          /* cosine: normals of one patch are within 60 degrees of their mean */
 #define SMALLEST_AREA 1e-12 /* m^2, of a point: those of rigid skins have none */
 /* How shares follow the depths of the free motion and the gaps that the last step left. In short steps the first are prompt
  * and right to act upon; in long ones they are a stiff spring integrated explicitly, by which thin flesh between two walls
@@ -73,16 +73,16 @@ typedef struct making {
     double recovery; /* m, by which a patch may come out of the other body within the step */
 } making;
 
-static vec3 place_of(const making *m, int contact) {
-    return m->points[m->contacts[contact].point].position;
+static vec3 place_of(const making *m, int index) {
+    return m->points[m->contacts[index].point].position;
 }
 
-static vec3 normal_of(const making *m, int contact) {
-    return mat3_row(m->contacts[contact].frame, 0);
+static vec3 normal_of(const making *m, int index) {
+    return mat3_row(m->contacts[index].frame, 0);
 }
 
-static double area_of(const making *m, int contact) {
-    return fmax(SMALLEST_AREA, m->points[m->contacts[contact].point].area);
+static double area_of(const making *m, int index) {
+    return fmax(SMALLEST_AREA, m->points[m->contacts[index].point].area);
 }
 
 /* Where the contact was when the step began: negative inside. */
@@ -293,11 +293,11 @@ static int furthest(const making *m, const int *list, int count, vec3 normal, do
 static int drop_idle(int *list, int count, double *share) {
     int kept = 0;
     for (int k = 0; k < count; k++) {
-        int contact = list[k];
+        int index = list[k];
         double own = share[k];
         if (!(own > 0)) continue;
         list[k] = list[kept], share[k] = share[kept];
-        list[kept] = contact, share[kept++] = own;
+        list[kept] = index, share[kept++] = own;
     }
     return kept;
 }

@@ -246,11 +246,11 @@ bool patch_forces_stabilize(patch_forces *state, const solver_problem *problem, 
         for (int i = 0; i < count; i++) {
             double D = entry(state, i, i);
             if (!(D > 0)) continue;
-            double next = fmax(0, push[i] - state->u[i] / D), change = next - push[i];
-            if (change == 0) continue;
+            double next = fmax(0, push[i] - state->u[i] / D), by = next - push[i];
+            if (by == 0) continue;
             push[i] = next;
-            moved = fmax(moved, fabs(D * change));
-            tell(state, i, change, count);
+            moved = fmax(moved, fabs(D * by));
+            tell(state, i, by, count);
         }
     }
     memset(dq, 0, 3 * (size_t)problem->pattern->node_count * sizeof *dq);

@@ -41,7 +41,7 @@ static bool has_links_in(const thenar_model *model, const handle_model *handle, 
 
 void linearization_layout(linearization *state, const thenar_model *model, arena *work) {
     size_t blocks = 0, components = 0, crossing_components = 0;
-    int crossing = 0;
+    int crossings = 0;
     for (int s = 0; s < model->system_count; s++) {
         const system_model *system = &model->systems[s];
         bool any = false;
@@ -52,7 +52,7 @@ void linearization_layout(linearization *state, const thenar_model *model, arena
         if (own > components) components = own;
         if (!system->crosses) continue;
         if (own > crossing_components) crossing_components = own;
-        if (system->most_contacts > crossing) crossing = system->most_contacts;
+        if (system->most_contacts > crossings) crossings = system->most_contacts;
     }
     *state = (linearization){.tangent = ARENA_ARRAY(work, double, 9 * blocks),
                              .eight = ARENA_ARRAY(work, double, 8 * components)};
@@ -60,7 +60,7 @@ void linearization_layout(linearization *state, const thenar_model *model, arena
         state->column[c] = ARENA_ARRAY(work, double, components);
         state->other[c] = ARENA_ARRAY(work, double, crossing_components);
     }
-    pinned_layout(&state->pinned, crossing_components, crossing, work);
+    pinned_layout(&state->pinned, crossing_components, crossings, work);
 }
 
 /* The directions in which a contact that pushed is held, in its frame, and how hard, N/m. Returns how many. */
