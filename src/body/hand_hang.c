@@ -178,16 +178,28 @@ static thenar_status make_phalanges(const thenar_hand_def *def, const hand_shape
     return status;
 }
 
-/* The pads of the fingers, on the skin of the flesh that has them. */
-static thenar_status find_pads(const hand_shape *shape, soft_model *const *flesh, bool phalanges, hand_model *hand,
-                               thenar_error *error) {
+/* Which of the pieces of flesh is a bone's, or -1: phalanges that have none are left out. */
+static int flesh_of(const thenar_hand_def *def, int bone) {
+    if (!def->phalanges) return 0;
+    if (def->only && !(def->only >> bone & 1)) return -1;
+    int before = 0;
+    for (int b = 1; b < bone; b++) before += !def->only || def->only >> b & 1;
+    return before;
+}
+
+/* The pads of the fingers, on the skin of the flesh that has them; a finger whose last phalanx has no flesh has an empty
+ * one. */
+static thenar_status find_pads(const thenar_hand_def *def, const hand_shape *shape, soft_model *const *flesh,
+                               hand_model *hand, thenar_error *error) {
     thenar_status status = THENAR_OK;
     for (int finger = 0; finger < HAND_FINGERS && status == THENAR_OK; finger++) {
         int bone = 3 * finger + 3;
         hand_pad_model *pad = &hand->pad[finger];
-        pad->flesh = phalanges ? bone - 1 : 0;
+        int piece = flesh_of(def, bone);
         pad->frame = shape->joint[hand_bone_joint(bone)];
-        status = hand_region_find_pad(&flesh[pad->flesh]->surface, phalanges ? NULL : shape->vertex_bone, bone,
+        if (piece < 0) continue;
+        pad->flesh = piece;
+        status = hand_region_find_pad(&flesh[piece]->surface, def->phalanges ? NULL : shape->vertex_bone, bone,
                                       shape->joint, &pad->region, error);
     }
     return status;
@@ -197,5 +209,5 @@ thenar_status hand_hang_flesh(const thenar_hand_def *def, const hand_shape *shap
                               soft_model **flesh, thenar_error *error) {
     thenar_status status = def->phalanges ? make_phalanges(def, shape, hand, flesh, error)
                                           : make_whole(def, shape, fill, hand, flesh, error);
-    return status == THENAR_OK ? find_pads(shape, flesh, def->phalanges, hand, error) : status;
+    return status == THENAR_OK ? find_pads(def, shape, flesh, hand, error) : status;
 }

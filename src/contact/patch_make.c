@@ -22,10 +22,11 @@
 /* How shares follow the depths of the free motion and the gaps that the last step left. In short steps the first are prompt
  * and right to act upon; in long ones they are a stiff spring integrated explicitly, by which thin flesh between two walls
  * trembles. The second would be late in short ones, where what rolls on a dome would never come to rest. */
-#define SETTLING 0.02    /* s, over which shares are corrected by gaps */
-#define LARGEST_GAIN 0.5 /* of that in one step */
-#define PROMPT_STEP 2e-3 /* s, up to which the free motion alone counts */
-#define LATE_STEP 6e-3   /* s, from which it does not count */
+#define SETTLING 0.02       /* s, over which shares are corrected by gaps */
+#define LARGEST_GAIN 0.5    /* of that in one step */
+#define PROMPT_STEP 2e-3    /* s, up to which the free motion alone counts */
+#define LATE_STEP 6e-3      /* s, from which it does not count */
+#define SMALLEST_DEPTH 1e-9 /* m, of points that take part */
 #define SMALLEST_WEIGHT 1e-6
 #define LARGEST_WEIGHT 1e6
 #define LARGEST_CHANGE 2.0   /* of a weight in a step */
@@ -334,10 +335,14 @@ static void make_or_split(const making *m, int *list, int all) {
 int patches_make(patch_set *set, const contact *contacts, int count, const contact_point *points,
                  const contact_skin_state *const *skins, thenar_contact_pressure pressure, double h) {
     int before = set->count;
+    bool adapts = pressure == THENAR_PRESSURE_ADAPTIVE;
     for (int i = 0; i < count; i++) {
-        const contact_point *point = &points[contacts[i].point];
-        double depth = fmax(0, contacts[i].leeway - contacts[i].u.x);
-        bool near = depth > 0 && patch_is_proximity(skins[point->skin], point->index, mat3_row(contacts[i].frame, 0));
+        const contact *c = &contacts[i];
+        const contact_point *point = &points[c->point];
+        double depth = fmax(0, c->leeway - c->u.x);
+        /* What others push into the body is not inside after a free motion: an edge that one side of a pad rests on. */
+        if (adapts && (c->lambda.x > 0 || gap_before(c) < 0)) depth = fmax(depth, SMALLEST_DEPTH);
+        bool near = depth > 0 && patch_is_proximity(skins[point->skin], point->index, mat3_row(c->frame, 0));
         set->depth[i] = near ? depth : 0;
     }
     int groups = patch_group(set, contacts, count, points, skins);
