@@ -551,6 +551,26 @@ static void finer_skins_have_the_same_constraints(void **unused) {
     }
 }
 
+/* More than there is room for: counted, and nothing else is touched. */
+static void more_patches_than_there_is_room_for_are_counted(void **unused) {
+    (void)unused;
+    scene s = begin(by_patches, earth);
+    for (int i = 0; i < 72; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "cube%d", i);
+        thenar_rigid_def cube = scene_cube(name, 0.01, 0.01, vec3_make(0.03 * (i % 9), 0.005, 0.03 * (i / 9)), MU);
+        scene_add_rigid(&s, &cube);
+    }
+    scene_add_ground(&s, MU);
+    thenar_sim *sim = simulate(&s, by_patches);
+    tools_run(sim, 3);
+    print_message("%d patches, contacts lost in %d steps\n", patches_of(sim),
+                  (int)thenar_sim_warning_count(sim, THENAR_WARNING_CONTACTS_LOST));
+    assert_int_equal(sim->contacts.patches.count, PATCHES_MOST);
+    assert_true(thenar_sim_warning_count(sim, THENAR_WARNING_CONTACTS_LOST) > 0);
+    thenar_sim_free(sim);
+}
+
 static void steps_allocate_nothing_and_threads_change_nothing(void **unused) {
     (void)unused;
     uint64_t hash[2];
@@ -580,6 +600,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_vertex_that_its_neighbours_hide_is_no_proximity),
     cmocka_unit_test(contacts_that_come_and_go_leave_nothing_behind),
     cmocka_unit_test(finer_skins_have_the_same_constraints),
+    cmocka_unit_test(more_patches_than_there_is_room_for_are_counted),
     cmocka_unit_test(steps_allocate_nothing_and_threads_change_nothing),
 };
 TEST_MAIN(tests)

@@ -37,7 +37,6 @@ void patch_set_layout(patch_set *set, int most_contacts, int most_nodes, int mos
     int legs = CONTACT_LEGS * most_contacts;
     if (most == 0) most_nodes = most_points = 0;
     *set = (patch_set){.most = most,
-                       .most_legs = legs,
                        .most_nodes = most_nodes,
                        .most_points = most_points,
                        .patches = ARENA_ARRAY(work, patch, most),
@@ -144,29 +143,24 @@ static void find_shares(const making *m, const int *list, int count, double *sha
     for (int k = 0; k < count; k++) share[k] += (1 - m->prompt) * (carried[k] - share[k]);
 }
 
-/* The normal's leg of the row at `slot`, of a node that may be new to the patch. */
-static int leg_of(patch_set *set, patch *p, int node) {
-    if (set->slot_of_node[node] < 0) {
-        set->slot_of_node[node] = p->leg_count;
-        p->node[p->leg_count++] = node;
-    }
-    return set->slot_of_node[node];
+/* A node that may be new to the patch. */
+static void add_leg(patch_set *set, patch *p, int node) {
+    if (set->slot_of_node[node] >= 0) return;
+    set->slot_of_node[node] = p->leg_count;
+    p->node[p->leg_count++] = node;
 }
 
-/* First all nodes, then the gradients of each row: these lie one after the other. */
-static bool find_legs(patch_set *set, patch *p, const making *m, const int *list, int count) {
-    int most = 0;
-    for (int k = 0; k < count; k++) most += m->contacts[list[k]].leg_count;
-    if (set->leg_count + most > set->most_legs) return false;
+/* First all nodes, then the gradients of each row: these lie one after the other. There is room for all legs that contacts
+ * have. */
+static void find_legs(patch_set *set, patch *p, const making *m, const int *list, int count) {
     p->node = set->node + set->leg_count;
     p->gradient = set->gradient + PATCH_ROWS * (size_t)set->leg_count;
     for (int k = 0; k < count; k++) {
         const contact *c = &m->contacts[list[k]];
-        for (int leg = 0; leg < c->leg_count; leg++) leg_of(set, p, c->legs[leg].node);
+        for (int leg = 0; leg < c->leg_count; leg++) add_leg(set, p, c->legs[leg].node);
     }
     set->leg_count += p->leg_count;
     memset(p->gradient, 0, PATCH_ROWS * (size_t)p->leg_count * sizeof *p->gradient);
-    return true;
 }
 
 static void forget_legs(patch_set *set, const patch *p) {
@@ -236,13 +230,13 @@ static vec3 set_frame(const making *m, patch *p, const int *list, int count, con
 /* One patch of the contacts in `list`, whose shares are there. */
 static void make_patch(const making *m, const int *list, int count, const double *share, vec3 normal) {
     patch_set *set = m->set;
-    patch *p = &set->patches[set->count];
-    *p = (patch){.members = set->members + set->member_count, .mu = m->contacts[list[0]].mu};
-    if (set->count == set->most || !find_legs(set, p, m, list, count)) {
+    if (set->count == set->most) {
         set->lost += count;
         return;
     }
-    set->count++;
+    patch *p = &set->patches[set->count++];
+    *p = (patch){.members = set->members + set->member_count, .mu = m->contacts[list[0]].mu};
+    find_legs(set, p, m, list, count);
     set->member_count += count;
     p->member_count = count;
     vec3 squares = set_frame(m, p, list, count, share, normal);

@@ -9,15 +9,14 @@
 
 /* The patches of all systems of a step and what making them needs. */
 typedef struct patch_set {
-    int most;      /* patches */
-    int most_legs; /* of all patches together */
+    int most; /* patches */
     int most_nodes, most_points;
     patch *patches;
     int count;
     patch_member *members; /* a contact each, of all patches one after the other */
     int member_count;
-    int *node;      /* most_legs */
-    vec3 *gradient; /* PATCH_ROWS times most_legs */
+    int *node;      /* CONTACT_LEGS a contact */
+    vec3 *gradient; /* PATCH_ROWS times that */
     int leg_count;
     int lost; /* contacts for which there was no room */
     /* a contact each: */
