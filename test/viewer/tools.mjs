@@ -134,7 +134,7 @@ export function sections(message) {
   }
   return list;
 }
-export const SECTION = { head: 1, steps: 10, frame: 11, positions: 12, drag: 17, state: 18, joints: 23, target: 24, notice: 25, device: 26, pad: 27 };
+export const SECTION = { head: 1, steps: 10, frame: 11, positions: 12, drag: 17, state: 18, joints: 23, target: 24, notice: 25, handle: 26, device: 27, pad: 28 };
 
 const floats = ({ data }) => Array.from({ length: data.length / 4 }, (_, i) => data.readFloatLE(4 * i));
 
