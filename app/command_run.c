@@ -162,8 +162,8 @@ static int run(const app_command *command, int argc, char **argv) {
          0, 0},
         {"set", "PATH=VALUE", "override a key of the scene; may be given several times", OPTION_LIST, &request.sets, 0,
          0},
-        {"send", "TARGET", "commands of tactile devices to osc:HOST:PORT, serial:PATH[@BAUD], csv:FILE", OPTION_LIST,
-         &request.sends, 0, 0},
+        {"send", "TARGET", "commands of tactile devices to osc:HOST:PORT, serial:PATH[@BAUD], csv:FILE, plugin:FILE",
+         OPTION_LIST, &request.sends, 0, 0},
         {"out", "DIR", "write summary.json, steps.csv, recording.thenar and final.vtk there", OPTION_TEXT, &request.out,
          0, 0},
     };

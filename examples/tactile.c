@@ -1,5 +1,6 @@
 /* A finger that wears a tactile device: what the device is to do while a plate is pressed on the finger's pad, and what
- * the pad feels. With a target (osc:127.0.0.1:9000, serial:/dev/ttyUSB0, csv:FILE) the commands are sent there too.
+ * the pad feels. With a target (osc:127.0.0.1:9000, serial:/dev/ttyUSB0, csv:FILE, plugin:FILE) the commands are sent
+ * there too.
  *
  *     cc tactile.c -o tactile $(pkg-config --cflags --libs thenar)
  *     ./tactile $(pkg-config --variable=scenes thenar)/tactile-flat.yaml [TARGET]

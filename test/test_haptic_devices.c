@@ -201,6 +201,7 @@ static void plugins_of_another_kind_are_refused(void **unused) {
     refused("plugin:" PLUGIN "faulty_old.so", "version 77", "expected 1");
     refused("plugin:" PLUGIN "faulty_hollow.so", "faulty_hollow.so", "NULL");
     refused("plugin:" PLUGIN "faulty_null.so", "faulty_null.so", "table is NULL");
+    refused("plugin:" PLUGIN "faulty_tactile.so", "it is a tactile device", "expected a haptic one");
     refused("plugin:" PLUGIN "faulty.so,refuse", "refuse", "the cable is not plugged in");
     refused("plugin:" PLUGIN "faulty.so,mute", "mute", "cannot open");
 }

@@ -1,4 +1,4 @@
-/* Commands on their way out: over UDP, over a serial line (a pseudo-terminal), into a file. */
+/* Commands on their way out: over UDP, over a serial line (a pseudo-terminal), into a file, to a plugin. */
 #include "test.h"
 
 #include "allocations.h"
@@ -13,6 +13,8 @@
 #include <termios.h>
 #include <time.h>
 #include <unistd.h>
+
+#define PLUGIN "plugin:" BINARY_DIR "/test/"
 
 /* A thimble by displacement, a platform and a vibrating one, where they rest: commands that are known. */
 static thenar_tactile *rest_devices(void) {
@@ -261,6 +263,95 @@ static void a_table_has_every_command(void **state) {
     thenar_tactile_free(tactile);
 }
 
+/* Lines of ten numbers in a file; the last one of each of three devices. */
+static int read_lines(const char *path, double last[3][10]) {
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    char line[512];
+    int count = 0;
+    while (fgets(line, sizeof line, file) && strchr(line, '\n')) {
+        char *at = line, *end;
+        int device = (int)strtol(line, NULL, 10);
+        assert_in_range(device, 0, 2);
+        for (int i = 0; i < 10; i++, at = end) {
+            last[device][i] = strtod(at, &end);
+            assert_true(end > at);
+        }
+        assert_string_equal(at, "\n");
+        count++;
+    }
+    fclose(file);
+    return count;
+}
+
+static void a_plugin_is_given_ten_numbers_a_command(void **state) {
+    (void)state;
+    thenar_tactile *tactile = rest_devices();
+    char path[] = "/tmp/test_plugin_XXXXXX", target[512];
+    close(mkstemp(path));
+    snprintf(target, sizeof target, PLUGIN "tactile_plugin.so,%s", path);
+    thenar_output *output;
+    thenar_error error;
+    assert_ok(thenar_output_open(tactile, target, 0, &output, &error), error);
+    double last[3][10];
+    for (int d = 0; d < 3; d++) last[d][0] = -1;
+    WAIT_FOR((thenar_output_push(output, tactile), read_lines(path, last) >= 6));
+    thenar_output_counts counts;
+    thenar_output_close(output, &counts);
+    expect_all_accounted(counts);
+    int lines = read_lines(path, last);
+    assert_true(counts.sent >= 6 && lines >= (int)counts.sent);
+    for (int d = 0; d < 3; d++) {
+        const thenar_tactile_command *c = thenar_tactile_command_of(tactile, d);
+        const double expected[10] = {d,        c->time,     c->pose[0],  c->pose[1],  c->pose[2],
+                                     c->press, c->touching, c->value[0], c->value[1], c->value[2]};
+        for (int i = 0; i < 10; i++) assert_near(last[d][i], expected[i], 1e-8 * (1 + fabs(expected[i])));
+    }
+    assert_true(last[0][8] == 0 && last[0][9] == 0); /* a thimble has one value */
+    unlink(path);
+    thenar_tactile_free(tactile);
+}
+
+static void a_plugin_that_fails_is_opened_again(void **state) {
+    (void)state;
+    thenar_tactile *tactile = rest_devices();
+    thenar_output *output;
+    thenar_error error;
+    assert_ok(thenar_output_open(tactile, PLUGIN "faulty_tactile.so,fail third", 0, &output, &error), error);
+    WAIT_FOR((thenar_output_push(output, tactile), thenar_output_count(output).reconnects >= 2));
+    thenar_output_counts counts;
+    thenar_output_close(output, &counts);
+    expect_all_accounted(counts);
+    assert_true(counts.dropped >= 2 && counts.sent >= 2);
+    thenar_tactile_free(tactile);
+}
+
+/* It hangs as long as a file is there, which is until the output is closed: who waits for it would not come back. */
+static void a_plugin_that_hangs_is_left_behind(void **state) {
+    (void)state;
+    thenar_tactile *tactile = rest_devices();
+    char path[] = "/tmp/test_hang_XXXXXX", target[512];
+    close(mkstemp(path));
+    snprintf(target, sizeof target, PLUGIN "faulty_tactile.so,while %s", path);
+    thenar_output *output;
+    thenar_error error;
+    assert_ok(thenar_output_open(tactile, target, 0, &output, &error), error);
+    WAIT_FOR((thenar_output_push(output, tactile), thenar_output_count(output).dropped >= 6));
+    assert_false(thenar_output_count(output).connected);
+    unlink(path); /* it comes back, */
+    WAIT_FOR((thenar_output_push(output, tactile), thenar_output_count(output).sent >= 3));
+    int file = open(path, O_CREAT | O_WRONLY, 0600); /* and hangs again */
+    WAIT_FOR((thenar_output_push(output, tactile), !thenar_output_count(output).connected));
+    thenar_output_counts counts;
+    thenar_output_close(output, &counts);
+    expect_all_accounted(counts);
+    assert_true(counts.reconnects >= 1);
+    close(file);
+    unlink(path);
+    pause_ms(100); /* its thread ends meanwhile and frees what it had: the address sanitizer watches */
+    thenar_tactile_free(tactile);
+}
+
 static void bad_targets_say_what_was_expected(void **state) {
     (void)state;
     static const struct {
@@ -276,7 +367,15 @@ static void bad_targets_say_what_was_expected(void **state) {
                {"serial:/dev/ttyNone", 0, THENAR_ERROR_FILE, "/dev/ttyNone"},
                {"serial:/dev/null", 0, THENAR_ERROR_FILE, "/dev/null"},
                {"serial:/dev/ttyS0@12345", 0, THENAR_ERROR_INPUT, "baud"},
-               {"csv:/nowhere/at/all.csv", 0, THENAR_ERROR_FILE, "/nowhere/at/all.csv"}};
+               {"csv:/nowhere/at/all.csv", 0, THENAR_ERROR_FILE, "/nowhere/at/all.csv"},
+               {"plugin:/nowhere/at/all.so", 0, THENAR_ERROR_FILE, "/nowhere/at/all.so"},
+               {PLUGIN "device_plugin.so", 0, THENAR_ERROR_INPUT, "it is a haptic device; expected a tactile one"},
+               {PLUGIN "faulty_empty.so", 0, THENAR_ERROR_INPUT, "does not export thenar_device_plugin"},
+               {PLUGIN "faulty_old.so", 0, THENAR_ERROR_INPUT, "version 77; expected 1"},
+               {PLUGIN "faulty_hollow.so", 0, THENAR_ERROR_INPUT, "is NULL"},
+               {PLUGIN "faulty_tactile.so,few", 0, THENAR_ERROR_FILE, "3 channels; expected 10 or more"},
+               {PLUGIN "faulty_tactile.so,refuse", 0, THENAR_ERROR_FILE, "the cable is not plugged in"},
+               {PLUGIN "tactile_plugin.so", 0, THENAR_ERROR_FILE, "no file; expected plugin:"}};
     thenar_tactile *tactile = rest_devices();
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         thenar_output *output;
@@ -326,6 +425,9 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_receiver_that_stops_reading_costs_nothing),
     cmocka_unit_test(a_line_that_comes_back_is_used_again),
     cmocka_unit_test(a_table_has_every_command),
+    cmocka_unit_test(a_plugin_is_given_ten_numbers_a_command),
+    cmocka_unit_test(a_plugin_that_fails_is_opened_again),
+    cmocka_unit_test(a_plugin_that_hangs_is_left_behind),
     cmocka_unit_test(bad_targets_say_what_was_expected),
     cmocka_unit_test(entries_of_a_queue_are_whole_or_lost),
 };

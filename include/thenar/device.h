@@ -1,5 +1,5 @@
 /* What a haptic or tactile device is to Thenar: a table of C functions. This header is all that the author of a device
- * plugin needs; docs/haptic-devices.md tells the whole story, examples/device_plugin.c is one.
+ * plugin needs; docs/haptic-devices.md tells the whole story, examples/plugin/ has one of each kind.
  *
  * Metres, newtons, seconds, radians; right-handed, y up; quaternions x, y, z, w. */
 #ifndef THENAR_DEVICE_H
@@ -40,7 +40,7 @@ typedef struct thenar_device_info {
     double most_force;  /**< N; 0: not known */
     double most_torque; /**< N m; 0: not known */
     double rate;        /**< samples a second; 0: not known */
-    int channels;       /**< numbers that it takes at once: 6 for a haptic one, at most THENAR_DEVICE_CHANNELS */
+    int channels;       /**< numbers that it takes at once: 6 for a haptic one, 10 or more for a tactile one */
 } thenar_device_info;
 
 /** Where a device is. The orientation and velocities are read only if their bits are in `has`. */
@@ -71,7 +71,7 @@ typedef struct thenar_device_table {
     /** The newest sample. 1: there was a new one; 0: there was none since the last call; below 0: the device failed. */
     int (*read)(void *device, thenar_device_sample *sample);
     /** What the device is to do until the next call. A haptic one: force (N) and torque (N m), in its own axes, six
-     * numbers; a tactile one: its channels. 0: done; below 0: the device failed. */
+     * numbers; a tactile one: one command, the ten numbers of docs/tactile.md. 0: done; below 0: the device failed. */
     int (*write)(void *device, const double *values, int count);
     /** Leaves the device without force and frees it. */
     void (*close)(void *device);

@@ -258,9 +258,10 @@ THENAR_API const thenar_tactile_point *thenar_tactile_points(const thenar_tactil
 typedef struct thenar_output thenar_output;
 
 /** Opens a way out for the devices: "osc:HOST:PORT" (Open Sound Control over UDP), "serial:PATH" or "serial:PATH@BAUD"
- * (frames with a checksum, 115200 baud unless told otherwise) or "csv:FILE" (a row a command). rate: sends a second and
- * device, at most, 0.1 to 10000; 0: 500, 100, and all. `tactile` must outlive it. A port that is not there is an error
- * here; one that goes away later is tried again five times a second. */
+ * (frames with a checksum, 115200 baud unless told otherwise), "csv:FILE" (a row a command), "plugin:FILE" or
+ * "plugin:FILE,ARGUMENT" (a shared library, thenar/device.h). rate: sends a second and device, at most, 0.1 to 10000; 0:
+ * 500, 100, all, and 1000. `tactile` must outlive it. A port that is not there is an error here; one that goes away later
+ * is tried again five times a second, and so is a plugin that failed. */
 THENAR_API thenar_status thenar_output_open(const thenar_tactile *tactile, const char *target, double rate,
                                             thenar_output **out, thenar_error *error);
 

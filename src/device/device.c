@@ -119,7 +119,7 @@ thenar_status device_open(const char *text, double period, double watchdog, devi
     if (!d->table) { /* plugin:FILE[,ARGUMENT] */
         char *comma = strchr(d->argument, ',');
         if (comma) *comma = 0;
-        status = plugin_load(d->argument, &d->library, &d->table, error);
+        status = plugin_load(d->argument, THENAR_DEVICE_HAPTIC, &d->library, &d->table, error);
         if (comma)
             memmove(d->argument, comma + 1, strlen(comma + 1) + 1);
         else

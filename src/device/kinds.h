@@ -25,8 +25,9 @@ extern const thenar_device_table device_ws_table;
 /* The kind of that name, or an error that lists those there are. */
 thenar_status device_kind_find(const char *name, device_kind *out, thenar_error *error);
 
-/* Loads a plugin and looks at its table. `library` is to be closed with dlclose when the device is. */
-thenar_status plugin_load(const char *path, void **library, const thenar_device_table **table, thenar_error *error);
+/* Loads a plugin and looks at its table, which has to be of that kind. `library` is to be closed with dlclose when the device is. */
+thenar_status plugin_load(const char *path, thenar_device_kind kind, void **library, const thenar_device_table **table,
+                          thenar_error *error);
 
 /* What is wrong with a table, or NULL. */
 const char *device_table_wrong(const thenar_device_table *table);

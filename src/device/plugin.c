@@ -21,7 +21,8 @@ const char *device_table_wrong(const thenar_device_table *table) {
     return NULL;
 }
 
-thenar_status plugin_load(const char *path, void **library, const thenar_device_table **table, thenar_error *error) {
+thenar_status plugin_load(const char *path, thenar_device_kind kind, void **library, const thenar_device_table **table,
+                          thenar_error *error) {
     *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!*library) return error_set(error, THENAR_ERROR_FILE, "%s: cannot load the plugin: %s", path, dlerror());
     /* POSIX lets dlsym give functions; C has no cast for it. */
@@ -31,6 +32,9 @@ thenar_status plugin_load(const char *path, void **library, const thenar_device_
     const char *wrong = symbol ? NULL : "it does not export " THENAR_DEVICE_PLUGIN_SYMBOL;
     *table = wrong ? NULL : function();
     if (!wrong) wrong = device_table_wrong(*table);
+    if (!wrong && (*table)->kind != (uint32_t)kind)
+        wrong = kind == THENAR_DEVICE_TACTILE ? "it is a haptic device; expected a tactile one"
+                                              : "it is a tactile device; expected a haptic one";
     if (!wrong) return THENAR_OK;
     thenar_status status = error_set(error, THENAR_ERROR_INPUT, "%s: not a device plugin of ours: %s", path, wrong);
     dlclose(*library);

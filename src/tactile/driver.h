@@ -1,4 +1,4 @@
-/* What carries commands out of the program: OSC over UDP, a serial line, a table in a file. A driver is called from the
+/* What carries commands out of the program: OSC over UDP, a serial line, a table in a file, a plugin. A driver is called from the
  * writer's thread only (output.c) and may take its time there. */
 #ifndef TACTILE_DRIVER_H
 #define TACTILE_DRIVER_H
@@ -33,7 +33,7 @@ struct driver {
     const thenar_tactile *tactile; /* for what the devices are; not for commands */
 };
 
-extern const driver_class driver_osc, driver_serial, driver_csv;
+extern const driver_class driver_osc, driver_serial, driver_csv, driver_plugin;
 
 #define DRIVER_FRAME_MOST 24
 

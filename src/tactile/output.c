@@ -36,7 +36,7 @@ struct thenar_output {
     int64_t last_try; /* ns, of connecting */
 };
 
-static const driver_class *const drivers[] = {&driver_osc, &driver_serial, &driver_csv};
+static const driver_class *const drivers[] = {&driver_osc, &driver_serial, &driver_csv, &driver_plugin};
 
 static void send_entry(thenar_output *output, int device, const double values[NEWS_WORDS]) {
     driver_command command = {.time = values[0],
@@ -106,8 +106,8 @@ thenar_status thenar_output_open(const thenar_tactile *tactile, const char *targ
             strncmp(drivers[i]->name, target, (size_t)(colon - target)) == 0)
             kind = drivers[i];
     if (!kind)
-        return error_set(error, THENAR_ERROR_INPUT, "%s; expected osc:HOST:PORT, serial:PATH[@BAUD] or csv:FILE",
-                         target);
+        return error_set(error, THENAR_ERROR_INPUT,
+                         "%s; expected osc:HOST:PORT, serial:PATH[@BAUD], csv:FILE or plugin:FILE[,ARGUMENT]", target);
     if (rate != 0 && !(rate >= LEAST_RATE && rate <= MOST_RATE))
         return error_set(error, THENAR_ERROR_INPUT, "%s at %g a second; expected %g to %g", target, rate, LEAST_RATE,
                          MOST_RATE);

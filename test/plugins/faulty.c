@@ -1,5 +1,6 @@
 /* A device plugin that misbehaves as its argument says. Compiled several times: with FAULTY_EMPTY it exports nothing,
- * with FAULTY_OLD its version is another, with FAULTY_HOLLOW one function is missing, with FAULTY_NULL the table. */
+ * with FAULTY_OLD its version is another, with FAULTY_HOLLOW one function is missing, with FAULTY_NULL the table; with
+ * FAULTY_TACTILE it is a tactile device. */
 #include "thenar/device.h"
 
 #include <math.h>
@@ -7,9 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 typedef struct faulty {
-    char how[32];
+    char how[64];
     uint64_t count;
     int calls;
 } faulty;
@@ -37,6 +39,7 @@ static void *faulty_open(const char *argument, char *message, size_t size) {
 
 static void faulty_describe(void *device, thenar_device_info *info) {
     faulty *f = device;
+    info->channels = strcmp(f->how, "few") == 0 ? 3 : 10;
     if (strcmp(f->how, "garbage") == 0) memset(info, 0x7f, sizeof *info);
 }
 
@@ -66,6 +69,9 @@ static int faulty_read(void *device, thenar_device_sample *sample) {
 static int faulty_write(void *device, const double *values, int count) {
     faulty *f = device;
     (void)values, (void)count;
+    if (strncmp(f->how, "while ", 6) == 0) /* hangs as long as there is that file */
+        while (access(f->how + 6, F_OK) == 0) sleep_ms(1);
+    if (strcmp(f->how, "fail third") == 0) return ++f->calls % 3 == 0 ? -1 : 0;
     return strcmp(f->how, "fail") == 0 ? -1 : 0;
 }
 
@@ -82,7 +88,11 @@ static const thenar_device_table table = {
     .version = THENAR_DEVICE_VERSION,
 #endif
     .size = sizeof(thenar_device_table),
+#ifdef FAULTY_TACTILE
+    .kind = THENAR_DEVICE_TACTILE,
+#else
     .kind = THENAR_DEVICE_HAPTIC,
+#endif
     .name = "faulty",
     .open = faulty_open,
     .describe = faulty_describe,
