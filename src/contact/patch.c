@@ -32,6 +32,20 @@ double patches_work(const patch *patches, int count) {
     return sum;
 }
 
+void patch_diagonal(const double *block, int stride, int rows, double scale, double D[PATCH_ROWS]) {
+    double most = 1;
+    for (int k = 0; k < PATCH_ROWS; k++) D[k] = k < rows ? scale * block[(size_t)k * (size_t)stride + (size_t)k] : 0;
+    D[1] = D[2] = fmax(D[1], D[2]);
+    for (int k = 1; k < PATCH_ROWS_PRINTED; k++) {
+        double sum = 0;
+        for (int i = 1; i < PATCH_ROWS_PRINTED; i++)
+            if (D[i] > 0 && D[k] > 0)
+                sum += scale * fabs(block[(size_t)k * (size_t)stride + (size_t)i]) / sqrt(D[i] * D[k]);
+        most = fmax(most, sum);
+    }
+    for (int k = 1; k < PATCH_ROWS_PRINTED; k++) D[k] *= most;
+}
+
 void patch_confine_pressure(const patch *p, double normal, double lambda[PATCH_ROWS]) {
     double left = normal;
     for (int k = 0; k < 2; k++) {

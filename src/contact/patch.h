@@ -65,6 +65,12 @@ void patches_add_force(const patch *patches, int count, double weight, double *s
 /* Sum of lambda^T u, N m. */
 double patches_work(const patch *patches, int count);
 
+/* D: how far a unit of each of a patch's first `rows` parts of lambda moves its own row, `scale` times the diagonal of the
+ * block of a matrix of rows that begins at `block`; 0 for parts beyond. Friction's three take their step at once, so D must
+ * bound their block, here by the largest row sum of the block scaled by its diagonal; and both tangents have the larger D, or
+ * friction would not oppose the slip. */
+void patch_diagonal(const double *block, int stride, int rows, double scale, double D[PATCH_ROWS]);
+
 /* Torques of the pressure go to what the normal force allows. */
 void patch_confine_pressure(const patch *p, double normal, double lambda[PATCH_ROWS]);
 

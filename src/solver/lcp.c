@@ -85,24 +85,15 @@ static double largest_of_two(const dense_lcp *lcp, int k) {
     return 0.5 * (a + b) + hypot(0.5 * (a - b), across);
 }
 
-/* D of a contact's rows: where friction is bounded in all directions alike, both tangents must go equally far. Of a patch
- * friction's three go at once, and D bounds their block of B by row sums. */
+/* D of a contact's rows: where friction is bounded in all directions alike, both tangents must go equally far. */
 static void contact_diagonal(const dense_lcp *lcp, const row_set *set, const solver_problem *problem, int k,
                              double D[MOST_CONTACT_ROWS]) {
-    for (int i = 0; i < set->contacts.each; i++) D[i] = diagonal(lcp, k + i);
-    if (problem->friction == FRICTION_CONE && !contact_rows_aggregated(problem))
-        D[1] = D[2] = largest_of_two(lcp, k + 1);
-    if (!contact_rows_aggregated(problem)) return;
-    double most = 1;
-    D[1] = D[2] = fmax(D[1], D[2]);
-    for (int i = 1; i < PATCH_ROWS_PRINTED; i++) {
-        double sum = 0;
-        for (int j = 1; j < PATCH_ROWS_PRINTED; j++)
-            if (D[i] > 0 && D[j] > 0)
-                sum += fabs(lcp->B[(size_t)(k + i) * (size_t)lcp->stride + (size_t)(k + j)]) / sqrt(D[i] * D[j]);
-        most = fmax(most, sum);
+    if (contact_rows_aggregated(problem)) {
+        patch_diagonal(lcp->B + (size_t)k * (size_t)(lcp->stride + 1), lcp->stride, set->contacts.each, 1, D);
+        return;
     }
-    for (int i = 1; i < PATCH_ROWS_PRINTED; i++) D[i] *= most;
+    for (int i = 0; i < CONTACT_ROWS; i++) D[i] = diagonal(lcp, k + i);
+    if (problem->friction == FRICTION_CONE) D[1] = D[2] = largest_of_two(lcp, k + 1);
 }
 
 static lcp_error error_of(const dense_lcp *lcp, const row_set *set, const solver_problem *problem) {

@@ -2,8 +2,8 @@
  *
  *   lambda_n <- max(0, lambda_n - u_n / (h^2 D_n)),   lambda_f <- P(lambda_f - u_f / (h^2 D_f))
  *
- * and the torques of its pressure like the first, within bounds, in turns, P being the projection on what mu lambda_n allows (constraint/contensou.h), a few times with its own block of W
- * alone, and then tells the others. */
+ * and the torques of its pressure like the first, within bounds, in turns: a few times with its own block of W alone, then it
+ * tells the others. P is the projection on what mu lambda_n allows (constraint/contensou.h). */
 #include "solver/patch_forces.h"
 
 #include "math/simd.h"
@@ -16,13 +16,9 @@
 #define ENOUGH 0.2 /* of the tolerance of lengths, so that what newton leaves has room too */
 #define TRACE 1e-3 /* of the tolerance of lengths, that is nothing */
 
-static int patches_most(const solver_problem *problem) {
-    return problem->most_patches;
-}
-
 void patch_forces_layout(patch_forces *state, const solver_problem *problem, int rows, arena *work) {
     size_t nodes = problem->most_patches > 0 ? (size_t)problem->pattern->node_count : 0;
-    size_t stride = ((size_t)rows * (size_t)patches_most(problem) + 7) / 8 * 8;
+    size_t stride = ((size_t)rows * (size_t)problem->most_patches + 7) / 8 * 8;
     *state =
         (patch_forces){.rows = rows,
                        .stride = (int)stride,
@@ -83,20 +79,9 @@ static double entry(const patch_forces *state, int row, int column) {
     return state->W[(size_t)row * (size_t)state->stride + (size_t)column];
 }
 
-/* h^2 D of a patch. Friction's three take their step at once, against the same u: D must bound their block of W, here by
- * the largest row sum of the block scaled by its diagonal. Both tangents have the larger one, or friction would not oppose
- * the slip. */
+/* h^2 D of the patch whose rows begin there. */
 static void diagonal_of(const patch_forces *state, int first, double h, double D[PATCH_ROWS]) {
-    double most = 0;
-    for (int k = 0; k < PATCH_ROWS; k++) D[k] = k < state->rows ? h * h * entry(state, first + k, first + k) : 0;
-    D[1] = D[2] = fmax(D[1], D[2]);
-    for (int k = 1; k < PATCH_ROWS_PRINTED; k++) {
-        double sum = 0;
-        for (int i = 1; i < PATCH_ROWS_PRINTED; i++)
-            if (D[i] > 0 && D[k] > 0) sum += h * h * fabs(entry(state, first + k, first + i)) / sqrt(D[i] * D[k]);
-        most = fmax(most, sum);
-    }
-    for (int k = 1; k < PATCH_ROWS_PRINTED; k++) D[k] *= fmax(1, most);
+    patch_diagonal(state->W + (size_t)first * (size_t)(state->stride + 1), state->stride, state->rows, h * h, D);
 }
 
 /* The parts of a patch's force that take their steps one after the other. */
