@@ -23,6 +23,9 @@ typedef struct bench_entry {
 /* A model of one soft body in the default world. */
 thenar_status bench_compile(const thenar_soft_def *def, thenar_model **model, thenar_error *error);
 
+/* The value that this share of them is below, which sorts them: 0.5 is the median. NAN without any. */
+double bench_quantile(double *values, int count, double share);
+
 /* Something to time, and its times so far. */
 typedef struct bench_clock {
     void (*run)(void *context);

@@ -38,16 +38,6 @@ typedef struct figures {
     int unconverged;
 } figures;
 
-static int compare(const void *a, const void *b) {
-    double one = *(const double *)a, two = *(const double *)b;
-    return one < two ? -1 : one > two;
-}
-
-static double median(double *values, int count) {
-    qsort(values, (size_t)count, sizeof *values, compare);
-    return count % 2 ? values[count / 2] : 0.5 * (values[count / 2 - 1] + values[count / 2]);
-}
-
 /* Steps from where `held` is. */
 static thenar_status measure(const thenar_sim *held, const char *solver, const char *contact, int steps, figures *out,
                              thenar_error *error) {
@@ -70,8 +60,8 @@ static thenar_status measure(const thenar_sim *held, const char *solver, const c
         total[i] = 1e-3 * (double)stats->step_ns;
     }
     if (status == THENAR_OK) {
-        out->constraints_us = median(constraints, steps);
-        out->total_us = median(total, steps);
+        out->constraints_us = bench_quantile(constraints, steps, 0.5);
+        out->total_us = bench_quantile(total, steps, 0.5);
     }
     free(constraints);
     free(total);

@@ -71,15 +71,8 @@ typedef struct figures {
     long touched;
 } figures;
 
-static int compare(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static double share(figures *f, double percent) {
-    if (f->us.count == 0) return NAN;
-    qsort(f->us.data, f->us.count, sizeof *f->us.data, compare);
-    return f->us.data[(size_t)(percent / 100 * (double)(f->us.count - 1))];
+    return bench_quantile(f->us.data, (int)f->us.count, percent / 100);
 }
 
 static double search_grid(const match_problem *problem) {

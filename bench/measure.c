@@ -30,15 +30,20 @@ void bench_clock_round(bench_clock *clock, int count) {
     }
 }
 
-static int compare_times(const void *a, const void *b) {
+static int compare_values(const void *a, const void *b) {
     double left = *(const double *)a, right = *(const double *)b;
     return (left > right) - (left < right);
 }
 
+double bench_quantile(double *values, int count, double share) {
+    if (count == 0) return NAN;
+    qsort(values, (size_t)count, sizeof *values, compare_values);
+    int at = (int)(share * count);
+    return values[at < count ? at : count - 1];
+}
+
 double bench_clock_median(bench_clock *clock) {
-    if (clock->count == 0) return NAN;
-    qsort(clock->us, (size_t)clock->count, sizeof *clock->us, compare_times);
-    return clock->us[clock->count / 2];
+    return bench_quantile(clock->us, clock->count, 0.5);
 }
 
 void bench_clock_free(bench_clock *clock) {
