@@ -49,7 +49,6 @@ typedef struct contact {
     double most;                    /* N: the largest normal force that lambda may stand for; see contact_make.c */
     bool stuck;                     /* when the last step ended: u_t counts from where it stuck */
     vec3 lambda;                    /* force on the skin's body in the frame, N */
-    double weight;                  /* in the pressure of a patch, where contacts are aggregated (patch_make.c); else 0 */
     double shift;                   /* s, m */
     double share, last_change;      /* of the way that the shift goes in a multipliers' step; the way in the last one */
     cone_state settled;             /* that lambda came from */

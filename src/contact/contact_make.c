@@ -167,7 +167,6 @@ bool contact_make(contact *c, const contact_point *point, const contact_memory *
     vec3 anchor = f.closest;
     if (memory) {
         c->stuck = memory->stuck;
-        c->weight = memory->weight;
         c->lambda = mat3_mul_vec(c->frame, f.force);
         if (c->stuck) anchor = point->rolls ? vec3_sub(x, f.anchor) : f.anchor;
     }
@@ -212,7 +211,7 @@ static void remember_on_soft(const contact *c, const contact_point *point, const
 contact_memory contact_remember(const contact *c, const contact_point *point, const contact_memory *before,
                                 contact_side other) {
     contact_memory memory = {
-        .pair = point->pair, .index = point->index, .stuck = c->settled == CONE_STICK || c->anchored, .weight = c->weight};
+        .pair = point->pair, .index = point->index, .stuck = c->settled == CONE_STICK || c->anchored};
     vec3 force = mat3_mul_vec_transposed(c->frame, c->lambda);
     vec3 slipped = mat3_mul_vec_transposed(c->frame, vec3_make(0, c->u.y - c->slide.y, c->u.z - c->slide.z));
     if (is_soft(other.body)) {

@@ -19,7 +19,6 @@ typedef struct contact_memory {
     double force[3];  /* on the skin's body, in the frame of the other one, or of that triangle, N */
     double anchor[3]; /* the point of the other body that it sticks to, in that frame, m; of a point that rolls: how far
                          from there it is; on a triangle: barycentric coordinates */
-    double weight;    /* of the point in the pressure of its patch (patch_make.c); else 0 */
 } contact_memory;
 
 /* The equations of the system, of which the penalty is made. */

@@ -32,27 +32,52 @@ double patches_work(const patch *patches, int count) {
     return sum;
 }
 
-void patch_diagonal(const double *block, int stride, int rows, double scale, double D[PATCH_ROWS]) {
+/* D from `first` to `end` is made large enough for a step of all of them at once. */
+static void bound_block(const double *block, int stride, double scale, int first, int end, double D[PATCH_ROWS]) {
     double most = 1;
-    for (int k = 0; k < PATCH_ROWS; k++) D[k] = k < rows ? scale * block[(size_t)k * (size_t)stride + (size_t)k] : 0;
-    D[1] = D[2] = fmax(D[1], D[2]);
-    for (int k = 1; k < PATCH_ROWS_PRINTED; k++) {
+    for (int k = first; k < end; k++) {
         double sum = 0;
-        for (int i = 1; i < PATCH_ROWS_PRINTED; i++)
+        for (int i = first; i < end; i++)
             if (D[i] > 0 && D[k] > 0)
                 sum += scale * fabs(block[(size_t)k * (size_t)stride + (size_t)i]) / sqrt(D[i] * D[k]);
         most = fmax(most, sum);
     }
-    for (int k = 1; k < PATCH_ROWS_PRINTED; k++) D[k] *= most;
+    for (int k = first; k < end; k++) D[k] *= most;
 }
 
-void patch_confine_pressure(const patch *p, double normal, double lambda[PATCH_ROWS]) {
-    double left = normal;
+void patch_diagonal(const double *block, int stride, int rows, double scale, double D[PATCH_ROWS]) {
+    for (int k = 0; k < PATCH_ROWS; k++) D[k] = k < rows ? scale * block[(size_t)k * (size_t)stride + (size_t)k] : 0;
+    D[1] = D[2] = fmax(D[1], D[2]);
+    bound_block(block, stride, scale, 1, PATCH_ROWS_PRINTED, D);
+    bound_block(block, stride, scale, PATCH_ROWS_PRINTED, rows, D);
+}
+
+/* The nearest point of a polygon, side by side: where the nearest one of those before lies beyond a side, it is on the line of
+ * that side, as far along it as those before let it. */
+void patch_confine_pressure(const patch *p, double normal, const double D[PATCH_ROWS], double lambda[PATCH_ROWS]) {
+    double *torque = lambda + PATCH_ROWS_PRINTED, scale[2], wanted[2], at[2], side[PATCH_RIM][2];
     for (int k = 0; k < 2; k++) {
-        double *torque = &lambda[PATCH_ROWS_PRINTED + k], most = fmax(0, left) * p->lever[k];
-        *torque = fmax(-most, fmin(most, *torque));
-        if (p->lever[k] > 0) left -= fabs(*torque) / p->lever[k];
+        scale[k] = sqrt(D[PATCH_ROWS_PRINTED + k]);
+        wanted[k] = at[k] = scale[k] * torque[k];
     }
+    /* side . at >= -normal */
+    for (int i = 0; i < PATCH_RIM; i++)
+        for (int k = 0; k < 2; k++) side[i][k] = scale[k] > 0 ? p->rim[i][k] / scale[k] : 0;
+    for (int i = 0; i < PATCH_RIM; i++) {
+        double square = side[i][0] * side[i][0] + side[i][1] * side[i][1];
+        if (!(side[i][0] * at[0] + side[i][1] * at[1] < -normal) || !(square > 0)) continue;
+        double along[2] = {-side[i][1], side[i][0]}, foot = -normal / square, low = -INFINITY, high = INFINITY;
+        for (int j = 0; j < i; j++) {
+            double slope = side[j][0] * along[0] + side[j][1] * along[1];
+            double room = normal + foot * (side[j][0] * side[i][0] + side[j][1] * side[i][1]);
+            if (slope > 0) low = fmax(low, -room / slope);
+            if (slope < 0) high = fmin(high, -room / slope);
+        }
+        double t = (along[0] * wanted[0] + along[1] * wanted[1]) / square;
+        t = fmax(low, fmin(high, t));
+        for (int k = 0; k < 2; k++) at[k] = foot * side[i][k] + t * along[k];
+    }
+    for (int k = 0; k < 2; k++) torque[k] = scale[k] > 0 ? at[k] / scale[k] : 0;
 }
 
 bool patch_friction(patch *p, double bound, const double D[PATCH_ROWS], const double u[PATCH_ROWS],
@@ -82,7 +107,6 @@ void patches_spread(const patch *patches, int count, contact *contacts, int cont
             c->lambda.x =
                 member->share * p->lambda[0] + member->slope[0] * p->lambda[4] + member->slope[1] * p->lambda[5];
             c->settled = p->settled;
-            c->weight = member->weight;
         }
     }
 }

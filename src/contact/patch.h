@@ -30,11 +30,11 @@
 
 #define PATCH_ROWS 6         /* the gap, two tangents, the twist, two slopes */
 #define PATCH_ROWS_PRINTED 4 /* without the slopes */
+#define PATCH_RIM 16         /* corners of the polygon around its points */
 
 typedef struct patch_member {
     int contact; /* of the system's */
     double share;
-    double weight;   /* of the pressure, see patch_make.c */
     vec3 twist;      /* g_i, 1/m */
     double slope[2]; /* share_i y_i / sum, and of z, 1/m */
 } patch_member;
@@ -47,9 +47,10 @@ typedef struct patch {
     vec3 centre; /* m */
     contensou law;
     int leg_count;
-    int *node;       /* leg_count: unknowns of the system that move it, ascending */
-    vec3 *gradient;  /* PATCH_ROWS times leg_count: of each row */
-    double lever[2]; /* m: torques of the pressure with |a| / lever[0] + |b| / lever[1] <= lambda_n pull at no point */
+    int *node;      /* leg_count: unknowns of the system that move it, ascending */
+    vec3 *gradient; /* PATCH_ROWS times leg_count: of each row */
+    double rim[PATCH_RIM]
+              [2]; /* 1/m: torques (a, b) of the pressure with lambda_n + rim . (a, b) >= 0 pull at no point */
     double start[PATCH_ROWS]; /* u where no unknown moves; m, m, m, rad, rad, rad */
     double leeway; /* m: by how much u_n is more than the gap, since the patch was inside when the step began */
     double lambda[PATCH_ROWS]; /* on the skin's body; N, N, N, N m, N m, N m */
@@ -66,13 +67,13 @@ void patches_add_force(const patch *patches, int count, double weight, double *s
 double patches_work(const patch *patches, int count);
 
 /* D: how far a unit of each of a patch's first `rows` parts of lambda moves its own row, `scale` times the diagonal of the
- * block of a matrix of rows that begins at `block`; 0 for parts beyond. Friction's three take their step at once, so D must
- * bound their block, here by the largest row sum of the block scaled by its diagonal; and both tangents have the larger D, or
- * friction would not oppose the slip. */
+ * block of a matrix of rows that begins at `block`; 0 for parts beyond. Friction's three take their step at once, as do the two
+ * torques of the pressure, so D must bound their blocks, here by the largest row sum of the block scaled by its diagonal; and
+ * both tangents have the larger D, or friction would not oppose the slip. */
 void patch_diagonal(const double *block, int stride, int rows, double scale, double D[PATCH_ROWS]);
 
-/* Torques of the pressure go to what the normal force allows. */
-void patch_confine_pressure(const patch *p, double normal, double lambda[PATCH_ROWS]);
+/* Torques of the pressure go to the nearest that the normal force allows, in the norm D_a a^2 + D_b b^2. */
+void patch_confine_pressure(const patch *p, double normal, const double D[PATCH_ROWS], double lambda[PATCH_ROWS]);
 
 /* Friction at the way and angle in u, with the normal force that `bound` is mu times of, given D, how far a unit of each part
  * of lambda moves its u: lambda[1] to [3] go to the point that the patch's law allows nearest to lambda - u / D. Whether the

@@ -13,23 +13,13 @@
  * u_n counts from there (leeway), and it comes out after the velocities are found, by a displacement alone
  * (patch_forces_stabilize, Algorithm 1), so that this adds no speed. */
 #include "contact/patch_group.h"
+#include "contact/patch_pressure.h"
 
 #include <math.h>
 #include <string.h>
 
-#define SPREAD 0.5          /* cosine: normals of one patch are within 60 degrees of their mean */
-#define SMALLEST_AREA 1e-12 /* m^2, of a point: those of rigid skins have none */
-/* How shares follow the depths of the free motion and the gaps that the last step left. In short steps the first are prompt
- * and right to act upon; in long ones they are a stiff spring integrated explicitly, by which thin flesh between two walls
- * trembles. The second would be late in short ones, where what rolls on a dome would never come to rest. */
-#define SETTLING 0.02       /* s, over which shares are corrected by gaps */
-#define LARGEST_GAIN 0.5    /* of that in one step */
-#define PROMPT_STEP 2e-3    /* s, up to which the free motion alone counts */
-#define LATE_STEP 6e-3      /* s, from which it does not count */
-#define SMALLEST_DEPTH 1e-9 /* m, of points that take part */
-#define SMALLEST_WEIGHT 1e-6
-#define LARGEST_WEIGHT 1e6
-#define LARGEST_CHANGE 2.0   /* of a weight in a step */
+#define SPREAD 0.5           /* cosine: normals of one patch are within 60 degrees of their mean */
+#define SMALLEST_DEPTH 1e-9  /* m, of points that take part */
 #define SMALLEST_RADIUS 1e-6 /* m, of gyration: below, a patch is a point and bears no torque */
 
 void patch_set_layout(patch_set *set, int most_contacts, int most_nodes, int most_points, arena *work) {
@@ -45,12 +35,16 @@ void patch_set_layout(patch_set *set, int most_contacts, int most_nodes, int mos
                        .gradient = ARENA_ARRAY(work, vec3, PATCH_ROWS * legs),
                        .depth = ARENA_ARRAY(work, double, most_contacts),
                        .share = ARENA_ARRAY(work, double, most_contacts),
-                       .weight = ARENA_ARRAY(work, double, most_contacts),
-                       .carried = ARENA_ARRAY(work, double, most_contacts),
+                       .gap = ARENA_ARRAY(work, double, most_contacts),
+                       .compliance = ARENA_ARRAY(work, double, most_contacts),
+                       .force = ARENA_ARRAY(work, double, most_contacts),
+                       .change = ARENA_ARRAY(work, double, most_contacts),
+                       .motion = ARENA_ARRAY(work, double, most_contacts),
+                       .load = ARENA_ARRAY(work, double, most_nodes),
                        .place = arena_take(work, (size_t)most_contacts, sizeof *set->place),
                        .group = ARENA_ARRAY(work, int, most_contacts),
                        .order = ARENA_ARRAY(work, int, most_contacts),
-                       .starts = ARENA_ARRAY(work, int, most_contacts),
+                       .ends = ARENA_ARRAY(work, int, most_contacts),
                        .box = ARENA_ARRAY(work, box, most_contacts),
                        .normal = ARENA_ARRAY(work, vec3, most_contacts),
                        .slot_of_node = ARENA_ARRAY(work, int, most_nodes),
@@ -68,8 +62,6 @@ typedef struct making {
     const contact *contacts;
     const contact_point *points;
     thenar_contact_pressure pressure;
-    double gain;     /* by which shares follow the gaps that the last step left */
-    double prompt;   /* share of what the free motion says of the pressure, beside what the last step does */
     double recovery; /* m, by which a patch may come out of the other body within the step */
 } making;
 
@@ -81,66 +73,9 @@ static vec3 normal_of(const making *m, int index) {
     return mat3_row(m->contacts[index].frame, 0);
 }
 
-static double area_of(const making *m, int index) {
-    return fmax(SMALLEST_AREA, m->points[m->contacts[index].point].area);
-}
-
 /* Where the contact was when the step began: negative inside. */
 static double gap_before(const contact *c) {
     return c->start.x - c->leeway - c->known.x;
-}
-
-static void normalize(double *share, int count) {
-    double sum = 0;
-    for (int k = 0; k < count; k++) sum += share[k];
-    for (int k = 0; k < count; k++) share[k] /= sum;
-}
-
-/* The weight of a contact, from that of the last step: more if it ended inside, less if it ended off. */
-static double adapt(const making *m, int index) {
-    const contact *c = &m->contacts[index];
-    if (!(c->weight > 0)) return 1;
-    double change = 1 - m->gain * gap_before(c) / m->set->depth[index];
-    change = fmax(1 / LARGEST_CHANGE, fmin(LARGEST_CHANGE, change));
-    return fmax(SMALLEST_WEIGHT, fmin(LARGEST_WEIGHT, c->weight * change));
-}
-
-/* What the last step's forces and the gaps that they left make of the shares, in `carried`; false if nothing pushed. Where a
- * gap is as deep as the free motion goes inside on average, the share is off by about as much as the area's share. */
-static bool carry_shares(const making *m, const int *list, int count, const double *share, double *carried) {
-    double force = 0, area = 0, depth = 0, sum = 0;
-    for (int k = 0; k < count; k++) {
-        force += fmax(0, m->contacts[list[k]].lambda.x);
-        area += area_of(m, list[k]);
-        depth += share[k] * m->set->depth[list[k]];
-    }
-    if (!(force > 0 && depth > 0)) return false;
-    for (int k = 0; k < count; k++) {
-        const contact *c = &m->contacts[list[k]];
-        double wrong = area_of(m, list[k]) / area * gap_before(c) / depth;
-        carried[k] = fmax(0, fmax(0, c->lambda.x) / force - m->gain * wrong);
-        sum += carried[k];
-    }
-    if (!(sum > 0)) return false;
-    normalize(carried, count);
-    return true;
-}
-
-/* Shares of the pressure of the contacts in `list`, in its order, and their weights. */
-static void find_shares(const making *m, const int *list, int count, double *share) {
-    bool adapts = m->pressure == THENAR_PRESSURE_ADAPTIVE;
-    double *weight = m->set->weight, *carried = m->set->carried, mean = 0;
-    for (int k = 0; k < count; k++) {
-        weight[list[k]] = adapts ? adapt(m, list[k]) : 1;
-        share[k] = area_of(m, list[k]);
-        if (m->pressure != THENAR_PRESSURE_UNIFORM) share[k] *= weight[list[k]] * m->set->depth[list[k]];
-    }
-    normalize(share, count);
-    /* A new contact has the weight 1: that is to be the mean. */
-    for (int k = 0; k < count; k++) mean += share[k] * weight[list[k]];
-    for (int k = 0; k < count; k++) weight[list[k]] /= mean;
-    if (!adapts || count == 1 || !carry_shares(m, list, count, share, carried)) return;
-    for (int k = 0; k < count; k++) share[k] += (1 - m->prompt) * (carried[k] - share[k]);
 }
 
 /* A node that may be new to the patch. */
@@ -227,6 +162,24 @@ static vec3 set_frame(const making *m, patch *p, const int *list, int count, con
     return vec3_make(0, c * c * xx + 2 * c * d * xy + d * d * yy, d * d * xx - 2 * c * d * xy + c * c * yy);
 }
 
+/* The polygon of tangents around the places of all points, and the sides that its corners are of the set of torques that pull
+ * at none: a corner in it would be pushed at least as little as any point. */
+static void set_rim(const making *m, patch *p, int count, vec3 squares, double least) {
+    double support[PATCH_RIM], turn = 2 * M_PI / PATCH_RIM;
+    for (int i = 0; i < PATCH_RIM; i++) {
+        double x = cos(turn * i), y = sin(turn * i);
+        support[i] = -INFINITY;
+        for (int k = 0; k < count; k++)
+            support[i] = fmax(support[i], x * m->set->place[k][0] + y * m->set->place[k][1]);
+    }
+    for (int i = 0; i < PATCH_RIM; i++) {
+        double a = turn * i, b = a + turn, from = support[i], to = support[(i + 1) % PATCH_RIM];
+        double x = (from * sin(b) - to * sin(a)) / sin(turn), y = (to * cos(a) - from * cos(b)) / sin(turn);
+        p->rim[i][0] = squares.y > least ? x / squares.y : 0;
+        p->rim[i][1] = squares.z > least ? y / squares.z : 0;
+    }
+}
+
 /* One patch of the contacts in `list`, whose shares are there. */
 static void make_patch(const making *m, const int *list, int count, const double *share, vec3 normal) {
     patch_set *set = m->set;
@@ -240,22 +193,20 @@ static void make_patch(const making *m, const int *list, int count, const double
     set->member_count += count;
     p->member_count = count;
     vec3 squares = set_frame(m, p, list, count, share, normal);
-    double least = SMALLEST_RADIUS * SMALLEST_RADIUS, before = 0, furthest_off[2] = {0};
+    double least = SMALLEST_RADIUS * SMALLEST_RADIUS, before = 0;
     double square = squares.y + squares.z > least ? squares.y + squares.z : 0;
     if (square == 0) memset(set->place, 0, (size_t)count * sizeof *set->place);
+    set_rim(m, p, count, squares, least);
     p->law = contensou_make(count, share, (const double(*)[2])set->place);
     for (int k = 0; k < count; k++) {
         const contact *c = &m->contacts[list[k]];
         vec3 n = normal_of(m, list[k]), lever = vec3_sub(place_of(m, list[k]), p->centre);
         patch_member *member = &p->members[k];
-        *member = (patch_member){.contact = list[k], .share = share[k], .weight = set->weight[list[k]]};
+        *member = (patch_member){.contact = list[k], .share = share[k]};
         if (square > 0) member->twist = vec3_scale(tangential(vec3_cross(normal, lever), n), share[k] / square);
         for (int i = 0; i < 2; i++) {
-            double mean = i == 0 ? squares.y : squares.z, off = set->place[k][i];
-            if (!(mean > least)) continue;
-            member->slope[i] = share[k] * off / mean;
-            furthest_off[i] = fmax(furthest_off[i], fabs(off));
-            p->lever[i] = mean / furthest_off[i];
+            double mean = i == 0 ? squares.y : squares.z;
+            if (mean > least) member->slope[i] = share[k] * set->place[k][i] / mean;
         }
         vec3 t = tangential(mat3_row(p->frame, 1), n), s = tangential(mat3_row(p->frame, 2), n);
         const vec3 directions[PATCH_ROWS] = {vec3_scale(n, share[k]),         vec3_scale(t, share[k]),
@@ -301,7 +252,7 @@ static int drop_idle(int *list, int count, double *share) {
  * are more like them. */
 static void make_or_split(const making *m, int *list, int all) {
     double *share = m->set->share, cosine;
-    find_shares(m, list, all, share);
+    patch_find_shares(m->set, m->pressure, m->contacts, m->points, list, all, share);
     int count = drop_idle(list, all, share);
     vec3 mean = mean_normal(m, list, count, share), normal = vec3_unit(mean);
     bool some = vec3_length(mean) > 0.1;
@@ -326,42 +277,38 @@ static void make_or_split(const making *m, int *list, int all) {
     make_or_split(m, list + first, all - first);
 }
 
-int patches_make(patch_set *set, const contact *contacts, int count, const contact_point *points,
-                 const contact_skin_state *const *skins, thenar_contact_pressure pressure, double h) {
-    int before = set->count;
+int patches_group(patch_set *set, const contact *contacts, int count, const contact_point *points,
+                  const contact_skin_state *const *skins, thenar_contact_pressure pressure) {
     bool adapts = pressure == THENAR_PRESSURE_ADAPTIVE;
     for (int i = 0; i < count; i++) {
         const contact *c = &contacts[i];
         const contact_point *point = &points[c->point];
-        double depth = fmax(0, c->leeway - c->u.x);
-        /* What others push into the body is not inside after a free motion: an edge that one side of a pad rests on. */
-        if (adapts && (c->lambda.x > 0 || gap_before(c) < 0)) depth = fmax(depth, SMALLEST_DEPTH);
+        set->gap[i] = c->u.x - c->leeway;
+        double depth = fmax(0, -set->gap[i]);
+        if (adapts && c->lambda.x > 0) depth = fmax(depth, SMALLEST_DEPTH);
         bool near = depth > 0 && patch_is_proximity(skins[point->skin], point->index, mat3_row(c->frame, 0));
         set->depth[i] = near ? depth : 0;
     }
-    int groups = patch_group(set, contacts, count, points, skins);
-    making m = {set,
-                contacts,
-                points,
-                pressure,
-                fmin(LARGEST_GAIN, h / SETTLING),
-                fmax(0, fmin(1, (LATE_STEP - h) / (LATE_STEP - PROMPT_STEP))),
-                pressure == THENAR_PRESSURE_ADAPTIVE ? CONTACT_RECOVERY * h : 0};
+    int groups = patch_group(set, contacts, count, points, skins), *end = set->ends;
     /* By groups: where each ends is found by counting, in the order of the contacts. */
-    int *end = set->order;
-    for (int g = 0; g < groups; g++) set->starts[g] = 0;
+    for (int g = 0; g < groups; g++) end[g] = 0;
     for (int i = 0; i < count; i++)
-        if (set->group[i] >= 0) set->starts[set->group[i]]++;
+        if (set->group[i] >= 0) end[set->group[i]]++;
     for (int g = 0, sum = 0; g < groups; g++) {
-        int size = set->starts[g];
-        set->starts[g] = sum;
+        int size = end[g];
+        end[g] = sum;
         sum += size;
     }
     for (int i = 0; i < count; i++)
-        if (set->group[i] >= 0) end[set->starts[set->group[i]]++] = i;
-    for (int g = 0, first = 0; g < groups; g++) {
-        make_or_split(&m, set->order + first, set->starts[g] - first);
-        first = set->starts[g];
-    }
+        if (set->group[i] >= 0) set->order[end[set->group[i]]++] = i;
+    return groups;
+}
+
+int patches_make(patch_set *set, const contact *contacts, const contact_point *points, int groups,
+                 thenar_contact_pressure pressure, double h) {
+    int before = set->count;
+    making m = {set, contacts, points, pressure, pressure == THENAR_PRESSURE_ADAPTIVE ? CONTACT_RECOVERY * h : 0};
+    for (int g = 0, first = 0; g < groups; first = set->ends[g++])
+        make_or_split(&m, set->order + first, set->ends[g] - first);
     return set->count - before;
 }

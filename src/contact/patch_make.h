@@ -20,9 +20,11 @@ typedef struct patch_set {
     int leg_count;
     int lost; /* contacts for which there was no room */
     /* a contact each: */
-    double *depth, *share, *weight, *carried;
+    double *depth, *gap, *share, *compliance, *force, *change, *motion; /* see patch_pressure.h */
+    double *load;                                                       /* a node of a system each */
     double (*place)[2];
-    int *group, *order, *starts;
+    int *group, *order;
+    int *ends;          /* of each group in `order` */
     box *box;           /* of a group, at its first contact */
     vec3 *normal;       /* likewise */
     int *slot_of_node;  /* a node of a system: its leg in the patch at hand, or -1 */
@@ -33,9 +35,14 @@ void patch_set_layout(patch_set *set, int most_contacts, int most_nodes, int mos
 /* Once it has its memory. */
 void patch_set_open(patch_set *set);
 
-/* Adds the patches of a system whose contacts were looked at where the free motion ends, with their `lambda` what they
- * remember. points: by contact.point. skins: by contact_point.skin. Returns how many patches it has, the last of the set's. */
-int patches_make(patch_set *set, const contact *contacts, int count, const contact_point *points,
-                 const contact_skin_state *const *skins, thenar_contact_pressure pressure, double h);
+/* The contacts of a system go into groups, which stand one after the other in set->order; returns how many there are. They were
+ * looked at where the free motion ends, for adapted pressures where it ends with the forces `lambda` that they remember. points:
+ * by contact.point. skins: by contact_point.skin. */
+int patches_group(patch_set *set, const contact *contacts, int count, const contact_point *points,
+                  const contact_skin_state *const *skins, thenar_contact_pressure pressure);
+
+/* Adds their patches to the set; returns how many. */
+int patches_make(patch_set *set, const contact *contacts, const contact_point *points, int groups,
+                 thenar_contact_pressure pressure, double h);
 
 #endif

@@ -129,7 +129,7 @@ bool contact_rows_confine(const solver_problem *problem, int index, double norma
         return lambda[1] == before[0] && lambda[2] == before[1];
     }
     patch *p = &problem->patches[index];
-    if (problem->patch_rows == PATCH_ROWS) patch_confine_pressure(p, normal, lambda);
+    if (problem->patch_rows == PATCH_ROWS) patch_confine_pressure(p, normal, D, lambda);
     if (problem->friction == FRICTION_PRINTED)
         confine_as_printed(p, bound, D, lambda + 1);
     else

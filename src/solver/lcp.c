@@ -134,14 +134,10 @@ static void relax_friction(dense_lcp *lcp, const row_set *set, const solver_prob
             change_to(lcp, t, fmax(-bound, fmin(bound, lcp->lambda[t] - lcp->w[t] / D[t - k])), set->count);
         return;
     }
-    /* The torques of a patch's pressure, each alone. */
-    for (int t = PATCH_ROWS_PRINTED; t < each; t++) {
-        for (int a = 1; a < each; a++) next[a] = lcp->lambda[k + a];
-        if (D[t] > 0) next[t] -= lcp->w[k + t] / D[t];
-        patch_confine_pressure(&problem->patches[index], normal, next);
-        change_to(lcp, k + t, next[t], set->count);
-    }
-    for (int t = PATCH_ROWS_PRINTED; t < each; t++) next[t] = lcp->lambda[k + t];
+    /* The torques of a patch's pressure. */
+    for (int t = PATCH_ROWS_PRINTED; t < each; t++) next[t] = D[t] > 0 ? lcp->lambda[k + t] - lcp->w[k + t] / D[t] : 0;
+    if (each == PATCH_ROWS) patch_confine_pressure(&problem->patches[index], normal, D, next);
+    for (int t = PATCH_ROWS_PRINTED; t < each; t++) change_to(lcp, k + t, next[t], set->count);
     for (int t = 1; t < PATCH_ROWS_PRINTED && t < each; t++)
         next[t] = D[t] > 0 ? lcp->lambda[k + t] - lcp->w[k + t] / D[t] : 0;
     contact_rows_confine(problem, index, normal, D, next);

@@ -85,18 +85,17 @@ static void diagonal_of(const patch_forces *state, int first, double h, double D
 }
 
 /* The parts of a patch's force that take their steps one after the other. */
-typedef enum part { PART_NORMAL, PART_SLOPE, PART_OTHER_SLOPE, PART_FRICTION, PARTS } part;
+typedef enum part { PART_NORMAL, PART_SLOPES, PART_FRICTION, PARTS } part;
 
 /* What the patch's law makes of a part of lambda at u. Whether the patch sticks, of friction. */
 static bool obey(patch *p, part which, const double D[PATCH_ROWS], const double u[PATCH_ROWS],
                  double lambda[PATCH_ROWS]) {
     if (!(D[0] > 0)) return false; /* nothing there can move */
     if (which == PART_NORMAL) lambda[0] = fmax(0, lambda[0] - u[0] / D[0]);
-    if (which == PART_SLOPE || which == PART_OTHER_SLOPE) {
-        int k = PATCH_ROWS_PRINTED + (which == PART_OTHER_SLOPE);
-        lambda[k] = D[k] > 0 ? lambda[k] - u[k] / D[k] : 0;
+    if (which == PART_SLOPES) {
+        for (int k = PATCH_ROWS_PRINTED; k < PATCH_ROWS; k++) lambda[k] = D[k] > 0 ? lambda[k] - u[k] / D[k] : 0;
+        patch_confine_pressure(p, lambda[0], D, lambda);
     }
-    patch_confine_pressure(p, lambda[0], lambda);
     return which == PART_FRICTION && patch_friction(p, p->mu * lambda[0], D, u, lambda);
 }
 
