@@ -1,5 +1,7 @@
 #include "contact/patch.h"
 
+#define PARALLEL 1e-16 /* squared sine between two sides that are one: corners of the rim may fall together */
+
 void patches_move(patch *patches, int count, const double *d) {
     for (int i = 0; i < count; i++) {
         patch *p = &patches[i];
@@ -70,6 +72,7 @@ void patch_confine_pressure(const patch *p, double normal, const double D[PATCH_
         for (int j = 0; j < i; j++) {
             double slope = side[j][0] * along[0] + side[j][1] * along[1];
             double room = normal + foot * (side[j][0] * side[i][0] + side[j][1] * side[i][1]);
+            if (slope * slope <= PARALLEL * square * (side[j][0] * side[j][0] + side[j][1] * side[j][1])) continue;
             if (slope > 0) low = fmax(low, -room / slope);
             if (slope < 0) high = fmin(high, -room / slope);
         }

@@ -81,15 +81,14 @@ static void wish(patch_set *set, const int *list, int count) {
     for (int k = 0; k < count; k++) next[list[k]] = fmax(0, next[list[k]]) - set->force[list[k]];
 }
 
-bool patch_pressure_wish(patch_set *set, int count, int groups) {
+double patch_pressure_wish(patch_set *set, int count, int groups) {
     bool any = false;
     for (int g = 0, first = 0; g < groups; first = set->ends[g++]) wish(set, set->order + first, set->ends[g] - first);
     for (int i = 0; i < count; i++) any |= set->change[i] != 0;
     return any;
 }
 
-void patch_pressure_change(patch_set *set, int count, int groups) {
-    (void)count;
+void patch_pressure_change(patch_set *set, int groups) {
     for (int g = 0, first = 0; g < groups; first = set->ends[g++]) {
         double gain = 0, cost = 0;
         for (int k = first; k < set->ends[g]; k++) {

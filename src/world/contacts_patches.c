@@ -33,7 +33,8 @@ static void adapt_pressure(patch_set *set, int groups, const contact *contacts, 
                            const system_model *model, const body_step *step) {
     double *d = system->product;
     patch_pressure_open(set, contacts, count, system->blocks, step->h);
-    for (int pass = 0; pass < PASSES && patch_pressure_wish(set, count, groups); pass++) {
+    double enough = system->tolerance.length * step->h;
+    for (int pass = 0; pass < PASSES && patch_pressure_wish(set, count, groups) > enough; pass++) {
         memset(d, 0, 3 * (size_t)model->pattern.node_count * sizeof *d);
         for (int i = 0; i < count; i++)
             if (set->change[i] != 0)
@@ -41,7 +42,7 @@ static void adapt_pressure(patch_set *set, int groups, const contact *contacts, 
         respond(system, model, step, d);
         for (int i = 0; i < count; i++)
             if (set->group[i] >= 0) set->motion[i] = contact_motion(&contacts[i], d).x;
-        patch_pressure_change(set, count, groups);
+        patch_pressure_change(set, groups);
     }
 }
 
