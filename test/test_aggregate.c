@@ -3,6 +3,7 @@
 #include "allocations.h"
 #include "contact_tools.h"
 
+#include "base/random.h"
 #include "contact/patch_group.h"
 #include "solver/solver.h"
 #include "world/sim.h"
@@ -357,6 +358,37 @@ static void a_soft_block_rests_on_a_soft_block(void **unused) {
     thenar_sim_free(sim);
 }
 
+/* Against all directions from where it ends: nothing that is allowed is nearer to what was wanted. */
+static void torques_of_the_pressure_go_to_the_nearest_that_pulls_at_no_point(void **unused) {
+    (void)unused;
+    random_source random = {5};
+    int confined = 0;
+    for (int trial = 0; trial < 2000; trial++) {
+        patch p = {0};
+        double D[PATCH_ROWS] = {1, 1, 1, 1, random_uniform(&random, 0.05, 1), random_uniform(&random, 0.05, 1)};
+        int corners = 3 + trial % 3; /* others fall together with these */
+        for (int i = 0; i < PATCH_RIM; i++) {
+            double turn = 2 * M_PI * (i % corners) / corners, far = 1 + 0.3 * (i % corners);
+            p.rim[i][0] = far * cos(turn), p.rim[i][1] = far * sin(turn);
+        }
+        double lambda[PATCH_ROWS] = {0};
+        for (int k = 4; k < 6; k++) lambda[k] = random_uniform(&random, -3, 3);
+        double wanted[2] = {lambda[4], lambda[5]};
+        patch_confine_pressure(&p, 1, D, lambda);
+        confined += lambda[4] != wanted[0];
+        for (int i = 0; i < PATCH_RIM; i++) assert_true(1 + p.rim[i][0] * lambda[4] + p.rim[i][1] * lambda[5] > -1e-12);
+        /* The set is convex, so what is allowed lies on the far side of a line across the way that is missing. */
+        double missing[2] = {D[4] * (wanted[0] - lambda[4]), D[5] * (wanted[1] - lambda[5])};
+        for (int sample = 0; sample < 50; sample++) {
+            double a = random_uniform(&random, -2, 2), b = random_uniform(&random, -2, 2);
+            bool allowed = true;
+            for (int i = 0; i < PATCH_RIM; i++) allowed &= 1 + p.rim[i][0] * a + p.rim[i][1] * b >= 0;
+            if (allowed) assert_true(missing[0] * (a - lambda[4]) + missing[1] * (b - lambda[5]) < 1e-9);
+        }
+    }
+    assert_true(confined > 500 && confined < 2000);
+}
+
 /* ---- patches that hardly are any ---- */
 
 /* A small soft body with a held top and these corners is pressed on the ground. */
@@ -594,6 +626,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_held_cube_stays_where_it_is),
     cmocka_unit_test(pulled_and_twisted_it_slips_at_the_load_of_points),
     cmocka_unit_test(a_soft_block_rests_on_a_soft_block),
+    cmocka_unit_test(torques_of_the_pressure_go_to_the_nearest_that_pulls_at_no_point),
     cmocka_unit_test(one_point_and_points_in_a_line_are_patches),
     cmocka_unit_test(normals_that_cancel_are_two_patches),
     cmocka_unit_test(labels_bodies_and_distance_part_patches),

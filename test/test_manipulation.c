@@ -175,6 +175,31 @@ static void uniform_pressure_drops_the_cube_that_other_pressures_hold(void **unu
     thenar_sim_free(sim);
 }
 
+/* Pressure that lags behind what rolls pushes it on: the ball would be a metre away by then. */
+static void a_soft_ball_by_itself_rolls_to_rest(void **unused) {
+    (void)unused;
+    const char *set = "bodies.hand=null";
+    thenar_scene_options options = {.sets = &set, .set_count = 1};
+    thenar_sim_options how = {.contact = "aggregate"};
+    thenar_error error;
+    thenar_model *model;
+    thenar_sim *sim;
+    assert_ok(thenar_scene_load(SOURCE_DIR "/scenes/soft-ball.yaml", &options, &model, NULL, &error), error);
+    assert_ok(thenar_sim_create(model, &how, &sim, &error), error);
+    thenar_model_free(model);
+    vec3 at[3];
+    const double times[3] = {0, 1.5, 2};
+    for (int k = 0; k < 3; k++) {
+        run_until(sim, times[k]);
+        at[k] = pose_of(sim, "ball").position;
+    }
+    print_message("  rolled %.2f mm, %.5f mm in the last half second\n", 1e3 * vec3_distance(at[0], at[2]),
+                  1e3 * vec3_distance(at[1], at[2]));
+    assert_true(vec3_distance(at[0], at[2]) < 0.01); /* to the next corners of its skin, which are 6 mm apart */
+    assert_true(vec3_distance(at[1], at[2]) < 1e-5);
+    thenar_sim_free(sim);
+}
+
 static void some_phalanges_have_flesh_and_bones_that_no_hand_has_are_refused(void **unused) {
     (void)unused;
     static const struct {
@@ -206,6 +231,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_ball_is_enclosed_and_lifted),
     cmocka_unit_test(patches_take_every_object_where_points_do),
     cmocka_unit_test(uniform_pressure_drops_the_cube_that_other_pressures_hold),
+    cmocka_unit_test(a_soft_ball_by_itself_rolls_to_rest),
     cmocka_unit_test(some_phalanges_have_flesh_and_bones_that_no_hand_has_are_refused),
 };
 

@@ -1,16 +1,11 @@
-/* What a patch is made of. Points that are inside the other body after the free motion, at depth_i, and at whose vertex the
- * distance is least around (patch_group.h), have a part in it. Their shares of the pressure are
+/* What a patch is made of. Points that are inside the other body after the free motion, and at whose vertex the distance is
+ * least around (patch_group.h), have a part in it, each with its share of the pressure (patch_pressure.h). The sums of the rows
+ * run over the legs of the points' own contacts (contact.h), so forces reach the nodes of the flesh, and by these the bones, as
+ * those of points do.
  *
- *   share_i = S_i depth_i / sum_k S_k depth_k            (Eqs. 7 and 11 to 13, divided by their sum; uniform: S_i / S)
- *
- * with S_i a third of the triangles around the vertex: where the free motion would bring the skin deeper inside, more of the
- * force is needed to keep it out. The sums run over the legs of the points' own contacts (contact.h), so forces reach the
- * nodes of the flesh, and by these the bones, as those of points do.
- *
- * That is the paper's pressure; adapted, the shares are what they were when the last step ended, corrected by the gaps that
- * it left. There the mean gap stays so near 0 that patches are asked out of the other body as points are (contact_make.c).
- * With the paper's, the mean gap jumps as shares do: a patch that is inside when the step begins is asked not to go deeper,
- * u_n counts from there (leeway), and it comes out after the velocities are found, by a displacement alone
+ * With adapted pressures the mean gap stays so near 0 that patches are asked out of the other body as points are
+ * (contact_make.c). With the paper's, the mean gap jumps as shares do: a patch that is inside when the step begins is asked not
+ * to go deeper, u_n counts from there (leeway), and it comes out after the velocities are found, by a displacement alone
  * (patch_forces_stabilize, Algorithm 1), so that this adds no speed. */
 #include "contact/patch_group.h"
 #include "contact/patch_pressure.h"
