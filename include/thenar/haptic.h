@@ -194,6 +194,8 @@ typedef struct thenar_haptic_def {
     bool real_time;  /**< ask the system for real-time priority and locked memory; it may refuse */
     int priority;    /**< of SCHED_FIFO, 1 to 99 */
     double watchdog; /**< s without a tick, after which the device's thread takes the force away by itself */
+    bool simulated_time; /**< no thread and no clock: it ticks in thenar_haptic_advance, always the same way. Only for
+                              devices that are computed: `user`, `recorded`, `none` */
     const thenar_haptic_handle *handles;
     int handle_count; /**< 1 to THENAR_HAPTIC_HANDLES */
 } thenar_haptic_def;
@@ -215,6 +217,9 @@ THENAR_API thenar_status thenar_haptic_start(thenar_haptic *haptic, thenar_error
 
 /** Fades the force out and ends the thread. It can be started again. */
 THENAR_API void thenar_haptic_stop(thenar_haptic *haptic);
+
+/** Of a loop in simulated time: all ticks of the next so many seconds, >= 0. Others are not moved by it. */
+THENAR_API void thenar_haptic_advance(thenar_haptic *haptic, double seconds);
 
 /** What the system granted, in one line: "real-time priority 80, memory locked", or what it refused and how to get it. */
 THENAR_API const char *thenar_haptic_real_time(const thenar_haptic *haptic);
@@ -262,6 +267,10 @@ typedef struct thenar_haptic_handle_stats {
     double force[3];              /**< sent last, in the world's axes, N */
     double torque[3];             /**< N m */
     double gain;                  /**< share of the force that is sent: 1, or less while it fades */
+    uint64_t fades;               /**< how often it began to fade */
+    double peak_force;            /**< largest that was ever sent, N */
+    double mean_force;            /**< of its size, over all ticks, N */
+    double peak_torque;           /**< N m */
     double energy_in;             /**< J, put in by the person */
     double energy_out;            /**< J, given to the person */
     double energy_worst;          /**< most that was ever given beyond what was put in, weight of the tool apart, J */

@@ -1,4 +1,4 @@
-/* The simulated person as a device: lives in real time. */
+/* The simulated person as a device: lives in the loop's time. */
 #include "device/kinds.h"
 
 #include "base/clock.h"
@@ -37,14 +37,17 @@ static void user_describe(void *device, thenar_device_info *info) {
                 THENAR_DEVICE_FORCE | THENAR_DEVICE_TORQUE;
 }
 
-static int user_read(void *device, thenar_device_sample *sample) {
+int device_user_read_at(void *device, int64_t now_ns, thenar_device_sample *sample) {
     user_device *user = device;
-    int64_t now = clock_now();
-    double elapsed = user->last_ns ? 1e-9 * (double)(now - user->last_ns) : 0;
-    user->last_ns = now;
+    double elapsed = user->last_ns ? 1e-9 * (double)(now_ns - user->last_ns) : 0;
+    user->last_ns = now_ns;
     user_advance(&user->model, &user->state, user->wrench, elapsed < LONGEST ? elapsed : LONGEST);
     user_sample(&user->state, ++user->sequence, sample);
     return 1;
+}
+
+static int user_read(void *device, thenar_device_sample *sample) {
+    return device_user_read_at(device, clock_now(), sample);
 }
 
 static int user_write(void *device, const double *values, int count) {

@@ -2,6 +2,7 @@
 #ifndef THENAR_HAPTIC_LOOP_H
 #define THENAR_HAPTIC_LOOP_H
 
+#include "base/clock.h"
 #include "base/triple.h"
 #include "haptic/tick.h"
 #include "haptic/timing.h"
@@ -20,7 +21,9 @@ typedef struct haptic_channel {
     triple news;           /* struct haptic_linear, from the simulation */
     atomic_ullong refused; /* news that were not finite */
     double latency_us, latency_worst_us;
-    uint64_t seen_news;
+    double peak_force, force_sum, peak_torque; /* of what was sent */
+    uint64_t seen_news, ticks, fades;
+    bool fading;
 } haptic_channel;
 
 /* What the loop tells at the end of a tick. */
@@ -35,6 +38,8 @@ struct thenar_haptic {
     double rate;
     bool real_time;
     int priority;
+    bool simulated_time;
+    int64_t simulated_ns, due_ns; /* its clock then: of the last tick, and up to where it may tick */
     int channel_count;
     haptic_channel *channels;
     pthread_t thread;
@@ -49,5 +54,10 @@ struct thenar_haptic {
     bool ready;
     char real_time_text[256];
 };
+
+/* The loop's clock. */
+static inline int64_t haptic_now(const thenar_haptic *haptic) {
+    return haptic->simulated_time ? haptic->simulated_ns : clock_now();
+}
 
 #endif

@@ -10,6 +10,7 @@
 
 #define SLOWEST 100.0
 #define FASTEST 10000.0
+#define SIMULATED_BEGIN_NS 1000000000 /* any time but 0, which means never */
 
 static thenar_status check_positive(const char *name, double value, bool zero_is_fine, thenar_error *error) {
     if (isfinite(value) && (value > 0 || (zero_is_fine && value == 0))) return THENAR_OK;
@@ -78,6 +79,10 @@ static thenar_status open_channel(haptic_channel *c, const thenar_haptic_handle 
     if (!handle->device || strcmp(handle->device, "none") == 0) return THENAR_OK;
     status = device_open(handle->device, 1 / def->rate, def->watchdog, &c->device, error);
     if (status != THENAR_OK) return status;
+    if (def->simulated_time && !device_is_direct(c->device))
+        return error_set(error, THENAR_ERROR_INPUT,
+                         "device %s lives in real time; expected user:FILE, recorded:FILE or none in simulated time",
+                         handle->device);
     const thenar_device_info *info = device_info(c->device);
     c->settings.most_force = lower(c->settings.most_force, info->most_force);
     c->settings.most_torque = lower(c->settings.most_torque, info->most_torque);
@@ -92,11 +97,14 @@ thenar_status thenar_haptic_create(const thenar_haptic_def *def, thenar_haptic *
     if (!haptic) return error_memory(error, "a haptic loop");
     haptic->rate = def->rate;
     haptic->real_time = def->real_time;
+    haptic->simulated_time = def->simulated_time;
+    haptic->simulated_ns = haptic->due_ns = SIMULATED_BEGIN_NS;
     haptic->priority = def->priority;
     pthread_mutex_init(&haptic->readers, NULL);
     pthread_mutex_init(&haptic->mutex, NULL);
     pthread_cond_init(&haptic->started, NULL);
-    snprintf(haptic->real_time_text, sizeof haptic->real_time_text, "not started");
+    snprintf(haptic->real_time_text, sizeof haptic->real_time_text, "%s",
+             def->simulated_time ? "simulated time" : "not started");
     haptic->channels = memory_aligned((size_t)def->handle_count * sizeof *haptic->channels);
     if (!haptic->channels || !timing_create(&haptic->timing, (int64_t)(1e9 / def->rate)) ||
         !triple_create(&haptic->reports, sizeof(haptic_report)))
