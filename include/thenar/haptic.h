@@ -150,7 +150,7 @@ typedef struct thenar_haptic_linear {
 typedef struct thenar_haptic_settings {
     double stiffness;       /**< of the virtual coupling between device and proxy, N/m, > 0 */
     double damping;         /**< N s/m, >= 0 */
-    double turn_stiffness;  /**< N m/rad, > 0 */
+    double turn_stiffness;  /**< N m/rad, >= 0 */
     double turn_damping;    /**< N m s/rad, >= 0 */
     double proxy_mass;      /**< kg, > 0 */
     double proxy_inertia;   /**< kg m2, > 0 */
@@ -183,6 +183,8 @@ typedef struct thenar_haptic_handle {
     thenar_haptic_settings settings;
     double origin[3]; /**< where the device's origin is in the world, m */
     double turn[4];   /**< how its axes are turned, unit quaternion */
+    double grip[4];   /**< how the handle lies in the device: its orientation, in the device's axes, while the device is
+                           not turned; unit quaternion. A device that tells no orientation holds it so */
 } thenar_haptic_handle;
 
 /** A handle without a device, at the origin, with default settings. */
@@ -230,9 +232,36 @@ THENAR_API thenar_status thenar_haptic_publish(thenar_haptic *haptic, int handle
 
 /** Where a handle's device is, in the world, as far as it is believed: position (m), unit quaternion, velocity (m/s,
  * rad/s). `ahead` seconds from now if it goes on as it does, at most 0.02: a step that is begun now ends later. False
- * while nothing has come from the device. Any pointer may be NULL. */
+ * while nothing has come from the device. One that has gone silent is where it was, at rest. Any pointer may be NULL.
+ */
 THENAR_API bool thenar_haptic_pose(thenar_haptic *haptic, int handle, double ahead, double position[3],
                                    double orientation[4], double velocity[6]);
+
+/* ---- The loop and a simulation ----
+ *
+ * Which handle of the loop holds which handle of a simulation is said with each call. In real time, once a step:
+ *
+ *     thenar_haptic_drive(haptic, 0, sim, handle);
+ *     thenar_sim_step(sim);
+ *     thenar_haptic_tell(haptic, 0, sim, handle);
+ */
+
+/** The loop's side of a handle of a simulation, without a device yet: the same virtual coupling, so that proxy and handle
+ * come to rest at the same place (another one makes the steady force depend on the time step); its mass and the mean of
+ * its moments of inertia as the proxy's; no stronger than the handle's most_force and most_torque; and `origin` and
+ * `grip` such that a device at its own origin, not turned, is where the handle is now. The rest is as by default. */
+THENAR_API thenar_haptic_handle thenar_haptic_handle_of(const thenar_sim *sim, int handle);
+
+/** Before a step: the simulation's handle is wanted where the loop's device will be when the step ends. A device that has
+ * gone silent is where it was, at rest; one that has not said anything yet leaves the handle where it is, at rest, without
+ * its keys. Switches the linearization on, or with `plain` off. True if a device drives it; without a device (`none`)
+ * nothing is done. */
+THENAR_API bool thenar_haptic_drive(thenar_haptic *haptic, int of_loop, thenar_sim *sim, int handle);
+
+/** After a step: tells the loop how the simulation's handle is pushed, and how that changes as it moves. Nothing is told,
+ * and the loop goes on with the last news until they are stale, if the step could not be linearized
+ * (THENAR_ERROR_NUMERIC) or is not finite (THENAR_ERROR_INPUT). */
+THENAR_API thenar_status thenar_haptic_tell(thenar_haptic *haptic, int of_loop, const thenar_sim *sim, int handle);
 
 /** What can go wrong, and what was done about it. */
 typedef enum thenar_haptic_fault {

@@ -79,11 +79,9 @@ void haptic_take_sample(const thenar_haptic_settings *settings, haptic_state *s,
         s->faults[THENAR_HAPTIC_BAD_SAMPLE]++;
         return;
     }
-    /* A device that does not know how it is turned is turned like the handle. */
+    /* A device that does not know how it is turned holds the handle as it did at first. */
     quat orientation = sample->body.has & THENAR_DEVICE_ORIENTATION ? quat_load(sample->body.orientation)
-                       : s->linear.step > 0                         ? quat_load(s->linear.orientation)
-                       : device->known                              ? device->orientation
-                                                                    : quat_identity();
+                                                                    : quat_unit(device->orientation);
     s->samples++;
     if (is_jump(settings, device, vec3_load(sample->body.position), orientation, device->silence)) {
         if (!s->restarting) s->faults[THENAR_HAPTIC_JUMP]++;

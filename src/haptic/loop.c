@@ -19,7 +19,7 @@ static void to_world(const haptic_channel *c, thenar_device_sample *sample) {
     vec3_store(sample->velocity, quat_rotate(c->turn, vec3_load(sample->velocity)));
     vec3_store(sample->spin, quat_rotate(c->turn, vec3_load(sample->spin)));
     const double *q = sample->orientation;
-    quat turned = quat_mul(c->turn, (quat){q[0], q[1], q[2], q[3]});
+    quat turned = quat_mul(quat_mul(c->turn, (quat){q[0], q[1], q[2], q[3]}), c->grip);
     memcpy(sample->orientation, (double[]){turned.x, turned.y, turned.z, turned.w}, sizeof sample->orientation);
 }
 
@@ -94,6 +94,7 @@ static void tell(thenar_haptic *haptic, int64_t now) {
         report_channel(c, &r->handles[i]);
         memcpy(r->velocity[i], c->state.device.velocity, sizeof r->velocity[i]);
         r->known[i] = c->state.device.known;
+        r->silent[i] = c->state.silent;
     }
     triple_tell(&haptic->reports);
 }

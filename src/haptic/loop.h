@@ -15,7 +15,7 @@ _Static_assert(sizeof(struct haptic_linear) == sizeof(thenar_haptic_linear), "bo
 typedef struct haptic_channel {
     thenar_haptic_settings settings;
     vec3 origin;
-    quat turn;
+    quat turn, grip;
     device_port *device; /* NULL: none */
     haptic_state state;
     triple news;           /* struct haptic_linear, from the simulation */
@@ -31,7 +31,7 @@ typedef struct haptic_report {
     int64_t time_ns;
     thenar_haptic_handle_stats handles[THENAR_HAPTIC_HANDLES];
     double velocity[THENAR_HAPTIC_HANDLES][6];
-    bool known[THENAR_HAPTIC_HANDLES];
+    bool known[THENAR_HAPTIC_HANDLES], silent[THENAR_HAPTIC_HANDLES];
 } haptic_report;
 
 struct thenar_haptic {

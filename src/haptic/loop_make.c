@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "haptic/settings.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +26,7 @@ static thenar_status check_settings(const thenar_haptic_settings *s, thenar_erro
         bool zero_is_fine;
     } all[] = {{"stiffness", s->stiffness, false},
                {"damping", s->damping, true},
-               {"turn_stiffness", s->turn_stiffness, false},
+               {"turn_stiffness", s->turn_stiffness, true},
                {"turn_damping", s->turn_damping, true},
                {"proxy_mass", s->proxy_mass, false},
                {"proxy_inertia", s->proxy_inertia, false},
@@ -60,20 +61,17 @@ static thenar_status check_def(const thenar_haptic_def *def, thenar_error *error
     return check_positive("watchdog", def->watchdog, false, error);
 }
 
-static double lower(double limit, double device) {
-    return device > 0 && device < limit ? device : limit;
-}
-
 static thenar_status open_channel(haptic_channel *c, const thenar_haptic_handle *handle, const thenar_haptic_def *def,
                                   thenar_error *error) {
-    const double *q = handle->turn;
+    const double *q = handle->turn, *g = handle->grip;
     c->settings = handle->settings;
     c->origin = vec3_load(handle->origin);
     c->turn = quat_unit((quat){q[0], q[1], q[2], q[3]});
-    c->state.orientation = c->state.device.orientation = quat_identity();
+    c->grip = quat_unit((quat){g[0], g[1], g[2], g[3]});
+    quat held = c->state.orientation = c->state.device.orientation = quat_mul(c->turn, c->grip);
     thenar_status status = check_settings(&c->settings, error);
     if (status != THENAR_OK) return status;
-    if (!vec3_is_finite(c->origin) || !isfinite(c->turn.x + c->turn.y + c->turn.z + c->turn.w))
+    if (!vec3_is_finite(c->origin) || !isfinite(held.x + held.y + held.z + held.w))
         return error_set(error, THENAR_ERROR_INPUT, "the device's place in the world is not finite");
     if (!triple_create(&c->news, sizeof(struct haptic_linear))) return error_memory(error, "a handle");
     if (!handle->device || strcmp(handle->device, "none") == 0) return THENAR_OK;
@@ -84,8 +82,8 @@ static thenar_status open_channel(haptic_channel *c, const thenar_haptic_handle 
                          "device %s lives in real time; expected user:FILE, recorded:FILE or none in simulated time",
                          handle->device);
     const thenar_device_info *info = device_info(c->device);
-    c->settings.most_force = lower(c->settings.most_force, info->most_force);
-    c->settings.most_torque = lower(c->settings.most_torque, info->most_torque);
+    c->settings.most_force = haptic_lower(c->settings.most_force, info->most_force);
+    c->settings.most_torque = haptic_lower(c->settings.most_torque, info->most_torque);
     return THENAR_OK;
 }
 

@@ -2,7 +2,6 @@
  * buffer; who reads takes turns at a lock that the loop does not know. */
 #include "haptic/loop.h"
 
-#include "base/clock.h"
 #include "haptic/settings.h"
 #include "haptic/six.h"
 
@@ -33,7 +32,7 @@ bool thenar_haptic_pose(thenar_haptic *haptic, int handle, double ahead, double 
     const haptic_report *r = triple_read(&haptic->reports, NULL);
     const thenar_haptic_handle_stats *h = &r->handles[handle];
     double v[6], since = 1e-9 * (double)(haptic_now(haptic) - r->time_ns), time;
-    memcpy(v, r->velocity[handle], sizeof v);
+    for (int i = 0; i < 6; i++) v[i] = r->silent[handle] ? 0 : r->velocity[handle][i];
     vec3 x = vec3_load(h->device_position);
     const double *o = h->device_orientation;
     quat q = {o[0], o[1], o[2], o[3]};

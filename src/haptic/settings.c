@@ -27,7 +27,8 @@ thenar_haptic_settings thenar_haptic_settings_default(void) {
 }
 
 thenar_haptic_handle thenar_haptic_handle_default(void) {
-    return (thenar_haptic_handle){.settings = thenar_haptic_settings_default(), .turn = {0, 0, 0, 1}};
+    return (thenar_haptic_handle){
+        .settings = thenar_haptic_settings_default(), .turn = {0, 0, 0, 1}, .grip = {0, 0, 0, 1}};
 }
 
 thenar_haptic_def thenar_haptic_def_default(void) {
