@@ -246,10 +246,15 @@ THENAR_API bool thenar_haptic_pose(thenar_haptic *haptic, int handle, double ahe
  *     thenar_haptic_tell(haptic, 0, sim, handle);
  */
 
+/** The loop that a model's scene asks for (its key `haptic`), without handles; thenar_haptic_def_default where it says
+ * nothing. */
+THENAR_API thenar_haptic_def thenar_haptic_def_of(const thenar_model *model);
+
 /** The loop's side of a handle of a simulation, without a device yet: the same virtual coupling, so that proxy and handle
  * come to rest at the same place (another one makes the steady force depend on the time step); its mass and the mean of
  * its moments of inertia as the proxy's; no stronger than the handle's most_force and most_torque; and `origin` and
- * `grip` such that a device at its own origin, not turned, is where the handle is now. The rest is as by default. */
+ * `grip` such that a device at its own origin, not turned, is where the handle is now. The rest is as by default. What the scene says of the handle under `haptic` goes
+ * before all this, its device too, whose name lives as long as the model. */
 THENAR_API thenar_haptic_handle thenar_haptic_handle_of(const thenar_sim *sim, int handle);
 
 /** Before a step: the simulation's handle is wanted where the loop's device will be when the step ends. A device that has

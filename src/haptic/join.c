@@ -1,6 +1,7 @@
 /* The loop and a simulation: where the device wants a handle before a step, what the handle tells after it. */
 #include "haptic/loop.h"
 
+#include "haptic/held.h"
 #include "haptic/settings.h"
 #include "world/sim.h"
 
@@ -31,6 +32,7 @@ thenar_haptic_handle thenar_haptic_handle_of(const thenar_sim *sim, int handle) 
     thenar_sim_handle(sim, handle, &now);
     memcpy(out.origin, now.pose, sizeof out.origin);
     memcpy(out.grip, now.pose + 3, sizeof out.grip);
+    haptic_as_said(sim->model, handle, &out);
     return out;
 }
 

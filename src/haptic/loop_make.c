@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SLOWEST 100.0
-#define FASTEST 10000.0
 #define SIMULATED_BEGIN_NS 1000000000 /* any time but 0, which means never */
 
 static thenar_status check_positive(const char *name, double value, bool zero_is_fine, thenar_error *error) {
@@ -19,40 +17,18 @@ static thenar_status check_positive(const char *name, double value, bool zero_is
                      zero_is_fine ? "0 or more" : "more than 0");
 }
 
-static thenar_status check_settings(const thenar_haptic_settings *s, thenar_error *error) {
-    const struct {
-        const char *name;
-        double value;
-        bool zero_is_fine;
-    } all[] = {{"stiffness", s->stiffness, false},
-               {"damping", s->damping, true},
-               {"turn_stiffness", s->turn_stiffness, true},
-               {"turn_damping", s->turn_damping, true},
-               {"proxy_mass", s->proxy_mass, false},
-               {"proxy_inertia", s->proxy_inertia, false},
-               {"most_force", s->most_force, true},
-               {"most_torque", s->most_torque, true},
-               {"force_slew", s->force_slew, false},
-               {"torque_slew", s->torque_slew, false},
-               {"stale_after", s->stale_after, true},
-               {"silent_after", s->silent_after, true},
-               {"fade_time", s->fade_time, false},
-               {"recover_time", s->recover_time, false},
-               {"jump_distance", s->jump_distance, false},
-               {"jump_speed", s->jump_speed, false},
-               {"velocity_cutoff", s->velocity_cutoff, false},
-               {"energy_reserve", s->energy_reserve, true},
-               {"energy_most", s->energy_most, true}};
+static thenar_status check_settings(thenar_haptic_settings *s, thenar_error *error) {
     thenar_status status = THENAR_OK;
-    for (size_t i = 0; i < sizeof all / sizeof all[0] && status == THENAR_OK; i++)
-        status = check_positive(all[i].name, all[i].value, all[i].zero_is_fine, error);
+    for (int i = 0; i < HAPTIC_SETTINGS && status == THENAR_OK; i++)
+        status = check_positive(haptic_setting_table[i].name, *haptic_setting_of(s, i),
+                                haptic_setting_table[i].zero_is_fine, error);
     return status;
 }
 
 static thenar_status check_def(const thenar_haptic_def *def, thenar_error *error) {
-    if (!(def->rate >= SLOWEST && def->rate <= FASTEST))
+    if (!(def->rate >= HAPTIC_SLOWEST && def->rate <= HAPTIC_FASTEST))
         return error_set(error, THENAR_ERROR_INPUT, "a rate of %g; expected %g to %g ticks a second", def->rate,
-                         SLOWEST, FASTEST);
+                         HAPTIC_SLOWEST, HAPTIC_FASTEST);
     if (def->handle_count < 1 || def->handle_count > THENAR_HAPTIC_HANDLES || !def->handles)
         return error_set(error, THENAR_ERROR_INPUT, "%d handles; expected 1 to %d", def->handle_count,
                          THENAR_HAPTIC_HANDLES);
