@@ -32,9 +32,9 @@ static void *user_open(const char *argument, char *message, size_t size) {
 }
 
 static void user_describe(void *device, thenar_device_info *info) {
-    (void)device;
-    info->can = THENAR_DEVICE_POSITION | THENAR_DEVICE_ORIENTATION | THENAR_DEVICE_VELOCITY | THENAR_DEVICE_SPIN |
-                THENAR_DEVICE_FORCE | THENAR_DEVICE_TORQUE;
+    const user_device *user = device;
+    info->can = THENAR_DEVICE_POSITION | THENAR_DEVICE_VELOCITY | THENAR_DEVICE_FORCE;
+    if (user->model.turns) info->can |= THENAR_DEVICE_ORIENTATION | THENAR_DEVICE_SPIN | THENAR_DEVICE_TORQUE;
 }
 
 int device_user_read_at(void *device, int64_t now_ns, thenar_device_sample *sample) {
@@ -43,6 +43,7 @@ int device_user_read_at(void *device, int64_t now_ns, thenar_device_sample *samp
     user->last_ns = now_ns;
     user_advance(&user->model, &user->state, user->wrench, elapsed < LONGEST ? elapsed : LONGEST);
     user_sample(&user->state, ++user->sequence, sample);
+    if (!user->model.turns) sample->has &= ~(unsigned)(THENAR_DEVICE_ORIENTATION | THENAR_DEVICE_SPIN);
     return 1;
 }
 
@@ -54,6 +55,7 @@ static int user_write(void *device, const double *values, int count) {
     user_device *user = device;
     if (count != 6) return -1;
     memcpy(user->wrench, values, sizeof user->wrench);
+    if (!user->model.turns) memset(user->wrench + 3, 0, 3 * sizeof *user->wrench);
     return 0;
 }
 
