@@ -128,6 +128,10 @@ void run_haptic_after(run_haptic *haptic, const thenar_sim *sim, bool tells) {
     count_rates(haptic, sim);
 }
 
+void run_haptic_look(run_haptic *haptic) {
+    if (haptic) take_stats(haptic);
+}
+
 void run_haptic_late(run_haptic *haptic, double seconds) {
     if (!haptic) return;
     haptic->late_steps++;

@@ -25,6 +25,9 @@ bool run_haptic_is_live(const run_haptic *haptic);
 /* What the system refused the loop, in a line; NULL: nothing. */
 const char *run_haptic_refused(const run_haptic *haptic);
 
+/* Looks where the devices are, while no step is done. */
+void run_haptic_look(run_haptic *haptic);
+
 /* Around each step. tells: the loop hears what the step came to; else its force fades. */
 void run_haptic_before(run_haptic *haptic, thenar_sim *sim);
 void run_haptic_after(run_haptic *haptic, const thenar_sim *sim, bool tells);
