@@ -166,7 +166,7 @@ export class HeldPanel {
       ...loop.handles.flatMap((handle) => {
         const faults = Object.entries(handle.faults).filter(([, count]) => count > 0);
         return [
-          row(handle.name, handle.device),
+          row(handle.name, handle.device.replace(/:.*\//, ':')), // a file without its folder
           row('', `${format(handle.peak_force)} N at most; ${format(1000 * handle.energy_in)} mJ in, ${format(1000 * handle.energy_out)} mJ out`),
           ...(faults.length > 0 ? [row('', faults.map(([name, count]) => `${name} ${count}`).join(', '))] : []),
         ];
