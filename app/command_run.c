@@ -145,8 +145,7 @@ static thenar_status simulate(const run_request *request, const char *scene, the
     long steps;
     if (status == THENAR_OK) status = run_tactile_create(model, &request->sends, &facts.tactile, error);
     if (status == THENAR_OK) run_tactile_begin(facts.tactile, sim);
-    if (status == THENAR_OK)
-        status = run_haptic_create(sim, &request->devices, request->offline, &facts.haptic, error);
+    if (status == THENAR_OK) status = run_haptic_create(sim, &request->devices, request->offline, &facts.haptic, error);
     if (status == THENAR_OK) status = count_steps(request, info.time, sim, &steps, error);
     if (status == THENAR_OK) status = run_output_open(request->out, &facts, sim, &output, error);
     if (status == THENAR_OK) status = step_and_finish(request, sim, steps, &facts, output, error);
@@ -182,8 +181,8 @@ static int run(const app_command *command, int argc, char **argv) {
         {"send", "TARGET", "commands of tactile devices to osc:HOST:PORT, serial:PATH[@BAUD], csv:FILE, plugin:FILE",
          OPTION_LIST, &request.sends, 0, 0},
         {"device", "[HANDLE=]DEVICE",
-         "who holds a handle: user:FILE, recorded:FILE, osc:PORT, ws:PORT, plugin:FILE, scene; in real time", OPTION_LIST,
-         &request.devices, 0, 0},
+         "who holds a handle: user:FILE, recorded:FILE, osc:PORT, ws:PORT, plugin:FILE, scene; in real time",
+         OPTION_LIST, &request.devices, 0, 0},
         {"offline", NULL, "with --device: in simulated time, as fast as it goes, the same each time", OPTION_FLAG,
          &request.offline, 0, 0},
         {"out", "DIR", "write summary.json, steps.csv, recording.thenar and final.vtk there", OPTION_TEXT, &request.out,
@@ -216,11 +215,12 @@ const app_command command_run = {
     .arguments =
         "SCENE [--steps N | --time S] [--dt S] [--contact NAME] [--threads N] [--track FILE] [--set PATH=VALUE]... "
         "[--send TARGET]... [--device [HANDLE=]DEVICE]... [--offline] [--out DIR]",
-    .details = "SCENE is a name from 'thenar list' or a path. --set overrides any key of the scene by its path:\n"
-               "--set bodies.beam.material.young=2e6. Without --out only the rates and the state's hash are "
-               "printed.\n"
-               "--device lets a device hold a handle of the scene and feel it, in real time; with --offline a simulated\n"
-               "user or a recorded device, in simulated time. --device scene takes those that the scene names.\n"
-               "--send sends what tactile devices of the scene are to do, and keeps the run to real time.\n"
-               "An interrupt (Ctrl-C) stops the run after the current step, with all files complete up to there.",
+    .details =
+        "SCENE is a name from 'thenar list' or a path. --set overrides any key of the scene by its path:\n"
+        "--set bodies.beam.material.young=2e6. Without --out only the rates and the state's hash are "
+        "printed.\n"
+        "--device lets a device hold a handle of the scene and feel it, in real time; with --offline a simulated\n"
+        "user or a recorded device, in simulated time. --device scene takes those that the scene names.\n"
+        "--send sends what tactile devices of the scene are to do, and keeps the run to real time.\n"
+        "An interrupt (Ctrl-C) stops the run after the current step, with all files complete up to there.",
     .run = run};

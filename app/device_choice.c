@@ -55,11 +55,12 @@ static thenar_status add(const thenar_model *model, device_choice *choice, int h
                          const char *option, thenar_error *error) {
     for (int i = 0; i < choice->handle_count; i++)
         if (choice->handle[i] == handle)
-            return error_set(error, THENAR_ERROR_INPUT, "--device %s: handle %s has a device already; expected one each",
-                             option, thenar_model_handle_name(model, handle));
+            return error_set(error, THENAR_ERROR_INPUT,
+                             "--device %s: handle %s has a device already; expected one each", option,
+                             thenar_model_handle_name(model, handle));
     if (choice->handle_count == THENAR_HAPTIC_HANDLES)
-        return error_set(error, THENAR_ERROR_INPUT, "--device %s: more than %d devices; expected at most so many", option,
-                         THENAR_HAPTIC_HANDLES);
+        return error_set(error, THENAR_ERROR_INPUT, "--device %s: more than %d devices; expected at most so many",
+                         option, THENAR_HAPTIC_HANDLES);
     choice->handle[choice->handle_count] = handle;
     choice->device[choice->handle_count++] = device;
     return THENAR_OK;
@@ -85,8 +86,8 @@ static thenar_status choose(const thenar_sim *sim, const char *option, device_ch
     if (handle == -2) return refuse_handle(model, option, error);
     bool any = false;
     if (!strchr(device, ':')) {
-        thenar_status status = add_of_scene(sim, option, device, handle < 0 ? 0 : handle, handle < 0 ? count : handle + 1,
-                                            choice, &any, error);
+        thenar_status status = add_of_scene(sim, option, device, handle < 0 ? 0 : handle,
+                                            handle < 0 ? count : handle + 1, choice, &any, error);
         if (status != THENAR_OK || any) return status;
     }
     if (strcmp(device, "scene") == 0)
@@ -115,9 +116,10 @@ thenar_status device_choose(const thenar_sim *sim, const option_list *options, d
     *out = (device_choice){0};
     const thenar_model *model = thenar_sim_model(sim);
     if (options->count > 0 && thenar_model_handle_count(model) == 0)
-        return error_set(error, THENAR_ERROR_INPUT,
-                         "--device %s: %s has no handle that a device could hold; expected a scene with the key handles",
-                         options->values[0], thenar_model_name(model));
+        return error_set(
+            error, THENAR_ERROR_INPUT,
+            "--device %s: %s has no handle that a device could hold; expected a scene with the key handles",
+            options->values[0], thenar_model_name(model));
     thenar_status status = THENAR_OK;
     for (int i = 0; i < options->count && status == THENAR_OK; i++)
         status = choose(sim, options->values[i], out, error);

@@ -12,8 +12,9 @@
 
 /* Of a device, in the order of its numbers. */
 static const char *const of_device[RUN_HAPTIC_NUMBERS] = {
-    "x",        "y",        "z",        "qx",       "qy",      "qz",      "qw",      "proxy_x",  "proxy_y",  "proxy_z", "proxy_qx",
-    "proxy_qy", "proxy_qz", "proxy_qw", "force_x",  "force_y", "force_z", "torque_x", "torque_y", "torque_z", "gain"};
+    "x",       "y",       "z",       "qx",       "qy",       "qz",       "qw",
+    "proxy_x", "proxy_y", "proxy_z", "proxy_qx", "proxy_qy", "proxy_qz", "proxy_qw",
+    "force_x", "force_y", "force_z", "torque_x", "torque_y", "torque_z", "gain"};
 /* Of all: ticks and steps a second as they come, deadlines missed since the beginning, steps that were late. */
 static const char *const of_loop[] = {"haptic_rate", "haptic_step_rate", "haptic_missed", "haptic_late_steps"};
 enum { OF_LOOP = sizeof of_loop / sizeof *of_loop };

@@ -192,8 +192,8 @@ static void live_free(view_source *source) {
     thenar_model_free(live->model);
     tunables_free(&live->tunables);
     drag_free(&live->drag);
-    view_message *messages[] = {&live->frame, &live->state, &live->head, &live->shown_frame, &live->shown_state,
-                                &live->loop};
+    view_message *messages[] = {&live->frame,       &live->state,       &live->head,
+                                &live->shown_frame, &live->shown_state, &live->loop};
     for (size_t i = 0; i < sizeof messages / sizeof *messages; i++) message_free(messages[i]);
     free(live->fresh);
     free(live->rows);

@@ -21,8 +21,8 @@
 #define STRETCH_NS 12000000 /* of steps between two looks at the orders */
 #define LAG_SECONDS 0.1     /* of real time that may be made up for */
 #define IDLE_NS 20000000    /* between two looks at the orders when nothing moves */
-#define LOOP_NS 250000000    /* between two looks at the haptic loop */
-#define FAULT_NS 6000000000  /* for which a fault of a device is shown */
+#define LOOP_NS 250000000   /* between two looks at the haptic loop */
+#define FAULT_NS 6000000000 /* for which a fault of a device is shown */
 #define SPEED_LEAST 0.001
 #define SPEED_MOST 100
 

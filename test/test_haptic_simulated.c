@@ -47,7 +47,8 @@ static void a_second_has_as_many_ticks_as_the_rate_says(void **unused) {
         thenar_haptic_stats stats;
         for (int k = 0; k < 120; k++) step(haptic, sim);
         thenar_haptic_read_stats(haptic, &stats);
-        assert_true(fabs((double)stats.ticks - rate) <= 1); /* steps and ticks do not fit: one may be due at the very end */
+        assert_true(fabs((double)stats.ticks - rate) <=
+                    1); /* steps and ticks do not fit: one may be due at the very end */
         assert_int_equal(stats.missed, 0);
         assert_near(stats.period_worst_us, 1e6 / rate, 1e-3);
         thenar_haptic_free(haptic);
@@ -115,7 +116,8 @@ static void what_lives_in_real_time_is_refused(void **unused) {
 static void a_scene_says_how_its_handles_are_held(void **unused) {
     (void)unused;
     static const char *const sets[] = {
-        "haptic={rate: 2000, real_time: false, watchdog: 0.02, handles: {device: {device: none, stiffness: 700, most_force: 3, "
+        "haptic={rate: 2000, real_time: false, watchdog: 0.02, handles: {device: {device: none, stiffness: 700, "
+        "most_force: 3, "
         "passivity: false, plain: true, origin: [1, 2, 3], turn: [0, 1.5707963267948966, 0]}}}"};
     thenar_sim *plain = open_scene(NULL, 0, 0.005), *sim = open_scene(sets, 1, 0.005);
     thenar_haptic_def def = thenar_haptic_def_of(thenar_sim_model(sim));

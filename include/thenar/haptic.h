@@ -192,10 +192,10 @@ THENAR_API thenar_haptic_handle thenar_haptic_handle_default(void);
 
 /** A loop. */
 typedef struct thenar_haptic_def {
-    double rate;     /**< ticks a second, 100 to 10000 */
-    bool real_time;  /**< ask the system for real-time priority and locked memory; it may refuse */
-    int priority;    /**< of SCHED_FIFO, 1 to 99 */
-    double watchdog; /**< s without a tick, after which the device's thread takes the force away by itself */
+    double rate;         /**< ticks a second, 100 to 10000 */
+    bool real_time;      /**< ask the system for real-time priority and locked memory; it may refuse */
+    int priority;        /**< of SCHED_FIFO, 1 to 99 */
+    double watchdog;     /**< s without a tick, after which the device's thread takes the force away by itself */
     bool simulated_time; /**< no thread and no clock: it ticks in thenar_haptic_advance, always the same way. Only for
                               devices that are computed: `user`, `recorded`, `none` */
     const thenar_haptic_handle *handles;

@@ -203,9 +203,9 @@ THENAR_API thenar_status thenar_recorder_create_tactile(const char *path, const 
 
 /** A channel of the run that the caller keeps up to date. */
 typedef struct thenar_recorder_channel {
-    const char *name; /**< unique, printable UTF-8 */
-    const char *unit; /**< "" for none */
-    int components;   /**< how many numbers */
+    const char *name;     /**< unique, printable UTF-8 */
+    const char *unit;     /**< "" for none */
+    int components;       /**< how many numbers */
     const double *values; /**< read with each frame; must outlive the recorder */
 } thenar_recorder_channel;
 

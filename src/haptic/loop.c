@@ -25,7 +25,8 @@ static void to_world(const haptic_channel *c, thenar_device_sample *sample) {
 
 /* What was felt, for the statistics. */
 static void note_force(haptic_channel *c, double gain_before) {
-    double force = vec3_length(vec3_load(c->state.energy.sent)), torque = vec3_length(vec3_load(c->state.energy.sent + 3));
+    double force = vec3_length(vec3_load(c->state.energy.sent)),
+           torque = vec3_length(vec3_load(c->state.energy.sent + 3));
     bool fading = c->state.gain < gain_before;
     c->peak_force = fmax(c->peak_force, force);
     c->peak_torque = fmax(c->peak_torque, torque);

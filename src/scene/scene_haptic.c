@@ -46,8 +46,7 @@ static void read_device(config_map *map, char **device) {
     snprintf(name, sizeof name, "%.*s", (int)(kind < sizeof name ? kind : sizeof name - 1), text);
     device_kind found;
     thenar_error error;
-    if (strcmp(text, "none") != 0)
-        config_adopt(map, "device", device_kind_find(name, &found, &error), error.text);
+    if (strcmp(text, "none") != 0) config_adopt(map, "device", device_kind_find(name, &found, &error), error.text);
     if (map->reader->status != THENAR_OK) return;
     *device = resolve_device(node, text, kind);
     if (!*device) config_out_of_memory(map);
@@ -83,9 +82,9 @@ static void refuse_name(config_list *list, const config_node *handles) {
     const char *closest = text_closest(list->key, names, count);
     char known[256];
     config_join(names, count, known, sizeof known);
-    config_item_fail(list, "no handle '%s'%s%s%s; expected one of those under handles%s%s", config_quote(list->key).text,
-                     closest ? "; did you mean '" : "", closest ? closest : "", closest ? "'?" : "",
-                     count ? ": " : "", known);
+    config_item_fail(list, "no handle '%s'%s%s%s; expected one of those under handles%s%s",
+                     config_quote(list->key).text, closest ? "; did you mean '" : "", closest ? closest : "",
+                     closest ? "'?" : "", count ? ": " : "", known);
 }
 
 static void read_handles(config_map *map, const config_node *handles, scene_haptic *haptic) {
