@@ -202,7 +202,7 @@ static inline double real_delay(thenar_sim *sim, haptic_feel feel, thenar_haptic
     for (int i = 0; i < 300 + phase; i++) real_lead(&w, vec3_make(0, above, 0), none);
     while (y > -gap - 0.02) {
         if (y > -gap + 0.2 * above) free_force = w.wrench[1];
-        if (y < -gap + 1e-4 && w.wrench[1] > free_force + felt) return (-gap - y) / speed;
+        if (y < -gap + 1e-4 && w.wrench[1] > free_force + felt) return w.dt * round((-gap - y) / speed / w.dt) + 0.0;
         y -= speed * w.dt;
         real_lead(&w, vec3_make(0, y, 0), down);
     }
