@@ -349,7 +349,7 @@ test('contact points, forces and patches are drawn', options, async () => {
 
 test('a device at its handle: markers, force, rates, and no force while paused', options, async () => {
   // A browser that draws without a graphics card takes all the processor: late steps are no fault here.
-  const server = await view('haptic-wall', '--device', 'user', '--set', 'haptic.handles.device.stale_after=1');
+  const server = await view('haptic-wall', '--device', 'user', '--set', 'haptic.handles.device.stale_after=1', '--set', 'haptic.real_time=false');
   const page = await open(server.url);
   await until(page, (s) => s.held.length === 1 && s.loop?.measured_rate > 0, 'a device');
   await until(page, (s) => s.held[0][15] > 3, 'the wall pushes'); // the y of the force
