@@ -61,17 +61,21 @@ least() {
 greater() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(a > b) }'; }
 
 # ------------------------------------------------------------------------------------------------------- the option
+cat >two.yaml <<END # the pad of haptic-wall with a handle on either side
+include: $THENAR_SCENES/haptic-wall.yaml
+handles: {below: {tool: pad, seed: [0, -0.196, 0], radius: 0.2005}}
+END
 promise "a device that cannot be is refused with what was expected"
 refuses 2 '--offline without --device; expected a device' run haptic-wall --offline
 refuses 2 '--device needs a value' run haptic-wall --device
 refuses 1 '--device usr: unknown device usr; did you mean user; expected user:FILE' run haptic-wall --device usr
 refuses 1 '--device handle=user: haptic-wall has no handle handle; .*expected one of: device' run haptic-wall --device handle=user
-refuses 1 '--device pam=user: haptic-self has no handle pam; did you mean palm\?; expected one of: palm, thumb, index' \
-    run haptic-self --device pam=user
-refuses 1 'for which handle of haptic-self\? expected HANDLE=recorded:a, with one of: palm' run haptic-self --device recorded:a
+refuses 1 '--device belo=user: two has no handle belo; did you mean below\?; expected one of: device, below' \
+    run two.yaml --device belo=user
+refuses 1 'for which handle of two\? expected HANDLE=recorded:a, with one of: device, below' run two.yaml --device recorded:a
 refuses 1 'beam-soft has no handle that a device could hold; expected a scene with the key handles' run beam-soft --device user
 refuses 1 'handle device has a device already' run haptic-wall --device user --device device=user
-refuses 1 'haptic-self names no device for thumb; expected one under haptic.handles' run haptic-self --device thumb=scene
+refuses 1 'two names no device for below; expected one under haptic.handles' run two.yaml --device below=scene
 refuses 1 'nowhere.json: cannot open' run haptic-wall --device user:nowhere.json
 refuses 1 'nowhere.jsonl: cannot open' run haptic-wall --device recorded:nowhere.jsonl
 refuses 1 'nowhere.so' run haptic-wall --device plugin:nowhere.so
@@ -155,6 +159,13 @@ run run haptic-finger-thimble --device user --offline --out thimble
 check greater "$(least thimble $up 200 260)" 5
 check greater 0.02 "$(largest thimble device.device_torque_x 1 500)"
 check greater "$(largest finger device.device_torque_x 1 500)" 0.1
+promise "a kind alone is the device of that kind which the scene names, of several handles too"
+run run two.yaml --device user --offline --steps 20
+check has out '^handle device, user:.*wall.json'
+check has_not out '^handle below'
+run run two.yaml --device user --device below=user: --offline --steps 20 --out two
+check has out '^handle below, user::'
+check has two/steps.csv 'device\.device_force_x.*device\.below_force_x'
 promise "a recorded device is played; when it is over the force fades"
 awk 'BEGIN { for (i = 0; i <= 60; i++) printf "{\"t\": %g, \"position\": [0, %g, 0]}\n", i / 100, -0.01 * i / 60 }' >down.jsonl
 run run haptic-wall --device recorded:down.jsonl --offline --time 0.8 --out played
