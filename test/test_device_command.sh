@@ -12,6 +12,8 @@ work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
 
+limit=60 # seconds a run may take
+[ -z "${THENAR_SANITIZED:-}" ] || limit=240
 cases=0
 failures=0
 promise=""
@@ -27,7 +29,7 @@ check() { # CONDITION...: a command that must succeed
 }
 run() { # ARGUMENTS...: leaves status, out, err
     arguments=$*
-    timeout -k 1 60 "$thenar" "$@" >out 2>err </dev/null
+    timeout -k 1 "$limit" "$thenar" "$@" >out 2>err </dev/null
     status=$?
     check test "$status" -lt 124
     check has_not err 'Sanitizer|runtime error|Assertion'
@@ -154,11 +156,13 @@ for key in time real_time rate seconds ticks missed period_us asked p50 p99 p999
     held_back; do
     check grep -q "\"$key\":" <(sed -n '/"haptic":/,/"machine":/p' finger/summary.json)
 done
-promise "a thimble is not turned, and gives no torque to speak of"
-run run haptic-finger-thimble --device user --offline --out thimble
-check greater "$(least thimble $up 200 260)" 5
-check greater 0.02 "$(largest thimble device.device_torque_x 1 500)"
-check greater "$(largest finger device.device_torque_x 1 500)" 0.1
+if [ -z "${THENAR_SANITIZED:-}" ]; then # which is slow, and has seen the same just now
+    promise "a thimble is not turned, and gives no torque to speak of"
+    run run haptic-finger-thimble --device user --offline --out thimble
+    check greater "$(least thimble $up 200 260)" 5
+    check greater 0.02 "$(largest thimble device.device_torque_x 1 500)"
+    check greater "$(largest finger device.device_torque_x 1 500)" 0.1
+fi
 promise "a kind alone is the device of that kind which the scene names, of several handles too"
 run run two.yaml --device user --offline --steps 20
 check has out '^handle device, user:.*wall.json'
