@@ -95,6 +95,34 @@ static void no_hand_with_a_finger_makes_it_swing_or_give_energy(void **unused) {
     thenar_sim_free(sim);
 }
 
+/* A bar of 120 g, soft and damped as flesh is, that falls flat on the wall. Most of what resists within a step are its
+ * dampers: taken for springs, they make such a hand swing, with up to 3 J. */
+static void a_heavy_soft_tool_does_not_swing_by_its_own_dampers(void **unused) {
+    (void)unused;
+    const char *sets[] = {
+        "bodies.pad.shape.box.size=[0.15, 0.02, 0.04]",
+        "bodies.pad.shape.box.cells=[6, 1, 2]",
+        "bodies.pad.shape.move=[-0.02, 0.002, -0.02]",
+        "bodies.pad.material={young: 2e5, poisson: 0.4, density: 1000, damping: {stiffness: 0.02}}",
+        "handles.device.seed=[0, 0.012, 0]",
+        "handles.device.radius=0.035",
+        "handles.device.springs={stiffness: 2000, damping: 2}",
+        "handles.device.coupling={stiffness: 3000, damping: 60, turn_stiffness: 10, turn_damping: 0.3}"};
+    thenar_sim *sim = open_scene("haptic-wall", sets, (int)(sizeof sets / sizeof *sets), STEP);
+    real_script script = real_press(vec3_make(0, -0.02, 0), vec3_make(0.03, -0.02, 0));
+    thenar_haptic_settings settings = settings_of(sim, true);
+    double worst = 0;
+    settings.most_torque = 10;
+    for (double share = 0.05; share < 0.3; share *= 2.15) {
+        haptic_real w = haptic_real_begin(sim, FEEL_LINEAR, settings, real_hand(&script, 2000, share));
+        assert_true(real_is_calm(&w, NULL));
+        worst = fmax(worst, w.most_given);
+    }
+    print_message("bar of 120 g: at most %.2g mJ more out than in\n", 1e3 * worst);
+    assert_true(worst < 1e-3);
+    thenar_sim_free(sim);
+}
+
 /* What a tool's weight gives on its way down is left out, by the loop's own books. */
 static void the_weight_of_a_finger_is_no_energy_of_the_loop_s(void **unused) {
     (void)unused;
@@ -219,6 +247,7 @@ static void the_same_person_feels_the_same_bits(void **unused) {
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(no_hand_at_a_pad_makes_it_swing_or_give_energy),
     cmocka_unit_test(no_hand_with_a_finger_makes_it_swing_or_give_energy),
+    cmocka_unit_test(a_heavy_soft_tool_does_not_swing_by_its_own_dampers),
     cmocka_unit_test(the_weight_of_a_finger_is_no_energy_of_the_loop_s),
     cmocka_unit_test(free_space_does_not_drag),
     cmocka_unit_test(the_force_is_that_of_a_simulation_at_the_loop_s_rate),

@@ -102,9 +102,11 @@ typedef struct thenar_handle_state {
     bool linearized;           /**< the matrices are there; else they are zero */
     double stiffness[36];      /**< N/m, N, N m */
     double damping[36];        /**< N s/m, N s, N m s */
-    double inertia[36]; /**< mass that goes with the handle, kg, kg m, kg m^2: what of h^2 stiffness + h damping is
+    double inertia[36];   /**< mass that goes with the handle, kg, kg m, kg m^2: what of h^2 stiffness + h damping is
                              inertia of tool and touched things, h the time step */
-    int contacts;       /**< contact points of the tool that push */
+    double viscosity[36]; /**< what of it is dampers, N s/m, N s, N m s: h^2 stiffness + h damping - inertia -
+                               h viscosity is what elasticity and contacts do */
+    int contacts;         /**< contact points of the tool that push */
 } thenar_handle_state;
 
 /** Reads a handle. */
@@ -142,6 +144,8 @@ typedef struct thenar_haptic_linear {
     double inertia[36];    /**< kg, kg m, kg m2: mass that goes along with the handle. It is part of the matrices above:
                                 h^2 stiffness + h damping - inertia is what springs, dampers and contacts do over a step
                                 h, and nearly zero while the tool is free. Zeros: not known */
+    double viscosity[36];  /**< N s/m, N s, N m s: what of that is dampers, viscosity times h. Zeros: not known; then
+                                stiffness and damping tell how it is shared */
 } thenar_haptic_linear;
 
 /** How a handle is felt. No source has figures for most of these: the defaults are ours, unverified on hardware. The

@@ -44,10 +44,10 @@ static thenar_status open_channel(haptic_channel *c, const thenar_haptic_handle 
     c->origin = vec3_load(handle->origin);
     c->turn = quat_unit((quat){q[0], q[1], q[2], q[3]});
     c->grip = quat_unit((quat){g[0], g[1], g[2], g[3]});
-    quat held = c->state.orientation = c->state.device.orientation = quat_mul(c->turn, c->grip);
+    c->state.orientation = c->state.device.orientation = quat_mul(c->turn, c->grip);
     thenar_status status = check_settings(&c->settings, error);
     if (status != THENAR_OK) return status;
-    if (!vec3_is_finite(c->origin) || !isfinite(held.x + held.y + held.z + held.w))
+    if (!vec3_is_finite(c->origin) || !isfinite(q[0] + q[1] + q[2] + q[3]) || !isfinite(g[0] + g[1] + g[2] + g[3]))
         return error_set(error, THENAR_ERROR_INPUT, "the device's place in the world is not finite");
     if (!triple_create(&c->news, sizeof(struct haptic_linear))) return error_memory(error, "a handle");
     if (!handle->device || strcmp(handle->device, "none") == 0) return THENAR_OK;
