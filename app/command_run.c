@@ -16,7 +16,8 @@
 #define MOST_STEPS 1000000000
 
 typedef struct run_request {
-    option_list sets, sends;
+    option_list sets, sends, devices;
+    bool offline;
     long steps, threads;
     double time, dt;
     const char *solver, *friction, *contact, *coupling, *out;
@@ -52,10 +53,11 @@ static thenar_status count_steps(const run_request *request, double scene_time, 
     return THENAR_OK;
 }
 
-/* Devices are sent commands as fast as a person would feel them: a run that sends keeps to real time. */
-static void wait_until(int64_t due) {
+/* Devices are moved and felt by a person: a run with live ones keeps to real time. Returns the seconds that it is late. */
+static double wait_until(int64_t due) {
     int64_t rest = due - clock_now();
     if (rest > 0) nanosleep(&(struct timespec){.tv_sec = rest / 1000000000, .tv_nsec = rest % 1000000000}, NULL);
+    return rest < 0 ? -1e-9 * (double)rest : 0;
 }
 
 /* Stops early after a step during which the process was interrupted. */
@@ -66,14 +68,20 @@ static thenar_status step_all(thenar_sim *sim, long steps, const run_facts *fact
     progress line = progress_start(scene, "steps", (double)steps);
     thenar_status status = THENAR_OK;
     for (long i = 0; i < steps && status == THENAR_OK && !process_interrupted(); i++) {
+        run_haptic_before(facts->haptic, sim);
         if (thenar_sim_step(sim) != THENAR_OK)
             status = error_set(error, THENAR_ERROR_NUMERIC,
                                "%s: step %ld at %g s could not be done; the state before it was kept", scene, i + 1,
                                thenar_sim_time(sim));
+        run_haptic_after(facts->haptic, sim, status == THENAR_OK);
         run_tactile_step(facts->tactile, sim);
         if (status == THENAR_OK) status = run_output_step(output, sim, error);
         progress_update(&line, (double)(i + 1));
-        if (in_real_time) wait_until(begun + (int64_t)(1e9 * thenar_sim_time(sim)));
+        if (!in_real_time) continue;
+        double late = wait_until(begun + (int64_t)(1e9 * thenar_sim_time(sim)));
+        if (late == 0 || !run_haptic_is_live(facts->haptic)) continue;
+        run_haptic_late(facts->haptic, late); /* and time goes on from here: a person cannot be caught up with */
+        begun += (int64_t)(1e9 * late);
     }
     progress_end(&line);
     return status;
@@ -99,8 +107,13 @@ static thenar_status step_and_finish(const run_request *request, thenar_sim *sim
     const char *scene = facts->scene;
     process_watch_interrupts();
     int64_t start = clock_now();
-    thenar_status status = step_all(sim, steps, facts, request->sends.count > 0, output, error);
+    thenar_status status = run_haptic_start(facts->haptic, error);
+    if (run_haptic_refused(facts->haptic))
+        fprintf(stderr, "thenar: warning: haptic loop: %s\n", run_haptic_refused(facts->haptic));
+    bool in_real_time = request->sends.count > 0 || run_haptic_is_live(facts->haptic);
+    if (status == THENAR_OK) status = step_all(sim, steps, facts, in_real_time, output, error);
     double wall = 1e-9 * (double)(clock_now() - start);
+    run_haptic_stop(facts->haptic);
     thenar_error second;
     thenar_status finished = run_output_finish(output, sim, wall, status == THENAR_OK ? error : &second);
     if (status == THENAR_OK) status = finished;
@@ -109,6 +122,7 @@ static thenar_status step_and_finish(const run_request *request, thenar_sim *sim
         fprintf(stderr, "thenar: %s: interrupted after %" PRIu64 " of %ld steps\n", scene, thenar_sim_step_count(sim),
                 steps);
     report(request, sim, output, scene, wall);
+    run_haptic_print(facts->haptic);
     run_tactile_finish(facts->tactile);
     return status;
 }
@@ -131,10 +145,12 @@ static thenar_status simulate(const run_request *request, const char *scene, the
     long steps;
     if (status == THENAR_OK) status = run_tactile_create(model, &request->sends, &facts.tactile, error);
     if (status == THENAR_OK) run_tactile_begin(facts.tactile, sim);
+    if (status == THENAR_OK) status = run_haptic_create(sim, &request->devices, request->offline, &facts.haptic, error);
     if (status == THENAR_OK) status = count_steps(request, info.time, sim, &steps, error);
     if (status == THENAR_OK) status = run_output_open(request->out, &facts, sim, &output, error);
     if (status == THENAR_OK) status = step_and_finish(request, sim, steps, &facts, output, error);
     run_output_free(output);
+    run_haptic_free(facts.haptic);
     run_tactile_free(facts.tactile);
     thenar_sim_free(sim);
     thenar_model_free(model);
@@ -164,6 +180,11 @@ static int run(const app_command *command, int argc, char **argv) {
          0},
         {"send", "TARGET", "commands of tactile devices to osc:HOST:PORT, serial:PATH[@BAUD], csv:FILE, plugin:FILE",
          OPTION_LIST, &request.sends, 0, 0},
+        {"device", "[HANDLE=]DEVICE",
+         "who holds a handle: user:FILE, recorded:FILE, osc:PORT, ws:PORT, plugin:FILE, scene; in real time",
+         OPTION_LIST, &request.devices, 0, 0},
+        {"offline", NULL, "with --device: in simulated time, as fast as it goes, the same each time", OPTION_FLAG,
+         &request.offline, 0, 0},
         {"out", "DIR", "write summary.json, steps.csv, recording.thenar and final.vtk there", OPTION_TEXT, &request.out,
          0, 0},
     };
@@ -180,6 +201,8 @@ static int run(const app_command *command, int argc, char **argv) {
         return command_misused(command, "--coupling %s; expected monolithic, schur or cg", request.coupling);
     if (request.steps >= 0 && request.time > 0)
         return command_misused(command, "--steps and --time together; expected one of them");
+    if (request.offline && request.devices.count == 0)
+        return command_misused(command, "--offline without --device; expected a device, as --device user");
     thenar_error error;
     if (simulate(&request, arguments.values[0], &error) != THENAR_OK) return command_fail(&error);
     if (process_interrupted()) process_die_of(process_interrupted());
@@ -191,10 +214,13 @@ const app_command command_run = {
     .summary = "simulate a scene as fast as it goes",
     .arguments =
         "SCENE [--steps N | --time S] [--dt S] [--contact NAME] [--threads N] [--track FILE] [--set PATH=VALUE]... "
-        "[--send TARGET]... [--out DIR]",
-    .details = "SCENE is a name from 'thenar list' or a path. --set overrides any key of the scene by its path:\n"
-               "--set bodies.beam.material.young=2e6. Without --out only the rates and the state's hash are "
-               "printed.\n"
-               "--send sends what tactile devices of the scene are to do, and keeps the run to real time.\n"
-               "An interrupt (Ctrl-C) stops the run after the current step, with all files complete up to there.",
+        "[--send TARGET]... [--device [HANDLE=]DEVICE]... [--offline] [--out DIR]",
+    .details =
+        "SCENE is a name from 'thenar list' or a path. --set overrides any key of the scene by its path:\n"
+        "--set bodies.beam.material.young=2e6. Without --out only the rates and the state's hash are "
+        "printed.\n"
+        "--device lets a device hold a handle of the scene and feel it, in real time; with --offline a simulated\n"
+        "user or a recorded device, in simulated time. --device scene takes those that the scene names.\n"
+        "--send sends what tactile devices of the scene are to do, and keeps the run to real time.\n"
+        "An interrupt (Ctrl-C) stops the run after the current step, with all files complete up to there.",
     .run = run};

@@ -103,6 +103,7 @@ static int run(const app_command *command, int argc, char **argv) {
         {"set", "PATH=VALUE", "override a key of the scene; may be given several times", OPTION_LIST, &request.sets, 0,
          0},
         {"send", "TARGET", "commands of tactile devices, as for run", OPTION_LIST, &request.sends, 0, 0},
+        {"device", "[HANDLE=]DEVICE", "who holds a handle, as for run", OPTION_LIST, &request.devices, 0, 0},
     };
     option_arguments arguments;
     int status = options_parse(command, argc, argv, options, sizeof options / sizeof *options, 1, 1, &arguments);
@@ -121,7 +122,7 @@ const app_command command_view = {
     .name = "view",
     .summary = "watch a scene or a recording in the browser",
     .arguments = "SCENE|RECORDING|DIR [--host ADDRESS] [--port N] [--no-browser] [--paused] [--track FILE] "
-                 "[--set PATH=VALUE]... [--send TARGET]...",
+                 "[--set PATH=VALUE]... [--send TARGET]... [--device [HANDLE=]DEVICE]...",
     .details =
         "Runs the scene in real time, or replays what 'thenar run --out DIR' recorded, and serves the viewer. The\n"
         "address that is printed has a token in it that is new each time; nobody gets in without.",

@@ -47,6 +47,8 @@ static void write_csv_row(run_output *output, const thenar_sim *sim) {
     double *values = output->row + run_column_count(thenar_sim_model(sim), true);
     run_tactile_row(tactile, values);
     for (int i = 0; i < run_tactile_column_count(tactile); i++) csv_number(&output->csv, values[i]);
+    run_haptic_row(output->facts.haptic, values);
+    for (int i = 0; i < run_haptic_column_count(output->facts.haptic); i++) csv_number(&output->csv, values[i]);
     csv_end_row(&output->csv);
 }
 
@@ -71,11 +73,17 @@ static thenar_status open_files(run_output *output, const thenar_sim *sim, thena
     output->csv_open = true;
     run_columns(thenar_sim_model(sim), true, write_name, &output->csv);
     run_tactile_columns(output->facts.tactile, write_name, &output->csv);
+    run_haptic_columns(output->facts.haptic, write_name, &output->csv);
     csv_end_row(&output->csv);
     status = path_in(output, "recording.thenar", path, sizeof path, error);
+    thenar_recorder_channel devices[THENAR_HAPTIC_HANDLES];
+    int device_count = run_haptic_device_count(output->facts.haptic);
+    for (int i = 0; i < device_count; i++)
+        devices[i] = (thenar_recorder_channel){run_haptic_channel(output->facts.haptic, i), "", RUN_HAPTIC_NUMBERS,
+                                               run_haptic_numbers(output->facts.haptic, i)};
     if (status == THENAR_OK)
-        status = thenar_recorder_create_tactile(path, sim, run_tactile_devices(output->facts.tactile),
-                                                &output->recorder, error);
+        status = thenar_recorder_create_more(path, sim, run_tactile_devices(output->facts.tactile), devices,
+                                             device_count, &output->recorder, error);
     return status == THENAR_OK ? thenar_recorder_add(output->recorder, error) : status;
 }
 
@@ -86,8 +94,8 @@ thenar_status run_output_open(const char *folder, const run_facts *facts, const 
     if (!output) return error_memory(error, "output");
     output->facts = *facts;
     output->folder = memory_string(folder);
-    output->row =
-        MEMORY_ARRAY(double, run_column_count(thenar_sim_model(sim), true) + run_tactile_column_count(facts->tactile));
+    int more = run_tactile_column_count(facts->tactile) + run_haptic_column_count(facts->haptic);
+    output->row = MEMORY_ARRAY(double, run_column_count(thenar_sim_model(sim), true) + more);
     thenar_status status = (folder && !output->folder) || !output->row ? error_memory(error, "output") : THENAR_OK;
     if (status == THENAR_OK && folder) status = open_files(output, sim, error);
     if (status == THENAR_OK)

@@ -2,6 +2,7 @@
 #ifndef APP_RUN_OUTPUT_H
 #define APP_RUN_OUTPUT_H
 
+#include "app/run_haptic.h"
 #include "app/run_tactile.h"
 
 typedef struct run_output run_output;
@@ -10,6 +11,7 @@ typedef struct run_facts {
     const char *scene;
     int threads;
     run_tactile *tactile; /* what the hands wear, or NULL; up to date before each call */
+    run_haptic *haptic;   /* the devices that hold its handles, or NULL; likewise */
 } run_facts;
 
 /* Makes the folder and opens the files; records the state at time 0. folder NULL: only collects the statistics. */

@@ -207,6 +207,7 @@ thenar_status run_summary_write(const run_summary *summary, const run_facts *fac
         json_object_set_new(root, "handles", handles(sim));
     }
     if (facts->tactile) json_object_set_new(root, "tactile", run_tactile_summary(facts->tactile));
+    if (facts->haptic) json_object_set_new(root, "haptic", run_haptic_summary(facts->haptic));
     json_object_set_new(root, "machine", machine_describe());
     return json_file_write(root, path, error);
 }

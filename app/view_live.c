@@ -10,6 +10,8 @@
 
 #include <errno.h>
 #include <math.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -18,16 +20,21 @@
 
 static void step(view_live *live) {
     drag_apply(&live->drag, live->sim);
+    run_haptic_before(live->haptic, live->sim);
     if (thenar_sim_step(live->sim) != THENAR_OK) {
         live->playing = false;
         live_tell(live,
                   "A step could not be done; the state before it was kept. Reset, or change what it is run with.");
     }
+    /* A device pushes in real time only: not by single steps, not in slow motion. */
+    run_haptic_after(live->haptic, live->sim, live->playing && live->speed == 1);
     run_tactile_step(live->tactile, live->sim);
     if (live->fresh_count < ROWS_KEPT) {
         double *row = live->fresh + (size_t)live->fresh_count++ * (size_t)live->column_count;
         run_row(live->sim, false, row);
-        run_tactile_row(live->tactile, row + run_column_count(live->model, false));
+        row += run_column_count(live->model, false);
+        run_tactile_row(live->tactile, row);
+        run_haptic_row(live->haptic, row + run_tactile_column_count(live->tactile));
     }
     live->frame_due = true;
 }
@@ -36,7 +43,9 @@ static void step(view_live *live) {
 static void step_as_due(view_live *live, int64_t now) {
     if (live->playing) live->lag += 1e-9 * (double)(now - live->last_look) * live->speed;
     live->last_look = now;
-    live->lag = fmin(live->lag, fmax(LAG_SECONDS * live->speed, live->dt));
+    double most = fmax(LAG_SECONDS * live->speed, live->dt);
+    if (live->lag > most) run_haptic_late(live->haptic, live->lag - most);
+    live->lag = fmin(live->lag, most);
     while (live->playing && live->lag >= live->dt && clock_now() - now < STRETCH_NS) {
         step(live);
         live->lag -= live->dt;
@@ -80,6 +89,10 @@ static void *simulate(void *context) {
         int64_t now = clock_now();
         step_as_due(live, now);
         now = clock_now();
+        if (live->haptic && !live->playing && now - live->last_frame >= 2 * FRAME_NS) { /* devices move all the same */
+            run_haptic_look(live->haptic);
+            live->frame_due = true;
+        }
         if (live->frame_due && now - live->last_frame >= (live->playing ? FRAME_NS : 0)) live_publish(live, now);
         int64_t sleep = IDLE_NS;
         if (live->playing) {
@@ -172,13 +185,15 @@ void view_live_stop(view_source *source) {
 static void live_free(view_source *source) {
     view_live *live = (view_live *)source;
     view_live_stop(source);
+    run_haptic_free(live->haptic);
     run_tactile_free(live->tactile);
     recorded_pads_free(&live->pads);
     thenar_sim_free(live->sim);
     thenar_model_free(live->model);
     tunables_free(&live->tunables);
     drag_free(&live->drag);
-    view_message *messages[] = {&live->frame, &live->state, &live->head, &live->shown_frame, &live->shown_state};
+    view_message *messages[] = {&live->frame,       &live->state,       &live->head,
+                                &live->shown_frame, &live->shown_state, &live->loop};
     for (size_t i = 0; i < sizeof messages / sizeof *messages; i++) message_free(messages[i]);
     free(live->fresh);
     free(live->rows);
@@ -186,6 +201,16 @@ static void live_free(view_source *source) {
     pthread_mutex_destroy(&live->lock);
     pthread_cond_destroy(&live->wake);
     free(live);
+}
+
+/* Signals go to the thread that serves, never to those of devices. */
+static thenar_status open_devices(view_live *live, thenar_error *error) {
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    thenar_status status = run_haptic_create(live->sim, &live->request.devices, false, &live->haptic, error);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return status;
 }
 
 static thenar_status prepare(view_live *live, thenar_error *error) {
@@ -196,10 +221,12 @@ static thenar_status prepare(view_live *live, thenar_error *error) {
     if (status == THENAR_OK) status = tunables_read(&live->tunables, live->path, &live->request.sets, error);
     if (status == THENAR_OK) status = live_rebuild(live, false, error);
     if (status == THENAR_OK) status = run_tactile_create(live->model, &live->request.sends, &live->tactile, error);
+    if (status == THENAR_OK) status = open_devices(live, error);
     if (status != THENAR_OK) return status;
     run_tactile_begin(live->tactile, live->sim);
     if (!recorded_pads_create(run_tactile_devices(live->tactile), &live->pads)) return error_memory(error, live->path);
-    live->column_count = run_column_count(live->model, false) + run_tactile_column_count(live->tactile);
+    live->column_count = run_column_count(live->model, false) + run_tactile_column_count(live->tactile) +
+                         run_haptic_column_count(live->haptic);
     live->body_count = thenar_model_body_count(live->model);
     live->hand_count = thenar_model_hand_count(live->model);
     live->solver_total = solver_count;
@@ -245,6 +272,10 @@ thenar_status view_live_start(view_source *source, void (*notify)(void *context)
     view_live *live = (view_live *)source;
     live->notify = notify;
     live->notify_context = context;
+    thenar_status status = run_haptic_start(live->haptic, error);
+    if (status != THENAR_OK) return status;
+    if (run_haptic_refused(live->haptic))
+        fprintf(stderr, "thenar: warning: haptic loop: %s\n", run_haptic_refused(live->haptic));
     if (pthread_create(&live->thread, NULL, simulate, live) != 0)
         return error_set(error, THENAR_ERROR_MEMORY, "cannot start a thread for the simulation");
     live->started = true;

@@ -9,6 +9,7 @@ typedef struct view_live_request {
     const char *scene;
     option_list sets;
     option_list sends;   /* targets for the commands of tactile devices */
+    option_list devices; /* that hold its handles, as run's --device */
     const char *track;   /* file of tracked joints that drive its hands, or NULL */
     double dt;           /* 0: the scene's */
     const char *solver;  /* NULL: the default */

@@ -61,6 +61,7 @@ void live_write_head(view_live *live, const char *title) {
     json_t *columns = json_array(), *solvers = json_array(), *methods = json_array();
     run_columns(model, false, append_name, columns);
     run_tactile_columns(live->tactile, append_name, columns);
+    run_haptic_columns(live->haptic, append_name, columns);
     for (int i = 0; i < solver_count; i++) json_array_append_new(solvers, json_string(solver_table[i]->name));
     for (int i = 0; i < CONTACT_METHODS; i++) json_array_append_new(methods, json_string(contact_method_names[i]));
     json_t *head = json_pack("{s:i, s:s, s:s, s:s, s:s, s:s, s:f, s:o, s:o, s:o, s:o, s:o, s:o}", "protocol",
@@ -70,6 +71,12 @@ void live_write_head(view_live *live, const char *title) {
                              methods, "tunables", tunables_describe(&live->tunables), "hands", describe_hands(model));
     if (head && live->tactile)
         json_object_set_new(head, "tactile", describe_tactile(run_tactile_devices(live->tactile)));
+    if (head && live->haptic) {
+        json_t *names = json_array();
+        for (int i = 0; i < run_haptic_device_count(live->haptic); i++)
+            append_name(names, run_haptic_channel(live->haptic, i) + strlen("haptic/"));
+        json_object_set_new(head, "haptic", names);
+    }
     message_json(&live->head, SECTION_HEAD, head);
     for (int b = 0; b < live->body_count; b++) {
         bool rigid = thenar_model_body_kind(model, b) == THENAR_BODY_RIGID;
@@ -136,6 +143,29 @@ static void write_tactile(view_live *live, view_message *out) {
                         thenar_tactile_pad_of(tactile, c - devices)->point_count);
 }
 
+/* Devices at their handles, and how the loop does. Faults count while a device is to push. */
+static void write_haptic(view_live *live, view_message *out, int64_t now) {
+    if (!live->haptic) return;
+    for (int i = 0; i < run_haptic_device_count(live->haptic); i++)
+        message_floats(out, SECTION_HELD, i, 1, run_haptic_numbers(live->haptic, i), RUN_HAPTIC_NUMBERS);
+    if (now - live->loop_ns >= LOOP_NS) {
+        char fault[sizeof live->fault];
+        bool pushes = live->playing && live->speed == 1;
+        json_t *loop = run_haptic_news(live->haptic, fault, sizeof fault);
+        if (fault[0] && pushes) {
+            memcpy(live->fault, fault, sizeof fault);
+            live->fault_ns = now;
+        }
+        bool recent = live->fault[0] && now - live->fault_ns < FAULT_NS;
+        json_object_set_new(loop, "fault", json_string(recent ? live->fault : ""));
+        json_object_set_new(loop, "pushes", json_boolean(pushes));
+        message_clear(&live->loop);
+        message_json(&live->loop, SECTION_LOOP, loop);
+        live->loop_ns = now;
+    }
+    message_append(out, live->loop.bytes.data, live->loop.bytes.count);
+}
+
 static void write_frame(view_live *live, int64_t now) {
     view_message *out = &live->frame;
     message_clear(out);
@@ -153,6 +183,7 @@ static void write_frame(view_live *live, int64_t now) {
     write_hands(live, out);
     write_handles(live, out);
     write_tactile(live, out);
+    write_haptic(live, out, now);
     message_contacts(out, thenar_sim_contacts(live->sim), thenar_sim_contact_count(live->sim));
     if (!live->drag.active) return;
     double values[9];

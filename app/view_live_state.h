@@ -3,6 +3,7 @@
 #ifndef APP_VIEW_LIVE_STATE_H
 #define APP_VIEW_LIVE_STATE_H
 
+#include "app/run_haptic.h"
 #include "app/run_tactile.h"
 #include "app/scene_find.h"
 #include "app/view_drag.h"
@@ -20,6 +21,8 @@
 #define STRETCH_NS 12000000 /* of steps between two looks at the orders */
 #define LAG_SECONDS 0.1     /* of real time that may be made up for */
 #define IDLE_NS 20000000    /* between two looks at the orders when nothing moves */
+#define LOOP_NS 250000000   /* between two looks at the haptic loop */
+#define FAULT_NS 6000000000 /* for which a fault of a device is shown */
 #define SPEED_LEAST 0.001
 #define SPEED_MOST 100
 
@@ -37,6 +40,10 @@ typedef struct view_live {
     thenar_sim *sim;
     run_tactile *tactile; /* what the hands wear, or NULL */
     recorded_pads pads;   /* what is shown of it */
+    run_haptic *haptic;   /* the devices that hold its handles, or NULL */
+    view_message loop;    /* what is shown of their loop, and when that was written, ns */
+    int64_t loop_ns, fault_ns;
+    char fault[512]; /* of them, the last one, and when it came */
     view_tunables tunables;
     view_drag drag;
     bool playing;

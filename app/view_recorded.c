@@ -1,5 +1,6 @@
 #include "app/view_recorded.h"
 
+#include "app/run_haptic.h"
 #include "app/view_series.h"
 #include "base/file.h"
 
@@ -85,6 +86,20 @@ static json_t *describe_hands(const thenar_recording *recording) {
     return hands;
 }
 
+/* Devices that held handles are known by the names of their channels, and numbered in their order. */
+static bool is_held(const thenar_recording_channel *channel) {
+    return channel->place == THENAR_RECORDING_RUN && strncmp(channel->name, "haptic/", 7) == 0 &&
+           channel->components == RUN_HAPTIC_NUMBERS && channel->element_count == 1;
+}
+
+static json_t *describe_held(const thenar_recording *recording) {
+    json_t *names = json_array();
+    for (int c = 0; c < thenar_recording_channel_count(recording); c++)
+        if (is_held(thenar_recording_channel_at(recording, c)))
+            json_array_append_new(names, json_string(thenar_recording_channel_at(recording, c)->name + 7));
+    return names;
+}
+
 static json_t *describe_columns(const view_series *series) {
     json_t *columns = json_array();
     for (size_t i = 0; i < series->names.count; i++) json_array_append_new(columns, json_string(series->names.data[i]));
@@ -123,6 +138,9 @@ static void write_head(view_recorded *recorded, view_range range, view_message *
                              "recording", "scene", info.scene, "version", info.thenar_version, "solver", info.solver,
                              "dt", info.dt, "bodies", describe_bodies(recording), "columns",
                              describe_columns(&recorded->series), "hands", describe_hands(recording));
+    json_t *held = describe_held(recording);
+    if (json_array_size(held) > 0) json_object_set(head, "haptic", held);
+    json_decref(held);
     if (recorded->summary) json_object_set(head, "summary", recorded->summary);
     json_t *bounds = measure_bounds(recorded, range);
     if (bounds) json_object_set_new(head, "bounds", bounds);
@@ -208,6 +226,17 @@ static void write_tactile(thenar_recording *recording, int frame, view_message *
     }
 }
 
+static void write_held(thenar_recording *recording, int frame, view_message *out) {
+    double values[RUN_HAPTIC_NUMBERS];
+    thenar_error error;
+    for (int c = 0, device = 0; c < thenar_recording_channel_count(recording); c++) {
+        if (!is_held(thenar_recording_channel_at(recording, c))) continue;
+        if (thenar_recording_read_channel(recording, c, frame, values, &error) == THENAR_OK)
+            message_floats(out, SECTION_HELD, device, 1, values, RUN_HAPTIC_NUMBERS);
+        device++;
+    }
+}
+
 static void write_contacts(thenar_recording *recording, int frame, view_message *out) {
     const thenar_contact *contacts;
     int count;
@@ -237,6 +266,7 @@ static void recorded_news(view_source *source, view_cursor *cursor, view_message
     write_hands(recording, frame, out);
     write_handles(recording, frame, out);
     write_tactile(recording, frame, out);
+    write_held(recording, frame, out);
     write_contacts(recording, frame, out);
 }
 
@@ -367,6 +397,7 @@ static thenar_status pack_frames(view_recorded *recorded, view_range range, view
             write_hands(recording, f, out);
             write_handles(recording, f, out);
             write_tactile(recording, f, out);
+            write_held(recording, f, out);
             write_contacts(recording, f, out);
         }
     }

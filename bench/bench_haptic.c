@@ -1,187 +1,170 @@
-/* The haptic loop: how punctual it is, what a tick costs, how soon news of the simulation are felt, and how stiff a wall
- * stays stable for a simulated person, with and without the linearization (garre2009: 1 kHz beside 30 fps; perez2013,
- * section 4.4: a plain coupling to the last pose of the handle).
+/* The haptic loop with real handles: how punctual it is, what a tick costs, how soon a contact is felt, and how stiff a
+ * wall stays stable for a simulated person, with and without the linearization (garre2009: 1 kHz beside 30 fps;
+ * perez2013, section 4.4: a plain coupling to the last pose of the handle).
  *
- * The loop runs in its thread with a simulated person, while another thread steps a source of news every 10 ms. The
- * stiffest wall is searched in simulated time (haptic_world.h). --repeats N: seconds for which the loop runs beside the
- * hand; alone it runs for 5. */
+ * In real time the loop runs in its thread with a simulated person, while a scene is stepped and joined with it as any
+ * program would do it. --repeats N: seconds for which it does so with the hand of haptic-hand-bunny, 600 for the ten
+ * minutes of a proof; the others take 5. Everything about stability is in simulated time (haptic_real.h). */
 #include "bench/bench.h"
-#include "bench/haptic_world.h"
+#include "bench/haptic_real.h"
 
+#include "app/scene_find.h"
 #include "base/clock.h"
-#include "base/file.h"
+#include "base/memory.h"
 
-#include "thenar/thenar.h"
-
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
 #define USUAL_SECONDS 5
-#define STEP_NS 10000000
+#define STEP 0.01 /* s */
 #define NS 1000000000
+#define PAD_GAP 0.002 /* m between the pad of haptic-wall and the wall */
 
-/* What steps while the loop runs: given where the device is, it says what it tells of the handle. */
-typedef struct haptic_source {
-    const char *name;
-    thenar_status (*begin)(void **context, thenar_error *error);
-    void (*step)(void *context, const double position[3], const double velocity[6], thenar_haptic_linear *out);
-    void (*end)(void *context);
-} haptic_source;
+/* A scene, and what a person does in it. */
+typedef struct haptic_case {
+    const char *scene, *name;
+    vec3 pressed, slid; /* m, about where the handle is */
+    double stroke;      /* s for each part of the way in real time */
+} haptic_case;
+static const haptic_case wall_case = {"haptic-wall", "pad at a wall", {0, -0.012, 0}, {0.05, -0.012, 0}, 0.4};
+static const haptic_case finger_case = {"haptic-finger", "finger on a table", {0, -0.013, 0}, {0, -0.013, 0.03}, 0.4};
+static const haptic_case bunny_case = {
+    "haptic-hand-bunny", "soft hand on a soft bunny", {-0.03, -0.12, 0}, {0, -0.12, 0}, 0.8};
+static const haptic_case self_case = {
+    "haptic-self", "hand with bones, by its palm", {0.02, -0.02, 0}, {-0.02, 0.02, 0}, 0.4};
 
-/* ----------------------------------------------------------------------------------------------------------- sources */
-
-typedef struct wall_source {
-    wall_world wall;
-    thenar_model *model; /* of a hand that is stepped beside it; NULL: none */
-    thenar_sim *sim;
-} wall_source;
-
-static thenar_status wall_begin(void **context, thenar_error *error) {
-    wall_source *w = calloc(1, sizeof *w);
-    if (!w) return error_memory(error, "a wall");
-    thenar_haptic_settings settings = thenar_haptic_settings_default();
-    w->wall = (wall_world){.stiffness = 3000,
-                           .friction = 0.3,
-                           .coupling = settings.stiffness,
-                           .coupling_damping = settings.damping,
-                           .mass = settings.proxy_mass,
-                           .step = 1e-9 * STEP_NS,
-                           .x = {0, 0.02, 0}};
-    *context = w;
-    return THENAR_OK;
-}
-
-static void wall_end(void *context) {
-    wall_source *w = context;
-    thenar_sim_free(w->sim);
-    thenar_model_free(w->model);
-    free(w);
-}
-
-static void wall_source_step(void *context, const double position[3], const double velocity[6],
-                             thenar_haptic_linear *out) {
-    wall_source *w = context;
-    struct haptic_linear told;
-    if (w->sim) thenar_sim_step(w->sim);
-    wall_step(&w->wall, vec3_load(position), vec3_load(velocity), &told);
-    memcpy(out, &told, sizeof told);
-}
-
-/* A whole hand that makes a fist and opens again is stepped beside the wall: what the loop has to share two cores with. */
-static thenar_status hand_begin(void **context, thenar_error *error) {
-    thenar_status status = wall_begin(context, error);
-    if (status != THENAR_OK) return status;
-    wall_source *w = *context;
-    const thenar_hand_key keys[] = {
-        {.time = 0, .pose = "open"}, {.time = 1, .pose = "fist"}, {.time = 2, .pose = "open"}};
-    thenar_hand_def hand = thenar_hand_def_default();
-    hand.keys = keys;
-    hand.key_count = 3;
-    thenar_world_def world = thenar_world_def_default();
-    thenar_build *build = thenar_build_create(&world);
-    status = build ? thenar_build_add_hand(build, &hand, error) : error_memory(error, "a hand");
-    if (status == THENAR_OK) status = thenar_build_compile(build, &w->model, error);
-    thenar_build_free(build);
-    if (status == THENAR_OK) status = thenar_sim_create(w->model, NULL, &w->sim, error);
-    if (status != THENAR_OK) wall_end(w);
+static thenar_status open_case(const char *scene, const char *const *sets, int count, double dt, thenar_sim **out,
+                               thenar_error *error) {
+    char path[SCENE_PATH_SIZE];
+    thenar_model *model = NULL;
+    thenar_scene_options options = {.sets = sets, .set_count = count};
+    thenar_sim_options of_sim = {.dt = dt};
+    *out = NULL;
+    thenar_status status = scene_find(scene, path, error);
+    if (status == THENAR_OK) status = thenar_scene_load(path, &options, &model, NULL, error);
+    if (status == THENAR_OK) status = thenar_sim_create(model, &of_sim, out, error);
+    thenar_model_free(model);
     return status;
 }
 
-static const haptic_source wall_alone = {"wall", wall_begin, wall_source_step, wall_end};
-static const haptic_source wall_and_hand = {"wall, beside a hand that simulates", hand_begin, wall_source_step,
-                                            wall_end};
+/* ------------------------------------------------------------------------------------------------------ in real time */
 
-/* ---------------------------------------------------------------------------------------------------------- the loop */
-
-typedef struct source_thread {
-    const haptic_source *source;
-    void *context;
+/* What a run is made of, and what is kept of its steps. */
+typedef struct live_run {
+    thenar_sim *sim;
     thenar_haptic *haptic;
-    atomic_bool stop;
-    uint64_t steps;
+    double *step_us, *news_us, *touch_us; /* a step; from what it told to the force; from a step that touches to it */
+    int steps, news, touches, most;
     double seconds;
-} source_thread;
+} live_run;
 
-static void *source_main(void *argument) {
-    source_thread *t = argument;
-    int64_t began = clock_now(), next = began;
-    thenar_haptic_linear linear;
-    while (!atomic_load(&t->stop)) {
-        double position[3] = {0, 0.02, 0}, velocity[6] = {0};
-        thenar_haptic_pose(t->haptic, 0, 1e-9 * STEP_NS, position, NULL, velocity);
-        t->source->step(t->context, position, velocity, &linear);
-        linear.step = ++t->steps;
-        thenar_haptic_publish(t->haptic, 0, &linear);
-        next += STEP_NS;
+static thenar_status write_script(const haptic_case *c, char *path, thenar_error *error) {
+    int descriptor = mkstemp(path);
+    FILE *file = descriptor < 0 ? NULL : fdopen(descriptor, "w");
+    if (!file) return error_errno(error, path, "create");
+    fprintf(
+        file,
+        "{\"repeat\": true, \"keys\": [{\"t\": 0, \"position\": [0, 0, 0]}, {\"t\": %g, \"position\": [%g, %g, %g]}, "
+        "{\"t\": %g, \"position\": [%g, %g, %g]}, {\"t\": %g, \"position\": [0, 0, 0]}]}",
+        c->stroke, c->pressed.x, c->pressed.y, c->pressed.z, 2 * c->stroke, c->slid.x, c->slid.y, c->slid.z,
+        3 * c->stroke);
+    return fclose(file) == 0 ? THENAR_OK : error_errno(error, path, "write");
+}
+
+/* Steps in real time. What the last one told was used by then, or it will not be counted. */
+static void step_on(live_run *run, int seconds) {
+    int64_t began = clock_now(), next = began, period = (int64_t)llround(1e9 * thenar_sim_dt(run->sim));
+    bool touches = false, begins = false;
+    double to_tell = 0;
+    uint64_t told = 0;
+    while (clock_now() - began < (int64_t)seconds * NS && run->steps < run->most) {
+        thenar_haptic_stats stats;
+        thenar_haptic_read_stats(run->haptic, &stats);
+        if (told > 0 && stats.handles[0].news == told) {
+            run->news_us[run->news++] = stats.handles[0].latency_us;
+            if (begins) run->touch_us[run->touches++] = to_tell + stats.handles[0].latency_us;
+        }
+        int64_t start = clock_now();
+        thenar_haptic_drive(run->haptic, 0, run->sim, 0);
+        thenar_sim_step(run->sim);
+        told = stats.handles[0].news + (thenar_haptic_tell(run->haptic, 0, run->sim, 0) == THENAR_OK);
+        to_tell = 1e-3 * (double)(clock_now() - start);
+        run->step_us[run->steps++] = to_tell;
+        thenar_handle_state handle;
+        thenar_sim_handle(run->sim, 0, &handle);
+        begins = handle.contacts > 0 && !touches;
+        touches = handle.contacts > 0;
+        next += period;
         if (next < clock_now()) next = clock_now();
         struct timespec at = {next / NS, next % NS};
         clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL);
     }
-    t->seconds = 1e-9 * (double)(clock_now() - began);
-    return NULL;
+    run->seconds = 1e-9 * (double)(clock_now() - began);
 }
 
-static thenar_status write_script(char *path, thenar_error *error) {
-    int file = mkstemp(path);
-    if (file < 0) return error_errno(error, path, "create");
-    static const char script[] =
-        "{\"stiffness\": 500, \"damping\": 10, \"repeat\": true, \"keys\": ["
-        "{\"t\": 0, \"position\": [0, 0.02, 0]}, {\"t\": 0.4, \"position\": [0, -0.01, 0]}, "
-        "{\"t\": 0.8, \"position\": [0.03, -0.01, 0]}, {\"t\": 1.2, \"position\": [0, 0.02, 0]}]}";
-    ssize_t written = write(file, script, sizeof script - 1);
-    close(file);
-    return written == (ssize_t)sizeof script - 1 ? THENAR_OK : error_errno(error, path, "write");
-}
-
-static thenar_status run_loop(const haptic_source *source, double rate, int seconds, table *results,
-                              thenar_error *error) {
-    char path[] = "/tmp/thenar-haptic-XXXXXX", device[64];
-    source_thread t = {.source = source};
+static void add_live(table *results, const haptic_case *c, double rate, live_run *run) {
     thenar_haptic_stats stats;
-    thenar_status status = write_script(path, error);
+    thenar_haptic_read_stats(run->haptic, &stats);
+    const thenar_haptic_handle_stats *handle = &stats.handles[0];
+    table_add_row(results);
+    table_text(results, "what", "%s", c->name);
+    table_number(results, "rate_hz", rate);
+    table_number(results, "seconds", stats.seconds);
+    table_number(results, "period_p50_us", stats.period_p50_us);
+    table_number(results, "period_p99_us", stats.period_p99_us);
+    table_number(results, "period_p999_us", stats.period_p999_us);
+    table_number(results, "period_worst_us", stats.period_worst_us);
+    table_number(results, "ticks", (double)stats.ticks);
+    table_number(results, "missed", (double)stats.missed);
+    table_number(results, "tick_p50_us", stats.tick_p50_us);
+    table_number(results, "tick_p99_us", stats.tick_p99_us);
+    table_number(results, "news_p50_us", bench_quantile(run->news_us, run->news, 0.5));
+    table_number(results, "latency_us", handle->latency_worst_us);
+    if (run->touches > 0) {
+        table_number(results, "touch_p50_ms", 1e-3 * bench_quantile(run->touch_us, run->touches, 0.5));
+        table_number(results, "touch_worst_ms", 1e-3 * bench_quantile(run->touch_us, run->touches, 1));
+    }
+    table_number(results, "visual_hz", run->steps / run->seconds);
+    table_number(results, "could_hz", 1e6 / bench_quantile(run->step_us, run->steps, 0.5));
+    table_number(results, "late", (double)handle->faults[THENAR_HAPTIC_STALE]);
+    table_number(results, "energy_mj", 1e3 * handle->energy_worst);
+    table_text(results, "paper", "1 kHz and 30 fps (garre2009)");
+    printf("%s, %.0f Hz: %s; %d steps, %d touches\n", c->name, rate, thenar_haptic_real_time(run->haptic), run->steps,
+           run->touches);
+}
+
+static thenar_status run_live(const haptic_case *c, double rate, int seconds, table *results, thenar_error *error) {
+    char path[] = "/tmp/thenar-haptic-XXXXXX", device[64];
+    live_run run = {.most = (int)(seconds / STEP) + 100};
+    thenar_status status = write_script(c, path, error);
     if (status != THENAR_OK) return status;
     snprintf(device, sizeof device, "user:%s", path);
-    thenar_haptic_handle handle = thenar_haptic_handle_default();
-    thenar_haptic_def def = thenar_haptic_def_default();
-    handle.device = device;
-    def.handles = &handle;
-    def.handle_count = 1;
-    def.rate = rate;
-    status = source->begin(&t.context, error);
+    status = open_case(c->scene, NULL, 0, STEP, &run.sim, error);
+    run.step_us = MEMORY_ARRAY(double, run.most);
+    run.news_us = MEMORY_ARRAY(double, run.most);
+    run.touch_us = MEMORY_ARRAY(double, run.most);
+    if (status == THENAR_OK && !(run.step_us && run.news_us && run.touch_us)) status = error_memory(error, "times");
     if (status == THENAR_OK) {
-        status = thenar_haptic_create(&def, &t.haptic, error);
-        if (status == THENAR_OK) status = thenar_haptic_start(t.haptic, error);
-        pthread_t thread;
-        if (status == THENAR_OK && pthread_create(&thread, NULL, source_main, &t) == 0) {
-            sleep((unsigned)seconds);
-            thenar_haptic_read_stats(t.haptic, &stats);
-            atomic_store(&t.stop, true);
-            pthread_join(thread, NULL);
-            table_add_row(results);
-            table_text(results, "what", "%s", source->name);
-            table_number(results, "rate_hz", rate);
-            table_number(results, "seconds", stats.seconds);
-            table_number(results, "period_p50_us", stats.period_p50_us);
-            table_number(results, "period_p99_us", stats.period_p99_us);
-            table_number(results, "period_p999_us", stats.period_p999_us);
-            table_number(results, "period_worst_us", stats.period_worst_us);
-            table_number(results, "ticks", (double)stats.ticks);
-            table_number(results, "missed", (double)stats.missed);
-            table_number(results, "tick_p50_us", stats.tick_p50_us);
-            table_number(results, "tick_p99_us", stats.tick_p99_us);
-            table_number(results, "latency_us", stats.handles[0].latency_worst_us);
-            table_number(results, "visual_hz", (double)t.steps / t.seconds);
-            table_number(results, "energy_mj", 1e3 * stats.handles[0].energy_worst);
-            table_text(results, "paper", "1 kHz and 30 fps (garre2009)");
-            printf("%s, %.0f Hz: %s\n", source->name, rate, thenar_haptic_real_time(t.haptic));
-        }
-        thenar_haptic_free(t.haptic);
-        source->end(t.context);
+        thenar_haptic_handle handle = thenar_haptic_handle_of(run.sim, 0);
+        thenar_haptic_def def = thenar_haptic_def_default();
+        handle.device = device;
+        def.handles = &handle;
+        def.handle_count = 1;
+        def.rate = rate;
+        status = thenar_haptic_create(&def, &run.haptic, error);
     }
+    if (status == THENAR_OK) status = thenar_haptic_start(run.haptic, error);
+    if (status == THENAR_OK) {
+        step_on(&run, seconds);
+        add_live(results, c, rate, &run);
+    }
+    thenar_haptic_free(run.haptic);
+    thenar_sim_free(run.sim);
+    free(run.step_us);
+    free(run.news_us);
+    free(run.touch_us);
     unlink(path);
     return status;
 }
@@ -190,57 +173,122 @@ static thenar_status run_loop(const haptic_source *source, double rate, int seco
 
 #define BATCH 1000
 
+/* Ticks that each hear of something new. */
 static void tick_batch(void *context) {
-    haptic_world *w = context;
+    haptic_real *w = context;
     device_sample sample = {.number = 1};
     user_sample(&w->person, 1, &sample.body);
+    vec3_store(sample.body.position, real_place(w));
     for (int i = 0; i < BATCH; i++) {
         sample.number = w->told.step = (uint64_t)++w->tick;
         w->told.published_ns = w->tick * 1000000;
-        haptic_tick(&w->settings, &w->state, &sample, &w->told, w->tick * 1000000, 1e-3, w->wrench);
+        haptic_tick(&w->held.settings, &w->state, &sample, &w->told, w->tick * 1000000, 1e-3, w->wrench);
     }
 }
 
 static thenar_status time_tick(table *results, thenar_error *error) {
-    haptic_world w = haptic_world_make(thenar_haptic_settings_default(), press_hand(500, 0.5), 3000);
-    while (w.tick < 1200) haptic_world_tick(&w);
-    bench_clock clock;
-    thenar_status status = bench_clock_create(&clock, tick_batch, &w, 101, error);
+    thenar_sim *sim;
+    thenar_status status = open_case(wall_case.scene, NULL, 0, STEP, &sim, error);
     if (status != THENAR_OK) return status;
-    bench_clock_round(&clock, 101);
-    table_add_row(results);
-    table_text(results, "what", "a tick alone, in contact");
-    table_number(results, "tick_p50_us", bench_clock_median(&clock) / BATCH);
-    bench_clock_free(&clock);
-    return THENAR_OK;
+    real_script script = real_press(wall_case.pressed, wall_case.slid);
+    haptic_real w =
+        haptic_real_begin(sim, FEEL_LINEAR, thenar_haptic_handle_of(sim, 0).settings, real_hand(&script, 500, 0.5));
+    while (w.tick < 1200) haptic_real_tick(&w);
+    bench_clock clock;
+    status = bench_clock_create(&clock, tick_batch, &w, 101, error);
+    if (status == THENAR_OK) {
+        bench_clock_round(&clock, 101);
+        table_add_row(results);
+        table_text(results, "what", "a tick alone, in contact, with news");
+        table_number(results, "tick_p50_us", bench_clock_median(&clock) / BATCH);
+        bench_clock_free(&clock);
+    }
+    thenar_sim_free(sim);
+    return status;
 }
 
-static void add_stiffest(table *results, const char *name, bool plain, bool held, double most_drag, const char *paper) {
-    stiff_wall wall = stiffest(plain, held, most_drag);
+static const char *const feel_names[] = {
+    [FEEL_LINEAR] = "", [FEEL_HELD] = ", force held", [FEEL_PLAIN] = ", plain", [FEEL_DIRECT] = ", whole"};
+
+/* Hands of 100 to 2000 N/m, from slack to firm: `finer` is the factor between two. The weight of tools is left out of the
+ * energy, by leaving gravity out. */
+static thenar_status add_hands(table *results, const haptic_case *c, haptic_feel feel, double step, double finer,
+                               thenar_error *error) {
+    const char *weightless[] = {"gravity=[0, 0, 0]"};
+    int runs = 0, not_calm = 0;
+    double energy = 0;
+    thenar_sim *sim;
+    thenar_status status = open_case(c->scene, weightless, 1, step, &sim, error);
+    if (status != THENAR_OK) return status;
+    real_script script = real_press(c->pressed, c->slid);
+    thenar_haptic_settings settings = thenar_haptic_handle_of(sim, 0).settings;
+    for (double stiffness = 100; stiffness < 2100; stiffness *= finer)
+        for (double share = 0.05; share < 1.3; share *= finer) {
+            haptic_real w = haptic_real_begin(sim, feel, settings, real_hand(&script, stiffness, share));
+            not_calm += !real_is_calm(&w, NULL);
+            energy = fmax(energy, w.most_given);
+            runs++;
+        }
+    table_add_row(results);
+    table_text(results, "what", "%d hands: %s, %.0f ms%s", runs, c->name, 1e3 * step, feel_names[feel]);
+    table_number(results, "rate_hz", 1000);
+    table_number(results, "energy_mj", 1e3 * energy);
+    table_number(results, "not_calm", not_calm);
+    table_number(results, "drag_n", real_drag(sim, feel, settings, 0.2));
+    table_number(results, "visual_hz", 1 / step);
+    thenar_sim_free(sim);
+    return status;
+}
+
+/* From the device's crossing of the surface to the force, over speeds and all phases of a step. */
+static thenar_status add_delay(table *results, haptic_feel feel, int takes, thenar_error *error) {
+    double delays[40], latest = -INFINITY;
+    int count = 0;
+    thenar_sim *sim;
+    thenar_status status = open_case(wall_case.scene, NULL, 0, STEP, &sim, error);
+    if (status != THENAR_OK) return status;
+    for (double speed = 0.025; speed < 0.3; speed *= 2)
+        for (int phase = 0; phase < 10; phase++) {
+            delays[count] =
+                1e3 * real_delay(sim, feel, thenar_haptic_handle_of(sim, 0).settings, PAD_GAP, speed, phase, takes);
+            latest = fmax(latest, delays[count++]);
+        }
+    table_add_row(results);
+    table_text(results, "what", "surface to force, steps told after %d ms%s", takes > 0 ? takes : 10, feel_names[feel]);
+    table_number(results, "rate_hz", 1000);
+    table_number(results, "touch_p50_ms", bench_quantile(delays, count, 0.5));
+    table_number(results, "touch_worst_ms", latest);
+    table_number(results, "visual_hz", 1 / STEP);
+    thenar_sim_free(sim);
+    return status;
+}
+
+static thenar_sim *make_stiff_pad(void *context, double stiffness, double damping) {
+    char k[64], d[64];
+    /* With the scene's 5 N m/rad a plain coupling swings in its turns, in free air already, whatever the wall is. */
+    const char *sets[] = {"bodies.pad.material.young=1e7", "handles.device.coupling.turn_stiffness=1",
+                          "handles.device.coupling.turn_damping=0.01", k, d};
+    snprintf(k, sizeof k, "handles.device.coupling.stiffness=%g", stiffness);
+    snprintf(d, sizeof d, "handles.device.coupling.damping=%g", damping);
+    thenar_sim *sim;
+    return open_case(wall_case.scene, sets, 5, STEP, &sim, context) == THENAR_OK ? sim : NULL;
+}
+
+static thenar_status add_stiffest(table *results, const char *name, haptic_feel feel, double most_drag,
+                                  const char *paper, thenar_error *error) {
+    real_script script = real_press(wall_case.pressed, wall_case.slid);
+    real_wall wall = real_stiffest(make_stiff_pad, error, feel, most_drag, &script, PAD_GAP, 1.25);
     table_add_row(results);
     table_text(results, "what", "%s", name);
     table_number(results, "rate_hz", 1000);
     table_number(results, "stiffest_n_m", wall.felt);
     table_number(results, "drag_n", wall.drag);
+    table_number(results, "visual_hz", 1 / STEP);
     table_text(results, "paper", "%s", paper);
+    return wall.felt > 0 ? THENAR_OK : error_set(error, THENAR_ERROR_INPUT, "no wall is stable: %s", name);
 }
 
-static void add_hands(table *results, double step, bool plain, bool passivity) {
-    thenar_haptic_settings settings = thenar_haptic_settings_default();
-    settings.plain = plain;
-    settings.passivity = passivity;
-    calm_hands all = try_hands(settings, step);
-    table_add_row(results);
-    table_text(results, "what", "%d hands at walls, steps of %.0f ms%s%s", all.runs, 1e3 * step, plain ? ", plain" : "",
-               passivity ? "" : ", passivity off");
-    table_number(results, "rate_hz", 1000);
-    table_number(results, "energy_mj", 1e3 * all.energy);
-    table_number(results, "not_calm", all.not_calm);
-    table_number(results, "visual_hz", 1 / step);
-}
-
-static thenar_status run(const bench_request *request, table *results, thenar_error *error) {
-    int seconds = request->repeats > 0 ? request->repeats : USUAL_SECONDS;
+static void add_columns(table *results) {
     table_add_column(results, "what", "what", 0);
     table_add_column(results, "rate_hz", "asked Hz", 0);
     table_add_column(results, "seconds", "s", 0);
@@ -252,29 +300,44 @@ static thenar_status run(const bench_request *request, table *results, thenar_er
     table_add_column(results, "missed", "missed", 0);
     table_add_column(results, "tick_p50_us", "tick p50 us", 2);
     table_add_column(results, "tick_p99_us", "p99", 2);
-    table_add_column(results, "latency_us", "news to force, worst us", 0);
+    table_add_column(results, "news_p50_us", "news to force p50 us", 0);
+    table_add_column(results, "latency_us", "worst", 0);
+    table_add_column(results, "touch_p50_ms", "contact to force p50 ms", 1);
+    table_add_column(results, "touch_worst_ms", "worst", 1);
     table_add_column(results, "visual_hz", "steps/s", 0);
+    table_add_column(results, "could_hz", "it could", 0);
+    table_add_column(results, "late", "times late", 0);
     table_add_column(results, "energy_mj", "most out over in mJ", 3);
     table_add_column(results, "not_calm", "that swing up", 0);
     table_add_column(results, "stiffest_n_m", "stiffest stable wall N/m", 0);
     table_add_column(results, "drag_n", "drag at 0.2 m/s N", 3);
     table_add_column(results, "paper", "papers", 0);
+}
+
+static thenar_status run(const bench_request *request, table *results, thenar_error *error) {
+    int seconds = request->repeats > 0 ? request->repeats : USUAL_SECONDS;
+    add_columns(results);
     thenar_status status = time_tick(results, error);
     const double rates[] = {1000, 4000, 10000};
     for (int i = 0; i < 3 && status == THENAR_OK; i++)
-        status = run_loop(&wall_alone, rates[i], USUAL_SECONDS, results, error);
-    if (status == THENAR_OK) status = run_loop(&wall_and_hand, 1000, seconds, results, error);
-    if (status != THENAR_OK) return status;
-    for (int passivity = 1; passivity >= 0; passivity--) {
-        add_hands(results, 0.005, false, passivity);
-        add_hands(results, 0.01, false, passivity);
-        add_hands(results, 0.033, false, passivity);
-    }
-    add_stiffest(results, "linearized", false, false, 0.1, "");
-    add_stiffest(results, "the simulation's force, held", false, true, 0.1, "");
-    add_stiffest(results, "plain coupling, drag under 0.1 N", true, false, 0.1, "perez2013, 4.4");
-    add_stiffest(results, "plain coupling, any drag", true, false, INFINITY, "perez2013, 4.4");
-    return THENAR_OK;
+        status = run_live(&wall_case, rates[i], USUAL_SECONDS, results, error);
+    if (status == THENAR_OK) status = run_live(&finger_case, 1000, USUAL_SECONDS, results, error);
+    if (status == THENAR_OK) status = run_live(&self_case, 1000, USUAL_SECONDS, results, error);
+    if (status == THENAR_OK) status = run_live(&bunny_case, 1000, seconds, results, error);
+    for (int takes = 0; takes < 2 && status == THENAR_OK; takes++)
+        status = add_delay(results, FEEL_LINEAR, takes, error);
+    for (int feel = FEEL_LINEAR; feel <= FEEL_PLAIN && status == THENAR_OK; feel++)
+        status = add_hands(results, &wall_case, (haptic_feel)feel, STEP, 2.115, error);
+    if (status == THENAR_OK) status = add_hands(results, &finger_case, FEEL_LINEAR, STEP, 2.115, error);
+    for (int half = 0; half < 2 && status == THENAR_OK; half++)
+        status = add_hands(results, &bunny_case, FEEL_LINEAR, half ? STEP / 2 : STEP, 4.47, error);
+    if (status == THENAR_OK) status = add_stiffest(results, "linearized", FEEL_LINEAR, 0.1, "", error);
+    if (status == THENAR_OK) status = add_stiffest(results, "the simulation's force, held", FEEL_HELD, 0.1, "", error);
+    if (status == THENAR_OK)
+        status = add_stiffest(results, "plain coupling, drag under 0.1 N", FEEL_PLAIN, 0.1, "perez2013, 4.4", error);
+    if (status == THENAR_OK)
+        status = add_stiffest(results, "plain coupling, any drag", FEEL_PLAIN, INFINITY, "perez2013, 4.4", error);
+    return status;
 }
 
 const bench_entry bench_haptic = {.name = "haptic",

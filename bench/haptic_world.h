@@ -287,26 +287,4 @@ static inline stiff_wall stiffest(bool plain, bool held, double most_drag) {
     return best;
 }
 
-/* Hands from soft to stiff and slack to firm at walls from soft to hard. */
-typedef struct calm_hands {
-    int runs, not_calm;
-    double energy; /* most that was given beyond what was put in, J */
-} calm_hands;
-
-static inline calm_hands try_hands(thenar_haptic_settings settings, double step) {
-    calm_hands all = {0, 0, 0};
-    for (double stiffness = 100; stiffness < 2100; stiffness *= 2.115)
-        for (double share = 0.05; share < 1.3; share *= 2.15)
-            for (double wall = 100; wall < 2e5; wall *= 10) {
-                haptic_world w = haptic_world_make(settings, press_hand(stiffness, share), wall);
-                w.wall.friction = 0.3;
-                w.wall.step = step;
-                w.wall.ahead = fmin(step, 0.02); /* the most that is foretold */
-                all.not_calm += !is_calm(&w);
-                all.energy = fmax(all.energy, w.state.energy.worst);
-                all.runs++;
-            }
-    return all;
-}
-
 #endif

@@ -672,7 +672,52 @@ static void a_device_that_holds_the_palm_takes_the_hand_along(void **unused) {
     thenar_sim_free(sim);
 }
 
+/* A bar that is fixed at its far end and pulled so slowly that its mass does not matter: what resists the handle is then the
+ * bar, E A / L at rest, and beta times that against speed, in a row with the springs by which it is held. */
+static void what_resists_is_told_apart(void **unused) {
+    (void)unused;
+    const double young = 1e5, beta = 0.3, slow = 1, length = 0.08, area = 4e-4;
+    thenar_error error;
+    scene s = scene_begin(vec3_make(0, 0, 0), 0);
+    thenar_tet_mesh mesh = scene_box(vec3_make(0, 0, 0), vec3_make(length, 0.02, 0.02), 8, 2, 2);
+    thenar_soft_def soft = scene_soft("bar", &mesh, young, 0);
+    soft.material.poisson = 0; /* so that a bar between two ends is a spring and nothing else */
+    soft.material.damping_stiffness = beta;
+    thenar_support end = {.region = tools_box_region(vec3_make(length - 1e-6, -1, -1), vec3_make(1, 1, 1))};
+    soft.supports = &end, soft.support_count = 1;
+    scene_add_soft(&s, &soft);
+    thenar_handle_def handle = end_handle("near", -1);
+    handle.radius = 1.001; /* the end face */
+    handle.spring_stiffness = 1e7, handle.spring_damping = 0;
+    assert_ok(thenar_build_add_handle(s.build, &handle, &error), error);
+    thenar_sim *sim = scene_sim(&s, slow, 1);
+    thenar_tet_mesh_free(&mesh);
+    assert_int_equal(thenar_sim_step(sim), THENAR_OK);
+    thenar_handle_state state;
+    thenar_sim_handle(sim, 0, &state);
+    assert_int_equal(thenar_model_handle_node_count(thenar_sim_model(sim), 0), 9);
+    double sum = slow * (slow * state.stiffness[0] + state.damping[0]), bar = young * area / length;
+    double elastic = (sum - state.inertia[0] - slow * state.viscosity[0]) / (slow * slow);
+    print_message("%.3f N/m, expected %.3f; %.3f N s/m, expected %.3f\n", elastic, bar, state.viscosity[0], beta * bar);
+    assert_near(elastic, bar, 1e-3 * bar); /* the springs are 2e5 times as stiff */
+    assert_near(state.viscosity[0], beta * bar, 1e-3 * beta * bar);
+    expect_semidefinite(state.viscosity);
+    thenar_sim_free(sim);
+    /* And the springs' own dampers, between a free bar and a handle that moves fast: mass is all that holds the bar. */
+    const bar_def light = {.young = 1e5, .floor = -1, .coupled = true, .handles = 1};
+    sim = bar_sim(&light);
+    assert_int_equal(thenar_sim_step(sim), THENAR_OK);
+    thenar_sim_handle(sim, 0, &state);
+    for (int i = 0; i < 6; i++) {
+        double all = BAR_STEP * (BAR_STEP * state.stiffness[7 * i] + state.damping[7 * i]);
+        double rest = all - state.inertia[7 * i] - BAR_STEP * state.viscosity[7 * i];
+        assert_true(state.viscosity[7 * i] >= 0 && rest >= -1e-9 * all);
+    }
+    thenar_sim_free(sim);
+}
+
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(what_resists_is_told_apart),
     cmocka_unit_test(mass_and_inertia_are_those_of_the_nodes_in_the_sphere),
     cmocka_unit_test(without_outer_forces_handle_and_tool_keep_their_momentum),
     cmocka_unit_test(at_rest_the_handle_bears_the_load),

@@ -206,7 +206,28 @@ static void a_matrix_that_is_not_what_it_should_be_moves_nothing_far(void **unus
     assert_true(w.state.faults[THENAR_HAPTIC_UNSOLVED] > 0);
 }
 
+/* News and sample are there from the first tick on, and nothing is known of where the proxy was; or it was elsewhere. */
+static void whoever_begins_does_so_where_the_device_is(void **unused) {
+    (void)unused;
+    thenar_haptic_settings settings = thenar_haptic_settings_default();
+    struct haptic_linear linear = {
+        .position = {0.3, 0.2, 0.1}, .orientation = {0, 0, 0, 1}, .step = 1, .step_length = 0.01};
+    haptic_state never = {0}, stopped = {.position = {0.3, 0.25, 0.1}, .orientation = {0, 0, 0, 1}};
+    haptic_state *states[] = {&never, &stopped};
+    for (int i = 0; i < 2; i++)
+        for (int64_t tick = 1; tick <= 5; tick++) {
+            double wrench[6];
+            device_sample sample = sample_at((uint64_t)tick, (vec3){0.3, 0.2, 0.1});
+            linear.step = (uint64_t)tick;
+            linear.published_ns = tick * MS;
+            haptic_tick(&settings, states[i], &sample, &linear, tick * MS, 1e-3, wrench);
+            for (int k = 0; k < 6; k++) assert_near(wrench[k], 0, 1e-12);
+            assert_true(vec3_distance(states[i]->position, (vec3){0.3, 0.2, 0.1}) < 1e-12);
+        }
+}
+
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(whoever_begins_does_so_where_the_device_is),
     cmocka_unit_test(a_simulation_that_stops_for_a_second_takes_the_force_away),
     cmocka_unit_test(a_device_that_is_silent_takes_the_force_away),
     cmocka_unit_test(a_device_that_says_nonsense_takes_the_force_away),

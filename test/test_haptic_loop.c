@@ -4,6 +4,7 @@
 
 #include "allocations.h"
 #include "base/clock.h"
+#include "haptic/real_time.h"
 #include "thenar/thenar.h"
 
 #include <pthread.h>
@@ -227,6 +228,16 @@ static void nonsense_is_refused(void **unused) {
     assert_non_null(strstr(error.text, "handle 0"));
     assert_null(haptic);
     handle.device = NULL;
+    handle.origin[2] = INFINITY;
+    assert_int_equal(thenar_haptic_create(&def, &haptic, &error), THENAR_ERROR_INPUT);
+    assert_non_null(strstr(error.text, "place"));
+    handle.origin[2] = 0;
+    handle.grip[1] = NAN;
+    assert_int_equal(thenar_haptic_create(&def, &haptic, &error), THENAR_ERROR_INPUT);
+    handle.grip[1] = 0;
+    def.priority = 100;
+    assert_int_equal(thenar_haptic_create(&def, &haptic, &error), THENAR_ERROR_INPUT);
+    assert_non_null(strstr(error.text, "priority 100"));
     haptic = make(&handle, 1);
     thenar_haptic_linear linear = {.orientation = {0, 0, 0, 1}, .step = 1, .step_length = 0.01};
     assert_int_equal(thenar_haptic_publish(haptic, 0, &linear), THENAR_OK);
@@ -264,7 +275,92 @@ static void the_loop_allocates_nothing(void **unused) {
     thenar_haptic_free(haptic);
 }
 
+/* Granted or refused, the loop runs and says which. */
+static void real_time_is_asked_for_and_what_came_of_it_is_said(void **unused) {
+    (void)unused;
+    thenar_haptic_handle handle = thenar_haptic_handle_default();
+    thenar_haptic_def def = thenar_haptic_def_default();
+    thenar_haptic *haptic;
+    thenar_haptic_stats stats = {0};
+    thenar_error error;
+    def.handles = &handle;
+    def.handle_count = 1;
+    assert_ok(thenar_haptic_create(&def, &haptic, &error), error);
+    assert_string_equal(thenar_haptic_real_time(haptic), "not started");
+    start(haptic);
+    start(haptic); /* once is enough */
+    for (int ms = 0; ms < PATIENCE && stats.ticks < 3; ms++) {
+        thenar_haptic_read_stats(haptic, &stats);
+        sleep_ms(1);
+    }
+    assert_true(stats.ticks >= 3);
+    print_message("%s\n", thenar_haptic_real_time(haptic));
+    assert_non_null(strstr(thenar_haptic_real_time(haptic), "real-time priority"));
+    assert_non_null(strstr(thenar_haptic_real_time(haptic), "memory "));
+    thenar_haptic_free(haptic);
+}
+
+static void *refused_main(void *text) {
+    if (real_time_begin(1000, text, 256)) real_time_end();
+    return NULL;
+}
+
+static void a_priority_that_is_refused_is_said_with_what_would_help(void **unused) {
+    (void)unused;
+    char text[256];
+    pthread_t thread; /* of its own: what is granted ends with it */
+    assert_int_equal(pthread_create(&thread, NULL, refused_main, text), 0);
+    pthread_join(thread, NULL);
+    assert_non_null(strstr(text, "no real-time priority (refused; `ulimit -r 1000`"));
+}
+
+static void a_loop_without_memory_is_refused(void **unused) {
+    (void)unused;
+    thenar_haptic_handle handles[2] = {thenar_haptic_handle_default(), thenar_haptic_handle_default()};
+    thenar_haptic_def def = thenar_haptic_def_default();
+    thenar_haptic *haptic = NULL;
+    thenar_error error;
+    handles[1].device = "user:";
+    def.handles = handles;
+    def.handle_count = 2;
+    int refused = 0;
+    for (long granted = 0; !haptic; granted++) {
+        allocations_left = granted;
+        thenar_status status = thenar_haptic_create(&def, &haptic, &error);
+        allocations_left = -1;
+        assert_true(haptic ? status == THENAR_OK : status < 0 && strstr(error.text, "memory"));
+        refused += !haptic;
+    }
+    assert_true(refused >= 6); /* the loop, its handles, its times (2), reports, news (2), the device */
+    thenar_haptic_free(haptic);
+}
+
+static void a_system_without_threads_refuses_the_loop(void **unused) {
+    (void)unused;
+    if (SANITIZED) skip(); /* they make threads in their own way */
+    pthread_attr_t usual, huge;
+    thenar_haptic_handle handle = thenar_haptic_handle_default();
+    thenar_haptic *haptic = make(&handle, 1);
+    thenar_error error;
+    assert_int_equal(pthread_getattr_default_np(&usual), 0);
+    assert_int_equal(pthread_getattr_default_np(&huge), 0);
+    assert_int_equal(pthread_attr_setstacksize(&huge, (size_t)1 << 50), 0); /* more than there are addresses */
+    assert_int_equal(pthread_setattr_default_np(&huge), 0);
+    thenar_status status = thenar_haptic_start(haptic, &error);
+    pthread_setattr_default_np(&usual);
+    assert_true(status < 0);
+    assert_non_null(strstr(error.text, "thread"));
+    start(haptic); /* and then it works */
+    thenar_haptic_free(haptic);
+    pthread_attr_destroy(&usual);
+    pthread_attr_destroy(&huge);
+}
+
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(real_time_is_asked_for_and_what_came_of_it_is_said),
+    cmocka_unit_test(a_priority_that_is_refused_is_said_with_what_would_help),
+    cmocka_unit_test(a_loop_without_memory_is_refused),
+    cmocka_unit_test(a_system_without_threads_refuses_the_loop),
     cmocka_unit_test(a_person_who_leans_on_a_wall_feels_it),
     cmocka_unit_test(a_simulation_that_stops_is_noticed_and_said),
     cmocka_unit_test(the_loop_goes_on_while_a_plugin_hangs),

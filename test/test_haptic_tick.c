@@ -77,6 +77,31 @@ static void a_tick_is_the_implicit_step_of_its_equations(void **unused) {
     }
 }
 
+/* Mass, dampers and elasticity, all in Kc, as simulations tell of them whose handles hang on springs without dampers. */
+static void mass_and_dampers_are_no_springs(void **unused) {
+    (void)unused;
+    thenar_haptic_settings settings = thenar_haptic_settings_default();
+    struct haptic_linear parts = some_linear(), told = parts;
+    double h = parts.step_length, wrench[6];
+    for (int i = 0; i < 36; i++) {
+        told.inertia[i] = 1e-4 * parts.stiffness[i];
+        told.viscosity[i] = parts.damping[i];
+        told.stiffness[i] = parts.stiffness[i] + parts.damping[i] / h + told.inertia[i] / (h * h);
+        told.damping[i] = 0;
+    }
+    haptic_state state = {0};
+    device_sample sample = sample_at(1, FREE);
+    haptic_tick(&settings, &state, &sample, &told, 0, 1e-3, wrench);
+    for (int i = 0; i < 36; i++) {
+        assert_near(state.linear.stiffness[i], parts.stiffness[i], 1e-9);
+        assert_near(state.linear.damping[i], parts.damping[i], 1e-12);
+    }
+    told.viscosity[7] = -1;
+    told.step++;
+    haptic_tick(&settings, &state, &sample, &told, 1000000, 1e-3, wrench);
+    assert_int_equal(state.faults[THENAR_HAPTIC_BAD_LINEAR], 1);
+}
+
 static void the_force_in_steady_contact_is_that_of_the_springs_in_a_row(void **unused) {
     (void)unused;
     double worst = 0;
@@ -499,6 +524,7 @@ static void the_same_input_gives_the_same_bits(void **unused) {
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_tick_is_the_implicit_step_of_its_equations),
+    cmocka_unit_test(mass_and_dampers_are_no_springs),
     cmocka_unit_test(the_force_in_steady_contact_is_that_of_the_springs_in_a_row),
     cmocka_unit_test(the_force_is_that_of_a_simulation_at_the_loop_s_rate),
     cmocka_unit_test(free_space_does_not_drag),

@@ -102,9 +102,11 @@ typedef struct thenar_handle_state {
     bool linearized;           /**< the matrices are there; else they are zero */
     double stiffness[36];      /**< N/m, N, N m */
     double damping[36];        /**< N s/m, N s, N m s */
-    double inertia[36]; /**< mass that goes with the handle, kg, kg m, kg m^2: what of h^2 stiffness + h damping is
+    double inertia[36];   /**< mass that goes with the handle, kg, kg m, kg m^2: what of h^2 stiffness + h damping is
                              inertia of tool and touched things, h the time step */
-    int contacts;       /**< contact points of the tool that push */
+    double viscosity[36]; /**< what of it is dampers, N s/m, N s, N m s: h^2 stiffness + h damping - inertia -
+                               h viscosity is what elasticity and contacts do */
+    int contacts;         /**< contact points of the tool that push */
 } thenar_handle_state;
 
 /** Reads a handle. */
@@ -142,6 +144,8 @@ typedef struct thenar_haptic_linear {
     double inertia[36];    /**< kg, kg m, kg m2: mass that goes along with the handle. It is part of the matrices above:
                                 h^2 stiffness + h damping - inertia is what springs, dampers and contacts do over a step
                                 h, and nearly zero while the tool is free. Zeros: not known */
+    double viscosity[36];  /**< N s/m, N s, N m s: what of that is dampers, viscosity times h. Zeros: not known; then
+                                stiffness and damping tell how it is shared */
 } thenar_haptic_linear;
 
 /** How a handle is felt. No source has figures for most of these: the defaults are ours, unverified on hardware. The
@@ -150,7 +154,7 @@ typedef struct thenar_haptic_linear {
 typedef struct thenar_haptic_settings {
     double stiffness;       /**< of the virtual coupling between device and proxy, N/m, > 0 */
     double damping;         /**< N s/m, >= 0 */
-    double turn_stiffness;  /**< N m/rad, > 0 */
+    double turn_stiffness;  /**< N m/rad, >= 0 */
     double turn_damping;    /**< N m s/rad, >= 0 */
     double proxy_mass;      /**< kg, > 0 */
     double proxy_inertia;   /**< kg m2, > 0 */
@@ -183,6 +187,8 @@ typedef struct thenar_haptic_handle {
     thenar_haptic_settings settings;
     double origin[3]; /**< where the device's origin is in the world, m */
     double turn[4];   /**< how its axes are turned, unit quaternion */
+    double grip[4];   /**< how the handle lies in the device: its orientation, in the device's axes, while the device is
+                           not turned; unit quaternion. A device that tells no orientation holds it so */
 } thenar_haptic_handle;
 
 /** A handle without a device, at the origin, with default settings. */
@@ -190,10 +196,12 @@ THENAR_API thenar_haptic_handle thenar_haptic_handle_default(void);
 
 /** A loop. */
 typedef struct thenar_haptic_def {
-    double rate;     /**< ticks a second, 100 to 10000 */
-    bool real_time;  /**< ask the system for real-time priority and locked memory; it may refuse */
-    int priority;    /**< of SCHED_FIFO, 1 to 99 */
-    double watchdog; /**< s without a tick, after which the device's thread takes the force away by itself */
+    double rate;         /**< ticks a second, 100 to 10000 */
+    bool real_time;      /**< ask the system for real-time priority and locked memory; it may refuse */
+    int priority;        /**< of SCHED_FIFO, 1 to 99 */
+    double watchdog;     /**< s without a tick, after which the device's thread takes the force away by itself */
+    bool simulated_time; /**< no thread and no clock: it ticks in thenar_haptic_advance, always the same way. Only for
+                              devices that are computed: `user`, `recorded`, `none` */
     const thenar_haptic_handle *handles;
     int handle_count; /**< 1 to THENAR_HAPTIC_HANDLES */
 } thenar_haptic_def;
@@ -216,6 +224,9 @@ THENAR_API thenar_status thenar_haptic_start(thenar_haptic *haptic, thenar_error
 /** Fades the force out and ends the thread. It can be started again. */
 THENAR_API void thenar_haptic_stop(thenar_haptic *haptic);
 
+/** Of a loop in simulated time: all ticks of the next so many seconds, >= 0. Others are not moved by it. */
+THENAR_API void thenar_haptic_advance(thenar_haptic *haptic, double seconds);
+
 /** What the system granted, in one line: "real-time priority 80, memory locked", or what it refused and how to get it. */
 THENAR_API const char *thenar_haptic_real_time(const thenar_haptic *haptic);
 
@@ -225,9 +236,41 @@ THENAR_API thenar_status thenar_haptic_publish(thenar_haptic *haptic, int handle
 
 /** Where a handle's device is, in the world, as far as it is believed: position (m), unit quaternion, velocity (m/s,
  * rad/s). `ahead` seconds from now if it goes on as it does, at most 0.02: a step that is begun now ends later. False
- * while nothing has come from the device. Any pointer may be NULL. */
+ * while nothing has come from the device. One that has gone silent is where it was, at rest. Any pointer may be NULL.
+ */
 THENAR_API bool thenar_haptic_pose(thenar_haptic *haptic, int handle, double ahead, double position[3],
                                    double orientation[4], double velocity[6]);
+
+/* ---- The loop and a simulation ----
+ *
+ * Which handle of the loop holds which handle of a simulation is said with each call. In real time, once a step:
+ *
+ *     thenar_haptic_drive(haptic, 0, sim, handle);
+ *     thenar_sim_step(sim);
+ *     thenar_haptic_tell(haptic, 0, sim, handle);
+ */
+
+/** The loop that a model's scene asks for (its key `haptic`), without handles; thenar_haptic_def_default where it says
+ * nothing. */
+THENAR_API thenar_haptic_def thenar_haptic_def_of(const thenar_model *model);
+
+/** The loop's side of a handle of a simulation, without a device yet: the same virtual coupling, so that proxy and handle
+ * come to rest at the same place (another one makes the steady force depend on the time step); its mass and the mean of
+ * its moments of inertia as the proxy's; no stronger than the handle's most_force and most_torque; and `origin` and
+ * `grip` such that a device at its own origin, not turned, is where the handle is now. The rest is as by default. What the scene says of the handle under `haptic` goes
+ * before all this, its device too, whose name lives as long as the model. */
+THENAR_API thenar_haptic_handle thenar_haptic_handle_of(const thenar_sim *sim, int handle);
+
+/** Before a step: the simulation's handle is wanted where the loop's device will be when the step ends. A device that has
+ * gone silent is where it was, at rest; one that has not said anything yet leaves the handle where it is, at rest, without
+ * its keys. Switches the linearization on, or with `plain` off. True if a device drives it; without a device (`none`)
+ * nothing is done. */
+THENAR_API bool thenar_haptic_drive(thenar_haptic *haptic, int of_loop, thenar_sim *sim, int handle);
+
+/** After a step: tells the loop how the simulation's handle is pushed, and how that changes as it moves. Nothing is told,
+ * and the loop goes on with the last news until they are stale, if the step could not be linearized
+ * (THENAR_ERROR_NUMERIC) or is not finite (THENAR_ERROR_INPUT). */
+THENAR_API thenar_status thenar_haptic_tell(thenar_haptic *haptic, int of_loop, const thenar_sim *sim, int handle);
 
 /** What can go wrong, and what was done about it. */
 typedef enum thenar_haptic_fault {
@@ -262,6 +305,10 @@ typedef struct thenar_haptic_handle_stats {
     double force[3];              /**< sent last, in the world's axes, N */
     double torque[3];             /**< N m */
     double gain;                  /**< share of the force that is sent: 1, or less while it fades */
+    uint64_t fades;               /**< how often it began to fade */
+    double peak_force;            /**< largest that was ever sent, N */
+    double mean_force;            /**< of its size, over all ticks, N */
+    double peak_torque;           /**< N m */
     double energy_in;             /**< J, put in by the person */
     double energy_out;            /**< J, given to the person */
     double energy_worst;          /**< most that was ever given beyond what was put in, weight of the tool apart, J */

@@ -201,6 +201,20 @@ THENAR_API thenar_status thenar_recorder_create_tactile(const char *path, const 
                                                         const struct thenar_tactile *tactile,
                                                         thenar_recorder **recorder, thenar_error *error);
 
+/** A channel of the run that the caller keeps up to date. */
+typedef struct thenar_recorder_channel {
+    const char *name;     /**< unique, printable UTF-8 */
+    const char *unit;     /**< "" for none */
+    int components;       /**< how many numbers */
+    const double *values; /**< read with each frame; must outlive the recorder */
+} thenar_recorder_channel;
+
+/** As thenar_recorder_create_tactile, with channels of the caller's own; `channels` itself is not needed afterwards. */
+THENAR_API thenar_status thenar_recorder_create_more(const char *path, const thenar_sim *sim,
+                                                     const struct thenar_tactile *tactile,
+                                                     const thenar_recorder_channel *channels, int channel_count,
+                                                     thenar_recorder **recorder, thenar_error *error);
+
 /** Adds the state of the simulation as it is now as a frame. Allocates nothing; the frame is with the operating system
  * when the call returns, so that a program that dies loses at most the frame being written. After a write that failed
  * every later one fails. */

@@ -51,7 +51,7 @@ typedef struct handle_kept {
 
 /* The response of tool and force to the handle's motion; world/linearize.c. */
 typedef struct handle_linear {
-    double stiffness[36], damping[36], inertia[36];
+    double stiffness[36], damping[36], inertia[36], viscosity[36];
     double sums[3]; /* over the springs: k, d, kappa */
     bool is_there;
 } handle_linear;

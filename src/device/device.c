@@ -38,10 +38,10 @@ static bool is_next(device_port *d, uint64_t sequence) {
     return false;
 }
 
-int device_read_once(device_port *d, device_sample *out) {
+int device_read_once(device_port *d, int64_t now_ns, device_sample *out) {
     thenar_device_sample sample;
     memset(&sample, 0, sizeof sample);
-    int came = d->table->read(d->opened, &sample);
+    int came = d->read_at ? d->read_at(d->opened, now_ns, &sample) : d->table->read(d->opened, &sample);
     if (came < 0) device_count(&d->errors, 1);
     if (came <= 0) return 0;
     if (!is_next(d, sample.sequence)) return -1;
@@ -105,6 +105,7 @@ thenar_status device_open(const char *text, double period, double watchdog, devi
     pthread_mutex_init(&d->mutex, NULL);
     pthread_cond_init(&d->changed, NULL);
     d->direct = kind.direct;
+    d->read_at = kind.read_at;
     d->period = period;
     d->watchdog = watchdog;
     d->info = (thenar_device_info){.can = THENAR_DEVICE_POSITION | THENAR_DEVICE_ORIENTATION | THENAR_DEVICE_FORCE |
@@ -140,6 +141,10 @@ const char *device_name(const device_port *d) {
     return d->table->name;
 }
 
+bool device_is_direct(const device_port *d) {
+    return d->direct;
+}
+
 const thenar_device_info *device_info(const device_port *d) {
     return &d->info;
 }
@@ -159,7 +164,7 @@ void device_close(device_port *d) {
 void device_read(device_port *d, int64_t now_ns, device_sample *sample) {
     if (d->direct) {
         device_sample next;
-        if (device_read_once(d, &next) > 0) d->last = next;
+        if (device_read_once(d, now_ns, &next) > 0) d->last = next;
         *sample = d->last;
         return;
     }

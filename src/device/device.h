@@ -29,6 +29,8 @@ typedef struct device_port device_port;
 /* `text`: KIND:ARGUMENT, or none. `period`: of the loop, s; `watchdog`: s after which a force that was not renewed ends. */
 thenar_status device_open(const char *text, double period, double watchdog, device_port **out, thenar_error *error);
 const char *device_name(const device_port *d);
+/* Computed here, in the time that it is read at; others live in real time. */
+bool device_is_direct(const device_port *d);
 const thenar_device_info *device_info(const device_port *d);
 
 /* The loop's side; these never wait, whatever the device does. */

@@ -1,5 +1,5 @@
-/* A recorded device: JSON lines {"t": s, "position": [x, y, z], "orientation": [x, y, z, w]}, played in real time, in
- * between linearly. It takes forces and does nothing with them. When it is over it says nothing any more. */
+/* A recorded device: JSON lines {"t": s, "position": [x, y, z], "orientation": [x, y, z, w]}, played in the loop's time,
+ * in between linearly. It takes forces and does nothing with them. When it is over it says nothing any more. */
 #include "device/kinds.h"
 
 #include "base/clock.h"
@@ -123,17 +123,21 @@ static void between(const recorded_frame *a, const recorded_frame *b, double tim
     vec3_store(out->spin, vec3_scale(turn, 1 / span));
 }
 
-static int recorded_read(void *opened, thenar_device_sample *sample) {
+int device_recorded_read_at(void *opened, int64_t now_ns, thenar_device_sample *sample) {
     recorded_device *device = opened;
     const recorded_frame *frames = device->frames.data;
     size_t count = device->frames.count;
-    if (device->began_ns == 0) device->began_ns = clock_now();
-    double time = frames[0].time + 1e-9 * (double)(clock_now() - device->began_ns);
+    if (device->began_ns == 0) device->began_ns = now_ns;
+    double time = frames[0].time + 1e-9 * (double)(now_ns - device->began_ns);
     while (device->at + 1 < count && frames[device->at + 1].time <= time) device->at++;
     if (device->at + 1 == count) return 0;
     between(&frames[device->at], &frames[device->at + 1], time, sample);
     sample->sequence = ++device->sequence;
     return 1;
+}
+
+static int recorded_read(void *opened, thenar_device_sample *sample) {
+    return device_recorded_read_at(opened, clock_now(), sample);
 }
 
 static int recorded_write(void *opened, const double *values, int count) {

@@ -1,4 +1,4 @@
-/* The simulated person as a device: lives in real time. */
+/* The simulated person as a device: lives in the loop's time. */
 #include "device/kinds.h"
 
 #include "base/clock.h"
@@ -32,25 +32,30 @@ static void *user_open(const char *argument, char *message, size_t size) {
 }
 
 static void user_describe(void *device, thenar_device_info *info) {
-    (void)device;
-    info->can = THENAR_DEVICE_POSITION | THENAR_DEVICE_ORIENTATION | THENAR_DEVICE_VELOCITY | THENAR_DEVICE_SPIN |
-                THENAR_DEVICE_FORCE | THENAR_DEVICE_TORQUE;
+    const user_device *user = device;
+    info->can = THENAR_DEVICE_POSITION | THENAR_DEVICE_VELOCITY | THENAR_DEVICE_FORCE;
+    if (user->model.turns) info->can |= THENAR_DEVICE_ORIENTATION | THENAR_DEVICE_SPIN | THENAR_DEVICE_TORQUE;
+}
+
+int device_user_read_at(void *device, int64_t now_ns, thenar_device_sample *sample) {
+    user_device *user = device;
+    double elapsed = user->last_ns ? 1e-9 * (double)(now_ns - user->last_ns) : 0;
+    user->last_ns = now_ns;
+    user_advance(&user->model, &user->state, user->wrench, elapsed < LONGEST ? elapsed : LONGEST);
+    user_sample(&user->state, ++user->sequence, sample);
+    if (!user->model.turns) sample->has &= ~(unsigned)(THENAR_DEVICE_ORIENTATION | THENAR_DEVICE_SPIN);
+    return 1;
 }
 
 static int user_read(void *device, thenar_device_sample *sample) {
-    user_device *user = device;
-    int64_t now = clock_now();
-    double elapsed = user->last_ns ? 1e-9 * (double)(now - user->last_ns) : 0;
-    user->last_ns = now;
-    user_advance(&user->model, &user->state, user->wrench, elapsed < LONGEST ? elapsed : LONGEST);
-    user_sample(&user->state, ++user->sequence, sample);
-    return 1;
+    return device_user_read_at(device, clock_now(), sample);
 }
 
 static int user_write(void *device, const double *values, int count) {
     user_device *user = device;
     if (count != 6) return -1;
     memcpy(user->wrench, values, sizeof user->wrench);
+    if (!user->model.turns) memset(user->wrench + 3, 0, 3 * sizeof *user->wrench);
     return 0;
 }
 

@@ -5,15 +5,15 @@
 #include <string.h>
 
 static const device_kind kinds[] = {
-    {"user", &device_user_table, true},
-    {"recorded", &device_recorded_table, true},
+    {"user", &device_user_table, true, device_user_read_at},
+    {"recorded", &device_recorded_table, true, device_recorded_read_at},
 #ifdef THENAR_OSC
-    {"osc", &device_osc_table, false},
+    {"osc", &device_osc_table, false, NULL},
 #endif
 #ifdef THENAR_WEBSOCKET
-    {"ws", &device_ws_table, false},
+    {"ws", &device_ws_table, false, NULL},
 #endif
-    {"plugin", NULL, false},
+    {"plugin", NULL, false, NULL},
 };
 #define KINDS (sizeof kinds / sizeof kinds[0])
 

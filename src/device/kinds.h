@@ -12,9 +12,13 @@ typedef struct device_kind {
     const char *name;
     const thenar_device_table *table; /* NULL: a plugin's */
     bool direct;                      /* never waits: the loop calls it itself */
+    /* Of a direct one: its table's `read` at a given time of the loop's clock, which need not be the system's. */
+    int (*read_at)(void *device, int64_t now_ns, thenar_device_sample *sample);
 } device_kind;
 
 extern const thenar_device_table device_user_table, device_recorded_table;
+int device_user_read_at(void *device, int64_t now_ns, thenar_device_sample *sample);
+int device_recorded_read_at(void *device, int64_t now_ns, thenar_device_sample *sample);
 #ifdef THENAR_OSC
 extern const thenar_device_table device_osc_table;
 #endif

@@ -24,6 +24,7 @@ struct device_port {
     thenar_device_info info;
     void *opened, *library;
     bool direct;
+    int (*read_at)(void *device, int64_t now_ns, thenar_device_sample *sample); /* direct: in the loop's time */
     char *argument;
     char message[256];
     double period, watchdog; /* s */
@@ -46,8 +47,8 @@ struct device_port {
 /* Adds to a counter that one thread writes and any reads. */
 void device_count(atomic_ullong *counter, uint64_t more);
 
-/* Reads once; 1: a sample that counts, 0: nothing new, -1: one that does not count. */
-int device_read_once(device_port *d, device_sample *out);
+/* Reads once, a direct one at this time; 1: a sample that counts, 0: nothing new, -1: one that does not count. */
+int device_read_once(device_port *d, int64_t now_ns, device_sample *out);
 
 /* Frees all but what the device itself has opened. */
 void device_release(device_port *d);

@@ -25,7 +25,7 @@ static void pump_samples(device_port *d) {
     device_sample sample = {0};
     for (int i = 0; i < SAMPLES_AT_ONCE && !atomic_load(&d->stop); i++) {
         begin_call(d);
-        int came = device_read_once(d, &sample);
+        int came = device_read_once(d, 0, &sample);
         end_call(d);
         if (came == 0) return;
         if (came < 0) continue;

@@ -12,7 +12,8 @@ user_model user_model_default(void) {
                         .inertia = 2e-4,
                         .turn_stiffness = 1,
                         .turn_damping = 0.02,
-                        .turn_friction = 1e-4};
+                        .turn_friction = 1e-4,
+                        .turns = true};
 }
 
 void user_model_free(user_model *model) {

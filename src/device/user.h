@@ -23,6 +23,8 @@ typedef struct user_model {
     double inertia, turn_stiffness, turn_damping, turn_friction; /* kg m2, N m/rad, N m s/rad, N m s/rad */
     user_key *keys;
     int key_count;
+    bool
+        turns; /* the device knows how it is turned, and twists back; else it is a thimble with three degrees of freedom */
     bool repeat; /* from the start when the script is over; otherwise the last place is held */
 } user_model;
 

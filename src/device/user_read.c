@@ -76,9 +76,9 @@ static thenar_status read_keys(const json_t *list, const char *path, user_model 
 
 static thenar_status read_figure(const char *name, const json_t *value, const char *path, user_model *model,
                                  thenar_error *error) {
-    const char *names[FIGURES + 2] = {"keys", "repeat"};
+    const char *names[FIGURES + 3] = {"keys", "repeat", "turns"};
     for (size_t i = 0; i < FIGURES; i++) {
-        names[i + 2] = figures[i].name;
+        names[i + 3] = figures[i].name;
         if (strcmp(name, figures[i].name) != 0) continue;
         double number = json_number_value(value);
         if (!json_is_number(value) || !(number >= figures[i].least && number <= STIFFEST))
@@ -86,7 +86,7 @@ static thenar_status read_figure(const char *name, const json_t *value, const ch
         memcpy((char *)model + figures[i].offset, &number, sizeof number);
         return THENAR_OK;
     }
-    const char *closest = text_closest(name, names, FIGURES + 2);
+    const char *closest = text_closest(name, names, FIGURES + 3);
     return error_at(error, path, 0, 0, "unknown key %s%s%s", name, closest ? "; did you mean " : "",
                     closest ? closest : "");
 }
@@ -98,8 +98,11 @@ static thenar_status read_script(json_t *root, const char *path, user_model *mod
     if (!json_is_object(root)) return error_at(error, path, 0, 0, "is not an object; expected {\"keys\": [...]}");
     json_object_foreach(root, name, value) {
         if (strcmp(name, "keys") == 0) continue;
-        if (strcmp(name, "repeat") == 0)
-            model->repeat = json_is_true(value);
+        bool is_repeat = strcmp(name, "repeat") == 0;
+        if ((is_repeat || strcmp(name, "turns") == 0) && json_is_boolean(value))
+            *(is_repeat ? &model->repeat : &model->turns) = json_is_true(value);
+        else if (is_repeat || strcmp(name, "turns") == 0)
+            status = error_at(error, path, 0, 0, "%s is neither true nor false", name);
         else
             status = read_figure(name, value, path, model, error);
         if (status != THENAR_OK) return status;

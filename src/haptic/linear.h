@@ -20,9 +20,10 @@ struct haptic_linear {
     uint64_t step;         /* counts from 1; 0: nothing has been told yet */
     int64_t published_ns;  /* the monotonic clock (base/clock.h) when it was told */
     int contacts;          /* how many contacts the tool has; 0: the tool is free */
-    double inertia[36]; /* kg, kg m, kg m^2: mass that goes along with the handle (the tool's, and of what it pushes).
+    double inertia[36];   /* kg, kg m, kg m^2: mass that goes along with the handle (the tool's, and of what it pushes).
                             * It is part of the matrices above: h^2 stiffness + h damping - inertia is what springs,
                             * dampers and contacts do over the step h, and is nearly zero while the tool is free. */
+    double viscosity[36]; /* N s/m, N s, N m s: h viscosity of it is what dampers do; zeros: not known */
 };
 
 #endif

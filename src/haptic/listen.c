@@ -79,11 +79,9 @@ void haptic_take_sample(const thenar_haptic_settings *settings, haptic_state *s,
         s->faults[THENAR_HAPTIC_BAD_SAMPLE]++;
         return;
     }
-    /* A device that does not know how it is turned is turned like the handle. */
+    /* A device that does not know how it is turned holds the handle as it did at first. */
     quat orientation = sample->body.has & THENAR_DEVICE_ORIENTATION ? quat_load(sample->body.orientation)
-                       : s->linear.step > 0                         ? quat_load(s->linear.orientation)
-                       : device->known                              ? device->orientation
-                                                                    : quat_identity();
+                                                                    : quat_unit(device->orientation);
     s->samples++;
     if (is_jump(settings, device, vec3_load(sample->body.position), orientation, device->silence)) {
         if (!s->restarting) s->faults[THENAR_HAPTIC_JUMP]++;
@@ -105,10 +103,11 @@ bool haptic_linear_is_sane(const struct haptic_linear *linear) {
     if (!all_within(linear->position, 3, SANE_LENGTH) || !quaternion_is_sane(linear->orientation) ||
         !all_within(linear->velocity, 6, SANE_LENGTH) || !all_within(linear->force, 6, SANE_STIFFNESS) ||
         !all_within(linear->stiffness, 36, SANE_STIFFNESS) || !all_within(linear->damping, 36, SANE_STIFFNESS) ||
-        !all_within(linear->inertia, 36, SANE_MASS))
+        !all_within(linear->inertia, 36, SANE_MASS) || !all_within(linear->viscosity, 36, SANE_STIFFNESS))
         return false;
     for (int i = 0; i < 36; i += 7)
-        if (linear->stiffness[i] < 0 || linear->damping[i] < 0 || linear->inertia[i] < 0) return false;
+        if (linear->stiffness[i] < 0 || linear->damping[i] < 0 || linear->inertia[i] < 0 || linear->viscosity[i] < 0)
+            return false;
     return linear->step_length > 0 && linear->step_length <= SANE_LENGTH && linear->contacts >= 0;
 }
 
@@ -143,18 +142,25 @@ static void look_at_wall(haptic_state *s) {
     if (vec3_dot(vec3_load(force), vec3_load(s->wall.force)) > 0) s->wall.step = 0;
 }
 
-/* What a step hs of the simulation makes of a tool's mass M is in Kc and Dc too, M / hs^2 and the like, and would pull the
- * proxy back to where the handle was. It is taken out of both in the same shares, and so is what accelerating it cost in
- * the step, -M dv/hs, out of the force; the proxy carries M along instead. What stays is what depends on where the tool
- * is. */
-static void take_inertia_out(struct haptic_linear *now, const struct haptic_linear *before) {
-    double h = now->step_length, springs = 0, dampers = 0, dv[6];
-    for (int i = 0; i < 36; i += 7) springs += h * h * now->stiffness[i], dampers += h * now->damping[i];
+/* Over a step hs of the simulation only S = hs^2 Kc + hs Dc is told apart: mass M, dampers V and elasticity E,
+ *     S = M + hs V + hs^2 E.
+ * What S makes of M, M / hs^2 and the like, would pull the proxy back to where the handle was; so would dampers that are
+ * taken for springs, and a heavy soft tool swings up then (haptic-hand-bunny, steps of 10 ms: 3 of 9 hands). So E is the
+ * stiffness from here on and V the damping, or where V is not known, both are what they were without M, in the same shares.
+ * What accelerating M cost in the step, -M dv/hs, is taken out of the force too; the proxy carries M along instead. What
+ * stays is what depends on where the tool is and how it moves. */
+static void tell_apart(struct haptic_linear *now, const struct haptic_linear *before) {
+    double h = now->step_length, springs = 0, dampers = 0, known = 0, dv[6];
+    for (int i = 0; i < 36; i += 7) {
+        springs += h * h * now->stiffness[i], dampers += h * now->damping[i];
+        known += now->viscosity[i];
+    }
     if (!(springs + dampers > 0)) return;
     double share = springs / (springs + dampers);
     for (int i = 0; i < 36; i++) {
-        now->stiffness[i] -= share * now->inertia[i] / (h * h);
-        now->damping[i] -= (1 - share) * now->inertia[i] / h;
+        double rest = h * (h * now->stiffness[i] + now->damping[i]) - now->inertia[i];
+        now->damping[i] = known > 0 ? now->viscosity[i] : now->damping[i] - (1 - share) * now->inertia[i] / h;
+        now->stiffness[i] = (rest - h * now->damping[i]) / (h * h);
     }
     if (now->step != before->step + 1) return;
     for (int i = 0; i < 6; i++) dv[i] = now->velocity[i] - before->velocity[i];
@@ -191,7 +197,7 @@ void haptic_take_news(haptic_state *s, const struct haptic_linear *linear, int64
     }
     struct haptic_linear before = s->linear;
     s->linear = *linear;
-    take_inertia_out(&s->linear, &before);
+    tell_apart(&s->linear, &before);
     s->news++;
     look_at_push(s);
     look_at_wall(s);

@@ -19,25 +19,39 @@ static void to_world(const haptic_channel *c, thenar_device_sample *sample) {
     vec3_store(sample->velocity, quat_rotate(c->turn, vec3_load(sample->velocity)));
     vec3_store(sample->spin, quat_rotate(c->turn, vec3_load(sample->spin)));
     const double *q = sample->orientation;
-    quat turned = quat_mul(c->turn, (quat){q[0], q[1], q[2], q[3]});
+    quat turned = quat_mul(quat_mul(c->turn, (quat){q[0], q[1], q[2], q[3]}), c->grip);
     memcpy(sample->orientation, (double[]){turned.x, turned.y, turned.z, turned.w}, sizeof sample->orientation);
 }
 
-static void tick_channel(haptic_channel *c, int64_t now, double dt, double fade) {
+/* What was felt, for the statistics. */
+static void note_force(haptic_channel *c, double gain_before) {
+    double force = vec3_length(vec3_load(c->state.energy.sent)),
+           torque = vec3_length(vec3_load(c->state.energy.sent + 3));
+    bool fading = c->state.gain < gain_before;
+    c->peak_force = fmax(c->peak_force, force);
+    c->peak_torque = fmax(c->peak_torque, torque);
+    c->force_sum += force;
+    c->ticks++;
+    c->fades += fading && !c->fading;
+    c->fading = fading;
+}
+
+static void tick_channel(const thenar_haptic *haptic, haptic_channel *c, int64_t now, double dt, double fade) {
     device_sample sample = {0};
-    double wrench[6], values[6];
+    double wrench[6], values[6], gain = c->state.gain;
     if (c->device) device_read(c->device, now, &sample);
     if (sample.number > 0) to_world(c, &sample.body);
     haptic_tick(&c->settings, &c->state, &sample, triple_read(&c->news, NULL), now, dt, wrench);
     if (!c->device) return;
     if (fade < 1) haptic_energy_send(&c->state.energy, c->state.wrench, c->state.weight, fade * c->state.gain);
+    note_force(c, gain);
     memcpy(wrench, c->state.energy.sent, sizeof wrench);
     vec3_store(values, quat_rotate(quat_conjugate(c->turn), vec3_load(wrench)));
     vec3_store(values + 3, quat_rotate(quat_conjugate(c->turn), vec3_load(wrench + 3)));
     device_write(c->device, now, values, 6);
     if (c->state.news == c->seen_news) return;
     c->seen_news = c->state.news;
-    c->latency_us = 1e-3 * (double)(clock_now() - c->state.linear.published_ns);
+    c->latency_us = 1e-3 * (double)(haptic_now(haptic) - c->state.linear.published_ns);
     c->latency_worst_us = fmax(c->latency_worst_us, c->latency_us);
 }
 
@@ -50,6 +64,10 @@ static void report_channel(haptic_channel *c, thenar_haptic_handle_stats *out) {
     memcpy(out->force, s->energy.sent, sizeof out->force);
     memcpy(out->torque, s->energy.sent + 3, sizeof out->torque);
     out->gain = s->gain;
+    out->fades = c->fades;
+    out->peak_force = c->peak_force;
+    out->peak_torque = c->peak_torque;
+    out->mean_force = c->ticks > 0 ? c->force_sum / (double)c->ticks : 0;
     out->energy_in = s->energy.in;
     out->energy_out = s->energy.out;
     out->energy_worst = s->energy.worst;
@@ -77,6 +95,7 @@ static void tell(thenar_haptic *haptic, int64_t now) {
         report_channel(c, &r->handles[i]);
         memcpy(r->velocity[i], c->state.device.velocity, sizeof r->velocity[i]);
         r->known[i] = c->state.device.known;
+        r->silent[i] = c->state.silent;
     }
     triple_tell(&haptic->reports);
 }
@@ -113,7 +132,7 @@ static void *loop_main(void *argument) {
         if (stopped == 0 && atomic_load_explicit(&haptic->stop, memory_order_relaxed)) stopped = now;
         double fade = ending(haptic, stopped, now);
         for (int i = 0; i < haptic->channel_count; i++)
-            tick_channel(&haptic->channels[i], now, 1e-9 * (double)period, fade);
+            tick_channel(haptic, &haptic->channels[i], now, 1e-9 * (double)period, fade);
         tell(haptic, now);
         int64_t end = clock_now(), missed = (end - next) / period;
         timing_note(&haptic->timing, now, last ? now - last : 0, end - now, missed);
@@ -125,8 +144,23 @@ static void *loop_main(void *argument) {
     return NULL;
 }
 
+/* Without a thread: the same ticks on a clock that only this moves. What they cost is measured by the system's. */
+void thenar_haptic_advance(thenar_haptic *haptic, double seconds) {
+    if (!haptic->simulated_time || !(seconds >= 0)) return;
+    const int64_t period = haptic->timing.period_ns;
+    haptic->due_ns += llround(seconds * NS);
+    while (haptic->simulated_ns + period <= haptic->due_ns) {
+        int64_t began = clock_now(), before = haptic->simulated_ns;
+        int64_t now = haptic->simulated_ns += period;
+        for (int i = 0; i < haptic->channel_count; i++)
+            tick_channel(haptic, &haptic->channels[i], now, 1e-9 * (double)period, 1);
+        tell(haptic, now);
+        timing_note(&haptic->timing, now, now - before, clock_now() - began, 0);
+    }
+}
+
 thenar_status thenar_haptic_start(thenar_haptic *haptic, thenar_error *error) {
-    if (haptic->running) return THENAR_OK;
+    if (haptic->running || haptic->simulated_time) return THENAR_OK;
     atomic_store(&haptic->stop, false);
     haptic->ready = false;
     for (int i = 0; i < haptic->channel_count; i++) { /* whatever happened since it was stopped */

@@ -2,7 +2,6 @@
  * buffer; who reads takes turns at a lock that the loop does not know. */
 #include "haptic/loop.h"
 
-#include "base/clock.h"
 #include "haptic/settings.h"
 #include "haptic/six.h"
 
@@ -17,7 +16,7 @@ thenar_status thenar_haptic_publish(thenar_haptic *haptic, int handle, const the
     haptic_channel *c = &haptic->channels[handle];
     struct haptic_linear *slot = triple_slot(&c->news);
     memcpy(slot, linear, sizeof *slot);
-    slot->published_ns = clock_now();
+    slot->published_ns = haptic_now(haptic);
     if (slot->step == 0 || !haptic_linear_is_sane(slot)) {
         atomic_fetch_add_explicit(&c->refused, 1, memory_order_relaxed);
         return THENAR_ERROR_INPUT;
@@ -32,8 +31,8 @@ bool thenar_haptic_pose(thenar_haptic *haptic, int handle, double ahead, double 
     pthread_mutex_lock(&haptic->readers);
     const haptic_report *r = triple_read(&haptic->reports, NULL);
     const thenar_haptic_handle_stats *h = &r->handles[handle];
-    double v[6], since = 1e-9 * (double)(clock_now() - r->time_ns), time;
-    memcpy(v, r->velocity[handle], sizeof v);
+    double v[6], since = 1e-9 * (double)(haptic_now(haptic) - r->time_ns), time;
+    for (int i = 0; i < 6; i++) v[i] = r->silent[handle] ? 0 : r->velocity[handle][i];
     vec3 x = vec3_load(h->device_position);
     const double *o = h->device_orientation;
     quat q = {o[0], o[1], o[2], o[3]};

@@ -1,5 +1,7 @@
 #include "haptic/settings.h"
 
+#include <stddef.h>
+
 thenar_haptic_settings thenar_haptic_settings_default(void) {
     return (thenar_haptic_settings){.stiffness = 1000,
                                     .damping = 6,
@@ -25,11 +27,40 @@ thenar_haptic_settings thenar_haptic_settings_default(void) {
 }
 
 thenar_haptic_handle thenar_haptic_handle_default(void) {
-    return (thenar_haptic_handle){.settings = thenar_haptic_settings_default(), .turn = {0, 0, 0, 1}};
+    return (thenar_haptic_handle){
+        .settings = thenar_haptic_settings_default(), .turn = {0, 0, 0, 1}, .grip = {0, 0, 0, 1}};
 }
 
 thenar_haptic_def thenar_haptic_def_default(void) {
     return (thenar_haptic_def){.rate = THENAR_HAPTIC_RATE, .real_time = true, .priority = 80, .watchdog = 0.01};
+}
+
+#define AT(name) offsetof(thenar_haptic_settings, name)
+const haptic_setting haptic_setting_table[HAPTIC_SETTINGS] = {
+    {"stiffness", "N/m", AT(stiffness), false},
+    {"damping", "N s/m", AT(damping), true},
+    {"turn_stiffness", "N m/rad", AT(turn_stiffness), true},
+    {"turn_damping", "N m s/rad", AT(turn_damping), true},
+    {"proxy_mass", "kg", AT(proxy_mass), false},
+    {"proxy_inertia", "kg m^2", AT(proxy_inertia), false},
+    {"most_force", "N", AT(most_force), true},
+    {"most_torque", "N m", AT(most_torque), true},
+    {"force_slew", "N/s", AT(force_slew), false},
+    {"torque_slew", "N m/s", AT(torque_slew), false},
+    {"stale_after", "s", AT(stale_after), true},
+    {"silent_after", "s", AT(silent_after), true},
+    {"fade_time", "s", AT(fade_time), false},
+    {"recover_time", "s", AT(recover_time), false},
+    {"jump_distance", "m", AT(jump_distance), false},
+    {"jump_speed", "m/s", AT(jump_speed), false},
+    {"velocity_cutoff", "Hz", AT(velocity_cutoff), false},
+    {"energy_reserve", "J", AT(energy_reserve), true},
+    {"energy_most", "J", AT(energy_most), true},
+};
+#undef AT
+
+double *haptic_setting_of(thenar_haptic_settings *settings, int index) {
+    return (double *)(void *)((char *)settings + haptic_setting_table[index].offset);
 }
 
 static const struct {

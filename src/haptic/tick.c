@@ -66,10 +66,11 @@ void haptic_tick(const thenar_haptic_settings *settings, haptic_state *s, const 
     s->ticked = true;
     haptic_take_news(s, linear, now_ns, elapsed);
     haptic_take_sample(settings, s, sample, elapsed);
+    /* Whoever begins, or begins again, does so where the device is, even if all is well from the first tick on. */
+    bool begins = s->gain == 0;
     look_for_faults(settings, s, elapsed);
-    if (s->gain == 0)
-        haptic_proxy_restart(s);
-    else if (!s->stale && !s->silent && !s->restarting) { /* otherwise the last force fades */
+    if (begins || s->gain == 0) haptic_proxy_restart(s);
+    if (s->gain > 0 && !s->stale && !s->silent && !s->restarting) { /* otherwise the last force fades */
         double wanted[6];
         haptic_proxy_move(settings, s, elapsed, wanted);
         limit(settings, s, wanted, elapsed);

@@ -16,7 +16,7 @@
 #include <string.h>
 
 /* Channels of a recording: three of the run, then two a body, one a hand, one a body with handles, then one a tactile device
- * and a pad. */
+ * and a pad, and those of the caller. */
 enum { RUN_STEP_US, RUN_RESIDUAL, RUN_ITERATIONS, RUN_CHANNELS };
 enum { SOFT_POSITION, SOFT_FORCE, RIGID_POSE = 0, RIGID_TWIST, BODY_CHANNELS };
 
@@ -171,7 +171,8 @@ static char *describe_limits(const thenar_model *model) {
     return text;
 }
 
-static void connect_channels(thenar_recorder *recorder, const thenar_sim *sim) {
+static void connect_channels(thenar_recorder *recorder, const thenar_sim *sim, const thenar_recorder_channel *more,
+                             int more_count) {
     for (int i = 0; i < RUN_CHANNELS; i++) recorder->values[i] = &recorder->run_values[i];
     for (int b = 0; b < thenar_model_body_count(thenar_sim_model(sim)); b++) {
         bool rigid = is_rigid(thenar_sim_model(sim), b);
@@ -191,6 +192,7 @@ static void connect_channels(thenar_recorder *recorder, const thenar_sim *sim) {
         handles += HANDLE_NUMBERS * handles_of(model, b);
     }
     for (int c = 0; c < recorder->pads.channel_count; c++) recorder->values[next++] = recorder->pads.values[c];
+    for (int c = 0; c < more_count; c++) recorder->values[next++] = more[c].values;
 }
 
 static int most_contacts(const thenar_sim *sim) {
@@ -216,11 +218,17 @@ thenar_status thenar_recorder_create(const char *path, const thenar_sim *sim, th
 
 thenar_status thenar_recorder_create_tactile(const char *path, const thenar_sim *sim, const thenar_tactile *tactile,
                                              thenar_recorder **out, thenar_error *error) {
+    return thenar_recorder_create_more(path, sim, tactile, NULL, 0, out, error);
+}
+
+thenar_status thenar_recorder_create_more(const char *path, const thenar_sim *sim, const thenar_tactile *tactile,
+                                          const thenar_recorder_channel *more, int more_count, thenar_recorder **out,
+                                          thenar_error *error) {
     *out = NULL;
     const thenar_model *model = thenar_sim_model(sim);
     int body_count = thenar_model_body_count(model), hand_count = thenar_model_hand_count(model);
-    int channel_count =
-        body_channel(body_count, hand_count) + held_bodies(model) + recorded_pads_count(tactile);
+    int own_count = body_channel(body_count, hand_count) + held_bodies(model) + recorded_pads_count(tactile);
+    int channel_count = own_count + more_count;
     if (channel_count > RECORDING_CHANNELS_MAX)
         return error_set(error, THENAR_ERROR_INPUT, "%s: cannot record %d bodies; expected at most %d", path,
                          body_count, (RECORDING_CHANNELS_MAX - RUN_CHANNELS) / BODY_CHANNELS);
@@ -243,9 +251,16 @@ thenar_status thenar_recorder_create_tactile(const char *path, const thenar_sim 
         describe_channels(channels, model);
         recorded_pads_describe(tactile, &recorder->pads,
                                channels + body_channel(body_count, hand_count) + held_bodies(model));
+        for (int c = 0; c < more_count; c++)
+            channels[own_count + c] = (thenar_recording_channel){.name = more[c].name,
+                                                                 .unit = more[c].unit,
+                                                                 .body = -1,
+                                                                 .place = THENAR_RECORDING_RUN,
+                                                                 .element_count = 1,
+                                                                 .components = more[c].components};
         recorder->sim = sim;
         recorder->tactile = tactile;
-        connect_channels(recorder, sim);
+        connect_channels(recorder, sim, more, more_count);
         recording_description description = {.scene = thenar_model_name(model),
                                              .solver = thenar_sim_solver(sim),
                                              .dt = thenar_sim_dt(sim),

@@ -6,6 +6,7 @@
 #include "scene/scene_device.h"
 #include "scene/scene_hand.h"
 #include "scene/scene_handle.h"
+#include "scene/scene_haptic.h"
 #include "scene/scene_rigid.h"
 #include "scene/scene_soft.h"
 #include "world/model.h"
@@ -86,6 +87,8 @@ static thenar_status build_model(const config_node *root, const char *path, cons
     read_bodies(&scene, build);
     scene_handles_read(&scene, build);
     scene_tactile_read(&scene, build);
+    scene_haptic *haptic;
+    scene_haptic_read(&scene, &haptic);
     config_close(&scene);
     thenar_status status = reader.status;
     if (status == THENAR_OK && tracked) status = thenar_build_set_track(build, tracked, error);
@@ -94,6 +97,12 @@ static thenar_status build_model(const config_node *root, const char *path, cons
         if (status != THENAR_OK) error_prefix(error, "%s", path);
         if (status == THENAR_OK && tracked) info->time = fmax(world.dt, thenar_model_track_time(*model));
     }
+    if (status == THENAR_OK) status = scene_haptic_give(haptic, *model, error);
+    if (status != THENAR_OK) {
+        thenar_model_free(*model);
+        *model = NULL;
+    }
+    scene_haptic_free(haptic);
     thenar_build_free(build);
     return status;
 }

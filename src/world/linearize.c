@@ -16,6 +16,9 @@
  * for them; beyond that each side is held as if the other were fixed. Springs of contacts (--contact penalty) are in A.
  * Solvers on rows keep no multipliers, so of theirs the limits are left out.
  *
+ * S = X^T M X + h V + h^2 E: mass, dampers (V: Rayleigh's, and those of all springs), and elasticity with what holds. The
+ * haptic loop must know which is which: between two steps they do not act alike (linearize_parts.c).
+ *
  * A handle with unknowns is the last part of H; with E its six unit columns, H Y = E gives Y_h = S'^-1 and
  * X = Y_t Y_h^-1, from the same factor for all handles of an island. Other handles are not held: they answer as they
  * do in the step, on their own couplings. A bone's handle moves with the bones beyond it as one piece; all other bones
@@ -24,6 +27,7 @@
 
 #include "math/sym6.h"
 #include "solver/newton.h"
+#include "world/linearize_parts.h"
 #include "world/sim.h"
 
 #include <string.h>
@@ -205,44 +209,25 @@ static bool respond(linearization *state, const thenar_model *model, const solve
     return is_bone || divide_by_handle(state, own, n);
 }
 
-/* Adds what a system has of S, and of the sums of k, d and kappa. */
+/* Adds what a system has of S, of the sums of k, d and kappa, and of what the springs' dampers do to V: the tool's own
+ * part has them as if the handle stood still. */
 static void add_springs(const linearization *state, const thenar_model *model, const handle_state *handle, int s,
-                        double h, double S[36], double sums[3]) {
+                        double h, double S[36], double V[36], double sums[3]) {
     for (int k = 0; k < handle_of(handle)->link_count; k++) {
         tie t;
         if (!find_tie(model, handle, k, s, h, &t)) continue;
-        vec3 motion[HANDLE_COLUMNS], gives[HANDLE_COLUMNS];
+        vec3 motion[HANDLE_COLUMNS], tool[HANDLE_COLUMNS], gives[HANDLE_COLUMNS];
         for (int c = 0; c < HANDLE_COLUMNS; c++) {
             motion[c] = point_motion(&t, c);
-            gives[c] = vec3_scale(vec3_sub(motion[c], vec3_load(state->column[c] + t.unknown)), t.kappa);
+            tool[c] = vec3_load(state->column[c] + t.unknown);
+            gives[c] = vec3_scale(vec3_sub(motion[c], tool[c]), t.kappa);
         }
-        for (int i = 0; i < 36; i++) S[i] += vec3_dot(motion[i / 6], gives[i % 6]);
+        for (int i = 0; i < 36; i++) {
+            vec3 a = motion[i / 6], b = motion[i % 6];
+            S[i] += vec3_dot(a, gives[i % 6]);
+            V[i] += t.d * (vec3_dot(a, b) - vec3_dot(a, tool[i % 6]) - vec3_dot(tool[i / 6], b));
+        }
         sums[0] += t.k, sums[1] += t.d, sums[2] += t.kappa;
-    }
-}
-
-/* X^T M X of one body. */
-static void add_inertia(const linearization *state, const body_model *body, const body_state *of_body, int first,
-                        double sum[36]) {
-    const double *const *X = (const double *const *)state->column;
-    if (body->kind == &soft_class) {
-        const soft_model *soft = (const soft_model *)body;
-        for (int node = 0; node < soft->mesh.node_count; node++) {
-            int at = 3 * (first + soft->system_node[node]);
-            if (soft->system_node[node] < 0) continue;
-            for (int i = 0; i < 36; i++)
-                sum[i] += soft->mass[node] * vec3_dot(vec3_load(X[i / 6] + at), vec3_load(X[i % 6] + at));
-        }
-        return;
-    }
-    const rigid_model *rigid = (const rigid_model *)body;
-    mat3 R = quat_to_mat3(rigid_orientation(((const rigid_state *)of_body)->kept->orientation));
-    mat3 inertia = mat3_mul(mat3_mul(R, rigid->inertia), mat3_transpose(R));
-    int at = 3 * first;
-    for (int i = 0; i < 36; i++) {
-        vec3 turn = mat3_mul_vec(inertia, vec3_load(X[i % 6] + at + 3));
-        sum[i] += rigid->mass * vec3_dot(vec3_load(X[i / 6] + at), vec3_load(X[i % 6] + at)) +
-                  vec3_dot(vec3_load(X[i / 6] + at + 3), turn);
     }
 }
 
@@ -259,12 +244,16 @@ static bool linearize_in(linearization *state, const thenar_sim *sim, int number
     const handle_state *handle = sim_handle(sim, number);
     int mover = model->body_count + number;
     if (!respond(state, model, problem, s, handle, mover)) return false;
-    add_springs(state, model, handle, s, problem->step->h, handle->linear->stiffness, sums);
+    add_springs(state, model, handle, s, problem->step->h, handle->linear->stiffness, handle->linear->viscosity, sums);
     const system_model *system = &model->systems[s];
     for (int k = 0; k < system->body_count; k++) {
         const body_model *body = model->bodies[system->bodies[k]];
         if (system->bodies[k] == mover || body->kind->system_node_count(body) == 0) continue;
-        add_inertia(state, body, sim->bodies[system->bodies[k]], system->first_node[k], handle->linear->inertia);
+        body_state *of_body = sim->bodies[system->bodies[k]];
+        linearize_add_inertia(state->column, body, of_body, system->first_node[k], handle->linear->inertia);
+        if (body->kind == &soft_class)
+            linearize_add_viscosity(state->column, of_body, system->first_node[k], problem->step->h,
+                                    handle->linear->viscosity);
     }
     return true;
 }
@@ -281,7 +270,8 @@ static bool factor_tangent(linearization *state, const solver_problem *problem) 
 static void finish(handle_linear *linear, const double sums[3]) {
     double S[36];
     memcpy(S, linear->stiffness, sizeof S);
-    linear->is_there = linear->is_there && sums[2] > 0 && are_finite(S, 36) && are_finite(linear->inertia, 36);
+    linear->is_there = linear->is_there && sums[2] > 0 && are_finite(S, 36) && are_finite(linear->inertia, 36) &&
+                       are_finite(linear->viscosity, 36);
     if (!linear->is_there) return;
     sym6_make_semidefinite(S);
     for (int i = 0; i < 36; i++) {

@@ -10,11 +10,22 @@
 #include "world/contacts.h"
 #include "world/system.h"
 
+#include "thenar/haptic.h"
 #include "thenar/model.h"
 #include "thenar/tactile.h"
 
 #include <stdatomic.h>
 #include <stdint.h>
+
+/* How a scene wants a handle to be held by a device; src/haptic/ reads it. */
+typedef struct model_held {
+    bool said;
+    char *device;                    /* NULL: none */
+    thenar_haptic_settings settings; /* NaN where the scene says nothing */
+    bool has_origin, has_turn;
+    double origin[3]; /* m */
+    quat turn;
+} model_held;
 
 struct thenar_model {
     atomic_int owners;
@@ -28,6 +39,8 @@ struct thenar_model {
     hand_model **hands;
     int tactile_count;
     thenar_tactile_def *tactile; /* what the hands wear; src/tactile/ reads it */
+    thenar_haptic_def *haptic;   /* the loop that the scene asks for, without handles; NULL: it says nothing */
+    model_held *held;            /* of each handle then */
     int system_count;
     system_model *systems;
     int *system_of;     /* of each body and handle */

@@ -106,6 +106,7 @@ void thenar_sim_handle(const thenar_sim *sim, int handle, thenar_handle_state *s
     memcpy(state->stiffness, own->linear->stiffness, sizeof state->stiffness);
     memcpy(state->damping, own->linear->damping, sizeof state->damping);
     memcpy(state->inertia, own->linear->inertia, sizeof state->inertia);
+    memcpy(state->viscosity, own->linear->viscosity, sizeof state->viscosity);
 }
 
 void sim_handle_linear(const thenar_sim *sim, int handle, struct haptic_linear *linear) {
@@ -123,6 +124,7 @@ void sim_handle_linear(const thenar_sim *sim, int handle, struct haptic_linear *
     memcpy(linear->stiffness, state.stiffness, sizeof linear->stiffness);
     memcpy(linear->damping, state.damping, sizeof linear->damping);
     memcpy(linear->inertia, state.inertia, sizeof linear->inertia);
+    memcpy(linear->viscosity, state.viscosity, sizeof linear->viscosity);
 }
 
 const char *thenar_sim_coupling(const thenar_sim *sim) {

@@ -6,7 +6,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
-import { contactPage } from './made_up.mjs';
+import { contactPage, heldPage } from './made_up.mjs';
 import { endAll, run, sleep, source, thenar, view, workFolder } from './tools.mjs';
 
 const { chromium } = createRequire(join(source, 'web/package.json'))('playwright-core');
@@ -344,6 +344,43 @@ test('contact points, forces and patches are drawn', options, async () => {
   assert.match(await page.locator('.legend').textContent(), /now at most 2 kPa/);
   assert.match(await page.locator('.scale').textContent(), /arrows [\d.]+ mm\/N/);
   await shot(page, 'contacts');
+  await close(page);
+});
+
+test('a device at its handle: markers, force, rates, and no force while paused', options, async () => {
+  // A browser that draws without a graphics card takes all the processor: late steps are no fault here.
+  const server = await view('haptic-wall', '--device', 'user', '--set', 'haptic.handles.device.stale_after=1', '--set', 'haptic.real_time=false');
+  const page = await open(server.url);
+  await until(page, (s) => s.held.length === 1 && s.loop?.measured_rate > 0, 'a device');
+  await until(page, (s) => s.held[0][15] > 3, 'the wall pushes'); // the y of the force
+  const [held] = (await look(page)).held;
+  assert.ok(held[1] < held[8], 'the device is deeper than its proxy');
+  await shot(page, 'held');
+  const panel = page.locator('.panel');
+  assert.match(await panel.locator('.felt').textContent(), /device[\d.]+ N, [\d.]+ N m/);
+  assert.match(await panel.locator('.loop').textContent(), /Haptic loop\d+ of 1000 a second.*Simulation\d+ steps a second/);
+  assert.equal(await page.locator('[data-plot=rates] canvas').count(), 1);
+  assert.equal(await page.locator('[data-plot=felt] canvas').count(), 1);
+  await page.keyboard.press('p');
+  await page.keyboard.press(' ');
+  await until(page, (s) => !s.playing && s.held[0][20] === 0 && Math.hypot(...s.held[0].slice(14, 17)) === 0, 'the force fades');
+  await page.keyboard.press('.');
+  await until(page, (s) => s.loop.pushes === false, 'the panel says so');
+  assert.match(await panel.locator('.loop').textContent(), /none while paused/);
+  await close(page);
+  assert.equal((await server.stop()).code, 0);
+});
+
+test('what the system refused the haptic loop, and faults of devices, are said', options, async () => {
+  const file = join(folder, 'held.html');
+  writeFileSync(file, heldPage(readFileSync(join(thenar, '..', 'web/page.html'), 'utf8')));
+  const page = await open(pathToFileURL(file), { offline: true });
+  await page.evaluate(() => window.thenar.show({ view: 'iso' }));
+  assert.equal(await page.locator('.fault').textContent(), 'stylus: the device jumped, the force faded');
+  assert.equal(await page.locator('.refused').textContent(), 'no real-time priority (not permitted)');
+  assert.match(await page.locator('.panel .loop').textContent(), /stylususer:.*jump 2/);
+  assert.match(await page.locator('.panel .felt').textContent(), /stylus1.50 N, 0.010 N m, 50 % of it sent/);
+  await shot(page, 'held-fault');
   await close(page);
 });
 

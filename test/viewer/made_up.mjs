@@ -55,6 +55,56 @@ function ball() {
   return { positions, triangles };
 }
 
+const embed = (page, data) =>
+  page.replace('<!--thenar:data-->', `<script type="application/x-thenar">${deflateSync(data).toString('base64')}</script>`);
+
+/** A ball that a device holds half-faded, whose loop was refused real time. */
+export function heldPage(page) {
+  const rigid = ball();
+  const head = {
+    protocol: 2,
+    mode: 'recording',
+    scene: 'made-up',
+    version: '0',
+    solver: 'none',
+    dt: 0.01,
+    bodies: [{ name: 'ball', kind: 'rigid', nodes: 0, tets: 0, vertices: rigid.positions.length / 3, triangles: rigid.triangles.length / 3 }],
+    columns: ['step', 'time'],
+    haptic: ['stylus'],
+  };
+  const loop = {
+    real_time: 'no real-time priority (not permitted)',
+    refused: true,
+    rate: 1000,
+    measured_rate: 998,
+    step_rate: 100,
+    ticks: 5000,
+    missed: 3,
+    period_p50_us: 1000,
+    period_p99_us: 1100,
+    period_worst_us: 4000,
+    late_steps: 1,
+    pushes: true,
+    fault: 'stylus: the device jumped, the force faded',
+    handles: [{ name: 'stylus', device: 'user:', peak_force: 3, energy_in: 0.01, energy_out: 0.005, faults: { stale: 0, jump: 2 } }],
+  };
+  const held = [0.02, 0.02, 0, 0, 0, 0, 1, 0.02, 0.025, 0, 0, 0, 0, 1, 0, 1.5, 0, 0, 0, 0.01, 0.5];
+  return embed(
+    page,
+    Buffer.concat([
+      section(1, 0, 0, Buffer.from(JSON.stringify(head))),
+      floats(4, 0, head.bodies[0].vertices, rigid.positions),
+      words(5, 0, head.bodies[0].triangles, rigid.triangles),
+      doubles(9, 1, [0]),
+      doubles(10, 1, [0, 0]),
+      doubles(11, 1, [0, 0, 0, 0]),
+      floats(15, 0, 1, [0, 0, 0, 0, 0, 0, 1]),
+      floats(29, 0, 1, held),
+      section(30, 0, 0, Buffer.from(JSON.stringify(loop))),
+    ]),
+  );
+}
+
 export function contactPage(page) {
   const soft = block();
   const rigid = ball();
@@ -99,6 +149,5 @@ export function contactPage(page) {
     floats(15, 1, 1, [0.02, 0.025, 0.02, 0, 0, 0, 1]),
     section(16, 0, faces.length, contacts),
   ]);
-  const block64 = deflateSync(data).toString('base64');
-  return page.replace('<!--thenar:data-->', `<script type="application/x-thenar">${block64}</script>`);
+  return embed(page, data);
 }

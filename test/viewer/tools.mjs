@@ -134,7 +134,7 @@ export function sections(message) {
   }
   return list;
 }
-export const SECTION = { head: 1, steps: 10, frame: 11, positions: 12, drag: 17, state: 18, joints: 23, target: 24, notice: 25, handle: 26, device: 27, pad: 28 };
+export const SECTION = { head: 1, steps: 10, frame: 11, positions: 12, drag: 17, state: 18, joints: 23, target: 24, notice: 25, handle: 26, device: 27, pad: 28, held: 29, loop: 30 };
 
 const floats = ({ data }) => Array.from({ length: data.length / 4 }, (_, i) => data.readFloatLE(4 * i));
 
@@ -244,6 +244,8 @@ export class Client {
       if (section.kind === SECTION.target) this.target = floats(section);
       if (section.kind === SECTION.device) this.device = floats(section);
       if (section.kind === SECTION.pad) this.pad = [...section.data];
+      if (section.kind === SECTION.held) this.held = floats(section);
+      if (section.kind === SECTION.loop) this.loop = JSON.parse(section.data);
     }
     this.messages.push(bytes.length);
   }

@@ -8,12 +8,13 @@ import { el, icon, iconButton } from './dom';
 import { helpSheet } from './help';
 import { Panel } from './panel';
 import { Plots } from './plots';
-import { Order, type Bench, type Frame, type Head, type Message, type State } from './protocol';
+import { Order, type Bench, type Frame, type Head, type Loop, type Message, type State } from './protocol';
 import { lastAtOrBefore, Series } from './series';
 import type { Listener, Source } from './source';
 import { DEFAULT_LOOK, gridText, Stage, VIEWS, type Legend, type Look } from './stage';
 import { benchTable, runTable } from './tables';
 
+const REFUSED_SECONDS = 10; // for which a line about real time is shown over the picture
 const SPEEDS = [0.05, 0.1, 0.25, 0.5, 1, 2, 5];
 
 /** What a picture can ask for; everything is optional. */
@@ -45,6 +46,9 @@ export interface Api {
     /** Numbers of the tactile devices, and how many points of each pad touch. */
     devices: number[][];
     touching: number[];
+    /** Numbers of the devices that hold handles, and their loop. */
+    held: number[][];
+    loop?: Loop;
     skinMs: number;
     state?: State;
     camera: number[];
@@ -108,6 +112,7 @@ export class App implements Listener {
   private scaleNote = el('div', { class: 'scale' });
   private dragNote = el('div', { class: 'dragnote', hidden: true });
   private notice = el('div', { class: 'notice', role: 'status', hidden: true });
+  private fault = el('div', { class: 'fault', role: 'status', hidden: true });
   private benches = el('div', { class: 'benches' });
   private runName = el('div', { class: 'runname', hidden: true });
   private comparison = el('div', { class: 'comparison scroll' });
@@ -131,6 +136,8 @@ export class App implements Listener {
       screen: this.stage.bodies.map((body) => this.stage.project(body.bounds().getCenter(new THREE.Vector3()))),
       devices: [...(this.frame?.devices.values() ?? [])].map((numbers) => [...numbers]),
       touching: [...(this.frame?.pads.values() ?? [])].map((points) => points.reduce((sum, one) => sum + one, 0)),
+      held: [...(this.frame?.held.values() ?? [])].map((numbers) => [...numbers]),
+      loop: this.frame?.loop,
       joints: [...(this.frame?.joints.values() ?? [])].map((places) => [...places]),
       skinMs: this.stage.skinMs,
       state: this.state,
@@ -142,7 +149,7 @@ export class App implements Listener {
   constructor(root: HTMLElement) {
     for (const speed of SPEEDS)
       this.speedSelect.append(el('option', { value: speed, selected: speed === 1 }, `${speed}×`));
-    this.host.append(this.legend, this.scaleNote, this.dragNote, this.notice, this.runName);
+    this.host.append(this.legend, this.scaleNote, this.dragNote, this.notice, this.fault, this.runName);
     this.stage = new Stage(this.host);
     this.beside = new Beside(this.stage);
     this.stage.onLegend = (legend) => {
@@ -287,6 +294,12 @@ export class App implements Listener {
     this.notice.hidden = text === '';
   }
 
+  /** What is wrong with a device that holds a handle. */
+  private tellFault(text: string) {
+    this.fault.textContent = text;
+    this.fault.hidden = text === '';
+  }
+
   lost(reason: string) {
     this.tell(reason);
   }
@@ -326,6 +339,8 @@ export class App implements Listener {
     this.panel.load(head, this.state, runTable(head));
     this.panel.hand.load(head);
     this.panel.tactile.load(head);
+    this.panel.held.load(head);
+    this.tellFault('');
   }
 
   private takeState(state: State) {
@@ -340,6 +355,8 @@ export class App implements Listener {
     if (this.frame && frame.time < this.frame.time) this.panel.hand.begin(); // a reset
     this.panel.hand.update(frame);
     this.panel.tactile.update(frame);
+    this.panel.held.update(frame);
+    if (frame.loop) this.tellFault(frame.loop.fault || (frame.loop.refused && frame.wall < REFUSED_SECONDS ? frame.loop.real_time : ''));
     this.frame = frame;
     this.framesSeen++;
     if (frame.index >= 0) {

@@ -3,6 +3,7 @@ import { MEASURES } from './colour';
 import { check, numberField, section, slider } from './controls';
 import { el } from './dom';
 import { HandPanel } from './handpanel';
+import { HeldPanel } from './held';
 import type { Head, State } from './protocol';
 import { VIEWS, type Look } from './stage';
 import { TactilePanel } from './tactile';
@@ -27,6 +28,7 @@ export class Panel {
   private clip: HTMLSelectElement;
   readonly hand: HandPanel;
   readonly tactile = new TactilePanel();
+  readonly held = new HeldPanel();
   private run = el('div');
   private simulation = el('div');
 
@@ -58,6 +60,7 @@ export class Panel {
         el('button', { type: 'button', class: 'wide', onclick: () => actions.resetRange() }, 'Start the scale anew'),
       ),
       this.tactile.element,
+      this.held.element,
       section(
         'Show',
         true,

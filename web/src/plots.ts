@@ -65,6 +65,41 @@ function tactileSpecs(head: Head): Spec[] {
   ];
 }
 
+/** What devices feel, and the rates of their loop and of the simulation as they really are. */
+function hapticSpecs(head: Head): Spec[] {
+  const rate = (label: string, name: string): Line[] => {
+    const i = head.columns.indexOf(name);
+    return i < 0 ? [] : [{ label, value: (row) => (row[i] > 0 ? row[i] : NaN) }];
+  };
+  const names = head.haptic ?? [];
+  return [
+    {
+      id: 'rates',
+      title: 'Haptic loop and simulation',
+      unit: '1/s',
+      log: true,
+      lines: [...rate('haptic loop', 'haptic_rate'), ...rate('simulation', 'haptic_step_rate')],
+    },
+    {
+      id: 'felt',
+      title: 'Force on the person',
+      unit: 'N',
+      lines: names.flatMap((name) => forceOf(head, name, `device.${name}_force`)),
+    },
+    {
+      id: 'depth',
+      title: 'Device to proxy',
+      unit: 'mm',
+      lines: names.flatMap((name) => {
+        const at = ['x', 'y', 'z', 'proxy_x', 'proxy_y', 'proxy_z'].map((column) => head.columns.indexOf(`device.${name}_${column}`));
+        return at[0] < 0
+          ? []
+          : [{ label: name, value: (row: Float64Array) => 1000 * Math.hypot(...[0, 1, 2].map((k) => row[at[k]] - row[at[k + 3]])) }];
+      }),
+    },
+  ];
+}
+
 function specs(head: Head, dt: () => number): Spec[] {
   const at = (name: string) => head.columns.indexOf(name);
   const of = (label: string, name = label): Line[] => {
@@ -74,6 +109,7 @@ function specs(head: Head, dt: () => number): Spec[] {
   const stages = head.columns.filter((name) => name.endsWith('_us') && name !== 'step_us');
   const stepUs = at('step_us');
   const list: Spec[] = [
+    ...hapticSpecs(head),
     {
       id: 'stages',
       title: 'Time per stage',

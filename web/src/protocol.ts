@@ -59,6 +59,37 @@ export interface TactileInfo {
 /** Where things stand in the numbers of a device: pose (rad, rad, m), wanted pose, then these. */
 export const DEVICE = { press: 6, touching: 7, value: 8, frame: 11 };
 
+/** Where things stand in the numbers of a device that holds a handle: its pose, then these. */
+export const HELD = { orientation: 3, proxy: 7, force: 14, torque: 17, gain: 20 };
+
+/** The loop between the devices that hold handles and a live simulation. */
+export interface Loop {
+  /** What the system granted, and whether that is less than was asked for. */
+  real_time: string;
+  refused: boolean;
+  rate: number;
+  measured_rate: number;
+  step_rate: number;
+  ticks: number;
+  missed: number;
+  period_p50_us: number;
+  period_p99_us: number;
+  period_worst_us: number;
+  late_steps: number;
+  /** Whether devices are pushed at all now. */
+  pushes: boolean;
+  /** What went wrong in the last seconds. */
+  fault: string;
+  handles: {
+    name: string;
+    device: string;
+    peak_force: number;
+    energy_in: number;
+    energy_out: number;
+    faults: Record<string, number>;
+  }[];
+}
+
 /** Numbers of a hand's pose: the wrist's position and quaternion. The angles follow. */
 export const WRIST_NUMBERS = 7;
 
@@ -77,6 +108,8 @@ export interface Head {
   tunables?: Tunable[];
   hands?: HandInfo[];
   tactile?: TactileInfo;
+  /** Handles that devices hold. */
+  haptic?: string[];
   summary?: Record<string, unknown>;
   damage?: string;
   /** Low and high corner of all that a recording has in it, m. */
@@ -147,6 +180,9 @@ export interface Frame {
   /** What each tactile device does, and which points of each pad touch. */
   devices: Map<number, Float32Array>;
   pads: Map<number, Uint8Array>;
+  /** Of each device that holds a handle: its pose, its proxy's (7 each), force and torque, share that is sent. */
+  held: Map<number, Float32Array>;
+  loop?: Loop;
   contacts?: Contacts;
   drag?: Drag;
 }
@@ -206,6 +242,8 @@ enum Section {
   Handle,
   Device,
   Pad,
+  Held,
+  Loop,
 }
 
 /** Takes messages apart. One for each stream, since 16-bit positions are differences to those before. */
@@ -284,6 +322,7 @@ export class Decoder {
           handles: new Map(),
           devices: new Map(),
           pads: new Map(),
+          held: new Map(),
         });
         break;
       }
@@ -317,6 +356,12 @@ export class Decoder {
         break;
       case Section.Pad:
         frame().pads.set(body, new Uint8Array(b, at, size));
+        break;
+      case Section.Held:
+        frame().held.set(body, floats());
+        break;
+      case Section.Loop:
+        frame().loop = json() as Loop;
         break;
       case Section.Notice:
         m.notice = text();

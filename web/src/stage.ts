@@ -4,6 +4,7 @@ import { OrbitControls } from 'three/examples/jsm/controls/OrbitControls.js';
 import { BodyView } from './body';
 import { BonesView } from './bones';
 import { HandlesView } from './handles';
+import { HeldsView } from './held';
 import { format, MEASURES, roundUp, type Measure } from './colour';
 import { arrowGeometry, ContactsView } from './contacts';
 import type { Drag, Frame, Head, BodyMesh } from './protocol';
@@ -76,6 +77,7 @@ export class Stage {
   private contacts = new ContactsView();
   private bones = new BonesView();
   private handles = new HandlesView();
+  private helds = new HeldsView();
   private tactile = new TactileView();
   private plane = new THREE.Plane();
   private clip: THREE.Plane[] = [];
@@ -105,7 +107,7 @@ export class Stage {
     // Lights go with the camera: no side of a body is ever in the dark.
     this.camera.add(key, fill);
     this.scene.add(this.camera, new THREE.HemisphereLight(0xffffff, 0xb0a8a0, 1.3));
-    this.scene.add(this.contacts.group, this.bones.group, this.handles.group, this.tactile.group);
+    this.scene.add(this.contacts.group, this.bones.group, this.handles.group, this.tactile.group, this.helds.group);
     this.controls = new OrbitControls(this.camera, this.renderer.domElement);
     this.controls.addEventListener('change', () => this.redraw());
     this.controls.zoomSpeed = 0.8;
@@ -173,6 +175,7 @@ export class Stage {
     this.contacts.reset();
     this.bones.reset();
     this.handles.reset();
+    this.helds.reset();
     this.tactile.load(head);
   }
 
@@ -225,6 +228,7 @@ export class Stage {
     this.showDrag(frame.drag);
     this.bones.update(frame.joints, this.look.bones);
     this.handles.update(frame.handles, this.radius);
+    this.helds.update(frame.held, this.radius);
     this.tactile.update(frame, this.bodies, this.look.tactile);
     this.paint();
   }
