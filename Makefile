@@ -1,5 +1,5 @@
 # Two commands do everything: `make demo` and `make test`. Each sets the machine up first (tools/setup).
-.PHONY: all build setup demo test test-quick clean format
+.PHONY: all build setup demo test test-quick check-robust clean format
 
 all: build
 
@@ -20,6 +20,10 @@ test:
 
 test-quick: build
 	@ctest --preset release
+
+# What docs/reliability.md promises, tried out within ten minutes; LONG=SECONDS for as long as it is told.
+check-robust: build
+	@tools/check-robust $(if $(LONG),--long $(LONG))
 
 format:
 	@tools/setup develop
