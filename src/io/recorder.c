@@ -274,8 +274,9 @@ thenar_status thenar_recorder_add(thenar_recorder *recorder, thenar_error *error
     const thenar_stats *stats = thenar_sim_stats(sim);
     size_t size;
     const char *inputs = recorded_inputs_next(&recorder->inputs, sim, &size);
-    thenar_status status =
-        inputs ? recording_write_extra(recorder->writer, inputs, recorder->inputs.out, size, error) : THENAR_OK;
+    thenar_status status = inputs ? recording_write_extra(recorder->writer, inputs, recorder->inputs.out, size,
+                                                          strcmp(inputs, "STAT") == 0, error)
+                                  : THENAR_OK;
     if (status != THENAR_OK) return status;
     recorder->run_values[RUN_STEP_US] = 1e-3 * (double)stats->step_ns;
     recorder->run_values[RUN_RESIDUAL] = stats->residual;

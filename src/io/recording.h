@@ -56,10 +56,10 @@ typedef struct recording_frame {
 /* After a failure every later call fails alike. */
 thenar_status recording_write_frame(recording_writer *writer, const recording_frame *frame, thenar_error *error);
 
-/* A chunk of another type (four letters), which readers of frames pass over; compressed where that makes it smaller.
+/* A chunk of another type (four letters), which readers of frames pass over; compress: where that makes it smaller.
  * Failures are as above. */
 thenar_status recording_write_extra(recording_writer *writer, const char *type, const void *bytes, size_t size,
-                                    thenar_error *error);
+                                    bool compress, thenar_error *error);
 
 /* Bytes in the file so far. */
 uint64_t recording_size(const recording_writer *writer);

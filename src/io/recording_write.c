@@ -27,6 +27,7 @@ struct recording_writer {
     uint64_t frame_count;
     thenar_error failure; /* of the first write that failed */
     ZSTD_CCtx *compressor;
+    ZSTD_CCtx *extra_compressor; /* one that meets large and small pieces would give memory back, and take it again */
     thenar_recording_channel *channels;
     int channel_count;
     size_t values_size; /* of the channels */
@@ -198,7 +199,7 @@ static thenar_status allocate_frame(recording_writer *writer, const recording_he
     size_t trial = ZSTD_compress2(writer->compressor, writer->chunk, packed_capacity(size), writer->planes, size);
     void *zeros = memory_aligned(writer->most_extra);
     if (!ZSTD_isError(trial) && zeros)
-        trial = ZSTD_compress2(writer->compressor, writer->extra, packed_capacity(writer->most_extra), zeros,
+        trial = ZSTD_compress2(writer->extra_compressor, writer->extra, packed_capacity(writer->most_extra), zeros,
                                writer->most_extra);
     free(zeros);
     return ZSTD_isError(trial) || !zeros ? error_memory(error, "the compression of a recording") : THENAR_OK;
@@ -209,9 +210,11 @@ static thenar_status start(recording_writer *writer, const recording_description
     writer->sync_frames = description->sync_frames;
     writer->most_extra = description->most_extra;
     writer->compressor = ZSTD_createCCtx();
-    if (!writer->compressor) return error_memory(error, "the compression of a recording");
+    writer->extra_compressor = ZSTD_createCCtx();
+    if (!writer->compressor || !writer->extra_compressor) return error_memory(error, "the compression of a recording");
     int level = description->level ? description->level : 1;
     ZSTD_CCtx_setParameter(writer->compressor, ZSTD_c_compressionLevel, level);
+    ZSTD_CCtx_setParameter(writer->extra_compressor, ZSTD_c_compressionLevel, 1);
     thenar_status status = write_head(writer, head, error);
     for (int i = 0; status == THENAR_OK && i < head->body_count; i++)
         status = write_mesh(writer, &description->bodies[i], &head->bodies[i], error);
@@ -222,6 +225,7 @@ static thenar_status start(recording_writer *writer, const recording_description
 static void free_writer(recording_writer *writer) {
     if (writer->file >= 0) close(writer->file);
     ZSTD_freeCCtx(writer->compressor);
+    ZSTD_freeCCtx(writer->extra_compressor);
     free(writer->channels);
     free(writer->values);
     free(writer->planes);
@@ -322,15 +326,19 @@ thenar_status recording_write_frame(recording_writer *writer, const recording_fr
 }
 
 thenar_status recording_write_extra(recording_writer *writer, const char *type, const void *bytes, size_t size,
-                                    thenar_error *error) {
+                                    bool compress, thenar_error *error) {
     assert(size <= writer->most_extra);
     if (writer->failure.status != THENAR_OK) {
         if (error) *error = writer->failure;
         return writer->failure.status;
     }
     unsigned char *payload = writer->extra + sizeof(recording_chunk);
-    uint32_t flags;
-    size_t stored = pack(writer->compressor, payload, packed_capacity(size), bytes, bytes, size, &flags);
+    uint32_t flags = 0;
+    size_t stored = size;
+    if (compress)
+        stored = pack(writer->extra_compressor, payload, packed_capacity(size), bytes, bytes, size, &flags);
+    else
+        memcpy(payload, bytes, size);
     recording_chunk chunk = make_chunk(type, flags & ~RECORDING_FLAG_PLANES, stored, size, payload);
     memcpy(writer->extra, &chunk, sizeof chunk);
     thenar_status status = append(writer, writer->extra, sizeof chunk + stored, "write the inputs");
