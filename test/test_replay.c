@@ -33,11 +33,11 @@ static thenar_model *cushion_and_box(double young) {
     soft.supports = &base;
     soft.support_count = 1;
     assert_ok(thenar_build_add_soft(build, &soft, &error), error);
-    thenar_rigid_def box = thenar_rigid_def_default();
-    box.name = "box";
-    box.shape = (thenar_shape){.kind = THENAR_SHAPE_BOX, .size = {0.1, 0.05, 0.1}};
-    vec3_store(box.move, vec3_make(0.1, 0.127, 0.1));
-    assert_ok(thenar_build_add_rigid(build, &box, &error), error);
+    thenar_rigid_def block = thenar_rigid_def_default();
+    block.name = "box";
+    block.shape = (thenar_shape){.kind = THENAR_SHAPE_BOX, .size = {0.1, 0.05, 0.1}};
+    vec3_store(block.move, vec3_make(0.1, 0.127, 0.1));
+    assert_ok(thenar_build_add_rigid(build, &block, &error), error);
     thenar_rigid_def ball = thenar_rigid_def_default();
     ball.name = "pusher";
     ball.motion = THENAR_MOTION_DRIVEN;

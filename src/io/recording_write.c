@@ -341,7 +341,9 @@ thenar_status recording_write_extra(recording_writer *writer, const char *type, 
         memcpy(payload, bytes, size);
     recording_chunk chunk = make_chunk(type, flags & ~RECORDING_FLAG_PLANES, stored, size, payload);
     memcpy(writer->extra, &chunk, sizeof chunk);
-    thenar_status status = append(writer, writer->extra, sizeof chunk + stored, "write the inputs");
+    char what[64];
+    snprintf(what, sizeof what, "write frame %llu", (unsigned long long)writer->frame_count);
+    thenar_status status = append(writer, writer->extra, sizeof chunk + stored, what);
     if (status != THENAR_OK && error) *error = writer->failure;
     return status;
 }
