@@ -56,8 +56,8 @@ typedef struct recording_frame {
 /* After a failure every later call fails alike. */
 thenar_status recording_write_frame(recording_writer *writer, const recording_frame *frame, thenar_error *error);
 
-/* A chunk of another type (four letters), which readers of frames pass over; it belongs to the next frame. compress: where
- * that makes it smaller. Failures are as above. */
+/* A chunk of another type (four letters), which readers of frames pass over; it belongs to the next frame.
+ * compress: where that makes it smaller. Failures are as above. */
 thenar_status recording_write_extra(recording_writer *writer, const char *type, const void *bytes, size_t size,
                                     bool compress, thenar_error *error);
 

@@ -1,9 +1,9 @@
-/* What a recording holds to be replayed bit for bit: the state that it begins with, and what was set from outside before
- * each step.
+/* What a recording holds to be replayed bit for bit: the state that it begins with, and what was set from outside
+ * before each step.
  *
- * All that can be set between two steps (forces, drivers, poses) becomes part of the simulation's kept state, so an input
- * is a difference: between what a step left and what the next one began with. Nothing that sets anything has to say so.
- * docs/recording-format.md has the bytes. */
+ * All that can be set between two steps (forces, drivers, poses) becomes part of the simulation's kept state, so an
+ * input is a difference: between what a step left and what the next one began with. Nothing that sets anything has to
+ * say so. docs/recording-format.md has the bytes. */
 #ifndef IO_RECORDING_INPUTS_H
 #define IO_RECORDING_INPUTS_H
 

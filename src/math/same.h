@@ -1,5 +1,5 @@
-/* What compilers do differently with standard functions, done the same; the build puts it in front of every source of the
- * library (CMakeLists.txt), so that nobody has to remember it.
+/* What compilers do differently with standard functions, done the same; the build puts it in front of every source of
+ * the library (CMakeLists.txt), so that nobody has to remember it.
  *
  * Of 0 and -0 C leaves open which one is the smaller: clang's fmin and fmax return the first argument, gcc's and the C
  * library's the second, and a sign of zero that differs is another state hash. Here it is the first. As in C, a NaN

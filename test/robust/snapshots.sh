@@ -1,7 +1,7 @@
 #!/bin/sh
 # A state saved by one process and restored by another goes on bit for bit, with another number of threads.
-# Short form: from step 20 to the golden hash of step 50, and a recorded run replayed, for as many scenes as there is time
-# for. From --seconds 1800 on: every scene, from step 20 on for 1000 steps.
+# Short form: from step 20 to the golden hash of step 50, and a recorded run replayed, for as many scenes as there is
+# time for. From --seconds 1800 on: every scene, from step 20 on for 1000 steps.
 . "$(dirname "$0")/common"
 golden=test/robust/golden.tsv
 long=0
@@ -37,7 +37,8 @@ check_scene() {
     if [ -n "$first" ] && [ "$(hash_of)" = "$first" ]; then
         passed
     else
-        failed "$scene: a replay ends with $(hash_of) instead of $first: $thenar run $scene --steps 20 --out RUN, then $command"
+        failed "$scene: a replay ends with $(hash_of) instead of $first:" \
+            "$thenar run $scene --steps 20 --out RUN, then $command"
     fi
 }
 
