@@ -1,5 +1,5 @@
 # Two commands do everything: `make demo` and `make test`. Each sets the machine up first (tools/setup).
-.PHONY: all build setup demo test test-quick clean format
+.PHONY: all build setup demo test test-quick check-robust golden clean format
 
 all: build
 
@@ -20,6 +20,19 @@ test:
 
 test-quick: build
 	@ctest --preset release
+
+# What docs/reliability.md promises, tried out within ten minutes; LONG=SECONDS for as long as it is told. The first time
+# the library is also built with gcc, for debugging and with the thread sanitizer.
+check-robust: build
+	@for preset in gcc debug tsan; do cmake --preset $$preset >/dev/null; done
+	@cmake --build --preset gcc --target robust_hashes
+	@cmake --build --preset debug --target robust_hashes
+	@cmake --build --preset tsan --target robust_parallel
+	@tools/check-robust $(if $(LONG),--long $(LONG))
+
+# The state hashes that the determinism check compares with, after a change that is meant to change them.
+golden: build
+	@tools/golden
 
 format:
 	@tools/setup develop

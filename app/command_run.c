@@ -3,6 +3,7 @@
 #include "app/progress.h"
 #include "app/run_output.h"
 #include "app/scene_open.h"
+#include "app/state_file.h"
 #include "base/clock.h"
 #include "solver/solver.h"
 #include "world/contacts.h"
@@ -22,6 +23,7 @@ typedef struct run_request {
     double time, dt;
     const char *solver, *friction, *contact, *coupling, *out;
     const char *track;
+    const char *save, *restore, *replay; /* files */
 } run_request;
 
 /* Appends a name of several, of which the first is the default: "newton (default), ..." for the help. */
@@ -40,12 +42,12 @@ static void list_contact_methods(char *text, size_t size) {
     for (int i = 0; i < CONTACT_METHODS; i++) list_name(text, size, contact_method_names[i], i == 0);
 }
 
-/* How many steps are asked for. */
+/* How many steps are asked for: by a number, a time, or from where it is to the end of the scene's time. */
 static thenar_status count_steps(const run_request *request, double scene_time, const thenar_sim *sim, long *steps,
                                  thenar_error *error) {
     *steps = request->steps;
     if (request->steps >= 0) return THENAR_OK;
-    double time = request->time > 0 ? request->time : scene_time, dt = thenar_sim_dt(sim);
+    double time = request->time > 0 ? request->time : scene_time - thenar_sim_time(sim), dt = thenar_sim_dt(sim);
     if (!(time / dt >= 0.5 && time / dt <= MOST_STEPS))
         return error_set(error, THENAR_ERROR_INPUT, "%s: time is %g s, %g steps of %g s; expected 1 to %d steps",
                          thenar_model_name(thenar_sim_model(sim)), time, time / dt, dt, MOST_STEPS);
@@ -63,7 +65,7 @@ static double wait_until(int64_t due) {
 /* Stops early after a step during which the process was interrupted. */
 static thenar_status step_all(thenar_sim *sim, long steps, const run_facts *facts, bool in_real_time,
                               run_output *output, thenar_error *error) {
-    int64_t begun = clock_now();
+    int64_t begun = clock_now() - (int64_t)(1e9 * thenar_sim_time(sim));
     const char *scene = facts->scene;
     progress line = progress_start(scene, "steps", (double)steps);
     thenar_status status = THENAR_OK;
@@ -87,18 +89,20 @@ static thenar_status step_all(thenar_sim *sim, long steps, const run_facts *fact
     return status;
 }
 
+/* time: simulated by this run, s */
 static void report(const run_request *request, const thenar_sim *sim, run_output *output, const char *scene,
-                   double wall) {
+                   double time, double wall) {
     double median, longest;
     run_output_rates(output, &median, &longest);
     printf("%s: %" PRIu64 " steps of %g s in %.3f s (%.1fx real time), step %.1f us median, %.1f us longest\n", scene,
-           thenar_sim_step_count(sim), thenar_sim_dt(sim), wall, thenar_sim_time(sim) / wall, median, longest);
+           thenar_sim_step_count(sim), thenar_sim_dt(sim), wall, time / wall, median, longest);
     for (int w = 0; w < THENAR_WARNING_COUNT; w++)
         if (thenar_sim_warning_count(sim, (thenar_warning)w))
             printf("warning: %s in %" PRIu64 " steps\n", thenar_warning_name((thenar_warning)w),
                    thenar_sim_warning_count(sim, (thenar_warning)w));
     printf("state_hash %016" PRIx64 "\n", thenar_sim_hash(sim));
     if (request->out) printf("written to %s\n", request->out);
+    if (request->save) printf("state written to %s\n", request->save);
 }
 
 /* Steps, and closes the files whatever became of the steps: what was simulated until trouble came is kept. */
@@ -107,6 +111,7 @@ static thenar_status step_and_finish(const run_request *request, thenar_sim *sim
     const char *scene = facts->scene;
     process_watch_interrupts();
     int64_t start = clock_now();
+    double begin = thenar_sim_time(sim);
     thenar_status status = run_haptic_start(facts->haptic, error);
     if (run_haptic_refused(facts->haptic))
         fprintf(stderr, "thenar: warning: haptic loop: %s\n", run_haptic_refused(facts->haptic));
@@ -117,13 +122,23 @@ static thenar_status step_and_finish(const run_request *request, thenar_sim *sim
     thenar_error second;
     thenar_status finished = run_output_finish(output, sim, wall, status == THENAR_OK ? error : &second);
     if (status == THENAR_OK) status = finished;
+    if (status == THENAR_OK && request->save) status = state_file_save(request->save, sim, error);
     if (status != THENAR_OK) return status;
     if (process_interrupted())
         fprintf(stderr, "thenar: %s: interrupted after %" PRIu64 " of %ld steps\n", scene, thenar_sim_step_count(sim),
                 steps);
-    report(request, sim, output, scene, wall);
+    report(request, sim, output, scene, thenar_sim_time(sim) - begin, wall);
     run_haptic_print(facts->haptic);
     run_tactile_finish(facts->tactile);
+    return status;
+}
+
+/* A recorded run again. */
+static thenar_status replay(const run_request *request, thenar_sim *sim, thenar_error *error) {
+    process_watch_interrupts();
+    thenar_status status = state_file_replay(request->replay, sim, error);
+    if (status == THENAR_OK && request->save) status = state_file_save(request->save, sim, error);
+    if (status == THENAR_OK) printf("state_hash %016" PRIx64 "\n", thenar_sim_hash(sim));
     return status;
 }
 
@@ -141,6 +156,13 @@ static thenar_status simulate(const run_request *request, const char *scene, the
     thenar_sim *sim = NULL;
     run_output *output = NULL;
     status = thenar_sim_create(model, &options, &sim, error);
+    if (status == THENAR_OK && request->restore) status = state_file_restore(request->restore, sim, error);
+    if (status != THENAR_OK || request->replay) {
+        if (status == THENAR_OK) status = replay(request, sim, error);
+        thenar_sim_free(sim);
+        thenar_model_free(model);
+        return status;
+    }
     run_facts facts = {.scene = thenar_model_name(model), .threads = (int)request->threads};
     long steps;
     if (status == THENAR_OK) status = run_tactile_create(model, &request->sends, &facts.tactile, error);
@@ -185,6 +207,11 @@ static int run(const app_command *command, int argc, char **argv) {
          OPTION_LIST, &request.devices, 0, 0},
         {"offline", NULL, "with --device: in simulated time, as fast as it goes, the same each time", OPTION_FLAG,
          &request.offline, 0, 0},
+        {"save", "FILE", "write the state at the end there", OPTION_TEXT, &request.save, 0, 0},
+        {"restore", "FILE", "go on from the state that --save wrote, of the same scene and options", OPTION_TEXT,
+         &request.restore, 0, 0},
+        {"replay", "FILE", "the inputs of a recording again; each state is compared with the recorded one", OPTION_TEXT,
+         &request.replay, 0, 0},
         {"out", "DIR", "write summary.json, steps.csv, recording.thenar and final.vtk there", OPTION_TEXT, &request.out,
          0, 0},
     };
@@ -203,6 +230,11 @@ static int run(const app_command *command, int argc, char **argv) {
         return command_misused(command, "--steps and --time together; expected one of them");
     if (request.offline && request.devices.count == 0)
         return command_misused(command, "--offline without --device; expected a device, as --device user");
+    if (request.replay &&
+        (request.steps >= 0 || request.time > 0 || request.restore || request.out || request.sends.count > 0 ||
+         request.devices.count > 0))
+        return command_misused(command,
+                               "--replay with --steps, --time, --restore, --send, --device or --out; expected it without these");
     thenar_error error;
     if (simulate(&request, arguments.values[0], &error) != THENAR_OK) return command_fail(&error);
     if (process_interrupted()) process_die_of(process_interrupted());
@@ -214,7 +246,7 @@ const app_command command_run = {
     .summary = "simulate a scene as fast as it goes",
     .arguments =
         "SCENE [--steps N | --time S] [--dt S] [--contact NAME] [--threads N] [--track FILE] [--set PATH=VALUE]... "
-        "[--send TARGET]... [--device [HANDLE=]DEVICE]... [--offline] [--out DIR]",
+        "[--send TARGET]... [--device [HANDLE=]DEVICE]... [--offline] [--restore FILE | --replay FILE] [--save FILE] [--out DIR]",
     .details =
         "SCENE is a name from 'thenar list' or a path. --set overrides any key of the scene by its path:\n"
         "--set bodies.beam.material.young=2e6. Without --out only the rates and the state's hash are "
@@ -222,5 +254,8 @@ const app_command command_run = {
         "--device lets a device hold a handle of the scene and feel it, in real time; with --offline a simulated\n"
         "user or a recorded device, in simulated time. --device scene takes those that the scene names.\n"
         "--send sends what tactile devices of the scene are to do, and keeps the run to real time.\n"
+        "--save and --restore cut a run in two: the parts end in the same state as the whole, bit for bit. The time of\n"
+        "a scene counts from its beginning, --steps and --time from where the run begins.\n"
+        "--replay FILE repeats the run that 'thenar run --out' recorded, given the same scene and options.\n"
         "An interrupt (Ctrl-C) stops the run after the current step, with all files complete up to there.",
     .run = run};

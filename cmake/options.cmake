@@ -23,9 +23,19 @@ target_compile_definitions(thenar_flags INTERFACE _GNU_SOURCE)
 target_compile_options(thenar_flags INTERFACE
     -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wvla -Werror -Wno-psabi
     -ffp-contract=off -fno-math-errno -fno-trapping-math)
+# Elementary functions are called, never worked out by the compiler: gcc rounds those of constants correctly, clang takes the
+# last bit of the C library that it runs with.
+foreach(function acos asin atan atan2 cbrt cos cosh exp exp2 expm1 hypot log log10 log1p log2 pow sin sincos sinh tan tanh)
+    target_compile_options(thenar_flags INTERFACE -fno-builtin-${function})
+endforeach()
 if(CMAKE_C_COMPILER_ID STREQUAL GNU)
     # Cutting a message off at the end of its buffer is what snprintf is used for here.
     target_compile_options(thenar_flags INTERFACE -Wno-format-truncation)
+    # gcc 12 before 12.3 makes fused multiply-adds (vfmaddsub) of a * b + c and a * b - c side by side in spite of
+    # -ffp-contract=off: quaternion products came out otherwise than with clang.
+    if(CMAKE_C_COMPILER_VERSION VERSION_GREATER_EQUAL 12 AND CMAKE_C_COMPILER_VERSION VERSION_LESS 12.3)
+        target_compile_options(thenar_flags INTERFACE -fno-tree-slp-vectorize)
+    endif()
 endif()
 # The kernels work on eight doubles at a time. Without AVX-512 clang makes two AVX2 registers of them, while gcc 12 keeps
 # them in memory: a step of 600 tets takes 587 us instead of 211 (thenar bench linear, x86-64-v3).

@@ -321,6 +321,32 @@ done >hashes
 check equal "$(wc -l <hashes)" 3
 check equal "$(sort -u hashes | wc -l)" 1
 
+promise "a run that is cut in two by --save and --restore ends as the whole, and a recorded one can be replayed"
+run run beam-soft --steps 12
+whole=$(grep '^state_hash' out)
+run run beam-soft --steps 5 --save half
+check exits 0
+check has out '^state written to half$'
+check missing half.part
+run run beam-soft --steps 7 --restore half --threads 2 --out second
+check exits 0
+check equal "$(grep '^state_hash' out)" "$whole"
+run run beam-soft --replay second/recording.thenar --save replayed
+check exits 0
+check has out '^second/recording.thenar: 7 steps, each ends as recorded$'
+check equal "$(grep '^state_hash' out)" "$whole"
+check exists replayed
+promise "a state or a recording of another run is refused by name"
+refuses 1 'half: a snapshot of another model; expected one of beam-stiff' run beam-stiff --restore half
+refuses 1 'half: a snapshot with a time step of 0.01 s; expected 0.002 s' run beam-soft --restore half --dt 0.002
+refuses 1 'recording.thenar: a snapshot of another model' run beam-stiff --replay second/recording.thenar
+refuses 1 'was recorded with solver newton; expected pgs' run beam-soft --solver pgs --replay second/recording.thenar
+head -c 1000 half >cut_half
+refuses 1 'cut_half: a snapshot of 1000 bytes; expected' run beam-soft --restore cut_half
+refuses 1 'cannot open' run beam-soft --restore not_there
+refuses 1 'cannot write' run beam-soft --steps 1 --save no/such/folder
+refuses 2 '--replay with --steps' run beam-soft --steps 3 --replay second/recording.thenar
+
 promise "a run that takes no step writes files as well"
 run run beam-soft --steps 0 --out none
 check exits 0

@@ -460,6 +460,24 @@ static void a_plan_of_the_same_pattern_is_the_same(void **state) {
     case_free(&b);
 }
 
+/* METIS draws from rand(), which belongs to the program. */
+static void a_plan_does_not_depend_on_rand_nor_disturb_it(void **state) {
+    (void)state;
+    system_case cases[3];
+    for (int k = 0; k < 3; k++) {
+        srand((unsigned)k + 1);
+        for (int i = 0; i < 100 * k; i++) rand();
+        cases[k] = any_case(2, NULL);
+        int after = rand();
+        srand((unsigned)k + 1);
+        for (int i = 0; i < 100 * k; i++) rand();
+        assert_int_equal(after, rand());
+        for (int i = 0; i < cases[0].pattern.node_count; i++)
+            assert_int_equal(cholesky_plan_position(cases[k].plan)[i], cholesky_plan_position(cases[0].plan)[i]);
+    }
+    for (int k = 0; k < 3; k++) case_free(&cases[k]);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(solutions_equal_those_of_cholmod),
     cmocka_unit_test(eight_right_hand_sides_equal_eight_solves),
@@ -474,6 +492,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_large_system_agrees_with_cholmod_and_its_own_inverse),
     cmocka_unit_test(numeric_calls_allocate_nothing),
     cmocka_unit_test(a_plan_of_the_same_pattern_is_the_same),
+    cmocka_unit_test(a_plan_does_not_depend_on_rand_nor_disturb_it),
 };
 
 TEST_MAIN(tests)

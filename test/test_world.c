@@ -5,6 +5,7 @@
 #include "solver/newton.h"
 #include "world/sim.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 
 /* A spinning box and a driven capsule. */
@@ -69,6 +70,53 @@ static void the_state_is_the_same_with_any_number_of_threads(void **unused) {
         thenar_sim_free(sim);
     }
     thenar_model_free(model);
+}
+
+#define SIDE_BY_SIDE 16
+
+typedef struct one_of_many {
+    const thenar_model *model;
+    int number;
+    uint64_t hash;
+} one_of_many;
+
+/* Each is pushed in a way of its own. No asserts: it runs in threads. */
+static void *run_one_of_many(void *context) {
+    one_of_many *one = context;
+    thenar_sim *sim;
+    thenar_error error;
+    const double force[3] = {0, 0.1 * one->number, 0};
+    if (thenar_sim_create(one->model, NULL, &sim, &error) != THENAR_OK) return NULL;
+    thenar_sim_apply_force(sim, 0, 20, force);
+    for (int i = 0; i < 10; i++) thenar_sim_step(sim);
+    one->hash = thenar_sim_hash(sim);
+    thenar_sim_free(sim);
+    return NULL;
+}
+
+static void sixteen_simulations_of_one_model_side_by_side_are_those_one_after_the_other(void **unused) {
+    (void)unused;
+    thenar_tet_mesh mesh = tools_box(0.5, 0.2, 0.2, 5, 2, 2);
+    thenar_soft_def def = thenar_soft_def_default();
+    def.name = "body";
+    def.mesh = &mesh;
+    def.material.stretch_max = 1.1;
+    thenar_model *model = tools_model(&def, -9.81);
+    one_of_many alone[SIDE_BY_SIDE], together[SIDE_BY_SIDE];
+    pthread_t threads[SIDE_BY_SIDE];
+    for (int i = 0; i < SIDE_BY_SIDE; i++) {
+        alone[i] = together[i] = (one_of_many){.model = model, .number = i};
+        run_one_of_many(&alone[i]);
+        assert_true(i == 0 || alone[i].hash != alone[i - 1].hash);
+    }
+    for (int i = 0; i < SIDE_BY_SIDE; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, run_one_of_many, &together[i]), 0);
+    for (int i = 0; i < SIDE_BY_SIDE; i++) {
+        pthread_join(threads[i], NULL);
+        assert_true(together[i].hash == alone[i].hash);
+    }
+    thenar_model_free(model);
+    thenar_tet_mesh_free(&mesh);
 }
 
 static void a_restored_simulation_goes_on_bit_for_bit(void **unused) {
@@ -432,6 +480,7 @@ static void a_mesh_in_millimetres_is_warned_of(void **unused) {
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(the_state_is_the_same_with_any_number_of_threads),
+    cmocka_unit_test(sixteen_simulations_of_one_model_side_by_side_are_those_one_after_the_other),
     cmocka_unit_test(a_restored_simulation_goes_on_bit_for_bit),
     cmocka_unit_test(a_simulation_goes_on_from_another_with_a_time_step_of_its_own),
     cmocka_unit_test(a_simulation_does_not_go_on_from_one_of_other_bodies),

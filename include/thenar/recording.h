@@ -215,13 +215,31 @@ THENAR_API thenar_status thenar_recorder_create_more(const char *path, const the
                                                      const thenar_recorder_channel *channels, int channel_count,
                                                      thenar_recorder **recorder, thenar_error *error);
 
-/** Adds the state of the simulation as it is now as a frame. Allocates nothing; the frame is with the operating system
+/** Adds the state of the simulation as it is now as a frame: right behind its step, before anything is set for the next
+ * one, if it is to be replayed. Allocates nothing; the frame is with the operating system
  * when the call returns, so that a program that dies loses at most the frame being written. After a write that failed
  * every later one fails. */
 THENAR_API thenar_status thenar_recorder_add(thenar_recorder *recorder, thenar_error *error);
 
 /** Writes the index, closes the file, frees the recorder. NULL is fine. */
 THENAR_API thenar_status thenar_recorder_close(thenar_recorder *recorder, thenar_error *error);
+
+/** The inputs of a recording, stepped through again. A recorder also writes the state that it begins with and, with
+ * each step, what was set from outside before it and a hash of the state behind it. Where a frame was left out, or the
+ * simulation was reset or restored, the replay goes on from the whole state, which is recorded there. */
+typedef struct thenar_replay thenar_replay;
+
+/** Puts a simulation where a recording begins. It must be one of an equal model with the same time step, solver,
+ * contact, friction and coupling, or it is refused; threads do not matter. It must outlive the replay. */
+THENAR_API thenar_status thenar_replay_open(const char *path, thenar_sim *sim, thenar_replay **replay,
+                                            thenar_error *error);
+
+/** Sets what was set then, and steps. THENAR_ERROR_INPUT: the state is another one than then, or the file is damaged.
+ * *done: 1 if there was no further step. */
+THENAR_API thenar_status thenar_replay_step(thenar_replay *replay, int *done, thenar_error *error);
+
+/** Frees it; the simulation stays. NULL is fine. */
+THENAR_API void thenar_replay_close(thenar_replay *replay);
 
 #ifdef __cplusplus
 }

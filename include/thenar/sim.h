@@ -254,8 +254,9 @@ THENAR_API size_t thenar_sim_snapshot_size(const thenar_sim *sim);
 /** Writes the state to `bytes` (thenar_sim_snapshot_size of them). */
 THENAR_API void thenar_sim_snapshot(const thenar_sim *sim, void *bytes);
 
-/** Takes the state over from a snapshot of any simulation of an equal model; it then goes on bit for bit as that one.
- * A damaged snapshot, or one of another model or time step, is refused and the state stays as it was. */
+/** Takes the state over from a snapshot of any simulation of an equal model; with the same options (but for threads) it
+ * then goes on bit for bit as that one. A damaged snapshot, one with values that no step leaves, or one of another model or
+ * time step, is refused and the state stays as it was. */
 THENAR_API thenar_status thenar_sim_restore(thenar_sim *sim, const void *bytes, size_t size, thenar_error *error);
 
 /** Goes on from where another simulation is: its time, the motion of its bodies and what acts on them. Materials, time

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "io/recording.h"
 #include "io/recording_format.h"
+#include "io/recording_inputs.h"
 #include "io/recording_pads.h"
 #include "world/sim.h"
 
@@ -49,6 +50,7 @@ struct thenar_recorder {
     double *handles;               /* of each handle, body by body */
     const thenar_tactile *tactile; /* or NULL */
     recorded_pads pads;
+    recorded_inputs inputs;
     double run_values[RUN_CHANNELS];
 };
 
@@ -241,7 +243,7 @@ thenar_status thenar_recorder_create_more(const char *path, const thenar_sim *si
         recorder->joints = MEMORY_ARRAY(double, (size_t)hand_count *HAND_NUMBERS);
         recorder->handles = MEMORY_ARRAY(double, HANDLE_NUMBERS *thenar_model_handle_count(model));
         if (!recorder->values || !recorder->joints || !recorder->handles ||
-            !recorded_pads_create(tactile, &recorder->pads))
+            !recorded_pads_create(tactile, &recorder->pads) || !recorded_inputs_create(sim, &recorder->inputs))
             status = error_memory(error, path);
     }
     char *metadata = join_metadata(describe_limits(model), describe_pads(model, tactile));
@@ -269,7 +271,8 @@ thenar_status thenar_recorder_create_more(const char *path, const thenar_sim *si
                                              .body_count = body_count,
                                              .channels = channels,
                                              .channel_count = channel_count,
-                                             .most_contacts = most_contacts(sim)};
+                                             .most_contacts = most_contacts(sim),
+                                             .most_extra = recorded_inputs_most(sim)};
         status = recording_create(path, &description, &recorder->writer, error);
     }
     free(bodies);
@@ -285,6 +288,12 @@ thenar_status thenar_recorder_create_more(const char *path, const thenar_sim *si
 thenar_status thenar_recorder_add(thenar_recorder *recorder, thenar_error *error) {
     const thenar_sim *sim = recorder->sim;
     const thenar_stats *stats = thenar_sim_stats(sim);
+    size_t size;
+    const char *inputs = recorded_inputs_next(&recorder->inputs, sim, &size);
+    thenar_status status = inputs ? recording_write_extra(recorder->writer, inputs, recorder->inputs.out, size,
+                                                          strcmp(inputs, "STAT") == 0, error)
+                                  : THENAR_OK;
+    if (status != THENAR_OK) return status;
     recorder->run_values[RUN_STEP_US] = 1e-3 * (double)stats->step_ns;
     recorder->run_values[RUN_RESIDUAL] = stats->residual;
     recorder->run_values[RUN_ITERATIONS] = stats->iterations;
@@ -307,6 +316,7 @@ thenar_status thenar_recorder_close(thenar_recorder *recorder, thenar_error *err
     free(recorder->joints);
     free(recorder->handles);
     recorded_pads_free(&recorder->pads);
+    recorded_inputs_free(&recorder->inputs);
     free(recorder);
     return status;
 }

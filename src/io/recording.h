@@ -32,6 +32,7 @@ typedef struct recording_description {
     const thenar_recording_channel *channels;
     int channel_count;
     int most_contacts; /* in a frame */
+    size_t most_extra; /* bytes of the largest chunk of recording_write_extra; 0: there are none */
     int level;         /* of zstd; 0: the default, 1 */
     bool sync_frames;  /* wait for the disk after each frame: survives a power cut too, at the price of the
                          rate */
@@ -54,6 +55,11 @@ typedef struct recording_frame {
 
 /* After a failure every later call fails alike. */
 thenar_status recording_write_frame(recording_writer *writer, const recording_frame *frame, thenar_error *error);
+
+/* A chunk of another type (four letters), which readers of frames pass over; it belongs to the next frame.
+ * compress: where that makes it smaller. Failures are as above. */
+thenar_status recording_write_extra(recording_writer *writer, const char *type, const void *bytes, size_t size,
+                                    bool compress, thenar_error *error);
 
 /* Bytes in the file so far. */
 uint64_t recording_size(const recording_writer *writer);

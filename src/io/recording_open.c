@@ -54,9 +54,8 @@ thenar_status recording_read_chunk(const thenar_recording *recording, uint64_t o
     return THENAR_OK;
 }
 
-/* Compares the checksum of a chunk with its header and payload, a piece at a time. */
-static thenar_status verify_chunk(const thenar_recording *recording, uint64_t offset, const recording_chunk *chunk,
-                                  unsigned char *piece, thenar_error *error) {
+thenar_status recording_verify_chunk(const thenar_recording *recording, uint64_t offset, const recording_chunk *chunk,
+                                     unsigned char *piece, thenar_error *error) {
     uint64_t hash = recording_checksum_header(chunk), at = offset + sizeof *chunk;
     for (uint64_t left = chunk->stored_size; left > 0;) {
         size_t size = left < RECORDING_PIECE ? (size_t)left : RECORDING_PIECE;
@@ -90,7 +89,7 @@ static thenar_status read_head(thenar_recording *recording, uint64_t *offset, un
                                thenar_error *error) {
     recording_chunk chunk;
     thenar_status status = recording_read_chunk(recording, *offset, &chunk, error);
-    if (status == THENAR_OK) status = verify_chunk(recording, *offset, &chunk, piece, error);
+    if (status == THENAR_OK) status = recording_verify_chunk(recording, *offset, &chunk, piece, error);
     if (status != THENAR_OK) return status;
     if (!recording_is_type(&chunk, "HEAD") || chunk.flags != 0 || chunk.raw_size != chunk.stored_size)
         return recording_complain(recording, *offset, error, "expected a HEAD chunk");
@@ -117,7 +116,7 @@ static thenar_status find_meshes(thenar_recording *recording, uint64_t *offset, 
     for (size_t found = 0; found < count;) {
         recording_chunk chunk;
         thenar_status status = recording_read_chunk(recording, *offset, &chunk, error);
-        if (status == THENAR_OK) status = verify_chunk(recording, *offset, &chunk, piece, error);
+        if (status == THENAR_OK) status = recording_verify_chunk(recording, *offset, &chunk, piece, error);
         if (status != THENAR_OK) return status;
         if (recording_is_type(&chunk, "FRAM") || recording_is_type(&chunk, "KEYS"))
             return recording_complain(recording, *offset, error, "a mesh is missing; expected one MESH chunk a body");
@@ -158,7 +157,7 @@ static bool read_index(thenar_recording *recording, uint64_t first, unsigned cha
         !recording_is_type(&chunk, "KEYS") || chunk.flags != 0 ||
         chunk.stored_size != tail.frame_count * sizeof(recording_key) + sizeof tail ||
         tail.index_offset + sizeof chunk + chunk.stored_size != recording->size ||
-        verify_chunk(recording, tail.index_offset, &chunk, piece, NULL) != THENAR_OK)
+        recording_verify_chunk(recording, tail.index_offset, &chunk, piece, NULL) != THENAR_OK)
         return false;
     recording->keys = MEMORY_ARRAY(recording_key, tail.frame_count);
     recording->frame_count = (int)tail.frame_count;
@@ -184,7 +183,7 @@ int recording_count_contacts(const thenar_recording *recording, uint64_t raw_siz
 static thenar_status scan_chunk(const thenar_recording *recording, uint64_t offset, recording_chunk *chunk,
                                 recording_moment *moment, unsigned char *piece, thenar_error *error) {
     thenar_status status = recording_read_chunk(recording, offset, chunk, error);
-    if (status == THENAR_OK) status = verify_chunk(recording, offset, chunk, piece, error);
+    if (status == THENAR_OK) status = recording_verify_chunk(recording, offset, chunk, piece, error);
     if (status != THENAR_OK || !recording_is_type(chunk, "FRAM")) return status;
     if (chunk->stored_size < sizeof *moment || recording_count_contacts(recording, chunk->raw_size) < 0)
         return recording_complain(recording, offset, error, "a frame does not have the size that HEAD implies");
@@ -256,6 +255,7 @@ static thenar_status read_contents(thenar_recording *recording, unsigned char *p
     if (status == THENAR_OK) status = find_meshes(recording, &offset, piece, error);
     if (status != THENAR_OK) return status;
     recording->values_size = recording_values_size(recording->head.channels, recording->head.channel_count);
+    recording->first_chunk = offset;
     return read_index(recording, offset, piece) ? THENAR_OK : scan_frames(recording, offset, piece, error);
 }
 

@@ -14,6 +14,7 @@ struct thenar_recording {
     uint64_t size; /* of the file, bytes */
     recording_head head;
     char *damage;
+    uint64_t first_chunk;          /* behind the meshes: where the frames begin */
     uint64_t *mesh_offsets;        /* of each body's MESH chunk */
     thenar_recording_mesh *meshes; /* those read so far; mesh_blocks[i] holds the arrays of meshes[i] */
     void **mesh_blocks;
@@ -38,6 +39,10 @@ thenar_status recording_read_bytes(const thenar_recording *recording, uint64_t o
 /* The chunk header at offset, checked against the file's size and the limits of the format. */
 thenar_status recording_read_chunk(const thenar_recording *recording, uint64_t offset, recording_chunk *chunk,
                                    thenar_error *error);
+
+/* Compares the checksum of a chunk with its header and payload. piece: RECORDING_PIECE bytes to work in. */
+thenar_status recording_verify_chunk(const thenar_recording *recording, uint64_t offset, const recording_chunk *chunk,
+                                     unsigned char *piece, thenar_error *error);
 
 /* How many contacts a frame of that raw size has behind its channels; -1: HEAD does not allow that size. */
 int recording_count_contacts(const thenar_recording *recording, uint64_t raw_size);

@@ -27,6 +27,7 @@ struct recording_writer {
     uint64_t frame_count;
     thenar_error failure; /* of the first write that failed */
     ZSTD_CCtx *compressor;
+    ZSTD_CCtx *extra_compressor; /* one that meets large and small pieces would give memory back, and take it again */
     thenar_recording_channel *channels;
     int channel_count;
     size_t values_size; /* of the channels */
@@ -34,6 +35,8 @@ struct recording_writer {
     unsigned char *values; /* the channels and contacts of a frame, as stored without compression */
     unsigned char *planes; /* the same in byte planes */
     unsigned char *chunk;  /* header, moment and payload, as they go to the file */
+    size_t most_extra;
+    unsigned char *extra; /* the same of other chunks than frames */
 };
 
 static thenar_status fail_write(recording_writer *writer, const char *what) {
@@ -189,20 +192,29 @@ static thenar_status allocate_frame(recording_writer *writer, const recording_he
     writer->values = memory_aligned(size);
     writer->planes = memory_aligned(size);
     writer->chunk = memory_aligned(sizeof(recording_chunk) + sizeof(recording_moment) + packed_capacity(size));
-    if (!writer->channels || !writer->values || !writer->planes || !writer->chunk)
+    writer->extra = memory_aligned(sizeof(recording_chunk) + packed_capacity(writer->most_extra));
+    if (!writer->channels || !writer->values || !writer->planes || !writer->chunk || !writer->extra)
         return error_memory(error, "the frames of a recording");
     /* zstd takes its working memory at the first use of each size: now rather than in the first frame. */
     size_t trial = ZSTD_compress2(writer->compressor, writer->chunk, packed_capacity(size), writer->planes, size);
-    return ZSTD_isError(trial) ? error_memory(error, "the compression of a recording") : THENAR_OK;
+    void *zeros = memory_aligned(writer->most_extra);
+    if (!ZSTD_isError(trial) && zeros)
+        trial = ZSTD_compress2(writer->extra_compressor, writer->extra, packed_capacity(writer->most_extra), zeros,
+                               writer->most_extra);
+    free(zeros);
+    return ZSTD_isError(trial) || !zeros ? error_memory(error, "the compression of a recording") : THENAR_OK;
 }
 
 static thenar_status start(recording_writer *writer, const recording_description *description,
                            const recording_head *head, thenar_error *error) {
     writer->sync_frames = description->sync_frames;
+    writer->most_extra = description->most_extra;
     writer->compressor = ZSTD_createCCtx();
-    if (!writer->compressor) return error_memory(error, "the compression of a recording");
+    writer->extra_compressor = ZSTD_createCCtx();
+    if (!writer->compressor || !writer->extra_compressor) return error_memory(error, "the compression of a recording");
     int level = description->level ? description->level : 1;
     ZSTD_CCtx_setParameter(writer->compressor, ZSTD_c_compressionLevel, level);
+    ZSTD_CCtx_setParameter(writer->extra_compressor, ZSTD_c_compressionLevel, 1);
     thenar_status status = write_head(writer, head, error);
     for (int i = 0; status == THENAR_OK && i < head->body_count; i++)
         status = write_mesh(writer, &description->bodies[i], &head->bodies[i], error);
@@ -213,10 +225,12 @@ static thenar_status start(recording_writer *writer, const recording_description
 static void free_writer(recording_writer *writer) {
     if (writer->file >= 0) close(writer->file);
     ZSTD_freeCCtx(writer->compressor);
+    ZSTD_freeCCtx(writer->extra_compressor);
     free(writer->channels);
     free(writer->values);
     free(writer->planes);
     free(writer->chunk);
+    free(writer->extra);
     free(writer->path);
     free(writer);
 }
@@ -311,14 +325,37 @@ thenar_status recording_write_frame(recording_writer *writer, const recording_fr
     return status;
 }
 
+thenar_status recording_write_extra(recording_writer *writer, const char *type, const void *bytes, size_t size,
+                                    bool compress, thenar_error *error) {
+    assert(size <= writer->most_extra);
+    if (writer->failure.status != THENAR_OK) {
+        if (error) *error = writer->failure;
+        return writer->failure.status;
+    }
+    unsigned char *payload = writer->extra + sizeof(recording_chunk);
+    uint32_t flags = 0;
+    size_t stored = size;
+    if (compress)
+        stored = pack(writer->extra_compressor, payload, packed_capacity(size), bytes, bytes, size, &flags);
+    else
+        memcpy(payload, bytes, size);
+    recording_chunk chunk = make_chunk(type, flags & ~RECORDING_FLAG_PLANES, stored, size, payload);
+    memcpy(writer->extra, &chunk, sizeof chunk);
+    char what[64];
+    snprintf(what, sizeof what, "write frame %llu", (unsigned long long)writer->frame_count);
+    thenar_status status = append(writer, writer->extra, sizeof chunk + stored, what);
+    if (status != THENAR_OK && error) *error = writer->failure;
+    return status;
+}
+
 uint64_t recording_size(const recording_writer *writer) {
     return writer->end;
 }
 
-/* The frames lie one behind the other; each header says where the next one is. */
+/* Each header says where the next chunk is; other chunks stand between the frames. */
 static thenar_status gather_keys(recording_writer *writer, recording_key *keys) {
     uint64_t offset = writer->first_frame;
-    for (uint64_t i = 0; i < writer->frame_count; i++) {
+    for (uint64_t i = 0; i < writer->frame_count;) {
         unsigned char bytes[sizeof(recording_chunk) + sizeof(recording_moment)];
         ssize_t got = pread(writer->file, bytes, sizeof bytes, (off_t)offset);
         if (got != (ssize_t)sizeof bytes) {
@@ -327,8 +364,11 @@ static thenar_status gather_keys(recording_writer *writer, recording_key *keys) 
         }
         recording_chunk chunk;
         memcpy(&chunk, bytes, sizeof chunk);
-        keys[i].offset = offset;
-        memcpy(&keys[i].moment, bytes + sizeof chunk, sizeof keys[i].moment);
+        if (recording_is_type(&chunk, "FRAM")) {
+            keys[i].offset = offset;
+            memcpy(&keys[i].moment, bytes + sizeof chunk, sizeof keys[i].moment);
+            i++;
+        }
         offset += sizeof chunk + chunk.stored_size;
     }
     return THENAR_OK;

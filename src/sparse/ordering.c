@@ -148,9 +148,11 @@ static bool free_graph_create(const graph *g, int last_count, free_graph *f) {
  * model would give other bits. */
 typedef enum order_result { ORDER_FOUND, ORDER_NONE, ORDER_NO_MEMORY } order_result;
 
-/* METIS seeds and draws from rand(), which threads share: one order at a time, or it would not be repeatable.
- */
+/* METIS seeds and draws from rand(), which threads share: one order at a time, or it would not be repeatable. What the
+ * program drew before does not matter, and it draws on afterwards as if nothing had been; but a program that calls rand()
+ * in another thread while a model is compiled may get another order, and so other last digits. */
 static pthread_mutex_t metis_mutex = PTHREAD_MUTEX_INITIALIZER;
+static _Alignas(8) char metis_random[128]; /* as large as rand's own state: the same generator */
 
 static order_result order_metis(free_graph *f, int trial, int *node) {
     if (f->start[f->count] == 0) return ORDER_NONE; /* METIS cannot do without edges */
@@ -160,7 +162,9 @@ static order_result order_metis(free_graph *f, int trial, int *node) {
     options[METIS_OPTION_SEED] = trial;
     if (trial % 3 != 0) options[METIS_OPTION_UFACTOR] = METIS_UNEVEN;
     pthread_mutex_lock(&metis_mutex);
+    char *before = initstate(1, metis_random, sizeof metis_random);
     int result = METIS_NodeND(&count, f->start, f->neighbour, NULL, options, f->order, f->place);
+    setstate(before);
     pthread_mutex_unlock(&metis_mutex);
     if (result != METIS_OK) return result == METIS_ERROR_MEMORY ? ORDER_NO_MEMORY : ORDER_NONE;
     for (int p = 0; p < f->count; p++) node[p] = (int)f->order[p];

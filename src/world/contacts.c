@@ -87,6 +87,9 @@ bool contacts_check(const contacts_model *contacts, const contacts_state *state,
         if (memory.pair < 0 || memory.pair >= contacts->pair_count) return false;
         const contact_pair *pair = &contacts->search[memory.pair];
         if (pair->on_skin && !contact_faces_has(&contacts->faces[pair->other], memory.face)) return false;
+        if (!vec3_is_finite(vec3_load(memory.force)) || !vec3_is_finite(vec3_load(memory.anchor)) ||
+            !isfinite(memory.weight))
+            return false;
     }
     return true;
 }

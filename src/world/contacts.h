@@ -100,8 +100,8 @@ typedef enum contact_method {
 extern const char *const contact_method_names[CONTACT_METHODS];
 /* CONTACT_METHODS if there is none of that name. */
 contact_method contact_method_find(const char *name);
-/* Whether the contacts' memory is sound in a copy of the kept state that is to be taken over: its counts are indices.
- * */
+/* Whether the contacts' memory is sound in a copy of the kept state that is to be taken over: its counts are indices,
+ * its numbers finite. */
 bool contacts_check(const contacts_model *contacts, const contacts_state *state, const char *from_kept,
                     const char *kept);
 /* A body was put elsewhere: its contacts stick to nothing any more. */

@@ -47,6 +47,13 @@ rigid_state *sim_rigid(const thenar_sim *sim, int body);
 hand_state *sim_hand(const thenar_sim *sim, int hand);
 handle_state *sim_handle(const thenar_sim *sim, int handle);
 
+/* What of the kept state no step can have left (numbers that are not finite, flags that are none), by the name of its
+ * body or hand; NULL: nothing. The contacts have their own check (contacts_check). */
+const char *sim_unsound(const thenar_sim *sim);
+
+/* Takes over a kept state from outside, or refuses it and stays as it is. what: begins the message. */
+thenar_status sim_take_state(thenar_sim *sim, const char *state, const char *what, thenar_error *error);
+
 /* What the haptic loop is told of a handle, now. Nothing was linearized: the matrices are zero. */
 void sim_handle_linear(const thenar_sim *sim, int handle, struct haptic_linear *linear);
 

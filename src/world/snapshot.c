@@ -29,6 +29,23 @@ void thenar_sim_snapshot(const thenar_sim *sim, void *bytes) {
     memcpy((char *)bytes + sizeof header, sim->kept, sim->kept_size);
 }
 
+thenar_status sim_take_state(thenar_sim *sim, const char *state, const char *what, thenar_error *error) {
+    if (!contacts_check(&sim->model->contacts, &sim->contacts, state, sim->kept))
+        return error_set(error, THENAR_ERROR_INPUT, "%s: its contacts are not those of the model", what);
+    /* The backup is the step's; between steps it is free. */
+    memcpy(sim->backup, sim->kept, sim->kept_size);
+    memcpy(sim->kept, state, sim->kept_size);
+    const char *unsound = sim_unsound(sim);
+    if (unsound) {
+        memcpy(sim->kept, sim->backup, sim->kept_size);
+        return error_set(error, THENAR_ERROR_INPUT, "%s: %s has values that no step leaves", what, unsound);
+    }
+    sim->stats = (thenar_stats){0};
+    contacts_untell(&sim->contacts);
+    for (int i = 0; i < sim->model->handle_count; i++) sim_handle(sim, i)->linear->is_there = false;
+    return THENAR_OK;
+}
+
 thenar_status thenar_sim_restore(thenar_sim *sim, const void *bytes, size_t size, thenar_error *error) {
     snapshot_header header;
     if (size < sizeof header)
@@ -49,11 +66,5 @@ thenar_status thenar_sim_restore(thenar_sim *sim, const void *bytes, size_t size
     const char *state = (const char *)bytes + sizeof header;
     if (hash_bytes(0, state, sim->kept_size) != header.checksum)
         return error_set(error, THENAR_ERROR_INPUT, "a damaged snapshot: its checksum is wrong");
-    if (!contacts_check(&sim->model->contacts, &sim->contacts, state, sim->kept))
-        return error_set(error, THENAR_ERROR_INPUT, "a damaged snapshot: its contacts are not those of the model");
-    memcpy(sim->kept, state, sim->kept_size);
-    sim->stats = (thenar_stats){0};
-    contacts_untell(&sim->contacts);
-    for (int i = 0; i < sim->model->handle_count; i++) sim_handle(sim, i)->linear->is_there = false;
-    return THENAR_OK;
+    return sim_take_state(sim, state, "a damaged snapshot", error);
 }
