@@ -1,5 +1,6 @@
 #include "app/tactile_replay.h"
 
+#include "app/json_file.h"
 #include "base/memory.h"
 #include "tactile/tactile.h"
 
@@ -136,7 +137,7 @@ thenar_status tactile_replay_create(thenar_recording *recording, const thenar_ta
     if (!replay) return error_memory(error, "recording");
     replay->recording = recording;
     replay->time = -1;
-    json_t *metadata = json_loads(thenar_recording_get_info(recording).metadata, 0, NULL);
+    json_t *metadata = json_of_text(thenar_recording_get_info(recording).metadata);
     thenar_status status = prepare(replay, metadata, options, error);
     json_decref(metadata);
     if (status == THENAR_OK)

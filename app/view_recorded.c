@@ -1,5 +1,6 @@
 #include "app/view_recorded.h"
 
+#include "app/json_file.h"
 #include "app/view_series.h"
 #include "base/file.h"
 
@@ -40,7 +41,7 @@ static double *read_limits(const json_t *metadata, const thenar_recording_body *
 }
 
 static void write_meshes(view_recorded *recorded, view_message *out) {
-    json_t *metadata = json_loads(thenar_recording_get_info(recorded->recording).metadata, 0, NULL);
+    json_t *metadata = json_of_text(thenar_recording_get_info(recorded->recording).metadata);
     for (int b = 0; b < thenar_recording_body_count(recorded->recording); b++) {
         const thenar_recording_mesh *mesh;
         const thenar_recording_body *body = thenar_recording_body_at(recorded->recording, b);
@@ -126,7 +127,7 @@ static void write_head(view_recorded *recorded, view_range range, view_message *
     if (recorded->summary) json_object_set(head, "summary", recorded->summary);
     json_t *bounds = measure_bounds(recorded, range);
     if (bounds) json_object_set_new(head, "bounds", bounds);
-    json_t *metadata = json_loads(info.metadata, 0, NULL), *tactile = json_object_get(metadata, "tactile");
+    json_t *metadata = json_of_text(info.metadata), *tactile = json_object_get(metadata, "tactile");
     if (json_is_object(tactile)) json_object_set(head, "tactile", tactile);
     json_decref(metadata);
     if (thenar_recording_damage(recording))
@@ -270,7 +271,7 @@ static thenar_status read_beside(view_recorded *recorded, const char *folder, th
     int frames = thenar_recording_frame_count(recorded->recording);
     double last = frames > 0 ? (double)thenar_recording_frame_step(recorded->recording, frames - 1) : 0;
     snprintf(path, sizeof path, "%s/summary.json", folder);
-    recorded->summary = json_load_file(path, 0, NULL);
+    recorded->summary = json_file_read(path);
     if (recorded->summary && json_number_value(json_object_get(recorded->summary, "steps")) != last) {
         json_decref(recorded->summary);
         recorded->summary = NULL;
