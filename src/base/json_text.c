@@ -281,7 +281,9 @@ static json_t *read_value(reader *r) {
     } else if (c == 'n') {
         value = read_word(r, "null") ? json_null() : NULL;
     } else {
-        fail(r, c < 0 ? "ends too soon; expected a value" : "no value; expected JSON");
+        fail(r, c < 0                  ? "ends too soon; expected a value"
+                : c == 'N' || c == 'I' ? "NaN or Infinity, which JSON does not have"
+                                       : "no value; expected JSON");
     }
     return value;
 }

@@ -144,8 +144,8 @@ static bool keys_are_plausible(const thenar_recording *recording, uint64_t first
     return true;
 }
 
-/* True if the file ends in a whole index that fits it; then the keys are there. */
-static bool read_index(thenar_recording *recording, uint64_t first, unsigned char *piece) {
+/* True if the file ends in a whole index that fits it; then the keys are there. *no_memory: there was none for them. */
+static bool read_index(thenar_recording *recording, uint64_t first, unsigned char *piece, bool *no_memory) {
     recording_tail tail;
     recording_chunk chunk;
     if (recording->size < first + sizeof chunk + sizeof tail) return false;
@@ -161,6 +161,7 @@ static bool read_index(thenar_recording *recording, uint64_t first, unsigned cha
         verify_chunk(recording, tail.index_offset, &chunk, piece, NULL) != THENAR_OK)
         return false;
     recording->keys = MEMORY_ARRAY(recording_key, tail.frame_count);
+    *no_memory = !recording->keys;
     recording->frame_count = (int)tail.frame_count;
     if (recording->keys &&
         recording_read_bytes(recording, tail.index_offset + sizeof chunk, recording->keys,
@@ -256,7 +257,9 @@ static thenar_status read_contents(thenar_recording *recording, unsigned char *p
     if (status == THENAR_OK) status = find_meshes(recording, &offset, piece, error);
     if (status != THENAR_OK) return status;
     recording->values_size = recording_values_size(recording->head.channels, recording->head.channel_count);
-    return read_index(recording, offset, piece) ? THENAR_OK : scan_frames(recording, offset, piece, error);
+    bool no_memory = false;
+    if (read_index(recording, offset, piece, &no_memory)) return THENAR_OK;
+    return no_memory ? error_memory(error, "the index of a recording") : scan_frames(recording, offset, piece, error);
 }
 
 thenar_status thenar_recording_open(const char *path, thenar_recording **out, thenar_error *error) {
