@@ -293,6 +293,10 @@ static void tick(lws_sorted_usec_list_t *timer) {
     lws_sul_schedule(s->context, 0, timer, tick, LWS_US_PER_SEC / 2);
 }
 
+int server_serve(server *s) {
+    return lws_service(s->context, -1);
+}
+
 thenar_status server_run(server *s, thenar_error *error) {
     tick(&s->tick);
     while (!process_interrupted())

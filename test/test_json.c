@@ -27,13 +27,77 @@ static const char *const good[] = {
 };
 
 static const char *const bad[] = {
-    "", " ", "{", "[", "[1", "[1,", "[1,]", "[,1]", "[1 2]", "{\"a\"", "{\"a\":", "{\"a\":1", "{\"a\":1,", "{\"a\":1,}",
-    "{a: 1}", "{1: 2}", "{\"a\" 1}", "{\"a\":1 \"b\":2}", "]", "}", "tru", "truE", "nul", "falze", "TRUE", "NaN",
-    "Infinity", "-", "-a", "+1", ".5", "1.", "1.e5", "1e", "1e+", "01", "0x10", "1e400", "-1e400", "9223372036854775808",
-    "-9223372036854775809", "\"", "\"a", "\"\n\"", "\"\t\"", "\"\x01\"", "\"\\", "\"\\a\"", "\"\\u12\"", "\"\\u12g4\"",
-    "\"\\u0000\"", "\"\\ud800\"", "\"\\ud800\\n\"", "\"\\ud800\\u0041\"", "\"\\udc00\"", "\"\x80\"", "\"\xc3\"",
-    "\"\xc3(\"", "\"\xc0\x80\"", "\"\xe0\x80\x80\"", "\"\xed\xa0\x80\"", "\"\xf4\x90\x80\x80\"", "\"\xff\"", "[1] [2]",
-    "[1]x", "{\"a\":1, \"a\":2}", "{\"a\":1, \"\\u0061\":2}", "'a'", "// a", "[1,\xef\xbb\xbf]", "\xef\xbb\xbf[]",
+    "",
+    " ",
+    "{",
+    "[",
+    "[1",
+    "[1,",
+    "[1,]",
+    "[,1]",
+    "[1 2]",
+    "{\"a\"",
+    "{\"a\":",
+    "{\"a\":1",
+    "{\"a\":1,",
+    "{\"a\":1,}",
+    "{a: 1}",
+    "{1: 2}",
+    "{\"a\" 1}",
+    "{\"a\":1 \"b\":2}",
+    "]",
+    "}",
+    "tru",
+    "truE",
+    "nul",
+    "falze",
+    "TRUE",
+    "NaN",
+    "Infinity",
+    "-",
+    "-a",
+    "+1",
+    ".5",
+    "1.",
+    "1.e5",
+    "1e",
+    "1e+",
+    "01",
+    "0x10",
+    "1e400",
+    "-1e400",
+    "9223372036854775808",
+    "-9223372036854775809",
+    "\"",
+    "\"a",
+    "\"\n\"",
+    "\"\t\"",
+    "\"\x01\"",
+    "\"\\",
+    "\"\\a\"",
+    "\"\\u12\"",
+    "\"\\u12g4\"",
+    "\"\\u0000\"",
+    "\"\\ud800\"",
+    "\"\\ud800\\n\"",
+    "\"\\ud800\\u0041\"",
+    "\"\\udc00\"",
+    "\"\x80\"",
+    "\"\xc3\"",
+    "\"\xc3(\"",
+    "\"\xc0\x80\"",
+    "\"\xe0\x80\x80\"",
+    "\"\xed\xa0\x80\"",
+    "\"\xf4\x90\x80\x80\"",
+    "\"\xff\"",
+    "[1] [2]",
+    "[1]x",
+    "{\"a\":1, \"a\":2}",
+    "{\"a\":1, \"\\u0061\":2}",
+    "'a'",
+    "// a",
+    "[1,\xef\xbb\xbf]",
+    "\xef\xbb\xbf[]",
 };
 
 static void it_takes_and_refuses_what_jansson_does(void **state) {
@@ -58,7 +122,8 @@ static void it_takes_and_refuses_what_jansson_does(void **state) {
 
 static void what_was_cut_off_fails_at_its_end(void **state) {
     (void)state;
-    static const char text[] = "{\"a\": [1.5e-3, true, null, \"\\u00e9\\ud83d\\ude00 \xc3\xa9\xf0\x9f\x98\x80\", {}], \"b\": -12}";
+    static const char text[] =
+        "{\"a\": [1.5e-3, true, null, \"\\u00e9\\ud83d\\ude00 \xc3\xa9\xf0\x9f\x98\x80\", {}], \"b\": -12}";
     json_text_fault fault;
     for (size_t size = 0; size < sizeof text - 1; size++) {
         assert_null(json_text_read(text, size, &fault));
@@ -99,12 +164,9 @@ static void depth_and_number_of_values_are_bounded(void **state) {
         const char *begin, *end;
         size_t count;
         const char *what; /* NULL: it is taken */
-    } cases[] = {{"[", "]", JSON_TEXT_DEPTH, NULL},
-                 {"[", "]", JSON_TEXT_DEPTH + 1, "too deep"},
-                 {"[", "", 10000000, "too deep"},
-                 {"{\"a\":", "", 1000000, "too deep"},
-                 {"[0,[", "]]", JSON_TEXT_DEPTH / 2, NULL},
-                 {" ", "1", 1, NULL}};
+    } cases[] = {{"[", "]", JSON_TEXT_DEPTH, NULL},         {"[", "]", JSON_TEXT_DEPTH + 1, "too deep"},
+                 {"[", "", 10000000, "too deep"},           {"{\"a\":", "", 1000000, "too deep"},
+                 {"[0,[", "]]", JSON_TEXT_DEPTH / 2, NULL}, {" ", "1", 1, NULL}};
     json_text_fault fault;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char *text = repeated(cases[i].begin, cases[i].end, cases[i].count);

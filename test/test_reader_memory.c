@@ -72,7 +72,9 @@ static thenar_status open_recorded(void *context, thenar_error *error) {
     char message[256];
     (void)context;
     void *device = device_recorded_table.open(path, message, sizeof message);
-    if (!device) return error_set(error, strstr(message, "out of memory") ? THENAR_ERROR_MEMORY : THENAR_ERROR_FILE, "%s", message);
+    if (!device)
+        return error_set(error, strstr(message, "out of memory") ? THENAR_ERROR_MEMORY : THENAR_ERROR_FILE, "%s",
+                         message);
     device_recorded_table.close(device);
     return THENAR_OK;
 }
@@ -87,14 +89,17 @@ static thenar_status read_message(void *context, thenar_error *error) {
 
 static void what_haptic_devices_read_is_whole_or_not_at_all(void **state) {
     (void)state;
-    write_all("{\"mass\": 0.30000000000000004, \"repeat\": true, \"keys\": [{\"t\": 0, \"position\": [0, 0.0200000000000001, 0]}, "
+    write_all("{\"mass\": 0.30000000000000004, \"repeat\": true, \"keys\": [{\"t\": 0, \"position\": [0, "
+              "0.0200000000000001, 0]}, "
               "{\"t\": 0.5, \"turn\": [0, 1, 0]}]}");
     fail_in_turn(read_user, NULL);
-    write_all("{\"t\": 0, \"position\": [0, 0.0200000000000001, 0]}\n{\"t\": 1, \"position\": [0, 0, 0], \"orientation\": "
-              "[0, 0, 0, 1]}\n");
+    write_all(
+        "{\"t\": 0, \"position\": [0, 0.0200000000000001, 0]}\n{\"t\": 1, \"position\": [0, 0, 0], \"orientation\": "
+        "[0, 0, 0, 1]}\n");
     fail_in_turn(open_recorded, NULL);
-    char message[] = "{\"inverse3\": [{\"device_id\": \"049D\", \"state\": {\"cursor_position\": {\"x\": 0.10000000000000001, "
-                     "\"y\": 0, \"z\": 0.1}, \"cursor_velocity\": {\"x\": 0, \"y\": 0, \"z\": 0}}}]}";
+    char message[] =
+        "{\"inverse3\": [{\"device_id\": \"049D\", \"state\": {\"cursor_position\": {\"x\": 0.10000000000000001, "
+        "\"y\": 0, \"z\": 0.1}, \"cursor_velocity\": {\"x\": 0, \"y\": 0, \"z\": 0}}}]}";
     fail_in_turn(read_message, message);
     remove(path);
 }

@@ -47,7 +47,10 @@ static bool read_unit(reader *r, unsigned *unit) {
     *unit = 0;
     for (int i = 0; i < 4; i++, r->at++) {
         int c = peek(r);
-        int digit = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+        int digit = c >= '0' && c <= '9'   ? c - '0'
+                    : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                    : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                           : -1;
         if (digit < 0) return fail(r, "an escape that is none; expected four digits of base 16");
         *unit = *unit << 4 | (unsigned)digit;
     }

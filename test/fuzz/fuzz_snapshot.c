@@ -11,7 +11,8 @@ static thenar_sim *make_sim(void) {
     static thenar_model *model;
     thenar_sim *sim;
     thenar_error error;
-    if (!model) fuzz_check(thenar_scene_load(SOURCE_DIR "/test/fuzz/scene.yaml", NULL, &model, NULL, &error) == THENAR_OK);
+    if (!model)
+        fuzz_check(thenar_scene_load(SOURCE_DIR "/test/fuzz/scene.yaml", NULL, &model, NULL, &error) == THENAR_OK);
     fuzz_check(thenar_sim_create(model, NULL, &sim, &error) == THENAR_OK);
     return sim;
 }
