@@ -15,7 +15,11 @@
 
 #define VERTEX_LEAST 65536 /* vertices, and corners of triangles, that every file may have; and one more a byte */
 #define SKIN_JOINT_LIMIT 1000
-#define SQUARE 0.02 /* a bind matrix has columns at right angles to within this cosine */
+#define SHORTEST 1e-3      /* m, of a hand from the wrist to the tip of the middle finger, in some unit or other */
+#define LONGEST 1e3        /* m */
+#define NARROWEST 0.02     /* of its length */
+#define SHORTEST_BONE 1e-3 /* of its length */
+#define SQUARE 0.02        /* a bind matrix has columns at right angles to within this cosine */
 
 typedef struct vertex_bones {
     double weight[HAND_BONES];
@@ -225,6 +229,27 @@ static hand_size size_of(const hand_shape *hand) {
         vec3_distance(hand->joint[HAND_INDEX_PROXIMAL].position, hand->joint[HAND_LITTLE_PROXIMAL].position) / 0.653};
 }
 
+/* That the joints are those of some hand: the mesher divides by their distances. */
+static thenar_status check_sizes(const hand_shape *hand, thenar_error *error) {
+    hand_size size = size_of(hand);
+    if (!(size.length >= SHORTEST && size.length <= LONGEST))
+        return error_set(error, THENAR_ERROR_INPUT, "the hand is %g m long; expected %g to %g m", size.length, SHORTEST,
+                         LONGEST);
+    if (!(size.breadth >= NARROWEST * size.length && size.breadth <= size.length / NARROWEST))
+        return error_set(error, THENAR_ERROR_INPUT,
+                         "the hand is %g m long and %g m broad; expected the sizes of a hand", size.length,
+                         size.breadth);
+    for (int bone = 1; bone < HAND_BONES; bone++) {
+        hand_joint j = hand_bone_joint(bone);
+        double length = vec3_distance(hand->joint[j].position, hand->joint[j + 1].position);
+        if (!(length >= SHORTEST_BONE * size.length && length <= size.length))
+            return error_set(error, THENAR_ERROR_INPUT,
+                             "the bone from %s to %s is %g m long; expected the sizes of a hand", hand_joint_name(j),
+                             hand_joint_name((hand_joint)(j + 1)), length);
+    }
+    return THENAR_OK;
+}
+
 static thenar_status make_tets(hand_shape *hand, const double *vertex_weight, int tets, double **node_weight,
                                thenar_error *error) {
     surface_distance distance;
@@ -291,7 +316,8 @@ thenar_status hand_gltf_load(const char *path, int tets, hand_shape *out, thenar
         into_wrist_frame(out);
         bool left = out->left;
         if (left) hand_shape_mirror(out);
-        status = make_tets(out, vertex_weight, tets, &node_weight, error);
+        status = check_sizes(out, error);
+        if (status == THENAR_OK) status = make_tets(out, vertex_weight, tets, &node_weight, error);
         if (status == THENAR_OK) status = hand_shape_finish(vertex_weight, node_weight, out, error);
         if (status == THENAR_OK && left) hand_shape_mirror(out);
         if (status == THENAR_OK) status = hand_embed(out, error);
