@@ -2,6 +2,7 @@
 
 #include "app/json_file.h"
 #include "base/memory.h"
+#include "io/recording_read.h"
 #include "tactile/tactile.h"
 
 #include <math.h>
@@ -41,8 +42,8 @@ static thenar_status read_skins(tactile_replay *replay, pad_skin *skins, thenar_
         if (status != THENAR_OK) return status;
         skins[b].surface = &mesh->surface;
         replay_body *out = &replay->bodies[b];
-        out->pose = thenar_recording_find_channel(replay->recording, b, "pose");
-        out->twist = thenar_recording_find_channel(replay->recording, b, "twist");
+        out->pose = recording_find_numbers(replay->recording, b, "pose", 7);
+        out->twist = recording_find_numbers(replay->recording, b, "twist", 6);
         if (body->surface != THENAR_RECORDING_SURFACE_EMBEDDED) continue;
         skins[b].embedding = &mesh->embedding;
         skins[b].mesh = &mesh->volume;

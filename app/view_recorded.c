@@ -3,6 +3,7 @@
 #include "app/json_file.h"
 #include "app/view_series.h"
 #include "base/file.h"
+#include "io/recording_read.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -158,7 +159,7 @@ static bool moves_nodes(const thenar_recording_body *body) {
 static void write_pose(thenar_recording *recording, int body, int frame, view_message *out) {
     double pose[7];
     thenar_error error;
-    int channel = thenar_recording_find_channel(recording, body, "pose");
+    int channel = recording_find_numbers(recording, body, "pose", 7);
     if (channel >= 0 && thenar_recording_read_channel(recording, channel, frame, pose, &error) == THENAR_OK)
         message_floats(out, SECTION_POSE, body, 1, pose, 7);
 }

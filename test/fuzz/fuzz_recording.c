@@ -1,24 +1,11 @@
 /* Recordings: open, then read every mesh, and every channel, surface and contact of some frames. Checksums are put right
  * first, or nothing behind them would ever be reached. */
-#include "fuzz.h"
+#include "mend.h"
 
-#include "io/recording_format.h"
+#include "thenar/recording.h"
 
 #define FRAMES 8
 #define NUMBERS ((size_t)1 << 20) /* of a channel or a surface that is read here */
-
-static void mend_checksums(char *bytes, size_t size) {
-    for (size_t at = sizeof(recording_preamble); at < size && size - at >= sizeof(recording_chunk);) {
-        recording_chunk chunk;
-        memcpy(&chunk, bytes + at, sizeof chunk);
-        if (chunk.stored_size > size - at - sizeof chunk) return;
-        uint64_t hash = recording_checksum_header(&chunk);
-        const char *payload = bytes + at + sizeof chunk;
-        chunk.checksum = recording_checksum_payload(hash, payload, (size_t)chunk.stored_size);
-        memcpy(bytes + at, &chunk, sizeof chunk);
-        at += sizeof chunk + (size_t)chunk.stored_size;
-    }
-}
 
 static void read_frame(thenar_recording *recording, int frame) {
     thenar_error error = {0};

@@ -4,7 +4,9 @@
 
 #include <dirent.h>
 
+#ifndef CUTS
 #define CUTS 24 /* of each input */
+#endif
 
 static int compare(const void *a, const void *b) {
     return strcmp(*(char *const *)a, *(char *const *)b);
