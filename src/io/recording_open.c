@@ -134,8 +134,6 @@ static thenar_status find_meshes(thenar_recording *recording, uint64_t *offset, 
 
 static bool keys_are_plausible(const thenar_recording *recording, uint64_t first, uint64_t index_offset) {
     uint64_t lowest = first, smallest = sizeof(recording_chunk) + sizeof(recording_moment);
-    /* Readers make room for what HEAD says a frame is: no more than frames in this file can be. */
-    if (recording->values_size / RECORDING_EXPANSION_MAX > recording->size) return false;
     for (int i = 0; i < recording->frame_count; i++) {
         uint64_t offset = recording->keys[i].offset;
         if (offset < lowest || offset > index_offset || index_offset - offset < smallest) return false;
@@ -257,6 +255,10 @@ static thenar_status read_contents(thenar_recording *recording, unsigned char *p
     if (status == THENAR_OK) status = find_meshes(recording, &offset, piece, error);
     if (status != THENAR_OK) return status;
     recording->values_size = recording_values_size(recording->head.channels, recording->head.channel_count);
+    /* Readers make room for what HEAD says a frame is: no more than frames in this file can be. */
+    if (recording->values_size / RECORDING_EXPANSION_MAX > recording->size)
+        return error_at(error, recording->path, 0, 0, "HEAD: frames of %zu bytes in a file of %llu; it is damaged",
+                        recording->values_size, (unsigned long long)recording->size);
     bool no_memory = false;
     if (read_index(recording, offset, piece, &no_memory)) return THENAR_OK;
     return no_memory ? error_memory(error, "the index of a recording") : scan_frames(recording, offset, piece, error);
