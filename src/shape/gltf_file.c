@@ -104,13 +104,6 @@ static thenar_status open_buffers(gltf_file *file, gltf_bytes binary, thenar_err
     return status;
 }
 
-thenar_status gltf_open(const char *path, gltf_file *out, thenar_error *error) {
-    file_bytes bytes;
-    *out = (gltf_file){0};
-    thenar_status status = file_read(path, FILE_SIZE_LIMIT, &bytes, error);
-    return status == THENAR_OK ? gltf_parse(path, bytes, out, error) : status;
-}
-
 thenar_status gltf_parse(const char *path, file_bytes bytes, gltf_file *out, thenar_error *error) {
     *out = (gltf_file){.path = path, .bytes = bytes};
     thenar_status status = THENAR_OK;
