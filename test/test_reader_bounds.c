@@ -69,17 +69,6 @@ static void read_recorded(const char *name, const file_bytes *bytes) {
     close(file);
 }
 
-static void read_gltf(const char *name, const file_bytes *bytes) {
-    hand_shape hand;
-    double *weight;
-    thenar_error error;
-    file_bytes copy = {.data = malloc(bytes->size + 1), .size = bytes->size};
-    memcpy(copy.data, bytes->data, bytes->size + 1);
-    hand_gltf_parse(name, copy, &hand, &weight, &error);
-    free(weight);
-    hand_shape_free(&hand);
-}
-
 /* Every mesh, and one frame. */
 static void read_recording(const char *name, const file_bytes *bytes) {
     char path[32];
@@ -220,34 +209,59 @@ static void memory_is_bounded_by_the_size_of_the_file(void **state) {
     }
 }
 
-/* Many pieces that share their arrays. */
+/* Appends to `out` what of `text` is before `from`, and then `to`; returns what is behind `from`. */
+static const char *put_replaced(file_bytes *out, const char *text, const char *from, const char *to) {
+    const char *at = strstr(text, from);
+    assert_non_null(at);
+    memcpy(out->data + out->size, text, (size_t)(at - text));
+    out->size += (size_t)(at - text);
+    out->size += (size_t)sprintf(out->data + out->size, "%s", to);
+    return at + strlen(from);
+}
+
+#define PIECE "{\"attributes\": {\"POSITION\": 1, \"JOINTS_0\": 2, \"WEIGHTS_0\": 3}, \"indices\": 4}"
+#define INDICES "\"bufferView\": 4, \"componentType\": 5121, \"count\": 36"
+
+/* Many pieces that share their arrays: so many corners that they are refused (3000 each), or not (36). */
 static void a_hand_from_gltf_takes_memory_by_the_size_of_its_file(void **state) {
     (void)state;
+    enum { PIECES = 20000, ZEROS = 3000 };
     file_bytes small;
     thenar_error error;
     assert_ok(file_read(SOURCE_DIR "/test/fuzz/corpus/gltf/text", FILE_SIZE_LIMIT, &small, &error), error);
-    static const char piece[] =
-        "{\"attributes\": {\"POSITION\": 1, \"JOINTS_0\": 2, \"WEIGHTS_0\": 3}, \"indices\": 4}";
-    const char *at = strstr(small.data, piece);
-    assert_non_null(at);
-    enum { PIECES = 20000 };
-    file_bytes large = {.data = malloc(small.size + PIECES * sizeof piece + 1)};
-    size_t front = (size_t)(at - small.data);
-    memcpy(large.data, small.data, front);
-    large.size = front;
-    for (int i = 0; i < PIECES; i++) large.size += (size_t)sprintf(large.data + large.size, "%s,", piece);
-    strcpy(large.data + large.size, at);
-    large.size += small.size - front;
-    long before = memory_used;
-    memory_peak_begin();
-    read_gltf("hand.gltf", &large);
-    long peak = memory_peak_since(before);
-    printf("%zu bytes of glTF: %ld bytes\n", large.size, peak);
-    /* 65536 vertices and as many as bytes, each with a place and HAND_BONES weights, in arrays that grow by halves. */
-    long vertices = 65536 + (long)large.size;
-    assert_true(peak <=
-                FLOOR + BYTES_A_BYTE * (long)large.size + 3 * vertices * (long)(sizeof(double) * (HAND_BONES + 3)));
-    free(large.data);
+    char zeros[ZEROS / 3 * 4 + 1] = "", buffer[ZEROS / 3 * 4 + 128];
+    memset(zeros, 'A', sizeof zeros - 1);
+    snprintf(buffer, sizeof buffer, "\"}, {\"byteLength\": %d, \"uri\": \"data:;base64,%s\"}]}", ZEROS, zeros);
+    char *pieces = malloc(PIECES * (sizeof PIECE + 1));
+    for (size_t i = 0, at = 0; i < PIECES; i++) at += (size_t)sprintf(pieces + at, "%s%s", i ? "," : "", PIECE);
+    for (int refused = 0; refused < 2; refused++) {
+        file_bytes large = {.data = malloc(small.size + strlen(pieces) + sizeof buffer + 256)};
+        const char *rest = put_replaced(&large, small.data, PIECE, pieces);
+        if (refused) {
+            rest = put_replaced(&large, rest, INDICES, "\"bufferView\": 5, \"componentType\": 5121, \"count\": 3000");
+            rest =
+                put_replaced(&large, rest, "], \"buffers\"", ", {\"buffer\": 1, \"byteLength\": 3000}], \"buffers\"");
+            rest = put_replaced(&large, rest, "\"}]}", buffer);
+        }
+        large.size += (size_t)sprintf(large.data + large.size, "%s", rest);
+        hand_shape hand;
+        double *weight;
+        size_t size = large.size;
+        long before = memory_used;
+        memory_peak_begin();
+        thenar_status status = hand_gltf_parse("hand.gltf", large, &hand, &weight, &error);
+        long peak = memory_peak_since(before);
+        printf("%zu bytes of glTF: %ld bytes\n", size, peak);
+        assert_int_equal(status, refused ? THENAR_ERROR_INPUT : THENAR_OK);
+        if (refused) assert_non_null(strstr(error.text, "vertices or corners for"));
+        /* 65536 vertices and as many as bytes, each with a place and HAND_BONES weights, in arrays that grow by halves. */
+        long vertices = 65536 + (long)size;
+        assert_true(peak <=
+                    FLOOR + BYTES_A_BYTE * (long)size + 3 * vertices * (long)(sizeof(double) * (HAND_BONES + 3)));
+        free(weight);
+        hand_shape_free(&hand);
+    }
+    free(pieces);
     free(small.data);
 }
 

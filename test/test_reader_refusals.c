@@ -155,6 +155,33 @@ static void scripts_and_recordings_of_devices_are_refused_by_name(void **state) 
     assert_int_equal(device_recorded_table.write(NULL, force, 6), 0);
 }
 
+/* A port of UDP that another has, and one of TCP that nobody has. */
+static void ports_that_do_not_work_are_told(void **state) {
+    (void)state;
+    char message[256];
+#ifdef THENAR_OSC
+    char port[16] = "";
+    void *first = NULL;
+    for (int number = 47000; number < 47100 && !first; number++) {
+        snprintf(port, sizeof port, "%d", number);
+        first = device_osc_table.open(port, message, sizeof message);
+    }
+    assert_non_null(first);
+    assert_null(device_osc_table.open(port, message, sizeof message));
+    assert_non_null(strstr(message, "expected a free one"));
+    device_osc_table.close(first);
+    assert_null(device_osc_table.open("0", message, sizeof message));
+    assert_non_null(strstr(message, "is not a port"));
+#endif
+#ifdef THENAR_WEBSOCKET
+    assert_null(device_ws_table.open("1", message, sizeof message));
+    assert_non_null(strstr(message, "no service answers"));
+    assert_null(device_ws_table.open("65536", message, sizeof message));
+    assert_non_null(strstr(message, "is not a port"));
+#endif
+    (void)message;
+}
+
 static size_t put_chunk(char *file, const char *type, const void *payload, size_t size) {
     recording_chunk chunk = {.stored_size = size, .raw_size = size};
     memcpy(chunk.type, type, sizeof chunk.type);
@@ -247,6 +274,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(metadata_between_the_arrays_of_a_field_is_passed_over),
     cmocka_unit_test(hands_are_refused_by_name),
     cmocka_unit_test(scripts_and_recordings_of_devices_are_refused_by_name),
+    cmocka_unit_test(ports_that_do_not_work_are_told),
     cmocka_unit_test(recordings_are_refused_by_name),
     cmocka_unit_test(values_that_are_set_too_deep_or_too_long_are_refused),
     cmocka_unit_test(files_and_texts_are_looked_at),
