@@ -192,8 +192,7 @@ static thenar_status read_line(const char *text, size_t size, bool ended, const 
         return THENAR_OK;
     }
     if (!root)
-        return complain(at,
-                        "column %ld: %s; expected JSON, one object a line, with null for a joint that is not seen",
+        return complain(at, "column %ld: %s; expected JSON, one object a line, with null for a joint that is not seen",
                         fault.column, fault.what);
     thenar_status status = read_frame(root, at, t);
     json_decref(root);
