@@ -1,5 +1,6 @@
 #include "app/chromium.h"
 
+#include "app/json_file.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/memory.h"
@@ -102,7 +103,7 @@ static thenar_status read_message(chromium *browser, int64_t deadline, json_t **
         char *end = browser->incoming.count > 0 ? memchr(browser->incoming.data, 0, browser->incoming.count) : NULL;
         if (end) {
             size_t length = (size_t)(end - browser->incoming.data) + 1;
-            *message = json_loads(browser->incoming.data, 0, NULL);
+            *message = json_of_text(browser->incoming.data);
             browser->incoming.count -= length;
             memmove(browser->incoming.data, end + 1, browser->incoming.count);
             return *message ? THENAR_OK : error_set(error, THENAR_ERROR_FILE, "chromium: its answer cannot be read");

@@ -1,4 +1,5 @@
 #include "app/command.h"
+#include "app/json_file.h"
 #include "app/report.h"
 #include "app/view_recorded.h"
 #include "base/file.h"
@@ -71,7 +72,7 @@ static void collect_benches(const char *folder, view_message *message, int *coun
     for (int i = 0; i < entry_count; i++) {
         char path[PATH_SIZE + 300];
         snprintf(path, sizeof path, "%s/%s", folder, entries[i]->d_name);
-        json_t *root = json_load_file(path, 0, NULL);
+        json_t *root = json_file_read(path);
         if (json_is_string(json_object_get(root, "bench")) && json_is_array(json_object_get(root, "rows"))) {
             message_json(message, SECTION_BENCH, json_incref(root));
             (*count)++;

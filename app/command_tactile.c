@@ -1,5 +1,6 @@
 /* Commands for another device than the one that a run was made with, from its recording. */
 #include "app/command.h"
+#include "app/json_file.h"
 #include "app/progress.h"
 #include "app/table.h"
 #include "app/tactile_replay.h"
@@ -186,7 +187,7 @@ static thenar_status work(const tactile_request *request, thenar_error *error) {
     if (status != THENAR_OK) return status;
     if (thenar_recording_damage(recording))
         fprintf(stderr, "thenar: warning: %s\n", thenar_recording_damage(recording));
-    json_t *metadata = json_loads(thenar_recording_get_info(recording).metadata, 0, NULL);
+    json_t *metadata = json_of_text(thenar_recording_get_info(recording).metadata);
     worn_list *list = calloc(1, sizeof *list);
     thenar_tactile_options options = thenar_tactile_options_default();
     tactile_replay *replay = NULL;

@@ -1,6 +1,12 @@
 #include "app/json_file.h"
 
 #include "base/file.h"
+#include "base/json_text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define READ_MOST ((size_t)1 << 26) /* bytes */
 
 thenar_status json_file_write(json_t *root, const char *path, thenar_error *error) {
     if (!root) return error_memory(error, path);
@@ -13,4 +19,19 @@ thenar_status json_file_write(json_t *root, const char *path, thenar_error *erro
     }
     json_decref(root);
     return status;
+}
+
+json_t *json_file_read(const char *path) {
+    file_bytes bytes;
+    thenar_error error;
+    json_text_fault fault;
+    if (file_read(path, READ_MOST, &bytes, &error) != THENAR_OK) return NULL;
+    json_t *root = json_text_read(bytes.data, bytes.size, &fault);
+    free(bytes.data);
+    return root;
+}
+
+json_t *json_of_text(const char *text) {
+    json_text_fault fault;
+    return json_text_read(text, strlen(text), &fault);
 }

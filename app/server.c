@@ -152,20 +152,6 @@ static int close_viewer(struct lws *wsi, enum lws_close_status status, const cha
     return -1;
 }
 
-/* An order of these bytes; what is wrong with it, or NULL. */
-static const char *read_order(const void *in, size_t length, view_order *order) {
-    *order = (view_order){0};
-    if (length >= sizeof order->kind) memcpy(&order->kind, in, sizeof order->kind);
-    if (length != order_size(order->kind))
-        return order->kind == ORDER_JOINTS   ? "an order with joints has 716 bytes"
-               : order->kind == ORDER_ANGLES ? "an order with angles has 124 bytes"
-                                             : "an order has 48 bytes";
-    const size_t head = 4 * sizeof(uint32_t);
-    memcpy(order, in, head);
-    memcpy(order_drives(order->kind) ? (void *)order->drive : (void *)order->x, (const char *)in + head, length - head);
-    return order->zero != 0 ? "no such order" : NULL;
-}
-
 /* A piece of a message; an order is one frame, which may still come in pieces. */
 static int receive(server *s, struct lws *wsi, viewer_session *session, const void *in, size_t length) {
     view_order order;
@@ -181,7 +167,7 @@ static int receive(server *s, struct lws *wsi, viewer_session *session, const vo
     memcpy(session->partial + session->partial_length, in, length);
     session->partial_length += length;
     if (missing > 0) return 0;
-    const char *wrong = read_order(session->partial, session->partial_length, &order);
+    const char *wrong = order_read(session->partial, session->partial_length, &order);
     if (!wrong) wrong = s->source->order(s->source, &session->cursor, &order);
     if (wrong && !order_drives(order.kind)) return close_viewer(wsi, LWS_CLOSE_STATUS_INVALID_PAYLOAD, wrong);
     if (wrong) session->notice = wrong;
@@ -305,6 +291,10 @@ void server_notify(void *context) {
 static void tick(lws_sorted_usec_list_t *timer) {
     server *s = lws_container_of(timer, server, tick);
     lws_sul_schedule(s->context, 0, timer, tick, LWS_US_PER_SEC / 2);
+}
+
+int server_serve(server *s) {
+    return lws_service(s->context, -1);
 }
 
 thenar_status server_run(server *s, thenar_error *error) {

@@ -17,6 +17,9 @@ const char *server_address(const server *s);
 /* Tells the viewers that there is something new; from any thread. Context is the server. */
 void server_notify(void *context);
 
+/* Does what is due and comes back at once; below 0: it cannot go on. For who has a loop of their own. */
+int server_serve(server *s);
+
 /* Serves until the process is interrupted. */
 thenar_status server_run(server *s, thenar_error *error);
 void server_free(server *s);

@@ -1,6 +1,8 @@
 #include "app/tactile_replay.h"
 
+#include "app/json_file.h"
 #include "base/memory.h"
+#include "io/recording_read.h"
 #include "tactile/tactile.h"
 
 #include <math.h>
@@ -40,8 +42,8 @@ static thenar_status read_skins(tactile_replay *replay, pad_skin *skins, thenar_
         if (status != THENAR_OK) return status;
         skins[b].surface = &mesh->surface;
         replay_body *out = &replay->bodies[b];
-        out->pose = thenar_recording_find_channel(replay->recording, b, "pose");
-        out->twist = thenar_recording_find_channel(replay->recording, b, "twist");
+        out->pose = recording_find_numbers(replay->recording, b, "pose", 7);
+        out->twist = recording_find_numbers(replay->recording, b, "twist", 6);
         if (body->surface != THENAR_RECORDING_SURFACE_EMBEDDED) continue;
         skins[b].embedding = &mesh->embedding;
         skins[b].mesh = &mesh->volume;
@@ -136,7 +138,7 @@ thenar_status tactile_replay_create(thenar_recording *recording, const thenar_ta
     if (!replay) return error_memory(error, "recording");
     replay->recording = recording;
     replay->time = -1;
-    json_t *metadata = json_loads(thenar_recording_get_info(recording).metadata, 0, NULL);
+    json_t *metadata = json_of_text(thenar_recording_get_info(recording).metadata);
     thenar_status status = prepare(replay, metadata, options, error);
     json_decref(metadata);
     if (status == THENAR_OK)

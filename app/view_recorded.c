@@ -1,8 +1,10 @@
 #include "app/view_recorded.h"
 
+#include "app/json_file.h"
 #include "app/run_haptic.h"
 #include "app/view_series.h"
 #include "base/file.h"
+#include "io/recording_read.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -41,7 +43,7 @@ static double *read_limits(const json_t *metadata, const thenar_recording_body *
 }
 
 static void write_meshes(view_recorded *recorded, view_message *out) {
-    json_t *metadata = json_loads(thenar_recording_get_info(recorded->recording).metadata, 0, NULL);
+    json_t *metadata = json_of_text(thenar_recording_get_info(recorded->recording).metadata);
     for (int b = 0; b < thenar_recording_body_count(recorded->recording); b++) {
         const thenar_recording_mesh *mesh;
         const thenar_recording_body *body = thenar_recording_body_at(recorded->recording, b);
@@ -144,7 +146,7 @@ static void write_head(view_recorded *recorded, view_range range, view_message *
     if (recorded->summary) json_object_set(head, "summary", recorded->summary);
     json_t *bounds = measure_bounds(recorded, range);
     if (bounds) json_object_set_new(head, "bounds", bounds);
-    json_t *metadata = json_loads(info.metadata, 0, NULL), *tactile = json_object_get(metadata, "tactile");
+    json_t *metadata = json_of_text(info.metadata), *tactile = json_object_get(metadata, "tactile");
     if (json_is_object(tactile)) json_object_set(head, "tactile", tactile);
     json_decref(metadata);
     if (thenar_recording_damage(recording))
@@ -175,7 +177,7 @@ static bool moves_nodes(const thenar_recording_body *body) {
 static void write_pose(thenar_recording *recording, int body, int frame, view_message *out) {
     double pose[7];
     thenar_error error;
-    int channel = thenar_recording_find_channel(recording, body, "pose");
+    int channel = recording_find_numbers(recording, body, "pose", 7);
     if (channel >= 0 && thenar_recording_read_channel(recording, channel, frame, pose, &error) == THENAR_OK)
         message_floats(out, SECTION_POSE, body, 1, pose, 7);
 }
@@ -300,7 +302,7 @@ static thenar_status read_beside(view_recorded *recorded, const char *folder, th
     int frames = thenar_recording_frame_count(recorded->recording);
     double last = frames > 0 ? (double)thenar_recording_frame_step(recorded->recording, frames - 1) : 0;
     snprintf(path, sizeof path, "%s/summary.json", folder);
-    recorded->summary = json_load_file(path, 0, NULL);
+    recorded->summary = json_file_read(path);
     if (recorded->summary && json_number_value(json_object_get(recorded->summary, "steps")) != last) {
         json_decref(recorded->summary);
         recorded->summary = NULL;

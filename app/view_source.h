@@ -57,6 +57,9 @@ static inline size_t order_size(uint32_t kind) {
     return head + 4 * sizeof(double);
 }
 
+/* An order of these bytes; what is wrong with it, or NULL. */
+const char *order_read(const void *bytes, size_t length, view_order *order);
+
 typedef struct view_source view_source;
 struct view_source {
     /* Everything that a new viewer needs before frames. */

@@ -1,5 +1,6 @@
 # Build options, and the flags that every target of the project is compiled with.
 option(THENAR_TESTS "Build the tests" ON)
+option(THENAR_FUZZ "Build the fuzz targets with libFuzzer (needs clang; preset fuzz)" OFF)
 # `native` is for who builds and runs on one machine: the result may not run on another. Packagers set x86-64-v3 (AVX2
 # and FMA, most machines since 2013). Empty means the compiler's baseline: it runs everywhere, takes twice as long, and
 # its states differ in the last digits, since x86-64 without FMA rounds a * b + c twice.

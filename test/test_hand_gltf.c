@@ -146,6 +146,37 @@ static void a_text_file_with_base64_is_the_same_hand(void **state) {
     remove(temporary);
 }
 
+/* Bind matrices by which all joints are in one place, or far apart: refused before anything is made of them. */
+static void joints_that_are_no_hand_are_refused(void **state) {
+    (void)state;
+    static const struct {
+        float factor;
+        const char *words;
+    } cases[] = {{0, "0 m long; expected 0.001"}, {1e-6f, "m long; expected 0.001"}, {1e30f, "m long; expected 0.001"}};
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        file_bytes glb = read_all(RIGHT);
+        json_t *root = json_loadb(glb.data + 20, u32_at(glb.data + 12), 0, NULL);
+        json_t *skin = json_array_get(json_object_get(root, "skins"), 0);
+        size_t accessor = (size_t)json_integer_value(json_object_get(skin, "inverseBindMatrices"));
+        json_t *numbers = json_array_get(json_object_get(root, "accessors"), accessor);
+        size_t index = (size_t)json_integer_value(json_object_get(numbers, "bufferView"));
+        json_t *view = json_array_get(json_object_get(root, "bufferViews"), index);
+        char *matrices = glb.data + binary_start(glb) + json_integer_value(json_object_get(view, "byteOffset"));
+        for (int i = 0; i < json_integer_value(json_object_get(numbers, "count")); i++)
+            for (int k = 12; k < 15; k++) {
+                float number;
+                memcpy(&number, matrices + 64 * i + 4 * k, sizeof number);
+                number *= cases[c].factor;
+                memcpy(matrices + 64 * i + 4 * k, &number, sizeof number);
+            }
+        write_all(glb.data, glb.size);
+        refused(cases[c].words);
+        json_decref(root);
+        free(glb.data);
+    }
+    remove(temporary);
+}
+
 static void replace(char *data, size_t size, const char *from, const char *to) {
     size_t length = strlen(from);
     for (size_t i = 0; i + length <= size; i++)
@@ -260,6 +291,7 @@ static void a_file_with_wrong_bytes_does_no_harm(void **state) {
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(the_generic_hands_load_with_their_joints_skin_and_tets),
     cmocka_unit_test(the_left_and_right_joints_mirror_each_other),
+    cmocka_unit_test(joints_that_are_no_hand_are_refused),
     cmocka_unit_test(a_text_file_with_base64_is_the_same_hand),
     cmocka_unit_test(what_is_wrong_with_a_hand_is_named),
     cmocka_unit_test(a_file_that_is_cut_off_anywhere_is_refused),

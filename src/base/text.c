@@ -82,26 +82,35 @@ const char *text_closest(const char *word, const char *const *candidates, size_t
     return closest;
 }
 
-/* Bytes of the character at the front of text; 0 for a control character and for what is not UTF-8. */
-static size_t printable_length(const unsigned char *text) {
-    unsigned char first = text[0], second = first ? text[1] : 0;
-    if (first < 0x80) return first >= ' ' && first != 0x7f;
+size_t text_utf8_length(const char *text, size_t left) {
+    if (left == 0) return 0;
+    unsigned char first = (unsigned char)text[0], second = left > 1 ? (unsigned char)text[1] : 0;
+    if (first < 0x80) return 1;
     size_t length = first >= 0xc2 && first <= 0xdf   ? 2
                     : first >= 0xe0 && first <= 0xef ? 3
                     : first >= 0xf0 && first <= 0xf4 ? 4
                                                      : 0;
     for (size_t i = 1; i < length; i++)
-        if ((text[i] & 0xc0) != 0x80) return 0;
-    /* Longer than need be, surrogates, beyond the last character, and the control characters of Latin-1. */
+        if (i >= left || ((unsigned char)text[i] & 0xc0) != 0x80) return 0;
+    /* Longer than need be, surrogates, beyond the last character. */
     if ((first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f) || (first == 0xf0 && second < 0x90) ||
-        (first == 0xf4 && second > 0x8f) || (first == 0xc2 && second < 0xa0))
+        (first == 0xf4 && second > 0x8f))
         return 0;
     return length;
 }
 
+/* Bytes of the character at the front of text; 0 for a control character, those of Latin-1 too, and for what is not
+ * UTF-8. */
+static size_t printable_length(const char *text) {
+    unsigned char first = (unsigned char)text[0];
+    if (first < 0x80) return first >= ' ' && first != 0x7f;
+    if (first == 0xc2 && (unsigned char)text[1] < 0xa0) return 0;
+    return text_utf8_length(text, 4); /* the zero at the end of the text is not part of a character */
+}
+
 bool text_is_printable(const char *text) {
     for (size_t length; *text; text += length) {
-        length = printable_length((const unsigned char *)text);
+        length = printable_length(text);
         if (length == 0) return false;
     }
     return true;
@@ -109,7 +118,7 @@ bool text_is_printable(const char *text) {
 
 void text_make_printable(char *text) {
     while (*text) {
-        size_t length = printable_length((const unsigned char *)text);
+        size_t length = printable_length(text);
         if (length == 0) *text = '_';
         text += length ? length : 1;
     }

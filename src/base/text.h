@@ -18,6 +18,9 @@ double text_scan_double(const char *text, const char **end);
 /* The candidate closest to word by edit distance, or NULL if none is close enough to suggest. */
 const char *text_closest(const char *word, const char *const *candidates, size_t count);
 
+/* Bytes of the UTF-8 character at the front of `left` bytes; 0 if there is none. */
+size_t text_utf8_length(const char *text, size_t left);
+
 /* Text is UTF-8 without control characters: fit for one line of a report, JSON and all. */
 bool text_is_printable(const char *text);
 

@@ -2,11 +2,9 @@
 #include "body/track.h"
 
 #include "base/file.h"
+#include "base/json_text.h"
 #include "base/memory.h"
-#include "base/text.h"
 
-#include <errno.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -185,22 +183,17 @@ static thenar_status read_line(const char *text, size_t size, bool ended, const 
     if (size > TRACK_MOST_LINE)
         return complain(at, "the line has %zu bytes; expected one frame a line, at most %zu bytes", size,
                         TRACK_MOST_LINE);
-    json_error_t problem = {0};
-    errno = 0;
-    json_t *root = json_loadb(text, size, JSON_REJECT_DUPLICATES, &problem);
-    /* jansson takes a word that there was no memory for as one that is wrong. */
-    if (!root && (!*problem.text || errno == ENOMEM)) return error_memory(at->error, at->name);
+    json_text_fault fault;
+    json_t *root = json_text_read(text, size, &fault);
+    if (!root && fault.status == THENAR_ERROR_MEMORY) return error_memory(at->error, at->name);
     /* A line that was cut fails at its very end: in the middle of a word, or for want of more. */
-    if (!root && !ended && problem.position >= (int)size) {
+    if (!root && !ended && fault.offset == size) {
         t->truncated_line = at->line;
         return THENAR_OK;
     }
-    if (!root) {
-        /* What is near may be any bytes of the file. */
-        text_make_printable(problem.text);
-        return complain(at, "%s; expected JSON, one object a line, with null for a joint that is not seen",
-                        problem.text);
-    }
+    if (!root)
+        return complain(at, "column %ld: %s; expected JSON, one object a line, with null for a joint that is not seen",
+                        fault.column, fault.what);
     thenar_status status = read_frame(root, at, t);
     json_decref(root);
     return status;

@@ -115,6 +115,8 @@ static void *osc_open(const char *argument, char *message, size_t size) {
         osc_close(device);
         return NULL;
     }
+    /* What is dated is taken now: bundles for later would be kept until then, any number of them, from anyone. */
+    lo_server_enable_queue(device->server, 0, 1);
     return device;
 }
 

@@ -4,10 +4,10 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/json_text.h"
 #include "base/memory.h"
 #include "math/vec3.h"
 
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,9 +63,10 @@ static const char *read_lines(recorded_device *device, char *text, long *line) {
         if (end) *end = 0;
         ++*line;
         if (at[strspn(at, " \t\r")]) {
-            json_t *root = json_loads(at, 0, NULL);
+            json_text_fault fault;
+            json_t *root = json_text_read(at, strlen(at), &fault);
             recorded_frame frame;
-            const char *wrong = root ? read_frame(root, &frame) : "not a JSON object";
+            const char *wrong = root ? read_frame(root, &frame) : fault.what;
             json_decref(root);
             size_t count = device->frames.count;
             if (!wrong && count > 0 && !(frame.time > device->frames.data[count - 1].time))

@@ -1,6 +1,7 @@
 #include "device/inverse.h"
 
-#include <jansson.h>
+#include "base/json_text.h"
+
 #include <stdio.h>
 
 /* The first device of a kind: its object, or NULL. */
@@ -20,7 +21,8 @@ static bool read_members(const json_t *object, const char *const *names, int cou
 bool inverse_read(const char *text, size_t length, thenar_device_sample *sample, char id[INVERSE_ID]) {
     static const char *const axes[] = {"x", "y", "z", "w"};
     static const char *const grips[] = {"wireless_verse_grip", "verse_grip", "custom_verse_grip"};
-    json_t *root = json_loadb(text, length, 0, NULL);
+    json_text_fault fault;
+    json_t *root = json_text_read(text, length, &fault);
     const json_t *device = first_of(root, "inverse3"), *state = json_object_get(device, "state");
     *sample = (thenar_device_sample){.has = THENAR_DEVICE_POSITION};
     bool found = read_members(json_object_get(state, "cursor_position"), axes, 3, sample->position);

@@ -30,8 +30,14 @@ void user_wanted(const user_model *model, double time, vec3 *position, quat *ori
     if (model->key_count == 0) return;
     double last = keys[model->key_count - 1].time;
     if (model->repeat && last > 0) time = fmod(time, last);
-    int next = 0;
-    while (next < model->key_count && keys[next].time <= time) next++;
+    int next = 0; /* the first key that is later; by halves, since a script may have any number of them */
+    for (int end = model->key_count; next < end;) {
+        int middle = next + (end - next) / 2;
+        if (keys[middle].time <= time)
+            next = middle + 1;
+        else
+            end = middle;
+    }
     if (next == 0 || next == model->key_count) {
         const user_key *key = &keys[next == 0 ? 0 : next - 1];
         *position = key->position;

@@ -39,6 +39,8 @@ user_model user_model_default(void);
 
 /* Reads a script (docs/haptic-devices.md has the format). "": a built-in one, which presses down every two seconds. */
 thenar_status user_model_read(const char *path, user_model *out, thenar_error *error);
+/* The same from text; `name` is for messages. */
+thenar_status user_model_parse(const char *text, size_t size, const char *name, user_model *out, thenar_error *error);
 void user_model_free(user_model *model);
 
 /* At rest where the script begins. */

@@ -2,10 +2,10 @@
 #include "device/user.h"
 
 #include "base/file.h"
+#include "base/json_text.h"
 #include "base/memory.h"
 #include "base/text.h"
 
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -123,18 +123,24 @@ static thenar_status built_in(user_model *out, thenar_error *error) {
     return THENAR_OK;
 }
 
+thenar_status user_model_parse(const char *text, size_t size, const char *name, user_model *out, thenar_error *error) {
+    json_t *root;
+    *out = user_model_default();
+    thenar_status status = json_text_parse(text, size, name, &root, error);
+    if (status != THENAR_OK) return status;
+    status = read_script(root, name, out, error);
+    json_decref(root);
+    if (status != THENAR_OK) user_model_free(out);
+    return status;
+}
+
 thenar_status user_model_read(const char *path, user_model *out, thenar_error *error) {
     file_bytes bytes;
     *out = user_model_default();
     if (path[0] == 0) return built_in(out, error);
     thenar_status status = file_read(path, SCRIPT_BYTES, &bytes, error);
     if (status != THENAR_OK) return status;
-    json_error_t where;
-    json_t *root = json_loadb(bytes.data, bytes.size, JSON_REJECT_DUPLICATES, &where);
+    status = user_model_parse(bytes.data, bytes.size, path, out, error);
     free(bytes.data);
-    if (!root) return error_at(error, path, where.line, where.column, "%s", where.text);
-    status = read_script(root, path, out, error);
-    json_decref(root);
-    if (status != THENAR_OK) user_model_free(out);
     return status;
 }

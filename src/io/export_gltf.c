@@ -12,6 +12,7 @@
 
 #include "base/memory.h"
 #include "io/gltf.h"
+#include "io/recording_read.h"
 #include "math/vec3.h"
 
 #include <math.h>
@@ -45,14 +46,6 @@ typedef struct gltf_export {
     int key_count; /* keyframes so far */
 } gltf_export;
 
-static int find_pose(const thenar_recording *recording, int body) {
-    int c = thenar_recording_find_channel(recording, body, "pose");
-    if (c < 0) return -1;
-    const thenar_recording_channel *channel = thenar_recording_channel_at(recording, c);
-    bool fits = channel->place == THENAR_RECORDING_BODY && channel->components == 7 && channel->element_count == 1;
-    return fits ? c : -1;
-}
-
 /* Numbers the vertices that triangles use, in the order of their first use. */
 static bool keep_used_vertices(shown_body *shown, const thenar_surface *surface) {
     int *renumbered = MEMORY_ARRAY(int, surface->vertex_count); /* 1 + new index; 0: not seen yet */
@@ -79,7 +72,7 @@ static thenar_status prepare_body(gltf_export *job, int b, shown_body *shown, th
     if (status != THENAR_OK) return status;
     shown->body = b;
     shown->rigid = body->surface == THENAR_RECORDING_SURFACE_RIGID;
-    shown->pose_channel = shown->rigid ? find_pose(job->recording, b) : -1;
+    shown->pose_channel = shown->rigid ? recording_find_numbers(job->recording, b, "pose", 7) : -1;
     if (!keep_used_vertices(shown, &mesh->surface)) return error_memory(error, "a surface");
     shown->positions = MEMORY_ARRAY(double, 3 * (size_t)body->vertex_count);
     shown->base = MEMORY_ARRAY(float, 6 * shown->vertex_count);

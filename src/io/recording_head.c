@@ -1,10 +1,10 @@
 #include "io/recording_head.h"
 
+#include "base/json_text.h"
 #include "base/memory.h"
 #include "io/recording_contacts.h"
 #include "io/recording_format.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
@@ -47,19 +47,16 @@ static json_t *print_lists(const recording_head *head, json_t *metadata, json_er
 
 thenar_status recording_head_print(const recording_head *head, const char *path, char **out, thenar_error *error) {
     *out = NULL;
-    json_error_t problem = {0};
-    errno = 0;
-    json_t *metadata = json_loads(head->info.metadata, JSON_REJECT_DUPLICATES, &problem);
-    /* jansson says nothing at all, or that the text is wrong, in some places where memory runs out. */
-    if (!metadata && (!*problem.text || errno == ENOMEM || json_error_code(&problem) == json_error_out_of_memory))
-        return error_memory(error, "the header of a recording");
+    json_text_fault fault;
+    json_t *metadata = json_text_read(head->info.metadata, strlen(head->info.metadata), &fault);
+    if (!metadata && fault.status == THENAR_ERROR_MEMORY) return error_memory(error, "the header of a recording");
     if (!json_is_object(metadata)) {
         bool is_json = metadata != NULL;
         json_decref(metadata);
         return error_at(error, path, 0, 0, "the metadata is not JSON (%s); expected an object",
-                        is_json ? "not an object" : problem.text);
+                        is_json ? "not an object" : fault.what);
     }
-    problem = (json_error_t){0};
+    json_error_t problem = {0};
     json_t *root = print_lists(head, metadata, &problem);
     json_decref(metadata);
     if (!root && (json_error_code(&problem) == json_error_invalid_utf8 || !isfinite(head->info.dt)))
@@ -261,10 +258,12 @@ thenar_status recording_head_parse(const char *text, size_t size, const char *pa
     *out = (recording_head){0};
     thenar_error local = {0};
     const place at = {.path = path, .error = &local};
-    json_error_t problem;
-    out->root = json_loadb(text, size, JSON_REJECT_DUPLICATES, &problem);
-    if (!json_is_object(out->root)) {
-        error_at(&local, path, 0, 0, "HEAD: %s; expected a JSON object", out->root ? "not an object" : problem.text);
+    json_text_fault fault;
+    out->root = json_text_read(text, size, &fault);
+    if (!out->root && fault.status == THENAR_ERROR_MEMORY) {
+        error_memory(&local, "the header of a recording");
+    } else if (!json_is_object(out->root)) {
+        error_at(&local, path, 0, 0, "HEAD: %s; expected a JSON object", out->root ? "not an object" : fault.what);
     } else if (parse_root(out, &at)) {
         return THENAR_OK;
     }

@@ -133,8 +133,6 @@ static thenar_status find_meshes(thenar_recording *recording, uint64_t *offset, 
 
 static bool keys_are_plausible(const thenar_recording *recording, uint64_t first, uint64_t index_offset) {
     uint64_t lowest = first, smallest = sizeof(recording_chunk) + sizeof(recording_moment);
-    /* Readers make room for what HEAD says a frame is: no more than frames in this file can be. */
-    if (recording->values_size / RECORDING_EXPANSION_MAX > recording->size) return false;
     for (int i = 0; i < recording->frame_count; i++) {
         uint64_t offset = recording->keys[i].offset;
         if (offset < lowest || offset > index_offset || index_offset - offset < smallest) return false;
@@ -143,8 +141,8 @@ static bool keys_are_plausible(const thenar_recording *recording, uint64_t first
     return true;
 }
 
-/* True if the file ends in a whole index that fits it; then the keys are there. */
-static bool read_index(thenar_recording *recording, uint64_t first, unsigned char *piece) {
+/* True if the file ends in a whole index that fits it; then the keys are there. *no_memory: there was none for them. */
+static bool read_index(thenar_recording *recording, uint64_t first, unsigned char *piece, bool *no_memory) {
     recording_tail tail;
     recording_chunk chunk;
     if (recording->size < first + sizeof chunk + sizeof tail) return false;
@@ -160,6 +158,7 @@ static bool read_index(thenar_recording *recording, uint64_t first, unsigned cha
         recording_verify_chunk(recording, tail.index_offset, &chunk, piece, NULL) != THENAR_OK)
         return false;
     recording->keys = MEMORY_ARRAY(recording_key, tail.frame_count);
+    *no_memory = !recording->keys;
     recording->frame_count = (int)tail.frame_count;
     if (recording->keys &&
         recording_read_bytes(recording, tail.index_offset + sizeof chunk, recording->keys,
@@ -256,7 +255,13 @@ static thenar_status read_contents(thenar_recording *recording, unsigned char *p
     if (status != THENAR_OK) return status;
     recording->values_size = recording_values_size(recording->head.channels, recording->head.channel_count);
     recording->first_chunk = offset;
-    return read_index(recording, offset, piece) ? THENAR_OK : scan_frames(recording, offset, piece, error);
+    /* Readers make room for what HEAD says a frame is: no more than frames in this file can be. */
+    if (recording->values_size / RECORDING_EXPANSION_MAX > recording->size)
+        return error_at(error, recording->path, 0, 0, "HEAD: frames of %zu bytes in a file of %llu; it is damaged",
+                        recording->values_size, (unsigned long long)recording->size);
+    bool no_memory = false;
+    if (read_index(recording, offset, piece, &no_memory)) return THENAR_OK;
+    return no_memory ? error_memory(error, "the index of a recording") : scan_frames(recording, offset, piece, error);
 }
 
 thenar_status thenar_recording_open(const char *path, thenar_recording **out, thenar_error *error) {

@@ -10,6 +10,7 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+#include <zstd_errors.h>
 
 /* A run of numbers of one width in a payload. */
 typedef struct run {
@@ -29,6 +30,8 @@ static thenar_status unpack(const thenar_recording *recording, uint64_t offset, 
         return recording_complain(recording, offset, error, "compressed data do not have the size that HEAD implies");
     size_t got = ZSTD_decompressDCtx(recording->decompressor, out, size, stored, stored_size);
     if (!ZSTD_isError(got) && got == size) return THENAR_OK;
+    if (ZSTD_isError(got) && ZSTD_getErrorCode(got) == ZSTD_error_memory_allocation)
+        return error_memory(error, "a chunk of a recording");
     return recording_complain(recording, offset, error, "the compressed data are damaged");
 }
 
@@ -238,6 +241,11 @@ static int find_shaped(const thenar_recording *recording, int body, const char *
     return fits ? channel : -1;
 }
 
+int recording_find_numbers(const thenar_recording *recording, int body, const char *name, int numbers) {
+    int channel = find_shaped(recording, body, name, THENAR_RECORDING_BODY, numbers);
+    return channel >= 0 && recording->head.channels[channel].element_count == 1 ? channel : -1;
+}
+
 thenar_status thenar_recording_read_positions(thenar_recording *recording, int body, int frame, double *positions,
                                               thenar_error *error) {
     int channel = find_shaped(recording, body, "position", THENAR_RECORDING_NODES, 3);
@@ -271,8 +279,8 @@ static thenar_status rigid_surface(thenar_recording *recording, int body, const 
                                    double *positions, thenar_error *error) {
     vec3 origin = {0, 0, 0};
     quat rotation = quat_identity();
-    int channel = find_shaped(recording, body, "pose", THENAR_RECORDING_BODY, 7);
-    if (channel >= 0 && recording->head.channels[channel].element_count == 1) {
+    int channel = recording_find_numbers(recording, body, "pose", 7);
+    if (channel >= 0) {
         double pose[7];
         thenar_status status = thenar_recording_read_channel(recording, channel, frame, pose, error);
         if (status != THENAR_OK) return status;

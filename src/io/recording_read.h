@@ -47,6 +47,10 @@ thenar_status recording_verify_chunk(const thenar_recording *recording, uint64_t
 /* How many contacts a frame of that raw size has behind its channels; -1: HEAD does not allow that size. */
 int recording_count_contacts(const thenar_recording *recording, uint64_t raw_size);
 
+/* The channel of that name if it is of the body as a whole and has so many numbers, else -1: names mean nothing, and a
+ * file may have any number of numbers under them. */
+int recording_find_numbers(const thenar_recording *recording, int body, const char *name, int numbers);
+
 /* "FILE: at byte N: TEXT" */
 thenar_status recording_complain(const thenar_recording *recording, uint64_t offset, thenar_error *error,
                                  const char *text);

@@ -32,6 +32,7 @@
 #define CONFIG_NODE_LIMIT 1000000            /* of a whole tree */
 #define CONFIG_ALIAS_LIMIT 100000            /* nodes that aliases may add to a whole tree */
 #define CONFIG_ANCHOR_LIMIT 1000             /* of a file */
+#define CONFIG_DIRECTIVE_LIMIT 64            /* lines of a file that begin with %: libyaml compares all with all */
 #define CONFIG_DEPTH_LIMIT 64                /* of nodes inside nodes; the root has depth 1 */
 #define CONFIG_INCLUDE_DEPTH_LIMIT 16        /* of files that include files */
 #define CONFIG_INCLUDE_LIMIT 256             /* included files in all */

@@ -252,6 +252,19 @@ static thenar_status parse_step(parser *p, int depth, config_node **root, bool *
     return status;
 }
 
+static thenar_status check_directives(const parser *p) {
+    int count = 0;
+    for (const char *at = p->text, *end = p->text + p->size; at < end;) {
+        if (*at == '%' && ++count > CONFIG_DIRECTIVE_LIMIT)
+            return error_at_mark(p, mark_of_offset(p, (size_t)(at - p->text)),
+                                 "too many lines that begin with %%; expected at most %d", CONFIG_DIRECTIVE_LIMIT);
+        const char *line = memchr(at, '\n', (size_t)(end - at));
+        const char *other = memchr(at, '\r', (size_t)((line ? line : end) - at));
+        at = other ? other + 1 : line ? line + 1 : end;
+    }
+    return THENAR_OK;
+}
+
 thenar_status config_parse_document(config *tree, const char *text, size_t size, const char *file, bool placed,
                                     int depth, config_node **out, thenar_error *error) {
     *out = NULL;
@@ -264,7 +277,7 @@ thenar_status config_parse_document(config *tree, const char *text, size_t size,
     yaml_parser_set_encoding(&p.yaml, YAML_UTF8_ENCODING);
     yaml_parser_set_input_string(&p.yaml, (const unsigned char *)text, size);
     config_node *root = NULL;
-    thenar_status status = THENAR_OK;
+    thenar_status status = check_directives(&p);
     for (bool done = false; status == THENAR_OK && !done;) status = parse_step(&p, depth, &root, &done);
     yaml_parser_delete(&p.yaml);
     free(p.anchors.data);

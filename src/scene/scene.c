@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "scene/config_read.h"
+#include "scene/scene.h"
 #include "scene/scene_device.h"
 #include "scene/scene_hand.h"
 #include "scene/scene_handle.h"
@@ -107,17 +108,32 @@ static thenar_status build_model(const config_node *root, const char *path, cons
     return status;
 }
 
-thenar_status thenar_scene_load(const char *path, const thenar_scene_options *options, thenar_model **model,
-                                thenar_scene_info *info, thenar_error *error) {
-    *model = NULL;
+/* Takes the tree over. */
+static thenar_status compile(config *tree, const char *path, const thenar_scene_options *options, thenar_model **model,
+                             thenar_scene_info *info, thenar_error *error) {
     thenar_scene_info ignored;
     if (!info) info = &ignored;
     *info = (thenar_scene_info){.time = 1};
+    thenar_status status = THENAR_OK;
+    for (int i = 0; options && i < options->set_count && status == THENAR_OK; i++)
+        status = config_set(tree, options->sets[i], error);
+    if (status == THENAR_OK)
+        status = build_model(tree->root, path, options ? options->track : NULL, model, info, error);
+    config_free(tree);
+    return status;
+}
+
+thenar_status thenar_scene_load(const char *path, const thenar_scene_options *options, thenar_model **model,
+                                thenar_scene_info *info, thenar_error *error) {
+    *model = NULL;
     config tree = {0};
     thenar_status status = config_load(&tree, path, error);
-    for (int i = 0; options && i < options->set_count && status == THENAR_OK; i++)
-        status = config_set(&tree, options->sets[i], error);
-    if (status == THENAR_OK) status = build_model(tree.root, path, options ? options->track : NULL, model, info, error);
-    config_free(&tree);
-    return status;
+    return status == THENAR_OK ? compile(&tree, path, options, model, info, error) : status;
+}
+
+thenar_status scene_parse(const char *text, size_t size, const char *name, thenar_model **model, thenar_error *error) {
+    *model = NULL;
+    config tree = {0};
+    thenar_status status = config_parse(&tree, text, size, name, error);
+    return status == THENAR_OK ? compile(&tree, name, NULL, model, NULL, error) : status;
 }

@@ -118,20 +118,29 @@ void scene_device_read(config_map *map, thenar_wearable_def *def) {
         config_adopt(map, tilts ? "geometry" : NULL, thenar_wearable_check(def, &error), error.text);
 }
 
+/* Takes the tree over. */
+static thenar_status read_device(config *tree, thenar_wearable_def *def, thenar_error *error) {
+    config_reader reader = {.error = error};
+    config_map map;
+    int format = DEVICE_FORMAT;
+    config_open(&reader, tree->root, "device", &map);
+    config_integer(&map, "thenar_device", CONFIG_REQUIRED, DEVICE_FORMAT, DEVICE_FORMAT, &format);
+    scene_device_read(&map, def);
+    config_free(tree);
+    return reader.status;
+}
+
 thenar_status thenar_wearable_load(const char *path, thenar_wearable_def *def, thenar_error *error) {
     config tree = {0};
     thenar_status status = config_load(&tree, path, error);
-    if (status == THENAR_OK) {
-        config_reader reader = {.error = error};
-        config_map map;
-        int format = DEVICE_FORMAT;
-        config_open(&reader, tree.root, "device", &map);
-        config_integer(&map, "thenar_device", CONFIG_REQUIRED, DEVICE_FORMAT, DEVICE_FORMAT, &format);
-        scene_device_read(&map, def);
-        status = reader.status;
-    }
-    config_free(&tree);
-    return status;
+    return status == THENAR_OK ? read_device(&tree, def, error) : status;
+}
+
+thenar_status scene_device_parse(const char *text, size_t size, const char *name, thenar_wearable_def *def,
+                                 thenar_error *error) {
+    config tree = {0};
+    thenar_status status = config_parse(&tree, text, size, name, error);
+    return status == THENAR_OK ? read_device(&tree, def, error) : status;
 }
 
 static void read_worn(config_list *devices, thenar_build *build) {

@@ -1,5 +1,6 @@
 #include "shape/gltf_file.h"
 
+#include "base/json_text.h"
 #include "base/memory.h"
 
 #include <stdint.h>
@@ -103,19 +104,17 @@ static thenar_status open_buffers(gltf_file *file, gltf_bytes binary, thenar_err
     return status;
 }
 
-thenar_status gltf_open(const char *path, gltf_file *out, thenar_error *error) {
-    *out = (gltf_file){.path = path};
-    thenar_status status = file_read(path, FILE_SIZE_LIMIT, &out->bytes, error);
-    if (status != THENAR_OK) return status;
+thenar_status gltf_parse(const char *path, file_bytes bytes, gltf_file *out, thenar_error *error) {
+    *out = (gltf_file){.path = path, .bytes = bytes};
+    thenar_status status = THENAR_OK;
     const char *text = out->bytes.data;
     size_t length = out->bytes.size;
     gltf_bytes binary = {0};
     if (length >= 4 && memcmp(text, "glTF", 4) == 0) status = split_binary(out, &text, &length, &binary, error);
     if (status == THENAR_OK) {
-        json_error_t problem;
-        out->root = json_loadb(text, length, 0, &problem);
-        if (!json_is_object(out->root))
-            status = error_at(error, path, problem.line > 0 ? problem.line : 0, 0, "not a glTF: %s", problem.text);
+        status = json_text_parse(text, length, path, &out->root, error);
+        if (status == THENAR_OK && !json_is_object(out->root))
+            status = bad(out, error, "not a glTF; expected a JSON object");
     }
     if (status == THENAR_OK) status = open_buffers(out, binary, error);
     if (status != THENAR_OK) gltf_close(out);

@@ -23,7 +23,8 @@ typedef struct gltf_file {
     gltf_bytes *buffers;
 } gltf_file;
 
-thenar_status gltf_open(const char *path, gltf_file *out, thenar_error *error);
+/* The bytes, as file_read gives them, are the file's from here on, also if this fails; path is for messages. */
+thenar_status gltf_parse(const char *path, file_bytes bytes, gltf_file *out, thenar_error *error);
 void gltf_close(gltf_file *file);
 
 /* The object at an index of one of the root's lists ("nodes"), or NULL. */

@@ -13,9 +13,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define VERTEX_LIMIT 2000000
+#define VERTEX_LEAST 65536 /* vertices, and corners of triangles, that every file may have; and one more a byte */
 #define SKIN_JOINT_LIMIT 1000
-#define SQUARE 0.02 /* a bind matrix has columns at right angles to within this cosine */
+#define SHORTEST 1e-3      /* m, of a hand from the wrist to the tip of the middle finger, in some unit or other */
+#define LONGEST 1e3        /* m */
+#define NARROWEST 0.02     /* of its length */
+#define SHORTEST_BONE 1e-3 /* of its length */
+#define SQUARE 0.02        /* a bind matrix has columns at right angles to within this cosine */
 
 typedef struct vertex_bones {
     double weight[HAND_BONES];
@@ -145,10 +149,15 @@ static thenar_status read_primitive(hand_file *f, const json_t *primitive, thena
     if (status == THENAR_OK)
         status = gltf_read(&f->gltf, gltf_index(attributes, "WEIGHTS_0"), 4, &weight, &weights, error);
     if (status == THENAR_OK) status = gltf_read(&f->gltf, gltf_index(primitive, "indices"), 1, &index, &indices, error);
-    if (status == THENAR_OK && (joints != positions || weights != positions || positions > VERTEX_LIMIT - first))
-        status = error_at(error, f->gltf.path, 0, 0,
-                          "%d positions, %d joints, %d weights; expected as many of each, %d at most", positions,
-                          joints, weights, VERTEX_LIMIT);
+    if (status == THENAR_OK && (joints != positions || weights != positions))
+        status = error_at(error, f->gltf.path, 0, 0, "%d positions, %d joints, %d weights; expected as many of each",
+                          positions, joints, weights);
+    /* Pieces of a mesh may share their arrays: a small file could ask for very much. */
+    size_t most = VERTEX_LEAST + f->gltf.bytes.size;
+    if (status == THENAR_OK &&
+        (f->position.count + (size_t)positions > most || f->corner.count + (size_t)indices > most))
+        status = error_at(error, f->gltf.path, 0, 0, "more than %zu vertices or corners for %zu bytes; is it damaged?",
+                          most, f->gltf.bytes.size);
     if (status == THENAR_OK) status = add_vertices(f, position, joint, weight, positions, error);
     if (status == THENAR_OK) status = add_corners(f, index, indices, first, positions, error);
     free(position);
@@ -220,6 +229,27 @@ static hand_size size_of(const hand_shape *hand) {
         vec3_distance(hand->joint[HAND_INDEX_PROXIMAL].position, hand->joint[HAND_LITTLE_PROXIMAL].position) / 0.653};
 }
 
+/* That the joints are those of some hand: the mesher divides by their distances. */
+static thenar_status check_sizes(const hand_shape *hand, thenar_error *error) {
+    hand_size size = size_of(hand);
+    if (!(size.length >= SHORTEST && size.length <= LONGEST))
+        return error_set(error, THENAR_ERROR_INPUT, "the hand is %g m long; expected %g to %g m", size.length, SHORTEST,
+                         LONGEST);
+    if (!(size.breadth >= NARROWEST * size.length && size.breadth <= size.length / NARROWEST))
+        return error_set(error, THENAR_ERROR_INPUT,
+                         "the hand is %g m long and %g m broad; expected the sizes of a hand", size.length,
+                         size.breadth);
+    for (int bone = 1; bone < HAND_BONES; bone++) {
+        hand_joint j = hand_bone_joint(bone);
+        double length = vec3_distance(hand->joint[j].position, hand->joint[j + 1].position);
+        if (!(length >= SHORTEST_BONE * size.length && length <= size.length))
+            return error_set(error, THENAR_ERROR_INPUT,
+                             "the bone from %s to %s is %g m long; expected the sizes of a hand", hand_joint_name(j),
+                             hand_joint_name((hand_joint)(j + 1)), length);
+    }
+    return THENAR_OK;
+}
+
 static thenar_status make_tets(hand_shape *hand, const double *vertex_weight, int tets, double **node_weight,
                                thenar_error *error) {
     surface_distance distance;
@@ -242,8 +272,7 @@ static thenar_status make_tets(hand_shape *hand, const double *vertex_weight, in
 }
 
 static thenar_status read_file(hand_file *f, hand_shape *hand, double **weight, thenar_error *error) {
-    thenar_status status = gltf_open(f->gltf.path, &f->gltf, error);
-    if (status != THENAR_OK) return status;
+    thenar_status status;
     const json_t *node = find_skinned_node(&f->gltf);
     const json_t *skin = gltf_object(&f->gltf, "skins", gltf_index(node, "skin"));
     const json_t *mesh = gltf_object(&f->gltf, "meshes", gltf_index(node, "mesh"));
@@ -257,20 +286,38 @@ static thenar_status read_file(hand_file *f, hand_shape *hand, double **weight, 
     return status == THENAR_OK ? merge_vertices(f, &hand->skin, weight, error) : status;
 }
 
+thenar_status hand_gltf_parse(const char *path, file_bytes bytes, hand_shape *out, double **weight,
+                              thenar_error *error) {
+    *out = (hand_shape){0};
+    *weight = NULL;
+    hand_file *f = MEMORY_ARRAY(hand_file, 1);
+    if (!f) {
+        free(bytes.data);
+        return error_memory(error, "glTF hand");
+    }
+    thenar_status status = gltf_parse(path, bytes, &f->gltf, error);
+    if (status == THENAR_OK) status = read_file(f, out, weight, error);
+    hand_file_free(f);
+    free(f);
+    if (status == THENAR_OK) return status;
+    free(*weight);
+    *weight = NULL;
+    hand_shape_free(out);
+    return status;
+}
+
 thenar_status hand_gltf_load(const char *path, int tets, hand_shape *out, thenar_error *error) {
     *out = (hand_shape){0};
     double *vertex_weight = NULL, *node_weight = NULL;
-    hand_file *f = MEMORY_ARRAY(hand_file, 1);
-    if (!f) return error_memory(error, "glTF hand");
-    f->gltf.path = path;
-    thenar_status status = read_file(f, out, &vertex_weight, error);
-    hand_file_free(f);
-    free(f);
+    file_bytes bytes;
+    thenar_status status = file_read(path, FILE_SIZE_LIMIT, &bytes, error);
+    if (status == THENAR_OK) status = hand_gltf_parse(path, bytes, out, &vertex_weight, error);
     if (status == THENAR_OK) {
         into_wrist_frame(out);
         bool left = out->left;
         if (left) hand_shape_mirror(out);
-        status = make_tets(out, vertex_weight, tets, &node_weight, error);
+        status = check_sizes(out, error);
+        if (status == THENAR_OK) status = make_tets(out, vertex_weight, tets, &node_weight, error);
         if (status == THENAR_OK) status = hand_shape_finish(vertex_weight, node_weight, out, error);
         if (status == THENAR_OK && left) hand_shape_mirror(out);
         if (status == THENAR_OK) status = hand_embed(out, error);

@@ -7,9 +7,15 @@
 #ifndef SHAPE_HAND_GLTF_H
 #define SHAPE_HAND_GLTF_H
 
+#include "base/file.h"
 #include "shape/hand.h"
 
 /* About `tets` tets: in layers as those of the built-in hand. Metres. */
 thenar_status hand_gltf_load(const char *path, int tets, hand_shape *out, thenar_error *error);
+
+/* What is read of a file before any tet is made: joints and skin as the file has them, and HAND_BONES weights a vertex,
+ * to be freed. `bytes` are used up, also if this fails; path is for messages. */
+thenar_status hand_gltf_parse(const char *path, file_bytes bytes, hand_shape *out, double **weight,
+                              thenar_error *error);
 
 #endif

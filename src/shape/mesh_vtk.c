@@ -170,6 +170,13 @@ static bool read_poly_cells(vtk *v, int type) {
     return done;
 }
 
+/* Lines up to an empty one. */
+static bool skip_metadata(vtk *v) {
+    scanner_skip_line(v->s);
+    while (!scanner_at_line_end(v->s)) scanner_skip_line(v->s);
+    return true;
+}
+
 /* FIELD name count, then arrays "name components tuples type" with their values. */
 static bool skip_field(vtk *v) {
     long arrays, components, tuples;
@@ -179,10 +186,7 @@ static bool skip_field(vtk *v) {
         scanner_type type = SCANNER_FLOAT32;
         double ignored;
         if (!scanner_word(s, "an array name")) return false;
-        if (scanner_word_is(s, "METADATA")) {
-            while (!scanner_at_line_end(s)) scanner_skip_line(s);
-            if (!scanner_word(s, "an array name")) return false;
-        }
+        if (scanner_word_is(s, "METADATA") && (!skip_metadata(v) || !scanner_word(s, "an array name"))) return false;
         if (!read_count(v, &components, "the number of components") ||
             !read_count(v, &tuples, "the number of tuples") || !read_type(s, &type) || !begin_values(v))
             return false;
@@ -194,12 +198,6 @@ static bool skip_field(vtk *v) {
             if (!scanner_number(s, type, &ignored, "a value")) return false;
         s->binary = false;
     }
-    return true;
-}
-
-static bool skip_metadata(vtk *v) {
-    scanner_skip_line(v->s);
-    while (!scanner_at_line_end(v->s)) scanner_skip_line(v->s);
     return true;
 }
 

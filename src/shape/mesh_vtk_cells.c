@@ -95,9 +95,9 @@ bool vtk_cells_add(vtk_cells *cells, scanner *s, mesh_builder *builder, int firs
         if (end < start || (size_t)end > cells->connectivity.count)
             return scanner_fail(s, "cell %d ends at %d of the connectivity; expected %d..%zu", place.number, end, start,
                                 cells->connectivity.count);
-        if (!shift_points(s, builder, cells->connectivity.data + start, end - start, first_point, place.number))
-            return false;
-        if (!add_cell(s, builder, cells->types.data[i], cells->connectivity.data + start, (size_t)(end - start), place))
+        int *points = end > start ? cells->connectivity.data + start : NULL;
+        if (!shift_points(s, builder, points, end - start, first_point, place.number) ||
+            !add_cell(s, builder, cells->types.data[i], points, (size_t)(end - start), place))
             return false;
         start = end;
     }

@@ -1,0 +1,23 @@
+/* Descriptions of tactile devices: YAML. */
+#include "fuzz.h"
+
+#include "scene/scene_device.h"
+#include "tactile/device.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    file_bytes bytes = fuzz_bytes(data, size);
+    thenar_error error = {0};
+    thenar_wearable_def def = {0};
+    thenar_status status = scene_device_parse(bytes.data, size, "fuzz", &def, &error);
+    fuzz_status(status, &error);
+    if (status == THENAR_OK) {
+        double low[3], high[3], pose[3], angles[3] = {0};
+        fuzz_check(thenar_wearable_check(&def, &error) == THENAR_OK);
+        device_bounds(&def, low, high);
+        device_home(&def, pose);
+        for (int i = 0; i < 8; i++) device_approach(&def, i % 2 ? low : high, 0.01, 1, pose, angles);
+        for (int i = 0; i < 3; i++) fuzz_check(isfinite(pose[i]) && isfinite(angles[i]));
+    }
+    free(bytes.data);
+    return 0;
+}
