@@ -15,6 +15,10 @@
 #include <string.h>
 
 #define GROUP 8 /* rows that are substituted at once */
+/* A solve has gone astray that leaves the limits this many times more violated than it found them, and this much. None of
+ * the solvers on rows is sure to come nearer with each iteration: where a linearization is bad, they may run away. */
+#define ASTRAY_FACTOR 2.0
+#define ASTRAY_LEAST 0.1 /* of a stretch */
 
 int rows_limit(const solver_problem *problem) {
     int limit = contact_rows_each(problem) * contact_rows_most(problem);
@@ -109,6 +113,7 @@ void rows_begin(row_set *set, const solver_problem *problem, row_diagonal find_d
     memset(set->impulse, 0, (size_t)set->impulse_size * sizeof *set->impulse);
     set->find_diagonal = find_diagonal;
     set->seen = 0;
+    set->at_first = -1;
     push_contacts(set, problem);
 }
 
@@ -127,7 +132,7 @@ bool rows_agree(const row_set *set, const solver_problem *problem) {
            set->contacts.error <= problem->tolerance.length * problem->step->h;
 }
 
-void rows_end(const row_set *set, const solver_problem *problem, solver_report *report) {
+bool rows_end(const row_set *set, const solver_problem *problem, solver_report *report) {
     const double *impulse = set->impulse;
     EACH_LIMITED (problem, k, limits) {
         limits->hold(problem->bodies[k], impulse);
@@ -137,6 +142,7 @@ void rows_end(const row_set *set, const solver_problem *problem, solver_report *
     report->residual = set->violation;
     report->rows = set->seen;
     report->converged = rows_agree(set, problem);
+    return set->violation <= fmax(ASTRAY_LEAST, ASTRAY_FACTOR * set->at_first);
 }
 
 /* The contacts where set->d takes them; those that are violated there take part from now on. */
@@ -185,6 +191,7 @@ void rows_collect(row_set *set, const solver_problem *problem) {
     set->seen = set->count > set->seen ? set->count : set->seen;
     set->violation = 0;
     for (int i = rows_of_contacts(set); i < set->count; i++) set->violation = fmax(set->violation, -set->rows[i].value);
+    if (set->at_first < 0) set->at_first = set->violation;
 }
 
 void rows_linearize_at_start(row_set *set, const solver_problem *problem) {

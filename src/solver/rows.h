@@ -27,6 +27,7 @@ struct row_set {
     int seen;         /* the most that there were in this solve */
     int *first_row;   /* body_count + 1: the rows of each body's limits */
     double violation; /* the largest of the limits where the rows were collected, 0 without any */
+    double at_first;  /* the same where they were collected first in this solve; below 0: nowhere yet */
     row_contacts contacts;
     row_diagonal find_diagonal;
     double *diagonal; /* a row: D; that of contacts is there when they take part */
@@ -70,8 +71,9 @@ void rows_move(row_set *set, const solver_problem *problem);
 
 /* The rows of limits act with scale lambda: what that does to held nodes is added to the impulses. */
 void rows_react(row_set *set, const solver_problem *problem, const double *lambda, double scale);
-/* The solve ends where the rows were collected: bodies and contacts are told the impulses, and the report how it is. */
-void rows_end(const row_set *set, const solver_problem *problem, solver_report *report);
+/* The solve ends where the rows were collected: bodies and contacts are told the impulses, and the report how it is.
+ * False: it went astray, the limits are violated far more than before it; then the step cannot be done so. */
+bool rows_end(const row_set *set, const solver_problem *problem, solver_report *report);
 
 /* J_k x */
 double row_times(const constraint_row *row, const double *x);

@@ -45,6 +45,8 @@ struct thenar_sim {
 soft_state *sim_soft(const thenar_sim *sim, int body);
 rigid_state *sim_rigid(const thenar_sim *sim, int body);
 hand_state *sim_hand(const thenar_sim *sim, int hand);
+/* Whether all that is kept are numbers, and bodies not too far away. */
+bool sim_is_sound(const thenar_sim *sim);
 handle_state *sim_handle(const thenar_sim *sim, int handle);
 
 /* What the haptic loop is told of a handle, now. Nothing was linearized: the matrices are zero. */

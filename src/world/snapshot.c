@@ -51,7 +51,12 @@ thenar_status thenar_sim_restore(thenar_sim *sim, const void *bytes, size_t size
         return error_set(error, THENAR_ERROR_INPUT, "a damaged snapshot: its checksum is wrong");
     if (!contacts_check(&sim->model->contacts, &sim->contacts, state, sim->kept))
         return error_set(error, THENAR_ERROR_INPUT, "a damaged snapshot: its contacts are not those of the model");
+    memcpy(sim->backup, sim->kept, sim->kept_size);
     memcpy(sim->kept, state, sim->kept_size);
+    if (!sim_is_sound(sim)) {
+        memcpy(sim->kept, sim->backup, sim->kept_size);
+        return error_set(error, THENAR_ERROR_INPUT, "a damaged snapshot: a number of its state is not finite");
+    }
     sim->stats = (thenar_stats){0};
     contacts_untell(&sim->contacts);
     for (int i = 0; i < sim->model->handle_count; i++) sim_handle(sim, i)->linear->is_there = false;
