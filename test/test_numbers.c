@@ -331,12 +331,12 @@ static thenar_status make_sim(thenar_sim **sim, thenar_error *error) {
 static const char *const methods[] = {"point", "penalty", "aggregate"};
 
 static thenar_status use_world(thenar_error *error) {
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < (getenv("NUMBERS_ALL") ? 3 : 2); i++) {
         thenar_sim *sim;
         options.contact = methods[i];
         thenar_status status = make_sim(&sim, error);
         if (status != THENAR_OK) return status;
-        step_contained(sim, 4);
+        step_contained(sim, 2);
         thenar_sim_free(sim);
     }
     return THENAR_OK;
@@ -362,7 +362,9 @@ static void attack_soft(void) {
     attack_material(&soft_region.material);
     attack("thenar_region", &soft_region.region, region_fields, COUNT(region_fields), use_world);
     attack("thenar_region", &support.region, region_fields, COUNT(region_fields), use_world);
+    sparse = 3; /* much the same again */
     attack("thenar_region", &load.region, region_fields, COUNT(region_fields), use_world);
+    sparse = 1;
     attack("thenar_support", &support, support_fields, COUNT(support_fields), use_world);
     attack("thenar_key", &keys[1], key_fields, COUNT(key_fields), use_world);
     attack("thenar_load", &load, load_fields, COUNT(load_fields), use_world);
@@ -381,9 +383,11 @@ static void attack_soft(void) {
     soft.surface = &surface;
     soft.embedding = &embedding;
     soft.contact_spacing_at = spacing;
+    sparse = 2;
     attack_array("contact_spacing_at", spacing, 2, use_world);
     attack_array("surface", surface.positions, 6, use_world);
     attack_array("embedding", embedding.weights, 8, use_world);
+    sparse = 1;
     soft.surface = NULL;
     soft.embedding = NULL;
     soft.contact_spacing_at = NULL;
@@ -612,7 +616,7 @@ static thenar_status use_hand(thenar_error *error) {
 /* A hand takes a third of a second to make: with NUMBERS_ALL in the environment all is tried, else some. */
 static void attack_hand(void) {
     make_hand();
-    sparse = getenv("NUMBERS_ALL") ? 1 : SANITIZED ? 97 : 23;
+    sparse = getenv("NUMBERS_ALL") ? 1 : SANITIZED ? 97 : 41;
     attack("thenar_hand_def", &hand, hand_fields, COUNT(hand_fields), use_hand);
     attack("thenar_material", &hand.material, material_fields, 2, use_hand);
     attack("thenar_hand_key", &hand_keys[1], hand_key_fields, COUNT(hand_key_fields), use_hand);
@@ -681,23 +685,33 @@ static void attack_drive_hand_flexion(void) {
 /* ---- tactile devices ---- */
 
 static thenar_model *hand_model;
+static thenar_sim *hand_sim; /* of it, after some steps */
+
+static void make_hand_sim(void) {
+    thenar_error error;
+    make_hand();
+    assert_ok(make_hand_model(&hand_model, &error), error);
+    assert_ok(thenar_sim_create(hand_model, NULL, &hand_sim, &error), error);
+    for (int i = 0; i < 3; i++) assert_int_equal(thenar_sim_step(hand_sim), THENAR_OK);
+}
+
+static void free_hand_sim(void) {
+    thenar_sim_free(hand_sim);
+    thenar_model_free(hand_model);
+}
 
 static thenar_status use_tactile(thenar_error *error) {
     thenar_tactile *tactile;
-    thenar_sim *sim;
     tactile_options.devices = &tactile_def;
     tactile_options.device_count = 1;
     thenar_status status = thenar_tactile_create(hand_model, &tactile_options, &tactile, error);
     if (status != THENAR_OK) return status;
-    assert_int_equal(thenar_sim_create(hand_model, NULL, &sim, error), THENAR_OK);
     for (int i = 0; i < 2; i++) {
-        thenar_tactile_update(tactile, sim);
+        thenar_tactile_update(tactile, hand_sim);
         const thenar_tactile_command *c = thenar_tactile_command_of(tactile, 0);
         assert_true(are_finite(c->pose, 3) && are_finite(c->wanted, 3) && are_finite(c->value, 3) &&
                     isfinite(c->press));
-        thenar_sim_step(sim);
     }
-    thenar_sim_free(sim);
     thenar_tactile_free(tactile);
     return status;
 }
@@ -707,9 +721,7 @@ static thenar_status use_wearable(thenar_error *error) {
 }
 
 static void attack_tactile(void) {
-    thenar_error error;
-    make_hand();
-    assert_ok(make_hand_model(&hand_model, &error), error);
+    make_hand_sim();
     attack("thenar_tactile_def", &tactile_def, tactile_fields, COUNT(tactile_fields), use_tactile);
     attack("thenar_tactile_options", &tactile_options, tactile_options_fields, COUNT(tactile_options_fields),
            use_tactile);
@@ -717,16 +729,24 @@ static void attack_tactile(void) {
         tactile_def.device = thenar_wearable_def_default((thenar_wearable_kind)kind);
         attack("thenar_wearable_def", &tactile_def.device, wearable_fields, COUNT(wearable_fields), use_tactile);
     }
-    thenar_model_free(hand_model);
+    free_hand_sim();
 }
 
 /* A model takes a device as it is; whoever watches the pads with it is told. */
 static void attack_add_tactile(void) {
     make_hand();
-    thenar_build *build = thenar_build_create(&world);
-    thenar_error error;
-    assert_ok(thenar_build_add_hand(build, &hand, &error), error);
-    thenar_build_free(build);
+    for (int i = 0; i < 2; i++) {
+        thenar_error error = {0};
+        thenar_tactile *tactile;
+        tactile_def.device.crank = bad_numbers[i];
+        thenar_status status = make_hand_model(&hand_model, &error);
+        if (status == THENAR_OK) status = thenar_tactile_create(hand_model, NULL, &tactile, &error);
+        tried++;
+        refused += status != THENAR_OK;
+        assert_int_equal(status, THENAR_ERROR_INPUT);
+        assert_non_null(strstr(error.text, "crank"));
+        thenar_model_free(hand_model);
+    }
 }
 
 static void attack_wearable(void) {
@@ -1316,7 +1336,7 @@ static void bad_numbers_are_refused_or_contained(void **unused) {
         print_message("  %-32s %5ld tried, %5ld refused, %.1f s\n", functions[i].name, tried - before, refused - out,
                       (double)(clock() - start) / CLOCKS_PER_SEC);
         fflush(stdout);
-        assert_true(tried > before || strcmp(functions[i].name, "thenar_build_add_tactile") == 0);
+        assert_true(tried > before);
     }
     assert_int_equal(broken, 0);
 }

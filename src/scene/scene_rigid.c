@@ -11,11 +11,14 @@ static void read_mesh(config_map *shape, thenar_shape *out, thenar_surface *surf
     config_number(shape, "scale", CONFIG_OPTIONAL, config_positive(""), &scale);
     if (!config_file(shape, "mesh", CONFIG_REQUIRED, &path)) return;
     thenar_error error;
-    if (thenar_surface_load(path, surface, &error) != THENAR_OK) config_fail(shape, "mesh", "%s", error.text);
+    config_adopt(shape, "mesh", thenar_surface_load(path, surface, &error), error.text);
     for (int i = 0; i < 3 * surface->vertex_count; i++) surface->positions[i] *= scale;
     out->surface = surface;
-    if (shape->reader->status == THENAR_OK && thenar_surface_check(surface, &error) != THENAR_OK)
+    thenar_status status = shape->reader->status == THENAR_OK ? thenar_surface_check(surface, &error) : THENAR_OK;
+    if (status == THENAR_ERROR_INPUT)
         config_fail(shape, "mesh", "%s: %s", path, error.text);
+    else
+        config_adopt(shape, "mesh", status, error.text);
     free(path);
 }
 
@@ -134,8 +137,8 @@ void scene_rigid_read(config_map *body, const char *name, thenar_build *build) {
     config_bool(body, "touches", CONFIG_OPTIONAL, &def.touches);
     config_number(body, "friction", CONFIG_OPTIONAL, config_between(0, MODEL_FRICTION_LARGEST, ""), &def.friction);
     config_close(body);
-    if (body->reader->status == THENAR_OK && thenar_build_add_rigid(build, &def, &error) != THENAR_OK)
-        config_fail(body, NULL, "%s", error.text);
+    if (body->reader->status == THENAR_OK)
+        config_adopt(body, NULL, thenar_build_add_rigid(build, &def, &error), error.text);
     free((void *)def.keys);
     thenar_surface_free(&surface);
 }

@@ -41,6 +41,8 @@ static thenar_status use_scene(void *path, thenar_error *error) {
     return status;
 }
 
+#define TOLD 9
+
 static const char *scene;
 static double budget;
 static failing_memory_count result;
@@ -70,7 +72,7 @@ static void a_scene_is_loaded_whole_or_not_at_all(void **unused) {
         result.failed += count.failed;
         result.refused += count.refused;
     }
-    dprintf(3, "%s: %ld allocations, every %.0f. of them failed: %ld times, %ld errors\n", scene, all, stride,
+    dprintf(TOLD, "%s: %ld allocations, every %.0f. of them failed: %ld times, %ld errors\n", scene, all, stride,
             result.failed, result.refused);
 }
 
@@ -78,11 +80,10 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_scene_is_loaded_whole_or_not_at_all),
 };
 
-/* The child's part. METIS and cmocka have much to say; what is for the reader goes to descriptor 3. */
+/* The child's part. METIS and cmocka have much to say; what is for the reader goes to descriptor TOLD. */
 static int run_scene(const char *path) {
-    int nowhere = open("/dev/null", O_WRONLY);
-    dup2(STDOUT_FILENO, 3);
-    dup2(nowhere, STDOUT_FILENO);
+    dup2(STDOUT_FILENO, TOLD);
+    dup2(open("/dev/null", O_WRONLY), STDOUT_FILENO);
     scene = path;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
