@@ -252,6 +252,9 @@ static void handle_rest(body_state *base) {
     handle_state *state = (handle_state *)base;
     rigid_class.rest(base);
     memset(state->kept->motion, 0, sizeof state->kept->motion);
+    /* Nobody knows what the tool would do: who feels it feels nothing. */
+    memset(state->kept->force, 0, sizeof state->kept->force);
+    memset(state->kept->pull, 0, sizeof state->kept->pull);
     state->linear->is_there = false;
 }
 

@@ -42,6 +42,7 @@ void rows_layout(row_set *set, const solver_problem *problem, int most_contacts,
                      .half = ARENA_ARRAY(work, double, 3 * nodes),
                      .motion = ARENA_ARRAY(work, double, 3 * nodes),
                      .d = ARENA_ARRAY(work, double, 3 * nodes),
+                     .free = ARENA_ARRAY(work, double, 3 * nodes),
                      .scratch = ARENA_ARRAY(work, row_scratch, ROWS_PIECES)};
     contact_rows_layout(&set->contacts, problem, most_contacts, work);
     EACH_LIMITED (problem, k, limits) set->impulse_size += 3 * limits->node_count(problem->bodies[k]->model);
@@ -114,6 +115,7 @@ void rows_begin(row_set *set, const solver_problem *problem, row_diagonal find_d
     set->find_diagonal = find_diagonal;
     set->seen = 0;
     set->at_first = -1;
+    memcpy(set->free, problem->v, 3 * (size_t)problem->pattern->node_count * sizeof *set->free);
     push_contacts(set, problem);
 }
 
@@ -132,17 +134,26 @@ bool rows_agree(const row_set *set, const solver_problem *problem) {
            set->contacts.error <= problem->tolerance.length * problem->step->h;
 }
 
-bool rows_end(const row_set *set, const solver_problem *problem, solver_report *report) {
+/* Without limits and contacts: nothing pushes, and bodies move freely. */
+static void give_up(row_set *set, const solver_problem *problem) {
+    memcpy(problem->v, set->free, 3 * (size_t)problem->pattern->node_count * sizeof *set->free);
+    memset(set->impulse, 0, (size_t)set->impulse_size * sizeof *set->impulse);
+    memset(set->contacts.lambda, 0, (size_t)rows_of_contacts(set) * sizeof *set->contacts.lambda);
+}
+
+bool rows_end(row_set *set, const solver_problem *problem, solver_report *report) {
+    bool astray = !(set->violation <= fmax(ASTRAY_LEAST, ASTRAY_FACTOR * set->at_first));
+    if (astray && problem->step->last) give_up(set, problem);
     const double *impulse = set->impulse;
     EACH_LIMITED (problem, k, limits) {
         limits->hold(problem->bodies[k], impulse);
         impulse += 3 * limits->node_count(problem->bodies[k]->model);
     }
     contact_rows_end(&set->contacts, problem, set->diagonal);
-    report->residual = set->violation;
+    report->residual = astray ? set->at_first : set->violation;
     report->rows = set->seen;
     report->converged = rows_agree(set, problem);
-    return set->violation <= fmax(ASTRAY_LEAST, ASTRAY_FACTOR * set->at_first);
+    return !astray || problem->step->last;
 }
 
 /* The contacts where set->d takes them; those that are violated there take part from now on. */

@@ -236,8 +236,12 @@ static bool advance_in_pieces(thenar_sim *sim, int pieces) {
     double start = sim->clock->time, h = sim->dt / pieces;
     for (int k = 1; k <= pieces; k++) {
         double left = (pieces - k + 1) * h;
-        body_step step = {
-            .time = start + k * h, .h = h, .left = left, .gravity = sim->model->gravity, .pool = sim->pool};
+        body_step step = {.time = start + k * h,
+                          .h = h,
+                          .left = left,
+                          .last = pieces == MOST_PIECES,
+                          .gravity = sim->model->gravity,
+                          .pool = sim->pool};
         bool done = advance(sim, &step);
         if (k == 1) count_inverted(sim);
         if (!done) return false;

@@ -13,7 +13,8 @@
  *     against the stress that is there: at most a^2 sqrt(2 C V U) + C V a^4 / 4, with the stiffest modulus C, volume V and
  *     elastic energy U. A soft body that spins freely swells by that, the more the stiffer it is damped.
  * Implicit integration, contact and friction take energy away, so that a world has mostly much less. The factor covers
- * that work is told with the force at the end of a step (or of its last piece) times the whole motion. */
+ * that work is told with the force at the end of a step times the whole motion. Of a step that was done in pieces only the
+ * last one's forces are told: there they count as often as there may be pieces. */
 #ifndef ROBUST_RANDOM_LEDGER_H
 #define ROBUST_RANDOM_LEDGER_H
 
@@ -26,6 +27,7 @@
 #include <string.h>
 
 #define LEDGER_FACTOR 2.0
+#define LEDGER_PIECES 16
 #define LEDGER_FLOOR 1e-6     /* J */
 #define LEDGER_JUMP 1e-3      /* m within a step: more is a jump */
 #define LEDGER_TURN 0.05      /* rad */
@@ -41,6 +43,7 @@ typedef struct ledger {
     double has;            /* J, kinetic and elastic */
     double worst;          /* has / supplied, the most that it was */
     double worst_time;
+    uint64_t split; /* steps in pieces so far */
 } ledger;
 
 static inline bool ledger_moves(const thenar_model *model, int body) {
@@ -172,7 +175,7 @@ static inline double ledger_contact_work(ledger *l, double stiffness) {
 /* After a step. Returns whether the bound holds. */
 static inline bool ledger_step(ledger *l, double contact_stiffness) {
     const thenar_model *model = thenar_sim_model(l->sim);
-    double *before = l->before, gravity;
+    double *before = l->before, gravity, supplied = l->supplied;
     for (int i = 0; i < thenar_model_body_count(model); i++) {
         if (thenar_model_body_kind(model, i) == THENAR_BODY_SOFT) {
             l->supplied += ledger_turning_work(l, i, before);
@@ -185,6 +188,9 @@ static inline bool ledger_step(ledger *l, double contact_stiffness) {
         }
     }
     l->supplied += ledger_contact_work(l, contact_stiffness);
+    uint64_t split = thenar_sim_warning_count(l->sim, THENAR_WARNING_STEP_SPLIT);
+    if (split > l->split) l->supplied += (LEDGER_PIECES - 1) * (l->supplied - supplied);
+    l->split = split;
     ledger_measure(l, &l->has, &gravity);
     l->supplied += fmax(0, l->gravity - gravity);
     l->gravity = gravity;

@@ -15,9 +15,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define SCENE_SOFT 6   /* bodies at most */
-#define SCENE_RIGID 10 /* that are dynamic */
 #define SCENE_NAME 16
+#define SCENE_SECONDS 2.0 /* simulated, for which its size is meant */
 
 /* A world in the making. */
 typedef struct random_scene {
@@ -291,8 +290,8 @@ static inline bool scene_add_ground(random_scene *s) {
     return thenar_build_add_rigid(s->build, &ground, &s->error) == THENAR_OK;
 }
 
-static inline bool scene_add_bodies(random_scene *s, double seconds) {
-    double steps = seconds / s->world.dt;
+static inline bool scene_add_bodies(random_scene *s) {
+    double steps = SCENE_SECONDS / s->world.dt;
     bool newton = s->options.solver == solver_table[0]->name; /* the others take far longer */
     s->room = (int)fmax(20, fmin(newton ? 1600 : 40, 5e4 / steps));
     if (s->sheet) s->room = 1600;
@@ -316,13 +315,13 @@ static inline bool scene_add_bodies(random_scene *s, double seconds) {
 }
 
 /* From a seed to a simulation at time 0. NULL: s->error says why, which is a failure. */
-static inline thenar_sim *scene_make(random_scene *s, uint64_t seed, double seconds) {
+static inline thenar_sim *scene_make(random_scene *s, uint64_t seed) {
     *s = (random_scene){.random = {seed}};
     thenar_model *model = NULL;
     thenar_sim *sim = NULL;
     scene_choose(s);
     s->build = thenar_build_create(&s->world);
-    if (s->build && scene_add_bodies(s, seconds) && thenar_build_compile(s->build, &model, &s->error) == THENAR_OK)
+    if (s->build && scene_add_bodies(s) && thenar_build_compile(s->build, &model, &s->error) == THENAR_OK)
         thenar_sim_create(model, &s->options, &sim, &s->error);
     thenar_build_free(s->build);
     thenar_model_free(model);

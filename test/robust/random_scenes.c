@@ -1,11 +1,13 @@
 /* Random worlds (random_scene.h), each for some simulated seconds: no crash, nothing that is not a number, energy that
  * came from somewhere (random_ledger.h), no allocation in a step.
  *
- *   robust_random_scenes [--seed N] [--count N] [--simulated S] [--seconds S] [--replay FILE] [--keep FILE] [--quiet] [--trace]
+ *   robust_random_scenes [--seed N] [--count N] [--simulated S] [--seconds S] [--replay FILE] [--keep FILE]
+ *                        [--patience S] [--quiet] [--trace]
  *
  * Worlds of the seeds N, N + 1, ...; --replay: those of a file instead, one seed a line. --seconds: stop after about
- * that long. --keep: seeds of failures are added to that file. Each world is a process of its own, so that a crash is
- * one failure. --trace: a line a step. */
+ * that long. --keep: seeds of failures are added to that file. --patience: a world is left after so many
+ * seconds of processor time, 60 unless told otherwise, and counted as cut short. Each world is a process of its own, so
+ * that a crash is one failure. --trace: a line a step. */
 #include "random_ledger.h"
 #include "random_scene.h"
 
@@ -21,6 +23,7 @@
 #include <unistd.h>
 
 static bool traced;
+static double patience = 60; /* s of processor time */
 
 #define LONGEST 120 /* s of processor time for one world */
 
@@ -30,6 +33,8 @@ typedef struct outcome {
     long steps, failed, split, unconverged, lost, inverted;
     int contacts; /* the most that pushed at once */
     double share, share_time, energy;
+    double simulated; /* s */
+    bool cut_short;
     long allocations;
     double cpu;
 } outcome;
@@ -110,7 +115,8 @@ static void run(random_scene *s, thenar_sim *sim, thenar_tactile *tactile, doubl
             printf("%.6g s: %.6g J of %.6g J, %d contacts, %d inverted, %d unconverged, residual %.2g\n",
                    thenar_sim_time(sim), energy.has, energy.supplied, stats->contacts, stats->inverted_tets,
                    stats->unconverged, stats->residual);
-        if (!good) break;
+        out->cut_short = (double)clock() / CLOCKS_PER_SEC > patience && i + 1 < steps;
+        if (!good || out->cut_short) break;
     }
     if (!out->failure[0] && out->allocations > 0)
         snprintf(out->failure, sizeof out->failure, "%ld allocations in steps", out->allocations);
@@ -119,6 +125,7 @@ static void run(random_scene *s, thenar_sim *sim, thenar_tactile *tactile, doubl
     out->unconverged = (long)thenar_sim_warning_count(sim, THENAR_WARNING_NOT_CONVERGED);
     out->lost = (long)thenar_sim_warning_count(sim, THENAR_WARNING_CONTACTS_LOST);
     out->inverted = (long)thenar_sim_warning_count(sim, THENAR_WARNING_INVERTED);
+    out->simulated = thenar_sim_time(sim);
     out->share = energy.worst;
     out->share_time = energy.worst_time;
     out->energy = energy.has;
@@ -128,7 +135,7 @@ static void run(random_scene *s, thenar_sim *sim, thenar_tactile *tactile, doubl
 /* The child's part. */
 static void play(uint64_t seed, double simulated, outcome *out) {
     random_scene s;
-    thenar_sim *sim = scene_make(&s, seed, simulated);
+    thenar_sim *sim = scene_make(&s, seed);
     snprintf(out->scene, sizeof out->scene, "%s", s.text);
     if (!sim) {
         snprintf(out->failure, sizeof out->failure, "not made: %.400s", s.error.text);
@@ -176,14 +183,16 @@ static outcome play_apart(uint64_t seed, double simulated) {
 }
 
 typedef struct totals {
-    long worlds, failures, steps, failed, split, unconverged, lost, inverted;
+    long worlds, failures, cut_short, steps, failed, split, unconverged, lost, inverted;
     int contacts;
-    double share;
+    double share, simulated;
 } totals;
 
 static void count(totals *all, uint64_t seed, const outcome *out, const char *keep, bool quiet) {
     all->worlds++;
     all->steps += out->steps;
+    all->cut_short += out->cut_short;
+    all->simulated += out->simulated;
     all->failed += out->failed;
     all->split += out->split;
     all->unconverged += out->unconverged;
@@ -194,10 +203,10 @@ static void count(totals *all, uint64_t seed, const outcome *out, const char *ke
     bool bad = out->failure[0];
     if (bad || !quiet)
         printf("%s seed %llu: %s: %ld steps, %d contacts, energy %.3g of supplied at %.3g s, failed %ld, split %ld, "
-               "unconverged %ld, inverted %ld, %.1f s%s%s\n",
+               "unconverged %ld, inverted %ld, %.1f s%s%s%s\n",
                bad ? "FAILED" : "ok", (unsigned long long)seed, out->scene, out->steps, out->contacts, out->share,
-               out->share_time, out->failed, out->split, out->unconverged, out->inverted, out->cpu, bad ? ": " : "",
-               out->failure);
+               out->share_time, out->failed, out->split, out->unconverged, out->inverted, out->cpu,
+               out->cut_short ? ", cut short" : "", bad ? ": " : "", out->failure);
     if (!bad) return;
     all->failures++;
     printf("  again: robust_random_scenes --seed %llu --count 1\n", (unsigned long long)seed);
@@ -211,7 +220,7 @@ static void count(totals *all, uint64_t seed, const outcome *out, const char *ke
 int main(int argc, char **argv) {
     uint64_t seed = 1;
     long most = 500;
-    double simulated = 2, seconds = INFINITY;
+    double simulated = SCENE_SECONDS, seconds = INFINITY;
     const char *replay = NULL, *keep = NULL;
     bool quiet = false;
     for (int i = 1; i < argc; i++) {
@@ -227,6 +236,8 @@ int main(int argc, char **argv) {
             simulated = strtod(value, NULL);
         else if (strcmp(argv[i], "--seconds") == 0)
             seconds = strtod(value, NULL);
+        else if (strcmp(argv[i], "--patience") == 0)
+            patience = strtod(value, NULL);
         else if (strcmp(argv[i], "--replay") == 0)
             replay = value;
         else if (strcmp(argv[i], "--keep") == 0)
@@ -259,10 +270,11 @@ int main(int argc, char **argv) {
     }
     if (list) fclose(list);
     printf(
-        "%ld worlds of %g s, %ld steps: %ld failed and held, %ld done in pieces, %ld not converged, %ld with contacts "
+        "%ld worlds, %ld of them cut short, %.1f s simulated, %ld steps: %ld failed and held, %ld done in pieces, %ld "
+        "not converged, %ld with contacts "
         "left out, %ld that began with inverted tets; at most %d contacts; energy at most %.3g of what was supplied\n",
-        all.worlds, simulated, all.steps, all.failed, all.split, all.unconverged, all.lost, all.inverted, all.contacts,
-        all.share);
+        all.worlds, all.cut_short, all.simulated, all.steps, all.failed, all.split, all.unconverged, all.lost,
+        all.inverted, all.contacts, all.share);
     printf("random scenes\t%ld\t%ld\n", all.worlds, all.failures);
     return all.failures > 0;
 }
