@@ -52,9 +52,10 @@ static thenar_status check_coordinates(const double *positions, int node_count, 
         vec3 p = position_of(positions, i);
         if (fabs(p.x) <= FARTHEST && fabs(p.y) <= FARTHEST && fabs(p.z) <= FARTHEST) continue;
         mesh_place place = place_of(origin->nodes, i);
+        bool finite = isfinite(p.x) && isfinite(p.y) && isfinite(p.z);
         return error_at(error, origin->name, place.line, 0,
-                        "node %d is at (%g, %g, %g), which is not finite or too far away; expected numbers up to %g",
-                        place.number, p.x, p.y, p.z, FARTHEST);
+                        "node %d is at (%g, %g, %g), which is %s; expected numbers%s", place.number, p.x, p.y, p.z,
+                        finite ? "too far away" : "not finite", finite ? " up to 1e100" : "");
     }
     return THENAR_OK;
 }

@@ -7,7 +7,8 @@
  *   - the work of the wrench applied to each rigid body, and of contact on each driven one,
  *   - the work of gravity,
  *   - the work of contacts that push what is inside another body out, at CONTACT_RECOVERY,
- *   - what is put into the springs of contact by penalty,
+ *   - what is put into the springs of contact by penalty, by forces or by where bodies end (which turn on a circle, while
+ *     their points were thought to go along its tangent),
  *   - what turning does to tets: x + h v goes along the tangent, so that a tet that turns by a within a step is stretched
  *     by a^2 / 2 across its axis. The solve does not see that (warped stiffness has no geometric part), and it works
  *     against the stress that is there: at most a^2 sqrt(2 C V U) + C V a^4 / 4, with the stiffest modulus C, volume V and
@@ -161,9 +162,11 @@ static inline double ledger_contact_work(ledger *l, double stiffness) {
     double work = 0, springs = 0, h = thenar_sim_dt(l->sim);
     for (int i = 0; i < thenar_sim_contact_count(l->sim); i++) {
         const thenar_contact *c = &contacts[i];
+        vec3 slide = vec3_load(c->friction);
         double area = c->area > 0 ? fmax(c->area, PENALTY_LEAST_AREA) : PENALTY_RIGID_AREA;
         if (by_springs)
-            springs += c->force * c->force / (2 * stiffness * area);
+            springs += fmax((c->force * c->force + vec3_dot(slide, slide)) / (2 * stiffness * area),
+                            0.5 * stiffness * area * fmin(0, c->gap) * fmin(0, c->gap));
         else if (c->gap < 0)
             work += c->force * CONTACT_RECOVERY * h;
     }
