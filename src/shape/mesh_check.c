@@ -16,7 +16,7 @@
 #define FLAT_VOLUME 1e-12
 
 /* Metres: beyond, squares of distances leave the range of doubles. */
-#define FARTHEST 1e100
+#define FARTHEST 1e150
 
 #define LARGEST_LIKELY_EXTENT 20.0  /* metres */
 #define SMALLEST_LIKELY_EXTENT 1e-4 /* metres */
@@ -55,7 +55,7 @@ static thenar_status check_coordinates(const double *positions, int node_count, 
         bool finite = isfinite(p.x) && isfinite(p.y) && isfinite(p.z);
         return error_at(error, origin->name, place.line, 0,
                         "node %d is at (%g, %g, %g), which is %s; expected numbers%s", place.number, p.x, p.y, p.z,
-                        finite ? "too far away" : "not finite", finite ? " up to 1e100" : "");
+                        finite ? "too far away" : "not finite", finite ? " up to 1e150" : "");
     }
     return THENAR_OK;
 }
