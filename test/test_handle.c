@@ -517,6 +517,31 @@ static void a_device_that_jumps_is_survived(void **unused) {
     thenar_sim_free(sim);
 }
 
+static void after_a_step_that_failed_nothing_is_felt(void **unused) {
+    (void)unused;
+    const bar_def bar = {.young = 5e4, .limit = 0.1, .floor = 0.0005, .friction = 0.6, .coupled = true, .handles = 1};
+    thenar_sim *sim = bar_sim(&bar);
+    thenar_handle_state state;
+    for (int step = 0; step < 20; step++) {
+        want(sim, 0, vec3_make(0, -0.002, 0), vec3_make(0, 0, 0));
+        tools_run(sim, 1);
+    }
+    thenar_sim_handle(sim, 0, &state);
+    assert_true(vec3_length(vec3_load(state.force)) > 0.01);
+    const double huge[3] = {0, 1e300, 0}, none[3] = {0};
+    assert_int_equal(thenar_sim_apply_force(sim, 0, 0, huge), THENAR_OK);
+    assert_int_equal(thenar_sim_step(sim), THENAR_ERROR_NUMERIC);
+    thenar_sim_handle(sim, 0, &state);
+    for (int i = 0; i < 6; i++) assert_true(state.force[i] == 0 && state.coupling[i] == 0 && state.velocity[i] == 0);
+    assert_false(state.linearized);
+    for (int i = 0; i < 36; i++) assert_true(state.stiffness[i] == 0 && state.damping[i] == 0);
+    assert_int_equal(thenar_sim_apply_force(sim, 0, 0, none), THENAR_OK);
+    tools_run(sim, 20);
+    thenar_sim_handle(sim, 0, &state);
+    assert_true(vec3_length(vec3_load(state.force)) > 0.01);
+    thenar_sim_free(sim);
+}
+
 static void a_finger_that_presses_feels_the_table_and_is_recorded(void **unused) {
     (void)unused;
     thenar_error error;
@@ -727,6 +752,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(the_same_steps_give_the_same_bits_and_allocate_nothing),
     cmocka_unit_test(nonsense_is_refused_with_a_reason),
     cmocka_unit_test(a_device_that_jumps_is_survived),
+    cmocka_unit_test(after_a_step_that_failed_nothing_is_felt),
     cmocka_unit_test(a_finger_that_presses_feels_the_table_and_is_recorded),
     cmocka_unit_test(a_bone_feels_its_flesh_as_the_slopes_say),
     cmocka_unit_test(a_device_that_holds_the_palm_takes_the_hand_along),

@@ -226,6 +226,57 @@ static void whoever_begins_does_so_where_the_device_is(void **unused) {
         }
 }
 
+/* Each number of a sample in turn, for as long as the force would need to fade: whatever it is, what is sent is a number
+ * within its limits, and no bad number is believed. */
+static void no_number_of_a_sample_makes_a_force_that_is_none(void **unused) {
+    (void)unused;
+    const double bad[] = {NAN, INFINITY, -INFINITY, 1e30, -1e30, 1e300, 5e-324, -0.0};
+    const haptic_world settled = leaning();
+    const int numbers = 13; /* position, orientation, velocity, spin */
+    for (int k = 0; k < numbers; k++)
+        for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+            haptic_world w = settled;
+            for (int64_t tick = w.tick, end = tick + 30; tick < end; tick++) {
+                device_sample sample = {.number = (uint64_t)tick + 1};
+                user_sample(&w.person, sample.number, &sample.body);
+                sample.body.has |= THENAR_DEVICE_VELOCITY | THENAR_DEVICE_SPIN;
+                double *const places[] = {sample.body.position, sample.body.orientation, sample.body.velocity,
+                                          sample.body.spin};
+                const int first[] = {0, 3, 7, 10};
+                int place = (k >= 3) + (k >= 7) + (k >= 10);
+                places[place][k - first[place]] = bad[i];
+                haptic_tick(&w.settings, &w.state, &sample, &w.told, tick * MS, w.dt, w.wrench);
+                for (int c = 0; c < 6; c++) assert_true(isfinite(w.wrench[c]));
+                assert_true(force_size(&w) <= w.settings.most_force + 1e-12);
+                assert_true(vec3_length(vec3_load(w.wrench + 3)) <= w.settings.most_torque + 1e-12);
+            }
+            bool small = fabs(bad[i]) < 1; /* which may be right */
+            if (!small) assert_int_equal(w.state.faults[THENAR_HAPTIC_BAD_SAMPLE], 30);
+            if (!small) assert_true(force_size(&w) == 0);
+        }
+}
+
+/* Whatever made it so: in the tick in which the force is no number, none is sent. It comes back by itself. */
+static void a_force_that_is_no_number_is_none_in_that_tick(void **unused) {
+    (void)unused;
+    const double bad[] = {NAN, INFINITY, -INFINITY, 1e30};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        haptic_world w = leaning();
+        int64_t clock = (int64_t)w.tick * MS - MS;
+        uint64_t before = w.state.faults[THENAR_HAPTIC_UNSOLVED];
+        w.state.wrench[i % 6] = bad[i];
+        for (int ms = 0; ms < 800; ms++) {
+            int64_t now = clock += MS;
+            haptic_world_simulate(&w, now);
+            haptic_world_feel(&w, now);
+            for (int c = 0; c < 6; c++) assert_true(isfinite(w.wrench[c]));
+            if (ms == 0) assert_true(force_size(&w) == 0 && vec3_length(vec3_load(w.wrench + 3)) == 0);
+        }
+        assert_true(w.state.faults[THENAR_HAPTIC_UNSOLVED] > before);
+        assert_true(force_size(&w) > 2);
+    }
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(whoever_begins_does_so_where_the_device_is),
     cmocka_unit_test(a_simulation_that_stops_for_a_second_takes_the_force_away),
@@ -237,6 +288,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_clock_that_stepped_back_does_not_hide_that_the_simulation_stopped),
     cmocka_unit_test(before_anything_is_known_there_is_no_force),
     cmocka_unit_test(a_matrix_that_is_not_what_it_should_be_moves_nothing_far),
+    cmocka_unit_test(no_number_of_a_sample_makes_a_force_that_is_none),
+    cmocka_unit_test(a_force_that_is_no_number_is_none_in_that_tick),
 };
 
 TEST_MAIN(tests)

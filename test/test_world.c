@@ -322,7 +322,8 @@ static bool all_finite(const double *values, int count) {
     return true;
 }
 
-/* A state so far out that its forces overflow cannot be stepped: the last good positions stay, at rest. */
+/* Forces that would throw a body out of the world, or overflow, cannot be stepped: the last good positions stay, at
+ * rest. */
 static void an_impossible_step_keeps_the_last_good_state(void **unused) {
     (void)unused;
     thenar_tet_mesh mesh = tools_box(1, 1, 1, 2, 2, 2);
@@ -333,17 +334,71 @@ static void an_impossible_step_keeps_the_last_good_state(void **unused) {
     thenar_sim *sim = tools_sim(model, 0.01, 1);
     int count = 3 * mesh.node_count;
     double *x = malloc((size_t)count * sizeof *x);
-    for (int i = 0; i < count; i++) x[i] = (i % 2 ? 1 : -1) * 1.7e308;
-    assert_int_equal(thenar_sim_set_state(sim, 0, x, NULL), THENAR_OK);
-    assert_int_equal(thenar_sim_step(sim), THENAR_ERROR_NUMERIC);
-    assert_memory_equal(thenar_sim_positions(sim, 0), x, (size_t)count * sizeof *x);
-    assert_true(all_finite(thenar_sim_velocities(sim, 0), count));
-    assert_true(all_finite(thenar_sim_forces(sim, 0), count));
-    assert_int_equal(thenar_sim_warning_count(sim, THENAR_WARNING_STEP_SPLIT), 1);
-    assert_int_equal(thenar_sim_warning_count(sim, THENAR_WARNING_STEP_FAILED), 1);
-    /* It recovers once the state is sane again. */
-    thenar_sim_set_state(sim, 0, mesh.positions, NULL);
-    tools_run(sim, 10);
+    const double huge[] = {1.7e308, 1e30, 1e15}, none[3] = {0};
+    for (int k = 0; k < 3; k++) {
+        const double force[3] = {0, -huge[k], huge[k]};
+        tools_run(sim, 3);
+        memcpy(x, thenar_sim_positions(sim, 0), (size_t)count * sizeof *x);
+        assert_int_equal(thenar_sim_apply_force(sim, 0, 3, force), THENAR_OK);
+        assert_int_equal(thenar_sim_step(sim), THENAR_ERROR_NUMERIC);
+        assert_memory_equal(thenar_sim_positions(sim, 0), x, (size_t)count * sizeof *x);
+        assert_true(all_finite(thenar_sim_velocities(sim, 0), count));
+        assert_true(all_finite(thenar_sim_forces(sim, 0), count));
+        assert_int_equal(thenar_sim_warning_count(sim, THENAR_WARNING_STEP_SPLIT), k + 1);
+        assert_int_equal(thenar_sim_warning_count(sim, THENAR_WARNING_STEP_FAILED), k + 1);
+        /* It goes on once the force is gone. */
+        assert_int_equal(thenar_sim_apply_force(sim, 0, 3, none), THENAR_OK);
+        tools_run(sim, 3);
+        assert_true(thenar_sim_positions(sim, 0)[1] < x[1]);
+    }
+    free(x);
+    tools_free(sim, model, &mesh);
+}
+
+/* What a solver may do to v, and for how many solves. */
+static double nonsense;
+static int nonsense_solves;
+
+static bool solve_nonsense(void *state, const solver_problem *problem, solver_report *report) {
+    bool done = newton_solver.solve(state, problem, report);
+    if (nonsense_solves > 0) problem->v[4] = nonsense;
+    nonsense_solves -= nonsense_solves > 0;
+    return done;
+}
+
+static void a_solve_that_yields_nonsense_is_taken_back_and_counted(void **unused) {
+    (void)unused;
+    thenar_tet_mesh mesh = tools_box(1, 1, 1, 2, 2, 2);
+    thenar_soft_def def = thenar_soft_def_default();
+    def.name = "body";
+    def.mesh = &mesh;
+    def.material.stretch_max = 2; /* so that the solver is asked */
+    thenar_model *model = tools_model(&def, -9.81);
+    thenar_sim *sim = tools_sim(model, 0.01, 1);
+    solver_class faulty = *sim->solver;
+    faulty.solve = solve_nonsense;
+    sim->solver = &faulty;
+    size_t bytes = 3 * (size_t)mesh.node_count * sizeof(double);
+    double *x = malloc(bytes);
+    const double values[] = {NAN, INFINITY, -INFINITY, 1e30, 1e300};
+    for (int k = 0; k < 5; k++) {
+        nonsense = values[k];
+        /* Once: the step is done in two pieces instead. */
+        nonsense_solves = 1;
+        assert_int_equal(thenar_sim_step(sim), THENAR_OK);
+        assert_int_equal(thenar_sim_warning_count(sim, THENAR_WARNING_STEP_SPLIT), 2 * k + 1);
+        /* In every piece: the state is the last good one, at rest, and the next step goes on. */
+        memcpy(x, thenar_sim_positions(sim, 0), bytes);
+        nonsense_solves = 1000;
+        assert_int_equal(thenar_sim_step(sim), THENAR_ERROR_NUMERIC);
+        assert_memory_equal(thenar_sim_positions(sim, 0), x, bytes);
+        for (int i = 0; i < 3 * mesh.node_count; i++) assert_true(thenar_sim_velocities(sim, 0)[i] == 0);
+        assert_true(all_finite(thenar_sim_forces(sim, 0), 3 * mesh.node_count));
+        assert_int_equal(thenar_sim_warning_count(sim, THENAR_WARNING_STEP_FAILED), k + 1);
+        nonsense_solves = 0;
+        assert_int_equal(thenar_sim_step(sim), THENAR_OK);
+        assert_true(thenar_sim_positions(sim, 0)[1] < x[1]);
+    }
     free(x);
     tools_free(sim, model, &mesh);
 }
@@ -489,6 +544,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_reset_simulation_is_a_new_one),
     cmocka_unit_test(the_step_allocates_nothing_from_the_first_one_on),
     cmocka_unit_test(an_impossible_step_keeps_the_last_good_state),
+    cmocka_unit_test(a_solve_that_yields_nonsense_is_taken_back_and_counted),
     cmocka_unit_test(a_step_done_in_pieces_is_the_step_that_was_asked_for),
     cmocka_unit_test(what_is_not_finite_is_refused),
     cmocka_unit_test(a_model_outlives_its_owner_while_a_simulation_uses_it),

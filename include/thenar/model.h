@@ -117,7 +117,7 @@ typedef struct thenar_soft_def {
     int support_count;
     const thenar_load *loads; /**< they add up */
     int load_count;
-    double velocity[3];   /**< of all free nodes at time 0, m/s; held ones start at rest */
+    double velocity[3];   /**< of all free nodes at time 0, m/s, up to 1e9; held ones start at rest */
     double spin[3];       /**< angular velocity of the free nodes about the centre of mass at time 0, rad/s */
     bool touches;         /**< false: nothing touches it (the default function sets true) */
     double friction;      /**< coefficient of friction mu of its skin, >= 0; of two bodies the geometric mean counts */
@@ -178,7 +178,7 @@ typedef struct thenar_rigid_def {
     double density;     /**< kg/m^3, > 0; not read if mass is given */
     double mass;        /**< kg, > 0; 0: from shape and density */
     double inertia[9];  /**< about the centre of mass in the axes of the shape, kg m^2; all 0: from shape and mass */
-    double move[3];     /**< where the shape's origin is at time 0, m */
+    double move[3];     /**< where the shape's origin is at time 0, m, up to 1e6 */
     double turn[3];     /**< how the shape is turned about its origin at time 0, rotation vector, radians */
     double velocity[3]; /**< of the centre of mass at time 0, m/s; for dynamic bodies, as is all to damping_angular */
     double spin[3];     /**< angular velocity at time 0, rad/s */
@@ -198,11 +198,11 @@ THENAR_API thenar_rigid_def thenar_rigid_def_default(void);
 
 /** How bodies touch. */
 typedef enum thenar_contact_method {
-    THENAR_CONTACT_POINT,     /**< each point in contact is a constraint with friction */
+    THENAR_CONTACT_POINT, /**< each point in contact is a constraint with friction */
     THENAR_CONTACT_AGGREGATE, /**< points of a phalanx, or of one spot of another soft body, are one constraint together, with
                                    friction that resists twist (talvas2015) */
-    THENAR_CONTACT_PENALTY,   /**< each point has a spring and anchored friction (perez2016) */
-    THENAR_CONTACT_NONE       /**< not at all */
+    THENAR_CONTACT_PENALTY, /**< each point has a spring and anchored friction (perez2016) */
+    THENAR_CONTACT_NONE     /**< not at all */
 } thenar_contact_method;
 
 /** How the pressure of aggregated contacts spreads over their points. */
@@ -216,14 +216,14 @@ typedef enum thenar_contact_pressure {
 /** What holds for the whole world. */
 typedef struct thenar_world_def {
     const char *name;  /**< shown in reports; printable UTF-8, NULL for none */
-    double gravity[3]; /**< m/s^2 */
+    double gravity[3]; /**< m/s^2, each up to 1e6 */
     double dt;         /**< default time step of simulations, s, 1e-6 to 1 */
     double margin;     /**< points nearer than this may touch within a step, m, > 0; what approaches is seen earlier */
     /** Of contacts by springs (the method "penalty"; others do not read it), an area of skin, both into the surface and
      * along it: Pa/m, above 0 to 1e13. A point has it times its area in N/m; a point of a rigid body counts for 1 cm^2.
      * Contacts sink in by pressure over stiffness. */
     double contact_stiffness;
-    double contact_damping; /**< of the dampers beside these springs, Pa s/m, 0 to 1e10 */
+    double contact_damping;                   /**< of the dampers beside these springs, Pa s/m, 0 to 1e10 */
     thenar_contact_method contact_method;     /**< of simulations that do not choose one themselves */
     thenar_contact_pressure contact_pressure; /**< of aggregated contacts; others do not read it */
 } thenar_world_def;

@@ -102,7 +102,8 @@ THENAR_API void thenar_sim_free(thenar_sim *sim);
 THENAR_API void thenar_sim_reset(thenar_sim *sim);
 
 /** Advances by one time step. THENAR_ERROR_NUMERIC: the step was impossible even in smaller pieces; positions are
- * those before it, velocities zero, time went on; never NaN. */
+ * those before it, velocities zero, time went on; never NaN. A step is impossible that cannot be solved, in which a number
+ * would not be finite, or a body be more than 1e6 m away or turn faster than 1e9 rad/s. */
 THENAR_API thenar_status thenar_sim_step(thenar_sim *sim);
 
 /** The model it simulates. */
@@ -143,14 +144,15 @@ THENAR_API void thenar_sim_support_wrench(const thenar_sim *sim, int body, int s
  * force that is not finite is refused. */
 THENAR_API thenar_status thenar_sim_apply_force(thenar_sim *sim, int body, int node, const double force[3]);
 
-/** Sets all nodes' positions and velocities (3 per node each; NULL: unchanged). Refused if any is not finite. Held
+/** Sets all nodes' positions and velocities (3 per node each; NULL: unchanged). Refused if any is not finite, or
+ * beyond 1e6 m or 1e9 m/s. Held
  * nodes are where they are put until the next step, which takes them back to their support. */
 THENAR_API thenar_status thenar_sim_set_state(thenar_sim *sim, int body, const double *positions,
                                               const double *velocities);
 
 /** Takes a support over from its keys: from the next step on its nodes go to this pose (translation in m from the
  * rest place, rotation vector in radians about the pivot) within one time step. The keys stay out of it until the
- * simulation is reset. Refused if not finite. */
+ * simulation is reset. Refused if not finite or beyond 1e6. */
 THENAR_API thenar_status thenar_sim_drive(thenar_sim *sim, int body, int support, const double move[3],
                                           const double turn[3]);
 
@@ -169,7 +171,8 @@ THENAR_API thenar_status thenar_sim_apply_wrench(thenar_sim *sim, int body, cons
 THENAR_API void thenar_sim_wrench(const thenar_sim *sim, int body, double force[3], double torque[3]);
 
 /** Takes a driven rigid body over from its keys: from the next step on it goes to this pose (its centre of mass, m, and
- * a quaternion (x, y, z, w) of any length but 0) within one time step. Refused if not finite. */
+ * a quaternion (x, y, z, w) of any length but 0) within one time step. Refused if not finite or beyond
+ * 1e6 m. */
 THENAR_API thenar_status thenar_sim_drive_pose(thenar_sim *sim, int body, const double position[3],
                                                const double quaternion[4]);
 

@@ -24,6 +24,21 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Beyond these nothing is simulated: what is farther away or faster came of nonsense, and its square is still a number.
+ * An input beyond them is refused, a step that leads there fails. */
+#define BODY_FARTHEST 1e6 /* m */
+#define BODY_FASTEST 1e9  /* m/s, rad/s */
+
+/* All between -most and most; false for NaN. */
+static inline bool body_within(const double *values, size_t count, double most) {
+    bool all = true;
+    for (size_t i = 0; i < count; i++) all = all && fabs(values[i]) <= most;
+    return all;
+}
+static inline bool body_is_near(vec3 position) {
+    return fabs(position.x) <= BODY_FARTHEST && fabs(position.y) <= BODY_FARTHEST && fabs(position.z) <= BODY_FARTHEST;
+}
+
 typedef struct body_class body_class;
 
 typedef struct body_model {
@@ -49,6 +64,7 @@ typedef struct body_step {
     double time; /* at the end of the step, s */
     double h;    /* length of the step, s */
     double left; /* to the end of the simulation's step, of which this may be a piece, s; h for a whole one */
+    bool last;   /* if this fails, nothing smaller is tried: what can do without a good solve does so */
     vec3 gravity;
     workers *pool;
 } body_step;
@@ -129,10 +145,12 @@ struct body_class {
     /* The stages of a step, in order. blocks: values of the whole system; b, v: the body's own part. */
     void (*drive)(body_state *state, const body_step *step);
     void (*formulate)(body_state *state, const body_step *step, double *blocks, double *b);
-    bool (*integrate)(body_state *state, const body_step *step, const double *v); /* false: not finite */
+    bool (*integrate)(body_state *state, const body_step *step, const double *v); /* false: not finite, or too far */
     /* The unknowns are moved on by dq, m, without a change of velocities; false: not finite. */
     bool (*displace)(body_state *state, const double *dq);
     void (*publish)(body_state *state, const body_step *step);
+    /* Whether all that is kept, what was published included, are numbers, and places within BODY_FARTHEST. */
+    bool (*sound)(const body_state *state);
     void (*rest)(body_state *state);                      /* all velocities to zero: the last resort */
     int (*inverted)(const body_state *state);             /* inverted elements that formulate met */
     void (*velocity)(const body_state *state, double *v); /* of the unknowns at the beginning of the step */

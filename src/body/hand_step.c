@@ -28,6 +28,7 @@
  * joints ring. */
 #include "body/handle.h"
 
+#include <float.h>
 #include <string.h>
 
 #define JOINT_REACH 0.05  /* m */
@@ -101,6 +102,24 @@ void hand_continue(hand_state *state, const hand_state *from) {
         to->coupling[b].spin = bones->coupling[b].spin;
     }
     *state->kept = *from->kept;
+}
+
+static bool pose_is_sound(const skeleton_pose *pose) {
+    const quat q = pose->orientation;
+    return body_is_near(pose->position) && isfinite(q.x + q.y + q.z + q.w);
+}
+
+bool hand_is_sound(const hand_state *state) {
+    const skeleton_state *bones = &state->skeleton;
+    const hand_kept *kept = state->kept;
+    bool sound = pose_is_sound(&kept->target.base) && body_within(kept->target.q, HAND_ANGLES, DBL_MAX) &&
+                 pose_is_sound(&kept->given.base) && body_within(kept->given.q, HAND_ANGLES, DBL_MAX) &&
+                 body_within(bones->q, HAND_ANGLES, DBL_MAX) && body_within(bones->rate, HAND_ANGLES, DBL_MAX) &&
+                 body_within(bones->target, HAND_ANGLES, DBL_MAX);
+    for (int b = 0; b < HAND_BONES; b++)
+        sound = sound && pose_is_sound(&bones->pose[b]) && vec3_is_finite(bones->motion[b].velocity) &&
+                vec3_is_finite(bones->motion[b].spin);
+    return sound;
 }
 
 void hand_rest_bones(hand_state *state) {

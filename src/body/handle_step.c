@@ -17,6 +17,7 @@
 
 #include "base/hash.h"
 
+#include <float.h>
 #include <string.h>
 
 static void handle_layout(body_state *base, arena *kept, arena *work) {
@@ -239,10 +240,21 @@ static void handle_publish(body_state *base, const body_step *step) {
     store_six(state->kept->force, force, torque);
 }
 
+static bool handle_sound(const body_state *base) {
+    const handle_kept *kept = ((const handle_state *)base)->kept;
+    return rigid_class.sound(base) && body_within(kept->motion, 6, DBL_MAX) && body_within(kept->force, 6, DBL_MAX) &&
+           body_within(kept->pull, 6, DBL_MAX) && body_within(kept->wanted, 7, DBL_MAX) &&
+           body_within(kept->wanted_motion, 6, DBL_MAX) && body_within(kept->driven, 7, DBL_MAX) &&
+           body_within(kept->driven_motion, 6, DBL_MAX);
+}
+
 static void handle_rest(body_state *base) {
     handle_state *state = (handle_state *)base;
     rigid_class.rest(base);
     memset(state->kept->motion, 0, sizeof state->kept->motion);
+    /* Nobody knows what the tool would do: who feels it feels nothing. */
+    memset(state->kept->force, 0, sizeof state->kept->force);
+    memset(state->kept->pull, 0, sizeof state->kept->pull);
     state->linear->is_there = false;
 }
 
@@ -320,6 +332,7 @@ const body_class handle_class = {
     .integrate = handle_integrate,
     .displace = handle_displace,
     .publish = handle_publish,
+    .sound = handle_sound,
     .rest = handle_rest,
     .inverted = handle_inverted,
     .velocity = handle_velocity,

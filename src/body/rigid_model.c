@@ -34,8 +34,10 @@ static thenar_status check_numbers(const thenar_rigid_def *def, thenar_error *er
     const double *vectors[] = {def->move, def->turn, def->velocity, def->spin};
     static const char *const names[] = {"move", "turn", "velocity", "spin"};
     for (int i = 0; i < 4; i++)
-        if (!vec3_is_finite(vec3_load(vectors[i])))
-            return error_set(error, THENAR_ERROR_INPUT, "%s is not finite", names[i]);
+        if (!body_within(vectors[i], 3, i < 2 ? BODY_FARTHEST : BODY_FASTEST))
+            return error_set(error, THENAR_ERROR_INPUT,
+                             "%s is not finite or too large: (%g, %g, %g); expected up to %g", names[i], vectors[i][0],
+                             vectors[i][1], vectors[i][2], i < 2 ? BODY_FARTHEST : BODY_FASTEST);
     if (!(def->damping_linear >= 0 && def->damping_angular >= 0 &&
           isfinite(def->damping_linear + def->damping_angular)))
         return error_set(error, THENAR_ERROR_INPUT, "damping is %g and %g; expected >= 0 1/s", def->damping_linear,

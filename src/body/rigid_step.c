@@ -17,6 +17,7 @@
 
 #include "base/hash.h"
 
+#include <float.h>
 #include <string.h>
 
 #define MOST_NEWTON_STEPS 16 /* four do at h |spin| = 0.3; more than some ten mean that the step is far too long */
@@ -166,8 +167,7 @@ static bool integrate_dynamic(rigid_state *state, double h, const double *v) {
     vec3 w = quat_rotate(quat_conjugate(before), u);
     vec3 old_spin = quat_rotate(quat_conjugate(before), vec3_load(kept->spin));
     vec3 spin = quat_rotate(after, rigid_spin_advance(body->inertia, old_spin, w, h));
-    if (!vec3_is_finite(position) || !vec3_is_finite(velocity) ||
-        !isfinite(spin_square(body->inertia, quat_rotate(quat_conjugate(after), spin))))
+    if (!body_is_near(position) || !vec3_is_finite(velocity) || !(vec3_dot(spin, spin) <= BODY_FASTEST * BODY_FASTEST))
         return false;
     vec3_store(kept->change, vec3_sub(velocity, vec3_load(kept->velocity)));
     vec3_store(kept->change + 3, vec3_sub(spin, vec3_load(kept->spin)));
@@ -200,7 +200,7 @@ void rigid_coming_motion(const rigid_state *state, double h, vec3 *velocity, vec
 static bool integrate_driven(rigid_state *state, double h) {
     vec3 velocity, spin;
     rigid_coming_motion(state, h, &velocity, &spin);
-    if (!vec3_is_finite(velocity)) return false;
+    if (!vec3_is_finite(velocity) || !body_is_near(vec3_load(state->target))) return false;
     vec3_store(state->kept->velocity, velocity);
     vec3_store(state->kept->spin, spin);
     memcpy(state->kept->pose, state->target, sizeof state->kept->pose);
@@ -218,7 +218,7 @@ static bool rigid_displace(body_state *base, const double *dq) {
     if (!is_dynamic(rigid_of(state))) return true;
     vec3 position = vec3_add(vec3_load(kept->position), vec3_load(dq + 3 * RIGID_LINEAR));
     vec3 turn = vec3_load(dq + 3 * RIGID_ANGULAR);
-    if (!vec3_is_finite(position) || !vec3_is_finite(turn)) return false;
+    if (!body_is_near(position) || !vec3_is_finite(turn)) return false;
     vec3_store(kept->position, position);
     store_quat(kept->orientation,
                quat_unit(quat_mul(quat_from_rotation_vector(turn), rigid_orientation(kept->orientation))));
@@ -227,6 +227,14 @@ static bool rigid_displace(body_state *base, const double *dq) {
 
 static void rigid_publish(body_state *base, const body_step *step) {
     (void)base, (void)step;
+}
+
+static bool rigid_sound(const body_state *base) {
+    const rigid_kept *kept = ((const rigid_state *)base)->kept;
+    return body_within(kept->position, 3, BODY_FARTHEST) && body_within(kept->orientation, 4, 2) &&
+           body_within(kept->twist, 6, DBL_MAX) && body_within(kept->change, 6, DBL_MAX) &&
+           body_within(kept->force, 3, DBL_MAX) && body_within(kept->torque, 3, DBL_MAX) &&
+           body_within(kept->driven_pose, 7, DBL_MAX);
 }
 
 static void rigid_rest(body_state *base) {
@@ -319,6 +327,7 @@ const body_class rigid_class = {
     .integrate = rigid_integrate,
     .displace = rigid_displace,
     .publish = rigid_publish,
+    .sound = rigid_sound,
     .rest = rigid_rest,
     .inverted = rigid_inverted,
     .velocity = rigid_velocity,

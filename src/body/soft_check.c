@@ -1,6 +1,7 @@
 #include "body/soft_check.h"
 
 #include "base/text.h"
+#include "body/body.h"
 #include "body/region.h"
 #include "body/soft_element.h"
 #include "body/support.h"
@@ -132,8 +133,10 @@ thenar_status soft_check(const thenar_soft_def *def, thenar_error *error) {
     if (status == THENAR_OK) status = check_embedding(def, error);
     if (status == THENAR_OK) status = check_contact_spacing(def, error);
     if (status == THENAR_OK) status = check_parts(def, error);
-    if (status == THENAR_OK && (!vec3_is_finite(vec3_load(def->velocity)) || !vec3_is_finite(vec3_load(def->spin))))
-        status = error_set(error, THENAR_ERROR_INPUT, "the velocity or spin at time 0 is not finite");
+    if (status == THENAR_OK &&
+        (!body_within(def->velocity, 3, BODY_FASTEST) || !body_within(def->spin, 3, BODY_FASTEST)))
+        status = error_set(error, THENAR_ERROR_INPUT, "the velocity or spin at time 0 is not finite or above %g",
+                           BODY_FASTEST);
     if (status == THENAR_OK && !(def->self_distance >= 0 && isfinite(def->self_distance)))
         status = error_set(error, THENAR_ERROR_INPUT, "self_distance is %g; expected 0 or more, m", def->self_distance);
     return status;

@@ -11,6 +11,7 @@
 #include "base/hash.h"
 #include "shape/mesh.h"
 
+#include <float.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -192,7 +193,7 @@ static bool soft_integrate(body_state *base, const body_step *step, const double
         int unknown = body->system_node[i];
         vec3 velocity = vec3_load(unknown >= 0 ? v + 3 * unknown : state->target_velocity + 3 * i);
         vec3 position = vec3_mul_add(vec3_load(state->x + 3 * i), velocity, step->h);
-        if (!vec3_is_finite(position)) return false;
+        if (!body_is_near(position)) return false;
         vec3_store(state->x + 3 * i, position);
         vec3_store(state->change + 3 * i, vec3_sub(velocity, vec3_load(state->v + 3 * i)));
         vec3_store(state->v + 3 * i, velocity);
@@ -208,7 +209,7 @@ static bool soft_displace(body_state *base, const double *dq) {
         int unknown = body->system_node[i];
         if (unknown < 0) continue;
         vec3 position = vec3_add(vec3_load(state->x + 3 * i), vec3_load(dq + 3 * unknown));
-        if (!vec3_is_finite(position)) return false;
+        if (!body_is_near(position)) return false;
         vec3_store(state->x + 3 * i, position);
     }
     return true;
@@ -276,6 +277,23 @@ static void soft_publish(body_state *base, const body_step *step) {
     }
     add_reactions(state, step);
     if (body->limited) add_limit_reactions(state, step);
+}
+
+static bool soft_sound(const body_state *base) {
+    const soft_state *state = (const soft_state *)base;
+    const soft_model *body = soft_of(state);
+    size_t components = 3 * (size_t)body->mesh.node_count, lanes = SIMD_LANES * (size_t)body->batch_count;
+    bool sound = body_within(state->x, components, BODY_FARTHEST);
+    const double *const others[] = {state->v, state->change, state->applied, state->force};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        sound = sound && body_within(others[i], components, DBL_MAX);
+    sound = sound && body_within(state->touched, (size_t)body->mesh.node_count, DBL_MAX);
+    sound = sound && body_within((const double *)state->warm, 9 * lanes, DBL_MAX);
+    for (int s = 0; s < body->support_count; s++)
+        sound = sound && body_within(state->support_states[s].move, 3, DBL_MAX) &&
+                body_within(state->support_states[s].turn, 3, DBL_MAX);
+    return sound &&
+           (!body->limited || body_within((const double *)state->multiplier, SOFT_MULTIPLIERS * lanes, DBL_MAX));
 }
 
 static void soft_rest(body_state *base) {
@@ -398,6 +416,7 @@ const body_class soft_class = {
     .integrate = soft_integrate,
     .displace = soft_displace,
     .publish = soft_publish,
+    .sound = soft_sound,
     .rest = soft_rest,
     .inverted = soft_inverted,
     .velocity = soft_velocity,

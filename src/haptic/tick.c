@@ -5,6 +5,7 @@
 
 #include "haptic/listen.h"
 #include "haptic/proxy.h"
+#include "haptic/six.h"
 
 #include <string.h>
 
@@ -74,6 +75,12 @@ void haptic_tick(const thenar_haptic_settings *settings, haptic_state *s, const 
         double wanted[6];
         haptic_proxy_move(settings, s, elapsed, wanted);
         limit(settings, s, wanted, elapsed);
+    }
+    if (!all_within(s->wrench, 6, SANE_STIFFNESS)) { /* whatever made it: nothing is sent in this tick */
+        s->faults[THENAR_HAPTIC_UNSOLVED]++;
+        memset(s->wrench, 0, sizeof s->wrench);
+        s->gain = 0;
+        haptic_proxy_restart(s);
     }
     haptic_energy_send(&s->energy, s->wrench, s->weight, s->gain);
     memcpy(wrench, s->energy.sent, sizeof s->energy.sent);

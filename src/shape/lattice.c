@@ -13,6 +13,7 @@
 #define CLOSE_ENOUGH 0.01    /* a number of tets this close to the target ends the search */
 #define ACCEPTABLE 0.03      /* and one this close saves trying other places of the grid */
 #define TARGET_LIMIT 5000000 /* tets */
+#define CELL_LARGEST 1e100   /* m; squares of distances are still numbers */
 
 thenar_mesh_options thenar_mesh_options_default(void) {
     return (thenar_mesh_options){.lattice = THENAR_LATTICE_BCC, .target_tets = 5000, .fit_quality = 0.3};
@@ -21,7 +22,7 @@ thenar_mesh_options thenar_mesh_options_default(void) {
 static thenar_status check_options(const thenar_mesh_options *options, thenar_error *error) {
     if (options->lattice < THENAR_LATTICE_BCC || options->lattice > THENAR_LATTICE_KUHN)
         return error_set(error, THENAR_ERROR_INPUT, "lattice is %d; expected a thenar_lattice", (int)options->lattice);
-    if (!(options->cell_size >= 0) || !isfinite(options->cell_size))
+    if (!(options->cell_size >= 0 && options->cell_size <= CELL_LARGEST))
         return error_set(error, THENAR_ERROR_INPUT,
                          "cell_size is %g m; expected a positive length, or 0 to find it from target_tets",
                          options->cell_size);

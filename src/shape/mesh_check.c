@@ -15,6 +15,9 @@
  * above 1e-5. */
 #define FLAT_VOLUME 1e-12
 
+/* Metres: beyond, squares of distances leave the range of doubles. */
+#define FARTHEST 1e150
+
 #define LARGEST_LIKELY_EXTENT 20.0  /* metres */
 #define SMALLEST_LIKELY_EXTENT 1e-4 /* metres */
 
@@ -47,11 +50,12 @@ static thenar_status check_coordinates(const double *positions, int node_count, 
                                        thenar_error *error) {
     for (int i = 0; i < node_count; i++) {
         vec3 p = position_of(positions, i);
-        if (isfinite(p.x) && isfinite(p.y) && isfinite(p.z)) continue;
+        if (fabs(p.x) <= FARTHEST && fabs(p.y) <= FARTHEST && fabs(p.z) <= FARTHEST) continue;
         mesh_place place = place_of(origin->nodes, i);
+        bool finite = isfinite(p.x) && isfinite(p.y) && isfinite(p.z);
         return error_at(error, origin->name, place.line, 0,
-                        "node %d is at (%g, %g, %g), which is not finite; expected numbers", place.number, p.x, p.y,
-                        p.z);
+                        "node %d is at (%g, %g, %g), which is %s; expected numbers%s", place.number, p.x, p.y, p.z,
+                        finite ? "too far away" : "not finite", finite ? " up to 1e150" : "");
     }
     return THENAR_OK;
 }

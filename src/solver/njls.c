@@ -62,8 +62,7 @@ static bool solve(njls_state *state, const solver_problem *problem, solver_repor
         if (rows_agree(set, problem) || report->iterations == MOST_ITERATIONS) break;
         iterate(state, problem, report);
     }
-    rows_end(set, problem, report);
-    return true;
+    return rows_end(set, problem, report);
 }
 
 static bool njls_solve(void *solver, const solver_problem *problem, solver_report *report) {

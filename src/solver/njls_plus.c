@@ -276,8 +276,7 @@ static bool njls_plus_solve(void *solver, const solver_problem *problem, solver_
         report->iterations++;
         solver_tell(problem, report->iterations, false, set->violation);
     }
-    rows_end(set, problem, report);
-    return true;
+    return rows_end(set, problem, report);
 }
 
 const solver_class njls_plus_solver = {.name = "njls+",

@@ -19,13 +19,14 @@
 void patch_forces_layout(patch_forces *state, const solver_problem *problem, int rows, arena *work) {
     size_t nodes = problem->most_patches > 0 ? (size_t)problem->pattern->node_count : 0;
     size_t stride = ((size_t)rows * (size_t)problem->most_patches + 7) / 8 * 8;
+    size_t left = 24 * nodes > stride ? 24 * nodes : stride; /* patch_forces_stabilize keeps a number a patch there */
     *state =
         (patch_forces){.rows = rows,
                        .stride = (int)stride,
                        .W = ARENA_ARRAY(work, double, stride *stride),
                        .u = ARENA_ARRAY(work, double, stride),
                        .right = ARENA_ARRAY(work, double, 24 * nodes),
-                       .left = ARENA_ARRAY(work, double, 24 * nodes),
+                       .left = ARENA_ARRAY(work, double, left),
                        .nodes = ARENA_ARRAY(work, int, 8 * nodes),
                        .reach = ARENA_ARRAY(work, cholesky_range,
                                             nodes > 0 ? cholesky_plan_facts(problem->factor->plan).front_count : 0)};

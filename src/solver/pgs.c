@@ -62,8 +62,7 @@ static bool pgs_solve(void *solver, const solver_problem *problem, solver_report
         rows_collect(set, problem);
         solver_tell(problem, report->iterations, false, set->violation);
     }
-    rows_end(set, problem, report);
-    return true;
+    return rows_end(set, problem, report);
 }
 
 const solver_class pgs_solver = {.name = "pgs",

@@ -15,6 +15,10 @@
 #include <string.h>
 
 #define GROUP 8 /* rows that are substituted at once */
+/* A solve has gone astray that leaves the limits this many times more violated than it found them, and this much. None of
+ * the solvers on rows is sure to come nearer with each iteration: where a linearization is bad, they may run away. */
+#define ASTRAY_FACTOR 2.0
+#define ASTRAY_LEAST 0.1 /* of a stretch */
 
 int rows_limit(const solver_problem *problem) {
     int limit = contact_rows_each(problem) * contact_rows_most(problem);
@@ -38,6 +42,7 @@ void rows_layout(row_set *set, const solver_problem *problem, int most_contacts,
                      .half = ARENA_ARRAY(work, double, 3 * nodes),
                      .motion = ARENA_ARRAY(work, double, 3 * nodes),
                      .d = ARENA_ARRAY(work, double, 3 * nodes),
+                     .free = ARENA_ARRAY(work, double, 3 * nodes),
                      .scratch = ARENA_ARRAY(work, row_scratch, ROWS_PIECES)};
     contact_rows_layout(&set->contacts, problem, most_contacts, work);
     EACH_LIMITED (problem, k, limits) set->impulse_size += 3 * limits->node_count(problem->bodies[k]->model);
@@ -109,6 +114,8 @@ void rows_begin(row_set *set, const solver_problem *problem, row_diagonal find_d
     memset(set->impulse, 0, (size_t)set->impulse_size * sizeof *set->impulse);
     set->find_diagonal = find_diagonal;
     set->seen = 0;
+    set->at_first = -1;
+    memcpy(set->free, problem->v, 3 * (size_t)problem->pattern->node_count * sizeof *set->free);
     push_contacts(set, problem);
 }
 
@@ -127,16 +134,26 @@ bool rows_agree(const row_set *set, const solver_problem *problem) {
            set->contacts.error <= problem->tolerance.length * problem->step->h;
 }
 
-void rows_end(const row_set *set, const solver_problem *problem, solver_report *report) {
+/* Without limits and contacts: nothing pushes, and bodies move freely. */
+static void give_up(row_set *set, const solver_problem *problem) {
+    memcpy(problem->v, set->free, 3 * (size_t)problem->pattern->node_count * sizeof *set->free);
+    memset(set->impulse, 0, (size_t)set->impulse_size * sizeof *set->impulse);
+    memset(set->contacts.lambda, 0, (size_t)rows_of_contacts(set) * sizeof *set->contacts.lambda);
+}
+
+bool rows_end(row_set *set, const solver_problem *problem, solver_report *report) {
+    bool astray = !(set->violation <= fmax(ASTRAY_LEAST, ASTRAY_FACTOR * set->at_first));
+    if (astray && problem->step->last) give_up(set, problem);
     const double *impulse = set->impulse;
     EACH_LIMITED (problem, k, limits) {
         limits->hold(problem->bodies[k], impulse);
         impulse += 3 * limits->node_count(problem->bodies[k]->model);
     }
     contact_rows_end(&set->contacts, problem, set->diagonal);
-    report->residual = set->violation;
+    report->residual = astray ? set->at_first : set->violation;
     report->rows = set->seen;
     report->converged = rows_agree(set, problem);
+    return !astray || problem->step->last;
 }
 
 /* The contacts where set->d takes them; those that are violated there take part from now on. */
@@ -185,6 +202,7 @@ void rows_collect(row_set *set, const solver_problem *problem) {
     set->seen = set->count > set->seen ? set->count : set->seen;
     set->violation = 0;
     for (int i = rows_of_contacts(set); i < set->count; i++) set->violation = fmax(set->violation, -set->rows[i].value);
+    if (set->at_first < 0) set->at_first = set->violation;
 }
 
 void rows_linearize_at_start(row_set *set, const solver_problem *problem) {

@@ -27,6 +27,7 @@ struct row_set {
     int seen;         /* the most that there were in this solve */
     int *first_row;   /* body_count + 1: the rows of each body's limits */
     double violation; /* the largest of the limits where the rows were collected, 0 without any */
+    double at_first;  /* the same where they were collected first in this solve; below 0: nowhere yet */
     row_contacts contacts;
     row_diagonal find_diagonal;
     double *diagonal; /* a row: D; that of contacts is there when they take part */
@@ -34,6 +35,7 @@ struct row_set {
     double *half;     /* 3 per node, in elimination order: L^-1 P force */
     double *motion;   /* 3 per node: A^-1 force, m/s */
     double *d;        /* 3 per node: h v */
+    double *free;     /* 3 per node: the free motion, m/s */
     double *impulse;  /* of all the solve on held nodes: 3 per node of each limited body, one body after the other */
     int impulse_size;
     row_scratch *scratch;
@@ -70,8 +72,10 @@ void rows_move(row_set *set, const solver_problem *problem);
 
 /* The rows of limits act with scale lambda: what that does to held nodes is added to the impulses. */
 void rows_react(row_set *set, const solver_problem *problem, const double *lambda, double scale);
-/* The solve ends where the rows were collected: bodies and contacts are told the impulses, and the report how it is. */
-void rows_end(const row_set *set, const solver_problem *problem, solver_report *report);
+/* The solve ends where the rows were collected: bodies and contacts are told the impulses, and the report how it is.
+ * False: it went astray, the limits are violated far more than before it; then the step cannot be done so. In the last
+ * resort (body_step.last) it is the free motion then, without limits and contacts, and not converged. */
+bool rows_end(row_set *set, const solver_problem *problem, solver_report *report);
 
 /* J_k x */
 double row_times(const constraint_row *row, const double *x);

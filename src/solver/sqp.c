@@ -10,7 +10,7 @@
 
 #define MOST_LINEARIZATIONS 100
 
-void sqp_solve(row_set *set, const solver_problem *problem, sqp_lcp lcp, void *state, solver_report *report) {
+bool sqp_solve(row_set *set, const solver_problem *problem, sqp_lcp lcp, void *state, solver_report *report) {
     *report = (solver_report){0};
     rows_begin(set, problem, rows_diagonal_by_reach);
     for (int i = 0;; i++) {
@@ -19,5 +19,5 @@ void sqp_solve(row_set *set, const solver_problem *problem, sqp_lcp lcp, void *s
         if (rows_agree(set, problem) || i == MOST_LINEARIZATIONS) break;
         lcp(state, set, problem, report);
     }
-    rows_end(set, problem, report);
+    return rows_end(set, problem, report);
 }

@@ -8,7 +8,8 @@
  * A^-1 J^T lambda to v; counts its iterations and the limits that push in the report. */
 typedef void (*sqp_lcp)(void *state, row_set *set, const solver_problem *problem, solver_report *report);
 
-void sqp_solve(row_set *set, const solver_problem *problem, sqp_lcp lcp, void *state, solver_report *report);
+/* As rows_end. */
+bool sqp_solve(row_set *set, const solver_problem *problem, sqp_lcp lcp, void *state, solver_report *report);
 
 /* Each LCP is solved to this share of the tolerance of the limits themselves. Just below it is fastest: 0.5 takes 1.3
  * times as long, 0.2 1.5 times; what the linearization left out would keep 1 above the tolerance for long. */

@@ -33,8 +33,7 @@ static void relax(void *context, row_set *set, const solver_problem *problem, so
 
 static bool sqp_pgs_solve(void *solver, const solver_problem *problem, solver_report *report) {
     sqp_pgs_state *state = solver;
-    sqp_solve(&state->set, problem, relax, &state->lcp, report);
-    return true;
+    return sqp_solve(&state->set, problem, relax, &state->lcp, report);
 }
 
 const solver_class sqp_pgs_solver = {.name = "sqp-pgs",

@@ -95,8 +95,7 @@ static void relax(void *context, row_set *set, const solver_problem *problem, so
 
 static bool sqp_pjls_solve(void *solver, const solver_problem *problem, solver_report *report) {
     sqp_pjls_state *state = solver;
-    sqp_solve(&state->set, problem, relax, state, report);
-    return true;
+    return sqp_solve(&state->set, problem, relax, state, report);
 }
 
 const solver_class sqp_pjls_solver = {.name = "sqp-pjls",

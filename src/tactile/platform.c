@@ -65,7 +65,7 @@ bool platform_inverse(const thenar_wearable_def *def, const double pose[3], doub
         cable_lengths(def, zero, before);
         cable_lengths(def, pose, now);
         for (int k = 0; k < 3; k++) angles[k] = (before[k] - now[k]) / def->pulley_radius;
-        return true;
+        return isfinite(angles[0] + angles[1] + angles[2]);
     }
     vec3 joint[3];
     platform_joints(def, pose, joint);
@@ -127,7 +127,7 @@ static bool cable_forward(const thenar_wearable_def *def, const double angles[3]
         for (int i = 0; i < 3; i++) b[i] = angles[i] - here[i];
         if (solve_dense(3, J, b) == 0) return false;
         for (int i = 0; i < 3; i++) pose[i] += b[i], size = fmax(size, fabs(b[i]));
-        if (size < NEWTON_END) return true;
+        if (size < NEWTON_END) return isfinite(pose[0] + pose[1] + pose[2]); /* fmax overlooks NaN */
     }
     return false;
 }
@@ -181,7 +181,7 @@ static bool rrs_forward(const thenar_wearable_def *def, const double angles[3], 
         pose[0] = -asin(fmax(-1, fmin(1, n.y)));
         pose[1] = atan2(n.x, n.z);
         pose[2] = (vec3_dot(n, c) + def->platform_depth) / n.z;
-        return true;
+        return isfinite(pose[0] + pose[1] + pose[2]);
     }
     return false;
 }

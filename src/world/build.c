@@ -278,8 +278,9 @@ static thenar_status check_world(const thenar_world_def *world, const char *name
     if ((unsigned)world->contact_pressure > THENAR_PRESSURE_UNIFORM)
         return error_set(error, THENAR_ERROR_INPUT, "contact pressure is %d; expected a thenar_contact_pressure",
                          (int)world->contact_pressure);
-    if (!vec3_is_finite(vec3_load(world->gravity)))
-        return error_set(error, THENAR_ERROR_INPUT, "gravity is not finite; expected three numbers, m/s^2");
+    if (!body_within(world->gravity, 3, MODEL_GRAVITY_LARGEST))
+        return error_set(error, THENAR_ERROR_INPUT, "gravity is (%g, %g, %g); expected three numbers up to %g m/s^2",
+                         world->gravity[0], world->gravity[1], world->gravity[2], MODEL_GRAVITY_LARGEST);
     return THENAR_OK;
 }
 

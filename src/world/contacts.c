@@ -1,6 +1,7 @@
 /* The contacts of a step: found, remembered, made constraints, told. */
 #include "world/contacts.h"
 
+#include <float.h>
 #include <string.h>
 
 void contacts_layout(contacts_state *state, const contacts_model *contacts, int body_count, int system_count,
@@ -85,11 +86,9 @@ bool contacts_check(const contacts_model *contacts, const contacts_state *state,
         contact_memory memory;
         memcpy(&memory, entries + (size_t)i * sizeof memory, sizeof memory);
         if (memory.pair < 0 || memory.pair >= contacts->pair_count) return false;
+        if (!body_within(memory.force, 3, DBL_MAX) || !body_within(memory.anchor, 3, DBL_MAX)) return false;
         const contact_pair *pair = &contacts->search[memory.pair];
         if (pair->on_skin && !contact_faces_has(&contacts->faces[pair->other], memory.face)) return false;
-        if (!vec3_is_finite(vec3_load(memory.force)) || !vec3_is_finite(vec3_load(memory.anchor)) ||
-            !isfinite(memory.weight))
-            return false;
     }
     return true;
 }
@@ -286,6 +285,21 @@ static void add_to_pair(thenar_contact_pair *pair, const thenar_contact *told) {
 static void close_pair(thenar_contact_pair *pair) {
     if (pair->normal_force > 0) vec3_store(pair->centre, vec3_scale(vec3_load(pair->centre), 1 / pair->normal_force));
     pair->pressure = pair->area > 0 ? pair->normal_force / pair->area : 0;
+}
+
+bool contacts_are_sound(const contacts_state *state) {
+    bool sound = true;
+    for (int i = 0; i < state->told_count; i++) {
+        const thenar_contact *told = &state->told[i];
+        sound = sound && body_within(told->position, 3, DBL_MAX) && body_within(told->normal, 3, DBL_MAX) &&
+                body_within(told->friction, 3, DBL_MAX) && isfinite(told->force) && isfinite(told->gap);
+    }
+    for (int i = 0; i < state->told_pair_count; i++) {
+        const thenar_contact_pair *told = &state->told_pairs[i];
+        sound = sound && body_within(told->force, 3, DBL_MAX) && body_within(told->torque, 3, DBL_MAX) &&
+                body_within(told->centre, 3, DBL_MAX) && isfinite(told->normal_force) && isfinite(told->pressure);
+    }
+    return sound;
 }
 
 void contacts_publish(contacts_state *state, const contacts_model *contacts, body_state *const *bodies,

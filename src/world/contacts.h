@@ -138,5 +138,7 @@ void contacts_settle(contacts_state *state, int system_count);
 /* After the bodies were moved: what the next step starts from, what supports bear, what is told. */
 void contacts_publish(contacts_state *state, const contacts_model *contacts, body_state *const *bodies,
                       int system_count);
+/* Whether all that is told are numbers. */
+bool contacts_are_sound(const contacts_state *state);
 
 #endif

@@ -206,6 +206,14 @@ void thenar_sim_reset(thenar_sim *sim) {
     contacts_reset(&sim->contacts, &sim->model->contacts);
 }
 
+bool sim_is_sound(const thenar_sim *sim) {
+    bool sound = true;
+    for (int i = 0; i < model_mover_count(sim->model); i++)
+        sound = sound && sim->model->bodies[i]->kind->sound(sim->bodies[i]);
+    for (int i = 0; i < sim->model->hand_count; i++) sound = sound && hand_is_sound(&sim->hands[i]);
+    return sound;
+}
+
 soft_state *sim_soft(const thenar_sim *sim, int body) {
     (void)model_soft(sim->model, body); /* asserts */
     return (soft_state *)sim->bodies[body];
@@ -259,16 +267,11 @@ thenar_status thenar_sim_apply_force(thenar_sim *sim, int body, int node, const 
     return THENAR_OK;
 }
 
-static bool all_finite(const double *values, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        if (!isfinite(values[i])) return false;
-    return true;
-}
-
 thenar_status thenar_sim_set_state(thenar_sim *sim, int body, const double *positions, const double *velocities) {
     soft_state *state = sim_soft(sim, body);
     size_t count = 3 * (size_t)soft_of(state)->mesh.node_count;
-    if ((positions && !all_finite(positions, count)) || (velocities && !all_finite(velocities, count)))
+    if ((positions && !body_within(positions, count, BODY_FARTHEST)) ||
+        (velocities && !body_within(velocities, count, BODY_FASTEST)))
         return THENAR_ERROR_INPUT;
     if (positions) {
         memcpy(state->x, positions, count * sizeof *positions);
@@ -281,7 +284,7 @@ thenar_status thenar_sim_set_state(thenar_sim *sim, int body, const double *posi
 thenar_status thenar_sim_drive(thenar_sim *sim, int body, int support, const double move[3], const double turn[3]) {
     soft_state *state = sim_soft(sim, body);
     assert(support >= 0 && support < soft_of(state)->support_count);
-    if (!all_finite(move, 3) || !all_finite(turn, 3)) return THENAR_ERROR_INPUT;
+    if (!body_within(move, 3, BODY_FARTHEST) || !body_within(turn, 3, BODY_FARTHEST)) return THENAR_ERROR_INPUT;
     support_state *driven = &state->support_states[support];
     memcpy(driven->move, move, sizeof driven->move);
     memcpy(driven->turn, turn, sizeof driven->turn);

@@ -45,6 +45,8 @@ struct thenar_sim {
 soft_state *sim_soft(const thenar_sim *sim, int body);
 rigid_state *sim_rigid(const thenar_sim *sim, int body);
 hand_state *sim_hand(const thenar_sim *sim, int hand);
+/* Whether all that is kept are numbers, and bodies not too far away. */
+bool sim_is_sound(const thenar_sim *sim);
 handle_state *sim_handle(const thenar_sim *sim, int handle);
 
 /* What of the kept state no step can have left (numbers that are not finite, flags that are none), by the name of its

@@ -40,7 +40,7 @@ thenar_status thenar_sim_drive_pose(thenar_sim *sim, int body, const double posi
     assert(rigid_of(state)->motion == THENAR_MOTION_DRIVEN);
     quat turn = rigid_orientation(quaternion);
     double square = turn.x * turn.x + turn.y * turn.y + turn.z * turn.z + turn.w * turn.w;
-    if (!vec3_is_finite(vec3_load(position)) || !(square > 0) || !isfinite(square)) return THENAR_ERROR_INPUT;
+    if (!body_is_near(vec3_load(position)) || !(square > 0) || !isfinite(square)) return THENAR_ERROR_INPUT;
     turn = quat_unit(turn);
     const double pose[7] = {position[0], position[1], position[2], turn.x, turn.y, turn.z, turn.w};
     memcpy(state->kept->driven_pose, pose, sizeof pose);

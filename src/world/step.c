@@ -174,13 +174,13 @@ static bool integrate(thenar_sim *sim, const body_step *step) {
     return true;
 }
 
-/* Reactions of the supports, and the contacts. */
+/* Reactions of the supports, and the contacts; refuses to tell what is not a number. */
 static bool publish(thenar_sim *sim, const body_step *step) {
     for (int i = 0; i < model_mover_count(sim->model); i++) sim->model->bodies[i]->kind->publish(sim->bodies[i], step);
     contacts_publish(&sim->contacts, &sim->model->contacts, sim->bodies, sim->model->system_count);
     sim->stats.contacts = 0;
     for (int i = 0; i < sim->contacts.told_pair_count; i++) sim->stats.contacts += sim->contacts.told_pairs[i].touching;
-    return true;
+    return sim_is_sound(sim) && contacts_are_sound(&sim->contacts);
 }
 
 /* How the forces on handles would change with their motion. Of a step in pieces, over the last one. */
@@ -236,8 +236,12 @@ static bool advance_in_pieces(thenar_sim *sim, int pieces) {
     double start = sim->clock->time, h = sim->dt / pieces;
     for (int k = 1; k <= pieces; k++) {
         double left = (pieces - k + 1) * h;
-        body_step step = {
-            .time = start + k * h, .h = h, .left = left, .gravity = sim->model->gravity, .pool = sim->pool};
+        body_step step = {.time = start + k * h,
+                          .h = h,
+                          .left = left,
+                          .last = pieces == MOST_PIECES,
+                          .gravity = sim->model->gravity,
+                          .pool = sim->pool};
         bool done = advance(sim, &step);
         if (k == 1) count_inverted(sim);
         if (!done) return false;

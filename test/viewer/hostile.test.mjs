@@ -171,6 +171,19 @@ ends('a drag of a vertex that there is not', frame(order(ORDER.drag, 0, 1e9, [0,
 ends('a drag to nowhere', frame(order(ORDER.drag, 0, 0, [NaN, 0, 0, 1])));
 ends('a drag to a light year away', frame(order(ORDER.drag, 0, 0, [1e16, 0, 0, 1])));
 
+hostile('bad numbers in orders end the connection', async () => {
+  const orders = [[ORDER.speed, [1]], [ORDER.dt, [0.01]], [ORDER.drag, [0, 0, 0, 1]]];
+  for (const value of [NaN, Infinity, -Infinity, 1e30, -1e30, 1e300, 5e-324, -0])
+    for (const [kind, good] of orders)
+      for (let k = 0; k < good.length; k++) {
+        const client = await Client.open(server);
+        client.send(frame(order(kind, 0, 0, good.map((x, i) => (i === k ? value : x)))));
+        const fine = kind === ORDER.drag && k < 3 && Math.abs(value) < 1; // a place near the origin
+        if (!fine) assert.ok(await client.until(() => client.closed || client.closeCode !== null, 4000), `order ${kind}: ${value}`);
+        client.kill();
+      }
+});
+
 hostile('a frame that breaks off with its connection', async () => {
   for (let i = 0; i < 20; i++) {
     const client = await Client.open(server);
