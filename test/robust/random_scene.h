@@ -56,6 +56,12 @@ static inline vec3 scene_vector(random_scene *s, double most) {
     return vec3_make(x, y, scene_between(s, -most, most));
 }
 
+/* One draw after the other: compilers differ in which operand of a product they take first. */
+static inline double scene_friction(random_scene *s) {
+    double mu = scene_between(s, 0, 2);
+    return scene_chance(s, 0.9) ? mu : 0;
+}
+
 static inline thenar_material scene_material(random_scene *s) {
     thenar_material m = thenar_material_default();
     m.young = scene_decades(s, 1e3, 1e7);
@@ -140,7 +146,7 @@ static inline bool scene_add_soft(random_scene *s, int index) {
     def.name = name;
     def.mesh = &mesh;
     def.material = scene_material(s);
-    def.friction = scene_between(s, 0, 2) * scene_chance(s, 0.9);
+    def.friction = scene_friction(s);
     vec3_store(def.velocity, scene_vector(s, scene_decades(s, 0.01, 5)));
     if (scene_chance(s, 0.3)) vec3_store(def.spin, scene_vector(s, 10));
     if (scene_chance(s, 0.2)) def.self_distance = 0.03;
@@ -204,7 +210,7 @@ static inline bool scene_add_rigid(random_scene *s, int index, thenar_motion mot
         def.shape.surface = &surface;
     }
     def.density = scene_decades(s, 10, 1e5);
-    def.friction = scene_between(s, 0, 2) * scene_chance(s, 0.9);
+    def.friction = scene_friction(s);
     s->height += 2 * size + s->world.margin;
     def.move[1] = s->height;
     s->height += 2 * size;

@@ -254,21 +254,21 @@ int main(int argc, char **argv) {
         fprintf(stderr, "random_scenes: cannot open %s\n", replay);
         return 2;
     }
+    /* All at once: a child that ends would take the file back to where it stands. */
+    static uint64_t seeds[1000];
+    long seed_count = 0;
+    char line[256];
+    while (list && seed_count < 1000 && fgets(line, sizeof line, list))
+        if (line[0] >= '0' && line[0] <= '9') seeds[seed_count++] = strtoull(line, NULL, 10);
+    if (list) fclose(list);
+    if (list) most = seed_count;
     totals all = {0};
     int64_t start = clock_now();
-    char line[256];
-    while (list || all.worlds < most) {
-        if ((double)(clock_now() - start) * 1e-9 > seconds) break;
-        if (list) {
-            if (!fgets(line, sizeof line, list)) break;
-            if (line[0] < '0' || line[0] > '9') continue; /* a comment */
-            seed = strtoull(line, NULL, 10);
-        }
-        outcome out = play_apart(seed, simulated);
-        count(&all, seed, &out, keep, quiet);
-        seed++;
+    for (long i = 0; i < most && (double)(clock_now() - start) * 1e-9 <= seconds; i++) {
+        uint64_t now = list ? seeds[i] : seed + (uint64_t)i;
+        outcome out = play_apart(now, simulated);
+        count(&all, now, &out, keep, quiet);
     }
-    if (list) fclose(list);
     printf(
         "%ld worlds, %ld of them cut short, %.1f s simulated, %ld steps: %ld failed and held, %ld done in pieces, %ld "
         "not converged, %ld with contacts "
