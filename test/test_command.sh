@@ -706,13 +706,10 @@ fi
 
 # ---------------------------------------------------------------------------------------------- trouble and signals
 promise "a simulation that cannot go on exits with 3 and keeps what there was"
-refuses 3 '^thenar: beam-soft: step 1 at 0.01 s could not be done' run beam-soft --steps 5 --set 'bodies.beam.velocity=[1e308, 0, 0]' --out stuck
+refuses 3 '^thenar: beam-soft: step 1 at 0.01 s could not be done' run beam-soft --steps 5 --set 'bodies.beam.velocity=[9e8, 0, 0]' --out stuck
 check has stuck/summary.json '"step_failed": 1'
-promise "sums that overflow are left out rather than written as something that is no number"
-run run beam-soft --steps 3 --set 'gravity=[1e308, 0, 0]' --out vast
-check exits 0
-check has vast/summary.json '"kinetic_energy": null'
-check equal "$(cat vast/summary.json vast/steps.csv | grep -ciE '[^a-z](nan|inf)[^a-z]')" 0
+promise "what no number can follow from is refused before the first step"
+refuses 1 'gravity is .1e.308, 0, 0.; expected three numbers up to 1e.06 m/s' run beam-soft --steps 3 --set 'gravity=[1e308, 0, 0]' --out vast
 
 promise "a run tells what tactile devices do, and thenar tactile finds the same in its recording"
 run run tactile-flat --steps 70 --set bodies.hand.shape.hand.triangles=6000 --send csv:sent.csv --out worn

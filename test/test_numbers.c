@@ -130,11 +130,12 @@ static const field handle_fields[] = {FIELD(thenar_handle_def, seed),
                                       FIELD(thenar_handle_def, most_torque),
                                       FIELD(thenar_handle_def, pivot)};
 static const field mesh_fields[] = {FIELD(thenar_mesh_options, cell_size), FIELD(thenar_mesh_options, fit_quality)};
-static const field linear_fields[] = {FIELD(thenar_haptic_linear, position),  FIELD(thenar_haptic_linear, orientation),
-                                      FIELD(thenar_haptic_linear, velocity),  FIELD(thenar_haptic_linear, force),
-                                      FIELD(thenar_haptic_linear, stiffness), FIELD(thenar_haptic_linear, damping),
-                                      FIELD(thenar_haptic_linear, time),      FIELD(thenar_haptic_linear, step_length),
-                                      FIELD(thenar_haptic_linear, inertia)};
+static const field linear_fields[] = {
+    FIELD(thenar_haptic_linear, position),    FIELD(thenar_haptic_linear, orientation),
+    FIELD(thenar_haptic_linear, velocity),    FIELD(thenar_haptic_linear, force),
+    FIELD(thenar_haptic_linear, stiffness),   FIELD(thenar_haptic_linear, damping),
+    FIELD(thenar_haptic_linear, viscosity),   FIELD(thenar_haptic_linear, time),
+    FIELD(thenar_haptic_linear, step_length), FIELD(thenar_haptic_linear, inertia)};
 static const field settings_fields[] = {
     FIELD(thenar_haptic_settings, stiffness),       FIELD(thenar_haptic_settings, damping),
     FIELD(thenar_haptic_settings, turn_stiffness),  FIELD(thenar_haptic_settings, turn_damping),
@@ -146,7 +147,8 @@ static const field settings_fields[] = {
     FIELD(thenar_haptic_settings, jump_distance),   FIELD(thenar_haptic_settings, jump_speed),
     FIELD(thenar_haptic_settings, velocity_cutoff), FIELD(thenar_haptic_settings, energy_reserve),
     FIELD(thenar_haptic_settings, energy_most)};
-static const field haptic_handle_fields[] = {FIELD(thenar_haptic_handle, origin), FIELD(thenar_haptic_handle, turn)};
+static const field haptic_handle_fields[] = {FIELD(thenar_haptic_handle, origin), FIELD(thenar_haptic_handle, turn),
+                                             FIELD(thenar_haptic_handle, grip)};
 static const field haptic_fields[] = {FIELD(thenar_haptic_def, rate), FIELD(thenar_haptic_def, watchdog)};
 static const field wearable_fields[] = {FIELD(thenar_wearable_def, pitch),
                                         FIELD(thenar_wearable_def, roll),
@@ -861,6 +863,22 @@ static void attack_haptic_pose(void) {
     thenar_haptic_free(haptic);
 }
 
+static void attack_advance(void) {
+    thenar_error error;
+    make_haptic();
+    haptic_def.simulated_time = true;
+    assert_ok(thenar_haptic_create(&haptic_def, &haptic, &error), error);
+    for (int i = 0; i < BAD_COUNT; i++) {
+        thenar_haptic_stats stats;
+        thenar_haptic_advance(haptic, bad_numbers[i]);
+        tried++;
+        thenar_haptic_read_stats(haptic, &stats);
+        assert_true(stats.ticks <= (uint64_t)(60 * haptic_def.rate) * (uint64_t)(i + 1));
+        assert_true(are_finite(stats.handles[0].force, 3));
+    }
+    thenar_haptic_free(haptic);
+}
+
 /* ---- meshes ---- */
 
 static double lengths[8];
@@ -1050,6 +1068,7 @@ static const struct {
     {"thenar_haptic_create", attack_haptic_create},
     {"thenar_haptic_publish", attack_publish},
     {"thenar_haptic_pose", attack_haptic_pose},
+    {"thenar_haptic_advance", attack_advance},
     {"thenar_tet_mesh_box", attack_box},
     {"thenar_tet_mesh_from_surface", attack_from_surface},
     {"thenar_tet_mesh_fill", attack_fill},
@@ -1100,6 +1119,14 @@ static const struct {
     {"thenar_haptic_fault_name", NULL},
     {"thenar_haptic_read_stats", NULL},
     {"thenar_haptic_notice", NULL},
+    {"thenar_haptic_def_of", NULL},
+    {"thenar_haptic_handle_of", NULL},
+    {"thenar_haptic_drive", NULL},
+    {"thenar_haptic_tell", NULL},
+    {"thenar_recorder_create_more", NULL},
+    {"thenar_replay_open", NULL},
+    {"thenar_replay_step", NULL},
+    {"thenar_replay_close", NULL},
     {"thenar_tet_mesh_load", NULL},
     {"thenar_surface_load", NULL},
     {"thenar_tet_mesh_free", NULL},

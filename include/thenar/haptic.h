@@ -224,7 +224,8 @@ THENAR_API thenar_status thenar_haptic_start(thenar_haptic *haptic, thenar_error
 /** Fades the force out and ends the thread. It can be started again. */
 THENAR_API void thenar_haptic_stop(thenar_haptic *haptic);
 
-/** Of a loop in simulated time: all ticks of the next so many seconds, >= 0. Others are not moved by it. */
+/** Of a loop in simulated time: all ticks of the next so many seconds, 0 to 60; of more, those of 60. Others are not moved
+ * by it. */
 THENAR_API void thenar_haptic_advance(thenar_haptic *haptic, double seconds);
 
 /** What the system granted, in one line: "real-time priority 80, memory locked", or what it refused and how to get it. */

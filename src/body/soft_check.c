@@ -135,7 +135,7 @@ thenar_status soft_check(const thenar_soft_def *def, thenar_error *error) {
     if (status == THENAR_OK) status = check_parts(def, error);
     if (status == THENAR_OK &&
         (!body_within(def->velocity, 3, BODY_FASTEST) || !body_within(def->spin, 3, BODY_FASTEST)))
-        status = error_set(error, THENAR_ERROR_INPUT, "the velocity or spin at time 0 is not finite or above %g",
+        status = error_set(error, THENAR_ERROR_INPUT, "the velocity or spin at time 0; expected numbers up to %g",
                            BODY_FASTEST);
     if (status == THENAR_OK && !(def->self_distance >= 0 && isfinite(def->self_distance)))
         status = error_set(error, THENAR_ERROR_INPUT, "self_distance is %g; expected 0 or more, m", def->self_distance);

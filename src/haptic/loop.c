@@ -11,6 +11,7 @@
 #include <string.h>
 #include <time.h>
 
+#define LONGEST_ADVANCE 60 /* s */
 #define NS 1000000000
 
 /* From the device's axes to the world's. */
@@ -148,7 +149,7 @@ static void *loop_main(void *argument) {
 void thenar_haptic_advance(thenar_haptic *haptic, double seconds) {
     if (!haptic->simulated_time || !(seconds >= 0)) return;
     const int64_t period = haptic->timing.period_ns;
-    haptic->due_ns += llround(seconds * NS);
+    haptic->due_ns += llround(fmin(seconds, LONGEST_ADVANCE) * NS);
     while (haptic->simulated_ns + period <= haptic->due_ns) {
         int64_t began = clock_now(), before = haptic->simulated_ns;
         int64_t now = haptic->simulated_ns += period;
