@@ -7,12 +7,12 @@
 
 #define GRAVITY 9.81
 
-static thenar_sim *load_with(const char *scene, const char *contact) {
+static thenar_sim *load_with(const char *name, const char *contact) {
     thenar_error error;
     thenar_model *model;
     thenar_sim *sim;
     char path[512];
-    snprintf(path, sizeof path, SOURCE_DIR "/scenes/%s.yaml", scene);
+    snprintf(path, sizeof path, SOURCE_DIR "/scenes/%s.yaml", name);
     assert_ok(thenar_scene_load(path, NULL, &model, NULL, &error), error);
     thenar_sim_options options = {.contact = contact};
     assert_ok(thenar_sim_create(model, &options, &sim, &error), error);
@@ -20,8 +20,8 @@ static thenar_sim *load_with(const char *scene, const char *contact) {
     return sim;
 }
 
-static thenar_sim *load(const char *scene) {
-    return load_with(scene, NULL);
+static thenar_sim *load(const char *name) {
+    return load_with(name, NULL);
 }
 
 static void run_until(thenar_sim *sim, double time) {
@@ -56,7 +56,7 @@ static int touching(const thenar_sim *sim, const char *object) {
 }
 
 /* From a second before the end on it hangs still, and what its contacts do is its weight, acting at its centre. */
-static void hold_still_until(thenar_sim *sim, const char *object, double lift, double end, const char *scene) {
+static void hold_still_until(thenar_sim *sim, const char *object, double lift, double end, const char *name) {
     const thenar_model *model = thenar_sim_model(sim);
     int body = thenar_model_find_body(model, object);
     run_until(sim, end - 1);
@@ -67,7 +67,7 @@ static void hold_still_until(thenar_sim *sim, const char *object, double lift, d
     double creep = vec3_distance(after.position, before.position), turn = vec3_length(turned(before, after));
     thenar_sim_contact_wrench(sim, body, force, torque, NULL);
     print_message("  %s: at (%.1f, %.1f, %.1f) mm, creep in 1 s %.4f mm and %.5f rad, %d points push, unconverged %d\n",
-                  scene, 1e3 * after.position.x, 1e3 * after.position.y, 1e3 * after.position.z, 1e3 * creep, turn,
+                  name, 1e3 * after.position.x, 1e3 * after.position.y, 1e3 * after.position.z, 1e3 * creep, turn,
                   touching(sim, object), (int)thenar_sim_warning_count(sim, THENAR_WARNING_NOT_CONVERGED));
     assert_true(after.position.y > lift);
     assert_true(creep < 1e-3 && turn < 0.02); /* asked of a grip: 1 mm; none is seen to slip */
@@ -142,7 +142,7 @@ static void a_ball_is_enclosed_and_lifted(void **unused) {
 static void patches_take_every_object_where_points_do(void **unused) {
     (void)unused;
     static const struct {
-        const char *scene, *object;
+        const char *name, *object;
         double end;
     } cases[] = {{"edge-grasp", "cube", 4},
                  {"pencil-spin", "pen", 7},
@@ -150,14 +150,14 @@ static void patches_take_every_object_where_points_do(void **unused) {
                  {"ball-tips", "ball", 4},
                  {"edge-grasp-hand", "cube", 4}};
     for (int k = 0; k < (int)(sizeof cases / sizeof *cases); k++) {
-        thenar_sim *points = load_with(cases[k].scene, "point"), *patches = load_with(cases[k].scene, "aggregate");
+        thenar_sim *points = load_with(cases[k].name, "point"), *patches = load_with(cases[k].name, "aggregate");
         run_until(points, cases[k].end);
         run_until(patches, cases[k].end);
         placed a = pose_of(points, cases[k].object), b = pose_of(patches, cases[k].object);
         double off = vec3_distance(a.position, b.position), turn = vec3_length(turned(a, b));
         int inverted = (int)thenar_sim_warning_count(patches, THENAR_WARNING_INVERTED);
         int unconverged = (int)thenar_sim_warning_count(patches, THENAR_WARNING_NOT_CONVERGED);
-        print_message("  %-16s %.3f mm and %.2f degrees off points, inverted %d, unconverged %d\n", cases[k].scene,
+        print_message("  %-16s %.3f mm and %.2f degrees off points, inverted %d, unconverged %d\n", cases[k].name,
                       1e3 * off, turn * 180 / M_PI, inverted, unconverged);
         assert_true(off < 2e-3 && turn < 3 * M_PI / 180);
         assert_int_equal(inverted, 0);
