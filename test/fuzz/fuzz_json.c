@@ -5,7 +5,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     /* Without a zero behind: the reader is given a size. */
-    char *text = malloc(size > 0 ? size : 1);
+    char *text = calloc(size > 0 ? size : 1, 1);
     if (size > 0) memcpy(text, data, size);
     json_text_fault fault;
     json_t *ours = json_text_read(text, size, &fault);
