@@ -428,6 +428,31 @@ static void one_point_and_points_in_a_line_are_patches(void **unused) {
 }
 
 /* A soft sheet in a slot of one rigid body, whose sides press on it from the left and the right. */
+/* Nothing gives way there but the cube. */
+static void a_cube_rests_on_flesh_that_is_held(void **unused) {
+    (void)unused;
+    scene s = begin(by_patches, earth);
+    thenar_tet_mesh mesh = scene_box(vec3_make(-0.02, 0, -0.02), vec3_make(0.02, 0.01, 0.02), 6, 2, 6);
+    thenar_soft_def def = scene_soft("flesh", &mesh, 1e5, MU);
+    thenar_support bone = {.name = "bone", .region = {.kind = THENAR_REGION_ALL}};
+    def.supports = &bone;
+    def.support_count = 1;
+    scene_add_soft(&s, &def);
+    thenar_tet_mesh_free(&mesh);
+    thenar_rigid_def cube = scene_cube("cube", 0.03, 0.05, vec3_make(0, 0.0252, 0), MU);
+    scene_add_rigid(&s, &cube);
+    thenar_sim *sim = simulate(&s, by_patches);
+    tools_run(sim, 100);
+    double force[3];
+    thenar_sim_contact_wrench(sim, 1, force, NULL, NULL);
+    print_message("borne %.6f of the weight, sunk by %.5f mm, unconverged %ld\n", force[1] / (0.05 * CONTACT_GRAVITY),
+                  1e3 * (0.025 - scene_place(sim, 1).y), unconverged(sim));
+    assert_near(force[1] / (0.05 * CONTACT_GRAVITY), 1, 1e-3);
+    assert_near(scene_place(sim, 1).y, 0.025, 1e-5);
+    assert_true(unconverged(sim) == 0);
+    thenar_sim_free(sim);
+}
+
 static void normals_that_cancel_are_two_patches(void **unused) {
     (void)unused;
     scene s = begin(by_patches, weightless);
@@ -628,6 +653,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_soft_block_rests_on_a_soft_block),
     cmocka_unit_test(torques_of_the_pressure_go_to_the_nearest_that_pulls_at_no_point),
     cmocka_unit_test(one_point_and_points_in_a_line_are_patches),
+    cmocka_unit_test(a_cube_rests_on_flesh_that_is_held),
     cmocka_unit_test(normals_that_cancel_are_two_patches),
     cmocka_unit_test(labels_bodies_and_distance_part_patches),
     cmocka_unit_test(a_vertex_that_its_neighbours_hide_is_no_proximity),

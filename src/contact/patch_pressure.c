@@ -25,7 +25,8 @@
 
 #include <math.h>
 
-#define SMALLEST_AREA 1e-12 /* m^2, of a point: those of rigid skins have none */
+#define SMALLEST_AREA 1e-12       /* m^2, of a point: those of rigid skins have none */
+#define SMALLEST_COMPLIANCE 1e-12 /* m/N, of flesh that is held and does not give way at all */
 
 /* c_i: as if nodes beyond those of the contacts were held, and with a unit of force on every contact that is in a group, so
  * that many points on few nodes do not wish for too much. */
@@ -44,7 +45,7 @@ static void find_compliance(patch_set *set, const contact *contacts, int count, 
             const double *block = blocks + 9 * (size_t)c->blocks[k * (k + 3) / 2];
             sum += 3 * fabs(leg->weight) * set->load[leg->node] / (block[0] + block[4] + block[8]);
         }
-        set->compliance[i] = h * h * sum;
+        set->compliance[i] = fmax(SMALLEST_COMPLIANCE, h * h * sum);
     }
 }
 
