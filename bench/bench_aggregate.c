@@ -4,7 +4,10 @@
  * Each scene goes on with newton until its object is held; from there 100 steps are done by points and, from the same state,
  * by patches, as the paper's means are of 100 iterations. Times are medians over these, one thread: "constraints" is what
  * building and solving them takes (with the free motion's part: patches are made from it), "total" a whole step. The paper's
- * hand is another one, so its contacts are not ours; what can be compared is by how much constraints' time falls. */
+ * hand is another one, so its contacts are not ours; what can be compared is by how much constraints' time falls.
+ *
+ * Below stands a flat pad of 375 tets that is pressed on the ground, with skins of 1, 4 and 16 points where the first has one:
+ * constraints of patches ought to cost what they did. */
 #include "bench/bench.h"
 
 #include "app/scene_find.h"
@@ -16,27 +19,36 @@
 #include <stdlib.h>
 
 #define USUAL_STEPS 100
+#define PAD 0.014 /* m, side of the flat pad */
+#define HEIGHT 0.01
+#define CELLS 5     /* along a side, of its tets and of its coarsest skin */
+#define PRESSED 0.3 /* s */
 
 typedef struct bench_case {
-    const char *scene, *set;                                                    /* set: a key, or NULL */
-    double held;                                                                /* s: when the object is */
+    const char *scene, *set; /* set: a key, or NULL */
+    int finer;               /* 0: a scene; else the pad, with a skin so many times as fine along a side */
+    double held;             /* s: when the object is */
     double paper_contacts, paper_rows[2], paper_constraints[2], paper_total[2]; /* by points, by patches; ms */
 } bench_case;
 
 /* The second grasp of the cube closes by 1.3 mm more. */
 static const bench_case cases[] = {
-    {"pencil-spin", NULL, 2.5, 33, {52, 12}, {14.91, 4.85}, {25.21, 15.3}},
-    {"edge-grasp", NULL, 3, 19, {49, 8}, {14.01, 4.28}, {22.76, 13.05}},
+    {"pencil-spin", NULL, 0, 2.5, 33, {52, 12}, {14.91, 4.85}, {25.21, 15.3}},
+    {"edge-grasp", NULL, 0, 3, 19, {49, 8}, {14.01, 4.28}, {22.76, 13.05}},
     {"edge-grasp",
      "bodies.hand.poses[3].degrees={thumb: [16.7, 40.3, 17.8, 12.5], index: [44.2, 1.9, 44.4, -0.6]}",
+     0,
      3,
      23,
      {62, 8},
      {22.52, 5.26},
      {32.45, 14.53}},
-    {"ball-tips", NULL, 3, 37, {86, 22}, {37.78, 10.8}, {59.13, 32.58}},
-    {"ball-power", NULL, 3, 84, {233, 32}, {229.74, 15.33}, {254.05, 39.94}},
-    {"dumbbell", NULL, 3, 93, {283, 70}, {350.91, 53.42}, {408.26, 116.53}},
+    {"ball-tips", NULL, 0, 3, 37, {86, 22}, {37.78, 10.8}, {59.13, 32.58}},
+    {"ball-power", NULL, 0, 3, 84, {233, 32}, {229.74, 15.33}, {254.05, 39.94}},
+    {"dumbbell", NULL, 0, 3, 93, {283, 70}, {350.91, 53.42}, {408.26, 116.53}},
+    {"flat pad", NULL, 1, PRESSED, NAN, {NAN, NAN}, {NAN, NAN}, {NAN, NAN}},
+    {"flat pad, skin 4x", NULL, 2, PRESSED, NAN, {NAN, NAN}, {NAN, NAN}, {NAN, NAN}},
+    {"flat pad, skin 16x", NULL, 4, PRESSED, NAN, {NAN, NAN}, {NAN, NAN}, {NAN, NAN}},
 };
 #define CASES (int)(sizeof cases / sizeof *cases)
 
@@ -97,14 +109,63 @@ static void add_row(const bench_case *c, const char *solver, const figures f[2],
     table_number(results, "unconverged_aggregate", f[1].unconverged);
 }
 
-static thenar_status run_case(const bench_case *c, int steps, table *results, thenar_error *error) {
-    static const char *const solvers[] = {"pgs", "newton"};
+static thenar_status load_scene(const bench_case *c, thenar_model **model, thenar_error *error) {
     char path[SCENE_PATH_SIZE];
-    thenar_model *model = NULL;
-    thenar_sim *held = NULL;
     thenar_status status = scene_find(c->scene, path, error);
     thenar_scene_options options = {.sets = &c->set, .set_count = c->set != NULL};
-    if (status == THENAR_OK) status = thenar_scene_load(path, &options, &model, NULL, error);
+    return status == THENAR_OK ? thenar_scene_load(path, &options, model, NULL, error) : status;
+}
+
+/* The pad hangs on its top, which goes down by 1 mm. */
+static thenar_status build_pad(thenar_build *build, const thenar_tet_mesh *mesh, const thenar_surface *skin,
+                               const thenar_embedding *embedding, thenar_error *error) {
+    static const thenar_key keys[] = {{.time = 0}, {.time = 0.2, .move = {0, -1e-3, 0}}};
+    thenar_support top = {.name = "top", .keys = keys, .key_count = 2};
+    top.region = (thenar_region){.kind = THENAR_REGION_BOX, .a = {-1, HEIGHT, -1}, .b = {1, HEIGHT, 1}};
+    thenar_soft_def pad = thenar_soft_def_default();
+    pad.name = "pad";
+    pad.mesh = mesh;
+    pad.surface = skin;
+    pad.embedding = embedding;
+    pad.supports = &top;
+    pad.support_count = 1;
+    thenar_rigid_def ground = thenar_rigid_def_default();
+    ground.name = "ground";
+    ground.motion = THENAR_MOTION_STATIC;
+    ground.shape = (thenar_shape){.kind = THENAR_SHAPE_PLANE, .normal = {0, 1, 0}};
+    thenar_status status = thenar_build_add_soft(build, &pad, error);
+    return status == THENAR_OK ? thenar_build_add_rigid(build, &ground, error) : status;
+}
+
+static thenar_status make_pad(const bench_case *c, thenar_model **model, thenar_error *error) {
+    const double low[3] = {-PAD / 2, 0, -PAD / 2}, high[3] = {PAD / 2, HEIGHT, PAD / 2};
+    const int coarse[3] = {CELLS, 3, CELLS}, fine[3] = {CELLS * c->finer, 3, CELLS * c->finer};
+    thenar_tet_mesh mesh = {0}, finer = {0};
+    thenar_surface skin = {0};
+    thenar_embedding embedding = {0};
+    thenar_world_def world = thenar_world_def_default();
+    thenar_build *build = thenar_build_create(&world);
+    int outside;
+    thenar_status status = build ? THENAR_OK : error_memory(error, "a pad");
+    if (status == THENAR_OK) status = thenar_tet_mesh_box(low, high, coarse, THENAR_LATTICE_CUBE, &mesh, error);
+    if (status == THENAR_OK) status = thenar_tet_mesh_box(low, high, fine, THENAR_LATTICE_CUBE, &finer, error);
+    if (status == THENAR_OK) status = thenar_tet_mesh_surface(&finer, &skin, NULL, error);
+    if (status == THENAR_OK) status = thenar_embedding_create(&mesh, &skin, &embedding, &outside, error);
+    if (status == THENAR_OK) status = build_pad(build, &mesh, &skin, &embedding, error);
+    if (status == THENAR_OK) status = thenar_build_compile(build, model, error);
+    thenar_build_free(build);
+    thenar_embedding_free(&embedding);
+    thenar_surface_free(&skin);
+    thenar_tet_mesh_free(&finer);
+    thenar_tet_mesh_free(&mesh);
+    return status;
+}
+
+static thenar_status run_case(const bench_case *c, int steps, table *results, thenar_error *error) {
+    static const char *const solvers[] = {"pgs", "newton"};
+    thenar_model *model = NULL;
+    thenar_sim *held = NULL;
+    thenar_status status = c->finer > 0 ? make_pad(c, &model, error) : load_scene(c, &model, error);
     if (status == THENAR_OK) status = thenar_sim_create(model, NULL, &held, error);
     while (status == THENAR_OK && thenar_sim_time(held) < c->held) status = thenar_sim_step(held);
     for (int s = 0; s < 2 && status == THENAR_OK; s++) {

@@ -57,7 +57,11 @@ void patch_diagonal(const double *block, int stride, int rows, double scale, dou
 /* The nearest point of a polygon, side by side: where the nearest one of those before lies beyond a side, it is on the line of
  * that side, as far along it as those before let it. */
 void patch_confine_pressure(const patch *p, double normal, const double D[PATCH_ROWS], double lambda[PATCH_ROWS]) {
-    double *torque = lambda + PATCH_ROWS_PRINTED, scale[2], wanted[2], at[2], side[PATCH_RIM][2];
+    double *torque = lambda + PATCH_ROWS_PRINTED, scale[2], wanted[2], at[2], side[PATCH_RIM][2], least = 0;
+    for (int k = 0; k < 2; k++)
+        if (!(D[PATCH_ROWS_PRINTED + k] > 0)) torque[k] = 0;
+    for (int i = 0; i < PATCH_RIM; i++) least = fmin(least, p->rim[i][0] * torque[0] + p->rim[i][1] * torque[1]);
+    if (least >= -normal) return;
     for (int k = 0; k < 2; k++) {
         scale[k] = sqrt(D[PATCH_ROWS_PRINTED + k]);
         wanted[k] = at[k] = scale[k] * torque[k];

@@ -22,6 +22,7 @@ void lcp_layout(dense_lcp *lcp, const solver_problem *problem, arena *work) {
                        .B = ARENA_ARRAY(work, double, size *size),
                        .lambda = ARENA_ARRAY(work, double, size),
                        .w = ARENA_ARRAY(work, double, size),
+                       .D = ARENA_ARRAY(work, double, size),
                        .order = ARENA_ARRAY(work, double, rows)};
 }
 
@@ -66,14 +67,6 @@ void lcp_choose(dense_lcp *lcp, row_set *set, const solver_problem *problem) {
     set->count = set->first_row[problem->body_count] = kept;
 }
 
-void lcp_formulate(dense_lcp *lcp, row_set *set, const solver_problem *problem) {
-    rows_matrix(set, problem, lcp->B, lcp->stride);
-    memset(lcp->lambda, 0, (size_t)lcp->stride * sizeof *lcp->lambda);
-    memset(lcp->w, 0, (size_t)lcp->stride * sizeof *lcp->w);
-    if (set->contacts.count > 0)
-        memcpy(lcp->lambda, set->contacts.lambda, (size_t)rows_of_contacts(set) * sizeof *lcp->lambda);
-}
-
 static double diagonal(const dense_lcp *lcp, int k) {
     return lcp->B[(size_t)k * (size_t)lcp->stride + (size_t)k];
 }
@@ -96,12 +89,23 @@ static void contact_diagonal(const dense_lcp *lcp, const row_set *set, const sol
     if (problem->friction == FRICTION_CONE) D[1] = D[2] = largest_of_two(lcp, k + 1);
 }
 
+void lcp_formulate(dense_lcp *lcp, row_set *set, const solver_problem *problem) {
+    rows_matrix(set, problem, lcp->B, lcp->stride);
+    memset(lcp->lambda, 0, (size_t)lcp->stride * sizeof *lcp->lambda);
+    memset(lcp->w, 0, (size_t)lcp->stride * sizeof *lcp->w);
+    if (set->contacts.count > 0)
+        memcpy(lcp->lambda, set->contacts.lambda, (size_t)rows_of_contacts(set) * sizeof *lcp->lambda);
+    for (int i = 0, k = 0, each = set->contacts.each; i < set->contacts.count; i++, k += each) {
+        double D[MOST_CONTACT_ROWS];
+        contact_diagonal(lcp, set, problem, k, D);
+        memcpy(lcp->D + k, D, (size_t)each * sizeof *D);
+    }
+}
+
 static lcp_error error_of(const dense_lcp *lcp, const row_set *set, const solver_problem *problem) {
     lcp_error error = {0};
     for (int i = 0, k = 0; i < set->contacts.count; i++, k += set->contacts.each) {
-        double D[MOST_CONTACT_ROWS];
-        contact_diagonal(lcp, set, problem, k, D);
-        double one = contact_rows_error(problem, set->contacts.index[i], lcp->lambda + k, lcp->w + k, D);
+        double one = contact_rows_error(problem, set->contacts.index[i], lcp->lambda + k, lcp->w + k, lcp->D + k);
         error.length = fmax(error.length, one);
         error.weighted += set->rows[k].weight * one;
     }
@@ -125,9 +129,8 @@ static void change_to(dense_lcp *lcp, int k, double next, int count) {
 /* Friction of the i-th contact, whose rows begin at k. */
 static void relax_friction(dense_lcp *lcp, const row_set *set, const solver_problem *problem, int i, int k) {
     int index = set->contacts.index[i], each = set->contacts.each;
-    double normal = lcp->lambda[k], bound = contact_rows_mu(problem, index) * normal, D[MOST_CONTACT_ROWS],
-           next[MOST_CONTACT_ROWS];
-    contact_diagonal(lcp, set, problem, k, D);
+    const double *D = lcp->D + k;
+    double normal = lcp->lambda[k], bound = contact_rows_mu(problem, index) * normal, next[MOST_CONTACT_ROWS];
     if (!(D[1] > 0 && D[2] > 0)) return;
     if (problem->friction != FRICTION_CONE && !contact_rows_aggregated(problem)) {
         for (int t = k + 1; t < k + CONTACT_ROWS; t++)

@@ -14,6 +14,7 @@ typedef struct dense_lcp {
     double *B;      /* stride to a row */
     double *lambda; /* a row each: */
     double *w;
+    double *D;     /* of rows of contacts: the diagonal, as far as steps of friction ask it (contact_rows.h) */
     double *order; /* violations, to find the worst */
 } dense_lcp;
 
