@@ -2,8 +2,9 @@
  * paper does (on the exact cone), and with newton.
  *
  * Each scene goes on with newton until its object is held; from there 100 steps are done by points and, from the same state,
- * by patches, as the paper's means are of 100 iterations. Times are medians over these, one thread: "constraints" is what
- * building and solving them takes (with the free motion's part: patches are made from it), "total" a whole step. The paper's
+ * by patches, as the paper's means are of 100 iterations. Times are medians over these, one thread: "solve" is what
+ * solving the constraints takes, "constraints" with making them (with the free motion's part: patches are made from
+ * it), "total" a whole step. The paper's
  * hand is another one, so its contacts are not ours; what can be compared is by how much constraints' time falls.
  *
  * Below stands a flat pad of 375 tets that is pressed on the ground, with skins of 1, 4 and 16 points where the first has one:
@@ -54,7 +55,7 @@ static const bench_case cases[] = {
 
 /* What 100 steps came to. */
 typedef struct figures {
-    double contacts, rows, constraints_us, total_us;
+    double contacts, rows, solve_us, constraints_us, total_us;
     int unconverged;
 } figures;
 
@@ -64,8 +65,9 @@ static thenar_status measure(const thenar_sim *held, const char *solver, const c
     *out = (figures){0};
     thenar_sim_options options = {.solver = solver, .friction = "cone", .contact = contact};
     thenar_sim *sim = NULL;
-    double *constraints = MEMORY_ARRAY(double, steps), *total = MEMORY_ARRAY(double, steps);
-    thenar_status status = constraints && total ? THENAR_OK : error_memory(error, "benchmark");
+    double *solve = MEMORY_ARRAY(double, steps), *constraints = MEMORY_ARRAY(double, steps),
+           *total = MEMORY_ARRAY(double, steps);
+    thenar_status status = solve && constraints && total ? THENAR_OK : error_memory(error, "benchmark");
     if (status == THENAR_OK) status = thenar_sim_create(thenar_sim_model(held), &options, &sim, error);
     if (status == THENAR_OK) status = thenar_sim_continue(sim, held, error);
     for (int i = 0; i < steps && status == THENAR_OK; i++) {
@@ -74,15 +76,18 @@ static thenar_status measure(const thenar_sim *held, const char *solver, const c
         out->contacts += (double)stats->contacts / steps;
         out->rows += (double)stats->rows / steps;
         out->unconverged += stats->unconverged > 0;
+        solve[i] = 1e-3 * (double)stats->stage_ns[THENAR_STAGE_SOLVE_CONSTRAINTS];
         constraints[i] = 1e-3 * (double)(stats->stage_ns[THENAR_STAGE_BUILD_CONSTRAINTS] +
                                          stats->stage_ns[THENAR_STAGE_FREE_MOTION] +
                                          stats->stage_ns[THENAR_STAGE_SOLVE_CONSTRAINTS]);
         total[i] = 1e-3 * (double)stats->step_ns;
     }
     if (status == THENAR_OK) {
+        out->solve_us = bench_quantile(solve, steps, 0.5);
         out->constraints_us = bench_quantile(constraints, steps, 0.5);
         out->total_us = bench_quantile(total, steps, 0.5);
     }
+    free(solve);
     free(constraints);
     free(total);
     thenar_sim_free(sim);
@@ -97,6 +102,9 @@ static void add_row(const bench_case *c, const char *solver, const figures f[2],
     table_number(results, "paper_contacts", c->paper_contacts);
     table_number(results, "rows_point", f[0].rows);
     table_number(results, "rows_aggregate", f[1].rows);
+    table_number(results, "solve_point_ms", 1e-3 * f[0].solve_us);
+    table_number(results, "solve_aggregate_ms", 1e-3 * f[1].solve_us);
+    table_number(results, "solve_falls", 100 * (1 - f[1].solve_us / f[0].solve_us));
     table_number(results, "constraints_point_ms", 1e-3 * f[0].constraints_us);
     table_number(results, "constraints_aggregate_ms", 1e-3 * f[1].constraints_us);
     table_number(results, "falls", 100 * (1 - f[1].constraints_us / f[0].constraints_us));
@@ -187,6 +195,9 @@ static thenar_status run(const bench_request *request, table *results, thenar_er
     table_add_column(results, "paper_contacts", "paper", 0);
     table_add_column(results, "rows_point", "rows point", 0);
     table_add_column(results, "rows_aggregate", "aggregate", 0);
+    table_add_column(results, "solve_point_ms", "solve ms point", 3);
+    table_add_column(results, "solve_aggregate_ms", "aggregate", 3);
+    table_add_column(results, "solve_falls", "falls %", 0);
     table_add_column(results, "constraints_point_ms", "constraints ms point", 3);
     table_add_column(results, "constraints_aggregate_ms", "aggregate", 3);
     table_add_column(results, "falls", "falls %", 0);
