@@ -1,7 +1,7 @@
 /* The whole of it, closed, in simulated time: a simulated person, a device, the loop's proxy, and a real simulation with
  * a soft tool in steps of 10 ms that are told of when they are over. Beside it the same simulation at the loop's rate,
  * with the device on its handle's coupling and nothing in between. */
-#include "test.h"
+#include "scene_files.h"
 
 #include "../bench/haptic_real.h"
 
@@ -9,17 +9,7 @@
 #define PAD_GAP 0.002 /* m between the pad of haptic-wall and the wall */
 
 static thenar_sim *open_scene(const char *name, const char *const *sets, int count, double dt) {
-    char path[512];
-    thenar_error error;
-    thenar_model *model;
-    thenar_sim *sim;
-    snprintf(path, sizeof path, "%s/scenes/%s.yaml", SOURCE_DIR, name);
-    thenar_scene_options options = {.sets = sets, .set_count = count};
-    assert_ok(thenar_scene_load(path, &options, &model, NULL, &error), error);
-    thenar_sim_options of_sim = {.dt = dt};
-    assert_ok(thenar_sim_create(model, &of_sim, &sim, &error), error);
-    thenar_model_free(model);
-    return sim;
+    return scene_file_open(name, sets, count, &(thenar_sim_options){.dt = dt});
 }
 
 /* The pad of haptic-wall, coarser. */

@@ -1,6 +1,7 @@
 /* The haptic loop and the handles of a simulation, joined by the public functions. Most of it without the loop's thread:
  * what a tick would have reported is written by hand. */
 #include "hand_world.h"
+#include "scene_files.h"
 
 #include "base/clock.h"
 #include "haptic/loop.h"
@@ -11,17 +12,7 @@
 #define PATIENCE 20000 /* ms */
 
 static thenar_sim *open_scene(const char *name, const char *const *sets, int count, double dt) {
-    char path[512];
-    thenar_error error;
-    thenar_model *model;
-    thenar_sim *sim;
-    snprintf(path, sizeof path, "%s/scenes/%s.yaml", SOURCE_DIR, name);
-    thenar_scene_options options = {.sets = sets, .set_count = count};
-    assert_ok(thenar_scene_load(path, &options, &model, NULL, &error), error);
-    thenar_sim_options of_sim = {.dt = dt};
-    assert_ok(thenar_sim_create(model, &of_sim, &sim, &error), error);
-    thenar_model_free(model);
-    return sim;
+    return scene_file_open(name, sets, count, &(thenar_sim_options){.dt = dt});
 }
 
 static thenar_haptic *make_loop(const thenar_haptic_handle *handle) {

@@ -1,20 +1,10 @@
 /* The loop in simulated time, and what a scene says of the devices that hold its handles. */
-#include "test.h"
+#include "scene_files.h"
 
 #include "thenar/thenar.h"
 
 static thenar_sim *open_scene(const char *const *sets, int count, double dt) {
-    char path[512];
-    thenar_error error;
-    thenar_model *model;
-    thenar_sim *sim;
-    snprintf(path, sizeof path, "%s/scenes/haptic-wall.yaml", SOURCE_DIR);
-    thenar_scene_options options = {.sets = sets, .set_count = count};
-    assert_ok(thenar_scene_load(path, &options, &model, NULL, &error), error);
-    thenar_sim_options of_sim = {.dt = dt};
-    assert_ok(thenar_sim_create(model, &of_sim, &sim, &error), error);
-    thenar_model_free(model);
-    return sim;
+    return scene_file_open("haptic-wall", sets, count, &(thenar_sim_options){.dt = dt});
 }
 
 static thenar_haptic *make_loop(const thenar_sim *sim, double rate) {

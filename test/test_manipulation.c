@@ -1,5 +1,6 @@
 /* The manipulations of talvas2015, section 5: soft fingers take objects, lift, turn and hold them. */
 #include "contact_tools.h"
+#include "scene_files.h"
 
 #include "math/vec3.h"
 
@@ -8,16 +9,8 @@
 #define GRAVITY 9.81
 
 static thenar_sim *load_with(const char *name, const char *contact) {
-    thenar_error error;
-    thenar_model *model;
-    thenar_sim *sim;
-    char path[512];
-    snprintf(path, sizeof path, SOURCE_DIR "/scenes/%s.yaml", name);
-    assert_ok(thenar_scene_load(path, NULL, &model, NULL, &error), error);
     thenar_sim_options options = {.contact = contact};
-    assert_ok(thenar_sim_create(model, &options, &sim, &error), error);
-    thenar_model_free(model);
-    return sim;
+    return scene_file_open(name, NULL, 0, &options);
 }
 
 static thenar_sim *load(const char *name) {
@@ -182,14 +175,8 @@ static void uniform_pressure_drops_the_cube_that_other_pressures_hold(void **unu
 static void a_soft_ball_by_itself_rolls_to_rest(void **unused) {
     (void)unused;
     const char *set = "bodies.hand=null";
-    thenar_scene_options options = {.sets = &set, .set_count = 1};
     thenar_sim_options how = {.contact = "aggregate"};
-    thenar_error error;
-    thenar_model *model;
-    thenar_sim *sim;
-    assert_ok(thenar_scene_load(SOURCE_DIR "/scenes/soft-ball.yaml", &options, &model, NULL, &error), error);
-    assert_ok(thenar_sim_create(model, &how, &sim, &error), error);
-    thenar_model_free(model);
+    thenar_sim *sim = scene_file_open("soft-ball", &set, 1, &how);
     vec3 at[3];
     const double times[3] = {0, 1.5, 2};
     for (int k = 0; k < 3; k++) {
