@@ -5,6 +5,7 @@
 
 #include "base/random.h"
 #include "contact/patch_group.h"
+#include "contact/patch_law.h"
 #include "solver/solver.h"
 #include "world/sim.h"
 
@@ -389,6 +390,44 @@ static void torques_of_the_pressure_go_to_the_nearest_that_pulls_at_no_point(voi
     assert_true(confined > 500 && confined < 2000);
 }
 
+/* Patches of one to four points and random blocks: one step leaves u = 0, or the force that would do it is not allowed. */
+static void a_patch_that_sticks_settles_in_one_step(void **unused) {
+    (void)unused;
+    random_source random = {6};
+    int settled = 0, refused = 0;
+    for (int trial = 0; trial < 2000; trial++) {
+        static const double places[4][2] = {{1, 0}, {-1, 0}, {0, 1}, {0, -1}};
+        double share[4] = {0.25, 0.25, 0.25, 0.25}, B[PATCH_ROWS][PATCH_ROWS] = {{0}}, R[PATCH_ROWS][PATCH_ROWS];
+        bool point = trial % 4 == 0; /* without the rows that turn */
+        patch p = {.mu = 0.5, .law = contensou_make(4, share, places)};
+        for (int i = 0; i < PATCH_RIM; i++)
+            p.rim[i][0] = 2 * cos(2 * M_PI * i / PATCH_RIM), p.rim[i][1] = 2 * sin(2 * M_PI * i / PATCH_RIM);
+        for (int i = 0; i < PATCH_ROWS; i++)
+            for (int k = 0; k < PATCH_ROWS; k++) R[i][k] = random_uniform(&random, -1, 1) + 2 * (i == k);
+        for (int i = 0; i < (point ? 3 : PATCH_ROWS); i++)
+            for (int j = 0; j < (point ? 3 : PATCH_ROWS); j++)
+                for (int k = 0; k < PATCH_ROWS; k++) B[i][j] += R[i][k] * R[j][k];
+        patch_response response = patch_respond(B[0], PATCH_ROWS, PATCH_ROWS, 1);
+        double lambda[PATCH_ROWS] = {1}, next[PATCH_ROWS], u[PATCH_ROWS] = {0};
+        for (int k = 0; k < (point ? 3 : PATCH_ROWS); k++) u[k] = random_uniform(&random, -0.5, 0.5);
+        memcpy(next, lambda, sizeof next);
+        if (!patch_settle(&p, &response, u, next)) {
+            assert_memory_equal(next, lambda, sizeof next);
+            refused++;
+            continue;
+        }
+        settled++;
+        for (int i = 0; i < PATCH_ROWS; i++) {
+            double end = u[i], nothing[3] = {0}, out[3];
+            for (int k = 0; k < PATCH_ROWS; k++) end += B[i][k] * (next[k] - lambda[k]);
+            assert_near(end, 0, 1e-9);
+            assert_true(next[0] > 0 && contensou_project(&p.law, p.mu * next[0], 1, next + 1, nothing, out));
+        }
+        for (int i = 0; i < PATCH_RIM; i++) assert_true(next[0] + p.rim[i][0] * next[4] + p.rim[i][1] * next[5] >= 0);
+    }
+    assert_true(settled > 200 && refused > 200);
+}
+
 /* ---- patches that hardly are any ---- */
 
 /* A small soft body with a held top and these corners is pressed on the ground. */
@@ -652,6 +691,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(pulled_and_twisted_it_slips_at_the_load_of_points),
     cmocka_unit_test(a_soft_block_rests_on_a_soft_block),
     cmocka_unit_test(torques_of_the_pressure_go_to_the_nearest_that_pulls_at_no_point),
+    cmocka_unit_test(a_patch_that_sticks_settles_in_one_step),
     cmocka_unit_test(one_point_and_points_in_a_line_are_patches),
     cmocka_unit_test(a_cube_rests_on_flesh_that_is_held),
     cmocka_unit_test(normals_that_cancel_are_two_patches),

@@ -3,6 +3,7 @@
 #include "allocations.h"
 #include "box_mesh.h"
 #include "sparse/cholesky.h"
+#include "sparse/gram.h"
 
 #include <cholmod.h>
 
@@ -245,6 +246,87 @@ static void a_reach_solve_equals_a_full_one_and_visits_less(void **state) {
     }
 }
 
+static void a_solve_at_some_nodes_equals_a_whole_one_there(void **state) {
+    (void)state;
+    for (int index = 0; index < CASE_COUNT; index++) {
+        system_case s = any_case(index, NULL);
+        int nodes[3] = {s.pattern.node_count - 1, s.pattern.node_count / 2, s.pattern.node_count / 2};
+        double *x = MEMORY_ARRAY(double, s.n), *full = MEMORY_ARRAY(double, s.n), *values = random_vector(6, 15);
+        assert_int_equal(cholesky_factorize(&s.factor, s.blocks, NULL), CHOLESKY_DONE);
+        for (int round = 0; round < 2; round++) { /* the second finds what the first left in the workspace */
+            memset(full, 0, (size_t)s.n * sizeof *full);
+            for (int i = 0; i < s.n; i++) x[i] = 1e30; /* neither read nor written */
+            for (int i = 0; i < 2; i++) {
+                memcpy(x + 3 * nodes[i], values + 3 * i, 3 * sizeof *x);
+                memcpy(full + 3 * nodes[i], values + 3 * i, 3 * sizeof *x);
+            }
+            cholesky_solve(&s.factor, full);
+            cholesky_solve_at(&s.factor, nodes, 3, x);
+            for (int i = 0; i < s.n; i++) {
+                bool asked = i / 3 == nodes[0] || i / 3 == nodes[1];
+                assert_near(x[i], asked ? full[i] : 1e30, 0);
+            }
+        }
+        free(x), free(full), free(values);
+        case_free(&s);
+    }
+}
+
+/* Rows on a few nodes each, some on none, against J A^-1 J^T by whole solves; with room for all halves, and for hardly one
+ * group of eight at a time. */
+static void products_of_halves_equal_those_of_whole_solves(void **state) {
+    (void)state;
+    enum { ROWS = 45, MOST = 4, STRIDE = 48 };
+    for (int index = 0; index < CASE_COUNT; index++)
+        for (int tight = 0; tight < 2; tight++) {
+            system_case s = any_case(index, NULL);
+            random_source random = {(uint64_t)index + 1};
+            int node[ROWS][MOST];
+            vec3 gradient[ROWS][MOST];
+            gram_row rows[ROWS];
+            for (int i = 0; i < ROWS; i++) {
+                int count = i % 7 == 3 ? 0 : 1 + i % MOST, most = s.pattern.node_count;
+                rows[i] = (gram_row){count < most ? count : most, node[i], gradient[i]};
+                int first = (int)(random_bits(&random) % (uint64_t)most);
+                for (int k = 0; k < rows[i].count; k++) {
+                    node[i][k] = (first + k) % most;
+                    gradient[i][k] = vec3_make(random_uniform(&random, -1, 1), random_uniform(&random, -1, 1),
+                                               random_uniform(&random, -1, 1));
+                }
+            }
+            arena measure = {0};
+            gram g;
+            gram_layout(&g, s.plan, s.pattern.node_count, ROWS, &measure);
+            void *memory = memory_aligned(measure.used);
+            memset(memory, 0xff, measure.used);
+            arena carve = arena_on(memory, measure.used);
+            gram_layout(&g, s.plan, s.pattern.node_count, ROWS, &carve);
+            if (tight) g.room = 8 * (size_t)s.n;
+            static double W[ROWS * STRIDE];
+            memset(W, 0xff, sizeof W);
+            assert_int_equal(cholesky_factorize(&s.factor, s.blocks, NULL), CHOLESKY_DONE);
+            for (int round = 0; round < 2; round++) gram_product(&g, &s.factor, rows, ROWS, W, STRIDE);
+            double *x = MEMORY_ARRAY(double, s.n), most = 0;
+            for (int j = 0; j < ROWS; j++) {
+                memset(x, 0, (size_t)s.n * sizeof *x);
+                for (int k = 0; k < rows[j].count; k++) vec3_store(x + 3 * node[j][k], gradient[j][k]);
+                cholesky_solve(&s.factor, x);
+                for (int i = 0; i < ROWS; i++) {
+                    double sum = 0;
+                    for (int k = 0; k < rows[i].count; k++)
+                        sum += vec3_dot(gradient[i][k], vec3_load(x + 3 * node[i][k]));
+                    most = fmax(most, fabs(sum));
+                    assert_near(W[i * STRIDE + j], sum, 1e-12 * fmax(1, most));
+                    assert_near(W[i * STRIDE + j], W[j * STRIDE + i], 0);
+                }
+                for (int i = ROWS; i < STRIDE; i++) assert_near(W[j * STRIDE + i], 0, 0);
+            }
+            free(x);
+            free(memory);
+            case_free(&s);
+        }
+}
+
 /* The dense inverse, a column at a time. */
 static double *dense_inverse(system_case *s) {
     double *z = MEMORY_ARRAY(double, (size_t)s->n *(size_t)s->n);
@@ -483,6 +565,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(eight_right_hand_sides_equal_eight_solves),
     cmocka_unit_test(the_square_of_a_forward_solve_is_the_energy),
     cmocka_unit_test(a_reach_solve_equals_a_full_one_and_visits_less),
+    cmocka_unit_test(a_solve_at_some_nodes_equals_a_whole_one_there),
+    cmocka_unit_test(products_of_halves_equal_those_of_whole_solves),
     cmocka_unit_test(the_selected_inverse_equals_the_dense_one_on_the_pattern),
     cmocka_unit_test(the_inverse_of_a_tet_is_gathered_in_the_order_of_its_nodes),
     cmocka_unit_test(the_last_nodes_are_eliminated_last_in_their_order),

@@ -49,6 +49,9 @@ typedef struct patch {
     int leg_count;
     int *node;      /* leg_count: unknowns of the system that move it, ascending */
     vec3 *gradient; /* PATCH_ROWS times leg_count: of each row */
+    double arm
+        [PATCH_ROWS]; /* m; 1 of the first three: a unit of u moves the patch's points by it, in the mean square; 0 of
+                             * rows that a patch so narrow does not have */
     double rim[PATCH_RIM]
               [2]; /* 1/m: torques (a, b) of the pressure with lambda_n + rim . (a, b) >= 0 pull at no point */
     double start[PATCH_ROWS]; /* u where no unknown moves; m, m, m, rad, rad, rad */
@@ -65,21 +68,6 @@ void patches_move(patch *patches, int count, const double *d);
 void patches_add_force(const patch *patches, int count, double weight, double *sum);
 /* Sum of lambda^T u, N m. */
 double patches_work(const patch *patches, int count);
-
-/* D: how far a unit of each of a patch's first `rows` parts of lambda moves its own row, `scale` times the diagonal of the
- * block of a matrix of rows that begins at `block`; 0 for parts beyond. Friction's three take their step at once, as do the two
- * torques of the pressure, so D must bound their blocks, here by the largest row sum of the block scaled by its diagonal; and
- * both tangents have the larger D, or friction would not oppose the slip. */
-void patch_diagonal(const double *block, int stride, int rows, double scale, double D[PATCH_ROWS]);
-
-/* Torques of the pressure go to the nearest that the normal force allows, in the norm D_a a^2 + D_b b^2. */
-void patch_confine_pressure(const patch *p, double normal, const double D[PATCH_ROWS], double lambda[PATCH_ROWS]);
-
-/* Friction at the way and angle in u, with the normal force that `bound` is mu times of, given D, how far a unit of each part
- * of lambda moves its u: lambda[1] to [3] go to the point that the patch's law allows nearest to lambda - u / D. Whether the
- * patch sticks. */
-bool patch_friction(patch *p, double bound, const double D[PATCH_ROWS], const double u[PATCH_ROWS],
-                    double lambda[PATCH_ROWS]);
 
 /* The solve is done, and `contacts` were looked at where it ended: each gets its part of the patch's force and its state. */
 void patches_spread(const patch *patches, int count, contact *contacts, int contact_count);

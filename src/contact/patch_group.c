@@ -8,9 +8,10 @@
 
 #include <math.h>
 
-#define LINK 5e-3             /* m, between the boxes of two spots */
-#define SAME_WAY 0.5          /* cosine between normals */
-#define CONE_EXTENSION 0.7071 /* sine of the angle by which a neighbour may be nearer to the other body: 45 degrees */
+#define LINK 5e-3    /* m, between the boxes of two spots */
+#define SAME_WAY 0.5 /* cosine between normals */
+#define CONE_EXTENSION                                                                                                 \
+    0.5 /* squared sine of the angle by which a neighbour may be nearer to the other body: 45 degrees */
 
 bool patch_is_proximity(const contact_skin_state *state, int index, vec3 normal) {
     const contact_skin *skin = state->skin;
@@ -26,7 +27,8 @@ bool patch_is_proximity(const contact_skin_state *state, int index, vec3 normal)
         for (int c = 0; c < 3; c++) {
             if (corner[c] == index || corner[c] < 0) continue;
             vec3 edge = vec3_sub(state->positions[corner[c]], state->positions[index]);
-            if (vec3_dot(edge, normal) < -CONE_EXTENSION * vec3_length(edge)) return false;
+            double nearer = -vec3_dot(edge, normal);
+            if (nearer > 0 && nearer * nearer > CONE_EXTENSION * vec3_dot(edge, edge)) return false;
         }
     }
     return vec3_dot(outward, normal) < 0;
@@ -59,13 +61,14 @@ static void join_neighbours(patch_set *set, const contact *contacts, int first, 
     for (int i = first; i < end; i++) {
         const contact_point *point = &points[contacts[i].point];
         if (set->group[i] < 0) continue;
-        for (int k = skin->around_start[point->index]; k < skin->around_start[point->index + 1]; k++)
-            for (int c = 0; c < 3; c++) {
-                int corner = skin->triangles[3 * (size_t)skin->around[k] + (size_t)c];
-                int other = corner < 0 ? -1 : set->slot_of_point[corner];
-                if (other < 0 || other >= i || !same_way(&contacts[i], &contacts[other])) continue;
-                if (label_of(skin, point) == label_of(skin, &points[contacts[other].point])) join(set->group, i, other);
-            }
+        for (int k = skin->around_start[point->index]; k < skin->around_start[point->index + 1]; k++) {
+            /* One side of each triangle around: its other end looks at the others. */
+            const int *corners = skin->triangles + 3 * (size_t)skin->around[k];
+            int corner = corners[corners[0] == point->index ? 1 : corners[1] == point->index ? 2 : 0];
+            int other = corner < 0 ? -1 : set->slot_of_point[corner];
+            if (other < 0 || set->group[other] == set->group[i] || !same_way(&contacts[i], &contacts[other])) continue;
+            if (label_of(skin, point) == label_of(skin, &points[contacts[other].point])) join(set->group, i, other);
+        }
     }
     for (int i = first; i < end; i++) set->slot_of_point[points[contacts[i].point].index] = -1;
 }

@@ -13,9 +13,12 @@
 #include <math.h>
 #include <string.h>
 
-#define SPREAD 0.5           /* cosine: normals of one patch are within 60 degrees of their mean */
-#define SMALLEST_DEPTH 1e-9  /* m, of points that take part */
-#define SMALLEST_RADIUS 1e-6 /* m, of gyration: below, a patch is a point and bears no torque */
+#define SPREAD 0.5             /* cosine: normals of one patch are within 60 degrees of their mean */
+#define SMALLEST_DEPTH 1e-9    /* m, of points that take part */
+#define SMALLEST_RADIUS 1e-6   /* m, of gyration: below, a patch is a point and bears no torque */
+#define A1 0.92387953251128674 /* cosines of 22.5, 45 and 67.5 degrees */
+#define A2 0.70710678118654752
+#define A3 0.38268343236508977
 
 void patch_set_layout(patch_set *set, int most_contacts, int most_nodes, int most_points, arena *work) {
     int most = most_contacts < PATCHES_MOST ? most_contacts : PATCHES_MOST;
@@ -36,6 +39,8 @@ void patch_set_layout(patch_set *set, int most_contacts, int most_nodes, int mos
                        .change = ARENA_ARRAY(work, double, most_contacts),
                        .motion = ARENA_ARRAY(work, double, most_contacts),
                        .load = ARENA_ARRAY(work, double, most_nodes),
+                       .nodes = ARENA_ARRAY(work, int, most_nodes),
+                       .sum = arena_take(work, (size_t)most_nodes, sizeof *set->sum),
                        .place = arena_take(work, (size_t)most_contacts, sizeof *set->place),
                        .group = ARENA_ARRAY(work, int, most_contacts),
                        .order = ARENA_ARRAY(work, int, most_contacts),
@@ -90,11 +95,15 @@ static void find_legs(patch_set *set, patch *p, const making *m, const int *list
         for (int leg = 0; leg < c->leg_count; leg++) add_leg(set, p, c->legs[leg].node);
     }
     set->leg_count += p->leg_count;
-    memset(p->gradient, 0, PATCH_ROWS * (size_t)p->leg_count * sizeof *p->gradient);
+    memset(set->sum, 0, (size_t)p->leg_count * sizeof *set->sum);
 }
 
-static void forget_legs(patch_set *set, const patch *p) {
-    for (int k = 0; k < p->leg_count; k++) set->slot_of_node[p->node[k]] = -1;
+/* All members are there. */
+static void close_legs(patch_set *set, patch *p) {
+    for (int k = 0; k < p->leg_count; k++) {
+        set->slot_of_node[p->node[k]] = -1;
+        for (int row = 0; row < PATCH_ROWS; row++) p->gradient[row * p->leg_count + k] = set->sum[k][row];
+    }
 }
 
 /* 1_i v */
@@ -105,14 +114,13 @@ static vec3 tangential(vec3 v, vec3 normal) {
 /* A contact's part of the rows: directions are what of its motion each row takes. */
 static void add_member(patch_set *set, patch *p, const contact *c, const vec3 direction[PATCH_ROWS]) {
     vec3 slipped = mat3_mul_vec_transposed(c->frame, vec3_make(0, c->start.y, c->start.z));
-    for (int row = 0; row < PATCH_ROWS; row++) {
-        vec3 *gradient = p->gradient + (size_t)row * (size_t)p->leg_count;
-        for (int k = 0; k < c->leg_count; k++) {
-            vec3 *own = &gradient[set->slot_of_node[c->legs[k].node]];
-            *own = vec3_add(*own, contact_leg_gradient(&c->legs[k], direction[row]));
-        }
-        if (row > 0 && row < PATCH_ROWS_PRINTED) p->start[row] += vec3_dot(direction[row], slipped);
+    for (int k = 0; k < c->leg_count; k++) {
+        const contact_leg *leg = &c->legs[k];
+        vec3 *own = set->sum[set->slot_of_node[leg->node]];
+        for (int row = 0; row < PATCH_ROWS; row++)
+            own[row] = vec3_add(own[row], contact_leg_gradient(leg, direction[row]));
     }
+    for (int row = 1; row < PATCH_ROWS_PRINTED; row++) p->start[row] += vec3_dot(direction[row], slipped);
 }
 
 /* What the points remember, as the patch's force. */
@@ -160,16 +168,22 @@ static vec3 set_frame(const making *m, patch *p, const int *list, int count, con
 /* The polygon of tangents around the places of all points, and the sides that its corners are of the set of torques that pull
  * at none: a corner in it would be pushed at least as little as any point. */
 static void set_rim(const making *m, patch *p, int count, vec3 squares, double least) {
-    double support[PATCH_RIM], turn = 2 * M_PI / PATCH_RIM;
-    for (int i = 0; i < PATCH_RIM; i++) {
-        double x = cos(turn * i), y = sin(turn * i);
-        support[i] = -INFINITY;
-        for (int k = 0; k < count; k++)
-            support[i] = fmax(support[i], x * m->set->place[k][0] + y * m->set->place[k][1]);
+    /* cos and sin of multiples of 22.5 degrees */
+    static const double C[PATCH_RIM] = {1, A1, A2, A3, 0, -A3, -A2, -A1, -1, -A1, -A2, -A3, 0, A3, A2, A1},
+                        S[PATCH_RIM] = {0, A3, A2, A1, 1, A1, A2, A3, 0, -A3, -A2, -A1, -1, -A1, -A2, -A3};
+    double support[PATCH_RIM];
+    for (int i = 0; i < PATCH_RIM; i++) support[i] = -INFINITY;
+    for (int k = 0; k < count; k++) {
+        double x = m->set->place[k][0], y = m->set->place[k][1];
+        for (int i = 0; i < PATCH_RIM; i++) {
+            double along = C[i] * x + S[i] * y;
+            support[i] = along > support[i] ? along : support[i];
+        }
     }
     for (int i = 0; i < PATCH_RIM; i++) {
-        double a = turn * i, b = a + turn, from = support[i], to = support[(i + 1) % PATCH_RIM];
-        double x = (from * sin(b) - to * sin(a)) / sin(turn), y = (to * cos(a) - from * cos(b)) / sin(turn);
+        int next = (i + 1) % PATCH_RIM;
+        double from = support[i], to = support[next];
+        double x = (from * S[next] - to * S[i]) / S[1], y = (to * C[i] - from * C[next]) / S[1];
         p->rim[i][0] = squares.y > least ? x / squares.y : 0;
         p->rim[i][1] = squares.z > least ? y / squares.z : 0;
     }
@@ -193,6 +207,10 @@ static void make_patch(const making *m, const int *list, int count, const double
     if (square == 0) memset(set->place, 0, (size_t)count * sizeof *set->place);
     set_rim(m, p, count, squares, least);
     p->law = contensou_make(count, share, (const double(*)[2])set->place);
+    memcpy(p->arm,
+           (double[PATCH_ROWS]){1, 1, 1, p->law.radius, squares.y > least ? sqrt(squares.y) : 0,
+                                squares.z > least ? sqrt(squares.z) : 0},
+           sizeof p->arm);
     for (int k = 0; k < count; k++) {
         const contact *c = &m->contacts[list[k]];
         vec3 n = normal_of(m, list[k]), lever = vec3_sub(place_of(m, list[k]), p->centre);
@@ -216,7 +234,7 @@ static void make_patch(const making *m, const int *list, int count, const double
     }
     p->leeway = fmax(0, -before - m->recovery);
     p->start[0] += p->leeway;
-    forget_legs(set, p);
+    close_legs(set, p);
 }
 
 /* The contact of the list whose normal is furthest from one. */

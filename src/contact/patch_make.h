@@ -22,6 +22,8 @@ typedef struct patch_set {
     /* a contact each: */
     double *depth, *gap, *share, *compliance, *force, *change, *motion; /* see patch_pressure.h */
     double *load;                                                       /* a node of a system each */
+    int *nodes;                                                         /* those that contacts hang on */
+    vec3 (*sum)[PATCH_ROWS];                                            /* a leg of the patch at hand: its gradients */
     double (*place)[2];
     int *group, *order;
     int *ends;          /* of each group in `order` */

@@ -30,7 +30,8 @@
 
 /* c_i: as if nodes beyond those of the contacts were held, and with a unit of force on every contact that is in a group, so
  * that many points on few nodes do not wish for too much. */
-static void find_compliance(patch_set *set, const contact *contacts, int count, const double *blocks, double h) {
+static void find_compliance(patch_set *set, const contact *contacts, int count, const block_pattern *pattern,
+                            const double *blocks, double h) {
     for (int i = 0; i < count; i++)
         for (int k = 0; k < contacts[i].leg_count; k++) set->load[contacts[i].legs[k].node] = 0;
     for (int i = 0; i < count; i++)
@@ -42,15 +43,16 @@ static void find_compliance(patch_set *set, const contact *contacts, int count, 
         for (int k = 0; k < c->leg_count; k++) {
             const contact_leg *leg = &c->legs[k];
             if (leg->other && !c->crosses) continue; /* a rigid body moves as a whole: by the patch's rows */
-            const double *block = blocks + 9 * (size_t)c->blocks[k * (k + 3) / 2];
+            const double *block = blocks + 9 * (size_t)pattern->column_start[leg->node];
             sum += 3 * fabs(leg->weight) * set->load[leg->node] / (block[0] + block[4] + block[8]);
         }
         set->compliance[i] = fmax(SMALLEST_COMPLIANCE, h * h * sum);
     }
 }
 
-void patch_pressure_open(patch_set *set, const contact *contacts, int count, const double *blocks, double h) {
-    find_compliance(set, contacts, count, blocks, h);
+void patch_pressure_open(patch_set *set, const contact *contacts, int count, const block_pattern *pattern,
+                         const double *blocks, double h) {
+    find_compliance(set, contacts, count, pattern, blocks, h);
     for (int i = 0; i < count; i++) {
         set->force[i] = set->group[i] >= 0 ? fmax(0, contacts[i].lambda.x) : 0;
         set->change[i] = set->motion[i] = 0;
@@ -82,7 +84,7 @@ static void wish(patch_set *set, const int *list, int count) {
     for (int k = 0; k < count; k++) next[list[k]] = fmax(0, next[list[k]]) - set->force[list[k]];
 }
 
-double patch_pressure_wish(patch_set *set, int count, int groups) {
+bool patch_pressure_wish(patch_set *set, int count, int groups) {
     bool any = false;
     for (int g = 0, first = 0; g < groups; first = set->ends[g++]) wish(set, set->order + first, set->ends[g] - first);
     for (int i = 0; i < count; i++) any |= set->change[i] != 0;

@@ -5,9 +5,10 @@
 #include "contact/patch_make.h"
 
 /* Adapted pressures. Contacts that are in a group push with set->force, at first what they remember, N. */
-void patch_pressure_open(patch_set *set, const contact *contacts, int count, const double *blocks, double h);
-/* set->change: by how much the forces ought to change, to close set->gap. Returns how far that would move a contact, m. */
-double patch_pressure_wish(patch_set *set, int count, int groups);
+void patch_pressure_open(patch_set *set, const contact *contacts, int count, const block_pattern *pattern,
+                         const double *blocks, double h);
+/* set->change: by how much the forces ought to change, to close set->gap. Whether any should. */
+bool patch_pressure_wish(patch_set *set, int count, int groups);
 /* The forces change as far as is of use, and the gaps, where set->motion is how far a whole change moves each contact, m. */
 void patch_pressure_change(patch_set *set, int groups);
 

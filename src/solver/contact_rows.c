@@ -18,6 +18,8 @@
  * (Eqs. 17 to 20). */
 #include "solver/contact_rows.h"
 
+#include "contact/patch_law.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -70,7 +72,8 @@ void contact_rows_of_point(const contact *c, int index, constraint_row rows[CONT
 static void make_patch_rows(const patch *p, int index, int each, constraint_row *rows, row_tail *tails) {
     for (int axis = 0; axis < each; axis++) {
         rows[axis] = empty_row(index, axis);
-        tails[axis] = (row_tail){p->leg_count, p->node, p->gradient + (size_t)axis * (size_t)p->leg_count};
+        int legs = p->arm[axis] > 0 ? p->leg_count : 0;
+        tails[axis] = (row_tail){legs, p->node, p->gradient + (size_t)axis * (size_t)p->leg_count};
         rows[axis].tail = &tails[axis];
     }
 }
@@ -160,15 +163,15 @@ double contact_rows_error(const solver_problem *problem, int index, const double
     double next[MOST_CONTACT_ROWS], error = 0;
     step_alone(problem, index, lambda, w, D, next);
     for (int i = 0; i < contact_rows_each(problem); i++) {
-        double length = i < CONTACT_ROWS ? 1 : problem->patches[index].law.radius; /* an angle moves the rim by it */
-        error = fmax(error, length * D[i] * fabs(next[i] - lambda[i]));
+        double arm = i < CONTACT_ROWS ? 1 : problem->patches[index].arm[i];
+        error = fmax(error, arm * D[i] * fabs(next[i] - lambda[i]));
     }
     return problem->step->h * error;
 }
 
 /* How far a contact has left the point that it stuck to, m. */
 static double way_of(const solver_problem *problem, int index, const double u[MOST_CONTACT_ROWS]) {
-    double turned = contact_rows_aggregated(problem) ? fabs(u[3]) * problem->patches[index].law.radius : 0;
+    double turned = contact_rows_aggregated(problem) ? fabs(u[3]) * problem->patches[index].arm[3] : 0;
     return fmax(hypot(u[1], u[2]), turned);
 }
 

@@ -4,7 +4,7 @@
  *
  * and after the normal of a contact its friction (contact_rows.c). On the pyramid a tangent is a row with two bounds;
  * on the cone both tangents move at once, by w / D with D the largest eigenvalue of their 2x2 block of B, so that
- * friction ends up against the slip.
+ * friction ends up against the slip. The rows of a patch are solved together where it sticks (contact/patch_law.h).
  *
  * w is kept up to date: a change of lambda_k adds a multiple of row k of B, and a row that does not change costs
  * nothing. B is symmetric, so its rows are its columns. */
@@ -23,6 +23,7 @@ void lcp_layout(dense_lcp *lcp, const solver_problem *problem, arena *work) {
                        .lambda = ARENA_ARRAY(work, double, size),
                        .w = ARENA_ARRAY(work, double, size),
                        .D = ARENA_ARRAY(work, double, size),
+                       .patches = ARENA_ARRAY(work, patch_response, problem->most_patches),
                        .order = ARENA_ARRAY(work, double, rows)};
 }
 
@@ -78,14 +79,17 @@ static double largest_of_two(const dense_lcp *lcp, int k) {
     return 0.5 * (a + b) + hypot(0.5 * (a - b), across);
 }
 
-/* D of a contact's rows: where friction is bounded in all directions alike, both tangents must go equally far. */
-static void contact_diagonal(const dense_lcp *lcp, const row_set *set, const solver_problem *problem, int k,
-                             double D[MOST_CONTACT_ROWS]) {
+/* D of the i-th contact's rows, which begin at k: where friction is bounded in all directions alike, both tangents must go
+ * equally far. */
+static void contact_diagonal(dense_lcp *lcp, const row_set *set, const solver_problem *problem, int i, int k) {
+    double *D = lcp->D + k;
     if (contact_rows_aggregated(problem)) {
-        patch_diagonal(lcp->B + (size_t)k * (size_t)(lcp->stride + 1), lcp->stride, set->contacts.each, 1, D);
+        const double *block = lcp->B + (size_t)k * (size_t)(lcp->stride + 1);
+        lcp->patches[i] = patch_respond(block, lcp->stride, set->contacts.each, 1);
+        memcpy(D, lcp->patches[i].D, (size_t)set->contacts.each * sizeof *D);
         return;
     }
-    for (int i = 0; i < CONTACT_ROWS; i++) D[i] = diagonal(lcp, k + i);
+    for (int axis = 0; axis < CONTACT_ROWS; axis++) D[axis] = diagonal(lcp, k + axis);
     if (problem->friction == FRICTION_CONE) D[1] = D[2] = largest_of_two(lcp, k + 1);
 }
 
@@ -95,11 +99,8 @@ void lcp_formulate(dense_lcp *lcp, row_set *set, const solver_problem *problem) 
     memset(lcp->w, 0, (size_t)lcp->stride * sizeof *lcp->w);
     if (set->contacts.count > 0)
         memcpy(lcp->lambda, set->contacts.lambda, (size_t)rows_of_contacts(set) * sizeof *lcp->lambda);
-    for (int i = 0, k = 0, each = set->contacts.each; i < set->contacts.count; i++, k += each) {
-        double D[MOST_CONTACT_ROWS];
-        contact_diagonal(lcp, set, problem, k, D);
-        memcpy(lcp->D + k, D, (size_t)each * sizeof *D);
-    }
+    for (int i = 0, k = 0; i < set->contacts.count; i++, k += set->contacts.each)
+        contact_diagonal(lcp, set, problem, i, k);
 }
 
 static lcp_error error_of(const dense_lcp *lcp, const row_set *set, const solver_problem *problem) {
@@ -147,6 +148,17 @@ static void relax_friction(dense_lcp *lcp, const row_set *set, const solver_prob
     for (int t = 1; t < each; t++) change_to(lcp, k + t, next[t], set->count);
 }
 
+/* All rows of a patch at once, if it sticks. */
+static bool settle(dense_lcp *lcp, const row_set *set, const solver_problem *problem, int i, int k) {
+    if (!contact_rows_aggregated(problem) || problem->friction == FRICTION_PRINTED) return false;
+    double w[PATCH_ROWS] = {0}, next[PATCH_ROWS] = {0};
+    memcpy(w, lcp->w + k, (size_t)set->contacts.each * sizeof *w);
+    memcpy(next, lcp->lambda + k, (size_t)set->contacts.each * sizeof *next);
+    if (!patch_settle(&problem->patches[set->contacts.index[i]], &lcp->patches[i], w, next)) return false;
+    for (int t = 0; t < set->contacts.each; t++) change_to(lcp, k + t, next[t], set->count);
+    return true;
+}
+
 static void relax(dense_lcp *lcp, int k, int count) {
     double D = diagonal(lcp, k);
     if (D > 0) change_to(lcp, k, fmax(0, lcp->lambda[k] - lcp->w[k] / D), count);
@@ -154,6 +166,7 @@ static void relax(dense_lcp *lcp, int k, int count) {
 
 static void sweep(dense_lcp *lcp, const row_set *set, const solver_problem *problem) {
     for (int i = 0, k = 0; i < set->contacts.count; i++, k += set->contacts.each) {
+        if (settle(lcp, set, problem, i, k)) continue;
         relax(lcp, k, set->count);
         relax_friction(lcp, set, problem, i, k);
     }

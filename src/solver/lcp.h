@@ -3,6 +3,7 @@
 #ifndef SOLVER_LCP_H
 #define SOLVER_LCP_H
 
+#include "contact/patch_law.h"
 #include "solver/rows.h"
 
 /* Rows that a dense B is made for: 72 MB. Of more, the worst violated limits are taken. */
@@ -14,8 +15,9 @@ typedef struct dense_lcp {
     double *B;      /* stride to a row */
     double *lambda; /* a row each: */
     double *w;
-    double *D;     /* of rows of contacts: the diagonal, as far as steps of friction ask it (contact_rows.h) */
-    double *order; /* violations, to find the worst */
+    double *D; /* of rows of contacts: the diagonal, as far as steps of friction ask it (contact_rows.h) */
+    patch_response *patches; /* one each, where contacts are aggregated */
+    double *order;           /* violations, to find the worst */
 } dense_lcp;
 
 /* How far the rows are from what they should be. Of contacts that is contact_rows_error: without what an impulse that

@@ -3,7 +3,8 @@
  *   lambda_n <- max(0, lambda_n - u_n / (h^2 D_n)),   lambda_f <- P(lambda_f - u_f / (h^2 D_f))
  *
  * and the torques of its pressure like the first, within bounds, in turns: a few times with its own block of W alone, then it
- * tells the others. P is the projection on what mu lambda_n allows (constraint/contensou.h). */
+ * tells the others. P is the projection on what mu lambda_n allows (constraint/contensou.h). Where the patch sticks and presses
+ * everywhere, its own block is solved at once (contact/patch_law.h). */
 #include "solver/patch_forces.h"
 
 #include "math/simd.h"
@@ -17,72 +18,33 @@
 #define TRACE 1e-3 /* of the tolerance of lengths, that is nothing */
 
 void patch_forces_layout(patch_forces *state, const solver_problem *problem, int rows, arena *work) {
-    size_t nodes = problem->most_patches > 0 ? (size_t)problem->pattern->node_count : 0;
-    size_t stride = ((size_t)rows * (size_t)problem->most_patches + 7) / 8 * 8;
-    size_t left = 24 * nodes > stride ? 24 * nodes : stride; /* patch_forces_stabilize keeps a number a patch there */
-    *state =
-        (patch_forces){.rows = rows,
-                       .stride = (int)stride,
-                       .W = ARENA_ARRAY(work, double, stride *stride),
-                       .u = ARENA_ARRAY(work, double, stride),
-                       .right = ARENA_ARRAY(work, double, 24 * nodes),
-                       .left = ARENA_ARRAY(work, double, left),
-                       .nodes = ARENA_ARRAY(work, int, 8 * nodes),
-                       .reach = ARENA_ARRAY(work, cholesky_range,
-                                            nodes > 0 ? cholesky_plan_facts(problem->factor->plan).front_count : 0)};
-    if (state->right) memset(state->right, 0, 24 * nodes * sizeof *state->right);
-}
-
-static const vec3 *gradient_of(const patch_forces *state, const solver_problem *problem, int row, const patch **p) {
-    *p = &problem->patches[row / state->rows];
-    return (*p)->gradient + (size_t)(row % state->rows) * (size_t)(*p)->leg_count;
-}
-
-/* Columns first to first + 7 of W. */
-static void assemble_eight(patch_forces *state, const solver_problem *problem, int first, int end) {
-    const int *position = cholesky_plan_position(problem->factor->plan);
-    int count = 0, rows = state->rows * problem->patch_count;
-    const patch *p;
-    for (int row = first; row < end; row++) {
-        const vec3 *gradient = gradient_of(state, problem, row, &p);
-        bool same = row > first && row % state->rows != 0; /* the nodes of the row before */
-        for (int k = 0; k < p->leg_count; k++) {
-            double *right = state->right + 24 * (size_t)position[p->node[k]] + (row - first);
-            right[0] = gradient[k].x, right[8] = gradient[k].y, right[16] = gradient[k].z;
-            if (!same) state->nodes[count++] = p->node[k];
-        }
-    }
-    int ranges = cholesky_forward_reach(problem->factor, state->nodes, count, state->right, state->reach);
-    cholesky_backward_eight(problem->factor, state->right, state->left);
-    for (int r = 0; r < ranges; r++)
-        memset(state->right + 8 * (size_t)state->reach[r].first, 0,
-               8 * (size_t)state->reach[r].count * sizeof *state->right);
-    for (int row = 0; row < rows; row++) {
-        const vec3 *gradient = gradient_of(state, problem, row, &p);
-        f64x8 sum = f64x8_set(0);
-        for (int k = 0; k < p->leg_count; k++) {
-            const double *left = state->left + 24 * (size_t)p->node[k];
-            sum = f64x8_fma(f64x8_load(left), f64x8_set(gradient[k].x), sum);
-            sum = f64x8_fma(f64x8_load(left + 8), f64x8_set(gradient[k].y), sum);
-            sum = f64x8_fma(f64x8_load(left + 16), f64x8_set(gradient[k].z), sum);
-        }
-        f64x8_store(state->W + (size_t)row * (size_t)state->stride + first, sum);
-    }
+    int most = rows * problem->most_patches, stride = (most + 7) / 8 * 8;
+    *state = (patch_forces){.rows = rows,
+                            .stride = stride,
+                            .W = ARENA_ARRAY(work, double, (size_t)stride *(size_t)stride),
+                            .u = ARENA_ARRAY(work, double, stride),
+                            .push = ARENA_ARRAY(work, double, stride),
+                            .own = ARENA_ARRAY(work, patch_response, problem->most_patches),
+                            .sparse = ARENA_ARRAY(work, gram_row, most)};
+    gram_layout(&state->products, problem->factor->plan, problem->pattern->node_count, most, work);
 }
 
 void patch_forces_assemble(patch_forces *state, const solver_problem *problem) {
-    int rows = state->rows * problem->patch_count;
-    for (int first = 0; first < rows; first += 8)
-        assemble_eight(state, problem, first, rows < first + 8 ? rows : first + 8);
+    int each = state->rows, rows = each * problem->patch_count;
+    double h = problem->step->h;
+    for (int row = 0; row < rows; row++) {
+        const patch *p = &problem->patches[row / each];
+        size_t first = (size_t)(row % each) * (size_t)p->leg_count;
+        state->sparse[row] = (gram_row){p->arm[row % each] > 0 ? p->leg_count : 0, p->node, p->gradient + first};
+    }
+    gram_product(&state->products, problem->factor, state->sparse, rows, state->W, state->stride);
+    for (int i = 0; i < problem->patch_count; i++)
+        state->own[i] =
+            patch_respond(state->W + (size_t)(each * i) * (size_t)(state->stride + 1), state->stride, each, h * h);
 }
 
 static double entry(const patch_forces *state, int row, int column) {
     return state->W[(size_t)row * (size_t)state->stride + (size_t)column];
-}
-
-/* h^2 D of the patch whose rows begin there. */
-static void diagonal_of(const patch_forces *state, int first, double h, double D[PATCH_ROWS]) {
-    patch_diagonal(state->W + (size_t)first * (size_t)(state->stride + 1), state->stride, state->rows, h * h, D);
 }
 
 /* The parts of a patch's force that take their steps one after the other. */
@@ -112,9 +74,9 @@ typedef struct change {
     double length, force; /* m, N */
 } change;
 
-/* One component of lambda changes by so much. Torques count at the radius of gyration. */
+/* One component of lambda changes by so much. Torques count at their arms. */
 static void note(change *sum, const patch *p, const double D[PATCH_ROWS], int k, double by) {
-    double arm = k < 3 ? 1 : p->law.radius;
+    double arm = p->arm[k];
     if (!(arm > 0)) return;
     sum->length = fmax(sum->length, fabs(D[k] * by) * arm);
     sum->force = fmax(sum->force, fabs(by) / arm);
@@ -131,14 +93,15 @@ static bool is_small(const change *c, const solver_problem *problem, double mean
 /* One patch takes its turns; returns by how much it changed. */
 static change relax(patch_forces *state, const solver_problem *problem, int index) {
     patch *p = &problem->patches[index];
-    double h = problem->step->h, D[PATCH_ROWS], u[PATCH_ROWS], lambda[PATCH_ROWS];
+    const double *D = state->own[index].D;
+    double h = problem->step->h, u[PATCH_ROWS] = {0}, lambda[PATCH_ROWS];
     change moved = {0};
     int each = state->rows, first = each * index, rows = each * problem->patch_count;
-    diagonal_of(state, first, h, D);
     memcpy(u, state->u + first, (size_t)each * sizeof *u);
     memcpy(lambda, p->lambda, sizeof lambda);
-    bool sticks = false;
-    for (int turn = 0; turn < OWN_TURNS; turn++) {
+    bool sticks = patch_settle(p, &state->own[index], u, lambda);
+    for (int k = 0; k < each && sticks; k++) note(&moved, p, D, k, lambda[k] - p->lambda[k]);
+    for (int turn = 0, turns = sticks ? 0 : OWN_TURNS; turn < turns; turn++) {
         change step = {0};
         for (part which = 0; which < PARTS; which++) {
             double before[PATCH_ROWS];
@@ -196,14 +159,16 @@ void patch_forces_solve(patch_forces *state, const solver_problem *problem) {
 contact_measures patch_forces_measure(const patch_forces *state, const solver_problem *problem) {
     contact_measures measures = {.mean = mean_force(problem)};
     for (int i = 0; i < problem->patch_count; i++) {
-        patch p = problem->patches[i]; /* the guess of the projection is not to change */
-        double D[PATCH_ROWS], lambda[PATCH_ROWS];
+        patch *p = &problem->patches[i];
+        const double *D = state->own[i].D;
+        double lambda[PATCH_ROWS], guess[3];
         change off = {0};
-        diagonal_of(state, state->rows * i, problem->step->h, D);
-        memcpy(lambda, p.lambda, sizeof lambda);
-        for (part which = 0; which < PARTS; which++) obey(&p, which, D, p.u, lambda);
-        for (int k = 0; k < state->rows; k++) note(&off, &p, D, k, lambda[k] - p.lambda[k]);
-        measures.active += p.lambda[0] > 0;
+        memcpy(lambda, p->lambda, sizeof lambda);
+        memcpy(guess, p->guess, sizeof guess);
+        for (part which = 0; which < PARTS; which++) obey(p, which, D, p->u, lambda);
+        memcpy(p->guess, guess, sizeof guess); /* looking does not change what the next projection begins with */
+        for (int k = 0; k < state->rows; k++) note(&off, p, D, k, lambda[k] - p->lambda[k]);
+        measures.active += p->lambda[0] > 0;
         measures.length = fmax(measures.length, off.length);
         if (!is_small(&off, problem, measures.mean, 1)) measures.force = fmax(measures.force, off.force);
     }
@@ -223,7 +188,7 @@ bool patch_forces_stabilize(patch_forces *state, const solver_problem *problem, 
     if (deepest <= enough) return false;
     for (int i = count; i < state->stride; i++) state->u[i] = 0;
     patch_forces_assemble(state, problem);
-    double *push = state->left; /* not in use any more */
+    double *push = state->push;
     memset(push, 0, (size_t)count * sizeof *push);
     double moved = INFINITY;
     for (int sweep = 0; sweep < MOST_SWEEPS && moved > enough; sweep++) {

@@ -7,17 +7,19 @@
 #ifndef SOLVER_PATCH_FORCES_H
 #define SOLVER_PATCH_FORCES_H
 
+#include "contact/patch_law.h"
 #include "solver/problem.h"
+#include "sparse/gram.h"
 
 typedef struct patch_forces {
-    int rows;      /* of a patch: as the problem has them, or 1 for the gaps alone */
-    int stride;    /* of W */
-    double *W;     /* row after row, 1/kg and so on */
-    double *u;     /* a row */
-    double *right; /* 24 per node: eight right-hand sides, zero between calls */
-    double *left;  /* 24 per node: solutions */
-    int *nodes;    /* of eight rows */
-    cholesky_range *reach;
+    int rows;            /* of a patch: as the problem has them, or 1 for the gaps alone */
+    int stride;          /* of W */
+    double *W;           /* row after row, 1/kg and so on */
+    double *u;           /* a row */
+    double *push;        /* a patch, of patch_forces_stabilize */
+    patch_response *own; /* a patch: what its block of h^2 W does */
+    gram_row *sparse;    /* a row: the patch's gradient */
+    gram products;
     int sweeps; /* of the last solve */
 } patch_forces;
 

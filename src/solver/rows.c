@@ -38,6 +38,7 @@ void rows_layout(row_set *set, const solver_problem *problem, int most_contacts,
     *set = (row_set){.rows = ARENA_ARRAY(work, constraint_row, limit),
                      .first_row = ARENA_ARRAY(work, int, problem->body_count + 1),
                      .diagonal = ARENA_ARRAY(work, double, limit),
+                     .filled = ARENA_ARRAY(work, int, limit),
                      .force = ARENA_ARRAY(work, double, 3 * nodes),
                      .half = ARENA_ARRAY(work, double, 3 * nodes),
                      .motion = ARENA_ARRAY(work, double, 3 * nodes),
@@ -322,13 +323,27 @@ static void place(double *right, vec3 gradient) {
     right[0] = gradient.x, right[8] = gradient.y, right[16] = gradient.z;
 }
 
-/* L^-1 P J^T of up to eight rows to scratch->right, in elimination order; returns the number of ranges that are not
- * zero. */
+static bool is_empty(const constraint_row *row) {
+    for (int a = 0; a < ROW_NODES; a++)
+        if (row->node[a] >= 0) return false;
+    return !row->tail || row->tail->count == 0;
+}
+
+/* The rows [first, end) that move something go to set->filled; returns how many. */
+static int list_filled(row_set *set, int first, int end) {
+    int count = 0;
+    for (int i = first; i < end; i++)
+        if (!is_empty(&set->rows[i])) set->filled[count++] = i;
+    return count;
+}
+
+/* L^-1 P J^T of up to eight rows of the list to scratch->right, in elimination order; returns the number of ranges that are
+ * not zero. */
 static int substitute(const row_job *job, row_scratch *scratch, int first, int count) {
     const int *position = cholesky_plan_position(job->problem->factor->plan);
     int *nodes = scratch->nodes, node_count = 0;
     for (int lane = 0; lane < count; lane++) {
-        const constraint_row *row = &job->set->rows[first + lane];
+        const constraint_row *row = &job->set->rows[job->set->filled[first + lane]];
         for (int a = 0; a < ROW_NODES; a++) {
             if (row->node[a] < 0) continue;
             place(scratch->right + 24 * (size_t)position[row->node[a]] + lane, row->gradient[a]);
@@ -358,13 +373,14 @@ static void diagonal_group_by_reach(const row_job *job, row_scratch *scratch, in
             sums = f64x8_fma(values, values, sums);
         }
     }
-    for (int lane = 0; lane < count; lane++) job->set->diagonal[first + lane] = sums[lane];
+    for (int lane = 0; lane < count; lane++) job->set->diagonal[job->set->filled[first + lane]] = sums[lane];
     clear(scratch, ranges);
 }
 
 void rows_diagonal_by_reach(row_set *set, const solver_problem *problem, int first, int end) {
-    run_groups(&(row_job){
-        .set = set, .problem = problem, .group = diagonal_group_by_reach, .first = first, .end = end, .least = 12});
+    for (int i = first; i < end; i++) set->diagonal[i] = 0;
+    int count = list_filled(set, first, end);
+    run_groups(&(row_job){.set = set, .problem = problem, .group = diagonal_group_by_reach, .end = count, .least = 12});
 }
 
 /* sum + g . x, of eight x at once. */
@@ -379,7 +395,9 @@ static void matrix_group(const row_job *job, row_scratch *scratch, int first, in
     int ranges = substitute(job, scratch, first, count);
     cholesky_backward_eight(&scratch->view, scratch->right, scratch->left);
     clear(scratch, ranges);
-    double *B = job->B + first;
+    const int *column = job->set->filled + first;
+    bool side_by_side = count == GROUP && column[GROUP - 1] == column[0] + GROUP - 1;
+    double *B = job->B;
     for (int k = 0; k < job->set->count; k++, B += job->stride) {
         const constraint_row *row = &job->set->rows[k];
         f64x8 sum = f64x8_set(0);
@@ -390,17 +408,18 @@ static void matrix_group(const row_job *job, row_scratch *scratch, int first, in
         for (int a = 0; row->tail && a < row->tail->count; a++) {
             sum = add_product(sum, scratch->left + 24 * (size_t)row->tail->node[a], row->tail->gradient[a]);
         }
-        f64x8_store(B, sum);
+        if (side_by_side) f64x8_store(B + column[0], sum);
+        for (int lane = 0; lane < count && !side_by_side; lane++) B[column[lane]] = sum[lane];
     }
 }
 
 void rows_matrix(row_set *set, const solver_problem *problem, double *B, int stride) {
-    run_groups(&(row_job){.set = set,
-                          .problem = problem,
-                          .group = matrix_group,
-                          .first = 0,
-                          .end = set->count,
-                          .least = 3,
-                          .B = B,
-                          .stride = stride});
+    int count = list_filled(set, 0, set->count), padded = (set->count + GROUP - 1) / GROUP * GROUP;
+    for (int k = 0; k < set->count; k++) {
+        double *row = B + (size_t)k * (size_t)stride;
+        if (count < set->count) memset(row, 0, (size_t)set->count * sizeof *row);
+        for (int i = set->count; i < padded; i++) row[i] = 0;
+    }
+    run_groups(&(row_job){
+        .set = set, .problem = problem, .group = matrix_group, .end = count, .least = 3, .B = B, .stride = stride});
 }

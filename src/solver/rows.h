@@ -31,6 +31,7 @@ struct row_set {
     row_contacts contacts;
     row_diagonal find_diagonal;
     double *diagonal; /* a row: D; that of contacts is there when they take part */
+    int *filled;      /* rows that are not empty, in the order in which they are substituted */
     double *force;    /* 3 per node: J^T lambda, kg m/s */
     double *half;     /* 3 per node, in elimination order: L^-1 P force */
     double *motion;   /* 3 per node: A^-1 force, m/s */

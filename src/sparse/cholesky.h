@@ -66,7 +66,8 @@ typedef struct cholesky_factor {
     double *scratch; /* the front at hand, one a piece */
     double *vector;  /* 3 * node_count rows of eight doubles */
     double *rows;    /* the rows of one front, eight doubles each */
-    bool *visited;   /* a front: met by cholesky_forward_reach; all false between calls */
+    bool *visited;   /* a front: met by what goes over a reach; all false between calls */
+    int *reached;    /* fronts that cholesky_solve_at goes over */
     int *failed;     /* a piece: position of the first pivot that was not positive, or INT_MAX */
 } cholesky_factor;
 
@@ -106,6 +107,10 @@ typedef struct cholesky_range {
  * these rows to `reach`, ascending, which has room for cholesky_facts.front_count ranges, and returns their
  * number. */
 int cholesky_forward_reach(cholesky_factor *factor, const int *nodes, int node_count, double *y, cholesky_range *reach);
+
+/* x = A^-1 x at some nodes, where x is zero elsewhere: goes over the rows that these reach only. What x has at other nodes is
+ * neither read nor written. */
+void cholesky_solve_at(cholesky_factor *factor, const int *nodes, int node_count, double *x);
 
 /* The entries of A^-1 in the pattern of L, which holds the pattern of A. The factor itself stays. */
 void cholesky_inverse(cholesky_factor *factor, workers *pool);

@@ -236,6 +236,7 @@ const int *cholesky_plan_position(const cholesky_plan *plan) {
 static void layout_workspace(cholesky_factor *factor, const cholesky_plan *plan, arena *memory) {
     factor->vector = ARENA_ARRAY(memory, double, 24 * (size_t)plan->node_count);
     factor->rows = ARENA_ARRAY(memory, double, 8 * ((size_t)plan->most_rows + 8));
+    factor->reached = ARENA_ARRAY(memory, int, plan->front_count);
     factor->visited = ARENA_ARRAY(memory, bool, plan->front_count);
     if (factor->visited) memset(factor->visited, 0, (size_t)plan->front_count * sizeof *factor->visited);
 }

@@ -262,3 +262,25 @@ int cholesky_forward_reach(cholesky_factor *factor, const int *nodes, int node_c
     }
     return count;
 }
+
+void cholesky_solve_at(cholesky_factor *factor, const int *nodes, int node_count, double *x) {
+    const cholesky_plan *plan = factor->plan;
+    double *y = factor->vector;
+    int count = 0;
+    for (int i = 0; i < node_count; i++)
+        for (int f = plan->front_of[plan->position[nodes[i]]]; f >= 0 && !factor->visited[f];
+             f = plan->fronts[f].parent)
+            factor->visited[f] = true;
+    for (int f = 0; f < plan->front_count; f++) {
+        if (!factor->visited[f]) continue;
+        factor->visited[f] = false;
+        factor->reached[count++] = f;
+        memset(y + 3 * (size_t)plan->fronts[f].first, 0, (size_t)front_k(&plan->fronts[f]) * sizeof *y);
+    }
+    for (int i = 0; i < node_count; i++)
+        memcpy(y + 3 * (size_t)plan->position[nodes[i]], x + 3 * (size_t)nodes[i], 3 * sizeof *y);
+    for (int i = 0; i < count; i++) forward_front(factor, &plan->fronts[factor->reached[i]], y);
+    for (int i = count - 1; i >= 0; i--) backward_front(factor, &plan->fronts[factor->reached[i]], y);
+    for (int i = 0; i < node_count; i++)
+        memcpy(x + 3 * (size_t)nodes[i], y + 3 * (size_t)plan->position[nodes[i]], 3 * sizeof *y);
+}

@@ -120,7 +120,10 @@ void contacts_build(contacts_state *state, const contacts_model *contacts, body_
 /* Aggregated contacts (contacts_patches.c): the built contacts of each system that was moved freely become patches. */
 void contacts_aggregate(contacts_state *state, const contacts_model *contacts, const system_model *systems,
                         system_state *system_states, int system_count, const body_step *step);
-/* The systems are solved: what pushes patches out of what they are in, and the forces of the points. */
+/* The systems are solved: what pushes patches out of what they are in. */
+void contacts_displace(contacts_state *state, const system_model *systems, system_state *system_states,
+                       int system_count, const body_step *step);
+/* Where the points end, and their parts of the patches' forces. */
 void contacts_spread(contacts_state *state, const system_model *systems, system_state *system_states, int system_count,
                      const body_step *step);
 

@@ -97,9 +97,9 @@ static bool aggregate(thenar_sim *sim, const body_step *step) {
     return true;
 }
 
-/* Patches' forces are their points' again, and what is still inside another body is displaced. */
-static bool spread(thenar_sim *sim, const body_step *step) {
-    contacts_spread(&sim->contacts, sim->model->systems, sim->systems, sim->model->system_count, step);
+/* Patches that are still inside another body are displaced. */
+static bool displace(thenar_sim *sim, const body_step *step) {
+    contacts_displace(&sim->contacts, sim->model->systems, sim->systems, sim->model->system_count, step);
     return true;
 }
 
@@ -177,6 +177,8 @@ static bool integrate(thenar_sim *sim, const body_step *step) {
 /* Reactions of the supports, and the contacts; refuses to tell what is not a number. */
 static bool publish(thenar_sim *sim, const body_step *step) {
     for (int i = 0; i < model_mover_count(sim->model); i++) sim->model->bodies[i]->kind->publish(sim->bodies[i], step);
+    if (sim->contact == CONTACT_AGGREGATE)
+        contacts_spread(&sim->contacts, sim->model->systems, sim->systems, sim->model->system_count, step);
     contacts_publish(&sim->contacts, &sim->model->contacts, sim->bodies, sim->model->system_count);
     sim->stats.contacts = 0;
     for (int i = 0; i < sim->contacts.told_pair_count; i++) sim->stats.contacts += sim->contacts.told_pairs[i].touching;
@@ -209,7 +211,7 @@ static bool find_motion(thenar_sim *sim, const body_step *step) {
         if (sim->contact == CONTACT_PENALTY) timed(sim, THENAR_STAGE_BUILD_CONSTRAINTS, renew_contacts, step);
         again = sim->contact == CONTACT_PENALTY && any_due(sim) && sim->pass < MOST_PASSES;
     }
-    if (sim->contact == CONTACT_AGGREGATE) timed(sim, THENAR_STAGE_SOLVE_CONSTRAINTS, spread, step);
+    if (sim->contact == CONTACT_AGGREGATE) timed(sim, THENAR_STAGE_SOLVE_CONSTRAINTS, displace, step);
     if (sim->contact == CONTACT_PENALTY) contacts_settle(&sim->contacts, sim->model->system_count);
     tally(sim);
     return true;
