@@ -67,12 +67,13 @@ static void look(contact *c) {
     c->force = cone_project(c->z, c->mu, c->state);
 }
 
+void contacts_take(contact *contacts, int count, const double *d) {
+    for (int i = 0; i < count; i++) contacts[i].u = vec3_add(contacts[i].start, contact_motion(&contacts[i], d));
+}
+
 void contacts_move(contact *contacts, int count, const double *d) {
-    for (int i = 0; i < count; i++) {
-        contact *c = &contacts[i];
-        c->u = vec3_add(c->start, contact_motion(c, d));
-        look(c);
-    }
+    contacts_take(contacts, count, d);
+    for (int i = 0; i < count; i++) look(&contacts[i]);
 }
 
 void contacts_guess_shift(contact *contacts, int count) {

@@ -83,7 +83,9 @@ void contact_add_blocks(const contact *c, mat3 W, double *blocks);
 
 /* All of these take the contacts of one system and work on d, 3 numbers a node of the system, m. */
 
-/* The contacts are looked at where d takes them. */
+/* u: where d takes the contacts. */
+void contacts_take(contact *contacts, int count, const double *d);
+/* The contacts are looked at there. */
 void contacts_move(contact *contacts, int count, const double *d);
 /* The shift that fits d, where the solve starts, for those that do not stick. */
 void contacts_guess_shift(contact *contacts, int count);

@@ -48,7 +48,7 @@ static void move_to_end(patch_set *set, contact *contacts, int count, system_sta
         double *own = d + 3 * set->nodes[k];
         vec3_store(own, vec3_mul_add(vec3_load(own), vec3_load(system->v + 3 * set->nodes[k]), step->h));
     }
-    contacts_move(contacts, count, d);
+    contacts_take(contacts, count, d);
 }
 
 /* The pressure shifts within each group to where gaps call for it. */
@@ -114,7 +114,7 @@ void contacts_spread(contacts_state *state, const system_model *systems, system_
             system->product[i] = step->h * system->v[i];
             if (system->is_displaced) system->product[i] += system->displacement[i];
         }
-        contacts_move(state->contacts + first, count, system->product);
+        contacts_take(state->contacts + first, count, system->product);
         patches_spread(system->patches, system->patch_count, state->contacts + first, count);
     }
 }
