@@ -141,7 +141,8 @@ static void patches_take_every_object_where_points_do(void **unused) {
                  {"pencil-spin", "pen", 7},
                  {"long-object", "bar", 9},
                  {"ball-tips", "ball", 4},
-                 {"edge-grasp-hand", "cube", 4}};
+                 {"edge-grasp-hand", "cube", 4},
+                 {"long-object-hand", "bar", 9}};
     for (int k = 0; k < (int)(sizeof cases / sizeof *cases); k++) {
         thenar_sim *points = load_with(cases[k].name, "point"), *patches = load_with(cases[k].name, "aggregate");
         run_until(points, cases[k].end);
