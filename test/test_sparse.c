@@ -267,7 +267,19 @@ static void a_solve_at_some_nodes_equals_a_whole_one_there(void **state) {
                 assert_near(x[i], asked ? full[i] : 1e30, 0);
             }
         }
-        free(x), free(full), free(values);
+        double *y = random_vector(8 * s.n, 16), *whole = MEMORY_ARRAY(double, 8 * s.n),
+               *some = MEMORY_ARRAY(double, 8 * s.n);
+        int *fronts = MEMORY_ARRAY(int, cholesky_plan_facts(s.plan).front_count);
+        cholesky_backward_eight(&s.factor, y, whole);
+        for (int i = 0; i < 8 * s.n; i++) some[i] = 1e30;
+        for (int i = 0; i < 2; i++) cholesky_reach_mark(&s.factor, &nodes[i], 1);
+        cholesky_backward_eight_on(&s.factor, fronts, cholesky_reach_list(&s.factor, fronts), y, some);
+        for (int i = 0; i < 8 * s.n; i++) {
+            bool asked = i / 24 == nodes[0] || i / 24 == nodes[1];
+            if (asked || some[i] != 1e30) assert_near(some[i], whole[i], 0);
+        }
+        assert_int_equal(cholesky_reach_list(&s.factor, fronts), 0);
+        free(x), free(full), free(values), free(y), free(whole), free(some), free(fronts);
         case_free(&s);
     }
 }

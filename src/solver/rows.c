@@ -39,6 +39,7 @@ void rows_layout(row_set *set, const solver_problem *problem, int most_contacts,
                      .first_row = ARENA_ARRAY(work, int, problem->body_count + 1),
                      .diagonal = ARENA_ARRAY(work, double, limit),
                      .filled = ARENA_ARRAY(work, int, limit),
+                     .fronts = ARENA_ARRAY(work, int, cholesky_plan_facts(plan).front_count),
                      .force = ARENA_ARRAY(work, double, 3 * nodes),
                      .half = ARENA_ARRAY(work, double, 3 * nodes),
                      .motion = ARENA_ARRAY(work, double, 3 * nodes),
@@ -276,6 +277,7 @@ typedef struct row_job {
     int groups, pieces;
     double *B;
     int stride;
+    int front_count; /* of set->fronts */
 } row_job;
 
 static void run_piece(void *context, int piece) {
@@ -393,7 +395,7 @@ static inline f64x8 add_product(f64x8 sum, const double *x, vec3 g) {
 /* Eight columns of B: J_k times A^-1 J^T of eight rows. */
 static void matrix_group(const row_job *job, row_scratch *scratch, int first, int count) {
     int ranges = substitute(job, scratch, first, count);
-    cholesky_backward_eight(&scratch->view, scratch->right, scratch->left);
+    cholesky_backward_eight_on(&scratch->view, job->set->fronts, job->front_count, scratch->right, scratch->left);
     clear(scratch, ranges);
     const int *column = job->set->filled + first;
     bool side_by_side = count == GROUP && column[GROUP - 1] == column[0] + GROUP - 1;
@@ -413,6 +415,17 @@ static void matrix_group(const row_job *job, row_scratch *scratch, int first, in
     }
 }
 
+/* The fronts of all rows' nodes, where columns of A^-1 J^T are looked at, go to set->fronts; returns how many. */
+static int list_fronts(row_set *set, const solver_problem *problem, int filled) {
+    for (int i = 0; i < filled; i++) {
+        const constraint_row *row = &set->rows[set->filled[i]];
+        for (int a = 0; a < ROW_NODES; a++)
+            if (row->node[a] >= 0) cholesky_reach_mark(problem->factor, &row->node[a], 1);
+        if (row->tail) cholesky_reach_mark(problem->factor, row->tail->node, row->tail->count);
+    }
+    return cholesky_reach_list(problem->factor, set->fronts);
+}
+
 void rows_matrix(row_set *set, const solver_problem *problem, double *B, int stride) {
     int count = list_filled(set, 0, set->count), padded = (set->count + GROUP - 1) / GROUP * GROUP;
     for (int k = 0; k < set->count; k++) {
@@ -420,6 +433,12 @@ void rows_matrix(row_set *set, const solver_problem *problem, double *B, int str
         if (count < set->count) memset(row, 0, (size_t)set->count * sizeof *row);
         for (int i = set->count; i < padded; i++) row[i] = 0;
     }
-    run_groups(&(row_job){
-        .set = set, .problem = problem, .group = matrix_group, .end = count, .least = 3, .B = B, .stride = stride});
+    run_groups(&(row_job){.set = set,
+                          .problem = problem,
+                          .group = matrix_group,
+                          .end = count,
+                          .front_count = list_fronts(set, problem, count),
+                          .least = 3,
+                          .B = B,
+                          .stride = stride});
 }

@@ -32,6 +32,7 @@ struct row_set {
     row_diagonal find_diagonal;
     double *diagonal; /* a row: D; that of contacts is there when they take part */
     int *filled;      /* rows that are not empty, in the order in which they are substituted */
+    int *fronts;      /* of the factor that they reach */
     double *force;    /* 3 per node: J^T lambda, kg m/s */
     double *half;     /* 3 per node, in elimination order: L^-1 P force */
     double *motion;   /* 3 per node: A^-1 force, m/s */

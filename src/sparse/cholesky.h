@@ -108,6 +108,15 @@ typedef struct cholesky_range {
  * number. */
 int cholesky_forward_reach(cholesky_factor *factor, const int *nodes, int node_count, double *y, cholesky_range *reach);
 
+/* The fronts that nodes reach: those that they are in, and all above these in the tree. Nodes are marked first, in any number of
+ * calls; listing writes the fronts, ascending, of which there are at most cholesky_facts.front_count, returns their number and
+ * forgets the marks. */
+void cholesky_reach_mark(cholesky_factor *factor, const int *nodes, int node_count);
+int cholesky_reach_list(cholesky_factor *factor, int *fronts);
+/* cholesky_backward_eight for the nodes of these fronts only; x has nothing else written. */
+void cholesky_backward_eight_on(cholesky_factor *factor, const int *fronts, int front_count, const double *y,
+                                double *x);
+
 /* x = A^-1 x at some nodes, where x is zero elsewhere: goes over the rows that these reach only. What x has at other nodes is
  * neither read nor written. */
 void cholesky_solve_at(cholesky_factor *factor, const int *nodes, int node_count, double *x);

@@ -263,19 +263,45 @@ int cholesky_forward_reach(cholesky_factor *factor, const int *nodes, int node_c
     return count;
 }
 
+void cholesky_reach_mark(cholesky_factor *factor, const int *nodes, int node_count) {
+    const cholesky_plan *plan = factor->plan;
+    for (int i = 0; i < node_count; i++) {
+        int f = plan->front_of[plan->position[nodes[i]]];
+        for (; f >= 0 && !factor->visited[f]; f = plan->fronts[f].parent) factor->visited[f] = true;
+    }
+}
+
+int cholesky_reach_list(cholesky_factor *factor, int *fronts) {
+    int count = 0;
+    for (int f = 0; f < factor->plan->front_count; f++) {
+        if (!factor->visited[f]) continue;
+        factor->visited[f] = false;
+        fronts[count++] = f;
+    }
+    return count;
+}
+
+void cholesky_backward_eight_on(cholesky_factor *factor, const int *fronts, int front_count, const double *y,
+                                double *x) {
+    const cholesky_plan *plan = factor->plan;
+    for (int i = front_count - 1; i >= 0; i--) {
+        const front *f = &plan->fronts[fronts[i]];
+        size_t first = 24 * (size_t)f->first;
+        memcpy(factor->vector + first, y + first, 8 * (size_t)front_k(f) * sizeof *y);
+        backward_front_eight(factor, f, factor->vector);
+        for (int p = f->first; p < f->first + front_k(f) / 3; p++)
+            memcpy(x + 24 * (size_t)plan->node[p], factor->vector + 24 * (size_t)p, 24 * sizeof *x);
+    }
+}
+
 void cholesky_solve_at(cholesky_factor *factor, const int *nodes, int node_count, double *x) {
     const cholesky_plan *plan = factor->plan;
     double *y = factor->vector;
-    int count = 0;
-    for (int i = 0; i < node_count; i++)
-        for (int f = plan->front_of[plan->position[nodes[i]]]; f >= 0 && !factor->visited[f];
-             f = plan->fronts[f].parent)
-            factor->visited[f] = true;
-    for (int f = 0; f < plan->front_count; f++) {
-        if (!factor->visited[f]) continue;
-        factor->visited[f] = false;
-        factor->reached[count++] = f;
-        memset(y + 3 * (size_t)plan->fronts[f].first, 0, (size_t)front_k(&plan->fronts[f]) * sizeof *y);
+    cholesky_reach_mark(factor, nodes, node_count);
+    int count = cholesky_reach_list(factor, factor->reached);
+    for (int i = 0; i < count; i++) {
+        const front *f = &plan->fronts[factor->reached[i]];
+        memset(y + 3 * (size_t)f->first, 0, (size_t)front_k(f) * sizeof *y);
     }
     for (int i = 0; i < node_count; i++)
         memcpy(y + 3 * (size_t)plan->position[nodes[i]], x + 3 * (size_t)nodes[i], 3 * sizeof *y);
