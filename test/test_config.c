@@ -142,6 +142,7 @@ static void bad_yaml_is_refused_with_its_place_and_the_reason(void **state) {
     assert_contains(message_of("a: *b\n"), "scene.yaml:1:4: alias '*b' has no anchor '&b' before it");
     assert_contains(message_of("a: !!str 5\n"), "scene.yaml:1:4: tag 'tag:yaml.org,2002:str' is not supported");
     assert_contains(message_of("a: &x {b: 1}\nc:\n  <<: *x\n"), "scene.yaml:3:3: merge key '<<'");
+    assert_contains(message_of("a: 1\n? \n: 2\n"), "scene.yaml:2:2: this key is empty");
     assert_contains(message_of("? [1, 2]\n: 3\n"), "scene.yaml:1:3: this key is not text");
 }
 
@@ -844,7 +845,7 @@ static void a_printed_tree_loads_as_the_same_tree(void **state) {
         "a: []\nb: {}\nc: [[], {}, '', ~]\n",
         "a: ['~', 'null', 'true', '2e6', \"\", \" x \", \"\\t\", \"a\\nb\\n\\n\", \"\\u2028\\x85\\e\", \"# "
         "no\", \"- a\", \"a: b\"]",
-        "'key: with, odd [things]': 1\n'': 2\n'- x': 3\n\"line\\nbreak\": 4\n'true': 5\n'12': 6\n",
+        "'key: with, odd [things]': 1\n'- x': 3\n\"line\\nbreak\": 4\n'true': 5\n'12': 6\n",
         "a: a, b] c} d\nb: -x\nc: x#y\nd: 'x #y'\ne: :x\nf: '@x'\ng: a:b\n",
         "text: >\n  folded\n  text\n\n  more\n\n\nkeep: |+\n  a\n\n\nstrip: |-\n   b\n",
         "long: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18]\nrows: [[1, 2], [3, 4], {a: "

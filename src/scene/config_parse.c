@@ -164,6 +164,7 @@ static thenar_status parse_key(parser *p, const yaml_event_t *event, const confi
     if (status != THENAR_OK) return status;
     out->line = line_of(p, mark);
     out->column = column_of(p, mark);
+    if (!*out->text) return error_at_mark(p, mark, "this key is empty; expected a name as the key");
     if (strcmp(out->text, "<<") == 0)
         return error_at_mark(p, mark, "merge key '<<' is not supported; write the keys out or use include");
     const config_node *earlier = config_find(mapping, out->text);
