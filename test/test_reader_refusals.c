@@ -227,18 +227,48 @@ static void recordings_are_refused_by_name(void **state) {
     }
 }
 
+/* The index is as it should be, but what it calls a frame has no room for its step and time. */
+static void a_frame_shorter_than_its_time_is_damage(void **state) {
+    (void)state;
+    char file[4096] = {0}, path[32];
+    const char *head = HEAD("", "");
+    const thenar_contact *contacts;
+    int count;
+    thenar_recording *recording;
+    thenar_error error;
+    memcpy(file, recording_magic, sizeof recording_magic);
+    memcpy(file + 8, &(uint32_t){RECORDING_VERSION}, sizeof(uint32_t));
+    size_t size = 16 + put_chunk(file + 16, "HEAD", head, strlen(head)), frame = size;
+    size += put_chunk(file + size, "FRAM", file, 8);
+    size += put_chunk(file + size, "MORE", file, 64);
+    struct {
+        recording_key key;
+        recording_tail tail;
+    } index = {{.offset = frame}, {.frame_count = 1, .index_offset = size}};
+    memcpy(index.tail.magic, recording_tail_magic, sizeof index.tail.magic);
+    size += put_chunk(file + size, "KEYS", &index, sizeof index);
+    int at = open_file(file, size, path);
+    assert_ok(thenar_recording_open(path, &recording, &error), error);
+    assert_null(thenar_recording_damage(recording));
+    assert_int_equal(thenar_recording_read_contacts(recording, 0, &contacts, &count, &error), THENAR_ERROR_INPUT);
+    assert_says(&error, "a chunk is too short");
+    thenar_recording_close(recording);
+    close(at);
+}
+
 static void values_that_are_set_too_deep_or_too_long_are_refused(void **state) {
     (void)state;
     config tree = {0};
     thenar_error error;
     char text[1024] = "", path[256] = "a";
-    for (int i = 0; i < 62; i++) strcat(text, "{a: ");
+    for (int i = 0; i < 63; i++) strcat(text, "{a: ");
     strcat(text, "1");
-    for (int i = 0; i < 62; i++) strcat(text, "}");
+    for (int i = 0; i < 63; i++) strcat(text, "}");
     for (int i = 0; i < 63; i++) strcat(path, ".a");
     assert_ok(config_parse(&tree, text, strlen(text), "a.yaml", &error), error);
     strcat(path, "=1");
     assert_int_equal(config_set(&tree, path, &error), THENAR_ERROR_INPUT);
+    assert_says(&error, "too many keys; expected at most 64 levels");
     char *long_value = malloc(CONFIG_BYTE_LIMIT + 8);
     memset(long_value, 'a', CONFIG_BYTE_LIMIT + 7);
     memcpy(long_value, "a=", 2);
@@ -266,6 +296,9 @@ static void files_and_texts_are_looked_at(void **state) {
     assert_true(text_is_printable("caf\xc3\xa9") && !text_is_printable("\xc2\x85") && !text_is_printable("\xc3"));
     assert_string_equal(thenar_status_name(THENAR_OK), "ok");
     assert_string_equal(thenar_status_name(THENAR_ERROR_MEMORY), "out of memory");
+    assert_string_equal(thenar_status_name(THENAR_ERROR_INPUT), "bad input");
+    assert_string_equal(thenar_status_name(THENAR_ERROR_FILE), "file error");
+    assert_string_equal(thenar_status_name(THENAR_ERROR_NUMERIC), "numerical failure");
     assert_string_equal(thenar_status_name((thenar_status)99), "unknown status");
 }
 
@@ -276,6 +309,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(scripts_and_recordings_of_devices_are_refused_by_name),
     cmocka_unit_test(ports_that_do_not_work_are_told),
     cmocka_unit_test(recordings_are_refused_by_name),
+    cmocka_unit_test(a_frame_shorter_than_its_time_is_damage),
     cmocka_unit_test(values_that_are_set_too_deep_or_too_long_are_refused),
     cmocka_unit_test(files_and_texts_are_looked_at),
 };
