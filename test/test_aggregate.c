@@ -210,6 +210,33 @@ static void every_solver_holds_the_same_patch(void **unused) {
     }
 }
 
+/* What a pad bears that only slides, or only spins. */
+static wrench slide_or_spin(choice c, bool spins) {
+    thenar_sim *sim = pad_on_ground(c, 0, 3, 0);
+    for (int i = 1; i <= 20; i++) drive_pad(sim, 0.8e-3 * fmin(1, i / 10.0), 0, 0);
+    for (int i = 1; i <= 60; i++) drive_pad(sim, 0.8e-3, spins ? 0 : 0.02 * i / 60, spins ? i / 60.0 : 0);
+    double force[3], torque[3];
+    thenar_sim_contact_wrench(sim, 0, force, torque, NULL);
+    thenar_sim_free(sim);
+    return (wrench){force[1], hypot(force[0], force[2]), fabs(torque[1] + (spins ? 0 : 0.02) * force[2])};
+}
+
+/* The admissible sets as printed differ from the exact ones where a patch slides and spins at once, and only there. */
+static void printed_friction_is_the_exact_one_where_a_patch_only_slides_or_only_spins(void **unused) {
+    (void)unused;
+    choice printed = by_patches;
+    printed.solver = "sqp-pgs";
+    printed.friction = "printed";
+    wrench slides = slide_or_spin(printed, false), spins = slide_or_spin(printed, true);
+    wrench exact = slide_or_spin(by_patches, true);
+    print_message("slides: %.4f of %.4f N; spins: %.3f N mm, exactly %.3f N mm\n", slides.sideways, MU * slides.normal,
+                  1e3 * spins.torque, 1e3 * exact.torque);
+    assert_near(slides.sideways / (MU * slides.normal), 1, 0.01);
+    assert_near(slides.torque, 0, 0.01 * exact.torque);
+    assert_near(spins.sideways / (MU * spins.normal), 0, 0.01);
+    assert_near(spins.torque / exact.torque, 1, 0.01);
+}
+
 /* Pressed by a tenth of its thickness, N. */
 static double press_flat(choice c, double mu, double dome) {
     thenar_sim *sim = pad_with_friction(c, mu, dome, 6, 0);
@@ -648,6 +675,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(rest_slide_and_spin_take_the_forces_of_points),
     cmocka_unit_test(pressure_is_that_of_points_but_for_skin_that_spreads),
     cmocka_unit_test(every_solver_holds_the_same_patch),
+    cmocka_unit_test(printed_friction_is_the_exact_one_where_a_patch_only_slides_or_only_spins),
     cmocka_unit_test(a_held_cube_stays_where_it_is),
     cmocka_unit_test(pulled_and_twisted_it_slips_at_the_load_of_points),
     cmocka_unit_test(a_soft_block_rests_on_a_soft_block),

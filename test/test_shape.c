@@ -116,6 +116,12 @@ static void nonsense_sizes_are_refused(void **state) {
     assert_int_equal(thenar_surface_capsule(1, 1, 0, &surface, &error), THENAR_ERROR_INPUT);
     assert_int_equal(thenar_surface_torus(1, 1.5, 3, &surface, &error), THENAR_ERROR_INPUT);
     assert_int_equal(thenar_surface_box((double[]){1, 1, INFINITY}, 1, &surface, &error), THENAR_ERROR_INPUT);
+    assert_int_equal(thenar_surface_box((double[]){1, 1, 1}, 201, &surface, &error), THENAR_ERROR_INPUT);
+    assert_non_null(strstr(error.text, "resolution is 201; expected 1..200"));
+    assert_int_equal(thenar_tet_mesh_box((double[]){0, 0, 0}, (double[]){1, 1, 1}, (int[]){1, 1, 1}, (thenar_lattice)99,
+                                         &mesh, &error),
+                     THENAR_ERROR_INPUT);
+    assert_non_null(strstr(error.text, "a lattice of kind 99"));
     int huge[3] = {2000000000, 2000000000, 2000000000};
     assert_int_equal(
         thenar_tet_mesh_box((double[]){0, 0, 0}, (double[]){1, 1, 1}, huge, THENAR_LATTICE_CUBE, &mesh, &error),

@@ -3,6 +3,7 @@
 
 #include "allocations.h"
 #include "hand_world.h"
+#include "no_threads.h"
 #include "tactile/driver.h"
 #include "tactile/news.h"
 
@@ -389,6 +390,25 @@ static void bad_targets_say_what_was_expected(void **state) {
 }
 
 #define ENTRIES 200000
+static void outputs_without_a_thread_are_refused(void **state) {
+    (void)state;
+    static const char *const cases[][2] = {
+        {"csv:/dev/null", "cannot start a thread for csv:/dev/null"},
+        {PLUGIN "tactile_plugin.so", "tactile_plugin.so: the system refused a thread"}};
+    thenar_tactile *tactile = rest_devices();
+    for (int i = 0; i < 2; i++) {
+        thenar_output *output = NULL;
+        thenar_error error = {0};
+        no_threads_begin();
+        thenar_status status = thenar_output_open(tactile, cases[i][0], 0, &output, &error);
+        no_threads_end();
+        assert_int_equal(status, THENAR_ERROR_MEMORY);
+        assert_null(output);
+        if (!strstr(error.text, cases[i][1])) fail_msg("\"%s\" does not say \"%s\"", error.text, cases[i][1]);
+    }
+    thenar_tactile_free(tactile);
+}
+
 static void *write_entries(void *queue) {
     for (int n = 0; n < (SANITIZED ? ENTRIES / 10 : ENTRIES); n++) {
         double values[NEWS_WORDS];
@@ -429,6 +449,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_plugin_that_fails_is_opened_again),
     cmocka_unit_test(a_plugin_that_hangs_is_left_behind),
     cmocka_unit_test(bad_targets_say_what_was_expected),
+    cmocka_unit_test(outputs_without_a_thread_are_refused),
     cmocka_unit_test(entries_of_a_queue_are_whole_or_lost),
 };
 TEST_MAIN(tests)
