@@ -523,6 +523,45 @@ static void normals_that_cancel_are_two_patches(void **unused) {
     thenar_sim_free(sim);
 }
 
+/* A pad pressed onto a ridge that is thinner than the pad: what touches is one piece of skin, but looks too many ways for
+ * one patch. N upwards. */
+static double press_onto_ridge(choice c, int *patches) {
+    scene s = begin(c, weightless);
+    thenar_tet_mesh mesh = scene_box(vec3_make(-0.006, 0, -0.003), vec3_make(0.006, 0.008, 0.003), 12, 6, 3);
+    thenar_soft_def def = scene_soft("pad", &mesh, 2e4, 0);
+    thenar_support bone = {.name = "bone",
+                           .region = tools_box_region(vec3_make(-1, 0.008, -1), vec3_make(1, 0.008, 1))};
+    def.supports = &bone;
+    def.support_count = 1;
+    scene_add_soft(&s, &def);
+    thenar_tet_mesh_free(&mesh);
+    thenar_rigid_def ridge = thenar_rigid_def_default();
+    ridge.name = "ridge";
+    ridge.motion = THENAR_MOTION_STATIC;
+    ridge.shape = (thenar_shape){.kind = THENAR_SHAPE_CYLINDER, .radius = 0.002, .length = 0.02};
+    ridge.turn[0] = M_PI / 2;
+    ridge.move[1] = -0.002;
+    ridge.friction = 0;
+    scene_add_rigid(&s, &ridge);
+    thenar_sim *sim = simulate(&s, c);
+    for (int i = 1; i <= 60; i++) drive_pad(sim, 2.5e-3 * fmin(1, i / 40.0), 0, 0);
+    double force[3];
+    thenar_sim_contact_wrench(sim, 0, force, NULL, NULL);
+    *patches = strcmp(c.contact, "aggregate") == 0 ? patches_of(sim) : 0;
+    assert_true(fabs(force[0]) < 0.02 * force[1]);
+    thenar_sim_free(sim);
+    return force[1];
+}
+
+static void skin_around_a_ridge_is_more_than_one_patch(void **unused) {
+    (void)unused;
+    int none, patches;
+    double points = press_onto_ridge(by_points, &none), patched = press_onto_ridge(by_patches, &patches);
+    print_message("%.4f N by points, %.4f N by %d patches\n", points, patched, patches);
+    assert_true(patches >= 2);
+    assert_near(patched / points, 1, 0.05);
+}
+
 /* Labels, two bodies at once and two spots far from each other. */
 static void labels_bodies_and_distance_part_patches(void **unused) {
     (void)unused;
@@ -683,6 +722,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(one_point_and_points_in_a_line_are_patches),
     cmocka_unit_test(a_cube_rests_on_flesh_that_is_held),
     cmocka_unit_test(normals_that_cancel_are_two_patches),
+    cmocka_unit_test(skin_around_a_ridge_is_more_than_one_patch),
     cmocka_unit_test(labels_bodies_and_distance_part_patches),
     cmocka_unit_test(a_vertex_that_its_neighbours_hide_is_no_proximity),
     cmocka_unit_test(contacts_that_come_and_go_leave_nothing_behind),

@@ -272,6 +272,59 @@ static void a_simulation_goes_on_where_limits_have_come(void **unused) {
     thenar_model_free(limited);
 }
 
+static void options_that_are_none_are_refused_by_name(void **unused) {
+    (void)unused;
+    static const struct {
+        thenar_sim_options options;
+        const char *words;
+    } bad[] = {{{.solver = "magic"}, "there is no solver magic; expected one of newton, pgs, "},
+               {{.friction = "glue"}, "there is no friction glue; expected pyramid, cone or printed"},
+               {{.contact = "love"}, "there is no contact method love; expected point, aggregate, penalty or none"},
+               {{.contact = "aggregate", .coupling = "schur"}, "with aggregated contact; expected another"},
+               {{.threads = -1}, "-1 threads; expected 1.."}};
+    thenar_error error;
+    thenar_model *model = some_bodies();
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        thenar_sim *sim;
+        assert_int_equal(thenar_sim_create(model, &bad[i].options, &sim, &error), THENAR_ERROR_INPUT);
+        assert_null(sim);
+        if (!strstr(error.text, bad[i].words)) fail_msg("\"%s\" does not say \"%s\"", error.text, bad[i].words);
+    }
+    thenar_model_free(model);
+    for (int i = 0; i < 2; i++) {
+        thenar_world_def world = thenar_world_def_default();
+        if (i == 0)
+            world.contact_method = (thenar_contact_method)99;
+        else
+            world.contact_pressure = (thenar_contact_pressure)99;
+        thenar_build *build = thenar_build_create(&world);
+        assert_int_equal(thenar_build_compile(build, &model, &error), THENAR_ERROR_INPUT);
+        assert_non_null(strstr(error.text, i == 0 ? "contact method is 99" : "contact pressure is 99"));
+        thenar_build_free(build);
+    }
+}
+
+/* Their unknowns would all be coupled with each other. */
+static void more_rigid_bodies_than_may_touch_are_refused(void **unused) {
+    (void)unused;
+    thenar_error error;
+    thenar_world_def world = thenar_world_def_default();
+    thenar_build *build = thenar_build_create(&world);
+    for (int i = 0; i < 257; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "ball %d", i);
+        thenar_rigid_def ball = thenar_rigid_def_default();
+        ball.name = name;
+        ball.shape = (thenar_shape){.kind = THENAR_SHAPE_SPHERE, .radius = 0.01};
+        ball.move[0] = i;
+        assert_ok(thenar_build_add_rigid(build, &ball, &error), error);
+    }
+    thenar_model *model;
+    assert_int_equal(thenar_build_compile(build, &model, &error), THENAR_ERROR_INPUT);
+    assert_non_null(strstr(error.text, "257 dynamic rigid bodies that may touch; expected at most 256"));
+    thenar_build_free(build);
+}
+
 static void a_simulation_does_not_go_on_from_one_of_other_bodies(void **unused) {
     (void)unused;
     thenar_error error;
@@ -621,6 +674,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_restored_simulation_goes_on_bit_for_bit),
     cmocka_unit_test(a_simulation_goes_on_from_another_with_a_time_step_of_its_own),
     cmocka_unit_test(a_simulation_goes_on_where_limits_have_come),
+    cmocka_unit_test(options_that_are_none_are_refused_by_name),
+    cmocka_unit_test(more_rigid_bodies_than_may_touch_are_refused),
     cmocka_unit_test(a_simulation_does_not_go_on_from_one_of_other_bodies),
     cmocka_unit_test(a_snapshot_that_does_not_fit_is_refused_and_changes_nothing),
     cmocka_unit_test(a_snapshot_of_a_model_whose_supports_move_otherwise_is_refused),
