@@ -269,6 +269,24 @@ static void a_table_has_every_command(void **state) {
     thenar_tactile_free(tactile);
 }
 
+static void a_table_on_a_full_disk_is_told_and_does_not_come_back(void **state) {
+    (void)state;
+    thenar_tactile *tactile = rest_devices();
+    thenar_output *output;
+    thenar_error error;
+    assert_ok(thenar_output_open(tactile, "csv:/dev/full", 0, &output, &error), error);
+    WAIT_FOR((thenar_output_push(output, tactile), !thenar_output_count(output).connected));
+    for (int i = 0; i < 60; i++) { /* longer than until the next attempt to connect */
+        thenar_output_push(output, tactile);
+        pause_ms(5);
+    }
+    thenar_output_counts counts;
+    thenar_output_close(output, &counts);
+    assert_true(!counts.connected && counts.reconnects == 0 && counts.dropped > 0);
+    expect_all_accounted(counts);
+    thenar_tactile_free(tactile);
+}
+
 /* Lines of ten numbers in a file; the last one of each of three devices. */
 static int read_lines(const char *path, double last[3][10]) {
     FILE *file = fopen(path, "r");
@@ -483,6 +501,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_receiver_that_stops_reading_costs_nothing),
     cmocka_unit_test(a_line_that_comes_back_is_used_again),
     cmocka_unit_test(a_table_has_every_command),
+    cmocka_unit_test(a_table_on_a_full_disk_is_told_and_does_not_come_back),
     cmocka_unit_test(a_plugin_is_given_ten_numbers_a_command),
     cmocka_unit_test(a_plugin_that_fails_is_opened_again),
     cmocka_unit_test(a_plugin_that_hangs_is_left_behind),
