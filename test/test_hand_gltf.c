@@ -294,6 +294,15 @@ static char *place_of_joint(file_bytes glb, hand_joint joint) {
     return glb.data + binary_start(glb) + 64 * (size_t)joint + 48;
 }
 
+static void a_hand_of_too_few_tets_is_refused(void **state) {
+    (void)state;
+    hand_shape hand;
+    thenar_error error;
+    assert_int_equal(hand_gltf_load(RIGHT, 10, &hand, &error), THENAR_ERROR_INPUT);
+    assert_non_null(strstr(error.text, "hand-right.glb: a hand of 10 tets; expected "));
+    assert_null(hand.skin.positions);
+}
+
 static void a_hand_out_of_proportion_is_refused(void **state) {
     (void)state;
     static const struct {
@@ -320,6 +329,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(what_is_wrong_with_a_hand_is_named),
     cmocka_unit_test(a_file_that_is_cut_off_anywhere_is_refused),
     cmocka_unit_test(a_file_with_wrong_bytes_does_no_harm),
+    cmocka_unit_test(a_hand_of_too_few_tets_is_refused),
     cmocka_unit_test(a_hand_out_of_proportion_is_refused),
 };
 
