@@ -396,7 +396,13 @@ static void what_does_not_fit_a_hand_is_refused_by_name(void **unused) {
         if (cases[i].words && !strstr(error.text, cases[i].words))
             fail_msg("'%s' does not say '%s'", error.text, cases[i].words);
     }
-    thenar_build_free(build);
+    thenar_model *model = hand_world_compile(build);
+    assert_int_equal(thenar_model_find_hand(model, "hand"), 0);
+    assert_int_equal(thenar_model_find_hand(model, "foot"), -1);
+    assert_int_equal(thenar_model_tactile_count(model), 1);
+    assert_string_equal(thenar_model_tactile(model, 0)->name, "thimble");
+    assert_string_equal(thenar_hand_joint_name(9), "index-finger-tip");
+    thenar_model_free(model);
 }
 
 /* As of any body: where a step cannot be done, a hand stays where it is, at rest, and goes on when the cause is gone. */

@@ -140,6 +140,11 @@ static void a_description_is_read_as_it_is_written(void **state) {
                           def.clearance,       def.pulp_force,      def.pulp_rate};
     const double expected[] = {-0.001, 0.002, 0.07, 1.25, 0.0015, 0.09, 1200};
     for (int i = 0; i < 7; i++) assert_near(got[i], expected[i], 0);
+    assert_string_equal(thenar_wearable_value_name(&def, 0), "force 1");
+    def.by_force = false;
+    assert_string_equal(thenar_wearable_value_name(&def, 0), "displacement m");
+    def = thenar_wearable_def_default(THENAR_WEARABLE_VIBRATION);
+    assert_string_equal(thenar_wearable_value_name(&def, 1), "frequency Hz");
 }
 
 static void bad_numbers_of_a_program_are_refused(void **state) {

@@ -190,7 +190,7 @@ static void a_simulation_goes_on_from_another_with_a_time_step_of_its_own(void *
     thenar_model_free(equal);
 }
 
-/* Two cushions held below, a spinning box, and a handle on a corner of one cushion; limits or none. */
+/* Two cushions held below, a spinning crate, and a handle on a corner of one cushion; limits or none. */
 static thenar_model *cushions_with_handle(bool limited, int cells, int support_count, const char *tool) {
     thenar_error error;
     thenar_world_def world = thenar_world_def_default();
@@ -209,12 +209,12 @@ static thenar_model *cushions_with_handle(bool limited, int cells, int support_c
     assert_ok(thenar_build_add_soft(build, &def, &error), error);
     def.name = "other";
     assert_ok(thenar_build_add_soft(build, &def, &error), error);
-    thenar_rigid_def box = thenar_rigid_def_default();
-    box.name = "box";
-    box.shape = (thenar_shape){.kind = THENAR_SHAPE_BOX, .size = {0.3, 0.2, 0.1}};
-    box.touches = false;
-    vec3_store(box.spin, vec3_make(1, 20, 2));
-    assert_ok(thenar_build_add_rigid(build, &box, &error), error);
+    thenar_rigid_def crate = thenar_rigid_def_default();
+    crate.name = "crate";
+    crate.shape = (thenar_shape){.kind = THENAR_SHAPE_BOX, .size = {0.3, 0.2, 0.1}};
+    crate.touches = false;
+    vec3_store(crate.spin, vec3_make(1, 20, 2));
+    assert_ok(thenar_build_add_rigid(build, &crate, &error), error);
     thenar_handle_def handle = thenar_handle_def_default();
     handle.name = "corner";
     handle.tool = tool;
