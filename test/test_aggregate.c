@@ -523,8 +523,8 @@ static void normals_that_cancel_are_two_patches(void **unused) {
     thenar_sim_free(sim);
 }
 
-/* A pad pressed onto a ridge that is thinner than the pad: what touches is one piece of skin, but looks too many ways for
- * one patch. N upwards. */
+/* A pad pressed onto a ridge that is thinner than the pad: what touches is one piece of skin, but looks too many ways
+ * for one patch. N upwards. */
 static double press_onto_ridge(choice c, int *patches) {
     scene s = begin(c, weightless);
     thenar_tet_mesh mesh = scene_box(vec3_make(-0.006, 0, -0.003), vec3_make(0.006, 0.008, 0.003), 12, 6, 3);

@@ -405,7 +405,7 @@ static void what_does_not_fit_a_hand_is_refused_by_name(void **unused) {
     thenar_model_free(model);
 }
 
-/* As of any body: where a step cannot be done, a hand stays where it is, at rest, and goes on when the cause is gone. */
+/* As any body: where a step cannot be done, a hand stays where it is, at rest, and goes on once the cause is gone. */
 static void a_hand_whose_step_fails_stays_where_it_was_at_rest(void **unused) {
     (void)unused;
     thenar_hand_def def = hand_world_def();

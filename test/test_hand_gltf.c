@@ -288,8 +288,8 @@ static void a_file_with_wrong_bytes_does_no_harm(void **state) {
     remove(temporary);
 }
 
-/* The corpus of the fuzz target has its 25 matrices first, and in the order of the joints; a matrix ends in the place of its
- * joint. */
+/* The corpus of the fuzz target has its 25 matrices first, and in the order of the joints; a matrix ends in the place of
+ * its joint. */
 static char *place_of_joint(file_bytes glb, hand_joint joint) {
     return glb.data + binary_start(glb) + 64 * (size_t)joint + 48;
 }

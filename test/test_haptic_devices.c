@@ -459,8 +459,8 @@ static void messages_of_the_inverse_service_are_read_and_written(void **unused) 
 #define FAR 9          /* m, where no device is */
 #define TOO_LONG 70000 /* bytes of a message */
 
-/* A service on loopback that answers every order with where its device is: it follows the force. Its first message is too
- * long for anyone, and says that the device is far away. */
+/* A service on loopback that answers every order with where its device is: it follows the force. Its first message is
+ * too long for anyone, and says that the device is far away. */
 typedef struct service {
     struct lws_context *context;
     atomic_bool stop;

@@ -544,7 +544,7 @@ static void a_folder_that_is_not_there_is_told_by_name(void **state) {
     assert_string_equal(error.text, "/no/folder/a: cannot write: No such file or directory");
 }
 
-/* The index is made of what stands in the file: if another has cut it, closing says so, and what is left can be read. */
+/* The index is made of what stands in the file: if another has cut it, closing says so; what is left can be read. */
 static void a_recording_that_another_cuts_is_told_when_it_is_closed(void **state) {
     (void)state;
     uint64_t ends[FIXTURE_FRAMES + 1];

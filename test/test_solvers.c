@@ -48,8 +48,8 @@ static double worst_violation(const thenar_sim *sim, const thenar_tet_mesh *mesh
     return worst;
 }
 
-/* A bar pulled along x by twice what takes it to its limit along x: it stops there, with every solver, and where nothing
- * holds it, it does not. */
+/* A bar pulled along x by twice what takes it to its limit along x: it stops there, with every solver, and where
+ * nothing holds it, it does not. */
 static void every_solver_stops_at_the_limits_of_fibres(void **unused) {
     (void)unused;
     thenar_tet_mesh mesh = tools_box(BOX_X, BOX_Y, BOX_Y, 6, 2, 2);
