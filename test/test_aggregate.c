@@ -211,6 +211,33 @@ static void every_solver_holds_the_same_patch(void **unused) {
     }
 }
 
+/* What a pad bears that only slides, or only spins. */
+static wrench slide_or_spin(choice c, bool spins) {
+    thenar_sim *sim = pad_on_ground(c, 0, 3, 0);
+    for (int i = 1; i <= 20; i++) drive_pad(sim, 0.8e-3 * fmin(1, i / 10.0), 0, 0);
+    for (int i = 1; i <= 60; i++) drive_pad(sim, 0.8e-3, spins ? 0 : 0.02 * i / 60, spins ? i / 60.0 : 0);
+    double force[3], torque[3];
+    thenar_sim_contact_wrench(sim, 0, force, torque, NULL);
+    thenar_sim_free(sim);
+    return (wrench){force[1], hypot(force[0], force[2]), fabs(torque[1] + (spins ? 0 : 0.02) * force[2])};
+}
+
+/* The admissible sets as printed differ from the exact ones where a patch slides and spins at once, and only there. */
+static void printed_friction_is_the_exact_one_where_a_patch_only_slides_or_only_spins(void **unused) {
+    (void)unused;
+    choice printed = by_patches;
+    printed.solver = "sqp-pgs";
+    printed.friction = "printed";
+    wrench slides = slide_or_spin(printed, false), spins = slide_or_spin(printed, true);
+    wrench exact = slide_or_spin(by_patches, true);
+    print_message("slides: %.4f of %.4f N; spins: %.3f N mm, exactly %.3f N mm\n", slides.sideways, MU * slides.normal,
+                  1e3 * spins.torque, 1e3 * exact.torque);
+    assert_near(slides.sideways / (MU * slides.normal), 1, 0.01);
+    assert_near(slides.torque, 0, 0.01 * exact.torque);
+    assert_near(spins.sideways / (MU * spins.normal), 0, 0.01);
+    assert_near(spins.torque / exact.torque, 1, 0.01);
+}
+
 /* Pressed by a tenth of its thickness, N. */
 static double press_flat(choice c, double mu, double dome) {
     thenar_sim *sim = pad_with_friction(c, mu, dome, 6, 0);
@@ -535,6 +562,45 @@ static void normals_that_cancel_are_two_patches(void **unused) {
     thenar_sim_free(sim);
 }
 
+/* A pad pressed onto a ridge that is thinner than the pad: what touches is one piece of skin, but looks too many ways
+ * for one patch. N upwards. */
+static double press_onto_ridge(choice c, int *patches) {
+    scene s = begin(c, weightless);
+    thenar_tet_mesh mesh = scene_box(vec3_make(-0.006, 0, -0.003), vec3_make(0.006, 0.008, 0.003), 12, 6, 3);
+    thenar_soft_def def = scene_soft("pad", &mesh, 2e4, 0);
+    thenar_support bone = {.name = "bone",
+                           .region = tools_box_region(vec3_make(-1, 0.008, -1), vec3_make(1, 0.008, 1))};
+    def.supports = &bone;
+    def.support_count = 1;
+    scene_add_soft(&s, &def);
+    thenar_tet_mesh_free(&mesh);
+    thenar_rigid_def ridge = thenar_rigid_def_default();
+    ridge.name = "ridge";
+    ridge.motion = THENAR_MOTION_STATIC;
+    ridge.shape = (thenar_shape){.kind = THENAR_SHAPE_CYLINDER, .radius = 0.002, .length = 0.02};
+    ridge.turn[0] = M_PI / 2;
+    ridge.move[1] = -0.002;
+    ridge.friction = 0;
+    scene_add_rigid(&s, &ridge);
+    thenar_sim *sim = simulate(&s, c);
+    for (int i = 1; i <= 60; i++) drive_pad(sim, 2.5e-3 * fmin(1, i / 40.0), 0, 0);
+    double force[3];
+    thenar_sim_contact_wrench(sim, 0, force, NULL, NULL);
+    *patches = strcmp(c.contact, "aggregate") == 0 ? patches_of(sim) : 0;
+    assert_true(fabs(force[0]) < 0.02 * force[1]);
+    thenar_sim_free(sim);
+    return force[1];
+}
+
+static void skin_around_a_ridge_is_more_than_one_patch(void **unused) {
+    (void)unused;
+    int none, patches;
+    double points = press_onto_ridge(by_points, &none), patched = press_onto_ridge(by_patches, &patches);
+    print_message("%.4f N by points, %.4f N by %d patches\n", points, patched, patches);
+    assert_true(patches >= 2);
+    assert_near(patched / points, 1, 0.05);
+}
+
 /* Labels, two bodies at once and two spots far from each other. */
 static void labels_bodies_and_distance_part_patches(void **unused) {
     (void)unused;
@@ -687,6 +753,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(rest_slide_and_spin_take_the_forces_of_points),
     cmocka_unit_test(pressure_is_that_of_points_but_for_skin_that_spreads),
     cmocka_unit_test(every_solver_holds_the_same_patch),
+    cmocka_unit_test(printed_friction_is_the_exact_one_where_a_patch_only_slides_or_only_spins),
     cmocka_unit_test(a_held_cube_stays_where_it_is),
     cmocka_unit_test(pulled_and_twisted_it_slips_at_the_load_of_points),
     cmocka_unit_test(a_soft_block_rests_on_a_soft_block),
@@ -695,6 +762,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(one_point_and_points_in_a_line_are_patches),
     cmocka_unit_test(a_cube_rests_on_flesh_that_is_held),
     cmocka_unit_test(normals_that_cancel_are_two_patches),
+    cmocka_unit_test(skin_around_a_ridge_is_more_than_one_patch),
     cmocka_unit_test(labels_bodies_and_distance_part_patches),
     cmocka_unit_test(a_vertex_that_its_neighbours_hide_is_no_proximity),
     cmocka_unit_test(contacts_that_come_and_go_leave_nothing_behind),

@@ -1,5 +1,7 @@
 #include "test.h"
 
+#include "no_threads.h"
+
 #include "base/arena.h"
 #include "base/file.h"
 #include "base/hash.h"
@@ -8,7 +10,9 @@
 #include "base/text.h"
 #include "base/workers.h"
 
+#include <errno.h>
 #include <stdatomic.h>
+#include <unistd.h>
 
 static void an_arena_carves_what_it_measured(void **state) {
     (void)state;
@@ -79,6 +83,62 @@ static void a_directory_without_a_name_is_refused(void **state) {
     assert_ok(file_make_directory("/", &error), error);
 }
 
+/* A file of which the system says that it is longer than it is: those of sysfs. */
+static void a_file_that_ends_too_soon_is_told(void **state) {
+    (void)state;
+    static const char path[] = "/sys/kernel/mm/transparent_hugepage/enabled";
+    file_bytes bytes;
+    thenar_error error;
+    if (access(path, R_OK) != 0) skip();
+    assert_int_equal(file_read(path, FILE_SIZE_LIMIT, &bytes, &error), THENAR_ERROR_FILE);
+    assert_non_null(strstr(error.text, "it became shorter while it was read"));
+    assert_null(bytes.data);
+}
+
+/* A disk: how many writes fail, and whether closing does. */
+typedef struct bad_disk {
+    int failing_writes;
+    bool failing_close;
+} bad_disk;
+
+static ssize_t disk_write(void *cookie, const char *data, size_t size) {
+    bad_disk *disk = cookie;
+    (void)data;
+    errno = ENOSPC;
+    return disk->failing_writes-- > 0 ? 0 : (ssize_t)size;
+}
+
+static int disk_close(void *cookie) {
+    errno = EIO;
+    return ((bad_disk *)cookie)->failing_close ? -1 : 0;
+}
+
+static void a_disk_that_fails_at_any_moment_is_told(void **state) {
+    (void)state;
+    static const struct {
+        bad_disk disk;
+        bool early; /* the failing write is not the last one */
+        const char *words;
+    } cases[] = {{{0, false}, false, NULL},
+                 {{1, false}, false, "out: cannot write: No space left on device"},
+                 {{1, false}, true, "out: cannot write: a write failed (disk full?)"},
+                 {{0, true}, false, "out: cannot write: Input/output error"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        bad_disk disk = cases[i].disk;
+        thenar_error error = {0};
+        FILE *file = fopencookie(&disk, "wb", (cookie_io_functions_t){.write = disk_write, .close = disk_close});
+        assert_non_null(file);
+        fputs("a", file);
+        if (cases[i].early) {
+            fflush(file);
+            fputs("b", file);
+        }
+        thenar_status status = file_close(file, "out", &error);
+        assert_int_equal(status, cases[i].words ? THENAR_ERROR_FILE : THENAR_OK);
+        if (cases[i].words) assert_string_equal(error.text, cases[i].words);
+    }
+}
+
 typedef struct counting {
     atomic_int calls[1000];
 } counting;
@@ -103,6 +163,20 @@ static void every_piece_runs_exactly_once_with_any_number_of_threads(void **stat
     }
 }
 
+static void threads_that_cannot_be_had_are_told(void **state) {
+    (void)state;
+    workers *pool;
+    thenar_error error;
+    assert_int_equal(workers_create(0, &pool, &error), THENAR_ERROR_INPUT);
+    assert_non_null(strstr(error.text, "0 threads; expected 1.."));
+    no_threads_begin();
+    thenar_status status = workers_create(4, &pool, &error);
+    no_threads_end();
+    assert_int_equal(status, THENAR_ERROR_MEMORY);
+    assert_null(pool);
+    assert_non_null(strstr(error.text, "the system refused thread 2 of 4"));
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(an_arena_carves_what_it_measured),
     cmocka_unit_test(a_growing_array_keeps_its_elements),
@@ -110,7 +184,10 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(numbers_are_read_whole_or_not_at_all),
     cmocka_unit_test(a_hash_sees_every_byte_and_the_length),
     cmocka_unit_test(a_directory_without_a_name_is_refused),
+    cmocka_unit_test(a_file_that_ends_too_soon_is_told),
+    cmocka_unit_test(a_disk_that_fails_at_any_moment_is_told),
     cmocka_unit_test(every_piece_runs_exactly_once_with_any_number_of_threads),
+    cmocka_unit_test(threads_that_cannot_be_had_are_told),
 };
 
 TEST_MAIN(tests)

@@ -196,6 +196,76 @@ static void the_own_mesh_reader_reads_what_the_vtk_writer_wrote(void **state) {
     unlink(RECORDING);
 }
 
+/* A recording of one frame: that body of the fixture with these channels, each of the numbers 0, 1, 2, ... */
+static thenar_recording *open_one(int body, const thenar_recording_channel *channels, int count) {
+    recording_writer *writer;
+    thenar_recording *recording;
+    thenar_error error;
+    double numbers[64];
+    const double **values = malloc((size_t)count * sizeof *values);
+    recording_description description = {.scene = "one",
+                                         .solver = "none",
+                                         .dt = 1e-3,
+                                         .bodies = &fixture_bodies[body],
+                                         .body_count = 1,
+                                         .channels = channels,
+                                         .channel_count = count};
+    for (int i = 0; i < 64; i++) numbers[i] = i;
+    for (int c = 0; c < count; c++) values[c] = numbers;
+    assert_ok(recording_create(RECORDING, &description, &writer, &error), error);
+    assert_ok(recording_write_frame(writer, &(recording_frame){.values = values}, &error), error);
+    assert_ok(recording_close(writer, &error), error);
+    assert_ok(thenar_recording_open(RECORDING, &recording, &error), error);
+    free(values);
+    return recording;
+}
+
+/* VTK has a word for one number and for three; six stand in a field. */
+static void six_numbers_a_node_are_exported_to_vtk_as_a_field(void **state) {
+    (void)state;
+    const thenar_recording_channel strain = {"strain", "", 0, THENAR_RECORDING_NODES, 5, 6, THENAR_RECORDING_FLOAT64};
+    thenar_recording *recording = open_one(SHEET, &strain, 1);
+    thenar_error error;
+    double expected[30];
+    for (int i = 0; i < 30; i++) expected[i] = i;
+    assert_ok(export_recording(recording, EXPORT_VTK, FOLDER, &every_frame, &error), error);
+    thenar_tet_mesh mesh;
+    assert_ok(thenar_tet_mesh_load(FOLDER "/frame_000000.vtk", &mesh, &error), error);
+    assert_int_equal(mesh.tet_count, 2);
+    thenar_tet_mesh_free(&mesh);
+    char *text = read_text(FOLDER "/frame_000000.vtk");
+    expect_numbers(text, "FIELD FieldData 1\nstrain 6 5 double\n", expected, 30);
+    free(text);
+    remove_folder();
+    thenar_recording_close(recording);
+    unlink(RECORDING);
+}
+
+static void what_a_format_cannot_show_is_refused_by_name(void **state) {
+    (void)state;
+    thenar_recording_channel many[300];
+    char names[300][8];
+    thenar_error error = {0};
+    for (int c = 0; c < 300; c++) {
+        snprintf(names[c], sizeof *names, "c%d", c);
+        many[c] = (thenar_recording_channel){names[c], "", 0, THENAR_RECORDING_NODES, 5, 1, THENAR_RECORDING_FLOAT32};
+    }
+    thenar_recording *recording = open_one(SHEET, many, 300);
+    assert_int_equal(export_recording(recording, EXPORT_VTK, FOLDER, &every_frame, &error), THENAR_ERROR_INPUT);
+    assert_non_null(strstr(error.text, "too many channels; expected at most 254 names"));
+    assert_int_equal(export_recording(recording, EXPORT_CSV, "/no/folder/a.csv", &every_frame, &error),
+                     THENAR_ERROR_FILE);
+    assert_string_equal(error.text, "/no/folder/a.csv: cannot write: No such file or directory");
+    thenar_recording_close(recording);
+    const thenar_recording_channel pose = {"pose", "", 0, THENAR_RECORDING_BODY, 1, 7, THENAR_RECORDING_FLOAT32};
+    recording = open_one(BONES, &pose, 1);
+    assert_int_equal(export_recording(recording, EXPORT_GLTF, FOLDER ".glb", &every_frame, &error), THENAR_ERROR_INPUT);
+    assert_non_null(strstr(error.text, "no surface; expected a body that can be seen"));
+    thenar_recording_close(recording);
+    unlink(RECORDING);
+    rmdir(FOLDER);
+}
+
 static void a_recording_exported_to_csv_has_a_row_per_frame_and_body(void **state) {
     (void)state;
     thenar_recording *recording = open_fixture();
@@ -638,6 +708,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(the_own_mesh_reader_reads_what_the_vtk_writer_wrote),
     cmocka_unit_test(contacts_exported_to_csv_have_a_row_each),
     cmocka_unit_test(contacts_exported_to_vtk_are_points_with_vectors),
+    cmocka_unit_test(six_numbers_a_node_are_exported_to_vtk_as_a_field),
+    cmocka_unit_test(what_a_format_cannot_show_is_refused_by_name),
     cmocka_unit_test(a_recording_exported_to_csv_has_a_row_per_frame_and_body),
     cmocka_unit_test(a_glb_shows_each_keyframe_as_it_was_recorded),
     cmocka_unit_test(a_glb_of_a_long_recording_stays_bounded),

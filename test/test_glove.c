@@ -124,7 +124,8 @@ static void a_track_of_a_glove_closes_a_hand_by_the_documented_angles(void **unu
     int file = mkstemp(path);
     assert_true(file >= 0);
     const char *lines = "{\"t\": 10, \"hand\": \"right\", \"flexion\": [0, 0, 0, 0, 0]}\n"
-                        "{\"t\": 10.5, \"hand\": \"right\", \"flexion\": [1.1, 0.5, 1, 1, 1]}\n";
+                        "{\"t\": 10.5, \"hand\": \"right\", \"flexion\": [1.1, 0.5, 1, 1, 1]}\n"
+                        "{\"t\": 10.6, \"hand\": \"right\", \"flex";
     assert_int_equal(write(file, lines, strlen(lines)), (long)strlen(lines));
     close(file);
     thenar_hand_def def = hand_world_def();
@@ -132,8 +133,9 @@ static void a_track_of_a_glove_closes_a_hand_by_the_documented_angles(void **unu
     def.move[1] = 0.3;
     thenar_model *model = hand_world_model(&def);
     remove(path);
-    assert_int_equal(thenar_model_warning_count(model), 1);
-    assert_non_null(strstr(thenar_model_warning(model, 0), "1 values of its glove"));
+    assert_int_equal(thenar_model_warning_count(model), 2);
+    assert_non_null(strstr(thenar_model_warning(model, 0), "line 3 ends in the middle and is left out"));
+    assert_non_null(strstr(thenar_model_warning(model, 1), "1 values of its glove"));
     assert_near(thenar_model_track_time(model), 0.5, 1e-12);
     thenar_sim *sim = hand_world_start(model, 0.01, 1);
     for (int k = 0; k < 60; k++) assert_int_equal(thenar_sim_step(sim), THENAR_OK);
@@ -174,11 +176,24 @@ static void a_live_glove_takes_over_and_what_is_wrong_with_it_changes_nothing(vo
     thenar_model_free(model);
 }
 
+/* Nulls take jansson no memory, so that half a million lines take about a second. */
+static void a_track_of_too_many_frames_is_refused_with_its_line(void **unused) {
+    (void)unused;
+    if (SANITIZED) skip();
+    static const char line[] = "{\"t\":%8zu,\"hand\":\"left\",\"flexion\":[null,null,null,null,null]}\n";
+    size_t one = (size_t)snprintf(NULL, 0, line, (size_t)0), at = 0;
+    char *text = malloc((TRACK_MOST_FRAMES + 1) * one + 1);
+    for (size_t i = 0; i <= TRACK_MOST_FRAMES; i++) at += (size_t)sprintf(text + at, line, i);
+    assert_refused(text, "glove.jsonl:524289: more than 524288 frames; cut the track into pieces");
+    free(text);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(values_between_frames_are_on_straight_lines_and_held_outside),
     cmocka_unit_test(what_is_missing_stays_as_it_was_and_what_is_never_told_stays_open),
     cmocka_unit_test(a_little_out_of_range_is_clamped_and_times_that_do_not_rise_are_left_out_and_both_are_counted),
     cmocka_unit_test(what_no_glove_tells_is_refused_with_its_line),
+    cmocka_unit_test(a_track_of_too_many_frames_is_refused_with_its_line),
     cmocka_unit_test(one_hand_does_not_mix_joints_and_flexion),
     cmocka_unit_test(a_track_of_a_glove_closes_a_hand_by_the_documented_angles),
     cmocka_unit_test(a_live_glove_takes_over_and_what_is_wrong_with_it_changes_nothing),

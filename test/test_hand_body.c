@@ -3,6 +3,7 @@
 
 #include "allocations.h"
 #include "math/vec3.h"
+#include "world/sim.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -239,6 +240,19 @@ static void joints_from_outside_drive_a_hand(void **unused) {
     print_message("  angles found again to %.2e rad, the wrist to %.2e mm\n", worst, 1e3 * fabs(wrist[0] - joints[0]));
     assert_true(worst < 0.02 && fabs(wrist[0] - joints[0]) < 1e-3);
 
+    /* Of all joints only three of the index finger are seen, 3 cm further: the hand goes after them, most of the
+     * way; where the palm is, they do not tell. */
+    double moved[7 * THENAR_HAND_JOINTS];
+    for (int i = 0; i < 7 * THENAR_HAND_JOINTS; i++) {
+        bool seen = i / 7 >= 7 && i / 7 <= 9 && i % 7 < 3;
+        moved[i] = seen ? joints[i] + (i % 7 == 0 ? 0.03 : 0) : NAN;
+    }
+    assert_int_equal(thenar_sim_drive_hand(sim, 0, moved), THENAR_OK);
+    run(sim, 1);
+    double off = vec3_distance(joint_of(sim, 9), vec3_load(moved + 7 * 9));
+    print_message("  by three joints the finger's tip comes to %.2f mm\n", 1e3 * off);
+    assert_true(off < 15e-3);
+
     /* What is hostile is refused, and nothing changes. */
     uint64_t before = thenar_sim_hash(sim);
     joints[1] = INFINITY;
@@ -301,7 +315,9 @@ static void bad_hands_are_refused(void **unused) {
                {fine, "did you mean fist"},
                {fine, "no-such"},
                {fine, "skin_share is nan"},
-               {fine, "no-track"}};
+               {fine, "no-track"},
+               {fine, "only is 0x2; expected bones 1 to 15, of a hand of phalanges"},
+               {fine, "move or turn is not finite"}};
     bad[0].def.name = "";
     bad[1].def.length = 5;
     bad[2].def.base_stiffness = -1;
@@ -309,6 +325,8 @@ static void bad_hands_are_refused(void **unused) {
     bad[4].def.file = "no-such.glb";
     bad[5].def.skin_share = NAN;
     bad[6].def.track = "no-track.jsonl";
+    bad[7].def.only = 2;
+    bad[8].def.turn[1] = INFINITY;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         thenar_error error;
         assert_int_not_equal(thenar_build_add_hand(build, &bad[i].def, &error), THENAR_OK);
@@ -317,7 +335,103 @@ static void bad_hands_are_refused(void **unused) {
     thenar_error error;
     assert_ok(thenar_build_add_hand(build, &fine, &error), error);
     assert_int_equal(thenar_build_add_hand(build, &fine, &error), THENAR_ERROR_INPUT); /* the same name again */
-    thenar_build_free(build);
+    /* A phalanx whose name another body has: none of its hand is added. */
+    thenar_rigid_def ball = thenar_rigid_def_default();
+    ball.name = "other.index-finger-phalanx-distal";
+    ball.shape = (thenar_shape){.kind = THENAR_SHAPE_SPHERE, .radius = 0.01};
+    assert_ok(thenar_build_add_rigid(build, &ball, &error), error);
+    fine.name = "other";
+    fine.phalanges = true;
+    fine.tets = 3000;
+    fine.only = 1u << 5 | 1u << 6;
+    assert_int_equal(thenar_build_add_hand(build, &fine, &error), THENAR_ERROR_INPUT);
+    assert_non_null(strstr(error.text, "two bodies named other.index-finger-phalanx-distal"));
+    thenar_model *model = hand_world_compile(build);
+    assert_int_equal(thenar_model_body_count(model), 2);
+    assert_int_equal(thenar_model_hand_count(model), 1);
+    thenar_model_free(model);
+}
+
+static void what_does_not_fit_a_hand_is_refused_by_name(void **unused) {
+    (void)unused;
+    thenar_error error;
+    thenar_world_def world = thenar_world_def_default();
+    thenar_build *empty = thenar_build_create(&world);
+    assert_int_equal(thenar_build_set_track(empty, "wave.jsonl", &error), THENAR_ERROR_INPUT);
+    assert_non_null(strstr(error.text, "a track for a world without hands"));
+    thenar_build_free(empty);
+
+    thenar_hand_def hand = hand_world_def();
+    thenar_build *build = hand_world_build(&hand);
+    const thenar_key key = {.time = 0};
+    thenar_handle_def handle = thenar_handle_def_default();
+    handle.name = "first";
+    handle.tool = "hand";
+    handle.bone = "index-finger-phalanx-distal";
+    assert_ok(thenar_build_add_handle(build, &handle, &error), error);
+    handle.name = "second";
+    assert_int_equal(thenar_build_add_handle(build, &handle, &error), THENAR_ERROR_INPUT);
+    assert_non_null(strstr(error.text, "two handles on index-finger-phalanx-distal of hand; expected one a bone"));
+    handle.bone = "elbow";
+    assert_int_equal(thenar_build_add_handle(build, &handle, &error), THENAR_ERROR_INPUT);
+    assert_non_null(strstr(error.text, "handle second: no bone begins at elbow"));
+    handle.bone = "wrist";
+    handle.keys = &key;
+    handle.key_count = 1;
+    assert_int_equal(thenar_build_add_handle(build, &handle, &error), THENAR_ERROR_INPUT);
+    assert_non_null(strstr(error.text, "handle second: keys for a bone"));
+
+    static const struct {
+        const char *name, *hand, *words;
+    } cases[] = {{NULL, NULL, "a device without a name"},
+                 {"thimble", "foot", "there is no hand 'foot'"},
+                 {"thimble", "hand", NULL},
+                 {"thimble", NULL, "there are two devices named thimble"}};
+    thenar_tactile_def device = {.device = thenar_wearable_def_default(THENAR_WEARABLE_THIMBLE)};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        device.name = cases[i].name;
+        device.hand = cases[i].hand;
+        thenar_status status = thenar_build_add_tactile(build, &device, &error);
+        assert_int_equal(status, cases[i].words ? THENAR_ERROR_INPUT : THENAR_OK);
+        if (cases[i].words && !strstr(error.text, cases[i].words))
+            fail_msg("'%s' does not say '%s'", error.text, cases[i].words);
+    }
+    thenar_model *model = hand_world_compile(build);
+    assert_int_equal(thenar_model_find_hand(model, "hand"), 0);
+    assert_int_equal(thenar_model_find_hand(model, "foot"), -1);
+    assert_int_equal(thenar_model_tactile_count(model), 1);
+    assert_string_equal(thenar_model_tactile(model, 0)->name, "thimble");
+    assert_string_equal(thenar_hand_joint_name(9), "index-finger-tip");
+    thenar_model_free(model);
+}
+
+/* As any body: where a step cannot be done, a hand stays where it is, at rest, and goes on once the cause is gone. */
+static void a_hand_whose_step_fails_stays_where_it_was_at_rest(void **unused) {
+    (void)unused;
+    thenar_hand_def def = hand_world_def();
+    thenar_model *model = hand_world_model(&def);
+    thenar_sim *sim = hand_world_start(model, 0.01, 1);
+    const double none[3] = {0}, immense[3] = {0, 1e300, 0}, wrist[7] = {0, 0, 0, 0, 0, 0, 1};
+    double before[7 * THENAR_HAND_JOINTS], after[7 * THENAR_HAND_JOINTS], q[THENAR_HAND_ANGLES];
+    assert_true(thenar_model_hand_pose(model, 0, "fist", q));
+    assert_int_equal(thenar_sim_drive_hand_angles(sim, 0, wrist, q), THENAR_OK);
+    run(sim, 0.1);
+    thenar_sim_hand_joints(sim, 0, before);
+    const double *rate = sim->hands[0].skeleton.rate; /* rad/s */
+    double fastest = 0;
+    for (int i = 0; i < THENAR_HAND_ANGLES; i++) fastest = fmax(fastest, fabs(rate[i]));
+    assert_true(fastest > 0.1);
+    assert_int_equal(thenar_sim_apply_force(sim, 0, 0, immense), THENAR_OK);
+    assert_int_equal(thenar_sim_step(sim), THENAR_ERROR_NUMERIC);
+    thenar_sim_hand_joints(sim, 0, after);
+    for (int i = 0; i < 7 * THENAR_HAND_JOINTS; i++) assert_near(after[i], before[i], 1e-12);
+    for (int i = 0; i < THENAR_HAND_ANGLES; i++) assert_near(rate[i], 0, 0);
+    assert_int_equal(thenar_sim_apply_force(sim, 0, 0, none), THENAR_OK);
+    run(sim, 0.1);
+    thenar_sim_hand_joints(sim, 0, after);
+    assert_true(fabs(after[7 * 9 + 1] - before[7 * 9 + 1]) > 1e-3); /* the tip of the index finger */
+    thenar_sim_free(sim);
+    thenar_model_free(model);
 }
 
 static const struct CMUnitTest tests[] = {
@@ -330,6 +444,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(joints_from_outside_drive_a_hand),
     cmocka_unit_test(a_hand_s_step_allocates_nothing_and_repeats_bit_for_bit),
     cmocka_unit_test(bad_hands_are_refused),
+    cmocka_unit_test(what_does_not_fit_a_hand_is_refused_by_name),
+    cmocka_unit_test(a_hand_whose_step_fails_stays_where_it_was_at_rest),
 };
 
 TEST_MAIN(tests)

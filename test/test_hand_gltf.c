@@ -288,6 +288,39 @@ static void a_file_with_wrong_bytes_does_no_harm(void **state) {
     remove(temporary);
 }
 
+/* The corpus of the fuzz target has its 25 matrices first, and in the order of the joints; a matrix ends in the place of
+ * its joint. */
+static char *place_of_joint(file_bytes glb, hand_joint joint) {
+    return glb.data + binary_start(glb) + 64 * (size_t)joint + 48;
+}
+
+static void a_hand_of_too_few_tets_is_refused(void **state) {
+    (void)state;
+    hand_shape hand;
+    thenar_error error;
+    assert_int_equal(hand_gltf_load(RIGHT, 10, &hand, &error), THENAR_ERROR_INPUT);
+    assert_non_null(strstr(error.text, "hand-right.glb: a hand of 10 tets; expected "));
+    assert_null(hand.skin.positions);
+}
+
+static void a_hand_out_of_proportion_is_refused(void **state) {
+    (void)state;
+    static const struct {
+        hand_joint from, to;
+        const char *words;
+    } cases[] = {{HAND_INDEX_PROXIMAL, HAND_LITTLE_PROXIMAL, "0 m broad; expected the sizes of a hand"},
+                 {HAND_INDEX_PROXIMAL, HAND_INDEX_INTERMEDIATE,
+                  "the bone from index-finger-phalanx-proximal to index-finger-phalanx-intermediate is 0 m long"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        file_bytes glb = read_all(SOURCE_DIR "/test/fuzz/corpus/gltf/binary");
+        memcpy(place_of_joint(glb, cases[i].to), place_of_joint(glb, cases[i].from), 3 * sizeof(float));
+        write_all(glb.data, glb.size);
+        refused(cases[i].words);
+        free(glb.data);
+    }
+    unlink(temporary);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(the_generic_hands_load_with_their_joints_skin_and_tets),
     cmocka_unit_test(the_left_and_right_joints_mirror_each_other),
@@ -296,6 +329,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(what_is_wrong_with_a_hand_is_named),
     cmocka_unit_test(a_file_that_is_cut_off_anywhere_is_refused),
     cmocka_unit_test(a_file_with_wrong_bytes_does_no_harm),
+    cmocka_unit_test(a_hand_of_too_few_tets_is_refused),
+    cmocka_unit_test(a_hand_out_of_proportion_is_refused),
 };
 
 TEST_MAIN(tests)

@@ -280,6 +280,28 @@ static void expect_semidefinite(const double *a) {
     assert_true(largest > 0);
 }
 
+/* A matrix with known eigenvalues, two of them negative: those become zero, the axes and the others stay. */
+static void a_matrix_is_brought_to_the_nearest_semidefinite_one(void **unused) {
+    (void)unused;
+    const double values[6] = {3, -0.5, 2, 1, -1e-3, 4};
+    double axes[36] = {0}, a[36] = {0}, expected[36] = {0};
+    for (int i = 0; i < 6; i++) axes[7 * i] = 1;
+    for (int i = 0; i < 5; i++) /* turned in five planes, one after the other */
+        for (int row = 0; row < 6; row++) {
+            double x = axes[6 * row + i], y = axes[6 * row + i + 1], c = cos(0.3 + i), s = sin(0.3 + i);
+            axes[6 * row + i] = c * x - s * y, axes[6 * row + i + 1] = s * x + c * y;
+        }
+    for (int i = 0; i < 36; i++)
+        for (int k = 0; k < 6; k++) {
+            double part = axes[6 * (i / 6) + k] * axes[6 * (i % 6) + k];
+            a[i] += values[k] * part;
+            expected[i] += fmax(0, values[k]) * part;
+        }
+    sym6_make_semidefinite(a);
+    for (int i = 0; i < 36; i++) assert_near(a[i], expected[i], 1e-14);
+    expect_semidefinite(a);
+}
+
 static int sticking(const thenar_sim *sim) {
     int count = 0;
     for (int i = 0; i < thenar_sim_contact_count(sim); i++) count += thenar_sim_contacts(sim)[i].sticks;
@@ -472,6 +494,15 @@ static void nonsense_is_refused_with_a_reason(void **unused) {
         {0.04, 0.0101, 1000, "other", "rod", NULL, "a handle in rod"},
         {0.04, 0.0101, 1000, "other", "bar", "wrist", "expected a hand"},
     };
+    /* Three nodes along an edge of a bar that has none within. */
+    thenar_tet_mesh thin = scene_box(vec3_make(0, 0, 0), vec3_make(0.08, 0.02, 0.02), 8, 1, 1);
+    soft = scene_soft("thin", &thin, 1e5, 0.5);
+    assert_ok(thenar_build_add_soft(build, &soft, &error), error);
+    thenar_handle_def edge = end_handle("edge", 0.04);
+    edge.tool = "thin", edge.radius = 0.0101, edge.seed[1] = edge.seed[2] = 0;
+    assert_int_equal(thenar_build_add_handle(build, &edge, &error), THENAR_ERROR_INPUT);
+    assert_non_null(strstr(error.text, "handle edge: its 3 nodes are in line"));
+    thenar_tet_mesh_free(&thin);
     for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
         thenar_handle_def other = end_handle(bad[k].name, bad[k].x);
         other.radius = bad[k].radius, other.spring_stiffness = bad[k].stiffness;
@@ -751,6 +782,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_handle_goes_where_its_keys_want_it),
     cmocka_unit_test(the_same_steps_give_the_same_bits_and_allocate_nothing),
     cmocka_unit_test(nonsense_is_refused_with_a_reason),
+    cmocka_unit_test(a_matrix_is_brought_to_the_nearest_semidefinite_one),
     cmocka_unit_test(a_device_that_jumps_is_survived),
     cmocka_unit_test(after_a_step_that_failed_nothing_is_felt),
     cmocka_unit_test(a_finger_that_presses_feels_the_table_and_is_recorded),

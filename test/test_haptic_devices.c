@@ -2,6 +2,8 @@
  * so that nothing here depends on when something happens, only on that it does. */
 #include "test.h"
 
+#include "no_threads.h"
+
 #include "base/clock.h"
 #include "base/random.h"
 #include "base/triple.h"
@@ -206,6 +208,20 @@ static void plugins_of_another_kind_are_refused(void **unused) {
     refused("plugin:" PLUGIN "faulty.so,mute", "mute", "cannot open");
 }
 
+static int read_nothing(void *device, thenar_device_sample *sample) {
+    (void)device, (void)sample;
+    return 0;
+}
+
+static void a_table_of_neither_kind_is_refused(void **unused) {
+    (void)unused;
+    thenar_device_table table = device_user_table;
+    table.read = read_nothing;
+    assert_null(device_table_wrong(&table));
+    table.kind = 7;
+    assert_string_equal(device_table_wrong(&table), "it is neither a haptic nor a tactile device");
+}
+
 static void the_example_plugin_swings_and_gives_way(void **unused) {
     (void)unused;
     refused("plugin:" PLUGIN "device_plugin.so,far", "far", "amplitude");
@@ -221,6 +237,13 @@ static void the_example_plugin_swings_and_gives_way(void **unused) {
     }
     assert_true(sample.body.position[1] > 0.015); /* 2 N / 100 N/m = 20 mm */
     device_close(d);
+}
+
+static void a_device_without_a_thread_is_refused(void **unused) {
+    (void)unused;
+    no_threads_begin();
+    refused("plugin:" PLUGIN "device_plugin.so", "device_plugin.so", "the system refused a thread");
+    no_threads_end();
 }
 
 static void a_plugin_that_hangs_keeps_nobody_waiting(void **unused) {
@@ -433,10 +456,15 @@ static void messages_of_the_inverse_service_are_read_and_written(void **unused) 
 }
 
 #ifdef THENAR_WEBSOCKET
-/* A service on loopback that answers every order with where its device is: it follows the force. */
+#define FAR 9          /* m, where no device is */
+#define TOO_LONG 70000 /* bytes of a message */
+
+/* A service on loopback that answers every order with where its device is: it follows the force. Its first message is
+ * too long for anyone, and says that the device is far away. */
 typedef struct service {
     struct lws_context *context;
     atomic_bool stop;
+    bool said_too_much;
     double force, position;
     int orders;
     char last[600];
@@ -445,7 +473,7 @@ typedef struct service {
 static int serve(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in, size_t length) {
     (void)user;
     service *s = lws_context_user(lws_get_context(wsi));
-    unsigned char out[LWS_PRE + 256];
+    static unsigned char out[LWS_PRE + TOO_LONG];
     switch (reason) {
     case LWS_CALLBACK_ESTABLISHED:
         lws_callback_on_writable(wsi);
@@ -461,11 +489,16 @@ static int serve(struct lws *wsi, enum lws_callback_reasons reason, void *user, 
         return 0;
     }
     case LWS_CALLBACK_SERVER_WRITEABLE: {
-        s->position = 0.01 * s->force;
-        int size = snprintf((char *)out + LWS_PRE, 256,
+        s->position = s->said_too_much ? 0.01 * s->force : FAR;
+        int size = snprintf((char *)out + LWS_PRE, TOO_LONG,
                             "{\"inverse3\":[{\"device_id\":\"A1\",\"state\":{\"cursor_position\":{\"x\":0,\"y\":%.6f,"
                             "\"z\":0},\"cursor_velocity\":{\"x\":0,\"y\":0,\"z\":0}}}]}",
                             s->position);
+        if (!s->said_too_much) {
+            memset(out + LWS_PRE + size, ' ', (size_t)(TOO_LONG - size));
+            size = TOO_LONG;
+        }
+        s->said_too_much = true;
         return lws_write(wsi, out + LWS_PRE, (size_t)size, LWS_WRITE_TEXT) < 0 ? -1 : 0;
     }
     default:
@@ -507,6 +540,7 @@ static void poses_come_and_forces_go_by_websocket(void **unused) {
     device_sample sample = {0};
     for (int ms = 0; ms < PATIENCE && !(fabs(sample.body.position[1] - 0.025) < 1e-6); ms++) {
         device_read(d, clock_now(), &sample);
+        assert_true(sample.body.position[1] < FAR);
         device_write(d, clock_now(), push, 6);
         sleep_ms(1);
     }
@@ -527,7 +561,9 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_simulated_hand_swings_with_its_own_frequency),
     cmocka_unit_test(a_script_and_a_recording_move_a_device),
     cmocka_unit_test(plugins_of_another_kind_are_refused),
+    cmocka_unit_test(a_table_of_neither_kind_is_refused),
     cmocka_unit_test(the_example_plugin_swings_and_gives_way),
+    cmocka_unit_test(a_device_without_a_thread_is_refused),
     cmocka_unit_test(a_plugin_that_hangs_keeps_nobody_waiting),
     cmocka_unit_test(a_plugin_that_hangs_when_it_is_let_go_is_left_behind),
     cmocka_unit_test(garbage_and_failures_of_a_plugin_are_counted),

@@ -535,6 +535,31 @@ static void a_full_disk_is_told_by_name(void **state) {
     assert_string_equal(error.text, "/dev/full: cannot write the header: No space left on device");
 }
 
+static void a_folder_that_is_not_there_is_told_by_name(void **state) {
+    (void)state;
+    recording_writer *writer;
+    thenar_error error = {0};
+    assert_int_equal(fixture_create("/no/folder/a", THENAR_RECORDING_FLOAT32, &writer, &error), THENAR_ERROR_FILE);
+    assert_null(writer);
+    assert_string_equal(error.text, "/no/folder/a: cannot write: No such file or directory");
+}
+
+/* The index is made of what stands in the file: if another has cut it, closing says so; what is left can be read. */
+static void a_recording_that_another_cuts_is_told_when_it_is_closed(void **state) {
+    (void)state;
+    uint64_t ends[FIXTURE_FRAMES + 1];
+    fixture_record(RECORDING, THENAR_RECORDING_FLOAT32, ends);
+    recording_writer *writer;
+    thenar_error error = {0};
+    assert_ok(fixture_create(RECORDING, THENAR_RECORDING_FLOAT32, &writer, &error), error);
+    for (int frame = 0; frame < 3; frame++) assert_ok(fixture_write_frame(writer, frame, &error), error);
+    assert_int_equal(truncate(RECORDING, (off_t)ends[2]), 0);
+    assert_int_equal(recording_close(writer, &error), THENAR_ERROR_FILE);
+    assert_string_equal(error.text, RECORDING ": cannot read back the frames for the index: Input/output error");
+    assert_int_equal(read_all(THENAR_RECORDING_FLOAT32, NULL), 2);
+    unlink(RECORDING);
+}
+
 /* A limit on the size of files stands in for a disk that fills up: write(2) comes back short, then fails. */
 static void a_write_that_fails_is_told_at_its_frame_and_keeps_the_frames_before(void **state) {
     (void)state;
@@ -554,6 +579,8 @@ static void a_write_that_fails_is_told_at_its_frame_and_keeps_the_frames_before(
         int frame = 0;
         while (created == THENAR_OK && fixture_write_frame(writer, frame, &error) == THENAR_OK) frame++;
         thenar_status again = created == THENAR_OK ? fixture_write_frame(writer, frame, NULL) : THENAR_OK;
+        thenar_error extra = {0};
+        if (created == THENAR_OK) recording_write_extra(writer, "MORE", "", 0, false, &extra);
         thenar_error last = {0};
         thenar_status closed = created == THENAR_OK ? recording_close(writer, &last) : THENAR_OK;
         setrlimit(RLIMIT_FSIZE, &saved);
@@ -565,6 +592,7 @@ static void a_write_that_fails_is_told_at_its_frame_and_keeps_the_frames_before(
         snprintf(expected, sizeof expected, "%s: cannot write frame %d: File too large", RECORDING, fits);
         assert_string_equal(error.text, expected);
         assert_string_equal(last.text, expected);
+        assert_string_equal(extra.text, expected);
         assert_int_equal(read_all(THENAR_RECORDING_FLOAT32, NULL), fits);
     }
     signal(SIGXFSZ, handler);
@@ -635,6 +663,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(chunks_of_unknown_types_are_skipped),
     cmocka_unit_test(what_is_not_a_recording_is_refused),
     cmocka_unit_test(a_full_disk_is_told_by_name),
+    cmocka_unit_test(a_folder_that_is_not_there_is_told_by_name),
+    cmocka_unit_test(a_recording_that_another_cuts_is_told_when_it_is_closed),
     cmocka_unit_test(a_write_that_fails_is_told_at_its_frame_and_keeps_the_frames_before),
     cmocka_unit_test(a_killed_writer_loses_at_most_the_frame_it_was_writing),
     cmocka_unit_test(names_that_are_not_text_are_refused),

@@ -13,25 +13,27 @@ static char directory[] = "/tmp/test_model_memory_XXXXXX";
 static char recording_path[64], vtk_path[64], scene_path[64];
 
 /* An embedded body with fill, and a box with everything that a body can be given. */
-static const char scene_text[] = "thenar: 1\n"
-                                 "title: two bodies\n"
-                                 "bodies:\n"
-                                 "  block:\n"
-                                 "    shape: {embed: {box: [0.1, 0.1, 0.1], cell: 0.1}}\n"
-                                 "    material: {young: 1.0e+5}\n"
-                                 "  beam:\n"
-                                 "    shape: {box: {size: [0.4, 0.1, 0.1], cells: [4, 1, 1]}}\n"
-                                 "    material: {young: 1.0e+5, damping: {stiffness: 0.01}}\n"
-                                 "    regions: [{where: {sphere: {centre: [0, 0, 0], radius: 0.2}}, "
-                                 "material: {young: 2.0e+5}}]\n"
-                                 "    supports:\n"
-                                 "      clamp:\n"
-                                 "        where: {box: [[0, 0, 0], [0, 0.1, 0.1]]}\n"
-                                 "        keys: [{time: 0}, {time: 1, move: [0, 0.1, 0]}]\n"
-                                 "    loads: [{where: {half: {point: [0.3, 0, 0], normal: [-1, 0, 0]}}, "
-                                 "force: [0, -1, 0]}]\n"
-                                 "handles: {end: {tool: beam, seed: [0.4, 0.05, 0.05], radius: 0.09, linearize: true, "
-                                 "keys: [{time: 0}, {time: 1, move: [0, 0.1, 0]}]}}\n";
+static const char scene_text[] =
+    "thenar: 1\n"
+    "title: two bodies\n"
+    "bodies:\n"
+    "  block:\n"
+    "    shape: {embed: {box: [0.1, 0.1, 0.1], cell: 0.1}}\n"
+    "    material: {young: 1.0e+5}\n"
+    "  beam:\n"
+    "    shape: {box: {size: [0.4, 0.1, 0.1], cells: [4, 1, 1]}}\n"
+    "    material: {young: 1.0e+5, damping: {stiffness: 0.01}}\n"
+    "    regions: [{where: {sphere: {centre: [0, 0, 0], radius: 0.2}}, "
+    "material: {young: 2.0e+5}}]\n"
+    "    supports:\n"
+    "      clamp:\n"
+    "        where: {box: [[0, 0, 0], [0, 0.1, 0.1]]}\n"
+    "        keys: [{time: 0}, {time: 1, move: [0, 0.1, 0]}]\n"
+    "    loads: [{where: {half: {point: [0.3, 0, 0], normal: [-1, 0, 0]}}, "
+    "force: [0, -1, 0]}]\n"
+    "handles: {end: {tool: beam, seed: [0.4, 0.05, 0.05], radius: 0.09, linearize: true, "
+    "keys: [{time: 0}, {time: 1, move: [0, 0.1, 0]}]}}\n"
+    "haptic: {rate: 500, handles: {end: {device: \"user:person.json\", fade_time: 0.1}}}\n";
 
 static int make_files(void **state) {
     (void)state;

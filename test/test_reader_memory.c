@@ -78,6 +78,27 @@ static thenar_status open_recorded(void *context, thenar_error *error) {
     return THENAR_OK;
 }
 
+/* The first allocation of a device is its own; its library, which would not survive, does not come to ask. */
+static void a_device_that_gets_no_memory_says_so(void **state) {
+    (void)state;
+    static const thenar_device_table *const tables[] = {
+#ifdef THENAR_OSC
+        &device_osc_table,
+#endif
+#ifdef THENAR_WEBSOCKET
+        &device_ws_table,
+#endif
+        NULL};
+    for (int i = 0; tables[i]; i++) {
+        char message[256] = "";
+        memory_fails_once = true;
+        memory_until_failure = 0;
+        assert_null(tables[i]->open("47100", message, sizeof message));
+        memory_until_failure = -1;
+        assert_string_equal(message, "out of memory");
+    }
+}
+
 static thenar_status read_message(void *context, thenar_error *error) {
     thenar_device_sample sample;
     char id[INVERSE_ID], text[512];
@@ -197,6 +218,7 @@ static int remove_directory(void **state) {
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(json_is_read_whole_or_not_at_all),
     cmocka_unit_test(what_haptic_devices_read_is_whole_or_not_at_all),
+    cmocka_unit_test(a_device_that_gets_no_memory_says_so),
     cmocka_unit_test(a_recording_is_read_whole_or_not_at_all),
     cmocka_unit_test(a_hand_from_gltf_is_read_whole_or_not_at_all),
     cmocka_unit_test(a_scene_with_things_that_touch_is_read_whole_or_not_at_all),

@@ -7,8 +7,10 @@
 #include "device/user.h"
 #include "io/recording_format.h"
 #include "scene/config.h"
+#include "scene/scene.h"
 #include "shape/hand_gltf.h"
 #include "shape/mesh_file.h"
+#include "world/model.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -227,18 +229,48 @@ static void recordings_are_refused_by_name(void **state) {
     }
 }
 
+/* The index is as it should be, but what it calls a frame has no room for its step and time. */
+static void a_frame_shorter_than_its_time_is_damage(void **state) {
+    (void)state;
+    char file[4096] = {0}, path[32];
+    const char *head = HEAD("", "");
+    const thenar_contact *contacts;
+    int count;
+    thenar_recording *recording;
+    thenar_error error;
+    memcpy(file, recording_magic, sizeof recording_magic);
+    memcpy(file + 8, &(uint32_t){RECORDING_VERSION}, sizeof(uint32_t));
+    size_t size = 16 + put_chunk(file + 16, "HEAD", head, strlen(head)), frame = size;
+    size += put_chunk(file + size, "FRAM", file, 8);
+    size += put_chunk(file + size, "MORE", file, 64);
+    struct {
+        recording_key key;
+        recording_tail tail;
+    } index = {{.offset = frame}, {.frame_count = 1, .index_offset = size}};
+    memcpy(index.tail.magic, recording_tail_magic, sizeof index.tail.magic);
+    size += put_chunk(file + size, "KEYS", &index, sizeof index);
+    int at = open_file(file, size, path);
+    assert_ok(thenar_recording_open(path, &recording, &error), error);
+    assert_null(thenar_recording_damage(recording));
+    assert_int_equal(thenar_recording_read_contacts(recording, 0, &contacts, &count, &error), THENAR_ERROR_INPUT);
+    assert_says(&error, "a chunk is too short");
+    thenar_recording_close(recording);
+    close(at);
+}
+
 static void values_that_are_set_too_deep_or_too_long_are_refused(void **state) {
     (void)state;
     config tree = {0};
     thenar_error error;
     char text[1024] = "", path[256] = "a";
-    for (int i = 0; i < 62; i++) strcat(text, "{a: ");
+    for (int i = 0; i < 63; i++) strcat(text, "{a: ");
     strcat(text, "1");
-    for (int i = 0; i < 62; i++) strcat(text, "}");
+    for (int i = 0; i < 63; i++) strcat(text, "}");
     for (int i = 0; i < 63; i++) strcat(path, ".a");
     assert_ok(config_parse(&tree, text, strlen(text), "a.yaml", &error), error);
     strcat(path, "=1");
     assert_int_equal(config_set(&tree, path, &error), THENAR_ERROR_INPUT);
+    assert_says(&error, "too many keys; expected at most 64 levels");
     char *long_value = malloc(CONFIG_BYTE_LIMIT + 8);
     memset(long_value, 'a', CONFIG_BYTE_LIMIT + 7);
     memcpy(long_value, "a=", 2);
@@ -251,6 +283,71 @@ static void values_that_are_set_too_deep_or_too_long_are_refused(void **state) {
     for (int i = 0; i < 65; i++) strcat(directives, "%a\n");
     assert_int_equal(config_parse(&tree, directives, strlen(directives), "a.yaml", &error), THENAR_ERROR_INPUT);
     assert_says(&error, "a.yaml:65:1: too many lines that begin with %");
+}
+
+#define SOFT(shape, more) "thenar: 1\nbodies:\n  a:\n    shape: " shape "\n    material: {young: 1e5}\n" more
+#define BOX "{box: {size: [0.1, 0.1, 0.1], cells: [1, 1, 1]}}"
+#define LIMITED(limits) "thenar: 1\nbodies:\n  a:\n    shape: " BOX "\n    material: {young: 1e5, limits: " limits "}\n"
+#define RIGID(rest) "thenar: 1\nbodies:\n  a:\n    kind: rigid\n" rest
+
+static void scenes_are_refused_by_name(void **state) {
+    (void)state;
+    static const char *const cases[][2] = {
+        {SOFT("{}", ""), "scene.yaml:4:12: no shape; expected box, mesh, embed, finger or hand"},
+        {SOFT("{finger: {}, hand: {}}", ""), "several shapes in one; expected box"},
+        {SOFT("{box: {size: [1, 1, 1], cells: [1, 1.5, 1]}}", ""), "cells are 1, 1.5, 1; expected whole numbers"},
+        {SOFT("{box: {size: [1, 1, 1], cells: [1000, 1000, 1000]}}", ""), "1e+09 cells; expected at most"},
+        {SOFT("{mesh: meshes/ball.obj}", ""), "holds a surface and no tets"},
+        {SOFT("{embed: {sphere: 1, capsule: [1, 1], cell: 0.5}}", ""), "several things to embed; expected one of"},
+        {SOFT("{embed: {cell: 0.5}}", ""), "nothing to embed; expected surface: FILE"},
+        {SOFT("{embed: {sphere: 1, cell: 0.5, tets: 100}}", ""), "cell and tets together; expected one of them"},
+        {SOFT("{hand: {file: a.glb, length: 0.2}}", ""), "length beside file"},
+        {SOFT(BOX, "    loads: [{where: {box: [[0, 0, 0]]}, force: [0, 1, 0]}]\n"), "1 corners; expected two"},
+        {SOFT(BOX, "    loads: [{where: {all: false}, force: [0, 1, 0]}]\n"), "all is false; expected true"},
+        {LIMITED("{along: [{direction: [0, 0, 0], max: 1.1}]}"), "no direction; expected a vector that is not zero"},
+        {LIMITED("{along: [{direction: [1, 0, 0]}, {direction: [1, 0, 0]}, {direction: [1, 0, 0]}, {direction: [1, 0, "
+                 "0]}, {direction: [0, 1, 0], max: 1.1}]}"),
+         "5 directions; expected at most 3"},
+        {RIGID("    shape: {}\n"), "no shape; expected sphere, box, capsule"},
+        {RIGID("    shape: {sphere: 1, plane: {}}\n"), "several shapes in one; expected sphere"},
+        {RIGID("    shape: {sphere: 1}\n    mass: 1\n    density: 1\n"), "mass and density together"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        thenar_model *model;
+        thenar_error error;
+        thenar_status status =
+            scene_parse(cases[i][0], strlen(cases[i][0]), SOURCE_DIR "/scenes/scene.yaml", &model, &error);
+        assert_null(model);
+        if (status != THENAR_ERROR_INPUT || !strstr(error.text, cases[i][1]))
+            fail_msg("\"%s\" does not say \"%s\"", status == THENAR_OK ? "nothing" : error.text, cases[i][1]);
+    }
+}
+
+/* What a scene says of a rigid body's damping and inertia, of fibres and of regions arrives. */
+static void scenes_are_read_as_they_are_written(void **state) {
+    (void)state;
+    static const char text[] =
+        "thenar: 1\ngravity: [0, 0, 0]\nbodies:\n"
+        "  top: {kind: rigid, shape: {sphere: 0.1}, mass: 2, inertia: [1, 2, 3], spin: [0, 0, 1], "
+        "damping: {linear: 3, angular: 5}, velocity: [1, 0, 0], touches: false}\n"
+        "  bar:\n    shape: {embed: {capsule: [0.05, 0.2], cell: 0.05}}\n    touches: false\n"
+        "    material: {young: 1e5, limits: {along: [{direction: [0, 2, 0], min: 0.9, max: 1.2}]}}\n"
+        "    loads: [{where: {all: true}, force: [0, 3, 0]}]\n";
+    thenar_model *model;
+    thenar_sim *sim;
+    thenar_error error;
+    assert_ok(scene_parse(text, strlen(text), SOURCE_DIR "/scenes/scene.yaml", &model, &error), error);
+    const soft_model *bar = model_soft(model, 1);
+    assert_true(bar->fibres[0].direction[0][1][0] == 1);
+    assert_true(bar->fibres[0].min[0][0] == 0.9 && bar->fibres[0].max[0][0] == 1.2);
+    assert_ok(thenar_sim_create(model, &(thenar_sim_options){.dt = 1e-3}, &sim, &error), error);
+    double velocity[3], spin[3];
+    assert_int_equal(thenar_sim_step(sim), THENAR_OK);
+    /* v (1 + h d) = v0 in an implicit step. */
+    thenar_sim_twist(sim, 0, velocity, spin);
+    assert_near(velocity[0], 1 / (1 + 1e-3 * 3), 1e-12);
+    assert_near(spin[2], 1 / (1 + 1e-3 * 5), 1e-12);
+    thenar_sim_free(sim);
+    thenar_model_free(model);
 }
 
 static void files_and_texts_are_looked_at(void **state) {
@@ -266,6 +363,9 @@ static void files_and_texts_are_looked_at(void **state) {
     assert_true(text_is_printable("caf\xc3\xa9") && !text_is_printable("\xc2\x85") && !text_is_printable("\xc3"));
     assert_string_equal(thenar_status_name(THENAR_OK), "ok");
     assert_string_equal(thenar_status_name(THENAR_ERROR_MEMORY), "out of memory");
+    assert_string_equal(thenar_status_name(THENAR_ERROR_INPUT), "bad input");
+    assert_string_equal(thenar_status_name(THENAR_ERROR_FILE), "file error");
+    assert_string_equal(thenar_status_name(THENAR_ERROR_NUMERIC), "numerical failure");
     assert_string_equal(thenar_status_name((thenar_status)99), "unknown status");
 }
 
@@ -276,7 +376,10 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(scripts_and_recordings_of_devices_are_refused_by_name),
     cmocka_unit_test(ports_that_do_not_work_are_told),
     cmocka_unit_test(recordings_are_refused_by_name),
+    cmocka_unit_test(a_frame_shorter_than_its_time_is_damage),
     cmocka_unit_test(values_that_are_set_too_deep_or_too_long_are_refused),
+    cmocka_unit_test(scenes_are_refused_by_name),
+    cmocka_unit_test(scenes_are_read_as_they_are_written),
     cmocka_unit_test(files_and_texts_are_looked_at),
 };
 

@@ -315,6 +315,39 @@ static void damaged_inputs_are_noticed(void **unused) {
     unlink(RECORDING);
 }
 
+/* Sound inputs, but the state behind them is said to be another: as if this were not the machine that recorded it. */
+static void a_replay_that_ends_otherwise_says_at_which_step(void **unused) {
+    (void)unused;
+    thenar_error error;
+    thenar_model *model = cushion_and_box(1e4);
+    thenar_sim *sim = tools_sim(model, 0.005, 1);
+    record(model);
+    file_bytes bytes;
+    assert_ok(file_read(RECORDING, FILE_SIZE_LIMIT, &bytes, &error), error);
+    recording_chunk chunk;
+    size_t at = find_chunk(&bytes, "INPT", 0, &chunk);
+    assert_int_equal(chunk.flags, 0);
+    char *payload = bytes.data + at + sizeof chunk;
+    const uint64_t wrong = 0x1234;
+    memcpy(payload + offsetof(inputs_step, hash), &wrong, sizeof wrong);
+    chunk.checksum = recording_checksum_payload(recording_checksum_header(&chunk), payload, (size_t)chunk.stored_size);
+    memcpy(bytes.data + at, &chunk, sizeof chunk);
+    write_file(&bytes);
+    thenar_replay *replay;
+    int done;
+    assert_ok(thenar_replay_open(RECORDING, sim, &replay, &error), error);
+    assert_int_equal(thenar_replay_step(replay, &done, &error), THENAR_ERROR_INPUT);
+    char expected[128];
+    snprintf(expected, sizeof expected, "step 1 ends with state %016llx; expected 0000000000001234, as recorded",
+             (unsigned long long)thenar_sim_hash(sim));
+    assert_non_null(strstr(error.text, expected));
+    thenar_replay_close(replay);
+    free(bytes.data);
+    thenar_sim_free(sim);
+    thenar_model_free(model);
+    unlink(RECORDING);
+}
+
 /* Inputs with a sound checksum that write where they must not, or what no step leaves. */
 static void forged_inputs_are_refused_and_change_nothing(void **unused) {
     (void)unused;
@@ -443,6 +476,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_replay_in_another_simulation_is_refused_by_name),
     cmocka_unit_test(a_recording_that_was_cut_replays_up_to_the_cut),
     cmocka_unit_test(damaged_inputs_are_noticed),
+    cmocka_unit_test(a_replay_that_ends_otherwise_says_at_which_step),
     cmocka_unit_test(forged_inputs_are_refused_and_change_nothing),
     cmocka_unit_test(a_snapshot_with_values_that_no_step_leaves_is_refused),
     cmocka_unit_test(a_cut_snapshot_and_any_flipped_bit_of_its_header_is_refused_by_name),

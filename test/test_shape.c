@@ -116,6 +116,12 @@ static void nonsense_sizes_are_refused(void **state) {
     assert_int_equal(thenar_surface_capsule(1, 1, 0, &surface, &error), THENAR_ERROR_INPUT);
     assert_int_equal(thenar_surface_torus(1, 1.5, 3, &surface, &error), THENAR_ERROR_INPUT);
     assert_int_equal(thenar_surface_box((double[]){1, 1, INFINITY}, 1, &surface, &error), THENAR_ERROR_INPUT);
+    assert_int_equal(thenar_surface_box((double[]){1, 1, 1}, 201, &surface, &error), THENAR_ERROR_INPUT);
+    assert_non_null(strstr(error.text, "resolution is 201; expected 1..200"));
+    assert_int_equal(thenar_tet_mesh_box((double[]){0, 0, 0}, (double[]){1, 1, 1}, (int[]){1, 1, 1}, (thenar_lattice)99,
+                                         &mesh, &error),
+                     THENAR_ERROR_INPUT);
+    assert_non_null(strstr(error.text, "a lattice of kind 99"));
     int huge[3] = {2000000000, 2000000000, 2000000000};
     assert_int_equal(
         thenar_tet_mesh_box((double[]){0, 0, 0}, (double[]){1, 1, 1}, huge, THENAR_LATTICE_CUBE, &mesh, &error),
@@ -123,6 +129,26 @@ static void nonsense_sizes_are_refused(void **state) {
     assert_int_equal(thenar_tet_mesh_box((double[]){0, 0, 0}, (double[]){1, -1, 1}, (int[]){1, 1, 1},
                                          THENAR_LATTICE_CUBE, &mesh, &error),
                      THENAR_ERROR_INPUT);
+}
+
+/* Three tets on one face, and a tet without a volume. */
+static void tets_that_make_no_body_are_refused_in_words(void **state) {
+    (void)state;
+    double places[] = {0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 2, 0, 0, -1};
+    int tets[] = {0, 1, 2, 3, 0, 1, 2, 4, 0, 2, 1, 5}, flat[] = {0, 3, 4, 5};
+    thenar_tet_mesh fan = {.node_count = 6, .positions = places, .tet_count = 3, .tets = tets};
+    thenar_tet_mesh thin = {.node_count = 6, .positions = places, .tet_count = 1, .tets = flat};
+    thenar_surface surface, point = {.vertex_count = 1, .positions = places};
+    thenar_embedding embedding;
+    thenar_error error;
+    int outside;
+    assert_int_equal(thenar_tet_mesh_surface(&fan, &surface, &embedding, &error), THENAR_ERROR_INPUT);
+    assert_non_null(
+        strstr(error.text, "the face with nodes 0, 1 and 2 belongs to tets 0, 1 and 2; expected at most two"));
+    assert_null(surface.positions);
+    assert_int_equal(thenar_embedding_create(&thin, &point, &embedding, &outside, &error), THENAR_ERROR_INPUT);
+    assert_non_null(strstr(error.text, "no tet with a volume"));
+    assert_null(embedding.tet);
 }
 
 static void a_surface_that_is_not_closed_is_told_where(void **state) {
@@ -518,6 +544,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(the_boundary_of_a_box_is_closed_and_faces_outward),
     cmocka_unit_test(round_surfaces_are_closed_and_fill_up_to_their_volume_as_they_get_finer),
     cmocka_unit_test(nonsense_sizes_are_refused),
+    cmocka_unit_test(tets_that_make_no_body_are_refused_in_words),
     cmocka_unit_test(a_surface_that_is_not_closed_is_told_where),
     cmocka_unit_test(vertices_at_the_same_place_count_as_one),
     cmocka_unit_test(a_box_has_the_mass_properties_of_the_textbook_wherever_it_is),

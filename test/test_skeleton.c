@@ -911,7 +911,9 @@ static void bad_bones_are_refused(void **unused) {
     thenar_error error;
     assert_ok(skeleton_model_create(&good, 1, &model, &error), error);
     skeleton_model_free(model);
-    for (int n = 0; n < 9; n++) {
+    assert_int_equal(skeleton_model_create(&good, 0, &model, &error), THENAR_ERROR_INPUT);
+    assert_non_null(strstr(error.text, "a skeleton of 0 bones"));
+    for (int n = 0; n < 10; n++) {
         skeleton_bone bad = good;
         if (n == 0) bad.parent = 0;
         if (n == 1) bad.axis_count = 4;
@@ -922,6 +924,7 @@ static void bad_bones_are_refused(void **unused) {
         if (n == 6) bad.inertia.m[4] = -1;
         if (n == 7) bad.axes[0].axis.x = 2;
         if (n == 8) bad.axes[0].rest = 3;
+        if (n == 9) bad.axes[0].limit_damping = -1;
         assert_int_equal(skeleton_model_create(&bad, 1, &model, &error), THENAR_ERROR_INPUT);
         assert_null(model);
         assert_non_null(strstr(error.text, "bone 0"));

@@ -729,6 +729,49 @@ static void a_surface_hangs_on_a_turned_mesh_as_on_the_one_it_was_given_with(voi
     thenar_tet_mesh_free(&mesh);
 }
 
+/* The parts of a body are checked against each other. */
+static void parts_that_do_not_fit_each_other_are_refused_in_words(void **unused) {
+    (void)unused;
+    thenar_tet_mesh mesh = tools_box(1, 1, 1, 1, 1, 1), loose = mesh;
+    thenar_surface surface = {.vertex_count = 1, .positions = (double[]){0.3, 0.2, 0.1}};
+    thenar_embedding right = {.vertex_count = 1, .tet = (int[]){0}, .weights = (double[]){0.1, 0.2, 0.3, 0.4}};
+    thenar_embedding two = right, elsewhere = right;
+    two.vertex_count = 2;
+    elsewhere.tet = (int[]){1000};
+    loose.node_count = 4 * mesh.tet_count + 1;
+    thenar_support unknown = {.region = {.kind = (thenar_region_kind)99}};
+    const double spacing[] = {0.01};
+    const int groups[] = {0};
+    const struct {
+        thenar_soft_def def;
+        const char *words;
+    } bad[] = {
+        {{.mesh = &loose}, "expected every node in one of its"},
+        {{.mesh = &mesh, .surface = &surface}, "surface and embedding come together"},
+        {{.mesh = &mesh, .surface = &surface, .embedding = &two}, "has 2 vertices; expected the surface's 1"},
+        {{.mesh = &mesh, .surface = &surface, .embedding = &elsewhere}, "embedding of vertex 0 names tet 1000"},
+        {{.mesh = &mesh, .contact_spacing_at = spacing}, "contact_spacing_at without a surface"},
+        {{.mesh = &mesh, .contact_groups = groups}, "contact_groups without a surface"},
+        {{.mesh = &mesh, .supports = &unknown, .support_count = 1}, "unknown kind of region 99"},
+    };
+    thenar_world_def world = thenar_world_def_default();
+    thenar_build *build = thenar_build_create(&world);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        thenar_error error;
+        thenar_soft_def def = plain_def(bad[i].def.mesh);
+        def.surface = bad[i].def.surface;
+        def.embedding = bad[i].def.embedding;
+        def.contact_spacing_at = bad[i].def.contact_spacing_at;
+        def.contact_groups = bad[i].def.contact_groups;
+        def.supports = bad[i].def.supports;
+        def.support_count = bad[i].def.support_count;
+        assert_int_equal(thenar_build_add_soft(build, &def, &error), THENAR_ERROR_INPUT);
+        if (!strstr(error.text, bad[i].words)) fail_msg("\"%s\" does not say \"%s\"", error.text, bad[i].words);
+    }
+    thenar_build_free(build);
+    thenar_tet_mesh_free(&mesh);
+}
+
 static void a_body_too_large_to_index_and_one_without_tets_are_refused(void **unused) {
     (void)unused;
     thenar_error error;
@@ -763,6 +806,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(numbers_out_of_range_are_refused),
     cmocka_unit_test(names_that_are_not_plain_text_are_refused),
     cmocka_unit_test(a_surface_hangs_on_a_turned_mesh_as_on_the_one_it_was_given_with),
+    cmocka_unit_test(parts_that_do_not_fit_each_other_are_refused_in_words),
     cmocka_unit_test(a_body_too_large_to_index_and_one_without_tets_are_refused),
 };
 

@@ -48,6 +48,39 @@ static double worst_violation(const thenar_sim *sim, const thenar_tet_mesh *mesh
     return worst;
 }
 
+/* A bar pulled along x by twice what takes it to its limit along x: it stops there, with every solver, and where
+ * nothing holds it, it does not. */
+static void every_solver_stops_at_the_limits_of_fibres(void **unused) {
+    (void)unused;
+    thenar_tet_mesh mesh = tools_box(BOX_X, BOX_Y, BOX_Y, 6, 2, 2);
+    thenar_soft_def def = thenar_soft_def_default();
+    thenar_support wall = {.region = tools_box_region(vec3_make(-1, -1, -1), vec3_make(0, 1, 1))};
+    thenar_load pull = {.region = tools_box_region(vec3_make(BOX_X, -1, -1), vec3_make(1, 1, 1)), .force = {8, 0, 0}};
+    def.name = "bar";
+    def.mesh = &mesh;
+    def.material.young = 0.2e6;
+    def.material.damping_mass = 20;
+    def.supports = &wall;
+    def.support_count = 1;
+    def.loads = &pull;
+    def.load_count = 1;
+    for (int i = -1; i < solver_count; i++) {
+        def.material.fibres[0] = (thenar_fibre){.direction = {1, 0, 0}, .max = i < 0 ? 0 : 1.05};
+        thenar_model *model = tools_model(&def, 0);
+        thenar_sim *sim = sim_with(model, i < 0 ? "newton" : solver_table[i]->name, 1);
+        tools_run(sim, 60);
+        double length = thenar_sim_positions(sim, 0)[3 * (mesh.node_count - 1)] / BOX_X;
+        print_message("%s: %.4f\n", i < 0 ? "no limits" : solver_table[i]->name, length);
+        if (i < 0)
+            assert_true(length > 1.08);
+        else /* those by Jacobi end a little inside */
+            assert_true(length <= 1.05 + 1e-3 && length >= 1.05 - 4e-3);
+        thenar_sim_free(sim);
+        thenar_model_free(model);
+    }
+    thenar_tet_mesh_free(&mesh);
+}
+
 static void every_solver_keeps_the_limits_or_says_that_it_did_not(void **unused) {
     (void)unused;
     thenar_tet_mesh mesh;
@@ -443,6 +476,7 @@ static void no_solver_gets_below_newtons_objective_at_the_same_feasibility(void 
 }
 
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(every_solver_stops_at_the_limits_of_fibres),
     cmocka_unit_test(every_solver_keeps_the_limits_or_says_that_it_did_not),
     cmocka_unit_test(the_support_takes_what_the_limits_push_on_it),
     cmocka_unit_test(threads_do_not_change_any_solvers_result),

@@ -120,6 +120,33 @@ static void bad_descriptions_say_where_and_what_was_expected(void **state) {
     expect_error("thenar_device: 1\nkind: vibration\nfrequency: [.nan, 3]\n", "3:", "frequency");
 }
 
+static void a_description_is_read_as_it_is_written(void **state) {
+    (void)state;
+    char path[] = "/tmp/test_device_XXXXXX";
+    static const char text[] =
+        "thenar_device: 1\nkind: thimble\ncommand: force\nrange: {displacement: [-0.001, 0.002]}\n"
+        "speed: {displacement: 0.07}\nforce_limit: 1.25\nclearance: 0.0015\n"
+        "pulp: {force: 0.09, rate: 1200}\n";
+    int file = mkstemp(path);
+    assert_true(file >= 0);
+    assert_int_equal(write(file, text, strlen(text)), (long)strlen(text));
+    close(file);
+    thenar_error error;
+    thenar_wearable_def def;
+    assert_ok(thenar_wearable_load(path, &def, &error), error);
+    unlink(path);
+    assert_true(def.kind == THENAR_WEARABLE_THIMBLE && def.by_force);
+    const double got[] = {def.displacement[0], def.displacement[1], def.displacement_speed, def.force_limit,
+                          def.clearance,       def.pulp_force,      def.pulp_rate};
+    const double expected[] = {-0.001, 0.002, 0.07, 1.25, 0.0015, 0.09, 1200};
+    for (int i = 0; i < 7; i++) assert_near(got[i], expected[i], 0);
+    assert_string_equal(thenar_wearable_value_name(&def, 0), "force 1");
+    def.by_force = false;
+    assert_string_equal(thenar_wearable_value_name(&def, 0), "displacement m");
+    def = thenar_wearable_def_default(THENAR_WEARABLE_VIBRATION);
+    assert_string_equal(thenar_wearable_value_name(&def, 1), "frequency Hz");
+}
+
 static void bad_numbers_of_a_program_are_refused(void **state) {
     (void)state;
     thenar_error error;
@@ -162,6 +189,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(legs_stay_in_their_planes_and_keep_their_lengths),
     cmocka_unit_test(no_step_is_longer_than_the_speeds_allow),
     cmocka_unit_test(bad_descriptions_say_where_and_what_was_expected),
+    cmocka_unit_test(a_description_is_read_as_it_is_written),
     cmocka_unit_test(bad_numbers_of_a_program_are_refused),
     cmocka_unit_test(device_files_are_the_defaults),
 };

@@ -3,6 +3,7 @@
 
 #include "allocations.h"
 #include "hand_world.h"
+#include "no_threads.h"
 #include "tactile/driver.h"
 #include "tactile/news.h"
 
@@ -16,13 +17,18 @@
 
 #define PLUGIN "plugin:" BINARY_DIR "/test/"
 
-/* A thimble by displacement, a platform and a vibrating one, where they rest: commands that are known. */
-static thenar_tactile *rest_devices(void) {
+/* One hand for all tests. */
+static thenar_model *one_hand(void) {
     static thenar_model *model;
     if (!model) {
         thenar_hand_def def = hand_world_def();
         model = hand_world_model(&def);
     }
+    return model;
+}
+
+/* A thimble by displacement, a platform and a vibrating one, where they rest: commands that are known. */
+static thenar_tactile *rest_devices(void) {
     thenar_tactile_def worn[3] = {{.name = "press it", .finger = THENAR_FINGER_THUMB},
                                   {.name = "tilt", .finger = THENAR_FINGER_INDEX},
                                   {.name = "buzz", .finger = THENAR_FINGER_INDEX}};
@@ -34,7 +40,7 @@ static thenar_tactile *rest_devices(void) {
     options.device_count = 3;
     thenar_error error;
     thenar_tactile *tactile;
-    assert_ok(thenar_tactile_create(model, &options, &tactile, &error), error);
+    assert_ok(thenar_tactile_create(one_hand(), &options, &tactile, &error), error);
     return tactile;
 }
 
@@ -263,6 +269,24 @@ static void a_table_has_every_command(void **state) {
     thenar_tactile_free(tactile);
 }
 
+static void a_table_on_a_full_disk_is_told_and_does_not_come_back(void **state) {
+    (void)state;
+    thenar_tactile *tactile = rest_devices();
+    thenar_output *output;
+    thenar_error error;
+    assert_ok(thenar_output_open(tactile, "csv:/dev/full", 0, &output, &error), error);
+    WAIT_FOR((thenar_output_push(output, tactile), !thenar_output_count(output).connected));
+    for (int i = 0; i < 60; i++) { /* longer than until the next attempt to connect */
+        thenar_output_push(output, tactile);
+        pause_ms(5);
+    }
+    thenar_output_counts counts;
+    thenar_output_close(output, &counts);
+    assert_true(!counts.connected && counts.reconnects == 0 && counts.dropped > 0);
+    expect_all_accounted(counts);
+    thenar_tactile_free(tactile);
+}
+
 /* Lines of ten numbers in a file; the last one of each of three devices. */
 static int read_lines(const char *path, double last[3][10]) {
     FILE *file = fopen(path, "r");
@@ -389,6 +413,58 @@ static void bad_targets_say_what_was_expected(void **state) {
 }
 
 #define ENTRIES 200000
+static void devices_that_cannot_be_worn_are_refused_by_name(void **state) {
+    (void)state;
+    const thenar_wearable_def thimble = thenar_wearable_def_default(THENAR_WEARABLE_THIMBLE);
+    const struct {
+        thenar_tactile_def worn[2];
+        int count, points;
+        const char *words;
+    } bad[] = {{.count = 0, .points = 100, .words = "no device on any finger"},
+               {{{.name = "a", .device = thimble}}, 1, 5, "5 points a pad; expected 10 to 1000"},
+               {{{.name = "", .device = thimble}}, 1, 100, "a device without a name"},
+               {{{.name = "a", .finger = (thenar_finger)9, .device = thimble}}, 1, 100, "a: finger 9; expected 0 to 4"},
+               {{{.name = "a", .hand = "foot", .device = thimble}}, 1, 100, "a: there is no hand 'foot'"},
+               {{{.name = "a", .device = thimble}, {.name = "a", .finger = THENAR_FINGER_INDEX, .device = thimble}},
+                2,
+                100,
+                "there are two devices named a"},
+               {{{.name = "a", .device = thimble}, {.name = "b", .turn = 0.5, .device = thimble}},
+                2,
+                100,
+                "two devices on a thumb are turned by 0 and 0.5 rad"}};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        thenar_tactile_options options = thenar_tactile_options_default();
+        options.devices = bad[i].worn;
+        options.device_count = bad[i].count;
+        options.points = bad[i].points;
+        thenar_tactile *tactile;
+        thenar_error error = {0};
+        assert_int_equal(thenar_tactile_create(one_hand(), &options, &tactile, &error), THENAR_ERROR_INPUT);
+        assert_null(tactile);
+        if (!strstr(error.text, bad[i].words)) fail_msg("\"%s\" does not say \"%s\"", error.text, bad[i].words);
+    }
+}
+
+static void outputs_without_a_thread_are_refused(void **state) {
+    (void)state;
+    static const char *const cases[][2] = {
+        {"csv:/dev/null", "cannot start a thread for csv:/dev/null"},
+        {PLUGIN "tactile_plugin.so", "tactile_plugin.so: the system refused a thread"}};
+    thenar_tactile *tactile = rest_devices();
+    for (int i = 0; i < 2; i++) {
+        thenar_output *output = NULL;
+        thenar_error error = {0};
+        no_threads_begin();
+        thenar_status status = thenar_output_open(tactile, cases[i][0], 0, &output, &error);
+        no_threads_end();
+        assert_int_equal(status, THENAR_ERROR_MEMORY);
+        assert_null(output);
+        if (!strstr(error.text, cases[i][1])) fail_msg("\"%s\" does not say \"%s\"", error.text, cases[i][1]);
+    }
+    thenar_tactile_free(tactile);
+}
+
 static void *write_entries(void *queue) {
     for (int n = 0; n < (SANITIZED ? ENTRIES / 10 : ENTRIES); n++) {
         double values[NEWS_WORDS];
@@ -425,10 +501,13 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_receiver_that_stops_reading_costs_nothing),
     cmocka_unit_test(a_line_that_comes_back_is_used_again),
     cmocka_unit_test(a_table_has_every_command),
+    cmocka_unit_test(a_table_on_a_full_disk_is_told_and_does_not_come_back),
     cmocka_unit_test(a_plugin_is_given_ten_numbers_a_command),
     cmocka_unit_test(a_plugin_that_fails_is_opened_again),
     cmocka_unit_test(a_plugin_that_hangs_is_left_behind),
     cmocka_unit_test(bad_targets_say_what_was_expected),
+    cmocka_unit_test(devices_that_cannot_be_worn_are_refused_by_name),
+    cmocka_unit_test(outputs_without_a_thread_are_refused),
     cmocka_unit_test(entries_of_a_queue_are_whole_or_lost),
 };
 TEST_MAIN(tests)

@@ -190,6 +190,141 @@ static void a_simulation_goes_on_from_another_with_a_time_step_of_its_own(void *
     thenar_model_free(equal);
 }
 
+/* Two cushions held below, a spinning crate, and a handle on a corner of one cushion; limits or none. */
+static thenar_model *cushions_with_handle(bool limited, int cells, int support_count, const char *tool) {
+    thenar_error error;
+    thenar_world_def world = thenar_world_def_default();
+    thenar_build *build = thenar_build_create(&world);
+    thenar_tet_mesh mesh = tools_box(0.2, 0.1, 0.2, cells, 2, 4);
+    thenar_support supports[2] = {
+        {.name = "base", .region = tools_box_region(vec3_make(0, 0, 0), vec3_make(0.2, 0, 0.2))},
+        {.name = "side", .region = tools_box_region(vec3_make(0, 0.05, 0), vec3_make(0, 0.1, 0.2))}};
+    thenar_soft_def def = thenar_soft_def_default();
+    def.name = "cushion";
+    def.mesh = &mesh;
+    def.material.stretch_max = limited ? 1.2 : 0;
+    def.touches = false;
+    def.supports = supports;
+    def.support_count = support_count;
+    assert_ok(thenar_build_add_soft(build, &def, &error), error);
+    def.name = "other";
+    assert_ok(thenar_build_add_soft(build, &def, &error), error);
+    thenar_rigid_def crate = thenar_rigid_def_default();
+    crate.name = "crate";
+    crate.shape = (thenar_shape){.kind = THENAR_SHAPE_BOX, .size = {0.3, 0.2, 0.1}};
+    crate.touches = false;
+    vec3_store(crate.spin, vec3_make(1, 20, 2));
+    assert_ok(thenar_build_add_rigid(build, &crate, &error), error);
+    thenar_handle_def handle = thenar_handle_def_default();
+    handle.name = "corner";
+    handle.tool = tool;
+    vec3_store(handle.seed, vec3_make(0.2, 0.1, 0.2));
+    handle.radius = 0.06;
+    assert_ok(thenar_build_add_handle(build, &handle, &error), error);
+    thenar_model *model;
+    assert_ok(thenar_build_compile(build, &model, &error), error);
+    thenar_build_free(build);
+    thenar_tet_mesh_free(&mesh);
+    return model;
+}
+
+/* The kept states have other layouts then: body by body, all that moves goes on from where it was. */
+static void a_simulation_goes_on_where_limits_have_come(void **unused) {
+    (void)unused;
+    thenar_error error;
+    thenar_model *model = cushions_with_handle(false, 4, 1, "cushion"),
+                 *limited = cushions_with_handle(true, 4, 1, "cushion");
+    thenar_sim *sim = tools_sim(model, 0.01, 1), *next = tools_sim(limited, 0.01, 1);
+    const double wanted[7] = {0.21, 0.11, 0.2, 0, 0, 0, 1};
+    thenar_sim_drive_handle(sim, 0, wanted, NULL);
+    tools_run(sim, 10);
+    assert_ok(thenar_sim_continue(next, sim, &error), error);
+    assert_near(thenar_sim_time(next), thenar_sim_time(sim), 0);
+    size_t bytes = 3 * (size_t)thenar_model_mesh(model, 0)->node_count * sizeof(double);
+    thenar_handle_state held, holds;
+    for (int turn = 0; turn < 2; turn++) { /* where it was, and a step later still, since no limit is reached */
+        double here[7], there[7];
+        thenar_sim_handle(sim, 0, &held);
+        thenar_sim_handle(next, 0, &holds);
+        for (int i = 0; i < 7; i++) assert_near(holds.pose[i], held.pose[i], 1e-9);
+        thenar_sim_pose(sim, 2, here, here + 3);
+        thenar_sim_pose(next, 2, there, there + 3);
+        for (int i = 0; i < 7; i++) assert_near(there[i], here[i], turn ? 1e-9 : 0);
+        const double *x = thenar_sim_positions(sim, 0), *y = thenar_sim_positions(next, 0);
+        for (size_t i = 0; i < bytes / sizeof *x; i++) assert_near(y[i], x[i], turn ? 1e-9 : 0);
+        tools_run(sim, 1);
+        tools_run(next, 1);
+    }
+    /* Another mesh, another support, a handle on another body: not the same world. */
+    thenar_model *others[] = {cushions_with_handle(false, 5, 1, "cushion"),
+                              cushions_with_handle(false, 4, 2, "cushion"), cushions_with_handle(false, 4, 1, "other")};
+    for (int i = 0; i < 3; i++) {
+        thenar_sim *other = tools_sim(others[i], 0.01, 1);
+        assert_int_equal(thenar_sim_continue(other, sim, &error), THENAR_ERROR_INPUT);
+        assert_non_null(strstr(error.text, "its bodies are not those of"));
+        assert_true(thenar_sim_step_count(other) == 0);
+        thenar_sim_free(other);
+        thenar_model_free(others[i]);
+    }
+    thenar_sim_free(sim);
+    thenar_sim_free(next);
+    thenar_model_free(model);
+    thenar_model_free(limited);
+}
+
+static void options_that_are_none_are_refused_by_name(void **unused) {
+    (void)unused;
+    static const struct {
+        thenar_sim_options options;
+        const char *words;
+    } bad[] = {{{.solver = "magic"}, "there is no solver magic; expected one of newton, pgs, "},
+               {{.friction = "glue"}, "there is no friction glue; expected pyramid, cone or printed"},
+               {{.contact = "love"}, "there is no contact method love; expected point, aggregate, penalty or none"},
+               {{.contact = "aggregate", .coupling = "schur"}, "with aggregated contact; expected another"},
+               {{.threads = -1}, "-1 threads; expected 1.."}};
+    thenar_error error;
+    thenar_model *model = some_bodies();
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        thenar_sim *sim;
+        assert_int_equal(thenar_sim_create(model, &bad[i].options, &sim, &error), THENAR_ERROR_INPUT);
+        assert_null(sim);
+        if (!strstr(error.text, bad[i].words)) fail_msg("\"%s\" does not say \"%s\"", error.text, bad[i].words);
+    }
+    thenar_model_free(model);
+    for (int i = 0; i < 2; i++) {
+        thenar_world_def world = thenar_world_def_default();
+        if (i == 0)
+            world.contact_method = (thenar_contact_method)99;
+        else
+            world.contact_pressure = (thenar_contact_pressure)99;
+        thenar_build *build = thenar_build_create(&world);
+        assert_int_equal(thenar_build_compile(build, &model, &error), THENAR_ERROR_INPUT);
+        assert_non_null(strstr(error.text, i == 0 ? "contact method is 99" : "contact pressure is 99"));
+        thenar_build_free(build);
+    }
+}
+
+/* Their unknowns would all be coupled with each other. */
+static void more_rigid_bodies_than_may_touch_are_refused(void **unused) {
+    (void)unused;
+    thenar_error error;
+    thenar_world_def world = thenar_world_def_default();
+    thenar_build *build = thenar_build_create(&world);
+    for (int i = 0; i < 257; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "ball %d", i);
+        thenar_rigid_def ball = thenar_rigid_def_default();
+        ball.name = name;
+        ball.shape = (thenar_shape){.kind = THENAR_SHAPE_SPHERE, .radius = 0.01};
+        ball.move[0] = i;
+        assert_ok(thenar_build_add_rigid(build, &ball, &error), error);
+    }
+    thenar_model *model;
+    assert_int_equal(thenar_build_compile(build, &model, &error), THENAR_ERROR_INPUT);
+    assert_non_null(strstr(error.text, "257 dynamic rigid bodies that may touch; expected at most 256"));
+    thenar_build_free(build);
+}
+
 static void a_simulation_does_not_go_on_from_one_of_other_bodies(void **unused) {
     (void)unused;
     thenar_error error;
@@ -538,6 +673,9 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(sixteen_simulations_of_one_model_side_by_side_are_those_one_after_the_other),
     cmocka_unit_test(a_restored_simulation_goes_on_bit_for_bit),
     cmocka_unit_test(a_simulation_goes_on_from_another_with_a_time_step_of_its_own),
+    cmocka_unit_test(a_simulation_goes_on_where_limits_have_come),
+    cmocka_unit_test(options_that_are_none_are_refused_by_name),
+    cmocka_unit_test(more_rigid_bodies_than_may_touch_are_refused),
     cmocka_unit_test(a_simulation_does_not_go_on_from_one_of_other_bodies),
     cmocka_unit_test(a_snapshot_that_does_not_fit_is_refused_and_changes_nothing),
     cmocka_unit_test(a_snapshot_of_a_model_whose_supports_move_otherwise_is_refused),

@@ -135,6 +135,7 @@ struct body_class {
     thenar_status (*bind)(body_model *body, const block_pattern *pattern, int first_node, thenar_error *error);
     uint64_t (*hash)(const body_model *body);
     void (*free)(body_model *body);
+    /* Asked of bodies that are seen only: NULL of handles, as are `inverted`, `place_surface` and `energy`. */
     const thenar_surface *(*surface)(const body_model *body); /* what is seen, at rest or in the body's own frame */
     double (*mass)(const body_model *body);                   /* kg */
 

@@ -278,7 +278,8 @@ static uint64_t handle_hash(const body_model *base) {
     return hash;
 }
 
-/* The rest is as of a rigid body that the rigid body's own functions see. */
+/* The rest is as of a rigid body that the rigid body's own functions see. What is asked of bodies that are seen has no
+ * answer here. */
 static int handle_node_count(const body_model *base) {
     return rigid_class.system_node_count(base);
 }
@@ -289,27 +290,11 @@ static thenar_status handle_bind_own(body_model *base, const block_pattern *patt
                                      thenar_error *error) {
     return rigid_class.bind(base, pattern, first_node, error);
 }
-static const thenar_surface *handle_surface(const body_model *base) {
-    return rigid_class.surface(base);
-}
-static double handle_mass(const body_model *base) {
-    return rigid_class.mass(base);
-}
-static int handle_inverted(const body_state *base) {
-    return rigid_class.inverted(base);
-}
 static void handle_velocity(const body_state *base, double *v) {
     rigid_class.velocity(base, v);
 }
 static void handle_change(const body_state *base, double *v) {
     rigid_class.change(base, v);
-}
-static void handle_place_surface(const body_state *base, double *positions) {
-    rigid_class.place_surface(base, positions);
-}
-static void handle_energy(const body_state *base, vec3 gravity, double *kinetic, double *elastic, double *potential) {
-    (void)gravity;
-    rigid_class.energy(base, (vec3){0}, kinetic, elastic, potential);
 }
 static bool handle_limited(const body_model *base) {
     return rigid_class.limited(base);
@@ -323,8 +308,6 @@ const body_class handle_class = {
     .bind = handle_bind_own,
     .hash = handle_hash,
     .free = handle_free,
-    .surface = handle_surface,
-    .mass = handle_mass,
     .layout = handle_layout,
     .reset = handle_reset,
     .drive = handle_drive,
@@ -334,10 +317,7 @@ const body_class handle_class = {
     .publish = handle_publish,
     .sound = handle_sound,
     .rest = handle_rest,
-    .inverted = handle_inverted,
     .velocity = handle_velocity,
     .change = handle_change,
-    .place_surface = handle_place_surface,
-    .energy = handle_energy,
     .limited = handle_limited,
 };

@@ -56,7 +56,6 @@ thenar_status skeleton_model_create(const skeleton_bone *bones, int bone_count, 
                                     thenar_error *error);
 void skeleton_model_free(skeleton_model *model);
 uint64_t skeleton_model_hash(const skeleton_model *model);
-double skeleton_model_mass(const skeleton_model *model); /* kg */
 
 /* A bone's frame. As doubles: position, quaternion xyzw. */
 typedef struct skeleton_pose {

@@ -109,9 +109,3 @@ uint64_t skeleton_model_hash(const skeleton_model *model) {
     }
     return hash;
 }
-
-double skeleton_model_mass(const skeleton_model *model) {
-    double mass = 0;
-    for (int i = 0; i < model->bone_count; i++) mass += model->bones[i].mass;
-    return mass;
-}

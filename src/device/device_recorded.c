@@ -2,7 +2,6 @@
  * in between linearly. It takes forces and does nothing with them. When it is over it says nothing any more. */
 #include "device/kinds.h"
 
-#include "base/clock.h"
 #include "base/file.h"
 #include "base/json_text.h"
 #include "base/memory.h"
@@ -137,10 +136,6 @@ int device_recorded_read_at(void *opened, int64_t now_ns, thenar_device_sample *
     return 1;
 }
 
-static int recorded_read(void *opened, thenar_device_sample *sample) {
-    return device_recorded_read_at(opened, clock_now(), sample);
-}
-
 static int recorded_write(void *opened, const double *values, int count) {
     (void)opened, (void)values, (void)count;
     return 0;
@@ -152,6 +147,5 @@ const thenar_device_table device_recorded_table = {.version = THENAR_DEVICE_VERS
                                                    .name = "recording",
                                                    .open = recorded_open,
                                                    .describe = recorded_describe,
-                                                   .read = recorded_read,
                                                    .write = recorded_write,
                                                    .close = recorded_close};

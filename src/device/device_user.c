@@ -1,7 +1,6 @@
 /* The simulated person as a device: lives in the loop's time. */
 #include "device/kinds.h"
 
-#include "base/clock.h"
 #include "base/memory.h"
 #include "device/user.h"
 
@@ -47,10 +46,6 @@ int device_user_read_at(void *device, int64_t now_ns, thenar_device_sample *samp
     return 1;
 }
 
-static int user_read(void *device, thenar_device_sample *sample) {
-    return device_user_read_at(device, clock_now(), sample);
-}
-
 static int user_write(void *device, const double *values, int count) {
     user_device *user = device;
     if (count != 6) return -1;
@@ -71,6 +66,5 @@ const thenar_device_table device_user_table = {.version = THENAR_DEVICE_VERSION,
                                                .name = "simulated person",
                                                .open = user_open,
                                                .describe = user_describe,
-                                               .read = user_read,
                                                .write = user_write,
                                                .close = user_close};

@@ -12,7 +12,8 @@ typedef struct device_kind {
     const char *name;
     const thenar_device_table *table; /* NULL: a plugin's */
     bool direct;                      /* never waits: the loop calls it itself */
-    /* Of a direct one: its table's `read` at a given time of the loop's clock, which need not be the system's. */
+    /* Of a direct one, in place of its table's `read`, which is NULL: at a given time of the loop's clock, which need
+     * not be the system's. */
     int (*read_at)(void *device, int64_t now_ns, thenar_device_sample *sample);
 } device_kind;
 

@@ -137,9 +137,9 @@ static bool surface_counts_agree(const thenar_recording_body *body) {
     case THENAR_RECORDING_SURFACE_EMBEDDED:
         return body->vertex_count == 0 || body->tet_count > 0;
     case THENAR_RECORDING_SURFACE_RIGID:
-        return true;
+        break;
     }
-    return false;
+    return true;
 }
 
 static bool parse_body(const json_t *object, const place *at, json_t *set, thenar_recording_body *body) {

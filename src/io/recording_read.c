@@ -10,7 +10,6 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zstd_errors.h>
 
 /* A run of numbers of one width in a payload. */
 typedef struct run {
@@ -30,8 +29,6 @@ static thenar_status unpack(const thenar_recording *recording, uint64_t offset, 
         return recording_complain(recording, offset, error, "compressed data do not have the size that HEAD implies");
     size_t got = ZSTD_decompressDCtx(recording->decompressor, out, size, stored, stored_size);
     if (!ZSTD_isError(got) && got == size) return THENAR_OK;
-    if (ZSTD_isError(got) && ZSTD_getErrorCode(got) == ZSTD_error_memory_allocation)
-        return error_memory(error, "a chunk of a recording");
     return recording_complain(recording, offset, error, "the compressed data are damaged");
 }
 

@@ -29,17 +29,8 @@ typedef struct spatial_inertia {
 static inline spatial_motion spatial_motion_zero(void) {
     return (spatial_motion){{0, 0, 0}, {0, 0, 0}};
 }
-static inline spatial_motion spatial_motion_add(spatial_motion a, spatial_motion b) {
-    return (spatial_motion){vec3_add(a.angular, b.angular), vec3_add(a.linear, b.linear)};
-}
-static inline spatial_motion spatial_motion_sub(spatial_motion a, spatial_motion b) {
-    return (spatial_motion){vec3_sub(a.angular, b.angular), vec3_sub(a.linear, b.linear)};
-}
 static inline spatial_motion spatial_motion_mul_add(spatial_motion a, spatial_motion b, double s) {
     return (spatial_motion){vec3_mul_add(a.angular, b.angular, s), vec3_mul_add(a.linear, b.linear, s)};
-}
-static inline spatial_force spatial_force_zero(void) {
-    return (spatial_force){{0, 0, 0}, {0, 0, 0}};
 }
 static inline spatial_force spatial_force_add(spatial_force a, spatial_force b) {
     return (spatial_force){vec3_add(a.torque, b.torque), vec3_add(a.force, b.force)};
@@ -70,21 +61,6 @@ static inline vec3 spatial_motion_point(spatial_motion m, vec3 r) {
 /* A force that acts at r from O, with a torque about that point. */
 static inline spatial_force spatial_force_at(vec3 torque, vec3 force, vec3 r) {
     return (spatial_force){vec3_add(torque, vec3_cross(r, force)), force};
-}
-
-/* The same motion or force, with the reference point moved by r. */
-static inline spatial_motion spatial_motion_shift(spatial_motion m, vec3 r) {
-    return (spatial_motion){m.angular, spatial_motion_point(m, r)};
-}
-static inline spatial_force spatial_force_shift(spatial_force f, vec3 r) {
-    return (spatial_force){vec3_sub(f.torque, vec3_cross(r, f.force)), f.force};
-}
-/* In axes turned by R: what was along column j's axis is along column j. */
-static inline spatial_motion spatial_motion_rotate(mat3 R, spatial_motion m) {
-    return (spatial_motion){mat3_mul_vec(R, m.angular), mat3_mul_vec(R, m.linear)};
-}
-static inline spatial_force spatial_force_rotate(mat3 R, spatial_force f) {
-    return (spatial_force){mat3_mul_vec(R, f.torque), mat3_mul_vec(R, f.force)};
 }
 
 /* How motion b changes when it is carried along by motion a, over time: a x b. */

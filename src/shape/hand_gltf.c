@@ -258,12 +258,9 @@ static thenar_status make_tets(hand_shape *hand, const double *vertex_weight, in
     if (status != THENAR_OK) return status;
     signed_distance solid = signed_distance_of_surface(&distance);
     int *group = MEMORY_ARRAY(int, hand->skin.vertex_count);
-    if (group) {
-        hand_vertex_groups(hand->joint, &hand->skin, vertex_weight, group);
-        status = hand_tets(size_of(hand), hand->joint, &solid, &hand->skin, group, tets, &hand->mesh, &node, error);
-    } else {
-        status = error_memory(error, "glTF hand");
-    }
+    if (group) hand_vertex_groups(hand->joint, &hand->skin, vertex_weight, group);
+    status = group ? hand_tets(size_of(hand), hand->joint, &solid, &hand->skin, group, tets, &hand->mesh, &node, error)
+                   : error_memory(error, "glTF hand");
     free(group);
     if (status == THENAR_OK) status = hand_shape_take_nodes(node, hand, node_weight, error);
     free(node);

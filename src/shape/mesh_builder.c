@@ -2,6 +2,7 @@
 
 #include "shape/mesh.h"
 
+#include <assert.h>
 #include <limits.h>
 #include <stdlib.h>
 
@@ -69,14 +70,11 @@ bool mesh_builder_strip(mesh_builder *builder, scanner *s, const int *nodes, siz
     return true;
 }
 
-bool mesh_builder_touch(mesh_builder *builder, scanner *s, const int *nodes, size_t count, mesh_place place) {
+void mesh_builder_touch(mesh_builder *builder, const int *nodes, size_t count) {
     for (size_t i = 0; i < count; i++) {
-        if (nodes[i] < 0 || nodes[i] >= mesh_builder_node_count(builder))
-            return scanner_fail(s, "element %d has node index %d, which is out of range; expected 0..%d", place.number,
-                                nodes[i], mesh_builder_node_count(builder) - 1);
+        assert(nodes[i] >= 0 && nodes[i] < mesh_builder_node_count(builder));
         builder->touched.data[nodes[i]] = 1;
     }
-    return true;
 }
 
 bool mesh_builder_region(mesh_builder *builder, scanner *s, int tag, const char *name) {

@@ -45,8 +45,8 @@ bool mesh_builder_polygon(mesh_builder *builder, scanner *s, const int *nodes, s
 /* A strip of count - 2 triangles, every second one turned so that all face the same way. */
 bool mesh_builder_strip(mesh_builder *builder, scanner *s, const int *nodes, size_t count, mesh_place place);
 
-/* Points and lines: only that they use their nodes is kept. */
-bool mesh_builder_touch(mesh_builder *builder, scanner *s, const int *nodes, size_t count, mesh_place place);
+/* Points and lines: only that they use their nodes, which must have been added, is kept. */
+void mesh_builder_touch(mesh_builder *builder, const int *nodes, size_t count);
 
 /* Copies the name. */
 bool mesh_builder_region(mesh_builder *builder, scanner *s, int tag, const char *name);

@@ -255,7 +255,8 @@ static bool read_element(gmsh *g, const element_type *type, scanner_type integer
     case ELEMENT_POLYGON:
         return mesh_builder_polygon(g->builder, g->s, nodes, (size_t)type->node_count, place);
     default:
-        return mesh_builder_touch(g->builder, g->s, nodes, (size_t)type->node_count, place);
+        mesh_builder_touch(g->builder, nodes, (size_t)type->node_count);
+        return true;
     }
 }
 

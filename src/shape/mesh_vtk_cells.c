@@ -69,7 +69,8 @@ static bool add_cell(scanner *s, mesh_builder *builder, int type_number, const i
     case CELL_STRIP:
         return mesh_builder_strip(builder, s, nodes, count, place);
     default:
-        return mesh_builder_touch(builder, s, nodes, count, place);
+        mesh_builder_touch(builder, nodes, count);
+        return true;
     }
 }
 
