@@ -1,5 +1,6 @@
 #include "app/run_output.h"
 
+#include "app/run_record.h"
 #include "app/run_row.h"
 #include "app/run_summary.h"
 #include "base/file.h"
@@ -76,15 +77,8 @@ static thenar_status open_files(run_output *output, const thenar_sim *sim, thena
     run_haptic_columns(output->facts.haptic, write_name, &output->csv);
     csv_end_row(&output->csv);
     status = path_in(output, "recording.thenar", path, sizeof path, error);
-    thenar_recorder_channel devices[THENAR_HAPTIC_HANDLES];
-    int device_count = run_haptic_device_count(output->facts.haptic);
-    for (int i = 0; i < device_count; i++)
-        devices[i] = (thenar_recorder_channel){run_haptic_channel(output->facts.haptic, i), "", RUN_HAPTIC_NUMBERS,
-                                               run_haptic_numbers(output->facts.haptic, i)};
-    if (status == THENAR_OK)
-        status = thenar_recorder_create_more(path, sim, run_tactile_devices(output->facts.tactile), devices,
-                                             device_count, &output->recorder, error);
-    return status == THENAR_OK ? thenar_recorder_add(output->recorder, error) : status;
+    if (status != THENAR_OK) return status;
+    return run_record_open(path, sim, output->facts.tactile, output->facts.haptic, &output->recorder, error);
 }
 
 thenar_status run_output_open(const char *folder, const run_facts *facts, const thenar_sim *sim, run_output **out,

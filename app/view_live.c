@@ -29,6 +29,7 @@ static void step(view_live *live) {
     /* A device pushes in real time only: not by single steps, not in slow motion. */
     run_haptic_after(live->haptic, live->sim, live->playing && live->speed == 1);
     run_tactile_step(live->tactile, live->sim);
+    live_record(live, true);
     if (live->fresh_count < ROWS_KEPT) {
         double *row = live->fresh + (size_t)live->fresh_count++ * (size_t)live->column_count;
         run_row(live->sim, false, row);
@@ -182,9 +183,19 @@ void view_live_stop(view_source *source) {
     live->started = false;
 }
 
+thenar_status view_live_finish(view_source *source, thenar_error *error) {
+    view_live *live = (view_live *)source;
+    run_haptic_stop(live->haptic);
+    thenar_status status = live_record_end(live, error);
+    run_haptic_print(live->haptic);
+    run_tactile_finish(live->tactile);
+    return status;
+}
+
 static void live_free(view_source *source) {
     view_live *live = (view_live *)source;
     view_live_stop(source);
+    thenar_recorder_close(live->recorder, NULL);
     run_haptic_free(live->haptic);
     run_tactile_free(live->tactile);
     recorded_pads_free(&live->pads);
@@ -238,6 +249,8 @@ static thenar_status prepare(view_live *live, thenar_error *error) {
     for (int b = 0; b < live->body_count; b++)
         live->vertex_counts[b] = thenar_model_surface(live->model, b)->vertex_count;
     live_write_head(live, info.title);
+    if (!live->head.failed) status = live_record_begin(live, error);
+    if (status != THENAR_OK) return status;
     live->state_changed = live->frame_due = true;
     return live->head.failed ? error_memory(error, live->path) : THENAR_OK;
 }

@@ -1,5 +1,6 @@
 /* What the files of the live source share: the state of its two threads. view_live.c begins and ends it and has the
- * simulation's thread, view_live_orders.c carries out what viewers want, view_live_show.c writes what they see. */
+ * simulation's thread, view_live_orders.c carries out what viewers want, view_live_record.c records,
+ * view_live_show.c writes what they see. */
 #ifndef APP_VIEW_LIVE_STATE_H
 #define APP_VIEW_LIVE_STATE_H
 
@@ -43,7 +44,10 @@ typedef struct view_live {
     run_haptic *haptic;   /* the devices that hold its handles, or NULL */
     view_message loop;    /* what is shown of their loop, and when that was written, ns */
     int64_t loop_ns, fault_ns;
-    char fault[512]; /* of them, the last one, and when it came */
+    char fault[512];           /* of them, the last one, and when it came */
+    thenar_recorder *recorder; /* or NULL: nothing is recorded, or no longer */
+    uint64_t recorded_steps;
+    thenar_error record_error; /* what ended the recording, if status is not THENAR_OK */
     view_tunables tunables;
     view_drag drag;
     bool playing;
@@ -85,6 +89,15 @@ void live_take_order(view_live *live, const view_order *order);
 
 /* What is wrong with an order, or NULL. */
 const char *live_check_order(const view_live *live, const view_order *order);
+
+/* Begins the recording, if one is asked for. */
+thenar_status live_record_begin(view_live *live, thenar_error *error);
+
+/* The state as it is now: right behind a step, or a reset. What cannot be written ends the recording, not the simulation. */
+void live_record(view_live *live, bool stepped);
+
+/* Ends the recording. The first error of it, also of earlier frames. */
+thenar_status live_record_end(view_live *live, thenar_error *error);
 
 /* Once: what every new viewer gets. */
 void live_write_head(view_live *live, const char *title);

@@ -35,20 +35,23 @@ const children = [];
 export const endAll = () => children.forEach((child) => child.kill('SIGKILL'));
 
 /** `thenar view ARGS`, once it serves. */
-export async function view(...args) {
-  const child = spawn(thenar, ['view', '--no-browser', ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+export const view = (...args) => viewBy(thenar, [], ...args);
+
+/** The same with another program in front: viewBy('nice', ['-n', '5', thenar], ...). */
+export async function viewBy(program, before, ...args) {
+  const child = spawn(program, [...before, 'view', '--no-browser', ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
   children.push(child);
   let err = '';
+  let out = '';
   child.stderr.on('data', (data) => (err += data));
   const url = await new Promise((done, fail) => {
-    let out = '';
     child.stdout.on('data', (data) => {
       out += data;
       if (out.includes('\n')) done(new URL(out.split('\n')[0]));
     });
     child.on('exit', (code) => fail(new Error(`thenar view ended with ${code}: ${err}`)));
   });
-  const ended = new Promise((done) => child.on('exit', (code, signal) => done({ code, signal })));
+  const ended = new Promise((done) => child.on('close', (code, signal) => done({ code, signal })));
   return {
     url,
     host: url.host,
@@ -57,8 +60,10 @@ export async function view(...args) {
     pid: child.pid,
     alive: () => child.exitCode === null && child.signalCode === null,
     errors: () => err,
-    async stop() {
-      child.kill('SIGINT');
+    /** What it printed, once it has ended. */
+    out: () => out,
+    async stop(signal = 'SIGINT') {
+      child.kill(signal);
       return ended;
     },
   };
