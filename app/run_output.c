@@ -112,10 +112,12 @@ static thenar_status write_final_vtk(const run_output *output, const thenar_sim 
     return status == THENAR_OK ? thenar_sim_write_vtk(sim, path, error) : status;
 }
 
-static thenar_status write_summary(const run_output *output, const thenar_sim *sim, double wall, thenar_error *error) {
+static thenar_status write_summary(const run_output *output, const thenar_sim *sim, const pace *clock, double wall,
+                                   thenar_error *error) {
     char path[4096];
     thenar_status status = path_in(output, "summary.json", path, sizeof path, error);
-    return status == THENAR_OK ? run_summary_write(&output->summary, &output->facts, sim, wall, path, error) : status;
+    return status == THENAR_OK ? run_summary_write(&output->summary, &output->facts, sim, clock, wall, path, error)
+                               : status;
 }
 
 /* Keeps the first error of several. */
@@ -126,7 +128,8 @@ static void keep_first(thenar_status status, const thenar_error *told, thenar_st
 }
 
 /* Each file is finished even if another could not be. */
-thenar_status run_output_finish(run_output *output, const thenar_sim *sim, double wall, thenar_error *error) {
+thenar_status run_output_finish(run_output *output, const thenar_sim *sim, const pace *clock, double wall,
+                                thenar_error *error) {
     if (!output->folder) return THENAR_OK;
     thenar_status first = THENAR_OK;
     thenar_error told;
@@ -136,7 +139,7 @@ thenar_status run_output_finish(run_output *output, const thenar_sim *sim, doubl
     output->csv_open = false;
     keep_first(csv_close(&output->csv, &told), &told, &first, error);
     keep_first(write_final_vtk(output, sim, &told), &told, &first, error);
-    keep_first(write_summary(output, sim, wall, &told), &told, &first, error);
+    keep_first(write_summary(output, sim, clock, wall, &told), &told, &first, error);
     return first;
 }
 

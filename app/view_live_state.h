@@ -5,6 +5,7 @@
 #define APP_VIEW_LIVE_STATE_H
 
 #include "app/run_haptic.h"
+#include "app/run_pace.h"
 #include "app/run_tactile.h"
 #include "app/scene_find.h"
 #include "app/view_drag.h"
@@ -20,7 +21,6 @@
 #define ORDERS_KEPT 64      /* that wait for the end of a step */
 #define FRAME_NS 16000000   /* between two frames */
 #define STRETCH_NS 12000000 /* of steps between two looks at the orders */
-#define LAG_SECONDS 0.1     /* of real time that may be made up for */
 #define IDLE_NS 20000000    /* between two looks at the orders when nothing moves */
 #define LOOP_NS 250000000   /* between two looks at the haptic loop */
 #define FAULT_NS 6000000000 /* for which a fault of a device is shown */
@@ -55,10 +55,11 @@ typedef struct view_live {
     double speed, dt;
     int solver, contact; /* the second: -1 for the scene's own */
     char notice[1024];
-    int64_t origin, last_frame, last_look; /* ns */
-    double lag;                            /* simulated seconds that are due */
-    view_message frame, state;             /* under work */
-    double *fresh;                         /* rows since the last frame */
+    int64_t origin, last_frame; /* ns */
+    pace clock;                 /* how it is kept to */
+    bool told_slow;             /* on the terminal */
+    view_message frame, state;  /* under work */
+    double *fresh;              /* rows since the last frame */
     int fresh_count;
     bool state_changed, frame_due;
 
