@@ -40,11 +40,11 @@ static void step(view_live *live) {
     live->frame_due = true;
 }
 
-/* Once, for who watches the terminal; viewers see it all the time. */
+/* Once, and not of a moment, for who watches the terminal; viewers see it all the time. */
 static void tell_slow(view_live *live) {
     char text[RUN_PACE_TEXT];
     run_pace_text(&live->clock, live->speed, text);
-    if (!text[0] || live->told_slow || live->speed > 1) return;
+    if (!text[0] || live->told_slow || live->speed > 1 || live->clock.slow_seconds < SLOW_SECONDS) return;
     live->told_slow = true;
     fprintf(stderr, "thenar: warning: %s: steps take longer than they simulate\n", text);
 }
@@ -256,6 +256,9 @@ static thenar_status prepare(view_live *live, thenar_error *error) {
     live->fresh = MEMORY_ARRAY(double, ROWS_KEPT *(size_t)live->column_count);
     live->rows = MEMORY_ARRAY(double, ROWS_KEPT *(size_t)live->column_count);
     if (!live->vertex_counts || !live->fresh || !live->rows) return error_memory(error, live->path);
+    /* The pages are there from the beginning: memory does not grow while it runs. */
+    memset(live->fresh, 0, ROWS_KEPT * (size_t)live->column_count * sizeof *live->fresh);
+    memset(live->rows, 0, ROWS_KEPT * (size_t)live->column_count * sizeof *live->rows);
     for (int b = 0; b < live->body_count; b++)
         live->vertex_counts[b] = thenar_model_surface(live->model, b)->vertex_count;
     live_write_head(live, info.title);

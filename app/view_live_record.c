@@ -32,9 +32,12 @@ thenar_status live_record_end(view_live *live, thenar_error *error) {
     thenar_recorder *recorder = live->recorder;
     live->recorder = NULL;
     if (recorder) {
-        printf("%s: %" PRIu64 " steps recorded\nstate_hash %016" PRIx64 "\n", live->request.record,
-               live->recorded_steps, recorder_hash(recorder));
-        return thenar_recorder_close(recorder, error);
+        uint64_t hash = recorder_hash(recorder);
+        thenar_status status = thenar_recorder_close(recorder, error);
+        if (status == THENAR_OK)
+            printf("%s: %" PRIu64 " steps recorded\nstate_hash %016" PRIx64 "\n", live->request.record,
+                   live->recorded_steps, hash);
+        return status;
     }
     if (live->record_error.status != THENAR_OK && error) *error = live->record_error;
     return live->record_error.status;

@@ -21,6 +21,7 @@
 #define ORDERS_KEPT 64      /* that wait for the end of a step */
 #define FRAME_NS 16000000   /* between two frames */
 #define STRETCH_NS 12000000 /* of steps between two looks at the orders */
+#define SLOW_SECONDS 2      /* of slow motion until the terminal is told */
 #define IDLE_NS 20000000    /* between two looks at the orders when nothing moves */
 #define LOOP_NS 250000000   /* between two looks at the haptic loop */
 #define FAULT_NS 6000000000 /* for which a fault of a device is shown */

@@ -19,9 +19,12 @@ export function workFolder() {
 }
 
 /** Runs the command to its end. */
-export function run(...args) {
+export const run = (...args) => runBy(thenar, ...args);
+
+/** The same with the command of another build. */
+export function runBy(program, ...args) {
   return new Promise((done) => {
-    const child = spawn(thenar, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'] });
     let out = '';
     let err = '';
     child.stdout.on('data', (data) => (out += data));
@@ -139,7 +142,7 @@ export function sections(message) {
   }
   return list;
 }
-export const SECTION = { head: 1, steps: 10, frame: 11, positions: 12, drag: 17, state: 18, joints: 23, target: 24, notice: 25, handle: 26, device: 27, pad: 28, held: 29, loop: 30 };
+export const SECTION = { head: 1, steps: 10, frame: 11, positions: 12, drag: 17, state: 18, joints: 23, target: 24, notice: 25, handle: 26, device: 27, pad: 28, held: 29, loop: 30, pace: 31 };
 
 const floats = ({ data }) => Array.from({ length: data.length / 4 }, (_, i) => data.readFloatLE(4 * i));
 
@@ -251,6 +254,7 @@ export class Client {
       if (section.kind === SECTION.pad) this.pad = [...section.data];
       if (section.kind === SECTION.held) this.held = floats(section);
       if (section.kind === SECTION.loop) this.loop = JSON.parse(section.data);
+      if (section.kind === SECTION.pace) this.pace = Array.from({ length: 6 }, (_, i) => section.data.readDoubleLE(8 * i));
     }
     this.messages.push(bytes.length);
   }
