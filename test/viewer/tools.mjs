@@ -229,6 +229,7 @@ export class Client {
     const payload = b.subarray(at, at + size);
     const opcode = b[0] & 15;
     if (opcode === 8) this.closeCode = size >= 2 ? payload.readUInt16BE(0) : 1005;
+    else if (opcode === 9) this.send(frame(payload, { opcode: 10 })); // who does not answer is gone after 40 s
     else if (opcode === 10) this.pongs = (this.pongs ?? 0) + 1;
     else if (opcode <= 2) {
       this.#partial.push(payload);
