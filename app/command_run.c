@@ -227,10 +227,11 @@ static int run(const app_command *command, int argc, char **argv) {
         return command_misused(command, "--steps and --time together; expected one of them");
     if (request.offline && request.devices.count == 0)
         return command_misused(command, "--offline without --device; expected a device, as --device user");
-    if (request.replay && (request.steps >= 0 || request.time > 0 || request.restore || request.out ||
-                           request.sends.count > 0 || request.devices.count > 0))
-        return command_misused(
-            command, "--replay with --steps, --time, --restore, --send, --device or --out; expected it without these");
+    if (request.replay &&
+        (request.steps >= 0 || request.time > 0 || request.restore || request.out || request.sends.count > 0 ||
+         request.devices.count > 0))
+        return command_misused(command,
+                               "--replay with --steps, --time, --restore, --send, --device or --out; expected it without these");
     thenar_error error;
     if (simulate(&request, arguments.values[0], &error) != THENAR_OK) return command_fail(&error);
     if (process_interrupted()) process_die_of(process_interrupted());
@@ -242,8 +243,7 @@ const app_command command_run = {
     .summary = "simulate a scene as fast as it goes",
     .arguments =
         "SCENE [--steps N | --time S] [--dt S] [--contact NAME] [--threads N] [--track FILE] [--set PATH=VALUE]... "
-        "[--send TARGET]... [--device [HANDLE=]DEVICE]... [--offline] [--restore FILE | --replay FILE] [--save FILE] "
-        "[--out DIR]",
+        "[--send TARGET]... [--device [HANDLE=]DEVICE]... [--offline] [--restore FILE | --replay FILE] [--save FILE] [--out DIR]",
     .details =
         "SCENE is a name from 'thenar list' or a path. --set overrides any key of the scene by its path:\n"
         "--set bodies.beam.material.young=2e6. Without --out only the rates and the state's hash are "
@@ -251,8 +251,7 @@ const app_command command_run = {
         "--device lets a device hold a handle of the scene and feel it, in real time; with --offline a simulated\n"
         "user or a recorded device, in simulated time. --device scene takes those that the scene names.\n"
         "--send sends what tactile devices of the scene are to do, and keeps the run to real time.\n"
-        "--save and --restore cut a run in two: the parts end in the same state as the whole, bit for bit. The time "
-        "of\n"
+        "--save and --restore cut a run in two: the parts end in the same state as the whole, bit for bit. The time of\n"
         "a scene counts from its beginning, --steps and --time from where the run begins.\n"
         "--replay FILE repeats the run that 'thenar run --out' recorded, given the same scene and options.\n"
         "An interrupt (Ctrl-C) stops the run after the current step, with all files complete up to there.",
