@@ -77,10 +77,14 @@ await main(async () => {
   const slip = Math.hypot(...last.place.map((c, i) => c - first.place[i]));
   const up = first.height > 0.1 && last.height > 0.1;
   const told = `the block is at ${first.height.toFixed(4)} m and at the end at ${last.height.toFixed(4)} m, and moved by ${(1000 * slip).toFixed(3)} mm within the hand, ${1000 * SLIP_MOST} mm are allowed`;
-  // A loop that does not get the processor is a person who jerks, and what is jerked slips.
+  // A loop that does not get the processor is a person who jerks, and what is jerked slips; so is a force that fades.
   const lost = client.loop.missed / client.loop.ticks;
   const slow = client.pace[3] / seconds;
-  if (lost > LOST_MOST || slow > SLOW_MOST)
-    console.log(`not judged, as the loop lost ${(100 * lost).toFixed(1)} % of its ticks and the simulation ${(100 * slow).toFixed(1)} % of its time: ${told}`);
+  const fades = client.loop.handles[0].faults.stale;
+  if (lost > LOST_MOST || slow > SLOW_MOST || fades > 0)
+    console.log(
+      `not judged, as the loop lost ${(100 * lost).toFixed(1)} % of its ticks, the simulation ${(100 * slow).toFixed(1)} % of its time, ` +
+        `and the force faded ${fades} times: ${told}`,
+    );
   else check(up && slip <= SLIP_MOST, `the grip holds: ${told}`);
 });
