@@ -27,7 +27,7 @@ check-robust: build
 	@for preset in gcc debug tsan; do cmake --preset $$preset >/dev/null; done
 	@cmake --build --preset gcc --target robust_hashes
 	@cmake --build --preset debug --target robust_hashes
-	@cmake --build --preset tsan --target robust_parallel
+	@cmake --build --preset tsan --target robust_parallel thenar_command
 	@tools/check-robust $(if $(LONG),--long $(LONG))
 
 # The state hashes that the determinism check compares with, after a change that is meant to change them.

@@ -2,6 +2,8 @@
 #include "app/process.h"
 #include "app/progress.h"
 #include "app/run_output.h"
+#include "app/run_pace.h"
+#include "app/run_summary.h"
 #include "app/scene_open.h"
 #include "app/state_file.h"
 #include "base/clock.h"
@@ -12,7 +14,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #define MOST_STEPS 1000000000
 
@@ -55,19 +56,14 @@ static thenar_status count_steps(const run_request *request, double scene_time, 
     return THENAR_OK;
 }
 
-/* Devices are moved and felt by a person: a run with live ones keeps to real time. Returns the seconds that it is late. */
-static double wait_until(int64_t due) {
-    int64_t rest = due - clock_now();
-    if (rest > 0) nanosleep(&(struct timespec){.tv_sec = rest / 1000000000, .tv_nsec = rest % 1000000000}, NULL);
-    return rest < 0 ? -1e-9 * (double)rest : 0;
-}
-
-/* Stops early after a step during which the process was interrupted. */
-static thenar_status step_all(thenar_sim *sim, long steps, const run_facts *facts, bool in_real_time,
-                              run_output *output, thenar_error *error) {
-    int64_t begun = clock_now() - (int64_t)(1e9 * thenar_sim_time(sim));
+/* Stops early after a step during which the process was interrupted. clock: NULL, or the steps keep to it. */
+static thenar_status step_all(thenar_sim *sim, long steps, const run_facts *facts, pace *clock, run_output *output,
+                              thenar_error *error) {
     const char *scene = facts->scene;
+    char note[RUN_PACE_TEXT] = "";
+    double dt = thenar_sim_dt(sim);
     progress line = progress_start(scene, "steps", (double)steps);
+    line.note = note;
     thenar_status status = THENAR_OK;
     for (long i = 0; i < steps && status == THENAR_OK && !process_interrupted(); i++) {
         run_haptic_before(facts->haptic, sim);
@@ -77,13 +73,14 @@ static thenar_status step_all(thenar_sim *sim, long steps, const run_facts *fact
                                thenar_sim_time(sim));
         run_haptic_after(facts->haptic, sim, status == THENAR_OK);
         run_tactile_step(facts->tactile, sim);
+        if (clock) {
+            pace_stepped(clock, clock_now(), 1, dt);
+            run_haptic_late(facts->haptic, clock);
+            run_pace_text(clock, 1, note);
+        }
         if (status == THENAR_OK) status = run_output_step(output, sim, error);
         progress_update(&line, (double)(i + 1));
-        if (!in_real_time) continue;
-        double late = wait_until(begun + (int64_t)(1e9 * thenar_sim_time(sim)));
-        if (late == 0 || !run_haptic_is_live(facts->haptic)) continue;
-        run_haptic_late(facts->haptic, late); /* and time goes on from here: a person cannot be caught up with */
-        begun += (int64_t)(1e9 * late);
+        if (clock) run_pace_wait(clock, dt);
     }
     progress_end(&line);
     return status;
@@ -96,10 +93,7 @@ static void report(const run_request *request, const thenar_sim *sim, run_output
     run_output_rates(output, &median, &longest);
     printf("%s: %" PRIu64 " steps of %g s in %.3f s (%.1fx real time), step %.1f us median, %.1f us longest\n", scene,
            thenar_sim_step_count(sim), thenar_sim_dt(sim), wall, time / wall, median, longest);
-    for (int w = 0; w < THENAR_WARNING_COUNT; w++)
-        if (thenar_sim_warning_count(sim, (thenar_warning)w))
-            printf("warning: %s in %" PRIu64 " steps\n", thenar_warning_name((thenar_warning)w),
-                   thenar_sim_warning_count(sim, (thenar_warning)w));
+    run_print_warnings(sim);
     printf("state_hash %016" PRIx64 "\n", thenar_sim_hash(sim));
     if (request->out) printf("written to %s\n", request->out);
     if (request->save) printf("state written to %s\n", request->save);
@@ -115,12 +109,14 @@ static thenar_status step_and_finish(const run_request *request, thenar_sim *sim
     thenar_status status = run_haptic_start(facts->haptic, error);
     if (run_haptic_refused(facts->haptic))
         fprintf(stderr, "thenar: warning: haptic loop: %s\n", run_haptic_refused(facts->haptic));
-    bool in_real_time = request->sends.count > 0 || run_haptic_is_live(facts->haptic);
-    if (status == THENAR_OK) status = step_all(sim, steps, facts, in_real_time, output, error);
+    /* Devices are moved and felt by a person: a run with live ones keeps to the clock. Its first step begins at once. */
+    pace kept = pace_start(clock_now(), thenar_sim_dt(sim));
+    pace *clock = request->sends.count > 0 || run_haptic_is_live(facts->haptic) ? &kept : NULL;
+    if (status == THENAR_OK) status = step_all(sim, steps, facts, clock, output, error);
     double wall = 1e-9 * (double)(clock_now() - start);
     run_haptic_stop(facts->haptic);
     thenar_error second;
-    thenar_status finished = run_output_finish(output, sim, wall, status == THENAR_OK ? error : &second);
+    thenar_status finished = run_output_finish(output, sim, clock, wall, status == THENAR_OK ? error : &second);
     if (status == THENAR_OK) status = finished;
     if (status == THENAR_OK && request->save) status = state_file_save(request->save, sim, error);
     if (status != THENAR_OK) return status;
@@ -128,6 +124,7 @@ static thenar_status step_and_finish(const run_request *request, thenar_sim *sim
         fprintf(stderr, "thenar: %s: interrupted after %" PRIu64 " of %ld steps\n", scene, thenar_sim_step_count(sim),
                 steps);
     report(request, sim, output, scene, thenar_sim_time(sim) - begin, wall);
+    if (clock) run_pace_print(clock);
     run_haptic_print(facts->haptic);
     run_tactile_finish(facts->tactile);
     return status;

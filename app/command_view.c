@@ -78,7 +78,12 @@ static thenar_status view(const view_live_request *request, const char *host, in
         if (browser) open_browser(server_address(s), page);
         status = server_run(s, error);
     }
-    if (source && !recorded) view_live_stop(source);
+    if (source && !recorded) {
+        view_live_stop(source);
+        thenar_error second;
+        thenar_status finished = view_live_finish(source, status == THENAR_OK ? error : &second);
+        if (status == THENAR_OK) status = finished;
+    }
     server_free(s);
     if (source) source->free(source);
     if (page[0]) unlink(page);
@@ -104,6 +109,8 @@ static int run(const app_command *command, int argc, char **argv) {
          0},
         {"send", "TARGET", "commands of tactile devices, as for run", OPTION_LIST, &request.sends, 0, 0},
         {"device", "[HANDLE=]DEVICE", "who holds a handle, as for run", OPTION_LIST, &request.devices, 0, 0},
+        {"record", "FILE", "record all of it there, for 'thenar run SCENE --replay FILE'", OPTION_TEXT, &request.record,
+         0, 0},
     };
     option_arguments arguments;
     int status = options_parse(command, argc, argv, options, sizeof options / sizeof *options, 1, 1, &arguments);
@@ -113,6 +120,8 @@ static int run(const app_command *command, int argc, char **argv) {
     if (request.contact && contact_method_find(request.contact) == CONTACT_METHODS)
         return command_misused(command, "--contact %s; expected one that 'thenar run --help' names", request.contact);
     request.scene = arguments.values[0];
+    if (request.record && is_recording(request.scene))
+        return command_misused(command, "--record with %s; expected a scene", request.scene);
     request.threads = (int)threads;
     thenar_error error;
     return view(&request, host, (int)port, !no_browser, &error) == THENAR_OK ? EXIT_DONE : command_fail(&error);
@@ -122,8 +131,11 @@ const app_command command_view = {
     .name = "view",
     .summary = "watch a scene or a recording in the browser",
     .arguments = "SCENE|RECORDING|DIR [--host ADDRESS] [--port N] [--no-browser] [--paused] [--track FILE] "
-                 "[--set PATH=VALUE]... [--send TARGET]... [--device [HANDLE=]DEVICE]...",
+                 "[--set PATH=VALUE]... [--send TARGET]... [--device [HANDLE=]DEVICE]... [--record FILE]",
     .details =
         "Runs the scene in real time, or replays what 'thenar run --out DIR' recorded, and serves the viewer. The\n"
-        "address that is printed has a token in it that is new each time; nobody gets in without.",
+        "address that is printed has a token in it that is new each time; nobody gets in without.\n"
+        "--record FILE writes what 'thenar run' records, with all that viewers and devices do: 'thenar run SCENE\n"
+        "--replay FILE' repeats it step by step, bit for bit. Time step, solver, contacts and materials stay as they\n"
+        "are as long as it is recorded; viewers who want to change them are told so.",
     .run = run};

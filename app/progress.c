@@ -26,8 +26,8 @@ void progress_update(progress *line, double done) {
     char bar[BAR_WIDTH + 1];
     for (int i = 0; i < BAR_WIDTH; i++) bar[i] = i < share * BAR_WIDTH ? '#' : '.';
     bar[BAR_WIDTH] = 0;
-    fprintf(stderr, "\r\033[K%s [%s] %3.0f %%  %.0f %s/s, %.0f s left", line->what, bar, 100 * share, rate, line->unit,
-            left);
+    fprintf(stderr, "\r\033[K%s [%s] %3.0f %%  %.0f %s/s, %.0f s left%s%s", line->what, bar, 100 * share, rate,
+            line->unit, left, line->note && *line->note ? "; " : "", line->note ? line->note : "");
     fflush(stderr);
 }
 

@@ -11,6 +11,7 @@ typedef struct progress {
     const char *unit; /* "steps" */
     double total;
     int64_t start, last; /* ns */
+    const char *note;    /* at the end of the line, or NULL */
 } progress;
 
 progress progress_start(const char *what, const char *unit, double total);

@@ -133,10 +133,10 @@ void run_haptic_look(run_haptic *haptic) {
     if (haptic) take_stats(haptic);
 }
 
-void run_haptic_late(run_haptic *haptic, double seconds) {
+void run_haptic_late(run_haptic *haptic, const pace *clock) {
     if (!haptic) return;
-    haptic->late_steps++;
-    haptic->late_seconds += seconds;
+    haptic->late_steps = clock->late_steps;
+    haptic->late_seconds = clock->forgiven;
 }
 
 int run_haptic_column_count(const run_haptic *haptic) {

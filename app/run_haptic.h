@@ -5,6 +5,7 @@
 
 #include "app/options.h"
 #include "app/run_row.h"
+#include "base/pace.h"
 
 #include <jansson.h>
 
@@ -32,8 +33,8 @@ void run_haptic_look(run_haptic *haptic);
 void run_haptic_before(run_haptic *haptic, thenar_sim *sim);
 void run_haptic_after(run_haptic *haptic, const thenar_sim *sim, bool tells);
 
-/* A step that ended so many seconds after it was due. */
-void run_haptic_late(run_haptic *haptic, double seconds);
+/* How many steps came late so far, and what was forgiven. */
+void run_haptic_late(run_haptic *haptic, const pace *clock);
 
 /* Names and values of its columns: "device.HANDLE_x", ..., then the rates of loop and simulation. */
 int run_haptic_column_count(const run_haptic *haptic);

@@ -1,5 +1,6 @@
 #include "app/run_output.h"
 
+#include "app/run_record.h"
 #include "app/run_row.h"
 #include "app/run_summary.h"
 #include "base/file.h"
@@ -76,15 +77,8 @@ static thenar_status open_files(run_output *output, const thenar_sim *sim, thena
     run_haptic_columns(output->facts.haptic, write_name, &output->csv);
     csv_end_row(&output->csv);
     status = path_in(output, "recording.thenar", path, sizeof path, error);
-    thenar_recorder_channel devices[THENAR_HAPTIC_HANDLES];
-    int device_count = run_haptic_device_count(output->facts.haptic);
-    for (int i = 0; i < device_count; i++)
-        devices[i] = (thenar_recorder_channel){run_haptic_channel(output->facts.haptic, i), "", RUN_HAPTIC_NUMBERS,
-                                               run_haptic_numbers(output->facts.haptic, i)};
-    if (status == THENAR_OK)
-        status = thenar_recorder_create_more(path, sim, run_tactile_devices(output->facts.tactile), devices,
-                                             device_count, &output->recorder, error);
-    return status == THENAR_OK ? thenar_recorder_add(output->recorder, error) : status;
+    if (status != THENAR_OK) return status;
+    return run_record_open(path, sim, output->facts.tactile, output->facts.haptic, &output->recorder, error);
 }
 
 thenar_status run_output_open(const char *folder, const run_facts *facts, const thenar_sim *sim, run_output **out,
@@ -118,10 +112,12 @@ static thenar_status write_final_vtk(const run_output *output, const thenar_sim 
     return status == THENAR_OK ? thenar_sim_write_vtk(sim, path, error) : status;
 }
 
-static thenar_status write_summary(const run_output *output, const thenar_sim *sim, double wall, thenar_error *error) {
+static thenar_status write_summary(const run_output *output, const thenar_sim *sim, const pace *clock, double wall,
+                                   thenar_error *error) {
     char path[4096];
     thenar_status status = path_in(output, "summary.json", path, sizeof path, error);
-    return status == THENAR_OK ? run_summary_write(&output->summary, &output->facts, sim, wall, path, error) : status;
+    return status == THENAR_OK ? run_summary_write(&output->summary, &output->facts, sim, clock, wall, path, error)
+                               : status;
 }
 
 /* Keeps the first error of several. */
@@ -132,7 +128,8 @@ static void keep_first(thenar_status status, const thenar_error *told, thenar_st
 }
 
 /* Each file is finished even if another could not be. */
-thenar_status run_output_finish(run_output *output, const thenar_sim *sim, double wall, thenar_error *error) {
+thenar_status run_output_finish(run_output *output, const thenar_sim *sim, const pace *clock, double wall,
+                                thenar_error *error) {
     if (!output->folder) return THENAR_OK;
     thenar_status first = THENAR_OK;
     thenar_error told;
@@ -142,7 +139,7 @@ thenar_status run_output_finish(run_output *output, const thenar_sim *sim, doubl
     output->csv_open = false;
     keep_first(csv_close(&output->csv, &told), &told, &first, error);
     keep_first(write_final_vtk(output, sim, &told), &told, &first, error);
-    keep_first(write_summary(output, sim, wall, &told), &told, &first, error);
+    keep_first(write_summary(output, sim, clock, wall, &told), &told, &first, error);
     return first;
 }
 

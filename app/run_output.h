@@ -3,6 +3,7 @@
 #define APP_RUN_OUTPUT_H
 
 #include "app/run_haptic.h"
+#include "app/run_pace.h"
 #include "app/run_tactile.h"
 
 typedef struct run_output run_output;
@@ -21,8 +22,10 @@ thenar_status run_output_open(const char *folder, const run_facts *facts, const 
 /* After each step. */
 thenar_status run_output_step(run_output *output, const thenar_sim *sim, thenar_error *error);
 
-/* Writes summary.json and final.vtk and closes the rest. wall: seconds that the run took. */
-thenar_status run_output_finish(run_output *output, const thenar_sim *sim, double wall, thenar_error *error);
+/* Writes summary.json and final.vtk and closes the rest. clock: how it was kept to, or NULL. wall: seconds that the run
+ * took. */
+thenar_status run_output_finish(run_output *output, const thenar_sim *sim, const pace *clock, double wall,
+                                thenar_error *error);
 
 /* Median and longest step so far, microseconds. */
 void run_output_rates(run_output *output, double *median, double *longest);

@@ -122,6 +122,13 @@ static json_t *warnings(const thenar_sim *sim) {
     return counts;
 }
 
+void run_print_warnings(const thenar_sim *sim) {
+    for (int w = 0; w < THENAR_WARNING_COUNT; w++)
+        if (thenar_sim_warning_count(sim, (thenar_warning)w))
+            printf("warning: %s in %" PRIu64 " steps\n", thenar_warning_name((thenar_warning)w),
+                   thenar_sim_warning_count(sim, (thenar_warning)w));
+}
+
 static json_t *bodies(const thenar_sim *sim) {
     const thenar_model *model = thenar_sim_model(sim);
     json_t *all = json_object();
@@ -183,8 +190,8 @@ static void add_sizes(json_t *root, const thenar_model *model) {
     json_object_set_new(root, "dofs", json_integer(thenar_model_dof_count(model)));
 }
 
-thenar_status run_summary_write(const run_summary *summary, const run_facts *facts, const thenar_sim *sim, double wall,
-                                const char *path, thenar_error *error) {
+thenar_status run_summary_write(const run_summary *summary, const run_facts *facts, const thenar_sim *sim,
+                                const pace *clock, double wall, const char *path, thenar_error *error) {
     char hash[17];
     snprintf(hash, sizeof hash, "%016" PRIx64, thenar_sim_hash(sim));
     json_t *root =
@@ -207,6 +214,7 @@ thenar_status run_summary_write(const run_summary *summary, const run_facts *fac
         json_object_set_new(root, "handles", handles(sim));
     }
     if (facts->tactile) json_object_set_new(root, "tactile", run_tactile_summary(facts->tactile));
+    if (clock) json_object_set_new(root, "real_time", run_pace_summary(clock));
     if (facts->haptic) json_object_set_new(root, "haptic", run_haptic_summary(facts->haptic));
     json_object_set_new(root, "machine", machine_describe());
     return json_file_write(root, path, error);

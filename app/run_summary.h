@@ -15,8 +15,11 @@ bool run_summary_add(run_summary *summary, const thenar_stats *stats);
 /* Of the steps' times so far, microseconds; 0 without steps. */
 double run_summary_percentile(const run_summary *summary, double percent);
 
-thenar_status run_summary_write(const run_summary *summary, const run_facts *facts, const thenar_sim *sim, double wall,
-                                const char *path, thenar_error *error);
+thenar_status run_summary_write(const run_summary *summary, const run_facts *facts, const thenar_sim *sim,
+                                const pace *clock, double wall, const char *path, thenar_error *error);
+
+/* Warnings that were counted, a line each on stdout. */
+void run_print_warnings(const thenar_sim *sim);
 void run_summary_free(run_summary *summary);
 
 #endif

@@ -19,7 +19,8 @@ enum {
     OF_DEVICE = sizeof of_device / sizeof *of_device,
     OF_PAD = sizeof of_pad / sizeof *of_pad,
     OF_REGION = sizeof of_region / sizeof *of_region,
-    NAME_SIZE = 400
+    NAME_SIZE = 400,
+    UPDATES_KEPT = 16384
 };
 
 /* What a device did. */
@@ -31,7 +32,8 @@ typedef struct device_record {
 struct run_tactile {
     thenar_tactile *devices;
     device_record *records;
-    ARRAY(double) us; /* of each update */
+    double us[UPDATES_KEPT]; /* of the last updates, in turn: a viewer may run for days */
+    uint64_t updates;
     const thenar_model *model;
     const option_list *sends;
     thenar_output **outputs; /* of each */
@@ -83,7 +85,6 @@ void run_tactile_free(run_tactile *tactile) {
     free(tactile->outputs);
     thenar_tactile_free(tactile->devices);
     free(tactile->records);
-    free(tactile->us.data);
     free(tactile);
 }
 
@@ -123,7 +124,7 @@ void run_tactile_step(run_tactile *tactile, const thenar_sim *sim) {
     thenar_tactile_update(tactile->devices, sim);
     double us = 1e-3 * (double)(clock_now() - start);
     for (size_t i = 0; i < tactile->output_count; i++) thenar_output_push(tactile->outputs[i], tactile->devices);
-    (void)!ARRAY_PUSH(&tactile->us, us); /* without it a figure of the summary is of fewer steps */
+    tactile->us[tactile->updates++ % UPDATES_KEPT] = us;
     for (int d = 0; d < thenar_tactile_device_count(tactile->devices); d++)
         record(&tactile->records[d], thenar_tactile_command_of(tactile->devices, d));
 }
@@ -237,8 +238,8 @@ json_t *run_tactile_summary(const run_tactile *tactile) {
         json_object_set_new(devices, def->name, device);
     }
     json_object_set_new(all, "devices", devices);
-    double *us = memory_copy(tactile->us.data, tactile->us.count * sizeof *us);
-    size_t count = tactile->us.count;
+    double *us = memory_copy(tactile->us, sizeof tactile->us);
+    size_t count = tactile->updates < UPDATES_KEPT ? (size_t)tactile->updates : UPDATES_KEPT;
     if (us && count > 0) {
         qsort(us, count, sizeof *us, compare);
         json_object_set_new(

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #define PROTOCOL "thenar-viewer-2"
-#define VIEWERS_MOST 16
+#define VIEWERS_MOST 32
 #define ORDER_MOST 1024      /* bytes of an order, and some more */
 #define CONNECTIONS_MOST 256 /* those that are being opened included; more wait in the system's queue */
 #define HEADER_BYTES 4096    /* of a request */

@@ -3,13 +3,13 @@
 #include "app/view_live_state.h"
 
 #include "app/run_row.h"
+#include "app/run_summary.h"
 #include "app/scene_open.h"
 #include "base/clock.h"
 #include "solver/solver.h"
 #include "world/contacts.h"
 
 #include <errno.h>
-#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,6 +29,7 @@ static void step(view_live *live) {
     /* A device pushes in real time only: not by single steps, not in slow motion. */
     run_haptic_after(live->haptic, live->sim, live->playing && live->speed == 1);
     run_tactile_step(live->tactile, live->sim);
+    live_record(live, true);
     if (live->fresh_count < ROWS_KEPT) {
         double *row = live->fresh + (size_t)live->fresh_count++ * (size_t)live->column_count;
         run_row(live->sim, false, row);
@@ -39,17 +40,24 @@ static void step(view_live *live) {
     live->frame_due = true;
 }
 
-/* Steps until real time is caught up with, a stretch at most. What cannot be caught up with is let go. */
+/* Once, and not of a moment, for who watches the terminal; viewers see it all the time. */
+static void tell_slow(view_live *live) {
+    char text[RUN_PACE_TEXT];
+    run_pace_text(&live->clock, live->speed, text);
+    if (!text[0] || live->told_slow || live->speed > 1 || live->clock.slow_seconds < SLOW_SECONDS) return;
+    live->told_slow = true;
+    fprintf(stderr, "thenar: warning: %s: steps take longer than they simulate\n", text);
+}
+
+/* Steps until real time is caught up with (base/pace.h), a stretch at most. */
 static void step_as_due(view_live *live, int64_t now) {
-    if (live->playing) live->lag += 1e-9 * (double)(now - live->last_look) * live->speed;
-    live->last_look = now;
-    double most = fmax(LAG_SECONDS * live->speed, live->dt);
-    if (live->lag > most) run_haptic_late(live->haptic, live->lag - most);
-    live->lag = fmin(live->lag, most);
-    while (live->playing && live->lag >= live->dt && clock_now() - now < STRETCH_NS) {
+    pace_look(&live->clock, now, live->playing ? live->speed : 0, live->dt);
+    while (live->playing && pace_is_due(&live->clock, live->dt) && clock_now() - now < STRETCH_NS) {
         step(live);
-        live->lag -= live->dt;
+        pace_stepped(&live->clock, clock_now(), live->speed, live->dt);
+        run_haptic_late(live->haptic, &live->clock);
     }
+    tell_slow(live);
     for (; live->single_steps > 0; live->single_steps--) step(live);
 }
 
@@ -84,7 +92,8 @@ static bool take_orders(view_live *live, int64_t sleep) {
 
 static void *simulate(void *context) {
     view_live *live = context;
-    live->origin = live->last_look = clock_now();
+    live->origin = clock_now();
+    live->clock = pace_start(live->origin, 0);
     for (;;) {
         int64_t now = clock_now();
         step_as_due(live, now);
@@ -96,7 +105,7 @@ static void *simulate(void *context) {
         if (live->frame_due && now - live->last_frame >= (live->playing ? FRAME_NS : 0)) live_publish(live, now);
         int64_t sleep = IDLE_NS;
         if (live->playing) {
-            sleep = (int64_t)(1e9 * (live->dt - live->lag) / live->speed) - (clock_now() - live->last_look);
+            sleep = pace_wait(&live->clock, clock_now(), live->speed, live->dt);
             if (sleep > IDLE_NS) sleep = IDLE_NS;
         }
         if (!take_orders(live, sleep)) return NULL;
@@ -182,9 +191,21 @@ void view_live_stop(view_source *source) {
     live->started = false;
 }
 
+thenar_status view_live_finish(view_source *source, thenar_error *error) {
+    view_live *live = (view_live *)source;
+    run_haptic_stop(live->haptic);
+    thenar_status status = live_record_end(live, error);
+    if (live->clock.steps > 0) run_pace_print(&live->clock);
+    run_print_warnings(live->sim);
+    run_haptic_print(live->haptic);
+    run_tactile_finish(live->tactile);
+    return status;
+}
+
 static void live_free(view_source *source) {
     view_live *live = (view_live *)source;
     view_live_stop(source);
+    thenar_recorder_close(live->recorder, NULL);
     run_haptic_free(live->haptic);
     run_tactile_free(live->tactile);
     recorded_pads_free(&live->pads);
@@ -235,9 +256,14 @@ static thenar_status prepare(view_live *live, thenar_error *error) {
     live->fresh = MEMORY_ARRAY(double, ROWS_KEPT *(size_t)live->column_count);
     live->rows = MEMORY_ARRAY(double, ROWS_KEPT *(size_t)live->column_count);
     if (!live->vertex_counts || !live->fresh || !live->rows) return error_memory(error, live->path);
+    /* The pages are there from the beginning: memory does not grow while it runs. */
+    memset(live->fresh, 0, ROWS_KEPT * (size_t)live->column_count * sizeof *live->fresh);
+    memset(live->rows, 0, ROWS_KEPT * (size_t)live->column_count * sizeof *live->rows);
     for (int b = 0; b < live->body_count; b++)
         live->vertex_counts[b] = thenar_model_surface(live->model, b)->vertex_count;
     live_write_head(live, info.title);
+    if (!live->head.failed) status = live_record_begin(live, error);
+    if (status != THENAR_OK) return status;
     live->state_changed = live->frame_due = true;
     return live->head.failed ? error_memory(error, live->path) : THENAR_OK;
 }

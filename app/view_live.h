@@ -14,6 +14,7 @@ typedef struct view_live_request {
     double dt;           /* 0: the scene's */
     const char *solver;  /* NULL: the default */
     const char *contact; /* NULL: the default */
+    const char *record;  /* file for a recording, or NULL */
     int threads;
     bool paused; /* waits for a viewer to say play */
 } view_live_request;
@@ -26,5 +27,8 @@ thenar_status view_live_start(view_source *source, void (*notify)(void *context)
 
 /* Ends the thread; no notify comes after it. */
 void view_live_stop(view_source *source);
+
+/* After it, once: closes the recording, and prints what came of all in some lines. */
+thenar_status view_live_finish(view_source *source, thenar_error *error);
 
 #endif

@@ -48,12 +48,18 @@ thenar_status live_rebuild(view_live *live, bool new_model, thenar_error *error)
     return THENAR_OK;
 }
 
+static thenar_status rebuild_unless_recorded(view_live *live, bool new_model, thenar_error *error) {
+    if (!live->recorder) return live_rebuild(live, new_model, error);
+    return error_set(error, THENAR_ERROR_INPUT,
+                     "This is being recorded: time step, solver, contacts and materials stay as they are.");
+}
+
 static void rebuild_or_tell(view_live *live, bool new_model, void (*undo)(view_live *live, const view_order *order),
                             const view_order *order) {
     thenar_error error;
     live->state_changed = live->frame_due = true;
     live_tell(live, "");
-    if (live_rebuild(live, new_model, &error) == THENAR_OK) return;
+    if (rebuild_unless_recorded(live, new_model, &error) == THENAR_OK) return;
     undo(live, order);
     live_tell(live, error.text);
 }
@@ -108,7 +114,9 @@ void live_take_order(view_live *live, const view_order *order) {
     case ORDER_RESET:
         drag_release(&live->drag, live->sim);
         thenar_sim_reset(live->sim);
+        run_tactile_begin(live->tactile, live->sim);
         live_tell(live, "");
+        live_record(live, false);
         break;
     case ORDER_SPEED:
         live->speed = order->x[0];

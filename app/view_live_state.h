@@ -1,9 +1,11 @@
 /* What the files of the live source share: the state of its two threads. view_live.c begins and ends it and has the
- * simulation's thread, view_live_orders.c carries out what viewers want, view_live_show.c writes what they see. */
+ * simulation's thread, view_live_orders.c carries out what viewers want, view_live_record.c records,
+ * view_live_show.c writes what they see. */
 #ifndef APP_VIEW_LIVE_STATE_H
 #define APP_VIEW_LIVE_STATE_H
 
 #include "app/run_haptic.h"
+#include "app/run_pace.h"
 #include "app/run_tactile.h"
 #include "app/scene_find.h"
 #include "app/view_drag.h"
@@ -19,7 +21,7 @@
 #define ORDERS_KEPT 64      /* that wait for the end of a step */
 #define FRAME_NS 16000000   /* between two frames */
 #define STRETCH_NS 12000000 /* of steps between two looks at the orders */
-#define LAG_SECONDS 0.1     /* of real time that may be made up for */
+#define SLOW_SECONDS 2      /* of slow motion until the terminal is told */
 #define IDLE_NS 20000000    /* between two looks at the orders when nothing moves */
 #define LOOP_NS 250000000   /* between two looks at the haptic loop */
 #define FAULT_NS 6000000000 /* for which a fault of a device is shown */
@@ -43,7 +45,10 @@ typedef struct view_live {
     run_haptic *haptic;   /* the devices that hold its handles, or NULL */
     view_message loop;    /* what is shown of their loop, and when that was written, ns */
     int64_t loop_ns, fault_ns;
-    char fault[512]; /* of them, the last one, and when it came */
+    char fault[512];           /* of them, the last one, and when it came */
+    thenar_recorder *recorder; /* or NULL: nothing is recorded, or no longer */
+    uint64_t recorded_steps;
+    thenar_error record_error; /* what ended the recording, if status is not THENAR_OK */
     view_tunables tunables;
     view_drag drag;
     bool playing;
@@ -51,10 +56,11 @@ typedef struct view_live {
     double speed, dt;
     int solver, contact; /* the second: -1 for the scene's own */
     char notice[1024];
-    int64_t origin, last_frame, last_look; /* ns */
-    double lag;                            /* simulated seconds that are due */
-    view_message frame, state;             /* under work */
-    double *fresh;                         /* rows since the last frame */
+    int64_t origin, last_frame; /* ns */
+    pace clock;                 /* how it is kept to */
+    bool told_slow;             /* on the terminal */
+    view_message frame, state;  /* under work */
+    double *fresh;              /* rows since the last frame */
     int fresh_count;
     bool state_changed, frame_due;
 
@@ -85,6 +91,15 @@ void live_take_order(view_live *live, const view_order *order);
 
 /* What is wrong with an order, or NULL. */
 const char *live_check_order(const view_live *live, const view_order *order);
+
+/* Begins the recording, if one is asked for. */
+thenar_status live_record_begin(view_live *live, thenar_error *error);
+
+/* The state as it is now: right behind a step, or a reset. What cannot be written ends the recording, not the simulation. */
+void live_record(view_live *live, bool stepped);
+
+/* Ends the recording. The first error of it, also of earlier frames. */
+thenar_status live_record_end(view_live *live, thenar_error *error);
 
 /* Once: what every new viewer gets. */
 void live_write_head(view_live *live, const char *title);

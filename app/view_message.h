@@ -44,7 +44,8 @@ enum {
     SECTION_DEVICE,      /* f32 x 18: what a tactile device does; its number stands in place of the body's */
     SECTION_PAD,         /* u8 a point of a pad: 1 if it touches; the pad's number in place of the body's */
     SECTION_HELD,        /* f32 x 21: a device that holds a handle, RUN_HAPTIC_NUMBERS; its number likewise */
-    SECTION_LOOP         /* JSON: the haptic loop */
+    SECTION_LOOP,        /* JSON: the haptic loop */
+    SECTION_PACE         /* f64 x 6: how a live simulation keeps to the clock */
 };
 
 /* A contact point as it is sent. The normal points out of body 1; forces are those on body 0. */

@@ -199,7 +199,24 @@ check greater "$(sed -n 's/.*"wall_s": \([0-9.]*\).*/\1/p' live/summary.json)" 0
 check has live/summary.json '"time": "real"'
 check has live/summary.json '"real_time": "real-time priority was not asked for"'
 if [ -z "${THENAR_SANITIZED:-}" ]; then
-    promise "what the system grants or refuses is said"
+    promise "what was done in real time is replayed bit for bit"
+hash=$(sed -n 's/^state_hash //p' out)
+run run haptic-wall --replay live/recording.thenar
+check equal "$(sed -n 's/^state_hash //p' out)" "$hash"
+promise "steps that take longer than they simulate: bounded debt and slow motion, which are told"
+# shellcheck disable=SC2086
+run run haptic-wall --device user $calm --dt 1e-5 --steps 4000 --out slow
+check has out '^real time: [0-9]+ of 4000 steps late, 0\.020 s owed at most, [0-9.]+ s forgiven, 0\.[0-9]+x at the slowest'
+kept() {
+    sed -n '/"real_time": {/,/}/s/.*"'"$1"'": \([0-9.e-]*\).*/\1/p' slow/summary.json
+}
+check equal "$(kept steps)" 4000
+check greater "$(kept late_steps)" 1000
+check greater 0.0200001 "$(kept most_owed_s)"
+check greater "$(kept forgiven_s)" 0.1
+check greater 0.95 "$(kept least_speed)"
+check greater "$(kept slow_motion_s)" 0.1
+promise "what the system grants or refuses is said"
     run run haptic-wall --device user --time 0.1
     check has out 'real-time priority .*memory (not )?locked'
 fi

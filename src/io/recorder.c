@@ -309,6 +309,10 @@ thenar_status thenar_recorder_add(thenar_recorder *recorder, thenar_error *error
     return recording_write_frame(recorder->writer, &frame, error);
 }
 
+uint64_t recorder_hash(const thenar_recorder *recorder) {
+    return recorder->inputs.hash;
+}
+
 thenar_status thenar_recorder_close(thenar_recorder *recorder, thenar_error *error) {
     if (!recorder) return THENAR_OK;
     thenar_status status = recording_close(recorder->writer, error);

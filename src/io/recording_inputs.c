@@ -85,9 +85,10 @@ const char *recorded_inputs_next(recorded_inputs *inputs, const thenar_sim *sim,
     uint64_t step = thenar_sim_step_count(sim);
     if (inputs->started && step == inputs->step) return NULL;
     bool follows = inputs->started && step == inputs->step + 1;
+    uint64_t hash = thenar_sim_hash(sim);
     if (follows) {
         /* The step's backup is what it began with. */
-        inputs_step head = {.step = step, .hash = thenar_sim_hash(sim)};
+        inputs_step head = {.step = step, .hash = hash};
         memcpy(inputs->out, &head, sizeof head);
         *size = sizeof head + put_ranges(inputs->out + sizeof head, inputs->after, sim->backup, sim->kept_size);
     } else {
@@ -95,6 +96,7 @@ const char *recorded_inputs_next(recorded_inputs *inputs, const thenar_sim *sim,
     }
     inputs->started = true;
     inputs->step = step;
+    inputs->hash = hash;
     memcpy(inputs->after, sim->kept, sim->kept_size);
     return follows ? "INPT" : "STAT";
 }

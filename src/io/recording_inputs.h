@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 
+#include "thenar/recording.h"
 #include "thenar/sim.h"
 
 #include <stdbool.h>
@@ -33,6 +34,7 @@ typedef struct inputs_range {
 typedef struct recorded_inputs {
     bool started;
     uint64_t step;      /* that `after` is behind */
+    uint64_t hash;      /* of it */
     char *after;        /* the kept state there */
     unsigned char *out; /* the payload of a chunk */
 } recorded_inputs;
@@ -46,6 +48,9 @@ size_t recorded_inputs_most(const thenar_sim *sim);
 /* Behind a step: the payload for it in inputs->out, its size, and the type of its chunk: INPT, or STAT where the state
  * is not one step further than at the last call. NULL: there was no step. */
 const char *recorded_inputs_next(recorded_inputs *inputs, const thenar_sim *sim, size_t *size);
+
+/* The hash of the state that was recorded last: what a replay ends with. */
+uint64_t recorder_hash(const thenar_recorder *recorder);
 
 /* How a simulation was made, for comparison. */
 inputs_start inputs_start_of(const thenar_sim *sim);

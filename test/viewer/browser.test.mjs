@@ -140,6 +140,22 @@ test('solver, time step and material are changed while it runs', options, async 
   await server.stop();
 });
 
+test('slow motion is shown, and what stays as it is while it is recorded', options, async () => {
+  const server = await view('beam-limited', '--dt', '0.00001', '--record', join(folder, 'slow.thenar'));
+  const page = await open(server.url);
+  await page.locator('.chips.slow', { hasText: /^slow motion: 0\.\d+× real time/ }).waitFor();
+  assert.match(await page.locator('.chips').getAttribute('title'), /\d+ steps were late/);
+  await shot(page, 'slow');
+  await page.getByLabel('Solver').selectOption('njls+');
+  await page.locator('.notice', { hasText: 'being recorded' }).waitFor();
+  await until(page, (s) => s.state.solver === 'newton', 'the solver stays');
+  assert.equal(await page.getByLabel('Solver').inputValue(), 'newton');
+  await page.getByRole('button', { name: 'Pause' }).click();
+  await page.locator('.chips:not(.slow)', { hasText: 'paused' }).waitFor();
+  await close(page);
+  assert.equal((await server.stop()).code, 0);
+});
+
 test('two browsers at once, a reload, and one that is killed', options, async () => {
   const server = await view('beam-soft');
   const one = await open(server.url);

@@ -225,9 +225,9 @@ hostile('a viewer that never reads is left behind, not waited for', async () => 
   assert.ok(witness.messages.length - before > 40, `${witness.messages.length - before} frames in 2 s`);
   slow.kill();
 });
-hostile('the seventeenth viewer is refused, and there is room again when one leaves', async () => {
+hostile('the thirty-third viewer is refused, and there is room again when one leaves', async () => {
   const clients = [];
-  for (let i = 0; i < 15; i++) clients.push(await Client.open(server));
+  for (let i = 0; i < 31; i++) clients.push(await Client.open(server));
   assert.ok(clients.every((client) => client.accepted));
   const late = await Client.open(server);
   assert.equal(late.accepted, false);

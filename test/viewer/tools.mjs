@@ -19,9 +19,12 @@ export function workFolder() {
 }
 
 /** Runs the command to its end. */
-export function run(...args) {
+export const run = (...args) => runBy(thenar, ...args);
+
+/** The same with the command of another build. */
+export function runBy(program, ...args) {
   return new Promise((done) => {
-    const child = spawn(thenar, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'] });
     let out = '';
     let err = '';
     child.stdout.on('data', (data) => (out += data));
@@ -35,20 +38,23 @@ const children = [];
 export const endAll = () => children.forEach((child) => child.kill('SIGKILL'));
 
 /** `thenar view ARGS`, once it serves. */
-export async function view(...args) {
-  const child = spawn(thenar, ['view', '--no-browser', ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+export const view = (...args) => viewBy(thenar, [], ...args);
+
+/** The same with another program in front: viewBy('nice', ['-n', '5', thenar], ...). */
+export async function viewBy(program, before, ...args) {
+  const child = spawn(program, [...before, 'view', '--no-browser', ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
   children.push(child);
   let err = '';
+  let out = '';
   child.stderr.on('data', (data) => (err += data));
   const url = await new Promise((done, fail) => {
-    let out = '';
     child.stdout.on('data', (data) => {
       out += data;
       if (out.includes('\n')) done(new URL(out.split('\n')[0]));
     });
     child.on('exit', (code) => fail(new Error(`thenar view ended with ${code}: ${err}`)));
   });
-  const ended = new Promise((done) => child.on('exit', (code, signal) => done({ code, signal })));
+  const ended = new Promise((done) => child.on('close', (code, signal) => done({ code, signal })));
   return {
     url,
     host: url.host,
@@ -57,8 +63,10 @@ export async function view(...args) {
     pid: child.pid,
     alive: () => child.exitCode === null && child.signalCode === null,
     errors: () => err,
-    async stop() {
-      child.kill('SIGINT');
+    /** What it printed, once it has ended. */
+    out: () => out,
+    async stop(signal = 'SIGINT') {
+      child.kill(signal);
       return ended;
     },
   };
@@ -134,7 +142,7 @@ export function sections(message) {
   }
   return list;
 }
-export const SECTION = { head: 1, steps: 10, frame: 11, positions: 12, drag: 17, state: 18, joints: 23, target: 24, notice: 25, handle: 26, device: 27, pad: 28, held: 29, loop: 30 };
+export const SECTION = { head: 1, steps: 10, frame: 11, positions: 12, drag: 17, state: 18, joints: 23, target: 24, notice: 25, handle: 26, device: 27, pad: 28, held: 29, loop: 30, pace: 31 };
 
 const floats = ({ data }) => Array.from({ length: data.length / 4 }, (_, i) => data.readFloatLE(4 * i));
 
@@ -221,6 +229,7 @@ export class Client {
     const payload = b.subarray(at, at + size);
     const opcode = b[0] & 15;
     if (opcode === 8) this.closeCode = size >= 2 ? payload.readUInt16BE(0) : 1005;
+    else if (opcode === 9) this.send(frame(payload, { opcode: 10 })); // who does not answer is gone after 40 s
     else if (opcode === 10) this.pongs = (this.pongs ?? 0) + 1;
     else if (opcode <= 2) {
       this.#partial.push(payload);
@@ -246,6 +255,7 @@ export class Client {
       if (section.kind === SECTION.pad) this.pad = [...section.data];
       if (section.kind === SECTION.held) this.held = floats(section);
       if (section.kind === SECTION.loop) this.loop = JSON.parse(section.data);
+      if (section.kind === SECTION.pace) this.pace = Array.from({ length: 6 }, (_, i) => section.data.readDoubleLE(8 * i));
     }
     this.messages.push(bytes.length);
   }

@@ -392,8 +392,17 @@ export class App implements Listener {
       };
     }
     const { realTime, steps } = this.rate;
-    this.chips.textContent = this.state?.playing
-      ? `${format(realTime)}× real time · ${format(steps)} steps/s`
+    const playing = this.state?.playing ?? false;
+    const slow = playing && (frame.pace?.slow ?? false);
+    const asked = this.state?.speed ?? 1;
+    this.chips.classList.toggle('slow', slow);
+    this.chips.title =
+      slow && frame.pace
+        ? `Steps take longer than they simulate: ${format(100 * frame.pace.share)} % of the speed that is asked for. ` +
+          `${frame.pace.lateSteps} steps were late, ${format(frame.pace.forgiven)} s were let go.`
+        : '';
+    this.chips.textContent = playing
+      ? `${slow ? (asked > 1 ? 'as fast as it goes: ' : 'slow motion: ') : ''}${format(realTime)}× real time · ${format(steps)} steps/s`
       : `paused at step ${frame.step}`;
   }
 

@@ -90,6 +90,19 @@ export interface Loop {
   }[];
 }
 
+/** How a live simulation keeps to the clock. */
+export interface Pace {
+  /** Of the time that was asked for, what was simulated, over the last half second. */
+  share: number;
+  /** Whether that is too little: slow motion. */
+  slow: boolean;
+  lateSteps: number;
+  /** Simulated seconds that were let go, and that were owed at most. */
+  forgiven: number;
+  owed: number;
+  leastShare: number;
+}
+
 /** Numbers of a hand's pose: the wrist's position and quaternion. The angles follow. */
 export const WRIST_NUMBERS = 7;
 
@@ -183,6 +196,7 @@ export interface Frame {
   /** Of each device that holds a handle: its pose, its proxy's (7 each), force and torque, share that is sent. */
   held: Map<number, Float32Array>;
   loop?: Loop;
+  pace?: Pace;
   contacts?: Contacts;
   drag?: Drag;
 }
@@ -244,6 +258,7 @@ enum Section {
   Pad,
   Held,
   Loop,
+  Pace,
 }
 
 /** Takes messages apart. One for each stream, since 16-bit positions are differences to those before. */
@@ -363,6 +378,11 @@ export class Decoder {
       case Section.Loop:
         frame().loop = json() as Loop;
         break;
+      case Section.Pace: {
+        const [share, slow, lateSteps, forgiven, owed, leastShare] = doubles();
+        frame().pace = { share, slow: slow !== 0, lateSteps, forgiven, owed, leastShare };
+        break;
+      }
       case Section.Notice:
         m.notice = text();
         break;

@@ -1,0 +1,32 @@
+#include "app/run_pace.h"
+
+#include "app/process.h"
+#include "base/clock.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <time.h>
+
+void run_pace_text(const pace *p, double speed, char text[RUN_PACE_TEXT]) {
+    text[0] = 0;
+    if (p->slow) snprintf(text, RUN_PACE_TEXT, "slow motion, %.2fx real time", p->share * speed);
+}
+
+void run_pace_wait(pace *p, double dt) {
+    for (; !pace_is_due(p, dt) && !process_interrupted(); pace_look(p, clock_now(), 1, dt)) {
+        int64_t rest = pace_wait(p, clock_now(), 1, dt);
+        if (rest > 0) nanosleep(&(struct timespec){.tv_sec = rest / 1000000000, .tv_nsec = rest % 1000000000}, NULL);
+    }
+}
+
+json_t *run_pace_summary(const pace *p) {
+    return json_pack("{s:I, s:I, s:f, s:f, s:f, s:f}", "steps", (json_int_t)p->steps, "late_steps",
+                     (json_int_t)p->late_steps, "forgiven_s", p->forgiven, "most_owed_s", p->most_due, "least_speed",
+                     p->least_share, "slow_motion_s", p->slow_seconds);
+}
+
+void run_pace_print(const pace *p) {
+    printf("real time: %" PRIu64 " of %" PRIu64 " steps late, %.3f s owed at most, %.3f s forgiven, "
+           "%.2fx at the slowest, %.1f s in slow motion\n",
+           p->late_steps, p->steps, p->most_due, p->forgiven, p->least_share, p->slow_seconds);
+}

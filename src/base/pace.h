@@ -1,0 +1,58 @@
+/* Keeping to the clock where steps may take longer than they simulate: the one policy for everything that runs in real
+ * time (`thenar view`, and `thenar run` with devices or tactile output).
+ *
+ * What is due grows with the clock, by `speed` simulated seconds a second, and shrinks by dt with each step; a step begins
+ * as soon as dt is due.
+ *
+ * 1. Catching up. After a step that ended late the next ones begin at once, until no more than dt is due.
+ * 2. Bounded. At most PACE_STEPS steps are ever owed, or PACE_SECONDS of real time where that is more: a person is not
+ *    fast-forwarded to, and a machine that is too slow for good does not fall behind further and further.
+ * 3. Slow motion. What would be owed beyond is forgiven: simulated time goes on from there. Where more than PACE_SLOW of
+ *    the time that was asked for is forgiven within half a second, this is slow motion, and shown to whoever watches.
+ *
+ * Nothing of this is seen by the simulation, whose steps are the same however late they come. Its solver's iterations are
+ * not cut short to be in time: docs/reliability.md has what came of trying.
+ *
+ * No clock is read here; the caller tells what time it is (base/clock.h), never less than before. */
+#ifndef BASE_PACE_H
+#define BASE_PACE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define PACE_STEPS 4
+#define PACE_SECONDS 0.02
+#define PACE_SLOW 0.05
+#define PACE_WINDOW 0.5 /* s */
+
+typedef struct pace {
+    int64_t last; /* ns: up to here time is counted */
+    double due;   /* simulated s */
+    /* what came of it */
+    uint64_t steps, late_steps; /* that ended when the next one should have begun */
+    double forgiven;            /* simulated s */
+    double most_due;            /* simulated s, after what was forgiven */
+    double share;               /* of the time asked for that was not forgiven, in the last window */
+    double least_share;
+    double slow_seconds; /* of slow motion, real ones */
+    bool slow;           /* now */
+    /* the window at hand: real s, simulated s that were asked for, and those of them that were forgiven */
+    double window, window_asked, window_forgiven;
+} pace;
+
+/* From now on; `due` simulated seconds of it at once. */
+pace pace_start(int64_t now, double due);
+
+/* Time has passed: `speed` simulated seconds a second, 0 where it stands still. */
+void pace_look(pace *p, int64_t now, double speed, double dt);
+
+/* Whether a step should begin. */
+bool pace_is_due(const pace *p, double dt);
+
+/* A step has ended. */
+void pace_stepped(pace *p, int64_t now, double speed, double dt);
+
+/* How long until the next step should begin, ns; 0 or less: now. */
+int64_t pace_wait(const pace *p, int64_t now, double speed, double dt);
+
+#endif
