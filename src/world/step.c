@@ -56,6 +56,7 @@ static bool build_constraints(thenar_sim *sim, const body_step *step) {
     for (int s = 0; s < model->system_count; s++) {
         sim->systems[s].is_due = true;
         sim->systems[s].goes_on = false;
+        sim->systems[s].patch_count = 0; /* those of the last step are no multipliers to start this one from */
     }
     return true;
 }
