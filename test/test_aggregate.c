@@ -749,6 +749,30 @@ static void steps_allocate_nothing_and_threads_change_nothing(void **unused) {
     assert_true(hash[0] == hash[1]);
 }
 
+/* The step after the last contact: patches of the step before are no start for it. (They were taken for one, and without a
+ * contact to start the solve that left all bodies with the velocities of the step before, without weight.) */
+static void what_leaves_the_ground_falls_at_once(void **unused) {
+    (void)unused;
+    thenar_sim *sim = puck_on_ground(by_patches, 0);
+    tools_run(sim, 100);
+    assert_true(patches_of(sim) > 0);
+    int count = thenar_model_mesh(thenar_sim_model(sim), 0)->node_count;
+    double *x = malloc(3 * (size_t)count * sizeof *x), *v = calloc(3 * (size_t)count, sizeof *v);
+    memcpy(x, thenar_sim_positions(sim, 0), 3 * (size_t)count * sizeof *x);
+    for (int i = 0; i < count; i++) x[3 * i + 1] += 0.5;
+    thenar_sim_set_state(sim, 0, x, v);
+    const double *mass = thenar_model_masses(thenar_sim_model(sim), 0), *now = thenar_sim_velocities(sim, 0);
+    for (int step = 1; step <= 3; step++) {
+        tools_run(sim, 1);
+        double momentum = 0, total = 0;
+        for (int i = 0; i < count; i++) momentum += mass[i] * now[3 * i + 1], total += mass[i];
+        assert_near(momentum / total, -CONTACT_GRAVITY * 0.01 * step, 1e-10);
+    }
+    free(x);
+    free(v);
+    thenar_sim_free(sim);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(rest_slide_and_spin_take_the_forces_of_points),
     cmocka_unit_test(pressure_is_that_of_points_but_for_skin_that_spreads),
@@ -768,6 +792,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(contacts_that_come_and_go_leave_nothing_behind),
     cmocka_unit_test(finer_skins_have_the_same_constraints),
     cmocka_unit_test(more_patches_than_there_is_room_for_are_counted),
+    cmocka_unit_test(what_leaves_the_ground_falls_at_once),
     cmocka_unit_test(steps_allocate_nothing_and_threads_change_nothing),
 };
 TEST_MAIN(tests)

@@ -330,6 +330,31 @@ static void energy_does_not_grow_whatever_the_spin_and_the_step(void **unused) {
     }
 }
 
+/* A ball, whose spin nothing else changes: up to half a turn a step it is left alone, faster it is slowed down to that and
+ * counted, whether it was as fast from the beginning or a torque made it so. */
+static void a_body_turns_by_half_a_turn_a_step_at_most(void **unused) {
+    (void)unused;
+    const double h = 0.01, most = 3.14159265358979323846 / h;
+    for (int trial = 0; trial < 4; trial++) {
+        thenar_rigid_def def = rigid("ball", (thenar_shape){.kind = THENAR_SHAPE_SPHERE, .radius = 0.01});
+        bool by_torque = trial >= 2, fast = trial % 2;
+        double wanted = (fast ? 100 : 0.999) * most, velocity[3], spin[3], inertia[9];
+        if (!by_torque) vec3_store(def.spin, vec3_make(0, wanted, 0));
+        vec3_store(def.velocity, vec3_make(1, 2, 3));
+        thenar_model *model = model_of(&def, 0);
+        thenar_sim *sim = tools_sim(model, h, 1);
+        thenar_model_inertia(model, 0, inertia);
+        if (by_torque) thenar_sim_apply_wrench(sim, 0, (double[3]){0}, (double[3]){0, inertia[4] * wanted / h, 0});
+        tools_run(sim, 1);
+        thenar_sim_twist(sim, 0, velocity, spin);
+        assert_near(spin[1], fast ? most : wanted, 1e-9 * most);
+        assert_near(vec3_distance(vec3_load(velocity), vec3_make(1, 2, 3)), 0, 1e-12);
+        assert_int_equal(thenar_sim_warning_count(sim, THENAR_WARNING_SPIN_LIMITED), fast);
+        thenar_sim_free(sim);
+        thenar_model_free(model);
+    }
+}
+
 /* Euler's equations and the quaternion by the classical Runge-Kutta rule, with steps so small that its error, of the
  * fourth order, does not matter. */
 typedef struct reference {
@@ -739,6 +764,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_box_that_spins_about_its_middle_axis_turns_over),
     cmocka_unit_test(a_tumbling_body_keeps_its_energy_and_angular_momentum),
     cmocka_unit_test(energy_does_not_grow_whatever_the_spin_and_the_step),
+    cmocka_unit_test(a_body_turns_by_half_a_turn_a_step_at_most),
     cmocka_unit_test(rotation_converges_to_that_of_eulers_equations_with_the_square_of_the_step),
     cmocka_unit_test(a_constant_torque_changes_the_angular_momentum_by_its_time),
     cmocka_unit_test(damping_slows_as_implicit_euler_does),

@@ -72,6 +72,7 @@ typedef enum thenar_warning {
     THENAR_WARNING_INVERTED,      /**< a step began with inverted tets (det G < 0) */
     THENAR_WARNING_NOT_CONVERGED, /**< a solver stopped before its tolerance was met; the state is usable */
     THENAR_WARNING_CONTACTS_LOST, /**< there were more contact points than there is room for: the last were ignored */
+    THENAR_WARNING_SPIN_LIMITED,  /**< a rigid body would have turned by more than half a turn: it was slowed down */
     THENAR_WARNING_COUNT
 } thenar_warning;
 

@@ -51,6 +51,7 @@ typedef struct body_model {
 
 typedef struct body_state {
     const body_model *model;
+    bool slowed; /* in this step, as it would have turned too far (RIGID_MOST_TURN) */
 } body_state;
 
 /* Groups of system nodes that couple all with all, as block_pattern_create takes them. */

@@ -10,6 +10,10 @@
 
 #include "thenar/model.h"
 
+/* The most that a dynamic body turns by within a step: half a turn, beyond which its poses do not tell which way it went.
+ * Points of contact go along the tangent, and over several turns that leads anywhere. */
+#define RIGID_MOST_TURN 3.14159265358979323846 /* rad */
+
 /* The unknowns of a dynamic body, in order. */
 enum { RIGID_LINEAR, RIGID_ANGULAR, RIGID_NODES };
 

@@ -17,8 +17,8 @@ const char *thenar_stage_name(thenar_stage stage) {
 }
 
 const char *thenar_warning_name(thenar_warning warning) {
-    static const char *const names[THENAR_WARNING_COUNT] = {"step_split", "step_failed", "inverted", "not_converged",
-                                                            "contacts_lost"};
+    static const char *const names[THENAR_WARNING_COUNT] = {"step_split",    "step_failed",   "inverted",
+                                                            "not_converged", "contacts_lost", "spin_limited"};
     assert((unsigned)warning < THENAR_WARNING_COUNT);
     return names[warning];
 }

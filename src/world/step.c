@@ -56,6 +56,7 @@ static bool build_constraints(thenar_sim *sim, const body_step *step) {
     for (int s = 0; s < model->system_count; s++) {
         sim->systems[s].is_due = true;
         sim->systems[s].goes_on = false;
+        sim->systems[s].patch_count = 0; /* those of the last step are no multipliers to start this one from */
     }
     return true;
 }
@@ -254,6 +255,7 @@ static bool advance_in_pieces(thenar_sim *sim, int pieces) {
 /* Trouble is survived: smaller steps first, then the last good state, at rest. */
 static bool advance_or_hold(thenar_sim *sim) {
     memcpy(sim->backup, sim->kept, sim->kept_size);
+    for (int i = 0; i < model_mover_count(sim->model); i++) sim->bodies[i]->slowed = false;
     bool done = advance_in_pieces(sim, 1), split = !done;
     for (int pieces = 2; !done && pieces <= MOST_PIECES; pieces *= 2) {
         memcpy(sim->kept, sim->backup, sim->kept_size);
@@ -272,6 +274,12 @@ static bool advance_or_hold(thenar_sim *sim) {
     return done;
 }
 
+static bool any_slowed(const thenar_sim *sim) {
+    bool any = false;
+    for (int i = 0; i < model_mover_count(sim->model); i++) any |= sim->bodies[i]->slowed;
+    return any;
+}
+
 thenar_status thenar_sim_step(thenar_sim *sim) {
     int64_t start = clock_now();
     sim->stats = (thenar_stats){0};
@@ -281,6 +289,7 @@ thenar_status thenar_sim_step(thenar_sim *sim) {
     sim->clock->warnings[THENAR_WARNING_INVERTED] += sim->stats.inverted_tets > 0;
     sim->clock->warnings[THENAR_WARNING_CONTACTS_LOST] += sim->contacts.lost > 0;
     sim->clock->warnings[THENAR_WARNING_NOT_CONVERGED] += sim->stats.unconverged > 0;
+    sim->clock->warnings[THENAR_WARNING_SPIN_LIMITED] += any_slowed(sim);
     sim->stats.step_ns = clock_now() - start;
     return done ? THENAR_OK : THENAR_ERROR_NUMERIC;
 }

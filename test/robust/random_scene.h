@@ -24,9 +24,9 @@ typedef struct random_scene {
     thenar_world_def world;
     thenar_sim_options options;
     thenar_build *build;
-    int room;           /* nodes that may still be added */
-    double height;      /* above which nothing is yet, m */
-    double modulus[64]; /* of each body, Pa: the largest eigenvalue of Hooke's law */
+    int room;                  /* nodes that may still be added */
+    double height;             /* above which nothing is yet, m */
+    double lambda[64], mu[64]; /* of each body, Pa: Lame's constants */
     int bodies;
     bool sheet;         /* a thin one, with thousands of points that may touch */
     bool jumps, forces; /* driven ones jump; forces are applied */
@@ -80,8 +80,9 @@ static inline thenar_material scene_material(random_scene *s) {
 
 /* A body has been added. */
 static inline void scene_note_body(random_scene *s, const thenar_material *m) {
-    double mu = m ? m->young / (2 * (1 + m->poisson)) : 0, lambda = m ? 2 * mu * m->poisson / (1 - 2 * m->poisson) : 0;
-    s->modulus[s->bodies++] = fmax(2 * mu, 3 * lambda + 2 * mu);
+    s->mu[s->bodies] = m ? m->young / (2 * (1 + m->poisson)) : 0;
+    s->lambda[s->bodies] = m ? 2 * s->mu[s->bodies] * m->poisson / (1 - 2 * m->poisson) : 0;
+    s->bodies++;
 }
 
 static inline double scene_volume(const thenar_tet_mesh *mesh, int tet) {

@@ -30,7 +30,7 @@ static double patience = 60; /* s of processor time */
 /* What came of a world; the child hands it over through a pipe. */
 typedef struct outcome {
     char scene[512], failure[512];
-    long steps, failed, split, unconverged, lost, inverted;
+    long steps, failed, split, unconverged, lost, inverted, slowed;
     int contacts; /* the most that pushed at once */
     double share, share_time, energy;
     double simulated; /* s */
@@ -94,7 +94,7 @@ static bool check_step(const thenar_sim *sim, const thenar_tactile *tactile, led
 
 static void run(random_scene *s, thenar_sim *sim, thenar_tactile *tactile, double simulated, outcome *out) {
     ledger energy;
-    if (!ledger_open(&energy, sim, s->modulus)) return;
+    if (!ledger_open(&energy, sim, s->lambda, s->mu)) return;
     long steps = lround(simulated / thenar_sim_dt(sim));
     double next = 0;
     for (long i = 0; i < steps; i++) {
@@ -125,6 +125,7 @@ static void run(random_scene *s, thenar_sim *sim, thenar_tactile *tactile, doubl
     out->unconverged = (long)thenar_sim_warning_count(sim, THENAR_WARNING_NOT_CONVERGED);
     out->lost = (long)thenar_sim_warning_count(sim, THENAR_WARNING_CONTACTS_LOST);
     out->inverted = (long)thenar_sim_warning_count(sim, THENAR_WARNING_INVERTED);
+    out->slowed = (long)thenar_sim_warning_count(sim, THENAR_WARNING_SPIN_LIMITED);
     out->simulated = thenar_sim_time(sim);
     out->share = energy.worst;
     out->share_time = energy.worst_time;
@@ -183,7 +184,7 @@ static outcome play_apart(uint64_t seed, double simulated) {
 }
 
 typedef struct totals {
-    long worlds, failures, cut_short, steps, failed, split, unconverged, lost, inverted;
+    long worlds, failures, cut_short, steps, failed, split, unconverged, lost, inverted, slowed;
     int contacts;
     double share, simulated;
 } totals;
@@ -198,6 +199,7 @@ static void count(totals *all, uint64_t seed, const outcome *out, const char *ke
     all->unconverged += out->unconverged;
     all->lost += out->lost;
     all->inverted += out->inverted;
+    all->slowed += out->slowed;
     if (out->contacts > all->contacts) all->contacts = out->contacts;
     if (out->share > all->share) all->share = out->share;
     bool bad = out->failure[0];
@@ -272,9 +274,10 @@ int main(int argc, char **argv) {
     printf(
         "%ld worlds, %ld of them cut short, %.1f s simulated, %ld steps: %ld failed and held, %ld done in pieces, %ld "
         "not converged, %ld with contacts "
-        "left out, %ld that began with inverted tets; at most %d contacts; energy at most %.3g of what was supplied\n",
+        "left out, %ld that began with inverted tets, %ld in which a spin was limited; at most %d contacts; energy at "
+        "most %.3g of what was supplied\n",
         all.worlds, all.cut_short, all.simulated, all.steps, all.failed, all.split, all.unconverged, all.lost,
-        all.inverted, all.contacts, all.share);
+        all.inverted, all.slowed, all.contacts, all.share);
     printf("random scenes\t%ld\t%ld\n", all.worlds, all.failures);
     return all.failures > 0;
 }

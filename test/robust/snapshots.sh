@@ -47,7 +47,9 @@ tried=0 done=
 for scene in $first $(for file in scenes/*.yaml; do basename "$file" .yaml; done); do
     case " $done " in *" $scene "*) continue ;; esac
     [ "$long" = 1 ] || ! late || break
+    start=$(date +%s)
     check_scene "$scene"
+    [ "$long" = 0 ] || echo "$scene: $further steps, $(($(date +%s) - start)) s, $failures failures so far"
     done="$done $scene" tried=$((tried + 1))
 done
 echo "$tried scenes"
