@@ -141,8 +141,7 @@ static void patches_take_every_object_where_points_do(void **unused) {
                  {"pencil-spin", "pen", 7},
                  {"long-object", "bar", 9},
                  {"ball-tips", "ball", 4},
-                 {"edge-grasp-hand", "cube", 4},
-                 {"long-object-hand", "bar", 9}};
+                 {"edge-grasp-hand", "cube", 4}};
     for (int k = 0; k < (int)(sizeof cases / sizeof *cases); k++) {
         thenar_sim *points = load_with(cases[k].name, "point"), *patches = load_with(cases[k].name, "aggregate");
         run_until(points, cases[k].end);
@@ -158,6 +157,22 @@ static void patches_take_every_object_where_points_do(void **unused) {
         assert_true(unconverged < 10);
         thenar_sim_free(points);
         thenar_sim_free(patches);
+    }
+}
+
+/* Its pads touch with two or three points each. Where these are depends on how the fingers close: at half the time step the bar
+ * ends 1 degree away by points and 4 by patches, so poses are not compared. */
+static void a_hand_in_one_piece_holds_the_bar_level_either_way(void **unused) {
+    (void)unused;
+    static const char *const ways[] = {"point", "aggregate"};
+    for (int k = 0; k < 2; k++) {
+        thenar_sim *sim = load_with("long-object-hand", ways[k]);
+        run_until(sim, 9);
+        placed end = pose_of(sim, "bar");
+        double tilt = asin(quat_rotate(end.orientation, vec3_make(0, 0, 1)).y) * 180 / M_PI;
+        print_message("  %s: the bar is at %.1f mm, %.1f degrees off level\n", ways[k], 1e3 * end.position.y, tilt);
+        assert_true(end.position.y > 0.16 && fabs(tilt) < 10); /* one that slips hangs down by 75 */
+        thenar_sim_free(sim);
     }
 }
 
@@ -221,6 +236,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_pen_spins_between_three_fingertips_and_is_not_dropped),
     cmocka_unit_test(a_ball_is_enclosed_and_lifted),
     cmocka_unit_test(patches_take_every_object_where_points_do),
+    cmocka_unit_test(a_hand_in_one_piece_holds_the_bar_level_either_way),
     cmocka_unit_test(uniform_pressure_drops_the_cube_that_other_pressures_hold),
     cmocka_unit_test(a_soft_ball_by_itself_rolls_to_rest),
     cmocka_unit_test(some_phalanges_have_flesh_and_bones_that_no_hand_has_are_refused),

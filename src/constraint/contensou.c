@@ -164,7 +164,8 @@ static bool minimize(const proximal *problem, double e, double y[3]) {
     return false;
 }
 
-bool contensou_surely_allows(const contensou *law, double bound, const double z[3]) {
+/* A double cone that is in C: forces without a torque up to the bound, and what lies between these and a torque. */
+static bool surely_inside(const contensou *law, double bound, const double z[3]) {
     double turning = z[2] == 0 ? 0 : law->torque > 0 ? fabs(z[2]) / law->torque : INFINITY;
     return hypot(z[0], z[1]) + turning <= bound;
 }
@@ -172,7 +173,7 @@ bool contensou_surely_allows(const contensou *law, double bound, const double z[
 bool contensou_project(const contensou *law, double bound, double arm, const double z[3], double start[3],
                        double out[3]) {
     memcpy(out, z, 3 * sizeof *out);
-    if (contensou_surely_allows(law, bound, z)) return true;
+    if (surely_inside(law, bound, z)) return true;
     if (!(law->radius > 0)) { /* a point: Coulomb's disc */
         double size = hypot(z[0], z[1]), share = size > bound ? bound / size : 1;
         out[0] *= share, out[1] *= share, out[2] = 0;

@@ -40,10 +40,6 @@ contensou contensou_make(int count, const double *share, const double (*place)[2
 /* Phi and its gradient at (v_x, v_y, w). Where a point does not move it adds nothing to the gradient. */
 double contensou_potential(const contensou *law, const double motion[3], double gradient[3]);
 
-/* Whether z is in a double cone that is in bound C: forces without a torque up to the bound, and what lies between these and
- * a torque. */
-bool contensou_surely_allows(const contensou *law, double bound, const double z[3]);
-
 /* The point of bound C that is nearest to z, in the norm |f|^2 + (torque / arm)^2. start: three numbers that the next
  * call for the same patch begins from; zeros at first. True if z is in bound C, so that the patch sticks. */
 bool contensou_project(const contensou *law, double bound, double arm, const double z[3], double start[3],

@@ -50,8 +50,7 @@ static double least_push(const patch *p, double normal, const double torque[2]) 
     return normal + least;
 }
 
-bool patch_settle(const patch *p, const patch_response *response, const double u[PATCH_ROWS],
-                  double lambda[PATCH_ROWS]) {
+bool patch_settle(patch *p, const patch_response *response, const double u[PATCH_ROWS], double lambda[PATCH_ROWS]) {
     if (!response->is_definite) return false;
     double x[PATCH_ROWS], next[PATCH_ROWS];
     for (int i = 0; i < PATCH_ROWS; i++) {
@@ -66,7 +65,8 @@ bool patch_settle(const patch *p, const patch_response *response, const double u
         next[i] = response->L[i][i] > 0 ? lambda[i] - x[i] : 0;
     }
     if (!(next[0] > 0) || least_push(p, next[0], next + PATCH_ROWS_PRINTED) < 0) return false;
-    if (!contensou_surely_allows(&p->law, p->mu * next[0], next + 1)) return false;
+    double arm = response->D[3] > 0 ? sqrt(response->D[1] / response->D[3]) : 1, nearest[3];
+    if (!contensou_project(&p->law, p->mu * next[0], arm, next + 1, p->guess, nearest)) return false;
     memcpy(lambda, next, sizeof next);
     return true;
 }

@@ -18,9 +18,8 @@ typedef struct patch_response {
 patch_response patch_respond(const double *block, int stride, int rows, double scale);
 
 /* lambda <- lambda - B^-1 u, after which no row of the patch moves, if it may: it pushes, pulls at no point and sticks. False, and
- * nothing else, if not: or at the edge of what friction allows, where the test is a quick one. */
-bool patch_settle(const patch *p, const patch_response *response, const double u[PATCH_ROWS],
-                  double lambda[PATCH_ROWS]);
+ * lambda as it was, if not. */
+bool patch_settle(patch *p, const patch_response *response, const double u[PATCH_ROWS], double lambda[PATCH_ROWS]);
 
 /* Torques of the pressure go to the nearest that the normal force allows, in the norm D_a a^2 + D_b b^2. */
 void patch_confine_pressure(const patch *p, double normal, const double D[PATCH_ROWS], double lambda[PATCH_ROWS]);
