@@ -1,3 +1,6 @@
+/* A patch alone, whose rows move by B times what its force changes by: where it sticks and presses everywhere, B^-1 u is what is
+ * left to do, in one step. Elsewhere its parts step one after the other, each to the nearest force of its own set: the torques of
+ * the pressure to a polygon, friction to the set of Coulomb and Contensou. */
 #include "contact/patch_law.h"
 
 #include <math.h>
