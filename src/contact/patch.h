@@ -49,11 +49,11 @@ typedef struct patch {
     int leg_count;
     int *node;      /* leg_count: unknowns of the system that move it, ascending */
     vec3 *gradient; /* PATCH_ROWS times leg_count: of each row */
-    double arm
-        [PATCH_ROWS]; /* m; 1 of the first three: a unit of u moves the patch's points by it, in the mean square; 0 of
-                             * rows that a patch so narrow does not have */
-    double rim[PATCH_RIM]
-              [2]; /* 1/m: torques (a, b) of the pressure with lambda_n + rim . (a, b) >= 0 pull at no point */
+    /* By how much a unit of each u moves the patch's points, in the mean square: 1, 1, 1, and m. 0 for rows that so narrow a patch
+     * does not have. */
+    double arm[PATCH_ROWS];
+    /* 1/m: torques (a, b) of the pressure with lambda_n + rim . (a, b) >= 0 pull at no point */
+    double rim[PATCH_RIM][2];
     double start[PATCH_ROWS]; /* u where no unknown moves; m, m, m, rad, rad, rad */
     double leeway; /* m: by how much u_n is more than the gap, since the patch was inside when the step began */
     double lambda[PATCH_ROWS]; /* on the skin's body; N, N, N, N m, N m, N m */

@@ -10,8 +10,8 @@
 
 #define LINK 5e-3    /* m, between the boxes of two spots */
 #define SAME_WAY 0.5 /* cosine between normals */
-#define CONE_EXTENSION                                                                                                 \
-    0.5 /* squared sine of the angle by which a neighbour may be nearer to the other body: 45 degrees */
+/* Squared sine of the angle by which a neighbour may be nearer to the other body: 45 degrees. */
+#define CONE_EXTENSION 0.5
 
 bool patch_is_proximity(const contact_skin_state *state, int index, vec3 normal) {
     const contact_skin *skin = state->skin;
