@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Bad numbers into every input of the API (test/test_numbers.c), those of hands too, all of them.
+# Bad numbers into every input of the API (test/test_numbers.c and test/numbers), those of hands too, all of them.
 # numbers.sh [--seconds N]; the last line is promise, cases, failures, with tabs between.
 build=${THENAR_BUILD:-build}
 seconds=60
