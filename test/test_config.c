@@ -436,6 +436,8 @@ static void a_set_path_that_leads_nowhere_is_refused_with_a_suggestion(void **st
                                 "gravity[]=1", "gravity[1]x=1", "gravity.[1]=1"};
     for (size_t i = 0; i < sizeof unreadable / sizeof *unreadable; i++)
         assert_contains(set_message(&tree, unreadable[i]), i == 0 ? "'a'" : "cannot read the path; expected keys");
+    assert_contains(set_message(&tree, "<<=1"), "merge key '<<' is not supported");
+    assert_contains(set_message(&tree, "bodies.<<=1"), "merge key '<<' is not supported");
     assert_contains(set_message(&tree, "name"), "--set name: expected PATH=VALUE");
     assert_contains(set_message(&tree, "=1"), "expected PATH=VALUE");
     assert_contains(set_message(&tree, "name="), "--set name: no value after '='");

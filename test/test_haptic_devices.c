@@ -112,6 +112,12 @@ static void unknown_devices_are_refused_in_words(void **unused) {
     char text[600];
     with_file(text, sizeof text, "user", "script.json", "{\"keys\": [{\"t\": 0}, {\"t\": 0}]}");
     refused(text, "script.json", "key 1");
+    with_file(text, sizeof text, "user", "script.json", "{\"keys\": [{\"t\": 0}, {\"t\": 5e-321}]}");
+    refused(text, "script.json", "1e-06 later than the one before");
+    with_file(text, sizeof text, "user", "script.json", "{\"keys\": [{\"t\": 0, \"postion\": [0, 1, 0]}]}");
+    refused(text, "key 0: unknown postion", "did you mean position");
+    with_file(text, sizeof text, "user", "script.json", "{\"keys\": [{\"t\": 0, \"colour\": 1}]}");
+    refused(text, "key 0: unknown colour", "expected t, position or turn");
     with_file(text, sizeof text, "user", "script.json", "{\"stifness\": 3, \"keys\": [{\"t\": 0}]}");
     refused(text, "stifness", "did you mean stiffness");
     with_file(text, sizeof text, "user", "script.json", "{\"mass\": 0, \"keys\": [{\"t\": 0}]}");

@@ -11,6 +11,7 @@
 
 #define SCRIPT_BYTES ((size_t)1 << 22)
 #define LONGEST 1e6   /* s */
+#define SHORTEST 1e-6 /* s between keys: what is divided by it stays a number */
 #define FURTHEST 10.0 /* m, rad */
 #define STIFFEST 1e5  /* of any figure of the hand */
 
@@ -50,6 +51,20 @@ static thenar_status read_vector(const json_t *value, const char *what, int key,
     return THENAR_OK;
 }
 
+/* A name that is not known is mistyped, and its vector would be zero. */
+static thenar_status check_names(const json_t *key, int index, const char *path, thenar_error *error) {
+    static const char *const names[] = {"t", "position", "turn"};
+    const char *name;
+    json_t *value;
+    json_object_foreach((json_t *)key, name, value) {
+        const char *closest = text_closest(name, names, 3);
+        if (closest && strcmp(closest, name) == 0) continue;
+        return error_at(error, path, 0, 0, "key %d: unknown %s; %s%s", index, name,
+                        closest ? "did you mean " : "expected t, position or turn", closest ? closest : "");
+    }
+    return THENAR_OK;
+}
+
 static thenar_status read_keys(const json_t *list, const char *path, user_model *model, thenar_error *error) {
     size_t count = json_array_size(list);
     if (count == 0)
@@ -60,12 +75,15 @@ static thenar_status read_keys(const json_t *list, const char *path, user_model 
     for (size_t i = 0; i < count; i++) {
         const json_t *item = json_array_get(list, i), *time = json_object_get(item, "t");
         user_key *key = &model->keys[i];
+        thenar_status status = check_names(item, (int)i, path, error);
+        if (status != THENAR_OK) return status;
         key->time = json_number_value(time);
         if (!json_is_number(time) || !(key->time >= 0 && key->time <= LONGEST) ||
-            (i > 0 && !(key->time > model->keys[i - 1].time)))
-            return error_at(error, path, 0, 0, "key %zu: t is not a time in seconds later than the one before", i);
-        thenar_status status =
-            read_vector(json_object_get(item, "position"), "position", (int)i, path, &key->position, error);
+            (i > 0 && !(key->time >= model->keys[i - 1].time + SHORTEST)))
+            return error_at(error, path, 0, 0,
+                            "key %zu: t is not a time in seconds, up to %g and %g later than the one before", i,
+                            LONGEST, SHORTEST);
+        status = read_vector(json_object_get(item, "position"), "position", (int)i, path, &key->position, error);
         if (status == THENAR_OK)
             status = read_vector(json_object_get(item, "turn"), "turn", (int)i, path, &key->turn, error);
         if (status != THENAR_OK) return status;

@@ -40,6 +40,8 @@ static thenar_status read_step(walk *w) {
     if (!good)
         return walk_error(w, "cannot read the path; expected keys with dots between and [i] for items, as "
                              "bodies.beam.position[2]");
+    if (strcmp(w->name, "<<") == 0) /* as in a file: it could not be printed and read again */
+        return walk_error(w, "merge key '<<' is not supported; expected the keys themselves");
     w->behind = (int)(w->at - w->path);
     w->at = at;
     if (++w->depth > CONFIG_DEPTH_LIMIT)
