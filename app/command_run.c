@@ -20,7 +20,7 @@
 typedef struct run_request {
     option_list sets, sends, devices;
     bool offline;
-    long steps, threads;
+    long steps, threads, iterations;
     double time, dt;
     const char *solver, *friction, *contact, *coupling, *out;
     const char *track;
@@ -67,6 +67,7 @@ static thenar_status step_all(thenar_sim *sim, long steps, const run_facts *fact
     thenar_status status = THENAR_OK;
     for (long i = 0; i < steps && status == THENAR_OK && !process_interrupted(); i++) {
         run_haptic_before(facts->haptic, sim);
+        if (clock) run_pace_limit(clock, facts->iterations, sim);
         if (thenar_sim_step(sim) != THENAR_OK)
             status = error_set(error, THENAR_ERROR_NUMERIC,
                                "%s: step %ld at %g s could not be done; the state before it was kept", scene, i + 1,
@@ -160,7 +161,9 @@ static thenar_status simulate(const run_request *request, const char *scene, the
         thenar_model_free(model);
         return status;
     }
-    run_facts facts = {.scene = thenar_model_name(model), .threads = (int)request->threads};
+    run_facts facts = {
+        .scene = thenar_model_name(model), .threads = (int)request->threads, .iterations = (int)request->iterations};
+    if (facts.iterations > 0) run_pace_limit(NULL, facts.iterations, sim);
     long steps;
     if (status == THENAR_OK) status = run_tactile_create(model, &request->sends, &facts.tactile, error);
     if (status == THENAR_OK) run_tactile_begin(facts.tactile, sim);
@@ -193,6 +196,8 @@ static int run(const app_command *command, int argc, char **argv) {
          0},
         {"threads", "N", "threads inside a step (default 1); the result is the same", OPTION_INTEGER, &request.threads,
          1, 256},
+        {"iterations", "N", "of the solver at most in a step, instead of as many as it needs", OPTION_INTEGER,
+         &request.iterations, 1, 1000000},
         {"track", "FILE", "tracked joints that drive its hands, for as long as they last", OPTION_TEXT, &request.track,
          0, 0},
         {"set", "PATH=VALUE", "override a key of the scene; may be given several times", OPTION_LIST, &request.sets, 0,
@@ -217,8 +222,9 @@ static int run(const app_command *command, int argc, char **argv) {
     if (status != OPTIONS_PARSED) return status;
     if (!solver_find(request.solver))
         return command_misused(command, "--solver %s; expected %s", request.solver, solver_names);
-    if (request.friction && strcmp(request.friction, "pyramid") != 0 && strcmp(request.friction, "cone") != 0)
-        return command_misused(command, "--friction %s; expected pyramid or cone", request.friction);
+    if (request.friction && strcmp(request.friction, "pyramid") != 0 && strcmp(request.friction, "cone") != 0 &&
+        strcmp(request.friction, "printed") != 0)
+        return command_misused(command, "--friction %s; expected pyramid, cone or printed", request.friction);
     if (request.contact && contact_method_find(request.contact) == CONTACT_METHODS)
         return command_misused(command, "--contact %s; expected %s", request.contact, contact_names);
     if (request.coupling && coupling_method_find(request.coupling) == COUPLING_METHODS)
@@ -227,11 +233,10 @@ static int run(const app_command *command, int argc, char **argv) {
         return command_misused(command, "--steps and --time together; expected one of them");
     if (request.offline && request.devices.count == 0)
         return command_misused(command, "--offline without --device; expected a device, as --device user");
-    if (request.replay &&
-        (request.steps >= 0 || request.time > 0 || request.restore || request.out || request.sends.count > 0 ||
-         request.devices.count > 0))
-        return command_misused(command,
-                               "--replay with --steps, --time, --restore, --send, --device or --out; expected it without these");
+    if (request.replay && (request.steps >= 0 || request.time > 0 || request.restore || request.out ||
+                           request.sends.count > 0 || request.devices.count > 0))
+        return command_misused(
+            command, "--replay with --steps, --time, --restore, --send, --device or --out; expected it without these");
     thenar_error error;
     if (simulate(&request, arguments.values[0], &error) != THENAR_OK) return command_fail(&error);
     if (process_interrupted()) process_die_of(process_interrupted());
@@ -243,16 +248,16 @@ const app_command command_run = {
     .summary = "simulate a scene as fast as it goes",
     .arguments =
         "SCENE [--steps N | --time S] [--dt S] [--contact NAME] [--threads N] [--track FILE] [--set PATH=VALUE]... "
-        "[--send TARGET]... [--device [HANDLE=]DEVICE]... [--offline] [--restore FILE | --replay FILE] [--save FILE] [--out DIR]",
+        "[--send TARGET]... [--device [HANDLE=]DEVICE]... [--offline] [--restore FILE | --replay FILE] [--save FILE] "
+        "[--out DIR]",
     .details =
         "SCENE is a name from 'thenar list' or a path. --set overrides any key of the scene by its path:\n"
-        "--set bodies.beam.material.young=2e6. Without --out only the rates and the state's hash are "
-        "printed.\n"
+        "--set bodies.beam.material.young=2e6. Without --out only the rates and the state's hash are printed.\n"
         "--device lets a device hold a handle of the scene and feel it, in real time; with --offline a simulated\n"
         "user or a recorded device, in simulated time. --device scene takes those that the scene names.\n"
         "--send sends what tactile devices of the scene are to do, and keeps the run to real time.\n"
-        "--save and --restore cut a run in two: the parts end in the same state as the whole, bit for bit. The time of\n"
-        "a scene counts from its beginning, --steps and --time from where the run begins.\n"
+        "--save and --restore cut a run in two: the parts end in the same state as the whole, bit for bit. The time\n"
+        "of a scene counts from its beginning, --steps and --time from where the run begins.\n"
         "--replay FILE repeats the run that 'thenar run --out' recorded, given the same scene and options.\n"
         "An interrupt (Ctrl-C) stops the run after the current step, with all files complete up to there.",
     .run = run};

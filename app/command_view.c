@@ -93,7 +93,7 @@ static thenar_status view(const view_live_request *request, const char *host, in
 static int run(const app_command *command, int argc, char **argv) {
     view_live_request request = {.threads = 1};
     const char *host = NULL;
-    long port = 0, threads = 1;
+    long port = 0, threads = 1, iterations = 0;
     bool no_browser = false;
     const app_option options[] = {
         {"host", "ADDRESS", "IP address to listen on (default 127.0.0.1: this machine only)", OPTION_TEXT, &host, 0, 0},
@@ -104,6 +104,7 @@ static int run(const app_command *command, int argc, char **argv) {
         {"solver", "NAME", "solver of the strain limits, as for run", OPTION_TEXT, &request.solver, 0, 0},
         {"contact", "NAME", "contact method, as for run", OPTION_TEXT, &request.contact, 0, 0},
         {"threads", "N", "threads inside a step (default 1)", OPTION_INTEGER, &threads, 1, 256},
+        {"iterations", "N", "of the solver at most in a step", OPTION_INTEGER, &iterations, 1, 1000000},
         {"track", "FILE", "tracked joints that drive its hands", OPTION_TEXT, &request.track, 0, 0},
         {"set", "PATH=VALUE", "override a key of the scene; may be given several times", OPTION_LIST, &request.sets, 0,
          0},
@@ -123,6 +124,7 @@ static int run(const app_command *command, int argc, char **argv) {
     if (request.record && is_recording(request.scene))
         return command_misused(command, "--record with %s; expected a scene", request.scene);
     request.threads = (int)threads;
+    request.iterations = (int)iterations;
     thenar_error error;
     return view(&request, host, (int)port, !no_browser, &error) == THENAR_OK ? EXIT_DONE : command_fail(&error);
 }

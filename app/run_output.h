@@ -11,6 +11,7 @@ typedef struct run_output run_output;
 typedef struct run_facts {
     const char *scene;
     int threads;
+    int iterations;       /* at most in a solve; 0: any */
     run_tactile *tactile; /* what the hands wear, or NULL; up to date before each call */
     run_haptic *haptic;   /* the devices that hold its handles, or NULL; likewise */
 } run_facts;

@@ -21,6 +21,7 @@
 static void step(view_live *live) {
     drag_apply(&live->drag, live->sim);
     run_haptic_before(live->haptic, live->sim);
+    run_pace_limit(live->playing ? &live->clock : NULL, live->request.iterations, live->sim);
     if (thenar_sim_step(live->sim) != THENAR_OK) {
         live->playing = false;
         live_tell(live,

@@ -16,7 +16,8 @@ typedef struct view_live_request {
     const char *contact; /* NULL: the default */
     const char *record;  /* file for a recording, or NULL */
     int threads;
-    bool paused; /* waits for a viewer to say play */
+    int iterations; /* at most in a solve; 0: any */
+    bool paused;    /* waits for a viewer to say play */
 } view_live_request;
 
 /* Loads the scene; the simulation stands still until view_live_start. */

@@ -172,8 +172,8 @@ static void write_frame(view_live *live, int64_t now) {
     message_frame(out, thenar_sim_time(live->sim), (double)thenar_sim_step_count(live->sim), -1,
                   1e-9 * (double)(now - live->origin));
     const pace *clock = &live->clock;
-    const double kept[] = {clock->share,    clock->slow,     (double)clock->late_steps,
-                           clock->forgiven, clock->most_due, clock->least_share};
+    const double kept[] = {clock->share,    clock->slow,        (double)clock->late_steps,   clock->forgiven,
+                           clock->most_due, clock->least_share, (double)clock->hurried_steps};
     message_doubles(out, SECTION_PACE, 1, kept, sizeof kept / sizeof *kept);
     for (int b = 0; b < live->body_count; b++)
         if (thenar_model_body_kind(live->model, b) == THENAR_BODY_RIGID) {

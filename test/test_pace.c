@@ -126,6 +126,32 @@ static void other_speeds_pauses_and_endless_steps_keep_the_books(void **unused) 
     assert_true(p.slow && p.share < 0.01 && p.share >= 0 && isfinite(p.forgiven));
 }
 
+static void half_of_what_may_be_owed_is_a_hurry_for_half_a_second_at_least(void **unused) {
+    (void)unused;
+    double now = 0;
+    pace p = pace_start(0, DT);
+    keep_pace(&p, &now, 1, 1, takes_half);
+    assert_true(!p.hurried && p.hurried_steps == 0);
+    now += 0.9 * DT; /* with what is due already, less than half of it */
+    keep_pace(&p, &now, DT / 4, 1, takes_half);
+    assert_false(p.hurried);
+    keep_pace(&p, &now, 1, 1, takes_half);
+    now += PACE_HURRY * PACE_STEPS * DT;
+    keep_pace(&p, &now, 0.9 * PACE_WINDOW, 1, takes_half);
+    assert_true(p.hurried && p.forgiven == 0);
+    uint64_t steps = p.hurried_steps;
+    assert_in_range(steps, 0.8 * PACE_WINDOW / DT, PACE_WINDOW / DT + PACE_STEPS);
+    keep_pace(&p, &now, 1, 1, takes_half);
+    assert_true(!p.hurried && p.hurried_steps < steps + (uint64_t)(PACE_WINDOW / DT));
+    /* Who is too slow for good always is; who asks for more than real time never. */
+    keep_pace(&p, &now, 10, 1, takes_fourfold);
+    assert_true(p.hurried);
+    keep_pace(&p, &now, 10, 1, takes_half);
+    steps = p.hurried_steps;
+    keep_pace(&p, &now, 10, 10, takes_half);
+    assert_true(p.slow && !p.hurried && p.hurried_steps == steps);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(steps_that_are_in_time_are_never_late_and_nothing_is_forgiven),
     cmocka_unit_test(a_step_that_was_late_is_made_up_for),
@@ -133,5 +159,6 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_machine_that_is_too_slow_goes_on_in_slow_motion_with_bounded_debt),
     cmocka_unit_test(load_that_comes_and_goes_never_makes_a_spiral),
     cmocka_unit_test(other_speeds_pauses_and_endless_steps_keep_the_books),
+    cmocka_unit_test(half_of_what_may_be_owed_is_a_hurry_for_half_a_second_at_least),
 };
 TEST_MAIN(tests)

@@ -58,6 +58,7 @@ static void set_something(thenar_sim *sim, int step) {
     if (step % 3 == 0) assert_int_equal(thenar_sim_apply_force(sim, CUSHION, 20, step % 2 ? force : zero), THENAR_OK);
     if (step % 4 == 1) assert_int_equal(thenar_sim_apply_wrench(sim, BOX, force, torque), THENAR_OK);
     if (step > 3) assert_int_equal(thenar_sim_drive_pose(sim, PUSHER, place, turn), THENAR_OK);
+    if (step == 6 || step == 8) assert_int_equal(thenar_sim_limit_iterations(sim, step == 6 ? 1 : 0), THENAR_OK);
     if (step == 7) assert_int_equal(thenar_sim_drive(sim, CUSHION, 0, move, zero), THENAR_OK);
     if (step == 9) {
         const thenar_tet_mesh *mesh = thenar_model_mesh(thenar_sim_model(sim), CUSHION);

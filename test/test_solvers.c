@@ -107,6 +107,45 @@ static void every_solver_keeps_the_limits_or_says_that_it_did_not(void **unused)
     tools_free(NULL, model, &mesh);
 }
 
+/* What is cut short is told, and is a number; without the bound all is well again. */
+static void no_solver_takes_more_iterations_than_it_may(void **unused) {
+    (void)unused;
+    const int bound = 3, bounded_steps = 20;
+    thenar_tet_mesh mesh;
+    thenar_model *model = bar(&mesh, 6, 2);
+    for (int i = 0; i < solver_count; i++) {
+        thenar_sim *sim = sim_with(model, solver_table[i]->name, 1),
+                   *free_sim = sim_with(model, solver_table[i]->name, 1);
+        assert_int_equal(thenar_sim_limit_iterations(sim, -1), THENAR_ERROR_INPUT);
+        assert_int_equal(thenar_sim_limit_iterations(sim, bound), THENAR_OK);
+        int cut = 0, needed = 0;
+        for (int k = 0; k < bounded_steps; k++) {
+            uint64_t split = thenar_sim_warning_count(sim, THENAR_WARNING_STEP_SPLIT);
+            thenar_status status = thenar_sim_step(sim);
+            bool whole = status == THENAR_OK && thenar_sim_warning_count(sim, THENAR_WARNING_STEP_SPLIT) == split;
+            if (whole) assert_in_range(thenar_sim_stats(sim)->iterations, 0, bound);
+            cut += thenar_sim_stats(sim)->unconverged > 0;
+            assert_true(isfinite(worst_violation(sim, &mesh)));
+            assert_int_equal(thenar_sim_step(free_sim), THENAR_OK);
+            needed = thenar_sim_stats(free_sim)->iterations > needed ? thenar_sim_stats(free_sim)->iterations : needed;
+        }
+        print_message("%s: %d of %d steps cut short, of up to %d iterations\n", solver_table[i]->name, cut,
+                      bounded_steps, needed);
+        assert_true(cut > 0 && needed > bound);
+        assert_int_equal(thenar_sim_limit_iterations(sim, 0), THENAR_OK);
+        tools_run(sim, 20);
+        assert_true(thenar_sim_stats(sim)->unconverged == 0 || strcmp(solver_table[i]->name, "pgs") == 0);
+        /* A reset simulation knows of no bound. */
+        assert_int_equal(thenar_sim_limit_iterations(sim, 1), THENAR_OK);
+        thenar_sim_reset(sim);
+        thenar_sim_reset(free_sim);
+        assert_true(thenar_sim_hash(sim) == thenar_sim_hash(free_sim));
+        thenar_sim_free(free_sim);
+        thenar_sim_free(sim);
+    }
+    tools_free(NULL, model, &mesh);
+}
+
 /* Strain limits are forces within the body, so what moves it as a whole is gravity, the load and the support. */
 static void the_support_takes_what_the_limits_push_on_it(void **unused) {
     (void)unused;
@@ -478,6 +517,7 @@ static void no_solver_gets_below_newtons_objective_at_the_same_feasibility(void 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(every_solver_stops_at_the_limits_of_fibres),
     cmocka_unit_test(every_solver_keeps_the_limits_or_says_that_it_did_not),
+    cmocka_unit_test(no_solver_takes_more_iterations_than_it_may),
     cmocka_unit_test(the_support_takes_what_the_limits_push_on_it),
     cmocka_unit_test(threads_do_not_change_any_solvers_result),
     cmocka_unit_test(no_solver_allocates_in_a_step),

@@ -141,6 +141,13 @@ THENAR_API const double *thenar_sim_forces(const thenar_sim *sim, int body);
 THENAR_API void thenar_sim_support_wrench(const thenar_sim *sim, int body, int support, double force[3],
                                           double torque[3]);
 
+/** From now on a solve takes at most so many iterations, and so a bounded time, until this is set again or the simulation
+ * is reset; 0: as many as the solver allows itself (newton 60, pgs 2000 sweeps, the others 500 or more). A solve that is cut
+ * short counts as not converged, and leaves the next step a worse start: bounds of fewer than 8 iterations (newton) or 50
+ * (the others) cost more than they save. The bound is part of the state: snapshots and recordings have it. A negative one is
+ * refused. */
+THENAR_API thenar_status thenar_sim_limit_iterations(thenar_sim *sim, int most);
+
 /** Sets the force applied to a node, N, besides its loads; it stays until it is set again or the simulation is reset. A
  * force that is not finite is refused. */
 THENAR_API thenar_status thenar_sim_apply_force(thenar_sim *sim, int body, int node, const double force[3]);

@@ -16,6 +16,12 @@ static void end_window(pace *p) {
     p->window = p->window_asked = p->window_forgiven = 0;
 }
 
+/* Being behind is a hurry that lasts until nothing of it was seen for a window. */
+static void hurry(pace *p, double passed, bool behind) {
+    p->calm = behind ? 0 : p->calm + passed;
+    p->hurried = behind || (p->hurried && p->calm < PACE_WINDOW);
+}
+
 void pace_look(pace *p, int64_t now, double speed, double dt) {
     double passed = 1e-9 * (double)(now - p->last);
     p->last = now;
@@ -26,6 +32,7 @@ void pace_look(pace *p, int64_t now, double speed, double dt) {
     p->due -= beyond;
     p->forgiven += beyond;
     p->most_due = fmax(p->most_due, p->due);
+    hurry(p, passed, speed <= 1 && p->due >= PACE_HURRY * most);
     p->window += passed;
     p->window_asked += passed * speed;
     p->window_forgiven += beyond;
@@ -37,6 +44,7 @@ bool pace_is_due(const pace *p, double dt) {
 }
 
 void pace_stepped(pace *p, int64_t now, double speed, double dt) {
+    p->hurried_steps += p->hurried;
     p->due -= dt; /* first: it was owed until now, and is no longer */
     pace_look(p, now, speed, dt);
     p->steps++;

@@ -7,11 +7,11 @@
  * 1. Catching up. After a step that ended late the next ones begin at once, until no more than dt is due.
  * 2. Bounded. At most PACE_STEPS steps are ever owed, or PACE_SECONDS of real time where that is more: a person is not
  *    fast-forwarded to, and a machine that is too slow for good does not fall behind further and further.
- * 3. Slow motion. What would be owed beyond is forgiven: simulated time goes on from there. Where more than PACE_SLOW of
- *    the time that was asked for is forgiven within half a second, this is slow motion, and shown to whoever watches.
- *
- * Nothing of this is seen by the simulation, whose steps are the same however late they come. Its solver's iterations are
- * not cut short to be in time: docs/reliability.md has what came of trying.
+ * 3. Fewer iterations. From when half of that is owed until it was not for half a second, a step should be done in a hurry:
+ *    the caller bounds the iterations of its solver (app/run_pace.h). Not at more than real time, for which nobody waits.
+ * 4. Slow motion. What would be owed beyond the bound is forgiven: simulated time goes on from there. Where more than
+ *    PACE_SLOW of the time that was asked for is forgiven within half a second, this is slow motion, and shown to whoever
+ *    watches.
  *
  * No clock is read here; the caller tells what time it is (base/clock.h), never less than before. */
 #ifndef BASE_PACE_H
@@ -22,17 +22,21 @@
 
 #define PACE_STEPS 4
 #define PACE_SECONDS 0.02
+#define PACE_HURRY 0.5 /* of what may be owed */
 #define PACE_SLOW 0.05
 #define PACE_WINDOW 0.5 /* s */
 
 typedef struct pace {
     int64_t last; /* ns: up to here time is counted */
     double due;   /* simulated s */
+    bool hurried; /* now */
+    double calm;  /* s since half of the most was owed */
     /* what came of it */
     uint64_t steps, late_steps; /* that ended when the next one should have begun */
-    double forgiven;            /* simulated s */
-    double most_due;            /* simulated s, after what was forgiven */
-    double share;               /* of the time asked for that was not forgiven, in the last window */
+    uint64_t hurried_steps;
+    double forgiven; /* simulated s */
+    double most_due; /* simulated s, after what was forgiven */
+    double share;    /* of the time asked for that was not forgiven, in the last window */
     double least_share;
     double slow_seconds; /* of slow motion, real ones */
     bool slow;           /* now */

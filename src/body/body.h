@@ -66,6 +66,7 @@ typedef struct body_step {
     double h;    /* length of the step, s */
     double left; /* to the end of the simulation's step, of which this may be a piece, s; h for a whole one */
     bool last;   /* if this fails, nothing smaller is tried: what can do without a good solve does so */
+    int most_iterations; /* of a solve; 0: as many as the solver allows itself */
     vec3 gravity;
     workers *pool;
 } body_step;

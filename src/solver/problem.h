@@ -98,6 +98,12 @@ static inline void solver_solve(const solver_problem *problem, double *x) {
         cholesky_solve(problem->factor, x);
 }
 
+/* How many iterations a solve may take that allows itself `own`. */
+static inline int solver_most(const solver_problem *problem, int own) {
+    int most = problem->step->most_iterations;
+    return most > 0 && most < own ? most : own;
+}
+
 static inline void solver_tell(const solver_problem *problem, int iterations, bool linearized, double residual) {
     if (problem->trace) problem->trace->point(problem->trace->context, iterations, linearized, residual);
 }

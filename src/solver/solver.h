@@ -11,6 +11,7 @@ typedef struct solver_class {
     const char *summary; /* one line for --help */
     size_t state_size;   /* of the solver's own struct, at most SOLVER_STATE_LARGEST */
     bool takes_links;    /* of the problem; one that knows A by its factor alone never ends well with them */
+    int hurried; /* iterations that leave the next step a good start, where time is short; 0: it must not be cut short */
     /* Takes the arrays of a state from the arena, which may be measuring (base/arena.h). problem: pattern, bodies,
      * first_node and the factor's plan are set, the rest is not. Nothing is allocated later. */
     void (*layout)(void *state, const solver_problem *problem, arena *work);

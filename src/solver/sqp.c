@@ -16,7 +16,7 @@ bool sqp_solve(row_set *set, const solver_problem *problem, sqp_lcp lcp, void *s
     for (int i = 0;; i++) {
         rows_collect(set, problem);
         solver_tell(problem, report->iterations, false, set->violation);
-        if (rows_agree(set, problem) || i == MOST_LINEARIZATIONS) break;
+        if (rows_agree(set, problem) || i == MOST_LINEARIZATIONS || sqp_left(problem, report, 1) == 0) break;
         lcp(state, set, problem, report);
     }
     return rows_end(set, problem, report);

@@ -26,7 +26,8 @@ static void relax(void *context, row_set *set, const solver_problem *problem, so
     lcp_error enough = {.largest = SQP_LCP_SHARE * problem->tolerance.violation,
                         .length = SQP_LCP_SHARE * problem->tolerance.length * problem->step->h,
                         .weighted = 0};
-    report->iterations += lcp_relax(lcp, set, problem, enough, MOST_SWEEPS, report->iterations);
+    int most = sqp_left(problem, report, MOST_SWEEPS);
+    report->iterations += lcp_relax(lcp, set, problem, enough, most, report->iterations);
     int active = lcp_apply(lcp, set, problem);
     if (active > report->active) report->active = active;
 }

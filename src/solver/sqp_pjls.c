@@ -83,7 +83,8 @@ static void relax(void *context, row_set *set, const solver_problem *problem, so
         state->w[k] = set->rows[k].value / problem->step->h;
     }
     double left = INFINITY, violation;
-    for (int i = 0; i < MOST_ITERATIONS && left > SQP_LCP_SHARE; i++) {
+    int most = sqp_left(problem, report, MOST_ITERATIONS);
+    for (int i = 0; i < most && left > SQP_LCP_SHARE; i++) {
         left = iterate(state, problem, &violation);
         report->iterations++;
         solver_tell(problem, report->iterations, true, violation);

@@ -259,6 +259,12 @@ void thenar_sim_support_wrench(const thenar_sim *sim, int body, int support, dou
     vec3_store(torque, t);
 }
 
+thenar_status thenar_sim_limit_iterations(thenar_sim *sim, int most) {
+    if (most < 0) return THENAR_ERROR_INPUT;
+    sim->clock->most_iterations = (uint64_t)most;
+    return THENAR_OK;
+}
+
 thenar_status thenar_sim_apply_force(thenar_sim *sim, int body, int node, const double force[3]) {
     soft_state *state = sim_soft(sim, body);
     assert(node >= 0 && node < soft_of(state)->mesh.node_count);

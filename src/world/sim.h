@@ -16,6 +16,7 @@ typedef struct sim_clock {
     double first_time; /* time = first_time + (step_count - first_step) dt: no rounding adds up over the steps */
     uint64_t first_step;
     uint64_t warnings[THENAR_WARNING_COUNT];
+    uint64_t most_iterations; /* of a solve; 0: as many as the solver allows itself */
 } sim_clock;
 
 /* One allocation holds this struct and every array. `kept` is one stretch of it: what a snapshot copies, what the

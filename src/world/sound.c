@@ -1,6 +1,7 @@
 /* Whether a simulation can go on from what it keeps. The step leaves nothing else; a snapshot may hold anything. */
 #include "world/sim.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stddef.h>
 
@@ -47,6 +48,7 @@ static bool hand_has_all(const hand_state *state) {
 const char *sim_unsound(const thenar_sim *sim) {
     const thenar_model *model = sim->model;
     if (!isfinite(sim->clock->time) || !isfinite(sim->clock->first_time)) return "the clock";
+    if (sim->clock->most_iterations > INT_MAX) return "the solver";
     for (int i = 0; i < model_mover_count(model); i++) {
         const body_class *kind = model->bodies[i]->kind;
         bool handle = i >= model->body_count, soft = kind == &soft_class;

@@ -243,6 +243,7 @@ static bool advance_in_pieces(thenar_sim *sim, int pieces) {
                           .h = h,
                           .left = left,
                           .last = pieces == MOST_PIECES,
+                          .most_iterations = (int)sim->clock->most_iterations,
                           .gravity = sim->model->gravity,
                           .pool = sim->pool};
         bool done = advance(sim, &step);

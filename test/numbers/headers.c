@@ -22,12 +22,12 @@ static const char *const without_numbers[] = {
     "thenar_model_stretch_limits", "thenar_model_masses", "thenar_model_contact_pair_count",
     "thenar_model_contact_pair", "thenar_model_warning_count", "thenar_model_warning",
     /* sim.h */
-    "thenar_sim_options_default", "thenar_stage_name", "thenar_warning_name", "thenar_sim_free", "thenar_sim_reset",
-    "thenar_sim_step", "thenar_sim_model", "thenar_sim_time", "thenar_sim_solver", "thenar_sim_contact_method",
-    "thenar_sim_dt", "thenar_sim_step_count", "thenar_sim_positions", "thenar_sim_velocities", "thenar_sim_forces",
-    "thenar_sim_support_wrench", "thenar_sim_pose", "thenar_sim_twist", "thenar_sim_wrench", "thenar_sim_surface",
-    "thenar_sim_stretches", "thenar_sim_write_vtk", "thenar_sim_energy", "thenar_sim_contacts",
-    "thenar_sim_contact_count", "thenar_sim_contact_pairs", "thenar_sim_contact_pair_count",
+    "thenar_sim_options_default", "thenar_sim_limit_iterations", "thenar_stage_name", "thenar_warning_name",
+    "thenar_sim_free", "thenar_sim_reset", "thenar_sim_step", "thenar_sim_model", "thenar_sim_time",
+    "thenar_sim_solver", "thenar_sim_contact_method", "thenar_sim_dt", "thenar_sim_step_count", "thenar_sim_positions",
+    "thenar_sim_velocities", "thenar_sim_forces", "thenar_sim_support_wrench", "thenar_sim_pose", "thenar_sim_twist",
+    "thenar_sim_wrench", "thenar_sim_surface", "thenar_sim_stretches", "thenar_sim_write_vtk", "thenar_sim_energy",
+    "thenar_sim_contacts", "thenar_sim_contact_count", "thenar_sim_contact_pairs", "thenar_sim_contact_pair_count",
     "thenar_sim_contact_wrench", "thenar_sim_stats", "thenar_sim_warning_count", "thenar_sim_hash",
     "thenar_sim_snapshot_size", "thenar_sim_snapshot", "thenar_sim_continue",
     /* hand.h */

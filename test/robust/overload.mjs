@@ -52,6 +52,7 @@ await main(async () => {
   check(goesOn.every(Boolean), 'the simulation went on, in each third of the time');
   check(owed <= OWED_MOST + 1e-9, `${owed} s owed at most, of ${OWED_MOST} s`);
   check(seenSlow > looks / 2 && first.pace[0] < 0.95, `slow motion is shown: in ${seenSlow} of ${looks} seconds, ${first.pace[0].toFixed(2)}x at last`);
+  check(first.pace[6] > 0, `${first.pace[6]} of ${first.step} steps were hurried: the solver's iterations bounded`);
   check(overall > first.loop.rate / 2, `the haptic loop keeps its rate: ${overall.toFixed(1)} ticks a second of ${first.loop.rate}`);
   check(clients.every(({ messages, closed }) => !closed && messages.length > seconds), 'every viewer gets frames, more than one a second');
 
@@ -79,7 +80,7 @@ await main(async () => {
   const made = await run('run', scene, ...options, ...device, '--time', '0.1', '--out', out);
   const { real_time: kept } = JSON.parse(readFileSync(join(out, 'summary.json')));
   console.log(`thenar run: ${JSON.stringify(kept)}`);
-  check(made.status === 0 && kept.late_steps > 0 && kept.forgiven_s > 0 && kept.least_speed < 0.95 && kept.slow_motion_s > 0, 'summary.json tells');
+  check(made.status === 0 && kept.late_steps > 0 && kept.hurried_steps > 0 && kept.forgiven_s > 0 && kept.least_speed < 0.95 && kept.slow_motion_s > 0, 'summary.json tells');
   check(kept.most_owed_s <= OWED_MOST + 1e-9, `${kept.most_owed_s} s owed at most by the run`);
   end();
 });

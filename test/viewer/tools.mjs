@@ -255,7 +255,7 @@ export class Client {
       if (section.kind === SECTION.pad) this.pad = [...section.data];
       if (section.kind === SECTION.held) this.held = floats(section);
       if (section.kind === SECTION.loop) this.loop = JSON.parse(section.data);
-      if (section.kind === SECTION.pace) this.pace = Array.from({ length: 6 }, (_, i) => section.data.readDoubleLE(8 * i));
+      if (section.kind === SECTION.pace) this.pace = Array.from({ length: 7 }, (_, i) => section.data.readDoubleLE(8 * i));
     }
     this.messages.push(bytes.length);
   }

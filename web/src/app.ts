@@ -399,7 +399,8 @@ export class App implements Listener {
     this.chips.title =
       slow && frame.pace
         ? `Steps take longer than they simulate: ${format(100 * frame.pace.share)} % of the speed that is asked for. ` +
-          `${frame.pace.lateSteps} steps were late, ${format(frame.pace.forgiven)} s were let go.`
+          `${frame.pace.lateSteps} steps were late, ${frame.pace.hurriedSteps} had to do with fewer iterations, ` +
+          `${format(frame.pace.forgiven)} s were let go.`
         : '';
     this.chips.textContent = playing
       ? `${slow ? (asked > 1 ? 'as fast as it goes: ' : 'slow motion: ') : ''}${format(realTime)}× real time · ${format(steps)} steps/s`

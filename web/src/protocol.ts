@@ -101,6 +101,8 @@ export interface Pace {
   forgiven: number;
   owed: number;
   leastShare: number;
+  /** Steps that were done with a bound on the solver's iterations, as time was short. */
+  hurriedSteps: number;
 }
 
 /** Numbers of a hand's pose: the wrist's position and quaternion. The angles follow. */
@@ -379,8 +381,8 @@ export class Decoder {
         frame().loop = json() as Loop;
         break;
       case Section.Pace: {
-        const [share, slow, lateSteps, forgiven, owed, leastShare] = doubles();
-        frame().pace = { share, slow: slow !== 0, lateSteps, forgiven, owed, leastShare };
+        const [share, slow, lateSteps, forgiven, owed, leastShare, hurriedSteps] = doubles();
+        frame().pace = { share, slow: slow !== 0, lateSteps, forgiven, owed, leastShare, hurriedSteps };
         break;
       }
       case Section.Notice:
