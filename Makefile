@@ -22,12 +22,15 @@ test-quick: build
 	@ctest --preset release
 
 # What docs/reliability.md promises, tried out within ten minutes; LONG=SECONDS for as long as it is told. The first time
-# the library is also built with gcc, for debugging and with the thread sanitizer.
+# the library is also built with gcc, for debugging, with the thread sanitizer, for fuzzing and for valgrind.
 check-robust: build
-	@for preset in gcc debug tsan; do cmake --preset $$preset >/dev/null; done
+	@tools/setup build test fuzz robust
+	@for preset in gcc debug tsan fuzz valgrind; do cmake --preset $$preset >/dev/null || exit 1; done
 	@cmake --build --preset gcc --target robust_hashes
 	@cmake --build --preset debug --target robust_hashes
 	@cmake --build --preset tsan --target robust_parallel thenar_command
+	@cmake --build --preset fuzz --target fuzz
+	@cmake --build --preset valgrind --target thenar_command
 	@tools/check-robust $(if $(LONG),--long $(LONG))
 
 # The state hashes that the determinism check compares with, after a change that is meant to change them.

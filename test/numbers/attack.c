@@ -10,7 +10,8 @@ static int turn; /* of the numbers that are left out or not */
 static char under_attack[160];
 
 bool all_are_tried(void) {
-    return getenv("NUMBERS_ALL") != NULL;
+    const char *all = getenv("NUMBERS_ALL");
+    return all && all[0];
 }
 
 void name_attack(const char *what, int index, double bad) {

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Sixteen simulations of one model in sixteen threads end in the same states as one after the other; with the thread
 # sanitizer too where there is such a build (build/tsan).
+# short form: 15 s
 . "$(dirname "$0")/common"
 
 # part PROGRAM STEPS SCENE...

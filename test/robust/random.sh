@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Random worlds (test/robust/random_scenes.c): those that failed once, then new ones from a seed that is told.
 # random.sh [--seconds N] [--seed N]; the last line is promise, cases, failures, with tabs between.
+# short form: 30 s
 build=${THENAR_BUILD:-build}
 here=$(dirname "$0")
 seconds=60 seed=$((RANDOM * 32768 + RANDOM + 1000))

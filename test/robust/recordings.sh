@@ -1,6 +1,7 @@
 #!/bin/sh
 # A recording whose writer is killed at any moment loses at most the frame being written; one that is cut or damaged
 # gives a message, or frames that are exact. The seed of the first case is printed; robust_recordings takes it.
+# short form: 25 s
 . "$(dirname "$0")/common"
 seed=${SEED:-$(date +%s)}
 

@@ -2,6 +2,7 @@
 # A state saved by one process and restored by another goes on bit for bit, with another number of threads.
 # Short form: from step 20 to the golden hash of step 50, and a recorded run replayed, for as many scenes as there is
 # time for. From --seconds 1800 on: every scene, from step 20 on for 1000 steps.
+# short form: 30 s
 . "$(dirname "$0")/common"
 golden=test/robust/golden.tsv
 long=0

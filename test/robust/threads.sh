@@ -1,6 +1,7 @@
 #!/bin/sh
 # All threads of a viewer at once under the thread sanitizer: simulation and its workers, haptic loop, device, tactile
 # outputs, server, with a recording and two viewers that give orders. Any report is a failure.
+# short form: 25 s
 . "$(dirname "$0")/common"
 live_thenar=$build/tsan/thenar
 if [ -x "$live_thenar" ]; then
