@@ -104,7 +104,8 @@ refuses 2 '--threads 1000; expected' run beam-soft --threads 1000
 for dt in 0 -0.01 nan inf 2 soft; do refuses 2 "--dt $dt; expected a number from 1e-06 to 1" run beam-soft --dt $dt; done
 refuses 2 '--steps and --time together' run beam-soft --steps 2 --time 1
 refuses 2 '--solver magic; expected' run beam-soft --solver magic
-refuses 2 '--friction magic; expected' run beam-soft --friction magic
+refuses 2 '--friction magic; expected pyramid, cone or printed' run beam-soft --friction magic
+refuses 2 '--iterations 0; expected a whole number from 1' run beam-soft --iterations 0
 for name in aggregated springs magic; do
     refuses 2 "--contact $name; expected point \\(default\\), aggregate, penalty, none" run beam-soft --contact $name
 done
@@ -336,6 +337,22 @@ check exits 0
 check has out '^second/recording.thenar: 7 steps, each ends as recorded$'
 check equal "$(grep '^state_hash' out)" "$whole"
 check exists replayed
+promise "--iterations bounds every solve, is recorded and replays; what is cut short is told"
+run run beam-limited --steps 30 --iterations 2 --out bounded
+check exits 0
+check has out 'not_converged in'
+check equal "$(awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "iterations") column = i } NR > 1 && $column > 2' bounded/steps.csv | wc -l)" 0
+bounded=$(sed -n 's/^state_hash //p' out)
+run run beam-limited --replay bounded/recording.thenar
+check exits 0
+check has out "state_hash $bounded"
+run run beam-limited --steps 30
+check test "$(sed -n 's/^state_hash //p' out)" != "$bounded"
+
+promise "friction as printed is one of the kinds that a run knows"
+run run pinch --steps 2 --solver pgs --friction printed
+check exits 0
+
 promise "a state or a recording of another run is refused by name"
 refuses 1 'half: a snapshot of another model; expected one of beam-stiff' run beam-stiff --restore half
 refuses 1 'half: a snapshot with a time step of 0.01 s; expected 0.002 s' run beam-soft --restore half --dt 0.002
