@@ -513,6 +513,55 @@ static void weight_is_felt_and_does_not_use_up_the_energy_of_a_wall(void **unuse
     assert_true(w.state.energy.worst < 1e-3);
 }
 
+/* What a force that is all weight gives a device that moves as told, J; *held: ticks in which it was held back. */
+static double give_weight(haptic_energy *energy, double seconds, double (*weight_at)(double t),
+                          double (*speed_at)(double t), int *held) {
+    const double h = 1e-3;
+    double before = energy->out - energy->in;
+    *held = 0;
+    for (double t = 0; t < seconds; t += h) {
+        double weight[6] = {0, weight_at(t)}, wrench[6] = {0, weight_at(t)}, velocity[6] = {0, speed_at(t)};
+        *held += haptic_energy_limit(energy, weight, velocity, 0.0005, h, wrench);
+        haptic_energy_send(energy, wrench, weight, 1);
+        const double move[6] = {0, h * speed_at(t)};
+        haptic_energy_observe(energy, move, 0.5);
+    }
+    return energy->out - energy->in - before;
+}
+
+static double pound(double t) {
+    (void)t;
+    return -5;
+}
+static double up_and_down(double t) {
+    return 0.3 * sin(2 * M_PI * t / 2 + M_PI); /* 19 cm down, and up again, in 2 s */
+}
+static double down(double t) {
+    (void)t;
+    return -0.1;
+}
+static double swings(double t) {
+    return 5 * sin(2 * M_PI * 4 * t);
+}
+static double swings_along(double t) {
+    return 0.5 * sin(2 * M_PI * 4 * t);
+}
+
+/* A force that always pushes the way the device goes is no weight, whatever it is called. */
+static void weight_that_is_none_gives_only_so_much_energy(void **unused) {
+    (void)unused;
+    int held;
+    haptic_energy lowered = {.share = 1, .weight_share = 1}, shaken = lowered, dropped = lowered;
+    assert_near(give_weight(&lowered, 60, pound, up_and_down, &held), 0, 0.01);
+    assert_int_equal(held, 0);
+    /* It would give 1.25 W, 75 J in all. */
+    double given = give_weight(&shaken, 60, swings, swings_along, &held);
+    assert_true(held > 1000 && given > 2 && given < 2 + 0.1 * 60 + 0.1);
+    /* 0.5 W for six seconds. */
+    given = give_weight(&dropped, 6, pound, down, &held);
+    assert_true(held > 0 && given > 2 && given < 2 + 0.1 * 6 + 0.1);
+}
+
 static void the_same_input_gives_the_same_bits(void **unused) {
     (void)unused;
     haptic_world a = haptic_world_make(thenar_haptic_settings_default(), press_hand(500, 0.1), 3000), b = a;
@@ -544,6 +593,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(turns_of_a_slack_hand_do_not_swing_up),
     cmocka_unit_test(the_energy_is_that_of_force_times_way),
     cmocka_unit_test(weight_is_felt_and_does_not_use_up_the_energy_of_a_wall),
+    cmocka_unit_test(weight_that_is_none_gives_only_so_much_energy),
     cmocka_unit_test(the_same_input_gives_the_same_bits),
 };
 

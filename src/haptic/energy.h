@@ -6,7 +6,9 @@
  * turned round, and at rest it is never touched, so a wall that is leaned on stays a wall.
  *
  * The weight of a tool is left out of it: a constant force gives on the way down what was put in on the way up. With it,
- * a heavy hand that was lowered would have emptied the tank, and the wall that it meets would buzz (4.8 N, 0.3 mm). */
+ * a heavy hand that was lowered would have emptied the tank, and the wall that it meets would buzz (4.8 N, 0.3 mm). But it
+ * is known as a low-passed force only, and what swings slowly passes: a simulation in slow motion, five times slower than
+ * the person who holds its hand, shook that person with 14 J in 3 s. So weight has books of its own, with a large reserve. */
 #ifndef THENAR_HAPTIC_ENERGY_H
 #define THENAR_HAPTIC_ENERGY_H
 
@@ -18,6 +20,8 @@ typedef struct haptic_energy {
     double worst;              /* the most that ever was, J */
     double tank;               /* what may be given, less the reserve, J */
     double share;              /* of the force that is not weight, that is let through */
+    double lowered;            /* J that weight gave and was not given back */
+    double weight_share;       /* of the weight, that is let through */
     double sent[6], weight[6]; /* what the device holds, and what of it is weight */
 } haptic_energy;
 

@@ -46,7 +46,7 @@ static void limit(const thenar_haptic_settings *settings, haptic_state *s, doubl
     bool strong = shorten(wrench, settings->most_force), twisted = shorten(wrench + 3, settings->most_torque);
     s->faults[THENAR_HAPTIC_CLAMPED] += strong || twisted;
     /* A force that comes back pushes out who went in while there was none; its slow ramp makes that safe. */
-    if (s->gain < 1) s->energy.tank = fmax(0, s->energy.tank), s->energy.share = 1;
+    if (s->gain < 1) s->energy.tank = fmax(0, s->energy.tank), s->energy.share = s->energy.weight_share = 1;
     if (settings->passivity && s->gain == 1)
         s->faults[THENAR_HAPTIC_HELD_BACK] +=
             haptic_energy_limit(&s->energy, s->weight, s->device.velocity, settings->energy_reserve, h, wrench);
