@@ -311,6 +311,26 @@ static void an_including_file_lays_its_keys_over_the_included_ones(void **state)
     config_free(&tree);
 }
 
+/* From sixteen keys on they are found by an index, which is made while one is on its way out. */
+static void a_key_is_taken_away_where_many_are_added(void **state) {
+    (void)state;
+    char base[256] = "away: 1\n", over[512] = "include: base.yaml\naway: ~\n";
+    for (int i = 0; i < 24; i++) {
+        char *text = i < 10 ? base : over;
+        sprintf(text + strlen(text), "key%d: %d\n", i, i);
+    }
+    write_file("base.yaml", base);
+    write_file("over.yaml", over);
+    config tree;
+    thenar_error error;
+    assert_ok(config_load(&tree, file_path("over.yaml"), &error), error);
+    assert_int_equal(tree.root->count, 24);
+    assert_null(config_find(tree.root, "away"));
+    assert_string_equal(config_find(tree.root, "key3")->text, "3");
+    assert_string_equal(config_find(tree.root, "key23")->text, "23");
+    config_free(&tree);
+}
+
 static void a_list_of_files_is_included_in_order(void **state) {
     (void)state;
     write_file("one.yaml", "a: 1\nb: 1\nc: 1\n");
@@ -977,6 +997,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(the_number_of_values_and_bytes_is_limited),
     cmocka_unit_test(a_large_mapping_finds_every_key_and_every_double),
     in_directory(an_including_file_lays_its_keys_over_the_included_ones),
+    in_directory(a_key_is_taken_away_where_many_are_added),
     in_directory(a_list_of_files_is_included_in_order),
     in_directory(a_file_that_includes_itself_is_refused_with_the_chain),
     in_directory(includes_are_limited_in_depth_and_number),

@@ -16,9 +16,9 @@ struct config_index {
 
 #define INDEX_FROM 16 /* children; fewer are faster to search one by one */
 
+/* A child without a key is one that config_merge is about to sweep out. */
 static config_node **index_slot(struct config_index *index, const char *key) {
     size_t at = (size_t)hash_bytes(0, key, strlen(key)) & (index->capacity - 1);
-    /* A child without a key is one that config_merge is about to sweep out. */
     while (index->slots[at] && (!index->slots[at]->key || strcmp(index->slots[at]->key, key) != 0))
         at = (at + 1) & (index->capacity - 1);
     return &index->slots[at];
@@ -32,7 +32,8 @@ static void index_rebuild(config *tree, config_node *mapping) {
     struct config_index *index = pool_take(&tree->memory, sizeof *index + capacity * sizeof index->slots[0]);
     if (!index) return;
     index->capacity = capacity;
-    for (config_node *child = mapping->first; child; child = child->next) *index_slot(index, child->key) = child;
+    for (config_node *child = mapping->first; child; child = child->next)
+        if (child->key) *index_slot(index, child->key) = child;
     mapping->index = index;
 }
 
