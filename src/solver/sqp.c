@@ -5,7 +5,10 @@
  *
  * gives v_i = v_(i-1) + A^-1 J^T lambda. The change of velocity is minimized, not the distance from the free motion, so
  * this ends at a feasible point that is not the optimum of Eq. 1. Contacts are linear, so of them the LCP is exact;
- * their lambda goes on from one to the next (contact_rows.c). */
+ * their lambda goes on from one to the next (contact_rows.c).
+ *
+ * It should not be hurried (solver.h): an LCP that is cut short leads astray, and what goes astray is done in pieces
+ * (grip-strong by sqp-pgs, at most 100 sweeps: 14 of 150 steps, and the longest takes 17 instead of 6 ms). */
 #include "solver/sqp.h"
 
 #define MOST_LINEARIZATIONS 100
