@@ -1,5 +1,5 @@
 # Two commands do everything: `make demo` and `make test`. Each sets the machine up first (tools/setup).
-.PHONY: all build setup demo test test-quick check-robust golden clean format
+.PHONY: all build setup demo docs test test-quick check-robust golden clean format
 
 all: build
 
@@ -36,6 +36,11 @@ check-robust: build
 # The state hashes that the determinism check compares with, after a change that is meant to change them.
 golden: build
 	@tools/golden
+
+# The API reference, from the headers: build/api/html/index.html.
+docs:
+	@tools/setup docs
+	@tools/docs
 
 format:
 	@tools/setup develop

@@ -129,17 +129,26 @@ static void picture_path(const shot_request *request, int picture, char path[PAT
         snprintf(path, PATH_SIZE + 16, "%s", request->out);
 }
 
+static thenar_status show_moment(const shot_request *request, chromium *browser, double time, thenar_error *error) {
+    char *wish = describe_wish(request, time), script[2048];
+    snprintf(script, sizeof script, "thenar.show(%s)", wish ? wish : "");
+    free(wish);
+    return chromium_run(browser, script, error);
+}
+
 static thenar_status take_pictures(const shot_request *request, chromium *browser, thenar_error *error) {
     thenar_status status = chromium_wait(browser, "document.readyState === 'complete' && !!window.thenar", error);
     if (status == THENAR_OK) status = chromium_run(browser, "thenar.ready", error);
     int count = picture_count(request);
+    /* The page scales force arrows by the largest force that it has shown. It sees the last moment first, so that a
+     * sequence that ends with a grip has arrows of one scale. */
+    if (status == THENAR_OK && count > 1)
+        status = show_moment(request, browser, picture_time(request, count - 1), error);
     progress line = progress_start(request->what, "pictures", count);
     for (int i = 0; i < count && status == THENAR_OK && !process_interrupted(); i++) {
-        char *wish = describe_wish(request, picture_time(request, i)), path[PATH_SIZE + 16], script[2048];
-        snprintf(script, sizeof script, "thenar.show(%s)", wish ? wish : "");
-        free(wish);
+        char path[PATH_SIZE + 16];
         picture_path(request, i, path);
-        status = chromium_run(browser, script, error);
+        status = show_moment(request, browser, picture_time(request, i), error);
         if (status == THENAR_OK) status = chromium_picture(browser, path, error);
         progress_update(&line, i + 1);
     }
