@@ -1,9 +1,9 @@
 #include "app/chromium.h"
 
 #include "app/json_file.h"
-#include "base/clock.h"
-#include "base/file.h"
-#include "base/memory.h"
+#include "core/threads.h"
+#include "core/file.h"
+#include "core/memory.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,7 +3,7 @@
 #ifndef APP_CHROMIUM_H
 #define APP_CHROMIUM_H
 
-#include "base/error.h"
+#include "core/error.h"
 
 #include <stddef.h>
 

@@ -4,7 +4,7 @@
 #define APP_COMMAND_H
 
 #include "app/options.h"
-#include "base/error.h"
+#include "core/error.h"
 
 typedef struct app_command {
     const char *name;

@@ -1,7 +1,7 @@
 #include "app/command.h"
 #include "app/table.h"
-#include "base/file.h"
-#include "base/text.h"
+#include "core/file.h"
+#include "core/text.h"
 #include "bench/bench.h"
 
 #include <stdint.h>

@@ -1,7 +1,7 @@
 #include "app/command.h"
 #include "app/scene_find.h"
 #include "app/table.h"
-#include "scene/config_read.h"
+#include "scene/config.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 #include "app/command.h"
 #include "app/table.h"
-#include "base/file.h"
-#include "io/vtk.h"
-#include "shape/mesh_file.h"
+#include "core/file.h"
+#include "io/export.h"
+#include "mesh/mesh.h"
 
 #include "thenar/thenar.h"
 

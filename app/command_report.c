@@ -2,7 +2,7 @@
 #include "app/json_file.h"
 #include "app/report.h"
 #include "app/view_recorded.h"
-#include "base/file.h"
+#include "core/file.h"
 
 #include <dirent.h>
 #include <math.h>

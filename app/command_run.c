@@ -6,9 +6,9 @@
 #include "app/run_summary.h"
 #include "app/scene_open.h"
 #include "app/state_file.h"
-#include "base/clock.h"
+#include "core/threads.h"
 #include "solver/solver.h"
-#include "world/contacts.h"
+#include "contact/contacts.h"
 
 #include <inttypes.h>
 #include <math.h>

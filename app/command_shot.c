@@ -6,7 +6,7 @@
 #include "app/report.h"
 #include "app/scene_open.h"
 #include "app/view_recorded.h"
-#include "base/file.h"
+#include "core/file.h"
 
 #include <ftw.h>
 #include <jansson.h>

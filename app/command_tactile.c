@@ -4,7 +4,7 @@
 #include "app/progress.h"
 #include "app/table.h"
 #include "app/tactile_replay.h"
-#include "io/csv.h"
+#include "io/export.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -3,9 +3,9 @@
 #include "app/server.h"
 #include "app/view_live.h"
 #include "app/view_recorded.h"
-#include "base/file.h"
+#include "core/file.h"
 #include "solver/solver.h"
-#include "world/contacts.h"
+#include "contact/contacts.h"
 
 #include <fcntl.h>
 #include <signal.h>

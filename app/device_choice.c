@@ -1,8 +1,8 @@
 #include "app/device_choice.h"
 
-#include "base/error.h"
-#include "base/text.h"
-#include "device/kinds.h"
+#include "core/error.h"
+#include "core/text.h"
+#include "device/device.h"
 
 #include <stdio.h>
 #include <string.h>

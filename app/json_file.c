@@ -1,7 +1,7 @@
 #include "app/json_file.h"
 
-#include "base/file.h"
-#include "base/json_text.h"
+#include "core/file.h"
+#include "io/json.h"
 
 #include <stdlib.h>
 #include <string.h>

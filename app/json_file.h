@@ -2,7 +2,7 @@
 #ifndef APP_JSON_FILE_H
 #define APP_JSON_FILE_H
 
-#include "base/error.h"
+#include "core/error.h"
 
 #include <jansson.h>
 

@@ -2,7 +2,7 @@
 #include "app/command.h"
 #include "app/process.h"
 
-#include "base/text.h"
+#include "core/text.h"
 
 #include <stdarg.h>
 #include <stdio.h>

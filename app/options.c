@@ -1,7 +1,7 @@
 #include "app/options.h"
 
 #include "app/command.h"
-#include "base/text.h"
+#include "core/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 #include "app/plot.h"
 
-#include "base/file.h"
-#include "base/text.h"
+#include "core/file.h"
+#include "core/text.h"
 
 #include <math.h>
 #include <string.h>

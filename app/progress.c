@@ -1,6 +1,6 @@
 #include "app/progress.h"
 
-#include "base/clock.h"
+#include "core/threads.h"
 
 #include <stdio.h>
 #include <unistd.h>

@@ -1,7 +1,7 @@
 #include "app/report.h"
 
 #include "app/page.h"
-#include "base/file.h"
+#include "core/file.h"
 
 #include <stdlib.h>
 #include <string.h>

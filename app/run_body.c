@@ -1,6 +1,6 @@
 #include "app/run_body.h"
 
-#include "math/vec3.h"
+#include "core/vec3.h"
 #include "world/sim.h"
 
 bool run_body_is_rigid(const thenar_model *model, int body) {

@@ -1,8 +1,8 @@
 #include "app/run_haptic_state.h"
 
-#include "base/clock.h"
-#include "base/error.h"
-#include "base/memory.h"
+#include "core/threads.h"
+#include "core/error.h"
+#include "core/memory.h"
 
 #include <stdio.h>
 #include <stdlib.h>

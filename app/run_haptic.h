@@ -5,7 +5,7 @@
 
 #include "app/options.h"
 #include "app/run_row.h"
-#include "base/pace.h"
+#include "core/pace.h"
 
 #include <jansson.h>
 

@@ -1,6 +1,6 @@
 #include "app/run_haptic_state.h"
 
-#include "haptic/settings.h"
+#include "haptic/tick.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -3,9 +3,9 @@
 #include "app/run_record.h"
 #include "app/run_row.h"
 #include "app/run_summary.h"
-#include "base/file.h"
-#include "base/memory.h"
-#include "io/csv.h"
+#include "core/file.h"
+#include "core/memory.h"
+#include "io/export.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 #include "app/run_pace.h"
 
 #include "app/process.h"
-#include "base/clock.h"
+#include "core/threads.h"
 #include "solver/solver.h"
 
 #include <inttypes.h>

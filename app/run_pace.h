@@ -2,7 +2,7 @@
 #ifndef APP_RUN_PACE_H
 #define APP_RUN_PACE_H
 
-#include "base/pace.h"
+#include "core/pace.h"
 
 #include "thenar/sim.h"
 

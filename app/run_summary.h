@@ -3,7 +3,7 @@
 #define APP_RUN_SUMMARY_H
 
 #include "app/run_output.h"
-#include "base/memory.h"
+#include "core/memory.h"
 
 typedef struct run_summary {
     ARRAY(thenar_stats) steps;

@@ -1,8 +1,8 @@
 #include "app/run_tactile.h"
 
-#include "base/clock.h"
-#include "base/error.h"
-#include "base/memory.h"
+#include "core/threads.h"
+#include "core/error.h"
+#include "core/memory.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 #include "app/scene_find.h"
 
-#include "base/file.h"
-#include "base/memory.h"
-#include "base/text.h"
+#include "core/file.h"
+#include "core/memory.h"
+#include "core/text.h"
 
 #include <dirent.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #ifndef APP_SCENE_FIND_H
 #define APP_SCENE_FIND_H
 
-#include "base/error.h"
+#include "core/error.h"
 
 #define SCENE_PATH_SIZE 4096
 #define SCENE_FOLDERS 4

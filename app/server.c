@@ -3,7 +3,7 @@
 #include "app/page.h"
 #include "app/process.h"
 #include "app/server_guard.h"
-#include "base/clock.h"
+#include "core/threads.h"
 
 #include <errno.h>
 #include <libwebsockets.h>

@@ -2,7 +2,7 @@
 #ifndef APP_SERVER_GUARD_H
 #define APP_SERVER_GUARD_H
 
-#include "base/error.h"
+#include "core/error.h"
 
 #include <stdbool.h>
 #include <stdint.h>

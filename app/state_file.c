@@ -1,9 +1,9 @@
 #include "app/state_file.h"
 
 #include "app/process.h"
-#include "base/error.h"
-#include "base/file.h"
-#include "base/memory.h"
+#include "core/error.h"
+#include "core/file.h"
+#include "core/memory.h"
 
 #include "thenar/recording.h"
 

@@ -2,8 +2,8 @@
 
 #include "app/json_file.h"
 #include "app/machine.h"
-#include "base/memory.h"
-#include "io/csv.h"
+#include "core/memory.h"
+#include "io/export.h"
 
 #include <assert.h>
 #include <jansson.h>

@@ -2,7 +2,7 @@
 #ifndef APP_TABLE_H
 #define APP_TABLE_H
 
-#include "base/error.h"
+#include "core/error.h"
 
 #include <stdbool.h>
 #include <stdio.h>

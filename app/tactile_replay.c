@@ -1,8 +1,8 @@
 #include "app/tactile_replay.h"
 
 #include "app/json_file.h"
-#include "base/memory.h"
-#include "io/recording_read.h"
+#include "core/memory.h"
+#include "io/recording.h"
 #include "tactile/tactile.h"
 
 #include <math.h>

@@ -4,7 +4,7 @@
  * adds to what resists. */
 #include "app/view_drag.h"
 
-#include "math/vec3.h"
+#include "core/vec3.h"
 
 #include <stdlib.h>
 

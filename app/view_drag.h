@@ -2,7 +2,7 @@
 #ifndef APP_VIEW_DRAG_H
 #define APP_VIEW_DRAG_H
 
-#include "base/memory.h"
+#include "core/memory.h"
 
 #include "thenar/sim.h"
 

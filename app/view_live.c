@@ -5,9 +5,9 @@
 #include "app/run_row.h"
 #include "app/run_summary.h"
 #include "app/scene_open.h"
-#include "base/clock.h"
+#include "core/threads.h"
 #include "solver/solver.h"
-#include "world/contacts.h"
+#include "contact/contacts.h"
 
 #include <errno.h>
 #include <signal.h>

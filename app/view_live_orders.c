@@ -2,7 +2,7 @@
 #include "app/view_live_state.h"
 
 #include "solver/solver.h"
-#include "world/contacts.h"
+#include "contact/contacts.h"
 
 #include <math.h>
 #include <stdio.h>

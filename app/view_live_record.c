@@ -4,7 +4,7 @@
 #include "app/view_live_state.h"
 
 #include "app/run_record.h"
-#include "io/recording_inputs.h"
+#include "io/recording.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -2,9 +2,9 @@
 #include "app/view_live_state.h"
 
 #include "app/run_row.h"
-#include "body/hand_pose.h"
+#include "hand/hand.h"
 #include "solver/solver.h"
-#include "world/contacts.h"
+#include "contact/contacts.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -12,7 +12,7 @@
 #include "app/view_live.h"
 #include "app/view_tunables.h"
 
-#include "io/recording_pads.h"
+#include "io/recording.h"
 #include "thenar/thenar.h"
 
 #include <pthread.h>

@@ -1,7 +1,7 @@
 #include "app/view_message.h"
 
-#include "base/error.h"
-#include "shape/smooth_embedding.h"
+#include "core/error.h"
+#include "geometry/embedding.h"
 
 #include <math.h>
 #include <stdlib.h>

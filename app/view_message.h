@@ -5,8 +5,8 @@
 #ifndef APP_VIEW_MESSAGE_H
 #define APP_VIEW_MESSAGE_H
 
-#include "base/error.h"
-#include "base/memory.h"
+#include "core/error.h"
+#include "core/memory.h"
 
 #include "thenar/hand.h"
 #include "thenar/haptic.h"

@@ -3,8 +3,8 @@
 #include "app/json_file.h"
 #include "app/run_haptic.h"
 #include "app/view_series.h"
-#include "base/file.h"
-#include "io/recording_read.h"
+#include "core/file.h"
+#include "io/recording.h"
 
 #include <math.h>
 #include <stdio.h>

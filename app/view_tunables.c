@@ -1,6 +1,6 @@
 #include "app/view_tunables.h"
 
-#include "base/text.h"
+#include "core/text.h"
 #include "scene/config.h"
 
 #include <math.h>

@@ -2,8 +2,8 @@
 #ifndef APP_VIEW_TUNABLES_H
 #define APP_VIEW_TUNABLES_H
 
-#include "base/error.h"
-#include "base/memory.h"
+#include "core/error.h"
+#include "core/memory.h"
 
 #include "app/options.h"
 

@@ -4,7 +4,7 @@
 #define BENCH_BENCH_H
 
 #include "app/plot.h"
-#include "base/error.h"
+#include "core/error.h"
 
 #include "thenar/model.h"
 

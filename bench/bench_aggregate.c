@@ -12,7 +12,7 @@
 #include "bench/bench.h"
 
 #include "app/scene_find.h"
-#include "base/memory.h"
+#include "core/memory.h"
 
 #include "thenar/thenar.h"
 

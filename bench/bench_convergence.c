@@ -4,7 +4,7 @@
  * Time is counted from the beginning of the step. */
 #include "bench/bench.h"
 
-#include "base/clock.h"
+#include "core/threads.h"
 #include "bench/limited_hand.h"
 
 #include <math.h>

@@ -7,9 +7,9 @@
  * mesh's. */
 #include "bench/bench.h"
 
-#include "base/memory.h"
-#include "shape/finger.h"
-#include "shape/mesh.h"
+#include "core/memory.h"
+#include "hand/finger.h"
+#include "mesh/mesh.h"
 
 #include "thenar/sim.h"
 

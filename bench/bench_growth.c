@@ -6,7 +6,7 @@
  * time = c tets^p that fits the rows above best (least squares of logarithms). */
 #include "bench/bench.h"
 
-#include "base/memory.h"
+#include "core/memory.h"
 #include "world/sim.h"
 
 #include <math.h>

@@ -13,7 +13,7 @@
  * it does so too. */
 #include "bench/bench.h"
 
-#include "base/memory.h"
+#include "core/memory.h"
 #include "thenar/hand.h"
 #include "thenar/sim.h"
 

@@ -9,8 +9,8 @@
 #include "bench/haptic_real.h"
 
 #include "app/scene_find.h"
-#include "base/clock.h"
-#include "base/memory.h"
+#include "core/threads.h"
+#include "core/memory.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,9 +2,9 @@
 #include "bench/bench.h"
 
 #include "app/scene_open.h"
-#include "base/memory.h"
+#include "core/memory.h"
 #include "bench/peer.h"
-#include "shape/hand_like.h"
+#include "bench/hand_like.h"
 #include "world/sim.h"
 
 #include <dlfcn.h>

@@ -9,9 +9,9 @@
 #include "bench/bench.h"
 
 #include "app/scene_find.h"
-#include "base/clock.h"
-#include "base/memory.h"
-#include "math/vec3.h"
+#include "core/threads.h"
+#include "core/memory.h"
+#include "core/vec3.h"
 #include "tactile/tactile.h"
 
 #include "thenar/thenar.h"

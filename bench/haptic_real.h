@@ -7,7 +7,6 @@
 #define BENCH_HAPTIC_REAL_H
 
 #include "device/user.h"
-#include "haptic/six.h"
 #include "haptic/tick.h"
 #include "world/sim.h"
 

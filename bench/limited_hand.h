@@ -9,8 +9,8 @@
 #define BENCH_LIMITED_HAND_H
 
 #include "bench/bench.h"
-#include "base/memory.h"
-#include "shape/hand_like.h"
+#include "core/memory.h"
+#include "bench/hand_like.h"
 #include "world/sim.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 #include "bench/bench.h"
 
-#include "base/clock.h"
-#include "base/memory.h"
+#include "core/threads.h"
+#include "core/memory.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #ifndef BENCH_PEER_H
 #define BENCH_PEER_H
 
-#include "sparse/block_pattern.h"
+#include "sparse/cholesky.h"
 
 typedef enum bench_peer_kind { BENCH_PEER_SIMPLICIAL, BENCH_PEER_SUPERNODAL } bench_peer_kind;
 

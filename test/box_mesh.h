@@ -3,9 +3,9 @@
 #ifndef TEST_BOX_MESH_H
 #define TEST_BOX_MESH_H
 
-#include "base/memory.h"
-#include "base/random.h"
-#include "sparse/block_pattern.h"
+#include "core/memory.h"
+#include "random.h"
+#include "sparse/cholesky.h"
 
 #include <math.h>
 #include <stdlib.h>

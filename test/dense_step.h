@@ -8,7 +8,7 @@
 
 #include "soft_tools.h"
 
-#include "base/memory.h"
+#include "core/memory.h"
 #include "world/sim.h"
 
 typedef struct dense_step {

@@ -19,7 +19,7 @@
 
 #include "dense_step.h"
 
-#include "math/svd3.h"
+#include "core/svd3.h"
 
 #include <IpStdCInterface.h>
 

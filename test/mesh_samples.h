@@ -6,7 +6,7 @@
 
 #include "test.h"
 
-#include "base/memory.h"
+#include "core/memory.h"
 
 typedef struct sample_bytes {
     char *data;

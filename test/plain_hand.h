@@ -5,8 +5,8 @@
 
 #include "test.h"
 
-#include "base/memory.h"
-#include "body/hand_skeleton.h"
+#include "core/memory.h"
+#include "hand/retarget.h"
 
 #define PLAIN_DEGREE (3.14159265358979323846 / 180)
 

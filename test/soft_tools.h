@@ -4,8 +4,8 @@
 
 #include "test.h"
 
-#include "base/random.h"
-#include "math/vec3.h"
+#include "random.h"
+#include "core/vec3.h"
 
 #include "thenar/thenar.h"
 

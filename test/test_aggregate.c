@@ -3,9 +3,8 @@
 #include "allocations.h"
 #include "contact_tools.h"
 
-#include "base/random.h"
-#include "contact/patch_group.h"
-#include "contact/patch_law.h"
+#include "random.h"
+#include "contact/patch.h"
 #include "solver/solver.h"
 #include "world/sim.h"
 

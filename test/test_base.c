@@ -2,13 +2,12 @@
 
 #include "no_threads.h"
 
-#include "base/arena.h"
-#include "base/file.h"
-#include "base/hash.h"
-#include "base/memory.h"
-#include "base/random.h"
-#include "base/text.h"
-#include "base/workers.h"
+#include "core/memory.h"
+#include "core/file.h"
+#include "core/hash.h"
+#include "random.h"
+#include "core/text.h"
+#include "core/threads.h"
 
 #include <errno.h>
 #include <stdatomic.h>

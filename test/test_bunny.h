@@ -2,7 +2,7 @@
 #ifndef TEST_BUNNY_H
 #define TEST_BUNNY_H
 
-#include "shape/mesh.h"
+#include "mesh/mesh.h"
 #include "test.h"
 
 #define BUNNY_VERTICES 1839

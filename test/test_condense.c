@@ -3,9 +3,9 @@
 #include "hand_world.h"
 #include "test.h"
 
-#include "base/memory.h"
-#include "base/random.h"
-#include "solver/cone_problem.h"
+#include "core/memory.h"
+#include "random.h"
+#include "solver/newton.h"
 
 #define MOST 24
 

@@ -1,8 +1,8 @@
 #include "test.h"
 
-#include "base/file.h"
-#include "base/random.h"
-#include "scene/config_read.h"
+#include "core/file.h"
+#include "random.h"
+#include "scene/config.h"
 
 #include <sys/stat.h>
 

@@ -3,8 +3,8 @@
 
 #if FAILING_MEMORY
 
-#include "base/file.h"
-#include "scene/config_read.h"
+#include "core/file.h"
+#include "scene/config.h"
 
 #include <sys/stat.h>
 

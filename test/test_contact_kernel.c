@@ -1,10 +1,8 @@
 /* The pieces that contact is made of, against brute force and finite differences. */
 #include "test.h"
 
-#include "base/random.h"
-#include "constraint/cone.h"
+#include "random.h"
 #include "contact/contact.h"
-#include "contact/contact_make.h"
 
 static vec3 random_vector(random_source *random, double size) {
     return vec3_make(random_uniform(random, -size, size), random_uniform(random, -size, size),

@@ -5,7 +5,7 @@
 
 #include "soft_tools.h"
 
-#include "contact/faces.h"
+#include "contact/find.h"
 #include "world/model.h"
 
 static thenar_status make_skin(void *context, thenar_error *error) {

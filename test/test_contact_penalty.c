@@ -3,7 +3,7 @@
 
 #include "allocations.h"
 
-#include "base/random.h"
+#include "random.h"
 #include "contact/penalty.h"
 
 #include "thenar/scene.h"

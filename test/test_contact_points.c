@@ -1,10 +1,8 @@
 /* Promises of the candidate contact points: those that brute force finds, with normals that do not flicker. */
 #include "soft_tools.h"
 
-#include "contact/balls.h"
-#include "contact/points.h"
-#include "shape/mesh.h"
-#include "shape/surface.h"
+#include "contact/find.h"
+#include "mesh/mesh.h"
 #include "world/sim.h"
 
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #include "contact_pinch.h"
 
 #include "allocations.h"
-#include "base/memory.h"
+#include "core/memory.h"
 
 static int steps_in(const thenar_sim *sim, double time) {
     return (int)lround(time / thenar_sim_dt(sim));

@@ -2,9 +2,8 @@
 #include "allocations.h"
 #include "contact_tools.h"
 
-#include "base/memory.h"
-#include "contact/faces.h"
-#include "contact/points.h"
+#include "core/memory.h"
+#include "contact/find.h"
 #include "world/sim.h"
 
 static int steps_in(double time, double h) {

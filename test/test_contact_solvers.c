@@ -2,7 +2,7 @@
 #include "allocations.h"
 #include "soft_tools.h"
 
-#include "solver/rows.h"
+#include "solver/baseline/baseline.h"
 #include "solver/solver.h"
 #include "world/sim.h"
 

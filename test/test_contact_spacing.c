@@ -1,9 +1,8 @@
 /* Contact points that are chosen from the vertices of a skin. */
 #include "contact_tools.h"
 
-#include "contact/skin.h"
-#include "shape/mesh.h"
-#include "shape/surface.h"
+#include "contact/find.h"
+#include "mesh/mesh.h"
 #include "world/model.h"
 
 #define RADIUS 0.03

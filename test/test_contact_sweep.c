@@ -1,9 +1,9 @@
 /* Sort and sweep, against looking at every pair. */
 #include "contact_tools.h"
 
-#include "base/clock.h"
-#include "base/random.h"
-#include "contact/sweep.h"
+#include "core/threads.h"
+#include "random.h"
+#include "contact/find.h"
 #include "world/sim.h"
 
 #define MOST 300
@@ -18,16 +18,16 @@ static void tell(void *context, int one, int other) {
     told_count++;
 }
 
-static void make(sweep *state, int count) {
+static void make(broad_phase *state, int count) {
     arena measure = {0};
-    sweep_layout(state, count, &measure);
+    broad_phase_layout(state, count, &measure);
     arena carve = arena_on(memory_aligned(measure.used), measure.used);
-    sweep_layout(state, count, &carve);
-    sweep_open(state);
+    broad_phase_layout(state, count, &carve);
+    broad_phase_open(state);
 }
 
 /* order[0] is the first of what the arena was carved of. */
-static void drop(sweep *state) {
+static void drop(broad_phase *state) {
     free(state->order[0]);
 }
 
@@ -49,10 +49,10 @@ static box random_box(random_source *random, int kind) {
     return b;
 }
 
-static void compare(sweep *state, const box *boxes, int count, int split, int *overlaps) {
+static void compare(broad_phase *state, const box *boxes, int count, int split, int *overlaps) {
     memset(told, 0, sizeof told);
     told_count = 0;
-    sweep_find(state, boxes, split, tell, NULL);
+    broad_phase_find(state, boxes, split, tell, NULL);
     int expected = 0;
     for (int i = 0; i < split; i++)
         for (int k = split; k < count; k++) {
@@ -72,7 +72,7 @@ static void the_pairs_are_those_of_looking_at_every_pair(void **unused) {
     for (int trial = 0; trial < (SANITIZED ? 50 : 200); trial++) {
         int count = trial < 4 ? trial : 1 + (int)random_uniform(&random, 0, MOST - 1), split = count / (1 + trial % 4);
         vec3 stretch = {trial % 3 == 0 ? 20 : 1, trial % 3 == 1 ? 20 : 1, trial % 3 == 2 ? 20 : 1};
-        sweep state;
+        broad_phase state;
         make(&state, count);
         for (int i = 0; i < count; i++) {
             boxes[i] = random_box(&random, (int)random_uniform(&random, 0, 1000));
@@ -102,7 +102,7 @@ static void what_was_before_makes_no_difference(void **unused) {
     random_source random = {22};
     box boxes[MOST];
     static told_list old_list, new_list;
-    sweep old;
+    broad_phase old;
     make(&old, MOST);
     for (int i = 0; i < MOST; i++) boxes[i] = random_box(&random, i);
     for (int step = 0; step < 60; step++) {
@@ -112,11 +112,11 @@ static void what_was_before_makes_no_difference(void **unused) {
             if (step % 20 == 10) move.z += 30 * move.z; /* another axis */
             boxes[i] = (box){vec3_add(boxes[i].low, move), vec3_add(boxes[i].high, move)};
         }
-        sweep fresh;
+        broad_phase fresh;
         make(&fresh, MOST);
         old_list.count = new_list.count = 0;
-        sweep_find(&old, boxes, MOST / 3, write_down, &old_list);
-        sweep_find(&fresh, boxes, MOST / 3, write_down, &new_list);
+        broad_phase_find(&old, boxes, MOST / 3, write_down, &old_list);
+        broad_phase_find(&fresh, boxes, MOST / 3, write_down, &new_list);
         assert_int_equal(old_list.count, new_list.count);
         assert_memory_equal(old_list.pair, new_list.pair, (size_t)old_list.count * sizeof *old_list.pair);
         drop(&fresh);

@@ -1,8 +1,8 @@
 /* Friction of a patch against sliding and spinning: the exact law of a disc, and that the projection is one. */
 #include "test.h"
 
-#include "base/random.h"
-#include "constraint/contensou.h"
+#include "random.h"
+#include "contact/patch.h"
 
 #define PI 3.14159265358979323846
 

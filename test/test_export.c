@@ -1,14 +1,12 @@
 #include "recording_fixture.h"
 
-#include "base/file.h"
-#include "base/memory.h"
-#include "base/random.h"
-#include "base/text.h"
-#include "io/csv.h"
+#include "core/file.h"
+#include "core/memory.h"
+#include "random.h"
+#include "core/text.h"
 #include "io/export.h"
-#include "io/recording_format.h"
-#include "io/vtk.h"
-#include "math/vec3.h"
+#include "io/recording.h"
+#include "core/vec3.h"
 
 #include <jansson.h>
 #include <unistd.h>

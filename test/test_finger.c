@@ -1,11 +1,8 @@
 /* The finger of scenes. */
 #include "test.h"
 
-#include "shape/boundary.h"
-#include "shape/finger.h"
-#include "shape/mass.h"
-#include "shape/mesh.h"
-#include "shape/surface.h"
+#include "mesh/mesh.h"
+#include "hand/finger.h"
 
 #include <thenar/thenar.h>
 

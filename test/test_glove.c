@@ -1,7 +1,7 @@
 /* Gloves with one value a finger: what is read, what is refused and with which words, and which angles they become. */
 #include "hand_world.h"
 
-#include "body/track.h"
+#include "hand/retarget.h"
 #include "world/model.h"
 
 #include <unistd.h>

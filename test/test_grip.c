@@ -1,7 +1,7 @@
 /* A hand grips a block: friction and weight decide whether it comes along (perez2016, Fig. 6). */
 #include "test.h"
 
-#include "math/vec3.h"
+#include "core/vec3.h"
 
 #include "thenar/thenar.h"
 

@@ -1,15 +1,11 @@
 /* The built-in hand, and what it is made with: nets around solids, finer tets. */
 #include "test.h"
 
-#include "shape/boundary.h"
-#include "shape/hand.h"
-#include "shape/mass.h"
-#include "shape/mesh.h"
-#include "shape/polygonize.h"
-#include "shape/quality.h"
-#include "shape/smooth_embedding.h"
-#include "shape/surface.h"
-#include "shape/tet_subdivide.h"
+#include "mesh/mesh.h"
+#include "hand/shape.h"
+#include "geometry/polygonize.h"
+#include "geometry/embedding.h"
+#include "geometry/tets.h"
 
 #include <thenar/thenar.h>
 

@@ -2,7 +2,7 @@
 #include "hand_world.h"
 
 #include "allocations.h"
-#include "math/vec3.h"
+#include "core/vec3.h"
 #include "world/sim.h"
 
 #include <stdlib.h>

@@ -1,11 +1,9 @@
 /* Hands from glTF: the generic hand of the assets, and what is wrong with others. */
 #include "test.h"
 
-#include "base/file.h"
-#include "shape/boundary.h"
-#include "shape/hand_gltf.h"
-#include "shape/mesh.h"
-#include "shape/surface.h"
+#include "core/file.h"
+#include "mesh/mesh.h"
+#include "io/hand_gltf.h"
 
 #include <thenar/thenar.h>
 

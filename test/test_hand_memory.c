@@ -5,8 +5,8 @@
 
 #include "plain_hand.h"
 
-#include "body/hand_script.h"
-#include "body/track.h"
+#include "hand/hand.h"
+#include "hand/retarget.h"
 
 static thenar_status make_hand(void *context, thenar_error *error) {
     const hand_springs springs = hand_springs_default();

@@ -1,7 +1,7 @@
 /* A minute of fists and spread fingers, from every pose: nothing turns inside out, no finger goes through another. */
 #include "hand_world.h"
 
-#include "math/vec3.h"
+#include "core/vec3.h"
 
 #define HOLD 1.0 /* s in a pose, and as long to go there */
 

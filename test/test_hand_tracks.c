@@ -1,7 +1,7 @@
 /* Tracks as they come: what is wrong with them is told or borne, and no flesh explodes. */
 #include "hand_world.h"
 
-#include "math/vec3.h"
+#include "core/vec3.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #include "allocations.h"
 #include "hand_world.h"
 
-#include "math/sym6.h"
+#include "core/spatial.h"
 #include "world/sim.h"
 
 #include <unistd.h>

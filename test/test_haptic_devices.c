@@ -4,12 +4,9 @@
 
 #include "no_threads.h"
 
-#include "base/clock.h"
-#include "base/random.h"
-#include "base/triple.h"
+#include "core/threads.h"
+#include "random.h"
 #include "device/device.h"
-#include "device/inverse.h"
-#include "device/kinds.h"
 #include "device/user.h"
 
 #include <arpa/inet.h>

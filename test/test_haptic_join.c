@@ -3,7 +3,7 @@
 #include "hand_world.h"
 #include "scene_files.h"
 
-#include "base/clock.h"
+#include "core/threads.h"
 #include "haptic/loop.h"
 #include "world/sim.h"
 

@@ -3,8 +3,8 @@
 #include "test.h"
 
 #include "allocations.h"
-#include "base/clock.h"
-#include "haptic/real_time.h"
+#include "core/threads.h"
+#include "haptic/loop.h"
 #include "thenar/thenar.h"
 
 #include <pthread.h>

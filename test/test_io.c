@@ -1,10 +1,10 @@
 #include "recording_fixture.h"
 
-#include "base/file.h"
-#include "base/memory.h"
-#include "base/random.h"
-#include "io/recording_format.h"
-#include "math/vec3.h"
+#include "core/file.h"
+#include "core/memory.h"
+#include "random.h"
+#include "io/recording.h"
+#include "core/vec3.h"
 
 #include <fcntl.h>
 #include <signal.h>

@@ -1,14 +1,11 @@
 #include "test.h"
 
-#include "base/memory.h"
-#include "base/random.h"
-#include "shape/boundary.h"
-#include "shape/fill.h"
-#include "shape/hand_like.h"
-#include "shape/lattice.h"
-#include "shape/mass.h"
-#include "shape/mesh.h"
-#include "shape/surface.h"
+#include "core/memory.h"
+#include "random.h"
+#include "mesh/mesh.h"
+#include "geometry/tets.h"
+#include "bench/hand_like.h"
+#include "geometry/lattice.h"
 #include "test_bunny.h"
 
 static bool tet_has(const thenar_tet_mesh *mesh, int tet, int node) {

@@ -1,7 +1,7 @@
 /* Strain limits and the default solver. */
 #include "soft_tools.h"
 
-#include "body/soft_limit.h"
+#include "body/soft.h"
 #include "world/sim.h"
 
 /* Three fibres across each other, with limits 0.95..1.05. */

@@ -2,7 +2,7 @@
 #include "contact_tools.h"
 #include "scene_files.h"
 
-#include "math/vec3.h"
+#include "core/vec3.h"
 
 #include "thenar/thenar.h"
 

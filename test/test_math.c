@@ -2,9 +2,9 @@
  * test_svd3.c. */
 #include "test.h"
 
-#include "base/random.h"
-#include "math/simd.h"
-#include "math/vec3.h"
+#include "random.h"
+#include "core/simd.h"
+#include "core/vec3.h"
 
 static vec3 random_vector(random_source *source) {
     double x = random_uniform(source, -1, 1), y = random_uniform(source, -1, 1);

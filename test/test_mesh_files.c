@@ -1,10 +1,9 @@
 #include "mesh_samples.h"
 
-#include "base/clock.h"
-#include "base/key_table.h"
-#include "shape/mesh.h"
-#include "shape/mesh_file.h"
-#include "shape/mesh_scanner.h"
+#include "core/threads.h"
+#include "core/hash.h"
+#include "mesh/mesh.h"
+#include "mesh/reader.h"
 
 #include <sys/resource.h>
 #include <sys/stat.h>

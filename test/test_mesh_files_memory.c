@@ -4,7 +4,7 @@
 #if FAILING_MEMORY
 
 #include "mesh_samples.h"
-#include "shape/mesh_file.h"
+#include "mesh/mesh.h"
 
 typedef struct sample_input {
     const char *name;

@@ -1,5 +1,5 @@
 /* Real time under load: the policy of base/pace.h with a clock that is made up. */
-#include "base/pace.h"
+#include "core/pace.h"
 #include "test.h"
 
 #include <math.h>

@@ -1,12 +1,9 @@
 /* Hands cut into phalanges. */
 #include "test.h"
 
-#include "shape/boundary.h"
-#include "shape/hand_cut.h"
-#include "shape/hand_gltf.h"
-#include "shape/hand_phalanges.h"
-#include "shape/mesh.h"
-#include "shape/surface.h"
+#include "mesh/mesh.h"
+#include "hand/shape.h"
+#include "io/hand_gltf.h"
 
 #include <thenar/thenar.h>
 

@@ -2,16 +2,16 @@
  * memory stays within what docs/reliability.md says. Times are printed for an input and for one twice as long: people judge. */
 #include "peak_memory.h"
 
-#include "base/clock.h"
-#include "base/file.h"
-#include "base/json_text.h"
-#include "body/track.h"
-#include "device/kinds.h"
+#include "core/threads.h"
+#include "core/file.h"
+#include "io/json.h"
+#include "hand/retarget.h"
+#include "device/device.h"
 #include "device/user.h"
-#include "io/recording_format.h"
+#include "io/recording.h"
 #include "scene/config.h"
-#include "shape/hand_gltf.h"
-#include "shape/mesh_file.h"
+#include "io/hand_gltf.h"
+#include "mesh/mesh.h"
 
 #include <sys/mman.h>
 #include <unistd.h>

@@ -4,14 +4,13 @@
 
 #if FAILING_MEMORY
 
-#include "base/file.h"
-#include "base/json_text.h"
-#include "device/inverse.h"
-#include "device/kinds.h"
+#include "core/file.h"
+#include "io/json.h"
+#include "device/device.h"
 #include "device/user.h"
 #include "recording_fixture.h"
 #include "scene/scene.h"
-#include "shape/hand_gltf.h"
+#include "io/hand_gltf.h"
 
 #include <unistd.h>
 

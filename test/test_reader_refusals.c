@@ -1,15 +1,15 @@
 /* What readers say of files that are wrong in ways that the tests of each do not come to. */
 #include "test.h"
 
-#include "base/file.h"
-#include "base/text.h"
-#include "device/kinds.h"
+#include "core/file.h"
+#include "core/text.h"
+#include "device/device.h"
 #include "device/user.h"
-#include "io/recording_format.h"
+#include "io/recording.h"
 #include "scene/config.h"
 #include "scene/scene.h"
-#include "shape/hand_gltf.h"
-#include "shape/mesh_file.h"
+#include "io/hand_gltf.h"
+#include "mesh/mesh.h"
 #include "world/model.h"
 
 #include <sys/mman.h>

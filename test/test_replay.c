@@ -3,10 +3,9 @@
 #include "hand_world.h"
 #include "soft_tools.h"
 
-#include "base/file.h"
-#include "base/hash.h"
-#include "io/recording_format.h"
-#include "io/recording_inputs.h"
+#include "core/file.h"
+#include "core/hash.h"
+#include "io/recording.h"
 #include "world/sim.h"
 
 #include <stdlib.h>

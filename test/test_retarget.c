@@ -2,9 +2,9 @@
 #include "plain_hand.h"
 #include "allocations.h"
 
-#include "base/random.h"
-#include "body/hand_pose.h"
-#include "body/retarget.h"
+#include "random.h"
+#include "hand/hand.h"
+#include "hand/retarget.h"
 
 #include <time.h>
 

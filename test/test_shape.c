@@ -1,14 +1,10 @@
 #include "test.h"
 
-#include "base/random.h"
-#include "shape/boundary.h"
-#include "shape/embedding.h"
-#include "shape/fill.h"
-#include "shape/mass.h"
-#include "shape/mesh.h"
-#include "shape/quality.h"
-#include "shape/surface.h"
-#include "shape/surface_distance.h"
+#include "random.h"
+#include "mesh/mesh.h"
+#include "geometry/embedding.h"
+#include "geometry/tets.h"
+#include "geometry/distance.h"
 #include "test_bunny.h"
 
 static const double pi = 3.14159265358979323846;

@@ -1,10 +1,10 @@
 /* Coarser surfaces on some of the vertices of finer ones. */
 #include "test_bunny.h"
 
-#include "shape/hand.h"
-#include "shape/simplify.h"
-#include "shape/surface.h"
-#include "shape/surface_distance.h"
+#include "hand/shape.h"
+#include "geometry/simplify.h"
+#include "mesh/mesh.h"
+#include "geometry/distance.h"
 
 #include <thenar/thenar.h>
 

@@ -3,10 +3,10 @@
 #include "plain_hand.h"
 #include "allocations.h"
 
-#include "base/clock.h"
-#include "base/hash.h"
-#include "base/memory.h"
-#include "base/random.h"
+#include "core/threads.h"
+#include "core/hash.h"
+#include "core/memory.h"
+#include "random.h"
 
 #define MOST_BONES 24
 #define MOST_DOFS 80

@@ -2,7 +2,7 @@
 #include "soft_tools.h"
 
 #include "body/soft.h"
-#include "sparse/block_pattern.h"
+#include "sparse/cholesky.h"
 #include "world/sim.h"
 
 #include <cholmod.h>

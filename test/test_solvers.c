@@ -3,8 +3,8 @@
 #include "allocations.h"
 #include "dense_step.h"
 
-#include "math/svd3.h"
-#include "solver/lcp.h"
+#include "core/svd3.h"
+#include "solver/baseline/baseline.h"
 
 #define S_MIN 0.9
 #define S_MAX 1.1

@@ -3,7 +3,6 @@
 #include "allocations.h"
 #include "box_mesh.h"
 #include "sparse/cholesky.h"
-#include "sparse/gram.h"
 
 #include <cholmod.h>
 

@@ -4,8 +4,8 @@
  */
 #include "test.h"
 
-#include "base/random.h"
-#include "math/svd3.h"
+#include "random.h"
+#include "core/svd3.h"
 
 #include <float.h>
 

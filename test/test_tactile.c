@@ -3,7 +3,7 @@
 
 #include "allocations.h"
 #include "hand_world.h"
-#include "math/vec3.h"
+#include "core/vec3.h"
 
 #define DEGREE (3.14159265358979323846 / 180)
 

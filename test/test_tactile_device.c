@@ -1,9 +1,8 @@
 /* Devices: kinematics there and back, speeds, and descriptions that make no sense. */
 #include "test.h"
 
-#include "base/random.h"
-#include "tactile/device.h"
-#include "tactile/platform.h"
+#include "random.h"
+#include "tactile/wearable.h"
 #include "thenar/thenar.h"
 
 #include <unistd.h>

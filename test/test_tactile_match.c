@@ -1,8 +1,8 @@
 /* The matching kernel against a grid, known planes and its own optimality. */
 #include "test.h"
 
-#include "base/random.h"
-#include "tactile/match.h"
+#include "random.h"
+#include "tactile/tactile.h"
 
 #define GROUPS 13
 

@@ -4,8 +4,7 @@
 #include "allocations.h"
 #include "hand_world.h"
 #include "no_threads.h"
-#include "tactile/driver.h"
-#include "tactile/news.h"
+#include "device/tactile_output.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>

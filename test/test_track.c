@@ -2,11 +2,11 @@
 #include "plain_hand.h"
 #include "allocations.h"
 
-#include "base/clock.h"
-#include "base/hash.h"
-#include "base/random.h"
-#include "body/hand_script.h"
-#include "body/track.h"
+#include "core/threads.h"
+#include "core/hash.h"
+#include "random.h"
+#include "hand/hand.h"
+#include "hand/retarget.h"
 
 #include <time.h>
 #include <unistd.h>

@@ -1,3 +1,47 @@
+/* A constraint row: C(x) >= 0, linearized. Strain limits, contacts and aggregates meet in one list of these; every
+ * solver that works on rows takes that list. */
+#ifndef BODY_BODY_H
+#define BODY_BODY_H
+
+#include "core/error.h"
+#include "core/memory.h"
+#include "core/threads.h"
+#include "core/vec3.h"
+#include "sparse/cholesky.h"
+
+#include "thenar/mesh.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define ROW_NODES 4
+#define ROW_AXES 6 /* limits of an element that may be rows at once: three singular values, three fibres */
+
+typedef enum constraint_kind {
+    CONSTRAINT_STRETCH_MIN, /* s - s_min >= 0 */
+    CONSTRAINT_STRETCH_MAX, /* s_max - s >= 0 */
+    CONSTRAINT_CONTACT /* axis 0: gap >= 0; 1 and 2: the way along a tangent, which friction wants to be 0; of a patch of
+                          contact points also 3: the angle about its normal, likewise */
+} constraint_kind;
+
+/* What few rows need and all would have to carry: contacts hang on up to eight nodes, patches of them on many. */
+typedef struct row_tail {
+    int count;
+    const int *node; /* no two of a row are the same */
+    const vec3 *gradient;
+} row_tail;
+
+typedef struct constraint_row {
+    constraint_kind kind;
+    int element;              /* tet of the body; of a contact its index */
+    int axis;                 /* which of its singular values, 0 the largest; 3 and on: which fibre */
+    int node[ROW_NODES];      /* unknowns of the system, -1 for a held node */
+    const row_tail *tail;     /* more nodes, or NULL */
+    vec3 gradient[ROW_NODES]; /* dC / dx of each node */
+    double value;             /* C; negative where it is violated */
+    double weight; /* metres that one unit of C stands for (perez2013, Eq. 18): mean edge for strains, 1 for contacts */
+} constraint_row;
+
 /* The body interface (garre2009, section 6): what the world knows of a body, whatever its kind.
  *
  * A body contributes unknowns (block nodes of three velocities), the groups of them that it couples, and at every
@@ -8,21 +52,6 @@
  * Model and state: body_model is immutable and shared; body_state belongs to one simulation. Both are the first
  * member of the kind's own struct. A state's arrays come from two arenas: `kept` is what a snapshot copies and the
  * next step starts from, `work` is what a step may lose. */
-#ifndef BODY_BODY_H
-#define BODY_BODY_H
-
-#include "base/arena.h"
-#include "base/error.h"
-#include "base/memory.h"
-#include "base/workers.h"
-#include "constraint/row.h"
-#include "math/vec3.h"
-#include "sparse/block_pattern.h"
-
-#include "thenar/mesh.h"
-
-#include <stdbool.h>
-#include <stdint.h>
 
 /* Beyond these nothing is simulated: what is farther away or faster came of nonsense, and its square is still a number.
  * An input beyond them is refused, a step that leads there fails. */
@@ -62,10 +91,10 @@ typedef struct body_couplings {
 
 /* What every stage of a step is told. */
 typedef struct body_step {
-    double time; /* at the end of the step, s */
-    double h;    /* length of the step, s */
-    double left; /* to the end of the simulation's step, of which this may be a piece, s; h for a whole one */
-    bool last;   /* if this fails, nothing smaller is tried: what can do without a good solve does so */
+    double time;         /* at the end of the step, s */
+    double h;            /* length of the step, s */
+    double left;         /* to the end of the simulation's step, of which this may be a piece, s; h for a whole one */
+    bool last;           /* if this fails, nothing smaller is tried: what can do without a good solve does so */
     int most_iterations; /* of a solve; 0: as many as the solver allows itself */
     vec3 gravity;
     workers *pool;

@@ -1,14 +1,67 @@
-/* The rigid body: dynamic (two block nodes of unknowns: velocity of the centre of mass, angular velocity), driven or
- * static (no unknowns; it goes where it is taken). The model is built in rigid_model.c, the stages of a step are in
- * rigid_step.c. */
+/* The solid of a rigid body: its signed distance, its mass properties, what it looks like.
+ *
+ * All of it is in the body's frame, whose origin is the centre of mass. Distances are exact for primitives and for
+ * closed meshes (shape/distance.h, shape/surface_distance.h). The normal is the direction in which the distance grows,
+ * so that the closest point is point - distance * normal. Outside a convex solid it is continuous, and turns by no more
+ * than the point moves over its distance from the core; rounding puts a core of that depth under the surface, where
+ * contact happens. Meshes have no core of their own and grow by the rounding instead. */
 #ifndef BODY_RIGID_H
 #define BODY_RIGID_H
 
 #include "body/body.h"
-#include "body/rigid_shape.h"
 #include "body/support.h"
+#include "geometry/distance.h"
+#include "mesh/mesh.h"
 
 #include "thenar/model.h"
+
+/* Cells over the box of a mesh, each with a lower bound of the signed distance in it: most points that are asked for
+ * are far from the surface, and this says so without a search. */
+typedef struct rigid_grid {
+    int cells[3];
+    double size;  /* of a cell, m */
+    float *least; /* cells[0] * cells[1] * cells[2], x fastest, m */
+} rigid_grid;
+
+typedef struct rigid_shape {
+    thenar_shape_kind kind;
+    union {
+        sphere_shape sphere;
+        box_shape box;
+        capsule_shape capsule;
+        cylinder_shape cylinder;
+        plane_shape plane;
+        surface_distance mesh;
+    };
+    double growth;          /* of a mesh, m */
+    rigid_grid grid;        /* of a mesh */
+    signed_distance solid;  /* of the shape above: a rigid_shape stays where it was made */
+    thenar_surface surface; /* to show */
+} rigid_shape;
+
+/* The closest point of a solid's surface, in the body's frame. */
+typedef struct rigid_closest {
+    double distance; /* m, negative inside */
+    vec3 point;      /* m */
+    vec3 normal;     /* unit, outward */
+    int triangle;    /* of a mesh, the one that holds the point; -1 for other shapes */
+} rigid_closest;
+
+/* Of density 1, about the centre of mass in the shape's own axes. A plane has mass 0 and its centre at the origin. */
+mass_properties rigid_shape_mass(const thenar_shape *def);
+
+/* centre: the origin of the body's frame in the shape's own axes. On an error nothing is left to free. */
+thenar_status rigid_shape_create(const thenar_shape *def, vec3 centre, rigid_shape *out, thenar_error *error);
+void rigid_shape_free(rigid_shape *shape);
+
+/* A distance that is at most the true one, m, without a search: of a primitive the distance itself. */
+double rigid_shape_least_distance(const rigid_shape *shape, vec3 point);
+
+rigid_closest rigid_shape_closest(const rigid_shape *shape, vec3 point);
+
+/* The rigid body: dynamic (two block nodes of unknowns: velocity of the centre of mass, angular velocity), driven or
+ * static (no unknowns; it goes where it is taken). The model is built in rigid_model.c, the stages of a step are in
+ * rigid_step.c. */
 
 /* The most that a dynamic body turns by within a step: half a turn, beyond which its poses do not tell which way it went.
  * Points of contact go along the tangent, and over several turns that leads anywhere. */
@@ -78,7 +131,6 @@ void rigid_coming_motion(const rigid_state *state, double h, vec3 *velocity, vec
 /* Half a step of torque-free rotation, in the body's frame: I w + h/2 w x I w = I spin solved for w, and
  * spin = w - h/2 I^-1 (w x I w). See rigid_step.c. */
 vec3 rigid_spin_backward(mat3 inertia, vec3 spin, double h);
-vec3 rigid_spin_forward(mat3 inertia, vec3 w, double h);
 /* The same, but no faster than both w and the spin before the step: what a step that is far too long must not add. */
 vec3 rigid_spin_advance(mat3 inertia, vec3 before, vec3 w, double h);
 

@@ -17,7 +17,7 @@
  * turns within a step took them 9 m along the tangent, and 1.9 kJ came of the 450 J of its spin) and after them. */
 #include "body/rigid.h"
 
-#include "base/hash.h"
+#include "core/hash.h"
 
 #include <float.h>
 #include <string.h>
@@ -63,7 +63,7 @@ vec3 rigid_spin_backward(mat3 inertia, vec3 spin, double h) {
     return limit_spin(inertia, w, spin_square(inertia, spin));
 }
 
-vec3 rigid_spin_forward(mat3 inertia, vec3 w, double h) {
+static vec3 rigid_spin_forward(mat3 inertia, vec3 w, double h) {
     vec3 turning = vec3_cross(w, mat3_mul_vec(inertia, w));
     return vec3_mul_add(w, mat3_mul_vec(mat3_inverse(inertia), turning), -h / 2);
 }

@@ -1,17 +1,196 @@
+/* Limits on the stretch along given rest directions, "fibres": the anisotropic part of the strain limits.
+ *
+ * For a unit direction e of the rest shape and a scaled multiplier y, t = G e + y, r = |t|, n = t / r:
+ *   term (w / 2) delta^2,   delta = r - clamp(r),   w = h^2 rho Vol
+ *   gradient at node a:  w delta n (e . g_a)
+ *   Hessian between nodes a and b:  w (e . g_a)(e . g_b) (1[delta != 0] n n^T + max(0, delta / r)(I - n n^T))
+ *   as a row (perez2013 Eq. 11 for |G e| instead of s): dC/dx_a = +-(e . g_a) n
+ * Up to SOFT_FIBRES directions a tet, eight tets at a time. */
+#ifndef BODY_SOFT_H
+#define BODY_SOFT_H
+
+#include "body/body.h"
+#include "body/support.h"
+#include "core/error.h"
+#include "core/simd.h"
+
+#include "thenar/model.h"
+
+#include <limits.h>
+#include <stdbool.h>
+
+#define SOFT_FIBRES 3
+
+typedef struct soft_fibres {
+    f64x8 direction[SOFT_FIBRES][3]; /* unit; zero where a tet has none */
+    f64x8 min[SOFT_FIBRES], max[SOFT_FIBRES];
+} soft_fibres;
+
+typedef struct soft_fibre_point {
+    f64x8 n[SOFT_FIBRES][3], r[SOFT_FIBRES], delta[SOFT_FIBRES];
+} soft_fibre_point;
+
+/* G row-major; Y: 3 per fibre. */
+SIMD_INLINE void soft_fibre_evaluate(const soft_fibres *fibres, const f64x8 G[9], const f64x8 *Y,
+                                     soft_fibre_point *point) {
+    SIMD_FOR (k, 0, SOFT_FIBRES) {
+        const f64x8 *e = fibres->direction[k];
+        f64x8 t[3], square = f64x8_set(0);
+        SIMD_FOR (i, 0, 3) {
+            t[i] = f64x8_fma(G[3 * i], e[0], f64x8_fma(G[3 * i + 1], e[1], G[3 * i + 2] * e[2])) + Y[3 * k + i];
+            square = f64x8_fma(t[i], t[i], square);
+        }
+        f64x8 r = f64x8_sqrt(square);
+        i64x8 some = r > f64x8_set(1e-12); /* a fibre that is crushed to a point has no direction to push in */
+        f64x8 scale = f64x8_select(some, 1.0 / f64x8_select(some, r, f64x8_set(1)), f64x8_set(0));
+        SIMD_FOR (i, 0, 3) point->n[k][i] = scale * t[i];
+        point->r[k] = r;
+        point->delta[k] = f64x8_select(some, r - f64x8_max(fibres->min[k], f64x8_min(fibres->max[k], r)), f64x8_set(0));
+    }
+}
+
+/* Lanes of sum over the fibres of delta^2. */
+SIMD_INLINE f64x8 soft_fibre_squares(const soft_fibre_point *point) {
+    f64x8 sum = f64x8_set(0);
+    SIMD_FOR (k, 0, SOFT_FIBRES) sum = f64x8_fma(point->delta[k], point->delta[k], sum);
+    return sum;
+}
+
+/* e . g_a of the four nodes. */
+SIMD_INLINE void soft_fibre_along(const f64x8 e[3], const f64x8 gradient[9], f64x8 along[4]) {
+    SIMD_FOR (a, 1, 4) {
+        const f64x8 *g = gradient + 3 * (a - 1);
+        along[a] = f64x8_fma(e[0], g[0], f64x8_fma(e[1], g[1], e[2] * g[2]));
+    }
+    along[0] = -(along[1] + along[2] + along[3]);
+}
+
+/* Adds minus the gradient to nodal[3 a + i]. */
+SIMD_INLINE void soft_fibre_add_forces(const soft_fibres *fibres, const soft_fibre_point *point,
+                                       const f64x8 gradient[9], f64x8 w, f64x8 *nodal) {
+    SIMD_FOR (k, 0, SOFT_FIBRES) {
+        f64x8 along[4];
+        soft_fibre_along(fibres->direction[k], gradient, along);
+        SIMD_FOR (a, 0, 4)
+            SIMD_FOR (i, 0, 3) nodal[3 * a + i] -= w * point->delta[k] * along[a] * point->n[k][i];
+    }
+}
+
+/* Adds the Hessian to ten blocks; convex: without max(0, .) it is exact, and may be indefinite. */
+SIMD_INLINE void soft_fibre_add_blocks(const soft_fibres *fibres, const soft_fibre_point *point,
+                                       const f64x8 gradient[9], f64x8 w, bool convex, f64x8 *blocks) {
+    const f64x8 zero = f64x8_set(0), one = f64x8_set(1);
+    for (int k = 0; k < SOFT_FIBRES; k++) {
+        f64x8 along[4], core[9];
+        soft_fibre_along(fibres->direction[k], gradient, along);
+        const f64x8 *n = point->n[k];
+        f64x8 radial = f64x8_select(point->delta[k] != zero, w, zero);
+        i64x8 curved = convex ? point->delta[k] > zero : point->r[k] > f64x8_set(0.01);
+        f64x8 across = f64x8_select(curved, w * point->delta[k] / f64x8_select(curved, point->r[k], one), zero);
+        SIMD_FOR (i, 0, 3)
+            SIMD_FOR (j, 0, 3) core[3 * i + j] = (radial - across) * n[i] * n[j] + (i == j ? across : zero);
+        SIMD_FOR (a, 0, 4)
+            SIMD_FOR (b, 0, a + 1) {
+                f64x8 scale = along[a] * along[b];
+                SIMD_FOR (i, 0, 9) {
+                    f64x8 *entry = &blocks[9 * (a * (a + 1) / 2 + b) + i];
+                    *entry = f64x8_fma(scale, core[i], *entry);
+                }
+            }
+    }
+}
+
+/* The element kernel of the soft body: eight tets at a time. See soft_element.c for the equations. */
+
+#define SOFT_PAIRS 10 /* node pairs (a, b) with a >= b of a tet: index a (a + 1) / 2 + b */
+
+/* What the kernel leaves of each tet, for the gathering: ten blocks of A (9 doubles each, row-major, row node a, column
+ * node b), the four nodes' parts of b, padded to whole SIMD registers. */
+#define SOFT_RECORD 104
+#define SOFT_RECORD_FORCE 90
+#define SOFT_RECORD_FORCE_GROUP 88 /* the register of eight that the forces start in */
+
+/* Offsets in the records are ints: so many tets can a body have, in whole batches. */
+#define SOFT_TETS_MOST (INT_MAX / SOFT_RECORD / SIMD_LANES * SIMD_LANES)
+
+#define SOFT_NO_LIMIT 1e30
+
+/* Eight tets, structure of arrays. A tet's nodes are in ascending order, so that block (a, b) always lies in the lower
+ * triangle. The last batch is padded with copies of its last tet that have no volume. */
+typedef struct soft_batch {
+    f64x8 gradient[9];  /* X0^-1: row a is the gradient of the shape function of node a + 1 */
+    f64x8 lambda;       /* volume times Lame's first parameter, N m */
+    f64x8 mu;           /* volume times shear modulus, N m */
+    f64x8 beta;         /* Rayleigh beta, s */
+    f64x8 s_min, s_max; /* strain limits; without one -+SOFT_NO_LIMIT */
+    f64x8 stiffness;    /* volume times Young's modulus, N m: the unit of the limits' penalty */
+    f64x8 edge;         /* mean edge length in the rest shape, m (perez2013, section 4.3) */
+    int node[4][SIMD_LANES];
+    int tet_count;             /* 1..8 real tets */
+    bool has_held;             /* some node of some tet is held by a support */
+    bool limited;              /* some tet has a strain limit */
+    const soft_fibres *fibres; /* limits along directions, or NULL */
+} soft_batch;
+
+/* G = X X0^-1 of eight tets at x, row-major. */
+void soft_element_gradient(const soft_batch *batch, const double *x, f64x8 G[9]);
+
+/* SOFT_RECORD lanes of values to SIMD_LANES records, from entry `first` on (a multiple of SIMD_LANES). */
+void soft_element_store(const f64x8 *values, int first, double *records);
+
+/* U diag(s) V^T of G at x; V (in/out) is where the decomposition starts and ends. */
+void soft_element_decompose(const soft_batch *batch, const double *x, f64x8 U[9], f64x8 s[3], f64x8 *V);
+
+/* Rotations, elastic forces and warped stiffness of a batch.
+ *   x: node positions; held_velocity: velocities of held nodes, 0 elsewhere; h: time step
+ *   warm (9, in/out): V of the decomposition; rotation (9, out): R
+ *   records: SIMD_LANES records, out. Returns how many tets are inverted. */
+int soft_element_formulate(const soft_batch *batch, const double *x, const double *held_velocity, double h, f64x8 *warm,
+                           f64x8 *rotation, double *records);
+
+/* out = (h^2 + h beta) K w of each tet, w gathered from 3-vectors per node; out: 3 * 4 vectors, [3 * a + i]. */
+void soft_element_stiffness_times(const soft_batch *batch, const f64x8 *rotation, const double *w, double h,
+                                  f64x8 out[12]);
+
+/* Signed singular values of a batch's deformation gradients at x, largest first. */
+void soft_element_stretches(const soft_batch *batch, const double *x, f64x8 s[3]);
+
+/* Elastic energy of a batch, J: the sum over its tets. */
+double soft_element_energy(const soft_batch *batch, const double *x);
+
+/* Strain limits of the soft body: eight tets at a time. See soft_limit.c for the equations. */
+
+/* F = G(x) + Y = U diag(f) V^T of eight tets, and d = f - clamp(f): what pushes. */
+typedef struct soft_limit_point {
+    f64x8 U[9], V[9], f[3], d[3];
+    soft_fibre_point fibre; /* if the batch has fibres; zero otherwise */
+} soft_limit_point;
+
+#define SOFT_MULTIPLIERS 18 /* a batch: the 9 of Y, then 3 for each fibre */
+
+/* The point at x with scaled multipliers Y (SOFT_MULTIPLIERS); point->V is where the decomposition starts and ends. */
+void soft_limit_decompose(const soft_batch *batch, const double *x, const f64x8 *Y, soft_limit_point *point);
+
+/* The sum of the tets' terms of the augmented Lagrangian, over weight = h^2 rho / E (s^2): N m. */
+double soft_limit_energy(const soft_batch *batch, const soft_limit_point *point);
+
+/* How far eight tets are from the optimum. |G - P(F)|, which is |D - Y|, bounds both the violation of the limits (P is
+ * within them) and how far the multipliers are from being complementary to them. */
+typedef struct soft_limit_measures {
+    double distance; /* largest |G - P(F)| */
+    int active;      /* singular values that are held at a limit */
+} soft_limit_measures;
+
+/* Minus the gradient and the ten blocks of the Hessian: whole records. convex: with max(0, .), so that it has no
+ * negative direction; else it is exact. */
+void soft_limit_blocks(const soft_batch *batch, const soft_limit_point *point, double weight, bool convex,
+                       double *records);
+
 /* The soft body: linear corotational finite elements on tets (perez2013, section 3.1), lumped mass, Rayleigh damping,
  * implicit Euler with linearized forces (perez2013, Eq. 12).
  *
  * Nodes held by supports are not unknowns: the system holds the free nodes only, in mesh order. The model is built in
  * soft_model.c, the element kernel is in soft_element.c, the stages of a step in soft_step.c. */
-#ifndef BODY_SOFT_H
-#define BODY_SOFT_H
-
-#include "body/body.h"
-#include "body/soft_element.h"
-#include "body/soft_limit.h"
-#include "body/support.h"
-
-#include "thenar/model.h"
 
 typedef struct soft_model {
     body_model base;
@@ -93,9 +272,33 @@ static inline const soft_model *soft_of(const soft_state *state) {
 }
 
 /* Readers behind the public API. */
-void soft_place_surface(const body_state *base, double *positions);
 void soft_stretches(const soft_state *state, double *values);
-void soft_energy(const body_state *base, vec3 gravity, double *kinetic, double *elastic, double *potential);
 void soft_support_wrench(const soft_state *state, int support, vec3 *force, vec3 *torque);
+
+/* How the work on a soft body is cut into pieces for threads. */
+
+/* Pieces of parallel work are of 15 to 30 us on one core, so that handing them out (some us) pays: a hand of 600 tets
+ * is two pieces, a bunny of 5,800 about twenty. With one thread it makes no difference; with two and a free core
+ * each, a hand is formulated in 32 us instead of 50. */
+#define SOFT_BATCHES_PER_PIECE 40
+#define SOFT_BLOCKS_PER_PIECE 768
+
+static inline int soft_piece_count(int items, int per_piece) {
+    return (items + per_piece - 1) / per_piece;
+}
+
+/* The first of `items` that belongs to a piece, when they are shared out evenly. */
+static inline int soft_share(int items, int piece, int pieces) {
+    return (int)((long long)items * piece / pieces);
+}
+
+/* The strain limits of a soft body as rows. The calls are those of body_limits (body/body.h). */
+
+/* How the elements of a soft body meet the blocks of its system. */
+
+bool soft_couple(const body_model *base, int first_node, body_couplings *couplings);
+thenar_status soft_bind(body_model *base, const block_pattern *pattern, int first_node, thenar_error *error);
+
+/* Refuses what a soft body cannot be made of, in words. */
 
 #endif

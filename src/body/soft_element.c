@@ -11,9 +11,9 @@
  *
  * Implicit Euler with Rayleigh damping (perez2013, Eq. 12) weights K by c = h^2 + h beta; the element's part of b is
  *   h f - c K v_held,  since the velocities of held nodes are known. */
-#include "body/soft_element.h"
+#include "body/soft.h"
 
-#include "math/svd3.h"
+#include "core/svd3.h"
 
 /* Row-major 3x3 matrices of lanes. */
 #define AT(i, j) (3 * (i) + (j))

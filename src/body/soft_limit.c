@@ -10,9 +10,11 @@
  *     (u_i v_j^T + u_j v_i^T) / sqrt 2            c = (d_i - d_j) / (f_i - f_j), in [0, 1]
  *     (u_i v_j^T - u_j v_i^T) / sqrt 2            c = max(0, (d_i + d_j) / (f_i + f_j))
  * The last is the curvature of the limit itself; without it (Gauss-Newton) the iteration stalls. */
-#include "body/soft_limit.h"
+#include "body/soft.h"
 
-#include "math/svd3.h"
+#include "core/svd3.h"
+
+#include <string.h>
 
 #define AT(i, j) (3 * (i) + (j))
 #define EQUAL_VALUES 1e-9 /* closer singular values count as one */
@@ -30,13 +32,16 @@ void soft_limit_decompose(const soft_batch *batch, const double *x, const f64x8 
     }
 }
 
-bool soft_limit_pushes(const soft_limit_point *point) {
+/* Some singular value of some tet is beyond its limit. */
+static bool soft_limit_pushes(const soft_limit_point *point) {
     const f64x8 *d = point->d, *delta = point->fibre.delta;
     return i64x8_any((d[0] != 0.0) | (d[1] != 0.0) | (d[2] != 0.0) | (delta[0] != 0.0) | (delta[1] != 0.0) |
                      (delta[2] != 0.0));
 }
 
-void soft_limit_stiffen(double stiffer, soft_limit_point *point) {
+/* The point as a penalty of `stiffer` times the size would have it, at the same forces: what pushes is at its limit but
+ * for a share of 1 / stiffer of how far it was beyond. */
+static void soft_limit_stiffen(double stiffer, soft_limit_point *point) {
     SIMD_FOR (i, 0, 3) {
         f64x8 beyond = point->d[i] / stiffer;
         point->f[i] = point->f[i] - point->d[i] + beyond;
@@ -67,7 +72,7 @@ double soft_limit_energy(const soft_batch *batch, const soft_limit_point *point)
     return sum;
 }
 
-soft_limit_measures soft_limit_measure(const soft_batch *batch, const soft_limit_point *point, const f64x8 *Y) {
+static soft_limit_measures soft_limit_measure(const soft_batch *batch, const soft_limit_point *point, const f64x8 *Y) {
     f64x8 D[9], squares = f64x8_set(0);
     compose(point, D);
     SIMD_FOR (i, 0, 9) squares = f64x8_fma(D[i] - Y[i], D[i] - Y[i], squares);
@@ -101,12 +106,14 @@ SIMD_INLINE void rescale_vector(double factor, double most, int count, f64x8 *y)
     for (int i = 0; i < count; i++) y[i] = scale * y[i];
 }
 
-void soft_limit_rescale(double factor, double most, f64x8 *Y) {
+/* Y <- Y factor, no longer than `most`. */
+static void soft_limit_rescale(double factor, double most, f64x8 *Y) {
     rescale_vector(factor, most, 9, Y);
     for (int k = 0; k < SOFT_FIBRES; k++) rescale_vector(factor, most, 3, Y + 9 + 3 * k);
 }
 
-void soft_limit_update(const soft_limit_point *point, double factor, double most, f64x8 *Y) {
+/* Y <- D factor: the multipliers' step, in units of another rho; no longer than `most` in these. */
+static void soft_limit_update(const soft_limit_point *point, double factor, double most, f64x8 *Y) {
     compose(point, Y);
     SIMD_FOR (k, 0, SOFT_FIBRES)
         SIMD_FOR (i, 0, 3) Y[9 + 3 * k + i] = point->fibre.delta[k] * point->fibre.n[k][i];
@@ -197,7 +204,9 @@ SIMD_INLINE void nodal_forces(const soft_batch *batch, const soft_limit_point *p
     if (batch->fibres) soft_fibre_add_forces(batch->fibres, &point->fibre, batch->gradient, w, nodal);
 }
 
-void soft_limit_forces(const soft_batch *batch, const soft_limit_point *point, double weight, double *records) {
+/* Minus the gradient, at the nodes: the force part of SIMD_LANES records like those of soft_element_formulate. The
+ * block part is left undefined. */
+static void soft_limit_forces(const soft_batch *batch, const soft_limit_point *point, double weight, double *records) {
     f64x8 values[SOFT_RECORD];
     for (int i = SOFT_RECORD_FORCE_GROUP; i < SOFT_RECORD; i++) values[i] = f64x8_set(0);
     nodal_forces(batch, point, weight * batch->stiffness, values + SOFT_RECORD_FORCE);
@@ -213,3 +222,428 @@ void soft_limit_blocks(const soft_batch *batch, const soft_limit_point *point, d
     nodal_forces(batch, point, w, values + SOFT_RECORD_FORCE);
     soft_element_store(values, 0, records);
 }
+
+/* The strain limits of a soft body as rows, for solvers that work on rows (body/body.h, body_limits). */
+
+/* Rows are looked for in at most so many pieces. */
+#define ROW_PIECES 32
+
+static int soft_row_element_count(const body_model *base) {
+    return ((const soft_model *)base)->mesh.tet_count;
+}
+
+static void soft_row_element_nodes(const body_model *base, int element, int first_node, int node[ROW_NODES]) {
+    const soft_model *body = (const soft_model *)base;
+    const soft_batch *batch = &body->batches[element / SIMD_LANES];
+    for (int a = 0; a < 4; a++) {
+        int unknown = body->system_node[batch->node[a][element % SIMD_LANES]];
+        node[a] = unknown < 0 ? -1 : first_node + unknown;
+    }
+}
+
+/* Where the limits of eight tets are: G = U diag(s) V^T, and the fibres' images. */
+typedef struct limit_frames {
+    f64x8 U[9], s[3];
+    const f64x8 *V;
+    soft_fibre_point fibre;
+} limit_frames;
+
+static limit_frames frames_of(soft_state *state, int k) {
+    const soft_batch *batch = &soft_of(state)->batches[k];
+    limit_frames frames = {.V = state->limit_points[k].V};
+    soft_element_decompose(batch, state->trial, frames.U, frames.s, state->limit_points[k].V);
+    if (batch->fibres) {
+        const f64x8 no_multipliers[3 * SOFT_FIBRES] = {{0}};
+        f64x8 G[9];
+        soft_element_gradient(batch, state->trial, G);
+        soft_fibre_evaluate(batch->fibres, G, no_multipliers, &frames.fibre);
+    }
+    return frames;
+}
+
+/* A stretch |G e| in the direction n, and its limits: of singular value `axis`, or of fibre `axis` - 3. */
+typedef struct stretch {
+    vec3 e, n;
+    double value, low, high;
+} stretch;
+
+static vec3 lane_vector(const f64x8 *components, int stride, int lane) {
+    return vec3_make(components[0][lane], components[stride][lane], components[2 * stride][lane]);
+}
+
+static stretch stretch_of(const soft_batch *batch, const limit_frames *frames, int lane, int axis) {
+    if (axis < 3)
+        return (stretch){.e = lane_vector(frames->V + axis, 3, lane),
+                         .n = lane_vector(frames->U + axis, 3, lane),
+                         .value = frames->s[axis][lane],
+                         .low = batch->s_min[lane],
+                         .high = batch->s_max[lane]};
+    int k = axis - 3;
+    return (stretch){.e = lane_vector(batch->fibres->direction[k], 1, lane),
+                     .n = lane_vector(frames->fibre.n[k], 1, lane),
+                     .value = frames->fibre.r[k][lane],
+                     .low = batch->fibres->min[k][lane],
+                     .high = batch->fibres->max[k][lane]};
+}
+
+/* One limit of one tet. low: of compression. dC/dx_a = +-(g_a . e) n (perez2013, Eq. 11, with e = v_i and n = u_i). */
+static constraint_row stretch_row(const soft_model *body, const limit_frames *frames, int element, int axis, bool low,
+                                  int first_node) {
+    const soft_batch *batch = &body->batches[element / SIMD_LANES];
+    int lane = element % SIMD_LANES;
+    stretch s = stretch_of(batch, frames, lane, axis);
+    constraint_row row = {.kind = low ? CONSTRAINT_STRETCH_MIN : CONSTRAINT_STRETCH_MAX,
+                          .element = element,
+                          .axis = axis,
+                          .value = low ? s.value - s.low : s.high - s.value,
+                          .weight = batch->edge[lane]};
+    soft_row_element_nodes(&body->base, element, first_node, row.node);
+    vec3 sum = {0};
+    for (int a = 1; a < 4; a++) {
+        double along = vec3_dot(lane_vector(batch->gradient + 3 * (a - 1), 1, lane), s.e);
+        row.gradient[a] = vec3_scale(s.n, low ? along : -along);
+        sum = vec3_add(sum, row.gradient[a]);
+    }
+    row.gradient[0] = vec3_scale(sum, -1);
+    return row;
+}
+
+typedef struct row_search {
+    soft_state *state;
+    int first_node;
+    constraint_row *rows; /* a tet has room for ROW_AXES */
+    int pieces;
+    int found[ROW_PIECES];
+} row_search;
+
+static int find_in_batch(const row_search *search, int k, constraint_row *rows) {
+    const soft_model *body = soft_of(search->state);
+    const soft_batch *batch = &body->batches[k];
+    limit_frames frames = frames_of(search->state, k);
+    int count = 0;
+    for (int axis = 0; axis < 3; axis++) {
+        i64x8 low = frames.s[axis] < batch->s_min, out = low | (frames.s[axis] > batch->s_max);
+        if (!i64x8_any(out)) continue;
+        for (int l = 0; l < batch->tet_count; l++)
+            if (out[l])
+                rows[count++] = stretch_row(body, &frames, SIMD_LANES * k + l, axis, low[l] != 0, search->first_node);
+    }
+    for (int fibre = 0; batch->fibres && fibre < SOFT_FIBRES; fibre++)
+        for (int l = 0; l < batch->tet_count; l++)
+            if (frames.fibre.delta[fibre][l] != 0)
+                rows[count++] = stretch_row(body, &frames, SIMD_LANES * k + l, 3 + fibre,
+                                            frames.fibre.delta[fibre][l] < 0, search->first_node);
+    return count;
+}
+
+static void find_in_piece(void *context, int piece) {
+    row_search *search = context;
+    const soft_model *body = soft_of(search->state);
+    int first = body->batch_count * piece / search->pieces, end = body->batch_count * (piece + 1) / search->pieces;
+    constraint_row *rows = search->rows + ROW_AXES * SIMD_LANES * first;
+    int count = 0;
+    for (int k = first; k < end; k++)
+        if (body->batches[k].limited) count += find_in_batch(search, k, rows + count);
+    search->found[piece] = count;
+}
+
+static int soft_rows_find(body_state *base, const body_step *step, int first_node, constraint_row *rows) {
+    row_search search = {.state = (soft_state *)base, .first_node = first_node, .rows = rows};
+    int batches = soft_of(search.state)->batch_count, count = 0;
+    search.pieces = batches / SOFT_BATCHES_PER_PIECE;
+    search.pieces = search.pieces < 1 ? 1 : search.pieces > ROW_PIECES ? ROW_PIECES : search.pieces;
+    workers_run(step->pool, search.pieces, find_in_piece, &search);
+    for (int piece = 0; piece < search.pieces; piece++) {
+        const constraint_row *found = rows + ROW_AXES * SIMD_LANES * (batches * piece / search.pieces);
+        if (piece > 0) memmove(rows + count, found, (size_t)search.found[piece] * sizeof *rows);
+        count += search.found[piece];
+    }
+    return count;
+}
+
+static void soft_rows_relinearize(body_state *base, int first_node, constraint_row *rows, int count) {
+    soft_state *state = (soft_state *)base;
+    limit_frames frames = {0};
+    for (int i = 0, batch = -1; i < count; i++) {
+        if (rows[i].element / SIMD_LANES != batch) {
+            batch = rows[i].element / SIMD_LANES;
+            frames = frames_of(state, batch);
+        }
+        rows[i] = stretch_row(soft_of(state), &frames, rows[i].element, rows[i].axis,
+                              rows[i].kind == CONSTRAINT_STRETCH_MIN, first_node);
+    }
+}
+
+static int soft_row_node_count(const body_model *base) {
+    return ((const soft_model *)base)->mesh.node_count;
+}
+
+static void soft_rows_react(body_state *base, const constraint_row *rows, const double *lambda, double scale, int count,
+                            double *impulse) {
+    const soft_model *body = soft_of((soft_state *)base);
+    for (int i = 0; i < count; i++) {
+        const soft_batch *batch = &body->batches[rows[i].element / SIMD_LANES];
+        if (!batch->has_held || lambda[i] == 0) continue;
+        for (int a = 0; a < ROW_NODES; a++) {
+            if (rows[i].node[a] >= 0) continue;
+            double *sum = impulse + 3 * batch->node[a][rows[i].element % SIMD_LANES];
+            vec3_store(sum, vec3_mul_add(vec3_load(sum), rows[i].gradient[a], scale * lambda[i]));
+        }
+    }
+}
+
+static void soft_rows_hold(body_state *base, const double *impulse) {
+    soft_state *state = (soft_state *)base;
+    memcpy(state->limit_impulse, impulse, 3 * (size_t)soft_of(state)->mesh.node_count * sizeof *impulse);
+}
+
+/* The strain limits of a whole soft body, for solvers (body/body.h, body_limits). The kernel is in soft_limit.c. */
+
+static double *record_of(soft_state *state, int batch) {
+    return state->limit_records + (size_t)batch * SIMD_LANES * SOFT_RECORD;
+}
+
+static bool limits_warm(const body_state *base) {
+    const soft_state *state = (const soft_state *)base;
+    for (int i = 0; i < SOFT_MULTIPLIERS * soft_of(state)->batch_count; i++)
+        if (i64x8_any(state->multiplier[i] != 0.0)) return true;
+    return false;
+}
+
+static void limits_rescale(body_state *base, double factor, double most) {
+    soft_state *state = (soft_state *)base;
+    for (int k = 0; k < soft_of(state)->batch_count; k++)
+        soft_limit_rescale(factor, most, state->multiplier + SOFT_MULTIPLIERS * k);
+}
+
+static void clear_record(soft_state *state, int k) {
+    if (state->limit_pushes[k]) memset(record_of(state, k), 0, SIMD_LANES * SOFT_RECORD * sizeof(double));
+    state->limit_pushes[k] = 0;
+}
+
+/* Between steps the multipliers are kept in the frames of the tets as these were at the beginning of the step. Put back
+ * into the frames of the next step's beginning, they have turned by as much as the tets did in between, which is the
+ * best guess for the turn to come: 5.9 iterations a step instead of 8.0 with multipliers in world axes on the bent hand
+ * of `thenar bench solvers`. */
+static void turn_multipliers(const soft_state *state, int k, bool back, f64x8 *turned) {
+    const f64x8 *R = state->rotation + 9 * k, *Y = state->multiplier + SOFT_MULTIPLIERS * k;
+    /* Column j of Y, then each fibre's vector, times R or its transpose. */
+    for (int v = 0; v < 3 + SOFT_FIBRES; v++) {
+        int first = v < 3 ? v : 9 + 3 * (v - 3), stride = v < 3 ? 3 : 1;
+        for (int i = 0; i < 3; i++) {
+            const f64x8 *row = back ? R + i : R + 3 * i;
+            int step = back ? 3 : 1;
+            turned[first + stride * i] = f64x8_fma(
+                row[0], Y[first], f64x8_fma(row[step], Y[first + stride], row[2 * step] * Y[first + 2 * stride]));
+        }
+    }
+}
+
+static void turn_all(soft_state *state, bool back) {
+    for (int k = 0; k < soft_of(state)->batch_count; k++) {
+        f64x8 turned[SOFT_MULTIPLIERS];
+        turn_multipliers(state, k, back, turned);
+        memcpy(state->multiplier + SOFT_MULTIPLIERS * k, turned, sizeof turned);
+    }
+}
+
+static void limits_take_up(body_state *base) {
+    turn_all((soft_state *)base, false);
+}
+
+static void limits_put_away(body_state *base) {
+    turn_all((soft_state *)base, true);
+}
+
+static void limits_begin(body_state *base) {
+    soft_state *state = (soft_state *)base;
+    for (int k = 0; k < soft_of(state)->batch_count; k++) {
+        memcpy(state->limit_points[k].V, state->warm + 9 * k, sizeof state->limit_points[k].V);
+        clear_record(state, k);
+    }
+    memset(state->limit_impulse, 0, 3 * (size_t)soft_of(state)->mesh.node_count * sizeof *state->limit_impulse);
+}
+
+static void limits_move(body_state *base, const body_step *step, const double *d) {
+    soft_state *state = (soft_state *)base;
+    const soft_model *body = soft_of(state);
+    for (int i = 0; i < body->mesh.node_count; i++) {
+        int unknown = body->system_node[i];
+        vec3 x = vec3_load(state->x + 3 * i);
+        x = unknown >= 0 ? vec3_add(x, vec3_load(d + 3 * unknown))
+                         : vec3_mul_add(x, vec3_load(state->target_velocity + 3 * i), step->h);
+        vec3_store(state->trial + 3 * i, x);
+    }
+}
+
+/* Work on the batches with limits, in pieces. */
+typedef struct limit_job {
+    soft_state *state;
+    double weight, stiffer;
+    bool convex;
+    double *blocks;
+    void (*visit)(const struct limit_job *job, int batch);
+} limit_job;
+
+static void visit_piece(void *context, int piece) {
+    const limit_job *job = context;
+    const soft_model *body = soft_of(job->state);
+    int pieces = soft_piece_count(body->batch_count, SOFT_BATCHES_PER_PIECE);
+    int end = soft_share(body->batch_count, piece + 1, pieces);
+    for (int k = soft_share(body->batch_count, piece, pieces); k < end; k++)
+        if (body->batches[k].limited) job->visit(job, k);
+}
+
+static void visit_batches(const body_step *step, limit_job *job) {
+    workers_run(step->pool, soft_piece_count(soft_of(job->state)->batch_count, SOFT_BATCHES_PER_PIECE), visit_piece,
+                job);
+}
+
+static void evaluate_batch(const limit_job *job, int k) {
+    soft_state *state = job->state;
+    soft_limit_decompose(&soft_of(state)->batches[k], state->trial, state->multiplier + SOFT_MULTIPLIERS * k,
+                         &state->limit_points[k]);
+}
+
+static void limits_evaluate(body_state *base, const body_step *step) {
+    visit_batches(step, &(limit_job){.state = (soft_state *)base, .visit = evaluate_batch});
+}
+
+static double limits_energy(const body_state *base) {
+    const soft_state *state = (const soft_state *)base;
+    const soft_model *body = soft_of(state);
+    double sum = 0;
+    for (int k = 0; k < body->batch_count; k++)
+        if (body->batches[k].limited) sum += soft_limit_energy(&body->batches[k], &state->limit_points[k]);
+    return sum;
+}
+
+static body_limit_measures limits_measure(const body_state *base) {
+    const soft_state *state = (const soft_state *)base;
+    const soft_model *body = soft_of(state);
+    body_limit_measures all = {0};
+    for (int k = 0; k < body->batch_count; k++) {
+        if (!body->batches[k].limited) continue;
+        soft_limit_measures one =
+            soft_limit_measure(&body->batches[k], &state->limit_points[k], state->multiplier + SOFT_MULTIPLIERS * k);
+        all.distance = fmax(all.distance, one.distance);
+        all.active += one.active;
+    }
+    return all;
+}
+
+static void force_batch(const limit_job *job, int k) {
+    soft_state *state = job->state;
+    if (!soft_limit_pushes(&state->limit_points[k])) {
+        clear_record(state, k);
+        return;
+    }
+    soft_limit_forces(&soft_of(state)->batches[k], &state->limit_points[k], job->weight, record_of(state, k));
+    state->limit_pushes[k] = 1;
+}
+
+static void limits_gradient(body_state *base, const body_step *step, double weight, double *gradient) {
+    soft_state *state = (soft_state *)base;
+    const soft_model *body = soft_of(state);
+    visit_batches(step, &(limit_job){.state = state, .weight = weight, .visit = force_batch});
+    for (int i = 0; i < body->mesh.node_count; i++) {
+        int unknown = body->system_node[i];
+        if (unknown < 0) continue;
+        vec3 sum = vec3_load(gradient + 3 * unknown);
+        for (int k = body->force_start[i]; k < body->force_start[i + 1]; k++)
+            sum = vec3_sub(sum, vec3_load(state->limit_records + body->force_source[k]));
+        vec3_store(gradient + 3 * unknown, sum);
+    }
+}
+
+static void block_batch(const limit_job *job, int k) {
+    soft_state *state = job->state;
+    if (state->limit_pushes[k])
+        soft_limit_blocks(&soft_of(state)->batches[k], &state->limit_points[k], job->weight, true, record_of(state, k));
+}
+
+static void add_blocks(void *context, int piece) {
+    const limit_job *job = context;
+    const soft_model *body = soft_of(job->state);
+    int pieces = soft_piece_count(body->block_count, SOFT_BLOCKS_PER_PIECE);
+    int end = soft_share(body->block_count, piece + 1, pieces);
+    for (int slot = soft_share(body->block_count, piece, pieces); slot < end; slot++) {
+        double *target = job->blocks + 9 * (size_t)body->block_target[slot];
+        f64x8 sum = f64x8_load(target);
+        double ninth = target[8];
+        for (int k = body->block_start[slot]; k < body->block_start[slot + 1]; k++) {
+            const double *source = job->state->limit_records + body->block_source[k];
+            sum += f64x8_load(source);
+            ninth += source[8];
+        }
+        f64x8_store(target, sum);
+        target[8] = ninth;
+    }
+}
+
+/* The records of pushing batches are whole afterwards; those of the others were cleared by the gradient. */
+static void limits_hessian(body_state *base, const body_step *step, double weight, double *blocks) {
+    limit_job job = {.state = (soft_state *)base, .weight = weight, .blocks = blocks, .visit = block_batch};
+    visit_batches(step, &job);
+    workers_run(step->pool, soft_piece_count(soft_of(job.state)->block_count, SOFT_BLOCKS_PER_PIECE), add_blocks, &job);
+}
+
+/* The multipliers are put away and the nodes are where the step took them; nothing of the state is touched. */
+static void tangent_batch(const limit_job *job, int k) {
+    soft_state *state = job->state;
+    const soft_batch *batch = &soft_of(state)->batches[k];
+    soft_limit_point point = state->limit_points[k]; /* V: where the decomposition starts */
+    f64x8 Y[SOFT_MULTIPLIERS];
+    turn_multipliers(state, k, false, Y);
+    soft_limit_decompose(batch, state->x, Y, &point);
+    if (!soft_limit_pushes(&point)) {
+        clear_record(state, k);
+        return;
+    }
+    soft_limit_stiffen(job->stiffer, &point);
+    soft_limit_blocks(batch, &point, job->stiffer * job->weight, job->convex, record_of(state, k));
+    state->limit_pushes[k] = 1;
+}
+
+static void limits_tangent(body_state *base, const body_step *step, double weight, double stiffer, bool convex,
+                           double *blocks) {
+    limit_job job = {.state = (soft_state *)base,
+                     .weight = weight,
+                     .stiffer = stiffer,
+                     .convex = convex,
+                     .blocks = blocks,
+                     .visit = tangent_batch};
+    visit_batches(step, &job);
+    workers_run(step->pool, soft_piece_count(soft_of(job.state)->block_count, SOFT_BLOCKS_PER_PIECE), add_blocks, &job);
+}
+
+static void limits_update(body_state *base, double factor, double most) {
+    soft_state *state = (soft_state *)base;
+    const soft_model *body = soft_of(state);
+    for (int k = 0; k < body->batch_count; k++)
+        if (body->batches[k].limited)
+            soft_limit_update(&state->limit_points[k], factor, most, state->multiplier + SOFT_MULTIPLIERS * k);
+}
+
+const body_limits soft_limits = {
+    .warm = limits_warm,
+    .begin = limits_begin,
+    .take_up = limits_take_up,
+    .put_away = limits_put_away,
+    .rescale = limits_rescale,
+    .move = limits_move,
+    .evaluate = limits_evaluate,
+    .energy = limits_energy,
+    .measure = limits_measure,
+    .gradient = limits_gradient,
+    .hessian = limits_hessian,
+    .tangent = limits_tangent,
+    .update = limits_update,
+    .element_count = soft_row_element_count,
+    .element_nodes = soft_row_element_nodes,
+    .rows = soft_rows_find,
+    .relinearize = soft_rows_relinearize,
+    .node_count = soft_row_node_count,
+    .react = soft_rows_react,
+    .hold = soft_rows_hold,
+};

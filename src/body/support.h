@@ -2,10 +2,10 @@
 #ifndef BODY_SUPPORT_H
 #define BODY_SUPPORT_H
 
-#include "thenar/model.h"
+#include "core/error.h"
+#include "core/vec3.h"
 
-#include "base/error.h"
-#include "math/vec3.h"
+#include "thenar/model.h"
 
 #include <stdbool.h>
 
@@ -37,5 +37,14 @@ static inline vec3 support_place(const support_model *support, vec3 move, quat t
 }
 
 void support_free(support_model *support);
+
+/* Which nodes and tets of a mesh lie in a region. */
+
+/* The region's own numbers make sense: finite, radius > 0, corners in order, a direction that is one. */
+thenar_status region_check(const thenar_region *region, thenar_error *error);
+
+/* One flag per node or per tet of the mesh. */
+void region_mark_nodes(const thenar_region *region, const thenar_tet_mesh *mesh, bool *marked);
+void region_mark_tets(const thenar_region *region, const thenar_tet_mesh *mesh, bool *marked);
 
 #endif

@@ -1,3 +1,51 @@
+/* Coulomb's cone K = { f : |f_t| <= mu f_n } in a contact's frame (x the normal, y and z the tangents).
+ *
+ * P(z), the point of K that is nearest to z, and its derivative D = dP/dz, symmetric and positive semidefinite:
+ *   stick  |z_t| <= mu z_n      P = z,                                  D = 1
+ *   open   mu |z_t| <= -z_n     P = 0,                                  D = 0
+ *   slip   otherwise            P = alpha w,  w = (1, mu t), t = z_t / |z_t|,  alpha = (z_n + mu |z_t|) / (1 + mu^2)
+ *                               D = w w^T / (1 + mu^2) + (mu alpha / |z_t|) (1_t - t t^T) */
+#ifndef CONTACT_CONTACT_H
+#define CONTACT_CONTACT_H
+
+#include "contact/find.h"
+#include "core/vec3.h"
+#include "sparse/cholesky.h"
+
+typedef enum cone_state { CONE_OPEN, CONE_STICK, CONE_SLIP } cone_state;
+
+static inline double cone_tangential(vec3 z) {
+    return hypot(z.y, z.z);
+}
+
+static inline cone_state cone_state_of(vec3 z, double mu) {
+    double size = cone_tangential(z);
+    if (mu * size <= -z.x) return CONE_OPEN;
+    /* Without friction nothing sticks. */
+    return size <= mu * z.x && mu > 0 ? CONE_STICK : CONE_SLIP;
+}
+
+static inline vec3 cone_project(vec3 z, double mu, cone_state state) {
+    if (state == CONE_OPEN) return vec3_make(0, 0, 0);
+    if (state == CONE_STICK) return z;
+    double size = cone_tangential(z), alpha = (z.x + mu * size) / (1 + mu * mu);
+    double along = size > 0 ? mu * alpha / size : 0;
+    return vec3_make(alpha, along * z.y, along * z.z);
+}
+
+static inline mat3 cone_derivative(vec3 z, double mu, cone_state state) {
+    if (state == CONE_OPEN) return (mat3){{0}};
+    if (state == CONE_STICK) return mat3_identity();
+    double size = cone_tangential(z), alpha = (z.x + mu * size) / (1 + mu * mu);
+    if (!(size > 0)) return mat3_diagonal(1 / (1 + mu * mu), 0, 0);
+    double y = z.y / size, x = z.z / size, across = mu * alpha / size;
+    vec3 w = {1, mu * y, mu * x};
+    mat3 D = mat3_scale(mat3_outer(w, w), 1 / (1 + mu * mu));
+    D.m[4] += across * x * x, D.m[5] -= across * x * y;
+    D.m[7] -= across * x * y, D.m[8] += across * y * y;
+    return D;
+}
+
 /* A contact point as a constraint: non-penetration and Coulomb friction on both bodies (perez2013, section 4.2), as a
  * term of the augmented Lagrangian (METHODS: contact and friction in the same Newton solve).
  *
@@ -13,12 +61,6 @@
  *   |P(z)|^2 / (2 rho),   z = lambda - rho (u + s e_n),   gradient -J^T P,   Hessian rho J^T D J
  *
  * and lambda <- P, s <- towards mu |u_t| is the multipliers' step. */
-#ifndef CONTACT_CONTACT_H
-#define CONTACT_CONTACT_H
-
-#include "constraint/cone.h"
-#include "contact/points.h"
-#include "sparse/block_pattern.h"
 
 /* Four nodes of a soft body, and the two of a dynamic rigid one or four of another soft one. */
 #define CONTACT_LEGS 8
@@ -109,5 +151,39 @@ bool contact_bind(contact *c, const block_pattern *pattern);
 
 /* Two tangents that make a right-handed frame with a unit normal. */
 mat3 contact_frame(vec3 normal);
+
+/* From a contact point to a contact: its frame, its legs on both bodies, its penalty, and what it remembers. */
+
+/* A body and where its unknowns start in the system. */
+typedef struct contact_side {
+    const body_state *body;
+    int first_node;
+    const contact_skin_state *skin; /* of a soft body on the other side; else NULL */
+} contact_side;
+
+/* What a contact that pushes leaves to the next step. No padding: it is hashed. */
+typedef struct contact_memory {
+    int pair, index;  /* of the point: which pair, and which point of the skin; ascending */
+    int stuck;        /* 1: it did not slip */
+    int face;         /* the triangle of a soft other body that it sticks to; else 0 */
+    double force[3];  /* on the skin's body, in the frame of the other one, or of that triangle, N */
+    double anchor[3]; /* the point of the other body that it sticks to, in that frame, m; of a point that rolls: how far
+                         from there it is; on a triangle: barycentric coordinates */
+} contact_memory;
+
+/* The equations of the system, of which the penalty is made. */
+typedef struct contact_equations {
+    const block_pattern *pattern;
+    const double *blocks; /* A */
+    const body_step *step;
+} contact_equations;
+
+/* memory: of the same point in the last step, or NULL. False if nothing that it touches can move. */
+bool contact_make(contact *c, const contact_point *point, const contact_memory *memory, contact_side skin,
+                  contact_side other, double mu, const contact_equations *equations);
+
+/* What is left to the next step. The force and the anchor are in the frame of the other body where the step began. */
+contact_memory contact_remember(const contact *c, const contact_point *point, const contact_memory *before,
+                                contact_side other);
 
 #endif

@@ -1,5 +1,10 @@
 #include "contact/patch.h"
 
+#include "contact/contacts.h"
+
+#include <math.h>
+#include <string.h>
+
 void patches_move(patch *patches, int count, const double *d) {
     for (int i = 0; i < count; i++) {
         patch *p = &patches[i];
@@ -32,7 +37,8 @@ double patches_work(const patch *patches, int count) {
     return sum;
 }
 
-void patches_spread(const patch *patches, int count, contact *contacts, int contact_count) {
+/* The solve is done, and `contacts` were looked at where it ended: each gets its part of the patch's force and its state. */
+static void patches_spread(const patch *patches, int count, contact *contacts, int contact_count) {
     for (int i = 0; i < contact_count; i++) {
         contacts[i].lambda = (vec3){0};
         contacts[i].settled = CONE_OPEN;
@@ -50,5 +56,576 @@ void patches_spread(const patch *patches, int count, contact *contacts, int cont
                 member->share * p->lambda[0] + member->slope[0] * p->lambda[4] + member->slope[1] * p->lambda[5];
             c->settled = p->settled;
         }
+    }
+}
+
+/* Contacts of one pair of bodies go together if
+ *   - their vertices of the skin have the same label (thenar_soft_def.contact_groups: of a hand, the phalanx), and
+ *   - a chain of skin triangles between points in contact leads from one to the other, or the two spots are nearer to each
+ *     other than LINK and look the same way.
+ * So a phalanx that is touched by one body has one patch, as talvas2015 has it, and two where it is touched at two places.
+ * Points of rigid skins stay alone: one gap, as a mean, would let a rigid body tip over. */
+
+#define LINK 5e-3    /* m, between the boxes of two spots */
+#define SAME_WAY 0.5 /* cosine between normals */
+/* Squared sine of the angle by which a neighbour may be nearer to the other body: 45 degrees. */
+#define CONE_EXTENSION 0.5
+
+bool patch_is_proximity(const contact_skin_state *state, int index, vec3 normal) {
+    const contact_skin *skin = state->skin;
+    if (!skin->holds || !skin->triangles) return true;
+    vec3 outward = {0};
+    for (int k = skin->around_start[index]; k < skin->around_start[index + 1]; k++) {
+        const int *corner = skin->triangles + 3 * (size_t)skin->around[k];
+        if (corner[0] >= 0 && corner[1] >= 0 && corner[2] >= 0) {
+            vec3 a = state->positions[corner[0]];
+            outward = vec3_add(outward, vec3_cross(vec3_sub(state->positions[corner[1]], a),
+                                                   vec3_sub(state->positions[corner[2]], a)));
+        }
+        for (int c = 0; c < 3; c++) {
+            if (corner[c] == index || corner[c] < 0) continue;
+            vec3 edge = vec3_sub(state->positions[corner[c]], state->positions[index]);
+            double nearer = -vec3_dot(edge, normal);
+            if (nearer > 0 && nearer * nearer > CONE_EXTENSION * vec3_dot(edge, edge)) return false;
+        }
+    }
+    return vec3_dot(outward, normal) < 0;
+}
+
+static int root_of(int *group, int i) {
+    while (group[i] != i) i = group[i] = group[group[i]];
+    return i;
+}
+
+static void join(int *group, int a, int b) {
+    a = root_of(group, a), b = root_of(group, b);
+    group[a > b ? a : b] = a < b ? a : b;
+}
+
+static int label_of(const contact_skin *skin, const contact_point *point) {
+    const int *labels = ((const soft_model *)skin->body)->contact_groups;
+    return labels ? labels[point->vertex] : 0;
+}
+
+static bool same_way(const contact *a, const contact *b) {
+    return vec3_dot(mat3_row(a->frame, 0), mat3_row(b->frame, 0)) >= SAME_WAY;
+}
+
+/* Contacts first to end are of one pair, with a soft skin. */
+static void join_neighbours(patch_set *set, const contact *contacts, int first, int end, const contact_point *points,
+                            const contact_skin *skin) {
+    for (int i = first; i < end; i++)
+        if (set->group[i] >= 0) set->slot_of_point[points[contacts[i].point].index] = i;
+    for (int i = first; i < end; i++) {
+        const contact_point *point = &points[contacts[i].point];
+        if (set->group[i] < 0) continue;
+        for (int k = skin->around_start[point->index]; k < skin->around_start[point->index + 1]; k++) {
+            /* One side of each triangle around: its other end looks at the others. */
+            const int *corners = skin->triangles + 3 * (size_t)skin->around[k];
+            int corner = corners[corners[0] == point->index ? 1 : corners[1] == point->index ? 2 : 0];
+            int other = corner < 0 ? -1 : set->slot_of_point[corner];
+            if (other < 0 || set->group[other] == set->group[i] || !same_way(&contacts[i], &contacts[other])) continue;
+            if (label_of(skin, point) == label_of(skin, &points[contacts[other].point])) join(set->group, i, other);
+        }
+    }
+    for (int i = first; i < end; i++) set->slot_of_point[points[contacts[i].point].index] = -1;
+}
+
+static double gap_between(const box *a, const box *b) {
+    vec3 apart = vec3_max(vec3_sub(a->low, b->high), vec3_sub(b->low, a->high));
+    return vec3_length(vec3_max(apart, (vec3){0}));
+}
+
+/* Spots of one label that are near each other become one; the roots' boxes and normals stand at their index. */
+static void join_spots(patch_set *set, const contact *contacts, int first, int end, const contact_point *points,
+                       const contact_skin *skin) {
+    for (int i = first; i < end; i++) {
+        const contact_point *point = &points[contacts[i].point];
+        if (set->group[i] < 0) continue;
+        int root = root_of(set->group, i);
+        if (root == i) set->box[i] = (box){point->position, point->position}, set->normal[i] = (vec3){0};
+        set->box[root].low = vec3_min(set->box[root].low, point->position);
+        set->box[root].high = vec3_max(set->box[root].high, point->position);
+        set->normal[root] = vec3_add(set->normal[root], mat3_row(contacts[i].frame, 0));
+    }
+    for (int i = first; i < end; i++) {
+        if (set->group[i] != i) continue;
+        for (int k = first; k < i; k++) {
+            if (set->group[k] != k || gap_between(&set->box[i], &set->box[k]) > LINK) continue;
+            if (label_of(skin, &points[contacts[i].point]) != label_of(skin, &points[contacts[k].point])) continue;
+            if (vec3_dot(vec3_unit(set->normal[i]), vec3_unit(set->normal[k])) < SAME_WAY) continue;
+            set->group[i] = k;
+            set->box[k].low = vec3_min(set->box[k].low, set->box[i].low);
+            set->box[k].high = vec3_max(set->box[k].high, set->box[i].high);
+            set->normal[k] = vec3_add(set->normal[k], set->normal[i]);
+            break;
+        }
+    }
+}
+
+/* Sets set->group of the contacts whose set->depth is positive to a number from 0 on, of the others to -1. Returns how many
+ * groups there are. */
+static int patch_group(patch_set *set, const contact *contacts, int count, const contact_point *points,
+                       const contact_skin_state *const *skins) {
+    for (int i = 0; i < count; i++) set->group[i] = set->depth[i] > 0 ? i : -1;
+    for (int first = 0, end; first < count; first = end) {
+        const contact_point *point = &points[contacts[first].point];
+        const contact_skin *skin = skins[point->skin]->skin;
+        for (end = first + 1; end < count && points[contacts[end].point].pair == point->pair;) end++;
+        if (!skin->holds) continue;
+        join_neighbours(set, contacts, first, end, points, skin);
+        join_spots(set, contacts, first, end, points, skin);
+    }
+    /* A root comes before the others of its group. */
+    int groups = 0;
+    for (int i = 0; i < count; i++) {
+        if (set->group[i] < 0) continue;
+        int root = root_of(set->group, i);
+        set->order[i] = root == i ? groups++ : set->order[root];
+    }
+    for (int i = 0; i < count; i++) set->group[i] = set->group[i] < 0 ? -1 : set->order[i];
+    return groups;
+}
+
+/* What a patch is made of. Points that are inside the other body after the free motion, and at whose vertex the distance is
+ * least around (patch_group.h), have a part in it, each with its share of the pressure (patch_pressure.h). The sums of the rows
+ * run over the legs of the points' own contacts (contact.h), so forces reach the nodes of the flesh, and by these the bones, as
+ * those of points do.
+ *
+ * With adapted pressures the mean gap stays so near 0 that patches are asked out of the other body as points are
+ * (contact_make.c). With the paper's, the mean gap jumps as shares do: a patch that is inside when the step begins is asked not
+ * to go deeper, u_n counts from there (leeway), and it comes out after the velocities are found, by a displacement alone
+ * (patch_forces_stabilize, Algorithm 1), so that this adds no speed. */
+
+#define SPREAD 0.5             /* cosine: normals of one patch are within 60 degrees of their mean */
+#define SMALLEST_DEPTH 1e-9    /* m, of points that take part */
+#define SMALLEST_RADIUS 1e-6   /* m, of gyration: below, a patch is a point and bears no torque */
+#define A1 0.92387953251128674 /* cosines of 22.5, 45 and 67.5 degrees */
+#define A2 0.70710678118654752
+#define A3 0.38268343236508977
+
+void patch_set_layout(patch_set *set, int most_contacts, int most_nodes, int most_points, arena *work) {
+    int most = most_contacts < PATCHES_MOST ? most_contacts : PATCHES_MOST;
+    int legs = CONTACT_LEGS * most_contacts;
+    if (most == 0) most_nodes = most_points = 0;
+    *set = (patch_set){.most = most,
+                       .most_nodes = most_nodes,
+                       .most_points = most_points,
+                       .patches = ARENA_ARRAY(work, patch, most),
+                       .members = ARENA_ARRAY(work, patch_member, most_contacts),
+                       .node = ARENA_ARRAY(work, int, legs),
+                       .gradient = ARENA_ARRAY(work, vec3, PATCH_ROWS * legs),
+                       .depth = ARENA_ARRAY(work, double, most_contacts),
+                       .share = ARENA_ARRAY(work, double, most_contacts),
+                       .gap = ARENA_ARRAY(work, double, most_contacts),
+                       .compliance = ARENA_ARRAY(work, double, most_contacts),
+                       .force = ARENA_ARRAY(work, double, most_contacts),
+                       .change = ARENA_ARRAY(work, double, most_contacts),
+                       .motion = ARENA_ARRAY(work, double, most_contacts),
+                       .load = ARENA_ARRAY(work, double, most_nodes),
+                       .nodes = ARENA_ARRAY(work, int, most_nodes),
+                       .sum = arena_take(work, (size_t)most_nodes, sizeof *set->sum),
+                       .place = arena_take(work, (size_t)most_contacts, sizeof *set->place),
+                       .group = ARENA_ARRAY(work, int, most_contacts),
+                       .order = ARENA_ARRAY(work, int, most_contacts),
+                       .ends = ARENA_ARRAY(work, int, most_contacts),
+                       .box = ARENA_ARRAY(work, box, most_contacts),
+                       .normal = ARENA_ARRAY(work, vec3, most_contacts),
+                       .slot_of_node = ARENA_ARRAY(work, int, most_nodes),
+                       .slot_of_point = ARENA_ARRAY(work, int, most_points)};
+}
+
+void patch_set_open(patch_set *set) {
+    for (int i = 0; i < set->most_nodes; i++) set->slot_of_node[i] = -1;
+    for (int i = 0; i < set->most_points; i++) set->slot_of_point[i] = -1;
+}
+
+/* What a patch is made from. */
+typedef struct making {
+    patch_set *set;
+    const contact *contacts;
+    const contact_point *points;
+    thenar_contact_pressure pressure;
+    double recovery; /* m, by which a patch may come out of the other body within the step */
+} making;
+
+static vec3 place_of(const making *m, int index) {
+    return m->points[m->contacts[index].point].position;
+}
+
+static vec3 normal_of(const making *m, int index) {
+    return mat3_row(m->contacts[index].frame, 0);
+}
+
+/* Where the contact was when the step began: negative inside. */
+static double gap_before(const contact *c) {
+    return c->start.x - c->leeway - c->known.x;
+}
+
+/* A node that may be new to the patch. */
+static void add_leg(patch_set *set, patch *p, int node) {
+    if (set->slot_of_node[node] >= 0) return;
+    set->slot_of_node[node] = p->leg_count;
+    p->node[p->leg_count++] = node;
+}
+
+/* First all nodes, then the gradients of each row: these lie one after the other. There is room for all legs that contacts
+ * have. */
+static void find_legs(patch_set *set, patch *p, const making *m, const int *list, int count) {
+    p->node = set->node + set->leg_count;
+    p->gradient = set->gradient + PATCH_ROWS * (size_t)set->leg_count;
+    for (int k = 0; k < count; k++) {
+        const contact *c = &m->contacts[list[k]];
+        for (int leg = 0; leg < c->leg_count; leg++) add_leg(set, p, c->legs[leg].node);
+    }
+    set->leg_count += p->leg_count;
+    memset(set->sum, 0, (size_t)p->leg_count * sizeof *set->sum);
+}
+
+/* All members are there. */
+static void close_legs(patch_set *set, patch *p) {
+    for (int k = 0; k < p->leg_count; k++) {
+        set->slot_of_node[p->node[k]] = -1;
+        for (int row = 0; row < PATCH_ROWS; row++) p->gradient[row * p->leg_count + k] = set->sum[k][row];
+    }
+}
+
+/* 1_i v */
+static vec3 tangential(vec3 v, vec3 normal) {
+    return vec3_mul_add(v, normal, -vec3_dot(v, normal));
+}
+
+/* A contact's part of the rows: directions are what of its motion each row takes. */
+static void add_member(patch_set *set, patch *p, const contact *c, const vec3 direction[PATCH_ROWS]) {
+    vec3 slipped = mat3_mul_vec_transposed(c->frame, vec3_make(0, c->start.y, c->start.z));
+    for (int k = 0; k < c->leg_count; k++) {
+        const contact_leg *leg = &c->legs[k];
+        vec3 *own = set->sum[set->slot_of_node[leg->node]];
+        for (int row = 0; row < PATCH_ROWS; row++)
+            own[row] = vec3_add(own[row], contact_leg_gradient(leg, direction[row]));
+    }
+    for (int row = 1; row < PATCH_ROWS_PRINTED; row++) p->start[row] += vec3_dot(direction[row], slipped);
+}
+
+/* What the points remember, as the patch's force. */
+static void remember(patch *p, const contact *c, vec3 lever) {
+    vec3 force = mat3_mul_vec_transposed(c->frame, vec3_make(0, c->lambda.y, c->lambda.z));
+    p->lambda[0] += c->lambda.x;
+    p->lambda[1] += vec3_dot(mat3_row(p->frame, 1), force);
+    p->lambda[2] += vec3_dot(mat3_row(p->frame, 2), force);
+    if (p->law.radius > 0) p->lambda[3] += vec3_dot(mat3_row(p->frame, 0), vec3_cross(lever, force));
+}
+
+static vec3 mean_normal(const making *m, const int *list, int count, const double *share) {
+    vec3 sum = {0};
+    for (int k = 0; k < count; k++) sum = vec3_mul_add(sum, normal_of(m, list[k]), share[k]);
+    return sum;
+}
+
+/* Places of the first `count` contacts in the plane of the patch, from its centre, along two of its axes. */
+static void find_places(const making *m, const patch *p, const int *list, int count) {
+    for (int k = 0; k < count; k++) {
+        vec3 lever = vec3_sub(place_of(m, list[k]), p->centre);
+        m->set->place[k][0] = vec3_dot(mat3_row(p->frame, 1), lever);
+        m->set->place[k][1] = vec3_dot(mat3_row(p->frame, 2), lever);
+    }
+}
+
+/* The centre of pressure, the tangents along the principal axes of the pressure, and what lies in them. Returns the mean
+ * squares along these. */
+static vec3 set_frame(const making *m, patch *p, const int *list, int count, const double *share, vec3 normal) {
+    double xx = 0, xy = 0, yy = 0;
+    p->frame = contact_frame(normal);
+    for (int k = 0; k < count; k++) p->centre = vec3_mul_add(p->centre, place_of(m, list[k]), share[k]);
+    find_places(m, p, list, count);
+    for (int k = 0; k < count; k++) {
+        const double *at = m->set->place[k];
+        xx += share[k] * at[0] * at[0], xy += share[k] * at[0] * at[1], yy += share[k] * at[1] * at[1];
+    }
+    double angle = 0.5 * atan2(2 * xy, xx - yy), c = cos(angle), d = sin(angle);
+    vec3 t = mat3_row(p->frame, 1), s = mat3_row(p->frame, 2), along = vec3_mul_add(vec3_scale(t, c), s, d);
+    p->frame = mat3_transpose(mat3_columns(normal, along, vec3_cross(normal, along)));
+    find_places(m, p, list, count);
+    return vec3_make(0, c * c * xx + 2 * c * d * xy + d * d * yy, d * d * xx - 2 * c * d * xy + c * c * yy);
+}
+
+/* The polygon of tangents around the places of all points, and the sides that its corners are of the set of torques that pull
+ * at none: a corner in it would be pushed at least as little as any point. */
+static void set_rim(const making *m, patch *p, int count, vec3 squares, double least) {
+    /* cos and sin of multiples of 22.5 degrees */
+    static const double C[PATCH_RIM] = {1, A1, A2, A3, 0, -A3, -A2, -A1, -1, -A1, -A2, -A3, 0, A3, A2, A1},
+                        S[PATCH_RIM] = {0, A3, A2, A1, 1, A1, A2, A3, 0, -A3, -A2, -A1, -1, -A1, -A2, -A3};
+    double support[PATCH_RIM];
+    for (int i = 0; i < PATCH_RIM; i++) support[i] = -INFINITY;
+    for (int k = 0; k < count; k++) {
+        double x = m->set->place[k][0], y = m->set->place[k][1];
+        for (int i = 0; i < PATCH_RIM; i++) {
+            double along = C[i] * x + S[i] * y;
+            support[i] = along > support[i] ? along : support[i];
+        }
+    }
+    for (int i = 0; i < PATCH_RIM; i++) {
+        int next = (i + 1) % PATCH_RIM;
+        double from = support[i], to = support[next];
+        double x = (from * S[next] - to * S[i]) / S[1], y = (to * C[i] - from * C[next]) / S[1];
+        p->rim[i][0] = squares.y > least ? x / squares.y : 0;
+        p->rim[i][1] = squares.z > least ? y / squares.z : 0;
+    }
+}
+
+/* One patch of the contacts in `list`, whose shares are there. */
+static void make_patch(const making *m, const int *list, int count, const double *share, vec3 normal) {
+    patch_set *set = m->set;
+    if (set->count == set->most) {
+        set->lost += count;
+        return;
+    }
+    patch *p = &set->patches[set->count++];
+    *p = (patch){.members = set->members + set->member_count, .mu = m->contacts[list[0]].mu};
+    find_legs(set, p, m, list, count);
+    set->member_count += count;
+    p->member_count = count;
+    vec3 squares = set_frame(m, p, list, count, share, normal);
+    double least = SMALLEST_RADIUS * SMALLEST_RADIUS, before = 0;
+    double square = squares.y + squares.z > least ? squares.y + squares.z : 0;
+    if (square == 0) memset(set->place, 0, (size_t)count * sizeof *set->place);
+    set_rim(m, p, count, squares, least);
+    p->law = contensou_make(count, share, (const double(*)[2])set->place);
+    memcpy(p->arm,
+           (double[PATCH_ROWS]){1, 1, 1, p->law.radius, squares.y > least ? sqrt(squares.y) : 0,
+                                squares.z > least ? sqrt(squares.z) : 0},
+           sizeof p->arm);
+    for (int k = 0; k < count; k++) {
+        const contact *c = &m->contacts[list[k]];
+        vec3 n = normal_of(m, list[k]), lever = vec3_sub(place_of(m, list[k]), p->centre);
+        patch_member *member = &p->members[k];
+        *member = (patch_member){.contact = list[k], .share = share[k]};
+        if (square > 0) member->twist = vec3_scale(tangential(vec3_cross(normal, lever), n), share[k] / square);
+        for (int i = 0; i < 2; i++) {
+            double mean = i == 0 ? squares.y : squares.z;
+            if (mean > least) member->slope[i] = share[k] * set->place[k][i] / mean;
+        }
+        vec3 t = tangential(mat3_row(p->frame, 1), n), s = tangential(mat3_row(p->frame, 2), n);
+        const vec3 directions[PATCH_ROWS] = {vec3_scale(n, share[k]),         vec3_scale(t, share[k]),
+                                             vec3_scale(s, share[k]),         member->twist,
+                                             vec3_scale(n, member->slope[0]), vec3_scale(n, member->slope[1])};
+        add_member(set, p, c, directions);
+        double start = c->start.x - c->leeway;
+        p->start[0] += share[k] * start;
+        for (int i = 0; i < 2; i++) p->start[PATCH_ROWS_PRINTED + i] += member->slope[i] * start;
+        before += share[k] * gap_before(c);
+        remember(p, c, lever);
+    }
+    p->leeway = fmax(0, -before - m->recovery);
+    p->start[0] += p->leeway;
+    close_legs(set, p);
+}
+
+/* The contact of the list whose normal is furthest from one. */
+static int furthest(const making *m, const int *list, int count, vec3 normal, double *cosine) {
+    int at = 0;
+    *cosine = INFINITY;
+    for (int k = 0; k < count; k++) {
+        double here = vec3_dot(normal_of(m, list[k]), normal);
+        if (here < *cosine) *cosine = here, at = k;
+    }
+    return at;
+}
+
+/* Those without a share go to the end of the list; returns how many are left. */
+static int drop_idle(int *list, int count, double *share) {
+    int kept = 0;
+    for (int k = 0; k < count; k++) {
+        int index = list[k];
+        double own = share[k];
+        if (!(own > 0)) continue;
+        list[k] = list[kept], share[k] = share[kept];
+        list[kept] = index, share[kept++] = own;
+    }
+    return kept;
+}
+
+/* Contacts that look too different ways, or cancel each other, are two patches: the two that differ most take those that
+ * are more like them. */
+static void make_or_split(const making *m, int *list, int all) {
+    double *share = m->set->share, cosine;
+    patch_find_shares(m->set, m->pressure, m->contacts, m->points, list, all, share);
+    int count = drop_idle(list, all, share);
+    vec3 mean = mean_normal(m, list, count, share), normal = vec3_unit(mean);
+    bool some = vec3_length(mean) > 0.1;
+    int far = furthest(m, list, count, some ? normal : normal_of(m, list[0]), &cosine);
+    if (count == 1 || (some && cosine >= SPREAD)) {
+        make_patch(m, list, count, share, normal);
+        return;
+    }
+    vec3 a = normal_of(m, list[far]), b = normal_of(m, list[furthest(m, list, count, a, &cosine)]);
+    if (cosine > 1 - 1e-9) { /* they all look the same way after all */
+        make_patch(m, list, count, share, a);
+        return;
+    }
+    int first = 0;
+    for (int k = 0; k < all; k++) {
+        vec3 n = normal_of(m, list[k]);
+        if (vec3_dot(n, a) < vec3_dot(n, b)) continue;
+        int swapped = list[first];
+        list[first++] = list[k], list[k] = swapped;
+    }
+    make_or_split(m, list, first);
+    make_or_split(m, list + first, all - first);
+}
+
+/* The contacts of a system go into groups, which stand one after the other in set->order; returns how many there are. They were
+ * looked at where the free motion ends, for adapted pressures where it ends with the forces `lambda` that they remember. points:
+ * by contact.point. skins: by contact_point.skin. */
+static int patches_group(patch_set *set, const contact *contacts, int count, const contact_point *points,
+                         const contact_skin_state *const *skins, thenar_contact_pressure pressure) {
+    bool adapts = pressure == THENAR_PRESSURE_ADAPTIVE;
+    for (int i = 0; i < count; i++) {
+        const contact *c = &contacts[i];
+        const contact_point *point = &points[c->point];
+        set->gap[i] = c->u.x - c->leeway;
+        double depth = fmax(0, -set->gap[i]);
+        if (adapts && c->lambda.x > 0) depth = fmax(depth, SMALLEST_DEPTH);
+        bool near = depth > 0 && patch_is_proximity(skins[point->skin], point->index, mat3_row(c->frame, 0));
+        set->depth[i] = near ? depth : 0;
+    }
+    int groups = patch_group(set, contacts, count, points, skins), *end = set->ends;
+    /* By groups: where each ends is found by counting, in the order of the contacts. */
+    for (int g = 0; g < groups; g++) end[g] = 0;
+    for (int i = 0; i < count; i++)
+        if (set->group[i] >= 0) end[set->group[i]]++;
+    for (int g = 0, sum = 0; g < groups; g++) {
+        int size = end[g];
+        end[g] = sum;
+        sum += size;
+    }
+    for (int i = 0; i < count; i++)
+        if (set->group[i] >= 0) set->order[end[set->group[i]]++] = i;
+    return groups;
+}
+
+/* Adds their patches to the set; returns how many. */
+static int patches_make(patch_set *set, const contact *contacts, const contact_point *points, int groups,
+                        thenar_contact_pressure pressure, double h) {
+    int before = set->count;
+    making m = {set, contacts, points, pressure, pressure == THENAR_PRESSURE_ADAPTIVE ? CONTACT_RECOVERY * h : 0};
+    for (int g = 0, first = 0; g < groups; first = set->ends[g++])
+        make_or_split(&m, set->order + first, set->ends[g] - first);
+    return set->count - before;
+}
+
+/* Aggregated contacts (contact/patch.h): constraints of patches instead of those of their points, and back again. */
+
+#define PASSES 2 /* in which pressures adapt within a step */
+
+/* The nodes of the contacts, of those in a group only if `grouped`. */
+static int list_nodes(patch_set *set, const contact *contacts, int count, bool grouped) {
+    int nodes = 0;
+    for (int i = 0; i < count; i++)
+        for (int k = 0; k < contacts[i].leg_count && (!grouped || set->group[i] >= 0); k++) {
+            int node = contacts[i].legs[k].node;
+            if (set->slot_of_node[node] >= 0) continue;
+            set->slot_of_node[node] = nodes;
+            set->nodes[nodes++] = node;
+        }
+    for (int k = 0; k < nodes; k++) set->slot_of_node[set->nodes[k]] = -1;
+    return nodes;
+}
+
+static void clear_nodes(const patch_set *set, int nodes, double *d) {
+    for (int k = 0; k < nodes; k++) vec3_store(d + 3 * set->nodes[k], (vec3){0});
+}
+
+/* d = h^2 A^-1 d at the nodes that are listed, where d is a force on these alone. */
+static void respond(const patch_set *set, int nodes, system_state *system, const body_step *step, double *d) {
+    cholesky_solve_at(&system->factor, set->nodes, nodes, d);
+    for (int k = 0; k < nodes; k++)
+        vec3_store(d + 3 * set->nodes[k], vec3_scale(vec3_load(d + 3 * set->nodes[k]), step->h * step->h));
+}
+
+/* The contacts are looked at where the free motion ends; `held`: with the forces that they remember. */
+static void move_to_end(patch_set *set, contact *contacts, int count, system_state *system, const body_step *step,
+                        bool held) {
+    double *d = system->product;
+    int nodes = list_nodes(set, contacts, count, false);
+    clear_nodes(set, nodes, d);
+    if (held) {
+        for (int i = 0; i < count; i++)
+            if (vec3_dot(contacts[i].lambda, contacts[i].lambda) > 0)
+                contact_add_force(&contacts[i], mat3_mul_vec_transposed(contacts[i].frame, contacts[i].lambda), d);
+        respond(set, nodes, system, step, d);
+    }
+    for (int k = 0; k < nodes; k++) {
+        double *own = d + 3 * set->nodes[k];
+        vec3_store(own, vec3_mul_add(vec3_load(own), vec3_load(system->v + 3 * set->nodes[k]), step->h));
+    }
+    contacts_take(contacts, count, d);
+}
+
+/* The pressure shifts within each group to where gaps call for it. */
+static void adapt_pressure(patch_set *set, int groups, const contact *contacts, int count, system_state *system,
+                           const system_model *model, const body_step *step) {
+    double *d = system->product;
+    int nodes = list_nodes(set, contacts, count, true);
+    patch_pressure_open(set, contacts, count, &model->pattern, system->blocks, step->h);
+    for (int pass = 0; pass < PASSES && patch_pressure_wish(set, count, groups); pass++) {
+        clear_nodes(set, nodes, d);
+        for (int i = 0; i < count; i++)
+            if (set->change[i] != 0)
+                contact_add_force(&contacts[i], vec3_scale(mat3_row(contacts[i].frame, 0), set->change[i]), d);
+        respond(set, nodes, system, step, d);
+        for (int i = 0; i < count; i++)
+            if (set->group[i] >= 0) set->motion[i] = contact_motion(&contacts[i], d).x;
+        patch_pressure_change(set, groups);
+    }
+}
+
+void contacts_aggregate(contacts_state *state, const contacts_model *contacts, const system_model *systems,
+                        system_state *system_states, int system_count, const body_step *step) {
+    patch_set *set = &state->patches;
+    set->count = set->member_count = set->leg_count = set->lost = 0;
+    for (int s = 0; s < system_count; s++) {
+        system_state *system = &system_states[s];
+        int first = state->system_start[s], count = state->system_start[s + 1] - first;
+        system->contact_count = 0;
+        system->patches = set->patches + set->count;
+        system->patch_count = 0;
+        system->is_displaced = false;
+        if (count == 0) continue;
+        contact *own = state->contacts + first;
+        bool adapts = contacts->pressure == THENAR_PRESSURE_ADAPTIVE;
+        move_to_end(set, own, count, system, step, adapts);
+        int groups = patches_group(set, own, count, state->points, state->skin_pointers, contacts->pressure);
+        if (adapts) adapt_pressure(set, groups, own, count, system, &systems[s], step);
+        system->patch_count = patches_make(set, own, state->points, groups, contacts->pressure, step->h);
+    }
+    state->lost += set->lost;
+}
+
+void contacts_displace(contacts_state *state, const system_model *systems, system_state *system_states,
+                       int system_count, const body_step *step) {
+    for (int s = 0; s < system_count; s++) {
+        system_state *system = &system_states[s];
+        if (state->system_start[s + 1] == state->system_start[s]) continue;
+        if (system->patch_count == 0 || system->patch_rows != PATCH_ROWS_PRINTED) continue;
+        for (int i = 0; i < 3 * systems[s].pattern.node_count; i++) system->product[i] = step->h * system->v[i];
+        patches_move(system->patches, system->patch_count, system->product);
+        solver_problem problem = system_problem(system, &systems[s], step);
+        system->is_displaced = patch_forces_stabilize(&system->stabilizer, &problem, system->displacement);
+    }
+}
+
+void contacts_spread(contacts_state *state, const system_model *systems, system_state *system_states, int system_count,
+                     const body_step *step) {
+    for (int s = 0; s < system_count; s++) {
+        system_state *system = &system_states[s];
+        int first = state->system_start[s], count = state->system_start[s + 1] - first;
+        if (count == 0) continue;
+        for (int i = 0; i < 3 * systems[s].pattern.node_count; i++) {
+            system->product[i] = step->h * system->v[i];
+            if (system->is_displaced) system->product[i] += system->displacement[i];
+        }
+        contacts_take(state->contacts + first, count, system->product);
+        patches_spread(system->patches, system->patch_count, state->contacts + first, count);
     }
 }

@@ -1,3 +1,52 @@
+/* Coulomb-Contensou friction: what a patch of contact can bear against sliding and spinning at once (talvas2015, section
+ * 3.4, after Leine and Glocker 2003, A set-valued force law for spatial Coulomb-Contensou friction).
+ *
+ * A patch slides with v and turns with w about its normal, so its point i goes with v + w q_i, q_i = n x r_i, and bears
+ * its share of mu N against that. With mu N = 1 the dissipation, the velocity potential of Eq. 17, is
+ *
+ *   Phi(v, w) = sum_i share_i |v + w q_i|
+ *
+ * and friction (two forces, one torque) lies in the convex set C that Phi is the support function of: inside, where the
+ * patch sticks, at -grad Phi(v, w) where it moves (Eqs. 18 to 20; the printed stick condition of the torque tests the
+ * tangential velocity and means the angular one). For a point alone C is Coulomb's disc.
+ *
+ * The ellipsoid that is often put in the place of C is up to 7 % off. But 64 cells do, however many points there are.
+ * Each has the share and the centroid of its points; that these are not all there adds to their speed what is across
+ * their motion, so the speed of a cell is |(v + w q, w spread)| with spread^2 half the mean square of their distances
+ * from the centroid. */
+#ifndef CONTACT_PATCH_H
+#define CONTACT_PATCH_H
+
+#include "contact/contact.h"
+#include "core/memory.h"
+#include "core/simd.h"
+
+#include <stdbool.h>
+
+#define CONTENSOU_CELLS 64
+#define CONTENSOU_BATCHES (CONTENSOU_CELLS / 8)
+
+typedef struct contensou {
+    int batches;   /* of eight cells that are in use; the last may end in shares of 0 */
+    double radius; /* of gyration, m: 0 for a point, which has no torque */
+    double torque; /* a torque without force that is surely in C, N m */
+    f64x8 share[CONTENSOU_BATCHES];
+    f64x8 x[CONTENSOU_BATCHES], y[CONTENSOU_BATCHES]; /* q, m */
+    f64x8 spread[CONTENSOU_BATCHES];                  /* of a cell's points about there, m */
+} contensou;
+
+/* The law of `count` points: shares that add up to 1, places r in the plane of the patch (x, y of each), about their
+ * common centre. */
+contensou contensou_make(int count, const double *share, const double (*place)[2]);
+
+/* Phi and its gradient at (v_x, v_y, w). Where a point does not move it adds nothing to the gradient. */
+double contensou_potential(const contensou *law, const double motion[3], double gradient[3]);
+
+/* The point of bound C that is nearest to z, in the norm |f|^2 + (torque / arm)^2. start: three numbers that the next
+ * call for the same patch begins from; zeros at first. True if z is in bound C, so that the patch sticks. */
+bool contensou_project(const contensou *law, double bound, double arm, const double z[3], double start[3],
+                       double out[3]);
+
 /* A patch: all contact points of one phalanx, or of one connected spot of another soft body, against one other body, as
  * four constraints instead of three a point (talvas2015, section 3). See patch_make.c for how it is made.
  *
@@ -22,11 +71,6 @@
  * spreads as the pressure does, and the torque is exactly lambda_w. (Eqs. 12 to 16 have areas in the place of shares
  * in the last three; with uniform weights they are the same. g is the angular velocity that fits the points' motion best;
  * Eq. 16 is the mean of each one's own, the same where they turn as one.) A point's friction stays in its own tangent plane. */
-#ifndef CONTACT_PATCH_H
-#define CONTACT_PATCH_H
-
-#include "constraint/contensou.h"
-#include "contact/contact.h"
 
 #define PATCH_ROWS 6         /* the gap, two tangents, the twist, two slopes */
 #define PATCH_ROWS_PRINTED 4 /* without the slopes */
@@ -69,7 +113,85 @@ void patches_add_force(const patch *patches, int count, double weight, double *s
 /* Sum of lambda^T u, N m. */
 double patches_work(const patch *patches, int count);
 
-/* The solve is done, and `contacts` were looked at where it ended: each gets its part of the patch's force and its state. */
-void patches_spread(const patch *patches, int count, contact *contacts, int contact_count);
+/* What forces a patch may have, and how it finds its own while those of others stand still: each solver's step of one patch. */
+
+/* What a patch's force does to its own rows, whose block of a matrix of rows is `B`. */
+typedef struct patch_response {
+    /* How far a unit of each part of lambda moves its own row; 0 for parts that move nothing. Friction's three take their step at
+     * once, as do the two torques of the pressure, so D bounds their blocks, by the largest row sum of the block scaled by its
+     * diagonal; and both tangents have the larger D, or friction would not oppose the slip. */
+    double D[PATCH_ROWS];
+    double L[PATCH_ROWS][PATCH_ROWS]; /* B = L L^T, without the rows that move nothing */
+    bool is_definite;                 /* L is there */
+} patch_response;
+
+/* B: `scale` times the block of `rows` rows that begins at `block`. */
+patch_response patch_respond(const double *block, int stride, int rows, double scale);
+
+/* lambda <- lambda - B^-1 u, after which no row of the patch moves, if it may: it pushes, pulls at no point and sticks. False, and
+ * lambda as it was, if not. */
+bool patch_settle(patch *p, const patch_response *response, const double u[PATCH_ROWS], double lambda[PATCH_ROWS]);
+
+/* Torques of the pressure go to the nearest that the normal force allows, in the norm D_a a^2 + D_b b^2. */
+void patch_confine_pressure(const patch *p, double normal, const double D[PATCH_ROWS], double lambda[PATCH_ROWS]);
+
+/* Friction at the way and angle in u, with the normal force that `bound` is mu times of, given D: lambda[1] to [3] go to the
+ * point that the patch's law allows nearest to lambda - u / D. Whether the patch sticks. */
+bool patch_friction(patch *p, double bound, const double D[PATCH_ROWS], const double u[PATCH_ROWS],
+                    double lambda[PATCH_ROWS]);
+
+/* From the contact points of a system to patches. See patch_make.c. */
+
+#define PATCHES_MOST 256 /* of a world at a time: the matrix of their rows is dense */
+
+/* The patches of all systems of a step and what making them needs. */
+typedef struct patch_set {
+    int most; /* patches */
+    int most_nodes, most_points;
+    patch *patches;
+    int count;
+    patch_member *members; /* a contact each, of all patches one after the other */
+    int member_count;
+    int *node;      /* CONTACT_LEGS a contact */
+    vec3 *gradient; /* PATCH_ROWS times that */
+    int leg_count;
+    int lost; /* contacts for which there was no room */
+    /* a contact each: */
+    double *depth, *gap, *share, *compliance, *force, *change, *motion; /* see patch_pressure.h */
+    double *load;                                                       /* a node of a system each */
+    int *nodes;                                                         /* those that contacts hang on */
+    vec3 (*sum)[PATCH_ROWS];                                            /* a leg of the patch at hand: its gradients */
+    double (*place)[2];
+    int *group, *order;
+    int *ends;          /* of each group in `order` */
+    box *box;           /* of a group, at its first contact */
+    vec3 *normal;       /* likewise */
+    int *slot_of_node;  /* a node of a system: its leg in the patch at hand, or -1 */
+    int *slot_of_point; /* a point of a skin: its contact, or -1 */
+} patch_set;
+
+void patch_set_layout(patch_set *set, int most_contacts, int most_nodes, int most_points, arena *work);
+/* Once it has its memory. */
+void patch_set_open(patch_set *set);
+
+/* Which contacts make a patch together. See patch_group.c. */
+
+/* Whether the surface around a point of a skin recedes from a plane across `normal` through it: the point is nearest to the
+ * other body among its neighbours, or nearly so (a local minimum distance, within the extended normal cone). */
+bool patch_is_proximity(const contact_skin_state *skin, int index, vec3 normal);
+
+/* What share of a patch's force each of its points bears. See patch_pressure.c. */
+
+/* Adapted pressures. Contacts that are in a group push with set->force, at first what they remember, N. */
+void patch_pressure_open(patch_set *set, const contact *contacts, int count, const block_pattern *pattern,
+                         const double *blocks, double h);
+/* set->change: by how much the forces ought to change, to close set->gap. Whether any should. */
+bool patch_pressure_wish(patch_set *set, int count, int groups);
+/* The forces change as far as is of use, and the gaps, where set->motion is how far a whole change moves each contact, m. */
+void patch_pressure_change(patch_set *set, int groups);
+
+/* Shares of the contacts in `list`, in its order. They add up to 1; some may be 0. */
+void patch_find_shares(const patch_set *set, thenar_contact_pressure pressure, const contact *contacts,
+                       const contact_point *points, const int *list, int count, double *share);
 
 #endif

@@ -1,5 +1,9 @@
 #include "contact/penalty.h"
 
+#include "contact/contacts.h"
+
+#include <string.h>
+
 /* Open, stick or slip where the term was looked at, with friction up to mu times its bound. */
 static void set_equations(penalty_term *term, cone_state state, double mu, double secant) {
     term->state = state;
@@ -44,11 +48,13 @@ void penalty_begin(penalty_term *term, const contact *c, const contact_point *po
     set_equations(term, touches ? state_of(term->z, c->mu, term->bound) : CONE_OPEN, c->mu, 0);
 }
 
-mat3 penalty_stiffness(const penalty_term *term, const contact *c) {
+/* K in world axes, N/m. */
+static mat3 penalty_stiffness(const penalty_term *term, const contact *c) {
     return mat3_mul(mat3_mul(mat3_transpose(c->frame), term->K), c->frame);
 }
 
-void penalty_add(const penalty_term *term, const contact *c, double h, double *blocks, double *b) {
+/* Adds the equations to A (blocks) and b; of a contact that crosses, all but what lies between its sides. */
+static void penalty_add(const penalty_term *term, const contact *c, double h, double *blocks, double *b) {
     if (term->state == CONE_OPEN) return;
     contact_add_force(c, vec3_scale(mat3_mul_vec_transposed(c->frame, term->offset), h), b);
     contact_add_blocks(c, mat3_scale(penalty_stiffness(term, c), h * h), blocks);
@@ -107,4 +113,74 @@ void penalty_settle(const penalty_term *term, contact *c) {
     c->anchored = true;
     if (c->settled == CONE_SLIP)
         c->slide = vec3_make(0, (force.y - term->z.y) / term->k, (force.z - term->z.z) / term->k);
+}
+
+/* Contacts by springs (contact/penalty.h): instead of constraints, equations that are added to A and b, so that every
+ * solver only sees the limits of the bodies. */
+
+/* d of the motion going on as it did. */
+static void predict(const system_model *system, const system_state *state, double h, double *d) {
+    for (int k = 0; k < system->body_count; k++) {
+        const body_state *body = state->bodies[k];
+        body->model->kind->velocity(body, d + 3 * system->first_node[k]);
+    }
+    for (int i = 0; i < 3 * system->pattern.node_count; i++) d[i] *= h;
+}
+
+static void add_equations(contacts_state *state, int first, int end, system_state *system, double h) {
+    system->link_count = 0;
+    for (int i = first; i < end; i++) {
+        const penalty_term *term = &state->terms[i];
+        const contact *c = &state->contacts[i];
+        penalty_add(term, c, h, system->blocks, system->b);
+        if (c->crosses && term->state != CONE_OPEN)
+            system->links[system->link_count++] = (solver_link){.contact = c, .stiffness = penalty_stiffness(term, c)};
+    }
+}
+
+void contacts_penalize(contacts_state *state, const contacts_model *contacts, const system_model *systems,
+                       system_state *system_states, int system_count, const body_step *step) {
+    for (int s = 0; s < system_count; s++) {
+        system_state *system = &system_states[s];
+        int first = state->system_start[s], end = state->system_start[s + 1];
+        system->contact_count = system->link_count = 0;
+        system->secant = 0;
+        if (first == end) continue;
+        size_t nodes = (size_t)systems[s].pattern.node_count, blocks = (size_t)systems[s].pattern.block_count;
+        memcpy(system->untouched_blocks, system->blocks, 9 * blocks * sizeof *system->blocks);
+        memcpy(system->untouched_b, system->b, 3 * nodes * sizeof *system->b);
+        predict(&systems[s], system, step->h, system->product);
+        for (int i = first; i < end; i++)
+            penalty_begin(&state->terms[i], &state->contacts[i], &state->points[state->contacts[i].point],
+                          &contacts->law, step->h, system->product);
+        add_equations(state, first, end, system, step->h);
+    }
+}
+
+bool contacts_fit(contacts_state *state, const system_model *systems, system_state *system_states, int s, double h,
+                  int pass) {
+    int first = state->system_start[s], end = state->system_start[s + 1];
+    system_state *system = &system_states[s];
+    double *d = system->product;
+    for (int i = 0; i < 3 * systems[s].pattern.node_count; i++) d[i] = h * system->v[i];
+    penalty_fit fit = {.same = true};
+    for (int i = first; i < end; i++) penalty_look(&state->terms[i], &state->contacts[i], d, &fit);
+    if (fit.active > 0) fit.mean /= fit.active;
+    /* The first look is at a guess: that it is wrong says nothing yet. */
+    if (pass > 1) system->secant = fit.same ? system->secant * PENALTY_SECANT_LEFT : 1;
+    return fit.same && fit.change <= system->tolerance.force * fit.mean;
+}
+
+void contacts_renew(contacts_state *state, const system_model *systems, system_state *system_states, int s, double h) {
+    int first = state->system_start[s], end = state->system_start[s + 1];
+    system_state *system = &system_states[s];
+    size_t nodes = (size_t)systems[s].pattern.node_count, blocks = (size_t)systems[s].pattern.block_count;
+    memcpy(system->blocks, system->untouched_blocks, 9 * blocks * sizeof *system->blocks);
+    memcpy(system->b, system->untouched_b, 3 * nodes * sizeof *system->b);
+    for (int i = first; i < end; i++) penalty_renew(&state->terms[i], &state->contacts[i], system->secant);
+    add_equations(state, first, end, system, h);
+}
+
+void contacts_settle(contacts_state *state, int system_count) {
+    for (int i = 0; i < state->system_start[system_count]; i++) penalty_settle(&state->terms[i], &state->contacts[i]);
 }

@@ -68,10 +68,6 @@ typedef struct penalty_term {
  * that it remembers, or without friction yet, if it remembers none and d takes it inside. */
 void penalty_begin(penalty_term *term, const contact *c, const contact_point *point, const penalty_law *law, double h,
                    const double *d);
-/* K in world axes, N/m. */
-mat3 penalty_stiffness(const penalty_term *term, const contact *c);
-/* Adds the equations to A (blocks) and b; of a contact that crosses, all but what lies between its sides. */
-void penalty_add(const penalty_term *term, const contact *c, double h, double *blocks, double *b);
 
 /* How well the equations fit the law where they were solved. */
 typedef struct penalty_fit {

@@ -1,14 +1,82 @@
-#include "contact/skin.h"
+#include "contact/find.h"
 
-#include "contact/balls.h"
-#include "shape/bvh.h"
-#include "shape/mesh.h"
-#include "shape/simplify.h"
-#include "shape/surface.h"
+#include "geometry/bvh.h"
+#include "geometry/simplify.h"
+#include "mesh/mesh.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+
+static const double pi = 3.14159265358979323846;
+
+/* Places from -half to half along an axis: both ends, the middle of a long side, one for a side without length. */
+static int stations(double half, double place[3]) {
+    int count = 0;
+    if (half > 0) place[count++] = -half;
+    if (half == 0 || 2 * half > CONTACT_LONG_SIDE) place[count++] = 0;
+    if (half > 0) place[count++] = half;
+    return count;
+}
+
+static int capsule_balls(const capsule_shape *capsule, vec3 *centre) {
+    vec3 axis = vec3_sub(capsule->b, capsule->a);
+    double spaces = ceil(vec3_length(axis) / capsule->radius);
+    int count = (int)fmin(spaces, CONTACT_CAPSULE - 1) + 1;
+    for (int i = 0; i < count; i++) centre[i] = vec3_mul_add(capsule->a, axis, (double)i / (count - 1));
+    return count;
+}
+
+/* A grid of at most 3 x 3 x 3 on the core, without the one in the middle of them all. */
+static int box_balls(const box_shape *shape, vec3 *centre) {
+    double x[3], y[3], z[3];
+    int nx = stations(shape->half.x, x), ny = stations(shape->half.y, y), nz = stations(shape->half.z, z), count = 0;
+    for (int i = 0; i < nx; i++)
+        for (int j = 0; j < ny; j++)
+            for (int k = 0; k < nz; k++) {
+                bool inside = nx == 3 && ny == 3 && nz == 3 && i == 1 && j == 1 && k == 1;
+                if (!inside) centre[count++] = vec3_add(shape->centre, vec3_make(x[i], y[j], z[k]));
+            }
+    return count;
+}
+
+static int cylinder_balls(const cylinder_shape *cylinder, vec3 *centre) {
+    double y[3], r = cylinder->core_radius;
+    int rims = stations(cylinder->half_length, y), count = 0;
+    for (int i = 0; i < rims; i++) {
+        for (int k = 0; k < CONTACT_RIM && r > 0; k++) {
+            double angle = 2 * pi * k / CONTACT_RIM;
+            centre[count++] = vec3_add(cylinder->centre, vec3_make(r * cos(angle), y[i], r * sin(angle)));
+        }
+        bool at_end = fabs(y[i]) == cylinder->half_length;
+        if (r == 0 || (at_end && 2 * r > CONTACT_LONG_SIDE))
+            centre[count++] = vec3_add(cylinder->centre, vec3_make(0, y[i], 0));
+    }
+    return count;
+}
+
+int contact_balls(const rigid_shape *shape, vec3 centre[CONTACT_BALLS_MOST], double *radius) {
+    assert(shape->kind != THENAR_SHAPE_PLANE && shape->kind != THENAR_SHAPE_MESH);
+    switch (shape->kind) {
+    case THENAR_SHAPE_SPHERE:
+        centre[0] = shape->sphere.centre;
+        *radius = shape->sphere.radius;
+        return 1;
+    case THENAR_SHAPE_CAPSULE:
+        *radius = shape->capsule.radius;
+        return capsule_balls(&shape->capsule, centre);
+    case THENAR_SHAPE_BOX:
+        *radius = shape->box.radius;
+        return box_balls(&shape->box, centre);
+    case THENAR_SHAPE_CYLINDER:
+        *radius = shape->cylinder.radius;
+        return cylinder_balls(&shape->cylinder, centre);
+    case THENAR_SHAPE_PLANE:
+    case THENAR_SHAPE_MESH:
+        break;
+    }
+    return 0;
+}
 
 #define CLOSENESS 0.2 /* of its spacing: how far a vertex that does not touch may be from the coarser surface */
 
@@ -298,4 +366,61 @@ void contact_skin_update(contact_skin_state *state, const body_state *body, doub
     }
     state->whole = cluster_of(&places, &velocities, skin->radius);
     state->bounds = box_grow(places, skin->radius);
+}
+
+/* Halves along the longest side, where a group ends, until a group is left. */
+
+static double along(vec3 p, int axis) {
+    return axis == 0 ? p.x : axis == 1 ? p.y : p.z;
+}
+
+static int longest_axis(const vec3 *place, const int *order, int count) {
+    vec3 low = place[order[0]], high = low;
+    for (int i = 1; i < count; i++) {
+        low = vec3_min(low, place[order[i]]);
+        high = vec3_max(high, place[order[i]]);
+    }
+    vec3 side = vec3_sub(high, low);
+    return side.x >= side.y && side.x >= side.z ? 0 : side.y >= side.z ? 1 : 2;
+}
+
+/* By the coordinate, then by number, so that there are no ties. */
+static int is_before(const vec3 *place, int axis, int a, int b) {
+    double x = along(place[a], axis), y = along(place[b], axis);
+    return x < y || (x == y && a < b);
+}
+
+/* Puts the first `first` in the order along the axis before the others: quickselect. */
+static void part(const vec3 *place, int axis, int *order, int count, int first) {
+    int low = 0, high = count - 1;
+    while (low < high) {
+        int pivot = order[low + (high - low) / 2], i = low, j = high;
+        while (i <= j) {
+            while (is_before(place, axis, order[i], pivot)) i++;
+            while (is_before(place, axis, pivot, order[j])) j--;
+            if (i > j) break;
+            int kept = order[i];
+            order[i++] = order[j];
+            order[j--] = kept;
+        }
+        if (first <= j)
+            high = j;
+        else if (first >= i)
+            low = i;
+        else
+            return;
+    }
+}
+
+static void halve(const vec3 *place, int *order, int count, int group) {
+    if (count <= group) return;
+    int first = (count / 2 + group - 1) / group * group;
+    part(place, longest_axis(place, order, count), order, count, first);
+    halve(place, order, first, group);
+    halve(place, order + first, count - first, group);
+}
+
+void compact_order(const vec3 *place, int count, int group, int *order) {
+    for (int i = 0; i < count; i++) order[i] = i;
+    halve(place, order, count, group);
 }

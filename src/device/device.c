@@ -1,12 +1,221 @@
 /* Opening and closing devices, and the loop's side of them. */
-#include "device/port.h"
+#include "device/device.h"
 
-#include "base/memory.h"
-#include "device/kinds.h"
+#include "core/memory.h"
+#include "core/text.h"
+#include "core/threads.h"
 
 #include <dlfcn.h>
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+
+static const device_kind kinds[] = {
+    {"user", &device_user_table, true, device_user_read_at},
+    {"recorded", &device_recorded_table, true, device_recorded_read_at},
+#ifdef THENAR_OSC
+    {"osc", &device_osc_table, false, NULL},
+#endif
+#ifdef THENAR_WEBSOCKET
+    {"ws", &device_ws_table, false, NULL},
+#endif
+    {"plugin", NULL, false, NULL},
+};
+#define KINDS (sizeof kinds / sizeof kinds[0])
+
+/* Kinds that this build lacks are named, with what they need. */
+static const char *left_out(const char *name) {
+#ifndef THENAR_OSC
+    if (strcmp(name, "osc") == 0) return "this build has no OSC (it needs liblo, -DTHENAR_OSC=ON)";
+#endif
+#ifndef THENAR_WEBSOCKET
+    if (strcmp(name, "ws") == 0) return "this build has no WebSocket (it needs libwebsockets, -DTHENAR_WEBSOCKET=ON)";
+#endif
+    (void)name;
+    return NULL;
+}
+
+thenar_status device_kind_find(const char *name, device_kind *out, thenar_error *error) {
+    const char *names[KINDS];
+    for (size_t i = 0; i < KINDS; i++) {
+        names[i] = kinds[i].name;
+        if (strcmp(name, names[i]) != 0) continue;
+        *out = kinds[i];
+        return THENAR_OK;
+    }
+    const char *missing = left_out(name);
+    if (missing) return error_set(error, THENAR_ERROR_INPUT, "device %s: %s", name, missing);
+    const char *closest = text_closest(name, names, KINDS);
+    return error_set(error, THENAR_ERROR_INPUT,
+                     "unknown device %s%s%s; expected user:FILE, recorded:FILE, osc:PORT, ws:PORT, plugin:FILE or none",
+                     name, closest ? "; did you mean " : "", closest ? closest : "");
+}
+
+const char *device_table_wrong(const thenar_device_table *table) {
+    static _Thread_local char text[128];
+    if (!table) return "its table is NULL";
+    if (table->version != THENAR_DEVICE_VERSION) {
+        snprintf(text, sizeof text, "its table has version %u; expected %u", (unsigned)table->version,
+                 (unsigned)THENAR_DEVICE_VERSION);
+        return text;
+    }
+    if (table->size < sizeof *table) return "its table is shorter than that of its version";
+    if (table->kind != THENAR_DEVICE_HAPTIC && table->kind != THENAR_DEVICE_TACTILE)
+        return "it is neither a haptic nor a tactile device";
+    if (!table->name) return "its device has no name";
+    if (!table->open || !table->read || !table->write || !table->close)
+        return "one of open, read, write and close is NULL";
+    return NULL;
+}
+
+thenar_status plugin_load(const char *path, thenar_device_kind kind, void **library, const thenar_device_table **table,
+                          thenar_error *error) {
+    *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!*library) return error_set(error, THENAR_ERROR_FILE, "%s: cannot load the plugin: %s", path, dlerror());
+    /* POSIX lets dlsym give functions; C has no cast for it. */
+    void *symbol = dlsym(*library, THENAR_DEVICE_PLUGIN_SYMBOL);
+    thenar_device_plugin_function function = NULL;
+    memcpy(&function, &symbol, sizeof function);
+    const char *wrong = symbol ? NULL : "it does not export " THENAR_DEVICE_PLUGIN_SYMBOL;
+    *table = wrong ? NULL : function();
+    if (!wrong) wrong = device_table_wrong(*table);
+    if (!wrong && (*table)->kind != (uint32_t)kind)
+        wrong = kind == THENAR_DEVICE_TACTILE ? "it is a haptic device; expected a tactile one"
+                                              : "it is a tactile device; expected a haptic one";
+    if (!wrong) return THENAR_OK;
+    thenar_status status = error_set(error, THENAR_ERROR_INPUT, "%s: not a device plugin of ours: %s", path, wrong);
+    dlclose(*library);
+    *library = NULL;
+    return status;
+}
+
+/* The thread of a device: opens it, goes round at the loop's rate (reads all that came, writes the newest force), and
+ * closes it. Whatever the device's functions do, only this thread waits for them. */
+
+#define OPEN_SECONDS 5     /* that a plugin may take to open its device */
+#define CLOSE_MS 500       /* and to let it go */
+#define RAMP 0.01          /* s, of the watchdog's way to no force */
+#define SAMPLES_AT_ONCE 64 /* that are read before a force is written again */
+
+static void begin_call(device_port *d) {
+    atomic_store_explicit(&d->call_began, clock_now(), memory_order_release);
+}
+
+static void end_call(device_port *d) {
+    atomic_store_explicit(&d->call_began, 0, memory_order_release);
+}
+
+static int device_read_once(device_port *d, int64_t now_ns, device_sample *out);
+
+static void pump_samples(device_port *d) {
+    device_sample sample = {0};
+    for (int i = 0; i < SAMPLES_AT_ONCE && !atomic_load(&d->stop); i++) {
+        begin_call(d);
+        int came = device_read_once(d, 0, &sample);
+        end_call(d);
+        if (came == 0) return;
+        if (came < 0) continue;
+        memcpy(triple_slot(&d->samples), &sample, sizeof sample);
+        triple_tell(&d->samples);
+    }
+}
+
+/* The newest force; without a new one for too long, it ends in a ramp. */
+static void pump_force(device_port *d) {
+    const force_news *force = triple_read(&d->forces, NULL);
+    if (force->count == 0) return;
+    double late = 1e-9 * (double)(clock_now() - force->time_ns) - d->watchdog;
+    double share = late <= 0 ? 1 : fmax(0, 1 - late / RAMP), values[THENAR_DEVICE_CHANNELS];
+    if (late > 0 && !d->guarding) device_count(&d->watchdogs, 1);
+    d->guarding = late > 0;
+    for (int i = 0; i < force->count; i++) values[i] = share * force->values[i];
+    begin_call(d);
+    if (d->table->write(d->opened, values, force->count) < 0) device_count(&d->errors, 1);
+    end_call(d);
+}
+
+static void pump_set_phase(device_port *d, enum pump_phase phase) {
+    pthread_mutex_lock(&d->mutex);
+    d->phase = phase;
+    pthread_cond_signal(&d->changed);
+    pthread_mutex_unlock(&d->mutex);
+}
+
+static void device_release(device_port *d);
+
+static void *pump_main(void *argument) {
+    device_port *d = argument;
+    d->opened = d->table->open(d->argument, d->message, sizeof d->message);
+    if (d->opened && d->table->describe) d->table->describe(d->opened, &d->info);
+    pump_set_phase(d, d->opened ? PUMP_RUNS : PUMP_FAILED);
+    int64_t period = (int64_t)(1e9 * d->period), next = clock_now();
+    while (d->opened && !atomic_load(&d->stop)) {
+        pump_samples(d);
+        pump_force(d);
+        next += period;
+        int64_t now = clock_now();
+        if (next < now) next = now;
+        struct timespec at = {next / DEVICE_NS, next % DEVICE_NS};
+        clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL);
+    }
+    if (d->opened) {
+        const double none[THENAR_DEVICE_CHANNELS] = {0};
+        const force_news *force = triple_read(&d->forces, NULL);
+        if (force->count > 0) d->table->write(d->opened, none, force->count);
+        d->table->close(d->opened);
+    }
+    /* Whoever comes second, this thread or the one that closes, frees the rest. */
+    if (atomic_exchange(&d->done, true)) device_release(d);
+    return NULL;
+}
+
+/* Gives the thread so many milliseconds to end; if it does not, it frees itself when it does. */
+static bool pump_join(device_port *d, int64_t ms) {
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    int64_t end = (int64_t)until.tv_sec * DEVICE_NS + until.tv_nsec + ms * 1000000;
+    until = (struct timespec){end / DEVICE_NS, end % DEVICE_NS};
+    if (pthread_timedjoin_np(d->thread, NULL, &until) == 0) return true;
+    pthread_detach(d->thread);
+    if (!atomic_exchange(&d->done, true)) return false;
+    /* It ended just now: it is about to return and touches nothing any more. */
+    return true;
+}
+
+/* Starts the thread and waits until it has opened the device. On error `d` is gone. */
+static thenar_status pump_start(device_port *d, const char *text, thenar_error *error) {
+    if (pthread_create(&d->thread, NULL, pump_main, d) != 0) {
+        device_release(d);
+        return error_set(error, THENAR_ERROR_MEMORY, "device %s: the system refused a thread", text);
+    }
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += OPEN_SECONDS;
+    pthread_mutex_lock(&d->mutex);
+    int waited = 0;
+    while (d->phase == PUMP_OPENING && waited == 0) waited = pthread_cond_timedwait(&d->changed, &d->mutex, &until);
+    enum pump_phase phase = d->phase;
+    pthread_mutex_unlock(&d->mutex);
+    if (phase == PUMP_RUNS) return THENAR_OK;
+    thenar_status status;
+    if (phase == PUMP_OPENING)
+        status = error_set(error, THENAR_ERROR_FILE, "device %s did not open within %d s", text, OPEN_SECONDS);
+    else {
+        d->message[sizeof d->message - 1] = 0;
+        status = error_set(error, THENAR_ERROR_FILE, "device %s: %s", text, d->message[0] ? d->message : "cannot open");
+    }
+    atomic_store(&d->stop, true);
+    if (pump_join(d, phase == PUMP_OPENING ? 0 : CLOSE_MS)) device_release(d);
+    return status;
+}
+
+/* Ends the thread; one that hangs is left behind and frees `d` itself when it comes back. */
+static void pump_stop(device_port *d) {
+    atomic_store(&d->stop, true);
+    if (pump_join(d, CLOSE_MS)) device_release(d);
+}
 
 #define HANG_NS 20000000 /* a call that takes longer than this hangs */
 #define RESTARTED 1000   /* a sequence that falls back by more has begun anew, */
@@ -38,7 +247,8 @@ static bool is_next(device_port *d, uint64_t sequence) {
     return false;
 }
 
-int device_read_once(device_port *d, int64_t now_ns, device_sample *out) {
+/* Reads once, a direct one at this time; 1: a sample that counts, 0: nothing new, -1: one that does not count. */
+static int device_read_once(device_port *d, int64_t now_ns, device_sample *out) {
     thenar_device_sample sample;
     memset(&sample, 0, sizeof sample);
     int came = d->read_at ? d->read_at(d->opened, now_ns, &sample) : d->table->read(d->opened, &sample);
@@ -52,7 +262,8 @@ int device_read_once(device_port *d, int64_t now_ns, device_sample *out) {
 
 /* ---------------------------------------------------------------------------------------------------- open and close */
 
-void device_release(device_port *d) {
+/* Frees all but what the device itself has opened. */
+static void device_release(device_port *d) {
     if (d->library) dlclose(d->library);
     triple_free(&d->samples);
     triple_free(&d->forces);

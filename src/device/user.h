@@ -2,11 +2,11 @@
  * back. With it the loop is closed without hardware.
  *     m dv/dt = k (p(t) - x) + d (p'(t) - v) - f v + F,
  * p the script, F the device's force, f the friction of the device itself; the same for turns. */
-#ifndef THENAR_DEVICE_USER_H
-#define THENAR_DEVICE_USER_H
+#ifndef DEVICE_USER_H
+#define DEVICE_USER_H
 
-#include "base/error.h"
-#include "math/vec3.h"
+#include "core/error.h"
+#include "core/vec3.h"
 
 #include "thenar/device.h"
 
@@ -45,9 +45,6 @@ void user_model_free(user_model *model);
 
 /* At rest where the script begins. */
 user_state user_begin(const user_model *model);
-
-/* Where the script wants the hand, and how fast. */
-void user_wanted(const user_model *model, double time, vec3 *position, quat *orientation, vec3 *velocity, vec3 *spin);
 
 /* Moves on by dt seconds under a wrench (N, N m) that is held. */
 void user_advance(const user_model *model, user_state *state, const double wrench[6], double dt);

@@ -2,14 +2,123 @@
  * news, haptic_tick, the force to the device. It waits for the clock and for nothing else, and allocates nothing. */
 #include "haptic/loop.h"
 
-#include "base/clock.h"
-#include "base/error.h"
-#include "haptic/real_time.h"
-#include "haptic/six.h"
+#include "core/error.h"
+#include "core/memory.h"
+#include "core/threads.h"
+#include "haptic/tick.h"
 
+#include <assert.h>
+#include <errno.h>
+#include <math.h>
+#include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <time.h>
+
+bool real_time_begin(int priority, char *text, size_t size) {
+    char scheduling[128], memory[128];
+    struct sched_param param = {.sched_priority = priority};
+    /* Without real-time priority the system may wake a thread 50 us late on purpose, to wake several at once. */
+    prctl(PR_SET_TIMERSLACK, 1UL);
+    int refused = pthread_setschedparam(pthread_self(), SCHED_FIFO, &param);
+    if (refused == 0)
+        snprintf(scheduling, sizeof scheduling, "real-time priority %d", priority);
+    else
+        snprintf(scheduling, sizeof scheduling, "no real-time priority (%s; `ulimit -r %d` or CAP_SYS_NICE gives it)",
+                 refused == EPERM ? "not permitted" : "refused", priority);
+    /* Only what is there now: with a limit on locked memory, later allocations of the program would fail. */
+    bool locked = mlockall(MCL_CURRENT) == 0;
+    snprintf(memory, sizeof memory,
+             locked ? "memory locked" : "memory not locked (`ulimit -l unlimited` or CAP_IPC_LOCK gives it)");
+    snprintf(text, size, "%s, %s", scheduling, memory);
+    return locked;
+}
+
+void real_time_end(void) {
+    munlockall();
+}
+
+bool timing_create(timing *t, int64_t period_ns) {
+    t->period_ns = period_ns;
+    t->period_bins = (int)(4 * period_ns / 1000) + 2;
+    t->periods = MEMORY_ARRAY(atomic_uint, t->period_bins);
+    t->costs = MEMORY_ARRAY(atomic_uint, TIMING_COST_BINS);
+    return t->periods && t->costs;
+}
+
+void timing_free(timing *t) {
+    free(t->periods);
+    free(t->costs);
+}
+
+#define GET(counter) atomic_load_explicit(&(counter), memory_order_relaxed)
+#define SET(counter, value) atomic_store_explicit(&(counter), (value), memory_order_relaxed)
+
+/* The loop begins; figures begin anew. */
+static void timing_begin(timing *t, int64_t now_ns) {
+    for (int i = 0; i < t->period_bins; i++) SET(t->periods[i], 0);
+    for (int i = 0; i < TIMING_COST_BINS; i++) SET(t->costs[i], 0);
+    for (int i = 0; i < THENAR_HAPTIC_JITTER; i++) SET(t->jitter[i], 0);
+    SET(t->ticks, 0);
+    SET(t->missed, 0);
+    SET(t->period_worst_ns, 0);
+    SET(t->cost_worst_ns, 0);
+    SET(t->began_ns, now_ns);
+    SET(t->ended_ns, now_ns);
+}
+
+static void add(atomic_uint *bins, int count, int64_t bin) {
+    if (bin >= count) bin = count - 1;
+    SET(bins[bin], GET(bins[bin]) + 1);
+}
+
+/* A tick that began `period_ns` after the one before (0: there was none), took `cost_ns`, and missed so many deadlines. */
+static void timing_note(timing *t, int64_t now_ns, int64_t period_ns, int64_t cost_ns, int64_t missed) {
+    SET(t->ticks, GET(t->ticks) + 1);
+    SET(t->missed, GET(t->missed) + (unsigned long long)missed);
+    SET(t->ended_ns, now_ns);
+    add(t->costs, TIMING_COST_BINS, cost_ns / TIMING_COST_BIN_NS);
+    if (cost_ns > GET(t->cost_worst_ns)) SET(t->cost_worst_ns, cost_ns);
+    if (period_ns <= 0) return;
+    add(t->periods, t->period_bins, period_ns / 1000);
+    if (period_ns > GET(t->period_worst_ns)) SET(t->period_worst_ns, period_ns);
+    int64_t off = llabs(period_ns - t->period_ns) / 1000;
+    int class = 0;
+    while (class < THENAR_HAPTIC_JITTER - 1 && off >= (int64_t)1 << class) class ++;
+    SET(t->jitter[class], GET(t->jitter[class]) + 1);
+}
+
+/* The upper edge of the bin in which a share of all lies, in bins; what lies in the last one is as bad as the worst. */
+static double percentile(atomic_uint *bins, int count, double share, double bin_us, double worst_us) {
+    uint64_t all = 0, sum = 0;
+    for (int i = 0; i < count; i++) all += GET(bins[i]);
+    if (all == 0) return 0;
+    uint64_t wanted = (uint64_t)ceil(share * (double)all);
+    for (int i = 0; i < count - 1; i++) {
+        sum += GET(bins[i]);
+        if (sum >= wanted) return fmin(worst_us, (i + 1) * bin_us);
+    }
+    return worst_us;
+}
+
+static void timing_read(timing *t, thenar_haptic_stats *out) {
+    out->ticks = GET(t->ticks);
+    out->missed = GET(t->missed);
+    out->seconds = 1e-9 * (double)(GET(t->ended_ns) - GET(t->began_ns));
+    out->period_us = 1e-3 * (double)t->period_ns;
+    out->period_worst_us = 1e-3 * (double)GET(t->period_worst_ns);
+    out->period_p50_us = percentile(t->periods, t->period_bins, 0.5, 1, out->period_worst_us);
+    out->period_p99_us = percentile(t->periods, t->period_bins, 0.99, 1, out->period_worst_us);
+    out->period_p999_us = percentile(t->periods, t->period_bins, 0.999, 1, out->period_worst_us);
+    out->tick_worst_us = 1e-3 * (double)GET(t->cost_worst_ns);
+    out->tick_p50_us = percentile(t->costs, TIMING_COST_BINS, 0.5, 1e-3 * TIMING_COST_BIN_NS, out->tick_worst_us);
+    out->tick_p99_us = percentile(t->costs, TIMING_COST_BINS, 0.99, 1e-3 * TIMING_COST_BIN_NS, out->tick_worst_us);
+    for (int i = 0; i < THENAR_HAPTIC_JITTER; i++) out->jitter[i] = GET(t->jitter[i]);
+}
 
 #define LONGEST_ADVANCE 60 /* s */
 #define NS 1000000000
@@ -186,4 +295,79 @@ void thenar_haptic_stop(thenar_haptic *haptic) {
 
 const char *thenar_haptic_real_time(const thenar_haptic *haptic) {
     return haptic->real_time_text;
+}
+
+/* Telling a loop and asking it, from other threads. The loop waits for none of them: the simulation tells through a triple
+ * buffer; who reads takes turns at a lock that the loop does not know. */
+
+#define AHEAD_MOST 0.02 /* s */
+
+thenar_status thenar_haptic_publish(thenar_haptic *haptic, int handle, const thenar_haptic_linear *linear) {
+    assert(handle >= 0 && handle < haptic->channel_count);
+    haptic_channel *c = &haptic->channels[handle];
+    struct haptic_linear *slot = triple_slot(&c->news);
+    memcpy(slot, linear, sizeof *slot);
+    slot->published_ns = haptic_now(haptic);
+    if (slot->step == 0 || !haptic_linear_is_sane(slot)) {
+        atomic_fetch_add_explicit(&c->refused, 1, memory_order_relaxed);
+        return THENAR_ERROR_INPUT;
+    }
+    triple_tell(&c->news);
+    return THENAR_OK;
+}
+
+bool thenar_haptic_pose(thenar_haptic *haptic, int handle, double ahead, double position[3], double orientation[4],
+                        double velocity[6]) {
+    assert(handle >= 0 && handle < haptic->channel_count);
+    pthread_mutex_lock(&haptic->readers);
+    const haptic_report *r = triple_read(&haptic->reports, NULL);
+    const thenar_haptic_handle_stats *h = &r->handles[handle];
+    double v[6], since = 1e-9 * (double)(haptic_now(haptic) - r->time_ns), time;
+    for (int i = 0; i < 6; i++) v[i] = r->silent[handle] ? 0 : r->velocity[handle][i];
+    vec3 x = vec3_load(h->device_position);
+    const double *o = h->device_orientation;
+    quat q = {o[0], o[1], o[2], o[3]};
+    bool known = r->known[handle], quiet = h->gain == 0;
+    pthread_mutex_unlock(&haptic->readers);
+    /* What is not believed is not foretold. */
+    time = quiet || !(since >= 0 && since < AHEAD_MOST) ? 0 : fmin(AHEAD_MOST, since + fmax(0, ahead));
+    if (position) vec3_store(position, vec3_mul_add(x, vec3_load(v), time));
+    if (orientation)
+        quat_store(orientation,
+                   quat_unit(quat_mul(quat_from_rotation_vector(vec3_scale(vec3_load(v + 3), time)), quat_unit(q))));
+    if (velocity) memcpy(velocity, v, sizeof v);
+    return known;
+}
+
+void thenar_haptic_read_stats(thenar_haptic *haptic, thenar_haptic_stats *stats) {
+    memset(stats, 0, sizeof *stats);
+    timing_read(&haptic->timing, stats);
+    stats->handle_count = haptic->channel_count;
+    pthread_mutex_lock(&haptic->readers);
+    const haptic_report *r = triple_read(&haptic->reports, NULL);
+    memcpy(stats->handles, r->handles, (size_t)haptic->channel_count * sizeof *r->handles);
+    pthread_mutex_unlock(&haptic->readers);
+}
+
+bool thenar_haptic_notice(thenar_haptic *haptic, char *text, int size) {
+    thenar_haptic_stats stats;
+    thenar_haptic_read_stats(haptic, &stats);
+    int length = 0;
+    if (size > 0) text[0] = 0;
+    pthread_mutex_lock(&haptic->readers);
+    for (int h = 0; h < stats.handle_count; h++)
+        for (int f = 0; f < THENAR_HAPTIC_FAULTS; f++) {
+            uint64_t more = stats.handles[h].faults[f] - haptic->told[h][f];
+            haptic->told[h][f] = stats.handles[h].faults[f];
+            if (more == 0 || length >= size) continue;
+            length += snprintf(text + length, (size_t)(size - length), "%shandle %d: %s (%llu)", length ? "; " : "", h,
+                               haptic_fault_text((thenar_haptic_fault)f), (unsigned long long)more);
+        }
+    uint64_t missed = stats.missed - haptic->told_missed;
+    haptic->told_missed = stats.missed;
+    if (missed > 0 && length < size)
+        length += snprintf(text + length, (size_t)(size - length), "%s%llu deadlines missed", length ? "; " : "",
+                           (unsigned long long)missed);
+    pthread_mutex_unlock(&haptic->readers);
+    return length > 0;
 }

@@ -1,13 +1,40 @@
-/* What a loop is made of. One thread ticks (loop.c); the simulation publishes, and anyone reads (loop_read.c). */
-#ifndef THENAR_HAPTIC_LOOP_H
-#define THENAR_HAPTIC_LOOP_H
+/* How punctual a loop is. The loop's thread notes, any thread reads: counters that one thread writes without locks. */
+#ifndef HAPTIC_LOOP_H
+#define HAPTIC_LOOP_H
 
-#include "base/clock.h"
-#include "base/triple.h"
+#include "core/threads.h"
 #include "haptic/tick.h"
-#include "haptic/timing.h"
+#include "world/model.h"
+
+#include "thenar/haptic.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#define TIMING_COST_BIN_NS 50
+#define TIMING_COST_BINS 4000
+
+typedef struct timing {
+    int64_t period_ns;
+    int period_bins; /* of 1 us, four periods in all; the last one holds the rest */
+    atomic_uint *periods, *costs;
+    atomic_ullong jitter[THENAR_HAPTIC_JITTER];
+    atomic_ullong ticks, missed;
+    atomic_llong period_worst_ns, cost_worst_ns, began_ns, ended_ns;
+} timing;
+
+bool timing_create(timing *t, int64_t period_ns);
+void timing_free(timing *t);
+
+/* Real-time priority and locked memory for the calling thread, as far as the system grants them. */
+
+/* Asks for them and says in one line what came of it. True if all memory is locked: real_time_end lets it go. */
+bool real_time_begin(int priority, char *text, size_t size);
+void real_time_end(void);
+
+/* What a loop is made of. One thread ticks (loop.c); the simulation publishes, and anyone reads (loop_read.c). */
 
 _Static_assert(sizeof(struct haptic_linear) == sizeof(thenar_haptic_linear), "both tell the same");
 
@@ -59,5 +86,7 @@ struct thenar_haptic {
 static inline int64_t haptic_now(const thenar_haptic *haptic) {
     return haptic->simulated_time ? haptic->simulated_ns : clock_now();
 }
+
+/* What a scene says of how its handles are held. */
 
 #endif

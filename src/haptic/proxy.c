@@ -17,10 +17,9 @@
  * (thenar_haptic_pose, ahead) is met where it is, not a step late. For some steps after a wall was left it is still met
  * where it was, unless the simulation says that it is gone: a slack hand that hops along a wall would otherwise fall into
  * it for a step each time, and be thrown out (steps of 33 ms: 3 of 27 hands swing up without this, none with it). */
-#include "haptic/proxy.h"
+#include "haptic/tick.h"
 
-#include "haptic/six.h"
-#include "math/spatial.h"
+#include "core/spatial.h"
 
 #include <string.h>
 

@@ -3,11 +3,257 @@
  * fade. While anything is wrong the last force fades, whatever made it. */
 #include "haptic/tick.h"
 
-#include "haptic/listen.h"
-#include "haptic/proxy.h"
-#include "haptic/six.h"
-
+#include <math.h>
 #include <string.h>
+
+#define HORIZON 0.004    /* s: some ticks, so that a force that runs out of energy ends in a ramp */
+#define COME_BACK 0.01   /* s, from nothing to all of it */
+#define WEIGHT_MOST 2.0  /* J that weight may give in advance: 5 N lowered by 40 cm */
+#define WEIGHT_POWER 0.1 /* W, besides: for who lowers things all day */
+#define LIFTED_MOST 10.0 /* J that are remembered as lifted */
+
+void haptic_energy_observe(haptic_energy *energy, const double move[6], double most) {
+    double given = 0, lifted = 0;
+    for (int i = 0; i < 6; i++) given += energy->sent[i] * move[i], lifted += energy->weight[i] * move[i];
+    if (given > 0)
+        energy->out += given;
+    else
+        energy->in -= given;
+    energy->lowered = fmax(energy->lowered + lifted, -LIFTED_MOST);
+    energy->net += given - lifted;
+    energy->worst = fmax(energy->worst, energy->net);
+    energy->tank = fmin(energy->tank - (given - lifted), most);
+}
+
+/* How much of a force may be let through that wants so much energy where so much is left; comes back slowly. */
+static double let_through(double share, double wanted, double left, double h) {
+    double most = wanted > left ? left / wanted : 1;
+    return fmin(most, share + h / COME_BACK);
+}
+
+bool haptic_energy_limit(haptic_energy *energy, const double weight[6], const double velocity[6], double reserve,
+                         double h, double wrench[6]) {
+    double wanted = 0, lowering = 0;
+    for (int i = 0; i < 6; i++) {
+        wanted += HORIZON * (wrench[i] - weight[i]) * velocity[i];
+        lowering += HORIZON * weight[i] * velocity[i];
+    }
+    if (energy->lowered > 0) energy->lowered = fmax(0, energy->lowered - WEIGHT_POWER * h);
+    energy->share = let_through(energy->share, wanted, fmax(0, energy->tank + reserve), h);
+    energy->weight_share = let_through(energy->weight_share, lowering, fmax(0, WEIGHT_MOST - energy->lowered), h);
+    for (int i = 0; i < 6; i++) wrench[i] = energy->weight_share * weight[i] + energy->share * (wrench[i] - weight[i]);
+    return energy->share < 1 || energy->weight_share < 1;
+}
+
+void haptic_energy_send(haptic_energy *energy, const double wrench[6], const double weight[6], double gain) {
+    for (int i = 0; i < 6; i++) {
+        energy->sent[i] = gain * wrench[i];
+        energy->weight[i] = gain * energy->weight_share * weight[i];
+    }
+}
+
+#define SANE_QUATERNION 0.1 /* off unit length */
+#define JUMP_TURN 0.8       /* rad, and: */
+#define JUMP_SPIN 40.0      /* rad/s */
+#define LONGEST_WAY 0.05    /* s that news may have been under way; more: a clock has stepped */
+#define SHORTEST 1e-9       /* s between two samples that make a velocity */
+#define PUSH_LEAST 0.02     /* N; less says nothing of where a tool pushes */
+#define PUSH_SHARE 0.3      /* of the newest direction */
+#define REVERSED 0.5        /* cosine */
+
+/* ----------------------------------------------------------------------------------------------------------- samples */
+
+static bool quaternion_is_sane(const double *q) {
+    double length = sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]);
+    return fabs(length - 1) <= SANE_QUATERNION;
+}
+
+static bool sample_is_sane(const thenar_device_sample *s) {
+    if (!(s->has & THENAR_DEVICE_POSITION) || !all_within(s->position, 3, SANE_LENGTH)) return false;
+    if ((s->has & THENAR_DEVICE_ORIENTATION) && !quaternion_is_sane(s->orientation)) return false;
+    if ((s->has & THENAR_DEVICE_VELOCITY) && !all_within(s->velocity, 3, SANE_LENGTH)) return false;
+    return !(s->has & THENAR_DEVICE_SPIN) || all_within(s->spin, 3, SANE_LENGTH);
+}
+
+/* A velocity from two places, low-passed; the device's own if it has one. */
+static void follow_velocity(const thenar_haptic_settings *settings, double velocity[3], bool given, const double *own,
+                            vec3 move, double elapsed) {
+    if (given) {
+        memcpy(velocity, own, 3 * sizeof *own);
+        return;
+    }
+    double share = 1 - exp(-2 * M_PI * settings->velocity_cutoff * elapsed);
+    vec3 measured = vec3_scale(move, 1 / fmax(elapsed, SHORTEST)), old = vec3_load(velocity);
+    vec3_store(velocity, vec3_mul_add(old, vec3_sub(measured, old), share));
+}
+
+/* The device is where the sample says; `elapsed` since the one before. */
+static void believe(const thenar_haptic_settings *settings, haptic_state *s, const thenar_device_sample *sample,
+                    quat orientation, double elapsed) {
+    haptic_device *device = &s->device;
+    vec3 position = vec3_load(sample->position);
+    vec3 move = vec3_sub(position, device->position), turn = turn_between(device->orientation, orientation);
+    if (device->known) {
+        double moved[6];
+        vec3_store(moved, move);
+        vec3_store(moved + 3, turn);
+        haptic_energy_observe(&s->energy, moved, settings->energy_most);
+        follow_velocity(settings, device->velocity, sample->has & THENAR_DEVICE_VELOCITY, sample->velocity, move,
+                        elapsed);
+        follow_velocity(settings, device->velocity + 3, sample->has & THENAR_DEVICE_SPIN, sample->spin, turn, elapsed);
+    } else
+        memset(device->velocity, 0, sizeof device->velocity);
+    device->position = position;
+    device->orientation = orientation;
+    device->known = true;
+}
+
+static bool is_jump(const thenar_haptic_settings *settings, const haptic_device *device, vec3 position,
+                    quat orientation, double elapsed) {
+    if (!device->known) return false;
+    double distance = vec3_distance(position, device->position);
+    double angle = vec3_length(turn_between(device->orientation, orientation));
+    return (distance > settings->jump_distance && distance > settings->jump_speed * elapsed) ||
+           (angle > JUMP_TURN && angle > JUMP_SPIN * elapsed);
+}
+
+/* `elapsed`: s since the last tick. What is no pose is left out and counted, a jump begins a restart. */
+static void haptic_take_sample(const thenar_haptic_settings *settings, haptic_state *s, const device_sample *sample,
+                               double elapsed) {
+    haptic_device *device = &s->device;
+    device->silence += elapsed;
+    if (sample->number == device->number) return;
+    device->number = sample->number;
+    if (!sample_is_sane(&sample->body)) {
+        s->faults[THENAR_HAPTIC_BAD_SAMPLE]++;
+        return;
+    }
+    /* A device that does not know how it is turned holds the handle as it did at first. */
+    quat orientation = sample->body.has & THENAR_DEVICE_ORIENTATION ? quat_load(sample->body.orientation)
+                                                                    : quat_unit(device->orientation);
+    s->samples++;
+    if (is_jump(settings, device, vec3_load(sample->body.position), orientation, device->silence)) {
+        if (!s->restarting) s->faults[THENAR_HAPTIC_JUMP]++;
+        s->restarting = true;
+    }
+    if (s->restarting && s->gain > 0) { /* until the force is gone, the device is where it was */
+        device->silence = 0;
+        return;
+    }
+    if (s->restarting) device->known = false;
+    s->restarting = false;
+    believe(settings, s, &sample->body, orientation, device->silence);
+    device->silence = 0;
+}
+
+/* -------------------------------------------------------------------------------------------------------------- news */
+
+bool haptic_linear_is_sane(const struct haptic_linear *linear) {
+    if (!all_within(linear->position, 3, SANE_LENGTH) || !quaternion_is_sane(linear->orientation) ||
+        !all_within(linear->velocity, 6, SANE_LENGTH) || !all_within(linear->force, 6, SANE_STIFFNESS) ||
+        !all_within(linear->stiffness, 36, SANE_STIFFNESS) || !all_within(linear->damping, 36, SANE_STIFFNESS) ||
+        !all_within(linear->inertia, 36, SANE_MASS) || !all_within(linear->viscosity, 36, SANE_STIFFNESS))
+        return false;
+    for (int i = 0; i < 36; i += 7)
+        if (linear->stiffness[i] < 0 || linear->damping[i] < 0 || linear->inertia[i] < 0 || linear->viscosity[i] < 0)
+            return false;
+    return linear->step_length > 0 && linear->step_length <= SANE_LENGTH && linear->contacts >= 0;
+}
+
+/* A tool that pushes one way, then the other, and touched something all the time, is held from both sides. */
+static void look_at_push(haptic_state *s) {
+    vec3 force = vec3_load(s->linear.force);
+    double size = vec3_length(force), along = vec3_dot(force, s->push);
+    if (s->linear.contacts == 0) {
+        s->push = (vec3){0, 0, 0};
+        s->both_sides = false;
+    } else if (along < -REVERSED * size && size > PUSH_LEAST)
+        s->both_sides = true;
+    else if (size > PUSH_LEAST) /* follows a way round a corner */
+        s->push = vec3_unit(vec3_mul_add(s->push, vec3_unit(force), PUSH_SHARE));
+}
+
+/* A wall that was left is remembered for a while, as long as the simulation says nothing against it: that the tool is
+ * free where the wall should push. */
+static void look_at_wall(haptic_state *s) {
+    if (s->linear.contacts > 0) {
+        s->wall = s->linear;
+        s->wall_age = 0;
+        if (s->both_sides) s->wall.step = 0;
+        return;
+    }
+    double away[6], force[6];
+    if (s->wall.step == 0) return;
+    vec3_store(away, vec3_sub(vec3_load(s->linear.position), vec3_load(s->wall.position)));
+    vec3_store(away + 3, turn_between(quat_load(s->wall.orientation), quat_load(s->linear.orientation)));
+    memcpy(force, s->wall.force, sizeof force);
+    six_add_product(force, s->wall.stiffness, away, -1);
+    if (vec3_dot(vec3_load(force), vec3_load(s->wall.force)) > 0) s->wall.step = 0;
+}
+
+/* Over a step hs of the simulation only S = hs^2 Kc + hs Dc is told apart: mass M, dampers V and elasticity E,
+ *     S = M + hs V + hs^2 E.
+ * What S makes of M, M / hs^2 and the like, would pull the proxy back to where the handle was; so would dampers that are
+ * taken for springs, and a heavy soft tool swings up then (haptic-hand-bunny, steps of 10 ms: 3 of 9 hands). So E is the
+ * stiffness from here on and V the damping, or where V is not known, both are what they were without M, in the same shares.
+ * What accelerating M cost in the step, -M dv/hs, is taken out of the force too; the proxy carries M along instead. What
+ * stays is what depends on where the tool is and how it moves. */
+static void tell_apart(struct haptic_linear *now, const struct haptic_linear *before) {
+    double h = now->step_length, springs = 0, dampers = 0, known = 0, dv[6];
+    for (int i = 0; i < 36; i += 7) {
+        springs += h * h * now->stiffness[i], dampers += h * now->damping[i];
+        known += now->viscosity[i];
+    }
+    if (!(springs + dampers > 0)) return;
+    double share = springs / (springs + dampers);
+    for (int i = 0; i < 36; i++) {
+        double rest = h * (h * now->stiffness[i] + now->damping[i]) - now->inertia[i];
+        now->damping[i] = known > 0 ? now->viscosity[i] : now->damping[i] - (1 - share) * now->inertia[i] / h;
+        now->stiffness[i] = (rest - h * now->damping[i]) / (h * h);
+    }
+    if (now->step != before->step + 1) return;
+    for (int i = 0; i < 6; i++) dv[i] = now->velocity[i] - before->velocity[i];
+    six_add_product(now->force, now->inertia, dv, 1 / h);
+}
+
+/* Springs between handle and tool that inertia stretches are in Kc too, and where the tool slides nothing holds them.
+ * Which of both it was shows in the last step dx: stiffness changed the force by -Kc dx, inertia did not change it. So
+ * the share
+ *     s = dx (dF + Kc dx) / (dx Kc dx), within 0 and 1,
+ * of the handle's motion goes on until the next news, and Kc holds the proxy to where the handle is by then. */
+static void look_at_motion(haptic_state *s, const struct haptic_linear *before) {
+    s->follow = 0;
+    if (before->contacts == 0 || s->linear.contacts == 0 || s->linear.step != before->step + 1) return;
+    double dx[6], kdx[6] = {0}, held = 0, unchanged = 0;
+    vec3_store(dx, vec3_sub(vec3_load(s->linear.position), vec3_load(before->position)));
+    vec3_store(dx + 3, turn_between(quat_load(before->orientation), quat_load(s->linear.orientation)));
+    six_add_product(kdx, s->linear.stiffness, dx, 1);
+    for (int i = 0; i < 6; i++) {
+        held += dx[i] * kdx[i];
+        unchanged += dx[i] * (s->linear.force[i] - before->force[i] + kdx[i]);
+    }
+    if (held > 0) s->follow = fmax(0, fmin(1, unchanged / held));
+}
+
+static void haptic_take_news(haptic_state *s, const struct haptic_linear *linear, int64_t now_ns, double elapsed) {
+    s->age += elapsed;
+    s->wall_age += elapsed;
+    if (linear->step == 0 || linear->step == s->seen_step) return;
+    s->seen_step = linear->step;
+    if (!haptic_linear_is_sane(linear)) {
+        s->faults[THENAR_HAPTIC_BAD_LINEAR]++;
+        return;
+    }
+    struct haptic_linear before = s->linear;
+    s->linear = *linear;
+    tell_apart(&s->linear, &before);
+    s->news++;
+    look_at_push(s);
+    look_at_wall(s);
+    look_at_motion(s, &before);
+    double age = 1e-9 * (double)(now_ns - linear->published_ns);
+    s->age = age >= 0 && age < LONGEST_WAY ? age : 0; /* otherwise a clock has stepped between the two */
+}
 
 #define LONGEST_TICK 0.05 /* s; a clock that says more has stepped, or the loop was held up */
 

@@ -1,8 +1,8 @@
-#include "io/csv.h"
+#include "io/export.h"
 
-#include "base/file.h"
-#include "base/memory.h"
-#include "base/text.h"
+#include "core/file.h"
+#include "core/memory.h"
+#include "core/text.h"
 
 #include <stdlib.h>
 #include <string.h>

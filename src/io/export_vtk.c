@@ -2,12 +2,11 @@
  * rigid one as its surface. Points carry `rest`, `displacement` (position - rest) and every channel on nodes (of a
  * rigid body: on vertices); cells carry `body` and every channel on tets. Bodies without a channel of a name have
  * zeros there. */
-#include "io/export_kinds.h"
+#include "io/export.h"
 
-#include "base/file.h"
-#include "base/memory.h"
-#include "io/recording_format.h"
-#include "io/vtk.h"
+#include "core/file.h"
+#include "core/memory.h"
+#include "io/recording.h"
 
 #include <stdlib.h>
 #include <string.h>

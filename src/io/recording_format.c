@@ -1,8 +1,13 @@
-#include "io/recording_format.h"
+#include "io/recording.h"
 
-#include "base/hash.h"
+#include "core/hash.h"
+#include "core/memory.h"
+#include "io/json.h"
 
 #include <assert.h>
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* The first byte is not ASCII and the last is a line feed: a transfer in text mode shows. */
@@ -122,4 +127,274 @@ size_t recording_mesh_ints(const recording_mesh_layout *layout) {
 
 size_t recording_mesh_size(const recording_mesh_layout *layout) {
     return recording_mesh_doubles(layout) * sizeof(double) + recording_mesh_ints(layout) * sizeof(int);
+}
+
+static const char *const surface_names[] = {"none", "nodes", "embedded", "rigid"};
+static const char *const place_names[] = {"run", "body", "nodes", "tets", "vertices"};
+static const char *const type_names[] = {"f32", "f64"};
+#define NAME_COUNT(names) ((int)(sizeof(names) / sizeof *(names)))
+
+static json_t *print_body(const thenar_recording_body *body, json_error_t *problem) {
+    return json_pack_ex(problem, 0, "{s:s, s:s, s:i, s:i, s:i, s:i, s:s}", "name", body->name, "kind", body->kind,
+                        "nodes", body->node_count, "tets", body->tet_count, "vertices", body->vertex_count, "triangles",
+                        body->triangle_count, "surface", surface_names[body->surface]);
+}
+
+static json_t *print_channel(const thenar_recording_channel *channel, json_error_t *problem) {
+    return json_pack_ex(problem, 0, "{s:s, s:s, s:i, s:s, s:i, s:i, s:s}", "name", channel->name, "unit", channel->unit,
+                        "body", channel->body, "place", place_names[channel->place], "count", channel->element_count,
+                        "components", channel->components, "type", type_names[channel->type]);
+}
+
+static json_t *print_lists(const recording_head *head, json_t *metadata, json_error_t *problem) {
+    json_t *bodies = json_array(), *channels = json_array();
+    bool whole = bodies && channels;
+    for (int i = 0; whole && i < head->body_count; i++)
+        whole = json_array_append_new(bodies, print_body(&head->bodies[i], problem)) == 0;
+    for (int i = 0; whole && i < head->channel_count; i++)
+        whole = json_array_append_new(channels, print_channel(&head->channels[i], problem)) == 0;
+    if (!whole) {
+        json_decref(bodies);
+        json_decref(channels);
+        return NULL;
+    }
+    return json_pack_ex(problem, 0, "{s:s, s:s, s:s, s:f, s:i, s:O, s:o, s:o}", "scene", head->info.scene,
+                        "thenar_version", head->info.thenar_version, "solver", head->info.solver, "dt", head->info.dt,
+                        "contacts", head->info.most_contacts, "metadata", metadata, "bodies", bodies, "channels",
+                        channels);
+}
+
+thenar_status recording_head_print(const recording_head *head, const char *path, char **out, thenar_error *error) {
+    *out = NULL;
+    json_text_fault fault;
+    json_t *metadata = json_text_read(head->info.metadata, strlen(head->info.metadata), &fault);
+    if (!metadata && fault.status == THENAR_ERROR_MEMORY) return error_memory(error, "the header of a recording");
+    if (!json_is_object(metadata)) {
+        bool is_json = metadata != NULL;
+        json_decref(metadata);
+        return error_at(error, path, 0, 0, "the metadata is not JSON (%s); expected an object",
+                        is_json ? "not an object" : fault.what);
+    }
+    json_error_t problem = {0};
+    json_t *root = print_lists(head, metadata, &problem);
+    json_decref(metadata);
+    if (!root && (json_error_code(&problem) == json_error_invalid_utf8 || !isfinite(head->info.dt)))
+        return error_at(error, path, 0, 0, "cannot describe the run as JSON; expected names in UTF-8 and a finite dt");
+    if (!root) return error_memory(error, "the header of a recording");
+    *out = json_dumps(root, JSON_COMPACT);
+    json_decref(root);
+    return *out ? THENAR_OK : error_memory(error, "the header of a recording");
+}
+
+/* Where in the text a value is missing or wrong, for messages. */
+typedef struct place {
+    const char *path, *list;
+    size_t index;
+    thenar_error *error;
+} place;
+
+static thenar_status complain(const place *at, const char *key, const char *expected) {
+    if (!at->list) return error_at(at->error, at->path, 0, 0, "HEAD: %s: expected %s", key, expected);
+    return error_at(at->error, at->path, 0, 0, "HEAD: %s[%zu].%s: expected %s", at->list, at->index, key, expected);
+}
+
+static bool get_text(const json_t *object, const char *key, const place *at, const char **out) {
+    *out = json_string_value(json_object_get(object, key));
+    if (!*out) complain(at, key, "a text");
+    return *out != NULL;
+}
+
+static bool get_int(const json_t *object, const char *key, int low, int high, const place *at, int *out) {
+    const json_t *value = json_object_get(object, key);
+    json_int_t number = json_integer_value(value);
+    if (!json_is_integer(value) || number < low || number > high) {
+        char expected[64];
+        snprintf(expected, sizeof expected, "a whole number within %d..%d", low, high);
+        complain(at, key, expected);
+        return false;
+    }
+    *out = (int)number;
+    return true;
+}
+
+static bool get_choice(const json_t *object, const char *key, const char *const *names, int count, const place *at,
+                       int *out) {
+    const char *text = json_string_value(json_object_get(object, key));
+    for (int i = 0; text && i < count; i++)
+        if (strcmp(text, names[i]) == 0) {
+            *out = i;
+            return true;
+        }
+    complain(at, key, "one of the names in docs/recording-format.md");
+    return false;
+}
+
+/* A name that was not there before; `set` keeps those seen, by owner (a body's index, -1 for the run). */
+static bool get_new_name(const json_t *object, const place *at, json_t *set, int owner, const char **out) {
+    if (!get_text(object, "name", at, out)) return false;
+    size_t size = strlen(*out) + 16;
+    char *key = memory_array(size, 1);
+    if (!key) {
+        error_memory(at->error, "the header of a recording");
+        return false;
+    }
+    snprintf(key, size, "%d/%s", owner, *out);
+    bool is_new = !json_object_get(set, key);
+    bool kept = is_new && json_object_set_new(set, key, json_true()) == 0;
+    free(key);
+    if (!is_new) complain(at, "name", "a name that is not taken");
+    if (is_new && !kept) error_memory(at->error, "the header of a recording");
+    return kept;
+}
+
+static bool surface_counts_agree(const thenar_recording_body *body) {
+    switch (body->surface) {
+    case THENAR_RECORDING_SURFACE_NONE:
+        return body->vertex_count == 0 && body->triangle_count == 0;
+    case THENAR_RECORDING_SURFACE_NODES:
+        return body->vertex_count == body->node_count;
+    case THENAR_RECORDING_SURFACE_EMBEDDED:
+        return body->vertex_count == 0 || body->tet_count > 0;
+    case THENAR_RECORDING_SURFACE_RIGID:
+        break;
+    }
+    return true;
+}
+
+static bool parse_body(const json_t *object, const place *at, json_t *set, thenar_recording_body *body) {
+    int surface = 0;
+    if (!get_new_name(object, at, set, 0, &body->name) || !get_text(object, "kind", at, &body->kind) ||
+        !get_int(object, "nodes", 0, INT_MAX, at, &body->node_count) ||
+        !get_int(object, "tets", 0, INT_MAX, at, &body->tet_count) ||
+        !get_int(object, "vertices", 0, INT_MAX, at, &body->vertex_count) ||
+        !get_int(object, "triangles", 0, INT_MAX, at, &body->triangle_count) ||
+        !get_choice(object, "surface", surface_names, NAME_COUNT(surface_names), at, &surface))
+        return false;
+    body->surface = (thenar_recording_surface)surface;
+    if (surface_counts_agree(body)) return true;
+    complain(at, "surface", "a kind that fits the counts of the body");
+    return false;
+}
+
+int recording_channel_elements(const thenar_recording_channel *channel, const thenar_recording_body *bodies) {
+    switch (channel->place) {
+    case THENAR_RECORDING_NODES:
+        return bodies[channel->body].node_count;
+    case THENAR_RECORDING_TETS:
+        return bodies[channel->body].tet_count;
+    case THENAR_RECORDING_VERTICES:
+        return bodies[channel->body].vertex_count;
+    case THENAR_RECORDING_RUN:
+    case THENAR_RECORDING_BODY:
+        break;
+    }
+    return channel->element_count;
+}
+
+static bool parse_channel(const json_t *object, const place *at, json_t *set, const recording_head *head,
+                          thenar_recording_channel *channel) {
+    int where = 0, type = 0;
+    if (!get_text(object, "unit", at, &channel->unit) ||
+        !get_choice(object, "place", place_names, NAME_COUNT(place_names), at, &where) ||
+        !get_choice(object, "type", type_names, NAME_COUNT(type_names), at, &type) ||
+        !get_int(object, "count", 0, INT_MAX, at, &channel->element_count) ||
+        !get_int(object, "components", 1, RECORDING_COMPONENTS_MAX, at, &channel->components))
+        return false;
+    channel->place = (thenar_recording_place)where;
+    channel->type = (thenar_recording_type)type;
+    bool of_run = channel->place == THENAR_RECORDING_RUN;
+    if (!of_run && head->body_count == 0) {
+        complain(at, "place", "\"run\", for there are no bodies");
+        return false;
+    }
+    if (!get_int(object, "body", of_run ? -1 : 0, of_run ? -1 : head->body_count - 1, at, &channel->body) ||
+        !get_new_name(object, at, set, channel->body, &channel->name))
+        return false;
+    if (channel->element_count == recording_channel_elements(channel, head->bodies)) return true;
+    complain(at, "count", "the count of the body");
+    return false;
+}
+
+static bool parse_bodies(const json_t *list, place at, recording_head *head) {
+    at.list = "bodies";
+    json_t *set = json_object();
+    bool good = set != NULL;
+    if (!good) error_memory(at.error, "the header of a recording");
+    for (; good && head->body_count < (int)json_array_size(list); head->body_count++) {
+        at.index = (size_t)head->body_count;
+        good = parse_body(json_array_get(list, at.index), &at, set, &head->bodies[at.index]);
+    }
+    json_decref(set);
+    return good;
+}
+
+static bool parse_channels(const json_t *list, place at, recording_head *head) {
+    at.list = "channels";
+    json_t *set = json_object();
+    bool good = set != NULL;
+    if (!good) error_memory(at.error, "the header of a recording");
+    for (; good && head->channel_count < (int)json_array_size(list); head->channel_count++) {
+        at.index = (size_t)head->channel_count;
+        good = parse_channel(json_array_get(list, at.index), &at, set, head, &head->channels[at.index]);
+    }
+    json_decref(set);
+    return good;
+}
+
+static bool parse_info(recording_head *head, const place *at) {
+    /* Version 1 has no contacts. */
+    if (json_object_get(head->root, "contacts") &&
+        !get_int(head->root, "contacts", 0, RECORDING_CONTACTS_MAX, at, &head->info.most_contacts))
+        return false;
+    if (!get_text(head->root, "scene", at, &head->info.scene) ||
+        !get_text(head->root, "thenar_version", at, &head->info.thenar_version) ||
+        !get_text(head->root, "solver", at, &head->info.solver))
+        return false;
+    const json_t *dt = json_object_get(head->root, "dt"), *metadata = json_object_get(head->root, "metadata");
+    head->info.dt = json_number_value(dt);
+    if (!json_is_number(dt) || !isfinite(head->info.dt)) return complain(at, "dt", "a number"), false;
+    if (!json_is_object(metadata)) return complain(at, "metadata", "an object"), false;
+    head->metadata_text = json_dumps(metadata, JSON_COMPACT);
+    head->info.metadata = head->metadata_text;
+    if (!head->metadata_text) error_memory(at->error, "the header of a recording");
+    return head->metadata_text != NULL;
+}
+
+static bool parse_root(recording_head *head, const place *at) {
+    const json_t *bodies = json_object_get(head->root, "bodies"), *channels = json_object_get(head->root, "channels");
+    if (!json_is_array(bodies) || json_array_size(bodies) > RECORDING_BODIES_MAX)
+        return complain(at, "bodies", "a list of at most 16384 bodies"), false;
+    if (!json_is_array(channels) || json_array_size(channels) > RECORDING_CHANNELS_MAX)
+        return complain(at, "channels", "a list of at most 16384 channels"), false;
+    head->bodies = MEMORY_ARRAY(thenar_recording_body, json_array_size(bodies));
+    head->channels = MEMORY_ARRAY(thenar_recording_channel, json_array_size(channels));
+    if (!head->bodies || !head->channels) return error_memory(at->error, "the header of a recording"), false;
+    return parse_info(head, at) && parse_bodies(bodies, *at, head) && parse_channels(channels, *at, head);
+}
+
+thenar_status recording_head_parse(const char *text, size_t size, const char *path, recording_head *out,
+                                   thenar_error *error) {
+    *out = (recording_head){0};
+    thenar_error local = {0};
+    const place at = {.path = path, .error = &local};
+    json_text_fault fault;
+    out->root = json_text_read(text, size, &fault);
+    if (!out->root && fault.status == THENAR_ERROR_MEMORY) {
+        error_memory(&local, "the header of a recording");
+    } else if (!json_is_object(out->root)) {
+        error_at(&local, path, 0, 0, "HEAD: %s; expected a JSON object", out->root ? "not an object" : fault.what);
+    } else if (parse_root(out, &at)) {
+        return THENAR_OK;
+    }
+    recording_head_free(out);
+    if (error) *error = local;
+    return local.status;
+}
+
+void recording_head_free(recording_head *head) {
+    json_decref(head->root);
+    free(head->metadata_text);
+    free(head->bodies);
+    free(head->channels);
+    *head = (recording_head){0};
 }

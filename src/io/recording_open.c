@@ -4,11 +4,10 @@
  * file, and each is verified when it is read. Without a whole index (the writer died, the file was cut) they
  * are found from the front, each verified on the way, up to the first thing that is not whole: what stands
  * behind it cannot be trusted. */
-#include "io/recording_read.h"
+#include "io/recording.h"
 
-#include "base/error.h"
-#include "base/memory.h"
-#include "io/recording_contacts.h"
+#include "core/error.h"
+#include "core/memory.h"
 
 #include <assert.h>
 #include <errno.h>

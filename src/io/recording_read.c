@@ -1,11 +1,10 @@
 /* Reading meshes and frames out of an open recording: each chunk is checked against its checksum and against
  * the size that HEAD implies before anything is made of it. */
-#include "io/recording_read.h"
+#include "io/recording.h"
 
-#include "base/error.h"
-#include "base/memory.h"
-#include "io/recording_contacts.h"
-#include "math/vec3.h"
+#include "core/error.h"
+#include "core/memory.h"
+#include "core/vec3.h"
 
 #include <assert.h>
 #include <stdlib.h>

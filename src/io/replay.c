@@ -2,9 +2,8 @@
  * snapshot is. */
 #include "thenar/recording.h"
 
-#include "base/memory.h"
-#include "io/recording_inputs.h"
-#include "io/recording_read.h"
+#include "core/memory.h"
+#include "io/recording.h"
 #include "world/sim.h"
 
 #include <stdlib.h>

@@ -1,12 +1,213 @@
 /* Loading: a file, the files that it includes, and how they are laid over each other. */
 #include "scene/config.h"
 
-#include "base/file.h"
-#include "scene/config_tree.h"
+#include "core/file.h"
+#include "core/hash.h"
+#include "core/memory.h"
 
+#include <assert.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Nodes: making, finding, joining, laying over each other. All of them live in the pool of their tree. */
+
+/* Open addressing over the children of a large mapping, at most half full. It is only there to make
+ * config_find fast: where memory for it runs out, or it was dropped, the children are searched one by one. */
+struct config_index {
+    size_t capacity; /* a power of two */
+    config_node *slots[];
+};
+
+#define INDEX_FROM 16 /* children; fewer are faster to search one by one */
+
+/* A child without a key is one that config_merge is about to sweep out. */
+static config_node **index_slot(struct config_index *index, const char *key) {
+    size_t at = (size_t)hash_bytes(0, key, strlen(key)) & (index->capacity - 1);
+    while (index->slots[at] && (!index->slots[at]->key || strcmp(index->slots[at]->key, key) != 0))
+        at = (at + 1) & (index->capacity - 1);
+    return &index->slots[at];
+}
+
+static void index_rebuild(config *tree, config_node *mapping) {
+    mapping->index = NULL;
+    if (mapping->count < INDEX_FROM) return;
+    size_t capacity = 4 * INDEX_FROM;
+    while (capacity < 4 * mapping->count) capacity *= 2;
+    struct config_index *index = pool_take(&tree->memory, sizeof *index + capacity * sizeof index->slots[0]);
+    if (!index) return;
+    index->capacity = capacity;
+    for (config_node *child = mapping->first; child; child = child->next)
+        if (child->key) *index_slot(index, child->key) = child;
+    mapping->index = index;
+}
+
+config_node *config_find(const config_node *mapping, const char *key) {
+    if (mapping->kind != CONFIG_MAPPING) return NULL;
+    if (mapping->index) return *index_slot(mapping->index, key);
+    for (config_node *child = mapping->first; child; child = child->next)
+        if (child->key && strcmp(child->key, key) == 0) return child;
+    return NULL;
+}
+
+thenar_status config_make(config *tree, config_kind kind, const char *file, int line, int column, config_node **out,
+                          thenar_error *error) {
+    *out = NULL;
+    if (tree->node_count >= CONFIG_NODE_LIMIT)
+        return error_at(error, file, line, column, "too many values; expected at most %d", CONFIG_NODE_LIMIT);
+    config_node *node = POOL_NEW(&tree->memory, config_node);
+    if (!node) return error_memory(error, file);
+    tree->node_count++;
+    *node = (config_node){.kind = kind, .file = file, .line = line, .column = column};
+    *out = node;
+    return THENAR_OK;
+}
+
+thenar_status config_copy(config *tree, const config_node *source, int depth, int line, int column, config_node **out,
+                          thenar_error *error) {
+    *out = NULL;
+    if (depth > CONFIG_DEPTH_LIMIT)
+        return error_at(error, source->file, line, column, "nested too deeply; expected at most %d levels",
+                        CONFIG_DEPTH_LIMIT);
+    if (tree->alias_count >= CONFIG_ALIAS_LIMIT)
+        return error_at(error, source->file, line, column, "aliases add too many values; expected at most %d",
+                        CONFIG_ALIAS_LIMIT);
+    tree->alias_count++;
+    config_node *copy;
+    thenar_status status = config_make(tree, source->kind, source->file, source->line, source->column, &copy, error);
+    if (status != THENAR_OK) return status;
+    copy->plain = source->plain;
+    copy->text = source->text;
+    for (const config_node *child = source->first; child; child = child->next) {
+        config_node *child_copy;
+        status = config_copy(tree, child, depth + 1, line, column, &child_copy, error);
+        if (status != THENAR_OK) return status;
+        child_copy->key = child->key;
+        child_copy->key_line = child->key_line;
+        child_copy->key_column = child->key_column;
+        config_append(tree, copy, child_copy);
+    }
+    *out = copy;
+    return THENAR_OK;
+}
+
+void config_append(config *tree, config_node *parent, config_node *child) {
+    assert((parent->kind == CONFIG_MAPPING) == (child->key != NULL));
+    child->next = NULL;
+    if (parent->last)
+        parent->last->next = child;
+    else
+        parent->first = child;
+    parent->last = child;
+    parent->count++;
+    if (parent->kind != CONFIG_MAPPING) return;
+    if (parent->index && 2 * parent->count <= parent->index->capacity)
+        *index_slot(parent->index, child->key) = child;
+    else
+        index_rebuild(tree, parent);
+}
+
+void config_replace(config_node *node, const config_node *value) {
+    config_node *next = node->next;
+    const char *key = node->key;
+    *node = *value;
+    node->next = next;
+    node->key = key;
+}
+
+/* Takes out the children of a mapping that have lost their keys. */
+static void sweep(config *tree, config_node *mapping) {
+    config_node *child = mapping->first;
+    mapping->first = mapping->last = NULL;
+    mapping->count = 0;
+    for (config_node *next; child; child = next) {
+        next = child->next;
+        if (!child->key) continue;
+        child->next = NULL;
+        if (mapping->last)
+            mapping->last->next = child;
+        else
+            mapping->first = child;
+        mapping->last = child;
+        mapping->count++;
+    }
+    index_rebuild(tree, mapping);
+}
+
+void config_remove(config *tree, config_node *mapping, config_node *child) {
+    child->key = NULL;
+    sweep(tree, mapping);
+}
+
+/* Lays mapping `over` over mapping `base`, as config.h says; over is used up. */
+static void config_merge(config *tree, config_node *base, config_node *over) {
+    bool removed = false;
+    config_node *next;
+    for (config_node *child = over->first; child; child = next) {
+        next = child->next;
+        config_node *below = config_find(base, child->key);
+        if (!below) {
+            config_append(tree, base, child);
+        } else if (config_is_null(child)) {
+            below->key = NULL;
+            removed = true;
+        } else if (below->kind == CONFIG_MAPPING && child->kind == CONFIG_MAPPING) {
+            config_merge(tree, below, child);
+        } else {
+            config_replace(below, child);
+        }
+    }
+    if (removed) sweep(tree, base);
+}
+
+size_t config_candidates(const config_node *mapping, const char *candidates[CONFIG_CANDIDATES]) {
+    size_t count = 0;
+    for (const config_node *child = mapping->first; child && count < CONFIG_CANDIDATES; child = child->next)
+        if (child->key) candidates[count++] = child->key;
+    return count;
+}
+
+void config_join(const char *const *names, size_t count, char *text, size_t size) {
+    size_t used = 0;
+    *text = 0;
+    for (size_t i = 0; i < count; i++) {
+        config_quoted name = config_quote(names[i]);
+        if (used + strlen(name.text) + sizeof ", , ..." > size) {
+            snprintf(text + used, size - used, ", ...");
+            return;
+        }
+        used += (size_t)snprintf(text + used, size - used, "%s%s", i > 0 ? ", " : "", name.text);
+    }
+}
+
+config_quoted config_quote(const char *text) {
+    config_quoted quoted;
+    size_t used = 0;
+    const size_t most = sizeof quoted.text - sizeof "...";
+    for (; text[used] && used < most; used++) {
+        unsigned char c = (unsigned char)text[used];
+        quoted.text[used] = c < ' ' || c == 127 ? '?' : text[used];
+    }
+    if (text[used]) {
+        /* Do not cut a UTF-8 character in two. */
+        while (used > 0 && ((unsigned char)text[used] & 0xC0) == 0x80) used--;
+        memcpy(quoted.text + used, "...", 3);
+        used += 3;
+    }
+    quoted.text[used] = 0;
+    return quoted;
+}
+
+char *config_resolve(const char *file, const char *path) {
+    const char *slash = file && path[0] != '/' ? strrchr(file, '/') : NULL;
+    size_t directory = slash ? (size_t)(slash - file) + 1 : 0;
+    size_t length = strlen(path);
+    char *resolved = memory_array(directory + length + 1, 1);
+    if (!resolved) return NULL;
+    if (directory > 0) memcpy(resolved, file, directory);
+    memcpy(resolved + directory, path, length);
+    return resolved;
+}
 
 /* The files that are being loaded, each included by the one before it. */
 typedef struct include_chain {

@@ -21,8 +21,9 @@
 #ifndef SCENE_CONFIG_H
 #define SCENE_CONFIG_H
 
-#include "base/error.h"
-#include "base/pool.h"
+#include "core/error.h"
+#include "core/memory.h"
+#include "core/vec3.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -90,5 +91,200 @@ bool config_is_null(const config_node *node);
 
 /* What a node is, for messages: "a mapping", "a sequence", "text", "a number", ... */
 const char *config_kind_name(const config_node *node);
+
+/* Building and changing a config tree; for the files that implement config.h. */
+
+/* A new node in no sequence or mapping yet, counted against CONFIG_NODE_LIMIT; *out is NULL on error. */
+thenar_status config_make(config *tree, config_kind kind, const char *file, int line, int column, config_node **out,
+                          thenar_error *error);
+
+/* A deep copy for an alias at line:column, counted against CONFIG_ALIAS_LIMIT too. The copy's root will have
+ * `depth`; its nodes keep the places of the originals, where a wrong value can be mended. */
+thenar_status config_copy(config *tree, const config_node *source, int depth, int line, int column, config_node **out,
+                          thenar_error *error);
+
+/* Puts a node at the end of a sequence, or of a mapping if its key is set (and not in there yet). */
+void config_append(config *tree, config_node *parent, config_node *child);
+
+/* Makes `node` what `value` is, at its place in its parent and under the same key; value is used up. */
+void config_replace(config_node *node, const config_node *value);
+
+/* Takes a key out of a mapping that has it. */
+void config_remove(config *tree, config_node *mapping, config_node *child);
+
+/* One YAML document to nodes, includes not followed; the root will have `depth`. With placed false (a value
+ * of --set) all lines and columns are 0. `file` must live as long as the tree. */
+thenar_status config_parse_document(config *tree, const char *text, size_t size, const char *file, bool placed,
+                                    int depth, config_node **out, thenar_error *error);
+
+/* error_at for a node's value. */
+#define config_error(error, node, ...) error_at((error), (node)->file, (node)->line, (node)->column, __VA_ARGS__)
+
+/* The keys of a mapping as candidates for text_closest, at most CONFIG_CANDIDATES of them. Returns how many.
+ */
+#define CONFIG_CANDIDATES 256
+size_t config_candidates(const config_node *mapping, const char *candidates[CONFIG_CANDIDATES]);
+
+/* "young, poisson, density" into text; "..." stands for those that it has no room for. */
+void config_join(const char *const *names, size_t count, char *text, size_t size);
+
+/* Text from a file made fit to stand in a one-line message: shortened, control characters as '?'. */
+typedef struct config_quoted {
+    char text[64];
+} config_quoted;
+config_quoted config_quote(const char *text);
+
+/* `path` seen from the directory of `file`, or as it is if file is NULL or path absolute. free() it; NULL
+ * when memory runs out. */
+char *config_resolve(const char *file, const char *path);
+
+/* What a scalar without quotes means: a number, a truth value, null, or just text. With quotes it is always
+ * text.
+ *
+ * Numbers are decimal: 2e6, .5, 1., +1, -0.25. Octal, hexadecimal, sexagesimal and 1_000 are YAML 1.1's, read
+ * by few and misread by most; here they are text. .inf, -.inf and .nan are numbers, to be refused by who does
+ * not want them; a number too large for a double is not one. */
+
+bool config_to_number(const config_node *node, double *value);
+
+/* A decimal integer without point or exponent that a long holds. */
+bool config_to_integer(const config_node *node, long *value);
+
+/* true or false, in lower case, capitalized or in upper case. */
+bool config_to_bool(const config_node *node, bool *value);
+
+/* Checked reading of a config tree: a scene compiler reads like a table.
+ *
+ *     config_reader reader = {.error = error};
+ *     config_map material;
+ *     config_open(&reader, node, "material", &material);
+ *     config_number(&material, "young", CONFIG_REQUIRED, config_positive("Pa"), &young);
+ *     config_number(&material, "poisson", CONFIG_OPTIONAL, config_between(0, 0.49, ""), &poisson);
+ *     config_close(&material);
+ *     return reader.status;
+ *
+ * The first error wins: it goes to reader.error with its place in the file, reader.status is set, and every
+ * read after it does nothing. So no read needs an `if`. Values start with their defaults; a key that is
+ * absent (or null) leaves its value alone, and so does an error. Each read returns whether it stored a value.
+ *
+ * config_close ends the reading of a mapping and must not be left out: it refuses keys that were never asked
+ * for
+ * ("unknown key 'yuong' in bodies.beam.material; did you mean 'young'? (known: young, poisson)") and then
+ * required keys that are absent. Missing keys wait until then because most of them are mistyped ones.
+ *
+ * Texts that come out of a tree belong to it. Keys, names and units passed in must outlive the map. */
+
+#define CONFIG_KNOWN_LIMIT 64 /* keys that one mapping can be asked for */
+#define CONFIG_PATH_SIZE 256  /* of paths in messages; longer ones are cut */
+
+typedef struct config_reader {
+    thenar_error *error;  /* where the message goes, or NULL */
+    thenar_status status; /* THENAR_OK until the first error */
+} config_reader;
+
+typedef enum config_need { CONFIG_OPTIONAL, CONFIG_REQUIRED } config_need;
+
+/* A mapping that is being read. After an error, or if it is optional and absent, node is NULL and reads do
+ * nothing. */
+typedef struct config_map {
+    config_reader *reader;
+    const config_node *node;
+    const char *key;             /* under which it stands in the mapping that it is in, NULL elsewhere: a body's name */
+    char path[CONFIG_PATH_SIZE]; /* "bodies.beam.material" */
+    bool is_root;                /* path is a word for the whole, as "scene", that paths to its children leave out */
+    const char *known[CONFIG_KNOWN_LIMIT];
+    size_t known_count;
+    const char *missing; /* the first required key that was absent */
+} config_map;
+
+/* A sequence, or a mapping with free keys (bodies by name), that is being read one by one. */
+typedef struct config_list {
+    config_reader *reader;
+    const config_node *node; /* NULL: absent or an error, as in a map */
+    const config_node *item; /* the one that config_next stopped at */
+    const char *key;         /* of the item in a mapping with free keys */
+    size_t index;            /* of the item, from 0 */
+    size_t count;            /* items in all */
+    char path[CONFIG_PATH_SIZE];
+} config_list;
+
+/* What a number may be. Make one with the functions below or write it out. */
+typedef struct config_range {
+    double low, high; /* -INFINITY, INFINITY: no bound */
+    bool above_low;   /* > low rather than >= low */
+    bool below_high;  /* < high rather than <= high */
+    bool infinite;    /* .inf and -.inf are welcome where the bounds allow them; .nan never is */
+    const char *unit; /* for messages: "Pa"; NULL or "" for none */
+} config_range;
+
+static inline config_range config_any(const char *unit) {
+    return (config_range){.low = -INFINITY, .high = INFINITY, .unit = unit};
+}
+/* > 0 */
+static inline config_range config_positive(const char *unit) {
+    return (config_range){.low = 0, .high = INFINITY, .above_low = true, .unit = unit};
+}
+/* >= 0 */
+static inline config_range config_not_negative(const char *unit) {
+    return (config_range){.low = 0, .high = INFINITY, .unit = unit};
+}
+/* >= low and <= high */
+static inline config_range config_between(double low, double high, const char *unit) {
+    return (config_range){.low = low, .high = high, .unit = unit};
+}
+
+/* Opens a tree's root, or any node; name is what messages call it. */
+void config_open(config_reader *reader, const config_node *node, const char *name, config_map *map);
+void config_close(config_map *map);
+
+bool config_number(config_map *map, const char *key, config_need need, config_range range, double *value);
+bool config_integer(config_map *map, const char *key, config_need need, long low, long high, int *value);
+bool config_bool(config_map *map, const char *key, config_need need, bool *value);
+/* Any scalar but null, with or without quotes. */
+bool config_text(config_map *map, const char *key, config_need need, const char **value);
+/* The index of the text among names. */
+bool config_choice(config_map *map, const char *key, config_need need, const char *const *names, size_t count,
+                   int *value);
+/* A file name seen from the file that it is written in (from the current directory if it came from --set).
+ * free() the value; it is only stored if the call returns true. */
+bool config_file(config_map *map, const char *key, config_need need, char **value);
+/* A sequence of exactly count numbers, all in the range. */
+bool config_numbers(config_map *map, const char *key, config_need need, config_range range, size_t count,
+                    double *values);
+bool config_vec3(config_map *map, const char *key, config_need need, config_range range, vec3 *value);
+/* A rotation as [x, y, z, w], scaled to unit length; all zeros is an error. */
+bool config_quat(config_map *map, const char *key, config_need need, quat *value);
+
+/* A mapping inside the mapping. Close it too. */
+bool config_child(config_map *map, const char *key, config_need need, config_map *child);
+/* A sequence inside the mapping. */
+bool config_sequence(config_map *map, const char *key, config_need need, config_list *list);
+/* A mapping with free keys inside the mapping. */
+bool config_entries(config_map *map, const char *key, config_need need, config_list *list);
+
+/* The key is there and not null. Counts as asking for it; helps where the key decides what to read. */
+bool config_has(config_map *map, const char *key);
+/* Where what a key holds matters before it is read (a number or a sequence of them); NULL if absent. */
+const config_node *config_peek(config_map *map, const char *key);
+
+/* Goes to the first or next item; false at the end or after an error. In a mapping with free keys, nulls are
+ * passed over: they stand for keys that were taken away. config_entries(&scene, "bodies", CONFIG_REQUIRED,
+ * &bodies); while (config_next(&bodies)) { config_item_map(&bodies, &body); ... config_close(&body); }  */
+bool config_next(config_list *list);
+bool config_item_map(config_list *list, config_map *map);
+bool config_item_integer(config_list *list, long low, long high, int *value);
+bool config_item_choice(config_list *list, const char *const *names, size_t count, int *value);
+bool config_item_vec3(config_list *list, config_range range, vec3 *value);
+bool config_item_sequence(config_list *list, config_list *inner);
+
+/* The caller's own checks: an error at a key's value (at the mapping if the key is absent or NULL) or at an
+ * item. */
+void config_fail(config_map *map, const char *key, const char *format, ...) THENAR_PRINTF(3, 4);
+void config_item_fail(config_list *list, const char *format, ...) THENAR_PRINTF(2, 3);
+
+/* Makes an error of another module the reader's: its message at the place of config_fail, its status kept, so that
+ * running out of memory is not taken for bad input. THENAR_OK does nothing. */
+void config_adopt(config_map *map, const char *key, thenar_status status, const char *message);
+void config_out_of_memory(config_map *map);
 
 #endif

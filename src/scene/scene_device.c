@@ -1,6 +1,6 @@
-#include "scene/scene_device.h"
+#include "scene/scene.h"
 
-#include "base/text.h"
+#include "core/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -85,7 +85,8 @@ static void read_vibration(config_map *map, thenar_wearable_def *def) {
     config_number(map, "release", CONFIG_OPTIONAL, config_positive("s"), &def->release);
 }
 
-void scene_device_read(config_map *map, thenar_wearable_def *def) {
+/* A device of the mapping at hand, which is closed: `kind` decides the defaults. Errors say where. */
+static void scene_device_read(config_map *map, thenar_wearable_def *def) {
     const char *kinds[THENAR_WEARABLE_KIND_COUNT], *title = "";
     for (int i = 0; i < THENAR_WEARABLE_KIND_COUNT; i++) kinds[i] = thenar_wearable_kind_name((thenar_wearable_kind)i);
     int kind = THENAR_WEARABLE_CABLE;

@@ -1,8 +1,8 @@
-#include "scene/scene_shape.h"
+#include "scene/scene.h"
 
-#include "base/memory.h"
-#include "shape/finger.h"
-#include "shape/hand_gltf.h"
+#include "core/memory.h"
+#include "hand/finger.h"
+#include "io/hand_gltf.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -16,9 +16,9 @@
  * constraint/contensou.h) or, with FRICTION_PRINTED, as talvas2015 has it: the forces into a disc and the torque into an
  * interval, whose sizes are the gradient of the velocity potential at the motion that all of lambda - w / D would have to stop
  * (Eqs. 17 to 20). */
-#include "solver/contact_rows.h"
+#include "solver/newton.h"
 
-#include "contact/patch_law.h"
+#include "contact/patch.h"
 
 #include <math.h>
 #include <string.h>
@@ -104,7 +104,9 @@ double contact_rows_values(const solver_problem *problem, int index, double u[MO
     return u[0];
 }
 
-void friction_project(solver_friction friction, double bound, double t[2]) {
+/* (t1, t2) goes to the nearest point of the section of the pyramid or the cone where the normal impulse allows
+ * `bound`. */
+static void friction_project(solver_friction friction, double bound, double t[2]) {
     if (friction != FRICTION_CONE) {
         for (int i = 0; i < 2; i++) t[i] = fmax(-bound, fmin(bound, t[i]));
         return;

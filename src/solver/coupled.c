@@ -1,7 +1,7 @@
-#include "solver/coupled.h"
+#include "solver/solver.h"
 
-#include "base/memory.h"
-#include "math/vec3.h"
+#include "core/memory.h"
+#include "core/vec3.h"
 
 #include <math.h>
 #include <stdlib.h>

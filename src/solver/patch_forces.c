@@ -5,9 +5,9 @@
  * and the torques of its pressure like the first, within bounds, in turns: a few times with its own block of W alone, then it
  * tells the others. P is the projection on what mu lambda_n allows (constraint/contensou.h). Where the patch sticks and presses
  * everywhere, its own block is solved at once (contact/patch_law.h). */
-#include "solver/patch_forces.h"
+#include "solver/solver.h"
 
-#include "math/simd.h"
+#include "core/simd.h"
 
 #include <math.h>
 #include <string.h>

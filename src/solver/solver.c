@@ -1,11 +1,7 @@
 #include "solver/solver.h"
 
+#include "solver/baseline/baseline.h"
 #include "solver/newton.h"
-#include "solver/njls.h"
-#include "solver/njls_plus.h"
-#include "solver/pgs.h"
-#include "solver/sqp_pgs.h"
-#include "solver/sqp_pjls.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
-#include "sparse/block_pattern.h"
+#include "sparse/cholesky.h"
 
-#include "base/memory.h"
+#include "core/memory.h"
 
 #include <assert.h>
 #include <limits.h>

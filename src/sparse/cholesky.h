@@ -1,3 +1,39 @@
+/* The pattern of a symmetric matrix of 3x3 node blocks: which pairs of nodes are coupled.
+ *
+ * Only the lower triangle is kept, by columns: column j holds its rows i >= j in ascending order, the diagonal first.
+ * The values of a matrix with this pattern are a flat array of 9 doubles a block (row-major 3x3), in the order of
+ * `row`; block k stands for A_ij and, if i != j, for A_ji = A_ij^T. */
+#ifndef SPARSE_CHOLESKY_H
+#define SPARSE_CHOLESKY_H
+
+#include "core/error.h"
+#include "core/memory.h"
+#include "core/threads.h"
+#include "core/vec3.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct block_pattern {
+    int node_count;
+    int block_count;
+    int *column_start; /* node_count + 1 */
+    int *row;          /* block_count */
+} block_pattern;
+
+/* From groups of nodes that couple all with all: group g holds the nodes group_node[group_start[g]] up to
+ * group_node[group_start[g + 1] - 1] (a tet is a group of four). Every diagonal block is there. Indices must lie in
+ * [0, node_count). */
+thenar_status block_pattern_create(int node_count, int group_count, const int *group_start, const int *group_node,
+                                   block_pattern *out, thenar_error *error);
+void block_pattern_free(block_pattern *pattern);
+
+/* The block of (row, column) with row >= column, or -1 if these nodes are not coupled. */
+int block_pattern_find(const block_pattern *pattern, int row, int column);
+
+/* y = A x for a matrix with this pattern; x and y hold 3 * node_count doubles and do not overlap. */
+void block_pattern_multiply(const block_pattern *pattern, const double *blocks, const double *x, double *y);
+
 /* Direct solver for symmetric positive definite matrices of 3x3 node blocks: P A P^T = L L^T.
  *
  * A plan (ordering, fronts, memory layout) is made once for a pattern; it never changes and may be shared by
@@ -14,16 +50,6 @@
  *
  * Results do not depend on the number of threads, to the last bit. A factor serves one thread at a time: the
  * solves write to its workspace. */
-#ifndef SPARSE_CHOLESKY_H
-#define SPARSE_CHOLESKY_H
-
-#include "base/arena.h"
-#include "base/error.h"
-#include "base/workers.h"
-#include "sparse/block_pattern.h"
-
-#include <stdbool.h>
-#include <stddef.h>
 
 typedef enum cholesky_ordering {
     CHOLESKY_ORDERING_BEST,   /* AMD and METIS, whichever needs fewer operations */
@@ -141,5 +167,32 @@ bool cholesky_locate(const cholesky_plan *plan, const int nodes[4], cholesky_loc
 void cholesky_inverse_gather(const cholesky_factor *factor, const cholesky_location *location, double out[144]);
 /* g^T Z g with that block Z: g holds three numbers of each of the four nodes. */
 double cholesky_inverse_form(const cholesky_factor *factor, const cholesky_location *location, const double g[12]);
+
+/* W = J A^-1 J^T for sparse rows J and the factor of A: what forces along rows do to rows. See gram.c. */
+
+/* A row of J: no node comes twice. A row without nodes moves nothing. */
+typedef struct gram_row {
+    int count;
+    const int *node;
+    const vec3 *gradient;
+} gram_row;
+
+typedef struct gram_group gram_group;
+
+typedef struct gram {
+    double *right;          /* 24 per node: eight right-hand sides, zero between calls */
+    int *nodes;             /* of eight rows */
+    cholesky_range *reach;  /* of eight rows */
+    int *filled;            /* the rows that have nodes */
+    gram_group *groups;     /* eight of these each */
+    double *kept;           /* their halves, one after the other */
+    cholesky_range *ranges; /* which rows of L these are */
+    size_t room;            /* of kept */
+} gram;
+
+void gram_layout(gram *g, const cholesky_plan *plan, int node_count, int most_rows, arena *memory);
+
+/* W: `stride` (a multiple of 8, at least count) to a row; columns up to the next multiple of 8 become 0. */
+void gram_product(gram *g, cholesky_factor *factor, const gram_row *rows, int count, double *W, int stride);
 
 #endif

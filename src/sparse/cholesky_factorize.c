@@ -11,7 +11,7 @@
  * reciprocals update U          lower triangle in block columns of 8 (front_update_column), m x m A has
  * entries in the pivot columns only, so U is written by the product and never cleared. */
 #include "sparse/cholesky_plan.h"
-#include "sparse/front_memory.h"
+
 #include "sparse/tile.h"
 
 #include <limits.h>

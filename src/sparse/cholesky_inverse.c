@@ -9,7 +9,7 @@
  * children read whole columns of Z, from `inverse` for pivots and from `spread` for the others M, S^T
  * scratch, strips of eight columns c: M(d, c) at [c / 8][d][c % 8], S^T(c, j) at [c / 8][j][c % 8] */
 #include "sparse/cholesky_plan.h"
-#include "sparse/front_memory.h"
+
 #include "sparse/tile.h"
 
 #include <string.h>

@@ -1,13 +1,47 @@
+/* Elimination orders of a graph, and what they lead to: elimination tree, postorder, column counts.
+ *
+ * Liu, "The role of elimination trees in sparse factorization", SIAM J. Matrix Anal. Appl. 11 (1990). */
+#ifndef SPARSE_CHOLESKY_PLAN_H
+#define SPARSE_CHOLESKY_PLAN_H
+
+#include "sparse/cholesky.h"
+
+/* Neighbours of node i: neighbour[start[i]] up to neighbour[start[i + 1] - 1], i itself not among them. */
+typedef struct graph {
+    int count;
+    int *start;
+    int *neighbour;
+} graph;
+
+/* The graph of a pattern. The last last_count nodes are also joined to a chain: the elimination tree then
+ * holds them as its last path, and its postorder keeps them at the end in their order. */
+thenar_status graph_create(const block_pattern *pattern, int last_count, graph *out, thenar_error *error);
+void graph_free(graph *g);
+
+/* An order and its tree; everything is indexed by elimination position. */
+typedef struct elimination {
+    int *node;   /* position -> node */
+    int *parent; /* the elimination tree, -1 at a root; a parent comes after its children */
+    int *count;  /* nodes in the column of L, the diagonal one among them */
+    const char *name;
+    double flops; /* of the factorization, node blocks being 3x3 */
+} elimination;
+
+/* The order asked for, in postorder: the nodes of every subtree stand together, its root last. */
+thenar_status elimination_create(const graph *g, const cholesky_options *options, elimination *out,
+                                 thenar_error *error);
+void elimination_free(elimination *e);
+
+/* Postorder of a forest (parents -1 at roots), children and roots ascending: order[place] = node. head and
+ * next are workspace, n + 1 ints each. */
+void tree_postorder(const int *parent, int n, int *head, int *next, int *order);
+
 /* Inside a plan: the fronts of the multifrontal method and the maps between them.
  *
  * A front eliminates `pivots` nodes (its columns) and touches `below` more (its other rows). In scalars its rows are
  *     [0, k)         k = 3 pivots, then padding up to kp, a multiple of 8
  *     [kp, kp + m)   m = 3 below, then padding up to height = kp + mp
  * so that both parts start at a register of eight doubles. "Padded row" means an index into this. */
-#ifndef SPARSE_CHOLESKY_PLAN_H
-#define SPARSE_CHOLESKY_PLAN_H
-
-#include "sparse/cholesky.h"
 
 typedef struct front {
     int first;                        /* elimination position of the first pivot */
@@ -98,5 +132,32 @@ static inline size_t front_update_size(int mp) {
 static inline size_t front_spread_size(const front *f) {
     return (size_t)front_height(f) * (size_t)front_m(f);
 }
+
+/* Which fronts threads may take on their own, and where in memory fronts wait for each other. */
+
+/* The pool if the front is large enough to be shared by its threads, else NULL. */
+workers *front_pool(const front *f, workers *pool);
+
+/* Supernodes: which nodes are eliminated together in one front. */
+
+/* The groups of an elimination, in postorder. Group g holds the positions member[start[g]] up to
+ * member[start[g + 1] - 1] of the elimination, to be renumbered in this order. */
+typedef struct front_groups {
+    int count;
+    int *start;
+    int *parent; /* group, or -1 */
+    int *member;
+} front_groups;
+
+/* Positions from first_last on (the nodes to be eliminated last) are not put together with earlier ones. */
+thenar_status front_groups_create(const elimination *e, int n, int first_last, front_groups *out, thenar_error *error);
+void front_groups_free(front_groups *groups);
+
+/* The order of the pivots within a front. */
+
+/* The pivots of one front may be eliminated in any order. Puts those together that the same fronts below have
+ * among their rows, so that these rows fall into few runs, and renumbers positions and rows. Fronts are known
+ * with their rows; positions from first_last on stay. False if memory runs out. */
+bool front_sort_pivots(cholesky_plan *plan, int first_last);
 
 #endif

@@ -7,6 +7,7 @@
  * by node. One right-hand side: a vector register holds eight rows. Eight right-hand sides: it holds one row
  * of all. */
 #include "sparse/cholesky_plan.h"
+
 #include "sparse/tile.h"
 
 #include <string.h>

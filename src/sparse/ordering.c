@@ -1,6 +1,6 @@
-#include "sparse/ordering.h"
+#include "sparse/cholesky_plan.h"
 
-#include "base/memory.h"
+#include "core/memory.h"
 
 #include <amd.h>
 #include <metis.h>

@@ -10,9 +10,10 @@
 #ifndef SPARSE_TILE_H
 #define SPARSE_TILE_H
 
-#include "math/simd.h"
+#include "core/simd.h"
 
 #include <float.h>
+
 #if defined(__AVX512F__)
 #include <immintrin.h>
 #endif

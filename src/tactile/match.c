@@ -1,4 +1,4 @@
-#include "tactile/match.h"
+#include "tactile/tactile.h"
 
 #include <stdbool.h>
 #include <string.h>

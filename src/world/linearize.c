@@ -25,12 +25,183 @@
  * are held. */
 #include "world/linearize.h"
 
-#include "math/sym6.h"
+#include "body/rigid.h"
+#include "body/soft.h"
+#include "core/simd.h"
+#include "core/spatial.h"
 #include "solver/newton.h"
-#include "world/linearize_parts.h"
 #include "world/sim.h"
 
+#include <math.h>
 #include <string.h>
+
+static void add_soft_mass(double *const X[6], const soft_model *soft, const double *mass, int first, double sum[36]) {
+    for (int node = 0; node < soft->mesh.node_count; node++) {
+        int at = 3 * (first + soft->system_node[node]);
+        if (soft->system_node[node] < 0) continue;
+        for (int i = 0; i < 36; i++)
+            sum[i] += mass[node] * vec3_dot(vec3_load(X[i / 6] + at), vec3_load(X[i % 6] + at));
+    }
+}
+
+/* Adds X^T M X of one body, whose unknowns start at node `first`, to a 6x6 matrix; X are six columns. */
+static void linearize_add_inertia(double *const X[6], const body_model *body, const body_state *state, int first,
+                                  double sum[36]) {
+    if (body->kind == &soft_class) {
+        add_soft_mass(X, (const soft_model *)body, ((const soft_model *)body)->mass, first, sum);
+        return;
+    }
+    const rigid_model *rigid = (const rigid_model *)body;
+    mat3 R = quat_to_mat3(rigid_orientation(((const rigid_state *)state)->kept->orientation));
+    mat3 inertia = mat3_mul(mat3_mul(R, rigid->inertia), mat3_transpose(R));
+    int at = 3 * first;
+    for (int i = 0; i < 36; i++) {
+        vec3 turn = mat3_mul_vec(inertia, vec3_load(X[i % 6] + at + 3));
+        sum[i] += rigid->mass * vec3_dot(vec3_load(X[i / 6] + at), vec3_load(X[i % 6] + at)) +
+                  vec3_dot(vec3_load(X[i / 6] + at + 3), turn);
+    }
+}
+
+/* Column c of beta K X in eight tets, against the columns up to it. */
+static void add_batch(const soft_batch *batch, const soft_model *soft, const f64x8 product[12], double *const X[6],
+                      int first, int c, double h, double sum[36]) {
+    for (int l = 0; l < batch->tet_count; l++) {
+        double beta = batch->beta[l], share = beta / (h * (h + beta)); /* the product is (h^2 + h beta) K X */
+        for (int a = 0; a < 4; a++) {
+            int own = soft->system_node[batch->node[a][l]];
+            if (own < 0) continue;
+            vec3 force = {share * product[3 * a][l], share * product[3 * a + 1][l], share * product[3 * a + 2][l]};
+            for (int i = 0; i <= c; i++) {
+                double part = vec3_dot(vec3_load(X[i] + 3 * (first + own)), force);
+                sum[6 * i + c] += part;
+                if (i < c) sum[6 * c + i] += part;
+            }
+        }
+    }
+}
+
+/* Adds X^T (alpha M + beta K) X of a soft body, and X^T d X of the dampers that tie its nodes to what does not move. Uses
+ * up soft_state.free_velocity. */
+static void linearize_add_viscosity(double *const X[6], body_state *state, int first, double h, double sum[36]) {
+    soft_state *of_soft = (soft_state *)state;
+    const soft_model *soft = soft_of(of_soft);
+    add_soft_mass(X, soft, soft->damped_mass, first, sum);
+    add_soft_mass(X, soft, soft->damping, first, sum);
+    for (int c = 0; c < 6; c++) {
+        double *w = of_soft->free_velocity;
+        for (int node = 0; node < soft->mesh.node_count; node++) {
+            int own = soft->system_node[node];
+            vec3_store(w + 3 * node, own < 0 ? vec3_make(0, 0, 0) : vec3_load(X[c] + 3 * (first + own)));
+        }
+        for (int k = 0; k < soft->batch_count; k++) {
+            f64x8 product[12];
+            soft_element_stiffness_times(&soft->batches[k], of_soft->rotation + 9 * k, w, h, product);
+            add_batch(&soft->batches[k], soft, product, X, first, c, h, sum);
+        }
+    }
+}
+
+static int size_of(const solver_problem *problem) {
+    return 3 * problem->pattern->node_count;
+}
+
+/* For systems of so many components and contacts; contacts 0: nothing is ever pinned. */
+static void pinned_layout(pinned *state, size_t components, int contacts, arena *work) {
+    int most = contacts < PINNED_ROWS / 3 ? (3 * contacts + 7) / 8 * 8 : PINNED_ROWS;
+    size_t rows = (size_t)most, own = most > 0 ? components : 0;
+    *state = (pinned){.most = most,
+                      .rows = ARENA_ARRAY(work, pinned_row, rows),
+                      .half = ARENA_ARRAY(work, double, rows *own),
+                      .eight = ARENA_ARRAY(work, double, 8 * own),
+                      .C = ARENA_ARRAY(work, double, rows *rows),
+                      .multiple = ARENA_ARRAY(work, double, rows),
+                      .column = ARENA_ARRAY(work, double, own)};
+}
+
+/* Empties it. */
+static void pinned_begin(pinned *state) {
+    state->count = 0;
+}
+
+/* Adds a row; weight: how hard it is held, N/m. False: there is no room. */
+static bool pinned_add(pinned *state, const solver_problem *problem, int index, vec3 direction, double weight) {
+    double h = problem->step->h;
+    if (state->count == state->most) return false;
+    state->rows[state->count++] = (pinned_row){index, direction, 1 / (h * h * weight)};
+    return true;
+}
+
+/* Adds J_i^T times a number to `sum`. */
+static void add_row(const pinned_row *row, const solver_problem *problem, double scale, double *sum) {
+    const contact *c = &problem->contacts[row->contact];
+    contact_add_force(c, vec3_scale(mat3_mul_vec_transposed(c->frame, row->direction), scale), sum);
+}
+
+/* Eight rows of L^-1 P J^T; those beyond the last are zero. */
+static void solve_half(pinned *state, const solver_problem *problem, int first) {
+    int n = size_of(problem);
+    memset(state->eight, 0, 8 * (size_t)n * sizeof *state->eight);
+    for (int s = 0; s < 8 && first + s < state->count; s++) {
+        memset(state->column, 0, (size_t)n * sizeof *state->column);
+        add_row(&state->rows[first + s], problem, 1, state->column);
+        for (int i = 0; i < n; i++) state->eight[8 * i + s] = state->column[i];
+    }
+    cholesky_forward_eight(problem->factor, state->eight, state->half + (size_t)first * (size_t)n);
+}
+
+/* The 8x8 block of C at rows a and b. */
+static void multiply_halves(pinned *state, int n, int a, int b) {
+    const double *x = state->half + (size_t)a * (size_t)n, *y = state->half + (size_t)b * (size_t)n;
+    f64x8 sum[8];
+    for (int s = 0; s < 8; s++) sum[s] = f64x8_set(0);
+    for (int i = 0; i < n; i++) {
+        f64x8 row = f64x8_load(y + 8 * i);
+        for (int s = 0; s < 8; s++) sum[s] = f64x8_fma(f64x8_set(x[8 * i + s]), row, sum[s]);
+    }
+    for (int s = 0; s < 8; s++) f64x8_store(state->C + (size_t)(a + s) * (size_t)state->most + (size_t)b, sum[s]);
+}
+
+/* All rows are there, and the problem's factor is that of M. False: C is not positive definite. */
+static bool pinned_factor(pinned *state, const solver_problem *problem) {
+    int n = size_of(problem), most = state->most;
+    for (int a = 0; a < state->count; a += 8) {
+        solve_half(state, problem, a);
+        for (int b = 0; b <= a; b += 8) multiply_halves(state, n, a, b);
+    }
+    for (int i = 0; i < state->count; i++) {
+        double *row = state->C + (size_t)i * (size_t)most;
+        row[i] += state->rows[i].give;
+        for (int j = 0; j <= i; j++) {
+            const double *other = state->C + (size_t)j * (size_t)most;
+            double sum = row[j];
+            for (int k = 0; k < j; k++) sum -= row[k] * other[k];
+            if (i == j && !(sum > 0)) return false;
+            row[j] = i == j ? sqrt(sum) : sum / other[j];
+        }
+    }
+    return true;
+}
+
+/* From x = M^-1 r to what is to be taken from it: out = J^T C^-1 J x. The caller solves M y = out; x - y is H^-1 r. */
+static void pinned_react(pinned *state, const solver_problem *problem, const double *x, double *out) {
+    int count = state->count, most = state->most;
+    double *m = state->multiple;
+    for (int i = 0; i < count; i++) {
+        const pinned_row *row = &state->rows[i];
+        m[i] = vec3_dot(row->direction, contact_motion(&problem->contacts[row->contact], x));
+    }
+    for (int i = 0; i < count; i++) {
+        const double *row = state->C + (size_t)i * (size_t)most;
+        for (int k = 0; k < i; k++) m[i] -= row[k] * m[k];
+        m[i] /= row[i];
+    }
+    for (int i = count - 1; i >= 0; i--) {
+        for (int k = i + 1; k < count; k++) m[i] -= state->C[(size_t)k * (size_t)most + (size_t)i] * m[k];
+        m[i] /= state->C[(size_t)i * (size_t)most + (size_t)i];
+    }
+    memset(out, 0, (size_t)size_of(problem) * sizeof *out);
+    for (int i = 0; i < count; i++) add_row(&state->rows[i], problem, m[i], out);
+}
 
 #define LIMITS_STIFFER 65536.0
 #define CONTACTS_STIFFER 16384.0

@@ -1,6 +1,11 @@
 #include "world/model.h"
 
+#include "core/hash.h"
+#include "core/text.h"
+#include "mesh/mesh.h"
+
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -151,4 +156,446 @@ int thenar_model_tactile_count(const thenar_model *model) {
 const thenar_tactile_def *thenar_model_tactile(const thenar_model *model, int index) {
     assert(index >= 0 && index < model->tactile_count);
     return &model->tactile[index];
+}
+
+/* From definitions to a compiled model. */
+
+#define TRACK_WARNINGS 5 /* that a track may give */
+
+struct thenar_build {
+    char *name;
+    thenar_world_def world;
+    ARRAY(body_model *) bodies;
+    ARRAY(hand_model *) hands;
+    ARRAY(handle_model *) handles;
+    ARRAY(thenar_tactile_def) tactile;
+};
+
+thenar_world_def thenar_world_def_default(void) {
+    return (thenar_world_def){.name = "",
+                              .gravity = {0, -9.81, 0},
+                              .dt = 0.01,
+                              .margin = 0.001,
+                              .contact_stiffness = 1e9,
+                              .contact_damping = 1e5};
+}
+
+thenar_build *thenar_build_create(const thenar_world_def *world) {
+    thenar_build *build = MEMORY_ARRAY(thenar_build, 1);
+    if (!build) return NULL;
+    build->world = *world;
+    build->name = memory_string(world->name ? world->name : "");
+    if (!build->name) {
+        free(build);
+        return NULL;
+    }
+    return build;
+}
+
+static void forget_bodies(thenar_build *build) {
+    for (size_t i = 0; i < build->bodies.count; i++) build->bodies.data[i]->kind->free(build->bodies.data[i]);
+    for (size_t i = 0; i < build->hands.count; i++) hand_model_free(build->hands.data[i]);
+    for (size_t i = 0; i < build->handles.count; i++) handle_free(&build->handles.data[i]->rigid.base);
+    for (size_t i = 0; i < build->tactile.count; i++) {
+        free((void *)build->tactile.data[i].name);
+        free((void *)build->tactile.data[i].hand);
+    }
+    build->bodies.count = 0;
+    build->hands.count = 0;
+    build->handles.count = 0;
+    build->tactile.count = 0;
+}
+
+void thenar_build_free(thenar_build *build) {
+    if (!build) return;
+    forget_bodies(build);
+    free(build->bodies.data);
+    free(build->hands.data);
+    free(build->handles.data);
+    free(build->tactile.data);
+    free(build->name);
+    free(build);
+}
+
+static thenar_status check_name(const thenar_build *build, const char *name, thenar_error *error) {
+    for (size_t i = 0; name && i < build->bodies.count; i++)
+        if (strcmp(build->bodies.data[i]->name, name) == 0)
+            return error_set(error, THENAR_ERROR_INPUT, "there are two bodies named %s; expected different names",
+                             name);
+    return THENAR_OK;
+}
+
+static thenar_status check_friction(double friction, thenar_error *error) {
+    if (friction >= 0 && friction <= MODEL_FRICTION_LARGEST) return THENAR_OK;
+    return error_set(error, THENAR_ERROR_INPUT, "friction is %g; expected 0 to %g", friction, MODEL_FRICTION_LARGEST);
+}
+
+static thenar_status add_body(thenar_build *build, body_model *body, bool touches, double friction,
+                              thenar_error *error) {
+    body->touches = touches;
+    body->friction = friction;
+    if (ARRAY_PUSH(&build->bodies, body)) return THENAR_OK;
+    thenar_status status = error_memory(error, body->name);
+    body->kind->free(body);
+    return status;
+}
+
+thenar_status thenar_build_add_soft(thenar_build *build, const thenar_soft_def *def, thenar_error *error) {
+    soft_model *body;
+    thenar_status status = check_name(build, def->name, error);
+    if (status == THENAR_OK) status = check_friction(def->friction, error);
+    if (status == THENAR_OK) status = soft_model_create(def, &body, error);
+    return status == THENAR_OK ? add_body(build, &body->base, def->touches, def->friction, error) : status;
+}
+
+thenar_status thenar_build_add_rigid(thenar_build *build, const thenar_rigid_def *def, thenar_error *error) {
+    rigid_model *body;
+    thenar_status status = check_name(build, def->name, error);
+    if (status == THENAR_OK) status = check_friction(def->friction, error);
+    if (status == THENAR_OK) status = rigid_model_create(def, &body, error);
+    return status == THENAR_OK ? add_body(build, &body->base, def->touches, def->friction, error) : status;
+}
+
+/* All of the flesh, or none of it. */
+static thenar_status add_flesh(thenar_build *build, const thenar_hand_def *def, soft_model **flesh, int count,
+                               thenar_error *error) {
+    thenar_status status = THENAR_OK;
+    for (int k = 0; k < count && status == THENAR_OK; k++) status = check_name(build, flesh[k]->base.name, error);
+    size_t before = build->bodies.count;
+    int added = 0;
+    for (; added < count && status == THENAR_OK; added++)
+        status = add_body(build, &flesh[added]->base, def->touches, def->friction, error);
+    if (status == THENAR_OK) return status;
+    while (build->bodies.count > before) {
+        body_model *body = build->bodies.data[--build->bodies.count];
+        body->kind->free(body);
+    }
+    for (int k = added; k < count; k++) flesh[k]->base.kind->free(&flesh[k]->base);
+    return status;
+}
+
+thenar_status thenar_build_add_hand(thenar_build *build, const thenar_hand_def *def, thenar_error *error) {
+    hand_model *hand;
+    soft_model **flesh;
+    int count;
+    thenar_status status = check_friction(def->friction, error);
+    if (status == THENAR_OK) status = check_name(build, def->name, error);
+    if (status == THENAR_OK) status = hand_model_create(def, &hand, &flesh, &count, error);
+    if (status != THENAR_OK) return status;
+    hand->first_body = (int)build->bodies.count;
+    for (int k = 0; k < count; k++) flesh[k]->base.family = (int)build->hands.count + 1;
+    for (int k = 0; k < count; k++) hand->flesh[k].body = hand->first_body + k;
+    bool enough = ARRAY_PUSH(&build->hands, hand);
+    if (!enough) hand_model_free(hand);
+    status = add_flesh(build, def, flesh, enough ? count : 0, error);
+    if (!enough) {
+        for (int k = 0; k < count; k++) flesh[k]->base.kind->free(&flesh[k]->base);
+        status = error_memory(error, def->name);
+    } else if (status != THENAR_OK) {
+        hand_model_free(build->hands.data[--build->hands.count]);
+    }
+    free(flesh);
+    return status;
+}
+
+/* The hand of that name, or -1. */
+static int find_hand(const thenar_build *build, const char *name) {
+    for (size_t i = 0; i < build->hands.count; i++)
+        if (strcmp(build->hands.data[i]->name, name) == 0) return (int)i;
+    return -1;
+}
+
+/* The soft body of that name that belongs to no hand, or -1. */
+static int find_tool(const thenar_build *build, const char *name) {
+    for (size_t i = 0; i < build->bodies.count; i++) {
+        const body_model *body = build->bodies.data[i];
+        if (body->kind == &soft_class && body->family == 0 && strcmp(body->name, name) == 0) return (int)i;
+    }
+    return -1;
+}
+
+static thenar_status make_handle(thenar_build *build, const thenar_handle_def *def, handle_model **handle,
+                                 thenar_error *error) {
+    const char *tool = def->tool ? def->tool : "";
+    if (def->bone) {
+        int hand = find_hand(build, tool);
+        if (hand >= 0) return handle_model_on_bone(def, build->hands.data[hand], hand, handle, error);
+        return error_set(error, THENAR_ERROR_INPUT, "a handle on a bone of %s; expected a hand that was added before",
+                         tool);
+    }
+    int body = find_tool(build, tool);
+    if (body >= 0) return handle_model_create(def, (soft_model *)build->bodies.data[body], body, handle, error);
+    return error_set(error, THENAR_ERROR_INPUT,
+                     "a handle in %s; expected a soft body that was added before, or a bone of a hand", tool);
+}
+
+thenar_status thenar_build_add_handle(thenar_build *build, const thenar_handle_def *def, thenar_error *error) {
+    for (size_t i = 0; def->name && i < build->handles.count; i++) {
+        const handle_model *other = build->handles.data[i];
+        if (strcmp(other->rigid.base.name, def->name) == 0)
+            return error_set(error, THENAR_ERROR_INPUT, "there are two handles named %s; expected different names",
+                             def->name);
+        if (def->bone && def->tool && handle_is_bone(other) && other->hand == find_hand(build, def->tool) &&
+            hand_bone_joint(other->bone) == (hand_joint)hand_joint_find(def->bone))
+            return error_set(error, THENAR_ERROR_INPUT, "there are two handles on %s of %s; expected one a bone",
+                             def->bone, def->tool);
+    }
+    /* Room first: once it is made, its tool has springs. */
+    if (!ARRAY_RESERVE(&build->handles, build->handles.count + 1)) return error_memory(error, "handles");
+    handle_model *handle;
+    thenar_status status = make_handle(build, def, &handle, error);
+    if (status == THENAR_OK) build->handles.data[build->handles.count++] = handle;
+    return status;
+}
+
+/* Gives a hand the track if that has frames of its side. */
+static thenar_status offer_track(hand_model *hand, const char *path, int *taken, thenar_error *error) {
+    track *t = MEMORY_ARRAY(track, 1);
+    thenar_status status = t ? track_read(path, t, error) : error_memory(error, path);
+    if (status != THENAR_OK) {
+        free(t);
+        return status;
+    }
+    status = track_expect(t, hand->skeleton.left, path, error);
+    if (status == THENAR_OK) {
+        hand_model_set_track(hand, t);
+        ++*taken;
+    } else {
+        track_free(t);
+        free(t);
+    }
+    return THENAR_OK;
+}
+
+thenar_status thenar_build_set_track(thenar_build *build, const char *path, thenar_error *error) {
+    int taken = 0;
+    if (build->hands.count == 0)
+        return error_set(error, THENAR_ERROR_INPUT, "a track for a world without hands; expected a body of kind hand");
+    for (size_t i = 0; i < build->hands.count; i++) {
+        thenar_status status = offer_track(build->hands.data[i], path, &taken, error);
+        if (status != THENAR_OK) return status;
+    }
+    return taken > 0 ? THENAR_OK : THENAR_ERROR_INPUT; /* track_expect has said what there is */
+}
+
+/* The hand that a device is on must be there already; one that is not named must be the only one. */
+static thenar_status check_hand(const thenar_build *build, const thenar_tactile_def *def, thenar_error *error) {
+    for (size_t i = 0; def->hand && i < build->hands.count; i++)
+        if (strcmp(build->hands.data[i]->name, def->hand) == 0) return THENAR_OK;
+    if (def->hand)
+        return error_set(error, THENAR_ERROR_INPUT, "there is no hand '%s'; expected the name of a body of kind hand",
+                         def->hand);
+    if (build->hands.count == 1) return THENAR_OK;
+    return error_set(error, THENAR_ERROR_INPUT, "a device in a world of %zu hands; expected the name of one",
+                     build->hands.count);
+}
+
+thenar_status thenar_build_add_tactile(thenar_build *build, const thenar_tactile_def *def, thenar_error *error) {
+    if (!def->name || !def->name[0] || !text_is_printable(def->name))
+        return error_set(error, THENAR_ERROR_INPUT, "a device without a name; expected printable text");
+    thenar_status status = check_hand(build, def, error);
+    for (size_t i = 0; i < build->tactile.count && status == THENAR_OK; i++)
+        if (strcmp(build->tactile.data[i].name, def->name) == 0)
+            status = error_set(error, THENAR_ERROR_INPUT, "there are two devices named %s; expected different names",
+                               def->name);
+    if (status != THENAR_OK) return status;
+    thenar_tactile_def copy = *def;
+    copy.name = memory_string(def->name);
+    copy.hand = memory_string(def->hand ? def->hand : build->hands.data[0]->name);
+    if (copy.name && copy.hand && ARRAY_PUSH(&build->tactile, copy)) return THENAR_OK;
+    free((void *)copy.name);
+    free((void *)copy.hand);
+    return error_memory(error, def->name);
+}
+
+static thenar_status check_world(const thenar_world_def *world, const char *name, thenar_error *error) {
+    if (!(world->dt >= MODEL_DT_SMALLEST && world->dt <= MODEL_DT_LARGEST))
+        return error_set(error, THENAR_ERROR_INPUT, "dt is %g; expected %g to %g s", world->dt, MODEL_DT_SMALLEST,
+                         MODEL_DT_LARGEST);
+    if (!text_is_printable(name))
+        return error_set(error, THENAR_ERROR_INPUT, "the world's name is not plain text; expected printable UTF-8");
+    if (!(world->margin > 0 && world->margin <= MODEL_MARGIN_LARGEST))
+        return error_set(error, THENAR_ERROR_INPUT, "margin is %g; expected above 0 to %g m", world->margin,
+                         MODEL_MARGIN_LARGEST);
+    if (!(world->contact_stiffness > 0 && world->contact_stiffness <= MODEL_CONTACT_STIFFNESS_LARGEST))
+        return error_set(error, THENAR_ERROR_INPUT, "contact stiffness is %g; expected above 0 to %g Pa/m",
+                         world->contact_stiffness, MODEL_CONTACT_STIFFNESS_LARGEST);
+    if (!(world->contact_damping >= 0 && world->contact_damping <= MODEL_CONTACT_DAMPING_LARGEST))
+        return error_set(error, THENAR_ERROR_INPUT, "contact damping is %g; expected 0 to %g Pa s/m",
+                         world->contact_damping, MODEL_CONTACT_DAMPING_LARGEST);
+    if ((unsigned)world->contact_method >= CONTACT_METHODS)
+        return error_set(error, THENAR_ERROR_INPUT, "contact method is %d; expected a thenar_contact_method",
+                         (int)world->contact_method);
+    if ((unsigned)world->contact_pressure > THENAR_PRESSURE_UNIFORM)
+        return error_set(error, THENAR_ERROR_INPUT, "contact pressure is %d; expected a thenar_contact_pressure",
+                         (int)world->contact_pressure);
+    if (!body_within(world->gravity, 3, MODEL_GRAVITY_LARGEST))
+        return error_set(error, THENAR_ERROR_INPUT, "gravity is (%g, %g, %g); expected three numbers up to %g m/s^2",
+                         world->gravity[0], world->gravity[1], world->gravity[2], MODEL_GRAVITY_LARGEST);
+    return THENAR_OK;
+}
+
+/* The bodies of an island, soft ones first: rigid ones are eliminated last, since any point may touch them, and after
+ * them the handles, so that what is before these is a system of its own (solver/coupled.h). */
+static thenar_status compile_island(thenar_model *model, const int *island, int number, thenar_error *error) {
+    static const body_class *const order[] = {&soft_class, &rigid_class, &handle_class};
+    int *members = MEMORY_ARRAY(int, model_mover_count(model)), count = 0;
+    if (!members) return error_memory(error, "linear systems");
+    for (int k = 0; k < 3; k++)
+        for (int i = 0; i < model_mover_count(model); i++)
+            if (island[i] == number && model->bodies[i]->kind == order[k]) members[count++] = i;
+    thenar_status status =
+        system_create(model->bodies, members, count, &model->contacts, &model->systems[model->system_count], error);
+    model->system_count += status == THENAR_OK;
+    return status;
+}
+
+/* Bodies that can move and may touch are solved together, handles with their tools, the others alone. */
+static thenar_status compile_systems(thenar_model *model, thenar_error *error) {
+    int count = model_mover_count(model);
+    model->systems = MEMORY_ARRAY(system_model, count);
+    int *island = MEMORY_ARRAY(int, count);
+    thenar_status status = model->systems && island ? THENAR_OK : error_memory(error, "linear systems");
+    if (status == THENAR_OK) contacts_join(&model->contacts, model->bodies, count, island);
+    for (int i = 0; i < model->handle_count && status == THENAR_OK; i++) {
+        const handle_model *handle = model_handle(model, i);
+        if (!handle_is_bone(handle)) island[model->body_count + i] = island[handle->body];
+    }
+    for (int i = 0; i < count && status == THENAR_OK; i++)
+        if (island[i] == i) status = compile_island(model, island, i, error);
+    free(island);
+    model->system_of = MEMORY_ARRAY(int, count);
+    model->first_node_of = MEMORY_ARRAY(int, count);
+    if (status == THENAR_OK && !(model->system_of && model->first_node_of))
+        status = error_memory(error, "linear systems");
+    for (int s = 0; s < model->system_count && status == THENAR_OK; s++)
+        for (int k = 0; k < model->systems[s].body_count; k++) {
+            model->system_of[model->systems[s].bodies[k]] = s;
+            model->first_node_of[model->systems[s].bodies[k]] = model->systems[s].first_node[k];
+        }
+    return status;
+}
+
+static bool add_warning(thenar_model *model, const char *text) {
+    model->warnings[model->warning_count] = memory_string(text);
+    return model->warnings[model->warning_count] && ++model->warning_count;
+}
+
+/* What is odd about a hand's track. */
+static bool warn_of_track(thenar_model *model, const hand_model *hand) {
+    const track *t = hand->track;
+    char text[512];
+    bool enough = true;
+    if (!t) return true;
+    if (t->repeated > 0) {
+        snprintf(text, sizeof text,
+                 "track of %s: %ld frames at the time of the one before are left out (first: line %ld)", hand->name,
+                 t->repeated, t->repeated_line);
+        enough = enough && add_warning(model, text);
+    }
+    if (t->decreasing > 0) {
+        snprintf(text, sizeof text,
+                 "track of %s: %ld frames at an earlier time than the one before are left out (first: line %ld)",
+                 hand->name, t->decreasing, t->decreasing_line);
+        enough = enough && add_warning(model, text);
+    }
+    if (t->truncated_line > 0) {
+        snprintf(text, sizeof text, "track of %s: line %ld ends in the middle and is left out", hand->name,
+                 t->truncated_line);
+        enough = enough && add_warning(model, text);
+    }
+    if (t->clamped > 0) {
+        snprintf(text, sizeof text, "track of %s: %ld values of its glove are brought within 0 and 1 (first: line %ld)",
+                 hand->name, t->clamped, t->clamped_line);
+        enough = enough && add_warning(model, text);
+    }
+    if (hand_track_looks_mirrored(hand)) {
+        snprintf(text, sizeof text, "track of %s: its joints look like those of a %s hand", hand->name,
+                 hand->skeleton.left ? "right" : "left");
+        enough = enough && add_warning(model, text);
+    }
+    return enough;
+}
+
+static thenar_status collect_warnings(thenar_model *model, thenar_error *error) {
+    model->warnings = MEMORY_ARRAY(char *, model->body_count + TRACK_WARNINGS * model->hand_count);
+    if (!model->warnings) return error_memory(error, "warnings");
+    for (int i = 0; i < model->body_count; i++) {
+        const thenar_surface *surface = thenar_model_surface(model, i);
+        mesh_note size;
+        char text[512];
+        if (!mesh_size_warning(surface->positions, surface->vertex_count, &size)) continue;
+        snprintf(text, sizeof text, "body %s %s", thenar_model_body_name(model, i), size.text);
+        if (!add_warning(model, text)) return error_memory(error, "warnings");
+    }
+    for (int i = 0; i < model->hand_count; i++)
+        if (!warn_of_track(model, model->hands[i])) return error_memory(error, "warnings");
+    return THENAR_OK;
+}
+
+static thenar_status compile(thenar_build *build, thenar_model *model, thenar_error *error) {
+    model->name = memory_string(build->name);
+    model->bodies = MEMORY_ARRAY(body_model *, build->bodies.count + build->handles.count);
+    if (!model->name || !model->bodies) return error_memory(error, "model");
+    model->gravity = vec3_load(build->world.gravity);
+    model->dt = build->world.dt;
+    model->hash = hash_bytes(0, &model->gravity, sizeof model->gravity);
+    model->hash = hash_bytes(model->hash, &build->world.margin, sizeof build->world.margin);
+    penalty_law law = {build->world.contact_stiffness, build->world.contact_damping};
+    model->hash = hash_bytes(model->hash, &law, sizeof law);
+    model->contact = (contact_method)build->world.contact_method;
+    int pressure = (int)build->world.contact_pressure;
+    model->hash = hash_bytes(model->hash, &pressure, sizeof pressure);
+    for (size_t i = 0; i < build->bodies.count; i++) {
+        model->bodies[model->body_count++] = build->bodies.data[i];
+        const body_model *body = build->bodies.data[i];
+        uint64_t hash = body->kind->hash(body);
+        model->hash = hash_bytes(model->hash, &hash, sizeof hash);
+        model->hash = hash_bytes(model->hash, &body->touches, sizeof body->touches);
+        model->hash = hash_bytes(model->hash, &body->friction, sizeof body->friction);
+    }
+    build->bodies.count = 0;
+    model->hands = MEMORY_ARRAY(hand_model *, build->hands.count);
+    if (!model->hands) return error_memory(error, "model");
+    for (size_t i = 0; i < build->hands.count; i++) {
+        model->hands[model->hand_count++] = build->hands.data[i];
+        uint64_t hash = hand_model_hash(build->hands.data[i]);
+        model->hash = hash_bytes(model->hash, &hash, sizeof hash);
+    }
+    build->hands.count = 0;
+    for (size_t i = 0; i < build->handles.count; i++) {
+        body_model *handle = &build->handles.data[i]->rigid.base;
+        model->bodies[model_mover_count(model)] = handle;
+        model->handle_count++;
+        uint64_t hash = handle->kind->hash(handle);
+        model->hash = hash_bytes(model->hash, &hash, sizeof hash);
+    }
+    build->handles.count = 0;
+    model->tactile = build->tactile.data;
+    model->tactile_count = (int)build->tactile.count;
+    memset(&build->tactile, 0, sizeof build->tactile);
+    thenar_status status =
+        contacts_create(model->bodies, model->body_count, build->world.margin, law, &model->contacts, error);
+    model->contacts.pressure = build->world.contact_pressure;
+    if (status == THENAR_OK) status = compile_systems(model, error);
+    if (status == THENAR_OK)
+        status = contacts_assign(&model->contacts, model->bodies, model->body_count, model->systems, error);
+    return status == THENAR_OK ? collect_warnings(model, error) : status;
+}
+
+thenar_status thenar_build_compile(thenar_build *build, thenar_model **out, thenar_error *error) {
+    *out = NULL;
+    thenar_status status = check_world(&build->world, build->name, error);
+    thenar_model *model = status == THENAR_OK ? MEMORY_ARRAY(thenar_model, 1) : NULL;
+    if (status == THENAR_OK && !model) status = error_memory(error, "model");
+    if (status == THENAR_OK) {
+        atomic_init(&model->owners, 1);
+        status = compile(build, model, error);
+        if (status == THENAR_OK)
+            *out = model;
+        else
+            thenar_model_free(model);
+    }
+    forget_bodies(build);
+    return status;
 }

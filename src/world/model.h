@@ -3,12 +3,12 @@
 #define WORLD_MODEL_H
 
 #include "body/body.h"
-#include "body/hand.h"
-#include "body/handle.h"
 #include "body/rigid.h"
 #include "body/soft.h"
-#include "world/contacts.h"
-#include "world/system.h"
+#include "contact/contacts.h"
+#include "hand/hand.h"
+#include "hand/handle.h"
+#include "solver/system.h"
 
 #include "thenar/haptic.h"
 #include "thenar/model.h"
@@ -69,7 +69,7 @@ const rigid_model *model_rigid(const thenar_model *model, int body);
 #define MODEL_DT_LARGEST 1.0   /* s */
 #define MODEL_FRICTION_LARGEST 100.0
 #define MODEL_MARGIN_LARGEST 1.0             /* m */
-#define MODEL_GRAVITY_LARGEST 1e6 /* m/s^2 */
+#define MODEL_GRAVITY_LARGEST 1e6            /* m/s^2 */
 #define MODEL_CONTACT_STIFFNESS_LARGEST 1e13 /* Pa/m */
 #define MODEL_CONTACT_DAMPING_LARGEST 1e10   /* Pa s/m */
 

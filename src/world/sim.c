@@ -1,12 +1,64 @@
 /* A simulation's memory, its reset, and what can be read and set between steps. */
 #include "world/sim.h"
 
-#include "base/hash.h"
+#include "core/hash.h"
 
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* What can be read of contacts between steps. */
+
+const char *const contact_method_names[CONTACT_METHODS] = {[CONTACT_POINT] = "point",
+                                                           [CONTACT_AGGREGATE] = "aggregate",
+                                                           [CONTACT_PENALTY] = "penalty",
+                                                           [CONTACT_NONE] = "none"};
+
+contact_method contact_method_find(const char *name) {
+    int method = 0;
+    while (method < CONTACT_METHODS && strcmp(name, contact_method_names[method]) != 0) method++;
+    return (contact_method)method;
+}
+
+const char *thenar_sim_contact_method(const thenar_sim *sim) {
+    return contact_method_names[sim->contact];
+}
+
+const thenar_contact *thenar_sim_contacts(const thenar_sim *sim) {
+    return sim->contacts.told;
+}
+
+int thenar_sim_contact_count(const thenar_sim *sim) {
+    return sim->contacts.told_count;
+}
+
+const thenar_contact_pair *thenar_sim_contact_pairs(const thenar_sim *sim) {
+    return sim->contacts.told_pairs;
+}
+
+int thenar_sim_contact_pair_count(const thenar_sim *sim) {
+    return sim->contacts.told_pair_count;
+}
+
+void thenar_sim_contact_wrench(const thenar_sim *sim, int body, double force[3], double torque[3], double *area) {
+    assert(body >= 0 && body < sim->model->body_count);
+    vec3 f = {0}, t = {0};
+    double sum = 0;
+    for (int i = 0; i < sim->contacts.told_pair_count; i++) {
+        const thenar_contact_pair *pair = &sim->contacts.told_pairs[i];
+        if (pair->body[0] != body && pair->body[1] != body) continue;
+        /* Of two soft bodies each has its own points and so its own area; a body does nothing to itself as a whole. */
+        bool own = pair->body[0] == body, both = pair->body[0] == pair->body[1];
+        double sign = both ? 0 : own ? 1 : -1;
+        f = vec3_mul_add(f, vec3_load(pair->force), sign);
+        t = vec3_mul_add(t, vec3_load(pair->torque), sign);
+        if (own || thenar_model_body_kind(sim->model, body) == THENAR_BODY_RIGID) sum += pair->area;
+    }
+    if (force) vec3_store(force, f);
+    if (torque) vec3_store(torque, t);
+    if (area) *area = sum;
+}
 
 const char *thenar_stage_name(thenar_stage stage) {
     static const char *const names[THENAR_STAGE_COUNT] = {
@@ -323,4 +375,50 @@ uint64_t thenar_sim_warning_count(const thenar_sim *sim, thenar_warning warning)
 
 uint64_t thenar_sim_hash(const thenar_sim *sim) {
     return hash_bytes(0, sim->kept, sim->kept_size);
+}
+
+/* What can be read and set of rigid bodies between steps. */
+
+rigid_state *sim_rigid(const thenar_sim *sim, int body) {
+    (void)model_rigid(sim->model, body); /* asserts */
+    return (rigid_state *)sim->bodies[body];
+}
+
+void thenar_sim_pose(const thenar_sim *sim, int body, double position[3], double quaternion[4]) {
+    const rigid_kept *kept = sim_rigid(sim, body)->kept;
+    memcpy(position, kept->position, sizeof kept->position);
+    memcpy(quaternion, kept->orientation, sizeof kept->orientation);
+}
+
+void thenar_sim_twist(const thenar_sim *sim, int body, double velocity[3], double spin[3]) {
+    const rigid_kept *kept = sim_rigid(sim, body)->kept;
+    memcpy(velocity, kept->velocity, sizeof kept->velocity);
+    memcpy(spin, kept->spin, sizeof kept->spin);
+}
+
+thenar_status thenar_sim_apply_wrench(thenar_sim *sim, int body, const double force[3], const double torque[3]) {
+    rigid_kept *kept = sim_rigid(sim, body)->kept;
+    if (!vec3_is_finite(vec3_load(force)) || !vec3_is_finite(vec3_load(torque))) return THENAR_ERROR_INPUT;
+    memcpy(kept->force, force, sizeof kept->force);
+    memcpy(kept->torque, torque, sizeof kept->torque);
+    return THENAR_OK;
+}
+
+void thenar_sim_wrench(const thenar_sim *sim, int body, double force[3], double torque[3]) {
+    const rigid_kept *kept = sim_rigid(sim, body)->kept;
+    memcpy(force, kept->force, sizeof kept->force);
+    memcpy(torque, kept->torque, sizeof kept->torque);
+}
+
+thenar_status thenar_sim_drive_pose(thenar_sim *sim, int body, const double position[3], const double quaternion[4]) {
+    rigid_state *state = sim_rigid(sim, body);
+    assert(rigid_of(state)->motion == THENAR_MOTION_DRIVEN);
+    quat turn = rigid_orientation(quaternion);
+    double square = turn.x * turn.x + turn.y * turn.y + turn.z * turn.z + turn.w * turn.w;
+    if (!body_is_near(vec3_load(position)) || !(square > 0) || !isfinite(square)) return THENAR_ERROR_INPUT;
+    turn = quat_unit(turn);
+    const double pose[7] = {position[0], position[1], position[2], turn.x, turn.y, turn.z, turn.w};
+    memcpy(state->kept->driven_pose, pose, sizeof pose);
+    state->kept->driven = 1;
+    return THENAR_OK;
 }

@@ -5,8 +5,6 @@
 #include "world/linearize.h"
 #include "world/model.h"
 
-#include "haptic/linear.h"
-
 #include "thenar/sim.h"
 
 /* The part of the kept state that belongs to no body. */
@@ -45,14 +43,9 @@ struct thenar_sim {
 /* The soft or rigid body, the hand or the handle of that index; misuse is an assert. */
 soft_state *sim_soft(const thenar_sim *sim, int body);
 rigid_state *sim_rigid(const thenar_sim *sim, int body);
-hand_state *sim_hand(const thenar_sim *sim, int hand);
 /* Whether all that is kept are numbers, and bodies not too far away. */
 bool sim_is_sound(const thenar_sim *sim);
 handle_state *sim_handle(const thenar_sim *sim, int handle);
-
-/* What of the kept state no step can have left (numbers that are not finite, flags that are none), by the name of its
- * body or hand; NULL: nothing. The contacts have their own check (contacts_check). */
-const char *sim_unsound(const thenar_sim *sim);
 
 /* Takes over a kept state from outside, or refuses it and stays as it is. what: begins the message. */
 thenar_status sim_take_state(thenar_sim *sim, const char *state, const char *what, thenar_error *error);

@@ -2,7 +2,7 @@
  * thenar_stats. */
 #include "world/sim.h"
 
-#include "base/clock.h"
+#include "core/threads.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* Messages of the service behind a haptic device's WebSocket: JSON. */
 #include "fuzz.h"
 
-#include "device/inverse.h"
+#include "device/device.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     file_bytes bytes = fuzz_bytes(data, size);

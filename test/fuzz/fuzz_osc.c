@@ -3,7 +3,7 @@
 
 #ifdef THENAR_OSC
 
-#include "device/kinds.h"
+#include "device/device.h"
 
 #include <arpa/inet.h>
 #include <sys/socket.h>

@@ -1,7 +1,7 @@
 /* Recorded haptic devices: JSON lines. */
 #include "fuzz.h"
 
-#include "device/kinds.h"
+#include "device/device.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     char path[32], message[256] = "";

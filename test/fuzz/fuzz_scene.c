@@ -3,8 +3,8 @@
 #include "fuzz.h"
 
 #include "scene/scene.h"
-#include "shape/finger.h"
-#include "shape/hand_gltf.h"
+#include "hand/finger.h"
+#include "io/hand_gltf.h"
 #include "thenar/mesh.h"
 
 #define CELLS 32

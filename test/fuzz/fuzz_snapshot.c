@@ -2,7 +2,7 @@
  * the state change the beginning of it only; the first byte says whether the header is put right (an even one). */
 #include "fuzz.h"
 
-#include "base/hash.h"
+#include "core/hash.h"
 #include "thenar/thenar.h"
 
 #define HEADER 40 /* bytes: magic, model, size, dt, checksum */

@@ -1,7 +1,7 @@
 /* Tracks: motions of hands, JSON lines. */
 #include "fuzz.h"
 
-#include "body/track.h"
+#include "hand/retarget.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     file_bytes bytes = fuzz_bytes(data, size);

@@ -1,8 +1,8 @@
 /* Descriptions of tactile devices: YAML. */
 #include "fuzz.h"
 
-#include "scene/scene_device.h"
-#include "tactile/device.h"
+#include "scene/scene.h"
+#include "tactile/wearable.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     file_bytes bytes = fuzz_bytes(data, size);

@@ -4,7 +4,7 @@
 
 #ifdef THENAR_WEBSOCKET
 
-#include "device/kinds.h"
+#include "device/device.h"
 
 #include <arpa/inet.h>
 #include <libwebsockets.h>

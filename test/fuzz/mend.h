@@ -4,7 +4,7 @@
 
 #include "fuzz.h"
 
-#include "io/recording_format.h"
+#include "io/recording.h"
 
 static inline void mend_checksums(char *bytes, size_t size) {
     for (size_t at = sizeof(recording_preamble); at < size && size - at >= sizeof(recording_chunk);) {

@@ -1,7 +1,7 @@
 /* Attacks on what is set between steps. */
 #include "test.h"
 
-#include "base/hash.h"
+#include "core/hash.h"
 #include "finite.h"
 #include "numbers/areas.h"
 #include "numbers/attack.h"

@@ -9,7 +9,7 @@
 
 #if FAILING_MEMORY
 
-#include "base/clock.h"
+#include "core/threads.h"
 #include "thenar/thenar.h"
 
 #include <fcntl.h>

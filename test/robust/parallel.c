@@ -1,7 +1,7 @@
 /* Many simulations of one model side by side end where they end one after the other.
  * usage: robust_parallel SIMS STEPS SCENE.yaml...
  * Each simulation is pushed in a way of its own, so that no two are alike. The last line is "cases<TAB>failures". */
-#include "base/memory.h"
+#include "core/memory.h"
 
 #include "thenar/thenar.h"
 

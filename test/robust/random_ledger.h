@@ -26,8 +26,8 @@
 
 #include "contact/contact.h"
 #include "contact/penalty.h"
-#include "math/svd3.h"
-#include "math/vec3.h"
+#include "core/svd3.h"
+#include "core/vec3.h"
 #include "thenar/thenar.h"
 
 #include <stdlib.h>

@@ -6,8 +6,8 @@
 #ifndef ROBUST_RANDOM_SCENE_H
 #define ROBUST_RANDOM_SCENE_H
 
-#include "base/random.h"
-#include "math/vec3.h"
+#include "random.h"
+#include "core/vec3.h"
 #include "solver/solver.h"
 #include "thenar/thenar.h"
 

@@ -12,7 +12,7 @@
 #include "random_scene.h"
 
 #include "allocations.h"
-#include "base/clock.h"
+#include "core/threads.h"
 #include "finite.h"
 
 #include <errno.h>

@@ -8,11 +8,11 @@
  * inputs must replay.
  * damage: every byte of the first bytes and of every chunk's header is flipped, random bytes of payloads too, and the
  * file is cut at random and around every chunk. Opening is an error with a message, or what can be read is exact. */
-#include "base/clock.h"
-#include "base/file.h"
-#include "base/memory.h"
-#include "base/random.h"
-#include "io/recording_format.h"
+#include "core/threads.h"
+#include "core/file.h"
+#include "core/memory.h"
+#include "random.h"
+#include "io/recording.h"
 
 #include "thenar/thenar.h"
 

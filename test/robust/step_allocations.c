@@ -7,7 +7,7 @@
  * Last line: promise, cases, failures, with tabs between. */
 #include "allocations.h"
 
-#include "base/clock.h"
+#include "core/threads.h"
 #include "thenar/thenar.h"
 
 #include <stdbool.h>

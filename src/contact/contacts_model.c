@@ -1,0 +1,259 @@
+/* Which bodies may touch, and what that means for the linear systems. */
+#include "contact/contacts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_CONTACTS 2048 /* at a time; their memory is part of every snapshot */
+#define MOST_DYNAMIC 256   /* rigid bodies that may touch: their unknowns are coupled all with all */
+#define MOST_SOFT 256      /* soft bodies that may touch: each is a pair with each */
+
+static bool can_move(const body_model *body) {
+    return body->kind->system_node_count(body) > 0;
+}
+
+static bool is_rigid(const body_model *body) {
+    return body->kind == &rigid_class;
+}
+
+/* Soft bodies and dynamic rigid ones have points with which they touch. */
+static bool has_points(const body_model *body) {
+    return body->touches && (!is_rigid(body) || ((const rigid_model *)body)->motion == THENAR_MOTION_DYNAMIC);
+}
+
+static double self_distance(const body_model *body) {
+    return is_rigid(body) ? 0 : ((const soft_model *)body)->self_distance;
+}
+
+/* The other body is rigid, or both are soft; a body that touches itself is soft. */
+static bool may_touch(const body_model *skin, const body_model *other) {
+    if (skin != other && skin->family != 0 && skin->family == other->family) return false;
+    return has_points(skin) && other->touches && (can_move(skin) || can_move(other)) &&
+           (skin == other ? self_distance(skin) > 0 : is_rigid(other) || !is_rigid(skin));
+}
+
+/* The bodies that may be touched: few of many, mostly. */
+typedef struct touchable {
+    int *bodies;
+    int count;
+} touchable;
+
+static thenar_status find_touchable(body_model *const *bodies, int body_count, touchable *out, thenar_error *error) {
+    *out = (touchable){.bodies = MEMORY_ARRAY(int, body_count)};
+    if (!out->bodies) return error_memory(error, "contacts");
+    int dynamic = 0, soft = 0;
+    for (int i = 0; i < body_count; i++) {
+        if (!bodies[i]->touches) continue;
+        out->bodies[out->count++] = i;
+        dynamic += is_rigid(bodies[i]) && can_move(bodies[i]);
+        soft += !is_rigid(bodies[i]);
+    }
+    bool many_dynamic = dynamic > MOST_DYNAMIC;
+    if (!many_dynamic && soft <= MOST_SOFT) return THENAR_OK;
+    return error_set(error, THENAR_ERROR_INPUT,
+                     "%d %s bodies that may touch; expected at most %d, the others with touches: false",
+                     many_dynamic ? dynamic : soft, many_dynamic ? "dynamic rigid" : "soft",
+                     many_dynamic ? MOST_DYNAMIC : MOST_SOFT);
+}
+
+/* The triangles of a soft body that another one's points, or its own, may touch. */
+static thenar_status create_faces(contacts_model *contacts, body_model *const *bodies, int skin,
+                                  const touchable *others, thenar_error *error) {
+    int body = contacts->skin_body[skin];
+    bool wanted = false;
+    for (int k = 0; k < others->count && !wanted; k++) wanted = may_touch(bodies[others->bodies[k]], bodies[body]);
+    if (is_rigid(bodies[body]) || !wanted) return THENAR_OK;
+    return contact_faces_create(&contacts->skins[skin], self_distance(bodies[body]), &contacts->faces[skin], error);
+}
+
+static thenar_status create_skins(contacts_model *contacts, body_model *const *bodies, int body_count,
+                                  const touchable *others, thenar_error *error) {
+    contacts->skins = MEMORY_ARRAY(contact_skin, body_count);
+    contacts->faces = MEMORY_ARRAY(contact_faces, body_count);
+    contacts->skin_of = MEMORY_ARRAY(int, body_count);
+    contacts->skin_body = MEMORY_ARRAY(int, body_count);
+    if (!contacts->skins || !contacts->faces || !contacts->skin_of || !contacts->skin_body)
+        return error_memory(error, "contacts");
+    for (int i = 0; i < body_count; i++) {
+        bool wanted = false;
+        for (int k = 0; k < others->count && !wanted; k++) wanted = may_touch(bodies[i], bodies[others->bodies[k]]);
+        contacts->skin_of[i] = -1;
+        if (!wanted) continue;
+        thenar_status status = contact_skin_create(bodies[i], &contacts->skins[contacts->skin_count], error);
+        if (status != THENAR_OK) return status;
+        contacts->skin_body[contacts->skin_count] = i;
+        contacts->skin_of[i] = contacts->skin_count++;
+        status = create_faces(contacts, bodies, contacts->skin_of[i], others, error);
+        if (status != THENAR_OK) return status;
+    }
+    return THENAR_OK;
+}
+
+/* Coefficients of friction are given a body; of two bodies it is the geometric mean: equal ones stay what they are, and
+ * nothing sticks to a body without friction. */
+static thenar_status create_pairs(contacts_model *contacts, body_model *const *bodies, int body_count,
+                                  const touchable *others, thenar_error *error) {
+    ARRAY(contacts_pair) pairs = {0};
+    bool enough = true;
+    for (int i = 0; i < body_count && enough; i++)
+        for (int r = 0; r < others->count && enough; r++) {
+            int k = others->bodies[r];
+            if (!may_touch(bodies[i], bodies[k])) continue;
+            contacts_pair pair = {.body = {i, k}, .mu = sqrt(bodies[i]->friction * bodies[k]->friction)};
+            enough = ARRAY_PUSH(&pairs, pair);
+        }
+    contacts->pairs = pairs.data;
+    contacts->pair_count = (int)pairs.count;
+    return enough ? THENAR_OK : error_memory(error, "contacts");
+}
+
+thenar_status contacts_create(body_model *const *bodies, int body_count, double margin, penalty_law law,
+                              contacts_model *out, thenar_error *error) {
+    *out = (contacts_model){.margin = margin, .law = law};
+    touchable others;
+    thenar_status status = find_touchable(bodies, body_count, &others, error);
+    if (status == THENAR_OK) status = create_skins(out, bodies, body_count, &others, error);
+    if (status == THENAR_OK) status = create_pairs(out, bodies, body_count, &others, error);
+    free(others.bodies);
+    if (status != THENAR_OK) contacts_free(out);
+    return status;
+}
+
+void contacts_free(contacts_model *contacts) {
+    for (int i = 0; i < contacts->skin_count; i++) {
+        contact_faces_free(&contacts->faces[i]);
+        contact_skin_free(&contacts->skins[i]);
+    }
+    free(contacts->skins);
+    free(contacts->faces);
+    free(contacts->skin_of);
+    free(contacts->skin_body);
+    free(contacts->pairs);
+    free(contacts->search);
+    free(contacts->targets);
+    free(contacts->pair_of);
+    *contacts = (contacts_model){0};
+}
+
+/* The first body of an island; on the way there, paths are made shorter. */
+static int first_of(int *island, int body) {
+    while (island[body] != body) body = island[body] = island[island[body]];
+    return body;
+}
+
+void contacts_join(const contacts_model *contacts, body_model *const *bodies, int body_count, int *island) {
+    for (int i = 0; i < body_count; i++) island[i] = i;
+    for (int k = 0; k < contacts->pair_count; k++) {
+        int a = contacts->pairs[k].body[0], b = contacts->pairs[k].body[1];
+        if (!can_move(bodies[a]) || !can_move(bodies[b])) continue;
+        a = first_of(island, a), b = first_of(island, b);
+        island[a > b ? a : b] = a < b ? a : b;
+    }
+    for (int i = 0; i < body_count; i++) island[i] = first_of(island, i);
+}
+
+static int find_in(const system_model *system, int body) {
+    for (int k = 0; k < system->body_count; k++)
+        if (system->bodies[k] == body) return k;
+    return -1;
+}
+
+static bool couple_three(body_couplings *couplings, int node, int rigid_node) {
+    return ARRAY_PUSH(&couplings->start, (int)couplings->node.count) && ARRAY_PUSH(&couplings->node, node) &&
+           ARRAY_PUSH(&couplings->node, rigid_node + RIGID_LINEAR) &&
+           ARRAY_PUSH(&couplings->node, rigid_node + RIGID_ANGULAR);
+}
+
+/* Any free node that carries a point of the skin may come to touch the rigid body. */
+static bool couple_soft(const contact_skin *skin, int first_node, int rigid_node, body_couplings *couplings) {
+    const soft_model *soft = (const soft_model *)skin->body;
+    bool *carries = MEMORY_ARRAY(bool, soft->mesh.node_count);
+    bool enough = carries != NULL;
+    for (int i = 0; i < skin->point_count && enough; i++)
+        for (int k = 0; k < 4; k++)
+            if (skin->holds[i].weights[k] != 0) carries[skin->holds[i].node[k]] = true;
+    for (int i = 0; i < soft->mesh.node_count && enough; i++)
+        if (carries[i] && soft->system_node[i] >= 0)
+            enough = couple_three(couplings, first_node + soft->system_node[i], rigid_node);
+    free(carries);
+    return enough;
+}
+
+bool contacts_couple(const contacts_model *contacts, body_model *const *bodies, const system_model *system,
+                     body_couplings *couplings) {
+    bool enough = true;
+    for (int k = 0; k < contacts->pair_count && enough; k++) {
+        const body_model *skin = bodies[contacts->pairs[k].body[0]], *rigid = bodies[contacts->pairs[k].body[1]];
+        int a = find_in(system, contacts->pairs[k].body[0]), b = find_in(system, contacts->pairs[k].body[1]);
+        /* Two soft bodies are not coupled: any node may meet any, and few do at a time (solver/crossing.h). */
+        if (a < 0 || b < 0 || !is_rigid(rigid) || !can_move(skin) || !can_move(rigid)) continue;
+        int first = system->first_node[a], rigid_node = system->first_node[b];
+        if (is_rigid(skin))
+            enough = couple_three(couplings, first + RIGID_LINEAR, rigid_node) &&
+                     couple_three(couplings, first + RIGID_ANGULAR, rigid_node);
+        else
+            enough = couple_soft(&contacts->skins[contacts->skin_of[contacts->pairs[k].body[0]]], first, rigid_node,
+                                 couplings);
+    }
+    return enough;
+}
+
+static int compare_pairs(const void *one, const void *two) {
+    const contacts_pair *a = one, *b = two;
+    if (a->system != b->system) return a->system < b->system ? -1 : 1;
+    if (a->body[0] != b->body[0]) return a->body[0] < b->body[0] ? -1 : 1;
+    return a->body[1] < b->body[1] ? -1 : a->body[1] > b->body[1];
+}
+
+/* The bodies that skins may touch, and a table from skins and these to pairs. */
+static thenar_status list_targets(contacts_model *contacts, int body_count, thenar_error *error) {
+    int *place = MEMORY_ARRAY(int, body_count); /* among the targets */
+    contacts->targets = MEMORY_ARRAY(int, body_count);
+    if (place && contacts->targets) {
+        for (int k = 0; k < contacts->pair_count; k++) place[contacts->search[k].rigid] = 1;
+        for (int i = 0; i < body_count; i++) {
+            if (!place[i]) continue;
+            place[i] = contacts->target_count;
+            contacts->targets[contacts->target_count++] = i;
+        }
+        size_t slots = (size_t)contacts->skin_count * (size_t)contacts->target_count;
+        contacts->pair_of = MEMORY_ARRAY(int, slots);
+        if (contacts->pair_of) memset(contacts->pair_of, -1, slots * sizeof *contacts->pair_of);
+    }
+    for (int k = 0; k < contacts->pair_count && contacts->pair_of; k++) {
+        const contact_pair *pair = &contacts->search[k];
+        contacts->pair_of[(size_t)pair->skin * (size_t)contacts->target_count + (size_t)place[pair->rigid]] = k;
+    }
+    free(place);
+    return contacts->pair_of ? THENAR_OK : error_memory(error, "contacts");
+}
+
+thenar_status contacts_assign(contacts_model *contacts, body_model *const *bodies, int body_count,
+                              system_model *systems, thenar_error *error) {
+    contacts->search = MEMORY_ARRAY(contact_pair, contacts->pair_count);
+    if (!contacts->search) return error_memory(error, "contacts");
+    for (int k = 0; k < contacts->pair_count; k++) {
+        contacts_pair *pair = &contacts->pairs[k];
+        int moves = can_move(bodies[pair->body[0]]) ? pair->body[0] : pair->body[1];
+        while (find_in(&systems[pair->system], moves) < 0) pair->system++;
+    }
+    if (contacts->pair_count > 0)
+        qsort(contacts->pairs, (size_t)contacts->pair_count, sizeof *contacts->pairs, compare_pairs);
+    for (int k = 0; k < contacts->pair_count; k++) {
+        const contacts_pair *pair = &contacts->pairs[k];
+        bool on_skin = !is_rigid(bodies[pair->body[1]]);
+        contacts->search[k] = (contact_pair){.skin = contacts->skin_of[pair->body[0]],
+                                             .rigid = pair->body[1],
+                                             .on_skin = on_skin,
+                                             .other = on_skin ? contacts->skin_of[pair->body[1]] : 0};
+        contacts->capacity += contacts->skins[contacts->search[k].skin].point_count;
+    }
+    if (contacts->capacity > MOST_CONTACTS) contacts->capacity = MOST_CONTACTS;
+    for (int k = 0; k < contacts->pair_count; k++) {
+        system_model *system = &systems[contacts->pairs[k].system];
+        int most = system->most_contacts + contacts->skins[contacts->search[k].skin].point_count;
+        system->most_contacts = most < contacts->capacity ? most : contacts->capacity;
+        system->crosses = system->crosses || contacts->search[k].on_skin;
+    }
+    return list_targets(contacts, body_count, error);
+}

@@ -1,0 +1,95 @@
+#include "core/file.h"
+
+#include "core/memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static thenar_status read_open_file(FILE *file, const char *path, size_t limit, file_bytes *out, thenar_error *error) {
+    struct stat info;
+    if (fstat(fileno(file), &info) != 0) return error_errno(error, path, "read");
+    if (S_ISDIR(info.st_mode)) return error_at(error, path, 0, 0, "is a directory; expected a file");
+    if (!S_ISREG(info.st_mode)) return error_at(error, path, 0, 0, "is not a regular file; expected a regular file");
+    if (info.st_size == 0) return error_at(error, path, 0, 0, "is empty");
+    if ((size_t)info.st_size > limit)
+        return error_at(error, path, 0, 0, "has %lld bytes; expected at most %zu", (long long)info.st_size, limit);
+    size_t size = (size_t)info.st_size;
+    char *data = memory_array(size + 1, 1);
+    if (!data) return error_memory(error, path);
+    if (fread(data, 1, size, file) != size) {
+        free(data);
+        return error_set(error, THENAR_ERROR_FILE, "%s: cannot read: it became shorter while it was read", path);
+    }
+    *out = (file_bytes){.data = data, .size = size};
+    return THENAR_OK;
+}
+
+thenar_status file_read(const char *path, size_t limit, file_bytes *out, thenar_error *error) {
+    *out = (file_bytes){0};
+    /* Without waiting: opening a pipe that nobody writes to would never return. */
+    int descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    FILE *file = descriptor >= 0 ? fdopen(descriptor, "rb") : NULL;
+    if (!file) {
+        thenar_status status = error_errno(error, path, "open");
+        if (descriptor >= 0) close(descriptor);
+        return status;
+    }
+    thenar_status status = read_open_file(file, path, limit, out, error);
+    fclose(file);
+    return status;
+}
+
+thenar_status file_create(const char *path, FILE **out, thenar_error *error) {
+    *out = fopen(path, "wb");
+    return *out ? THENAR_OK : error_errno(error, path, "write");
+}
+
+thenar_status file_close(FILE *file, const char *path, thenar_error *error) {
+    bool failed_before = ferror(file);
+    errno = 0;
+    bool failed_now = fflush(file) != 0;
+    if (failed_now) error_errno(error, path, "write");
+    if (fclose(file) != 0 && !failed_now) {
+        failed_now = true;
+        error_errno(error, path, "write");
+    }
+    if (failed_now) return THENAR_ERROR_FILE;
+    /* The reason of a write that failed earlier is gone; a full disk is the usual one. */
+    if (failed_before)
+        return error_set(error, THENAR_ERROR_FILE, "%s: cannot write: a write failed (disk full?)", path);
+    return THENAR_OK;
+}
+
+thenar_status file_make_directory(const char *path, thenar_error *error) {
+    if (!*path) return error_set(error, THENAR_ERROR_FILE, "the name of the directory is empty");
+    char *partial = memory_string(path);
+    if (!partial) return error_memory(error, path);
+    for (char *at = partial + 1;; at++) {
+        if (*at != '/' && *at != 0) continue;
+        char saved = *at;
+        *at = 0;
+        if (mkdir(partial, 0777) != 0 && errno != EEXIST) {
+            thenar_status status = error_errno(error, path, "make the directory");
+            free(partial);
+            return status;
+        }
+        *at = saved;
+        if (saved == 0) break;
+    }
+    free(partial);
+    struct stat info;
+    if (stat(path, &info) != 0) return error_errno(error, path, "make the directory");
+    if (!S_ISDIR(info.st_mode)) return error_set(error, THENAR_ERROR_FILE, "%s: is a file; expected a directory", path);
+    return THENAR_OK;
+}
+
+const char *file_extension(const char *path) {
+    const char *slash = strrchr(path, '/');
+    const char *dot = strrchr(slash ? slash : path, '.');
+    return dot ? dot + 1 : "";
+}

@@ -1,0 +1,32 @@
+/* Whole files in and out, with errors that name the file. */
+#ifndef CORE_FILE_H
+#define CORE_FILE_H
+
+#include "core/error.h"
+
+#include <stddef.h>
+#include <stdio.h>
+
+#define FILE_SIZE_LIMIT ((size_t)1 << 31) /* largest input file, bytes: 2 GiB */
+
+typedef struct file_bytes {
+    char *data; /* size bytes and a terminating zero; free() it */
+    size_t size;
+} file_bytes;
+
+/* Reads a whole regular file. A missing or empty file, a directory, or more than `limit` bytes is an error. */
+thenar_status file_read(const char *path, size_t limit, file_bytes *out, thenar_error *error);
+
+/* Opens a file for writing or says why not. Numbers are printed in the locale of the thread: see text_locale_begin. */
+thenar_status file_create(const char *path, FILE **out, thenar_error *error);
+
+/* Flushes and closes; a write that failed at any time since file_create (a full disk) is an error here. */
+thenar_status file_close(FILE *file, const char *path, thenar_error *error);
+
+/* Makes a directory and its parents; one that is there already is fine. */
+thenar_status file_make_directory(const char *path, thenar_error *error);
+
+/* The part of path behind the last dot of its last component, lower case is the caller's business; "" if none. */
+const char *file_extension(const char *path);
+
+#endif

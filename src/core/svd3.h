@@ -1,0 +1,39 @@
+/* Singular values of 3x3 matrices with a sign, and the polar decomposition that comes with them.
+ *
+ *     G = U diag(s) V^T,   U and V proper rotations,   s1 >= s2 >= |s3|,   s3 has the sign of det G
+ *
+ * so an inverted tetrahedron shows a negative s3, and R = U V^T is the rotation closest to G even then. Every
+ * finite G is fine: flat, zero, of any scale. Errors are at worst near 1e-15 of s1: small singular values are
+ * accurate beside s1, not beside themselves. (Where an entry comes near the largest double, s itself may be
+ * infinite; U and V stay rotations.) If G is not finite, U and s are unspecified but V comes back as the
+ * rotation it was. */
+#ifndef CORE_SVD3_H
+#define CORE_SVD3_H
+
+#include "core/simd.h"
+#include "core/vec3.h"
+
+/* Eight matrices at a time, one a lane, row-major: entry (i, j) of all eight is G[3 * i + j].
+ *
+ * V goes in and out: any rotation, up to rounding, to start from. The identity is a cold start; the V of a
+ * nearby G saves most of the work. It is made orthonormal again in every call, so it can be handed on
+ * forever. A lane does not see its neighbours: its result is the same whatever they hold, but for the sign of
+ * a zero. A lane to pad with: G zero, V the identity. */
+void svd3_batch(const f64x8 G[9], f64x8 U[9], f64x8 s[3], f64x8 V[9]);
+
+/* One matrix, cold. */
+void svd3(mat3 G, mat3 *U, double s[3], mat3 *V);
+
+/* G = R S: R the closest rotation, S = V diag(s) V^T symmetric. Where the closest rotation is not unique
+ * (s2 + s3 = 0) it is one of them; for G = 0 it is the identity. */
+void polar3(mat3 G, mat3 *R, mat3 *S);
+
+/* R = U V^T, on eight matrices. */
+SIMD_INLINE void svd3_rotation(const f64x8 U[9], const f64x8 V[9], f64x8 R[9]) {
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++)
+            R[3 * i + j] =
+                f64x8_fma(U[3 * i], V[3 * j], f64x8_fma(U[3 * i + 1], V[3 * j + 1], U[3 * i + 2] * V[3 * j + 2]));
+}
+
+#endif

@@ -1,0 +1,168 @@
+/* Commands to devices: one bounded queue a device, and a thread that writes. The simulation's thread only ever puts
+ * entries into the queues: whatever a receiver does, or does not, it is never waited for. */
+#include "device/tactile_output.h"
+
+#include "core/memory.h"
+#include "core/threads.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define RETRY_NS 200000000 /* between two attempts to connect */
+#define LONGEST_PAUSE_NS 20000000
+#define LEAST_RATE 0.1
+#define MOST_RATE 10000.0
+
+/* What a device still has to be sent. Used by the writer's thread only. */
+typedef struct reader {
+    uint64_t next; /* entry */
+} reader;
+
+struct thenar_output {
+    const driver_class *kind;
+    driver *driver;
+    int device_count;
+    news *queues;
+    reader *readers;
+    int64_t period; /* ns */
+    pthread_t thread;
+    atomic_bool stop;
+    atomic_bool connected;
+    _Atomic uint64_t sent, superseded, dropped, reconnects;
+    int64_t last_try; /* ns, of connecting */
+};
+
+static const driver_class *const drivers[] = {&driver_osc, &driver_serial, &driver_csv, &driver_plugin};
+
+static void send_entry(thenar_output *output, int device, const double values[NEWS_WORDS]) {
+    driver_command command = {.time = values[0],
+                              .pose = {values[1], values[2], values[3]},
+                              .press = values[4],
+                              .touching = values[5] != 0,
+                              .value = {values[6], values[7], values[8]}};
+    bool sent = output->kind->send(output->driver, device, &command);
+    atomic_fetch_add(sent ? &output->sent : &output->dropped, 1);
+}
+
+/* What is new for a device: the newest command, or all of them. */
+static void serve(thenar_output *output, int device) {
+    news *queue = &output->queues[device];
+    reader *r = &output->readers[device];
+    uint64_t count = atomic_load_explicit(&queue->count, memory_order_acquire);
+    double values[NEWS_WORDS];
+    if (r->next == count) return;
+    if (!output->kind->all) {
+        atomic_fetch_add(&output->superseded, count - 1 - r->next);
+        r->next = count - 1;
+    }
+    for (; r->next < count; r->next++)
+        if (news_read(queue, r->next, values))
+            send_entry(output, device, values);
+        else
+            atomic_fetch_add(output->kind->all ? &output->dropped : &output->superseded, 1);
+}
+
+static void try_to_connect(thenar_output *output) {
+    int64_t now = clock_now();
+    bool was = atomic_load(&output->connected), is = output->kind->is_connected(output->driver);
+    if (!is && now - output->last_try >= RETRY_NS) {
+        output->last_try = now;
+        is = output->kind->connect(output->driver);
+        if (is && !was) atomic_fetch_add(&output->reconnects, 1);
+    }
+    atomic_store(&output->connected, is);
+}
+
+static void *write_all(void *context) {
+    thenar_output *output = context;
+    bool last = false;
+    while (!last) {
+        int64_t begun = clock_now();
+        last = atomic_load(&output->stop); /* what was pushed before it is still sent */
+        try_to_connect(output);
+        for (int d = 0; d < output->device_count; d++) serve(output, d);
+        atomic_store(&output->connected, output->kind->is_connected(output->driver));
+        /* Long pauses are cut, so that closing need not wait for them. */
+        int64_t rest = output->period - (clock_now() - begun);
+        for (; !last && rest > 0 && !atomic_load(&output->stop); rest -= LONGEST_PAUSE_NS) {
+            struct timespec pause = {.tv_nsec = rest < LONGEST_PAUSE_NS ? rest : LONGEST_PAUSE_NS};
+            nanosleep(&pause, NULL);
+        }
+    }
+    return NULL;
+}
+
+thenar_status thenar_output_open(const thenar_tactile *tactile, const char *target, double rate, thenar_output **out,
+                                 thenar_error *error) {
+    *out = NULL;
+    const driver_class *kind = NULL;
+    const char *colon = strchr(target, ':');
+    for (size_t i = 0; colon && i < sizeof drivers / sizeof *drivers; i++)
+        if (strlen(drivers[i]->name) == (size_t)(colon - target) &&
+            strncmp(drivers[i]->name, target, (size_t)(colon - target)) == 0)
+            kind = drivers[i];
+    if (!kind)
+        return error_set(error, THENAR_ERROR_INPUT,
+                         "%s; expected osc:HOST:PORT, serial:PATH[@BAUD], csv:FILE or plugin:FILE[,ARGUMENT]", target);
+    if (rate != 0 && !(rate >= LEAST_RATE && rate <= MOST_RATE))
+        return error_set(error, THENAR_ERROR_INPUT, "%s at %g a second; expected %g to %g", target, rate, LEAST_RATE,
+                         MOST_RATE);
+    thenar_output *output = MEMORY_ARRAY(thenar_output, 1);
+    if (!output) return error_memory(error, target);
+    output->kind = kind;
+    output->device_count = thenar_tactile_device_count(tactile);
+    output->queues = MEMORY_ARRAY(news, output->device_count);
+    output->readers = MEMORY_ARRAY(reader, output->device_count);
+    output->period = (int64_t)(1e9 / (rate != 0 ? rate : kind->rate));
+    output->last_try = clock_now();
+    thenar_status status = output->queues && output->readers ? kind->create(colon + 1, tactile, &output->driver, error)
+                                                             : error_memory(error, target);
+    if (status == THENAR_OK) {
+        atomic_store(&output->connected, kind->is_connected(output->driver));
+        if (pthread_create(&output->thread, NULL, write_all, output) != 0)
+            status = error_set(error, THENAR_ERROR_MEMORY, "cannot start a thread for %s", target);
+    }
+    if (status == THENAR_OK) {
+        *out = output;
+        return status;
+    }
+    if (output->driver) kind->free(output->driver);
+    free(output->queues);
+    free(output->readers);
+    free(output);
+    return status;
+}
+
+void thenar_output_push(thenar_output *output, const thenar_tactile *tactile) {
+    for (int d = 0; d < output->device_count; d++) {
+        const thenar_tactile_command *c = thenar_tactile_command_of(tactile, d);
+        const double values[NEWS_WORDS] = {c->time,     c->pose[0],  c->pose[1],  c->pose[2], c->press,
+                                           c->touching, c->value[0], c->value[1], c->value[2]};
+        news_write(&output->queues[d], values);
+    }
+}
+
+thenar_output_counts thenar_output_count(const thenar_output *output) {
+    uint64_t pushed = 0;
+    for (int d = 0; d < output->device_count; d++) pushed += atomic_load(&output->queues[d].count);
+    return (thenar_output_counts){.pushed = pushed,
+                                  .sent = atomic_load(&output->sent),
+                                  .superseded = atomic_load(&output->superseded),
+                                  .dropped = atomic_load(&output->dropped),
+                                  .reconnects = atomic_load(&output->reconnects),
+                                  .connected = atomic_load(&output->connected)};
+}
+
+void thenar_output_close(thenar_output *output, thenar_output_counts *counts) {
+    if (!output) return;
+    atomic_store(&output->stop, true);
+    pthread_join(output->thread, NULL);
+    if (counts) *counts = thenar_output_count(output);
+    output->kind->free(output->driver);
+    free(output->queues);
+    free(output->readers);
+    free(output);
+}

@@ -1,0 +1,250 @@
+/* A staircase of tets sticks out of the solid by up to a cell. Node by node, in order, a node of the boundary
+ * goes towards the nearest point of the surface: all the way, or half, a quarter, an eighth of it, whichever
+ * is the first that leaves every tet around it with the quality asked for and every vertex of the skin in a
+ * tet. Some sweeps bring most nodes as far as they get; the next node's move makes room for the first one's.
+ */
+#include "geometry/lattice.h"
+
+#include "core/memory.h"
+#include "geometry/embedding.h"
+#include "mesh/mesh.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define SWEEPS 6
+#define STEPS 4
+#define IMPROVE_SWEEPS 40
+#define STRAY 0.35 /* a node of the boundary stays this near to the surface, over the mean edge around it */
+/* A vertex of the skin may lie on a face of its tet but not beyond: well within the 1e-12 that are promised.
+ */
+#define INSIDE (-1e-13)
+
+typedef struct fitting {
+    thenar_tet_mesh *mesh;
+    const signed_distance *solid;
+    const thenar_surface *skin;
+    double quality;
+    int *star_start; /* node_count + 1: tets around node n are star[star_start[n]] up to star[star_start[n +
+                        1] - 1] */
+    int *star;       /* 4 * tet_count */
+    int *first;      /* by tet: a vertex of the skin in it, or -1 */
+    int *next;       /* by vertex: another one in the same tet, or -1 */
+} fitting;
+
+static void fitting_free(fitting *f) {
+    free(f->star_start);
+    free(f->star);
+    free(f->first);
+    free(f->next);
+}
+
+static void list_stars(fitting *f) {
+    const thenar_tet_mesh *mesh = f->mesh;
+    size_t corners = 4 * (size_t)mesh->tet_count;
+    for (size_t i = 0; i < corners; i++) f->star_start[mesh->tets[i] + 1]++;
+    for (int n = 0; n < mesh->node_count; n++) f->star_start[n + 1] += f->star_start[n];
+    for (size_t i = corners; i-- > 0;) {
+        /* Filled from the back, each start counts down from the next one's; a second pass restores them. */
+        int node = mesh->tets[i];
+        f->star[--f->star_start[node + 1]] = (int)(i / 4);
+    }
+    memmove(f->star_start, f->star_start + 1, (size_t)mesh->node_count * sizeof(int));
+    f->star_start[mesh->node_count] = (int)corners;
+}
+
+static thenar_status fitting_create(fitting *f, const thenar_embedding *hold, thenar_error *error) {
+    const thenar_tet_mesh *mesh = f->mesh;
+    int vertices = f->skin ? f->skin->vertex_count : 0;
+    f->star_start = MEMORY_ARRAY(int, (size_t)mesh->node_count + 1);
+    f->star = MEMORY_ARRAY(int, 4 * (size_t)mesh->tet_count);
+    f->first = MEMORY_ARRAY(int, mesh->tet_count);
+    f->next = MEMORY_ARRAY(int, vertices);
+    if (!f->star_start || !f->star || !f->first || !f->next) return error_memory(error, "fitting a lattice");
+    list_stars(f);
+    memset(f->first, -1, (size_t)mesh->tet_count * sizeof(int));
+    if (vertices == 0) return THENAR_OK;
+    thenar_embedding made = {0}, embedding = made;
+    thenar_status status = THENAR_OK;
+    if (hold)
+        embedding = *hold;
+    else
+        status = thenar_embedding_create(mesh, f->skin, &made, NULL, error), embedding = made;
+    for (int v = 0; v < embedding.vertex_count; v++) {
+        const double *w = embedding.weights + 4 * (size_t)v;
+        /* A vertex outside all tets cannot be kept in one. */
+        if (fmin(fmin(w[0], w[1]), fmin(w[2], w[3])) < INSIDE) continue;
+        f->next[v] = f->first[embedding.tet[v]];
+        f->first[embedding.tet[v]] = v;
+    }
+    thenar_embedding_free(&made);
+    return status;
+}
+
+/* The tet around a node that holds a vertex of the skin, or -1. */
+static int holder_of(const fitting *f, int node, int vertex) {
+    vec3 p = surface_vertex(f->skin, vertex);
+    for (int i = f->star_start[node]; i < f->star_start[node + 1]; i++) {
+        vec3 corner[4];
+        double weights[4];
+        tet_mesh_corners(f->mesh, f->star[i], corner);
+        if (tet_weights(corner, p, weights) >= INSIDE) return f->star[i];
+    }
+    return -1;
+}
+
+/* Are the tets around the node as good as asked (or no worse than before), and do they hold the skin? */
+static bool is_acceptable(const fitting *f, int node, double worst_before) {
+    double bound = fmin(f->quality, worst_before);
+    for (int i = f->star_start[node]; i < f->star_start[node + 1]; i++) {
+        vec3 corner[4];
+        tet_mesh_corners(f->mesh, f->star[i], corner);
+        if (tet_radius_ratio(corner) < bound) return false;
+    }
+    for (int i = f->star_start[node]; i < f->star_start[node + 1]; i++)
+        for (int v = f->first[f->star[i]]; v >= 0; v = f->next[v])
+            if (holder_of(f, node, v) < 0) return false;
+    return true;
+}
+
+static double worst_around(const fitting *f, int node) {
+    double worst = INFINITY;
+    for (int i = f->star_start[node]; i < f->star_start[node + 1]; i++) {
+        vec3 corner[4];
+        tet_mesh_corners(f->mesh, f->star[i], corner);
+        worst = fmin(worst, tet_radius_ratio(corner));
+    }
+    return worst;
+}
+
+/* After a move, the vertices in the tets around a node go to the lists of the tets that hold them now. */
+static void move_vertices(fitting *f, int node) {
+    int all = -1;
+    for (int i = f->star_start[node]; i < f->star_start[node + 1]; i++) {
+        int *first = f->first + f->star[i];
+        while (*first >= 0) {
+            int v = *first;
+            *first = f->next[v];
+            f->next[v] = all;
+            all = v;
+        }
+    }
+    while (all >= 0) {
+        int v = all, tet = holder_of(f, node, v);
+        all = f->next[v];
+        f->next[v] = f->first[tet];
+        f->first[tet] = v;
+    }
+}
+
+static void move_node(fitting *f, int node) {
+    double *place = f->mesh->positions + 3 * (size_t)node;
+    vec3 from = vec3_load(place), normal;
+    double distance = signed_distance_at(f->solid, from, &normal), worst = worst_around(f, node), share = 1;
+    if (distance <= 0) return;
+    for (int step = 0; step < STEPS; step++, share /= 2) {
+        vec3_store(place, vec3_mul_add(from, normal, -distance * share));
+        if (!is_acceptable(f, node, worst)) continue;
+        move_vertices(f, node);
+        return;
+    }
+    vec3_store(place, from);
+}
+
+/* Tries places around a node's own, at shares of the mean edge there; the first that makes the worst tet better
+ * stays. */
+static bool better_node(fitting *f, int node, bool outer) {
+    static const double way[14][3] = {{1, 0, 0},  {-1, 0, 0},  {0, 1, 0},   {0, -1, 0},  {0, 0, 1},
+                                      {0, 0, -1}, {1, 1, 1},   {-1, 1, 1},  {1, -1, 1},  {-1, -1, 1},
+                                      {1, 1, -1}, {-1, 1, -1}, {1, -1, -1}, {-1, -1, -1}};
+    double *place = f->mesh->positions + 3 * (size_t)node;
+    double worst = worst_around(f, node), size = 0;
+    if (worst >= f->quality) return false;
+    vec3 from = vec3_load(place);
+    for (int i = f->star_start[node]; i < f->star_start[node + 1]; i++)
+        for (int k = 0; k < 4; k++)
+            size += vec3_distance(from, tet_mesh_node(f->mesh, tet_mesh_tet(f->mesh, f->star[i])[k]));
+    size /= 3 * (f->star_start[node + 1] - f->star_start[node]);
+    bool held = outer && f->solid;
+    double here = held ? signed_distance_at(f->solid, from, NULL) : 0, least = fmin(here, 0.1 * size),
+           farthest = fmax(here, STRAY * size);
+    for (double step = 0.2; step > 0.004; step /= 2)
+        for (int i = 0; i < 14; i++) {
+            vec3 to = vec3_mul_add(from, vec3_unit(vec3_load(way[i])), step * size);
+            vec3_store(place, to);
+            if (worst_around(f, node) <= worst + 1e-6 || !is_acceptable(f, node, worst)) continue;
+            double there = held ? signed_distance_at(f->solid, to, NULL) : 0;
+            if (held && (there > farthest || there < least)) continue;
+            move_vertices(f, node);
+            return true;
+        }
+    vec3_store(place, from);
+    return false;
+}
+
+thenar_status lattice_improve(const signed_distance *solid, const thenar_surface *skin, const thenar_embedding *hold,
+                              double quality, thenar_tet_mesh *mesh, thenar_error *error) {
+    fitting f = {.mesh = mesh, .solid = solid, .skin = skin, .quality = quality};
+    boundary b = {0};
+    bool *outer = MEMORY_ARRAY(bool, mesh->node_count);
+    thenar_status status = outer ? fitting_create(&f, hold, error) : error_memory(error, "fitting a lattice");
+    if (status == THENAR_OK) status = boundary_create(mesh, &b, error);
+    for (int v = 0; v < b.surface.vertex_count; v++) outer[b.node[v]] = true;
+    bool moved = status == THENAR_OK;
+    for (int sweep = 0; sweep < IMPROVE_SWEEPS && moved; sweep++) {
+        moved = false;
+        for (int n = 0; n < mesh->node_count; n++) moved |= better_node(&f, n, outer[n]);
+    }
+    free(outer);
+    boundary_free(&b);
+    fitting_free(&f);
+    return status;
+}
+
+/* To the mean of the nodes around. */
+static void relax_node(fitting *f, int node) {
+    double *place = f->mesh->positions + 3 * (size_t)node, worst = worst_around(f, node);
+    vec3 from = vec3_load(place), sum = {0};
+    int count = 0;
+    for (int i = f->star_start[node]; i < f->star_start[node + 1]; i++)
+        for (int k = 0; k < 4; k++) {
+            int other = tet_mesh_tet(f->mesh, f->star[i])[k];
+            if (other == node) continue;
+            sum = vec3_add(sum, tet_mesh_node(f->mesh, other));
+            count++;
+        }
+    vec3_store(place, vec3_scale(sum, 1.0 / count));
+    if (is_acceptable(f, node, worst))
+        move_vertices(f, node);
+    else
+        vec3_store(place, from);
+}
+
+thenar_status lattice_relax(const thenar_surface *skin, const thenar_embedding *hold, double quality,
+                            thenar_tet_mesh *mesh, thenar_error *error) {
+    fitting f = {.mesh = mesh, .skin = skin, .quality = quality};
+    boundary b = {0};
+    bool *outer = MEMORY_ARRAY(bool, mesh->node_count);
+    thenar_status status = outer ? fitting_create(&f, hold, error) : error_memory(error, "fitting a lattice");
+    if (status == THENAR_OK) status = boundary_create(mesh, &b, error);
+    for (int v = 0; v < b.surface.vertex_count; v++) outer[b.node[v]] = true;
+    for (int n = 0; n < mesh->node_count && status == THENAR_OK; n++)
+        if (!outer[n]) relax_node(&f, n);
+    free(outer);
+    boundary_free(&b);
+    fitting_free(&f);
+    return status;
+}
+
+thenar_status lattice_fit(const signed_distance *solid, const thenar_surface *skin, const thenar_embedding *hold,
+                          double quality, thenar_tet_mesh *mesh, thenar_error *error) {
+    fitting f = {.mesh = mesh, .solid = solid, .skin = skin, .quality = quality};
+    boundary b = {0};
+    thenar_status status = fitting_create(&f, hold, error);
+    if (status == THENAR_OK) status = boundary_create(mesh, &b, error);
+    for (int sweep = 0; sweep < SWEEPS && status == THENAR_OK; sweep++)
+        for (int v = 0; v < b.surface.vertex_count; v++) move_node(&f, b.node[v]);
+    boundary_free(&b);
+    fitting_free(&f);
+    return status;
+}

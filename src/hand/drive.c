@@ -1,0 +1,255 @@
+/* Where the bones of a hand are wanted: by its script, by a track, or by whoever took it over. */
+#include "hand/hand.h"
+
+#include "core/memory.h"
+#include "core/text.h"
+#include "hand/retarget.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define DEGREE (3.14159265358979323846 / 180)
+
+const char *const hand_pose_names[] = {"rest", "open", "relaxed", "fist", "pinch", "point", "spread"};
+
+/* Degrees, in the order of the names without "rest": flexion, abduction, middle joint, end joint of the thumb and the
+ * fingers. Chosen by us; the thumb's first two count from the rest pose, so where its tip ends depends on the hand. */
+static const double poses[][HAND_FINGERS][HAND_FINGER_ANGLES] = {
+    {{0, 0, 0, 0}, {0, 0, 0, 0}, {0, 0, 0, 0}, {0, 0, 0, 0}, {0, 0, 0, 0}},
+    {{5, 5, 10, 15}, {20, 2, 30, 15}, {25, 0, 32, 16}, {28, -2, 34, 16}, {28, -5, 32, 15}},
+    {{25, 25, 45, 50}, {82, 0, 98, 60}, {85, 0, 98, 62}, {86, 0, 98, 62}, {86, 0, 96, 60}},
+    {{10, 56, 52, 0}, {70, 3, 35, 8}, {25, 0, 30, 15}, {22, -2, 28, 14}, {20, -5, 25, 12}},
+    {{25, 25, 45, 50}, {0, 0, 5, 2}, {85, 0, 98, 62}, {86, 0, 98, 62}, {86, 0, 96, 60}},
+    {{-20, -10, 0, -5}, {0, 18, 0, 0}, {0, 4, 0, 0}, {0, -12, 0, 0}, {0, -28, 0, 0}},
+};
+
+int hand_pose_count(void) {
+    return (int)(sizeof hand_pose_names / sizeof *hand_pose_names);
+}
+
+bool hand_pose_find(const hand_skeleton *hand, const char *name, double q[HAND_ANGLES]) {
+    for (int p = 0; p < hand_pose_count(); p++) {
+        if (strcmp(name, hand_pose_names[p]) != 0) continue;
+        for (int i = 0; i < HAND_ANGLES; i++) {
+            double angle =
+                p == 0 ? hand->rest[i] : poses[p - 1][i / HAND_FINGER_ANGLES][i % HAND_FINGER_ANGLES] * DEGREE;
+            q[i] = fmax(hand->lower[i], fmin(hand->upper[i], angle));
+        }
+        return true;
+    }
+    return false;
+}
+
+static thenar_status find_pose(const char *name, int number, const hand_skeleton *hand, double *q,
+                               thenar_error *error) {
+    if (hand_pose_find(hand, name, q)) return THENAR_OK;
+    const char *closest = text_closest(name, hand_pose_names, (size_t)hand_pose_count());
+    return error_set(error, THENAR_ERROR_INPUT, "pose %d: unknown pose %s%s%s", number, name,
+                     closest ? "; did you mean " : "; expected rest, open, relaxed, fist, pinch, point or spread",
+                     closest ? closest : "");
+}
+
+/* A pose, another one blended in, and angles of its own. */
+static thenar_status read_pose(const thenar_hand_key *key, int number, const hand_skeleton *hand, double *q,
+                               thenar_error *error) {
+    double other[HAND_ANGLES];
+    thenar_status status = find_pose(key->pose ? key->pose : "rest", number, hand, q, error);
+    if (status == THENAR_OK && key->other) status = find_pose(key->other, number, hand, other, error);
+    if (status != THENAR_OK) return status;
+    if (key->other && !(key->share >= 0 && key->share <= 1))
+        return error_set(error, THENAR_ERROR_INPUT, "pose %d: its share is %g; expected 0 to 1", number, key->share);
+    for (int i = 0; key->other && i < HAND_ANGLES; i++) q[i] += key->share * (other[i] - q[i]);
+    for (int i = 0; key->angles && i < HAND_ANGLES; i++) {
+        if (isnan(key->angles[i])) continue;
+        if (!(key->angles[i] >= hand->lower[i] && key->angles[i] <= hand->upper[i]))
+            return error_set(error, THENAR_ERROR_INPUT, "pose %d: angle %d is %g rad; expected %g..%g", number, i,
+                             key->angles[i], hand->lower[i], hand->upper[i]);
+        q[i] = key->angles[i];
+    }
+    return THENAR_OK;
+}
+
+static thenar_status read_poses(const hand_script_def *def, const hand_skeleton *hand, hand_script *out,
+                                thenar_error *error) {
+    out->keys = MEMORY_ARRAY(hand_script_key, def->pose_count);
+    if (!out->keys) return error_memory(error, "a script");
+    out->key_count = def->pose_count;
+    for (int k = 0; k < def->pose_count; k++) {
+        double time = def->poses[k].time;
+        if (!isfinite(time) || (k > 0 && time <= def->poses[k - 1].time))
+            return error_set(error, THENAR_ERROR_INPUT, "pose %d is at %g s; expected a time later than the one before",
+                             k, time);
+        out->keys[k].time = time;
+        thenar_status status = read_pose(&def->poses[k], k, hand, out->keys[k].q, error);
+        if (status != THENAR_OK) return status;
+    }
+    return THENAR_OK;
+}
+
+thenar_status hand_script_create(const hand_script_def *def, const hand_skeleton *hand, hand_script *out,
+                                 thenar_error *error) {
+    const skeleton_bone *base = &hand->model->bones[0];
+    *out = (hand_script){.rest = {base->offset, base->rotation}};
+    memcpy(out->rest_angles, hand->rest, sizeof out->rest_angles);
+    const thenar_support path = {.name = "wrist", .keys = def->keys, .key_count = def->key_count};
+    thenar_status status = support_check(&path, error);
+    if (status != THENAR_OK) return status;
+    out->path = (support_model){.pivot = base->offset, .key_count = def->key_count, .linear = def->linear};
+    out->path.keys = MEMORY_ARRAY(thenar_key, def->key_count);
+    if (!out->path.keys) return error_memory(error, "a script");
+    if (def->key_count > 0) memcpy(out->path.keys, def->keys, (size_t)def->key_count * sizeof *def->keys);
+    status = read_poses(def, hand, out, error);
+    if (status != THENAR_OK) hand_script_free(out);
+    return status;
+}
+
+void hand_script_free(hand_script *script) {
+    free(script->keys);
+    support_free(&script->path);
+    *script = (hand_script){0};
+}
+
+static void sample_angles(const hand_script *script, double time, double q[HAND_ANGLES]) {
+    int next = 0;
+    while (next < script->key_count && script->keys[next].time <= time) next++;
+    if (script->key_count == 0 || next == 0 || next == script->key_count) {
+        const double *from = script->key_count == 0 ? script->rest_angles : script->keys[next == 0 ? 0 : next - 1].q;
+        memcpy(q, from, HAND_ANGLES * sizeof *q);
+        return;
+    }
+    const hand_script_key *from = &script->keys[next - 1], *to = &script->keys[next];
+    double share = (time - from->time) / (to->time - from->time);
+    if (!script->path.linear) share = share * share * (3 - 2 * share);
+    for (int i = 0; i < HAND_ANGLES; i++) q[i] = (1 - share) * from->q[i] + share * to->q[i];
+}
+
+void hand_script_sample(const hand_script *script, double time, skeleton_pose *base, double q[HAND_ANGLES]) {
+    const support_state by_keys = {0};
+    vec3 move, turn;
+    support_pose(&script->path, &by_keys, time, &move, &turn);
+    quat rotation = quat_from_rotation_vector(turn);
+    base->position = support_place(&script->path, move, rotation, script->rest.position);
+    base->orientation = quat_unit(quat_mul(rotation, script->rest.orientation));
+    sample_angles(script, time, q);
+}
+
+/* Degrees: flexion, abduction, middle joint, end joint of the thumb and the fingers. A closed hand is the fist of
+ * hand_pose.c but for the thumb, which such gloves are used to grasp with: it opposes the fingers. Ours, unverified. */
+static const double open[HAND_FINGERS][HAND_FINGER_ANGLES] = {
+    {0, 45, 0, 0}, {0, 0, 0, 0}, {0, 0, 0, 0}, {0, 0, 0, 0}, {0, 0, 0, 0}};
+static const double closed[HAND_FINGERS][HAND_FINGER_ANGLES] = {
+    {30, 45, 60, 50}, {82, 0, 98, 60}, {85, 0, 98, 62}, {86, 0, 98, 62}, {86, 0, 96, 60}};
+
+/* The first frame that has a value of a finger; of the wrist for HAND_FINGERS. NULL: none. */
+static const glove_frame *first_with(const glove_track *frames, int finger) {
+    for (size_t k = 0; k < frames->count; k++) {
+        const glove_frame *frame = &frames->data[k];
+        if (!isnan(finger < HAND_FINGERS ? frame->flexion[finger] : frame->wrist.position.x)) return frame;
+    }
+    return NULL;
+}
+
+void glove_fill(glove_track *frames) {
+    for (int f = 0; f < HAND_FINGERS; f++) {
+        const glove_frame *first = first_with(frames, f);
+        double last = first ? first->flexion[f] : 0;
+        for (size_t k = 0; k < frames->count; k++) {
+            double *value = &frames->data[k].flexion[f];
+            *value = last = isnan(*value) ? last : *value;
+        }
+    }
+    const glove_frame *first = first_with(frames, HAND_FINGERS);
+    if (!first) return;
+    skeleton_pose last = first->wrist;
+    for (size_t k = 0; k < frames->count; k++) {
+        skeleton_pose *wrist = &frames->data[k].wrist;
+        *wrist = last = isnan(wrist->position.x) ? last : *wrist;
+    }
+}
+
+glove_frame glove_sample(const glove_track *frames, double time) {
+    size_t low = 0, high = frames->count; /* frames before low are at or before the time, those from high on later */
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (frames->data[middle].time <= time)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == 0 || low == frames->count) return frames->data[low == 0 ? 0 : low - 1];
+    glove_frame at = frames->data[low - 1], to = frames->data[low];
+    double share = (time - at.time) / (to.time - at.time);
+    at.time = time;
+    for (int f = 0; f < HAND_FINGERS; f++) at.flexion[f] += share * (to.flexion[f] - at.flexion[f]);
+    vec3 turn = quat_to_rotation_vector(quat_mul(to.wrist.orientation, quat_conjugate(at.wrist.orientation)));
+    at.wrist.position = vec3_mul_add(at.wrist.position, vec3_sub(to.wrist.position, at.wrist.position), share);
+    at.wrist.orientation =
+        quat_unit(quat_mul(quat_from_rotation_vector(vec3_scale(turn, share)), at.wrist.orientation));
+    return at;
+}
+
+void glove_finger(const hand_skeleton *hand, int finger, double flexion, double q[HAND_ANGLES]) {
+    double share = fmax(0, fmin(1, flexion));
+    for (int k = 0; k < HAND_FINGER_ANGLES; k++) {
+        int i = HAND_FINGER_ANGLES * finger + k;
+        double angle = DEGREE * (open[finger][k] + share * (closed[finger][k] - open[finger][k]));
+        q[i] = fmax(hand->lower[i], fmin(hand->upper[i], angle));
+    }
+}
+
+/* The angles of a hand, within its limits, rad. */
+static void glove_angles(const hand_skeleton *hand, const double flexion[HAND_FINGERS], double q[HAND_ANGLES]) {
+    for (int f = 0; f < HAND_FINGERS; f++) glove_finger(hand, f, flexion[f], q);
+}
+
+static hand_target seen_by_tracker(hand_state *state, const tracked_hand *seen, double h) {
+    const hand_model *hand = state->model;
+    retarget fit;
+    retarget_result result;
+    retarget_start(&fit, &hand->skeleton, &hand->retarget);
+    if (state->kept->carried.started) fit.carried = state->kept->carried;
+    retarget_frame(&fit, seen, h, &result);
+    state->kept->carried = fit.carried;
+    hand_target target = {.base = result.base};
+    for (int i = 0; i < HAND_ANGLES; i++) target.q[i] = result.q[i];
+    return target;
+}
+
+void hand_drive(hand_state *state, const body_step *step, hand_target *target) {
+    const hand_model *hand = state->model;
+    switch ((hand_driver)state->kept->driver) {
+    case HAND_BY_JOINTS:
+        *target = seen_by_tracker(state, &state->kept->joints, step->h);
+        return;
+    case HAND_BY_ANGLES:
+        *target = state->kept->given;
+        return;
+    case HAND_BY_SCRIPT:
+        break;
+    }
+    hand_script_sample(&hand->script, step->time, &target->base, target->q);
+    if (!hand->track) return;
+    const glove_track *glove = &hand->track->gloves[hand->skeleton.left];
+    if (glove->count > 0) {
+        glove_frame worn = glove_sample(glove, track_start(hand->track) + step->time);
+        glove_angles(&hand->skeleton, worn.flexion, target->q);
+        if (!isnan(worn.wrist.position.x)) target->base = worn.wrist;
+    } else {
+        tracked_hand seen;
+        track_sample(hand->track, hand->skeleton.left, track_start(hand->track) + step->time, &seen);
+        *target = seen_by_tracker(state, &seen, step->h);
+    }
+}
+
+/* Of so many frames, evenly chosen. */
+#define LOOKS 9
+
+bool hand_track_looks_mirrored(const hand_model *hand) {
+    const track_hand *frames = &hand->track->hands[hand->skeleton.left];
+    int mirrored = 0;
+    if (frames->count == 0) return false; /* a glove's */
+    for (size_t k = 0; k < LOOKS; k++)
+        mirrored +=
+            retarget_is_other_hand(&hand->skeleton, &frames->data[k * (frames->count - 1) / (LOOKS - 1)].joints);
+    return mirrored > LOOKS / 2;
+}

@@ -1,0 +1,39 @@
+/* A human index finger: tets whose boundary lies on its skin, fine at the pad, with a bone in them.
+ *
+ * Along -z as a finger of a WebXR hand: the origin is in the middle of the cut end, the tip at z = -length, the pad
+ * faces down (-y), the nail up. Of an adult hand 86 mm broad; a finger of another length is the same finger, cut off
+ * elsewhere. */
+#ifndef HAND_FINGER_H
+#define HAND_FINGER_H
+
+#include "core/error.h"
+#include "core/vec3.h"
+
+#include "thenar/mesh.h"
+
+#define FINGER_BONE 1 /* tag of the tets of the bone; those of the flesh have 0 */
+
+#define FINGER_LENGTH_MIN 0.03
+#define FINGER_LENGTH_MAX 0.1
+#define FINGER_PULP_MIN 0.003
+#define FINGER_PULP_MAX 0.01
+#define FINGER_TETS_MIN 200
+#define FINGER_TETS_MAX 200000
+
+typedef struct finger_options {
+    double length;   /* from the cut end to the tip, m */
+    double pulp;     /* from the end of the bone to the tip, m */
+    int target_tets; /* met within 10 % */
+} finger_options;
+
+/* 7 cm, 6 mm, 347: the finger of perez2013. */
+finger_options finger_options_default(void);
+
+/* A point of the skin around the finger, as seen from the tip: `from_tip` along the axis, m; angle 0 is the pad, a
+ * quarter turn the side at +x, half a turn the nail. The result is about the tip: z = from_tip. */
+vec3 finger_skin_point(double from_tip, double angle);
+
+/* Its own mirror image in x; every node of the boundary is on the skin or in the plane of the cut. */
+thenar_status finger_mesh(const finger_options *options, thenar_tet_mesh *mesh, thenar_error *error);
+
+#endif

@@ -1,0 +1,324 @@
+/* What is not in the table of thicknesses was chosen by eye, from all sides, with the hand at rest and posed.
+ *
+ * Two solids run into each other by smooth_min. */
+#include "hand/shape.h"
+
+#include <assert.h>
+#include <stddef.h>
+
+/* The cubic through p1 and p2 with the slopes of the chords around them. */
+static double through(double p0, double p1, double p2, double p3, double t) {
+    double slope1 = (p2 - p0) / 2, slope2 = (p3 - p1) / 2, d = p2 - p1;
+    return p1 + t * (slope1 + t * ((3 * d - 2 * slope1 - slope2) + t * (slope1 + slope2 - 2 * d)));
+}
+
+static vec3 through3(vec3 p0, vec3 p1, vec3 p2, vec3 p3, double t) {
+    return vec3_make(through(p0.x, p1.x, p2.x, p3.x, t), through(p0.y, p1.y, p2.y, p3.y, t),
+                     through(p0.z, p1.z, p2.z, p3.z, t));
+}
+
+static limb_knot between(const limb_knot *knot, int count, int i, double t) {
+    const limb_knot *k0 = knot + (i > 0 ? i - 1 : 0), *k1 = knot + i, *k2 = k1 + 1, *k3 = k1 + (i + 2 < count ? 2 : 1);
+    return (limb_knot){
+        .centre = through3(k0->centre, k1->centre, k2->centre, k3->centre, t),
+        .side = vec3_unit(through3(k0->side, k1->side, k2->side, k3->side, t)),
+        .up = vec3_unit(through3(k0->up, k1->up, k2->up, k3->up, t)),
+        .across = through(k0->across, k1->across, k2->across, k3->across, t),
+        .above = through(k0->above, k1->above, k2->above, k3->above, t),
+        .below = through(k0->below, k1->below, k2->below, k3->below, t),
+    };
+}
+
+/* 2 to LIMB_KNOTS knots. */
+static limb limb_make(const limb_knot *knot, int count, double start_cap, double end_cap) {
+    assert(count >= 2 && count <= LIMB_KNOTS);
+    limb l = {.count = (count - 1) * LIMB_STEPS + 1, .start_cap = start_cap, .end_cap = end_cap};
+    for (int i = 0; i < l.count; i++) {
+        int k = i / LIMB_STEPS < count - 1 ? i / LIMB_STEPS : count - 2;
+        l.sample[i] = between(knot, count, k, (double)(i - k * LIMB_STEPS) / LIMB_STEPS);
+        const limb_knot *s = &l.sample[i];
+        double reach = fmax(s->across, fmax(s->above, s->below));
+        if (i == 0) reach = fmax(reach, start_cap);
+        if (i == l.count - 1) reach = fmax(reach, end_cap);
+        box here = box_grow((box){s->centre, s->centre}, reach);
+        l.bounds = i == 0 ? here : box_join(l.bounds, here);
+    }
+    return l;
+}
+
+/* The sample that p is nearest to, found among every fourth first. */
+static int nearest_sample(const limb *l, vec3 p) {
+    double least = INFINITY;
+    int best = 0;
+    for (int i = 0; i < l->count; i += 4) {
+        vec3 d = vec3_sub(p, l->sample[i].centre);
+        if (vec3_dot(d, d) >= least) continue;
+        least = vec3_dot(d, d);
+        best = i;
+    }
+    int from = best > 3 ? best - 3 : 0, to = best + 3 < l->count ? best + 3 : l->count - 1;
+    for (int i = from; i <= to; i++) {
+        vec3 d = vec3_sub(p, l->sample[i].centre);
+        if (vec3_dot(d, d) >= least) continue;
+        least = vec3_dot(d, d);
+        best = i;
+    }
+    return best;
+}
+
+/* Where between two samples p is nearest to their chord; below 0 and above 1 beyond its ends. */
+static double chord_place(const limb *l, int i, vec3 p) {
+    vec3 chord = vec3_sub(l->sample[i + 1].centre, l->sample[i].centre);
+    return vec3_dot(vec3_sub(p, l->sample[i].centre), chord) / fmax(vec3_dot(chord, chord), 1e-30);
+}
+
+static double mix(double a, double b, double t) {
+    return a + (b - a) * t;
+}
+
+/* About the distance from the surface: right in sign and nearly right in size near the surface. Farther than `far` from
+ * the limb, some number above `far`. */
+static double limb_distance(const limb *l, vec3 p, double far) {
+    double outside = box_distance_squared(&l->bounds, p);
+    if (outside > far * far) return sqrt(outside);
+    int i = nearest_sample(l, p);
+    if (i == l->count - 1 || (i > 0 && chord_place(l, i, p) < 0)) i--;
+    double place = chord_place(l, i, p), t = fmin(fmax(place, 0), 1);
+    const limb_knot *a = &l->sample[i], *b = a + 1;
+    vec3 centre = vec3_add(vec3_scale(a->centre, 1 - t), vec3_scale(b->centre, t)), d = vec3_sub(p, centre);
+    vec3 side = vec3_add(vec3_scale(a->side, 1 - t), vec3_scale(b->side, t));
+    vec3 up = vec3_add(vec3_scale(a->up, 1 - t), vec3_scale(b->up, t));
+    double u = vec3_dot(d, side), v = vec3_dot(d, up), w = 0, cap = 1;
+    if ((i == 0 && place < 0) || (i == l->count - 2 && place > 1)) {
+        w = sqrt(fmax(vec3_dot(d, d) - u * u - v * v, 0));
+        cap = i == 0 && place < 0 ? l->start_cap : l->end_cap;
+    }
+    double across = mix(a->across, b->across, t);
+    double high = v > 0 ? mix(a->above, b->above, t) : mix(a->below, b->below, t);
+    /* The first-order distance from the ellipsoid: f / |grad f| of f = |(u/across, v/high, w/cap)|. */
+    double x = u / across, y = v / high, z = w / cap, f = sqrt(x * x + y * y + z * z);
+    double slope = sqrt(x * x / (across * across) + y * y / (high * high) + z * z / (cap * cap));
+    return slope > 0 ? f * (f - 1) / slope : -fmin(across, high);
+}
+
+#define FAR 0.3 /* of the breadth: what is farther does not matter */
+
+/* Thickness over hand breadth, thumb to little finger: proximal, middle (the thumb's: its distal joint), distal. */
+static const double thickness[HAND_FINGERS][3] = {
+    {.229, .222, .212}, {.229, .198, .176}, {.216, .197, .180}, {.203, .182, .168}, {.183, .165, .149}};
+
+static limb_knot knot_at(const hand_frame *frame, double along, double raise, double across, double above,
+                         double below) {
+    vec3 centre = vec3_mul_add(frame->position, hand_frame_along(frame), along);
+    return (limb_knot){vec3_mul_add(centre, hand_frame_up(frame), raise),
+                       hand_frame_side(frame),
+                       hand_frame_up(frame),
+                       across,
+                       above,
+                       below};
+}
+
+/* Round a joint a limb looks the way between its two bones. */
+static limb_knot knot_between(const hand_frame *a, const hand_frame *b, double across, double above, double below) {
+    limb_knot k = knot_at(b, 0, 0, across, above, below);
+    k.side = vec3_unit(vec3_add(hand_frame_side(a), hand_frame_side(b)));
+    k.up = vec3_unit(vec3_add(hand_frame_up(a), hand_frame_up(b)));
+    return k;
+}
+
+static limb finger_limb(hand_size size, const hand_frame *joint, int finger) {
+    const hand_frame *bone = joint + HAND_INDEX_PROXIMAL + 5 * (finger - 1);
+    hand_joint first = (hand_joint)(HAND_INDEX_PROXIMAL + 5 * (finger - 1));
+    double p = hand_bone_length(size, first), m = hand_bone_length(size, first + 1),
+           d = hand_bone_length(size, first + 2);
+    double r = size.breadth / 2 * thickness[finger][0], s = size.breadth / 2 * thickness[finger][1],
+           t = size.breadth / 2 * thickness[finger][2];
+    double pulp = 0.02 * size.length;
+    limb_knot knot[] = {
+        knot_at(&bone[0], -0.45 * p, 0, 0.60 * r, 0.62 * r, 0.70 * r),
+        knot_at(&bone[0], 0.05 * p, 0, 0.95 * r, 0.98 * r, 1.00 * r),
+        knot_at(&bone[0], 0.50 * p, 0, 0.98 * r, 0.86 * r, 1.04 * r),
+        knot_at(&bone[0], 0.80 * p, 0, 0.52 * (r + s), 0.46 * (r + s), 0.47 * (r + s)),
+        knot_between(&bone[0], &bone[1], 0.53 * (r + s), 0.47 * (r + s), 0.435 * (r + s)),
+        knot_at(&bone[1], 0.28 * m, 0, 1.01 * s, 0.84 * s, 0.95 * s),
+        knot_at(&bone[1], 0.60 * m, 0, 0.97 * s, 0.78 * s, 0.96 * s),
+        knot_between(&bone[1], &bone[2], 0.50 * (s + t), 0.395 * (s + t), 0.42 * (s + t)),
+        knot_at(&bone[2], 0.38 * d, 0, 1.02 * t, 0.72 * t, 1.00 * t),
+        knot_at(&bone[2], 0.78 * d, 0, 0.97 * t, 0.60 * t, 0.94 * t),
+    };
+    return limb_make(knot, 10, 1.4 * r, 0.22 * d + pulp);
+}
+
+static limb thumb_limb(hand_size size, const hand_frame *joint) {
+    const hand_frame *bone = joint + HAND_THUMB_METACARPAL;
+    double m = hand_bone_length(size, HAND_THUMB_METACARPAL), p = hand_bone_length(size, HAND_THUMB_PROXIMAL),
+           d = hand_bone_length(size, HAND_THUMB_DISTAL);
+    double r = size.breadth / 2 * thickness[0][0], t = size.breadth / 2 * thickness[0][2];
+    limb_knot knot[] = {
+        knot_at(&bone[0], 0.45 * m, 0, 1.15 * r, 1.00 * r, 1.30 * r),
+        knot_at(&bone[0], 0.80 * m, 0, 1.08 * r, 0.98 * r, 1.20 * r),
+        knot_between(&bone[0], &bone[1], 1.06 * r, 1.02 * r, 1.06 * r),
+        knot_at(&bone[1], 0.45 * p, 0, 0.92 * r, 0.84 * r, 0.96 * r),
+        knot_between(&bone[1], &bone[2], 0.51 * (r + t), 0.43 * (r + t), 0.42 * (r + t)),
+        knot_at(&bone[2], 0.36 * d, 0, 1.12 * t, 0.72 * t, 1.02 * t),
+        knot_at(&bone[2], 0.74 * d, 0, 1.06 * t, 0.58 * t, 0.92 * t),
+    };
+    return limb_make(knot, 7, 0.8 * r, 0.26 * d + 0.022 * size.length);
+}
+
+static limb_knot free_knot(double x, double y, double z, double across, double above, double below) {
+    return (limb_knot){{x, y, z}, {1, 0, 0}, {0, 1, 0}, across, above, below};
+}
+
+/* Along a metacarpal, from the wrist to beyond the knuckle where the web ends. */
+static limb ray_limb(hand_size size, const hand_frame *joint, int finger) {
+    const hand_frame *root = joint + HAND_INDEX_METACARPAL + 5 * (finger - 1), *knuckle = root + 1;
+    static const double below[HAND_FINGERS] = {0, .190, .190, .190, .185},
+                        above[HAND_FINGERS] = {0, .132, .130, .127, .120};
+    double b = size.breadth, r = b / 2 * thickness[finger][0];
+    double m = vec3_distance(root->position, knuckle->position);
+    double p = hand_bone_length(size, (hand_joint)(HAND_INDEX_PROXIMAL + 5 * (finger - 1)));
+    limb_knot knot[] = {
+        knot_at(root, -0.22 * m, 0, 0.125 * b, 0.13 * b, 0.16 * b),
+        knot_at(root, 0.12 * m, 0, 0.125 * b, 0.150 * b, 0.20 * b),
+        knot_at(root, 0.50 * m, 0, 0.140 * b, (above[finger] + .018) * b, (below[finger] + 0.015) * b),
+        knot_at(root, 0.84 * m, 0, 0.155 * b, (above[finger] + .005) * b, below[finger] * b),
+        knot_between(root, knuckle, 1.18 * r, above[finger] * b, 0.145 * b),
+        knot_at(knuckle, 0.24 * p, 0, 1.06 * r, 0.80 * r, 0.140 * b),
+    };
+    return limb_make(knot, 6, 0.1 * b, 1.1 * r);
+}
+
+/* The thumb's root and what spans from it to the index finger. */
+static limb thumb_ray(hand_size size, const hand_frame *joint) {
+    const hand_frame *root = &joint[HAND_THUMB_METACARPAL];
+    double b = size.breadth, m = hand_bone_length(size, HAND_THUMB_METACARPAL);
+    limb_knot knot[] = {
+        knot_at(root, -0.30 * m, 0, 0.15 * b, 0.13 * b, 0.14 * b),
+        knot_at(root, 0.10 * m, 0, 0.165 * b, 0.125 * b, 0.175 * b),
+        knot_at(root, 0.50 * m, 0, 0.160 * b, 0.115 * b, 0.185 * b),
+        knot_at(root, 0.85 * m, 0, 0.130 * b, 0.112 * b, 0.145 * b),
+    };
+    return limb_make(knot, 4, 0.12 * b, 0.10 * b);
+}
+
+static limb wrist_limb(hand_size size) {
+    double b = size.breadth, l = size.length;
+    limb_knot knot[] = {
+        free_knot(0.010 * b, -0.02 * b, 0.22 * l, 0.325 * b, 0.225 * b, 0.225 * b),
+        free_knot(0.010 * b, -0.02 * b, 0.10 * l, 0.330 * b, 0.225 * b, 0.225 * b),
+        free_knot(0.005 * b, -0.02 * b, -0.02 * l, 0.345 * b, 0.210 * b, 0.230 * b),
+        free_knot(0.000 * b, -0.02 * b, -0.13 * l, 0.355 * b, 0.185 * b, 0.220 * b),
+    };
+    return limb_make(knot, 4, 0.1 * b, 0.12 * l);
+}
+
+static void add_pad(hand_flesh *f, vec3 centre, vec3 along, vec3 up, double a, double b, double c, double blend) {
+    vec3 x = vec3_unit(along), z = vec3_unit(vec3_cross(x, up));
+    f->pad[f->pad_count++] = (hand_pad){centre, {x, vec3_cross(z, x), z}, {a, b, c}, blend};
+}
+
+static void add_pads(hand_size size, const hand_frame *joint, hand_flesh *f) {
+    double b = size.breadth, l = size.length;
+    const vec3 up = {0, 1, 0};
+    /* The thenar: over the thumb's metacarpal, on the side of the palm. */
+    const hand_frame *thumb = &joint[HAND_THUMB_METACARPAL];
+    double m = hand_bone_length(size, HAND_THUMB_METACARPAL);
+    vec3 along = hand_frame_along(thumb), down = vec3_scale(hand_frame_up(thumb), -1);
+    vec3 middle = vec3_mul_add(thumb->position, along, 0.42 * m);
+    add_pad(f, vec3_mul_add(vec3_mul_add(middle, down, 0.07 * b), up, -0.035 * b), along, down, 0.60 * m, 0.198 * b,
+            0.205 * b, 0.16 * b);
+    /* The hypothenar: along the outer edge. */
+    add_pad(f, vec3_make(0.31 * b, -0.115 * b, -0.19 * l), vec3_make(0.16, -0.02, -1), up, 0.175 * l, 0.165 * b,
+            0.165 * b, 0.16 * b);
+    /* The pads below the knuckles and the web between two fingers. */
+    for (int finger = 1; finger < HAND_FINGERS; finger++) {
+        const hand_frame *knuckle = &joint[HAND_INDEX_PROXIMAL + 5 * (finger - 1)];
+        vec3 at = vec3_mul_add(knuckle->position, hand_frame_up(knuckle), -0.095 * b);
+        add_pad(f, at, hand_frame_along(knuckle), up, 0.095 * l, 0.088 * b, 0.125 * b, 0.10 * b);
+        if (finger == HAND_FINGERS - 1) continue;
+        const hand_frame *next = knuckle + 5;
+        double p = hand_bone_length(size, (hand_joint)(HAND_INDEX_PROXIMAL + 5 * (finger - 1)));
+        double q = hand_bone_length(size, (hand_joint)(HAND_INDEX_PROXIMAL + 5 * finger));
+        vec3 here = vec3_mul_add(knuckle->position, hand_frame_along(knuckle), 0.26 * p);
+        vec3 there = vec3_mul_add(next->position, hand_frame_along(next), 0.26 * q);
+        vec3 way = vec3_sub(there, here), centre = vec3_scale(vec3_add(here, there), 0.5);
+        add_pad(f, vec3_mul_add(centre, up, -0.035 * b), way, up, 0.5 * vec3_length(way), 0.060 * b, 0.075 * b,
+                0.08 * b);
+    }
+    /* The skin between thumb and index finger. */
+    const hand_frame *index = &joint[HAND_INDEX_PROXIMAL];
+    vec3 a = vec3_mul_add(thumb->position, along, 0.72 * m);
+    vec3 c = vec3_mul_add(index->position, hand_frame_along(&joint[HAND_INDEX_METACARPAL]), -0.17 * l);
+    vec3 web = vec3_sub(c, a);
+    add_pad(f, vec3_add(vec3_scale(vec3_add(a, c), 0.5), vec3_make(0, -0.01 * b, 0)), web, up, 0.62 * vec3_length(web),
+            0.085 * b, 0.24 * b, 0.16 * b);
+    /* The hollow of the palm. */
+    f->hollow[f->hollow_count++] = (hand_pad){
+        {0.03 * b, -0.45 * b, -0.275 * l}, {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}, {0.17 * b, 0.24 * b, 0.16 * l}, 0.16 * b};
+}
+
+static double pad_distance(const hand_pad *pad, vec3 p, double far) {
+    vec3 d = vec3_sub(p, pad->centre);
+    double f = 0, slope = 0, beyond = fmax(pad->half[0], fmax(pad->half[1], pad->half[2])) + far;
+    if (vec3_dot(d, d) > beyond * beyond) return far;
+    for (int i = 0; i < 3; i++) {
+        double x = vec3_dot(d, pad->axis[i]) / pad->half[i];
+        f += x * x;
+        slope += x * x / (pad->half[i] * pad->half[i]);
+    }
+    f = sqrt(f);
+    return slope > 0 ? f * (f - 1) / sqrt(slope) : -fmin(pad->half[0], fmin(pad->half[1], pad->half[2]));
+}
+
+static double flesh_value(const hand_flesh *flesh, vec3 p) {
+    double b = flesh->unit, far = FAR * b;
+    double palm = limb_distance(&flesh->wrist, p, far);
+    for (int i = 0; i < HAND_FINGERS; i++)
+        palm = smooth_min(palm, limb_distance(&flesh->ray[i], p, far), (i == 0 ? 0.20 : 0.10) * b);
+    for (int i = 0; i < flesh->pad_count; i++)
+        palm = smooth_min(palm, pad_distance(&flesh->pad[i], p, far), flesh->pad[i].blend);
+    for (int i = 0; i < flesh->hollow_count; i++)
+        palm = -smooth_min(-palm, pad_distance(&flesh->hollow[i], p, far), flesh->hollow[i].blend);
+    double fingers = 2 * far;
+    for (int i = 1; i < HAND_FINGERS; i++)
+        fingers = smooth_min(fingers, limb_distance(&flesh->finger[i], p, far), 0.04 * b);
+    double all = smooth_min(palm, fingers, 0.075 * b);
+    all = smooth_min(all, limb_distance(&flesh->finger[0], p, far), 0.12 * b);
+    /* The cut through the wrist, with a round edge. */
+    return -smooth_min(-all, -(p.z - flesh->wrist_end), 0.06 * b);
+}
+
+static double evaluate_flesh(const void *context, vec3 p, vec3 *normal) {
+    const hand_flesh *flesh = context;
+    double value = flesh_value(flesh, p);
+    if (!normal) return value;
+    double h = 1e-4 * flesh->unit;
+    vec3 slope = {flesh_value(flesh, vec3_make(p.x + h, p.y, p.z)) - flesh_value(flesh, vec3_make(p.x - h, p.y, p.z)),
+                  flesh_value(flesh, vec3_make(p.x, p.y + h, p.z)) - flesh_value(flesh, vec3_make(p.x, p.y - h, p.z)),
+                  flesh_value(flesh, vec3_make(p.x, p.y, p.z + h)) - flesh_value(flesh, vec3_make(p.x, p.y, p.z - h))};
+    double length = vec3_length(slope);
+    *normal = length > 0 ? vec3_scale(slope, 1 / length) : vec3_make(0, 1, 0);
+    return value;
+}
+
+void hand_flesh_make(hand_size size, const hand_frame joint[HAND_JOINTS], hand_flesh *out) {
+    *out = (hand_flesh){.unit = size.breadth, .wrist_end = 0.10 * size.length};
+    out->finger[0] = thumb_limb(size, joint);
+    out->ray[0] = thumb_ray(size, joint);
+    for (int finger = 1; finger < HAND_FINGERS; finger++) {
+        out->finger[finger] = finger_limb(size, joint, finger);
+        out->ray[finger] = ray_limb(size, joint, finger);
+    }
+    out->wrist = wrist_limb(size);
+    add_pads(size, joint, out);
+    out->bounds = out->wrist.bounds;
+    for (int i = 0; i < HAND_FINGERS; i++)
+        out->bounds = box_join(out->bounds, box_join(out->finger[i].bounds, out->ray[i].bounds));
+    out->bounds = box_grow(out->bounds, 0.12 * size.breadth);
+    out->bounds.high.z = out->wrist_end;
+}
+
+signed_distance signed_distance_of_flesh(const hand_flesh *flesh) {
+    return (signed_distance){evaluate_flesh, flesh, flesh->bounds};
+}

@@ -1,0 +1,508 @@
+/* From a definition to a hand: its shape, the flesh as soft bodies, the bones with their masses, the springs between.
+ * */
+#include "hand/hand.h"
+
+#include "core/hash.h"
+#include "core/text.h"
+#include "geometry/tets.h"
+#include "hand/shape.h"
+#include "io/hand_gltf.h"
+#include "mesh/mesh.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The flesh of a hand as soft bodies that hang on its bones: as one, or as separate phalanges. */
+
+#define JOINT_TAG HAND_BONES /* of tets at joints, while a model is made */
+
+/* Mean of the diagonal of K_ii of a node: (lambda + 4 mu) |grad N_i|^2 V / 3, summed over its tets. */
+static void measure_stiffness(const soft_model *body, double *stiffness) {
+    for (int t = 0; t < body->mesh.tet_count; t++) {
+        const soft_batch *batch = &body->batches[t / SIMD_LANES];
+        int lane = t % SIMD_LANES;
+        vec3 first = {0};
+        for (int a = 3; a >= 0; a--) {
+            vec3 gradient = vec3_scale(first, -1);
+            if (a > 0) {
+                int row = 3 * (a - 1);
+                gradient = vec3_make(batch->gradient[row][lane], batch->gradient[row + 1][lane],
+                                     batch->gradient[row + 2][lane]);
+                first = vec3_add(first, gradient);
+            }
+            stiffness[batch->node[a][lane]] +=
+                (batch->lambda[lane] + 4 * batch->mu[lane]) * vec3_dot(gradient, gradient) / 3;
+        }
+    }
+}
+
+/* What of a soft body hangs on which bones, and how firmly: its core by the full springs, its skin by a share. */
+static thenar_status hang_flesh(const thenar_hand_def *def, const hand_skinning *skinning, const double *core,
+                                const hand_frame *joint, soft_model *body, hand_attachment *flesh,
+                                thenar_error *error) {
+    int nodes = flesh->node_count = body->mesh.node_count;
+    flesh->hold_start = MEMORY_ARRAY(int, nodes + 1);
+    flesh->holds = MEMORY_ARRAY(hand_hold, HAND_SKINNING_BONES * (size_t)nodes);
+    flesh->stiffness = MEMORY_ARRAY(double, nodes);
+    if (!flesh->hold_start || !flesh->holds || !flesh->stiffness) return error_memory(error, "hand");
+    int count = 0;
+    for (int i = 0; i < nodes; i++) {
+        vec3 x = vec3_load(body->mesh.positions + 3 * i);
+        for (int k = 0; k < HAND_SKINNING_BONES && skinning[i].weight[k] > 0; k++) {
+            const hand_frame *frame = &joint[hand_bone_joint(skinning[i].bone[k])];
+            flesh->holds[count++] =
+                (hand_hold){.bone = skinning[i].bone[k],
+                            .weight = skinning[i].weight[k],
+                            .local = quat_rotate(quat_conjugate(frame->rotation), vec3_sub(x, frame->position))};
+        }
+        flesh->hold_start[i + 1] = count;
+        double share = def->skin_share + (1 - def->skin_share) * core[i];
+        body->stiffness[i] = share * def->flesh_stiffness;
+        body->damping[i] = share * def->flesh_damping;
+    }
+    body->weightless = !def->weight;
+    measure_stiffness(body, flesh->stiffness);
+    return THENAR_OK;
+}
+
+/* Where fingers bend, flesh folds: limits are wider in tets whose corners follow different bones. False: nowhere. */
+static bool loosen_joints(const thenar_hand_def *def, const thenar_material *flesh, thenar_soft_region *region) {
+    *region = (thenar_soft_region){.region = {.kind = THENAR_REGION_TAG, .tag = JOINT_TAG}, .material = *flesh};
+    thenar_material *folds = &region->material;
+    bool min = def->joint_stretch_min > 0 && folds->stretch_min > 0;
+    bool max = def->joint_stretch_max > 0 && folds->stretch_max > 0;
+    if (min) folds->stretch_min = fmin(def->joint_stretch_min, folds->stretch_min);
+    if (max) folds->stretch_max = fmax(def->joint_stretch_max, folds->stretch_max);
+    return min || max;
+}
+
+/* Tags of the tets, those of joints marked. free() them. */
+static int *mark_joints(const thenar_tet_mesh *mesh, const int *node_bone) {
+    int *tags = memory_copy(mesh->tags, (size_t)mesh->tet_count * sizeof *tags);
+    for (int t = 0; tags && t < mesh->tet_count; t++)
+        for (int a = 1; a < 4; a++)
+            if (node_bone[mesh->tets[4 * t + a]] != node_bone[mesh->tets[4 * t]]) tags[t] = JOINT_TAG;
+    return tags;
+}
+
+/* What all flesh of a hand has in common. */
+static thenar_soft_def flesh_def(const thenar_hand_def *def, const char *name) {
+    thenar_soft_def soft = thenar_soft_def_default();
+    soft.name = name;
+    soft.material = def->material;
+    soft.material.density *= 1 - def->bone_share;
+    soft.touches = def->touches;
+    soft.friction = def->friction;
+    return soft;
+}
+
+/* The wanted distances between points that touch. free() them; NULL in *out: every vertex touches. */
+static thenar_status space_points(const thenar_hand_def *def, const double *spacing, int count, double **out,
+                                  thenar_error *error) {
+    *out = NULL;
+    if (!(def->contact_spacing > 0)) return THENAR_OK;
+    *out = MEMORY_ARRAY(double, count);
+    for (int i = 0; *out && i < count; i++) (*out)[i] = def->contact_spacing * spacing[i];
+    return *out ? THENAR_OK : error_memory(error, def->name);
+}
+
+/* The hand as one soft body. */
+static thenar_status make_whole(const thenar_hand_def *def, const hand_shape *shape, const double *fill,
+                                hand_model *hand, soft_model **flesh, thenar_error *error) {
+    thenar_soft_def soft = flesh_def(def, def->name);
+    soft.surface = &shape->skin;
+    soft.embedding = &shape->embedding;
+    soft.fill = fill;
+    /* Regions are found by tags: joints have one of their own until the model is made. */
+    thenar_tet_mesh marked = shape->mesh;
+    marked.tags = mark_joints(&shape->mesh, shape->node_bone);
+    double *spacing = NULL;
+    thenar_status status = marked.tags
+                               ? space_points(def, shape->contact_spacing, shape->skin.vertex_count, &spacing, error)
+                               : error_memory(error, def->name);
+    thenar_soft_region joints;
+    soft.mesh = &marked;
+    soft.regions = &joints;
+    soft.region_count = loosen_joints(def, &soft.material, &joints);
+    soft.contact_spacing_at = spacing;
+    soft.contact_groups = shape->vertex_bone;
+    soft.self_distance = def->self_distance;
+    if (status == THENAR_OK) status = soft_model_create(&soft, &flesh[0], error);
+    free(marked.tags);
+    free(spacing);
+    if (status != THENAR_OK) return status;
+    memcpy(flesh[0]->mesh.tags, shape->mesh.tags, (size_t)shape->mesh.tet_count * sizeof *shape->mesh.tags);
+    hand->flesh_count = 1;
+    return hang_flesh(def, shape->node_skinning, shape->node_core, shape->joint, flesh[0], &hand->flesh[0], error);
+}
+
+/* One phalanx as a soft body: nodes in its bone are held, by the full springs, and no others. */
+static thenar_status make_phalanx(const thenar_hand_def *def, const hand_shape *shape, const hand_phalanx *piece,
+                                  soft_model **body, hand_attachment *flesh, thenar_error *error) {
+    char name[256];
+    snprintf(name, sizeof name, "%s.%s", def->name, hand_bone_name(piece->bone));
+    thenar_soft_def soft = flesh_def(def, name);
+    int nodes = piece->mesh.node_count, tets = piece->mesh.tet_count;
+    double *fill = MEMORY_ARRAY(double, tets), *core = MEMORY_ARRAY(double, nodes), *spacing = NULL;
+    hand_skinning *skinning = MEMORY_ARRAY(hand_skinning, nodes);
+    thenar_status status = fill && core && skinning
+                               ? space_points(def, piece->contact_spacing, piece->skin.vertex_count, &spacing, error)
+                               : error_memory(error, name);
+    for (int t = 0; t < tets && status == THENAR_OK; t++) fill[t] = fmax(HAND_SMALLEST_FILL, fmin(1, piece->fill[t]));
+    for (int i = 0; i < nodes && status == THENAR_OK; i++) {
+        core[i] = piece->held[i];
+        skinning[i] = (hand_skinning){.bone = {piece->bone}, .weight = {1}};
+    }
+    soft.mesh = &piece->mesh;
+    soft.surface = &piece->skin;
+    soft.embedding = &piece->embedding;
+    soft.fill = fill;
+    soft.contact_spacing_at = spacing;
+    if (status == THENAR_OK) status = soft_model_create(&soft, body, error);
+    thenar_hand_def firm = *def;
+    firm.skin_share = 0;
+    if (status == THENAR_OK) status = hang_flesh(&firm, skinning, core, shape->joint, *body, flesh, error);
+    free(fill);
+    free(core);
+    free(spacing);
+    free(skinning);
+    return status;
+}
+
+/* The hand as separate phalanges (talvas2015, section 4), without flesh on its palm. */
+static thenar_status make_phalanges(const thenar_hand_def *def, const hand_shape *shape, hand_model *hand,
+                                    soft_model **flesh, thenar_error *error) {
+    hand_phalanges_options options = hand_phalanges_options_default();
+    if (def->tets >= HAND_PHALANGES_TETS_MIN) options.tets = def->tets;
+    options.only = def->only;
+    hand_phalanges pieces;
+    thenar_status status = hand_phalanges_create(shape, &options, &pieces, error);
+    if (status != THENAR_OK) return status;
+    for (int i = 0; i < pieces.count && status == THENAR_OK; i++) {
+        status = make_phalanx(def, shape, &pieces.piece[i], &flesh[i], &hand->flesh[i], error);
+        hand->flesh_count = i + 1;
+    }
+    hand_phalanges_free(&pieces);
+    return status;
+}
+
+/* Which of the pieces of flesh is a bone's, or -1: phalanges that have none are left out. */
+static int flesh_of(const thenar_hand_def *def, int bone) {
+    if (!def->phalanges) return 0;
+    if (def->only && !(def->only >> bone & 1)) return -1;
+    int before = 0;
+    for (int b = 1; b < bone; b++) before += !def->only || def->only >> b & 1;
+    return before;
+}
+
+/* The pads of the fingers, on the skin of the flesh that has them; a finger whose last phalanx has no flesh has an empty
+ * one. */
+static thenar_status find_pads(const thenar_hand_def *def, const hand_shape *shape, soft_model *const *flesh,
+                               hand_model *hand, thenar_error *error) {
+    thenar_status status = THENAR_OK;
+    for (int finger = 0; finger < HAND_FINGERS && status == THENAR_OK; finger++) {
+        int bone = 3 * finger + 3;
+        hand_pad_model *pad = &hand->pad[finger];
+        int piece = flesh_of(def, bone);
+        pad->frame = shape->joint[hand_bone_joint(bone)];
+        if (piece < 0) continue;
+        pad->flesh = piece;
+        status = hand_region_find_pad(&flesh[piece]->surface, def->phalanges ? NULL : shape->vertex_bone, bone,
+                                      shape->joint, &pad->region, error);
+    }
+    return status;
+}
+
+/* Makes the soft bodies of a shape in its place and fills in the hand's flesh. fill: share of each tet of the shape
+ * that is flesh. flesh: room for HAND_BONES; on an error those that were made are in it. */
+static thenar_status hand_hang_flesh(const thenar_hand_def *def, const hand_shape *shape, const double *fill,
+                                     hand_model *hand, soft_model **flesh, thenar_error *error) {
+    thenar_status status = def->phalanges ? make_phalanges(def, shape, hand, flesh, error)
+                                          : make_whole(def, shape, fill, hand, flesh, error);
+    return status == THENAR_OK ? find_pads(def, shape, flesh, hand, error) : status;
+}
+
+#define LIGHTEST_BONE 1e-3                      /* kg: a bone without tets of its own */
+#define LARGEST 1e9                             /* of a stiffness or a damping */
+#define HAND_PHALANGES ((1u << HAND_BONES) - 2) /* bits of the bones 1 to 15 */
+
+thenar_hand_def thenar_hand_def_default(void) {
+    hand_options shape = hand_options_default();
+    thenar_material flesh = thenar_material_default();
+    flesh.young = 6e4;
+    flesh.poisson = 0.4;
+    flesh.density = 1100;
+    flesh.damping_stiffness = 0.01;
+    flesh.stretch_min = 0.9;
+    flesh.stretch_max = 1.1;
+    return (thenar_hand_def){.name = "hand",
+                             .length = shape.length,
+                             .triangles = shape.triangles,
+                             .tets = shape.tets,
+                             .material = flesh,
+                             .joint_stretch_min = 0.35,
+                             .joint_stretch_max = 1.8,
+                             .bone_share = 0.2,
+                             .flesh_stiffness = 5000,
+                             .flesh_damping = 1,
+                             .skin_share = 0.02,
+                             .joint_stiffness = 3,
+                             .joint_damping = 0.03,
+                             .base_stiffness = 4000,
+                             .base_damping = 80,
+                             .base_turn_stiffness = 20,
+                             .base_turn_damping = 0.4,
+                             .most_force = 100,
+                             .most_torque = 5,
+                             .touches = true,
+                             .friction = 0.5,
+                             .contact_spacing = 1,
+                             .self_distance = 0.015};
+}
+
+/* A number of the definition, and what it must be. */
+typedef struct range {
+    const char *name;
+    double value, low, high;
+    bool above_low;
+} range;
+
+static thenar_status check_numbers(const thenar_hand_def *def, thenar_error *error) {
+    const range ranges[] = {{"bone_share", def->bone_share, 0.01, 0.99, false},
+                            {"joint_stretch_min", def->joint_stretch_min, 0, 1, false},
+                            {"joint_stretch_max", def->joint_stretch_max, 0, 1e6, false},
+                            {"flesh_stiffness", def->flesh_stiffness, 0, LARGEST, true},
+                            {"flesh_damping", def->flesh_damping, 0, LARGEST, false},
+                            {"skin_share", def->skin_share, 0, 1, false},
+                            {"joint_stiffness", def->joint_stiffness, 0, LARGEST, true},
+                            {"joint_damping", def->joint_damping, 0, LARGEST, false},
+                            {"base_stiffness", def->base_stiffness, 0, LARGEST, true},
+                            {"base_damping", def->base_damping, 0, LARGEST, false},
+                            {"base_turn_stiffness", def->base_turn_stiffness, 0, LARGEST, true},
+                            {"base_turn_damping", def->base_turn_damping, 0, LARGEST, false},
+                            {"most_force", def->most_force, 0, LARGEST, false},
+                            {"most_torque", def->most_torque, 0, LARGEST, false},
+                            {"bone_coupling", def->bone_coupling, 0, 1e3, false},
+                            {"contact_spacing", def->contact_spacing, 0, 100, false},
+                            {"self_distance", def->self_distance, 0, 1, false},
+                            {"smoothing", def->smoothing, 0, 1e4, false}};
+    for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++) {
+        const range *r = &ranges[i];
+        if ((r->above_low ? r->value > r->low : r->value >= r->low) && r->value <= r->high) continue;
+        return error_set(error, THENAR_ERROR_INPUT, "%s is %g; expected %s%g to %g", r->name, r->value,
+                         r->above_low ? "above " : "", r->low, r->high);
+    }
+    if (def->only && (!def->phalanges || def->only & ~HAND_PHALANGES))
+        return error_set(error, THENAR_ERROR_INPUT, "only is %#x; expected bones 1 to %d, of a hand of phalanges",
+                         def->only, HAND_BONES - 1);
+    if (!vec3_is_finite(vec3_load(def->move)) || !vec3_is_finite(vec3_load(def->turn)))
+        return error_set(error, THENAR_ERROR_INPUT, "move or turn is not finite; expected three numbers each");
+    return THENAR_OK;
+}
+
+static thenar_status make_shape(const thenar_hand_def *def, hand_shape *shape, thenar_error *error) {
+    if (def->file) return hand_gltf_load(def->file, def->tets, shape, error);
+    hand_options options = hand_options_default();
+    double slender = options.breadth / options.length;
+    options.length = def->length;
+    options.breadth = def->breadth > 0 ? def->breadth : slender * def->length;
+    options.left = def->left;
+    options.tets = def->tets;
+    options.triangles = def->triangles;
+    return hand_shape_create(&options, shape, error);
+}
+
+/* To the wrist's place in the world, whatever the wrist's frame in the shape is. */
+static void place_shape(hand_shape *shape, vec3 move, quat turn) {
+    hand_frame wrist = shape->joint[HAND_WRIST];
+    quat R = quat_unit(quat_mul(turn, quat_conjugate(wrist.rotation)));
+    double *positions[] = {shape->mesh.positions, shape->skin.positions};
+    int counts[] = {shape->mesh.node_count, shape->skin.vertex_count};
+    for (int k = 0; k < 2; k++)
+        for (int i = 0; i < counts[k]; i++) {
+            double *x = positions[k] + 3 * (size_t)i;
+            vec3_store(x, vec3_add(move, quat_rotate(R, vec3_sub(vec3_load(x), wrist.position))));
+        }
+    for (int j = 0; j < HAND_JOINTS; j++) {
+        hand_frame *joint = &shape->joint[j];
+        joint->position = vec3_add(move, quat_rotate(R, vec3_sub(joint->position, wrist.position)));
+        joint->rotation = quat_unit(quat_mul(R, joint->rotation));
+    }
+}
+
+/* The share of each tet that is flesh. free() it. */
+static thenar_status find_fill(const hand_shape *shape, double **out, thenar_error *error) {
+    double *fill = *out = MEMORY_ARRAY(double, shape->mesh.tet_count);
+    if (!fill) return error_memory(error, "hand");
+    thenar_status status = thenar_tet_mesh_fill(&shape->mesh, &shape->skin, fill, error);
+    for (int t = 0; t < shape->mesh.tet_count; t++) fill[t] = fmax(HAND_SMALLEST_FILL, fmin(1, fill[t]));
+    return status;
+}
+
+/* Each bone has its share of the mass of the tets that are tagged with it. */
+static thenar_status weigh_bones(const hand_shape *shape, const double *fill, double density, hand_skeleton_rest *rest,
+                                 thenar_error *error) {
+    double *own = MEMORY_ARRAY(double, shape->mesh.tet_count);
+    if (!own) return error_memory(error, "hand");
+    for (int b = 0; b < HAND_BONES; b++) {
+        for (int t = 0; t < shape->mesh.tet_count; t++) own[t] = shape->mesh.tags[t] == b ? fill[t] : 0;
+        mass_properties mass = mass_of_filled_tets(&shape->mesh, own, density);
+        skeleton_pose frame = rest->joints[hand_bone_joint(b)];
+        if (!(mass.mass > LIGHTEST_BONE * 1e-3)) {
+            double side = 0.01; /* m: of a cube of that mass */
+            mass = (mass_properties){.mass = LIGHTEST_BONE, .centre = frame.position};
+            mass.inertia = mat3_scale(mat3_identity(), LIGHTEST_BONE * side * side / 6);
+        }
+        mat3 R = quat_to_mat3(frame.orientation);
+        rest->bones[b] = (hand_bone_mass){.mass = mass.mass,
+                                          .centre = mat3_mul_vec_transposed(R, vec3_sub(mass.centre, frame.position)),
+                                          .inertia = mat3_mul(mat3_mul(mat3_transpose(R), mass.inertia), R)};
+    }
+    free(own);
+    return THENAR_OK;
+}
+
+static thenar_status make_skeleton(const thenar_hand_def *def, const hand_shape *shape, const double *fill,
+                                   hand_model *hand, thenar_error *error) {
+    hand_skeleton_rest rest = {.left = shape->left};
+    for (int j = 0; j < HAND_JOINTS; j++)
+        rest.joints[j] = (skeleton_pose){shape->joint[j].position, shape->joint[j].rotation};
+    thenar_status status = weigh_bones(shape, fill, def->bone_share * def->material.density, &rest, error);
+    hand_springs springs = hand_springs_default();
+    springs.limit_stiffness *= def->joint_stiffness / springs.stiffness;
+    springs.stiffness = def->joint_stiffness;
+    springs.damping = def->joint_damping;
+    return status == THENAR_OK ? hand_skeleton_create(&rest, &springs, &hand->skeleton, error) : status;
+}
+
+static void set_couplings(const thenar_hand_def *def, hand_model *hand) {
+    for (int b = 0; b < HAND_BONES; b++) {
+        double share = b == 0 ? 1 : def->bone_coupling;
+        hand->coupling[b] = (skeleton_coupling){.target = {.orientation = quat_identity()},
+                                                .stiffness = share * def->base_stiffness,
+                                                .damping = share * def->base_damping,
+                                                .turn_stiffness = share * def->base_turn_stiffness,
+                                                .turn_damping = share * def->base_turn_damping,
+                                                .most_force = share * def->most_force,
+                                                .most_torque = share * def->most_torque};
+    }
+}
+
+static thenar_status make_script(const thenar_hand_def *def, hand_model *hand, thenar_error *error) {
+    const hand_script_def script = {.poses = def->keys,
+                                    .pose_count = def->key_count,
+                                    .keys = def->base_keys,
+                                    .key_count = def->base_key_count,
+                                    .linear = def->linear};
+    return hand_script_create(&script, &hand->skeleton, &hand->script, error);
+}
+
+static thenar_status read_track(const thenar_hand_def *def, hand_model *hand, thenar_error *error) {
+    hand->retarget = retarget_options_default();
+    hand->retarget.cutoff = def->smoothing;
+    if (!def->track) return THENAR_OK;
+    track *t = MEMORY_ARRAY(track, 1);
+    if (!t) return error_memory(error, def->track);
+    thenar_status status = track_read(def->track, t, error);
+    if (status == THENAR_OK) {
+        hand_model_set_track(hand, t);
+        return track_expect(t, hand->skeleton.left, def->track, error);
+    }
+    free(t);
+    return status;
+}
+
+static thenar_status make_hand(const thenar_hand_def *def, hand_shape *shape, hand_model *hand, soft_model **flesh,
+                               thenar_error *error) {
+    double *fill = NULL;
+    place_shape(shape, vec3_load(def->move), quat_from_rotation_vector(vec3_load(def->turn)));
+    thenar_status status = find_fill(shape, &fill, error);
+    if (status == THENAR_OK) status = make_skeleton(def, shape, fill, hand, error);
+    if (status == THENAR_OK) status = make_script(def, hand, error);
+    if (status == THENAR_OK) status = read_track(def, hand, error);
+    if (status == THENAR_OK) status = hand_hang_flesh(def, shape, fill, hand, flesh, error);
+    set_couplings(def, hand);
+    free(fill);
+    return status;
+}
+
+thenar_status hand_model_create(const thenar_hand_def *def, hand_model **out, soft_model ***flesh, int *flesh_count,
+                                thenar_error *error) {
+    if (!def->name || !def->name[0] || !text_is_printable(def->name))
+        return error_set(error, THENAR_ERROR_INPUT, "a hand without a name; expected printable text");
+    thenar_status status = check_numbers(def, error);
+    if (status != THENAR_OK) return status;
+    hand_shape shape;
+    status = make_shape(def, &shape, error);
+    if (status != THENAR_OK) return status;
+    hand_model *hand = MEMORY_ARRAY(hand_model, 1);
+    soft_model **bodies = MEMORY_ARRAY(soft_model *, HAND_BONES);
+    if (hand && bodies) {
+        hand->weight = def->weight;
+        hand->flesh_stiffness = def->flesh_stiffness;
+        hand->young = def->material.young;
+        hand->name = memory_string(def->name);
+        hand->flesh = MEMORY_ARRAY(hand_attachment, HAND_BONES);
+    }
+    bool enough = hand && bodies && hand->name && hand->flesh;
+    status = enough ? make_hand(def, &shape, hand, bodies, error) : error_memory(error, def->name);
+    hand_shape_free(&shape);
+    if (status == THENAR_OK) {
+        *out = hand;
+        *flesh = bodies;
+        *flesh_count = hand->flesh_count;
+        return status;
+    }
+    for (int k = 0; bodies && k < HAND_BONES; k++)
+        if (bodies[k]) bodies[k]->base.kind->free(&bodies[k]->base);
+    free(bodies);
+    hand_model_free(hand);
+    return status;
+}
+
+void hand_model_set_track(hand_model *hand, track *t) {
+    if (hand->track) {
+        track_free(hand->track);
+        free(hand->track);
+    }
+    hand->track = t;
+}
+
+void hand_model_free(hand_model *hand) {
+    if (!hand) return;
+    for (int k = 0; hand->flesh && k < HAND_BONES; k++) {
+        free(hand->flesh[k].hold_start);
+        free(hand->flesh[k].holds);
+        free(hand->flesh[k].stiffness);
+    }
+    for (int f = 0; f < HAND_FINGERS; f++) hand_region_free(&hand->pad[f].region);
+    hand_model_set_track(hand, NULL);
+    hand_script_free(&hand->script);
+    hand_skeleton_free(&hand->skeleton);
+    free(hand->flesh);
+    free(hand->name);
+    free(hand);
+}
+
+uint64_t hand_model_hash(const hand_model *hand) {
+    uint64_t hash = skeleton_model_hash(hand->skeleton.model);
+    hash = hash_bytes(hash, hand->coupling, sizeof hand->coupling);
+    const double numbers[] = {hand->weight, hand->flesh_stiffness, hand->script.path.linear, hand->retarget.cutoff};
+    hash = hash_bytes(hash, numbers, sizeof numbers);
+    hash = hash_bytes(hash, hand->script.keys, (size_t)hand->script.key_count * sizeof *hand->script.keys);
+    hash = hash_bytes(hash, hand->script.path.keys, (size_t)hand->script.path.key_count * sizeof(thenar_key));
+    for (int left = 0; left < 2 && hand->track; left++) {
+        const track *t = hand->track;
+        hash = hash_bytes(hash, t->hands[left].data, t->hands[left].count * sizeof *t->hands[left].data);
+        hash = hash_bytes(hash, t->gloves[left].data, t->gloves[left].count * sizeof *t->gloves[left].data);
+    }
+    for (int k = 0; k < hand->flesh_count; k++) {
+        const hand_attachment *flesh = &hand->flesh[k];
+        for (int h = 0; h < flesh->hold_start[flesh->node_count]; h++) {
+            hash = hash_bytes(hash, &flesh->holds[h].bone, sizeof flesh->holds[h].bone);
+            hash = hash_bytes(hash, &flesh->holds[h].weight, sizeof flesh->holds[h].weight);
+        }
+    }
+    return hash;
+}

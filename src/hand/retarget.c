@@ -1,0 +1,423 @@
+/* A frame of a tracked hand: what is seen (retarget_see.h) is fitted, then the base is placed, then all is smoothed. */
+#include "hand/retarget.h"
+
+#include <string.h>
+
+#define LENGTH_WIDTH 0.3 /* a bone whose length is off by this share counts for half */
+#define LENGTH_GAIN 0.05 /* of a frame in the tracked lengths */
+#define SHORTEST 1e-3    /* m: vectors below it have no direction */
+#define ASTRAY 0.03      /* m, in a palm of the model's size */
+#define LARGEST 1e6      /* m: beyond it, squares lose the hand */
+#define PALM_WEIGHT 1.0
+
+const palm_joint retarget_palm[PALM_JOINTS] = {{HAND_WRIST, 1},
+                                               {HAND_INDEX_PROXIMAL, 1},
+                                               {HAND_MIDDLE_PROXIMAL, 1},
+                                               {HAND_RING_PROXIMAL, 1},
+                                               {HAND_LITTLE_PROXIMAL, 1},
+                                               {HAND_THUMB_METACARPAL, 0.1},
+                                               {HAND_INDEX_METACARPAL, 0.1},
+                                               {HAND_MIDDLE_METACARPAL, 0.1},
+                                               {HAND_RING_METACARPAL, 0.1},
+                                               {HAND_LITTLE_METACARPAL, 0.1}};
+
+static bool tracked_is_seen(const tracked_hand *seen, hand_joint joint) {
+    vec3 p = seen->position[joint];
+    return fabs(p.x) < LARGEST && fabs(p.y) < LARGEST && fabs(p.z) < LARGEST; /* false for NaN */
+}
+
+static bool tracked_is_turn_seen(const tracked_hand *seen, hand_joint joint) {
+    quat q = seen->orientation[joint];
+    return fabs(q.x * q.x + q.y * q.y + q.z * q.z + q.w * q.w - 1) < 1e-2;
+}
+
+/* Where a joint of the palm is in the base's frame. */
+static vec3 retarget_palm_point(const hand_skeleton *hand, hand_joint joint) {
+    int bone = hand_joint_bone(joint);
+    return bone == 0 ? hand->joints[joint].position : hand->model->bones[bone].offset;
+}
+
+/* The palm as it is seen: centroids of the tracked and of the model's points that take part. */
+typedef struct palm_view {
+    int count;
+    double weight;
+    vec3 seen, model;
+} palm_view;
+
+static palm_view view_palm(const retarget *r, const tracked_hand *seen) {
+    palm_view view = {0};
+    for (int i = 0; i < PALM_JOINTS; i++) {
+        if (!tracked_is_seen(seen, retarget_palm[i].joint)) continue;
+        view.count++;
+        view.weight += retarget_palm[i].weight;
+        view.seen = vec3_mul_add(view.seen, seen->position[retarget_palm[i].joint], retarget_palm[i].weight);
+        view.model =
+            vec3_mul_add(view.model, retarget_palm_point(r->hand, retarget_palm[i].joint), retarget_palm[i].weight);
+    }
+    if (view.count == 0) return view;
+    view.seen = vec3_scale(view.seen, 1 / view.weight);
+    view.model = vec3_scale(view.model, 1 / view.weight);
+    return view;
+}
+
+static double median(double *values, int count) {
+    for (int i = 1; i < count; i++)
+        for (int j = i; j > 0 && values[j] < values[j - 1]; j--) {
+            double t = values[j];
+            values[j] = values[j - 1], values[j - 1] = t;
+        }
+    return count % 2 ? values[count / 2] : 0.5 * (values[count / 2 - 1] + values[count / 2]);
+}
+
+/* Distances between joints of the palm, tracked and in the model; false if one is not seen. */
+static bool palm_distance(const retarget *r, const tracked_hand *seen, int i, int j, double *tracked, double *model) {
+    if (i == j || !tracked_is_seen(seen, retarget_palm[i].joint) || !tracked_is_seen(seen, retarget_palm[j].joint))
+        return false;
+    *tracked = vec3_distance(seen->position[retarget_palm[i].joint], seen->position[retarget_palm[j].joint]);
+    *model = vec3_distance(retarget_palm_point(r->hand, retarget_palm[i].joint),
+                           retarget_palm_point(r->hand, retarget_palm[j].joint));
+    return *model > SHORTEST;
+}
+
+/* The tracked palm's size. The median, and slowly: a joint astray must not change it. */
+static void measure_palm(retarget *r, const tracked_hand *seen) {
+    double ratios[PALM_CORNERS * PALM_CORNERS], tracked, model;
+    int count = 0;
+    for (int i = 0; i < PALM_CORNERS; i++)
+        for (int j = 0; j < i; j++)
+            if (palm_distance(r, seen, i, j, &tracked, &model)) ratios[count++] = tracked / model;
+    if (count < 3) return;
+    double scale = median(ratios, count);
+    if (!(scale > 0.3 && scale < 3)) return;
+    if (!r->carried.started)
+        r->carried.palm_scale = scale;
+    else
+        r->carried.palm_scale += LENGTH_GAIN * fmax(-0.1, fmin(0.1, scale - r->carried.palm_scale));
+}
+
+/* Joints of the palm that are too far from, or too near to, most others of it are not seen. */
+static void drop_astray(const retarget *r, tracked_hand *seen) {
+    bool astray[PALM_JOINTS] = {false};
+    for (int i = 0; i < PALM_JOINTS; i++) {
+        double off[PALM_JOINTS], tracked, model;
+        int count = 0;
+        for (int j = 0; j < PALM_JOINTS; j++)
+            if (palm_distance(r, seen, i, j, &tracked, &model))
+                off[count++] = fabs(tracked - r->carried.palm_scale * model);
+        astray[i] = count >= 3 && median(off, count) > ASTRAY * r->carried.palm_scale;
+    }
+    for (int i = 0; i < PALM_JOINTS; i++)
+        if (astray[i]) seen->position[retarget_palm[i].joint].x = NAN;
+}
+
+static void add_palm(const retarget *r, const tracked_hand *seen, const palm_view *view, fit_problem *problem) {
+    if (view->count < 2) return;
+    double size = 0; /* mean distance from the centroid, m */
+    for (int i = 0; i < PALM_JOINTS; i++)
+        if (tracked_is_seen(seen, retarget_palm[i].joint))
+            size += retarget_palm[i].weight / view->weight *
+                    vec3_distance(retarget_palm_point(r->hand, retarget_palm[i].joint), view->model) *
+                    r->carried.palm_scale;
+    if (size < SHORTEST) return;
+    for (int i = 0; i < PALM_JOINTS; i++) {
+        if (!tracked_is_seen(seen, retarget_palm[i].joint)) continue;
+        vec3 model = vec3_sub(retarget_palm_point(r->hand, retarget_palm[i].joint), view->model);
+        vec3 tracked = vec3_sub(seen->position[retarget_palm[i].joint], view->seen);
+        problem->vectors[problem->vector_count++] =
+            (fit_vector){.finger = -1,
+                         .seen = vec3_scale(tracked, 1 / size),
+                         .fixed = vec3_scale(model, r->carried.palm_scale / size),
+                         .weight = PALM_WEIGHT * retarget_palm[i].weight};
+    }
+}
+
+static double retarget_model_length(const hand_skeleton *hand, int finger, int bone) {
+    int b = 1 + 3 * finger + bone;
+    vec3 reach = bone < 2 ? hand->model->bones[b + 1].offset : hand->joints[hand_bone_joint(b) + 1].position;
+    return vec3_length(reach);
+}
+
+/* The lengths of a finger's bone (0..2), m: the model's, and the tracked hand's as far as it is known. */
+static double retarget_known_length(const retarget *r, int finger, int bone) {
+    return r->carried.length[finger][bone] > 0 ? r->carried.length[finger][bone]
+                                               : r->carried.palm_scale * retarget_model_length(r->hand, finger, bone);
+}
+
+/* One bone between two joints that are seen: a direction. How far its length is off tells how far to trust it. */
+static void add_bone(retarget *r, int finger, int bone, vec3 seen, fit_problem *problem) {
+    double length = vec3_length(seen), known = retarget_known_length(r, finger, bone);
+    double off = (length / known - 1) / LENGTH_WIDTH, trust = 1 / (1 + off * off);
+    fit_vector v = {
+        .finger = finger, .first = bone, .last = bone, .seen = vec3_scale(seen, 1 / length), .weight = trust * trust};
+    v.share[bone] = 1 / retarget_model_length(r->hand, finger, bone);
+    problem->vectors[problem->vector_count++] = v;
+    if (r->carried.length[finger][bone] > 0)
+        r->carried.length[finger][bone] += LENGTH_GAIN * trust * trust * (length - known);
+    else
+        r->carried.length[finger][bone] = length;
+}
+
+/* Several bones with nothing seen between their ends, perhaps from the middle of the palm on. */
+static void add_span(const retarget *r, int finger, int first, int last, vec3 seen, vec3 fixed, fit_problem *problem) {
+    fit_vector v = {.finger = finger, .first = first, .last = last, .weight = 1};
+    double length = vec3_length(fixed);
+    for (int k = first; k <= last; k++) length += retarget_known_length(r, finger, k);
+    v.seen = vec3_scale(seen, 1 / length);
+    v.fixed = vec3_scale(fixed, 1 / length);
+    for (int k = first; k <= last; k++)
+        v.share[k] = retarget_known_length(r, finger, k) / (retarget_model_length(r->hand, finger, k) * length);
+    problem->vectors[problem->vector_count++] = v;
+}
+
+static void add_finger(retarget *r, int finger, const tracked_hand *seen, const palm_view *view, fit_problem *problem) {
+    hand_joint root = hand_bone_joint(1 + 3 * finger);
+    int from =
+        tracked_is_seen(seen, root) ? 0 : -1; /* number of the last joint seen so far; -1: the middle of the palm */
+    vec3 at = from == 0 ? seen->position[root] : view->seen;
+    vec3 fixed = {0, 0, 0};
+    if (from < 0) fixed = vec3_scale(vec3_sub(retarget_palm_point(r->hand, root), view->model), r->carried.palm_scale);
+    bool known = from == 0 || view->count > 0;
+    for (int k = 1; k <= 3; k++) {
+        if (!tracked_is_seen(seen, (hand_joint)((int)root + k))) continue;
+        vec3 to = seen->position[(int)root + k], way = vec3_sub(to, at);
+        if (known && vec3_length(way) > SHORTEST) {
+            if (from == k - 1)
+                add_bone(r, finger, k - 1, way, problem);
+            else
+                add_span(r, finger, from < 0 ? 0 : from, k - 1, way, fixed, problem);
+        }
+        from = k, at = to, known = true, fixed = vec3_make(0, 0, 0);
+    }
+}
+
+static void add_turns(const retarget *r, const tracked_hand *seen, fit_problem *problem) {
+    if (!(r->options.orientation_weight > 0)) return;
+    for (int b = 0; b < HAND_BONES; b++) {
+        hand_joint joint = hand_bone_joint(b);
+        if (!tracked_is_turn_seen(seen, joint)) continue;
+        fit_turn turn = {.finger = b == 0 ? -1 : (b - 1) / 3,
+                         .bone = b == 0 ? 0 : (b - 1) % 3,
+                         .seen = quat_unit(seen->orientation[joint]),
+                         .weight = r->options.orientation_weight};
+        problem->turns[problem->turn_count++] = turn;
+    }
+}
+
+/* Measures what is seen of the tracked hand and makes the problem; takes joints that are astray from `seen`. */
+static void retarget_see(retarget *r, tracked_hand *seen, fit_problem *problem) {
+    *problem = (fit_problem){.hand = r->hand};
+    measure_palm(r, seen);
+    drop_astray(r, seen);
+    palm_view view = view_palm(r, seen);
+    add_palm(r, seen, &view, problem);
+    for (int finger = 0; finger < HAND_FINGERS; finger++) add_finger(r, finger, seen, &view, problem);
+    add_turns(r, seen, problem);
+}
+
+#define WIDTH 0.3      /* rad: residuals beyond it count for less and less */
+#define COLD_WIDTH 10. /* at first, all count: nothing is known yet */
+#define POOR 0.35      /* rad: a fit that may have gone astray; it is tried again from the rest pose */
+#define ASTOUNDING 0.7 /* rad: the hand is somewhere else altogether; where it was is no help */
+#define MOST_WARM 20   /* iterations: three to ten do; all together stay below 100 us */
+#define MOST_COLD 10
+#define JUMP 0.2 /* m */
+
+tracked_hand tracked_hand_unseen(void) {
+    tracked_hand hand;
+    for (int j = 0; j < HAND_JOINTS; j++) {
+        hand.position[j] = vec3_make(NAN, NAN, NAN);
+        hand.orientation[j] = (quat){NAN, NAN, NAN, NAN};
+    }
+    return hand;
+}
+
+/* The mirror image, at x = 0: a left hand for a right one. */
+static tracked_hand tracked_hand_mirrored(const tracked_hand *seen) {
+    tracked_hand hand = *seen;
+    for (int j = 0; j < HAND_JOINTS; j++) {
+        hand.position[j].x *= -1;
+        hand.orientation[j].y *= -1;
+        hand.orientation[j].z *= -1;
+    }
+    return hand;
+}
+
+retarget_options retarget_options_default(void) {
+    return (retarget_options){.cutoff = 0, .opening = 1, .orientation_weight = 0.05};
+}
+
+void retarget_start(retarget *r, const hand_skeleton *hand, const retarget_options *options) {
+    *r = (retarget){.hand = hand, .options = *options, .carried = {.palm_scale = 1}};
+    for (int i = 0; i < PALM_CORNERS; i++)
+        r->palm_centre =
+            vec3_mul_add(r->palm_centre, retarget_palm_point(hand, retarget_palm[i].joint), 1. / PALM_CORNERS);
+    r->carried.turn = r->carried.smooth_turn = hand->model->bones[0].rotation;
+    r->carried.position = r->carried.smooth_position = hand->model->bones[0].offset;
+    memcpy(r->carried.q, hand->rest, sizeof r->carried.q);
+    for (int i = 0; i < HAND_ANGLES; i++) r->carried.smooth[i].value = hand->rest[i];
+}
+
+/* From nothing: the hand in its rest pose, but for fingers of which nothing is seen, turned to where most joints agree,
+ * or as the wrist is turned. */
+static fit_point cold_start(const retarget *r, const tracked_hand *seen, const fit_problem *problem) {
+    fit_point point = {.turn = r->carried.turn};
+    memcpy(point.q, r->carried.q, sizeof point.q);
+    bool fitted[HAND_FINGERS] = {false};
+    for (int i = 0; i < problem->vector_count; i++)
+        if (problem->vectors[i].finger >= 0) fitted[problem->vectors[i].finger] = true;
+    for (int i = 0; i < problem->turn_count; i++)
+        if (problem->turns[i].finger >= 0) fitted[problem->turns[i].finger] = true;
+    for (int i = 0; i < HAND_ANGLES; i++)
+        if (fitted[i / HAND_FINGER_ANGLES]) point.q[i] = r->hand->rest[i];
+    vec3 from[HAND_JOINTS], to[HAND_JOINTS], from_mean = {0, 0, 0}, to_mean = {0, 0, 0};
+    double weight[HAND_JOINTS], sum = 0;
+    int count = 0;
+    for (int finger = 0; finger < HAND_FINGERS; finger++) {
+        vec3 vectors[3], at = retarget_palm_point(r->hand, hand_bone_joint(1 + 3 * finger));
+        fit_finger_vectors(r->hand, finger, point.q + HAND_FINGER_ANGLES * finger, vectors);
+        for (int k = 0; k < 3; k++) {
+            hand_joint joint = (hand_joint)((int)hand_bone_joint(1 + 3 * finger) + k + 1);
+            at = vec3_add(at, vectors[k]);
+            if (!tracked_is_seen(seen, joint)) continue;
+            from[count] = at, to[count] = seen->position[joint], weight[count++] = 0.02;
+        }
+    }
+    for (int i = 0; i < PALM_JOINTS; i++) {
+        if (!tracked_is_seen(seen, retarget_palm[i].joint)) continue;
+        from[count] = retarget_palm_point(r->hand, retarget_palm[i].joint),
+        to[count] = seen->position[retarget_palm[i].joint];
+        weight[count++] = retarget_palm[i].weight;
+    }
+    for (int i = 0; i < count; i++) {
+        from_mean = vec3_mul_add(from_mean, from[i], weight[i]);
+        to_mean = vec3_mul_add(to_mean, to[i], weight[i]);
+        sum += weight[i];
+    }
+    for (int i = 0; i < count; i++) {
+        from[i] = vec3_mul_add(from[i], from_mean, -1 / sum);
+        to[i] = vec3_mul_add(to[i], to_mean, -1 / sum);
+    }
+    if (count >= 3)
+        point.turn = fit_rotation(from, to, weight, count);
+    else if (tracked_is_turn_seen(seen, HAND_WRIST))
+        point.turn = quat_unit(seen->orientation[HAND_WRIST]);
+    return point;
+}
+
+/* From the last frame's result; from the rest pose if there is none, or if that leads nowhere. */
+static int fit(retarget *r, const tracked_hand *seen, const fit_problem *problem, fit_point *best) {
+    int iterations = 0;
+    *best = (fit_point){.turn = r->carried.turn};
+    memcpy(best->q, r->carried.q, sizeof best->q);
+    if (r->carried.started && fit_residual(problem, best) < ASTOUNDING) {
+        iterations = fit_solve(problem, WIDTH, MOST_WARM, best);
+        if (fit_residual(problem, best) < POOR) return iterations;
+    }
+    fit_point cold = cold_start(r, seen, problem);
+    iterations += fit_solve(problem, COLD_WIDTH, MOST_COLD, &cold);
+    iterations += fit_solve(problem, WIDTH, MOST_COLD, &cold);
+    if (!r->carried.started || fit_residual(problem, &cold) < fit_residual(problem, best)) *best = cold;
+    return iterations;
+}
+
+/* Where the wrist is: the middles of the two palms are brought together, seen from each of the tracked joints, so that
+ * one that comes or goes moves little. Without any in the palm, those of the fingers tell. */
+static void place_base(const retarget *r, const tracked_hand *seen, const fit_point *point, vec3 *position) {
+    vec3 middle = {0, 0, 0};
+    double sum = 0;
+    for (int i = 0; i < PALM_JOINTS; i++) {
+        if (!tracked_is_seen(seen, retarget_palm[i].joint)) continue;
+        vec3 arm = vec3_scale(vec3_sub(retarget_palm_point(r->hand, retarget_palm[i].joint), r->palm_centre),
+                              r->carried.palm_scale);
+        vec3 guess = vec3_sub(seen->position[retarget_palm[i].joint], quat_rotate(point->turn, arm));
+        middle = vec3_mul_add(middle, guess, retarget_palm[i].weight);
+        sum += retarget_palm[i].weight;
+    }
+    for (int finger = 0; sum == 0 && finger < HAND_FINGERS; finger++) {
+        hand_joint root = hand_bone_joint(1 + 3 * finger);
+        vec3 vectors[3],
+            arm = vec3_scale(vec3_sub(retarget_palm_point(r->hand, root), r->palm_centre), r->carried.palm_scale);
+        fit_finger_vectors(r->hand, finger, point->q + HAND_FINGER_ANGLES * finger, vectors);
+        for (int k = 0; k < 3; k++) {
+            arm = vec3_mul_add(arm, vectors[k],
+                               retarget_known_length(r, finger, k) / retarget_model_length(r->hand, finger, k));
+            if (!tracked_is_seen(seen, (hand_joint)((int)root + k + 1))) continue;
+            middle = vec3_sub(seen->position[(int)root + k + 1], quat_rotate(point->turn, arm));
+            sum = 1;
+        }
+    }
+    if (sum > 0) *position = vec3_sub(vec3_scale(middle, 1 / sum), quat_rotate(point->turn, r->palm_centre));
+}
+
+/* The share of a new value that a low pass lets through within dt, at a speed; `speed` is low-passed at 1 Hz itself. */
+static double opened(const retarget_options *options, double *speed, double now, double dt) {
+    const double tau = 6.283185307179586;
+    double slow = 1 / (1 + 1 / (tau * dt));
+    *speed += slow * (now - *speed);
+    return 1 / (1 + 1 / (tau * (options->cutoff + options->opening * fabs(*speed)) * dt));
+}
+
+static void smooth(retarget *r, double dt) {
+    bool follow = !r->carried.started || !(r->options.cutoff > 0) || !(dt > 0);
+    vec3 way = vec3_sub(r->carried.position, r->carried.smooth_position);
+    vec3 turn = quat_to_rotation_vector(quat_mul(r->carried.turn, quat_conjugate(r->carried.smooth_turn)));
+    if (follow) {
+        r->carried.smooth_position = r->carried.position;
+        r->carried.smooth_turn = r->carried.turn;
+        for (int i = 0; i < HAND_ANGLES; i++) r->carried.smooth[i] = (retarget_filter){r->carried.q[i], 0};
+        return;
+    }
+    double share = opened(&r->options, &r->carried.position_speed, 10 * vec3_length(way) / dt, dt);
+    r->carried.smooth_position = vec3_mul_add(r->carried.smooth_position, way, share);
+    share = opened(&r->options, &r->carried.turn_speed, vec3_length(turn) / dt, dt);
+    r->carried.smooth_turn =
+        quat_unit(quat_mul(quat_from_rotation_vector(vec3_scale(turn, share)), r->carried.smooth_turn));
+    for (int i = 0; i < HAND_ANGLES; i++) {
+        retarget_filter *f = &r->carried.smooth[i];
+        f->value +=
+            opened(&r->options, &f->speed, (r->carried.q[i] - f->value) / dt, dt) * (r->carried.q[i] - f->value);
+    }
+}
+
+void retarget_frame(retarget *r, const tracked_hand *tracked, double dt, retarget_result *out) {
+    *out = (retarget_result){0};
+    tracked_hand sound = *tracked;
+    const tracked_hand *seen = &sound;
+    fit_problem problem;
+    retarget_see(r, &sound, &problem);
+    for (int j = 0; j < HAND_JOINTS; j++) out->seen += tracked_is_seen(seen, (hand_joint)j);
+    out->held = problem.vector_count + problem.turn_count == 0;
+    if (!out->held) {
+        fit_point point;
+        vec3 position = r->carried.position;
+        out->iterations = fit(r, seen, &problem, &point);
+        out->residual = fit_residual(&problem, &point);
+        place_base(r, seen, &point, &position);
+        vec3 turned = quat_to_rotation_vector(quat_mul(point.turn, quat_conjugate(r->carried.turn)));
+        out->jumped = r->carried.started &&
+                      (vec3_distance(position, r->carried.position) > JUMP || vec3_length(turned) > 1.5707963267948966);
+        r->carried.turn = point.turn;
+        r->carried.position = position;
+        memcpy(r->carried.q, point.q, sizeof r->carried.q);
+        smooth(r, dt);
+        r->carried.started = 1;
+    }
+    out->base = (skeleton_pose){r->carried.smooth_position, r->carried.smooth_turn};
+    for (int i = 0; i < HAND_ANGLES; i++) out->q[i] = r->carried.smooth[i].value;
+}
+
+bool retarget_is_other_hand(const hand_skeleton *hand, const tracked_hand *seen) {
+    retarget_options options = retarget_options_default();
+    options.orientation_weight = 0;
+    double residual[2];
+    for (int n = 0; n < 2; n++) {
+        retarget r;
+        retarget_result result;
+        tracked_hand view = n == 0 ? *seen : tracked_hand_mirrored(seen);
+        retarget_start(&r, hand, &options);
+        retarget_frame(&r, &view, 0, &result);
+        if (result.held) return false;
+        residual[n] = result.residual;
+    }
+    return residual[0] > 0.15 && residual[0] > 2 * residual[1];
+}

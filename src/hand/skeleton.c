@@ -1,0 +1,594 @@
+/* The model of a skeleton: checks, copies, numbers the angles. */
+#include "hand/skeleton.h"
+
+#include "body/rigid.h"
+#include "core/hash.h"
+#include "core/memory.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_BONES 100000
+
+static thenar_status check_axis(const skeleton_axis *axis, int bone, int number, thenar_error *error) {
+    if (!(fabs(vec3_length(axis->axis) - 1) < 1e-9))
+        return error_set(error, THENAR_ERROR_INPUT, "bone %d, axis %d: (%g, %g, %g) is not a unit vector", bone, number,
+                         axis->axis.x, axis->axis.y, axis->axis.z);
+    if (!(axis->lower <= axis->rest && axis->rest <= axis->upper) || !isfinite(axis->rest))
+        return error_set(error, THENAR_ERROR_INPUT,
+                         "bone %d, axis %d: rest angle %g and limits %g..%g; expected the rest angle within the limits",
+                         bone, number, axis->rest, axis->lower, axis->upper);
+    const double springs[] = {axis->stiffness, axis->damping, axis->limit_stiffness, axis->limit_damping};
+    for (int i = 0; i < 4; i++)
+        if (!(springs[i] >= 0 && isfinite(springs[i])))
+            return error_set(error, THENAR_ERROR_INPUT,
+                             "bone %d, axis %d: stiffness or damping is %g; expected >= 0 N m/rad and N m s/rad", bone,
+                             number, springs[i]);
+    return THENAR_OK;
+}
+
+static bool is_definite(mat3 a) {
+    const double *m = a.m;
+    double size = fabs(m[0]) + fabs(m[4]) + fabs(m[8]);
+    if (fabs(m[1] - m[3]) + fabs(m[2] - m[6]) + fabs(m[5] - m[7]) > 1e-9 * size) return false;
+    return m[0] > 0 && m[0] * m[4] - m[1] * m[3] > 0 && mat3_determinant(a) > 0 && isfinite(size);
+}
+
+static thenar_status check_bone(const skeleton_bone *bone, int number, thenar_error *error) {
+    if (bone->parent < -1 || bone->parent >= number)
+        return error_set(error, THENAR_ERROR_INPUT, "bone %d hangs on bone %d; expected -1..%d", number, bone->parent,
+                         number - 1);
+    if (bone->axis_count < 0 || bone->axis_count > SKELETON_AXES)
+        return error_set(error, THENAR_ERROR_INPUT, "bone %d has %d axes; expected 0..%d", number, bone->axis_count,
+                         SKELETON_AXES);
+    if (bone->free && (bone->parent >= 0 || bone->axis_count > 0))
+        return error_set(error, THENAR_ERROR_INPUT, "bone %d is free; expected no parent and no axes", number);
+    if (!vec3_is_finite(bone->offset) || !vec3_is_finite(bone->centre))
+        return error_set(error, THENAR_ERROR_INPUT, "bone %d: offset or centre of mass is not finite", number);
+    quat r = bone->rotation;
+    if (!(fabs(r.x * r.x + r.y * r.y + r.z * r.z + r.w * r.w - 1) < 1e-9))
+        return error_set(error, THENAR_ERROR_INPUT, "bone %d: the rotation is not a unit quaternion", number);
+    if (!(bone->mass > 0 && isfinite(bone->mass)) || !is_definite(bone->inertia))
+        return error_set(error, THENAR_ERROR_INPUT,
+                         "bone %d: mass %g kg or its inertia is out of range; expected > 0, and a positive definite "
+                         "inertia",
+                         number, bone->mass);
+    for (int i = 0; i < bone->axis_count; i++) {
+        thenar_status status = check_axis(&bone->axes[i], number, i, error);
+        if (status != THENAR_OK) return status;
+    }
+    return THENAR_OK;
+}
+
+thenar_status skeleton_model_create(const skeleton_bone *bones, int bone_count, skeleton_model **out,
+                                    thenar_error *error) {
+    *out = NULL;
+    if (bone_count < 1 || bone_count > MOST_BONES)
+        return error_set(error, THENAR_ERROR_INPUT, "a skeleton of %d bones; expected 1..%d", bone_count, MOST_BONES);
+    for (int i = 0; i < bone_count; i++) {
+        thenar_status status = check_bone(&bones[i], i, error);
+        if (status != THENAR_OK) return status;
+    }
+    skeleton_model *model = MEMORY_ARRAY(skeleton_model, 1);
+    if (!model) return error_memory(error, "a skeleton");
+    model->bone_count = bone_count;
+    model->bones = memory_copy(bones, (size_t)bone_count * sizeof *bones);
+    model->first_dof = MEMORY_ARRAY(int, bone_count + 1);
+    if (!model->bones || !model->first_dof) {
+        skeleton_model_free(model);
+        return error_memory(error, "a skeleton");
+    }
+    for (int i = 0; i < bone_count; i++) {
+        model->first_dof[i] = model->dof_count;
+        model->dof_count += bones[i].axis_count;
+    }
+    model->first_dof[bone_count] = model->dof_count;
+    *out = model;
+    return THENAR_OK;
+}
+
+void skeleton_model_free(skeleton_model *model) {
+    if (!model) return;
+    free(model->bones);
+    free(model->first_dof);
+    free(model);
+}
+
+/* Member by member: structs may have padding. */
+uint64_t skeleton_model_hash(const skeleton_model *model) {
+    uint64_t hash = hash_bytes(0, &model->bone_count, sizeof model->bone_count);
+    for (int i = 0; i < model->bone_count; i++) {
+        const skeleton_bone *bone = &model->bones[i];
+        const int numbers[] = {bone->parent, bone->free, bone->axis_count};
+        hash = hash_bytes(hash, numbers, sizeof numbers);
+        hash = hash_bytes(hash, &bone->offset, sizeof bone->offset);
+        hash = hash_bytes(hash, &bone->rotation, sizeof bone->rotation);
+        hash = hash_bytes(hash, bone->axes, (size_t)bone->axis_count * sizeof *bone->axes);
+        hash = hash_bytes(hash, &bone->mass, sizeof bone->mass);
+        hash = hash_bytes(hash, &bone->centre, sizeof bone->centre);
+        hash = hash_bytes(hash, &bone->inertia, sizeof bone->inertia);
+    }
+    return hash;
+}
+
+/* The state of a skeleton and its motion over a step: momenta in, positions out.
+ *
+ * A bone brings along the velocity of its centre of mass and its spin, not the rates of its joints: b has I_b V0_b with
+ * V0_b the twist of the last step, its spin turned with the bone. The equations of skeleton_solve.c then project what
+ * the bones bring along on what the joints allow, in the norm of the kinetic energy. A projection is never longer than
+ * what it projects, so however fast a skeleton turns and however long a step is, velocity products (centrifugal and
+ * Coriolis forces) never add energy. Written as explicit forces, as the articulated-body algorithm has them, they do:
+ * the step would have to be short beside one turn. Without external forces the momentum of a free skeleton is kept to
+ * rounding; its angular momentum and its energy to first order in h.
+ *
+ * The gyroscopic term of a bone and the turn of a free one are those of the rigid body (rigid_step.c), so that a free
+ * skeleton of one bone moves as a rigid body does. */
+
+void skeleton_layout(skeleton_state *state, arena *kept, arena *work) {
+    int bones = state->model->bone_count, dofs = state->model->dof_count;
+    state->pose = ARENA_ARRAY(kept, skeleton_pose, bones);
+    state->motion = ARENA_ARRAY(kept, skeleton_bone_motion, bones);
+    state->q = ARENA_ARRAY(kept, double, dofs);
+    state->rate = ARENA_ARRAY(kept, double, dofs);
+    state->target = ARENA_ARRAY(kept, double, dofs);
+    state->coupling = ARENA_ARRAY(kept, skeleton_coupling, bones);
+    state->wrench = ARENA_ARRAY(kept, skeleton_wrench, bones);
+
+    state->turn = ARENA_ARRAY(work, mat3, bones);
+    state->axis = ARENA_ARRAY(work, spatial_motion, dofs);
+    state->inertia = ARENA_ARRAY(work, spatial_inertia, bones);
+    state->momentum = ARENA_ARRAY(work, spatial_force, bones);
+    state->dof_inertia = ARENA_ARRAY(work, double, dofs);
+    state->dof_momentum = ARENA_ARRAY(work, double, dofs);
+    state->limit = ARENA_ARRAY(work, signed char, dofs);
+    state->articulated = ARENA_ARRAY(work, spatial_inertia, bones);
+    state->carried = ARENA_ARRAY(work, spatial_force, bones);
+    state->lever = ARENA_ARRAY(work, spatial_force, dofs);
+    state->give = ARENA_ARRAY(work, double, dofs);
+    state->push = ARENA_ARRAY(work, double, dofs);
+    state->free_factor = ARENA_ARRAY(work, spatial_factor, bones);
+    state->twist = ARENA_ARRAY(work, spatial_motion, bones);
+    state->next_rate = ARENA_ARRAY(work, double, dofs);
+}
+
+static quat turn_about(vec3 axis, double angle) {
+    double s = sin(angle / 2);
+    return (quat){axis.x * s, axis.y * s, axis.z * s, cos(angle / 2)};
+}
+
+/* The joint's frame before its axes turn: where the bone would be with all its angles zero. */
+static skeleton_pose hang(const skeleton_bone *bone, const skeleton_pose *pose) {
+    if (bone->parent < 0) return (skeleton_pose){bone->offset, bone->rotation};
+    const skeleton_pose *parent = &pose[bone->parent];
+    return (skeleton_pose){vec3_add(parent->position, quat_rotate(parent->orientation, bone->offset)),
+                           quat_mul(parent->orientation, bone->rotation)};
+}
+
+void skeleton_place(const skeleton_model *model, const double *q, skeleton_pose *pose) {
+    for (int b = 0; b < model->bone_count; b++) {
+        const skeleton_bone *bone = &model->bones[b];
+        if (bone->free) continue;
+        pose[b] = hang(bone, pose);
+        for (int k = 0; k < bone->axis_count; k++)
+            pose[b].orientation =
+                quat_mul(pose[b].orientation, turn_about(bone->axes[k].axis, q[model->first_dof[b] + k]));
+        pose[b].orientation = quat_unit(pose[b].orientation);
+    }
+}
+
+/* The matrices and axes of the bones where they are, for begin and set_rates. */
+static void place_axes(skeleton_state *state) {
+    const skeleton_model *model = state->model;
+    state->origin = state->pose[0].position;
+    for (int b = 0; b < model->bone_count; b++) {
+        const skeleton_bone *bone = &model->bones[b];
+        state->turn[b] = quat_to_mat3(state->pose[b].orientation);
+        skeleton_pose joint = hang(bone, state->pose);
+        vec3 r = vec3_sub(state->pose[b].position, state->origin);
+        for (int k = 0; k < bone->axis_count; k++) {
+            int i = model->first_dof[b] + k;
+            state->axis[i] = spatial_motion_turn(quat_rotate(joint.orientation, bone->axes[k].axis), r);
+            joint.orientation = quat_mul(joint.orientation, turn_about(bone->axes[k].axis, state->q[i]));
+        }
+    }
+}
+
+/* From O to a bone's centre of mass. */
+static vec3 centre_arm(const skeleton_state *state, int b) {
+    vec3 r = vec3_sub(state->pose[b].position, state->origin);
+    return vec3_add(r, mat3_mul_vec(state->turn[b], state->model->bones[b].centre));
+}
+
+void skeleton_reset(skeleton_state *state) {
+    const skeleton_model *model = state->model;
+    memset(state->coupling, 0, (size_t)model->bone_count * sizeof *state->coupling);
+    memset(state->wrench, 0, (size_t)model->bone_count * sizeof *state->wrench);
+    memset(state->limit, 0, (size_t)model->dof_count * sizeof *state->limit);
+    for (int b = 0; b < model->bone_count; b++) {
+        const skeleton_bone *bone = &model->bones[b];
+        if (bone->free) state->pose[b] = (skeleton_pose){bone->offset, bone->rotation};
+        state->coupling[b].target.orientation = quat_identity();
+        for (int k = 0; k < bone->axis_count; k++)
+            state->q[model->first_dof[b] + k] = state->target[model->first_dof[b] + k] = bone->axes[k].rest;
+    }
+    state->unsettled = 0;
+    state->limit_rounds = 0;
+    skeleton_set_pose(state, NULL, NULL);
+}
+
+void skeleton_set_pose(skeleton_state *state, const skeleton_pose *base, const double *q) {
+    const skeleton_model *model = state->model;
+    for (int b = 0; base && b < model->bone_count; b++)
+        if (model->bones[b].free) state->pose[b] = *base++;
+    if (q) memcpy(state->q, q, (size_t)model->dof_count * sizeof *q);
+    skeleton_place(model, state->q, state->pose);
+    memset(state->rate, 0, (size_t)model->dof_count * sizeof *state->rate);
+    memset(state->motion, 0, (size_t)model->bone_count * sizeof *state->motion);
+}
+
+void skeleton_set_rates(skeleton_state *state, const spatial_motion *base, const double *rate) {
+    const skeleton_model *model = state->model;
+    place_axes(state);
+    memcpy(state->rate, rate, (size_t)model->dof_count * sizeof *rate);
+    for (int b = 0; b < model->bone_count; b++) {
+        const skeleton_bone *bone = &model->bones[b];
+        spatial_motion V = bone->parent >= 0 ? state->twist[bone->parent] : spatial_motion_zero();
+        if (bone->free && base) {
+            V = spatial_motion_at(base->angular, base->linear, vec3_sub(state->pose[b].position, state->origin));
+            base++;
+        }
+        for (int i = model->first_dof[b]; i < model->first_dof[b + 1]; i++)
+            V = spatial_motion_mul_add(V, state->axis[i], rate[i]);
+        state->twist[b] = V;
+        state->motion[b] = (skeleton_bone_motion){spatial_motion_point(V, centre_arm(state, b)), V.angular};
+    }
+}
+
+static coupling_spring linear_spring(const skeleton_state *state, int b) {
+    const skeleton_coupling *c = &state->coupling[b];
+    return coupling_soften(vec3_sub(c->target.position, state->pose[b].position), c->stiffness, c->damping,
+                           c->most_force);
+}
+
+static coupling_spring angular_spring(const skeleton_state *state, int b) {
+    const skeleton_coupling *c = &state->coupling[b];
+    quat turn = quat_mul(c->target.orientation, quat_conjugate(state->pose[b].orientation));
+    return coupling_soften(quat_to_rotation_vector(turn), c->turn_stiffness, c->turn_damping, c->most_torque);
+}
+
+static bool is_coupled(const skeleton_coupling *c) {
+    return c->stiffness > 0 || c->damping > 0 || c->turn_stiffness > 0 || c->turn_damping > 0;
+}
+
+static void add_coupling(skeleton_state *state, int b, double h) {
+    const skeleton_coupling *c = &state->coupling[b];
+    if (!is_coupled(c)) return;
+    coupling_spring linear = linear_spring(state, b), angular = angular_spring(state, b);
+    skeleton_add_point(state, b, state->pose[b].position, h * linear.damping + h * h * linear.stiffness,
+                       vec3_scale(coupling_pull(linear, c->velocity), h));
+    double turning = h * angular.damping + h * h * angular.stiffness;
+    for (int i = 0; i < 9; i += 4) state->inertia[b].angular.m[i] += turning;
+    state->momentum[b].torque = vec3_mul_add(state->momentum[b].torque, coupling_pull(angular, c->spin), h);
+}
+
+void skeleton_begin(skeleton_state *state, double h, vec3 gravity) {
+    const skeleton_model *model = state->model;
+    place_axes(state);
+    for (int b = 0; b < model->bone_count; b++) {
+        const skeleton_bone *bone = &model->bones[b];
+        mat3 R = state->turn[b];
+        mat3 inertia = mat3_mul(mat3_mul(R, bone->inertia), mat3_transpose(R));
+        vec3 arm = centre_arm(state, b), velocity = state->motion[b].velocity;
+        state->inertia[b] = spatial_inertia_rigid(bone->mass, arm, inertia);
+
+        vec3 spin = rigid_spin_backward(bone->inertia, mat3_mul_vec_transposed(R, state->motion[b].spin), h);
+        vec3 turning = mat3_mul_vec(R, mat3_mul_vec(bone->inertia, spin));
+        vec3 pull = vec3_mul_add(state->wrench[b].force, gravity, bone->mass);
+        state->momentum[b] = spatial_force_at(vec3_mul_add(turning, state->wrench[b].torque, h),
+                                              vec3_mul_add(vec3_scale(velocity, bone->mass), pull, h), arm);
+        add_coupling(state, b, h);
+        for (int k = 0; k < bone->axis_count; k++) {
+            int i = model->first_dof[b] + k;
+            const skeleton_axis *axis = &bone->axes[k];
+            state->dof_inertia[i] = h * axis->damping + h * h * axis->stiffness;
+            state->dof_momentum[i] = h * axis->stiffness * (state->target[i] - state->q[i]);
+        }
+    }
+}
+
+void skeleton_add_point(skeleton_state *state, int bone, vec3 point, double kappa, vec3 impulse) {
+    vec3 r = vec3_sub(point, state->origin);
+    spatial_inertia_add_point(&state->inertia[bone], kappa, r);
+    state->momentum[bone] = spatial_force_add(state->momentum[bone], spatial_force_at((vec3){0}, impulse, r));
+}
+
+/* What the bone brings along into the next step. */
+static skeleton_bone_motion bring_along(const skeleton_state *state, int b, double h) {
+    const skeleton_bone *bone = &state->model->bones[b];
+    mat3 R = state->turn[b];
+    vec3 w = mat3_mul_vec_transposed(R, state->twist[b].angular);
+    vec3 spin = rigid_spin_advance(bone->inertia, mat3_mul_vec_transposed(R, state->motion[b].spin), w, h);
+    return (skeleton_bone_motion){spatial_motion_point(state->twist[b], centre_arm(state, b)), spin};
+}
+
+void skeleton_integrate(skeleton_state *state, double h) {
+    const skeleton_model *model = state->model;
+    for (int b = 0; b < model->bone_count; b++) state->motion[b] = bring_along(state, b, h);
+    for (int b = 0; b < model->bone_count; b++) {
+        if (!model->bones[b].free) continue;
+        vec3 u = state->twist[b].angular, r = vec3_sub(state->pose[b].position, state->origin);
+        quat turn = quat_unit((quat){h * u.x / 2, h * u.y / 2, h * u.z / 2, 1});
+        state->pose[b].position = vec3_mul_add(state->pose[b].position, spatial_motion_point(state->twist[b], r), h);
+        state->pose[b].orientation = quat_unit(quat_mul(turn, state->pose[b].orientation));
+    }
+    for (int i = 0; i < model->dof_count; i++) {
+        state->rate[i] = state->next_rate[i];
+        state->q[i] += h * state->rate[i];
+    }
+    skeleton_place(model, state->q, state->pose);
+    for (int b = 0; b < model->bone_count; b++)
+        state->motion[b].spin = quat_rotate(state->pose[b].orientation, state->motion[b].spin);
+}
+
+bool skeleton_step(skeleton_state *state, double h, vec3 gravity) {
+    skeleton_begin(state, h, gravity);
+    if (!skeleton_solve(state, h)) return false;
+    skeleton_integrate(state, h);
+    return true;
+}
+
+skeleton_wrench skeleton_coupling_wrench(const skeleton_state *state, int bone) {
+    const skeleton_coupling *c = &state->coupling[bone];
+    const skeleton_bone_motion *motion = &state->motion[bone];
+    vec3 to_origin = quat_rotate(state->pose[bone].orientation, vec3_scale(state->model->bones[bone].centre, -1));
+    vec3 velocity = vec3_add(motion->velocity, vec3_cross(motion->spin, to_origin));
+    return (skeleton_wrench){coupling_pull(linear_spring(state, bone), vec3_sub(c->velocity, velocity)),
+                             coupling_pull(angular_spring(state, bone), vec3_sub(c->spin, motion->spin))};
+}
+
+/* How far an angle is beyond its limits, rad. */
+static double beyond(const skeleton_axis *axis, double q) {
+    return q > axis->upper ? q - axis->upper : q < axis->lower ? q - axis->lower : 0;
+}
+
+double skeleton_joint_torque(const skeleton_state *state, int dof) {
+    const skeleton_model *model = state->model;
+    int b = 0;
+    while (model->first_dof[b + 1] <= dof) b++;
+    const skeleton_axis *axis = &model->bones[b].axes[dof - model->first_dof[b]];
+    double excess = beyond(axis, state->q[dof]), rate = state->rate[dof];
+    return -axis->limit_stiffness * excess + axis->stiffness * (state->target[dof] - state->q[dof]) -
+           axis->damping * rate;
+}
+
+skeleton_energies skeleton_energy(const skeleton_state *state, vec3 gravity) {
+    const skeleton_model *model = state->model;
+    skeleton_energies sum = {0};
+    for (int b = 0; b < model->bone_count; b++) {
+        const skeleton_bone *bone = &model->bones[b];
+        const skeleton_bone_motion *motion = &state->motion[b];
+        quat R = state->pose[b].orientation;
+        vec3 spin = quat_rotate(quat_conjugate(R), motion->spin);
+        sum.kinetic += 0.5 * bone->mass * vec3_dot(motion->velocity, motion->velocity) +
+                       0.5 * vec3_dot(spin, mat3_mul_vec(bone->inertia, spin));
+        vec3 centre = vec3_add(state->pose[b].position, quat_rotate(R, bone->centre));
+        sum.potential -= bone->mass * vec3_dot(gravity, centre);
+        if (is_coupled(&state->coupling[b])) {
+            coupling_spring linear = linear_spring(state, b), angular = angular_spring(state, b);
+            sum.elastic += 0.5 * linear.stiffness * vec3_dot(linear.way, linear.way) +
+                           0.5 * angular.stiffness * vec3_dot(angular.way, angular.way);
+        }
+        for (int k = 0; k < bone->axis_count; k++) {
+            const skeleton_axis *axis = &bone->axes[k];
+            int i = model->first_dof[b] + k;
+            double stretch = state->q[i] - state->target[i], excess = beyond(axis, state->q[i]);
+            sum.elastic += 0.5 * axis->stiffness * stretch * stretch + 0.5 * axis->limit_stiffness * excess * excess;
+        }
+    }
+    return sum;
+}
+
+/* The velocities of a skeleton at the end of a step, in time linear in the number of bones (perez2016, II-A).
+ *
+ * Implicit Euler with linearized springs asks for the twists V of the bones and the rates v of the joints that minimize
+ *     sum_b 1/2 V_b^T A_b V_b - b_b^T V_b + sum_i 1/2 a_i v_i^2 - c_i v_i,   V_b = V_parent + sum_i S_i v_i,
+ *     A_b = I_b + h D + h^2 K (coupling) + kappa J^T J (flesh),   b_b = I_b V0_b + h (f + K e + D v_t) + J^T impulse,
+ *     a_i = h d_i + h^2 k_i,                                      c_i = h k_i (q_i* - q_i),
+ * with the inertia I_b where the bone is at the beginning of the step, the twist V0_b that it brings along
+ * (skeleton_step.c), wrenches f, the distance e of the coupling's target at the end of the step, and the target's twist
+ * v_t. (With the accelerations in place of the velocities as unknowns, v_i = v0_i + h dv_i, this is D_i = S^T I^A S + h
+ * d + h^2 k and tau_i = -k (q + h v0 - q*) - d v0 of the articulated-body algorithm; but for
+ * the velocity products, which skeleton_step.c treats in its own way, the solution is the same.)
+ *
+ * Eliminating from the leaves to the root, one axis after the other: with the articulated I, p of all that hangs on it,
+ *     U = I S, D = S^T U + a, u = S^T p + c;   I -= U U^T / D,  p -= U u / D   to what the axis hangs on;
+ * a free root is I V = p, a 6x6 Cholesky factorization; then from the root to the leaves v = (u - U^T V) / D, V += S v.
+ *
+ * Limits: an angle that is beyond its limit by x at the end of the step and by x0 at its beginning is pushed back by
+ *     max(0, k_l x + d_l (x - x0) / h) = (k_l + d_l / h) max(0, q + h v - edge),
+ *     edge = limit + x0 d_l / (h k_l + d_l):
+ * a spring that begins at the edge, and never pulls. It is as implicit as the others, and continuous, so that what is
+ * minimized stays convex. Which limits push is found by solving until they stay the same (Newton's method on a
+ * piecewise quadratic function; two rounds as a rule). Testing the angle at the beginning of the step only would let a
+ * fast finger pass its limit by a whole step. */
+
+#define MOST_LIMIT_ROUNDS 10
+#define SAME_ANGLE 1e-12 /* rad */
+#define FASTEST 1e12     /* m/s and rad/s, all bones together: beyond, the next step's products may overflow */
+
+/* h k_l + d_l, the push per rad over a step, N m s/rad. */
+static double limit_pull(const skeleton_axis *axis, double h) {
+    return h * axis->limit_stiffness + axis->limit_damping;
+}
+
+/* Where the spring of a limit (-1: the lower one, 1: the upper one) begins. */
+static double limit_edge(const skeleton_axis *axis, signed char limit, double q, double h) {
+    double end = limit > 0 ? axis->upper : axis->lower, pull = limit_pull(axis, h);
+    double excess = limit > 0 ? fmax(0, q - end) : fmin(0, q - end);
+    return pull > 0 ? end + excess * (axis->limit_damping / pull) : end;
+}
+
+static bool factor_bone(skeleton_state *state, int b, double h) {
+    const skeleton_model *model = state->model;
+    const skeleton_bone *bone = &model->bones[b];
+    spatial_inertia *I = &state->articulated[b];
+    for (int k = bone->axis_count - 1; k >= 0; k--) {
+        int i = model->first_dof[b] + k;
+        double a = state->dof_inertia[i];
+        if (state->limit[i]) a += h * limit_pull(&bone->axes[k], h);
+        spatial_force U = spatial_inertia_mul(I, state->axis[i]);
+        double D = spatial_dot(state->axis[i], U) + a;
+        if (!(D > 0)) return false;
+        state->lever[i] = U;
+        state->give[i] = 1 / D;
+        spatial_inertia_add_outer(I, U, -1 / D);
+    }
+    if (bone->free) return spatial_inertia_factor(I, &state->free_factor[b]);
+    if (bone->parent >= 0) state->articulated[bone->parent] = spatial_inertia_add(state->articulated[bone->parent], *I);
+    return true;
+}
+
+static bool factor(skeleton_state *state, double h) {
+    const skeleton_model *model = state->model;
+    memcpy(state->articulated, state->inertia, (size_t)model->bone_count * sizeof *state->articulated);
+    for (int b = model->bone_count - 1; b >= 0; b--)
+        if (!factor_bone(state, b, h)) return false;
+    return true;
+}
+
+/* carried: b of every bone; push: c of every dof; both are used up. */
+static void substitute(const skeleton_state *state, spatial_force *carried, double *push, spatial_motion *twist,
+                       double *rate) {
+    const skeleton_model *model = state->model;
+    for (int b = model->bone_count - 1; b >= 0; b--) {
+        const skeleton_bone *bone = &model->bones[b];
+        for (int i = model->first_dof[b + 1] - 1; i >= model->first_dof[b]; i--) {
+            push[i] += spatial_dot(state->axis[i], carried[b]);
+            carried[b] = spatial_force_mul_add(carried[b], state->lever[i], -push[i] * state->give[i]);
+        }
+        if (bone->parent >= 0) carried[bone->parent] = spatial_force_add(carried[bone->parent], carried[b]);
+    }
+    for (int b = 0; b < model->bone_count; b++) {
+        const skeleton_bone *bone = &model->bones[b];
+        spatial_motion V = bone->free          ? spatial_factor_solve(&state->free_factor[b], carried[b])
+                           : bone->parent >= 0 ? twist[bone->parent]
+                                               : spatial_motion_zero();
+        for (int i = model->first_dof[b]; i < model->first_dof[b + 1]; i++) {
+            rate[i] = state->give[i] * (push[i] - spatial_dot(V, state->lever[i]));
+            V = spatial_motion_mul_add(V, state->axis[i], rate[i]);
+        }
+        twist[b] = V;
+    }
+}
+
+/* The limit that pushes when an angle goes from q to `end`: -1, 1, or 0. At the edge itself, where it makes no
+ * difference, as it was: else rounding would decide, and the rounds never end. */
+static signed char limit_at(const skeleton_axis *axis, signed char before, double q, double end, double h) {
+    if (before && fabs(end - limit_edge(axis, before, q, h)) < SAME_ANGLE) return before;
+    if (end > axis->upper) return end > limit_edge(axis, 1, q, h) + SAME_ANGLE;
+    if (end < axis->lower) return (signed char)-(end < limit_edge(axis, -1, q, h) - SAME_ANGLE);
+    return 0;
+}
+
+/* Sets the limits that angles pass at these rates; returns whether any of them is another than before. */
+static bool set_limits(skeleton_state *state, const double *rate, double h) {
+    const skeleton_model *model = state->model;
+    bool changed = false;
+    for (int b = 0; b < model->bone_count; b++)
+        for (int k = 0; k < model->bones[b].axis_count; k++) {
+            int i = model->first_dof[b] + k;
+            double q = state->q[i];
+            signed char limit = limit_at(&model->bones[b].axes[k], state->limit[i], q, q + h * rate[i], h);
+            changed |= limit != state->limit[i];
+            state->limit[i] = limit;
+        }
+    return changed;
+}
+
+static void start_push(skeleton_state *state, double h) {
+    const skeleton_model *model = state->model;
+    memcpy(state->push, state->dof_momentum, (size_t)model->dof_count * sizeof *state->push);
+    for (int b = 0; b < model->bone_count; b++)
+        for (int k = 0; k < model->bones[b].axis_count; k++) {
+            int i = model->first_dof[b] + k;
+            const skeleton_axis *axis = &model->bones[b].axes[k];
+            if (!state->limit[i]) continue;
+            double way = limit_edge(axis, state->limit[i], state->q[i], h) - state->q[i];
+            state->push[i] += limit_pull(axis, h) * way;
+        }
+}
+
+static bool is_sound(const skeleton_state *state) {
+    double sum = 0; /* not a number if any is not */
+    for (int i = 0; i < state->model->dof_count; i++) sum += fabs(state->next_rate[i]);
+    for (int b = 0; b < state->model->bone_count; b++)
+        sum += vec3_length(state->twist[b].linear) + vec3_length(state->twist[b].angular);
+    return sum < FASTEST;
+}
+
+bool skeleton_solve(skeleton_state *state, double h) {
+    const skeleton_model *model = state->model;
+    memset(state->limit, 0, (size_t)model->dof_count * sizeof *state->limit);
+    set_limits(state, state->rate, h);
+    bool changed = true;
+    for (state->limit_rounds = 0; changed && state->limit_rounds < MOST_LIMIT_ROUNDS; state->limit_rounds++) {
+        if (!factor(state, h)) return false;
+        start_push(state, h);
+        memcpy(state->carried, state->momentum, (size_t)model->bone_count * sizeof *state->carried);
+        substitute(state, state->carried, state->push, state->twist, state->next_rate);
+        if (!is_sound(state)) return false;
+        changed = set_limits(state, state->next_rate, h);
+    }
+    state->unsettled += changed;
+    return true;
+}
+
+void skeleton_respond(const skeleton_state *state, const spatial_force *impulse, spatial_motion *change, double *rate) {
+    memcpy(state->carried, impulse, (size_t)state->model->bone_count * sizeof *state->carried);
+    memset(state->push, 0, (size_t)state->model->dof_count * sizeof *state->push);
+    substitute(state, state->carried, state->push, change, rate);
+}
+
+/* The same elimination gives accelerations: with the springs left out, A_b = I_b and b_b = f - I_b z_b - V_b x* I_b
+ * V_b, z_b the acceleration that bones have while no rate changes. */
+bool skeleton_accelerations(skeleton_state *state, vec3 gravity, spatial_motion *base, double *acceleration) {
+    const skeleton_model *model = state->model;
+    skeleton_begin(state, 0, gravity);
+    memset(state->limit, 0, (size_t)model->dof_count * sizeof *state->limit);
+    if (!factor(state, 0)) return false;
+    spatial_motion *drift = state->twist; /* z_b, until the solution takes its place */
+    for (int b = 0; b < model->bone_count; b++) {
+        const skeleton_bone *bone = &model->bones[b];
+        vec3 centre =
+            vec3_add(vec3_sub(state->pose[b].position, state->origin), mat3_mul_vec(state->turn[b], bone->centre));
+        spatial_motion V = spatial_motion_at(state->motion[b].spin, state->motion[b].velocity, centre);
+        drift[b] = bone->parent >= 0 ? drift[bone->parent] : spatial_motion_zero();
+        /* Each axis is carried by what comes before it: V without the turns of this axis and those behind. */
+        spatial_motion before = V;
+        for (int i = model->first_dof[b + 1] - 1; i >= model->first_dof[b]; i--) {
+            before = spatial_motion_mul_add(before, state->axis[i], -state->rate[i]);
+            spatial_motion turned = spatial_cross_motion(before, state->axis[i]);
+            drift[b] = spatial_motion_mul_add(drift[b], turned, state->rate[i]);
+        }
+        spatial_force swirl = spatial_cross_force(V, spatial_inertia_mul(&state->inertia[b], V));
+        skeleton_wrench applied = state->wrench[b];
+        vec3 pull = vec3_mul_add(applied.force, gravity, bone->mass);
+        state->carried[b] = spatial_force_sub(spatial_force_at(applied.torque, pull, centre), swirl);
+        state->carried[b] = spatial_force_sub(state->carried[b], spatial_inertia_mul(&state->inertia[b], drift[b]));
+    }
+    memset(state->push, 0, (size_t)model->dof_count * sizeof *state->push);
+    substitute(state, state->carried, state->push, state->twist, acceleration);
+    for (int b = 0; b < model->bone_count; b++) {
+        if (!model->bones[b].free) continue;
+        assert(base);
+        /* From the spatial acceleration to that of the origin: the rate of change of V there plus spin x velocity. */
+        vec3 r = vec3_sub(state->pose[b].position, state->origin), spin = state->motion[b].spin;
+        vec3 to_origin = mat3_mul_vec(state->turn[b], vec3_scale(model->bones[b].centre, -1));
+        vec3 velocity = vec3_add(state->motion[b].velocity, vec3_cross(spin, to_origin));
+        base->angular = state->twist[b].angular;
+        base->linear = vec3_add(spatial_motion_point(state->twist[b], r), vec3_cross(spin, velocity));
+        base++;
+    }
+    return true;
+}

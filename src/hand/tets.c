@@ -1,0 +1,455 @@
+#include "hand/shape.h"
+
+#include "core/memory.h"
+#include "geometry/tets.h"
+#include "mesh/mesh.h"
+
+#include <assert.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MARGIN 1.05      /* of a section over the hand: straight lines from section to section cut into round forms */
+#define TIP_SIZE 0.66    /* of a finger's last section over that in the middle of the last bone */
+#define TIP_BEYOND 0.025 /* of the last section beyond the last joint's end, over hand length */
+#define THUMB_FIRST 0.84 /* where on its first bone the thumb's first section is */
+
+typedef struct maker {
+    hand_size size;
+    const hand_frame *joint;
+    const signed_distance *solid;
+    double wrist_end;
+    hand_sections *out;
+} maker;
+
+static vec3 mid(vec3 a, vec3 b) {
+    return vec3_scale(vec3_add(a, b), 0.5);
+}
+
+static vec3 mix(vec3 a, vec3 b, double t) {
+    return vec3_add(vec3_scale(a, 1 - t), vec3_scale(b, t));
+}
+
+/* How far the hand reaches from a point inside it on a way; at most `limit`. */
+static double reach(const maker *m, vec3 from, vec3 way, double limit) {
+    double step = 0.004 * m->size.breadth, at = 0;
+    while (at < limit && signed_distance_at(m->solid, vec3_mul_add(from, way, at + step), NULL) <= 0) at += step;
+    return MARGIN * fmin(at + step, limit);
+}
+
+/* The frames of a finger's joints; the thumb begins one joint earlier than the others. */
+static const hand_frame *chain_of(const maker *m, int finger) {
+    return m->joint + (finger == 0 ? HAND_THUMB_METACARPAL : HAND_INDEX_PROXIMAL + 5 * (finger - 1));
+}
+
+/* The point at a place along a finger's bones; beyond the last one straight on, in metres over its length. */
+static vec3 chain_point(const hand_frame *chain, double place) {
+    int i = place < 1 ? 0 : place < 2 ? 1 : 2;
+    return vec3_add(chain[i].position, vec3_scale(vec3_sub(chain[i + 1].position, chain[i].position), place - i));
+}
+
+/* The nearest place on the first bone. */
+static double first_bone_place(const hand_frame *chain, vec3 p) {
+    vec3 way = vec3_sub(chain[1].position, chain[0].position);
+    return vec3_dot(vec3_sub(p, chain[0].position), way) / vec3_dot(way, way);
+}
+
+static hand_section rectangle(vec3 middle, vec3 side, vec3 up, const double extent[4], double place) {
+    hand_section s = {.place = place};
+    for (int k = 0; k < 4; k++) {
+        double x = k == 1 || k == 2 ? extent[0] : -extent[1], y = k < 2 ? extent[2] : -extent[3];
+        s.corner[k] = vec3_mul_add(vec3_mul_add(middle, side, x), up, y);
+    }
+    s.corner[4] = middle;
+    return s;
+}
+
+/* The rectangle around a finger: extents to +side, -side, up, down. Joints look the way between their bones. */
+static hand_section finger_section(const maker *m, int finger, double place) {
+    const hand_frame *chain = chain_of(m, finger);
+    double last = vec3_distance(chain[3].position, chain[2].position);
+    double end = 3 + TIP_BEYOND * m->size.length / last, limit = (finger == 0 ? 0.20 : 0.13) * m->size.breadth;
+    bool tip = place > 2.999;
+    double form = tip ? 2.6 : place;
+    vec3 middle = chain_point(chain, form);
+    int i = form < 1 ? 0 : form < 2 ? 1 : 2;
+    bool at_joint = i > 0 && form - i < 1e-9;
+    const hand_frame *a = &chain[at_joint ? i - 1 : i], *b = &chain[i];
+    vec3 side = vec3_unit(vec3_add(hand_frame_side(a), hand_frame_side(b)));
+    vec3 up = vec3_unit(vec3_add(hand_frame_up(a), hand_frame_up(b)));
+    double extent[4] = {reach(m, middle, side, limit), reach(m, middle, vec3_scale(side, -1), limit),
+                        reach(m, middle, up, limit), reach(m, middle, vec3_scale(up, -1), limit)};
+    for (int k = 0; k < 4 && tip; k++) extent[k] *= TIP_SIZE;
+    return rectangle(chain_point(chain, tip ? end : place), side, up, extent, tip ? 3 : place);
+}
+
+/* Sections from one place to another, the first one left out. */
+static void add_sections(maker *m, int finger, double from, double to, int layers) {
+    for (int i = 1; i <= layers; i++) {
+        assert(m->out->count[finger] < HAND_FINGER_LIMIT);
+        m->out->finger[finger][m->out->count[finger]++] =
+            finger_section(m, finger, i == layers ? to : from + (to - from) * i / layers);
+    }
+}
+
+/* The edge of the web between a finger and the next: from between their knuckles as far as there is flesh. */
+static vec3 web_between(const maker *m, int finger) {
+    const hand_frame *a = chain_of(m, finger), *b = chain_of(m, finger + 1);
+    vec3 start = mid(a->position, b->position), down = {0, -0.03 * m->size.breadth, 0};
+    vec3 way = vec3_unit(vec3_add(hand_frame_along(a), hand_frame_along(b)));
+    vec3 from = vec3_add(start, down);
+    return vec3_mul_add(from, way, reach(m, from, way, 0.2 * m->size.length));
+}
+
+static void make_middles(maker *m, const double web[HAND_RAYS]) {
+    hand_sections *s = m->out;
+    int knuckles = s->layers.palm - 1;
+    for (int ray = 0; ray < HAND_RAYS; ray++) {
+        const hand_frame *chain = chain_of(m, ray + 1);
+        double across = (ray - 1.5) * 0.165 * m->size.breadth;
+        vec3 start = {across, -0.02 * m->size.breadth, m->wrist_end + 0.01 * m->size.length};
+        for (int j = 0; j <= knuckles; j++) s->middle[ray][j] = mix(start, chain->position, (double)j / knuckles);
+        s->middle[ray][knuckles + 1] = chain_point(chain, web[ray]);
+    }
+}
+
+/* The lines between rays run through the middles of their sections; the outer ones are as far out as the hand is. */
+static void make_lines(maker *m, const vec3 web[HAND_RAYS - 1]) {
+    hand_sections *s = m->out;
+    double b = m->size.breadth;
+    for (int j = 0; j <= s->layers.palm; j++)
+        for (int line = 0; line < HAND_LINES; line++) {
+            int left = line > 0 ? line - 1 : 0, right = line < HAND_RAYS ? line : HAND_RAYS - 1;
+            vec3 up = vec3_unit(vec3_add(hand_frame_up(chain_of(m, left + 1)), hand_frame_up(chain_of(m, right + 1))));
+            vec3 middle = mid(s->middle[left][j], s->middle[right][j]);
+            bool outer = left == right, at_web = j == s->layers.palm;
+            /* The first section is as large as the wrist a little inside its cut. */
+            vec3 from = j > 0 ? middle : vec3_add(middle, vec3_make(0, 0, -0.05 * m->size.length)), at = middle;
+            double above = reach(m, from, up, 0.3 * b),
+                   below = reach(m, from, vec3_scale(up, -1), (line < 2 ? 0.27 : 0.3) * b);
+            if (outer) {
+                vec3 out = {line == 0 ? -1 : 1, 0, 0};
+                /* The thumb's flesh is not the palm's. */
+                at = vec3_mul_add(middle, out, reach(m, from, out, (line == 0 && j > 1 && j < 4 ? 0.13 : 0.19) * b));
+            } else if (at_web) {
+                const hand_section l = finger_section(m, left + 1, 0.45), r = finger_section(m, right + 1, 0.45);
+                at = web[line - 1];
+                above = vec3_dot(vec3_sub(mid(l.corner[1], r.corner[0]), at), up);
+                below = -vec3_dot(vec3_sub(mid(l.corner[2], r.corner[3]), at), up);
+            }
+            s->top[line][j] = vec3_mul_add(at, up, above);
+            s->bottom[line][j] = vec3_mul_add(at, up, -below);
+        }
+}
+
+/* The palm's last section but one is at the knuckles, its last one where the web ends. A right hand;
+ * wrist_end: the z of its cut. */
+static void hand_sections_make(hand_size size, const hand_frame joint[HAND_JOINTS], const signed_distance *solid,
+                               double wrist_end, hand_layers layers, hand_sections *out) {
+    assert(layers.palm >= 3 && layers.palm <= HAND_PALM_LIMIT);
+    *out = (hand_sections){.layers = layers};
+    maker m = {size, joint, solid, wrist_end, out};
+    vec3 edge[HAND_RAYS - 1];
+    double web[HAND_RAYS];
+    for (int i = 0; i < HAND_RAYS - 1; i++) edge[i] = web_between(&m, i + 1);
+    for (int ray = 0; ray < HAND_RAYS; ray++) {
+        const hand_frame *chain = chain_of(&m, ray + 1);
+        double before = first_bone_place(chain, edge[ray > 0 ? ray - 1 : 0]);
+        double behind = first_bone_place(chain, edge[ray < HAND_RAYS - 1 ? ray : HAND_RAYS - 2]);
+        web[ray] = fmin(fmax((before + behind) / 2, 0.2), 0.7);
+    }
+    make_middles(&m, web);
+    make_lines(&m, edge);
+    for (int finger = 1; finger < HAND_FINGERS; finger++) {
+        add_sections(&m, finger, web[finger - 1], 1, layers.finger[0]);
+        add_sections(&m, finger, 1, 2, layers.finger[1]);
+        add_sections(&m, finger, 2, 3, layers.finger[2]);
+    }
+    add_sections(&m, 0, 0, THUMB_FIRST, 1);
+    add_sections(&m, 0, THUMB_FIRST, 1, layers.thumb[0]);
+    add_sections(&m, 0, 1, 2, layers.thumb[1]);
+    add_sections(&m, 0, 2, 3, layers.thumb[2]);
+}
+
+#define THUMB_FROM 1 /* the sections of the palm between which the thumb grows out of its side */
+#define CUT_LIMIT 8
+#define FIT_TURNS 8
+
+/* From coarse to fine. */
+static const hand_layers layerings[] = {
+    {5, {1, 1, 1}, {1, 1, 1}}, {5, {1, 1, 2}, {1, 1, 2}}, {5, {2, 1, 2}, {1, 2, 2}}, {5, {2, 2, 2}, {1, 2, 2}},
+    {5, {2, 2, 3}, {1, 2, 3}}, {5, {3, 2, 3}, {1, 3, 3}}, {5, {3, 3, 4}, {1, 3, 4}},
+};
+
+typedef struct builder {
+    ARRAY(vec3) position;
+    ARRAY(hand_node) node;
+    ARRAY(int) tet;
+    ARRAY(int) group; /* of a tet: the finger whose own it is, 1 to 5, or 0 */
+    int adding;       /* the group of the tets that are being added */
+    bool failed;      /* memory ran out */
+} builder;
+
+/* Node numbers of a section: four corners and the middle. */
+typedef struct ring {
+    int node[5];
+} ring;
+
+static int add_node(builder *b, vec3 p, hand_node node) {
+    if (!ARRAY_PUSH(&b->position, p) || !ARRAY_PUSH(&b->node, node)) {
+        b->failed = true;
+        return 0;
+    }
+    return (int)b->position.count - 1;
+}
+
+static void add_tet(builder *b, int n0, int n1, int n2, int n3) {
+    if (b->failed) return;
+    const vec3 *p = b->position.data;
+    vec3 corner[4] = {p[n0], p[n1], p[n2], p[n3]};
+    bool turned = tet_volume(corner) < 0;
+    b->failed = !(ARRAY_PUSH(&b->tet, n0) && ARRAY_PUSH(&b->tet, n1) && ARRAY_PUSH(&b->tet, turned ? n3 : n2) &&
+                  ARRAY_PUSH(&b->tet, turned ? n2 : n3) && ARRAY_PUSH(&b->group, b->adding));
+}
+
+/* The prism between a triangle of one section and that of the next: three tets, cut by the order of the columns, which
+ * two prisms that share a side see alike. */
+static void add_prism(builder *b, const int near[3], const int far[3], const int rank[3]) {
+    int order[3] = {0, 1, 2};
+    for (int i = 1; i < 3; i++)
+        for (int k = i; k > 0 && rank[order[k]] < rank[order[k - 1]]; k--) {
+            int swap = order[k];
+            order[k] = order[k - 1];
+            order[k - 1] = swap;
+        }
+    int x = order[0], y = order[1], z = order[2];
+    add_tet(b, near[x], near[y], near[z], far[z]);
+    add_tet(b, near[x], near[y], far[y], far[z]);
+    add_tet(b, near[x], far[x], far[y], far[z]);
+}
+
+/* A layer of one ray. Every other layer is cut the other way round. */
+static void add_layer(builder *b, const ring *near, const ring *far, const int rank[5], bool turned) {
+    const ring *from = turned ? far : near, *to = turned ? near : far;
+    for (int k = 0; k < 4; k++) {
+        int m = (k + 1) % 4;
+        add_prism(b, (int[3]){from->node[k], from->node[m], from->node[4]},
+                  (int[3]){to->node[k], to->node[m], to->node[4]}, (int[3]){rank[k], rank[m], rank[4]});
+    }
+}
+
+/* On a joint a node belongs to both bones, elsewhere to one. `place` is that of hand_section. */
+static hand_node node_at(int finger, double place, double core) {
+    hand_node n = {.core = core};
+    int first = 1 + 3 * finger, i = place < 1 ? 0 : place < 2 ? 1 : 2;
+    bool joint = place - i < 1e-9 && i >= 0;
+    if (place < 0) {
+        n.weight[0] = 1;
+    } else if (joint) {
+        n.weight[i == 0 ? 0 : first + i - 1] = 0.5;
+        n.weight[first + i] = 0.5;
+    } else {
+        n.weight[first + i] = 1;
+    }
+    return n;
+}
+
+static hand_node node_between(const hand_node *a, const hand_node *b, double core) {
+    hand_node n = {.core = core};
+    for (int i = 0; i < HAND_BONES; i++) n.weight[i] = (a->weight[i] + b->weight[i]) / 2;
+    return n;
+}
+
+/* The place of a palm's section along a finger's bones: before the knuckle, at it, beyond it. */
+static double palm_place(const hand_sections *s, int j) {
+    int knuckles = s->layers.palm - 1;
+    return j < knuckles ? -1 : j == knuckles ? 0 : 0.4;
+}
+
+static void add_palm(builder *b, const hand_sections *s, ring section[HAND_RAYS][HAND_PALM_LIMIT + 1]) {
+    for (int j = 0; j <= s->layers.palm; j++) {
+        int top[HAND_LINES], bottom[HAND_LINES];
+        for (int line = 0; line < HAND_LINES; line++) {
+            int left = line > 0 ? line - 1 : 0, right = line < HAND_RAYS ? line : HAND_RAYS - 1;
+            hand_node l = node_at(left + 1, palm_place(s, j), 0), r = node_at(right + 1, palm_place(s, j), 0);
+            hand_node n = node_between(&l, &r, 0);
+            if (line == 0 && j > THUMB_FROM && j <= THUMB_FROM + 2) {
+                /* The thumb's root moves the palm's side with it. */
+                n.weight[0] = 0.75;
+                n.weight[1] = 0.25;
+            }
+            top[line] = add_node(b, s->top[line][j], n);
+            bottom[line] = add_node(b, s->bottom[line][j], n);
+        }
+        for (int ray = 0; ray < HAND_RAYS; ray++)
+            section[ray][j] = (ring){{top[ray], top[ray + 1], bottom[ray + 1], bottom[ray],
+                                      add_node(b, s->middle[ray][j], node_at(ray + 1, palm_place(s, j), 1))}};
+    }
+    for (int j = 0; j < s->layers.palm; j++)
+        for (int ray = 0; ray < HAND_RAYS; ray++) {
+            int rank[5] = {2 * ray, 2 * ray + 2, 2 * ray + 3, 2 * ray + 1, 100 + ray};
+            add_layer(b, &section[ray][j], &section[ray][j + 1], rank, j % 2);
+        }
+}
+
+static ring add_ring(builder *b, int finger, const hand_section *s) {
+    ring r;
+    for (int k = 0; k < 5; k++)
+        r.node[k] = add_node(b, s->corner[k], node_at(finger, s->place, k == 4 && s->place < 2.999));
+    return r;
+}
+
+static void add_finger(builder *b, const hand_sections *s, int finger, int first, ring last) {
+    static const int rank[5] = {0, 1, 2, 3, 4};
+    b->adding = finger + 1;
+    for (int i = first; i < s->count[finger]; i++) {
+        ring next = add_ring(b, finger, &s->finger[finger][i]);
+        add_layer(b, &last, &next, rank, i % 2);
+        last = next;
+    }
+    b->adding = 0;
+}
+
+/* Tets from a node to the polygon between a chain of nodes and the edge from a to b. */
+static void add_fan(builder *b, int apex, const int *chain, int count, int from, int to) {
+    int half = (count - 1) / 2;
+    for (int i = 0; i + 1 < count; i++) add_tet(b, apex, chain[i], chain[i + 1], i < half ? from : to);
+    add_tet(b, apex, chain[half], from, to);
+}
+
+/* From the palm's side to the thumb's first section: all of it hangs on the node in that section's middle. */
+static void add_thumb_root(builder *b, const ring *side, ring *first) {
+    int patch[6] = {side[0].node[0], side[1].node[0], side[2].node[0],
+                    side[2].node[3], side[1].node[3], side[0].node[3]};
+    const int patch_corner[4] = {0, 2, 3, 5};
+    const vec3 *p = b->position.data;
+    /* The turn of the section by which it is the least twisted against the patch. */
+    int best = 0;
+    double least = INFINITY;
+    for (int turn = 0; turn < 4; turn++) {
+        double sum = 0;
+        for (int k = 0; k < 4; k++) {
+            vec3 d = vec3_sub(p[patch[patch_corner[k]]], p[first->node[(k + turn) % 4]]);
+            sum += vec3_dot(d, d);
+        }
+        if (sum >= least) continue;
+        least = sum;
+        best = turn;
+    }
+    int corner[4], apex = first->node[4];
+    for (int k = 0; k < 4; k++) corner[k] = first->node[(k + best) % 4];
+    /* The triangles of the patch are faces of the palm's tets. */
+    size_t tets = b->tet.count / 4;
+    for (size_t t = 0; t < tets && !b->failed; t++) {
+        int face[4], count = 0;
+        for (int i = 0; i < 4; i++)
+            for (int k = 0; k < 6; k++)
+                if (b->tet.data[4 * t + (size_t)i] == patch[k]) face[count++] = patch[k];
+        if (count == 3) add_tet(b, apex, face[0], face[1], face[2]);
+    }
+    add_fan(b, apex, (int[3]){patch[0], patch[1], patch[2]}, 3, corner[0], corner[1]);
+    add_fan(b, apex, (int[2]){patch[2], patch[3]}, 2, corner[1], corner[2]);
+    add_fan(b, apex, (int[3]){patch[3], patch[4], patch[5]}, 3, corner[2], corner[3]);
+    add_fan(b, apex, (int[2]){patch[5], patch[0]}, 2, corner[3], corner[0]);
+}
+
+static void add_hand(builder *b, const hand_sections *s) {
+    ring palm[HAND_RAYS][HAND_PALM_LIMIT + 1];
+    add_palm(b, s, palm);
+    for (int finger = 1; finger < HAND_FINGERS; finger++) add_finger(b, s, finger, 0, palm[finger - 1][s->layers.palm]);
+    if (b->failed) return;
+    ring root = add_ring(b, 0, &s->finger[0][0]);
+    if (!b->failed) add_thumb_root(b, palm[0] + THUMB_FROM, &root);
+    add_finger(b, s, 0, 1, root);
+}
+
+static int tets_of(const hand_layers *l) {
+    int finger = l->finger[0] + l->finger[1] + l->finger[2], thumb = l->thumb[0] + l->thumb[1] + l->thumb[2];
+    return 12 * (HAND_RAYS * (l->palm + finger) + thumb) + 14;
+}
+
+/* The layers and the cut whose number of tets is nearest, the coarser cut among equals. */
+static hand_layers choose_layers(int target, int *cut) {
+    double best = INFINITY;
+    hand_layers chosen = layerings[0];
+    for (int c = 1; c <= CUT_LIMIT; c++)
+        for (size_t i = 0; i < sizeof layerings / sizeof *layerings; i++) {
+            double miss = fabs(log((double)tets_of(&layerings[i]) * c * c * c / target));
+            if (miss >= best - 1e-9) continue;
+            best = miss;
+            chosen = layerings[i];
+            *cut = c;
+        }
+    return chosen;
+}
+
+static thenar_status coarse_mesh(const builder *b, thenar_tet_mesh *mesh, thenar_error *error) {
+    thenar_status status = tet_mesh_create((int)b->position.count, (int)(b->tet.count / 4), true, mesh, error);
+    if (status != THENAR_OK) return status;
+    memcpy(mesh->positions, b->position.data, b->position.count * sizeof(vec3));
+    memcpy(mesh->tets, b->tet.data, b->tet.count * sizeof(int));
+    memcpy(mesh->tags, b->group.data, b->group.count * sizeof(int));
+    return THENAR_OK;
+}
+
+/* Cuts the tets and what their nodes hang on. */
+static thenar_status refine(int cut, thenar_tet_mesh *mesh, hand_node **nodes, thenar_error *error) {
+    thenar_tet_mesh fine;
+    tet_share *share;
+    thenar_status status = tet_subdivide(mesh, cut, &fine, &share, error);
+    if (status != THENAR_OK) return status;
+    hand_node *all = MEMORY_ARRAY(hand_node, fine.node_count);
+    if (!all) {
+        thenar_tet_mesh_free(&fine);
+        free(share);
+        return error_memory(error, "hand");
+    }
+    for (int n = 0; n < fine.node_count; n++)
+        for (int i = 0; i < 4 && share[n].node[i] >= 0; i++) {
+            const hand_node *from = *nodes + share[n].node[i];
+            double w = (double)share[n].parts[i] / cut;
+            for (int k = 0; k < HAND_BONES; k++) all[n].weight[k] += w * from->weight[k];
+            all[n].core += w * from->core;
+        }
+    free(share);
+    free(*nodes);
+    thenar_tet_mesh_free(mesh);
+    *mesh = fine;
+    *nodes = all;
+    return THENAR_OK;
+}
+
+thenar_status hand_tets(hand_size size, const hand_frame *joint, const signed_distance *solid,
+                        const thenar_surface *skin, const int *vertex_group, int target, thenar_tet_mesh *mesh,
+                        hand_node **nodes, thenar_error *error) {
+    *mesh = (thenar_tet_mesh){0};
+    *nodes = NULL;
+    if (target < HAND_TETS_MIN || target > HAND_TETS_MAX)
+        return error_set(error, THENAR_ERROR_INPUT, "a hand of %d tets; expected %d to %d", target, HAND_TETS_MIN,
+                         HAND_TETS_MAX);
+    int cut = 1;
+    double wrist_end = -INFINITY;
+    for (int v = 0; v < skin->vertex_count; v++) wrist_end = fmax(wrist_end, surface_vertex(skin, v).z);
+    hand_sections sections;
+    hand_sections_make(size, joint, solid, wrist_end, choose_layers(target, &cut), &sections);
+    builder b = {0};
+    add_hand(&b, &sections);
+    thenar_status status = b.failed ? error_memory(error, "hand") : coarse_mesh(&b, mesh, error);
+    if (status == THENAR_OK) {
+        *nodes = b.node.data;
+        b.node.data = NULL;
+    }
+    free(b.position.data);
+    free(b.node.data);
+    free(b.tet.data);
+    free(b.group.data);
+    tet_wrap wrap = {solid, skin, vertex_group};
+    if (status == THENAR_OK) status = tet_wrap_cover(&wrap, mesh, error);
+    if (status == THENAR_OK && cut > 1) status = refine(cut, mesh, nodes, error);
+    if (status == THENAR_OK) status = tet_wrap_fit(&wrap, cut > 1 ? FIT_TURNS : 1, mesh, error);
+    if (status == THENAR_OK) return status;
+    thenar_tet_mesh_free(mesh);
+    free(*nodes);
+    *nodes = NULL;
+    return status;
+}

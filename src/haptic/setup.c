@@ -1,0 +1,285 @@
+/* Making and freeing loops. */
+#include "haptic/loop.h"
+
+#include "core/error.h"
+#include "core/memory.h"
+#include "haptic/tick.h"
+#include "world/sim.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+thenar_haptic_settings thenar_haptic_settings_default(void) {
+    return (thenar_haptic_settings){.stiffness = 1000,
+                                    .damping = 6,
+                                    .turn_stiffness = 2,
+                                    .turn_damping = 0.006,
+                                    .proxy_mass = 0.02,
+                                    .proxy_inertia = 1e-5,
+                                    .most_force = 10,
+                                    .most_torque = 0.5,
+                                    .force_slew = 2000,
+                                    .torque_slew = 100,
+                                    .stale_after = 0.01,
+                                    .silent_after = 0.01,
+                                    .fade_time = 0.008,
+                                    .recover_time = 0.2,
+                                    .jump_distance = 0.03,
+                                    .jump_speed = 5,
+                                    .velocity_cutoff = 100,
+                                    .one_sided = true,
+                                    .passivity = true,
+                                    .energy_reserve = 0.0005,
+                                    .energy_most = 0.5};
+}
+
+thenar_haptic_handle thenar_haptic_handle_default(void) {
+    return (thenar_haptic_handle){
+        .settings = thenar_haptic_settings_default(), .turn = {0, 0, 0, 1}, .grip = {0, 0, 0, 1}};
+}
+
+thenar_haptic_def thenar_haptic_def_default(void) {
+    return (thenar_haptic_def){.rate = THENAR_HAPTIC_RATE, .real_time = true, .priority = 80, .watchdog = 0.01};
+}
+
+#define AT(name) offsetof(thenar_haptic_settings, name)
+const haptic_setting haptic_setting_table[HAPTIC_SETTINGS] = {
+    {"stiffness", "N/m", AT(stiffness), false},
+    {"damping", "N s/m", AT(damping), true},
+    {"turn_stiffness", "N m/rad", AT(turn_stiffness), true},
+    {"turn_damping", "N m s/rad", AT(turn_damping), true},
+    {"proxy_mass", "kg", AT(proxy_mass), false},
+    {"proxy_inertia", "kg m^2", AT(proxy_inertia), false},
+    {"most_force", "N", AT(most_force), true},
+    {"most_torque", "N m", AT(most_torque), true},
+    {"force_slew", "N/s", AT(force_slew), false},
+    {"torque_slew", "N m/s", AT(torque_slew), false},
+    {"stale_after", "s", AT(stale_after), true},
+    {"silent_after", "s", AT(silent_after), true},
+    {"fade_time", "s", AT(fade_time), false},
+    {"recover_time", "s", AT(recover_time), false},
+    {"jump_distance", "m", AT(jump_distance), false},
+    {"jump_speed", "m/s", AT(jump_speed), false},
+    {"velocity_cutoff", "Hz", AT(velocity_cutoff), false},
+    {"energy_reserve", "J", AT(energy_reserve), true},
+    {"energy_most", "J", AT(energy_most), true},
+};
+#undef AT
+
+double *haptic_setting_of(thenar_haptic_settings *settings, int index) {
+    return (double *)(void *)((char *)settings + haptic_setting_table[index].offset);
+}
+
+static const struct {
+    const char *name, *text;
+} faults[THENAR_HAPTIC_FAULTS] = {
+    [THENAR_HAPTIC_STALE] = {"stale", "the simulation is late, the force faded"},
+    [THENAR_HAPTIC_SILENT] = {"silent", "the device says nothing, the force faded"},
+    [THENAR_HAPTIC_BAD_SAMPLE] = {"bad_sample", "samples of the device are no poses, left out"},
+    [THENAR_HAPTIC_JUMP] = {"jump", "the device jumped, the force faded"},
+    [THENAR_HAPTIC_BAD_LINEAR] = {"bad_linear", "what the simulation told is not finite, left out"},
+    [THENAR_HAPTIC_CLOCK] = {"clock", "the clock stepped, or the loop was held up"},
+    [THENAR_HAPTIC_UNSOLVED] = {"unsolved", "the proxy's equations have no solution"},
+    [THENAR_HAPTIC_LOST] = {"lost", "samples of the device were lost"},
+    [THENAR_HAPTIC_DOUBLED] = {"doubled", "samples of the device came twice, left out"},
+    [THENAR_HAPTIC_REORDERED] = {"reordered", "samples of the device came late, left out"},
+    [THENAR_HAPTIC_DEVICE_ERROR] = {"device_error", "calls of the device failed"},
+    [THENAR_HAPTIC_HUNG] = {"hung", "a call of the device does not come back"},
+    [THENAR_HAPTIC_WATCHDOG] = {"watchdog", "the loop is held up, the watchdog took the force away"},
+    [THENAR_HAPTIC_CLAMPED] = {"clamped", "ticks at the limit of the force"},
+    [THENAR_HAPTIC_SLEWED] = {"slewed", "ticks at the limit of its change"},
+    [THENAR_HAPTIC_HELD_BACK] = {"held_back", "ticks in which energy was held back"},
+};
+
+const char *thenar_haptic_fault_name(thenar_haptic_fault fault) {
+    return fault >= 0 && fault < THENAR_HAPTIC_FAULTS ? faults[fault].name : "unknown";
+}
+
+const char *haptic_fault_text(thenar_haptic_fault fault) {
+    return faults[fault].text;
+}
+
+#define SIMULATED_BEGIN_NS 1000000000 /* any time but 0, which means never */
+
+static thenar_status check_positive(const char *name, double value, bool zero_is_fine, thenar_error *error) {
+    if (isfinite(value) && (value > 0 || (zero_is_fine && value == 0))) return THENAR_OK;
+    return error_set(error, THENAR_ERROR_INPUT, "%s is %g; expected %s", name, value,
+                     zero_is_fine ? "0 or more" : "more than 0");
+}
+
+static thenar_status check_settings(thenar_haptic_settings *s, thenar_error *error) {
+    thenar_status status = THENAR_OK;
+    for (int i = 0; i < HAPTIC_SETTINGS && status == THENAR_OK; i++)
+        status = check_positive(haptic_setting_table[i].name, *haptic_setting_of(s, i),
+                                haptic_setting_table[i].zero_is_fine, error);
+    return status;
+}
+
+static thenar_status check_def(const thenar_haptic_def *def, thenar_error *error) {
+    if (!(def->rate >= HAPTIC_SLOWEST && def->rate <= HAPTIC_FASTEST))
+        return error_set(error, THENAR_ERROR_INPUT, "a rate of %g; expected %g to %g ticks a second", def->rate,
+                         HAPTIC_SLOWEST, HAPTIC_FASTEST);
+    if (def->handle_count < 1 || def->handle_count > THENAR_HAPTIC_HANDLES || !def->handles)
+        return error_set(error, THENAR_ERROR_INPUT, "%d handles; expected 1 to %d", def->handle_count,
+                         THENAR_HAPTIC_HANDLES);
+    if (def->real_time && (def->priority < 1 || def->priority > 99))
+        return error_set(error, THENAR_ERROR_INPUT, "priority %d; expected 1 to 99", def->priority);
+    return check_positive("watchdog", def->watchdog, false, error);
+}
+
+static thenar_status open_channel(haptic_channel *c, const thenar_haptic_handle *handle, const thenar_haptic_def *def,
+                                  thenar_error *error) {
+    const double *q = handle->turn, *g = handle->grip;
+    c->settings = handle->settings;
+    c->origin = vec3_load(handle->origin);
+    c->turn = quat_unit((quat){q[0], q[1], q[2], q[3]});
+    c->grip = quat_unit((quat){g[0], g[1], g[2], g[3]});
+    c->state.orientation = c->state.device.orientation = quat_mul(c->turn, c->grip);
+    thenar_status status = check_settings(&c->settings, error);
+    if (status != THENAR_OK) return status;
+    if (!vec3_is_finite(c->origin) || !isfinite(q[0] + q[1] + q[2] + q[3]) || !isfinite(g[0] + g[1] + g[2] + g[3]))
+        return error_set(error, THENAR_ERROR_INPUT, "the device's place in the world is not finite");
+    if (!triple_create(&c->news, sizeof(struct haptic_linear))) return error_memory(error, "a handle");
+    if (!handle->device || strcmp(handle->device, "none") == 0) return THENAR_OK;
+    status = device_open(handle->device, 1 / def->rate, def->watchdog, &c->device, error);
+    if (status != THENAR_OK) return status;
+    if (def->simulated_time && !device_is_direct(c->device))
+        return error_set(error, THENAR_ERROR_INPUT,
+                         "device %s lives in real time; expected user:FILE, recorded:FILE or none in simulated time",
+                         handle->device);
+    const thenar_device_info *info = device_info(c->device);
+    c->settings.most_force = haptic_lower(c->settings.most_force, info->most_force);
+    c->settings.most_torque = haptic_lower(c->settings.most_torque, info->most_torque);
+    return THENAR_OK;
+}
+
+thenar_status thenar_haptic_create(const thenar_haptic_def *def, thenar_haptic **out, thenar_error *error) {
+    *out = NULL;
+    thenar_status status = check_def(def, error);
+    if (status != THENAR_OK) return status;
+    thenar_haptic *haptic = MEMORY_ARRAY(thenar_haptic, 1);
+    if (!haptic) return error_memory(error, "a haptic loop");
+    haptic->rate = def->rate;
+    haptic->real_time = def->real_time;
+    haptic->simulated_time = def->simulated_time;
+    haptic->simulated_ns = haptic->due_ns = SIMULATED_BEGIN_NS;
+    haptic->priority = def->priority;
+    pthread_mutex_init(&haptic->readers, NULL);
+    pthread_mutex_init(&haptic->mutex, NULL);
+    pthread_cond_init(&haptic->started, NULL);
+    snprintf(haptic->real_time_text, sizeof haptic->real_time_text, "%s",
+             def->simulated_time ? "simulated time" : "not started");
+    haptic->channels = memory_aligned((size_t)def->handle_count * sizeof *haptic->channels);
+    if (!haptic->channels || !timing_create(&haptic->timing, (int64_t)(1e9 / def->rate)) ||
+        !triple_create(&haptic->reports, sizeof(haptic_report)))
+        status = error_memory(error, "a haptic loop");
+    for (int i = 0; i < def->handle_count && status == THENAR_OK; i++) {
+        status = open_channel(&haptic->channels[i], &def->handles[i], def, error);
+        if (status != THENAR_OK) error_prefix(error, "handle %d", i);
+        haptic->channel_count = i + 1;
+    }
+    if (status != THENAR_OK) {
+        thenar_haptic_free(haptic);
+        return status;
+    }
+    *out = haptic;
+    return THENAR_OK;
+}
+
+void thenar_haptic_free(thenar_haptic *haptic) {
+    if (!haptic) return;
+    thenar_haptic_stop(haptic);
+    for (int i = 0; i < haptic->channel_count; i++) {
+        device_close(haptic->channels[i].device);
+        triple_free(&haptic->channels[i].news);
+    }
+    free(haptic->channels);
+    timing_free(&haptic->timing);
+    triple_free(&haptic->reports);
+    pthread_cond_destroy(&haptic->started);
+    pthread_mutex_destroy(&haptic->mutex);
+    pthread_mutex_destroy(&haptic->readers);
+    free(haptic);
+}
+
+/* What a scene says of how its handles are held (its key `haptic`), laid over what their handles come to. */
+
+thenar_haptic_def thenar_haptic_def_of(const thenar_model *model) {
+    return model->haptic ? *model->haptic : thenar_haptic_def_default();
+}
+
+/* Device, settings and place of a handle as the scene has them; what it does not say stays. */
+static void haptic_as_said(const thenar_model *model, int handle, thenar_haptic_handle *out) {
+    const model_held *held = model->held ? &model->held[handle] : NULL;
+    if (!held || !held->said) return;
+    thenar_haptic_settings said = held->settings;
+    for (int i = 0; i < HAPTIC_SETTINGS; i++)
+        if (isnan(*haptic_setting_of(&said, i))) *haptic_setting_of(&said, i) = *haptic_setting_of(&out->settings, i);
+    out->settings = said;
+    out->device = held->device;
+    if (held->has_origin) memcpy(out->origin, held->origin, sizeof out->origin);
+    if (!held->has_turn) return;
+    /* The handle lies in the turned device as it lies in the world now. */
+    quat grip = quat_mul(quat_conjugate(held->turn), quat_load(out->grip));
+    quat_store(out->turn, held->turn);
+    quat_store(out->grip, grip);
+}
+
+/* The loop and a simulation: where the device wants a handle before a step, what the handle tells after it. */
+
+/* A bone that the hand itself couples to its tracker has the hand's gains, whoever drives it (hand_step.c). */
+static const skeleton_coupling *gains_of(const thenar_model *model, const handle_model *handle) {
+    if (!handle_is_bone(handle)) return &handle->coupling;
+    const skeleton_coupling *own = &model->hands[handle->hand]->coupling[handle->bone];
+    return own->stiffness > 0 ? own : &handle->coupling;
+}
+
+thenar_haptic_handle thenar_haptic_handle_of(const thenar_sim *sim, int handle) {
+    const handle_model *model = model_handle(sim->model, handle);
+    const skeleton_coupling *gains = gains_of(sim->model, model);
+    thenar_haptic_handle out = thenar_haptic_handle_default();
+    thenar_haptic_settings *s = &out.settings;
+    thenar_handle_state now;
+    s->stiffness = gains->stiffness;
+    s->damping = gains->damping;
+    s->turn_stiffness = gains->turn_stiffness;
+    s->turn_damping = gains->turn_damping;
+    s->most_force = haptic_lower(s->most_force, gains->most_force);
+    s->most_torque = haptic_lower(s->most_torque, gains->most_torque);
+    s->proxy_mass = model->rigid.mass;
+    s->proxy_inertia = (model->rigid.inertia.m[0] + model->rigid.inertia.m[4] + model->rigid.inertia.m[8]) / 3;
+    thenar_sim_handle(sim, handle, &now);
+    memcpy(out.origin, now.pose, sizeof out.origin);
+    memcpy(out.grip, now.pose + 3, sizeof out.grip);
+    haptic_as_said(sim->model, handle, &out);
+    return out;
+}
+
+bool thenar_haptic_drive(thenar_haptic *haptic, int of_loop, thenar_sim *sim, int handle) {
+    assert(of_loop >= 0 && of_loop < haptic->channel_count);
+    const haptic_channel *c = &haptic->channels[of_loop];
+    thenar_handle_state now;
+    double pose[7], velocity[6];
+    if (!c->device) return false;
+    thenar_sim_linearize_handle(sim, handle, !c->settings.plain);
+    if (thenar_haptic_pose(haptic, of_loop, sim->dt, pose, pose + 3, velocity))
+        return thenar_sim_drive_handle(sim, handle, pose, velocity) == THENAR_OK;
+    thenar_sim_handle(sim, handle, &now);
+    if (!sim_handle(sim, handle)->kept->is_driven) thenar_sim_drive_handle(sim, handle, now.pose, NULL);
+    return false;
+}
+
+thenar_status thenar_haptic_tell(thenar_haptic *haptic, int of_loop, const thenar_sim *sim, int handle) {
+    assert(of_loop >= 0 && of_loop < haptic->channel_count);
+    struct haptic_linear linear;
+    thenar_haptic_linear told;
+    bool plain = haptic->channels[of_loop].settings.plain;
+    if (!sim_handle(sim, handle)->linear->is_there && !plain) return THENAR_ERROR_NUMERIC;
+    sim_handle_linear(sim, handle, &linear);
+    memcpy(&told, &linear, sizeof told);
+    return thenar_haptic_publish(haptic, of_loop, &told);
+}

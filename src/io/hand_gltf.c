@@ -1,0 +1,536 @@
+#include "io/hand_gltf.h"
+
+#include "core/memory.h"
+#include "geometry/distance.h"
+#include "hand/shape.h"
+#include "io/json.h"
+#include "mesh/mesh.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COUNT_LIMIT 20000000 /* elements of an accessor */
+
+static uint32_t u32_at(const unsigned char *p) {
+    return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+}
+
+static thenar_status bad(const gltf_file *file, thenar_error *error, const char *what) {
+    return error_at(error, file->path, 0, 0, "%s", what);
+}
+
+/* The two chunks of a binary file: text and bytes. */
+static thenar_status split_binary(const gltf_file *file, const char **text, size_t *length, gltf_bytes *binary,
+                                  thenar_error *error) {
+    const unsigned char *p = (const unsigned char *)file->bytes.data;
+    size_t size = file->bytes.size;
+    if (size < 20 || u32_at(p + 4) != 2) return bad(file, error, "not a glTF of version 2; expected a 20-byte header");
+    if (u32_at(p + 8) != size)
+        return error_at(error, file->path, 0, 0, "the header says %u bytes and the file has %zu; is it cut off?",
+                        u32_at(p + 8), size);
+    size_t first = u32_at(p + 12);
+    if (memcmp(p + 16, "JSON", 4) != 0 || first > size - 20)
+        return bad(file, error, "the first chunk does not fit; expected a JSON chunk within the file");
+    *text = (const char *)p + 20;
+    *length = first;
+    size_t at = 20 + first;
+    if (size - at < 8) return THENAR_OK;
+    size_t second = u32_at(p + at);
+    if (memcmp(p + at + 4, "BIN\0", 4) != 0) return THENAR_OK;
+    if (second > size - at - 8)
+        return bad(file, error, "the binary chunk goes beyond the end of the file; is it cut off?");
+    *binary = (gltf_bytes){.data = p + at + 8, .size = second};
+    return THENAR_OK;
+}
+
+static int digit_of(char c) {
+    if (c >= 'A' && c <= 'Z') return c - 'A';
+    if (c >= 'a' && c <= 'z') return c - 'a' + 26;
+    if (c >= '0' && c <= '9') return c - '0' + 52;
+    return c == '+' ? 62 : c == '/' ? 63 : -1;
+}
+
+/* Base64 after the comma of a data URI; false: not that, or memory ran out (then owned is NULL). */
+static bool decode(const char *uri, gltf_bytes *out) {
+    const char *comma = strchr(uri, ',');
+    size_t length = strlen(comma + 1), size = 0;
+    out->owned = MEMORY_ARRAY(unsigned char, length / 4 * 3 + 3);
+    if (!out->owned) return false;
+    uint32_t bits = 0;
+    int held = 0;
+    for (size_t i = 0; i < length && comma[1 + i] != '='; i++) {
+        int digit = digit_of(comma[1 + i]);
+        if (digit < 0) return false;
+        bits = bits << 6 | (uint32_t)digit;
+        held += 6;
+        if (held < 8) continue;
+        held -= 8;
+        out->owned[size++] = (unsigned char)(bits >> held);
+    }
+    out->data = out->owned;
+    out->size = size;
+    return true;
+}
+
+static json_t *gltf_object(const gltf_file *file, const char *list, long index);
+
+static long gltf_index(const json_t *object, const char *key);
+
+static thenar_status open_buffer(const gltf_file *file, int index, gltf_bytes binary, gltf_bytes *out,
+                                 thenar_error *error) {
+    const json_t *buffer = gltf_object(file, "buffers", index);
+    const char *uri = json_string_value(json_object_get(buffer, "uri"));
+    long length = gltf_index(buffer, "byteLength");
+    if (!uri) {
+        *out = binary;
+    } else if (strncmp(uri, "data:", 5) == 0 && strchr(uri, ',') && strstr(uri, ";base64,")) {
+        if (!decode(uri, out))
+            return out->owned
+                       ? error_at(error, file->path, 0, 0, "buffer %d is not base64; expected A-Z a-z 0-9 + /", index)
+                       : error_memory(error, "glTF buffer");
+    } else {
+        return error_at(error, file->path, 0, 0, "buffer %d is in another file; expected a .glb, or base64", index);
+    }
+    if (length < 0 || (size_t)length > out->size)
+        return error_at(error, file->path, 0, 0, "buffer %d has %zu bytes; expected its byteLength, %ld", index,
+                        out->size, length);
+    return THENAR_OK;
+}
+
+static thenar_status open_buffers(gltf_file *file, gltf_bytes binary, thenar_error *error) {
+    size_t count = json_array_size(json_object_get(file->root, "buffers"));
+    if (count > 1000) return bad(file, error, "more than 1000 buffers");
+    file->buffers = MEMORY_ARRAY(gltf_bytes, count);
+    if (!file->buffers) return error_memory(error, "glTF buffers");
+    thenar_status status = THENAR_OK;
+    for (; file->buffer_count < (int)count && status == THENAR_OK; file->buffer_count++) {
+        gltf_bytes here = file->buffer_count == 0 ? binary : (gltf_bytes){0};
+        status = open_buffer(file, file->buffer_count, here, &file->buffers[file->buffer_count], error);
+    }
+    return status;
+}
+
+static void gltf_close(gltf_file *file);
+
+static thenar_status gltf_parse(const char *path, file_bytes bytes, gltf_file *out, thenar_error *error) {
+    *out = (gltf_file){.path = path, .bytes = bytes};
+    thenar_status status = THENAR_OK;
+    const char *text = out->bytes.data;
+    size_t length = out->bytes.size;
+    gltf_bytes binary = {0};
+    if (length >= 4 && memcmp(text, "glTF", 4) == 0) status = split_binary(out, &text, &length, &binary, error);
+    if (status == THENAR_OK) {
+        status = json_text_parse(text, length, path, &out->root, error);
+        if (status == THENAR_OK && !json_is_object(out->root))
+            status = bad(out, error, "not a glTF; expected a JSON object");
+    }
+    if (status == THENAR_OK) status = open_buffers(out, binary, error);
+    if (status != THENAR_OK) gltf_close(out);
+    return status;
+}
+
+/* The bytes, as file_read gives them, are the file's from here on, also if this fails; path is for messages. */
+static void gltf_close(gltf_file *file) {
+    for (int i = 0; i < file->buffer_count; i++) free(file->buffers[i].owned);
+    free(file->buffers);
+    json_decref(file->root);
+    free(file->bytes.data);
+    *file = (gltf_file){0};
+}
+
+/* The object at an index of one of the root's lists ("nodes"), or NULL. */
+static json_t *gltf_object(const gltf_file *file, const char *list, long index) {
+    json_t *object = index >= 0 ? json_array_get(json_object_get(file->root, list), (size_t)index) : NULL;
+    return json_is_object(object) ? object : NULL;
+}
+
+/* A member that is a whole number from 0 on; -1: not there or not such a number. */
+static long gltf_index(const json_t *object, const char *key) {
+    const json_t *value = json_object_get(object, key);
+    if (!json_is_integer(value)) return -1;
+    json_int_t number = json_integer_value(value);
+    return number < 0 || number > INT32_MAX ? -1 : (long)number;
+}
+
+/* An offset that may be left out: 0 then. */
+static long offset_of(const json_t *object, const char *key) {
+    return json_object_get(object, key) ? gltf_index(object, key) : 0;
+}
+
+static size_t component_size(long type) {
+    return type == 5120 || type == 5121 ? 1 : type == 5122 || type == 5123 ? 2 : type == 5125 || type == 5126 ? 4 : 0;
+}
+
+static double component_at(const unsigned char *p, long type, bool normalized) {
+    float single;
+    uint32_t word;
+    switch (type) {
+    case 5120:
+        return normalized ? (int8_t)p[0] / 127.0 : (int8_t)p[0];
+    case 5121:
+        return normalized ? p[0] / 255.0 : p[0];
+    case 5122:
+        return normalized ? (int16_t)(p[0] | p[1] << 8) / 32767.0 : (int16_t)(p[0] | p[1] << 8);
+    case 5123:
+        return normalized ? (p[0] | p[1] << 8) / 65535.0 : (p[0] | p[1] << 8);
+    case 5125:
+        return u32_at(p);
+    default:
+        word = u32_at(p);
+        memcpy(&single, &word, sizeof single);
+        return single;
+    }
+}
+
+/* All numbers of an accessor, `components` an element (1 SCALAR, 3 VEC3, 4 VEC4, 16 MAT4, column by column), normalized
+ * ones as 0..1. free() it. */
+static thenar_status gltf_read(const gltf_file *file, long accessor, int components, double **out, int *count,
+                               thenar_error *error) {
+    *out = NULL;
+    *count = 0;
+    const json_t *a = gltf_object(file, "accessors", accessor);
+    const json_t *view = gltf_object(file, "bufferViews", gltf_index(a, "bufferView"));
+    const char *type = json_string_value(json_object_get(a, "type"));
+    const char *wanted = components == 1 ? "SCALAR" : components == 3 ? "VEC3" : components == 4 ? "VEC4" : "MAT4";
+    if (!a || !view || !type || strcmp(type, wanted) != 0 || json_object_get(a, "sparse"))
+        return error_at(error, file->path, 0, 0, "accessor %ld; expected a dense one of type %s with a buffer view",
+                        accessor, wanted);
+    long kind = gltf_index(a, "componentType"), elements = gltf_index(a, "count"), buffer = gltf_index(view, "buffer");
+    long offset = offset_of(a, "byteOffset"), start = offset_of(view, "byteOffset"),
+         length = gltf_index(view, "byteLength");
+    long stride = offset_of(view, "byteStride");
+    size_t each = component_size(kind) * (size_t)components;
+    if (each == 0 || elements < 1 || elements > COUNT_LIMIT || offset < 0 || stride < 0)
+        return error_at(error, file->path, 0, 0, "accessor %ld has a component type, count or offset that is none",
+                        accessor);
+    if (buffer < 0 || buffer >= file->buffer_count || start < 0 || length < 0 ||
+        (size_t)start + (size_t)length > file->buffers[buffer].size)
+        return error_at(error, file->path, 0, 0, "the buffer view of accessor %ld goes beyond its buffer", accessor);
+    size_t step = stride > 0 ? (size_t)stride : each;
+    if (step < each || (size_t)offset + step * (size_t)(elements - 1) + each > (size_t)length)
+        return error_at(error, file->path, 0, 0, "accessor %ld goes beyond its buffer view", accessor);
+    *out = MEMORY_ARRAY(double, (size_t)elements *(size_t)components);
+    if (!*out) return error_memory(error, "glTF numbers");
+    const unsigned char *from = file->buffers[buffer].data + start + offset;
+    bool normalized = json_is_true(json_object_get(a, "normalized"));
+    for (size_t i = 0; i < (size_t)elements; i++)
+        for (size_t k = 0; k < (size_t)components; k++)
+            (*out)[i * (size_t)components + k] =
+                component_at(from + i * step + k * component_size(kind), kind, normalized);
+    *count = (int)elements;
+    return THENAR_OK;
+}
+
+#define VERTEX_LEAST 65536 /* vertices, and corners of triangles, that every file may have; and one more a byte */
+#define SKIN_JOINT_LIMIT 1000
+#define SHORTEST 1e-3      /* m, of a hand from the wrist to the tip of the middle finger, in some unit or other */
+#define LONGEST 1e3        /* m */
+#define NARROWEST 0.02     /* of its length */
+#define SHORTEST_BONE 1e-3 /* of its length */
+#define SQUARE 0.02        /* a bind matrix has columns at right angles to within this cosine */
+
+typedef struct vertex_bones {
+    double weight[HAND_BONES];
+} vertex_bones;
+
+typedef struct hand_file {
+    gltf_file gltf;
+    int joint_count;                  /* of the file's skin */
+    int hand_joint[SKIN_JOINT_LIMIT]; /* which of ours each is, or -1 */
+    ARRAY(vec3) position;
+    ARRAY(vertex_bones) bones;
+    ARRAY(int) corner;
+} hand_file;
+
+static void hand_file_free(hand_file *f) {
+    gltf_close(&f->gltf);
+    free(f->position.data);
+    free(f->bones.data);
+    free(f->corner.data);
+}
+
+/* The first node that has both a mesh and a skin. */
+static const json_t *find_skinned_node(const gltf_file *gltf) {
+    const json_t *node;
+    for (long i = 0; (node = gltf_object(gltf, "nodes", i)); i++)
+        if (gltf_index(node, "mesh") >= 0 && gltf_index(node, "skin") >= 0) return node;
+    return NULL;
+}
+
+/* The frame of a joint: the inverse of its matrix, column by column. */
+static thenar_status frame_of(const hand_file *f, const double *m, hand_joint joint, hand_frame *out,
+                              thenar_error *error) {
+    mat3 linear = {{m[0], m[4], m[8], m[1], m[5], m[9], m[2], m[6], m[10]}};
+    double size = cbrt(fabs(mat3_determinant(linear)));
+    bool good = mat3_determinant(linear) > 0 && isfinite(size) && size > 1e-6 && size < 1e6;
+    for (int i = 0; i < 16; i++) good = good && isfinite(m[i]);
+    for (int i = 0; i < 3; i++) {
+        vec3 a = mat3_column(linear, i), b = mat3_column(linear, (i + 1) % 3);
+        good = good && fabs(vec3_dot(a, b)) < SQUARE * size * size && fabs(vec3_length(a) / size - 1) < SQUARE;
+    }
+    if (!good)
+        return error_at(error, f->gltf.path, 0, 0, "the bind matrix of joint %s is not a turn, a move and a scale",
+                        hand_joint_name(joint));
+    mat3 inverse = mat3_inverse(linear);
+    out->position = vec3_scale(mat3_mul_vec(inverse, vec3_make(m[12], m[13], m[14])), -1);
+    out->rotation = hand_rotation_of(mat3_scale(inverse, size));
+    return THENAR_OK;
+}
+
+static thenar_status read_joints(hand_file *f, const json_t *skin, hand_frame joint[HAND_JOINTS], thenar_error *error) {
+    const json_t *list = json_object_get(skin, "joints");
+    f->joint_count = (int)json_array_size(list);
+    bool found[HAND_JOINTS] = {false};
+    double *matrix = NULL;
+    int matrices = 0;
+    if (json_array_size(list) > SKIN_JOINT_LIMIT)
+        return error_at(error, f->gltf.path, 0, 0, "a skin of more than %d joints", SKIN_JOINT_LIMIT);
+    thenar_status status = gltf_read(&f->gltf, gltf_index(skin, "inverseBindMatrices"), 16, &matrix, &matrices, error);
+    if (status == THENAR_OK && matrices < f->joint_count)
+        status = error_at(error, f->gltf.path, 0, 0, "%d bind matrices; expected one for each of %d joints", matrices,
+                          f->joint_count);
+    for (int i = 0; i < f->joint_count && status == THENAR_OK; i++) {
+        const json_t *index = json_array_get(list, (size_t)i);
+        json_int_t number = json_is_integer(index) ? json_integer_value(index) : -1;
+        const json_t *node = gltf_object(&f->gltf, "nodes", number > INT32_MAX ? -1 : (long)number);
+        const char *name = json_string_value(json_object_get(node, "name"));
+        f->hand_joint[i] = name ? hand_joint_find(name) : -1;
+        if (f->hand_joint[i] < 0) continue;
+        found[f->hand_joint[i]] = true;
+        status = frame_of(f, matrix + 16 * (size_t)i, (hand_joint)f->hand_joint[i], &joint[f->hand_joint[i]], error);
+    }
+    for (int j = 0; j < HAND_JOINTS && status == THENAR_OK; j++)
+        if (!found[j])
+            status = error_at(error, f->gltf.path, 0, 0, "no joint %s; expected the 25 joints of WebXR in the skin",
+                              hand_joint_name((hand_joint)j));
+    free(matrix);
+    return status;
+}
+
+static thenar_status add_vertices(hand_file *f, const double *position, const double *joint, const double *weight,
+                                  int count, thenar_error *error) {
+    for (int v = 0; v < count; v++) {
+        vec3 p = vec3_load(position + 3 * (size_t)v);
+        vertex_bones bones = {{0}};
+        double total = 0;
+        if (!vec3_is_finite(p))
+            return error_at(error, f->gltf.path, 0, 0, "vertex %d has a position that is not finite", v);
+        for (int k = 0; k < 4; k++) {
+            double w = weight[4 * (size_t)v + (size_t)k], j = joint[4 * (size_t)v + (size_t)k];
+            if (!(w >= 0) || !isfinite(w))
+                return error_at(error, f->gltf.path, 0, 0, "vertex %d has the weight %g", v, w);
+            if (w == 0) continue;
+            if (!(j >= 0 && j < f->joint_count) || f->hand_joint[(int)j] < 0)
+                return error_at(error, f->gltf.path, 0, 0,
+                                "vertex %d hangs on joint %g of the skin; expected one of the 25 of WebXR", v, j);
+            bones.weight[hand_joint_bone((hand_joint)f->hand_joint[(int)j])] += w;
+            total += w;
+        }
+        if (!(total > 0)) return error_at(error, f->gltf.path, 0, 0, "vertex %d hangs on no joint", v);
+        for (int i = 0; i < HAND_BONES; i++) bones.weight[i] /= total;
+        if (!ARRAY_PUSH(&f->position, p) || !ARRAY_PUSH(&f->bones, bones)) return error_memory(error, "glTF hand");
+    }
+    return THENAR_OK;
+}
+
+static thenar_status add_corners(hand_file *f, const double *index, int count, int first, int vertices,
+                                 thenar_error *error) {
+    if (count % 3 != 0) return error_at(error, f->gltf.path, 0, 0, "%d indices; expected three a triangle", count);
+    for (int i = 0; i < count; i++) {
+        if (!(index[i] >= 0 && index[i] < vertices))
+            return error_at(error, f->gltf.path, 0, 0, "index %g of triangle %d; expected 0..%d", index[i], i / 3,
+                            vertices - 1);
+        if (!ARRAY_PUSH(&f->corner, first + (int)index[i])) return error_memory(error, "glTF hand");
+    }
+    return THENAR_OK;
+}
+
+static thenar_status read_primitive(hand_file *f, const json_t *primitive, thenar_error *error) {
+    const json_t *attributes = json_object_get(primitive, "attributes");
+    double *position = NULL, *joint = NULL, *weight = NULL, *index = NULL;
+    int positions = 0, joints = 0, weights = 0, indices = 0, first = (int)f->position.count;
+    if (json_object_get(primitive, "mode") && gltf_index(primitive, "mode") != 4)
+        return error_at(error, f->gltf.path, 0, 0, "a mesh of other things than triangles (mode 4)");
+    thenar_status status = gltf_read(&f->gltf, gltf_index(attributes, "POSITION"), 3, &position, &positions, error);
+    if (status == THENAR_OK)
+        status = gltf_read(&f->gltf, gltf_index(attributes, "JOINTS_0"), 4, &joint, &joints, error);
+    if (status == THENAR_OK)
+        status = gltf_read(&f->gltf, gltf_index(attributes, "WEIGHTS_0"), 4, &weight, &weights, error);
+    if (status == THENAR_OK) status = gltf_read(&f->gltf, gltf_index(primitive, "indices"), 1, &index, &indices, error);
+    if (status == THENAR_OK && (joints != positions || weights != positions))
+        status = error_at(error, f->gltf.path, 0, 0, "%d positions, %d joints, %d weights; expected as many of each",
+                          positions, joints, weights);
+    /* Pieces of a mesh may share their arrays: a small file could ask for very much. */
+    size_t most = VERTEX_LEAST + f->gltf.bytes.size;
+    if (status == THENAR_OK &&
+        (f->position.count + (size_t)positions > most || f->corner.count + (size_t)indices > most))
+        status = error_at(error, f->gltf.path, 0, 0, "more than %zu vertices or corners for %zu bytes; is it damaged?",
+                          most, f->gltf.bytes.size);
+    if (status == THENAR_OK) status = add_vertices(f, position, joint, weight, positions, error);
+    if (status == THENAR_OK) status = add_corners(f, index, indices, first, positions, error);
+    free(position);
+    free(joint);
+    free(weight);
+    free(index);
+    return status;
+}
+
+/* One vertex a place, no triangle without three; weights go with the first vertex of a place. */
+static thenar_status merge_vertices(const hand_file *f, thenar_surface *out, double **weight, thenar_error *error) {
+    thenar_surface raw = {.vertex_count = (int)f->position.count,
+                          .triangle_count = (int)(f->corner.count / 3),
+                          .positions = (double *)f->position.data,
+                          .triangles = f->corner.data};
+    *out = (thenar_surface){0};
+    int *first = surface_first_at_place(&raw), *number = MEMORY_ARRAY(int, raw.vertex_count);
+    thenar_status status = first && number ? surface_create(raw.vertex_count, raw.triangle_count, out, error)
+                                           : error_memory(error, "glTF hand");
+    *weight = status == THENAR_OK ? MEMORY_ARRAY(double, HAND_BONES *(size_t)raw.vertex_count) : NULL;
+    if (status == THENAR_OK && !*weight) status = error_memory(error, "glTF hand");
+    if (status == THENAR_OK) {
+        out->vertex_count = out->triangle_count = 0;
+        memset(number, -1, (size_t)raw.vertex_count * sizeof *number);
+        for (int t = 0; t < raw.triangle_count; t++) {
+            int v[3];
+            for (int k = 0; k < 3; k++) v[k] = first[surface_triangle(&raw, t)[k]];
+            if (v[0] == v[1] || v[1] == v[2] || v[2] == v[0]) continue;
+            for (int k = 0; k < 3; k++) {
+                if (number[v[k]] < 0) {
+                    number[v[k]] = out->vertex_count++;
+                    vec3_store(out->positions + 3 * (size_t)number[v[k]], f->position.data[v[k]]);
+                    memcpy(*weight + HAND_BONES * (size_t)number[v[k]], f->bones.data[v[k]].weight,
+                           HAND_BONES * sizeof **weight);
+                }
+                out->triangles[3 * (size_t)out->triangle_count + (size_t)k] = number[v[k]];
+            }
+            out->triangle_count++;
+        }
+    }
+    free(first);
+    free(number);
+    return status;
+}
+
+/* Everything in the wrist's frame; a left hand is made a right one for the mesher, and back by hand_shape_mirror. */
+static void into_wrist_frame(hand_shape *hand) {
+    hand_frame wrist = hand->joint[HAND_WRIST];
+    quat back = quat_conjugate(wrist.rotation);
+    for (int j = 0; j < HAND_JOINTS; j++) {
+        hand->joint[j].position = quat_rotate(back, vec3_sub(hand->joint[j].position, wrist.position));
+        hand->joint[j].rotation = quat_unit(quat_mul(back, hand->joint[j].rotation));
+    }
+    for (int v = 0; v < hand->skin.vertex_count; v++)
+        vec3_store(hand->skin.positions + 3 * (size_t)v,
+                   quat_rotate(back, vec3_sub(surface_vertex(&hand->skin, v), wrist.position)));
+    hand->joint[HAND_WRIST] = (hand_frame){{0, 0, 0}, quat_identity()};
+    hand->left = hand->joint[HAND_INDEX_PROXIMAL].position.x > hand->joint[HAND_LITTLE_PROXIMAL].position.x;
+}
+
+static hand_size size_of(const hand_shape *hand) {
+    double length = 0;
+    for (int j = HAND_MIDDLE_PROXIMAL; j <= HAND_MIDDLE_TIP; j++)
+        length += vec3_distance(hand->joint[j].position,
+                                hand->joint[j == HAND_MIDDLE_PROXIMAL ? HAND_WRIST : j - 1].position);
+    /* The knuckles of the index and the little finger are 0.653 of the breadth apart (Buchholz). */
+    return (hand_size){
+        length,
+        vec3_distance(hand->joint[HAND_INDEX_PROXIMAL].position, hand->joint[HAND_LITTLE_PROXIMAL].position) / 0.653};
+}
+
+/* That the joints are those of some hand: the mesher divides by their distances. */
+static thenar_status check_sizes(const hand_shape *hand, thenar_error *error) {
+    hand_size size = size_of(hand);
+    if (!(size.length >= SHORTEST && size.length <= LONGEST))
+        return error_set(error, THENAR_ERROR_INPUT, "the hand is %g m long; expected %g to %g m", size.length, SHORTEST,
+                         LONGEST);
+    if (!(size.breadth >= NARROWEST * size.length && size.breadth <= size.length / NARROWEST))
+        return error_set(error, THENAR_ERROR_INPUT,
+                         "the hand is %g m long and %g m broad; expected the sizes of a hand", size.length,
+                         size.breadth);
+    for (int bone = 1; bone < HAND_BONES; bone++) {
+        hand_joint j = hand_bone_joint(bone);
+        double length = vec3_distance(hand->joint[j].position, hand->joint[j + 1].position);
+        if (!(length >= SHORTEST_BONE * size.length && length <= size.length))
+            return error_set(error, THENAR_ERROR_INPUT,
+                             "the bone from %s to %s is %g m long; expected the sizes of a hand", hand_joint_name(j),
+                             hand_joint_name((hand_joint)(j + 1)), length);
+    }
+    return THENAR_OK;
+}
+
+static thenar_status make_tets(hand_shape *hand, const double *vertex_weight, int tets, double **node_weight,
+                               thenar_error *error) {
+    surface_distance distance;
+    hand_node *node = NULL;
+    thenar_status status = surface_distance_create(&hand->skin, &distance, error);
+    if (status != THENAR_OK) return status;
+    signed_distance solid = signed_distance_of_surface(&distance);
+    int *group = MEMORY_ARRAY(int, hand->skin.vertex_count);
+    if (group) hand_vertex_groups(hand->joint, &hand->skin, vertex_weight, group);
+    status = group ? hand_tets(size_of(hand), hand->joint, &solid, &hand->skin, group, tets, &hand->mesh, &node, error)
+                   : error_memory(error, "glTF hand");
+    free(group);
+    if (status == THENAR_OK) status = hand_shape_take_nodes(node, hand, node_weight, error);
+    free(node);
+    surface_distance_free(&distance);
+    return status;
+}
+
+static thenar_status read_file(hand_file *f, hand_shape *hand, double **weight, thenar_error *error) {
+    thenar_status status;
+    const json_t *node = find_skinned_node(&f->gltf);
+    const json_t *skin = gltf_object(&f->gltf, "skins", gltf_index(node, "skin"));
+    const json_t *mesh = gltf_object(&f->gltf, "meshes", gltf_index(node, "mesh"));
+    if (!skin || !mesh) return error_at(error, f->gltf.path, 0, 0, "no mesh with a skin; expected a skinned hand");
+    status = read_joints(f, skin, hand->joint, error);
+    const json_t *primitives = json_object_get(mesh, "primitives");
+    for (size_t i = 0; i < json_array_size(primitives) && status == THENAR_OK; i++)
+        status = read_primitive(f, json_array_get(primitives, i), error);
+    if (status == THENAR_OK && f->corner.count == 0)
+        status = error_at(error, f->gltf.path, 0, 0, "the mesh has no triangles");
+    return status == THENAR_OK ? merge_vertices(f, &hand->skin, weight, error) : status;
+}
+
+thenar_status hand_gltf_parse(const char *path, file_bytes bytes, hand_shape *out, double **weight,
+                              thenar_error *error) {
+    *out = (hand_shape){0};
+    *weight = NULL;
+    hand_file *f = MEMORY_ARRAY(hand_file, 1);
+    if (!f) {
+        free(bytes.data);
+        return error_memory(error, "glTF hand");
+    }
+    thenar_status status = gltf_parse(path, bytes, &f->gltf, error);
+    if (status == THENAR_OK) status = read_file(f, out, weight, error);
+    hand_file_free(f);
+    free(f);
+    if (status == THENAR_OK) return status;
+    free(*weight);
+    *weight = NULL;
+    hand_shape_free(out);
+    return status;
+}
+
+thenar_status hand_gltf_load(const char *path, int tets, hand_shape *out, thenar_error *error) {
+    *out = (hand_shape){0};
+    double *vertex_weight = NULL, *node_weight = NULL;
+    file_bytes bytes;
+    thenar_status status = file_read(path, FILE_SIZE_LIMIT, &bytes, error);
+    if (status == THENAR_OK) status = hand_gltf_parse(path, bytes, out, &vertex_weight, error);
+    if (status == THENAR_OK) {
+        into_wrist_frame(out);
+        bool left = out->left;
+        if (left) hand_shape_mirror(out);
+        status = check_sizes(out, error);
+        if (status == THENAR_OK) status = make_tets(out, vertex_weight, tets, &node_weight, error);
+        if (status == THENAR_OK) status = hand_shape_finish(vertex_weight, node_weight, out, error);
+        if (status == THENAR_OK && left) hand_shape_mirror(out);
+        if (status == THENAR_OK) status = hand_embed(out, error);
+        if (status != THENAR_OK) error_prefix(error, "%s", path);
+    }
+    free(vertex_weight);
+    free(node_weight);
+    if (status != THENAR_OK) hand_shape_free(out);
+    return status;
+}

@@ -1,0 +1,326 @@
+#include "io/json.h"
+
+#include "core/memory.h"
+#include "core/text.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct reader {
+    const char *text;
+    size_t size, at;
+    int depth;
+    size_t values;
+    ARRAY(char) word; /* the text or number under work */
+    json_text_fault *fault;
+} reader;
+
+/* Both return false or NULL alike, for the caller to return. */
+static bool fail(reader *r, const char *what) {
+    *r->fault = (json_text_fault){.status = THENAR_ERROR_INPUT, .what = what, .offset = r->at};
+    return false;
+}
+
+static bool no_memory(reader *r) {
+    *r->fault = (json_text_fault){.status = THENAR_ERROR_MEMORY, .what = "out of memory", .offset = r->at};
+    return false;
+}
+
+/* The next byte, or -1 at the end. */
+static int peek(const reader *r) {
+    return r->at < r->size ? (unsigned char)r->text[r->at] : -1;
+}
+
+static int peek_behind_blanks(reader *r) {
+    while (r->at < r->size && strchr(" \t\r\n", r->text[r->at]) && r->text[r->at]) r->at++;
+    return peek(r);
+}
+
+static bool push(reader *r, char byte) {
+    return ARRAY_PUSH(&r->word, byte) || no_memory(r);
+}
+
+/* Four digits behind \u. */
+static bool read_unit(reader *r, unsigned *unit) {
+    *unit = 0;
+    for (int i = 0; i < 4; i++, r->at++) {
+        int c = peek(r);
+        int digit = c >= '0' && c <= '9'   ? c - '0'
+                    : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                    : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                           : -1;
+        if (digit < 0) return fail(r, "an escape that is none; expected four digits of base 16");
+        *unit = *unit << 4 | (unsigned)digit;
+    }
+    return true;
+}
+
+static bool push_character(reader *r, unsigned c) {
+    if (c < 0x80) return push(r, (char)c);
+    if (c < 0x800) return push(r, (char)(0xc0 | c >> 6)) && push(r, (char)(0x80 | (c & 63)));
+    if (c < 0x10000)
+        return push(r, (char)(0xe0 | c >> 12)) && push(r, (char)(0x80 | (c >> 6 & 63))) &&
+               push(r, (char)(0x80 | (c & 63)));
+    return push(r, (char)(0xf0 | c >> 18)) && push(r, (char)(0x80 | (c >> 12 & 63))) &&
+           push(r, (char)(0x80 | (c >> 6 & 63))) && push(r, (char)(0x80 | (c & 63)));
+}
+
+/* Behind \u: a character, or two halves of one. */
+static bool read_unicode(reader *r) {
+    unsigned c, low;
+    if (!read_unit(r, &c)) return false;
+    if (c == 0) return fail(r, "a text with a zero character in it");
+    if (c >= 0xdc00 && c <= 0xdfff) return fail(r, "the second half of a character without the first");
+    if (c < 0xd800 || c > 0xdbff) return push_character(r, c);
+    for (int i = 0; i < 2; i++, r->at++)
+        if (peek(r) != "\\u"[i]) return fail(r, "the first half of a character without the second");
+    if (!read_unit(r, &low)) return false;
+    if (low < 0xdc00 || low > 0xdfff) return fail(r, "the first half of a character without the second");
+    return push_character(r, 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00));
+}
+
+static bool read_escape(reader *r) {
+    static const char names[] = "\"\\/bfnrt", meanings[] = "\"\\/\b\f\n\r\t";
+    r->at++;
+    int c = peek(r);
+    const char *name = c > 0 ? strchr(names, c) : NULL;
+    if (c != 'u' && !name) return fail(r, "an escape that is none");
+    r->at++;
+    return c == 'u' ? read_unicode(r) : push(r, meanings[name - names]);
+}
+
+/* A character beyond ASCII. */
+static bool read_character(reader *r) {
+    size_t length = text_utf8_length(r->text + r->at, r->size - r->at);
+    if (length == 0) {
+        /* One that is cut off fails where more was expected, as all that is cut off does. */
+        size_t behind = 1;
+        while (r->at + behind < r->size && ((unsigned char)r->text[r->at + behind] & 0xc0) == 0x80) behind++;
+        if (r->at + behind == r->size && behind < 4 && peek(r) >= 0xc2) r->at = r->size;
+        return fail(r, "bytes that are not UTF-8");
+    }
+    for (; length > 0; length--)
+        if (!push(r, r->text[r->at++])) return false;
+    return true;
+}
+
+/* From the quote on; the text is then in `word`, with a zero behind it that is not counted. */
+static bool read_text(reader *r) {
+    r->word.count = 0;
+    for (r->at++;;) {
+        int c = peek(r);
+        bool read = true;
+        if (c < 0) return fail(r, "a text without an end");
+        if (c < ' ') return fail(r, "a control character in a text");
+        if (c == '"') break;
+        if (c == '\\')
+            read = read_escape(r);
+        else if (c >= 0x80)
+            read = read_character(r);
+        else
+            read = push(r, r->text[r->at++]);
+        if (!read) return false;
+    }
+    r->at++;
+    if (!push(r, 0)) return false;
+    r->word.count--;
+    return true;
+}
+
+static bool read_digits(reader *r) {
+    if (!(peek(r) >= '0' && peek(r) <= '9')) return fail(r, "a number without a digit where one belongs");
+    while (peek(r) >= '0' && peek(r) <= '9')
+        if (!push(r, r->text[r->at++])) return false;
+    return true;
+}
+
+/* Into `word`; *whole: without a point and an exponent. */
+static bool read_number_text(reader *r, bool *whole) {
+    *whole = true;
+    r->word.count = 0;
+    if (peek(r) == '-' && !push(r, r->text[r->at++])) return false;
+    if (peek(r) == '0') {
+        if (!push(r, r->text[r->at++])) return false;
+    } else if (!read_digits(r)) {
+        return false;
+    }
+    if (peek(r) == '.') {
+        *whole = false;
+        if (!push(r, r->text[r->at++]) || !read_digits(r)) return false;
+    }
+    if (peek(r) == 'e' || peek(r) == 'E') {
+        *whole = false;
+        if (!push(r, r->text[r->at++])) return false;
+        if ((peek(r) == '+' || peek(r) == '-') && !push(r, r->text[r->at++])) return false;
+        if (!read_digits(r)) return false;
+    }
+    return push(r, 0);
+}
+
+static json_t *read_number(reader *r) {
+    size_t begin = r->at;
+    bool whole;
+    if (!read_number_text(r, &whole)) return NULL;
+    long integer = 0;
+    double number = 0;
+    bool fits = whole ? text_to_long(r->word.data, LONG_MIN, LONG_MAX, &integer)
+                      : text_to_double(r->word.data, &number) && isfinite(number);
+    if (!fits) {
+        r->at = begin;
+        fail(r, "a number that is too large");
+        return NULL;
+    }
+    json_t *value = whole ? json_integer(integer) : json_real(number);
+    if (!value) no_memory(r);
+    return value;
+}
+
+static bool read_word(reader *r, const char *word) {
+    for (; *word; word++, r->at++)
+        if (peek(r) != *word) return fail(r, "a word that is none; expected true, false or null");
+    return true;
+}
+
+static json_t *read_value(reader *r);
+
+static json_t *read_list(reader *r) {
+    json_t *list = json_array();
+    if (!list) no_memory(r);
+    r->at++;
+    if (list && peek_behind_blanks(r) == ']') {
+        r->at++;
+        return list;
+    }
+    while (list) {
+        json_t *item = read_value(r);
+        if (item && json_array_append_new(list, item) == 0) {
+            int c = peek_behind_blanks(r);
+            if (c == ',' || c == ']') r->at++;
+            if (c == ',') continue;
+            if (c == ']') return list;
+            fail(r, "a list that does not go on; expected , or ]");
+        } else if (item) {
+            no_memory(r);
+        }
+        break;
+    }
+    json_decref(list);
+    return NULL;
+}
+
+/* A key, a colon and a value. */
+static bool read_member(reader *r, json_t *object) {
+    if (peek_behind_blanks(r) != '"') return fail(r, "an object without a key; expected a text in quotes");
+    size_t begin = r->at;
+    if (!read_text(r)) return false;
+    if (json_object_get(object, r->word.data)) {
+        r->at = begin;
+        return fail(r, "a key that was there before");
+    }
+    /* The value will be read into `word` too. */
+    char *key = memory_copy(r->word.data, r->word.count + 1);
+    if (!key) return no_memory(r);
+    json_t *value = NULL;
+    if (peek_behind_blanks(r) == ':') {
+        r->at++;
+        value = read_value(r);
+    } else {
+        fail(r, "a key without a value; expected :");
+    }
+    bool kept = value && json_object_set_new_nocheck(object, key, value) == 0;
+    if (value && !kept) no_memory(r);
+    free(key);
+    return kept;
+}
+
+static json_t *read_object(reader *r) {
+    json_t *object = json_object();
+    if (!object) no_memory(r);
+    r->at++;
+    if (object && peek_behind_blanks(r) == '}') {
+        r->at++;
+        return object;
+    }
+    while (object && read_member(r, object)) {
+        int c = peek_behind_blanks(r);
+        if (c == ',' || c == '}') r->at++;
+        if (c == ',') continue;
+        if (c == '}') return object;
+        fail(r, "an object that does not go on; expected , or }");
+        break;
+    }
+    json_decref(object);
+    return NULL;
+}
+
+static json_t *read_string(reader *r) {
+    if (!read_text(r)) return NULL;
+    json_t *value = json_stringn_nocheck(r->word.data, r->word.count);
+    if (!value) no_memory(r);
+    return value;
+}
+
+static json_t *read_value(reader *r) {
+    int c = peek_behind_blanks(r);
+    json_t *value = NULL;
+    if (++r->values > JSON_TEXT_VALUES) {
+        fail(r, "too many values; expected at most a million");
+    } else if (c == '{' || c == '[') {
+        if (++r->depth > JSON_TEXT_DEPTH)
+            fail(r, "lists and objects too deep in each other; expected at most 128");
+        else
+            value = c == '{' ? read_object(r) : read_list(r);
+        r->depth--;
+    } else if (c == '"') {
+        value = read_string(r);
+    } else if (c == '-' || (c >= '0' && c <= '9')) {
+        value = read_number(r);
+    } else if (c == 't') {
+        value = read_word(r, "true") ? json_true() : NULL;
+    } else if (c == 'f') {
+        value = read_word(r, "false") ? json_false() : NULL;
+    } else if (c == 'n') {
+        value = read_word(r, "null") ? json_null() : NULL;
+    } else {
+        fail(r, c < 0                  ? "ends too soon; expected a value"
+                : c == 'N' || c == 'I' ? "NaN or Infinity, which JSON does not have"
+                                       : "no value; expected JSON");
+    }
+    return value;
+}
+
+static void find_line(const char *text, json_text_fault *fault) {
+    fault->line = fault->column = 1;
+    for (size_t i = 0; i < fault->offset; i++) {
+        bool ends = text[i] == '\n';
+        fault->line += ends;
+        if (ends)
+            fault->column = 1;
+        else
+            fault->column += ((unsigned char)text[i] & 0xc0) != 0x80;
+    }
+}
+
+json_t *json_text_read(const char *text, size_t size, json_text_fault *fault) {
+    reader r = {.text = text, .size = size, .fault = fault};
+    *fault = (json_text_fault){0};
+    json_t *root = read_value(&r);
+    if (root && peek_behind_blanks(&r) >= 0) {
+        fail(&r, "more text behind the value; expected the end");
+        json_decref(root);
+        root = NULL;
+    }
+    free(r.word.data);
+    if (!root) find_line(text, fault);
+    return root;
+}
+
+thenar_status json_text_parse(const char *text, size_t size, const char *name, json_t **out, thenar_error *error) {
+    json_text_fault fault;
+    *out = json_text_read(text, size, &fault);
+    if (*out) return THENAR_OK;
+    if (fault.status == THENAR_ERROR_MEMORY) return error_memory(error, name);
+    return error_at(error, name, fault.line, fault.column, "%s", fault.what);
+}

@@ -1,0 +1,228 @@
+/* Making and reading meshes: arrays of the public structs, corners, volumes. */
+#ifndef MESH_MESH_H
+#define MESH_MESH_H
+
+#include "core/error.h"
+#include "core/file.h"
+#include "core/vec3.h"
+
+#include "thenar/mesh.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Zeroed arrays of these sizes, or an error and an empty struct. tags: whether the mesh has region tags. */
+thenar_status tet_mesh_create(int node_count, int tet_count, bool tags, thenar_tet_mesh *out, thenar_error *error);
+
+thenar_status surface_create(int vertex_count, int triangle_count, thenar_surface *out, thenar_error *error);
+
+thenar_status embedding_create(int vertex_count, thenar_embedding *out, thenar_error *error);
+
+/* Copies of all arrays. */
+thenar_status tet_mesh_copy(const thenar_tet_mesh *mesh, thenar_tet_mesh *out, thenar_error *error);
+thenar_status surface_copy(const thenar_surface *surface, thenar_surface *out, thenar_error *error);
+thenar_status embedding_copy(const thenar_embedding *embedding, thenar_embedding *out, thenar_error *error);
+
+static inline vec3 tet_mesh_node(const thenar_tet_mesh *mesh, int node) {
+    return vec3_load(mesh->positions + 3 * (size_t)node);
+}
+static inline const int *tet_mesh_tet(const thenar_tet_mesh *mesh, int tet) {
+    return mesh->tets + 4 * (size_t)tet;
+}
+static inline void tet_mesh_corners(const thenar_tet_mesh *mesh, int tet, vec3 corner[4]) {
+    for (int i = 0; i < 4; i++) corner[i] = tet_mesh_node(mesh, tet_mesh_tet(mesh, tet)[i]);
+}
+static inline vec3 surface_vertex(const thenar_surface *surface, int vertex) {
+    return vec3_load(surface->positions + 3 * (size_t)vertex);
+}
+static inline const int *surface_triangle(const thenar_surface *surface, int triangle) {
+    return surface->triangles + 3 * (size_t)triangle;
+}
+static inline void surface_corners(const thenar_surface *surface, int triangle, vec3 corner[3]) {
+    for (int i = 0; i < 3; i++) corner[i] = surface_vertex(surface, surface_triangle(surface, triangle)[i]);
+}
+
+/* Signed: positive for a tet that is oriented as thenar_tet_mesh says. */
+static inline double tet_volume(const vec3 corner[4]) {
+    vec3 a = vec3_sub(corner[1], corner[0]), b = vec3_sub(corner[2], corner[0]), c = vec3_sub(corner[3], corner[0]);
+    return vec3_dot(vec3_cross(a, b), c) / 6;
+}
+
+/* The corners opposite to corner 0, 1, 2, 3, counter-clockwise seen from outside a positive tet. */
+extern const int tet_face_corners[4][3];
+
+/* What a mesh must hold before anything is computed from it, for meshes from files and meshes built in code.
+ *
+ * Messages name the mesh, the line where its file has lines, the element or node, what was found and what was
+ * expected: "hand.msh:31: tet 7 is inverted, ...". */
+
+/* Where a node or an element stood in its file. */
+typedef struct mesh_place {
+    int number;    /* as the file counts or tags it */
+    uint32_t line; /* from 1; 0: the file has no lines */
+} mesh_place;
+
+typedef struct mesh_origin {
+    const char *name;           /* the file, or what the caller calls the mesh */
+    const mesh_place *nodes;    /* one per node, or NULL: nodes are numbered from 0 */
+    const mesh_place *elements; /* one per tet or triangle, or NULL: they are numbered from 0 */
+    int first_node;             /* how the file numbers its first node, for messages about bad indices */
+} mesh_origin;
+
+/* A remark that is not an error; empty text: none. */
+typedef struct mesh_note {
+    char text[256];
+} mesh_note;
+
+/* All indices of tets, the coordinates, then each tet: no node twice, not flat, not inverted, no tet twice;
+ * no node without a tet, at least one tet. If all tets are inverted, as some exporters write them, they are
+ * turned and the note says so. */
+thenar_status mesh_check_tets(thenar_tet_mesh *mesh, const mesh_origin *origin, mesh_note *note, thenar_error *error);
+
+/* Indices, coordinates, no vertex twice in a triangle, at least one triangle. */
+thenar_status mesh_check_surface(const thenar_surface *surface, const mesh_origin *origin, thenar_error *error);
+
+/* The parts that file readers need on their own. indices: per_element of each element. used: one byte per
+ * node. */
+thenar_status mesh_check_indices(const int *indices, int element_count, int per_element, int node_count,
+                                 const mesh_origin *origin, thenar_error *error);
+thenar_status mesh_check_used(const unsigned char *used, int node_count, const mesh_origin *origin,
+                              thenar_error *error);
+
+/* Numbers that can be followed: every position finite, every index within range. Enough for what measures or cuts a
+ * mesh and must not refuse a bad one. */
+thenar_status tet_mesh_validate(const thenar_tet_mesh *mesh, thenar_error *error);
+thenar_status surface_validate(const thenar_surface *surface, thenar_error *error);
+
+/* The size suggests another unit than the metre: true and a text such as "is 57.3 m across; a mesh in
+ * millimetres? scale it with scale: 0.001", to be put behind the mesh's name. */
+bool mesh_size_warning(const double *positions, int count, mesh_note *warning);
+
+/* What can be said of triangles as a surface: its edges, whether it is closed, its normals and areas. */
+
+/* One side of a triangle, known by the edge it lies on (low < high). */
+typedef struct half_edge {
+    int low, high;
+    int triangle;
+    int corner; /* the side runs from this corner of the triangle to the next */
+} half_edge;
+
+/* All 3 * triangle_count sides, sorted by edge, then by triangle: the sides on one edge stand together.
+ * free() it. */
+thenar_status surface_half_edges(const thenar_surface *surface, half_edge **out, thenar_error *error);
+
+/* The end of the run of sides that lie on the same edge as side[first]. */
+size_t half_edge_run(const half_edge *side, size_t first, size_t count);
+
+/* neighbour[3 * t + k]: the triangle across the side of t from corner k to the next, or -1 where the surface
+ * is open or more than two triangles meet. free() it. */
+thenar_status surface_neighbours(const thenar_surface *surface, int **out, thenar_error *error);
+
+/* For each vertex the lowest one at the same place. NULL when memory runs out. free() it. */
+int *surface_first_at_place(const thenar_surface *surface);
+
+/* The surface with every triangle on the first vertex of each place and without triangles that have lost a
+ * corner by that. The vertices stay as they are, so that their numbers still mean the same. */
+thenar_status surface_weld(const thenar_surface *surface, thenar_surface *out, thenar_error *error);
+
+/* THENAR_OK if every edge has two triangles that run along it in opposite directions, and the volume is
+ * positive. Does not weld: thenar_surface_check does. */
+thenar_status surface_check_closed(const thenar_surface *surface, thenar_error *error);
+
+/* Unit normals at the vertices, each the sum of the triangles' normals weighted by their corner angles there.
+ */
+void surface_vertex_normals(const thenar_surface *surface, vec3 *normal);
+/* A third of the area of the triangles around each vertex. */
+void surface_vertex_areas(const thenar_surface *surface, double *area);
+/* The normal of a triangle with its area as length. */
+vec3 surface_area_vector(const thenar_surface *surface, int triangle);
+/* Radians between the two sides that meet at a corner of a triangle. */
+double surface_corner_angle(const thenar_surface *surface, int triangle, int corner);
+
+/* What is next to what in a tet mesh: faces, edges, and the boundary as a surface. */
+
+/* The boundary of a tet mesh with where it comes from. */
+typedef struct boundary {
+    thenar_surface surface; /* triangles face outward */
+    int *node;              /* vertex_count: the node of each vertex, ascending */
+    int *tet;               /* triangle_count: the tet of each triangle, ascending */
+    int *face;              /* triangle_count: which corner of that tet is opposite to the triangle */
+} boundary;
+
+/* A face that belongs to three tets or more is an input error. */
+thenar_status boundary_create(const thenar_tet_mesh *mesh, boundary *out, thenar_error *error);
+void boundary_free(boundary *b);
+
+/* part[t]: the number of the piece, joined by faces, that tet t belongs to; pieces count from 0 in the order
+ * of their first tets. free() it. */
+thenar_status tet_mesh_parts(const thenar_tet_mesh *mesh, int **out, int *part_count, thenar_error *error);
+
+/* The edges of the mesh, two nodes each, lower one first, sorted. free() it. */
+thenar_status tet_mesh_edges(const thenar_tet_mesh *mesh, int **out, int *count, thenar_error *error);
+
+/* Mass properties of a solid of one density, from its tets or from its closed surface.
+ *
+ * A tet with corners x_i and signed volume V has the moments
+ *     int 1 = V,   int x = V/4 sum x_i,   int x x^T = V/20 (sum x_i x_i^T + (sum x_i)(sum x_i)^T).
+ * A closed surface is the sum of the signed tets from one point to each of its triangles: the divergence
+ * theorem in its plainest form. The inertia tensor about the centre of mass c, with S = int (x - c)(x - c)^T,
+ * is tr(S) 1 - S. */
+
+typedef struct mass_properties {
+    double mass;  /* kg: density * volume; with density 1, the volume in m^3 */
+    vec3 centre;  /* m */
+    mat3 inertia; /* kg m^2, about the centre, in the axes of the mesh */
+} mass_properties;
+
+/* density in kg/m^3. A mesh without volume has mass 0 and its centre at its first point. */
+mass_properties mass_of_tets(const thenar_tet_mesh *mesh, double density);
+/* As mass_of_tets with each tet's density times fill[tet]. */
+mass_properties mass_of_filled_tets(const thenar_tet_mesh *mesh, const double *fill, double density);
+/* For an open surface the result has no meaning; for one that is inside out the mass is negative. */
+mass_properties mass_of_surface(const thenar_surface *surface, double density);
+
+/* Shape figures of a single tet; those of whole meshes are in thenar/mesh.h. */
+
+/* Three times the inscribed over the circumscribed radius, with the sign of the volume: 1 for a regular tet.
+ */
+double tet_radius_ratio(const vec3 corner[4]);
+
+/* Radians between the faces at each edge, in the order 01 02 03 12 13 23. */
+void tet_dihedral_angles(const vec3 corner[4], double angle[6]);
+
+/* Mesh files to meshes that were checked: Gmsh 2.2 and 4.1 (text, binary), legacy VTK (text, binary), VTU
+ * (inline text), OBJ, STL (text, binary), PLY (text, binary of both byte orders).
+ *
+ * The content decides the format where it can, else the extension. A file is untrusted: what is wrong with it
+ * comes back as THENAR_ERROR_INPUT and a message with the place; memory stays within a small multiple of its
+ * size.
+ *
+ * Files that mix kinds of elements give a tet mesh and a surface, each with the nodes it uses and their order
+ * kept. Polygons become fans of triangles. Elements of a higher order, and volumes that are not tets, are
+ * errors. Beside tets, a node of no element at all is an error. */
+
+/* A named physical group of tets. */
+typedef struct mesh_region {
+    int tag;
+    char *name;
+} mesh_region;
+
+typedef struct mesh_file {
+    thenar_tet_mesh tets;   /* may be empty */
+    thenar_surface surface; /* may be empty, but not both */
+    int region_count;
+    mesh_region *regions; /* as the file orders them; not every tag has a name, nor every name a tet */
+    mesh_note note;       /* what was repaired in the tets */
+} mesh_file;
+
+thenar_status mesh_file_read(const char *path, mesh_file *out, thenar_error *error);
+
+/* The same for bytes in memory (with a zero behind the last, as file_read gives them); path is for its
+ * extension and for messages. */
+thenar_status mesh_file_parse(const char *path, file_bytes bytes, mesh_file *out, thenar_error *error);
+
+/* As mesh_file_read, but tets may be inverted, flat or double and nodes unused: to measure a mesh that is refused. */
+thenar_status mesh_file_read_loose(const char *path, mesh_file *out, thenar_error *error);
+void mesh_file_free(mesh_file *file);
+
+#endif

@@ -1,0 +1,191 @@
+#include "solver/solver.h"
+
+#include "body/soft.h"
+#include "solver/baseline/baseline.h"
+
+#include <math.h>
+#include <string.h>
+
+static int size_of(const solver_problem *problem) {
+    return 3 * problem->pattern->node_count;
+}
+
+static int whole_bodies(const solver_problem *problem) {
+    int count = 0;
+    for (int k = 0; k < problem->body_count && count < CROSSING_BODIES; k++)
+        count += problem->bodies[k]->model->kind == &soft_class;
+    return count;
+}
+
+/* Soft bodies come first in a system. */
+static void find_bodies(crossing *state, const solver_problem *problem) {
+    for (int i = 0; i < problem->pattern->node_count; i++) state->body[i] = -1;
+    for (int k = 0; k < state->whole; k++) {
+        const body_model *body = problem->bodies[k]->model;
+        int first = problem->first_node[k], count = body->kind->system_node_count(body);
+        for (int i = first; i < first + count; i++) state->body[i] = k;
+    }
+}
+
+void crossing_layout(crossing *state, const solver_problem *problem, arena *work) {
+    int components = size_of(problem), whole = whole_bodies(problem);
+    *state = (crossing){.links = ARENA_ARRAY(work, solver_link, problem->most_contacts),
+                        .body = ARENA_ARRAY(work, int, components / 3),
+                        .whole = whole,
+                        .coarse = ARENA_ARRAY(work, double, 9 * (size_t)whole * (size_t)whole),
+                        .residual = ARENA_ARRAY(work, double, components),
+                        .solved = ARENA_ARRAY(work, double, components),
+                        .direction = ARENA_ARRAY(work, double, components),
+                        .product = ARENA_ARRAY(work, double, components),
+                        .factored = ARENA_ARRAY(work, double, components)};
+    if (state->body) find_bodies(state, problem);
+}
+
+static void collect(crossing *state, const solver_problem *problem) {
+    state->count = problem->link_count;
+    if (problem->link_count > 0)
+        memcpy(state->links, problem->links, (size_t)problem->link_count * sizeof *state->links);
+    for (int i = 0; i < problem->contact_count; i++) {
+        const contact *c = &problem->contacts[i];
+        if (!c->crosses || c->state == CONE_OPEN) continue;
+        state->links[state->count++] = (solver_link){.contact = c, .stiffness = contact_stiffness(c)};
+    }
+}
+
+/* y += C x */
+static void add_links(const solver_link *links, int count, double h, const double *x, double *y) {
+    for (int i = 0; i < count; i++) contact_add_crossing(links[i].contact, &links[i].stiffness, h * h, x, y);
+}
+
+void crossing_multiply(const solver_problem *problem, const double *x, double *y) {
+    block_pattern_multiply(problem->pattern, problem->A, x, y);
+    add_links(problem->links, problem->link_count, problem->step->h, x, y);
+}
+
+/* The block of T^T H T at bodies (a, b) gets weight times a 3x3 matrix. */
+static void add_coarse(crossing *state, int a, int b, const double *block, double weight) {
+    double *target = state->coarse + 9 * (size_t)a * (size_t)state->whole + 3 * (size_t)b;
+    for (int row = 0; row < 3; row++)
+        for (int column = 0; column < 3; column++)
+            target[3 * row * state->whole + column] += weight * block[3 * row + column];
+}
+
+static void assemble_coarse(crossing *state, const solver_problem *problem, const double *blocks) {
+    const block_pattern *pattern = problem->pattern;
+    double h = problem->step->h;
+    memset(state->coarse, 0, 9 * (size_t)state->whole * (size_t)state->whole * sizeof *state->coarse);
+    for (int j = 0; j < pattern->node_count; j++) {
+        int b = state->body[j];
+        double sum[9] = {0};
+        if (b < 0) continue;
+        /* No pattern couples two soft bodies, so a column's blocks are all the same body's or a rigid one's. */
+        for (int k = pattern->column_start[j]; k < pattern->column_start[j + 1]; k++) {
+            const double *block = blocks + 9 * (size_t)k;
+            if (state->body[pattern->row[k]] < 0) continue;
+            bool diagonal = pattern->row[k] == j;
+            for (int e = 0; e < 9; e++) sum[e] += diagonal ? block[e] : block[e] + block[e / 3 + 3 * (e % 3)];
+        }
+        add_coarse(state, b, b, sum, 1);
+    }
+    for (int i = 0; i < state->count; i++) {
+        const contact *c = state->links[i].contact;
+        double weights[2] = {0};
+        int body[2] = {-1, -1};
+        for (int k = 0; k < c->leg_count; k++) {
+            weights[c->legs[k].other] += c->legs[k].weight;
+            body[c->legs[k].other] = state->body[c->legs[k].node];
+        }
+        if (body[0] < 0 || body[1] < 0) continue;
+        double weight = h * h * weights[0] * weights[1];
+        add_coarse(state, body[0], body[1], state->links[i].stiffness.m, weight);
+        add_coarse(state, body[1], body[0], state->links[i].stiffness.m, weight);
+    }
+}
+
+/* In place, by rows; a body without an unknown has a row of zeros, and is left out. */
+static void factor_coarse(crossing *state) {
+    int n = 3 * state->whole;
+    double *L = state->coarse;
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j <= i; j++) {
+            double sum = L[i * n + j];
+            for (int k = 0; k < j; k++) sum -= L[i * n + k] * L[j * n + k];
+            if (i == j)
+                L[i * n + i] = sum > 0 ? sqrt(sum) : 0;
+            else
+                L[i * n + j] = L[j * n + j] > 0 ? sum / L[j * n + j] : 0;
+        }
+}
+
+/* x += T (T^T H T)^-1 T^T r */
+static void add_whole(const crossing *state, const solver_problem *problem, const double *r, double *x) {
+    int n = 3 * state->whole, nodes = problem->pattern->node_count;
+    const double *L = state->coarse;
+    double y[3 * CROSSING_BODIES] = {0};
+    for (int i = 0; i < nodes; i++)
+        for (int c = 0; c < 3 && state->body[i] >= 0; c++) y[3 * state->body[i] + c] += r[3 * i + c];
+    for (int i = 0; i < n; i++) {
+        for (int k = 0; k < i; k++) y[i] -= L[i * n + k] * y[k];
+        y[i] = L[i * n + i] > 0 ? y[i] / L[i * n + i] : 0;
+    }
+    for (int i = n - 1; i >= 0; i--) {
+        for (int k = i + 1; k < n; k++) y[i] -= L[k * n + i] * y[k];
+        y[i] = L[i * n + i] > 0 ? y[i] / L[i * n + i] : 0;
+    }
+    for (int i = 0; i < nodes; i++)
+        for (int c = 0; c < 3 && state->body[i] >= 0; c++) x[3 * i + c] += y[3 * state->body[i] + c];
+}
+
+/* Some contact is not of a body with itself: only then is there a way together that M does not know. */
+static bool crosses_bodies(const crossing *state) {
+    for (int i = 0; i < state->count; i++) {
+        const contact *c = state->links[i].contact;
+        bool side[2] = {false, false};
+        for (int k = 0; k < c->leg_count; k++) {
+            side[c->legs[k].other] = true;
+            if (state->body[c->legs[k].node] != state->body[c->legs[0].node]) return true;
+        }
+        if (!side[0] || !side[1]) return true; /* the other body is held */
+    }
+    return false;
+}
+
+int crossing_solve(const solver_problem *problem, const double *blocks, crossing_end end, double *x) {
+    crossing *state = problem->crossing;
+    int n = size_of(problem), steps = 0;
+    if (state) collect(state, problem);
+    if (!state || state->count == 0) {
+        solver_solve(problem, x);
+        return 0;
+    }
+    double *r = state->residual, *z = state->solved, *p = state->direction, *q = state->product, *m = state->factored;
+    bool apart = crosses_bodies(state);
+    assemble_coarse(state, problem, blocks);
+    factor_coarse(state);
+    memcpy(r, x, (size_t)n * sizeof *r);
+    memset(x, 0, (size_t)n * sizeof *x);
+    double enough = fmax(end.share * sqrt(rows_dot(r, r, n)), end.trace), before = 0;
+    while (steps < end.most) {
+        memcpy(z, r, (size_t)n * sizeof *z);
+        solver_solve(problem, z);
+        if (apart) add_whole(state, problem, r, z);
+        double now = rows_dot(r, z, n), keep = steps > 0 ? now / before : 0;
+        for (int i = 0; i < n; i++) p[i] = steps > 0 ? z[i] + keep * p[i] : z[i];
+        /* M p: M z is the residual, unless T has its part in z. */
+        if (apart)
+            block_pattern_multiply(problem->pattern, blocks, p, m);
+        else
+            for (int i = 0; i < n; i++) m[i] = steps > 0 ? r[i] + keep * m[i] : r[i];
+        memcpy(q, m, (size_t)n * sizeof *q);
+        add_links(state->links, state->count, problem->step->h, p, q);
+        double curvature = rows_dot(p, q, n);
+        if (!(curvature > 0)) break;
+        double step = now / curvature;
+        for (int i = 0; i < n; i++) x[i] += step * p[i], r[i] -= step * q[i];
+        before = now;
+        steps++;
+        if (sqrt(rows_dot(r, r, n)) <= enough) break;
+    }
+    add_whole(state, problem, r, x);
+    return steps;
+}

@@ -1,0 +1,190 @@
+#include "solver/system.h"
+
+#include "contact/contacts.h"
+#include "hand/handle.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Of b that conjugate gradients may leave where contacts by springs cross. */
+#define LINKED_SHARE 1e-9
+#define LINKED_STEPS 400
+static int find_member(const system_model *system, int body) {
+    for (int k = 0; k < system->body_count; k++)
+        if (system->bodies[k] == body) return k;
+    return -1;
+}
+
+/* A handle with unknowns and its tool: where the unknowns of the tool start. NULL if the k-th body is no such handle. */
+static handle_model *handle_member(body_model *const *all_bodies, const system_model *system, int k,
+                                   const soft_model **tool, int *tool_first) {
+    body_model *body = all_bodies[system->bodies[k]];
+    if (body->kind != &handle_class || handle_is_bone((const handle_model *)body)) return NULL;
+    handle_model *handle = (handle_model *)body;
+    *tool = (const soft_model *)all_bodies[handle->body];
+    *tool_first = system->first_node[find_member(system, handle->body)];
+    return handle;
+}
+
+static thenar_status couple_bodies(body_model *const *all_bodies, const contacts_model *contacts, system_model *system,
+                                   int node_count, thenar_error *error) {
+    body_couplings couplings = {0};
+    bool enough = true;
+    for (int k = 0; k < system->body_count && enough; k++) {
+        const body_model *body = all_bodies[system->bodies[k]];
+        enough = body->kind->couple(body, system->first_node[k], &couplings);
+        const soft_model *tool;
+        int tool_first;
+        const handle_model *handle = handle_member(all_bodies, system, k, &tool, &tool_first);
+        if (handle && enough) enough = handle_couple(handle, tool, system->first_node[k], tool_first, &couplings);
+    }
+    enough = enough && contacts_couple(contacts, all_bodies, system, &couplings);
+    enough = enough && ARRAY_PUSH(&couplings.start, (int)couplings.node.count);
+    thenar_status status = enough
+                               ? block_pattern_create(node_count, (int)couplings.start.count - 1, couplings.start.data,
+                                                      couplings.node.data, &system->pattern, error)
+                               : error_memory(error, "linear system");
+    free(couplings.start.data);
+    free(couplings.node.data);
+    return status;
+}
+
+thenar_status system_create(body_model *const *all_bodies, int *bodies, int body_count, const contacts_model *contacts,
+                            system_model *out, thenar_error *error) {
+    system_model system = {.body_count = body_count, .bodies = bodies};
+    system.first_node = MEMORY_ARRAY(int, body_count);
+    thenar_status status = system.first_node ? THENAR_OK : error_memory(error, "linear system");
+    int node_count = 0;
+    cholesky_options options = {0};
+    for (int k = 0; k < body_count && status == THENAR_OK; k++) {
+        const body_model *body = all_bodies[bodies[k]];
+        int own = body->kind->system_node_count(body);
+        system.first_node[k] = node_count;
+        node_count += own;
+        if (body->kind != &soft_class) options.last_count += own;
+        if (body->kind == &handle_class) system.handle_nodes += own;
+    }
+    if (status == THENAR_OK) status = couple_bodies(all_bodies, contacts, &system, node_count, error);
+    if (status == THENAR_OK && node_count > 0)
+        status = cholesky_plan_create(&system.pattern, &options, &system.plan, error);
+    if (status == THENAR_OK && system.handle_nodes > 0)
+        status = coupled_model_create(&system.pattern, system.handle_nodes, options.last_count - system.handle_nodes,
+                                      &system.coupled, error);
+    for (int k = 0; k < body_count && status == THENAR_OK; k++) {
+        body_model *body = all_bodies[bodies[k]];
+        status = body->kind->bind(body, &system.pattern, system.first_node[k], error);
+        const soft_model *tool;
+        int tool_first;
+        handle_model *handle = handle_member(all_bodies, &system, k, &tool, &tool_first);
+        if (handle) handle_bind(handle, tool, &system.pattern, system.first_node[k], tool_first);
+        system.limited = system.limited || (node_count > 0 && body->kind->limited(body));
+    }
+    if (status == THENAR_OK)
+        *out = system;
+    else
+        system_free(&system);
+    return status;
+}
+
+void system_free(system_model *system) {
+    block_pattern_free(&system->pattern);
+    cholesky_plan_free(system->plan);
+    coupled_model_free(&system->coupled);
+    free(system->bodies);
+    free(system->first_node);
+    *system = (system_model){0};
+}
+
+void system_layout(system_state *state, const system_model *system, const system_choice *choice,
+                   body_state *const *bodies, arena *work) {
+    size_t components = 3 * (size_t)system->pattern.node_count;
+    bool touches = system->most_contacts > 0;
+    state->bodies = bodies;
+    state->blocks = ARENA_ARRAY(work, double, 9 * (size_t)system->pattern.block_count);
+    state->b = ARENA_ARRAY(work, double, components);
+    state->v = ARENA_ARRAY(work, double, components);
+    state->product = ARENA_ARRAY(work, double, components);
+    state->untouched_blocks = ARENA_ARRAY(work, double, touches ? 9 * (size_t)system->pattern.block_count : 0);
+    state->untouched_b = ARENA_ARRAY(work, double, touches ? components : 0);
+    if (system->plan) cholesky_factor_layout(&state->factor, system->plan, work);
+    state->links = ARENA_ARRAY(work, solver_link, system->crosses ? system->most_contacts : 0);
+    state->link_count = 0;
+    state->goes_on = false;
+    state->coupled = (coupled_state){0};
+    if (choice->coupling != COUPLING_MONOLITHIC && system->handle_nodes > 0)
+        coupled_layout(&state->coupled, &system->coupled, &system->pattern, choice->coupling, work);
+    state->tolerance = SOLVER_TOLERANCES;
+    state->friction = FRICTION_PYRAMID;
+    state->uncondensed = false;
+    state->trace = NULL;
+    state->most_patches = touches ? choice->most_patches : 0;
+    state->patch_rows = choice->patch_rows;
+    state->patch_count = 0;
+    state->is_displaced = false;
+    if (!system_is_constrained(system)) return;
+    solver_problem problem = system_problem(state, system, NULL);
+    patch_forces_layout(&state->stabilizer, &problem, 1, work);
+    state->displacement = ARENA_ARRAY(work, double, state->most_patches > 0 ? components : 0);
+    if (system->crosses) crossing_layout(&state->crossing, &problem, work);
+    state->solver = arena_take(work, 1, choice->solver->state_size);
+    /* While measuring there is no state yet: the solver lays out one that nobody keeps. */
+    union {
+        max_align_t alignment;
+        char bytes[SOLVER_STATE_LARGEST];
+    } draft;
+    choice->solver->layout(state->solver ? state->solver : &draft, &problem, work);
+}
+
+solver_problem system_problem(system_state *state, const system_model *system, const body_step *step) {
+    return (solver_problem){.pattern = &system->pattern,
+                            .A = state->blocks,
+                            .links = state->links,
+                            .link_count = state->link_count,
+                            .b = state->b,
+                            .v = state->v,
+                            .goes_on = state->goes_on,
+                            .factor = &state->factor,
+                            .coupled = state->coupled.model ? &state->coupled : NULL,
+                            .body_count = system->body_count,
+                            .bodies = state->bodies,
+                            .first_node = system->first_node,
+                            .contacts = state->contacts,
+                            .contact_count = state->contact_count,
+                            .most_contacts = system->most_contacts,
+                            .crossing = system->crosses && state->most_patches == 0 ? &state->crossing : NULL,
+                            .patches = state->patches,
+                            .patch_count = state->patch_count,
+                            .most_patches = state->most_patches,
+                            .patch_rows = state->patch_rows,
+                            .uncondensed = state->uncondensed,
+                            .friction = state->friction,
+                            .step = step,
+                            .tolerance = state->tolerance,
+                            .trace = state->trace};
+}
+
+bool system_factor(system_state *state, const system_model *system, workers *pool) {
+    if (state->coupled.model) return coupled_factor(&state->coupled, state->blocks, pool);
+    return !system->plan || cholesky_factorize(&state->factor, state->blocks, pool) == CHOLESKY_DONE;
+}
+
+void system_solve(system_state *state, const system_model *system, const body_step *step) {
+    if (!system->plan) return;
+    solver_problem problem = system_problem(state, system, step);
+    problem.contact_count = 0;
+    memcpy(state->v, state->b, 3 * (size_t)system->pattern.node_count * sizeof *state->v);
+    crossing_solve(&problem, state->blocks, (crossing_end){.share = LINKED_SHARE, .most = LINKED_STEPS}, state->v);
+}
+
+double system_residual(system_state *state, const system_model *system, const body_step *step) {
+    solver_problem problem = system_problem(state, system, step);
+    crossing_multiply(&problem, state->v, state->product);
+    double error = 0, size = 0;
+    for (int i = 0; i < 3 * system->pattern.node_count; i++) {
+        double difference = state->product[i] - state->b[i];
+        error += difference * difference;
+        size += state->b[i] * state->b[i];
+    }
+    return size > 0 ? sqrt(error / size) : 0;
+}

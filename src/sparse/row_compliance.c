@@ -1,0 +1,133 @@
+/* With P A P^T = L L^T,
+ *
+ *   W = Y^T Y,   Y = L^-1 P J^T
+ *
+ * Half a solve for each row, and only over the rows of L that it reaches: the path from its nodes up to the root of the
+ * elimination tree. The product of two rows has those that both reach. Rows of two bodies that meet at a third have only that
+ * third one in common, which stands near the root. A whole solve for each row, and J times that, would go over all bodies for
+ * each of them.
+ *
+ * Eight rows at a time, a tile of W from two such groups. Halves are kept while there is room; if there is not enough for all
+ * groups, what comes behind the kept ones is substituted once for these and again when it is its turn to be kept. */
+#include "sparse/cholesky.h"
+
+#include "sparse/tile.h"
+
+#include <string.h>
+
+#define GROUP 8
+#define MOST_KEPT (1u << 19) /* doubles: 4 MB, unless a group alone needs more */
+
+struct gram_group {
+    size_t kept;  /* its first number */
+    size_t first; /* of its ranges */
+    int ranges;
+};
+
+void gram_layout(gram *g, const cholesky_plan *plan, int node_count, int most_rows, arena *memory) {
+    size_t nodes = most_rows > 0 ? (size_t)node_count : 0, one = 3 * GROUP * nodes;
+    size_t groups = ((size_t)most_rows + GROUP - 1) / GROUP;
+    size_t room = groups * one < MOST_KEPT ? groups * one : MOST_KEPT;
+    if (room < one) room = one;
+    *g = (gram){.right = ARENA_ARRAY(memory, double, one),
+                .nodes = ARENA_ARRAY(memory, int, GROUP *nodes),
+                .reach = ARENA_ARRAY(memory, cholesky_range, nodes > 0 ? cholesky_plan_facts(plan).front_count : 0),
+                .filled = ARENA_ARRAY(memory, int, most_rows),
+                .groups = ARENA_ARRAY(memory, gram_group, groups),
+                .kept = ARENA_ARRAY(memory, double, room),
+                .ranges = ARENA_ARRAY(memory, cholesky_range, room / (3 * GROUP)), /* each has a node at least */
+                .room = room};
+    if (g->right) memset(g->right, 0, one * sizeof *g->right);
+}
+
+/* Y of a group to g->right, in elimination order; returns the number of ranges that are not zero. */
+static int substitute(gram *g, cholesky_factor *factor, const gram_row *rows, const int *filled, int count) {
+    const int *position = cholesky_plan_position(factor->plan);
+    int nodes = 0;
+    for (int lane = 0; lane < count; lane++) {
+        const gram_row *row = &rows[filled[lane]];
+        for (int k = 0; k < row->count; k++) {
+            double *right = g->right + 3 * GROUP * (size_t)position[row->node[k]] + lane;
+            right[0] = row->gradient[k].x, right[GROUP] = row->gradient[k].y, right[2 * GROUP] = row->gradient[k].z;
+            g->nodes[nodes++] = row->node[k];
+        }
+    }
+    return cholesky_forward_reach(factor, g->nodes, nodes, g->right, g->reach);
+}
+
+static void clear(gram *g, int ranges) {
+    for (int r = 0; r < ranges; r++)
+        memset(g->right + GROUP * (size_t)g->reach[r].first, 0, GROUP * (size_t)g->reach[r].count * sizeof *g->right);
+}
+
+/* Puts g->right behind the groups that are kept; false if there is no room. */
+static bool keep(gram *g, gram_group *group, const gram_group *before, int ranges) {
+    *group = (gram_group){.ranges = ranges};
+    if (before) {
+        group->first = before->first + (size_t)before->ranges;
+        group->kept = before->kept;
+        for (int r = 0; r < before->ranges; r++)
+            group->kept += GROUP * (size_t)g->ranges[before->first + (size_t)r].count;
+    }
+    size_t size = 0;
+    for (int r = 0; r < ranges; r++) size += GROUP * (size_t)g->reach[r].count;
+    if (group->kept + size > g->room) return false;
+    double *to = g->kept + group->kept;
+    for (int r = 0; r < ranges; r++) {
+        size_t numbers = GROUP * (size_t)g->reach[r].count;
+        memcpy(to, g->right + GROUP * (size_t)g->reach[r].first, numbers * sizeof *to);
+        to += numbers;
+    }
+    memcpy(g->ranges + group->first, g->reach, (size_t)ranges * sizeof *g->ranges);
+    return true;
+}
+
+/* Products of the rows of a kept group and those at hand. A range is a front, so two are the same or have nothing in common. */
+static tile multiply(const gram *g, const gram_group *group, int ranges) {
+    tile sum = tile_zero();
+    const cholesky_range *own = g->ranges + group->first, *end = own + group->ranges;
+    const double *kept = g->kept + group->kept;
+    for (int r = 0; r < ranges; r++) {
+        for (; own < end && own->first < g->reach[r].first; own++) kept += GROUP * (size_t)own->count;
+        if (own == end) break;
+        if (own->first > g->reach[r].first) continue;
+        sum = tile_add(sum, tile_product(kept, g->right + GROUP * (size_t)own->first, own->count, GROUP), GROUP);
+    }
+    return sum;
+}
+
+static void put(double *W, int stride, const int *rows, int row_count, const int *columns, int column_count, tile t) {
+    double values[GROUP * GROUP];
+    tile_store(values, GROUP, t, GROUP);
+    for (int c = 0; c < column_count; c++)
+        for (int r = 0; r < row_count; r++) {
+            W[(size_t)rows[r] * (size_t)stride + (size_t)columns[c]] = values[GROUP * c + r];
+            W[(size_t)columns[c] * (size_t)stride + (size_t)rows[r]] = values[GROUP * c + r];
+        }
+}
+
+static int size_of(int group, int filled) {
+    int left = filled - GROUP * group;
+    return left < GROUP ? left : GROUP;
+}
+
+void gram_product(gram *g, cholesky_factor *factor, const gram_row *rows, int count, double *W, int stride) {
+    int filled = 0;
+    for (int i = 0; i < count; i++) {
+        memset(W + (size_t)i * (size_t)stride, 0, (size_t)(count + 7) / 8 * 8 * sizeof *W);
+        if (rows[i].count > 0) g->filled[filled++] = i;
+    }
+    int groups = (filled + GROUP - 1) / GROUP;
+    for (int begin = 0, end; begin < groups; begin = end) {
+        end = begin;
+        for (int at = begin; at < groups; at++) {
+            const int *own = g->filled + GROUP * at;
+            int ranges = substitute(g, factor, rows, own, size_of(at, filled));
+            if (end == at && keep(g, &g->groups[at], at > begin ? &g->groups[at - 1] : NULL, ranges)) end = at + 1;
+            for (int k = begin; k < end; k++)
+                put(W, stride, g->filled + GROUP * k, size_of(k, filled), own, size_of(at, filled),
+                    multiply(g, &g->groups[k], ranges));
+            clear(g, ranges);
+        }
+    }
+}
