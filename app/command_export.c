@@ -58,7 +58,7 @@ static int run(const app_command *command, int argc, char **argv) {
     if (thenar_recording_open(arguments.values[0], &recording, &error) != THENAR_OK) return command_fail(&error);
     if (thenar_recording_damage(recording))
         fprintf(stderr, "thenar: warning: %s\n", thenar_recording_damage(recording));
-    if (contacts && thenar_recording_get_info(recording).most_contacts == 0)
+    if (contacts && thenar_recording_get_info(recording).max_contacts == 0)
         fprintf(stderr, "thenar: warning: %s: no contacts were recorded; nothing in it could touch\n",
                 arguments.values[0]);
     progress line = progress_start(arguments.values[0], "frames", thenar_recording_frame_count(recording));

@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MOST_STEPS 1000000000
+#define MAX_STEPS 1000000000
 
 typedef struct run_request {
     option_list sets, sends, devices;
@@ -49,9 +49,9 @@ static thenar_status count_steps(const run_request *request, double scene_time, 
     *steps = request->steps;
     if (request->steps >= 0) return THENAR_OK;
     double time = request->time > 0 ? request->time : scene_time - thenar_sim_time(sim), dt = thenar_sim_dt(sim);
-    if (!(time / dt >= 0.5 && time / dt <= MOST_STEPS))
+    if (!(time / dt >= 0.5 && time / dt <= MAX_STEPS))
         return error_set(error, THENAR_ERROR_INPUT, "%s: time is %g s, %g steps of %g s; expected 1 to %d steps",
-                         thenar_model_name(thenar_sim_model(sim)), time, time / dt, dt, MOST_STEPS);
+                         thenar_model_name(thenar_sim_model(sim)), time, time / dt, dt, MAX_STEPS);
     *steps = lround(time / dt);
     return THENAR_OK;
 }
@@ -185,7 +185,7 @@ static int run(const app_command *command, int argc, char **argv) {
     list_solvers(solver_names, sizeof solver_names);
     list_contact_methods(contact_names, sizeof contact_names);
     const app_option options[] = {
-        {"steps", "N", "so many steps, instead of the scene's time", OPTION_INTEGER, &request.steps, 0, MOST_STEPS},
+        {"steps", "N", "so many steps, instead of the scene's time", OPTION_INTEGER, &request.steps, 0, MAX_STEPS},
         {"time", "S", "so many simulated seconds", OPTION_NUMBER, &request.time, 1e-6, 1e6},
         {"dt", "S", "time step, instead of the scene's", OPTION_NUMBER, &request.dt, 1e-6, 1},
         {"solver", "NAME", solver_names, OPTION_TEXT, &request.solver, 0, 0},

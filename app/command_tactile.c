@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 
 #define DEGREE (3.14159265358979323846 / 180)
-#define MOST_DEVICES 64
+#define MAX_DEVICES 64
 
 typedef struct tactile_request {
     const char *recording, *device, *fingers, *hand, *out;
@@ -22,10 +22,10 @@ typedef struct tactile_request {
 
 /* What is put on the fingers: names and hands belong to it. */
 typedef struct worn_list {
-    thenar_tactile_def defs[MOST_DEVICES];
+    thenar_tactile_def defs[MAX_DEVICES];
     int count;
-    char names[MOST_DEVICES][160];
-    char hands[MOST_DEVICES][128];
+    char names[MAX_DEVICES][160];
+    char hands[MAX_DEVICES][128];
 } worn_list;
 
 /* How a finger's device was turned in the recorded run. */
@@ -71,7 +71,7 @@ static thenar_status choose(const tactile_request *request, const json_t *metada
     for (size_t h = 0; h < json_array_size(hands); h++) {
         const char *hand = json_string_value(json_object_get(json_array_get(hands, h), "name"));
         if (!hand || (request->hand && strcmp(request->hand, hand) != 0)) continue;
-        for (int f = 0; f < THENAR_FINGER_COUNT && list->count < MOST_DEVICES; f++) {
+        for (int f = 0; f < THENAR_FINGER_COUNT && list->count < MAX_DEVICES; f++) {
             const char *finger = thenar_finger_name((thenar_finger)f);
             if (!wants_finger(request->fingers, finger)) continue;
             int i = list->count++;
@@ -160,7 +160,7 @@ static thenar_status replay_all(const tactile_request *request, thenar_recording
     static const char *const columns[] = {"time",  "device",   "pitch",   "roll",    "displacement",
                                           "press", "touching", "value_1", "value_2", "value_3"};
     csv_writer csv;
-    device_range ranges[MOST_DEVICES] = {{{0}, {0}, 0, 0}};
+    device_range ranges[MAX_DEVICES] = {{{0}, {0}, 0, 0}};
     thenar_tactile *tactile = tactile_replay_devices(replay);
     int frames = thenar_recording_frame_count(recording);
     thenar_status status = csv_open(&csv, request->out, error);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define READ_MOST ((size_t)1 << 26) /* bytes */
+#define READ_MAX ((size_t)1 << 26) /* bytes */
 
 thenar_status json_file_write(json_t *root, const char *path, thenar_error *error) {
     if (!root) return error_memory(error, path);
@@ -25,7 +25,7 @@ json_t *json_file_read(const char *path) {
     file_bytes bytes;
     thenar_error error;
     json_text_fault fault;
-    if (file_read(path, READ_MOST, &bytes, &error) != THENAR_OK) return NULL;
+    if (file_read(path, READ_MAX, &bytes, &error) != THENAR_OK) return NULL;
     json_t *root = json_text_read(bytes.data, bytes.size, &fault);
     free(bytes.data);
     return root;

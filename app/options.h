@@ -45,6 +45,6 @@ struct app_command;
 /* OPTIONS_PARSED, or the exit status to return: after --help, or after a message about what is wrong. The number of
  * arguments must lie in fewest..most. Options are written --name VALUE or --name=VALUE; behind -- all are arguments. */
 int options_parse(const struct app_command *command, int argc, char **argv, const app_option *options, int option_count,
-                  int fewest, int most, option_arguments *arguments);
+                  int fewest, int max, option_arguments *arguments);
 
 #endif

@@ -12,7 +12,7 @@
 #define RIGHT 170 /* with the names of the lines */
 #define TOP 40
 #define BOTTOM 55
-#define LINES_MOST 12
+#define LINES_MAX 12
 
 static const char *const colours[] = {"#c0392b", "#2060b0", "#2e8b57", "#8e44ad", "#d68910", "#117a8b",
                                       "#6e2c00", "#555555", "#e377c2", "#7f8c00", "#17becf", "#000000"};
@@ -118,7 +118,7 @@ static void draw_line(FILE *file, const plot_def *plot, const table *t, const ax
 static void draw(FILE *file, const plot_def *plot, const table *t) {
     axis x = axis_of(t, plot->x, plot->log_x, LEFT, WIDTH - RIGHT);
     axis y = axis_of(t, plot->y, plot->log_y, HEIGHT - BOTTOM, TOP);
-    const char *names[LINES_MOST];
+    const char *names[LINES_MAX];
     int count = 0, lines = column_of(t, plot->lines);
     for (int r = 0; r < t->row_count; r++) {
         if (!is_drawn(plot, t, r, &x, &y)) continue;
@@ -127,7 +127,7 @@ static void draw(FILE *file, const plot_def *plot, const table *t) {
         const char *name = cell_of(t, r, lines)->text;
         bool known = false;
         for (int i = 0; i < count; i++) known |= strcmp(names[i], name) == 0;
-        if (!known && count < LINES_MOST) names[count++] = name;
+        if (!known && count < LINES_MAX) names[count++] = name;
     }
     if (count > 0) {
         round_ends(&x);

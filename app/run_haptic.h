@@ -50,7 +50,7 @@ const double *run_haptic_numbers(const run_haptic *haptic, int device);
 
 /* What is shown of the loop: rate, punctuality, what was granted, faults; and what has gone wrong since the last call in a
  * line, "" if nothing. A new reference; NULL without devices. */
-json_t *run_haptic_news(run_haptic *haptic, char *fault, size_t size);
+json_t *run_haptic_updates(run_haptic *haptic, char *fault, size_t size);
 
 /* Ends the loop; the force fades first. */
 void run_haptic_stop(run_haptic *haptic);

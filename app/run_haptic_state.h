@@ -21,7 +21,7 @@ struct run_haptic {
     bool offline;
     thenar_haptic_stats stats; /* after the last step */
     double numbers[THENAR_HAPTIC_HANDLES][RUN_HAPTIC_NUMBERS];
-    uint64_t told[THENAR_HAPTIC_HANDLES][THENAR_HAPTIC_FAULTS];
+    uint64_t reported[THENAR_HAPTIC_HANDLES][THENAR_HAPTIC_FAULTS];
     rate_window window;
     uint64_t late_steps;
     double late_seconds;

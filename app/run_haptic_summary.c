@@ -15,7 +15,7 @@ static json_t *describe_faults(const uint64_t faults[THENAR_HAPTIC_FAULTS]) {
 static json_t *describe_handle(const run_haptic *haptic, int i) {
     const thenar_haptic_handle_stats *h = &haptic->stats.handles[i];
     return json_pack("{s:s, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:o}", "device", haptic->text[i],
-                     "samples", (json_int_t)h->samples, "news", (json_int_t)h->news, "latency_worst_us",
+                     "samples", (json_int_t)h->samples, "news", (json_int_t)h->updates, "latency_worst_us",
                      h->latency_worst_us, "peak_force", h->peak_force, "mean_force", h->mean_force, "peak_torque",
                      h->peak_torque, "energy_in", h->energy_in, "energy_out", h->energy_out, "energy_worst",
                      h->energy_worst, "gain", h->gain, "fades", (json_int_t)h->fades, "faults",
@@ -53,7 +53,7 @@ json_t *run_haptic_summary(const run_haptic *haptic) {
     return all;
 }
 
-json_t *run_haptic_news(run_haptic *haptic, char *fault, size_t size) {
+json_t *run_haptic_updates(run_haptic *haptic, char *fault, size_t size) {
     fault[0] = 0;
     if (!haptic) return NULL;
     const thenar_haptic_stats *s = &haptic->stats;
@@ -66,8 +66,8 @@ json_t *run_haptic_news(run_haptic *haptic, char *fault, size_t size) {
                                                  "energy_in", s->handles[i].energy_in, "energy_out",
                                                  s->handles[i].energy_out, "faults", describe_faults(faults)));
         for (int f = 0; f < THENAR_HAPTIC_FAULTS; f++) {
-            bool more = faults[f] > haptic->told[i][f];
-            haptic->told[i][f] = faults[f];
+            bool more = faults[f] > haptic->reported[i][f];
+            haptic->reported[i][f] = faults[f];
             if (!more || f >= THENAR_HAPTIC_CLAMPED || used >= size) continue; /* limits that hold are no news */
             int length = snprintf(fault + used, size - used, "%s%s: %s", used > 0 ? "; " : "",
                                   run_haptic_name(haptic, i), haptic_fault_text((thenar_haptic_fault)f));

@@ -121,10 +121,10 @@ static thenar_status write_summary(const run_output *output, const thenar_sim *s
 }
 
 /* Keeps the first error of several. */
-static void keep_first(thenar_status status, const thenar_error *told, thenar_status *first, thenar_error *error) {
+static void keep_first(thenar_status status, const thenar_error *reported, thenar_status *first, thenar_error *error) {
     if (status == THENAR_OK || *first != THENAR_OK) return;
     *first = status;
-    if (error) *error = *told;
+    if (error) *error = *reported;
 }
 
 /* Each file is finished even if another could not be. */
@@ -132,14 +132,14 @@ thenar_status run_output_finish(run_output *output, const thenar_sim *sim, const
                                 thenar_error *error) {
     if (!output->folder) return THENAR_OK;
     thenar_status first = THENAR_OK;
-    thenar_error told;
+    thenar_error reported;
     thenar_recorder *recorder = output->recorder;
     output->recorder = NULL;
-    keep_first(thenar_recorder_close(recorder, &told), &told, &first, error);
+    keep_first(thenar_recorder_close(recorder, &reported), &reported, &first, error);
     output->csv_open = false;
-    keep_first(csv_close(&output->csv, &told), &told, &first, error);
-    keep_first(write_final_vtk(output, sim, &told), &told, &first, error);
-    keep_first(write_summary(output, sim, clock, wall, &told), &told, &first, error);
+    keep_first(csv_close(&output->csv, &reported), &reported, &first, error);
+    keep_first(write_final_vtk(output, sim, &reported), &reported, &first, error);
+    keep_first(write_summary(output, sim, clock, wall, &reported), &reported, &first, error);
     return first;
 }
 

@@ -28,12 +28,12 @@ void run_pace_limit(const pace *clock, int allowed, thenar_sim *sim) {
 json_t *run_pace_summary(const pace *p) {
     return json_pack("{s:I, s:I, s:I, s:f, s:f, s:f, s:f}", "steps", (json_int_t)p->steps, "late_steps",
                      (json_int_t)p->late_steps, "hurried_steps", (json_int_t)p->hurried_steps, "forgiven_s",
-                     p->forgiven, "most_owed_s", p->most_due, "least_speed", p->least_share, "slow_motion_s",
+                     p->forgiven, "most_owed_s", p->max_due, "least_speed", p->min_share, "slow_motion_s",
                      p->slow_seconds);
 }
 
 void run_pace_print(const pace *p) {
     printf("real time: %" PRIu64 " of %" PRIu64 " steps late, %" PRIu64 " hurried, "
            "%.3f s owed at most, %.3f s forgiven, %.2fx at the slowest, %.1f s in slow motion\n",
-           p->late_steps, p->steps, p->hurried_steps, p->most_due, p->forgiven, p->least_share, p->slow_seconds);
+           p->late_steps, p->steps, p->hurried_steps, p->max_due, p->forgiven, p->min_share, p->slow_seconds);
 }

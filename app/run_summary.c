@@ -136,7 +136,7 @@ static json_t *bodies(const thenar_sim *sim) {
         run_body_figures f = run_body_measure(sim, b);
         double kinetic, elastic;
         thenar_sim_energy(sim, b, &kinetic, &elastic, NULL);
-        json_t *told =
+        json_t *reported =
             json_pack("{s:s, s:o, s:o, s:o, s:o, s:i, s:o, s:o, s:o, s:o, s:o, s:o}", "kind",
                       run_body_is_rigid(model, b) ? "rigid" : "soft", "centroid", vector(f.centroid), "force",
                       vector(f.force), "torque", vector(f.torque), "contact_area", number(f.contact_area), "contacts",
@@ -144,10 +144,10 @@ static json_t *bodies(const thenar_sim *sim) {
                       "pressure", number(f.pressure), "largest_pressure", number(f.largest_pressure), "kinetic_energy",
                       number(kinetic), "elastic_energy", number(elastic));
         if (!run_body_is_rigid(model, b)) {
-            json_object_set_new(told, "support_force", vector(f.support_force));
-            json_object_set_new(told, "support_torque", vector(f.support_torque));
+            json_object_set_new(reported, "support_force", vector(f.support_force));
+            json_object_set_new(reported, "support_torque", vector(f.support_torque));
         }
-        json_object_set_new(all, thenar_model_body_name(model, b), told);
+        json_object_set_new(all, thenar_model_body_name(model, b), reported);
     }
     return all;
 }
@@ -158,21 +158,21 @@ static json_t *handles(const thenar_sim *sim) {
     for (int i = 0; i < thenar_model_handle_count(model); i++) {
         thenar_handle_state h;
         thenar_sim_handle(sim, i, &h);
-        json_t *told = json_pack("{s:s, s:i, s:i, s:o, s:o, s:o, s:o, s:o}", "tool",
-                                 thenar_model_body_name(model, thenar_model_handle_body(model, i)), "nodes",
-                                 thenar_model_handle_node_count(model, i), "contacts", h.contacts, "position",
-                                 vector(h.pose), "force", vector(h.force), "torque", vector(h.force + 3),
-                                 "coupling_force", vector(h.coupling), "coupling_torque", vector(h.coupling + 3));
+        json_t *reported = json_pack("{s:s, s:i, s:i, s:o, s:o, s:o, s:o, s:o}", "tool",
+                                     thenar_model_body_name(model, thenar_model_handle_body(model, i)), "nodes",
+                                     thenar_model_handle_node_count(model, i), "contacts", h.contacts, "position",
+                                     vector(h.pose), "force", vector(h.force), "torque", vector(h.force + 3),
+                                     "coupling_force", vector(h.coupling), "coupling_torque", vector(h.coupling + 3));
         if (h.linearized) {
             json_t *stiffness = json_array(), *inertia = json_array();
             for (int k = 0; k < 36; k += 7) {
                 json_array_append_new(stiffness, number(h.stiffness[k]));
                 json_array_append_new(inertia, number(h.inertia[k]));
             }
-            json_object_set_new(told, "stiffness", stiffness);
-            json_object_set_new(told, "inertia", inertia);
+            json_object_set_new(reported, "stiffness", stiffness);
+            json_object_set_new(reported, "inertia", inertia);
         }
-        json_object_set_new(all, thenar_model_handle_name(model, i), told);
+        json_object_set_new(all, thenar_model_handle_name(model, i), reported);
     }
     return all;
 }

@@ -16,9 +16,9 @@ static bool is_directory(const char *path) {
 }
 
 static void warn_of_folder(const char *path) {
-    static bool told; /* folders are looked up more than once */
-    if (!told) fprintf(stderr, "thenar: warning: %s: is not a directory; expected one in THENAR_SCENES\n", path);
-    told = true;
+    static bool reported; /* folders are looked up more than once */
+    if (!reported) fprintf(stderr, "thenar: warning: %s: is not a directory; expected one in THENAR_SCENES\n", path);
+    reported = true;
 }
 
 /* Adds a folder that is there and not yet among them. */

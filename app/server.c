@@ -12,12 +12,12 @@
 #include <string.h>
 
 #define PROTOCOL "thenar-viewer-2"
-#define VIEWERS_MOST 32
-#define ORDER_MOST 1024      /* bytes of an order, and some more */
-#define CONNECTIONS_MOST 256 /* those that are being opened included; more wait in the system's queue */
-#define HEADER_BYTES 4096    /* of a request */
-#define REQUEST_SECONDS 5    /* for all of a request to come */
-#define PIECE 16384          /* of the page that is written at once */
+#define VIEWERS_MAX 32
+#define ORDER_MAX 1024      /* bytes of an order, and some more */
+#define CONNECTIONS_MAX 256 /* those that are being opened included; more wait in the system's queue */
+#define HEADER_BYTES 4096   /* of a request */
+#define REQUEST_SECONDS 5   /* for all of a request to come */
+#define PIECE 16384         /* of the page that is written at once */
 
 struct server {
     server_guard guard;
@@ -39,8 +39,8 @@ typedef struct viewer_session {
     view_cursor cursor;
     view_message out;
     guard_rate rate;
-    const char *notice;                /* that it has not been told yet, or NULL */
-    unsigned char partial[ORDER_MOST]; /* of an order that the network brings piece by piece */
+    const char *notice;               /* that it has not been told yet, or NULL */
+    unsigned char partial[ORDER_MAX]; /* of an order that the network brings piece by piece */
     size_t partial_length;
 } viewer_session;
 
@@ -144,7 +144,7 @@ static int admit(const server *s, struct lws *wsi) {
     if (refuse(s, wsi, host)) return -1;
     if (!read_header(wsi, WSI_TOKEN_ORIGIN, origin, sizeof origin) || !guard_origin(origin, host)) return -1;
     if (!read_header(wsi, WSI_TOKEN_GET_URI, path, sizeof path) || strcmp(path, "/socket") != 0) return -1;
-    return s->viewer_count < VIEWERS_MOST ? 0 : -1;
+    return s->viewer_count < VIEWERS_MAX ? 0 : -1;
 }
 
 static int close_viewer(struct lws *wsi, enum lws_close_status status, const char *reason) {
@@ -161,8 +161,8 @@ static int receive(server *s, struct lws *wsi, viewer_session *session, const vo
         return close_viewer(wsi, LWS_CLOSE_STATUS_POLICY_VIOLATION, "too many messages");
     if (!lws_frame_is_binary(wsi)) return close_viewer(wsi, LWS_CLOSE_STATUS_UNACCEPTABLE_OPCODE, "not binary");
     if (first) session->partial_length = 0;
-    if ((!first && session->partial_length == 0) || missing > ORDER_MOST ||
-        session->partial_length + length + missing > ORDER_MOST || (missing == 0 && !lws_is_final_fragment(wsi)))
+    if ((!first && session->partial_length == 0) || missing > ORDER_MAX ||
+        session->partial_length + length + missing > ORDER_MAX || (missing == 0 && !lws_is_final_fragment(wsi)))
         return close_viewer(wsi, LWS_CLOSE_STATUS_MESSAGE_TOO_LARGE, "an order is one short message");
     memcpy(session->partial + session->partial_length, in, length);
     session->partial_length += length;
@@ -176,7 +176,7 @@ static int receive(server *s, struct lws *wsi, viewer_session *session, const vo
 }
 
 /* One message at a time: while one is on its way this is not called, and what happened meanwhile is left out. */
-static int send_news(server *s, struct lws *wsi, viewer_session *session) {
+static int send_updates(server *s, struct lws *wsi, viewer_session *session) {
     view_message *out = &session->out;
     if (!ARRAY_RESERVE(&out->bytes, LWS_PRE)) return -1;
     message_clear(out);
@@ -185,7 +185,7 @@ static int send_news(server *s, struct lws *wsi, viewer_session *session) {
         s->source->head(s->source, out);
         session->greeted = true;
     }
-    s->source->news(s->source, &session->cursor, out);
+    s->source->updates(s->source, &session->cursor, out);
     if (session->notice) message_text(out, SECTION_NOTICE, session->notice);
     session->notice = NULL;
     if (out->failed) return -1;
@@ -208,7 +208,7 @@ static int serve_viewer(struct lws *wsi, enum lws_callback_reasons reason, void 
     case LWS_CALLBACK_RECEIVE:
         return receive(s, wsi, session, in, length);
     case LWS_CALLBACK_SERVER_WRITEABLE:
-        return send_news(s, wsi, session);
+        return send_updates(s, wsi, session);
     case LWS_CALLBACK_CLOSED:
         if (!session || !session->counted) return 0;
         s->viewer_count--;
@@ -228,7 +228,7 @@ static int serve_viewer(struct lws *wsi, enum lws_callback_reasons reason, void 
 
 static const struct lws_protocols protocols[] = {
     {"http", serve_page, sizeof(page_session), 0, 0, NULL, 0},
-    {PROTOCOL, serve_viewer, sizeof(viewer_session), ORDER_MOST, 0, NULL, 0},
+    {PROTOCOL, serve_viewer, sizeof(viewer_session), ORDER_MAX, 0, NULL, 0},
     {NULL, NULL, 0, 0, 0, NULL, 0},
 };
 
@@ -259,8 +259,8 @@ thenar_status server_create(const char *host, int port, view_source *source, ser
                                              .timeout_secs_ah_idle = REQUEST_SECONDS,
                                              .keepalive_timeout = REQUEST_SECONDS,
                                              .max_http_header_data = HEADER_BYTES,
-                                             .max_http_header_pool = CONNECTIONS_MOST,
-                                             .fd_limit_per_thread = CONNECTIONS_MOST,
+                                             .max_http_header_pool = CONNECTIONS_MAX,
+                                             .fd_limit_per_thread = CONNECTIONS_MAX,
                                              .retry_and_idle_policy = &idle,
                                              .options = six ? 0 : LWS_SERVER_OPTION_DISABLE_IPV6};
     errno = 0;

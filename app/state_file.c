@@ -36,9 +36,9 @@ thenar_status state_file_restore(const char *path, thenar_sim *sim, thenar_error
     file_bytes bytes;
     thenar_status status = file_read(path, FILE_SIZE_LIMIT, &bytes, error);
     if (status != THENAR_OK) return status;
-    thenar_error told;
-    status = thenar_sim_restore(sim, bytes.data, bytes.size, &told);
-    if (status != THENAR_OK) error_at(error, path, 0, 0, "%s", told.text);
+    thenar_error reported;
+    status = thenar_sim_restore(sim, bytes.data, bytes.size, &reported);
+    if (status != THENAR_OK) error_at(error, path, 0, 0, "%s", reported.text);
     free(bytes.data);
     return status;
 }

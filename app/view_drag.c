@@ -46,8 +46,8 @@ static void take_rigid(view_drag *drag, const thenar_model *model) {
     vec3_store(drag->point, point);
     double inertia[9];
     thenar_model_inertia(model, drag->body, inertia);
-    double least = fmin(inertia[0], fmin(inertia[4], inertia[8])), mass = thenar_model_mass(model, drag->body);
-    drag->mass = 1 / (1 / mass + vec3_dot(point, point) / least);
+    double min = fmin(inertia[0], fmin(inertia[4], inertia[8])), mass = thenar_model_mass(model, drag->body);
+    drag->mass = 1 / (1 / mass + vec3_dot(point, point) / min);
 }
 
 static bool is_rigid(const thenar_model *model, int body) {

@@ -120,7 +120,7 @@ static void live_head(view_source *source, view_message *out) {
     message_append(out, live->head.bytes.data, live->head.bytes.count);
 }
 
-static void live_news(view_source *source, view_cursor *cursor, view_message *out) {
+static void live_updates(view_source *source, view_cursor *cursor, view_message *out) {
     view_live *live = (view_live *)source;
     pthread_mutex_lock(&live->lock);
     if (cursor->state != live->state_count) {
@@ -273,7 +273,7 @@ thenar_status view_live_create(const view_live_request *request, view_source **o
     *out = NULL;
     view_live *live = MEMORY_ARRAY(view_live, 1);
     if (!live) return error_memory(error, request->scene);
-    live->base = (view_source){live_head, live_news, live_order, live_leave, live_free};
+    live->base = (view_source){live_head, live_updates, live_order, live_leave, live_free};
     live->request = *request;
     live->playing = !request->paused;
     live->speed = 1;

@@ -202,7 +202,7 @@ static bool is_valid(const view_live *live, const view_order *order) {
     case ORDER_DROP:
         return true;
     case ORDER_SPEED:
-        return within(x[0], SPEED_LEAST, SPEED_MOST);
+        return within(x[0], SPEED_LEAST, SPEED_MAX);
     case ORDER_DT:
         return within(x[0], 1e-6, 1);
     case ORDER_SOLVER:

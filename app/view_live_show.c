@@ -151,7 +151,7 @@ static void write_haptic(view_live *live, view_message *out, int64_t now) {
     if (now - live->loop_ns >= LOOP_NS) {
         char fault[sizeof live->fault];
         bool pushes = live->playing && live->speed == 1;
-        json_t *loop = run_haptic_news(live->haptic, fault, sizeof fault);
+        json_t *loop = run_haptic_updates(live->haptic, fault, sizeof fault);
         if (fault[0] && pushes) {
             memcpy(live->fault, fault, sizeof fault);
             live->fault_ns = now;
@@ -172,8 +172,8 @@ static void write_frame(view_live *live, int64_t now) {
     message_frame(out, thenar_sim_time(live->sim), (double)thenar_sim_step_count(live->sim), -1,
                   1e-9 * (double)(now - live->origin));
     const pace *clock = &live->clock;
-    const double kept[] = {clock->share,    clock->slow,        (double)clock->late_steps,   clock->forgiven,
-                           clock->most_due, clock->least_share, (double)clock->hurried_steps};
+    const double kept[] = {clock->share,   clock->slow,      (double)clock->late_steps,   clock->forgiven,
+                           clock->max_due, clock->min_share, (double)clock->hurried_steps};
     message_doubles(out, SECTION_PACE, 1, kept, sizeof kept / sizeof *kept);
     for (int b = 0; b < live->body_count; b++)
         if (thenar_model_body_kind(live->model, b) == THENAR_BODY_RIGID) {

@@ -26,7 +26,7 @@
 #define LOOP_NS 250000000   /* between two looks at the haptic loop */
 #define FAULT_NS 6000000000 /* for which a fault of a device is shown */
 #define SPEED_LEAST 0.001
-#define SPEED_MOST 100
+#define SPEED_MAX 100
 
 typedef struct view_live {
     view_source base;

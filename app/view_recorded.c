@@ -94,7 +94,7 @@ static bool is_held(const thenar_recording_channel *channel) {
            channel->components == RUN_HAPTIC_NUMBERS && channel->element_count == 1;
 }
 
-static json_t *describe_held(const thenar_recording *recording) {
+static json_t *describe_binding(const thenar_recording *recording) {
     json_t *names = json_array();
     for (int c = 0; c < thenar_recording_channel_count(recording); c++)
         if (is_held(thenar_recording_channel_at(recording, c)))
@@ -140,7 +140,7 @@ static void write_head(view_recorded *recorded, view_range range, view_message *
                              "recording", "scene", info.scene, "version", info.thenar_version, "solver", info.solver,
                              "dt", info.dt, "bodies", describe_bodies(recording), "columns",
                              describe_columns(&recorded->series), "hands", describe_hands(recording));
-    json_t *held = describe_held(recording);
+    json_t *held = describe_binding(recording);
     if (json_array_size(held) > 0) json_object_set(head, "haptic", held);
     json_decref(held);
     if (recorded->summary) json_object_set(head, "summary", recorded->summary);
@@ -195,13 +195,13 @@ static void write_hands(thenar_recording *recording, int frame, view_message *ou
 
 /* Handles are numbered body by body. */
 static void write_handles(thenar_recording *recording, int frame, view_message *out) {
-    enum { NUMBERS = 26, MOST = 64 };
-    double values[NUMBERS * MOST];
+    enum { NUMBERS = 26, MAX = 64 };
+    double values[NUMBERS * MAX];
     thenar_error error;
     for (int c = 0, handle = 0; c < thenar_recording_channel_count(recording); c++) {
         const thenar_recording_channel *channel = thenar_recording_channel_at(recording, c);
         if (strcmp(channel->name, "handles") != 0 || channel->place != THENAR_RECORDING_BODY ||
-            channel->components != NUMBERS || channel->element_count > MOST)
+            channel->components != NUMBERS || channel->element_count > MAX)
             continue;
         if (thenar_recording_read_channel(recording, c, frame, values, &error) != THENAR_OK) continue;
         for (int i = 0; i < channel->element_count; i++)
@@ -248,7 +248,7 @@ static void write_contacts(thenar_recording *recording, int frame, view_message 
 }
 
 /* A frame that turns out to be damaged keeps what could be read of it. */
-static void recorded_news(view_source *source, view_cursor *cursor, view_message *out) {
+static void recorded_updates(view_source *source, view_cursor *cursor, view_message *out) {
     view_recorded *recorded = (view_recorded *)source;
     thenar_recording *recording = recorded->recording;
     if (cursor->wanted == 0) return;
@@ -347,7 +347,7 @@ thenar_status view_recorded_open(const char *path, view_source **out, thenar_err
     if (status != THENAR_OK) return status;
     view_recorded *recorded = MEMORY_ARRAY(view_recorded, 1);
     if (!recorded) return error_memory(error, path);
-    recorded->base = (view_source){recorded_head, recorded_news, recorded_order, recorded_leave, recorded_free};
+    recorded->base = (view_source){recorded_head, recorded_updates, recorded_order, recorded_leave, recorded_free};
     status = thenar_recording_open(file, &recorded->recording, error);
     if (status == THENAR_OK && thenar_recording_damage(recorded->recording))
         fprintf(stderr, "thenar: warning: %s\n", thenar_recording_damage(recorded->recording));
@@ -355,12 +355,12 @@ thenar_status view_recorded_open(const char *path, view_source **out, thenar_err
         status = error_set(error, THENAR_ERROR_INPUT, "%s: no frame that can be read; expected one at least", file);
     if (status == THENAR_OK) status = read_beside(recorded, folder, error);
     if (status == THENAR_OK) {
-        int most = 1;
+        int max = 1;
         for (int b = 0; b < thenar_recording_body_count(recorded->recording); b++) {
             int nodes = thenar_recording_body_at(recorded->recording, b)->node_count;
-            if (nodes > most) most = nodes;
+            if (nodes > max) max = nodes;
         }
-        recorded->scratch = MEMORY_ARRAY(double, 3 * (size_t)most);
+        recorded->scratch = MEMORY_ARRAY(double, 3 * (size_t)max);
         if (!recorded->scratch) status = error_memory(error, path);
     }
     if (status == THENAR_OK)

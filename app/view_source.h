@@ -65,7 +65,7 @@ struct view_source {
     /* Everything that a new viewer needs before frames. */
     void (*head)(view_source *source, view_message *out);
     /* What is new for this viewer; nothing is written if nothing is. */
-    void (*news)(view_source *source, view_cursor *cursor, view_message *out);
+    void (*updates)(view_source *source, view_cursor *cursor, view_message *out);
     /* NULL, or what is wrong with it: no such order, or its numbers are out of range. */
     const char *(*order)(view_source *source, view_cursor *cursor, const view_order *order);
     /* The viewer has gone. */

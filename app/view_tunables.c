@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TUNABLES_MOST 128 /* each may take two overrides, and those have a limit */
+#define TUNABLES_MAX 128 /* each may take two overrides, and those have a limit */
 
 typedef struct known_key {
     const char *key, *label, *unit;
@@ -40,7 +40,7 @@ static config_node *child(const config_node *map, const char *key) {
 
 static bool add_keys(view_tunables *tunables, const config_node *map, const char *path, const char *body,
                      const known_key *keys, size_t count) {
-    for (size_t i = 0; i < count && tunables->list.count < TUNABLES_MOST; i++) {
+    for (size_t i = 0; i < count && tunables->list.count < TUNABLES_MAX; i++) {
         double value = number_of(map, keys[i].key);
         if (isnan(value) && !keys[i].empty) continue;
         view_tunable one = {

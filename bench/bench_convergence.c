@@ -11,7 +11,7 @@
 #include <stdio.h>
 
 #define FRAME (LIMITED_HAND_FRAMES / 2)
-#define MOST_POINTS 20000
+#define MAX_POINTS 20000
 #define USUAL_REPEATS 5
 
 typedef struct trace_point {
@@ -32,7 +32,7 @@ static void note(void *context, int iterations, bool linearized, double residual
         log->linearized = residual;
         return;
     }
-    if (log->count == MOST_POINTS) return;
+    if (log->count == MAX_POINTS) return;
     log->points[log->count++] = (trace_point){.iterations = iterations,
                                               .us = 1e-3 * (double)(clock_now() - log->start),
                                               .residual = residual,
@@ -104,8 +104,8 @@ static thenar_status run(const bench_request *request, table *results, thenar_er
     table_add_column(results, "time_us", "time us", 0);
     table_add_column(results, "residual", "residual", 6);
     table_add_column(results, "linearized", "linearized residual", 6);
-    trace_log logs[2] = {{.points = MEMORY_ARRAY(trace_point, MOST_POINTS)},
-                         {.points = MEMORY_ARRAY(trace_point, MOST_POINTS)}};
+    trace_log logs[2] = {{.points = MEMORY_ARRAY(trace_point, MAX_POINTS)},
+                         {.points = MEMORY_ARRAY(trace_point, MAX_POINTS)}};
     thenar_status status = logs[0].points && logs[1].points ? THENAR_OK : error_memory(error, "points");
     for (int i = 0; i < LIMITED_HAND_SCENES && status == THENAR_OK; i++)
         status = run_scene(&limited_hand_scenes[i], request->repeats ? request->repeats : USUAL_REPEATS, logs, results,

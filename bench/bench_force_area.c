@@ -27,7 +27,7 @@
 #define TURNS_UP 2    /* times the force of the linear finger at the same area */
 
 typedef struct stop {
-    double force, area, least; /* N, m^2, smallest stretch */
+    double force, area, min; /* N, m^2, smallest stretch */
     int contacts, active, inverted, steps, unconverged;
 } stop;
 
@@ -93,15 +93,15 @@ static void press_free(press *p) {
 
 static double fastest(const press *p) {
     const double *v = thenar_sim_velocities(p->sim, 0);
-    double most = 0;
+    double max = 0;
     for (int i = 0; i < thenar_model_mesh(p->model, 0)->node_count; i++)
-        most = fmax(most, vec3_length(vec3_load(v + 3 * (size_t)i)));
-    return most;
+        max = fmax(max, vec3_length(vec3_load(v + 3 * (size_t)i)));
+    return max;
 }
 
 static thenar_status press_to(press *p, double travel, stop *out, thenar_error *error) {
     const double move[3] = {0, -travel, 0}, turn[3] = {0};
-    *out = (stop){.least = INFINITY};
+    *out = (stop){.min = INFINITY};
     thenar_sim_drive(p->sim, 0, 0, move, turn);
     /* It begins at rest, and needs a step or two to be moving. */
     for (bool moves = true; moves && out->steps < PATIENCE; moves = out->steps < 3 || fastest(p) > AT_REST) {
@@ -117,7 +117,7 @@ static thenar_status press_to(press *p, double travel, stop *out, thenar_error *
     }
     thenar_sim_stretches(p->sim, 0, p->stretches);
     for (int t = 0; t < thenar_model_mesh(p->model, 0)->tet_count; t++) {
-        out->least = fmin(out->least, p->stretches[3 * t + 2]);
+        out->min = fmin(out->min, p->stretches[3 * t + 2]);
         out->inverted += p->stretches[3 * t + 2] < 0;
     }
     out->active = thenar_sim_stats(p->sim)->active_constraints;
@@ -155,7 +155,7 @@ static void add_rows(table *results, int tets, bool limited, const stop stops[ST
         table_number(results, "force_n", s->force);
         table_number(results, "over_linear", over);
         table_number(results, "contacts", s->contacts);
-        table_number(results, "compression", 100 * (1 - s->least));
+        table_number(results, "compression", 100 * (1 - s->min));
         table_number(results, "active", s->active);
         table_number(results, "inverted", s->inverted);
         table_number(results, "steps", s->steps);

@@ -14,9 +14,9 @@
 
 #define SIZES 5
 #define SETTLE_STEPS 60
-#define SPIN 2.0        /* of the held end, rad/s */
-#define LONGEST 30.0    /* s, that the turning goes on */
-#define LEAST_TIME 10.0 /* us */
+#define SPIN 2.0      /* of the held end, rad/s */
+#define LONGEST 30.0  /* s, that the turning goes on */
+#define MIN_TIME 10.0 /* us */
 
 /* About 200, 600, 2,000, 6,000 and 20,000 tets, five a cell, of nearly cubic cells. */
 static const int cells[SIZES][3] = {{5, 3, 3}, {8, 4, 4}, {11, 6, 6}, {17, 9, 8}, {26, 13, 12}};
@@ -121,7 +121,7 @@ static thenar_status measure(int size, int repeats, double *tets, double median[
 /* The slope of log(us) over log(tets); NAN where a stage was left out and only its clock was read. */
 static double exponent(const double tets[SIZES], const double median[SIZES][CLOCKS], int clock) {
     double x = 0, y = 0, xx = 0, xy = 0;
-    if (median[SIZES - 1][clock] < LEAST_TIME) return NAN;
+    if (median[SIZES - 1][clock] < MIN_TIME) return NAN;
     for (int i = 0; i < SIZES; i++) {
         double a = log(tets[i]), b = log(median[i][clock]);
         x += a / SIZES;

@@ -8,7 +8,7 @@
  *
  * Every phase begins with the same snapshot for all solvers and threads, taken after the hand came to its pose with the
  * default solver; then each goes on by itself and meets its own states. They take turns. A solver whose steps would
- * take longer than MOST_SECONDS in all makes fewer of them: the column of steps says how many. That is njls in a tight
+ * take longer than MAX_SECONDS in all makes fewer of them: the column of steps says how many. That is njls in a tight
  * fist, which ends at its bound of 500 iterations; without contacts and with contact by springs, which is the paper's,
  * it does so too. */
 #include "bench/bench.h"
@@ -23,11 +23,11 @@
 #include <unistd.h>
 
 #define USUAL_STEPS 200
-#define MOST_SECONDS 6.0 /* of steps of one solver with one number of threads in a phase */
-#define ROUND 10         /* steps, then it is another one's turn */
+#define MAX_SECONDS 6.0 /* of steps of one solver with one number of threads in a phase */
+#define ROUND 10        /* steps, then it is another one's turn */
 #define PAPER_THREADS 4
-#define MOST_THREADS 64
-#define MOST_RUNNERS 16
+#define MAX_THREADS 64
+#define MAX_RUNNERS 16
 #define LEAD 1.0   /* s, in which the hand comes to its pose */
 #define STROKE 0.5 /* s, from one end of a motion to the other */
 
@@ -66,7 +66,7 @@ typedef struct hand_bench {
     const hand_phase *phase;
     int steps; /* wanted of each runner */
     thenar_model *model;
-    runner runners[MOST_RUNNERS];
+    runner runners[MAX_RUNNERS];
     int runner_count;
 } hand_bench;
 
@@ -104,7 +104,7 @@ static thenar_status make_model(hand_bench *bench, thenar_error *error) {
 }
 
 static thenar_status add_runner(hand_bench *bench, const char *solver, int threads, thenar_error *error) {
-    if (bench->runner_count == MOST_RUNNERS) return THENAR_OK;
+    if (bench->runner_count == MAX_RUNNERS) return THENAR_OK;
     runner *r = &bench->runners[bench->runner_count++];
     *r = (runner){.solver = solver, .threads = threads};
     thenar_sim_options options = {.threads = threads, .solver = solver};
@@ -119,7 +119,7 @@ static thenar_status add_runner(hand_bench *bench, const char *solver, int threa
 /* As many as the paper had, or as there are; where scaling is asked for, powers of two up to all there are. */
 static thenar_status add_runners(hand_bench *bench, thenar_error *error) {
     thenar_status status = THENAR_OK;
-    int cores = (int)fmin((double)sysconf(_SC_NPROCESSORS_ONLN), MOST_THREADS);
+    int cores = (int)fmin((double)sysconf(_SC_NPROCESSORS_ONLN), MAX_THREADS);
     int usual = cores < 1 ? 1 : cores > PAPER_THREADS ? PAPER_THREADS : cores;
     for (int i = 0; i < SOLVERS && status == THENAR_OK; i++) {
         for (int threads = 1; bench->phase->scaling && threads < usual && status == THENAR_OK; threads *= 2)
@@ -152,7 +152,7 @@ static thenar_status enter_phase(hand_bench *bench, thenar_error *error) {
 }
 
 static bool is_done(const hand_bench *bench, const runner *r) {
-    return r->steps == bench->steps || r->seconds >= MOST_SECONDS;
+    return r->steps == bench->steps || r->seconds >= MAX_SECONDS;
 }
 
 static thenar_status run_round(const hand_bench *bench, runner *r, thenar_error *error) {
@@ -216,7 +216,7 @@ static thenar_status run_phase(const hand_phase *phase, int steps, table *result
         printf("%d tets, %d bones, h = 10 ms; limits 0.9 to 1.1, at the joints 0.5 to 1.5; touches itself; one "
                "tolerance for all solvers\n"
                "paper: perez2016, njls on four cores of 2011, mean fps; a solver stops after %.0f s of a phase\n",
-               thenar_model_mesh(bench.model, 0)->tet_count, THENAR_HAND_BONES, MOST_SECONDS);
+               thenar_model_mesh(bench.model, 0)->tet_count, THENAR_HAND_BONES, MAX_SECONDS);
     for (bool all_done = false; !all_done && status == THENAR_OK;) {
         all_done = true;
         for (int i = 0; i < bench.runner_count && status == THENAR_OK; i++) {

@@ -56,7 +56,7 @@ typedef struct live_run {
     thenar_sim *sim;
     thenar_haptic *haptic;
     double *step_us, *news_us, *touch_us; /* a step; from what it told to the force; from a step that touches to it */
-    int steps, news, touches, most;
+    int steps, news, touches, max;
     double seconds;
 } live_run;
 
@@ -78,18 +78,18 @@ static void step_on(live_run *run, int seconds) {
     int64_t began = clock_now(), next = began, period = (int64_t)llround(1e9 * thenar_sim_dt(run->sim));
     bool touches = false, begins = false;
     double to_tell = 0;
-    uint64_t told = 0;
-    while (clock_now() - began < (int64_t)seconds * NS && run->steps < run->most) {
+    uint64_t reported = 0;
+    while (clock_now() - began < (int64_t)seconds * NS && run->steps < run->max) {
         thenar_haptic_stats stats;
         thenar_haptic_read_stats(run->haptic, &stats);
-        if (told > 0 && stats.handles[0].news == told) {
+        if (reported > 0 && stats.handles[0].updates == reported) {
             run->news_us[run->news++] = stats.handles[0].latency_us;
             if (begins) run->touch_us[run->touches++] = to_tell + stats.handles[0].latency_us;
         }
         int64_t start = clock_now();
         thenar_haptic_drive(run->haptic, 0, run->sim, 0);
         thenar_sim_step(run->sim);
-        told = stats.handles[0].news + (thenar_haptic_tell(run->haptic, 0, run->sim, 0) == THENAR_OK);
+        reported = stats.handles[0].updates + (thenar_haptic_tell(run->haptic, 0, run->sim, 0) == THENAR_OK);
         to_tell = 1e-3 * (double)(clock_now() - start);
         run->step_us[run->steps++] = to_tell;
         thenar_handle_state handle;
@@ -137,14 +137,14 @@ static void add_live(table *results, const haptic_case *c, double rate, live_run
 
 static thenar_status run_live(const haptic_case *c, double rate, int seconds, table *results, thenar_error *error) {
     char path[] = "/tmp/thenar-haptic-XXXXXX", device[64];
-    live_run run = {.most = (int)(seconds / STEP) + 100};
+    live_run run = {.max = (int)(seconds / STEP) + 100};
     thenar_status status = write_script(c, path, error);
     if (status != THENAR_OK) return status;
     snprintf(device, sizeof device, "user:%s", path);
     status = open_case(c->scene, NULL, 0, STEP, &run.sim, error);
-    run.step_us = MEMORY_ARRAY(double, run.most);
-    run.news_us = MEMORY_ARRAY(double, run.most);
-    run.touch_us = MEMORY_ARRAY(double, run.most);
+    run.step_us = MEMORY_ARRAY(double, run.max);
+    run.news_us = MEMORY_ARRAY(double, run.max);
+    run.touch_us = MEMORY_ARRAY(double, run.max);
     if (status == THENAR_OK && !(run.step_us && run.news_us && run.touch_us)) status = error_memory(error, "times");
     if (status == THENAR_OK) {
         thenar_haptic_handle handle = thenar_haptic_handle_of(run.sim, 0);
@@ -180,9 +180,9 @@ static void tick_batch(void *context) {
     user_sample(&w->person, 1, &sample.body);
     vec3_store(sample.body.position, real_place(w));
     for (int i = 0; i < BATCH; i++) {
-        sample.number = w->told.step = (uint64_t)++w->tick;
-        w->told.published_ns = w->tick * 1000000;
-        haptic_tick(&w->held.settings, &w->state, &sample, &w->told, w->tick * 1000000, 1e-3, w->wrench);
+        sample.number = w->reported.step = (uint64_t)++w->tick;
+        w->reported.published_ns = w->tick * 1000000;
+        haptic_tick(&w->held.settings, &w->state, &sample, &w->reported, w->tick * 1000000, 1e-3, w->wrench);
     }
 }
 
@@ -226,7 +226,7 @@ static thenar_status add_hands(table *results, const haptic_case *c, haptic_feel
         for (double share = 0.05; share < 1.3; share *= finer) {
             haptic_real w = haptic_real_begin(sim, feel, settings, real_hand(&script, stiffness, share));
             not_calm += !real_is_calm(&w, NULL);
-            energy = fmax(energy, w.most_given);
+            energy = fmax(energy, w.max_given);
             runs++;
         }
     table_add_row(results);
@@ -274,10 +274,10 @@ static thenar_sim *make_stiff_pad(void *context, double stiffness, double dampin
     return open_case(wall_case.scene, sets, 5, STEP, &sim, context) == THENAR_OK ? sim : NULL;
 }
 
-static thenar_status add_stiffest(table *results, const char *name, haptic_feel feel, double most_drag,
+static thenar_status add_stiffest(table *results, const char *name, haptic_feel feel, double max_drag,
                                   const char *paper, thenar_error *error) {
     real_script script = real_press(wall_case.pressed, wall_case.slid);
-    real_wall wall = real_stiffest(make_stiff_pad, error, feel, most_drag, &script, PAD_GAP, 1.25);
+    real_wall wall = real_stiffest(make_stiff_pad, error, feel, max_drag, &script, PAD_GAP, 1.25);
     table_add_row(results);
     table_text(results, "what", "%s", name);
     table_number(results, "rate_hz", 1000);

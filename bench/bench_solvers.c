@@ -11,8 +11,8 @@
 #include <string.h>
 
 #define USUAL_REPEATS 5
-#define MOST_THREADS 2
-#define MOST_RUNNERS 32
+#define MAX_THREADS 2
+#define MAX_RUNNERS 32
 #define EXACT ((solver_tolerances){.violation = 1e-6, .stationarity = 1e-5})
 
 /* A solver with a number of threads. */
@@ -37,7 +37,7 @@ typedef struct frame_answer {
 typedef struct comparison {
     limited_hand hand;
     thenar_sim *exact;
-    runner runners[MOST_RUNNERS];
+    runner runners[MAX_RUNNERS];
     int runner_count;
     frame_answer answer;
     const limited_hand_scene *scene;
@@ -132,7 +132,7 @@ static thenar_status create(comparison *c, thenar_error *error) {
     c->answer.rows = MEMORY_ARRAY(constraint_row, 3 * thenar_model_mesh(c->hand.model, 0)->tet_count);
     if (!c->answer.rows) return error_memory(error, "rows");
     for (int i = 0; i < solver_count && status == THENAR_OK; i++)
-        for (int threads = 1; threads <= MOST_THREADS && status == THENAR_OK; threads++)
+        for (int threads = 1; threads <= MAX_THREADS && status == THENAR_OK; threads++)
             status = add_runner(c, solver_table[i], threads, error);
     return status;
 }

@@ -76,7 +76,7 @@ static double share(figures *f, double percent) {
 }
 
 static double search_grid(const match_problem *problem) {
-    double least = INFINITY;
+    double min = INFINITY;
     for (int i = 0; i <= CELLS; i++)
         for (int j = 0; j <= CELLS; j++)
             for (int k = 0; k <= CELLS; k++) {
@@ -84,9 +84,9 @@ static double search_grid(const match_problem *problem) {
                 double q[3];
                 for (int c = 0; c < 3; c++)
                     q[c] = problem->low[c] + (problem->high[c] - problem->low[c]) * at[c] / CELLS;
-                least = fmin(least, match_cost(problem, q));
+                min = fmin(min, match_cost(problem, q));
             }
-    return least;
+    return min;
 }
 
 /* How far a command is from the face of a body. */
@@ -134,8 +134,8 @@ static thenar_status step_case(const bench_case *c, thenar_sim *sim, thenar_tact
             match_problem problem;
             if (fabs(thenar_sim_time(sim) - c->moments[m]) > 0.5 * thenar_sim_dt(sim)) continue;
             if (!tactile_last_problem(tactile, 0, &problem)) continue;
-            double found = thenar_tactile_command_of(tactile, 0)->cost, least = search_grid(&problem);
-            out->excess = fmax(out->excess, found / least - 1);
+            double found = thenar_tactile_command_of(tactile, 0)->cost, min = search_grid(&problem);
+            out->excess = fmax(out->excess, found / min - 1);
         }
     }
     return THENAR_OK;

@@ -22,9 +22,9 @@ static const finger_shape fingers[FINGERS] = {{-.40, .16, .354, .212, -0.80},
                                               {.206, .409, .516, .182, 0.20},
                                               {.402, .368, .414, .165, 0.45}};
 
-#define HAND_VOLUME 4e-4    /* cubic metres: 0.445 kg at 1.1 g/cm^3 */
-#define LEAST_RADIUS 0.0005 /* metres: what is left of a finger that shrinks to nothing */
-#define ROOT 0.15           /* how far a finger reaches back into the palm, as a share of hand length */
+#define HAND_VOLUME 4e-4  /* cubic metres: 0.445 kg at 1.1 g/cm^3 */
+#define MIN_RADIUS 0.0005 /* metres: what is left of a finger that shrinks to nothing */
+#define ROOT 0.15         /* how far a finger reaches back into the palm, as a share of hand length */
 
 typedef struct hand_shape {
     box_shape palm;
@@ -45,7 +45,7 @@ static hand_shape hand_make(double shrink) {
         vec3 direction = {sin(f->spread), cos(f->spread), 0};
         vec3 joint = {f->across * HAND_BREADTH, f->along * HAND_LENGTH, 0};
         hand.finger[i] = (capsule_shape){vec3_mul_add(joint, direction, back), vec3_mul_add(joint, direction, reach),
-                                         fmax(radius - shrink, LEAST_RADIUS)};
+                                         fmax(radius - shrink, MIN_RADIUS)};
     }
     return hand;
 }

@@ -29,12 +29,12 @@ typedef struct haptic_real {
     user_model user; /* about the device's own origin */
     user_state person;
     haptic_state state;
-    struct haptic_linear told, next; /* what the loop has, what the step under way will tell */
-    double wrench[6], before[6];     /* sent in this tick and the one before */
-    double given, most_given;        /* energy less what was put in, and the most that it ever was, J */
-    double dt;                       /* of the loop, s */
-    bool late;                       /* the device acts a tick late, as most do */
-    int takes;                       /* ticks after which a step is told of, 0: as many as it lasts */
+    struct haptic_linear reported, next; /* what the loop has, what the step under way will tell */
+    double wrench[6], before[6];         /* sent in this tick and the one before */
+    double given, max_given;             /* energy less what was put in, and the most that it ever was, J */
+    double dt;                           /* of the loop, s */
+    bool late;                           /* the device acts a tick late, as most do */
+    int takes;                           /* ticks after which a step is told of, 0: as many as it lasts */
     int64_t tick;
 } haptic_real;
 
@@ -74,8 +74,8 @@ static inline haptic_real haptic_real_begin(thenar_sim *sim, haptic_feel feel, t
 static inline void real_simulate(haptic_real *w, int64_t now_ns) {
     int64_t every = (int64_t)lround(thenar_sim_dt(w->sim) / w->dt), takes = w->takes > 0 ? w->takes : every;
     if ((w->tick - takes) % every == 0) {
-        w->told = w->next;
-        w->told.published_ns = now_ns;
+        w->reported = w->next;
+        w->reported.published_ns = now_ns;
     }
     if (w->tick % every == 0) real_step(w);
 }
@@ -92,7 +92,7 @@ static inline void real_feel(haptic_real *w) {
     vec3_store(sample.body.position, real_place(w));
     quat_store(sample.body.orientation, quat_mul(w->person.orientation, (quat){g[0], g[1], g[2], g[3]}));
     if (w->feel != FEEL_DIRECT) {
-        haptic_tick(&w->held.settings, &w->state, &sample, &w->told, now_ns, w->dt, w->wrench);
+        haptic_tick(&w->held.settings, &w->state, &sample, &w->reported, now_ns, w->dt, w->wrench);
         return;
     }
     thenar_handle_state handle;
@@ -111,7 +111,7 @@ static inline void haptic_real_tick(haptic_real *w) {
     vec3_store(moved, vec3_sub(w->person.position, x));
     vec3_store(moved + 3, turn_between(q, w->person.orientation));
     for (int i = 0; i < 6; i++) w->given += acts[i] * moved[i];
-    w->most_given = fmax(w->most_given, w->given);
+    w->max_given = fmax(w->max_given, w->given);
 }
 
 /* Or a device that is led, whatever the force: `position` about its own origin. */
@@ -152,7 +152,7 @@ static inline user_model real_hand(real_script *script, double stiffness, double
 
 /* How far the hand swings, along the axis where it does so most, m; turns count by 2 cm of arm. */
 static inline double real_swing(haptic_real *w, int64_t until) {
-    double low[6], high[6], most = 0;
+    double low[6], high[6], max = 0;
     for (int i = 0; i < 6; i++) low[i] = INFINITY, high[i] = -INFINITY;
     while (w->tick < until) {
         double at[6];
@@ -161,8 +161,8 @@ static inline double real_swing(haptic_real *w, int64_t until) {
         vec3_store(at + 3, vec3_scale(quat_to_rotation_vector(w->person.orientation), 0.02));
         for (int i = 0; i < 6; i++) low[i] = fmin(low[i], at[i]), high[i] = fmax(high[i], at[i]);
     }
-    for (int i = 0; i < 6; i++) most = fmax(most, high[i] - low[i]);
-    return most;
+    for (int i = 0; i < 6; i++) max = fmax(max, high[i] - low[i]);
+    return max;
 }
 
 /* Goes through the script; false if a swing grows while the hand holds still. `force`, if not NULL: what is sent after
@@ -228,8 +228,8 @@ static inline bool real_all_calm(thenar_sim *sim, haptic_feel feel, thenar_hapti
 }
 
 /* The stiffest that stays calm: couplings of handle and loop are made stiffer, by `factor` each time, until one does not.
- * Those that drag more than `most_drag` do not count. The surface is `gap` below the device's origin. */
-static inline real_wall real_stiffest(real_maker make, void *context, haptic_feel feel, double most_drag,
+ * Those that drag more than `max_drag` do not count. The surface is `gap` below the device's origin. */
+static inline real_wall real_stiffest(real_maker make, void *context, haptic_feel feel, double max_drag,
                                       real_script *script, double gap, double factor) {
     real_wall best = {0, 0, 0};
     for (double k = 10; k < 3e4; k *= factor) {
@@ -238,10 +238,9 @@ static inline real_wall real_stiffest(real_maker make, void *context, haptic_fee
         if (!sim) return best;
         thenar_haptic_settings settings = thenar_haptic_handle_of(sim, 0).settings;
         settings.passivity = false;
-        settings.most_force = settings.most_torque = settings.force_slew = settings.torque_slew =
-            1e6; /* would hide it */
+        settings.max_force = settings.max_torque = settings.force_slew = settings.torque_slew = 1e6; /* would hide it */
         double drag = real_drag(sim, feel, settings, 0.2);
-        bool calm = drag <= most_drag && real_all_calm(sim, feel, settings, script);
+        bool calm = drag <= max_drag && real_all_calm(sim, feel, settings, script);
         if (calm) {
             haptic_real press = haptic_real_begin(sim, feel, settings, real_hand(script, 500, 1));
             while (press.tick < 1500) haptic_real_tick(&press);

@@ -52,8 +52,8 @@ static inline void tool_step(wall_world *w, const double *wanted, const double *
     double h = w->step, normal = 0;
     for (int a = 0; a < 3; a++) {
         int i = axes[a];
-        double *y = &w->y.x + i, *u = &w->u.x + i, most = w->friction * normal;
-        tool_axis t = {.d = i != 1 ? most / 1e-3 : 0}; /* friction is viscous up to 1 mm/s */
+        double *y = &w->y.x + i, *u = &w->u.x + i, max = w->friction * normal;
+        tool_axis t = {.d = i != 1 ? max / 1e-3 : 0}; /* friction is viscous up to 1 mm/s */
         tool_solve(w, i, wanted[i], pace[i], &t);
         if (i == 1 && *y + h * t.vt < 0) {
             t = (tool_axis){.f = -w->stiffness * *y, .k = w->stiffness, .d = w->damping};
@@ -65,8 +65,8 @@ static inline void tool_step(wall_world *w, const double *wanted, const double *
             t = (tool_axis){0};
             tool_solve(w, i, wanted[i], pace[i], &t);
         }
-        if (i != 1 && fabs(t.d * t.vt) > most) {
-            t = (tool_axis){.f = -copysign(most, t.vt)};
+        if (i != 1 && fabs(t.d * t.vt) > max) {
+            t = (tool_axis){.f = -copysign(max, t.vt)};
             tool_solve(w, i, wanted[i], pace[i], &t);
         }
         (&w->v.x)[i] = t.vh, (&w->x.x)[i] += h * t.vh;
@@ -97,13 +97,13 @@ static inline void wall_step(wall_world *w, vec3 device, vec3 speed, struct hapt
         int i = axes[a];
         double mass = w->mass / h + w->coupling_damping + h * w->coupling;
         double push = w->mass / h * v[i] + w->coupling * (wanted[i] - x[i]) + w->coupling_damping * pace[i];
-        double k = 0, d = 0, f, next = push / mass, most = w->friction * normal;
+        double k = 0, d = 0, f, next = push / mass, max = w->friction * normal;
         if (i == 1 && x[1] + h * next < 0) k = w->stiffness, d = w->damping;
-        if (i != 1 && normal > 0) d = most / 1e-3; /* friction is viscous up to 1 mm/s */
+        if (i != 1 && normal > 0) d = max / 1e-3; /* friction is viscous up to 1 mm/s */
         next = (push - k * x[i]) / (mass + d + h * k);
         f = -k * (x[i] + h * next) - d * next;
         if (i == 1 && f <= 0) k = d = f = 0, next = push / mass;
-        if (i != 1 && fabs(f) > most) d = 0, f = copysign(most, f), next = (push + f) / mass;
+        if (i != 1 && fabs(f) > max) d = 0, f = copysign(max, f), next = (push + f) / mass;
         v[i] = next;
         x[i] += h * next;
         if (i == 1) normal = f;
@@ -120,13 +120,13 @@ typedef struct haptic_world {
     user_state person;
     wall_world wall;
     haptic_state state;
-    struct haptic_linear told, next; /* what the loop has, what the step under way will tell */
-    double wrench[6], before[6];     /* sent in this tick and the one before */
-    double dt;                       /* of the loop, s */
-    bool late;                       /* the device acts a tick late, as most do */
-    bool positions_only;             /* the device has no velocities, */
-    double grain;                    /* and its positions are multiples of this, m; 0: any */
-    bool held;                       /* the simulation's force is held until the next one: no linearization at all */
+    struct haptic_linear reported, next; /* what the loop has, what the step under way will tell */
+    double wrench[6], before[6];         /* sent in this tick and the one before */
+    double dt;                           /* of the loop, s */
+    bool late;                           /* the device acts a tick late, as most do */
+    bool positions_only;                 /* the device has no velocities, */
+    double grain;                        /* and its positions are multiples of this, m; 0: any */
+    bool held; /* the simulation's force is held until the next one: no linearization at all */
     int64_t tick;
 } haptic_world;
 
@@ -150,11 +150,11 @@ static inline haptic_world haptic_world_make(thenar_haptic_settings settings, us
 static inline void haptic_world_simulate(haptic_world *w, int64_t now_ns) {
     int64_t every = (int64_t)lround(w->wall.step / w->dt);
     if (w->tick % every != 0) return;
-    w->told = w->next;
-    w->told.published_ns = now_ns;
-    if (w->held) memset(w->told.stiffness, 0, sizeof w->told.stiffness);
-    if (w->held) memset(w->told.damping, 0, sizeof w->told.damping);
-    if (w->held) memset(w->told.inertia, 0, sizeof w->told.inertia);
+    w->reported = w->next;
+    w->reported.published_ns = now_ns;
+    if (w->held) memset(w->reported.stiffness, 0, sizeof w->reported.stiffness);
+    if (w->held) memset(w->reported.damping, 0, sizeof w->reported.damping);
+    if (w->held) memset(w->reported.inertia, 0, sizeof w->reported.inertia);
     wall_step(&w->wall, w->person.position, w->person.velocity, &w->next);
 }
 
@@ -166,7 +166,7 @@ static inline void haptic_world_feel(haptic_world *w, int64_t now_ns) {
     for (int i = 0; i < 3 && w->grain > 0; i++)
         sample.body.position[i] = w->grain * floor(sample.body.position[i] / w->grain);
     memcpy(w->before, w->wrench, sizeof w->before);
-    haptic_tick(&w->settings, &w->state, &sample, &w->told, now_ns, w->dt, w->wrench);
+    haptic_tick(&w->settings, &w->state, &sample, &w->reported, now_ns, w->dt, w->wrench);
     user_advance(&w->user, &w->person, w->late ? w->before : w->wrench, w->dt);
     w->tick++;
 }
@@ -211,19 +211,19 @@ static inline device_sample sample_at(uint64_t number, vec3 position) {
 static inline double drag_at(thenar_haptic_settings settings, double speed, double tool_mass) {
     haptic_state state = {0};
     double wrench[6], worst = 0, h = 0.01;
-    struct haptic_linear told = {0}, next = {0};
+    struct haptic_linear reported = {0}, next = {0};
     for (int64_t tick = 0; tick < 1500; tick++) {
         vec3 x = {speed * 1e-3 * (double)tick, 0, 0};
         if (tick % 10 == 0) { /* the handle is a step behind; a free tool resists by its mass alone */
-            told = next;
-            told.published_ns = tick * 1000000;
+            reported = next;
+            reported.published_ns = tick * 1000000;
             next = (struct haptic_linear){
                 .position = {x.x}, .orientation = {0, 0, 0, 1}, .velocity = {speed}, .step_length = h};
             next.step = (uint64_t)tick / 10 + 1;
             for (int i = 0; i < 3; i++) next.stiffness[7 * i] = tool_mass / h / h;
         }
         device_sample sample = sample_at((uint64_t)tick + 1, x);
-        haptic_tick(&settings, &state, &sample, &told, tick * 1000000, 1e-3, wrench);
+        haptic_tick(&settings, &state, &sample, &reported, tick * 1000000, 1e-3, wrench);
         if (tick > 1000) worst = fmax(worst, vec3_length(vec3_load(wrench)));
     }
     return worst;
@@ -266,9 +266,9 @@ static inline bool all_calm(thenar_haptic_settings settings, bool held) {
     return true;
 }
 
-/* The stiffest wall that stays calm: couplings are made stiffer until one does not. `most_drag`: couplings that drag
+/* The stiffest wall that stays calm: couplings are made stiffer until one does not. `max_drag`: couplings that drag
  * more do not count. `held`: the simulation's force is held from step to step. */
-static inline stiff_wall stiffest(bool plain, bool held, double most_drag) {
+static inline stiff_wall stiffest(bool plain, bool held, double max_drag) {
     stiff_wall best = {0, 0};
     for (double k = 10; k < 3e4; k *= 1.25) {
         thenar_haptic_settings settings = thenar_haptic_settings_default();
@@ -276,9 +276,9 @@ static inline stiff_wall stiffest(bool plain, bool held, double most_drag) {
         settings.damping = fmin(settings.damping, 0.02 * k);
         settings.plain = plain;
         settings.passivity = false;
-        settings.most_force = settings.force_slew = 1e6; /* limits would hide it */
+        settings.max_force = settings.force_slew = 1e6; /* limits would hide it */
         double drag = drag_at(settings, 0.2, 0);
-        if (drag > most_drag || !all_calm(settings, held)) return best;
+        if (drag > max_drag || !all_calm(settings, held)) return best;
         haptic_world press = haptic_world_make(settings, press_hand(500, 1), 10 * k);
         press.held = held;
         while (press.tick < 1500) haptic_world_tick(&press);

@@ -164,14 +164,14 @@ static inline bool scene_is_finite(const thenar_sim *sim) {
 }
 
 /* The least and the largest stretch of a soft body's tets. */
-static inline void scene_stretches(const thenar_sim *sim, int body, double *least, double *most) {
+static inline void scene_stretches(const thenar_sim *sim, int body, double *min, double *max) {
     int count = thenar_model_mesh(thenar_sim_model(sim), body)->tet_count;
     double *values = calloc(3 * (size_t)count, sizeof *values);
     thenar_sim_stretches(sim, body, values);
-    *least = INFINITY, *most = -INFINITY;
+    *min = INFINITY, *max = -INFINITY;
     for (int i = 0; i < 3 * count; i++) {
-        *least = fmin(*least, values[i]);
-        *most = fmax(*most, values[i]);
+        *min = fmin(*min, values[i]);
+        *max = fmax(*max, values[i]);
     }
     free(values);
 }

@@ -139,7 +139,7 @@ static inline thenar_status fixture_create(const char *path, thenar_recording_ty
                                          .body_count = FIXTURE_BODIES,
                                          .channels = channels,
                                          .channel_count = FIXTURE_CHANNELS,
-                                         .most_contacts = FIXTURE_CONTACTS};
+                                         .max_contacts = FIXTURE_CONTACTS};
     return recording_create(path, &description, writer, error);
 }
 

@@ -327,12 +327,12 @@ static void a_held_cube_stays_where_it_is(void **unused) {
 /* The load, growing slowly, at which the cube has gone 0.5 mm or 0.1 rad more than flesh gives way by. */
 static double load_at_slip(choice c, bool twist) {
     thenar_sim *sim = pinch(c, weightless);
-    double load = 0, most = twist ? 40e-3 : 8;
+    double load = 0, max = twist ? 40e-3 : 8;
     for (int i = 1; i <= 50; i++) squeeze(sim, 1.5e-3 * fmin(1, 0.04 * i), 0, 0);
     double normal;
     for (int i = 0; i < 600; i++) {
         double twice[3], turn[3];
-        load = most * i / 600;
+        load = max * i / 600;
         squeeze(sim, 1.5e-3, twist ? 0 : -load, twist ? load : 0);
         thenar_sim_twist(sim, 2, twice, turn);
         if (fabs(twist ? 0.005 * turn[0] : twice[1]) > 0.02) break;
@@ -727,7 +727,7 @@ static void more_patches_than_there_is_room_for_are_counted(void **unused) {
     tools_run(sim, 3);
     print_message("%d patches, contacts lost in %d steps\n", patches_of(sim),
                   (int)thenar_sim_warning_count(sim, THENAR_WARNING_CONTACTS_LOST));
-    assert_int_equal(sim->contacts.patches.count, PATCHES_MOST);
+    assert_int_equal(sim->contacts.patches.count, PATCHES_MAX);
     assert_true(thenar_sim_warning_count(sim, THENAR_WARNING_CONTACTS_LOST) > 0);
     thenar_sim_free(sim);
 }

@@ -7,7 +7,7 @@
 #include "random.h"
 #include "solver/newton.h"
 
-#define MOST 24
+#define MAX 24
 
 typedef struct fixture {
     cone_problem problem;
@@ -16,11 +16,11 @@ typedef struct fixture {
 
 static void start(fixture *f) {
     arena measure = {0};
-    cone_problem_layout(&f->problem, MOST, &measure);
+    cone_problem_layout(&f->problem, MAX, &measure);
     f->memory = memory_aligned(measure.used);
     assert_non_null(f->memory);
     arena carve = arena_on(f->memory, measure.used);
-    cone_problem_layout(&f->problem, MOST, &carve);
+    cone_problem_layout(&f->problem, MAX, &carve);
 }
 
 static double *W_at(cone_problem *p, int row, int column) {
@@ -29,7 +29,7 @@ static double *W_at(cone_problem *p, int row, int column) {
 
 /* W = B B^T of `rank` columns, and `more` on its diagonal; q is a motion of the same rank. */
 static void draw(cone_problem *p, random_source *random, int count, int rank, double more, double mu) {
-    double B[3 * MOST][3 * MOST], way[3 * MOST];
+    double B[3 * MAX][3 * MAX], way[3 * MAX];
     p->count = count;
     for (int k = 0; k < rank; k++) way[k] = random_uniform(random, -1, 1);
     for (int i = 0; i < 3 * count; i++)
@@ -149,7 +149,7 @@ static void a_solution_is_where_it_ends(void **unused) {
     random_source random = {3};
     draw(&f.problem, &random, 8, 24, 0.1, 0.4);
     assert_true(cone_problem_solve(&f.problem));
-    vec3 force[MOST];
+    vec3 force[MAX];
     memcpy(force, f.problem.force, 8 * sizeof *force);
     assert_true(cone_problem_solve(&f.problem));
     for (int i = 0; i < 8; i++) assert_true(vec3_distance(force[i], f.problem.force[i]) == 0);
@@ -170,20 +170,20 @@ static void fingers_that_meet_at_their_limits_take_few_iterations(void **unused)
     def.key_count = 2;
     thenar_model *model = hand_world_model(&def);
     thenar_sim *sim = hand_world_start(model, 0.01, 1);
-    int most = 0, sum = 0, touching = 0, active = 0;
+    int max = 0, sum = 0, touching = 0, active = 0;
     for (int i = 0; i < 120; i++) {
         assert_int_equal(thenar_sim_step(sim), THENAR_OK);
         const thenar_stats *stats = thenar_sim_stats(sim);
         assert_int_equal(stats->unconverged, 0);
-        most = stats->iterations > most ? stats->iterations : most;
+        max = stats->iterations > max ? stats->iterations : max;
         active = stats->active_constraints > active ? stats->active_constraints : active;
         sum += stats->iterations;
         touching += stats->contacts > 0;
     }
-    print_message("  120 steps: %d iterations, at most %d; %d touch, at most %d limits push\n", sum, most, touching,
+    print_message("  120 steps: %d iterations, at most %d; %d touch, at most %d limits push\n", sum, max, touching,
                   active);
     assert_true(touching > 30 && active > 300);
-    assert_true(most <= 20);
+    assert_true(max <= 20);
     thenar_sim_free(sim);
     thenar_model_free(model);
 }

@@ -132,7 +132,7 @@ static contact random_contact(random_source *random, leg_kind kind, double mu, c
                  .frame = contact_frame(vec3_unit(random_vector(random, 1))),
                  .start = random_vector(random, 1),
                  .rho = random_uniform(random, 0.5, 5),
-                 .most = INFINITY,
+                 .max = INFINITY,
                  .lambda = random_vector(random, 1),
                  .shift = random_uniform(random, 0, 0.5)};
     double weights[4] = {0.4, 0.3, 0.2, 0.1};
@@ -230,7 +230,7 @@ static void multipliers_steps_come_to_coulombs_law(void **unused) {
     for (int k = 0; k <= 40; k++) {
         double mu = 0.5, pull = m * g * mu * k / 20.0;
         contact c = {
-            .mu = mu, .share = 1, .frame = contact_frame(vec3_make(0, 1, 0)), .rho = 3 * m / (h * h), .most = INFINITY};
+            .mu = mu, .share = 1, .frame = contact_frame(vec3_make(0, 1, 0)), .rho = 3 * m / (h * h), .max = INFINITY};
         c.legs[c.leg_count++] = (contact_leg){.node = 0, .weight = 1};
         assert_true(contact_bind(&c, &pattern));
         double d[SIZE] = {0};

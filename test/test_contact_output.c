@@ -165,12 +165,12 @@ static void sums_of_pairs_and_bodies_are_those_over_their_contacts(void **unused
         touched = touched || pushing > 0;
         for (int body = BLOCK; body <= PLATE; body++) {
             vec3 f, t;
-            double area, force[3], torque[3], told;
+            double area, force[3], torque[3], reported;
             add_up(sim, body, &f, &t, &area);
-            thenar_sim_contact_wrench(sim, body, force, torque, &told);
+            thenar_sim_contact_wrench(sim, body, force, torque, &reported);
             assert_vectors_near(force, f, 1e-12);
             assert_vectors_near(torque, t, 1e-12);
-            assert_near(told, area, 1e-15);
+            assert_near(reported, area, 1e-15);
         }
     }
     assert_true(touched);
@@ -285,7 +285,8 @@ static void contact_methods_that_are_not_there_are_refused_by_name(void **unused
     for (int i = 0; i < 3; i++) {
         char expected[128];
         thenar_sim_options options = {.contact = names[i]};
-        snprintf(expected, sizeof expected, "there is no contact method %s; expected point, aggregate, penalty or none", names[i]);
+        snprintf(expected, sizeof expected, "there is no contact method %s; expected point, aggregate, penalty or none",
+                 names[i]);
         assert_int_equal(thenar_sim_create(model, &options, &sim, &error), THENAR_ERROR_INPUT);
         assert_string_equal(error.text, expected);
         assert_null(sim);
@@ -300,19 +301,19 @@ static void assert_recorded(double got, double value) {
     assert_near(got, (float)value, 0);
 }
 
-static void compare_contacts(const thenar_contact *got, const thenar_contact *told) {
-    assert_memory_equal(got->body, told->body, sizeof got->body);
-    assert_memory_equal(got->face, told->face, sizeof got->face);
-    assert_int_equal(got->vertex, told->vertex);
-    assert_int_equal(got->sticks, told->sticks);
+static void compare_contacts(const thenar_contact *got, const thenar_contact *reported) {
+    assert_memory_equal(got->body, reported->body, sizeof got->body);
+    assert_memory_equal(got->face, reported->face, sizeof got->face);
+    assert_int_equal(got->vertex, reported->vertex);
+    assert_int_equal(got->sticks, reported->sticks);
     for (int k = 0; k < 3; k++) {
-        assert_recorded(got->position[k], told->position[k]);
-        assert_recorded(got->normal[k], told->normal[k]);
-        assert_recorded(got->friction[k], told->friction[k]);
+        assert_recorded(got->position[k], reported->position[k]);
+        assert_recorded(got->normal[k], reported->normal[k]);
+        assert_recorded(got->friction[k], reported->friction[k]);
     }
-    assert_recorded(got->gap, told->gap);
-    assert_recorded(got->force, told->force);
-    assert_recorded(got->area, told->area);
+    assert_recorded(got->gap, reported->gap);
+    assert_recorded(got->force, reported->force);
+    assert_recorded(got->area, reported->area);
 }
 
 /* The table is a mesh, whose triangles the contacts name. */
@@ -328,7 +329,7 @@ static void a_recording_has_the_contacts_that_the_simulation_told(void **unused)
     thenar_surface_free(&surface);
     thenar_sim *sim = tools_sim(model, 0.01, 1);
     thenar_recorder *recorder;
-    thenar_contact *told[STEPS + 1] = {NULL};
+    thenar_contact *reported[STEPS + 1] = {NULL};
     int counts[STEPS + 1] = {0}, faces = 0;
     assert_ok(thenar_recorder_create(path, sim, &recorder, &error), error);
     assert_ok(thenar_recorder_add(recorder, &error), error);
@@ -336,8 +337,9 @@ static void a_recording_has_the_contacts_that_the_simulation_told(void **unused)
         tools_run(sim, 1);
         assert_ok(thenar_recorder_add(recorder, &error), error);
         counts[step] = thenar_sim_contact_count(sim);
-        told[step] = malloc(((size_t)counts[step] + 1) * sizeof **told);
-        if (counts[step] > 0) memcpy(told[step], thenar_sim_contacts(sim), (size_t)counts[step] * sizeof **told);
+        reported[step] = malloc(((size_t)counts[step] + 1) * sizeof **reported);
+        if (counts[step] > 0)
+            memcpy(reported[step], thenar_sim_contacts(sim), (size_t)counts[step] * sizeof **reported);
     }
     assert_ok(thenar_recorder_close(recorder, &error), error);
     assert_true(counts[STEPS] > 0);
@@ -351,12 +353,12 @@ static void a_recording_has_the_contacts_that_the_simulation_told(void **unused)
         int count;
         assert_ok(thenar_recording_read_contacts(recording, frame, &contacts, &count, &error), error);
         assert_int_equal(count, counts[frame]);
-        assert_true(count <= thenar_recording_get_info(recording).most_contacts);
+        assert_true(count <= thenar_recording_get_info(recording).max_contacts);
         for (int i = 0; i < count; i++) {
-            compare_contacts(&contacts[i], &told[frame][i]);
+            compare_contacts(&contacts[i], &reported[frame][i]);
             faces += contacts[i].face[1] >= 0;
         }
-        free(told[frame]);
+        free(reported[frame]);
     }
     assert_true(faces > 0);
     thenar_recording_close(recording);

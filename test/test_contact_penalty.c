@@ -33,8 +33,8 @@ static vec3 law_force(const contact *c, double h, vec3 d) {
     vec3 u = vec3_add(c->start, d), speed = vec3_scale(vec3_add(c->known, d), 1 / h);
     vec3 z = vec3_sub(vec3_scale(u, -k), vec3_scale(speed, damping));
     if (z.x <= 0) return vec3_make(0, 0, 0);
-    double size = hypot(z.y, z.z), most = c->mu * z.x;
-    return size <= most ? z : vec3_make(z.x, most * z.y / size, most * z.z / size);
+    double size = hypot(z.y, z.z), max = c->mu * z.x;
+    return size <= max ? z : vec3_make(z.x, max * z.y / size, max * z.z / size);
 }
 
 static void the_equations_are_the_law_and_its_symmetric_slope(void **unused) {
@@ -505,14 +505,14 @@ static void a_block_that_lands_gains_no_energy(void **unused) {
         scene_add_rigid(&s, &def);
         scene_add_ground(&s, 0.5);
         thenar_sim *sim = with(scene_sim(&s, h, 1), "penalty");
-        double before = scene_energy(sim), most = before;
+        double before = scene_energy(sim), max = before;
         for (int i = 0; i < steps_in(2, h); i++) {
             tools_run(sim, 1);
-            most = fmax(most, scene_energy(sim));
+            max = fmax(max, scene_energy(sim));
         }
         print_message("  %s h %g stiffness %g: energy %.4f J at first, at most %.4f, %.1e J of motion after 2 s\n",
-                      soft ? "on soft" : "on hard", h, stiffness, before, most, scene_kinetic(sim));
-        assert_true(most <= before + 1e-3 * fabs(before));
+                      soft ? "on soft" : "on hard", h, stiffness, before, max, scene_kinetic(sim));
+        assert_true(max <= before + 1e-3 * fabs(before));
         assert_true(scene_kinetic(sim) < 1e-6);
         thenar_sim_free(sim);
     }

@@ -65,12 +65,12 @@ static thenar_soft_def some_soft(double young, double limit, double mu) {
  * are the law's to 2 % of that. */
 static double over_the_cone(const thenar_sim *sim, double mu) {
     contact_figures f = scene_contacts(sim, mu);
-    double most = 0;
+    double max = 0;
     for (int i = 0; i < thenar_sim_contact_count(sim); i++) {
         const thenar_contact *c = &thenar_sim_contacts(sim)[i];
-        most = fmax(most, vec3_length(vec3_load(c->friction)) - mu * c->force);
+        max = fmax(max, vec3_length(vec3_load(c->friction)) - mu * c->force);
     }
-    return f.touching > 0 ? most * f.touching / f.normal : 0;
+    return f.touching > 0 ? max * f.touching / f.normal : 0;
 }
 
 /* ---- two blocks ---- */
@@ -211,21 +211,21 @@ static void a_soft_block_slides_down_a_soft_slope_above_it(void **unused) {
     const double mus[] = {0.3, 0.5};
     for (int k = 0; k < 2; k++) {
         double h = 0.01, mu = mus[k], angle = k == 0 ? 0.5 : 1.05 * atan(mu);
-        double expected = CONTACT_GRAVITY * (sin(angle) - mu * cos(angle)), most = 0;
+        double expected = CONTACT_GRAVITY * (sin(angle) - mu * cos(angle)), max = 0;
         thenar_sim *sim = block_on_slope(angle, mu, h);
         tools_run(sim, 15);
         double before = scene_velocity(sim, 1).x;
         for (int i = 0; i < 20; i++) {
             tools_run(sim, 1);
-            most = fmax(most, over_the_cone(sim, mu));
+            max = fmax(max, over_the_cone(sim, mu));
         }
         double got = (scene_velocity(sim, 1).x - before) / (20 * h);
         print_message(
             "  mu %g at %.3f rad: %.4f m/s^2, expected %.4f; friction over its bound by %.1e; unconverged %d\n", mu,
-            angle, got, expected, most, unconverged(sim));
+            angle, got, expected, max, unconverged(sim));
         assert_near(got, expected, 0.02 * CONTACT_GRAVITY);
         assert_true(got > 0.5 * expected);
-        assert_true(most < 0.02);
+        assert_true(max < 0.02);
         assert_int_equal(unconverged(sim), 0);
         thenar_sim_free(sim);
     }
@@ -251,7 +251,7 @@ static void the_motion_solves_the_equations_of_both_sides(void **unused) {
         vec3 force = mat3_mul_vec(term->K, contact_motion(c, state->v));
         contact_add_force(c, mat3_mul_vec_transposed(c->frame, vec3_scale(force, h * h)), left);
         contact_add_force(c, mat3_mul_vec_transposed(c->frame, vec3_scale(term->offset, h)), right);
-        across += c->crosses && term->state != CONE_OPEN;
+        across += c->couples_soft && term->state != CONE_OPEN;
     }
     for (int i = 0; i < n; i++) {
         error += (left[i] - right[i]) * (left[i] - right[i]);
@@ -325,15 +325,15 @@ static void a_heap_of_soft_blocks_comes_to_rest(void **unused) {
         add_box(&s, names[i], low, vec3_add(low, vec3_make(0.03, 0.015, 0.02)), (int[]){3, 2, 2}, block);
     }
     thenar_sim *sim = end(&s, 0.01);
-    int most = 0, passes = 0, steps = SANITIZED ? 30 : 150;
+    int max = 0, passes = 0, steps = SANITIZED ? 30 : 150;
     for (int i = 0; i < steps; i++) {
         tools_run(sim, 1);
         passes += sim->pass - 1;
-        most = sim->pass - 1 > most ? sim->pass - 1 : most;
+        max = sim->pass - 1 > max ? sim->pass - 1 : max;
     }
     contact_figures f = scene_contacts(sim, 0.4);
     print_message("  %.2f passes in the mean, %d at most, %d touch, depth %.1e m, %.1e J of motion, unconverged %d\n",
-                  (double)passes / steps, most, f.touching, f.depth, scene_kinetic(sim), unconverged(sim));
+                  (double)passes / steps, max, f.touching, f.depth, scene_kinetic(sim), unconverged(sim));
     assert_int_equal(unconverged(sim), 0);
     assert_true(f.touching > 10 && f.depth < 2e-4);
     if (!SANITIZED) assert_true(scene_kinetic(sim) < 1e-6);

@@ -85,7 +85,7 @@ static void a_block_slides_with_the_right_acceleration_in_every_direction(void *
     (void)unused;
     for (int k = 0; k < 4; k++) {
         bool soft = k & 1;
-        double h = time_steps[k / 2], mu = 0.3, angle = 0.5, least = INFINITY, most = 0, sideways = 0, cone = 0;
+        double h = time_steps[k / 2], mu = 0.3, angle = 0.5, min = INFINITY, max = 0, sideways = 0, cone = 0;
         double expected = CONTACT_GRAVITY * (sin(angle) - mu * cos(angle));
         int unconverged = 0;
         for (int heading = 0; heading < 8; heading++) {
@@ -93,7 +93,7 @@ static void a_block_slides_with_the_right_acceleration_in_every_direction(void *
             vec3 along = {cos(towards), 0, sin(towards)}, across = {-sin(towards), 0, cos(towards)};
             thenar_sim *sim = block_on_ground(soft, slope_gravity(angle, towards), mu, h, 1);
             double a = acceleration(sim, 0, 0.3, 0.5, along);
-            least = fmin(least, a), most = fmax(most, a);
+            min = fmin(min, a), max = fmax(max, a);
             sideways = fmax(sideways,
                             fabs(vec3_dot(across, scene_velocity(sim, 0))) / vec3_dot(along, scene_velocity(sim, 0)));
             cone = fmax(cone, scene_contacts(sim, mu).cone);
@@ -102,11 +102,11 @@ static void a_block_slides_with_the_right_acceleration_in_every_direction(void *
         }
         print_message("  %s h %g: acceleration %+.3f .. %+.3f %% of %.4f m/s^2, sideways %.1e, cone %.6f, "
                       "unconverged %d of %d\n",
-                      soft ? "soft " : "rigid", h, 100 * (least / expected - 1), 100 * (most / expected - 1), expected,
+                      soft ? "soft " : "rigid", h, 100 * (min / expected - 1), 100 * (max / expected - 1), expected,
                       sideways, cone, unconverged, 8 * steps_in(0.8, h));
-        assert_near(least / expected, 1, 0.005);
-        assert_near(most / expected, 1, 0.005);
-        assert_true(most - least < 1e-3 * expected);
+        assert_near(min / expected, 1, 0.005);
+        assert_near(max / expected, 1, 0.005);
+        assert_true(max - min < 1e-3 * expected);
         assert_true(sideways < 1e-3);
         assert_true(cone <= 1 + 1e-9);
     }
@@ -258,11 +258,11 @@ static void a_soft_block_that_is_thrown_gains_no_energy_and_comes_to_rest(void *
             gain = fmax(gain, now - before);
             before = now;
         }
-        double least, most;
-        scene_stretches(sim, 0, &least, &most);
+        double min, max;
+        scene_stretches(sim, 0, &min, &max);
         print_message("  %s h %g: energy %.3e J, largest gain in a step %.1e J, kinetic at the end %.1e J, stretches "
                       "%.4f..%.4f, unconverged %d of %d\n",
-                      limited ? "limited" : "soft   ", h, first, gain, scene_kinetic(sim), least, most,
+                      limited ? "limited" : "soft   ", h, first, gain, scene_kinetic(sim), min, max,
                       (int)thenar_sim_warning_count(sim, THENAR_WARNING_NOT_CONVERGED), steps_in(2, h));
         assert_true(gain < 1e-3 * first);
         assert_true(scene_kinetic(sim) < 1e-8);

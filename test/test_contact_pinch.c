@@ -18,20 +18,20 @@ static void the_cube_is_held_for_seconds_without_creep(void **unused) {
         tools_run(sim, steps_in(sim, 0.5));
         vec3 before = scene_place(sim, 2);
         tools_run(sim, steps_in(sim, 5));
-        double creep = vec3_distance(scene_place(sim, 2), before), least, most;
+        double creep = vec3_distance(scene_place(sim, 2), before), min, max;
         contact_figures f = scene_contacts(sim, PINCH_MU);
-        scene_stretches(sim, 0, &least, &most);
+        scene_stretches(sim, 0, &min, &max);
         double force[3], torque[3];
         thenar_sim_contact_wrench(sim, 2, force, torque, NULL);
         print_message(
             "  h %g squeezed %.1f mm: creep in 5 s %.2e mm, normal forces %.2f N, bears %.6f of the weight, %d "
             "touch, %d limits, stretches %.4f..%.4f, depth %.1e m, cone %.6f, unconverged %d\n",
             h, 1e3 * depth, 1e3 * creep, f.normal, force[1] / (0.1 * CONTACT_GRAVITY), f.touching,
-            thenar_sim_stats(sim)->active_constraints, least, most, f.depth, f.cone, unconverged(sim));
+            thenar_sim_stats(sim)->active_constraints, min, max, f.depth, f.cone, unconverged(sim));
         assert_true(creep < 2e-5);
         assert_near(force[1] / (0.1 * CONTACT_GRAVITY), 1, 0.01);
         assert_true(f.cone <= 1 + 1e-9 && f.depth < 2e-6);
-        assert_true(least > 0.9 - 2e-3 && most < 1.1 + 2e-3);
+        assert_true(min > 0.9 - 2e-3 && max < 1.1 + 2e-3);
         assert_int_equal(unconverged(sim), 0);
         thenar_sim_free(sim);
     }
@@ -42,7 +42,7 @@ static void the_cube_is_held_for_seconds_without_creep(void **unused) {
  * Returns the largest pull, as a share of what friction can bear at that moment, that the cube withstood. */
 static double withstands(double newtons, double h, double angle, int *limits, int *missed) {
     thenar_sim *sim = pinch_start(h, 1);
-    double depth = newtons > 4 ? 0.75e-3 : 0.45e-3, share = 0, most = 0;
+    double depth = newtons > 4 ? 0.75e-3 : 0.45e-3, share = 0, max = 0;
     pinch_squeeze(sim, depth, 0.2);
     const double torque[3] = {0};
     int ramp = steps_in(sim, 3), bear = steps_in(sim, 0.3);
@@ -61,12 +61,12 @@ static double withstands(double newtons, double h, double angle, int *limits, in
         assert_int_equal(pinch_step(sim, depth, 0), THENAR_OK);
         if (vec3_length(scene_velocity(sim, 2)) > 0.005) break;
         share = load / (PINCH_MU * scene_contacts(sim, PINCH_MU).normal);
-        most = fmax(most, share);
+        max = fmax(max, share);
         if (thenar_sim_stats(sim)->active_constraints > *limits) *limits = thenar_sim_stats(sim)->active_constraints;
     }
     *missed = unconverged(sim);
     thenar_sim_free(sim);
-    return most;
+    return max;
 }
 
 static void the_cube_slips_at_coulombs_threshold(void **unused) {

@@ -8,22 +8,22 @@
 #include <stdlib.h>
 
 #define STEP 0.01 /* s */
-#define MOST_BODIES 16
-#define MOST_POINTS 20000
+#define MAX_BODIES 16
+#define MAX_POINTS 20000
 
-static contact_point points[MOST_POINTS];
+static contact_point points[MAX_POINTS];
 
 /* A world, a skin for each body that has one, and all pairs of a skin and a rigid body. Skins and rigid bodies have the
  * numbers of their bodies. */
 typedef struct fixture {
     thenar_model *model;
     thenar_sim *sim;
-    contact_skin skin[MOST_BODIES];
-    contact_skin_state state[MOST_BODIES];
-    void *memory[MOST_BODIES];
-    const contact_skin_state *skins[MOST_BODIES];
-    const rigid_state *rigids[MOST_BODIES];
-    contact_pair pairs[MOST_BODIES * MOST_BODIES];
+    contact_skin skin[MAX_BODIES];
+    contact_skin_state state[MAX_BODIES];
+    void *memory[MAX_BODIES];
+    const contact_skin_state *skins[MAX_BODIES];
+    const rigid_state *rigids[MAX_BODIES];
+    contact_pair pairs[MAX_BODIES * MAX_BODIES];
     int body_count, pair_count;
 } fixture;
 
@@ -84,11 +84,11 @@ static void fixture_end(fixture *f) {
 }
 
 static int find(const fixture *f, double margin) {
-    int all[MOST_BODIES * MOST_BODIES];
+    int all[MAX_BODIES * MAX_BODIES];
     for (int k = 0; k < f->pair_count; k++) all[k] = k;
     int count = contact_points_find(f->skins, f->rigids, NULL, f->pairs, all, f->pair_count, margin, STEP, NULL, points,
-                                    MOST_POINTS);
-    assert_true(count <= MOST_POINTS);
+                                    MAX_POINTS);
+    assert_true(count <= MAX_POINTS);
     return count;
 }
 
@@ -116,7 +116,7 @@ static const thenar_shape capsule = {.kind = THENAR_SHAPE_CAPSULE, .radius = 0.1
 static const thenar_shape cylinder = {.kind = THENAR_SHAPE_CYLINDER, .radius = 0.1, .length = 0.3};
 static const thenar_shape ground = {.kind = THENAR_SHAPE_PLANE, .normal = {0, 1, 0}};
 
-static int all_shapes(const thenar_surface *mesh, thenar_rigid_def defs[MOST_BODIES]) {
+static int all_shapes(const thenar_surface *mesh, thenar_rigid_def defs[MAX_BODIES]) {
     int count = 0;
     thenar_shape round_brick = brick, round_cylinder = cylinder;
     round_brick.rounding = round_cylinder.rounding = 0.02;
@@ -285,12 +285,12 @@ static void candidates_are_those_that_brute_force_finds(void **unused) {
     thenar_tet_mesh tets = tools_box(0.5, 0.5, 0.5, 6, 6, 6);
     for (int i = 0; i < 3 * tets.node_count; i++) tets.positions[i] -= 0.25;
     thenar_soft_def soft = soft_block(&tets);
-    thenar_rigid_def defs[MOST_BODIES];
+    thenar_rigid_def defs[MAX_BODIES];
     static fixture f;
     fixture_start(&f, &soft, defs, all_shapes(&mesh, defs));
     random_source random = {11};
     const double margins[] = {0, 0.002, 0.05}, speeds[] = {0, 0.3, 6};
-    motion motions[MOST_BODIES];
+    motion motions[MAX_BODIES];
     int found = 0, kinks = 0, trials = 60, tried = 0, apart = 0;
     for (int trial = 0; trial < trials; trial++) {
         shake(&f, &random, speeds[trial / 3 % 3], motions);
@@ -398,7 +398,7 @@ static void balls_of_a_solid_lie_in_it_and_reach_as_far(void **unused) {
     const double roundings[] = {0, 0.004, 0.05};
     const thenar_shape shapes[] = {ball, brick, capsule, cylinder};
     const double scales[] = {0.2, 1};
-    int most = 0;
+    int max = 0;
     for (int i = 0; i < 4 * 3 * 2; i++) {
         thenar_shape def = shapes[i % 4];
         double scale = scales[i / 12], radius;
@@ -407,10 +407,10 @@ static void balls_of_a_solid_lie_in_it_and_reach_as_far(void **unused) {
         def.rounding = roundings[i / 4 % 3] * scale;
         rigid_shape shape;
         assert_ok(rigid_shape_create(&def, vec3_make(0.01, 0.02, 0.03), &shape, &error), error);
-        vec3 centre[CONTACT_BALLS_MOST];
+        vec3 centre[CONTACT_BALLS_MAX];
         int count = contact_balls(&shape, centre, &radius);
-        assert_true(count <= CONTACT_BALLS_MOST);
-        most = count > most ? count : most;
+        assert_true(count <= CONTACT_BALLS_MAX);
+        max = count > max ? count : max;
         for (int k = 0; k < count; k++) {
             assert_near(rigid_shape_closest(&shape, centre[k]).distance, -radius, 1e-15);
             for (int j = 0; j < k; j++) assert_true(vec3_distance(centre[j], centre[k]) > 1e-3);
@@ -420,7 +420,7 @@ static void balls_of_a_solid_lie_in_it_and_reach_as_far(void **unused) {
         assert_near(vec3_distance(reached.high, shape.solid.bounds.high), 0, 1e-15);
         rigid_shape_free(&shape);
     }
-    assert_int_equal(most, 3 * CONTACT_RIM + 2); /* the long, wide cylinder */
+    assert_int_equal(max, 3 * CONTACT_RIM + 2); /* the long, wide cylinder */
 }
 
 /* A surface of which each triangle has its own vertices, and one vertex that none uses. */

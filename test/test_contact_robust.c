@@ -134,10 +134,10 @@ static void drive_finger(thenar_sim *sim, vec3 to) {
 
 /* Once nothing presses, the finger has its shape back. */
 static void assert_recovered(const thenar_sim *sim, int body) {
-    double least, most;
-    scene_stretches(sim, body, &least, &most);
-    if (!(least > 0.98 && most < 1.02)) print_error("stretches %g .. %g\n", least, most);
-    assert_true(least > 0.98 && most < 1.02);
+    double min, max;
+    scene_stretches(sim, body, &min, &max);
+    if (!(min > 0.98 && max < 1.02)) print_error("stretches %g .. %g\n", min, max);
+    assert_true(min > 0.98 && max < 1.02);
     assert_true(scene_kinetic(sim) < 1e-4);
 }
 
@@ -154,12 +154,12 @@ static void a_finger_is_pressed_with_1000_newtons_through_its_bone(void **unused
             drive_finger(sim, vec3_make(0, -down, 0));
             watch_step(sim, &w);
         }
-        double least, most, support[3];
-        scene_stretches(sim, 0, &least, &most);
+        double min, max, support[3];
+        scene_stretches(sim, 0, &min, &max);
         thenar_sim_contact_wrench(sim, 0, force, torque, NULL);
         thenar_sim_support_wrench(sim, 0, 0, support, torque);
         print_message("  pressed by %.3f mm: table %.1f N, bone %.1f N, stretches %.4f..%.4f\n", 1e3 * down - 1,
-                      force[1], support[1], least, most);
+                      force[1], support[1], min, max);
         watch_tell(k ? "1000 N by the bone, 10 ms" : "1000 N by the bone, 1 ms", &w);
         assert_true(force[1] > 500);
         for (int i = 0; i < steps_in(sim, 0.2); i++) drive_finger(sim, vec3_make(0, 0, 0)), watch_step(sim, &w);
@@ -183,11 +183,11 @@ static void a_finger_is_pressed_with_1000_newtons_on_its_nodes(void **unused) {
             for (int i = 0; i < mesh->node_count; i++)
                 if (mesh->positions[3 * i + 1] > 0.0149) thenar_sim_apply_force(sim, 0, i, force);
             watch_run(sim, &w, 1);
-            double wrench[3], torque[3], least, most;
-            scene_stretches(sim, 0, &least, &most);
+            double wrench[3], torque[3], min, max;
+            scene_stretches(sim, 0, &min, &max);
             thenar_sim_contact_wrench(sim, 0, wrench, torque, NULL);
-            print_message("  %s: table %.2f N, stretches %.4f..%.4f\n", phase ? "without" : "pressed", wrench[1], least,
-                          most);
+            print_message("  %s: table %.2f N, stretches %.4f..%.4f\n", phase ? "without" : "pressed", wrench[1], min,
+                          max);
             if (phase == 0) assert_near(wrench[1], 1000, 20);
         }
         watch_tell(k ? "1000 N on its nodes, 10 ms" : "1000 N on its nodes, 1 ms", &w);
@@ -201,12 +201,12 @@ static void a_finger_is_dropped_from_2_m(void **unused) {
     (void)unused;
     for (int k = 0; k < 2; k++) {
         thenar_sim *sim = finger_start(time_steps[k], false, 2);
-        double first = scene_energy(sim), least, most;
+        double first = scene_energy(sim), min, max;
         watch w = {0};
         watch_run(sim, &w, 3);
-        scene_stretches(sim, 0, &least, &most);
+        scene_stretches(sim, 0, &min, &max);
         print_message("  %.4f J at first, at rest %.1e J kinetic, middle at %.4f m, stretches %.4f..%.4f\n", first,
-                      scene_kinetic(sim), scene_place(sim, 0).y, least, most);
+                      scene_kinetic(sim), scene_place(sim, 0).y, min, max);
         watch_tell(k ? "dropped from 2 m, 10 ms" : "dropped from 2 m, 1 ms", &w);
         assert_true(w.energy <= first * 1.001);
         assert_recovered(sim, 0);
@@ -251,10 +251,10 @@ static void pads_squeeze_more_than_their_limits_can_give(void **unused) {
             watch_step(sim, &w);
             hard = fmax(hard, scene_contacts(sim, PINCH_MU).normal);
         }
-        double least, most;
-        scene_stretches(sim, 0, &least, &most);
+        double min, max;
+        scene_stretches(sim, 0, &min, &max);
         print_message("  squeezed: cube %.3f mm off, normal forces at most %.0f N, now %.0f N, stretches %.3f..%.3f\n",
-                      1e3 * vec3_length(scene_place(sim, 2)), hard, scene_contacts(sim, PINCH_MU).normal, least, most);
+                      1e3 * vec3_length(scene_place(sim, 2)), hard, scene_contacts(sim, PINCH_MU).normal, min, max);
         watch_tell(k & 1 ? "squeezed by 14 %" : "squeezed by 12 %", &w);
         assert_true(vec3_length(scene_place(sim, 2)) < 1e-4);
         for (int i = 1; i <= in; i++) {
@@ -266,13 +266,13 @@ static void pads_squeeze_more_than_their_limits_can_give(void **unused) {
         }
         int before = w.unconverged;
         watch_run(sim, &w, 0.5);
-        scene_stretches(sim, 0, &least, &most);
+        scene_stretches(sim, 0, &min, &max);
         contact_figures f = scene_contacts(sim, PINCH_MU);
         print_message(
             "  let loose to 5 %%: cube %.3f mm off, normal forces %.2f N, stretches %.3f..%.3f, unconverged %d\n",
-            1e3 * vec3_length(scene_place(sim, 2)), f.normal, least, most, w.unconverged - before);
+            1e3 * vec3_length(scene_place(sim, 2)), f.normal, min, max, w.unconverged - before);
         assert_int_equal(w.failed, 0);
-        assert_true(least > 0.89 && most < 1.11);
+        assert_true(min > 0.89 && max < 1.11);
         thenar_sim_free(sim);
     }
 }
@@ -302,9 +302,9 @@ static void a_body_is_between_two_plates_that_meet(void **unused) {
         thenar_sim *sim = scene_sim(&s, time_steps[k / 2], 1);
         watch w = {0};
         watch_run(sim, &w, 0.6);
-        double least, most;
-        scene_stretches(sim, 0, &least, &most);
-        print_message("  met: stretches %.3f..%.3f\n", least, most);
+        double min, max;
+        scene_stretches(sim, 0, &min, &max);
+        print_message("  met: stretches %.3f..%.3f\n", min, max);
         watch_run(sim, &w, 1.5);
         watch_tell(limited ? "plates meet, limited" : "plates meet, soft", &w);
         assert_recovered(sim, 0);
@@ -358,10 +358,10 @@ static void a_spike_thinner_than_a_tet_is_pressed_in_and_dragged(void **unused) 
         thenar_sim *sim = scene_sim(&s, time_steps[k / 3], 1);
         watch w = {0};
         watch_run(sim, &w, 1);
-        double least, most;
-        scene_stretches(sim, 0, &least, &most);
+        double min, max;
+        scene_stretches(sim, 0, &min, &max);
         contact_figures f = scene_contacts(sim, 0.5);
-        print_message("  dragged: stretches %.3f..%.3f, %d touch with %.3f N\n", least, most, f.touching, f.normal);
+        print_message("  dragged: stretches %.3f..%.3f, %d touch with %.3f N\n", min, max, f.touching, f.normal);
         watch_run(sim, &w, 1.3);
         watch_tell(k % 3 == 0 ? "capsule of 1 mm" : k % 3 == 1 ? "box of 1 mm" : "cone", &w);
         assert_recovered(sim, 0);
@@ -419,13 +419,13 @@ static void a_milligram_and_a_tonne_lie_on_something_soft(void **unused) {
         thenar_sim *sim = scene_sim(&s, time_steps[k / 3], 1);
         watch w = {0};
         watch_run(sim, &w, 1);
-        double force[3], torque[3], least, most;
+        double force[3], torque[3], min, max;
         thenar_sim_contact_wrench(sim, body, force, torque, NULL);
-        scene_stretches(sim, 0, &least, &most);
+        scene_stretches(sim, 0, &min, &max);
         char what[64];
         snprintf(what, sizeof what, "%g kg", mass);
         print_message("  bears %.4f of the weight, middle at %.3f mm, stretches %.3f..%.3f\n",
-                      force[1] / (mass * CONTACT_GRAVITY), 1e3 * scene_place(sim, body).y, least, most);
+                      force[1] / (mass * CONTACT_GRAVITY), 1e3 * scene_place(sim, body).y, min, max);
         watch_tell(what, &w);
         assert_int_equal(w.failed, 0);
         assert_true(w.speed < 1);

@@ -294,7 +294,7 @@ static double deepest(const thenar_sim *sim) {
 static void a_soft_bar_bent_onto_itself_does_not_go_through_and_opens_again(void **unused) {
     (void)unused;
     double way = 2 * BEND - THICK + 0.003, worst[2] = {-INFINITY, -INFINITY}, gap = 0;
-    int most = 0, newton = 0;
+    int max = 0, newton = 0;
     for (int touches = 0; touches < 2; touches++) {
         scene s = closing_bar(touches ? 0.02 : 0, way, 0);
         thenar_sim *sim = scene_sim(&s, 0.01, 1);
@@ -302,16 +302,16 @@ static void a_soft_bar_bent_onto_itself_does_not_go_through_and_opens_again(void
             tools_run(sim, 1);
             worst[touches] = fmax(worst[touches], deepest(sim));
             if (!touches) continue;
-            most = thenar_sim_stats(sim)->contacts > most ? thenar_sim_stats(sim)->contacts : most;
+            max = thenar_sim_stats(sim)->contacts > max ? thenar_sim_stats(sim)->contacts : max;
             gap = fmin(gap, -scene_contacts(sim, 0.5).depth);
             newton += thenar_sim_stats(sim)->iterations;
         }
         if (touches) {
             print_message("  depth at most %.4f mm, %.2f mm if it may not touch itself; as told %.4f mm; %d touch, %d "
                           "iterations in 170 steps, unconverged %.0f, at the end %.4f mm apart\n",
-                          1e3 * worst[1], 1e3 * worst[0], -1e3 * gap, most, newton, unconverged(sim),
+                          1e3 * worst[1], 1e3 * worst[0], -1e3 * gap, max, newton, unconverged(sim),
                           -1e3 * deepest(sim));
-            assert_true(worst[1] < 0.2e-3 && worst[0] > 1e-3 && most > 10);
+            assert_true(worst[1] < 0.2e-3 && worst[0] > 1e-3 && max > 10);
             assert_int_equal(thenar_sim_stats(sim)->contacts, 0);
             assert_near(-deepest(sim), 2 * BEND - THICK, 0.5e-3);
             assert_true(unconverged(sim) <= 2);
@@ -346,21 +346,21 @@ static void a_hand_that_is_curled_touches_itself_and_opens_again(void **unused) 
     thenar_scene_info info;
     assert_ok(thenar_scene_load(SOURCE_DIR "/scenes/hand-curl.yaml", NULL, &model, &info, &error), error);
     thenar_sim *sim = tools_sim(model, 0, 1);
-    int most = 0;
+    int max = 0;
     double depth = 0, force = 0;
     tools_run(sim, 70);
     for (int i = 70; i < 200; i++) {
         tools_run(sim, 1);
         contact_figures f = scene_contacts(sim, 0.5);
-        most = f.touching > most ? f.touching : most;
+        max = f.touching > max ? f.touching : max;
         depth = fmax(depth, f.depth);
         force = fmax(force, f.normal);
     }
     print_message(
         "  at most %d points touch with %.2f N together, %.4f mm deep; unconverged %.0f of 200 steps, at the end "
         "%d touch\n",
-        most, force, 1e3 * depth, unconverged(sim), thenar_sim_stats(sim)->contacts);
-    assert_true(most >= 5 && depth < 0.2e-3);
+        max, force, 1e3 * depth, unconverged(sim), thenar_sim_stats(sim)->contacts);
+    assert_true(max >= 5 && depth < 0.2e-3);
     assert_int_equal(thenar_sim_stats(sim)->contacts, 0);
     assert_int_equal(thenar_sim_warning_count(sim, THENAR_WARNING_STEP_FAILED), 0);
     thenar_sim_free(sim);
@@ -473,7 +473,7 @@ static void the_crossing_part_completes_the_hessian(void **unused) {
     for (int i = 0; i < count; i++) {
         if (contacts[i].state == CONE_OPEN) continue;
         mat3 stiffness = contact_stiffness(&contacts[i]);
-        contact_add_crossing(&contacts[i], &stiffness, 2, x, product);
+        contact_add_soft_coupling(&contacts[i], &stiffness, 2, x, product);
         pushing++;
     }
     for (int i = 0; i < n; i++) {

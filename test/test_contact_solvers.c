@@ -313,7 +313,7 @@ static void six_legs_begin(six_legs *s, const thenar_model *model, const char *s
             }
         assert_true(contact_bind(c, &system->pattern));
         c->rho = 1e3;
-        c->most = INFINITY;
+        c->max = INFINITY;
     }
     s->problem.contacts = s->contacts;
     s->problem.contact_count = 3;

@@ -198,14 +198,14 @@ static void a_scene_spaces_the_points_of_a_hand(void **state) {
     thenar_error error;
     static const struct {
         const char *text;
-        int least, most;
+        int min, max;
     } cases[] = {{"    shape: {hand: {side: left}, scale: 2}\n    contact_spacing: hand\n", 1400, 1600},
                  {"    shape: {hand: {side: left}}\n    contact_spacing: 0.01\n", 300, 700},
                  {"    shape: {hand: {side: left}}\n", 11000, 13000}};
     for (int i = 0; i < 3; i++) {
         assert_ok(compile(cases[i].text, &model, &error), error);
         contact_skin skin = skin_of(model);
-        assert_true(skin.point_count > cases[i].least && skin.point_count < cases[i].most);
+        assert_true(skin.point_count > cases[i].min && skin.point_count < cases[i].max);
         contact_skin_free(&skin);
         thenar_model_free(model);
     }

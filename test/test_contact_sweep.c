@@ -6,16 +6,16 @@
 #include "contact/find.h"
 #include "world/sim.h"
 
-#define MOST 300
+#define MAX 300
 
 /* How often each pair was told. */
-static unsigned char told[MOST][MOST];
-static int told_count;
+static unsigned char reported[MAX][MAX];
+static int report_count;
 
 static void tell(void *context, int one, int other) {
     (void)context;
-    told[one][other]++;
-    told_count++;
+    reported[one][other]++;
+    report_count++;
 }
 
 static void make(broad_phase *state, int count) {
@@ -50,27 +50,27 @@ static box random_box(random_source *random, int kind) {
 }
 
 static void compare(broad_phase *state, const box *boxes, int count, int split, int *overlaps) {
-    memset(told, 0, sizeof told);
-    told_count = 0;
+    memset(reported, 0, sizeof reported);
+    report_count = 0;
     broad_phase_find(state, boxes, split, tell, NULL);
     int expected = 0;
     for (int i = 0; i < split; i++)
         for (int k = split; k < count; k++) {
             bool overlap = box_overlaps(&boxes[i], &boxes[k]);
-            assert_int_equal(told[i][k], overlap);
+            assert_int_equal(reported[i][k], overlap);
             expected += overlap;
         }
-    assert_int_equal(told_count, expected);
+    assert_int_equal(report_count, expected);
     *overlaps += expected;
 }
 
 static void the_pairs_are_those_of_looking_at_every_pair(void **unused) {
     (void)unused;
     random_source random = {21};
-    box boxes[MOST];
+    box boxes[MAX];
     int overlaps = 0;
     for (int trial = 0; trial < (SANITIZED ? 50 : 200); trial++) {
-        int count = trial < 4 ? trial : 1 + (int)random_uniform(&random, 0, MOST - 1), split = count / (1 + trial % 4);
+        int count = trial < 4 ? trial : 1 + (int)random_uniform(&random, 0, MAX - 1), split = count / (1 + trial % 4);
         vec3 stretch = {trial % 3 == 0 ? 20 : 1, trial % 3 == 1 ? 20 : 1, trial % 3 == 2 ? 20 : 1};
         broad_phase state;
         make(&state, count);
@@ -86,13 +86,13 @@ static void the_pairs_are_those_of_looking_at_every_pair(void **unused) {
 }
 
 /* One that has seen other boxes before tells the same in the same order as one that has not. */
-typedef struct told_list {
-    int pair[MOST * MOST][2];
+typedef struct report_list {
+    int pair[MAX * MAX][2];
     int count;
-} told_list;
+} report_list;
 
 static void write_down(void *context, int one, int other) {
-    told_list *list = context;
+    report_list *list = context;
     list->pair[list->count][0] = one;
     list->pair[list->count++][1] = other;
 }
@@ -100,23 +100,23 @@ static void write_down(void *context, int one, int other) {
 static void what_was_before_makes_no_difference(void **unused) {
     (void)unused;
     random_source random = {22};
-    box boxes[MOST];
-    static told_list old_list, new_list;
+    box boxes[MAX];
+    static report_list old_list, new_list;
     broad_phase old;
-    make(&old, MOST);
-    for (int i = 0; i < MOST; i++) boxes[i] = random_box(&random, i);
+    make(&old, MAX);
+    for (int i = 0; i < MAX; i++) boxes[i] = random_box(&random, i);
     for (int step = 0; step < 60; step++) {
-        for (int i = 0; i < MOST; i++) {
+        for (int i = 0; i < MAX; i++) {
             vec3 move = random_vector(&random, step % 20 == 0 ? 2 : 0.02);
             if (i % 5 == 1) move = vec3_make(0.25 * round(move.x), 0.25 * round(move.y), 0);
             if (step % 20 == 10) move.z += 30 * move.z; /* another axis */
             boxes[i] = (box){vec3_add(boxes[i].low, move), vec3_add(boxes[i].high, move)};
         }
         broad_phase fresh;
-        make(&fresh, MOST);
+        make(&fresh, MAX);
         old_list.count = new_list.count = 0;
-        broad_phase_find(&old, boxes, MOST / 3, write_down, &old_list);
-        broad_phase_find(&fresh, boxes, MOST / 3, write_down, &new_list);
+        broad_phase_find(&old, boxes, MAX / 3, write_down, &old_list);
+        broad_phase_find(&fresh, boxes, MAX / 3, write_down, &new_list);
         assert_int_equal(old_list.count, new_list.count);
         assert_memory_equal(old_list.pair, new_list.pair, (size_t)old_list.count * sizeof *old_list.pair);
         drop(&fresh);

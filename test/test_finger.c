@@ -266,8 +266,8 @@ static void a_finger_in_a_scene_has_its_mass_and_follows_its_bone(void **state) 
 /* What a scene of the finger does over its time. */
 typedef struct outcome {
     uint64_t inverted, unconverged;
-    double least, largest; /* stretch of a tet after any step */
-    int contacts;          /* at most */
+    double min, largest; /* stretch of a tet after any step */
+    int contacts;        /* at most */
 } outcome;
 
 static outcome run_scene(const char *name) {
@@ -281,12 +281,12 @@ static outcome run_scene(const char *name) {
     assert_ok(thenar_sim_create(model, NULL, &sim, &error), error);
     int tets = thenar_model_mesh(model, 0)->tet_count, steps = (int)round(info.time / thenar_sim_dt(sim));
     double *s = calloc(3 * (size_t)tets, sizeof *s);
-    outcome o = {.least = INFINITY};
+    outcome o = {.min = INFINITY};
     for (int i = 0; i < steps; i++) {
         assert_int_equal(thenar_sim_step(sim), THENAR_OK);
         thenar_sim_stretches(sim, 0, s);
         for (int t = 0; t < tets; t++) {
-            o.least = fmin(o.least, s[3 * t + 2]);
+            o.min = fmin(o.min, s[3 * t + 2]);
             o.largest = fmax(o.largest, s[3 * t]);
         }
         o.contacts = (int)fmax(o.contacts, thenar_sim_stats(sim)->contacts);
@@ -309,9 +309,9 @@ static void the_limited_finger_keeps_its_shape_where_the_linear_one_turns_inside
         outcome limited = run_scene(scenes[i]), linear = run_scene(soft);
         assert_int_equal(limited.inverted, 0);
         assert_int_equal(limited.unconverged, 0);
-        assert_true(limited.least > 0.9 - 1e-3 && limited.largest < 1.1 + 1e-3);
+        assert_true(limited.min > 0.9 - 1e-3 && limited.largest < 1.1 + 1e-3);
         assert_true(limited.contacts >= 4);
-        assert_true(linear.inverted > 0 && linear.least < 0);
+        assert_true(linear.inverted > 0 && linear.min < 0);
         assert_true(linear.contacts > limited.contacts);
     }
 }

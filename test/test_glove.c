@@ -182,8 +182,8 @@ static void a_track_of_too_many_frames_is_refused_with_its_line(void **unused) {
     if (SANITIZED) skip();
     static const char line[] = "{\"t\":%8zu,\"hand\":\"left\",\"flexion\":[null,null,null,null,null]}\n";
     size_t one = (size_t)snprintf(NULL, 0, line, (size_t)0), at = 0;
-    char *text = malloc((TRACK_MOST_FRAMES + 1) * one + 1);
-    for (size_t i = 0; i <= TRACK_MOST_FRAMES; i++) at += (size_t)sprintf(text + at, line, i);
+    char *text = malloc((TRACK_MAX_FRAMES + 1) * one + 1);
+    for (size_t i = 0; i <= TRACK_MAX_FRAMES; i++) at += (size_t)sprintf(text + at, line, i);
     assert_refused(text, "glove.jsonl:524289: more than 524288 frames; cut the track into pieces");
     free(text);
 }

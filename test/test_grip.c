@@ -112,7 +112,7 @@ static void it_slips_where_Coulomb_says(void **unused) {
     (void)unused;
     thenar_sim *sim = load("grip-strong", NULL, 0);
     run_until(sim, 4);
-    double last = block_place(sim).y, most = 0, used = 0, extra = 0;
+    double last = block_place(sim).y, max = 0, used = 0, extra = 0;
     while (extra < 5) {
         extra += 0.5 * thenar_sim_dt(sim);
         double force[3] = {0, -extra, 0}, torque[3];
@@ -124,12 +124,12 @@ static void it_slips_where_Coulomb_says(void **unused) {
         double speed = (last - block_place(sim).y) / thenar_sim_dt(sim);
         last = block_place(sim).y;
         if (speed > 5e-3) break; /* m/s: springs give way far more slowly */
-        most = (WEIGHT + extra) / (MU * look(sim).normal);
+        max = (WEIGHT + extra) / (MU * look(sim).normal);
         used = look(sim).friction / (MU * look(sim).normal);
     }
     print_message("  slips at %.3f N: %.3f of what friction can bear; %.3f of friction was in use\n", WEIGHT + extra,
-                  most, used);
-    assert_near(most, 1, 0.1);
+                  max, used);
+    assert_near(max, 1, 0.1);
     assert_near(used, 1, 0.05);
     thenar_sim_free(sim);
 }

@@ -303,7 +303,7 @@ static void the_same_options_give_the_same_bits(void **state) {
     hand_shape_free(&b);
 }
 
-static void check_sound(hand_options options, int least, int most) {
+static void check_finite(hand_options options, int min, int max) {
     hand_shape hand = make(options);
     thenar_tet_figures figures;
     thenar_error error;
@@ -312,7 +312,7 @@ static void check_sound(hand_options options, int least, int most) {
     assert_int_equal(figures.parts, 1);
     assert_int_equal(figures.inverted + figures.flat, 0);
     assert_true(figures.radius_ratio_min > 0.15);
-    assert_true(figures.tets >= least && figures.tets <= most);
+    assert_true(figures.tets >= min && figures.tets <= max);
     hand_shape_free(&hand);
 }
 
@@ -327,7 +327,7 @@ static void hands_of_all_sizes_and_finer_ones_are_sound(void **state) {
         hand_options options = quick();
         options.length = sizes[i][0];
         options.breadth = sizes[i][1];
-        check_sound(options, 602, 602);
+        check_finite(options, 602, 602);
     }
     /* Layers are whole and tets are cut in cubes: what is there stands in docs/scenes.md. */
     static const int counts[][3] = {
@@ -335,7 +335,7 @@ static void hands_of_all_sizes_and_finer_ones_are_sound(void **state) {
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         hand_options options = quick();
         options.tets = counts[i][0];
-        check_sound(options, counts[i][1], counts[i][2]);
+        check_finite(options, counts[i][1], counts[i][2]);
     }
 }
 

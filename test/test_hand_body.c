@@ -147,17 +147,17 @@ static void a_hand_follows_its_script(void **unused) {
         thenar_hand_def def = waving_def(NULL, 0, base, 2);
         thenar_model *model = hand_world_model(&def);
         thenar_sim *sim = hand_world_start(model, steps[k], 1);
-        double most = 0, wrist[7];
+        double max = 0, wrist[7];
         for (int i = 0; i < (int)lround(0.5 / steps[k]); i++) {
             assert_int_equal(thenar_sim_step(sim), THENAR_OK);
             thenar_sim_hand_target(sim, 0, wrist, NULL);
-            most = fmax(most, vec3_distance(joint_of(sim, 0), vec3_load(wrist)));
+            max = fmax(max, vec3_distance(joint_of(sim, 0), vec3_load(wrist)));
         }
         run(sim, 1);
         double end = vec3_distance(joint_of(sim, 0), vec3_load(wrist));
-        print_message("  h %g s: the wrist is behind by at most %.2f mm, in the end %.1e mm\n", steps[k], 1e3 * most,
+        print_message("  h %g s: the wrist is behind by at most %.2f mm, in the end %.1e mm\n", steps[k], 1e3 * max,
                       1e3 * end);
-        assert_true(most < 6e-3 && end < 1e-4);
+        assert_true(max < 6e-3 && end < 1e-4);
         thenar_sim_free(sim);
         thenar_model_free(model);
     }
@@ -198,7 +198,7 @@ static void a_tracker_that_jumps_pulls_no_harder_than_it_may(void **unused) {
     thenar_hand_def def = hand_world_def();
     thenar_model *model = hand_world_model(&def);
     thenar_sim *sim = hand_world_start(model, 0.01, 1);
-    double wrist[7], angles[THENAR_HAND_ANGLES], pull[3], torque[3], most = 0;
+    double wrist[7], angles[THENAR_HAND_ANGLES], pull[3], torque[3], max = 0;
     run(sim, 0.1);
     thenar_sim_hand_target(sim, 0, wrist, angles);
     wrist[0] += 0.5;
@@ -206,10 +206,10 @@ static void a_tracker_that_jumps_pulls_no_harder_than_it_may(void **unused) {
     for (int i = 0; i < 300; i++) {
         assert_int_equal(thenar_sim_step(sim), THENAR_OK);
         thenar_sim_hand_coupling(sim, 0, 0, pull, torque);
-        most = fmax(most, vec3_length(vec3_load(pull)));
+        max = fmax(max, vec3_length(vec3_load(pull)));
     }
     double off = vec3_distance(joint_of(sim, 0), vec3_load(wrist));
-    print_message("  after a jump of 0.5 m: pulled by at most %.0f N, in the end %.1e mm away\n", most, 1e3 * off);
+    print_message("  after a jump of 0.5 m: pulled by at most %.0f N, in the end %.1e mm away\n", max, 1e3 * off);
     assert_true(off < 1e-4);
     assert_int_equal(thenar_sim_warning_count(sim, THENAR_WARNING_INVERTED), 0);
     assert_int_equal(thenar_sim_warning_count(sim, THENAR_WARNING_STEP_FAILED), 0);

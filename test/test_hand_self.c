@@ -41,49 +41,49 @@ static vec3 joint_of(const double *joints, int joint) {
 
 /* The least distance between points of two segments, each sampled. */
 static double segment_distance(vec3 a, vec3 b, vec3 c, vec3 d) {
-    double least = INFINITY;
+    double min = INFINITY;
     for (int i = 0; i <= 10; i++)
         for (int j = 0; j <= 10; j++) {
             vec3 p = vec3_mul_add(vec3_scale(a, 1 - i / 10.), b, i / 10.);
             vec3 q = vec3_mul_add(vec3_scale(c, 1 - j / 10.), d, j / 10.);
-            least = fmin(least, vec3_distance(p, q));
+            min = fmin(min, vec3_distance(p, q));
         }
-    return least;
+    return min;
 }
 
 /* The least distance between the axes of two fingers' middle and end bones, m: a finger is 14 mm thick there, so that
  * one within another would be nearer. Joints 2..4 are the thumb's, 7..9, 12..14 ... the fingers'. Independent of the
  * contacts, which forget what has gone through. */
 static double nearest_bones(const thenar_sim *sim) {
-    double joints[7 * THENAR_HAND_JOINTS], least = INFINITY;
+    double joints[7 * THENAR_HAND_JOINTS], min = INFINITY;
     thenar_sim_hand_joints(sim, 0, joints);
     for (int f = 0; f < 5; f++)
         for (int g = 0; g < f; g++)
             for (int i = 0; i < 2; i++)
                 for (int j = 0; j < 2; j++) {
                     int a = 5 * f + 2 + i, b = 5 * g + 2 + j;
-                    least = fmin(least, segment_distance(joint_of(joints, a), joint_of(joints, a + 1),
-                                                         joint_of(joints, b), joint_of(joints, b + 1)));
+                    min = fmin(min, segment_distance(joint_of(joints, a), joint_of(joints, a + 1), joint_of(joints, b),
+                                                     joint_of(joints, b + 1)));
                 }
-    return least;
+    return min;
 }
 
 static void a_minute_of_fists_from_every_pose_leaves_fingers_apart(void **unused) {
     (void)unused;
     thenar_sim *sim = start(0.01);
-    double depth = 0, least = INFINITY, most_active = 0;
+    double depth = 0, min = INFINITY, max_active = 0;
     long steps = lround((2 * (double)KEYS + 4) * HOLD / 0.01); /* 60 s */
     for (long i = 1; i <= steps; i++) {
         assert_int_equal(thenar_sim_step(sim), THENAR_OK);
-        most_active = fmax(most_active, thenar_sim_stats(sim)->active_constraints);
+        max_active = fmax(max_active, thenar_sim_stats(sim)->active_constraints);
         if (i % 200 != 0) continue; /* a pose was held for a second */
         depth = fmax(depth, deepest(sim));
-        least = fmin(least, nearest_bones(sim));
+        min = fmin(min, nearest_bones(sim));
     }
     print_message(
         "  %.0f s: deepest contact at rest %.4f mm inside, bones of two fingers at least %.1f mm apart, up to "
         "%.0f limits; inverted %d, unconverged %d, split %d, failed %d\n",
-        thenar_sim_time(sim), 1e3 * depth, 1e3 * least, most_active,
+        thenar_sim_time(sim), 1e3 * depth, 1e3 * min, max_active,
         (int)thenar_sim_warning_count(sim, THENAR_WARNING_INVERTED),
         (int)thenar_sim_warning_count(sim, THENAR_WARNING_NOT_CONVERGED),
         (int)thenar_sim_warning_count(sim, THENAR_WARNING_STEP_SPLIT),
@@ -91,7 +91,7 @@ static void a_minute_of_fists_from_every_pose_leaves_fingers_apart(void **unused
     assert_int_equal(thenar_sim_warning_count(sim, THENAR_WARNING_INVERTED), 0);
     assert_int_equal(thenar_sim_warning_count(sim, THENAR_WARNING_STEP_FAILED), 0);
     assert_true(depth < 1e-3);
-    assert_true(least > 10e-3);
+    assert_true(min > 10e-3);
     thenar_sim_free(sim);
 }
 

@@ -38,15 +38,15 @@ static thenar_sim *start(thenar_model *model) {
 
 /* The largest difference between coordinates of joints and nodes of two simulations, m. */
 static double apart(const thenar_sim *a, const thenar_sim *b) {
-    double joints[2][7 * THENAR_HAND_JOINTS], most = 0;
+    double joints[2][7 * THENAR_HAND_JOINTS], max = 0;
     thenar_sim_hand_joints(a, 0, joints[0]);
     thenar_sim_hand_joints(b, 0, joints[1]);
     for (int j = 0; j < THENAR_HAND_JOINTS; j++)
-        for (int k = 0; k < 3; k++) most = fmax(most, fabs(joints[0][7 * j + k] - joints[1][7 * j + k]));
+        for (int k = 0; k < 3; k++) max = fmax(max, fabs(joints[0][7 * j + k] - joints[1][7 * j + k]));
     int nodes = thenar_model_mesh(thenar_sim_model(a), 0)->node_count;
     for (int i = 0; i < 3 * nodes; i++)
-        most = fmax(most, fabs(thenar_sim_positions(a, 0)[i] - thenar_sim_positions(b, 0)[i]));
-    return most;
+        max = fmax(max, fabs(thenar_sim_positions(a, 0)[i] - thenar_sim_positions(b, 0)[i]));
+    return max;
 }
 
 /* Runs a hand for 0.2 s, then goes on with another one of it for a step beside it: how far they are apart then, over

@@ -63,16 +63,16 @@ static void write_track(const frame *track, int count) {
 
 typedef struct outcome {
     thenar_status status;
-    char text[512];     /* of the error, or the first warning */
-    int warnings;       /* of the model */
-    double least, most; /* stretches of the flesh that were seen */
-    vec3 wrist;         /* in the end */
+    char text[512];  /* of the error, or the first warning */
+    int warnings;    /* of the model */
+    double min, max; /* stretches of the flesh that were seen */
+    vec3 wrist;      /* in the end */
     uint64_t inverted, failed;
 } outcome;
 
 /* A hand follows the file. */
 static outcome follow(bool left) {
-    outcome out = {.least = INFINITY};
+    outcome out = {.min = INFINITY};
     thenar_error error;
     thenar_hand_def def = hand_world_def();
     def.left = left;
@@ -92,7 +92,7 @@ static outcome follow(bool left) {
     for (int i = 0; i < 150; i++) {
         thenar_sim_step(sim);
         thenar_sim_stretches(sim, 0, s);
-        for (int t = 0; t < tets; t++) out.most = fmax(out.most, s[3 * t]), out.least = fmin(out.least, s[3 * t + 2]);
+        for (int t = 0; t < tets; t++) out.max = fmax(out.max, s[3 * t]), out.min = fmin(out.min, s[3 * t + 2]);
     }
     thenar_sim_hand_joints(sim, 0, joints);
     out.wrist = vec3_load(joints);
@@ -104,13 +104,13 @@ static outcome follow(bool left) {
     return out;
 }
 
-static void assert_sound(const char *what, const outcome *out) {
-    print_message("  %s: stretches %.3f..%.3f, wrist at %.3f %.3f %.3f m%s%s\n", what, out->least, out->most,
-                  out->wrist.x, out->wrist.y, out->wrist.z, out->warnings > 0 ? "; warns: " : "", out->text);
+static void assert_valid(const char *what, const outcome *out) {
+    print_message("  %s: stretches %.3f..%.3f, wrist at %.3f %.3f %.3f m%s%s\n", what, out->min, out->max, out->wrist.x,
+                  out->wrist.y, out->wrist.z, out->warnings > 0 ? "; warns: " : "", out->text);
     assert_int_equal(out->status, THENAR_OK);
     assert_int_equal(out->inverted, 0);
     assert_int_equal(out->failed, 0);
-    assert_true(out->least > 0.3 && out->most < 1.9); /* the limits at joints, nearly */
+    assert_true(out->min > 0.3 && out->max < 1.9); /* the limits at joints, nearly */
     assert_true(vec3_is_finite(out->wrist));
 }
 
@@ -131,7 +131,7 @@ static void a_good_track_is_followed(void **unused) {
     (void)unused;
     write_track(fresh(), FRAMES);
     outcome out = follow(false);
-    assert_sound("as it was recorded", &out);
+    assert_valid("as it was recorded", &out);
     assert_int_equal(out.warnings, 0);
     const double *end = frames[FRAMES - 1].position[0];
     assert_true(vec3_distance(out.wrist, vec3_load(end)) < 3e-3);
@@ -144,35 +144,35 @@ static void what_is_missing_or_out_of_order_is_borne(void **unused) {
         for (int j = k % 5; j < THENAR_HAND_JOINTS; j += 5) t[k].position[j][0] = NAN;
     write_track(t, FRAMES);
     outcome out = follow(false);
-    assert_sound("a fifth of the joints missing, others in each frame", &out);
+    assert_valid("a fifth of the joints missing, others in each frame", &out);
 
     t = fresh();
     for (int k = 30; k < 60; k++)
         for (int j = 0; j < THENAR_HAND_JOINTS; j++) t[k].position[j][0] = NAN;
     write_track(t, FRAMES);
     out = follow(false);
-    assert_sound("nothing seen for a third of a second", &out);
+    assert_valid("nothing seen for a third of a second", &out);
 
     t = fresh();
     t[40].time = t[39].time;
     t[60].time = t[20].time;
     write_track(t, FRAMES);
     out = follow(false);
-    assert_sound("a time twice, and one that goes back", &out);
+    assert_valid("a time twice, and one that goes back", &out);
     assert_int_equal(out.warnings, 2);
 
     t = fresh();
     for (int k = 0; k < FRAMES; k++) t[k].time = 1.7e9 + 0.011 * k + (k % 7 ? 0 : 0.008);
     write_track(t, FRAMES);
     out = follow(false);
-    assert_sound("uneven times that count from long ago", &out);
+    assert_valid("uneven times that count from long ago", &out);
 
     t = fresh();
     for (int k = 45; k < FRAMES; k++)
         for (int j = 0; j < THENAR_HAND_JOINTS; j++) t[k].position[j][1] += 0.5;
     write_track(t, FRAMES);
     out = follow(false);
-    assert_sound("a jump of half a metre", &out);
+    assert_valid("a jump of half a metre", &out);
     assert_true(vec3_distance(out.wrist, vec3_load(t[FRAMES - 1].position[0])) < 5e-3);
 
     t = fresh();
@@ -183,18 +183,18 @@ static void what_is_missing_or_out_of_order_is_borne(void **unused) {
                     0.8 * t[k].position[j][c] + 2e-3 * (((k * 25 + j) * 3 + c) * 7919 % 1000 / 500.0 - 1);
     write_track(t, FRAMES);
     out = follow(false);
-    assert_sound("a hand of four fifths the size, with 2 mm of noise", &out);
+    assert_valid("a hand of four fifths the size, with 2 mm of noise", &out);
 
     t = fresh();
     for (int k = 0; k < FRAMES; k++)
         for (int j = 0; j < THENAR_HAND_JOINTS; j++) t[k].position[j][0] *= -1; /* a left hand that is called right */
     write_track(t, FRAMES);
     out = follow(false);
-    print_message("  a left hand for a right one: warns: %s; stretches %.3f..%.3f\n", out.text, out.least, out.most);
+    print_message("  a left hand for a right one: warns: %s; stretches %.3f..%.3f\n", out.text, out.min, out.max);
     assert_int_equal(out.status, THENAR_OK);
     assert_non_null(strstr(out.text, "left hand"));
     assert_int_equal(out.failed, 0);
-    assert_true(out.least > 0.1 && out.most < 2.5);
+    assert_true(out.min > 0.1 && out.max < 2.5);
 }
 
 static void what_is_no_track_is_refused(void **unused) {

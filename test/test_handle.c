@@ -374,7 +374,7 @@ static void apart_and_together_give_the_same_motion(void **unused) {
             /* Apart, contacts cannot be condensed; compared are two ways to the same equations. */
             for (int s = 0; s < sims[k]->model->system_count; s++) sims[k]->systems[s].uncondensed = true;
         }
-        double largest = 0, most_active = 0, most_contacts = 0;
+        double largest = 0, max_active = 0, max_contacts = 0;
         for (int step = 0; step < (SANITIZED ? 10 : 30); step++) {
             for (int k = 0; k < 3; k++) {
                 double t = step * BAR_STEP;
@@ -391,11 +391,11 @@ static void apart_and_together_give_the_same_motion(void **unused) {
                     for (int i = 0; i < 6; i++) largest = fmax(largest, fabs(one.velocity[i] - other.velocity[i]));
                 }
             }
-            most_active = fmax(most_active, thenar_sim_stats(sims[0])->active_constraints);
-            most_contacts = fmax(most_contacts, thenar_sim_stats(sims[0])->contacts);
+            max_active = fmax(max_active, thenar_sim_stats(sims[0])->active_constraints);
+            max_contacts = fmax(max_contacts, thenar_sim_stats(sims[0])->contacts);
         }
         assert_true(largest < 1e-9);
-        if (touching) assert_true(most_active > 20 && most_contacts > 5);
+        if (touching) assert_true(max_active > 20 && max_contacts > 5);
         for (int k = 0; k < 3; k++) thenar_sim_free(sims[k]);
     }
 }
@@ -457,12 +457,12 @@ static void the_same_steps_give_the_same_bits_and_allocate_nothing(void **unused
     assert_true(thenar_sim_hash(sim) != hash);
     tools_run(sim, 10);
     assert_true(thenar_sim_hash(sim) == hash);
-    struct haptic_linear told;
-    sim_handle_linear(sim, 0, &told);
+    struct haptic_linear reported;
+    sim_handle_linear(sim, 0, &reported);
     thenar_sim_handle(sim, 0, &state);
-    assert_true(state.linearized && told.step == 15 && told.contacts == state.contacts);
-    assert_memory_equal(told.stiffness, state.stiffness, sizeof told.stiffness);
-    assert_memory_equal(told.force, state.force, sizeof told.force);
+    assert_true(state.linearized && reported.step == 15 && reported.contacts == state.contacts);
+    assert_memory_equal(reported.stiffness, state.stiffness, sizeof reported.stiffness);
+    assert_memory_equal(reported.force, state.force, sizeof reported.force);
     free(snapshot);
     thenar_sim_free(sim);
     thenar_sim_free(plain);
@@ -605,15 +605,15 @@ static void a_finger_that_presses_feels_the_table_and_is_recorded(void **unused)
     assert_true(channel >= 0);
     assert_int_equal(thenar_recording_channel_at(recording, channel)->element_count, 1);
     assert_int_equal(thenar_recording_channel_at(recording, channel)->components, 26);
-    double told[26];
-    assert_ok(thenar_recording_read_channel(recording, channel, 0, told, &error), error);
+    double reported[26];
+    assert_ok(thenar_recording_read_channel(recording, channel, 0, reported, &error), error);
     for (int i = 0; i < 7; i++) {
-        assert_near(told[i], state.pose[i], 1e-6);
-        assert_near(told[7 + i], state.wanted[i], 1e-6);
+        assert_near(reported[i], state.pose[i], 1e-6);
+        assert_near(reported[7 + i], state.wanted[i], 1e-6);
     }
     for (int i = 0; i < 6; i++) {
-        assert_near(told[14 + i], state.force[i], 1e-5);
-        assert_near(told[20 + i], state.coupling[i], 1e-5);
+        assert_near(reported[14 + i], state.force[i], 1e-5);
+        assert_near(reported[20 + i], state.coupling[i], 1e-5);
     }
     thenar_recording_close(recording);
     remove(path);

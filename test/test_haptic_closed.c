@@ -36,7 +36,7 @@ static real_script finger_script(void) {
 /* As the handle is held; whoever presses hard is not to be stopped by what a device can do. */
 static thenar_haptic_settings settings_of(const thenar_sim *sim, bool passivity) {
     thenar_haptic_settings settings = thenar_haptic_handle_of(sim, 0).settings;
-    settings.most_force = 40;
+    settings.max_force = 40;
     settings.passivity = passivity;
     return settings;
 }
@@ -53,7 +53,7 @@ static void check_hands(thenar_sim *sim, real_script script, bool passivity, dou
                 print_error("%s: a hand of %g N/m, %g of critical damping\n", name, stiffness, share);
                 fail();
             }
-            worst = fmax(worst, w.most_given);
+            worst = fmax(worst, w.max_given);
             booked = fmax(booked, w.state.energy.worst);
             runs++;
         }
@@ -63,7 +63,7 @@ static void check_hands(thenar_sim *sim, real_script script, bool passivity, dou
     assert_true(booked < 1e-3);
     haptic_real held = haptic_real_begin(sim, FEEL_HELD, settings_of(sim, passivity), real_hand(&script, 100, 0.05));
     while (held.tick < 3300) haptic_real_tick(&held);
-    assert_true(held.most_given > 5e-3); /* otherwise this tests nothing */
+    assert_true(held.max_given > 5e-3); /* otherwise this tests nothing */
 }
 
 static void no_hand_at_a_pad_makes_it_swing_or_give_energy(void **unused) {
@@ -102,11 +102,11 @@ static void a_heavy_soft_tool_does_not_swing_by_its_own_dampers(void **unused) {
     real_script script = real_press(vec3_make(0, -0.02, 0), vec3_make(0.03, -0.02, 0));
     thenar_haptic_settings settings = settings_of(sim, true);
     double worst = 0;
-    settings.most_torque = 10;
+    settings.max_torque = 10;
     for (double share = 0.05; share < 0.3; share *= 2.15) {
         haptic_real w = haptic_real_begin(sim, FEEL_LINEAR, settings, real_hand(&script, 2000, share));
         assert_true(real_is_calm(&w, NULL));
-        worst = fmax(worst, w.most_given);
+        worst = fmax(worst, w.max_given);
     }
     print_message("bar of 120 g: at most %.2g mJ more out than in\n", 1e3 * worst);
     assert_true(worst < 1e-3);

@@ -64,7 +64,7 @@ static void with_file(char *out, size_t size, const char *kind, const char *name
 /* ----------------------------------------------------------------------------------------------------- triple buffer */
 
 typedef struct pages {
-    triple buffer;
+    triple_buffer buffer;
     uint64_t until;
 } pages;
 
@@ -73,9 +73,9 @@ typedef struct pages {
 static void *write_pages(void *argument) {
     pages *p = argument;
     for (uint64_t n = 1; n <= p->until; n++) {
-        uint64_t *slot = triple_slot(&p->buffer);
+        uint64_t *slot = triple_buffer_slot(&p->buffer);
         for (int i = 0; i < PAGE; i++) slot[i] = n;
-        triple_tell(&p->buffer);
+        triple_buffer_publish(&p->buffer);
     }
     return NULL;
 }
@@ -83,19 +83,19 @@ static void *write_pages(void *argument) {
 static void a_triple_buffer_gives_whole_news_in_order_and_the_last_in_the_end(void **unused) {
     (void)unused;
     pages p = {.until = SANITIZED ? 20000 : 200000};
-    assert_true(triple_create(&p.buffer, PAGE * sizeof(uint64_t)));
+    assert_true(triple_buffer_create(&p.buffer, PAGE * sizeof(uint64_t)));
     pthread_t thread;
     pthread_create(&thread, NULL, write_pages, &p);
     uint64_t last = 0;
     while (last < p.until) {
-        bool news;
-        const uint64_t *page = triple_read(&p.buffer, &news);
+        bool updates;
+        const uint64_t *page = triple_buffer_read(&p.buffer, &updates);
         for (int i = 1; i < PAGE; i++) assert_int_equal(page[i], page[0]);
-        assert_true(news ? page[0] > last : page[0] == last);
+        assert_true(updates ? page[0] > last : page[0] == last);
         last = page[0];
     }
     pthread_join(thread, NULL);
-    triple_free(&p.buffer);
+    triple_buffer_free(&p.buffer);
 }
 
 /* ------------------------------------------------------------------------------------------------ names and figures */
@@ -229,7 +229,7 @@ static void the_example_plugin_swings_and_gives_way(void **unused) {
     (void)unused;
     refused("plugin:" PLUGIN "device_plugin.so,far", "far", "amplitude");
     device_port *d = open_ok("plugin:" PLUGIN "device_plugin.so,0.001");
-    assert_near(device_info(d)->most_force, 5, 0);
+    assert_near(device_info(d)->max_force, 5, 0);
     assert_string_equal(device_name(d), "weight on a spring");
     const double push[6] = {0, 2, 0, 0, 0, 0};
     device_sample sample = {0};
@@ -286,7 +286,7 @@ static void garbage_and_failures_of_a_plugin_are_counted(void **unused) {
     (void)unused;
     device_port *d = open_ok("plugin:" PLUGIN "faulty.so,garbage");
     const thenar_device_info *info = device_info(d);
-    assert_true(info->most_force >= 0 && info->most_force < 1e5 && info->channels == 6 && info->can < 64);
+    assert_true(info->max_force >= 0 && info->max_force < 1e5 && info->channels == 6 && info->can < 64);
     device_sample sample = {0};
     for (int ms = 0; ms < PATIENCE && device_read_counts(d).doubled < 3; ms++) {
         device_read(d, clock_now(), &sample);

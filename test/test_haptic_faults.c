@@ -34,7 +34,7 @@ static void faulty_tick(haptic_world *w, fault_tick fault, int64_t *clock) {
     fault(w, &sample, &now);
     *clock = now;
     memcpy(w->before, w->wrench, sizeof w->before);
-    haptic_tick(&w->settings, &w->state, &sample, &w->told, now, w->dt, w->wrench);
+    haptic_tick(&w->settings, &w->state, &sample, &w->reported, now, w->dt, w->wrench);
     user_advance(&w->user, &w->person, w->before, w->dt);
     w->tick++;
 }
@@ -68,8 +68,8 @@ static struct haptic_linear frozen;
 
 static void simulation_stops(haptic_world *w, device_sample *sample, int64_t *now) {
     (void)sample, (void)now;
-    if (w->tick == 1000) frozen = w->told; /* told in this tick, the last time for a second */
-    w->told = frozen;
+    if (w->tick == 1000) frozen = w->reported; /* told in this tick, the last time for a second */
+    w->reported = frozen;
 }
 
 static void a_simulation_that_stops_for_a_second_takes_the_force_away(void **unused) {
@@ -159,7 +159,7 @@ static void a_clock_that_steps_takes_the_force_away(void **unused) {
 
 static void simulation_tells_nan(haptic_world *w, device_sample *sample, int64_t *now) {
     (void)sample, (void)now;
-    w->told.stiffness[7] = NAN;
+    w->reported.stiffness[7] = NAN;
 }
 
 static void a_simulation_that_tells_nonsense_takes_the_force_away(void **unused) {
@@ -171,7 +171,7 @@ static void a_clock_that_stepped_back_does_not_hide_that_the_simulation_stopped(
     (void)unused;
     haptic_world w = leaning();
     int64_t clock = (int64_t)w.tick * MS - 10000 * (int64_t)MS;
-    frozen = w.told;
+    frozen = w.reported;
     for (int ms = 0; ms < 1000; ms++) faulty_tick(&w, simulation_stops, &clock);
     assert_true(force_size(&w) == 0);
     assert_int_equal(w.state.faults[THENAR_HAPTIC_STALE], 1);
@@ -193,15 +193,15 @@ static void before_anything_is_known_there_is_no_force(void **unused) {
 static void a_matrix_that_is_not_what_it_should_be_moves_nothing_far(void **unused) {
     (void)unused;
     haptic_world w = leaning();
-    w.told.step += 1000;
-    for (int i = 0; i < 36; i++) w.told.stiffness[i] = 1e9 * (i % 7 == 0 ? 1e-6 : 1); /* not positive at all */
+    w.reported.step += 1000;
+    for (int i = 0; i < 36; i++) w.reported.stiffness[i] = 1e9 * (i % 7 == 0 ? 1e-6 : 1); /* not positive at all */
     for (int64_t tick = w.tick; tick < 1100; tick++) {
         device_sample sample = {.number = (uint64_t)tick + 1};
         user_sample(&w.person, sample.number, &sample.body);
-        w.told.step++;
-        w.told.published_ns = tick * MS;
-        haptic_tick(&w.settings, &w.state, &sample, &w.told, tick * MS, w.dt, w.wrench);
-        assert_true(force_size(&w) <= w.settings.most_force + 1e-12);
+        w.reported.step++;
+        w.reported.published_ns = tick * MS;
+        haptic_tick(&w.settings, &w.state, &sample, &w.reported, tick * MS, w.dt, w.wrench);
+        assert_true(force_size(&w) <= w.settings.max_force + 1e-12);
     }
     assert_true(w.state.faults[THENAR_HAPTIC_UNSOLVED] > 0);
 }
@@ -245,10 +245,10 @@ static void no_number_of_a_sample_makes_a_force_that_is_none(void **unused) {
                 const int first[] = {0, 3, 7, 10};
                 int place = (k >= 3) + (k >= 7) + (k >= 10);
                 places[place][k - first[place]] = bad[i];
-                haptic_tick(&w.settings, &w.state, &sample, &w.told, tick * MS, w.dt, w.wrench);
+                haptic_tick(&w.settings, &w.state, &sample, &w.reported, tick * MS, w.dt, w.wrench);
                 for (int c = 0; c < 6; c++) assert_true(isfinite(w.wrench[c]));
-                assert_true(force_size(&w) <= w.settings.most_force + 1e-12);
-                assert_true(vec3_length(vec3_load(w.wrench + 3)) <= w.settings.most_torque + 1e-12);
+                assert_true(force_size(&w) <= w.settings.max_force + 1e-12);
+                assert_true(vec3_length(vec3_load(w.wrench + 3)) <= w.settings.max_torque + 1e-12);
             }
             bool small = fabs(bad[i]) < 1; /* which may be right */
             if (!small) assert_int_equal(w.state.faults[THENAR_HAPTIC_BAD_SAMPLE], 30);

@@ -28,7 +28,7 @@ static thenar_haptic *make_loop(const thenar_haptic_handle *handle) {
 
 /* As if a tick had found the device there just now. */
 static void report(thenar_haptic *haptic, vec3 position, vec3 turn, vec3 velocity, bool silent) {
-    haptic_report *r = triple_slot(&haptic->reports);
+    haptic_report *r = triple_buffer_slot(&haptic->reports);
     memset(r, 0, sizeof *r);
     quat q = quat_from_rotation_vector(turn);
     r->time_ns = clock_now();
@@ -38,7 +38,7 @@ static void report(thenar_haptic *haptic, vec3 position, vec3 turn, vec3 velocit
     vec3_store(r->handles[0].device_position, position);
     memcpy(r->handles[0].device_orientation, (double[]){q.x, q.y, q.z, q.w}, 4 * sizeof(double));
     vec3_store(r->velocity[0], velocity);
-    triple_tell(&haptic->reports);
+    triple_buffer_publish(&haptic->reports);
 }
 
 static void the_proxy_is_held_as_the_handle_is(void **unused) {
@@ -53,8 +53,8 @@ static void the_proxy_is_held_as_the_handle_is(void **unused) {
     assert_near(s->damping, 20, 0);
     assert_near(s->turn_stiffness, 20, 0);
     assert_near(s->turn_damping, 0.1, 0);
-    assert_near(s->most_force, 4, 0);
-    assert_near(s->most_torque, thenar_haptic_settings_default().most_torque, 0);
+    assert_near(s->max_force, 4, 0);
+    assert_near(s->max_torque, thenar_haptic_settings_default().max_torque, 0);
     assert_near(s->proxy_mass, mass, 0);
     assert_near(s->proxy_inertia, (inertia[0] + inertia[4] + inertia[8]) / 3, 1e-18);
     thenar_sim_free(sim);
@@ -180,17 +180,17 @@ static void what_a_step_came_to_is_told(void **unused) {
         assert_int_equal(thenar_sim_step(sim), THENAR_OK);
         assert_int_equal(thenar_haptic_tell(haptic, 0, sim, 0), THENAR_OK);
     }
-    const struct haptic_linear *told = triple_read(&haptic->channels[0].news, NULL);
+    const struct haptic_linear *reported = triple_buffer_read(&haptic->channels[0].updates, NULL);
     thenar_sim_handle(sim, 0, &state);
-    assert_int_equal(told->step, 30);
-    assert_near(told->time, 0.3, 1e-12);
-    assert_near(told->step_length, 0.01, 0);
-    assert_int_equal(told->contacts, state.contacts);
-    assert_true(told->contacts > 0 && told->force[1] > 1);
-    for (int i = 0; i < 6; i++) assert_near(told->force[i], state.force[i], 0);
+    assert_int_equal(reported->step, 30);
+    assert_near(reported->time, 0.3, 1e-12);
+    assert_near(reported->step_length, 0.01, 0);
+    assert_int_equal(reported->contacts, state.contacts);
+    assert_true(reported->contacts > 0 && reported->force[1] > 1);
+    for (int i = 0; i < 6; i++) assert_near(reported->force[i], state.force[i], 0);
     for (int i = 0; i < 36; i++) {
-        assert_near(told->stiffness[i], state.stiffness[i], 0);
-        assert_near(told->inertia[i], state.inertia[i], 0);
+        assert_near(reported->stiffness[i], state.stiffness[i], 0);
+        assert_near(reported->inertia[i], state.inertia[i], 0);
     }
     thenar_haptic_free(haptic);
     /* A plain coupling knows of places only: nothing is linearized for it, and it is told all the same. */

@@ -128,7 +128,7 @@ static void a_person_who_leans_on_a_wall_feels_it(void **unused) {
     assert_true(reaches(haptic, 1, 0, 0.01));
     thenar_haptic_stats stats;
     thenar_haptic_read_stats(haptic, &stats);
-    assert_true(stats.ticks > 0 && stats.handles[0].news > 0 && stats.handles[0].samples > 0);
+    assert_true(stats.ticks > 0 && stats.handles[0].updates > 0 && stats.handles[0].samples > 0);
     assert_true(stats.handles[0].energy_in > 1e-3);
     assert_true(stats.period_p50_us > 0 && stats.period_p50_us <= stats.period_p99_us);
     assert_true(stats.period_p99_us <= stats.period_p999_us && stats.period_p999_us <= stats.period_worst_us);

@@ -117,7 +117,7 @@ static void a_scene_says_how_its_handles_are_held(void **unused) {
     thenar_haptic_handle said = thenar_haptic_handle_of(sim, 0), own = thenar_haptic_handle_of(plain, 0);
     assert_string_equal(said.device, "none");
     assert_near(said.settings.stiffness, 700, 0);
-    assert_near(said.settings.most_force, 3, 0);
+    assert_near(said.settings.max_force, 3, 0);
     assert_true(said.settings.plain && !said.settings.passivity && said.settings.one_sided);
     assert_near(said.settings.damping, own.settings.damping, 0); /* what is not said is the handle's */
     assert_near(said.settings.proxy_mass, own.settings.proxy_mass, 0);

@@ -45,7 +45,7 @@ static void a_tick_is_the_implicit_step_of_its_equations(void **unused) {
     (void)unused;
     thenar_haptic_settings settings = thenar_haptic_settings_default();
     settings.one_sided = settings.passivity = false;
-    settings.most_force = settings.most_torque = settings.force_slew = settings.torque_slew = 1e9;
+    settings.max_force = settings.max_torque = settings.force_slew = settings.torque_slew = 1e9;
     struct haptic_linear linear = some_linear();
     haptic_state state = {.gain = 1, .orientation = quat_identity(), .ticked = true, .last_ns = 0};
     state.device = (haptic_device){.known = true, .number = 1, .orientation = quat_identity()};
@@ -81,24 +81,24 @@ static void a_tick_is_the_implicit_step_of_its_equations(void **unused) {
 static void mass_and_dampers_are_no_springs(void **unused) {
     (void)unused;
     thenar_haptic_settings settings = thenar_haptic_settings_default();
-    struct haptic_linear parts = some_linear(), told = parts;
+    struct haptic_linear parts = some_linear(), reported = parts;
     double h = parts.step_length, wrench[6];
     for (int i = 0; i < 36; i++) {
-        told.inertia[i] = 1e-4 * parts.stiffness[i];
-        told.viscosity[i] = parts.damping[i];
-        told.stiffness[i] = parts.stiffness[i] + parts.damping[i] / h + told.inertia[i] / (h * h);
-        told.damping[i] = 0;
+        reported.inertia[i] = 1e-4 * parts.stiffness[i];
+        reported.viscosity[i] = parts.damping[i];
+        reported.stiffness[i] = parts.stiffness[i] + parts.damping[i] / h + reported.inertia[i] / (h * h);
+        reported.damping[i] = 0;
     }
     haptic_state state = {0};
     device_sample sample = sample_at(1, FREE);
-    haptic_tick(&settings, &state, &sample, &told, 0, 1e-3, wrench);
+    haptic_tick(&settings, &state, &sample, &reported, 0, 1e-3, wrench);
     for (int i = 0; i < 36; i++) {
         assert_near(state.linear.stiffness[i], parts.stiffness[i], 1e-9);
         assert_near(state.linear.damping[i], parts.damping[i], 1e-12);
     }
-    told.viscosity[7] = -1;
-    told.step++;
-    haptic_tick(&settings, &state, &sample, &told, 1000000, 1e-3, wrench);
+    reported.viscosity[7] = -1;
+    reported.step++;
+    haptic_tick(&settings, &state, &sample, &reported, 1000000, 1e-3, wrench);
     assert_int_equal(state.faults[THENAR_HAPTIC_BAD_LINEAR], 1);
 }
 
@@ -231,7 +231,7 @@ static double force_after(int ms, bool gone) {
         if (gone || w.tick < out + ms - 15) haptic_world_simulate(&w, now_ns);
         device_sample sample = {.number = (uint64_t)w.tick + 1};
         user_sample(&w.person, sample.number, &sample.body);
-        haptic_tick(&w.settings, &w.state, &sample, &w.told, now_ns, w.dt, w.wrench);
+        haptic_tick(&w.settings, &w.state, &sample, &w.reported, now_ns, w.dt, w.wrench);
     }
     return w.wrench[1];
 }
@@ -249,10 +249,10 @@ static void a_wall_is_remembered_for_a_moment_and_forgotten_when_it_is_gone(void
 /* The device is shaken in free air: what is felt is the mass of tool and proxy, not a mass of some steps ago. */
 static void a_free_tool_feels_like_its_mass(void **unused) {
     (void)unused;
-    for (int told = 0; told < 2; told++) {
+    for (int reported = 0; reported < 2; reported++) {
         haptic_world w = haptic_world_make(thenar_haptic_settings_default(), press_hand(500, 1), 2000);
         w.wall.tool = 0.2;
-        w.wall.mute = !told;
+        w.wall.mute = !reported;
         w.wall.tie = 2e6; /* rigid */
         w.wall.tie_damping = 2000;
         double omega = 2 * M_PI * 3, size = 0.02, worst = 0, strongest = 0;
@@ -263,14 +263,14 @@ static void a_free_tool_feels_like_its_mass(void **unused) {
             haptic_world_simulate(&w, w.tick * 1000000);
             device_sample sample = {.number = (uint64_t)w.tick + 1};
             user_sample(&w.person, sample.number, &sample.body);
-            haptic_tick(&w.settings, &w.state, &sample, &w.told, w.tick * 1000000, w.dt, w.wrench);
+            haptic_tick(&w.settings, &w.state, &sample, &w.reported, w.tick * 1000000, w.dt, w.wrench);
             double expected = (0.2 + w.settings.proxy_mass) * size * omega * omega * sin(omega * t);
             if (w.tick > 1000) worst = fmax(worst, fabs(w.wrench[0] - expected));
             strongest = fmax(strongest, fabs(expected));
         }
-        print_message("0.2 kg shaken at 3 Hz%s: %.2f N, at most %.3f N off\n", told ? "" : ", inertia not told",
+        print_message("0.2 kg shaken at 3 Hz%s: %.2f N, at most %.3f N off\n", reported ? "" : ", inertia not told",
                       strongest, worst);
-        if (told) assert_true(worst < 0.2 * strongest); /* K, M and a tick: 10 % at 3 Hz */
+        if (reported) assert_true(worst < 0.2 * strongest); /* K, M and a tick: 10 % at 3 Hz */
     }
 }
 
@@ -311,7 +311,7 @@ static void sliding_feels_like_friction_and_nothing_else(void **unused) {
             haptic_world_simulate(&w, now_ns);
             device_sample sample = {.number = (uint64_t)w.tick + 1};
             user_sample(&w.person, sample.number, &sample.body);
-            haptic_tick(&w.settings, &w.state, &sample, &w.told, now_ns, w.dt, w.wrench);
+            haptic_tick(&w.settings, &w.state, &sample, &w.reported, now_ns, w.dt, w.wrench);
             if (w.tick < 1000) continue;
             mean += w.wrench[0] / 1000, normal += w.wrench[1] / 1000;
             low = fmin(low, w.wrench[0]), high = fmax(high, w.wrench[0]);
@@ -363,7 +363,7 @@ static void a_wall_that_is_foreseen_is_not_felt_before_it_is_met(void **unused) 
 static void forces_stay_within_their_limits_and_change_no_faster(void **unused) {
     (void)unused;
     haptic_world w = haptic_world_make(thenar_haptic_settings_default(), press_hand(2000, 0.05), 1e5);
-    w.settings.most_force = 3;
+    w.settings.max_force = 3;
     w.settings.force_slew = 200;
     while (w.tick < 3300) {
         haptic_world_tick(&w);
@@ -400,7 +400,7 @@ static void turns_are_felt_as_moves_are(void **unused) {
 static void feel_held(haptic_state *state, const thenar_haptic_settings *settings, const user_model *user, int axis,
                       double k, double *worst, bool *calm) {
     user_state person = user_begin(user);
-    struct haptic_linear told = {.orientation = {0, 0, 0, 1}, .step_length = 0.01, .contacts = 7};
+    struct haptic_linear reported = {.orientation = {0, 0, 0, 1}, .step_length = 0.01, .contacts = 7};
     double wrench[6] = {0}, before[6], c = axis < 3 ? settings->stiffness : settings->turn_stiffness;
     double swings[2] = {0, 0};
     for (int64_t tick = 0; tick < 4000; tick++) {
@@ -408,21 +408,21 @@ static void feel_held(haptic_state *state, const thenar_haptic_settings *setting
         double at = axis < 3 ? (&person.position.x)[axis] : (&turn.x)[axis - 3];
         if (tick % 10 == 0) {
             double x = at * c / (c + k);
-            told.step++;
-            told.published_ns = tick * 1000000;
-            told.stiffness[7 * axis] = k;
-            told.force[axis] = -k * x;
+            reported.step++;
+            reported.published_ns = tick * 1000000;
+            reported.stiffness[7 * axis] = k;
+            reported.force[axis] = -k * x;
             if (axis < 3)
-                told.position[axis] = x;
+                reported.position[axis] = x;
             else {
-                told.orientation[axis - 3] = sin(x / 2);
-                told.orientation[3] = cos(x / 2);
+                reported.orientation[axis - 3] = sin(x / 2);
+                reported.orientation[3] = cos(x / 2);
             }
         }
         device_sample sample = {.number = (uint64_t)tick + 1};
         user_sample(&person, sample.number, &sample.body);
         memcpy(before, wrench, sizeof before);
-        haptic_tick(settings, state, &sample, &told, tick * 1000000, 1e-3, wrench);
+        haptic_tick(settings, state, &sample, &reported, tick * 1000000, 1e-3, wrench);
         user_advance(user, &person, before, 1e-3);
         if (tick > 1500) *worst = fmax(*worst, fabs(wrench[axis] + at * c * k / (c + k)));
         if (tick > 3000) swings[tick > 3500] = fmax(swings[tick > 3500], fabs(at));
@@ -500,9 +500,9 @@ static void weight_is_felt_and_does_not_use_up_the_energy_of_a_wall(void **unuse
     double low = INFINITY, high = -INFINITY;
     while (w.tick < 4000) {
         int64_t now_ns = w.tick * 1000000;
-        bool news = w.tick % 10 == 0;
+        bool updates = w.tick % 10 == 0;
         haptic_world_simulate(&w, now_ns);
-        if (news) w.told.force[1] -= 3;
+        if (updates) w.reported.force[1] -= 3;
         haptic_world_feel(&w, now_ns);
         if (w.tick > 1000 && w.tick < 1200) assert_near(w.wrench[1], -3, 0.3);
         if (w.tick > 3500) low = fmin(low, w.wrench[1]), high = fmax(high, w.wrench[1]);

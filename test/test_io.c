@@ -128,7 +128,7 @@ static void a_recording_returns_what_it_was_told_of_the_run(void **state) {
     assert_string_equal(info.thenar_version, THENAR_VERSION);
     assert_string_equal(info.metadata, "{\"seed\":7}");
     assert_true(same_bits(info.dt, 1e-3));
-    assert_int_equal(info.most_contacts, FIXTURE_CONTACTS);
+    assert_int_equal(info.max_contacts, FIXTURE_CONTACTS);
     assert_int_equal(thenar_recording_body_count(recording), FIXTURE_BODIES);
     assert_int_equal(thenar_recording_find_body(recording, "block"), BLOCK);
     assert_int_equal(thenar_recording_find_body(recording, "nobody"), -1);
@@ -399,7 +399,7 @@ static void a_recording_of_version_1_is_read_without_contacts(void **state) {
     const thenar_contact *contacts;
     int count = -1;
     assert_ok(thenar_recording_open(RECORDING, &recording, &error), error);
-    assert_int_equal(thenar_recording_get_info(recording).most_contacts, 0);
+    assert_int_equal(thenar_recording_get_info(recording).max_contacts, 0);
     assert_ok(thenar_recording_read_channel(recording, 0, 0, &got, &error), error);
     assert_near(got, 0.25, 0);
     assert_ok(thenar_recording_read_contacts(recording, 0, &contacts, &count, &error), error);
@@ -416,10 +416,10 @@ static void a_recording_of_a_version_to_come_is_refused_by_name(void **state) {
 }
 
 /* One contact in the order of docs/recording-format.md, of which `change` changes one integer. */
-static thenar_status read_forged_contact(int change, int to, int most, const thenar_contact **contacts, int *count,
+static thenar_status read_forged_contact(int change, int to, int max, const thenar_contact **contacts, int *count,
                                          thenar_recording **recording, thenar_error *error) {
     char head[512], frame[16 + 72] = {0};
-    snprintf(head, sizeof head, HEAD_START "\"contacts\":%d,\"bodies\":[" HEAD_BODY("1") "],\"channels\":[]}", most);
+    snprintf(head, sizeof head, HEAD_START "\"contacts\":%d,\"bodies\":[" HEAD_BODY("1") "],\"channels\":[]}", max);
     int integers[6] = {0, 0, 7, -1, -1, 1};
     float reals[12] = {1, 2, 3, 0, 1, 0, -0.5F, 4, 5, 6, 7, 8};
     if (change >= 0) integers[change] = to;

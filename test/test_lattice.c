@@ -35,7 +35,7 @@ static bool joined_by_faces(const thenar_tet_mesh *mesh, const int *tets, int co
 }
 
 /* Around every node and every edge the tets are joined face to face. */
-static void assert_sound(const thenar_tet_mesh *mesh) {
+static void assert_valid(const thenar_tet_mesh *mesh) {
     ARRAY(int) *around = calloc((size_t)mesh->node_count, sizeof *around);
     for (int t = 0; t < mesh->tet_count; t++)
         for (int i = 0; i < 4; i++) assert_true(ARRAY_PUSH(&around[mesh->tets[4 * t + i]], t));
@@ -104,7 +104,7 @@ static void mesh_surface(const thenar_surface *surface, const thenar_mesh_option
     thenar_error error;
     assert_ok(thenar_tet_mesh_from_surface(surface, options, mesh, embedding, &error), error);
     assert_embedded(mesh, surface, embedding);
-    assert_sound(mesh);
+    assert_valid(mesh);
     assert_boundary_is_manifold(mesh);
 }
 
@@ -287,7 +287,7 @@ static void tangled_bodies_give_sound_meshes_of_one_part(void **state) {
         thenar_tet_figures figures;
         thenar_error error;
         assert_ok(lattice_mesh(&solid, &options, &mesh, &error), error);
-        assert_sound(&mesh);
+        assert_valid(&mesh);
         assert_boundary_is_manifold(&mesh);
         assert_ok(thenar_tet_mesh_quality(&mesh, &figures, &error), error);
         assert_int_equal(figures.parts, 1);
@@ -321,7 +321,7 @@ static void mending_joins_what_hangs_by_a_node_or_an_edge(void **state) {
             assert_true(after >= before);
             thenar_tet_mesh mesh;
             assert_ok(grid_mesh(&g, keep, &mesh, &error), error);
-            assert_sound(&mesh);
+            assert_valid(&mesh);
             if (after > 0) assert_boundary_is_manifold(&mesh);
             thenar_tet_mesh_free(&mesh);
             free(keep);
@@ -519,7 +519,7 @@ static void a_hand_like_body_has_branches_and_about_600_tets(void **state) {
     thenar_tet_figures figures;
     thenar_error error;
     assert_ok(shape_hand_like(600, &mesh, &error), error);
-    assert_sound(&mesh);
+    assert_valid(&mesh);
     assert_boundary_is_manifold(&mesh);
     assert_ok(thenar_tet_mesh_quality(&mesh, &figures, &error), error);
     assert_near(figures.tets, 600, 18);

@@ -134,11 +134,11 @@ static thenar_soft_def limited_def(const thenar_tet_mesh *mesh, const thenar_sup
 static const thenar_support beam_clamp = {.region = {.kind = THENAR_REGION_BOX, .b = {0, 0.2, 0.2}}};
 
 static double largest_violation(const thenar_sim *sim, int tets) {
-    double *stretches = malloc(3 * (size_t)tets * sizeof *stretches), most = 0;
+    double *stretches = malloc(3 * (size_t)tets * sizeof *stretches), max = 0;
     thenar_sim_stretches(sim, 0, stretches);
-    for (int i = 0; i < 3 * tets; i++) most = fmax(most, fmax(stretches[i] - 1.1, 0.9 - stretches[i]));
+    for (int i = 0; i < 3 * tets; i++) max = fmax(max, fmax(stretches[i] - 1.1, 0.9 - stretches[i]));
     free(stretches);
-    return most;
+    return max;
 }
 
 static void no_limit_is_violated_by_more_than_the_tolerance(void **unused) {
@@ -150,14 +150,14 @@ static void no_limit_is_violated_by_more_than_the_tolerance(void **unused) {
         thenar_model *model = tools_model(&def, strength[k]);
         for (int dt = 0; dt < 2; dt++) {
             thenar_sim *sim = tools_sim(model, dt ? 1e-3 : 1e-2, 1);
-            int most = 0;
+            int max = 0;
             for (int i = 0; i < 200; i++) {
                 tools_run(sim, 1);
                 assert_true(largest_violation(sim, mesh.tet_count) <= SOLVER_TOLERANCES.violation * (1 + 1e-9));
-                if (thenar_sim_stats(sim)->active_constraints > most) most = thenar_sim_stats(sim)->active_constraints;
+                if (thenar_sim_stats(sim)->active_constraints > max) max = thenar_sim_stats(sim)->active_constraints;
             }
             print_message("gravity %g, dt %g: up to %d of 600 limits active, %d steps not converged\n", strength[k],
-                          thenar_sim_dt(sim), most, (int)thenar_sim_warning_count(sim, THENAR_WARNING_NOT_CONVERGED));
+                          thenar_sim_dt(sim), max, (int)thenar_sim_warning_count(sim, THENAR_WARNING_NOT_CONVERGED));
             assert_int_equal(thenar_sim_warning_count(sim, THENAR_WARNING_NOT_CONVERGED), 0);
             thenar_sim_free(sim);
         }

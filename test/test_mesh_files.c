@@ -144,7 +144,7 @@ static void a_binary_file_cut_anywhere_is_refused_or_the_same(void **state) {
 }
 
 /* Independent of the readers' own checks: what came out is safe to use. */
-static void check_sound(const mesh_file *file) {
+static void check_finite(const mesh_file *file) {
     assert_true(file->tets.tet_count > 0 || file->surface.triangle_count > 0);
     for (int i = 0; i < 4 * file->tets.tet_count; i++)
         assert_in_range(file->tets.tets[i], 0, file->tets.node_count - 1);
@@ -165,7 +165,7 @@ static void a_changed_byte_anywhere_is_refused_or_a_sound_mesh(void **state) {
                 mesh_file file;
                 thenar_error error = {0};
                 if (parse_copy(mesh_samples[i].file, bytes.data, bytes.count, &file, &error) == THENAR_OK) {
-                    check_sound(&file);
+                    check_finite(&file);
                     mesh_file_free(&file);
                 } else {
                     assert_int_equal(error.status, THENAR_ERROR_INPUT);

@@ -17,7 +17,7 @@ typedef struct bar_case {
     double young;   /* Pa */
     double load[3]; /* N, on what is beyond load_from */
     double load_from;
-    int least_limits, least_contacts; /* that push at the optimum */
+    int min_limits, min_contacts; /* that push at the optimum */
 } bar_case;
 
 static const vec3 plane_normal = {0.02, 1, -0.03}, plane_point = {0, -0.0005, 0};
@@ -161,7 +161,7 @@ static void compare_forces(const bar_case *c, const thenar_sim *sim, const ipopt
      * where those at limits are of E and more. Contacts stop within 1e-5 of their mean, but bear what limits push. */
     assert_true(limits_off <= 1e-3 * of_limits);
     assert_true(contacts_off <= 1e-4 * fmax(of_limits, of_contacts));
-    assert_true(touching >= c->least_contacts);
+    assert_true(touching >= c->min_contacts);
     free_forces(&mine);
     free_forces(&theirs);
 }
@@ -186,7 +186,7 @@ static void compare_after(const bar_case *c, int steps) {
     assert_true(by_ipopt > 0);
     assert_near(by_newton / by_ipopt, 1, 1e-5);
     if (c->has_limits) {
-        assert_true(at_limits >= c->least_limits);
+        assert_true(at_limits >= c->min_limits);
         assert_true(worst_stretch(&dense, v, &of_newton) <= tight.violation);
     }
     compare_positions(c, &dense, v, &ipopt);
@@ -198,15 +198,14 @@ static void compare_after(const bar_case *c, int steps) {
 
 static void strain_limits_end_at_the_optimum_of_ipopt(void **unused) {
     (void)unused;
-    bar_case c = {
-        .has_limits = true, .young = 1e5, .load = {12, -24, 8}, .load_from = 0.9 * LENGTH, .least_limits = 25};
+    bar_case c = {.has_limits = true, .young = 1e5, .load = {12, -24, 8}, .load_from = 0.9 * LENGTH, .min_limits = 25};
     compare_after(&c, 0);
     compare_after(&c, 5);
 }
 
 static void contacts_without_friction_end_at_the_optimum_of_ipopt(void **unused) {
     (void)unused;
-    bar_case c = {.has_plane = true, .young = 2e5, .load = {1, -8, 2}, .load_from = 0.3 * LENGTH, .least_contacts = 8};
+    bar_case c = {.has_plane = true, .young = 2e5, .load = {1, -8, 2}, .load_from = 0.3 * LENGTH, .min_contacts = 8};
     compare_after(&c, 0);
     compare_after(&c, 5);
 }
@@ -218,8 +217,8 @@ static void limits_and_contacts_together_end_at_the_optimum_of_ipopt(void **unus
                   .young = 2e5,
                   .load = {20, -40, 20},
                   .load_from = 0.3 * LENGTH,
-                  .least_limits = 15,
-                  .least_contacts = 8};
+                  .min_limits = 15,
+                  .min_contacts = 8};
     compare_after(&c, 0);
     compare_after(&c, 5);
 }

@@ -52,7 +52,7 @@ static void steps_that_are_in_time_are_never_late_and_nothing_is_forgiven(void *
     long steps = keep_pace(&p, &now, 10, 1, takes_half);
     assert_in_range(steps, 1000, 1001);
     assert_int_equal(p.late_steps, 0);
-    assert_true(p.forgiven == 0 && p.least_share == 1 && !p.slow && p.slow_seconds == 0);
+    assert_true(p.forgiven == 0 && p.min_share == 1 && !p.slow && p.slow_seconds == 0);
 }
 
 static void a_step_that_was_late_is_made_up_for(void **unused) {
@@ -61,10 +61,10 @@ static void a_step_that_was_late_is_made_up_for(void **unused) {
     pace p = pace_start(0, DT);
     long steps = keep_pace(&p, &now, 10, 1, takes_long_once);
     assert_in_range(steps, 1000, 1001);
-    assert_true(p.forgiven == 0 && p.least_share == 1);
+    assert_true(p.forgiven == 0 && p.min_share == 1);
     /* 3.5 dt are due behind it; each further step is done in half its time: 3, 2.5, 2, 1.5, 1, then 0.5. */
     assert_int_equal(p.late_steps, 6);
-    assert_true(fabs(p.most_due - 3.5 * DT) < 1e-6);
+    assert_true(fabs(p.max_due - 3.5 * DT) < 1e-6);
 }
 
 static void what_cannot_be_made_up_for_is_forgiven_and_told(void **unused) {
@@ -75,8 +75,8 @@ static void what_cannot_be_made_up_for_is_forgiven_and_told(void **unused) {
     /* Of the second that a step took four steps are made up for. */
     assert_true(fabs(p.forgiven - (1.0 - PACE_STEPS * DT)) < 1e-6);
     assert_in_range(steps, 1000 - 96, 1001 - 96);
-    assert_true(p.most_due <= PACE_STEPS * DT + 1e-12);
-    assert_true(p.least_share < 0.5 && p.slow_seconds > 0.5 && !p.slow && p.share == 1);
+    assert_true(p.max_due <= PACE_STEPS * DT + 1e-12);
+    assert_true(p.min_share < 0.5 && p.slow_seconds > 0.5 && !p.slow && p.share == 1);
 }
 
 static void a_machine_that_is_too_slow_goes_on_in_slow_motion_with_bounded_debt(void **unused) {
@@ -86,9 +86,9 @@ static void a_machine_that_is_too_slow_goes_on_in_slow_motion_with_bounded_debt(
     long steps = keep_pace(&p, &now, 100, 1, takes_fourfold);
     assert_in_range(steps, 2499, 2501); /* a quarter of real time, without a pause */
     assert_int_equal(p.late_steps, (uint64_t)steps);
-    assert_true(p.slow && fabs(p.share - 0.25) < 0.01 && fabs(p.least_share - 0.25) < 0.1);
+    assert_true(p.slow && fabs(p.share - 0.25) < 0.01 && fabs(p.min_share - 0.25) < 0.1);
     assert_true(fabs(p.slow_seconds - 100) < 1.5);
-    assert_true(p.most_due <= PACE_STEPS * DT + 1e-12);
+    assert_true(p.max_due <= PACE_STEPS * DT + 1e-12);
     /* Nothing is lost in the books: what was asked for was done, or forgiven, or is due. */
     assert_true(fabs(DT + now - ((double)steps * DT + p.forgiven + p.due)) < 1e-6);
     /* Once it can keep up again the debt is gone within as many steps, and it is no longer told. */
@@ -105,7 +105,7 @@ static void load_that_comes_and_goes_never_makes_a_spiral(void **unused) {
     pace p = pace_start(0, DT);
     long steps = keep_pace(&p, &now, 195, 1, takes_by_turns);
     assert_in_range(steps, 9000, 13000);
-    assert_true(p.most_due <= PACE_STEPS * DT + 1e-12);
+    assert_true(p.max_due <= PACE_STEPS * DT + 1e-12);
     assert_true(fabs(DT + now - ((double)steps * DT + p.forgiven + p.due)) < 1e-6);
 }
 
@@ -121,7 +121,7 @@ static void other_speeds_pauses_and_endless_steps_keep_the_books(void **unused) 
     /* Ten times as fast as real time with steps of half of it: a fifth of what is asked for. */
     keep_pace(&p, &now, 10, 10, takes_half);
     assert_true(p.slow && fabs(p.share - 0.2) < 0.02);
-    assert_true(p.most_due <= 10 * PACE_SECONDS + 1e-12);
+    assert_true(p.max_due <= 10 * PACE_SECONDS + 1e-12);
     keep_pace(&p, &now, 1, 1, takes_minutes);
     assert_true(p.slow && p.share < 0.01 && p.share >= 0 && isfinite(p.forgiven));
 }

@@ -85,7 +85,7 @@ static void check_tets(const hand_phalanx *piece, double volume) {
 }
 
 /* Nodes are held in the bone, all along it and on more than a line. */
-static void check_held(const hand_shape *hand, const hand_phalanx *piece) {
+static void check_binding(const hand_shape *hand, const hand_phalanx *piece) {
     hand_joint j = hand_bone_joint(piece->bone);
     vec3 start = hand->joint[j].position, way = vec3_sub(hand->joint[j + 1].position, start), first = {0};
     double length = vec3_length(way), low = INFINITY, high = -INFINITY, width = 0;
@@ -123,7 +123,7 @@ static void check_hand(const char *file, bool left) {
         assert_int_equal(piece->bone, i < HAND_BONES - 1 ? i + 1 : 0);
         double volume = check_skin(piece);
         check_tets(piece, volume);
-        check_held(&hand, piece);
+        check_binding(&hand, piece);
         sum += volume;
         if (piece->bone == 0) {
             assert_near(piece->mesh.tet_count, options.palm_tets, 0.15 * options.palm_tets);
@@ -215,7 +215,7 @@ static void more_tets_are_there_when_asked_for_and_the_same_each_time(void **sta
     for (int i = 0; i < a.count; i++) {
         const hand_phalanx *p = &a.piece[i], *q = &b.piece[i];
         check_tets(p, check_skin(p));
-        check_held(&hand, p);
+        check_binding(&hand, p);
         tets += p->mesh.tet_count;
         assert_int_equal(p->mesh.tet_count, q->mesh.tet_count);
         assert_memory_equal(p->mesh.positions, q->mesh.positions, 3 * (size_t)p->mesh.node_count * sizeof(double));

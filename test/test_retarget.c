@@ -80,7 +80,7 @@ static void angles_of_the_same_hand_come_back(void **unused) {
         retarget_options options = retarget_options_default();
         random_source r = {1};
         double worst = 0, worst_turn = 0, worst_place = 0;
-        int most = 0;
+        int max = 0;
         for (int n = 0; n < 300; n++) {
             double q[HAND_ANGLES];
             skeleton_pose base = random_base(&r);
@@ -95,10 +95,10 @@ static void angles_of_the_same_hand_come_back(void **unused) {
             for (int i = 0; i < HAND_ANGLES; i++) worst = fmax(worst, fabs(result.q[i] - q[i]));
             worst_turn = fmax(worst_turn, turn_between(result.base.orientation, base.orientation));
             worst_place = fmax(worst_place, vec3_distance(result.base.position, base.position));
-            most = result.iterations > most ? result.iterations : most;
+            max = result.iterations > max ? result.iterations : max;
         }
         print_message("cold, %s hand: angles %.1e rad, turn %.1e rad, place %.1e m off; at most %d iterations\n",
-                      left ? "left" : "right", worst, worst_turn, worst_place, most);
+                      left ? "left" : "right", worst, worst_turn, worst_place, max);
         assert_near(worst, 0, 1e-4);
         assert_near(worst_turn, 0, 1e-4);
         assert_near(worst_place, 0, 1e-5);
@@ -156,9 +156,9 @@ static double gauss(random_source *r) {
 }
 
 typedef struct outcome {
-    double angle, direction, worst;                 /* root mean square over frames and angles; worst angle, rad */
-    double place, jitter;                           /* m; rad: change from frame to frame beyond that of the truth */
-    double median_us, late_us, most_us, iterations; /* median, 99th percentile, most */
+    double angle, direction, worst;                /* root mean square over frames and angles; worst angle, rad */
+    double place, jitter;                          /* m; rad: change from frame to frame beyond that of the truth */
+    double median_us, late_us, max_us, iterations; /* median, 99th percentile, most */
 } outcome;
 
 /* Of this thread alone: what others do with the machine does not count. */
@@ -213,7 +213,7 @@ static outcome follow(const hand_skeleton *hand, const hand_skeleton *tracked, r
     assert_int_equal(allocation_count, allocated);
     qsort(times, FRAMES, sizeof *times, compare);
     o.angle = sqrt(o.angle), o.jitter = sqrt(o.jitter);
-    o.median_us = times[FRAMES / 2], o.late_us = times[FRAMES * 99 / 100], o.most_us = times[FRAMES - 1];
+    o.median_us = times[FRAMES / 2], o.late_us = times[FRAMES * 99 / 100], o.max_us = times[FRAMES - 1];
     return o;
 }
 
@@ -222,7 +222,7 @@ static void print_outcome(const char *what, outcome o) {
         "%s: angles %.2f degrees rms, %.1f at most; place %.1f mm at most; jitter %.2f degrees; %.1f us median, "
         "%.1f us p99, %.1f us at most, %.1f iterations\n",
         what, o.angle / PLAIN_DEGREE, o.worst / PLAIN_DEGREE, 1e3 * o.place, o.jitter / PLAIN_DEGREE, o.median_us,
-        o.late_us, o.most_us, o.iterations);
+        o.late_us, o.max_us, o.iterations);
 }
 
 static void a_motion_is_followed_through_noise_and_gaps(void **unused) {

@@ -157,11 +157,11 @@ static void a_mesh_weighs_what_it_holds_wherever_its_origin_is(void **unused) {
     assert_near(position[1], 5, 1e-12);
     assert_near(position[2], 2, 1e-12);
     /* The surface is where the mesh was put: corner (4.9, -3.15, 1.95) goes to (1 + 3.15, 4.9, 1.95). */
-    double *surface = malloc(3 * (size_t)mesh.vertex_count * sizeof *surface), least = INFINITY;
+    double *surface = malloc(3 * (size_t)mesh.vertex_count * sizeof *surface), min = INFINITY;
     thenar_sim_surface(sim, 0, surface);
     for (int i = 0; i < mesh.vertex_count; i++)
-        least = fmin(least, vec3_distance(vec3_load(surface + 3 * i), vec3_make(4.15, 4.9, 1.95)));
-    assert_near(least, 0, 1e-12);
+        min = fmin(min, vec3_distance(vec3_load(surface + 3 * i), vec3_make(4.15, 4.9, 1.95)));
+    assert_near(min, 0, 1e-12);
     free(surface);
     thenar_sim_free(sim);
     thenar_model_free(model);
@@ -238,10 +238,10 @@ static void the_least_distance_is_never_above_the_distance_nor_far_below(void **
     double cell = shape.grid.size;
     for (int i = 0; i < 20000; i++) {
         vec3 p = random_near(&random, &shape.solid.bounds, i % 2 ? 0.1 : 0);
-        double least = rigid_shape_least_distance(&shape, p), distance = rigid_shape_closest(&shape, p).distance;
-        assert_true(least <= distance);
+        double min = rigid_shape_min_distance(&shape, p), distance = rigid_shape_closest(&shape, p).distance;
+        assert_true(min <= distance);
         /* In a cell it is off by two half diagonals at most. */
-        if (i % 2 == 0) assert_true(least >= distance - 2 * cell * 1.7320509);
+        if (i % 2 == 0) assert_true(min >= distance - 2 * cell * 1.7320509);
     }
     rigid_shape_free(&shape);
     thenar_surface_free(&ring);
@@ -293,16 +293,16 @@ static void a_tumbling_body_keeps_its_energy_and_angular_momentum(void **unused)
         thenar_model *model = model_of(&def, 0);
         thenar_sim *sim = tools_sim(model, steps[s], 1);
         vec3 before = momentum_of(sim);
-        double first, energy, most;
+        double first, energy, max;
         thenar_sim_energy(sim, 0, &first, NULL, NULL);
-        most = first;
+        max = first;
         for (int i = 0; i < 3000; i++) {
             tools_run(sim, 1);
             thenar_sim_energy(sim, 0, &energy, NULL, NULL);
-            most = fmax(most, energy);
+            max = fmax(max, energy);
         }
         assert_near(energy, first, 1e-12 * first);
-        assert_near(most, first, 1e-12 * first);
+        assert_near(max, first, 1e-12 * first);
         assert_near(vec3_distance(momentum_of(sim), before), 0, 1e-11 * vec3_length(before));
         thenar_sim_free(sim);
         thenar_model_free(model);
@@ -334,11 +334,11 @@ static void energy_does_not_grow_whatever_the_spin_and_the_step(void **unused) {
  * counted, whether it was as fast from the beginning or a torque made it so. */
 static void a_body_turns_by_half_a_turn_a_step_at_most(void **unused) {
     (void)unused;
-    const double h = 0.01, most = 3.14159265358979323846 / h;
+    const double h = 0.01, max = 3.14159265358979323846 / h;
     for (int trial = 0; trial < 4; trial++) {
         thenar_rigid_def def = rigid("ball", (thenar_shape){.kind = THENAR_SHAPE_SPHERE, .radius = 0.01});
         bool by_torque = trial >= 2, fast = trial % 2;
-        double wanted = (fast ? 100 : 0.999) * most, velocity[3], spin[3], inertia[9];
+        double wanted = (fast ? 100 : 0.999) * max, velocity[3], spin[3], inertia[9];
         if (!by_torque) vec3_store(def.spin, vec3_make(0, wanted, 0));
         vec3_store(def.velocity, vec3_make(1, 2, 3));
         thenar_model *model = model_of(&def, 0);
@@ -347,7 +347,7 @@ static void a_body_turns_by_half_a_turn_a_step_at_most(void **unused) {
         if (by_torque) thenar_sim_apply_wrench(sim, 0, (double[3]){0}, (double[3]){0, inertia[4] * wanted / h, 0});
         tools_run(sim, 1);
         thenar_sim_twist(sim, 0, velocity, spin);
-        assert_near(spin[1], fast ? most : wanted, 1e-9 * most);
+        assert_near(spin[1], fast ? max : wanted, 1e-9 * max);
         assert_near(vec3_distance(vec3_load(velocity), vec3_make(1, 2, 3)), 0, 1e-12);
         assert_int_equal(thenar_sim_warning_count(sim, THENAR_WARNING_SPIN_LIMITED), fast);
         thenar_sim_free(sim);

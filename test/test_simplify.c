@@ -185,18 +185,18 @@ static void small_hands_have_smaller_spacings(void **state) {
     (void)state;
     hand_options options = hand_options_default();
     options.triangles = HAND_TRIANGLES_MIN;
-    double least[2] = {INFINITY, INFINITY};
+    double min[2] = {INFINITY, INFINITY};
     for (int i = 0; i < 2; i++) {
         hand_shape hand;
         thenar_error error;
         options.length = i == 0 ? 0.19 : 0.095;
         options.breadth = 0.45 * options.length;
         assert_ok(hand_shape_create(&options, &hand, &error), error);
-        for (int v = 0; v < hand.skin.vertex_count; v++) least[i] = fmin(least[i], hand.contact_spacing[v]);
+        for (int v = 0; v < hand.skin.vertex_count; v++) min[i] = fmin(min[i], hand.contact_spacing[v]);
         hand_shape_free(&hand);
     }
-    assert_near(least[0], 0.0025, 0.0025 * 0.01);
-    assert_near(least[1], least[0] / 2, 1e-9);
+    assert_near(min[0], 0.0025, 0.0025 * 0.01);
+    assert_near(min[1], min[0] / 2, 1e-9);
 }
 
 static void the_border_of_an_open_sheet_stays(void **state) {

@@ -8,8 +8,8 @@
 #include "core/memory.h"
 #include "random.h"
 
-#define MOST_BONES 24
-#define MOST_DOFS 80
+#define MAX_BONES 24
+#define MAX_DOFS 80
 
 /* The reference. Generalized velocities: angular and linear (of the origin) velocity of bone 0 if it is free, then the
  * rates. */
@@ -55,16 +55,16 @@ static vec3 moved(matrix4 a, vec3 v) {
 typedef struct dense {
     const skeleton_model *model;
     int base, size; /* unknowns of the base, of all */
-    matrix4 bone[MOST_BONES];
-    vec3 centre[MOST_BONES];
-    vec3 spin[MOST_BONES][MOST_DOFS], velocity[MOST_BONES][MOST_DOFS]; /* of the centre, at unit velocities */
-    mat3 inertia[MOST_BONES];
+    matrix4 bone[MAX_BONES];
+    vec3 centre[MAX_BONES];
+    vec3 spin[MAX_BONES][MAX_DOFS], velocity[MAX_BONES][MAX_DOFS]; /* of the centre, at unit velocities */
+    mat3 inertia[MAX_BONES];
 } dense;
 
 static dense dense_at(const skeleton_model *model, matrix4 base, const double *q) {
     dense d = {.model = model, .base = model->bones[0].free ? 6 : 0};
     d.size = d.base + model->dof_count;
-    vec3 axis[MOST_DOFS], at[MOST_DOFS];
+    vec3 axis[MAX_DOFS], at[MAX_DOFS];
     for (int b = 0; b < model->bone_count; b++) {
         const skeleton_bone *bone = &model->bones[b];
         matrix4 local = matrix_of_pose((skeleton_pose){bone->offset, bone->rotation});
@@ -98,7 +98,7 @@ static dense dense_at(const skeleton_model *model, matrix4 base, const double *q
     return d;
 }
 
-static double matrix[MOST_DOFS][MOST_DOFS], right[MOST_DOFS];
+static double matrix[MAX_DOFS][MAX_DOFS], right[MAX_DOFS];
 
 /* M = sum_b Jv^T m Jv + Jw^T I Jw. */
 static void dense_mass(const dense *d) {
@@ -186,14 +186,14 @@ static skeleton_model *random_tree(random_source *r, int bone_count, bool free_b
     thenar_error error;
     assert_ok(skeleton_model_create(bones, bone_count, &model, &error), error);
     free(bones);
-    assert_true(model->dof_count + 6 <= MOST_DOFS);
+    assert_true(model->dof_count + 6 <= MAX_DOFS);
     return model;
 }
 
 typedef struct setting {
     skeleton_pose base;
     spatial_motion twist;
-    double q[MOST_DOFS], rate[MOST_DOFS];
+    double q[MAX_DOFS], rate[MAX_DOFS];
 } setting;
 
 static setting random_setting(random_source *r, const skeleton_model *model) {
@@ -227,7 +227,7 @@ static matrix4 base_at(const setting *s, double time) {
 }
 
 static dense dense_of(const skeleton_model *model, const setting *s, double time) {
-    double q[MOST_DOFS];
+    double q[MAX_DOFS];
     for (int i = 0; i < model->dof_count; i++) q[i] = s->q[i] + time * s->rate[i];
     return dense_at(model, base_at(s, time), q);
 }
@@ -283,7 +283,7 @@ static void accelerations_agree_with_a_dense_mass_matrix(void **unused) {
             state.wrench[b] = (skeleton_wrench){random_vector(&r, 1), random_vector(&r, 0.1)};
         vec3 gravity = vec3_make(1, -9.81, 2);
         spatial_motion base;
-        double got[MOST_DOFS];
+        double got[MAX_DOFS];
         assert_true(skeleton_accelerations(&state, gravity, &base, got));
 
         dense d = dense_of(model, &s, 0);
@@ -447,12 +447,12 @@ static void a_response_is_the_difference_of_two_solves(void **unused) {
     const double h = 1e-3;
     skeleton_begin(&state, h, vec3_make(0, 0, 0));
     assert_true(skeleton_solve(&state, h));
-    spatial_motion before[MOST_BONES], change[MOST_BONES];
-    double rate_before[MOST_DOFS], rate[MOST_DOFS];
+    spatial_motion before[MAX_BONES], change[MAX_BONES];
+    double rate_before[MAX_DOFS], rate[MAX_DOFS];
     memcpy(before, state.twist, 16 * sizeof *before);
     memcpy(rate_before, state.next_rate, (size_t)model->dof_count * sizeof *rate);
     vec3 force = vec3_make(1e-4, 2e-4, -1e-4), point = vec3_make(0.1, 0, 0.1);
-    spatial_force impulse[MOST_BONES] = {0};
+    spatial_force impulse[MAX_BONES] = {0};
     impulse[9] = spatial_force_at(vec3_make(0, 0, 0), force, vec3_sub(point, state.origin));
     skeleton_respond(&state, impulse, change, rate);
     skeleton_begin(&state, h, vec3_make(0, 0, 0));
@@ -635,7 +635,7 @@ static void a_coupled_hand_follows_and_stays_stable(void **unused) {
     const double steps[] = {1e-4, 1e-3, 1e-2, 2e-2};
     for (int n = 0; n < 4; n++)
         for (int decade = 1; decade <= 7; decade++) {
-            double h = steps[n], k = pow(10, decade), worst = 0, worst_angle = 0, most = 0;
+            double h = steps[n], k = pow(10, decade), worst = 0, worst_angle = 0, max = 0;
             double damping = 2 * sqrt(k * 0.5), turn_damping = 2 * sqrt(k * 1e-2 * 2e-3);
             skeleton_reset(&state);
             for (int i = 1; i <= (int)(1.5 / h); i++) {
@@ -652,14 +652,14 @@ static void a_coupled_hand_follows_and_stays_stable(void **unused) {
                 double angle, error = pose_error(&state, 0, &angle);
                 if (t > 0.5) worst = fmax(worst, error), worst_angle = fmax(worst_angle, angle);
                 skeleton_energies e = skeleton_energy(&state, vec3_make(0, 0, 0));
-                most = fmax(most, e.kinetic);
+                max = fmax(max, e.kinetic);
             }
             if (decade % 3 == 1)
                 print_message("h %g s, %g N/m: off by at most %.3g mm, %.3g degrees\n", h, k, 1e3 * worst,
                               worst_angle / PLAIN_DEGREE);
             /* What the motion needs: acceleration and gravity over stiffness; the fingers bend on their own springs. */
             assert_true(worst < 0.45 * (9.81 + 0.1 * 39.5) * 1.6 / k + 3e-3);
-            assert_true(most < 2);
+            assert_true(max < 2);
         }
     free(memory);
     hand_skeleton_free(&hand);
@@ -683,8 +683,8 @@ static void a_jump_of_the_tracked_hand_does_not_explode(void **unused) {
                                                     .damping = 2 * sqrt(k * 0.5),
                                                     .turn_stiffness = k * 1e-2,
                                                     .turn_damping = 2 * sqrt(k * 1e-2 * 2e-3),
-                                                    .most_force = bounded ? 30 : 0,
-                                                    .most_torque = bounded ? 1 : 0};
+                                                    .max_force = bounded ? 30 : 0,
+                                                    .max_torque = bounded ? 1 : 0};
             for (int i = 0; i < HAND_ANGLES; i++) state.target[i] = hand.upper[i];
             for (int i = 0; i < (int)(2 / h); i++) {
                 assert_true(skeleton_step(&state, h, vec3_make(0, 0, 0)));

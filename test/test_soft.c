@@ -46,9 +46,9 @@ static void elastic_forces(thenar_sim *sim, double *force) {
 }
 
 static double largest(const double *values, int count) {
-    double most = 0;
-    for (int i = 0; i < count; i++) most = fmax(most, fabs(values[i]));
-    return most;
+    double max = 0;
+    for (int i = 0; i < count; i++) max = fmax(max, fabs(values[i]));
+    return max;
 }
 
 static void rigid_motion_causes_no_force(void **unused) {

@@ -496,11 +496,11 @@ static void no_solver_gets_below_newtons_objective_at_the_same_feasibility(void 
     dense_step dense = dense_after(model, snapshot, size);
     double *v = calloc((size_t)dense.n, sizeof *v);
     assert_true(solve_from(model, "newton", snapshot, size, tight, v));
-    double least = dense_objective(&dense, v);
+    double min = dense_objective(&dense, v);
     int compared = 0;
     for (int i = 1; i < solver_count; i++) {
         bool converged = solve_from(model, solver_table[i]->name, snapshot, size, tight, v);
-        double ratio = dense_objective(&dense, v) / least;
+        double ratio = dense_objective(&dense, v) / min;
         print_message("%s: %.6f of newton's objective%s\n", solver_table[i]->name, ratio,
                       converged ? "" : ", not converged");
         if (!converged) continue;

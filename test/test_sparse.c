@@ -75,9 +75,9 @@ static double *random_vector(int count, uint64_t seed) {
 }
 
 static double greatest(const double *x, int count) {
-    double most = 0;
-    for (int i = 0; i < count; i++) most = fmax(most, fabs(x[i]));
-    return most;
+    double max = 0;
+    for (int i = 0; i < count; i++) max = fmax(max, fabs(x[i]));
+    return max;
 }
 
 /* The cases that a promise about any matrix is held against. */
@@ -287,37 +287,37 @@ static void a_solve_at_some_nodes_equals_a_whole_one_there(void **state) {
  * group of eight at a time. */
 static void products_of_halves_equal_those_of_whole_solves(void **state) {
     (void)state;
-    enum { ROWS = 45, MOST = 4, STRIDE = 48 };
+    enum { ROWS = 45, MAX = 4, STRIDE = 48 };
     for (int index = 0; index < CASE_COUNT; index++)
         for (int tight = 0; tight < 2; tight++) {
             system_case s = any_case(index, NULL);
             random_source random = {(uint64_t)index + 1};
-            int node[ROWS][MOST];
-            vec3 gradient[ROWS][MOST];
-            gram_row rows[ROWS];
+            int node[ROWS][MAX];
+            vec3 gradient[ROWS][MAX];
+            compliance_row rows[ROWS];
             for (int i = 0; i < ROWS; i++) {
-                int count = i % 7 == 3 ? 0 : 1 + i % MOST, most = s.pattern.node_count;
-                rows[i] = (gram_row){count < most ? count : most, node[i], gradient[i]};
-                int first = (int)(random_bits(&random) % (uint64_t)most);
+                int count = i % 7 == 3 ? 0 : 1 + i % MAX, max = s.pattern.node_count;
+                rows[i] = (compliance_row){count < max ? count : max, node[i], gradient[i]};
+                int first = (int)(random_bits(&random) % (uint64_t)max);
                 for (int k = 0; k < rows[i].count; k++) {
-                    node[i][k] = (first + k) % most;
+                    node[i][k] = (first + k) % max;
                     gradient[i][k] = vec3_make(random_uniform(&random, -1, 1), random_uniform(&random, -1, 1),
                                                random_uniform(&random, -1, 1));
                 }
             }
             arena measure = {0};
-            gram g;
-            gram_layout(&g, s.plan, s.pattern.node_count, ROWS, &measure);
+            row_compliance g;
+            row_compliance_layout(&g, s.plan, s.pattern.node_count, ROWS, &measure);
             void *memory = memory_aligned(measure.used);
             memset(memory, 0xff, measure.used);
             arena carve = arena_on(memory, measure.used);
-            gram_layout(&g, s.plan, s.pattern.node_count, ROWS, &carve);
+            row_compliance_layout(&g, s.plan, s.pattern.node_count, ROWS, &carve);
             if (tight) g.room = 8 * (size_t)s.n;
             static double W[ROWS * STRIDE];
             memset(W, 0xff, sizeof W);
             assert_int_equal(cholesky_factorize(&s.factor, s.blocks, NULL), CHOLESKY_DONE);
-            for (int round = 0; round < 2; round++) gram_product(&g, &s.factor, rows, ROWS, W, STRIDE);
-            double *x = MEMORY_ARRAY(double, s.n), most = 0;
+            for (int round = 0; round < 2; round++) row_compliance_product(&g, &s.factor, rows, ROWS, W, STRIDE);
+            double *x = MEMORY_ARRAY(double, s.n), max = 0;
             for (int j = 0; j < ROWS; j++) {
                 memset(x, 0, (size_t)s.n * sizeof *x);
                 for (int k = 0; k < rows[j].count; k++) vec3_store(x + 3 * node[j][k], gradient[j][k]);
@@ -326,8 +326,8 @@ static void products_of_halves_equal_those_of_whole_solves(void **state) {
                     double sum = 0;
                     for (int k = 0; k < rows[i].count; k++)
                         sum += vec3_dot(gradient[i][k], vec3_load(x + 3 * node[i][k]));
-                    most = fmax(most, fabs(sum));
-                    assert_near(W[i * STRIDE + j], sum, 1e-12 * fmax(1, most));
+                    max = fmax(max, fabs(sum));
+                    assert_near(W[i * STRIDE + j], sum, 1e-12 * fmax(1, max));
                     assert_near(W[i * STRIDE + j], W[j * STRIDE + i], 0);
                 }
                 for (int i = ROWS; i < STRIDE; i++) assert_near(W[j * STRIDE + i], 0, 0);

@@ -108,8 +108,8 @@ static sample of_any_scale(random_source *source) {
 
 static sample denormal(random_source *source) {
     sample made = {0};
-    uint64_t most = 1 + (random_bits(source) >> (13 + random_bits(source) % 50));
-    for (int i = 0; i < 9; i++) made.G.m[i] = either_sign(source, (double)(random_bits(source) % most) * 0x1p-1074);
+    uint64_t max = 1 + (random_bits(source) >> (13 + random_bits(source) % 50));
+    for (int i = 0; i < 9; i++) made.G.m[i] = either_sign(source, (double)(random_bits(source) % max) * 0x1p-1074);
     return made;
 }
 

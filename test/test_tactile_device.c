@@ -70,12 +70,12 @@ static void no_step_is_longer_than_the_speeds_allow(void **state) {
             if (device_is_platform(&def)) platform_inverse(&def, pose, angles);
             bool arrived = false;
             for (int step = 0; step < 20000 && !arrived; step++) {
-                double before[3], turned[3], most = step % 2 ? INFINITY : 1e-4;
+                double before[3], turned[3], max = step % 2 ? INFINITY : 1e-4;
                 memcpy(before, pose, sizeof pose), memcpy(turned, angles, sizeof angles);
-                device_approach(&def, wanted, dt, most, pose, angles);
+                device_approach(&def, wanted, dt, max, pose, angles);
                 for (int k = 0; k < 3; k++) {
                     double allowed = dt * (k < 2 ? def.tilt_speed : def.displacement_speed);
-                    if (k == 2 && pose[k] > before[k]) allowed = fmin(allowed, most);
+                    if (k == 2 && pose[k] > before[k]) allowed = fmin(allowed, max);
                     assert_true(fabs(pose[k] - before[k]) <= allowed * (1 + 1e-9));
                     assert_true(fabs(angles[k] - turned[k]) <= def.servo_speed * dt * (1 + 1e-9));
                 }

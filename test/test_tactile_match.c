@@ -39,8 +39,8 @@ static void make(fixture *f, random_source *random, const double plane[3], doubl
     }
 }
 
-static double grid_least(const match_problem *problem, int cells) {
-    double least = INFINITY;
+static double grid_min(const match_problem *problem, int cells) {
+    double min = INFINITY;
     for (int i = 0; i <= cells; i++)
         for (int j = 0; j <= cells; j++)
             for (int k = 0; k <= cells; k++) {
@@ -48,9 +48,9 @@ static double grid_least(const match_problem *problem, int cells) {
                 double q[3];
                 for (int c = 0; c < 3; c++)
                     q[c] = problem->low[c] + (problem->high[c] - problem->low[c]) * at[c] / cells;
-                least = fmin(least, match_cost(problem, q));
+                min = fmin(min, match_cost(problem, q));
             }
-    return least;
+    return min;
 }
 
 static void the_optimum_is_never_worse_than_a_grid(void **state) {
@@ -62,8 +62,8 @@ static void the_optimum_is_never_worse_than_a_grid(void **state) {
                                  random_uniform(&random, -0.001, 0.003)};
         make(&f, &random, plane, round % 3 == 0 ? 0.015 : 0);
         match_result result = match_solve(&f.problem);
-        double least = grid_least(&f.problem, 50);
-        assert_true(result.cost <= least * 1.001);
+        double min = grid_min(&f.problem, 50);
+        assert_true(result.cost <= min * 1.001);
         assert_true(result.cost == match_cost(&f.problem, result.pose));
     }
 }

@@ -466,24 +466,24 @@ static void outputs_without_a_thread_are_refused(void **state) {
 
 static void *write_entries(void *queue) {
     for (int n = 0; n < (SANITIZED ? ENTRIES / 10 : ENTRIES); n++) {
-        double values[NEWS_WORDS];
-        for (int i = 0; i < NEWS_WORDS; i++) values[i] = n + 0.1 * i;
-        news_write(queue, values);
+        double values[RING_WORDS];
+        for (int i = 0; i < RING_WORDS; i++) values[i] = n + 0.1 * i;
+        ring_write(queue, values);
     }
     return NULL;
 }
 
 static void entries_of_a_queue_are_whole_or_lost(void **state) {
     (void)state;
-    static news queue;
+    static command_ring queue;
     pthread_t thread;
     uint64_t total = SANITIZED ? ENTRIES / 10 : ENTRIES, whole = 0, lost = 0;
     assert_int_equal(pthread_create(&thread, NULL, write_entries, &queue), 0);
     for (uint64_t next = 0; next < total;) {
         if (next == atomic_load(&queue.count)) continue;
-        double values[NEWS_WORDS];
-        if (news_read(&queue, next, values)) {
-            for (int i = 0; i < NEWS_WORDS; i++) assert_true(values[i] == (double)next + 0.1 * i);
+        double values[RING_WORDS];
+        if (ring_read(&queue, next, values)) {
+            for (int i = 0; i < RING_WORDS; i++) assert_true(values[i] == (double)next + 0.1 * i);
             whole++;
         } else {
             lost++;

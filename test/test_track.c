@@ -351,8 +351,8 @@ static int compare(const void *a, const void *b) {
  * right hand's track of your own instead. */
 static void a_track_drives_a_hand(void **unused) {
     (void)unused;
-    enum { MOST = 20000 };
-    static double times[MOST], residuals[MOST];
+    enum { MAX = 20000 };
+    static double times[MAX], residuals[MAX];
     hand_skeleton_rest rest = plain_hand_right(1), small = plain_hand_right(0.85);
     hand_skeleton hand = plain_hand_skeleton(&rest), tracked = plain_hand_skeleton(&small);
     track wave;
@@ -376,7 +376,7 @@ static void a_track_drives_a_hand(void **unused) {
         double begin = track_begin(&wave, false), h = 2e-3, off = 0, lag = 0, stepping = 0;
         int frames = 0, held = 0, jumped = 0, passed = 0;
         long allocated = allocation_count;
-        for (double time = begin; time < track_end(&wave, false) && frames < MOST; time += h, frames++) {
+        for (double time = begin; time < track_end(&wave, false) && frames < MAX; time += h, frames++) {
             tracked_hand seen;
             retarget_result result;
             double start = thread_microseconds();
@@ -392,8 +392,8 @@ static void a_track_drives_a_hand(void **unused) {
                                                     .damping = 60,
                                                     .turn_stiffness = 20,
                                                     .turn_damping = 0.3,
-                                                    .most_force = 50,
-                                                    .most_torque = 2};
+                                                    .max_force = 50,
+                                                    .max_torque = 2};
             start = thread_microseconds();
             assert_true(skeleton_step(&state, h, vec3_make(0, 0, 0)));
             stepping += thread_microseconds() - start;

@@ -46,7 +46,7 @@ static void *weight_open(const char *argument, char *message, size_t size) {
 static void weight_describe(void *device, thenar_device_info *info) {
     (void)device;
     info->can = THENAR_DEVICE_POSITION | THENAR_DEVICE_VELOCITY | THENAR_DEVICE_FORCE;
-    info->most_force = 5;
+    info->max_force = 5;
     info->rate = 1000;
 }
 

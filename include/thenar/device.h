@@ -36,11 +36,11 @@ typedef enum thenar_device_ability {
 
 /** A device that has been opened. */
 typedef struct thenar_device_info {
-    unsigned can;       /**< bits of thenar_device_ability */
-    double most_force;  /**< N; 0: not known */
-    double most_torque; /**< N m; 0: not known */
-    double rate;        /**< samples a second; 0: not known */
-    int channels;       /**< numbers that it takes at once: 6 for a haptic one, 10 or more for a tactile one */
+    unsigned can;      /**< bits of thenar_device_ability */
+    double max_force;  /**< N; 0: not known */
+    double max_torque; /**< N m; 0: not known */
+    double rate;       /**< samples a second; 0: not known */
+    int channels;      /**< numbers that it takes at once: 6 for a haptic one, 10 or more for a tactile one */
 } thenar_device_info;
 
 /** Where a device is. The orientation and velocities are read only if their bits are in `has`. */

@@ -62,8 +62,8 @@ typedef struct thenar_hand_def {
     double base_damping;        /**< N s/m, >= 0 */
     double base_turn_stiffness; /**< N m/rad, > 0 */
     double base_turn_damping;   /**< N m s/rad, >= 0 */
-    double most_force;          /**< that this coupling pulls with, N; 0: any. A tracker that jumps pulls no harder */
-    double most_torque;         /**< N m; 0: any */
+    double max_force;           /**< that this coupling pulls with, N; 0: any. A tracker that jumps pulls no harder */
+    double max_torque;          /**< N m; 0: any */
     double bone_coupling;       /**< 6D couplings of the fingers' bones too (perez2016): share of the palm's, 0: none */
 
     bool touches;           /**< false: nothing touches it */

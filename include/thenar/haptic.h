@@ -39,8 +39,8 @@ typedef struct thenar_handle_def {
     double damping;          /**< N s/m, >= 0 */
     double turn_stiffness;   /**< N m/rad, >= 0 */
     double turn_damping;     /**< N m s/rad, >= 0 */
-    double most_force;       /**< that its spring pulls with, N; 0: any. A device that jumps pulls no harder */
-    double most_torque;      /**< N m; 0: any */
+    double max_force;        /**< that its spring pulls with, N; 0: any. A device that jumps pulls no harder */
+    double max_torque;       /**< N m; 0: any */
     const thenar_key *keys;  /**< where it is wanted, as for a driven body; none: where it was made. Of a bone: none */
     int key_count;           /**< number of keys */
     bool linear;             /**< straight between keys instead of smooth */
@@ -158,8 +158,8 @@ typedef struct thenar_haptic_settings {
     double turn_damping;    /**< N m s/rad, >= 0 */
     double proxy_mass;      /**< kg, > 0 */
     double proxy_inertia;   /**< kg m2, > 0 */
-    double most_force;      /**< that is ever sent, N; a device that can do less lowers it */
-    double most_torque;     /**< N m */
+    double max_force;       /**< that is ever sent, N; a device that can do less lowers it */
+    double max_torque;      /**< N m */
     double force_slew;      /**< fastest change of the force, N/s */
     double torque_slew;     /**< N m/s */
     double stale_after;     /**< s beyond the expected step without news from the simulation, until the force fades */
@@ -172,7 +172,7 @@ typedef struct thenar_haptic_settings {
     bool one_sided;         /**< between two steps, a tool that pushed does not begin to pull */
     bool passivity;         /**< forces that would give more energy than was put in are held back */
     double energy_reserve;  /**< J that may be given in advance with `passivity` */
-    double energy_most;     /**< J that are remembered as put in */
+    double energy_max;      /**< J that are remembered as put in */
     bool plain;             /**< no linearization: a second coupling to the last pose of the handle (perez2013, 4.4) */
 } thenar_haptic_settings;
 
@@ -257,7 +257,7 @@ THENAR_API thenar_haptic_def thenar_haptic_def_of(const thenar_model *model);
 
 /** The loop's side of a handle of a simulation, without a device yet: the same virtual coupling, so that proxy and handle
  * come to rest at the same place (another one makes the steady force depend on the time step); its mass and the mean of
- * its moments of inertia as the proxy's; no stronger than the handle's most_force and most_torque; and `origin` and
+ * its moments of inertia as the proxy's; no stronger than the handle's max_force and max_torque; and `origin` and
  * `grip` such that a device at its own origin, not turned, is where the handle is now. The rest is as by default. What the scene says of the handle under `haptic` goes
  * before all this, its device too, whose name lives as long as the model. */
 THENAR_API thenar_haptic_handle thenar_haptic_handle_of(const thenar_sim *sim, int handle);
@@ -315,7 +315,7 @@ typedef struct thenar_haptic_handle_stats {
     double energy_worst;          /**< most that was ever given beyond what was put in, weight of the tool apart, J */
     double latency_us;            /**< from the simulation's news to the first force that used them, last time */
     double latency_worst_us;      /**< longest */
-    uint64_t news;                /**< linearizations used */
+    uint64_t updates;             /**< linearizations used */
     uint64_t samples;             /**< good samples of the device */
     uint64_t faults[THENAR_HAPTIC_FAULTS];
 } thenar_haptic_handle_stats;

@@ -207,7 +207,7 @@ typedef enum thenar_contact_method {
 
 /** How the pressure of aggregated contacts spreads over their points. */
 typedef enum thenar_contact_pressure {
-    THENAR_PRESSURE_ADAPTIVE,    /**< as in the last step, more where that would leave points inside the other body and less
+    THENAR_PRESSURE_ADAPTIVE, /**< as in the last step, more where that would leave points inside the other body and less
                                       where it would leave them off it: comes to what points would have one by one */
     THENAR_PRESSURE_PENETRATION, /**< by area and depth after a free motion (talvas2015, section 3.3) */
     THENAR_PRESSURE_UNIFORM      /**< by area: the pressure is the same everywhere (talvas2015, section 3.2) */

@@ -103,7 +103,7 @@ typedef struct thenar_recording_info {
     const char *solver;         /**< name of the solver */
     double dt;                  /**< step of the simulation, s */
     const char *metadata;       /**< a JSON object as text, "{}" when there is none */
-    int most_contacts;          /**< that a frame can have; 0: nothing can touch, or the file is older than contacts */
+    int max_contacts;           /**< that a frame can have; 0: nothing can touch, or the file is older than contacts */
 } thenar_recording_info;
 
 /** The meshes of a body; the arrays belong to the recording and live as long as it does: free none of them.

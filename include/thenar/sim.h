@@ -146,7 +146,7 @@ THENAR_API void thenar_sim_support_wrench(const thenar_sim *sim, int body, int s
  * short counts as not converged, and leaves the next step a worse start: bounds of fewer than 8 iterations (newton) or 50
  * (the others) cost more than they save. The bound is part of the state: snapshots and recordings have it. A negative one is
  * refused. */
-THENAR_API thenar_status thenar_sim_limit_iterations(thenar_sim *sim, int most);
+THENAR_API thenar_status thenar_sim_limit_iterations(thenar_sim *sim, int max);
 
 /** Sets the force applied to a node, N, besides its loads; it stays until it is set again or the simulation is reset. A
  * force that is not finite is refused. */

@@ -185,10 +185,10 @@ typedef struct thenar_tactile_command {
     double wanted[3]; /**< the optimum, from which the device's speeds may keep the pose */
     double press;     /**< how deep the commanded pose is in the pad at rest, m; below 0 it does not touch it */
     double value[THENAR_WEARABLE_VALUES]; /**< for its actuators, thenar_wearable_value_name */
-    bool touching;                      /**< something touches the pad */
-    unsigned bounded;                   /**< bit k: wanted[k] is at the edge of the workspace */
-    int iterations;                     /**< of the search for the optimum */
-    double cost;                        /**< of the optimum, m^4 */
+    bool touching;                        /**< something touches the pad */
+    unsigned bounded;                     /**< bit k: wanted[k] is at the edge of the workspace */
+    int iterations;                       /**< of the search for the optimum */
+    double cost;                          /**< of the optimum, m^4 */
 } thenar_tactile_command;
 
 /** The last command of a device. No copy. */

@@ -59,9 +59,9 @@ typedef struct constraint_row {
 #define BODY_FASTEST 1e9  /* m/s, rad/s */
 
 /* All between -most and most; false for NaN. */
-static inline bool body_within(const double *values, size_t count, double most) {
+static inline bool body_within(const double *values, size_t count, double max) {
     bool all = true;
-    for (size_t i = 0; i < count; i++) all = all && fabs(values[i]) <= most;
+    for (size_t i = 0; i < count; i++) all = all && fabs(values[i]) <= max;
     return all;
 }
 static inline bool body_is_near(vec3 position) {
@@ -80,7 +80,7 @@ typedef struct body_model {
 
 typedef struct body_state {
     const body_model *model;
-    bool slowed; /* in this step, as it would have turned too far (RIGID_MOST_TURN) */
+    bool slowed; /* in this step, as it would have turned too far (RIGID_MAX_TURN) */
 } body_state;
 
 /* Groups of system nodes that couple all with all, as block_pattern_create takes them. */
@@ -91,11 +91,11 @@ typedef struct body_couplings {
 
 /* What every stage of a step is told. */
 typedef struct body_step {
-    double time;         /* at the end of the step, s */
-    double h;            /* length of the step, s */
-    double left;         /* to the end of the simulation's step, of which this may be a piece, s; h for a whole one */
-    bool last;           /* if this fails, nothing smaller is tried: what can do without a good solve does so */
-    int most_iterations; /* of a solve; 0: as many as the solver allows itself */
+    double time;        /* at the end of the step, s */
+    double h;           /* length of the step, s */
+    double left;        /* to the end of the simulation's step, of which this may be a piece, s; h for a whole one */
+    bool last;          /* if this fails, nothing smaller is tried: what can do without a good solve does so */
+    int max_iterations; /* of a solve; 0: as many as the solver allows itself */
     vec3 gravity;
     workers *pool;
 } body_step;
@@ -113,7 +113,7 @@ typedef struct body_limits {
     /* Some multiplier is not zero: the last step ended at a limit. */
     bool (*warm)(const body_state *state);
     /* The multipliers in units of another rho, none larger than `most`. */
-    void (*rescale)(body_state *state, double factor, double most);
+    void (*rescale)(body_state *state, double factor, double max);
     /* The solve begins: nothing pushes yet, decompositions start from where the step does. */
     void (*begin)(body_state *state);
     /* Solvers with multipliers take them up when they begin and put them away when they end: in between steps these
@@ -131,7 +131,7 @@ typedef struct body_limits {
     /* Adds the Hessian to the blocks of the whole system. */
     void (*hessian)(body_state *state, const body_step *step, double weight, double *blocks);
     /* The multipliers' step; `factor` as in rescale, `most`: how large one may become. */
-    void (*update)(body_state *state, double factor, double most);
+    void (*update)(body_state *state, double factor, double max);
     /* After a step: adds the Hessian of the limits that pushed at its end, with a penalty `stiffer` times as large, so
      * that they hold all but exactly. weight: as above, with the rho in whose units multipliers are kept. convex:
      * without its negative directions. */
@@ -182,7 +182,7 @@ struct body_class {
     bool (*displace)(body_state *state, const double *dq);
     void (*publish)(body_state *state, const body_step *step);
     /* Whether all that is kept, what was published included, are numbers, and places within BODY_FARTHEST. */
-    bool (*sound)(const body_state *state);
+    bool (*is_finite)(const body_state *state);
     void (*rest)(body_state *state);                      /* all velocities to zero: the last resort */
     int (*inverted)(const body_state *state);             /* inverted elements that formulate met */
     void (*velocity)(const body_state *state, double *v); /* of the unknowns at the beginning of the step */

@@ -27,7 +27,7 @@ static thenar_status check_rounding(double rounding, double largest, thenar_erro
     return error_set(error, THENAR_ERROR_INPUT, "the rounding is %g m; expected 0 to %g m", rounding, largest);
 }
 
-static double least_of(const double size[3]) {
+static double min_of(const double size[3]) {
     return fmin(size[0], fmin(size[1], size[2]));
 }
 
@@ -39,7 +39,7 @@ static thenar_status rigid_shape_check(const thenar_shape *def, thenar_error *er
         return check_length("radius", def->radius, error);
     case THENAR_SHAPE_BOX:
         for (int i = 0; i < 3 && status == THENAR_OK; i++) status = check_length("size", def->size[i], error);
-        return status == THENAR_OK ? check_rounding(def->rounding, least_of(def->size) / 2, error) : status;
+        return status == THENAR_OK ? check_rounding(def->rounding, min_of(def->size) / 2, error) : status;
     case THENAR_SHAPE_CAPSULE:
     case THENAR_SHAPE_CYLINDER:
         status = check_length("radius", def->radius, error);
@@ -148,15 +148,15 @@ static int cell_along(const rigid_grid *grid, int axis, double from_low) {
 }
 
 /* Moving a point by e changes its distance by e at most; and no mesh is nearer than its box. */
-static double least_mesh_distance(const rigid_shape *shape, vec3 point) {
+static double min_mesh_distance(const rigid_shape *shape, vec3 point) {
     const box *bounds = &shape->mesh.bounds;
     const rigid_grid *grid = &shape->grid;
     vec3 inside = vec3_min(vec3_max(point, bounds->low), bounds->high), from = vec3_sub(inside, bounds->low);
     int x = cell_along(grid, 0, from.x), y = cell_along(grid, 1, from.y), z = cell_along(grid, 2, from.z);
-    double least =
-        (double)grid->least[((size_t)z * (size_t)grid->cells[1] + (size_t)y) * (size_t)grid->cells[0] + (size_t)x];
+    double min =
+        (double)grid->min[((size_t)z * (size_t)grid->cells[1] + (size_t)y) * (size_t)grid->cells[0] + (size_t)x];
     double outside = vec3_distance(point, inside);
-    return fmax(least - outside, outside > 0 ? outside : -INFINITY) - shape->growth;
+    return fmax(min - outside, outside > 0 ? outside : -INFINITY) - shape->growth;
 }
 
 static bool build_grid(rigid_shape *shape) {
@@ -166,21 +166,21 @@ static bool build_grid(rigid_shape *shape) {
     const double extents[3] = {extent.x, extent.y, extent.z};
     for (int i = 0; i < 3; i++) grid->cells[i] = (int)fmax(1, fmin(GRID_CELLS, ceil(extents[i] / grid->size)));
     size_t count = (size_t)grid->cells[0] * (size_t)grid->cells[1] * (size_t)grid->cells[2];
-    grid->least = MEMORY_ARRAY(float, count);
-    if (!grid->least) return false;
+    grid->min = MEMORY_ARRAY(float, count);
+    if (!grid->min) return false;
     double reach = grid->size * sqrt(3) / 2 * (1 + 1e-6);
     for (size_t i = 0; i < count; i++) {
         size_t x = i % (size_t)grid->cells[0], y = i / (size_t)grid->cells[0] % (size_t)grid->cells[1];
         size_t z = i / (size_t)grid->cells[0] / (size_t)grid->cells[1];
         vec3 middle = vec3_mul_add(low, vec3_make((double)x + 0.5, (double)y + 0.5, (double)z + 0.5), grid->size);
-        double least = surface_distance_query(&shape->mesh, middle).distance - reach;
-        grid->least[i] = (float)(least - fabs(least) * 1e-6); /* never above, whichever way it is rounded */
+        double min = surface_distance_query(&shape->mesh, middle).distance - reach;
+        grid->min[i] = (float)(min - fabs(min) * 1e-6); /* never above, whichever way it is rounded */
     }
     return true;
 }
 
-double rigid_shape_least_distance(const rigid_shape *shape, vec3 point) {
-    if (shape->kind == THENAR_SHAPE_MESH) return least_mesh_distance(shape, point);
+double rigid_shape_min_distance(const rigid_shape *shape, vec3 point) {
+    if (shape->kind == THENAR_SHAPE_MESH) return min_mesh_distance(shape, point);
     return signed_distance_at(&shape->solid, point, NULL);
 }
 
@@ -267,7 +267,7 @@ thenar_status rigid_shape_create(const thenar_shape *def, vec3 centre, rigid_sha
 
 void rigid_shape_free(rigid_shape *shape) {
     if (shape->kind == THENAR_SHAPE_MESH) surface_distance_free(&shape->mesh);
-    free(shape->grid.least);
+    free(shape->grid.min);
     thenar_surface_free(&shape->surface);
     *shape = (rigid_shape){0};
 }

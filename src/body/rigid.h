@@ -19,8 +19,8 @@
  * are far from the surface, and this says so without a search. */
 typedef struct rigid_grid {
     int cells[3];
-    double size;  /* of a cell, m */
-    float *least; /* cells[0] * cells[1] * cells[2], x fastest, m */
+    double size; /* of a cell, m */
+    float *min;  /* cells[0] * cells[1] * cells[2], x fastest, m */
 } rigid_grid;
 
 typedef struct rigid_shape {
@@ -55,7 +55,7 @@ thenar_status rigid_shape_create(const thenar_shape *def, vec3 centre, rigid_sha
 void rigid_shape_free(rigid_shape *shape);
 
 /* A distance that is at most the true one, m, without a search: of a primitive the distance itself. */
-double rigid_shape_least_distance(const rigid_shape *shape, vec3 point);
+double rigid_shape_min_distance(const rigid_shape *shape, vec3 point);
 
 rigid_closest rigid_shape_closest(const rigid_shape *shape, vec3 point);
 
@@ -65,7 +65,7 @@ rigid_closest rigid_shape_closest(const rigid_shape *shape, vec3 point);
 
 /* The most that a dynamic body turns by within a step: half a turn, beyond which its poses do not tell which way it went.
  * Points of contact go along the tangent, and over several turns that leads anywhere. */
-#define RIGID_MOST_TURN 3.14159265358979323846 /* rad */
+#define RIGID_MAX_TURN 3.14159265358979323846 /* rad */
 
 /* The unknowns of a dynamic body, in order. */
 enum { RIGID_LINEAR, RIGID_ANGULAR, RIGID_NODES };

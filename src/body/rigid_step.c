@@ -13,7 +13,7 @@
  * accurate to second order. Catto's implicit Euler step (GDC 2015), the usual choice, loses 13 % of the energy of the
  * box of scenes/rigid-tumble.yaml in its 8 s. And unlike a midpoint rule on the whole step, u is all of the body's
  * motion: a contact that stops u stops the body.
- *   A body that would turn by more than RIGID_MOST_TURN is slowed down to that, before contacts see where its points go (280
+ *   A body that would turn by more than RIGID_MAX_TURN is slowed down to that, before contacts see where its points go (280
  * turns within a step took them 9 m along the tangent, and 1.9 kJ came of the 450 J of its spin) and after them. */
 #include "body/rigid.h"
 
@@ -22,7 +22,7 @@
 #include <float.h>
 #include <string.h>
 
-#define MOST_NEWTON_STEPS 16 /* four do at h |spin| = 0.3; more than some ten mean that the step is far too long */
+#define MAX_NEWTON_STEPS 16 /* four do at h |spin| = 0.3; more than some ten mean that the step is far too long */
 
 static void store_quat(double *target, quat q) {
     target[0] = q.x, target[1] = q.y, target[2] = q.z, target[3] = q.w;
@@ -34,9 +34,9 @@ static double spin_square(mat3 inertia, vec3 spin) {
 }
 
 /* The spin, made slower if need be so that its energy is at most that of one of two others. */
-static vec3 limit_spin(mat3 inertia, vec3 spin, double most) {
+static vec3 limit_spin(mat3 inertia, vec3 spin, double max) {
     double square = spin_square(inertia, spin);
-    return square > most && square > 0 ? vec3_scale(spin, sqrt(most / square)) : spin;
+    return square > max && square > 0 ? vec3_scale(spin, sqrt(max / square)) : spin;
 }
 
 static vec3 backward_residual(mat3 inertia, vec3 w, vec3 momentum, double h) {
@@ -49,7 +49,7 @@ vec3 rigid_spin_backward(mat3 inertia, vec3 spin, double h) {
     vec3 residual = backward_residual(inertia, w, momentum, h);
     double size = vec3_length(residual);
     /* Newton's method until rounding stops it. */
-    for (int i = 0; i < MOST_NEWTON_STEPS && size > 0; i++) {
+    for (int i = 0; i < MAX_NEWTON_STEPS && size > 0; i++) {
         mat3 turning = mat3_add(mat3_mul(mat3_skew(w), inertia), mat3_scale(mat3_skew(mat3_mul_vec(inertia, w)), -1));
         mat3 jacobian = mat3_add(inertia, mat3_scale(turning, h / 2));
         vec3 next = vec3_sub(w, mat3_mul_vec(mat3_inverse(jacobian), residual));
@@ -69,8 +69,8 @@ static vec3 rigid_spin_forward(mat3 inertia, vec3 w, double h) {
 }
 
 vec3 rigid_spin_advance(mat3 inertia, vec3 before, vec3 w, double h) {
-    double most = fmax(spin_square(inertia, before), spin_square(inertia, w));
-    return limit_spin(inertia, rigid_spin_forward(inertia, w, h), most);
+    double max = fmax(spin_square(inertia, before), spin_square(inertia, w));
+    return limit_spin(inertia, rigid_spin_forward(inertia, w, h), max);
 }
 
 static bool is_dynamic(const rigid_model *body) {
@@ -137,11 +137,11 @@ static void rigid_drive(body_state *base, const body_step *step) {
     if (!is_dynamic(rigid_of(state))) place(state, step->time, state->target);
 }
 
-/* The share of a spin with which a body turns by RIGID_MOST_TURN within h. 1 if it turns by less; or if it is not finite, of
+/* The share of a spin with which a body turns by RIGID_MAX_TURN within h. 1 if it turns by less; or if it is not finite, of
  * which the step fails. */
 static double turn_share(vec3 spin, double h) {
     double turn = h * vec3_length(spin);
-    return turn > RIGID_MOST_TURN && isfinite(turn) ? RIGID_MOST_TURN / turn : 1;
+    return turn > RIGID_MAX_TURN && isfinite(turn) ? RIGID_MAX_TURN / turn : 1;
 }
 
 /* The spin that is simulated. */
@@ -250,7 +250,7 @@ static void rigid_publish(body_state *base, const body_step *step) {
     (void)base, (void)step;
 }
 
-static bool rigid_sound(const body_state *base) {
+static bool rigid_is_finite(const body_state *base) {
     const rigid_kept *kept = ((const rigid_state *)base)->kept;
     return body_within(kept->position, 3, BODY_FARTHEST) && body_within(kept->orientation, 4, 2) &&
            body_within(kept->twist, 6, DBL_MAX) && body_within(kept->change, 6, DBL_MAX) &&
@@ -348,7 +348,7 @@ const body_class rigid_class = {
     .integrate = rigid_integrate,
     .displace = rigid_displace,
     .publish = rigid_publish,
-    .sound = rigid_sound,
+    .is_finite = rigid_is_finite,
     .rest = rigid_rest,
     .inverted = rigid_inverted,
     .velocity = rigid_velocity,

@@ -111,7 +111,7 @@ SIMD_INLINE void soft_fibre_add_blocks(const soft_fibres *fibres, const soft_fib
 #define SOFT_RECORD_FORCE_GROUP 88 /* the register of eight that the forces start in */
 
 /* Offsets in the records are ints: so many tets can a body have, in whole batches. */
-#define SOFT_TETS_MOST (INT_MAX / SOFT_RECORD / SIMD_LANES * SIMD_LANES)
+#define SOFT_TETS_MAX (INT_MAX / SOFT_RECORD / SIMD_LANES * SIMD_LANES)
 
 #define SOFT_NO_LIMIT 1e30
 

@@ -93,31 +93,31 @@ static soft_limit_measures soft_limit_measure(const soft_batch *batch, const sof
 }
 
 /* The factor by which a multiplier of this size becomes no larger than `most`. */
-SIMD_INLINE f64x8 shorten(f64x8 square, double most) {
-    f64x8 limit = f64x8_set(most * most);
+SIMD_INLINE f64x8 shorten(f64x8 square, double max) {
+    f64x8 limit = f64x8_set(max * max);
     return f64x8_select(square > limit, f64x8_sqrt(limit / f64x8_max(square, limit)), f64x8_set(1));
 }
 
 /* A vector of a multiplier (that of the principal stretches, or of a fibre) times factor, no longer than most. */
-SIMD_INLINE void rescale_vector(double factor, double most, int count, f64x8 *y) {
+SIMD_INLINE void rescale_vector(double factor, double max, int count, f64x8 *y) {
     f64x8 square = f64x8_set(0);
     for (int i = 0; i < count; i++) square = f64x8_fma(y[i], y[i], square);
-    f64x8 scale = factor * shorten(factor * factor * square, most);
+    f64x8 scale = factor * shorten(factor * factor * square, max);
     for (int i = 0; i < count; i++) y[i] = scale * y[i];
 }
 
 /* Y <- Y factor, no longer than `most`. */
-static void soft_limit_rescale(double factor, double most, f64x8 *Y) {
-    rescale_vector(factor, most, 9, Y);
-    for (int k = 0; k < SOFT_FIBRES; k++) rescale_vector(factor, most, 3, Y + 9 + 3 * k);
+static void soft_limit_rescale(double factor, double max, f64x8 *Y) {
+    rescale_vector(factor, max, 9, Y);
+    for (int k = 0; k < SOFT_FIBRES; k++) rescale_vector(factor, max, 3, Y + 9 + 3 * k);
 }
 
 /* Y <- D factor: the multipliers' step, in units of another rho; no longer than `most` in these. */
-static void soft_limit_update(const soft_limit_point *point, double factor, double most, f64x8 *Y) {
+static void soft_limit_update(const soft_limit_point *point, double factor, double max, f64x8 *Y) {
     compose(point, Y);
     SIMD_FOR (k, 0, SOFT_FIBRES)
         SIMD_FOR (i, 0, 3) Y[9 + 3 * k + i] = point->fibre.delta[k] * point->fibre.n[k][i];
-    soft_limit_rescale(factor, most, Y);
+    soft_limit_rescale(factor, max, Y);
 }
 
 /* The modes' coefficients times w, as they act in the frame of U on the components of V^T g_a (see write_hessian). */
@@ -410,10 +410,10 @@ static bool limits_warm(const body_state *base) {
     return false;
 }
 
-static void limits_rescale(body_state *base, double factor, double most) {
+static void limits_rescale(body_state *base, double factor, double max) {
     soft_state *state = (soft_state *)base;
     for (int k = 0; k < soft_of(state)->batch_count; k++)
-        soft_limit_rescale(factor, most, state->multiplier + SOFT_MULTIPLIERS * k);
+        soft_limit_rescale(factor, max, state->multiplier + SOFT_MULTIPLIERS * k);
 }
 
 static void clear_record(soft_state *state, int k) {
@@ -617,12 +617,12 @@ static void limits_tangent(body_state *base, const body_step *step, double weigh
     workers_run(step->pool, soft_piece_count(soft_of(job.state)->block_count, SOFT_BLOCKS_PER_PIECE), add_blocks, &job);
 }
 
-static void limits_update(body_state *base, double factor, double most) {
+static void limits_update(body_state *base, double factor, double max) {
     soft_state *state = (soft_state *)base;
     const soft_model *body = soft_of(state);
     for (int k = 0; k < body->batch_count; k++)
         if (body->batches[k].limited)
-            soft_limit_update(&state->limit_points[k], factor, most, state->multiplier + SOFT_MULTIPLIERS * k);
+            soft_limit_update(&state->limit_points[k], factor, max, state->multiplier + SOFT_MULTIPLIERS * k);
 }
 
 const body_limits soft_limits = {

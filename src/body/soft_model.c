@@ -52,9 +52,9 @@ static thenar_status check_material(const thenar_material *m, thenar_error *erro
 
 /* Offsets into the records of the elements and into arrays of node vectors are ints. */
 static thenar_status check_size(const thenar_tet_mesh *mesh, thenar_error *error) {
-    if (mesh->tet_count < 0 || mesh->tet_count > SOFT_TETS_MOST)
+    if (mesh->tet_count < 0 || mesh->tet_count > SOFT_TETS_MAX)
         return error_set(error, THENAR_ERROR_INPUT, "a soft body has %d tets; expected at most %d", mesh->tet_count,
-                         SOFT_TETS_MOST);
+                         SOFT_TETS_MAX);
     if (mesh->node_count < 0 || mesh->node_count > 4 * mesh->tet_count)
         return error_set(error, THENAR_ERROR_INPUT,
                          "a soft body has %d nodes; expected every node in one of its %d tets", mesh->node_count,

@@ -331,20 +331,20 @@ static void soft_publish(body_state *base, const body_step *step) {
     if (body->limited) add_limit_reactions(state, step);
 }
 
-static bool soft_sound(const body_state *base) {
+static bool soft_is_finite(const body_state *base) {
     const soft_state *state = (const soft_state *)base;
     const soft_model *body = soft_of(state);
     size_t components = 3 * (size_t)body->mesh.node_count, lanes = SIMD_LANES * (size_t)body->batch_count;
-    bool sound = body_within(state->x, components, BODY_FARTHEST);
+    bool is_finite = body_within(state->x, components, BODY_FARTHEST);
     const double *const others[] = {state->v, state->change, state->applied, state->force};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        sound = sound && body_within(others[i], components, DBL_MAX);
-    sound = sound && body_within(state->touched, (size_t)body->mesh.node_count, DBL_MAX);
-    sound = sound && body_within((const double *)state->warm, 9 * lanes, DBL_MAX);
+        is_finite = is_finite && body_within(others[i], components, DBL_MAX);
+    is_finite = is_finite && body_within(state->touched, (size_t)body->mesh.node_count, DBL_MAX);
+    is_finite = is_finite && body_within((const double *)state->warm, 9 * lanes, DBL_MAX);
     for (int s = 0; s < body->support_count; s++)
-        sound = sound && body_within(state->support_states[s].move, 3, DBL_MAX) &&
-                body_within(state->support_states[s].turn, 3, DBL_MAX);
-    return sound &&
+        is_finite = is_finite && body_within(state->support_states[s].move, 3, DBL_MAX) &&
+                    body_within(state->support_states[s].turn, 3, DBL_MAX);
+    return is_finite &&
            (!body->limited || body_within((const double *)state->multiplier, SOFT_MULTIPLIERS * lanes, DBL_MAX));
 }
 
@@ -468,7 +468,7 @@ const body_class soft_class = {
     .integrate = soft_integrate,
     .displace = soft_displace,
     .publish = soft_publish,
-    .sound = soft_sound,
+    .is_finite = soft_is_finite,
     .rest = soft_rest,
     .inverted = soft_inverted,
     .velocity = soft_velocity,

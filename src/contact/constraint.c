@@ -14,7 +14,7 @@ bool contact_bind(contact *c, const block_pattern *pattern) {
     for (int i = 0, k = 0; i < c->leg_count; i++)
         for (int j = 0; j <= i; j++, k++) {
             c->blocks[k] = -1;
-            if (c->crosses && c->legs[i].other != c->legs[j].other) continue;
+            if (c->couples_soft && c->legs[i].other != c->legs[j].other) continue;
             c->blocks[k] = block_pattern_find(pattern, c->legs[i].node, c->legs[j].node);
             if (c->blocks[k] < 0) return false;
         }
@@ -121,7 +121,7 @@ mat3 contact_stiffness(const contact *c) {
     return mat3_scale(mat3_mul(mat3_mul(mat3_transpose(c->frame), D), c->frame), c->rho);
 }
 
-void contact_add_crossing(const contact *c, const mat3 *stiffness, double weight, const double *x, double *y) {
+void contact_add_soft_coupling(const contact *c, const mat3 *stiffness, double weight, const double *x, double *y) {
     vec3 motion[2] = {vec3_make(0, 0, 0), vec3_make(0, 0, 0)};
     for (int k = 0; k < c->leg_count; k++) {
         const contact_leg *leg = &c->legs[k];
@@ -157,7 +157,7 @@ void contacts_update(contact *contacts, int count) {
     for (int i = 0; i < count; i++) {
         contact *c = &contacts[i];
         move_shift(c);
-        c->lambda = c->force.x > c->most ? vec3_scale(c->force, c->most / c->force.x) : c->force;
+        c->lambda = c->force.x > c->max ? vec3_scale(c->force, c->max / c->force.x) : c->force;
         c->settled = c->state;
         look(c);
     }
@@ -243,7 +243,7 @@ static double side_weight(const contact *c, const contact_equations *equations, 
     double sum = 0, weights = 0;
     for (int i = 0; i < c->leg_count; i++) {
         const contact_leg *leg = &c->legs[i];
-        if (leg->turns || (c->crosses ? !leg->other : leg->weight > 0) != of_skin) continue;
+        if (leg->turns || (c->couples_soft ? !leg->other : leg->weight > 0) != of_skin) continue;
         const double *block = equations->blocks + 9 * (size_t)c->blocks[i * (i + 3) / 2];
         sum += fabs(leg->weight) * (block[0] + block[4] + block[8]) / 3;
         weights += fabs(leg->weight);
@@ -254,8 +254,8 @@ static double side_weight(const contact *c, const contact_equations *equations, 
 static void set_penalty(contact *c, const contact_equations *equations) {
     double h = equations->step->h, skin = side_weight(c, equations, true), other = side_weight(c, equations, false);
     double lighter = fmin(skin, other), heavier = isinf(skin) || (other > skin && isfinite(other)) ? other : skin;
-    c->rho = fmax(STIFFNESS * lighter / (h * h), c->lambda.x / (c->crosses ? SOFT_LENGTH_CROSSING : SOFT_LENGTH));
-    c->most = LARGEST_ACCELERATION * heavier;
+    c->rho = fmax(STIFFNESS * lighter / (h * h), c->lambda.x / (c->couples_soft ? SOFT_LENGTH_CROSSING : SOFT_LENGTH));
+    c->max = LARGEST_ACCELERATION * heavier;
 }
 
 /* The known end of the other side: what a contact is measured from. */
@@ -320,9 +320,10 @@ static footing stand_on_soft(contact *c, const contact_point *point, const conta
 bool contact_make(contact *c, const contact_point *point, const contact_memory *memory, contact_side skin,
                   contact_side other, double mu, const contact_equations *equations) {
     const body_step *step = equations->step;
-    *c = (contact){.mu = mu, .share = 1, .crosses = is_soft(other.body)};
+    *c = (contact){.mu = mu, .share = 1, .couples_soft = is_soft(other.body)};
     vec3 x = add_skin_legs(c, point, skin, step);
-    footing f = c->crosses ? stand_on_soft(c, point, memory, other, step) : stand_on_rigid(c, point, memory, other);
+    footing f =
+        c->couples_soft ? stand_on_soft(c, point, memory, other, step) : stand_on_rigid(c, point, memory, other);
     if (c->leg_count == 0 || !contact_bind(c, equations->pattern)) return false;
 
     c->frame = contact_frame(f.normal);
@@ -334,8 +335,9 @@ bool contact_make(contact *c, const contact_point *point, const contact_memory *
     }
     c->known = mat3_mul_vec(c->frame, vec3_sub(vec3_sub(x, point->position), f.moved));
     vec3 slip = mat3_mul_vec(c->frame, vec3_sub(x, anchor));
-    c->leeway = fmax(0, -point->gap - CONTACT_RECOVERY * step->h);
-    c->start = vec3_make(vec3_dot(f.normal, vec3_sub(x, f.closest)) + point->allowed + c->leeway, slip.y, slip.z);
+    c->allowed_penetration = fmax(0, -point->gap - CONTACT_RECOVERY * step->h);
+    c->start =
+        vec3_make(vec3_dot(f.normal, vec3_sub(x, f.closest)) + point->allowed + c->allowed_penetration, slip.y, slip.z);
     set_penalty(c, equations);
     return true;
 }

@@ -79,16 +79,18 @@ typedef struct contact_leg {
 typedef struct contact {
     int point; /* index of the contact_point it was made of */
     double mu;
-    mat3 frame;    /* rows n, t1, t2; world axes */
-    vec3 start;    /* u where no unknown moves, m */
-    vec3 known;    /* the part of the way to there that lies within the step, m: of held nodes and driven bodies */
-    double leeway; /* m: by how much u_n is more than the gap, for a point that was too deep inside to be out at once */
+    mat3 frame; /* rows n, t1, t2; world axes */
+    vec3 start; /* u where no unknown moves, m */
+    vec3 known; /* the part of the way to there that lies within the step, m: of held nodes and driven bodies */
+    double
+        allowed_penetration; /* m: by how much u_n is more than the gap, for a point that was too deep inside to be out at once */
     int leg_count;
-    bool crosses; /* both sides are soft: the pattern of the system has no blocks between them (solver/crossing.h) */
+    bool
+        couples_soft; /* both sides are soft: the pattern of the system has no blocks between them (solver/crossing.h) */
     contact_leg legs[CONTACT_LEGS]; /* by ascending node; of a body that touches itself, a node may come twice */
     int blocks[CONTACT_BLOCKS];     /* of the pattern, the pairs of legs (i, j <= i) row by row; -1 between sides */
     double rho;                     /* N/m, fixed within a step */
-    double most;                    /* N: the largest normal force that lambda may stand for; see contact_make.c */
+    double max;                     /* N: the largest normal force that lambda may stand for; see contact_make.c */
     bool stuck;                     /* when the last step ended: u_t counts from where it stuck */
     vec3 lambda;                    /* force on the skin's body in the frame, N */
     double shift;                   /* s, m */
@@ -141,7 +143,7 @@ void contacts_hessian(const contact *contacts, int count, double weight, double 
 mat3 contact_stiffness(const contact *c);
 /* Adds weight times the part of the Hessian's product with x that lies between the sides of a contact that crosses,
  * which contacts_hessian leaves out: stiffness as above. */
-void contact_add_crossing(const contact *c, const mat3 *stiffness, double weight, const double *x, double *y);
+void contact_add_soft_coupling(const contact *c, const mat3 *stiffness, double weight, const double *x, double *y);
 /* The multipliers' step, after which the contacts are looked at anew. */
 void contacts_update(contact *contacts, int count);
 

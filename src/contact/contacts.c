@@ -5,7 +5,7 @@
 #include <string.h>
 
 void contacts_layout(contacts_state *state, const contacts_model *contacts, int body_count, int system_count,
-                     bool aggregate, int most_nodes, arena *kept, arena *work) {
+                     bool aggregate, int max_nodes, arena *kept, arena *work) {
     *state = (contacts_state){0};
     state->memory_count = ARENA_ARRAY(kept, long long, contacts->pair_count > 0 ? 1 : 0);
     state->memory = ARENA_ARRAY(kept, contact_memory, contacts->capacity);
@@ -29,15 +29,15 @@ void contacts_layout(contacts_state *state, const contacts_model *contacts, int 
     state->remembered = ARENA_ARRAY(work, int, contacts->capacity);
     state->contacts = ARENA_ARRAY(work, contact, contacts->capacity);
     state->terms = ARENA_ARRAY(work, penalty_term, contacts->capacity);
-    int most_points = 0;
+    int max_points = 0;
     for (int i = 0; i < contacts->skin_count; i++)
-        if (contacts->skins[i].point_count > most_points) most_points = contacts->skins[i].point_count;
-    patch_set_layout(&state->patches, aggregate ? contacts->capacity : 0, most_nodes, most_points, work);
+        if (contacts->skins[i].point_count > max_points) max_points = contacts->skins[i].point_count;
+    patch_set_layout(&state->patches, aggregate ? contacts->capacity : 0, max_nodes, max_points, work);
     state->system_start = ARENA_ARRAY(work, int, system_count + 1);
-    state->told = ARENA_ARRAY(work, thenar_contact, contacts->capacity);
+    state->reported = ARENA_ARRAY(work, thenar_contact, contacts->capacity);
     /* A pair is told only with a contact. */
     bool few = contacts->pair_count < contacts->capacity;
-    state->told_pairs = ARENA_ARRAY(work, thenar_contact_pair, few ? contacts->pair_count : contacts->capacity);
+    state->pair_reports = ARENA_ARRAY(work, thenar_contact_pair, few ? contacts->pair_count : contacts->capacity);
     broad_phase_layout(&state->near, contacts->skin_count + contacts->target_count, work);
     state->reach = ARENA_ARRAY(work, box, contacts->skin_count + contacts->target_count);
     state->near_pairs = ARENA_ARRAY(work, int, contacts->pair_count);
@@ -61,11 +61,11 @@ void contacts_reset(contacts_state *state, const contacts_model *contacts) {
     if (contacts->pair_count == 0) return;
     *state->memory_count = 0;
     memset(state->memory, 0, (size_t)contacts->capacity * sizeof *state->memory);
-    contacts_untell(state);
+    contacts_clear_report(state);
 }
 
-void contacts_untell(contacts_state *state) {
-    state->told_count = state->told_pair_count = 0;
+void contacts_clear_report(contacts_state *state) {
+    state->report_count = state->pair_report_count = 0;
 }
 
 /* The memory has `count` entries from now on; what is behind them is zero, as the state's hash covers it. */
@@ -231,7 +231,7 @@ static vec3 place(const contact *c, const contact_point *point, const contacts_p
         const rigid_kept *other = ((const rigid_state *)bodies[pair->body[1]])->kept;
         vec3 closest =
             vec3_add(vec3_load(other->position), quat_rotate(rigid_orientation(other->orientation), point->anchor));
-        return vec3_mul_add(closest, mat3_row(c->frame, 0), c->u.x - c->leeway);
+        return vec3_mul_add(closest, mat3_row(c->frame, 0), c->u.x - c->allowed_penetration);
     }
     const double *x = ((const soft_state *)skin)->x;
     vec3 p = {0};
@@ -255,31 +255,31 @@ static int touched_face(const contacts_model *contacts, const contact_point *poi
 
 static thenar_contact tell(const contacts_model *contacts, const contact *c, const contact_point *point,
                            const contacts_pair *pair, body_state *const *bodies) {
-    thenar_contact told = {.body = {pair->body[0], pair->body[1]},
-                           .vertex = point->vertex,
-                           .face = {point->face_a, touched_face(contacts, point)},
-                           .sticks = c->lambda.x > 0 && c->settled == CONE_STICK,
-                           .gap = c->u.x - c->leeway,
-                           .force = c->lambda.x,
-                           .area = point->area};
-    vec3_store(told.position, place(c, point, pair, bodies));
-    vec3_store(told.normal, mat3_row(c->frame, 0));
-    vec3_store(told.friction, mat3_mul_vec_transposed(c->frame, vec3_make(0, c->lambda.y, c->lambda.z)));
-    return told;
+    thenar_contact reported = {.body = {pair->body[0], pair->body[1]},
+                               .vertex = point->vertex,
+                               .face = {point->face_a, touched_face(contacts, point)},
+                               .sticks = c->lambda.x > 0 && c->settled == CONE_STICK,
+                               .gap = c->u.x - c->allowed_penetration,
+                               .force = c->lambda.x,
+                               .area = point->area};
+    vec3_store(reported.position, place(c, point, pair, bodies));
+    vec3_store(reported.normal, mat3_row(c->frame, 0));
+    vec3_store(reported.friction, mat3_mul_vec_transposed(c->frame, vec3_make(0, c->lambda.y, c->lambda.z)));
+    return reported;
 }
 
 /* Adds a contact to the pair's sums; `centre` and `pressure` are sums until the pair is closed. */
-static void add_to_pair(thenar_contact_pair *pair, const thenar_contact *told) {
-    vec3 normal = vec3_load(told->normal), at = vec3_load(told->position);
-    vec3 force = vec3_mul_add(vec3_load(told->friction), normal, told->force);
+static void add_to_pair(thenar_contact_pair *pair, const thenar_contact *reported) {
+    vec3 normal = vec3_load(reported->normal), at = vec3_load(reported->position);
+    vec3 force = vec3_mul_add(vec3_load(reported->friction), normal, reported->force);
     pair->count++;
-    if (!(told->force > 0)) return;
+    if (!(reported->force > 0)) return;
     pair->touching++;
     vec3_store(pair->force, vec3_add(vec3_load(pair->force), force));
     vec3_store(pair->torque, vec3_add(vec3_load(pair->torque), vec3_cross(at, force)));
-    vec3_store(pair->centre, vec3_mul_add(vec3_load(pair->centre), at, told->force));
-    pair->area += told->area;
-    pair->normal_force += told->force;
+    vec3_store(pair->centre, vec3_mul_add(vec3_load(pair->centre), at, reported->force));
+    pair->area += reported->area;
+    pair->normal_force += reported->force;
 }
 
 static void close_pair(thenar_contact_pair *pair) {
@@ -287,24 +287,26 @@ static void close_pair(thenar_contact_pair *pair) {
     pair->pressure = pair->area > 0 ? pair->normal_force / pair->area : 0;
 }
 
-bool contacts_are_sound(const contacts_state *state) {
-    bool sound = true;
-    for (int i = 0; i < state->told_count; i++) {
-        const thenar_contact *told = &state->told[i];
-        sound = sound && body_within(told->position, 3, DBL_MAX) && body_within(told->normal, 3, DBL_MAX) &&
-                body_within(told->friction, 3, DBL_MAX) && isfinite(told->force) && isfinite(told->gap);
+bool contacts_are_finite(const contacts_state *state) {
+    bool is_finite = true;
+    for (int i = 0; i < state->report_count; i++) {
+        const thenar_contact *reported = &state->reported[i];
+        is_finite = is_finite && body_within(reported->position, 3, DBL_MAX) &&
+                    body_within(reported->normal, 3, DBL_MAX) && body_within(reported->friction, 3, DBL_MAX) &&
+                    isfinite(reported->force) && isfinite(reported->gap);
     }
-    for (int i = 0; i < state->told_pair_count; i++) {
-        const thenar_contact_pair *told = &state->told_pairs[i];
-        sound = sound && body_within(told->force, 3, DBL_MAX) && body_within(told->torque, 3, DBL_MAX) &&
-                body_within(told->centre, 3, DBL_MAX) && isfinite(told->normal_force) && isfinite(told->pressure);
+    for (int i = 0; i < state->pair_report_count; i++) {
+        const thenar_contact_pair *reported = &state->pair_reports[i];
+        is_finite = is_finite && body_within(reported->force, 3, DBL_MAX) &&
+                    body_within(reported->torque, 3, DBL_MAX) && body_within(reported->centre, 3, DBL_MAX) &&
+                    isfinite(reported->normal_force) && isfinite(reported->pressure);
     }
-    return sound;
+    return is_finite;
 }
 
 void contacts_publish(contacts_state *state, const contacts_model *contacts, body_state *const *bodies,
                       int system_count) {
-    contacts_untell(state);
+    contacts_clear_report(state);
     if (contacts->pair_count == 0) return;
     int count = state->system_start[system_count];
     thenar_contact_pair *open = NULL;
@@ -317,15 +319,15 @@ void contacts_publish(contacts_state *state, const contacts_model *contacts, bod
         load_supports(point->other_node, point->other_weights, vec3_scale(force, -1), bodies[pair->body[1]]);
         if (point->pair != pair_of_open) {
             if (open) close_pair(open);
-            open = &state->told_pairs[state->told_pair_count++];
+            open = &state->pair_reports[state->pair_report_count++];
             *open = (thenar_contact_pair){.body = {pair->body[0], pair->body[1]}, .first = i};
             pair_of_open = point->pair;
         }
-        state->told[i] = tell(contacts, c, point, pair, bodies);
-        add_to_pair(open, &state->told[i]);
+        state->reported[i] = tell(contacts, c, point, pair, bodies);
+        add_to_pair(open, &state->reported[i]);
     }
     if (open) close_pair(open);
-    state->told_count = count;
+    state->report_count = count;
     keep_memory(state, contacts, bodies, count);
     note_touched(state, contacts, bodies, count);
 }

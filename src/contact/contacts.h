@@ -62,9 +62,9 @@ typedef struct contacts_state {
     long long *memory_count;
     contact_memory *memory;
     /* what is told of the last step */
-    thenar_contact *told;
-    thenar_contact_pair *told_pairs;
-    int told_count, told_pair_count;
+    thenar_contact *reported;
+    thenar_contact_pair *pair_reports;
+    int report_count, pair_report_count;
 } contacts_state;
 
 /* Which bodies may touch: both want it, and one of them can move. On an error nothing is left to free. */
@@ -81,13 +81,13 @@ thenar_status contacts_assign(contacts_model *contacts, body_model *const *bodie
 void contacts_free(contacts_model *contacts);
 
 void contacts_layout(contacts_state *state, const contacts_model *contacts, int body_count, int system_count,
-                     bool aggregate, int most_nodes, arena *kept, arena *work);
+                     bool aggregate, int max_nodes, arena *kept, arena *work);
 /* Once the state has its memory and knows its bodies. */
 void contacts_open(contacts_state *state, const contacts_model *contacts, body_state *const *bodies, int body_count,
                    int system_count);
 void contacts_reset(contacts_state *state, const contacts_model *contacts);
 /* Nothing is told until the next step. */
-void contacts_untell(contacts_state *state);
+void contacts_clear_report(contacts_state *state);
 
 /* How bodies touch: the first is the default. */
 typedef enum contact_method {
@@ -142,6 +142,6 @@ void contacts_settle(contacts_state *state, int system_count);
 void contacts_publish(contacts_state *state, const contacts_model *contacts, body_state *const *bodies,
                       int system_count);
 /* Whether all that is told are numbers. */
-bool contacts_are_sound(const contacts_state *state);
+bool contacts_are_finite(const contacts_state *state);
 
 #endif

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_CONTACTS 2048 /* at a time; their memory is part of every snapshot */
-#define MOST_DYNAMIC 256   /* rigid bodies that may touch: their unknowns are coupled all with all */
-#define MOST_SOFT 256      /* soft bodies that may touch: each is a pair with each */
+#define MAX_CONTACTS 2048 /* at a time; their memory is part of every snapshot */
+#define MAX_DYNAMIC 256   /* rigid bodies that may touch: their unknowns are coupled all with all */
+#define MAX_SOFT 256      /* soft bodies that may touch: each is a pair with each */
 
 static bool can_move(const body_model *body) {
     return body->kind->system_node_count(body) > 0;
@@ -48,12 +48,11 @@ static thenar_status find_touchable(body_model *const *bodies, int body_count, t
         dynamic += is_rigid(bodies[i]) && can_move(bodies[i]);
         soft += !is_rigid(bodies[i]);
     }
-    bool many_dynamic = dynamic > MOST_DYNAMIC;
-    if (!many_dynamic && soft <= MOST_SOFT) return THENAR_OK;
-    return error_set(error, THENAR_ERROR_INPUT,
-                     "%d %s bodies that may touch; expected at most %d, the others with touches: false",
-                     many_dynamic ? dynamic : soft, many_dynamic ? "dynamic rigid" : "soft",
-                     many_dynamic ? MOST_DYNAMIC : MOST_SOFT);
+    bool many_dynamic = dynamic > MAX_DYNAMIC;
+    if (!many_dynamic && soft <= MAX_SOFT) return THENAR_OK;
+    return error_set(
+        error, THENAR_ERROR_INPUT, "%d %s bodies that may touch; expected at most %d, the others with touches: false",
+        many_dynamic ? dynamic : soft, many_dynamic ? "dynamic rigid" : "soft", many_dynamic ? MAX_DYNAMIC : MAX_SOFT);
 }
 
 /* The triangles of a soft body that another one's points, or its own, may touch. */
@@ -248,12 +247,12 @@ thenar_status contacts_assign(contacts_model *contacts, body_model *const *bodie
                                              .other = on_skin ? contacts->skin_of[pair->body[1]] : 0};
         contacts->capacity += contacts->skins[contacts->search[k].skin].point_count;
     }
-    if (contacts->capacity > MOST_CONTACTS) contacts->capacity = MOST_CONTACTS;
+    if (contacts->capacity > MAX_CONTACTS) contacts->capacity = MAX_CONTACTS;
     for (int k = 0; k < contacts->pair_count; k++) {
         system_model *system = &systems[contacts->pairs[k].system];
-        int most = system->most_contacts + contacts->skins[contacts->search[k].skin].point_count;
-        system->most_contacts = most < contacts->capacity ? most : contacts->capacity;
-        system->crosses = system->crosses || contacts->search[k].on_skin;
+        int max = system->max_contacts + contacts->skins[contacts->search[k].skin].point_count;
+        system->max_contacts = max < contacts->capacity ? max : contacts->capacity;
+        system->couples_soft = system->couples_soft || contacts->search[k].on_skin;
     }
     return list_targets(contacts, body_count, error);
 }

@@ -72,7 +72,7 @@ static bool reach(self_search *s, int point, double distance) {
 }
 
 /* Points nearer than `most` along the skin. False: out of memory. */
-static bool walk(self_search *s, int from, double most) {
+static bool walk(self_search *s, int from, double max) {
     const contact_skin *skin = s->faces->skin;
     for (int i = 0; i < s->reached_count; i++) s->distance[s->reached[i]] = INFINITY;
     s->reached_count = 0;
@@ -84,7 +84,7 @@ static bool walk(self_search *s, int from, double most) {
             for (int c = 0; c < 3 && enough; c++) {
                 int point = skin->triangles[3 * (size_t)skin->around[k] + (size_t)c];
                 double distance = e.distance + vec3_distance(s->positions[point], s->positions[e.point]);
-                if (distance < most) enough = reach(s, point, distance);
+                if (distance < max) enough = reach(s, point, distance);
             }
     }
     return enough;
@@ -419,13 +419,13 @@ static void set_box(faces_boxes *boxes, int lane, box b) {
     boxes->high[0][lane] = b.high.x, boxes->high[1][lane] = b.high.y, boxes->high[2][lane] = b.high.z;
 }
 
-static double least(f64x8 a) {
+static double min(f64x8 a) {
     return fmin(fmin(fmin(a[0], a[1]), fmin(a[2], a[3])), fmin(fmin(a[4], a[5]), fmin(a[6], a[7])));
 }
 
 static box box_of_all(const faces_boxes *boxes) {
-    return (box){{least(boxes->low[0]), least(boxes->low[1]), least(boxes->low[2])},
-                 {-least(-boxes->high[0]), -least(-boxes->high[1]), -least(-boxes->high[2])}};
+    return (box){{min(boxes->low[0]), min(boxes->low[1]), min(boxes->low[2])},
+                 {-min(-boxes->high[0]), -min(-boxes->high[1]), -min(-boxes->high[2])}};
 }
 
 void contact_faces_update(contact_faces_state *state, const contact_skin_state *skin, const body_state *body) {

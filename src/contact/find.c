@@ -18,7 +18,7 @@
  *
  * The force acts on the other body at x, too, by the weights of x in the tet that carries the triangle, as it is now:
  * so it leaves no angular momentum behind. Where x is far out of a small tet, it acts at the point between p and x
- * where no weight is larger than MOST_WEIGHT. */
+ * where no weight is larger than MAX_WEIGHT. */
 #include "contact/find.h"
 
 #include "contact/contacts.h"
@@ -56,10 +56,10 @@ static int choose_axis(const box *boxes, int count) {
         finite++;
     }
     int best = 0;
-    double most = -INFINITY;
+    double max = -INFINITY;
     for (int a = 0; a < 3 && finite > 0; a++) {
         double mean = along(sum, a) / finite, spread = along(squares, a) / finite - mean * mean;
-        if (spread > most) most = spread, best = a;
+        if (spread > max) max = spread, best = a;
     }
     return best;
 }
@@ -182,22 +182,22 @@ static vec3 relative(const target *t, vec3 velocity, vec3 arm) {
  * edge of a block that lies flat has triangles on the block's sides too: they touch nothing. */
 static void describe_around(const contact_skin_state *state, int index, contact_point *point) {
     const contact_skin *skin = state->skin;
-    double most_opposed = INFINITY, area = 0;
+    double max_opposed = INFINITY, area = 0;
     for (int k = skin->around_start[index]; k < skin->around_start[index + 1]; k++) {
         const int *corner = skin->triangles + 3 * (size_t)skin->around[k];
         vec3 a = state->positions[corner[0]], b = state->positions[corner[1]], c = state->positions[corner[2]];
         vec3 twice = vec3_cross(vec3_sub(b, a), vec3_sub(c, a));
         double size = vec3_length(twice), facing = size > 0 ? vec3_dot(twice, point->normal) / size : 1;
         area += fmax(0, -facing) * size / 6;
-        if (facing >= most_opposed) continue;
-        most_opposed = facing;
+        if (facing >= max_opposed) continue;
+        max_opposed = facing;
         point->face_a = skin->around_face ? skin->around_face[k] : skin->around[k];
     }
     if (skin->holds) point->area = area;
 }
 
 /* What is the skin's own about its point: how it hangs on its body, area, face. Position and normal are there. */
-static void harvest_describe(const contact_skin_state *state, int index, contact_point *point) {
+static void describe_candidate(const contact_skin_state *state, int index, contact_point *point) {
     const contact_skin *skin = state->skin;
     if (skin->around) describe_around(state, index, point);
     if (skin->holds) {
@@ -210,17 +210,17 @@ static void harvest_describe(const contact_skin_state *state, int index, contact
     }
 }
 
-static void try_point(harvest *out, const contact_skin_state *state, const target *t, int index) {
+static void try_point(candidates *out, const contact_skin_state *state, const target *t, int index) {
     double radius = state->skin->radius;
     vec3 p = state->positions[index], arm = vec3_sub(p, t->centre), u = relative(t, state->velocities[index], arm);
     vec3 local = mat3_mul_vec_transposed(t->R, arm);
     double furthest = radius + out->margin + out->h * vec3_length(u) * (1 + 1e-12);
-    if (!(rigid_shape_least_distance(t->shape, local) < furthest)) return;
+    if (!(rigid_shape_min_distance(t->shape, local) < furthest)) return;
     rigid_closest closest = rigid_shape_closest(t->shape, local);
     vec3 normal = mat3_mul_vec(t->R, closest.normal);
     double gap = closest.distance - radius, approach = fmax(0, -vec3_dot(normal, u));
     if (!(gap < out->margin + out->h * approach)) return;
-    contact_point *point = harvest_take(out);
+    contact_point *point = candidates_add(out);
     if (!point) return;
     *point = (contact_point){.skin = out->pair.skin,
                              .rigid = out->pair.rigid,
@@ -235,11 +235,11 @@ static void try_point(harvest *out, const contact_skin_state *state, const targe
                              .rolls = radius > 0,
                              .face_a = -1,
                              .face_b = closest.triangle};
-    harvest_describe(state, index, point);
+    describe_candidate(state, index, point);
 }
 
 /* No point of a cluster gets further from its middle than this within the step, seen from the body. */
-static double range_of(const harvest *out, const target *t, const contact_cluster *cluster) {
+static double range_of(const candidates *out, const target *t, const contact_cluster *cluster) {
     vec3 u = relative(t, cluster->velocity, vec3_sub(cluster->middle, t->centre));
     double speed = vec3_length(u) + cluster->spread + t->turning * cluster->reach;
     return out->margin + cluster->reach + out->h * speed * (1 + 1e-12);
@@ -247,35 +247,35 @@ static double range_of(const harvest *out, const target *t, const contact_cluste
 
 static bool is_near(const target *t, const contact_cluster *cluster, double range) {
     vec3 local = mat3_mul_vec_transposed(t->R, vec3_sub(cluster->middle, t->centre));
-    return rigid_shape_least_distance(t->shape, local) < range;
+    return rigid_shape_min_distance(t->shape, local) < range;
 }
 
-static void try_pair(harvest *out, const contact_skin_state *state, const target *t) {
+static void try_pair(candidates *out, const contact_skin_state *state, const target *t) {
     double range = range_of(out, t, &state->whole), ride = range - state->whole.reach;
     box reached = box_grow(state->bounds, ride);
     if (!box_overlaps(&reached, &t->world) || !is_near(t, &state->whole, range)) return;
     for (int c = 0; c < state->skin->cluster_count; c++) {
         const contact_cluster *cluster = &state->clusters[c];
         /* What is known of the whole is enough for most. */
-        double most = cluster->reach + ride;
-        if (box_distance_squared(&t->world, cluster->middle) > most * most) continue;
+        double max = cluster->reach + ride;
+        if (box_distance_squared(&t->world, cluster->middle) > max * max) continue;
         if (!is_near(t, cluster, range_of(out, t, cluster))) continue;
         for (int i = c * CONTACT_CLUSTER; i < contact_cluster_end(state->skin, c); i++) try_point(out, state, t, i);
     }
 }
 
-static void harvest_faces(harvest *out, contact_faces_state *mine, contact_faces_state *other);
+static void find_face_candidates(candidates *out, contact_faces_state *mine, contact_faces_state *other);
 
 int contact_points_find(const contact_skin_state *const *skins, const rigid_state *const *rigids,
                         contact_faces_state *const *faces, const contact_pair *pairs, const int *near, int near_count,
                         double margin, double h, workers *pool, contact_point *points, int capacity) {
-    harvest out = {.points = points, .capacity = capacity, .margin = margin, .h = h, .pool = pool};
+    candidates out = {.points = points, .capacity = capacity, .margin = margin, .h = h, .pool = pool};
     for (int i = 0; i < near_count; i++) {
         out.number = near[i];
         out.pair = pairs[near[i]];
         const contact_skin_state *skin = skins[out.pair.skin];
         if (out.pair.on_skin) {
-            harvest_faces(&out, faces[out.pair.skin], faces[out.pair.other]);
+            find_face_candidates(&out, faces[out.pair.skin], faces[out.pair.other]);
             continue;
         }
         const rigid_state *rigid = rigids[out.pair.rigid];
@@ -290,7 +290,7 @@ int contact_points_find(const contact_skin_state *const *skins, const rigid_stat
 #define OUTWARDS 0.5  /* cosine of 60 degrees */
 #define EDGE 0.5e-3   /* m */
 #define BESIDE 0.1e-3 /* m */
-#define MOST_WEIGHT 3.0
+#define MAX_WEIGHT 3.0
 
 typedef struct face_query {
     const contact_skin_state *state;
@@ -424,7 +424,7 @@ static void weights_at_rest(const contact_faces *faces, const faces_nearest *at,
 
 static bool are_moderate(const double weights[4]) {
     for (int i = 0; i < 4; i++)
-        if (!(fabs(weights[i]) <= MOST_WEIGHT)) return false;
+        if (!(fabs(weights[i]) <= MAX_WEIGHT)) return false;
     return true;
 }
 
@@ -443,13 +443,13 @@ static void hang(const contact_faces_state *state, const faces_nearest *at, cont
     }
     tet_weights(corner, point->position, far);
     for (int i = 0; i < 4; i++) {
-        double bound = far[i] < near[i] ? -MOST_WEIGHT : MOST_WEIGHT;
-        if (fabs(far[i]) > MOST_WEIGHT) share = fmin(share, (bound - near[i]) / (far[i] - near[i]));
+        double bound = far[i] < near[i] ? -MAX_WEIGHT : MAX_WEIGHT;
+        if (fabs(far[i]) > MAX_WEIGHT) share = fmin(share, (bound - near[i]) / (far[i] - near[i]));
     }
     for (int i = 0; i < 4; i++) weights[i] = near[i] + share * (far[i] - near[i]);
 }
 
-static void take(harvest *out, const face_query *q) {
+static void take(candidates *out, const face_query *q) {
     const faces_nearest *at = &q->at.facing;
     const contact_faces *faces = q->other->faces;
     vec3 offset = vec3_sub(q->x, at->point), s = smooth_normal(q->other, at);
@@ -460,7 +460,7 @@ static void take(harvest *out, const face_query *q) {
     vec3 u = vec3_sub(q->state->velocities[q->index], velocity_at(q->other, at));
     if (!(gap < out->margin + out->h * fmax(0, -vec3_dot(normal, u)))) return;
     if (along < 0 && (at->squared > CONTACT_DEPTH * CONTACT_DEPTH || is_beside(q))) return;
-    contact_point *point = harvest_take(out);
+    contact_point *point = candidates_add(out);
     if (!point) return;
     *point = (contact_point){.skin = out->pair.skin,
                              .rigid = out->pair.rigid,
@@ -473,7 +473,7 @@ static void take(harvest *out, const face_query *q) {
                              .allowed = allowed,
                              .face_a = -1,
                              .face_b = faces->triangle[at->place]};
-    harvest_describe(q->state, q->index, point);
+    describe_candidate(q->state, q->index, point);
     hang(q->other, at, point);
 }
 
@@ -552,7 +552,7 @@ static void search_group(group_query *group, const faces_room *room, int near) {
 }
 
 /* Where the points of a group may touch something within the step: no further than `range` from them. */
-static box box_of_group(const harvest *out, const contact_faces_state *mine, int first, int end,
+static box box_of_group(const candidates *out, const contact_faces_state *mine, int first, int end,
                         const contact_cluster *other, double *range) {
     const contact_skin_state *state = mine->skin;
     vec3 low = state->positions[mine->faces->point[first]], high = low;
@@ -570,7 +570,7 @@ static box box_of_group(const harvest *out, const contact_faces_state *mine, int
 
 /* The search of the groups, cut into pieces. */
 typedef struct face_search {
-    const harvest *out;
+    const candidates *out;
     contact_faces_state *mine;
     face_query query; /* what all points have in common */
 } face_search;
@@ -600,7 +600,7 @@ static void search_piece(void *context, int piece) {
 }
 
 /* The groups do not stand in the order of the points, in which the candidates are wanted: what is found waits. */
-static void harvest_faces(harvest *out, contact_faces_state *mine, contact_faces_state *other) {
+static void find_face_candidates(candidates *out, contact_faces_state *mine, contact_faces_state *other) {
     const contact_skin_state *state = mine->skin;
     const contact_cluster *whole = &other->skin->whole;
     face_query q = {.state = state, .other = other, .self = mine == other ? other->faces->self : NULL};

@@ -20,11 +20,11 @@
 #define CONTACT_LONG_SIDE 0.1 /* m */
 #define CONTACT_RIM 16    /* balls on a rim of a cylinder: it rolls as such a polygon does, even to 2 % of its radius */
 #define CONTACT_CAPSULE 9 /* balls in a capsule at most; a radius apart if that takes fewer */
-#define CONTACT_BALLS_MOST 64 /* of any primitive */
+#define CONTACT_BALLS_MAX 64 /* of any primitive */
 
 /* Writes the centres in the body's frame and tells the radius they have in common, m. Returns how many there are; the
  * shape is no plane and no mesh. */
-int contact_balls(const rigid_shape *shape, vec3 centre[CONTACT_BALLS_MOST], double *radius);
+int contact_balls(const rigid_shape *shape, vec3 centre[CONTACT_BALLS_MAX], double *radius);
 
 /* An order of places in space in which every group of so many in a row stands together.
  *
@@ -286,17 +286,17 @@ int contact_points_find(const contact_skin_state *const *skins, const rigid_stat
 
 /* What contact_points_find is filling, for the searches of its two kinds of pairs. */
 
-typedef struct harvest {
+typedef struct candidates {
     contact_point *points;
     int capacity, count;
     double margin, h;
     workers *pool;
     contact_pair pair; /* at hand */
     int number;        /* of it */
-} harvest;
+} candidates;
 
 /* One more was found: what to fill, or NULL if there is no room. */
-static inline contact_point *harvest_take(harvest *out) {
+static inline contact_point *candidates_add(candidates *out) {
     return out->count++ < out->capacity ? &out->points[out->count - 1] : NULL;
 }
 

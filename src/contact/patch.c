@@ -204,40 +204,40 @@ static int patch_group(patch_set *set, const contact *contacts, int count, const
 #define A2 0.70710678118654752
 #define A3 0.38268343236508977
 
-void patch_set_layout(patch_set *set, int most_contacts, int most_nodes, int most_points, arena *work) {
-    int most = most_contacts < PATCHES_MOST ? most_contacts : PATCHES_MOST;
-    int legs = CONTACT_LEGS * most_contacts;
-    if (most == 0) most_nodes = most_points = 0;
-    *set = (patch_set){.most = most,
-                       .most_nodes = most_nodes,
-                       .most_points = most_points,
-                       .patches = ARENA_ARRAY(work, patch, most),
-                       .members = ARENA_ARRAY(work, patch_member, most_contacts),
+void patch_set_layout(patch_set *set, int max_contacts, int max_nodes, int max_points, arena *work) {
+    int max = max_contacts < PATCHES_MAX ? max_contacts : PATCHES_MAX;
+    int legs = CONTACT_LEGS * max_contacts;
+    if (max == 0) max_nodes = max_points = 0;
+    *set = (patch_set){.max = max,
+                       .max_nodes = max_nodes,
+                       .max_points = max_points,
+                       .patches = ARENA_ARRAY(work, patch, max),
+                       .members = ARENA_ARRAY(work, patch_member, max_contacts),
                        .node = ARENA_ARRAY(work, int, legs),
                        .gradient = ARENA_ARRAY(work, vec3, PATCH_ROWS * legs),
-                       .depth = ARENA_ARRAY(work, double, most_contacts),
-                       .share = ARENA_ARRAY(work, double, most_contacts),
-                       .gap = ARENA_ARRAY(work, double, most_contacts),
-                       .compliance = ARENA_ARRAY(work, double, most_contacts),
-                       .force = ARENA_ARRAY(work, double, most_contacts),
-                       .change = ARENA_ARRAY(work, double, most_contacts),
-                       .motion = ARENA_ARRAY(work, double, most_contacts),
-                       .load = ARENA_ARRAY(work, double, most_nodes),
-                       .nodes = ARENA_ARRAY(work, int, most_nodes),
-                       .sum = arena_take(work, (size_t)most_nodes, sizeof *set->sum),
-                       .place = arena_take(work, (size_t)most_contacts, sizeof *set->place),
-                       .group = ARENA_ARRAY(work, int, most_contacts),
-                       .order = ARENA_ARRAY(work, int, most_contacts),
-                       .ends = ARENA_ARRAY(work, int, most_contacts),
-                       .box = ARENA_ARRAY(work, box, most_contacts),
-                       .normal = ARENA_ARRAY(work, vec3, most_contacts),
-                       .slot_of_node = ARENA_ARRAY(work, int, most_nodes),
-                       .slot_of_point = ARENA_ARRAY(work, int, most_points)};
+                       .depth = ARENA_ARRAY(work, double, max_contacts),
+                       .share = ARENA_ARRAY(work, double, max_contacts),
+                       .gap = ARENA_ARRAY(work, double, max_contacts),
+                       .compliance = ARENA_ARRAY(work, double, max_contacts),
+                       .force = ARENA_ARRAY(work, double, max_contacts),
+                       .change = ARENA_ARRAY(work, double, max_contacts),
+                       .motion = ARENA_ARRAY(work, double, max_contacts),
+                       .load = ARENA_ARRAY(work, double, max_nodes),
+                       .nodes = ARENA_ARRAY(work, int, max_nodes),
+                       .sum = arena_take(work, (size_t)max_nodes, sizeof *set->sum),
+                       .place = arena_take(work, (size_t)max_contacts, sizeof *set->place),
+                       .group = ARENA_ARRAY(work, int, max_contacts),
+                       .order = ARENA_ARRAY(work, int, max_contacts),
+                       .ends = ARENA_ARRAY(work, int, max_contacts),
+                       .box = ARENA_ARRAY(work, box, max_contacts),
+                       .normal = ARENA_ARRAY(work, vec3, max_contacts),
+                       .slot_of_node = ARENA_ARRAY(work, int, max_nodes),
+                       .slot_of_point = ARENA_ARRAY(work, int, max_points)};
 }
 
 void patch_set_open(patch_set *set) {
-    for (int i = 0; i < set->most_nodes; i++) set->slot_of_node[i] = -1;
-    for (int i = 0; i < set->most_points; i++) set->slot_of_point[i] = -1;
+    for (int i = 0; i < set->max_nodes; i++) set->slot_of_node[i] = -1;
+    for (int i = 0; i < set->max_points; i++) set->slot_of_point[i] = -1;
 }
 
 /* What a patch is made from. */
@@ -259,7 +259,7 @@ static vec3 normal_of(const making *m, int index) {
 
 /* Where the contact was when the step began: negative inside. */
 static double gap_before(const contact *c) {
-    return c->start.x - c->leeway - c->known.x;
+    return c->start.x - c->allowed_penetration - c->known.x;
 }
 
 /* A node that may be new to the patch. */
@@ -351,7 +351,7 @@ static vec3 set_frame(const making *m, patch *p, const int *list, int count, con
 
 /* The polygon of tangents around the places of all points, and the sides that its corners are of the set of torques that pull
  * at none: a corner in it would be pushed at least as little as any point. */
-static void set_rim(const making *m, patch *p, int count, vec3 squares, double least) {
+static void set_rim(const making *m, patch *p, int count, vec3 squares, double min) {
     /* cos and sin of multiples of 22.5 degrees */
     static const double C[PATCH_RIM] = {1, A1, A2, A3, 0, -A3, -A2, -A1, -1, -A1, -A2, -A3, 0, A3, A2, A1},
                         S[PATCH_RIM] = {0, A3, A2, A1, 1, A1, A2, A3, 0, -A3, -A2, -A1, -1, -A1, -A2, -A3};
@@ -368,15 +368,15 @@ static void set_rim(const making *m, patch *p, int count, vec3 squares, double l
         int next = (i + 1) % PATCH_RIM;
         double from = support[i], to = support[next];
         double x = (from * S[next] - to * S[i]) / S[1], y = (to * C[i] - from * C[next]) / S[1];
-        p->rim[i][0] = squares.y > least ? x / squares.y : 0;
-        p->rim[i][1] = squares.z > least ? y / squares.z : 0;
+        p->rim[i][0] = squares.y > min ? x / squares.y : 0;
+        p->rim[i][1] = squares.z > min ? y / squares.z : 0;
     }
 }
 
 /* One patch of the contacts in `list`, whose shares are there. */
 static void make_patch(const making *m, const int *list, int count, const double *share, vec3 normal) {
     patch_set *set = m->set;
-    if (set->count == set->most) {
+    if (set->count == set->max) {
         set->lost += count;
         return;
     }
@@ -386,14 +386,14 @@ static void make_patch(const making *m, const int *list, int count, const double
     set->member_count += count;
     p->member_count = count;
     vec3 squares = set_frame(m, p, list, count, share, normal);
-    double least = SMALLEST_RADIUS * SMALLEST_RADIUS, before = 0;
-    double square = squares.y + squares.z > least ? squares.y + squares.z : 0;
+    double min = SMALLEST_RADIUS * SMALLEST_RADIUS, before = 0;
+    double square = squares.y + squares.z > min ? squares.y + squares.z : 0;
     if (square == 0) memset(set->place, 0, (size_t)count * sizeof *set->place);
-    set_rim(m, p, count, squares, least);
+    set_rim(m, p, count, squares, min);
     p->law = contensou_make(count, share, (const double(*)[2])set->place);
     memcpy(p->arm,
-           (double[PATCH_ROWS]){1, 1, 1, p->law.radius, squares.y > least ? sqrt(squares.y) : 0,
-                                squares.z > least ? sqrt(squares.z) : 0},
+           (double[PATCH_ROWS]){1, 1, 1, p->law.radius, squares.y > min ? sqrt(squares.y) : 0,
+                                squares.z > min ? sqrt(squares.z) : 0},
            sizeof p->arm);
     for (int k = 0; k < count; k++) {
         const contact *c = &m->contacts[list[k]];
@@ -403,21 +403,21 @@ static void make_patch(const making *m, const int *list, int count, const double
         if (square > 0) member->twist = vec3_scale(tangential(vec3_cross(normal, lever), n), share[k] / square);
         for (int i = 0; i < 2; i++) {
             double mean = i == 0 ? squares.y : squares.z;
-            if (mean > least) member->slope[i] = share[k] * set->place[k][i] / mean;
+            if (mean > min) member->slope[i] = share[k] * set->place[k][i] / mean;
         }
         vec3 t = tangential(mat3_row(p->frame, 1), n), s = tangential(mat3_row(p->frame, 2), n);
         const vec3 directions[PATCH_ROWS] = {vec3_scale(n, share[k]),         vec3_scale(t, share[k]),
                                              vec3_scale(s, share[k]),         member->twist,
                                              vec3_scale(n, member->slope[0]), vec3_scale(n, member->slope[1])};
         add_member(set, p, c, directions);
-        double start = c->start.x - c->leeway;
+        double start = c->start.x - c->allowed_penetration;
         p->start[0] += share[k] * start;
         for (int i = 0; i < 2; i++) p->start[PATCH_ROWS_PRINTED + i] += member->slope[i] * start;
         before += share[k] * gap_before(c);
         remember(p, c, lever);
     }
-    p->leeway = fmax(0, -before - m->recovery);
-    p->start[0] += p->leeway;
+    p->allowed_penetration = fmax(0, -before - m->recovery);
+    p->start[0] += p->allowed_penetration;
     close_legs(set, p);
 }
 
@@ -483,7 +483,7 @@ static int patches_group(patch_set *set, const contact *contacts, int count, con
     for (int i = 0; i < count; i++) {
         const contact *c = &contacts[i];
         const contact_point *point = &points[c->point];
-        set->gap[i] = c->u.x - c->leeway;
+        set->gap[i] = c->u.x - c->allowed_penetration;
         double depth = fmax(0, -set->gap[i]);
         if (adapts && c->lambda.x > 0) depth = fmax(depth, SMALLEST_DEPTH);
         bool near = depth > 0 && patch_is_proximity(skins[point->skin], point->index, mat3_row(c->frame, 0));

@@ -99,7 +99,8 @@ typedef struct patch {
     /* 1/m: torques (a, b) of the pressure with lambda_n + rim . (a, b) >= 0 pull at no point */
     double rim[PATCH_RIM][2];
     double start[PATCH_ROWS]; /* u where no unknown moves; m, m, m, rad, rad, rad */
-    double leeway; /* m: by how much u_n is more than the gap, since the patch was inside when the step began */
+    double
+        allowed_penetration; /* m: by how much u_n is more than the gap, since the patch was inside when the step began */
     double lambda[PATCH_ROWS]; /* on the skin's body; N, N, N, N m, N m, N m */
     double guess[3];           /* where the next projection begins */
     double u[PATCH_ROWS];      /* where it was looked at last */
@@ -142,12 +143,12 @@ bool patch_friction(patch *p, double bound, const double D[PATCH_ROWS], const do
 
 /* From the contact points of a system to patches. See patch_make.c. */
 
-#define PATCHES_MOST 256 /* of a world at a time: the matrix of their rows is dense */
+#define PATCHES_MAX 256 /* of a world at a time: the matrix of their rows is dense */
 
 /* The patches of all systems of a step and what making them needs. */
 typedef struct patch_set {
-    int most; /* patches */
-    int most_nodes, most_points;
+    int max; /* patches */
+    int max_nodes, max_points;
     patch *patches;
     int count;
     patch_member *members; /* a contact each, of all patches one after the other */
@@ -170,7 +171,7 @@ typedef struct patch_set {
     int *slot_of_point; /* a point of a skin: its contact, or -1 */
 } patch_set;
 
-void patch_set_layout(patch_set *set, int most_contacts, int most_nodes, int most_points, arena *work);
+void patch_set_layout(patch_set *set, int max_contacts, int max_nodes, int max_points, arena *work);
 /* Once it has its memory. */
 void patch_set_open(patch_set *set);
 

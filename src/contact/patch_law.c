@@ -47,7 +47,7 @@ static void find_compliance(patch_set *set, const contact *contacts, int count, 
         double sum = 0;
         for (int k = 0; k < c->leg_count; k++) {
             const contact_leg *leg = &c->legs[k];
-            if (leg->other && !c->crosses) continue; /* a rigid body moves as a whole: by the patch's rows */
+            if (leg->other && !c->couples_soft) continue; /* a rigid body moves as a whole: by the patch's rows */
             const double *block = blocks + 9 * (size_t)pattern->column_start[leg->node];
             sum += 3 * fabs(leg->weight) * set->load[leg->node] / (block[0] + block[4] + block[8]);
         }
@@ -143,8 +143,8 @@ void patch_find_shares(const patch_set *set, thenar_contact_pressure pressure, c
 #define FIRST_ROUNDING 0.1     /* from which it falls by ten each time */
 #define INSIDE (20 * ROUNDING) /* |y| of |z| that is nothing but the rounding */
 #define SETTLED 1e-7           /* gradient, of |z| */
-#define MOST_STEPS 12          /* of Newton for one e */
-#define MOST_HALVINGS 12
+#define MAX_STEPS 12           /* of Newton for one e */
+#define MAX_HALVINGS 12
 
 /* Where a point is in the grid over the patch's extent. */
 static int cell_of(const double place[2], const double low[2], const double size[2]) {
@@ -276,12 +276,12 @@ static double cost(const proximal *problem, double e, const double y[3], double 
 /* Newton's method with a line search; whether it settled. */
 static bool minimize(const proximal *problem, double e, double y[3]) {
     double gradient[3], H[6], now = cost(problem, e, y, gradient, H);
-    for (int i = 0; i < MOST_STEPS; i++) {
+    for (int i = 0; i < MAX_STEPS; i++) {
         if (dot3(gradient, gradient) <= SETTLED * SETTLED * problem->size * problem->size) return true;
         double step[3], next[3], after = 0, share = 1;
         solve_three(H, problem->bound, gradient, step);
         double slope = dot3(gradient, step);
-        for (int halvings = 0; halvings < MOST_HALVINGS; halvings++, share /= 2) {
+        for (int halvings = 0; halvings < MAX_HALVINGS; halvings++, share /= 2) {
             for (int k = 0; k < 3; k++) next[k] = y[k] - share * step[k];
             after = cost(problem, e, next, gradient, H);
             if (after <= now - 1e-4 * share * slope) break;
@@ -327,15 +327,15 @@ bool contensou_project(const contensou *law, double bound, double arm, const dou
 
 /* D from `first` to `end` is made large enough for a step of all of them at once. */
 static void bound_block(const double *block, int stride, double scale, int first, int end, double D[PATCH_ROWS]) {
-    double most = 1;
+    double max = 1;
     for (int k = first; k < end; k++) {
         double sum = 0;
         for (int i = first; i < end; i++)
             if (D[i] > 0 && D[k] > 0)
                 sum += scale * fabs(block[(size_t)k * (size_t)stride + (size_t)i]) / sqrt(D[i] * D[k]);
-        most = fmax(most, sum);
+        max = fmax(max, sum);
     }
-    for (int k = first; k < end; k++) D[k] *= most;
+    for (int k = first; k < end; k++) D[k] *= max;
 }
 
 static bool factor(const double *block, int stride, int rows, double scale, double L[PATCH_ROWS][PATCH_ROWS]) {
@@ -363,10 +363,10 @@ patch_response patch_respond(const double *block, int stride, int rows, double s
 }
 
 /* The least that lambda pushes at a corner of the rim, N. */
-static double least_push(const patch *p, double normal, const double torque[2]) {
-    double least = 0;
-    for (int i = 0; i < PATCH_RIM; i++) least = fmin(least, p->rim[i][0] * torque[0] + p->rim[i][1] * torque[1]);
-    return normal + least;
+static double min_push(const patch *p, double normal, const double torque[2]) {
+    double min = 0;
+    for (int i = 0; i < PATCH_RIM; i++) min = fmin(min, p->rim[i][0] * torque[0] + p->rim[i][1] * torque[1]);
+    return normal + min;
 }
 
 bool patch_settle(patch *p, const patch_response *response, const double u[PATCH_ROWS], double lambda[PATCH_ROWS]) {
@@ -383,7 +383,7 @@ bool patch_settle(patch *p, const patch_response *response, const double u[PATCH
         x[i] = response->L[i][i] > 0 ? sum / response->L[i][i] : 0;
         next[i] = response->L[i][i] > 0 ? lambda[i] - x[i] : 0;
     }
-    if (!(next[0] > 0) || least_push(p, next[0], next + PATCH_ROWS_PRINTED) < 0) return false;
+    if (!(next[0] > 0) || min_push(p, next[0], next + PATCH_ROWS_PRINTED) < 0) return false;
     double arm = response->D[3] > 0 ? sqrt(response->D[1] / response->D[3]) : 1, nearest[3];
     if (!contensou_project(&p->law, p->mu * next[0], arm, next + 1, p->guess, nearest)) return false;
     memcpy(lambda, next, sizeof next);
@@ -396,7 +396,7 @@ void patch_confine_pressure(const patch *p, double normal, const double D[PATCH_
     double *torque = lambda + PATCH_ROWS_PRINTED, scale[2], wanted[2], at[2], side[PATCH_RIM][2];
     for (int k = 0; k < 2; k++)
         if (!(D[PATCH_ROWS_PRINTED + k] > 0)) torque[k] = 0;
-    if (least_push(p, normal, torque) >= 0) return;
+    if (min_push(p, normal, torque) >= 0) return;
     for (int k = 0; k < 2; k++) {
         scale[k] = sqrt(D[PATCH_ROWS_PRINTED + k]);
         wanted[k] = at[k] = scale[k] * torque[k];

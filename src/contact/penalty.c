@@ -13,13 +13,13 @@ static void set_equations(penalty_term *term, cone_state state, double mu, doubl
     term->K = mat3_diagonal(term->rho, term->rho, term->rho);
     term->offset = term->still;
     if (state == CONE_STICK) return;
-    double size = cone_tangential(term->z), most = mu * term->bound, across = size > 0 ? term->rho * most / size : 0;
+    double size = cone_tangential(term->z), max = mu * term->bound, across = size > 0 ? term->rho * max / size : 0;
     if (size > 0) term->slip = vec3_make(0, term->z.y / size, term->z.z / size);
     mat3 along = mat3_scale(mat3_outer(term->slip, term->slip), across * (secant - 1));
     term->K = mat3_add(mat3_diagonal(term->rho, across, across), along);
     vec3 back = mat3_mul_vec(term->K, term->motion);
-    term->offset.y = most * term->slip.y + back.y;
-    term->offset.z = most * term->slip.z + back.z;
+    term->offset.y = max * term->slip.y + back.y;
+    term->offset.z = max * term->slip.z + back.z;
 }
 
 static cone_state state_of(vec3 z, double mu, double bound) {
@@ -37,7 +37,7 @@ void penalty_begin(penalty_term *term, const contact *c, const contact_point *po
     double rate = area * law->damping / h;
     term->k = area * law->stiffness;
     term->rho = term->k + rate;
-    vec3 u = {c->start.x - c->leeway, c->start.y, c->start.z};
+    vec3 u = {c->start.x - c->allowed_penetration, c->start.y, c->start.z};
     term->still = vec3_sub(vec3_scale(u, -term->k), vec3_scale(c->known, rate));
     look(term, c, d);
     term->bound = fmax(0, c->lambda.x);
@@ -133,7 +133,7 @@ static void add_equations(contacts_state *state, int first, int end, system_stat
         const penalty_term *term = &state->terms[i];
         const contact *c = &state->contacts[i];
         penalty_add(term, c, h, system->blocks, system->b);
-        if (c->crosses && term->state != CONE_OPEN)
+        if (c->couples_soft && term->state != CONE_OPEN)
             system->links[system->link_count++] = (solver_link){.contact = c, .stiffness = penalty_stiffness(term, c)};
     }
 }

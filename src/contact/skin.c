@@ -55,7 +55,7 @@ static int cylinder_balls(const cylinder_shape *cylinder, vec3 *centre) {
     return count;
 }
 
-int contact_balls(const rigid_shape *shape, vec3 centre[CONTACT_BALLS_MOST], double *radius) {
+int contact_balls(const rigid_shape *shape, vec3 centre[CONTACT_BALLS_MAX], double *radius) {
     assert(shape->kind != THENAR_SHAPE_PLANE && shape->kind != THENAR_SHAPE_MESH);
     switch (shape->kind) {
     case THENAR_SHAPE_SPHERE:
@@ -109,8 +109,8 @@ static thenar_status order_points(contact_skin *skin, const vec3 *place, int cou
 }
 
 static thenar_status create_of_primitive(contact_skin *skin, thenar_error *error) {
-    vec3 centre[CONTACT_BALLS_MOST];
-    int order[CONTACT_BALLS_MOST], count = contact_balls(shape_of(skin->body), centre, &skin->radius);
+    vec3 centre[CONTACT_BALLS_MAX];
+    int order[CONTACT_BALLS_MAX], count = contact_balls(shape_of(skin->body), centre, &skin->radius);
     thenar_status status = order_points(skin, centre, count, order, error);
     if (status != THENAR_OK) return status;
     skin->centres = MEMORY_ARRAY(vec3, count);
@@ -233,7 +233,7 @@ static thenar_status find_faces(contact_skin *skin, const thenar_surface *surfac
     return status;
 }
 
-static thenar_status hang_points(contact_skin *skin, const thenar_surface *surface, thenar_error *error) {
+static thenar_status attach_points(contact_skin *skin, const thenar_surface *surface, thenar_error *error) {
     if (!is_soft(skin->body)) {
         skin->radius = shape_of(skin->body)->growth;
         skin->centres = MEMORY_ARRAY(vec3, skin->point_count);
@@ -262,7 +262,7 @@ static thenar_status create_of_surface(contact_skin *skin, bool merge, thenar_er
     if (status == THENAR_OK) status = find_around(skin, point, error);
     bool coarser = is_soft(skin->body) && ((const soft_model *)skin->body)->contact_spacing;
     if (status == THENAR_OK && coarser) status = find_faces(skin, surface, point, error);
-    if (status == THENAR_OK) status = hang_points(skin, surface, error);
+    if (status == THENAR_OK) status = attach_points(skin, surface, error);
     free(point);
     free(first);
     return status;
@@ -355,8 +355,8 @@ void contact_skin_update(contact_skin_state *state, const body_state *body, doub
         move_soft(state, (const soft_state *)body, h);
     else
         move_rigid(state, (const rigid_state *)body, h);
-    const vec3 least = {-INFINITY, -INFINITY, -INFINITY}, most = {INFINITY, INFINITY, INFINITY};
-    box places = {most, least}, velocities = places;
+    const vec3 min = {-INFINITY, -INFINITY, -INFINITY}, max = {INFINITY, INFINITY, INFINITY};
+    box places = {max, min}, velocities = places;
     for (int c = 0; c < skin->cluster_count; c++) {
         int first = c * CONTACT_CLUSTER, count = contact_cluster_end(skin, c) - first;
         box here = box_of(state->positions + first, count), speeds = box_of(state->velocities + first, count);

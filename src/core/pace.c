@@ -3,14 +3,14 @@
 #include <math.h>
 
 pace pace_start(int64_t now, double due) {
-    return (pace){.last = now, .due = due, .share = 1, .least_share = 1};
+    return (pace){.last = now, .due = due, .share = 1, .min_share = 1};
 }
 
 /* A window that is over tells how much of it was forgiven. */
 static void end_window(pace *p) {
     if (p->window < PACE_WINDOW) return;
     p->share = fmax(0, 1 - p->window_forgiven / p->window_asked);
-    p->least_share = fmin(p->least_share, p->share);
+    p->min_share = fmin(p->min_share, p->share);
     p->slow = p->share < 1 - PACE_SLOW;
     if (p->slow) p->slow_seconds += p->window;
     p->window = p->window_asked = p->window_forgiven = 0;
@@ -26,13 +26,13 @@ void pace_look(pace *p, int64_t now, double speed, double dt) {
     double passed = 1e-9 * (double)(now - p->last);
     p->last = now;
     if (!(speed > 0)) return;
-    double most = fmax(PACE_STEPS * dt, PACE_SECONDS * speed);
+    double max = fmax(PACE_STEPS * dt, PACE_SECONDS * speed);
     p->due += passed * speed;
-    double beyond = fmax(0, p->due - most);
+    double beyond = fmax(0, p->due - max);
     p->due -= beyond;
     p->forgiven += beyond;
-    p->most_due = fmax(p->most_due, p->due);
-    hurry(p, passed, speed <= 1 && p->due >= PACE_HURRY * most);
+    p->max_due = fmax(p->max_due, p->due);
+    hurry(p, passed, speed <= 1 && p->due >= PACE_HURRY * max);
     p->window += passed;
     p->window_asked += passed * speed;
     p->window_forgiven += beyond;

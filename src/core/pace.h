@@ -35,9 +35,9 @@ typedef struct pace {
     uint64_t steps, late_steps; /* that ended when the next one should have begun */
     uint64_t hurried_steps;
     double forgiven; /* simulated s */
-    double most_due; /* simulated s, after what was forgiven */
+    double max_due;  /* simulated s, after what was forgiven */
     double share;    /* of the time asked for that was not forgiven, in the last window */
-    double least_share;
+    double min_share;
     double slow_seconds; /* of slow motion, real ones */
     bool slow;           /* now */
     /* the window at hand: real s, simulated s that were asked for, and those of them that were forgiven */

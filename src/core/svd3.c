@@ -27,7 +27,7 @@ typedef struct rotation {
 } rotation;
 
 /* From the identity three or four sweeps are usual, five the most that a million matrices took. */
-#define MOST_SWEEPS 16
+#define MAX_SWEEPS 16
 
 /* What is off the diagonal is zero below this part of trace(A): half an ulp of the largest eigenvalue. */
 #define NEGLIGIBLE 0x1p-54
@@ -173,7 +173,7 @@ SIMD_INLINE void perturb(const symmetric3x8 *a, const progress *p, vec3x8 v[3]) 
 SIMD_INLINE void diagonalize(symmetric3x8 *a, vec3x8 v[3]) {
     const f64x8 negligible = (a->a00 + a->a11 + a->a22) * NEGLIGIBLE;
     progress p = progress_of(a, negligible);
-    for (int sweep = 0; sweep < MOST_SWEEPS; sweep++) {
+    for (int sweep = 0; sweep < MAX_SWEEPS; sweep++) {
         i64x8 active = p.is_left & ~p.is_small;
         if (!i64x8_any(active)) break;
         annihilate(&a->a00, &a->a11, &a->a01, &a->a02, &a->a12, &v[0], &v[1], active, negligible);
@@ -258,7 +258,7 @@ SIMD_INLINE void times_columns(const f64x8 G[9], const vec3x8 v[3], vec3x8 b[3])
 }
 
 /* (G V)^T (G V) */
-SIMD_INLINE symmetric3x8 gram(const f64x8 G[9], const vec3x8 v[3]) {
+SIMD_INLINE symmetric3x8 row_compliance(const f64x8 G[9], const vec3x8 v[3]) {
     vec3x8 b[3];
     times_columns(G, v, b);
     return (symmetric3x8){dot(b[0], b[0]), dot(b[1], b[1]), dot(b[2], b[2]),
@@ -292,7 +292,7 @@ SIMD_INLINE void finish(const f64x8 G[9], vec3x8 v[3], vec3x8 u[3], f64x8 s[3]) 
 void svd3_batch(const f64x8 G[9], f64x8 U[9], f64x8 s[3], f64x8 V[9]) {
     vec3x8 u[3], v[3] = {{V[0], V[3], V[6]}, {V[1], V[4], V[7]}, {V[2], V[5], V[8]}};
     f64x8 scaled[9], back = f64x8_set(1);
-    symmetric3x8 a = gram(G, v);
+    symmetric3x8 a = row_compliance(G, v);
     f64x8 trace = a.a00 + a.a11 + a.a22;
     i64x8 is_tame = (trace > f64x8_set(SMALLEST_TRACE)) & (trace < f64x8_set(LARGEST_TRACE));
     if (i64x8_any(~is_tame)) {
@@ -300,7 +300,7 @@ void svd3_batch(const f64x8 G[9], f64x8 U[9], f64x8 s[3], f64x8 V[9]) {
         back = f64x8_select(is_tame, one, back);
         for (int i = 0; i < 9; i++) scaled[i] = G[i] * factor;
         G = scaled;
-        a = gram(G, v);
+        a = row_compliance(G, v);
     }
     diagonalize(&a, v);
     sort_columns(&a, v);

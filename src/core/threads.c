@@ -18,7 +18,7 @@
 #define NEWS 4u
 #define SLOT 3u
 
-bool triple_create(triple *t, size_t size) {
+bool triple_buffer_create(triple_buffer *t, size_t size) {
     size = (size + TRIPLE_LINE - 1) / TRIPLE_LINE * TRIPLE_LINE;
     t->size = size;
     t->slots = memory_aligned(3 * size);
@@ -28,23 +28,23 @@ bool triple_create(triple *t, size_t size) {
     return t->slots != NULL;
 }
 
-void triple_free(triple *t) {
+void triple_buffer_free(triple_buffer *t) {
     free(t->slots);
     t->slots = NULL;
 }
 
-void *triple_slot(triple *t) {
+void *triple_buffer_slot(triple_buffer *t) {
     return t->slots + t->writing * t->size;
 }
 
-void triple_tell(triple *t) {
+void triple_buffer_publish(triple_buffer *t) {
     t->writing = atomic_exchange_explicit(&t->between, t->writing | NEWS, memory_order_acq_rel) & SLOT;
 }
 
-const void *triple_read(triple *t, bool *news) {
-    bool is_news = atomic_load_explicit(&t->between, memory_order_relaxed) & NEWS;
-    if (is_news) t->reading = atomic_exchange_explicit(&t->between, t->reading, memory_order_acq_rel) & SLOT;
-    if (news) *news = is_news;
+const void *triple_buffer_read(triple_buffer *t, bool *news) {
+    bool is_new = atomic_load_explicit(&t->between, memory_order_relaxed) & NEWS;
+    if (is_new) t->reading = atomic_exchange_explicit(&t->between, t->reading, memory_order_acq_rel) & SLOT;
+    if (news) *news = is_new;
     return t->slots + t->reading * t->size;
 }
 
@@ -56,7 +56,7 @@ int64_t clock_now(void) {
 
 #define SPIN_NANOSECONDS 300000
 #define SPINS_BEFORE_YIELD 1000
-#define MOST_THREADS 256
+#define MAX_THREADS 256
 
 /* `ticket` holds all that a thread needs to take a piece, in one atomic word: the job (high bits), the number of
  * its pieces, and the next piece. A thread that comes late to a finished job finds no piece left in the ticket it
@@ -123,8 +123,8 @@ static void *thread_main(void *argument) {
 
 thenar_status workers_create(int thread_count, workers **out, thenar_error *error) {
     *out = NULL;
-    if (thread_count < 1 || thread_count > MOST_THREADS)
-        return error_set(error, THENAR_ERROR_INPUT, "%d threads; expected 1..%d", thread_count, MOST_THREADS);
+    if (thread_count < 1 || thread_count > MAX_THREADS)
+        return error_set(error, THENAR_ERROR_INPUT, "%d threads; expected 1..%d", thread_count, MAX_THREADS);
     workers *pool = MEMORY_ARRAY(workers, 1);
     if (!pool) return error_memory(error, "threads");
     pool->threads = MEMORY_ARRAY(pthread_t, thread_count);

@@ -32,26 +32,26 @@ void workers_run(workers *pool, int piece_count, workers_piece piece, void *cont
 
 #define TRIPLE_LINE 64 /* bytes; what two threads write lies on different lines of the cache */
 
-typedef struct triple {
+typedef struct triple_buffer {
     size_t size; /* of a slot, bytes, a multiple of TRIPLE_LINE */
     char *slots;
     _Alignas(TRIPLE_LINE) unsigned writing; /* the writer's slot */
     _Alignas(TRIPLE_LINE) unsigned reading; /* the reader's slot */
     _Alignas(TRIPLE_LINE) atomic_uint between;
-} triple;
+} triple_buffer;
 
 /* Slots of `size` bytes, zeroed; false: no memory. */
-bool triple_create(triple *t, size_t size);
-void triple_free(triple *t);
+bool triple_buffer_create(triple_buffer *t, size_t size);
+void triple_buffer_free(triple_buffer *t);
 
 /* The writer's slot, with something old in it. */
-void *triple_slot(triple *t);
+void *triple_buffer_slot(triple_buffer *t);
 /* Tells what is in it; the writer has another slot afterwards. */
-void triple_tell(triple *t);
+void triple_buffer_publish(triple_buffer *t);
 
 /* The newest that was told (zeros before the first), the reader's until the next call. `news`, if not NULL: whether it
  * is another one than last time. */
-const void *triple_read(triple *t, bool *news);
+const void *triple_buffer_read(triple_buffer *t, bool *news);
 
 /* Monotonic time. */
 

@@ -117,14 +117,14 @@ static void pump_samples(device_port *d) {
         end_call(d);
         if (came == 0) return;
         if (came < 0) continue;
-        memcpy(triple_slot(&d->samples), &sample, sizeof sample);
-        triple_tell(&d->samples);
+        memcpy(triple_buffer_slot(&d->samples), &sample, sizeof sample);
+        triple_buffer_publish(&d->samples);
     }
 }
 
 /* The newest force; without a new one for too long, it ends in a ramp. */
 static void pump_force(device_port *d) {
-    const force_news *force = triple_read(&d->forces, NULL);
+    const force_updates *force = triple_buffer_read(&d->forces, NULL);
     if (force->count == 0) return;
     double late = 1e-9 * (double)(clock_now() - force->time_ns) - d->watchdog;
     double share = late <= 0 ? 1 : fmax(0, 1 - late / RAMP), values[THENAR_DEVICE_CHANNELS];
@@ -162,7 +162,7 @@ static void *pump_main(void *argument) {
     }
     if (d->opened) {
         const double none[THENAR_DEVICE_CHANNELS] = {0};
-        const force_news *force = triple_read(&d->forces, NULL);
+        const force_updates *force = triple_buffer_read(&d->forces, NULL);
         if (force->count > 0) d->table->write(d->opened, none, force->count);
         d->table->close(d->opened);
     }
@@ -219,7 +219,7 @@ static void pump_stop(device_port *d) {
 
 #define HANG_NS 20000000 /* a call that takes longer than this hangs */
 #define RESTARTED 1000   /* a sequence that falls back by more has begun anew, */
-#define GAP_MOST 100000  /* and one that leaps ahead by more too */
+#define GAP_MAX 100000   /* and one that leaps ahead by more too */
 
 /* ----------------------------------------------------------------------------------------------------------- samples */
 
@@ -230,7 +230,7 @@ void device_count(atomic_ullong *counter, uint64_t more) {
 /* Whether a sample is later than all before, by its own count. */
 static bool is_next(device_port *d, uint64_t sequence) {
     uint64_t last = d->sequence;
-    bool began_anew = sequence < last ? last - sequence > RESTARTED : sequence - last > GAP_MOST;
+    bool began_anew = sequence < last ? last - sequence > RESTARTED : sequence - last > GAP_MAX;
     if (sequence == 0 || last == 0 || sequence == last + 1 || began_anew) {
         d->sequence = sequence;
         return true;
@@ -265,24 +265,24 @@ static int device_read_once(device_port *d, int64_t now_ns, device_sample *out) 
 /* Frees all but what the device itself has opened. */
 static void device_release(device_port *d) {
     if (d->library) dlclose(d->library);
-    triple_free(&d->samples);
-    triple_free(&d->forces);
+    triple_buffer_free(&d->samples);
+    triple_buffer_free(&d->forces);
     pthread_cond_destroy(&d->changed);
     pthread_mutex_destroy(&d->mutex);
     free(d->argument);
     free(d);
 }
 
-static double known(double value, double most) {
-    return value > 0 && value <= most ? value : 0;
+static double known(double value, double max) {
+    return value > 0 && value <= max ? value : 0;
 }
 
 /* A plugin may say anything. */
 static void check_info(device_port *d) {
     thenar_device_info *info = &d->info;
     info->can &= 63u;
-    info->most_force = known(info->most_force, 1e4);
-    info->most_torque = known(info->most_torque, 1e4);
+    info->max_force = known(info->max_force, 1e4);
+    info->max_torque = known(info->max_torque, 1e4);
     info->rate = known(info->rate, 1e6);
     if (d->table->kind == THENAR_DEVICE_HAPTIC) info->channels = 6;
     if (info->channels < 0) info->channels = 0;
@@ -322,8 +322,8 @@ thenar_status device_open(const char *text, double period, double watchdog, devi
     d->info = (thenar_device_info){.can = THENAR_DEVICE_POSITION | THENAR_DEVICE_ORIENTATION | THENAR_DEVICE_FORCE |
                                           THENAR_DEVICE_TORQUE};
     d->argument = memory_string(colon ? colon + 1 : "");
-    if (!d->argument || !triple_create(&d->samples, sizeof(device_sample)) ||
-        !triple_create(&d->forces, sizeof(force_news))) {
+    if (!d->argument || !triple_buffer_create(&d->samples, sizeof(device_sample)) ||
+        !triple_buffer_create(&d->forces, sizeof(force_updates))) {
         device_release(d);
         return error_memory(error, text);
     }
@@ -379,7 +379,7 @@ void device_read(device_port *d, int64_t now_ns, device_sample *sample) {
         *sample = d->last;
         return;
     }
-    *sample = *(const device_sample *)triple_read(&d->samples, NULL);
+    *sample = *(const device_sample *)triple_buffer_read(&d->samples, NULL);
     int64_t began = atomic_load_explicit(&d->call_began, memory_order_acquire);
     if (began != 0 && now_ns - began > HANG_NS && began != d->hung_call) {
         d->hung_call = began;
@@ -393,11 +393,11 @@ void device_write(device_port *d, int64_t now_ns, const double *values, int valu
         if (d->table->write(d->opened, values, value_count) < 0) device_count(&d->errors, 1);
         return;
     }
-    force_news *force = triple_slot(&d->forces);
+    force_updates *force = triple_buffer_slot(&d->forces);
     memcpy(force->values, values, (size_t)value_count * sizeof *values);
     force->count = value_count;
     force->time_ns = now_ns;
-    triple_tell(&d->forces);
+    triple_buffer_publish(&d->forces);
 }
 
 device_counts device_read_counts(device_port *d) {

@@ -80,11 +80,11 @@ const char *device_table_wrong(const thenar_device_table *table);
 #define DEVICE_NS 1000000000
 
 /* A force on its way to the device. */
-typedef struct force_news {
+typedef struct force_updates {
     double values[THENAR_DEVICE_CHANNELS];
     int count;
     int64_t time_ns;
-} force_news;
+} force_updates;
 
 enum pump_phase { PUMP_OPENING, PUMP_RUNS, PUMP_FAILED };
 
@@ -105,7 +105,7 @@ struct device_port {
     pthread_mutex_t mutex; /* of phase, while it opens */
     pthread_cond_t changed;
     enum pump_phase phase;
-    triple samples, forces;
+    triple_buffer samples, forces;
     bool guarding; /* the watchdog holds the force down */
     atomic_bool stop, done;
     atomic_llong call_began; /* ns; 0: no call is under way */

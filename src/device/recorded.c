@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FRAMES_MOST 10000000u
+#define FRAMES_MAX 10000000u
 #define FURTHEST 1000.0 /* m */
 
 typedef struct recorded_frame {
@@ -28,12 +28,12 @@ typedef struct recorded_device {
     uint64_t sequence;
 } recorded_device;
 
-static bool read_numbers(const json_t *list, size_t count, double most, double *out) {
+static bool read_numbers(const json_t *list, size_t count, double max, double *out) {
     if (json_array_size(list) != count) return false;
     for (size_t i = 0; i < count; i++) {
         const json_t *number = json_array_get(list, i);
         out[i] = json_number_value(number);
-        if (!json_is_number(number) || !(fabs(out[i]) <= most)) return false;
+        if (!json_is_number(number) || !(fabs(out[i]) <= max)) return false;
     }
     return true;
 }
@@ -70,7 +70,7 @@ static const char *read_lines(recorded_device *device, char *text, long *line) {
             size_t count = device->frames.count;
             if (!wrong && count > 0 && !(frame.time > device->frames.data[count - 1].time))
                 wrong = "t is not later than in the line before";
-            if (!wrong && count >= FRAMES_MOST) wrong = "too many lines";
+            if (!wrong && count >= FRAMES_MAX) wrong = "too many lines";
             if (!wrong && !ARRAY_PUSH(&device->frames, frame)) wrong = "out of memory";
             if (wrong) return wrong;
         }

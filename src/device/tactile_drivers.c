@@ -209,9 +209,9 @@ unsigned driver_crc(const unsigned char *bytes, int count) {
 }
 
 /* Where x is between low and high, as 0 to `most`. */
-static unsigned scaled(double x, double low, double high, double most) {
+static unsigned scaled(double x, double low, double high, double max) {
     double share = (x - low) / (high - low);
-    return (unsigned)lround(most * fmax(0, fmin(1, share)));
+    return (unsigned)lround(max * fmax(0, fmin(1, share)));
 }
 
 static unsigned word_of(const thenar_wearable_def *def, int value, const driver_command *command) {
@@ -232,7 +232,7 @@ static unsigned word_of(const thenar_wearable_def *def, int value, const driver_
 /* A frame of the serial protocol (docs/tactile.md): "TH", length of what is between, sequence number, device, kind, the
  * values as u16, CRC-16 of all from the length on; little-endian. Returns its bytes. */
 static int driver_frame(const thenar_wearable_def *def, int device, unsigned sequence, const driver_command *command,
-                        unsigned char frame[DRIVER_FRAME_MOST]) {
+                        unsigned char frame[DRIVER_FRAME_MAX]) {
     int values = thenar_wearable_value_count(def), at = 0;
     frame[at++] = 'T', frame[at++] = 'H';
     frame[at++] = (unsigned char)(3 + 2 * values);
@@ -254,7 +254,7 @@ static const struct {
 } speeds[] = {{9600, B9600},     {19200, B19200},   {38400, B38400},   {57600, B57600},
               {115200, B115200}, {230400, B230400}, {460800, B460800}, {921600, B921600}};
 
-static void hang_up(serial_driver *serial) {
+static void attach_all(serial_driver *serial) {
     if (serial->file >= 0) close(serial->file);
     serial->file = -1;
 }
@@ -272,7 +272,7 @@ static bool serial_connect(driver *self) {
         if (tcsetattr(serial->file, TCSANOW, &line) == 0) return true;
     }
     int kept = errno;
-    hang_up(serial);
+    attach_all(serial);
     errno = kept;
     return false;
 }
@@ -281,7 +281,7 @@ static bool serial_connect(driver *self) {
 static bool serial_send(driver *self, int device, const driver_command *command) {
     serial_driver *serial = (serial_driver *)self;
     if (serial->file < 0) return false;
-    unsigned char frame[DRIVER_FRAME_MOST];
+    unsigned char frame[DRIVER_FRAME_MAX];
     const thenar_wearable_def *def = &thenar_tactile_device(self->tactile, device)->device;
     int size = driver_frame(def, device, serial->sequence++, command, frame), sent = 0;
     while (sent < size) {
@@ -292,11 +292,11 @@ static bool serial_send(driver *self, int device, const driver_command *command)
             struct pollfd wait = {.fd = serial->file, .events = POLLOUT};
             if (poll(&wait, 1, WRITE_MS) <= 0) return false;
             if (wait.revents & (POLLERR | POLLHUP | POLLNVAL)) {
-                hang_up(serial);
+                attach_all(serial);
                 return false;
             }
         } else if (part < 0 && errno != EINTR) {
-            hang_up(serial);
+            attach_all(serial);
             return false;
         }
     }
@@ -309,7 +309,7 @@ static bool serial_is_connected(const driver *self) {
 
 static void serial_free(driver *self) {
     serial_driver *serial = (serial_driver *)self;
-    hang_up(serial);
+    attach_all(serial);
     free(serial->path);
     free(serial);
 }

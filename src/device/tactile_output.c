@@ -13,8 +13,8 @@
 
 #define RETRY_NS 200000000 /* between two attempts to connect */
 #define LONGEST_PAUSE_NS 20000000
-#define LEAST_RATE 0.1
-#define MOST_RATE 10000.0
+#define MIN_RATE 0.1
+#define MAX_RATE 10000.0
 
 /* What a device still has to be sent. Used by the writer's thread only. */
 typedef struct reader {
@@ -25,7 +25,7 @@ struct thenar_output {
     const driver_class *kind;
     driver *driver;
     int device_count;
-    news *queues;
+    command_ring *queues;
     reader *readers;
     int64_t period; /* ns */
     pthread_t thread;
@@ -37,7 +37,7 @@ struct thenar_output {
 
 static const driver_class *const drivers[] = {&driver_osc, &driver_serial, &driver_csv, &driver_plugin};
 
-static void send_entry(thenar_output *output, int device, const double values[NEWS_WORDS]) {
+static void send_entry(thenar_output *output, int device, const double values[RING_WORDS]) {
     driver_command command = {.time = values[0],
                               .pose = {values[1], values[2], values[3]},
                               .press = values[4],
@@ -49,17 +49,17 @@ static void send_entry(thenar_output *output, int device, const double values[NE
 
 /* What is new for a device: the newest command, or all of them. */
 static void serve(thenar_output *output, int device) {
-    news *queue = &output->queues[device];
+    command_ring *queue = &output->queues[device];
     reader *r = &output->readers[device];
     uint64_t count = atomic_load_explicit(&queue->count, memory_order_acquire);
-    double values[NEWS_WORDS];
+    double values[RING_WORDS];
     if (r->next == count) return;
     if (!output->kind->all) {
         atomic_fetch_add(&output->superseded, count - 1 - r->next);
         r->next = count - 1;
     }
     for (; r->next < count; r->next++)
-        if (news_read(queue, r->next, values))
+        if (ring_read(queue, r->next, values))
             send_entry(output, device, values);
         else
             atomic_fetch_add(output->kind->all ? &output->dropped : &output->superseded, 1);
@@ -107,14 +107,14 @@ thenar_status thenar_output_open(const thenar_tactile *tactile, const char *targ
     if (!kind)
         return error_set(error, THENAR_ERROR_INPUT,
                          "%s; expected osc:HOST:PORT, serial:PATH[@BAUD], csv:FILE or plugin:FILE[,ARGUMENT]", target);
-    if (rate != 0 && !(rate >= LEAST_RATE && rate <= MOST_RATE))
-        return error_set(error, THENAR_ERROR_INPUT, "%s at %g a second; expected %g to %g", target, rate, LEAST_RATE,
-                         MOST_RATE);
+    if (rate != 0 && !(rate >= MIN_RATE && rate <= MAX_RATE))
+        return error_set(error, THENAR_ERROR_INPUT, "%s at %g a second; expected %g to %g", target, rate, MIN_RATE,
+                         MAX_RATE);
     thenar_output *output = MEMORY_ARRAY(thenar_output, 1);
     if (!output) return error_memory(error, target);
     output->kind = kind;
     output->device_count = thenar_tactile_device_count(tactile);
-    output->queues = MEMORY_ARRAY(news, output->device_count);
+    output->queues = MEMORY_ARRAY(command_ring, output->device_count);
     output->readers = MEMORY_ARRAY(reader, output->device_count);
     output->period = (int64_t)(1e9 / (rate != 0 ? rate : kind->rate));
     output->last_try = clock_now();
@@ -139,9 +139,9 @@ thenar_status thenar_output_open(const thenar_tactile *tactile, const char *targ
 void thenar_output_push(thenar_output *output, const thenar_tactile *tactile) {
     for (int d = 0; d < output->device_count; d++) {
         const thenar_tactile_command *c = thenar_tactile_command_of(tactile, d);
-        const double values[NEWS_WORDS] = {c->time,     c->pose[0],  c->pose[1],  c->pose[2], c->press,
+        const double values[RING_WORDS] = {c->time,     c->pose[0],  c->pose[1],  c->pose[2], c->press,
                                            c->touching, c->value[0], c->value[1], c->value[2]};
-        news_write(&output->queues[d], values);
+        ring_write(&output->queues[d], values);
     }
 }
 

@@ -41,7 +41,7 @@ struct driver {
 
 extern const driver_class driver_osc, driver_serial, driver_csv, driver_plugin;
 
-#define DRIVER_FRAME_MOST 24
+#define DRIVER_FRAME_MAX 24
 
 /* CRC-16/CCITT-FALSE: polynomial 0x1021 from 0xffff. */
 unsigned driver_crc(const unsigned char *bytes, int count);
@@ -52,25 +52,25 @@ unsigned driver_crc(const unsigned char *bytes, int count);
  * An entry is stamped with 2 n + 1 while it is written and 2 n + 2 when it is whole (n counts entries). Every word is an
  * atomic: a reader that saw a word of a newer entry also sees the newer stamp, and takes the entry for lost. */
 
-#define NEWS_KEPT 256
-#define NEWS_WORDS 10
+#define RING_ENTRIES 256
+#define RING_WORDS 10
 
-typedef struct news_slot {
+typedef struct ring_slot {
     _Atomic uint64_t stamp;
-    _Atomic uint64_t words[NEWS_WORDS];
-} news_slot;
+    _Atomic uint64_t words[RING_WORDS];
+} ring_slot;
 
-typedef struct news {
+typedef struct command_ring {
     _Atomic uint64_t count; /* entries ever written */
-    news_slot slots[NEWS_KEPT];
-} news;
+    ring_slot slots[RING_ENTRIES];
+} command_ring;
 
 /* By one thread. */
-static inline void news_write(news *queue, const double values[NEWS_WORDS]) {
+static inline void ring_write(command_ring *queue, const double values[RING_WORDS]) {
     uint64_t n = atomic_load_explicit(&queue->count, memory_order_relaxed);
-    news_slot *slot = &queue->slots[n % NEWS_KEPT];
+    ring_slot *slot = &queue->slots[n % RING_ENTRIES];
     atomic_store_explicit(&slot->stamp, 2 * n + 1, memory_order_relaxed);
-    for (int i = 0; i < NEWS_WORDS; i++) {
+    for (int i = 0; i < RING_WORDS; i++) {
         uint64_t word;
         memcpy(&word, &values[i], sizeof word);
         atomic_store_explicit(&slot->words[i], word, memory_order_release);
@@ -80,10 +80,10 @@ static inline void news_write(news *queue, const double values[NEWS_WORDS]) {
 }
 
 /* Entry n; false: it was overwritten. */
-static inline bool news_read(news *queue, uint64_t n, double values[NEWS_WORDS]) {
-    news_slot *slot = &queue->slots[n % NEWS_KEPT];
+static inline bool ring_read(command_ring *queue, uint64_t n, double values[RING_WORDS]) {
+    ring_slot *slot = &queue->slots[n % RING_ENTRIES];
     if (atomic_load_explicit(&slot->stamp, memory_order_acquire) != 2 * n + 2) return false;
-    for (int i = 0; i < NEWS_WORDS; i++) {
+    for (int i = 0; i < RING_WORDS; i++) {
         uint64_t word = atomic_load_explicit(&slot->words[i], memory_order_acquire);
         memcpy(&values[i], &word, sizeof word);
     }

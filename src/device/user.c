@@ -117,7 +117,7 @@ void user_sample(const user_state *state, uint64_t sequence, thenar_device_sampl
 typedef struct figure {
     const char *name;
     size_t offset;
-    double least;
+    double min;
 } figure;
 
 static const figure figures[] = {
@@ -197,8 +197,8 @@ static thenar_status read_figure(const char *name, const json_t *value, const ch
         names[i + 3] = figures[i].name;
         if (strcmp(name, figures[i].name) != 0) continue;
         double number = json_number_value(value);
-        if (!json_is_number(value) || !(number >= figures[i].least && number <= STIFFEST))
-            return error_at(error, path, 0, 0, "%s is not a number from %g to %g", name, figures[i].least, STIFFEST);
+        if (!json_is_number(value) || !(number >= figures[i].min && number <= STIFFEST))
+            return error_at(error, path, 0, 0, "%s is not a number from %g to %g", name, figures[i].min, STIFFEST);
         memcpy((char *)model + figures[i].offset, &number, sizeof number);
         return THENAR_OK;
     }

@@ -65,8 +65,8 @@ size_t inverse_write(const char *id, const double force[3], char *text, size_t s
 #include <stdlib.h>
 #include <string.h>
 
-#define MESSAGE_MOST 65536 /* bytes of a message of the service */
-#define ORDER_MOST 512
+#define MESSAGE_MAX 65536 /* bytes of a message of the service */
+#define ORDER_MAX 512
 #define AGAIN_NS 500000000 /* until a lost connection is tried again */
 #define CONNECT_NS 3000000000
 #define DEFAULT_PORT 10001
@@ -77,7 +77,7 @@ typedef struct ws_device {
     bool connected;
     int port;
     int64_t tried_ns;
-    char message[MESSAGE_MOST];
+    char message[MESSAGE_MAX];
     size_t length;
     bool too_long;
     thenar_device_sample sample;
@@ -112,8 +112,8 @@ static void take_piece(ws_device *device, struct lws *connection, const void *in
 }
 
 static int send_order(ws_device *device, struct lws *connection) {
-    unsigned char order[LWS_PRE + ORDER_MOST];
-    size_t length = inverse_write(device->id, device->force, (char *)order + LWS_PRE, ORDER_MOST);
+    unsigned char order[LWS_PRE + ORDER_MAX];
+    size_t length = inverse_write(device->id, device->force, (char *)order + LWS_PRE, ORDER_MAX);
     if (length == 0) return 0;
     return lws_write(connection, order + LWS_PRE, length, LWS_WRITE_TEXT) < 0 ? -1 : 0;
 }

@@ -114,8 +114,8 @@ thenar_status thenar_embedding_create(const thenar_tet_mesh *mesh, const thenar_
 #define OWN_SHARE 0.03     /* of each node of a vertex's tet, before spreading: no node's weight begins at zero */
 #define SPREAD_LEAST 1e-3  /* weights below do not spread on */
 #define WEIGHT_LEAST 0.005 /* taken off every weight: those that are gone by it go smoothly */
-#define ROUNDS_MOST 100    /* a very fine surface gets less far; it has smaller kinks to see */
-#define WEIGHT_MOST 4.0    /* beyond, the nodes of a vertex are too nearly in a plane to correct it by them */
+#define ROUNDS_MAX 100     /* a very fine surface gets less far; it has smaller kinks to see */
+#define WEIGHT_MAX 4.0     /* beyond, the nodes of a vertex are too nearly in a plane to correct it by them */
 
 /* What one vertex hangs on by one node. */
 typedef struct hold {
@@ -272,7 +272,7 @@ static bool correct(const thenar_tet_mesh *mesh, vec3 place, double scale, const
     for (int i = 0; i < count; i++) {
         vec3 d = vec3_scale(vec3_sub(tet_mesh_node(mesh, node[i]), place), scale);
         weight[i] *= c0 * (1 - vec3_dot(c, d));
-        if (!(fabs(weight[i]) < WEIGHT_MOST)) return false;
+        if (!(fabs(weight[i]) < WEIGHT_MAX)) return false;
     }
     return true;
 }
@@ -292,7 +292,7 @@ static void keep_own_tet(const spreading *s, int vertex, int *node, double *weig
 /* From holds node by node to lists vertex by vertex. */
 static thenar_status collect(const spreading *s, double scale, smooth_embedding *out, thenar_error *error) {
     int vertices = out->vertex_count, *count = MEMORY_ARRAY(int, vertices);
-    size_t most = 4 * (size_t)vertices;
+    size_t max = 4 * (size_t)vertices;
     int *begin = MEMORY_ARRAY(int, (size_t)vertices + 1), *nodes = MEMORY_ARRAY(int, s->holds.count);
     double *weights = MEMORY_ARRAY(double, s->holds.count);
     bool good = count && begin && nodes && weights;
@@ -307,10 +307,10 @@ static thenar_status collect(const spreading *s, double scale, smooth_embedding 
         nodes[at] = h->node;
         weights[at] = h->weight;
     }
-    for (int v = 0; v < vertices && good; v++) most += (size_t)count[s->first[v]];
+    for (int v = 0; v < vertices && good; v++) max += (size_t)count[s->first[v]];
     out->start = MEMORY_ARRAY(int, (size_t)vertices + 1);
-    out->node = MEMORY_ARRAY(int, most);
-    out->weight = MEMORY_ARRAY(double, most);
+    out->node = MEMORY_ARRAY(int, max);
+    out->weight = MEMORY_ARRAY(double, max);
     good = good && out->start && out->node && out->weight;
     for (int v = 0; v < vertices && good; v++) {
         int from = s->first[v], at = out->start[v], n = count[from];
@@ -339,7 +339,7 @@ thenar_status smooth_embedding_create(const thenar_tet_mesh *mesh, const thenar_
     /* A round is a step of one edge with a chance of a half, in two dimensions: a variance of a quarter along each. */
     double rounds = floor(4 * reach * reach * edge * edge / (step * step));
     spreading s = {.mesh = mesh, .surface = surface, .embedding = embedding};
-    s.rounds = rounds < ROUNDS_MOST ? (int)rounds : ROUNDS_MOST; /* NaN: all */
+    s.rounds = rounds < ROUNDS_MAX ? (int)rounds : ROUNDS_MAX; /* NaN: all */
     thenar_status status = prepare(&s, error);
     for (int n = 0; n < mesh->node_count && status == THENAR_OK && s.rounds > 0; n++)
         if (!spread_node(&s, n)) status = error_memory(error, "smooth embedding");

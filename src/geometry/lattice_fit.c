@@ -166,7 +166,7 @@ static bool better_node(fitting *f, int node, bool outer) {
             size += vec3_distance(from, tet_mesh_node(f->mesh, tet_mesh_tet(f->mesh, f->star[i])[k]));
     size /= 3 * (f->star_start[node + 1] - f->star_start[node]);
     bool held = outer && f->solid;
-    double here = held ? signed_distance_at(f->solid, from, NULL) : 0, least = fmin(here, 0.1 * size),
+    double here = held ? signed_distance_at(f->solid, from, NULL) : 0, min = fmin(here, 0.1 * size),
            farthest = fmax(here, STRAY * size);
     for (double step = 0.2; step > 0.004; step /= 2)
         for (int i = 0; i < 14; i++) {
@@ -174,7 +174,7 @@ static bool better_node(fitting *f, int node, bool outer) {
             vec3_store(place, to);
             if (worst_around(f, node) <= worst + 1e-6 || !is_acceptable(f, node, worst)) continue;
             double there = held ? signed_distance_at(f->solid, to, NULL) : 0;
-            if (held && (there > farthest || there < least)) continue;
+            if (held && (there > farthest || there < min)) continue;
             move_vertices(f, node);
             return true;
         }

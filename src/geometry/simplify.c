@@ -249,7 +249,7 @@ static void unlink_corner(simplifier *s, int vertex, int triangle) {
 }
 
 /* Hangs u, and what hung on the triangles around it, on those that are left. */
-static void hang_again(simplifier *s, int u, const ring *around, int v) {
+static void reattach(simplifier *s, int u, const ring *around, int v) {
     int loose = u;
     s->also[u] = -1;
     for (int i = 0; i < around->count; i++) {
@@ -270,7 +270,7 @@ static void hang_again(simplifier *s, int u, const ring *around, int v) {
 }
 
 static void do_collapse(simplifier *s, int u, const ring *around, int v) {
-    hang_again(s, u, around, v);
+    reattach(s, u, around, v);
     for (int i = 0; i < around->count; i++) {
         int t = around->triangle[i], a = around->a[i], b = around->b[i];
         if (a == v || b == v) {

@@ -14,8 +14,8 @@
  * the normal by w h b / (b . b). In each round a node makes the largest of the moves asked of it. */
 
 #define OUTSIDE (-1e-12)
-#define SHARE 0.5    /* of a move that is made in a round: the neighbours' moves help */
-#define LEAST 0.0003 /* of the height of a tet: what is moved at least */
+#define SHARE 0.5  /* of a move that is made in a round: the neighbours' moves help */
+#define MIN 0.0003 /* of the height of a tet: what is moved at least */
 
 static void ask_for_moves(const thenar_tet_mesh *mesh, int tet, const double weights[4], vec3 *move) {
     int lowest = 0;
@@ -31,7 +31,7 @@ static void ask_for_moves(const thenar_tet_mesh *mesh, int tet, const double wei
     for (int i = 0; i < 3; i++) sum += share[i] = fmin(fmax(weights[face[i]], 0), 1);
     for (int i = 0; i < 3; i++) squares += (share[i] / sum) * (share[i] / sum);
     for (int i = 0; i < 3; i++) {
-        vec3 wanted = vec3_scale(normal, (LEAST - SHARE * weights[lowest]) * height * (share[i] / sum) / squares);
+        vec3 wanted = vec3_scale(normal, (MIN - SHARE * weights[lowest]) * height * (share[i] / sum) / squares);
         vec3 *largest = move + node[face[i]];
         if (vec3_dot(wanted, wanted) > vec3_dot(*largest, *largest)) *largest = wanted;
     }

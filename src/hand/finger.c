@@ -337,10 +337,10 @@ static bool finger_half_relax(finger_half *half) {
 #define SECTION 10      /* nodes of half a section: three of the bone come after those of the skin */
 #define TRIANGLES 9     /* of half a section */
 #define LAYERS_USUAL 6
-#define LAYERS_MOST 13
+#define LAYERS_MAX 13
 #define LAYER_LENGTH 0.008 /* m, in the mean, where there are enough tets for more layers than usual */
 #define FIRST_LAYER 0.004  /* m, behind the end of the bone, if that does not need a growth beyond the next */
-#define GROWTH_MOST 1.8    /* from layer to layer */
+#define GROWTH_MAX 1.8     /* from layer to layer */
 #define FRONT 0.42         /* of the pulp: the section before the bone's end */
 #define START_ENOUGH 0.9   /* of the tets asked for: then nothing is halved, and the mesh stays regular */
 
@@ -395,14 +395,14 @@ static bool add_prism(finger_half *half, int layer, const int triangle[3]) {
 }
 
 static int layers_of(const finger_options *options) {
-    double most = round((options->target_tets / 2.0 - TRIANGLES) / (3 * TRIANGLES));
+    double max = round((options->target_tets / 2.0 - TRIANGLES) / (3 * TRIANGLES));
     double usual = fmax(1 + round((options->length - options->pulp) / LAYER_LENGTH), LAYERS_USUAL);
-    return (int)fmin(most, fmin(usual, LAYERS_MOST));
+    return (int)fmin(max, fmin(usual, LAYERS_MAX));
 }
 
 /* By how much layers behind the end of the bone grow, if the first is as asked. */
 static double growth_of(double length, int layers) {
-    double low = 1, high = GROWTH_MOST;
+    double low = 1, high = GROWTH_MAX;
     for (int i = 0; i < 60; i++) {
         double q = 0.5 * (low + high);
         *(FIRST_LAYER * (pow(q, layers) - 1) / (q - 1) < length ? &low : &high) = q;
@@ -410,7 +410,7 @@ static double growth_of(double length, int layers) {
     return low;
 }
 
-static void choose_sections(const finger_options *options, int layers, double s[LAYERS_MOST + 1]) {
+static void choose_sections(const finger_options *options, int layers, double s[LAYERS_MAX + 1]) {
     double behind = options->length - options->pulp, q = growth_of(behind, layers - 1), sum = 0, thick = 1;
     s[0] = FRONT * options->pulp;
     for (int i = 1; i < layers; i++, thick *= q) {
@@ -424,7 +424,7 @@ static void choose_sections(const finger_options *options, int layers, double s[
 static bool make_start(const finger_options *options, finger_half *half) {
     bool done = ARRAY_PUSH(&half->nodes, (half_node){.on_skin = true});
     int layers = layers_of(options);
-    double s[LAYERS_MOST + 1];
+    double s[LAYERS_MAX + 1];
     choose_sections(options, layers, s);
     for (int i = 0; i <= layers; i++)
         for (int k = 0; k < SECTION && done; k++) {
@@ -487,10 +487,9 @@ thenar_status finger_mesh(const finger_options *options, thenar_tet_mesh *mesh, 
     thenar_status status = check_options(options, error);
     if (status != THENAR_OK) return status;
     finger_half half = {.length = options->length};
-    double least = START_ENOUGH * options->target_tets / 2;
+    double min = START_ENOUGH * options->target_tets / 2;
     bool done = make_start(options, &half);
-    if (done && (double)half.tets.count < least)
-        done = finger_half_refine(&half, (size_t)(options->target_tets - 1) / 2);
+    if (done && (double)half.tets.count < min) done = finger_half_refine(&half, (size_t)(options->target_tets - 1) / 2);
     done = done && finger_half_relax(&half);
     status = done ? mirror_half(&half, mesh, error) : error_memory(error, "a finger");
     free(half.nodes.data);

@@ -48,19 +48,19 @@ static limb limb_make(const limb_knot *knot, int count, double start_cap, double
 
 /* The sample that p is nearest to, found among every fourth first. */
 static int nearest_sample(const limb *l, vec3 p) {
-    double least = INFINITY;
+    double min = INFINITY;
     int best = 0;
     for (int i = 0; i < l->count; i += 4) {
         vec3 d = vec3_sub(p, l->sample[i].centre);
-        if (vec3_dot(d, d) >= least) continue;
-        least = vec3_dot(d, d);
+        if (vec3_dot(d, d) >= min) continue;
+        min = vec3_dot(d, d);
         best = i;
     }
     int from = best > 3 ? best - 3 : 0, to = best + 3 < l->count ? best + 3 : l->count - 1;
     for (int i = from; i <= to; i++) {
         vec3 d = vec3_sub(p, l->sample[i].centre);
-        if (vec3_dot(d, d) >= least) continue;
-        least = vec3_dot(d, d);
+        if (vec3_dot(d, d) >= min) continue;
+        min = vec3_dot(d, d);
         best = i;
     }
     return best;

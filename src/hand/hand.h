@@ -143,7 +143,7 @@ bool hand_advance(hand_state *state, body_state *const *bodies, const body_step 
 /* Goes on from where another simulation of this hand is, with springs of its own. */
 void hand_continue(hand_state *state, const hand_state *from);
 /* Whether where its bones are, how they move and where they are wanted are numbers, and places near enough. */
-bool hand_is_sound(const hand_state *state);
+bool hand_is_finite(const hand_state *state);
 /* All velocities to zero. */
 void hand_rest_bones(hand_state *state);
 

@@ -20,8 +20,8 @@ thenar_handle_def thenar_handle_def_default(void) {
                                .damping = 20,
                                .turn_stiffness = 2,
                                .turn_damping = 0.02,
-                               .most_force = 100,
-                               .most_torque = 5};
+                               .max_force = 100,
+                               .max_torque = 5};
 }
 
 static thenar_status check_number(const char *name, double value, bool positive, thenar_error *error) {
@@ -39,8 +39,8 @@ static thenar_status check(const thenar_handle_def *def, thenar_error *error) {
     if (status == THENAR_OK) status = check_number("damping", def->damping, false, error);
     if (status == THENAR_OK) status = check_number("turn_stiffness", def->turn_stiffness, false, error);
     if (status == THENAR_OK) status = check_number("turn_damping", def->turn_damping, false, error);
-    if (status == THENAR_OK) status = check_number("most_force", def->most_force, false, error);
-    if (status == THENAR_OK) status = check_number("most_torque", def->most_torque, false, error);
+    if (status == THENAR_OK) status = check_number("most_force", def->max_force, false, error);
+    if (status == THENAR_OK) status = check_number("most_torque", def->max_torque, false, error);
     thenar_support path = {
         .name = def->name, .keys = def->keys, .key_count = def->key_count, .has_pivot = def->has_pivot};
     vec3_store(path.pivot, vec3_load(def->pivot));
@@ -68,8 +68,8 @@ static handle_model *make(const thenar_handle_def *def) {
                                            .damping = def->damping,
                                            .turn_stiffness = def->turn_stiffness,
                                            .turn_damping = def->turn_damping,
-                                           .most_force = def->most_force,
-                                           .most_torque = def->most_torque};
+                                           .max_force = def->max_force,
+                                           .max_torque = def->max_torque};
     handle->hand = handle->bone = -1;
     handle->linearize = def->linearize;
     if (handle->rigid.base.name && handle->rigid.path.keys) return handle;
@@ -356,9 +356,9 @@ static void handle_drive(body_state *base, const body_step *step) {
     const skeleton_coupling *c = &handle->coupling;
     quat turn = quat_mul(wanted.orientation, quat_conjugate(pose.orientation));
     state->linear_spring =
-        coupling_soften(vec3_sub(wanted.position, pose.position), c->stiffness, c->damping, c->most_force);
+        coupling_soften(vec3_sub(wanted.position, pose.position), c->stiffness, c->damping, c->max_force);
     state->angular_spring =
-        coupling_soften(quat_to_rotation_vector(turn), c->turn_stiffness, c->turn_damping, c->most_torque);
+        coupling_soften(quat_to_rotation_vector(turn), c->turn_stiffness, c->turn_damping, c->max_torque);
     for (int k = 0; k < handle->link_count; k++) {
         const handle_link *link = &handle->links[k];
         soft_state *tool = tool_of(state, link);
@@ -491,12 +491,12 @@ static void handle_publish(body_state *base, const body_step *step) {
     store_six(state->kept->force, force, torque);
 }
 
-static bool handle_sound(const body_state *base) {
+static bool handle_is_finite(const body_state *base) {
     const handle_kept *kept = ((const handle_state *)base)->kept;
-    return rigid_class.sound(base) && body_within(kept->motion, 6, DBL_MAX) && body_within(kept->force, 6, DBL_MAX) &&
-           body_within(kept->pull, 6, DBL_MAX) && body_within(kept->wanted, 7, DBL_MAX) &&
-           body_within(kept->wanted_motion, 6, DBL_MAX) && body_within(kept->driven, 7, DBL_MAX) &&
-           body_within(kept->driven_motion, 6, DBL_MAX);
+    return rigid_class.is_finite(base) && body_within(kept->motion, 6, DBL_MAX) &&
+           body_within(kept->force, 6, DBL_MAX) && body_within(kept->pull, 6, DBL_MAX) &&
+           body_within(kept->wanted, 7, DBL_MAX) && body_within(kept->wanted_motion, 6, DBL_MAX) &&
+           body_within(kept->driven, 7, DBL_MAX) && body_within(kept->driven_motion, 6, DBL_MAX);
 }
 
 static void handle_rest(body_state *base) {
@@ -513,9 +513,9 @@ static void handle_rest(body_state *base) {
 static uint64_t handle_hash(const body_model *base) {
     const handle_model *handle = (const handle_model *)base;
     const skeleton_coupling *c = &handle->coupling;
-    const double numbers[] = {handle->hand,   handle->bone,       handle->body,         c->stiffness,
-                              c->damping,     c->turn_stiffness,  c->turn_damping,      c->most_force,
-                              c->most_torque, handle->rigid.mass, handle->rigid.motion, handle->rigid.path.linear};
+    const double numbers[] = {handle->hand,  handle->bone,       handle->body,         c->stiffness,
+                              c->damping,    c->turn_stiffness,  c->turn_damping,      c->max_force,
+                              c->max_torque, handle->rigid.mass, handle->rigid.motion, handle->rigid.path.linear};
     const support_model *path = &handle->rigid.path;
     uint64_t hash = hash_bytes(0, base->name, strlen(base->name));
     hash = hash_bytes(hash, numbers, sizeof numbers);
@@ -566,7 +566,7 @@ const body_class handle_class = {
     .integrate = handle_integrate,
     .displace = handle_displace,
     .publish = handle_publish,
-    .sound = handle_sound,
+    .is_finite = handle_is_finite,
     .rest = handle_rest,
     .velocity = handle_velocity,
     .change = handle_change,

@@ -38,9 +38,9 @@ static void measure_stiffness(const soft_model *body, double *stiffness) {
 }
 
 /* What of a soft body hangs on which bones, and how firmly: its core by the full springs, its skin by a share. */
-static thenar_status hang_flesh(const thenar_hand_def *def, const hand_skinning *skinning, const double *core,
-                                const hand_frame *joint, soft_model *body, hand_attachment *flesh,
-                                thenar_error *error) {
+static thenar_status attach_flesh(const thenar_hand_def *def, const hand_skinning *skinning, const double *core,
+                                  const hand_frame *joint, soft_model *body, hand_attachment *flesh,
+                                  thenar_error *error) {
     int nodes = flesh->node_count = body->mesh.node_count;
     flesh->hold_start = MEMORY_ARRAY(int, nodes + 1);
     flesh->holds = MEMORY_ARRAY(hand_hold, HAND_SKINNING_BONES * (size_t)nodes);
@@ -134,7 +134,7 @@ static thenar_status make_whole(const thenar_hand_def *def, const hand_shape *sh
     if (status != THENAR_OK) return status;
     memcpy(flesh[0]->mesh.tags, shape->mesh.tags, (size_t)shape->mesh.tet_count * sizeof *shape->mesh.tags);
     hand->flesh_count = 1;
-    return hang_flesh(def, shape->node_skinning, shape->node_core, shape->joint, flesh[0], &hand->flesh[0], error);
+    return attach_flesh(def, shape->node_skinning, shape->node_core, shape->joint, flesh[0], &hand->flesh[0], error);
 }
 
 /* One phalanx as a soft body: nodes in its bone are held, by the full springs, and no others. */
@@ -162,7 +162,7 @@ static thenar_status make_phalanx(const thenar_hand_def *def, const hand_shape *
     if (status == THENAR_OK) status = soft_model_create(&soft, body, error);
     thenar_hand_def firm = *def;
     firm.skin_share = 0;
-    if (status == THENAR_OK) status = hang_flesh(&firm, skinning, core, shape->joint, *body, flesh, error);
+    if (status == THENAR_OK) status = attach_flesh(&firm, skinning, core, shape->joint, *body, flesh, error);
     free(fill);
     free(core);
     free(spacing);
@@ -216,8 +216,8 @@ static thenar_status find_pads(const thenar_hand_def *def, const hand_shape *sha
 
 /* Makes the soft bodies of a shape in its place and fills in the hand's flesh. fill: share of each tet of the shape
  * that is flesh. flesh: room for HAND_BONES; on an error those that were made are in it. */
-static thenar_status hand_hang_flesh(const thenar_hand_def *def, const hand_shape *shape, const double *fill,
-                                     hand_model *hand, soft_model **flesh, thenar_error *error) {
+static thenar_status hand_attach_flesh(const thenar_hand_def *def, const hand_shape *shape, const double *fill,
+                                       hand_model *hand, soft_model **flesh, thenar_error *error) {
     thenar_status status = def->phalanges ? make_phalanges(def, shape, hand, flesh, error)
                                           : make_whole(def, shape, fill, hand, flesh, error);
     return status == THENAR_OK ? find_pads(def, shape, flesh, hand, error) : status;
@@ -253,8 +253,8 @@ thenar_hand_def thenar_hand_def_default(void) {
                              .base_damping = 80,
                              .base_turn_stiffness = 20,
                              .base_turn_damping = 0.4,
-                             .most_force = 100,
-                             .most_torque = 5,
+                             .max_force = 100,
+                             .max_torque = 5,
                              .touches = true,
                              .friction = 0.5,
                              .contact_spacing = 1,
@@ -281,8 +281,8 @@ static thenar_status check_numbers(const thenar_hand_def *def, thenar_error *err
                             {"base_damping", def->base_damping, 0, LARGEST, false},
                             {"base_turn_stiffness", def->base_turn_stiffness, 0, LARGEST, true},
                             {"base_turn_damping", def->base_turn_damping, 0, LARGEST, false},
-                            {"most_force", def->most_force, 0, LARGEST, false},
-                            {"most_torque", def->most_torque, 0, LARGEST, false},
+                            {"most_force", def->max_force, 0, LARGEST, false},
+                            {"most_torque", def->max_torque, 0, LARGEST, false},
                             {"bone_coupling", def->bone_coupling, 0, 1e3, false},
                             {"contact_spacing", def->contact_spacing, 0, 100, false},
                             {"self_distance", def->self_distance, 0, 1, false},
@@ -384,8 +384,8 @@ static void set_couplings(const thenar_hand_def *def, hand_model *hand) {
                                                 .damping = share * def->base_damping,
                                                 .turn_stiffness = share * def->base_turn_stiffness,
                                                 .turn_damping = share * def->base_turn_damping,
-                                                .most_force = share * def->most_force,
-                                                .most_torque = share * def->most_torque};
+                                                .max_force = share * def->max_force,
+                                                .max_torque = share * def->max_torque};
     }
 }
 
@@ -421,7 +421,7 @@ static thenar_status make_hand(const thenar_hand_def *def, hand_shape *shape, ha
     if (status == THENAR_OK) status = make_skeleton(def, shape, fill, hand, error);
     if (status == THENAR_OK) status = make_script(def, hand, error);
     if (status == THENAR_OK) status = read_track(def, hand, error);
-    if (status == THENAR_OK) status = hand_hang_flesh(def, shape, fill, hand, flesh, error);
+    if (status == THENAR_OK) status = hand_attach_flesh(def, shape, fill, hand, flesh, error);
     set_couplings(def, hand);
     free(fill);
     return status;

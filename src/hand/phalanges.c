@@ -34,22 +34,22 @@ static double hand_cut_bone_distance(const hand_cut *cut, int bone, vec3 p) {
         hand_joint j = hand_bone_joint(bone);
         return segment_distance(cut->joint[j].position, cut->joint[j + 1].position, p);
     }
-    double least = INFINITY;
+    double min = INFINITY;
     for (int finger = 1; finger < HAND_FINGERS; finger++) {
         const hand_frame *root = &cut->joint[root_of(finger)];
-        least = fmin(least, segment_distance(root[0].position, root[1].position, p));
+        min = fmin(min, segment_distance(root[0].position, root[1].position, p));
     }
-    return least;
+    return min;
 }
 
 /* From the chain of a finger's bones, its metacarpal with them, less their thickness. */
 static double chain_distance(const hand_cut *cut, int finger, vec3 p) {
-    double least = INFINITY;
+    double min = INFINITY;
     for (int bone = 3 * finger + 1; bone <= 3 * finger + 3; bone++)
-        least = fmin(least, hand_cut_bone_distance(cut, bone, p) - cut->radius[bone]);
-    if (finger == 0) return least;
+        min = fmin(min, hand_cut_bone_distance(cut, bone, p) - cut->radius[bone]);
+    if (finger == 0) return min;
     const hand_frame *root = &cut->joint[root_of(finger)];
-    return fmin(least, segment_distance(root[0].position, root[1].position, p) - cut->radius[0]);
+    return fmin(min, segment_distance(root[0].position, root[1].position, p) - cut->radius[0]);
 }
 
 /* Half the difference between the distances from a finger and from the nearest other one. */
@@ -170,7 +170,7 @@ void hand_cut_make(const hand_shape *hand, const surface_distance *skin, hand_cu
 #define CLOSE_ENOUGH 0.05 /* a number of tets that ends the search */
 
 /* Across, high, along. */
-static const double bricks_least[3] = {3, 2, 2};
+static const double bricks_min[3] = {3, 2, 2};
 
 /* A piece in the frame of its bone, ready to be meshed. */
 typedef struct workpiece {
@@ -224,7 +224,7 @@ static grid grid_around(const workpiece *w, int bone, double cell) {
         double middle = whole ? (low[a] + high[a]) / 2 : 0;
         double half = GROWN * fmax(high[a] - middle, middle - low[a]);
         if (!whole) half = fmin(half, THICK * w->radius);
-        double count = fmin(fmax(round(2 * half / cell), bricks_least[a]), GRID_CELL_LIMIT);
+        double count = fmin(fmax(round(2 * half / cell), bricks_min[a]), GRID_CELL_LIMIT);
         side[a] = 2 * half / count;
         double before = fmax(ceil((middle - half - low[a]) / side[a] - UNCOVERED), 0);
         double behind = fmax(ceil((high[a] - middle - half) / side[a] - UNCOVERED), 0);
@@ -411,7 +411,7 @@ static double held_width(const hand_phalanx *piece, vec3 axis) {
 }
 
 /* The nodes in the bone, and more of them, the highest cores first, until the piece cannot turn about it. */
-static void choose_held(const hand_cut *cut, hand_phalanx *piece) {
+static void choose_binding(const hand_cut *cut, hand_phalanx *piece) {
     hand_joint j = hand_bone_joint(piece->bone);
     vec3 axis = vec3_unit(vec3_sub(cut->joint[j + 1].position, cut->joint[j].position));
     int held = 0;
@@ -436,7 +436,7 @@ static thenar_status describe_nodes(const hand_cut *cut, hand_phalanx *piece, th
     if (!piece->node_core || !piece->fill || !piece->held) return error_memory(error, "phalanges");
     for (int n = 0; n < piece->mesh.node_count; n++)
         piece->node_core[n] = core_at(cut, piece->bone, tet_mesh_node(&piece->mesh, n));
-    choose_held(cut, piece);
+    choose_binding(cut, piece);
     return thenar_tet_mesh_fill(&piece->mesh, &piece->skin, piece->fill, error);
 }
 
@@ -446,16 +446,16 @@ static thenar_status describe_skin(const hand_shape *hand, const hand_cut *cut, 
     piece->cut = MEMORY_ARRAY(bool, count);
     piece->contact_spacing = MEMORY_ARRAY(double, count);
     if (!piece->cut || !piece->contact_spacing) return error_memory(error, "phalanges");
-    double least = INFINITY;
+    double min = INFINITY;
     for (int v = 0; v < count; v++) {
         closest_point c = surface_distance_query(cut->skin, surface_vertex(&piece->skin, v));
         const int *corner = surface_triangle(&hand->skin, c.triangle);
         piece->cut[v] = -c.distance > CUT_DEPTH * cut->fillet;
         for (int k = 0; k < 3; k++) piece->contact_spacing[v] += c.weights[k] * hand->contact_spacing[corner[k]];
-        least = fmin(least, piece->contact_spacing[v]);
+        min = fmin(min, piece->contact_spacing[v]);
     }
     for (int v = 0; v < count; v++)
-        if (piece->cut[v]) piece->contact_spacing[v] = fmax(piece->contact_spacing[v], CUT_SPACING * least);
+        if (piece->cut[v]) piece->contact_spacing[v] = fmax(piece->contact_spacing[v], CUT_SPACING * min);
     return THENAR_OK;
 }
 

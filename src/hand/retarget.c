@@ -218,8 +218,8 @@ static void retarget_see(retarget *r, tracked_hand *seen, fit_problem *problem) 
 #define COLD_WIDTH 10. /* at first, all count: nothing is known yet */
 #define POOR 0.35      /* rad: a fit that may have gone astray; it is tried again from the rest pose */
 #define ASTOUNDING 0.7 /* rad: the hand is somewhere else altogether; where it was is no help */
-#define MOST_WARM 20   /* iterations: three to ten do; all together stay below 100 us */
-#define MOST_COLD 10
+#define MAX_WARM 20    /* iterations: three to ten do; all together stay below 100 us */
+#define MAX_COLD 10
 #define JUMP 0.2 /* m */
 
 tracked_hand tracked_hand_unseen(void) {
@@ -310,12 +310,12 @@ static int fit(retarget *r, const tracked_hand *seen, const fit_problem *problem
     *best = (fit_point){.turn = r->carried.turn};
     memcpy(best->q, r->carried.q, sizeof best->q);
     if (r->carried.started && fit_residual(problem, best) < ASTOUNDING) {
-        iterations = fit_solve(problem, WIDTH, MOST_WARM, best);
+        iterations = fit_solve(problem, WIDTH, MAX_WARM, best);
         if (fit_residual(problem, best) < POOR) return iterations;
     }
     fit_point cold = cold_start(r, seen, problem);
-    iterations += fit_solve(problem, COLD_WIDTH, MOST_COLD, &cold);
-    iterations += fit_solve(problem, WIDTH, MOST_COLD, &cold);
+    iterations += fit_solve(problem, COLD_WIDTH, MAX_COLD, &cold);
+    iterations += fit_solve(problem, WIDTH, MAX_COLD, &cold);
     if (!r->carried.started || fit_residual(problem, &cold) < fit_residual(problem, best)) *best = cold;
     return iterations;
 }
@@ -381,10 +381,10 @@ static void smooth(retarget *r, double dt) {
 
 void retarget_frame(retarget *r, const tracked_hand *tracked, double dt, retarget_result *out) {
     *out = (retarget_result){0};
-    tracked_hand sound = *tracked;
-    const tracked_hand *seen = &sound;
+    tracked_hand is_finite = *tracked;
+    const tracked_hand *seen = &is_finite;
     fit_problem problem;
-    retarget_see(r, &sound, &problem);
+    retarget_see(r, &is_finite, &problem);
     for (int j = 0; j < HAND_JOINTS; j++) out->seen += tracked_is_seen(seen, (hand_joint)j);
     out->held = problem.vector_count + problem.turn_count == 0;
     if (!out->held) {

@@ -157,14 +157,14 @@ typedef struct fit_turn {
     double weight;
 } fit_turn;
 
-#define FIT_MOST_VECTORS 40
-#define FIT_MOST_TURNS HAND_BONES
+#define FIT_MAX_VECTORS 40
+#define FIT_MAX_TURNS HAND_BONES
 
 typedef struct fit_problem {
     const hand_skeleton *hand;
     int vector_count, turn_count;
-    fit_vector vectors[FIT_MOST_VECTORS];
-    fit_turn turns[FIT_MOST_TURNS];
+    fit_vector vectors[FIT_MAX_VECTORS];
+    fit_turn turns[FIT_MAX_TURNS];
 } fit_problem;
 
 typedef struct fit_point {
@@ -173,7 +173,7 @@ typedef struct fit_point {
 } fit_point;
 
 /* Improves a point; `width` is c. Returns the number of iterations, `most` at most. */
-int fit_solve(const fit_problem *problem, double width, int most, fit_point *point);
+int fit_solve(const fit_problem *problem, double width, int max, fit_point *point);
 /* Root mean square of |m_v - R^T s_v| over the vectors along fingers, or over all if there are none; rad. */
 double fit_residual(const fit_problem *problem, const fit_point *point);
 /* The vector of a bone of a finger in the frame of the base, m, in the model's length. */
@@ -203,7 +203,7 @@ extern const palm_joint retarget_palm[PALM_JOINTS];
 /* A glove that is worn otherwise than it was calibrated tells a little less than 0 or more than 1: values are brought
  * between these up to here, and no glove's beyond. */
 #define GLOVE_LEAST (-0.5)
-#define GLOVE_MOST 1.5
+#define GLOVE_MAX 1.5
 
 typedef struct glove_frame {
     double time; /* s */
@@ -215,7 +215,7 @@ typedef struct glove_frame {
 typedef ARRAY(glove_frame) glove_track;
 
 static inline bool glove_value_is_fine(double flexion) {
-    return flexion >= GLOVE_LEAST && flexion <= GLOVE_MOST; /* false for NaN */
+    return flexion >= GLOVE_LEAST && flexion <= GLOVE_MAX; /* false for NaN */
 }
 
 /* Values that are missing (NaN) become what they were in the frame before, before the first one what they are in that,
@@ -237,10 +237,10 @@ void glove_finger(const hand_skeleton *hand, int finger, double flexion, double 
  * with these exceptions, which are counted instead: a frame at the time of its hand's last one or before it is left
  * out, and so is a last line that was not written to its end. */
 
-#define TRACK_MOST_BYTES ((size_t)1 << 29)  /* of a file */
-#define TRACK_MOST_LINE ((size_t)1 << 16)   /* bytes of a line; a frame of full poses has about 5,000 */
-#define TRACK_MOST_FRAMES ((size_t)1 << 19) /* of both hands; an hour at 120 Hz; 0.7 GB */
-#define TRACK_MOST_DISTANCE 1000.           /* m, of a joint from the origin */
+#define TRACK_MAX_BYTES ((size_t)1 << 29)  /* of a file */
+#define TRACK_MAX_LINE ((size_t)1 << 16)   /* bytes of a line; a frame of full poses has about 5,000 */
+#define TRACK_MAX_FRAMES ((size_t)1 << 19) /* of both hands; an hour at 120 Hz; 0.7 GB */
+#define TRACK_MAX_DISTANCE 1000.           /* m, of a joint from the origin */
 
 typedef struct track_frame {
     double time; /* s */

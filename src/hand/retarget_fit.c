@@ -3,9 +3,9 @@
 #include <string.h>
 
 #define SMALLEST_STEP 1e-9 /* rad */
-#define LEAST_GAIN 1e-6    /* of the cost, relative: what is left is noise */
+#define MIN_GAIN 1e-6      /* of the cost, relative: what is left is noise */
 #define FIRST_DAMPING 1e-6
-#define MOST_DAMPING 1e3
+#define MAX_DAMPING 1e3
 
 /* A finger in some pose, in the frame of the base. */
 typedef struct finger_frames {
@@ -227,11 +227,11 @@ static double advance(const fit_problem *problem, const fit_point *from, vec3 tu
     return change;
 }
 
-int fit_solve(const fit_problem *problem, double width, int most, fit_point *point) {
+int fit_solve(const fit_problem *problem, double width, int max, fit_point *point) {
     normal n;
     double damping = FIRST_DAMPING, cost = evaluate(problem, width, point, &n);
     int iteration = 0;
-    while (iteration < most && damping < MOST_DAMPING) {
+    while (iteration < max && damping < MAX_DAMPING) {
         vec3 turn;
         double step[HAND_ANGLES];
         fit_point next;
@@ -245,7 +245,7 @@ int fit_solve(const fit_problem *problem, double width, int most, fit_point *poi
             damping = damping * 10 + 1e-4;
             continue;
         }
-        bool enough = cost - next_cost < LEAST_GAIN * cost;
+        bool enough = cost - next_cost < MIN_GAIN * cost;
         *point = next;
         n = next_normal;
         cost = next_cost;

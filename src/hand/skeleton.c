@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_BONES 100000
+#define MAX_BONES 100000
 
 static thenar_status check_axis(const skeleton_axis *axis, int bone, int number, thenar_error *error) {
     if (!(fabs(vec3_length(axis->axis) - 1) < 1e-9))
@@ -64,8 +64,8 @@ static thenar_status check_bone(const skeleton_bone *bone, int number, thenar_er
 thenar_status skeleton_model_create(const skeleton_bone *bones, int bone_count, skeleton_model **out,
                                     thenar_error *error) {
     *out = NULL;
-    if (bone_count < 1 || bone_count > MOST_BONES)
-        return error_set(error, THENAR_ERROR_INPUT, "a skeleton of %d bones; expected 1..%d", bone_count, MOST_BONES);
+    if (bone_count < 1 || bone_count > MAX_BONES)
+        return error_set(error, THENAR_ERROR_INPUT, "a skeleton of %d bones; expected 1..%d", bone_count, MAX_BONES);
     for (int i = 0; i < bone_count; i++) {
         thenar_status status = check_bone(&bones[i], i, error);
         if (status != THENAR_OK) return status;
@@ -248,13 +248,13 @@ void skeleton_set_rates(skeleton_state *state, const spatial_motion *base, const
 static coupling_spring linear_spring(const skeleton_state *state, int b) {
     const skeleton_coupling *c = &state->coupling[b];
     return coupling_soften(vec3_sub(c->target.position, state->pose[b].position), c->stiffness, c->damping,
-                           c->most_force);
+                           c->max_force);
 }
 
 static coupling_spring angular_spring(const skeleton_state *state, int b) {
     const skeleton_coupling *c = &state->coupling[b];
     quat turn = quat_mul(c->target.orientation, quat_conjugate(state->pose[b].orientation));
-    return coupling_soften(quat_to_rotation_vector(turn), c->turn_stiffness, c->turn_damping, c->most_torque);
+    return coupling_soften(quat_to_rotation_vector(turn), c->turn_stiffness, c->turn_damping, c->max_torque);
 }
 
 static bool is_coupled(const skeleton_coupling *c) {
@@ -413,7 +413,7 @@ skeleton_energies skeleton_energy(const skeleton_state *state, vec3 gravity) {
  * piecewise quadratic function; two rounds as a rule). Testing the angle at the beginning of the step only would let a
  * fast finger pass its limit by a whole step. */
 
-#define MOST_LIMIT_ROUNDS 10
+#define MAX_LIMIT_ROUNDS 10
 #define SAME_ANGLE 1e-12 /* rad */
 #define FASTEST 1e12     /* m/s and rad/s, all bones together: beyond, the next step's products may overflow */
 
@@ -519,7 +519,7 @@ static void start_push(skeleton_state *state, double h) {
         }
 }
 
-static bool is_sound(const skeleton_state *state) {
+static bool is_valid(const skeleton_state *state) {
     double sum = 0; /* not a number if any is not */
     for (int i = 0; i < state->model->dof_count; i++) sum += fabs(state->next_rate[i]);
     for (int b = 0; b < state->model->bone_count; b++)
@@ -532,12 +532,12 @@ bool skeleton_solve(skeleton_state *state, double h) {
     memset(state->limit, 0, (size_t)model->dof_count * sizeof *state->limit);
     set_limits(state, state->rate, h);
     bool changed = true;
-    for (state->limit_rounds = 0; changed && state->limit_rounds < MOST_LIMIT_ROUNDS; state->limit_rounds++) {
+    for (state->limit_rounds = 0; changed && state->limit_rounds < MAX_LIMIT_ROUNDS; state->limit_rounds++) {
         if (!factor(state, h)) return false;
         start_push(state, h);
         memcpy(state->carried, state->momentum, (size_t)model->bone_count * sizeof *state->carried);
         substitute(state, state->carried, state->push, state->twist, state->next_rate);
-        if (!is_sound(state)) return false;
+        if (!is_valid(state)) return false;
         changed = set_limits(state, state->next_rate, h);
     }
     state->unsettled += changed;

@@ -17,8 +17,8 @@ typedef struct coupling_spring {
 } coupling_spring;
 
 /* A spring that would pull harder than it may is softer, and its damper as much as keeps the damping ratio. */
-static inline coupling_spring coupling_soften(vec3 way, double stiffness, double damping, double most) {
-    double pull = stiffness * vec3_length(way), share = most > 0 && pull > most ? most / pull : 1;
+static inline coupling_spring coupling_soften(vec3 way, double stiffness, double damping, double max) {
+    double pull = stiffness * vec3_length(way), share = max > 0 && pull > max ? max / pull : 1;
     return (coupling_spring){way, share * stiffness, sqrt(share) * damping};
 }
 
@@ -90,7 +90,7 @@ typedef struct skeleton_coupling {
     vec3 velocity, spin;                 /* of the target, m/s and rad/s: what the dampers compare with */
     double stiffness, damping;           /* N/m, N s/m */
     double turn_stiffness, turn_damping; /* N m/rad, N m s/rad */
-    double most_force, most_torque;      /* of the springs, N and N m: a tracker that jumps pulls no harder; 0: any.
+    double max_force, max_torque;        /* of the springs, N and N m: a tracker that jumps pulls no harder; 0: any.
                                           * A spring that would is softened for the step. */
 } skeleton_coupling;
 

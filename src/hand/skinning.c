@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LEAST_WEIGHT 0.02
+#define MIN_WEIGHT 0.02
 
 hand_skinning hand_skinning_of(const double weight[HAND_BONES]) {
     hand_skinning s = {{0}, {0}};
@@ -14,7 +14,7 @@ hand_skinning hand_skinning_of(const double weight[HAND_BONES]) {
     for (int b = 0; b < HAND_BONES; b++) total += weight[b];
     for (int b = 0; b < HAND_BONES && total > 0; b++) {
         double w = weight[b] / total;
-        if (w < LEAST_WEIGHT || w <= s.weight[3]) continue;
+        if (w < MIN_WEIGHT || w <= s.weight[3]) continue;
         int k = 3;
         for (; k > 0 && w > s.weight[k - 1]; k--) {
             s.weight[k] = s.weight[k - 1];
@@ -141,14 +141,14 @@ static void share_along(const chain_place *at, int pieces, const int *bones, dou
 }
 
 static void weigh(hand_size size, const hand_frame *joint, vec3 p, double *weight) {
-    double b = size.breadth, palm = INFINITY, least = INFINITY;
+    double b = size.breadth, palm = INFINITY, min = INFINITY;
     chain_place best = {0};
     int finger = 1;
     for (int f = 1; f < HAND_FINGERS; f++) {
         chain_place at = nearest_place(joint + HAND_INDEX_METACARPAL + 5 * (f - 1), 4, p);
         palm = fmin(palm, at.distance);
-        if (at.distance / thickness[f] >= least) continue;
-        least = at.distance / thickness[f];
+        if (at.distance / thickness[f] >= min) continue;
+        min = at.distance / thickness[f];
         finger = f;
         best = at;
     }

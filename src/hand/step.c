@@ -104,31 +104,31 @@ void hand_continue(hand_state *state, const hand_state *from) {
     *state->kept = *from->kept;
 }
 
-static bool pose_is_sound(const skeleton_pose *pose) {
+static bool pose_is_valid(const skeleton_pose *pose) {
     const quat q = pose->orientation;
     return body_is_near(pose->position) && isfinite(q.x + q.y + q.z + q.w);
 }
 
-bool hand_is_sound(const hand_state *state) {
+bool hand_is_finite(const hand_state *state) {
     const skeleton_state *bones = &state->skeleton;
     const hand_kept *kept = state->kept;
-    bool sound = pose_is_sound(&kept->target.base) && body_within(kept->target.q, HAND_ANGLES, DBL_MAX) &&
-                 pose_is_sound(&kept->given.base) && body_within(kept->given.q, HAND_ANGLES, DBL_MAX) &&
-                 body_within(bones->q, HAND_ANGLES, DBL_MAX) && body_within(bones->rate, HAND_ANGLES, DBL_MAX) &&
-                 body_within(bones->target, HAND_ANGLES, DBL_MAX);
+    bool is_finite = pose_is_valid(&kept->target.base) && body_within(kept->target.q, HAND_ANGLES, DBL_MAX) &&
+                     pose_is_valid(&kept->given.base) && body_within(kept->given.q, HAND_ANGLES, DBL_MAX) &&
+                     body_within(bones->q, HAND_ANGLES, DBL_MAX) && body_within(bones->rate, HAND_ANGLES, DBL_MAX) &&
+                     body_within(bones->target, HAND_ANGLES, DBL_MAX);
     for (int b = 0; b < HAND_BONES; b++)
-        sound = sound && pose_is_sound(&bones->pose[b]) && vec3_is_finite(bones->motion[b].velocity) &&
-                vec3_is_finite(bones->motion[b].spin);
-    return sound;
+        is_finite = is_finite && pose_is_valid(&bones->pose[b]) && vec3_is_finite(bones->motion[b].velocity) &&
+                    vec3_is_finite(bones->motion[b].spin);
+    return is_finite;
 }
 
 void hand_rest_bones(hand_state *state) {
     skeleton_set_pose(&state->skeleton, NULL, NULL);
 }
 
-static vec3 no_longer(vec3 v, double most) {
+static vec3 no_longer(vec3 v, double max) {
     double length = vec3_length(v);
-    return length > most ? vec3_scale(v, most / length) : v;
+    return length > max ? vec3_scale(v, max / length) : v;
 }
 
 /* Joints and couplings are told where the hand is wanted at the end of the step, and how fast that moves. */

@@ -325,15 +325,15 @@ static void add_thumb_root(builder *b, const ring *side, ring *first) {
     const vec3 *p = b->position.data;
     /* The turn of the section by which it is the least twisted against the patch. */
     int best = 0;
-    double least = INFINITY;
+    double min = INFINITY;
     for (int turn = 0; turn < 4; turn++) {
         double sum = 0;
         for (int k = 0; k < 4; k++) {
             vec3 d = vec3_sub(p[patch[patch_corner[k]]], p[first->node[(k + turn) % 4]]);
             sum += vec3_dot(d, d);
         }
-        if (sum >= least) continue;
-        least = sum;
+        if (sum >= min) continue;
+        min = sum;
         best = turn;
     }
     int corner[4], apex = first->node[4];

@@ -151,7 +151,7 @@ static void tick_channel(const thenar_haptic *haptic, haptic_channel *c, int64_t
     double wrench[6], values[6], gain = c->state.gain;
     if (c->device) device_read(c->device, now, &sample);
     if (sample.number > 0) to_world(c, &sample.body);
-    haptic_tick(&c->settings, &c->state, &sample, triple_read(&c->news, NULL), now, dt, wrench);
+    haptic_tick(&c->settings, &c->state, &sample, triple_buffer_read(&c->updates, NULL), now, dt, wrench);
     if (!c->device) return;
     if (fade < 1) haptic_energy_send(&c->state.energy, c->state.wrench, c->state.weight, fade * c->state.gain);
     note_force(c, gain);
@@ -159,8 +159,8 @@ static void tick_channel(const thenar_haptic *haptic, haptic_channel *c, int64_t
     vec3_store(values, quat_rotate(quat_conjugate(c->turn), vec3_load(wrench)));
     vec3_store(values + 3, quat_rotate(quat_conjugate(c->turn), vec3_load(wrench + 3)));
     device_write(c->device, now, values, 6);
-    if (c->state.news == c->seen_news) return;
-    c->seen_news = c->state.news;
+    if (c->state.updates == c->seen_updates) return;
+    c->seen_updates = c->state.updates;
     c->latency_us = 1e-3 * (double)(haptic_now(haptic) - c->state.linear.published_ns);
     c->latency_worst_us = fmax(c->latency_worst_us, c->latency_us);
 }
@@ -183,7 +183,7 @@ static void report_channel(haptic_channel *c, thenar_haptic_handle_stats *out) {
     out->energy_worst = s->energy.worst;
     out->latency_us = c->latency_us;
     out->latency_worst_us = c->latency_worst_us;
-    out->news = s->news;
+    out->updates = s->updates;
     out->samples = s->samples;
     memcpy(out->faults, s->faults, sizeof out->faults);
     out->faults[THENAR_HAPTIC_BAD_LINEAR] += atomic_load_explicit(&c->refused, memory_order_relaxed);
@@ -198,7 +198,7 @@ static void report_channel(haptic_channel *c, thenar_haptic_handle_stats *out) {
 }
 
 static void tell(thenar_haptic *haptic, int64_t now) {
-    haptic_report *r = triple_slot(&haptic->reports);
+    haptic_report *r = triple_buffer_slot(&haptic->reports);
     r->time_ns = now;
     for (int i = 0; i < haptic->channel_count; i++) {
         haptic_channel *c = &haptic->channels[i];
@@ -207,7 +207,7 @@ static void tell(thenar_haptic *haptic, int64_t now) {
         r->known[i] = c->state.device.known;
         r->silent[i] = c->state.silent;
     }
-    triple_tell(&haptic->reports);
+    triple_buffer_publish(&haptic->reports);
 }
 
 /* The share of the force while the loop ends: none after the longest fade of its handles. */
@@ -300,19 +300,19 @@ const char *thenar_haptic_real_time(const thenar_haptic *haptic) {
 /* Telling a loop and asking it, from other threads. The loop waits for none of them: the simulation tells through a triple
  * buffer; who reads takes turns at a lock that the loop does not know. */
 
-#define AHEAD_MOST 0.02 /* s */
+#define AHEAD_MAX 0.02 /* s */
 
 thenar_status thenar_haptic_publish(thenar_haptic *haptic, int handle, const thenar_haptic_linear *linear) {
     assert(handle >= 0 && handle < haptic->channel_count);
     haptic_channel *c = &haptic->channels[handle];
-    struct haptic_linear *slot = triple_slot(&c->news);
+    struct haptic_linear *slot = triple_buffer_slot(&c->updates);
     memcpy(slot, linear, sizeof *slot);
     slot->published_ns = haptic_now(haptic);
     if (slot->step == 0 || !haptic_linear_is_sane(slot)) {
         atomic_fetch_add_explicit(&c->refused, 1, memory_order_relaxed);
         return THENAR_ERROR_INPUT;
     }
-    triple_tell(&c->news);
+    triple_buffer_publish(&c->updates);
     return THENAR_OK;
 }
 
@@ -320,7 +320,7 @@ bool thenar_haptic_pose(thenar_haptic *haptic, int handle, double ahead, double 
                         double velocity[6]) {
     assert(handle >= 0 && handle < haptic->channel_count);
     pthread_mutex_lock(&haptic->readers);
-    const haptic_report *r = triple_read(&haptic->reports, NULL);
+    const haptic_report *r = triple_buffer_read(&haptic->reports, NULL);
     const thenar_haptic_handle_stats *h = &r->handles[handle];
     double v[6], since = 1e-9 * (double)(haptic_now(haptic) - r->time_ns), time;
     for (int i = 0; i < 6; i++) v[i] = r->silent[handle] ? 0 : r->velocity[handle][i];
@@ -330,7 +330,7 @@ bool thenar_haptic_pose(thenar_haptic *haptic, int handle, double ahead, double 
     bool known = r->known[handle], quiet = h->gain == 0;
     pthread_mutex_unlock(&haptic->readers);
     /* What is not believed is not foretold. */
-    time = quiet || !(since >= 0 && since < AHEAD_MOST) ? 0 : fmin(AHEAD_MOST, since + fmax(0, ahead));
+    time = quiet || !(since >= 0 && since < AHEAD_MAX) ? 0 : fmin(AHEAD_MAX, since + fmax(0, ahead));
     if (position) vec3_store(position, vec3_mul_add(x, vec3_load(v), time));
     if (orientation)
         quat_store(orientation,
@@ -344,7 +344,7 @@ void thenar_haptic_read_stats(thenar_haptic *haptic, thenar_haptic_stats *stats)
     timing_read(&haptic->timing, stats);
     stats->handle_count = haptic->channel_count;
     pthread_mutex_lock(&haptic->readers);
-    const haptic_report *r = triple_read(&haptic->reports, NULL);
+    const haptic_report *r = triple_buffer_read(&haptic->reports, NULL);
     memcpy(stats->handles, r->handles, (size_t)haptic->channel_count * sizeof *r->handles);
     pthread_mutex_unlock(&haptic->readers);
 }
@@ -357,8 +357,8 @@ bool thenar_haptic_notice(thenar_haptic *haptic, char *text, int size) {
     pthread_mutex_lock(&haptic->readers);
     for (int h = 0; h < stats.handle_count; h++)
         for (int f = 0; f < THENAR_HAPTIC_FAULTS; f++) {
-            uint64_t more = stats.handles[h].faults[f] - haptic->told[h][f];
-            haptic->told[h][f] = stats.handles[h].faults[f];
+            uint64_t more = stats.handles[h].faults[f] - haptic->reported[h][f];
+            haptic->reported[h][f] = stats.handles[h].faults[f];
             if (more == 0 || length >= size) continue;
             length += snprintf(text + length, (size_t)(size - length), "%shandle %d: %s (%llu)", length ? "; " : "", h,
                                haptic_fault_text((thenar_haptic_fault)f), (unsigned long long)more);

@@ -45,11 +45,11 @@ typedef struct haptic_channel {
     quat turn, grip;
     device_port *device; /* NULL: none */
     haptic_state state;
-    triple news;           /* struct haptic_linear, from the simulation */
+    triple_buffer updates; /* struct haptic_linear, from the simulation */
     atomic_ullong refused; /* news that were not finite */
     double latency_us, latency_worst_us;
     double peak_force, force_sum, peak_torque; /* of what was sent */
-    uint64_t seen_news, ticks, fades;
+    uint64_t seen_updates, ticks, fades;
     bool fading;
 } haptic_channel;
 
@@ -73,9 +73,9 @@ struct thenar_haptic {
     bool running;
     atomic_bool stop;
     timing timing;
-    triple reports;
+    triple_buffer reports;
     pthread_mutex_t readers; /* of reports and told */
-    uint64_t told[THENAR_HAPTIC_HANDLES][THENAR_HAPTIC_FAULTS], told_missed;
+    uint64_t reported[THENAR_HAPTIC_HANDLES][THENAR_HAPTIC_FAULTS], told_missed;
     pthread_mutex_t mutex; /* of what follows, while it starts */
     pthread_cond_t started;
     bool ready;

@@ -24,7 +24,7 @@
 #include <string.h>
 
 #define REMEMBER_STEPS 4.0 /* of the simulation that a wall is remembered for, */
-#define REMEMBER_MOST 0.1  /* s, at most */
+#define REMEMBER_MAX 0.1   /* s, at most */
 #define WEIGHT_TIME 0.1    /* s, of the low pass of a free tool's force */
 
 /* The tool's force on the proxy: force - stiffness (x - pose) - damping (v - velocity), and inertia that it adds. */
@@ -108,7 +108,7 @@ static bool solve_proxy(const thenar_haptic_settings *settings, const haptic_sta
 /* A wall that was left a moment ago, if the proxy is in it. */
 static bool meet_wall(const thenar_haptic_settings *settings, haptic_state *s, double h, double v[6]) {
     if (!settings->one_sided || s->wall.step == 0 ||
-        s->wall_age > fmin(REMEMBER_STEPS * s->wall.step_length, REMEMBER_MOST))
+        s->wall_age > fmin(REMEMBER_STEPS * s->wall.step_length, REMEMBER_MAX))
         return false;
     tool_force tool = {.position = vec3_load(s->wall.position), .orientation = quat_load(s->wall.orientation)};
     const double still[6] = {0};

@@ -20,8 +20,8 @@ thenar_haptic_settings thenar_haptic_settings_default(void) {
                                     .turn_damping = 0.006,
                                     .proxy_mass = 0.02,
                                     .proxy_inertia = 1e-5,
-                                    .most_force = 10,
-                                    .most_torque = 0.5,
+                                    .max_force = 10,
+                                    .max_torque = 0.5,
                                     .force_slew = 2000,
                                     .torque_slew = 100,
                                     .stale_after = 0.01,
@@ -34,7 +34,7 @@ thenar_haptic_settings thenar_haptic_settings_default(void) {
                                     .one_sided = true,
                                     .passivity = true,
                                     .energy_reserve = 0.0005,
-                                    .energy_most = 0.5};
+                                    .energy_max = 0.5};
 }
 
 thenar_haptic_handle thenar_haptic_handle_default(void) {
@@ -54,8 +54,8 @@ const haptic_setting haptic_setting_table[HAPTIC_SETTINGS] = {
     {"turn_damping", "N m s/rad", AT(turn_damping), true},
     {"proxy_mass", "kg", AT(proxy_mass), false},
     {"proxy_inertia", "kg m^2", AT(proxy_inertia), false},
-    {"most_force", "N", AT(most_force), true},
-    {"most_torque", "N m", AT(most_torque), true},
+    {"most_force", "N", AT(max_force), true},
+    {"most_torque", "N m", AT(max_torque), true},
     {"force_slew", "N/s", AT(force_slew), false},
     {"torque_slew", "N m/s", AT(torque_slew), false},
     {"stale_after", "s", AT(stale_after), true},
@@ -66,7 +66,7 @@ const haptic_setting haptic_setting_table[HAPTIC_SETTINGS] = {
     {"jump_speed", "m/s", AT(jump_speed), false},
     {"velocity_cutoff", "Hz", AT(velocity_cutoff), false},
     {"energy_reserve", "J", AT(energy_reserve), true},
-    {"energy_most", "J", AT(energy_most), true},
+    {"energy_most", "J", AT(energy_max), true},
 };
 #undef AT
 
@@ -143,7 +143,7 @@ static thenar_status open_channel(haptic_channel *c, const thenar_haptic_handle 
     if (status != THENAR_OK) return status;
     if (!vec3_is_finite(c->origin) || !isfinite(q[0] + q[1] + q[2] + q[3]) || !isfinite(g[0] + g[1] + g[2] + g[3]))
         return error_set(error, THENAR_ERROR_INPUT, "the device's place in the world is not finite");
-    if (!triple_create(&c->news, sizeof(struct haptic_linear))) return error_memory(error, "a handle");
+    if (!triple_buffer_create(&c->updates, sizeof(struct haptic_linear))) return error_memory(error, "a handle");
     if (!handle->device || strcmp(handle->device, "none") == 0) return THENAR_OK;
     status = device_open(handle->device, 1 / def->rate, def->watchdog, &c->device, error);
     if (status != THENAR_OK) return status;
@@ -152,8 +152,8 @@ static thenar_status open_channel(haptic_channel *c, const thenar_haptic_handle 
                          "device %s lives in real time; expected user:FILE, recorded:FILE or none in simulated time",
                          handle->device);
     const thenar_device_info *info = device_info(c->device);
-    c->settings.most_force = haptic_lower(c->settings.most_force, info->most_force);
-    c->settings.most_torque = haptic_lower(c->settings.most_torque, info->most_torque);
+    c->settings.max_force = haptic_lower(c->settings.max_force, info->max_force);
+    c->settings.max_torque = haptic_lower(c->settings.max_torque, info->max_torque);
     return THENAR_OK;
 }
 
@@ -175,7 +175,7 @@ thenar_status thenar_haptic_create(const thenar_haptic_def *def, thenar_haptic *
              def->simulated_time ? "simulated time" : "not started");
     haptic->channels = memory_aligned((size_t)def->handle_count * sizeof *haptic->channels);
     if (!haptic->channels || !timing_create(&haptic->timing, (int64_t)(1e9 / def->rate)) ||
-        !triple_create(&haptic->reports, sizeof(haptic_report)))
+        !triple_buffer_create(&haptic->reports, sizeof(haptic_report)))
         status = error_memory(error, "a haptic loop");
     for (int i = 0; i < def->handle_count && status == THENAR_OK; i++) {
         status = open_channel(&haptic->channels[i], &def->handles[i], def, error);
@@ -195,11 +195,11 @@ void thenar_haptic_free(thenar_haptic *haptic) {
     thenar_haptic_stop(haptic);
     for (int i = 0; i < haptic->channel_count; i++) {
         device_close(haptic->channels[i].device);
-        triple_free(&haptic->channels[i].news);
+        triple_buffer_free(&haptic->channels[i].updates);
     }
     free(haptic->channels);
     timing_free(&haptic->timing);
-    triple_free(&haptic->reports);
+    triple_buffer_free(&haptic->reports);
     pthread_cond_destroy(&haptic->started);
     pthread_mutex_destroy(&haptic->mutex);
     pthread_mutex_destroy(&haptic->readers);
@@ -214,18 +214,18 @@ thenar_haptic_def thenar_haptic_def_of(const thenar_model *model) {
 
 /* Device, settings and place of a handle as the scene has them; what it does not say stays. */
 static void haptic_as_said(const thenar_model *model, int handle, thenar_haptic_handle *out) {
-    const model_held *held = model->held ? &model->held[handle] : NULL;
-    if (!held || !held->said) return;
-    thenar_haptic_settings said = held->settings;
+    const device_binding *bindings = model->bindings ? &model->bindings[handle] : NULL;
+    if (!bindings || !bindings->said) return;
+    thenar_haptic_settings said = bindings->settings;
     for (int i = 0; i < HAPTIC_SETTINGS; i++)
         if (isnan(*haptic_setting_of(&said, i))) *haptic_setting_of(&said, i) = *haptic_setting_of(&out->settings, i);
     out->settings = said;
-    out->device = held->device;
-    if (held->has_origin) memcpy(out->origin, held->origin, sizeof out->origin);
-    if (!held->has_turn) return;
+    out->device = bindings->device;
+    if (bindings->has_origin) memcpy(out->origin, bindings->origin, sizeof out->origin);
+    if (!bindings->has_turn) return;
     /* The handle lies in the turned device as it lies in the world now. */
-    quat grip = quat_mul(quat_conjugate(held->turn), quat_load(out->grip));
-    quat_store(out->turn, held->turn);
+    quat grip = quat_mul(quat_conjugate(bindings->turn), quat_load(out->grip));
+    quat_store(out->turn, bindings->turn);
     quat_store(out->grip, grip);
 }
 
@@ -248,8 +248,8 @@ thenar_haptic_handle thenar_haptic_handle_of(const thenar_sim *sim, int handle) 
     s->damping = gains->damping;
     s->turn_stiffness = gains->turn_stiffness;
     s->turn_damping = gains->turn_damping;
-    s->most_force = haptic_lower(s->most_force, gains->most_force);
-    s->most_torque = haptic_lower(s->most_torque, gains->most_torque);
+    s->max_force = haptic_lower(s->max_force, gains->max_force);
+    s->max_torque = haptic_lower(s->max_torque, gains->max_torque);
     s->proxy_mass = model->rigid.mass;
     s->proxy_inertia = (model->rigid.inertia.m[0] + model->rigid.inertia.m[4] + model->rigid.inertia.m[8]) / 3;
     thenar_sim_handle(sim, handle, &now);
@@ -276,10 +276,10 @@ bool thenar_haptic_drive(thenar_haptic *haptic, int of_loop, thenar_sim *sim, in
 thenar_status thenar_haptic_tell(thenar_haptic *haptic, int of_loop, const thenar_sim *sim, int handle) {
     assert(of_loop >= 0 && of_loop < haptic->channel_count);
     struct haptic_linear linear;
-    thenar_haptic_linear told;
+    thenar_haptic_linear reported;
     bool plain = haptic->channels[of_loop].settings.plain;
     if (!sim_handle(sim, handle)->linear->is_there && !plain) return THENAR_ERROR_NUMERIC;
     sim_handle_linear(sim, handle, &linear);
-    memcpy(&told, &linear, sizeof told);
-    return thenar_haptic_publish(haptic, of_loop, &told);
+    memcpy(&reported, &linear, sizeof reported);
+    return thenar_haptic_publish(haptic, of_loop, &reported);
 }

@@ -8,27 +8,27 @@
 
 #define HORIZON 0.004    /* s: some ticks, so that a force that runs out of energy ends in a ramp */
 #define COME_BACK 0.01   /* s, from nothing to all of it */
-#define WEIGHT_MOST 2.0  /* J that weight may give in advance: 5 N lowered by 40 cm */
+#define WEIGHT_MAX 2.0   /* J that weight may give in advance: 5 N lowered by 40 cm */
 #define WEIGHT_POWER 0.1 /* W, besides: for who lowers things all day */
-#define LIFTED_MOST 10.0 /* J that are remembered as lifted */
+#define LIFTED_MAX 10.0  /* J that are remembered as lifted */
 
-void haptic_energy_observe(haptic_energy *energy, const double move[6], double most) {
+void haptic_energy_observe(haptic_energy *energy, const double move[6], double max) {
     double given = 0, lifted = 0;
     for (int i = 0; i < 6; i++) given += energy->sent[i] * move[i], lifted += energy->weight[i] * move[i];
     if (given > 0)
         energy->out += given;
     else
         energy->in -= given;
-    energy->lowered = fmax(energy->lowered + lifted, -LIFTED_MOST);
+    energy->lowered = fmax(energy->lowered + lifted, -LIFTED_MAX);
     energy->net += given - lifted;
     energy->worst = fmax(energy->worst, energy->net);
-    energy->tank = fmin(energy->tank - (given - lifted), most);
+    energy->tank = fmin(energy->tank - (given - lifted), max);
 }
 
 /* How much of a force may be let through that wants so much energy where so much is left; comes back slowly. */
 static double let_through(double share, double wanted, double left, double h) {
-    double most = wanted > left ? left / wanted : 1;
-    return fmin(most, share + h / COME_BACK);
+    double max = wanted > left ? left / wanted : 1;
+    return fmin(max, share + h / COME_BACK);
 }
 
 bool haptic_energy_limit(haptic_energy *energy, const double weight[6], const double velocity[6], double reserve,
@@ -40,7 +40,7 @@ bool haptic_energy_limit(haptic_energy *energy, const double weight[6], const do
     }
     if (energy->lowered > 0) energy->lowered = fmax(0, energy->lowered - WEIGHT_POWER * h);
     energy->share = let_through(energy->share, wanted, fmax(0, energy->tank + reserve), h);
-    energy->weight_share = let_through(energy->weight_share, lowering, fmax(0, WEIGHT_MOST - energy->lowered), h);
+    energy->weight_share = let_through(energy->weight_share, lowering, fmax(0, WEIGHT_MAX - energy->lowered), h);
     for (int i = 0; i < 6; i++) wrench[i] = energy->weight_share * weight[i] + energy->share * (wrench[i] - weight[i]);
     return energy->share < 1 || energy->weight_share < 1;
 }
@@ -97,7 +97,7 @@ static void believe(const thenar_haptic_settings *settings, haptic_state *s, con
         double moved[6];
         vec3_store(moved, move);
         vec3_store(moved + 3, turn);
-        haptic_energy_observe(&s->energy, moved, settings->energy_most);
+        haptic_energy_observe(&s->energy, moved, settings->energy_max);
         follow_velocity(settings, device->velocity, sample->has & THENAR_DEVICE_VELOCITY, sample->velocity, move,
                         elapsed);
         follow_velocity(settings, device->velocity + 3, sample->has & THENAR_DEVICE_SPIN, sample->spin, turn, elapsed);
@@ -235,7 +235,7 @@ static void look_at_motion(haptic_state *s, const struct haptic_linear *before) 
     if (held > 0) s->follow = fmax(0, fmin(1, unchanged / held));
 }
 
-static void haptic_take_news(haptic_state *s, const struct haptic_linear *linear, int64_t now_ns, double elapsed) {
+static void haptic_take_update(haptic_state *s, const struct haptic_linear *linear, int64_t now_ns, double elapsed) {
     s->age += elapsed;
     s->wall_age += elapsed;
     if (linear->step == 0 || linear->step == s->seen_step) return;
@@ -247,7 +247,7 @@ static void haptic_take_news(haptic_state *s, const struct haptic_linear *linear
     struct haptic_linear before = s->linear;
     s->linear = *linear;
     tell_apart(&s->linear, &before);
-    s->news++;
+    s->updates++;
     look_at_push(s);
     look_at_wall(s);
     look_at_motion(s, &before);
@@ -272,24 +272,24 @@ static void look_for_faults(const thenar_haptic_settings *settings, haptic_state
 }
 
 /* Shortens a vector; true if it was too long. */
-static bool shorten(double v[3], double most) {
+static bool shorten(double v[3], double max) {
     double length = vec3_length(vec3_load(v));
-    if (!(length > most)) return false;
-    vec3_store(v, vec3_scale(vec3_load(v), most / length));
+    if (!(length > max)) return false;
+    vec3_store(v, vec3_scale(vec3_load(v), max / length));
     return true;
 }
 
 /* Goes from `now` towards `wanted`, at most by `most`. */
-static bool approach(double now[3], const double wanted[3], double most) {
+static bool approach(double now[3], const double wanted[3], double max) {
     double change[3];
     vec3_store(change, vec3_sub(vec3_load(wanted), vec3_load(now)));
-    bool held = shorten(change, most);
+    bool held = shorten(change, max);
     vec3_store(now, vec3_add(vec3_load(now), vec3_load(change)));
     return held;
 }
 
 static void limit(const thenar_haptic_settings *settings, haptic_state *s, double wrench[6], double h) {
-    bool strong = shorten(wrench, settings->most_force), twisted = shorten(wrench + 3, settings->most_torque);
+    bool strong = shorten(wrench, settings->max_force), twisted = shorten(wrench + 3, settings->max_torque);
     s->faults[THENAR_HAPTIC_CLAMPED] += strong || twisted;
     /* A force that comes back pushes out who went in while there was none; its slow ramp makes that safe. */
     if (s->gain < 1) s->energy.tank = fmax(0, s->energy.tank), s->energy.share = s->energy.weight_share = 1;
@@ -311,7 +311,7 @@ void haptic_tick(const thenar_haptic_settings *settings, haptic_state *s, const 
     }
     s->last_ns = now_ns;
     s->ticked = true;
-    haptic_take_news(s, linear, now_ns, elapsed);
+    haptic_take_update(s, linear, now_ns, elapsed);
     haptic_take_sample(settings, s, sample, elapsed);
     /* Whoever begins, or begins again, does so where the device is, even if all is well from the first tick on. */
     bool begins = s->gain == 0;

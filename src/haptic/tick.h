@@ -15,9 +15,9 @@
 #define SANE_MASS 1e6       /* kg and the like */
 
 /* All are numbers, and none is larger. */
-static inline bool all_within(const double *v, int count, double most) {
+static inline bool all_within(const double *v, int count, double max) {
     for (int i = 0; i < count; i++)
-        if (!(fabs(v[i]) <= most)) return false;
+        if (!(fabs(v[i]) <= max)) return false;
     return true;
 }
 
@@ -88,7 +88,7 @@ typedef struct haptic_energy {
 } haptic_energy;
 
 /* Takes note of a move (m, rad) of the device. */
-void haptic_energy_observe(haptic_energy *energy, const double move[6], double most);
+void haptic_energy_observe(haptic_energy *energy, const double move[6], double max);
 
 /* Holds a wrench back if it must, for a device that moves at `velocity`; true if it did. */
 bool haptic_energy_limit(haptic_energy *energy, const double weight[6], const double velocity[6], double reserve,
@@ -135,7 +135,7 @@ typedef struct haptic_state {
     haptic_energy energy;
     int64_t last_ns;
     bool ticked;
-    uint64_t news, samples, faults[THENAR_HAPTIC_FAULTS];
+    uint64_t updates, samples, faults[THENAR_HAPTIC_FAULTS];
 } haptic_state;
 
 /* The sample's pose is the world's. `dt`: how long a tick should be, s; `now_ns`: the monotonic clock. wrench: force and torque on the device, in the

@@ -180,7 +180,7 @@ static thenar_status write_frame(vtk_export *job, const char *path, int frame, t
 }
 
 static bool has_contacts(const vtk_export *job) {
-    return thenar_recording_get_info(job->recording).most_contacts > 0;
+    return thenar_recording_get_info(job->recording).max_contacts > 0;
 }
 
 /* frame_000123.vtk, contacts_000123.vtk */

@@ -362,11 +362,10 @@ static thenar_status read_primitive(hand_file *f, const json_t *primitive, thena
         status = error_at(error, f->gltf.path, 0, 0, "%d positions, %d joints, %d weights; expected as many of each",
                           positions, joints, weights);
     /* Pieces of a mesh may share their arrays: a small file could ask for very much. */
-    size_t most = VERTEX_LEAST + f->gltf.bytes.size;
-    if (status == THENAR_OK &&
-        (f->position.count + (size_t)positions > most || f->corner.count + (size_t)indices > most))
+    size_t max = VERTEX_LEAST + f->gltf.bytes.size;
+    if (status == THENAR_OK && (f->position.count + (size_t)positions > max || f->corner.count + (size_t)indices > max))
         status = error_at(error, f->gltf.path, 0, 0, "more than %zu vertices or corners for %zu bytes; is it damaged?",
-                          most, f->gltf.bytes.size);
+                          max, f->gltf.bytes.size);
     if (status == THENAR_OK) status = add_vertices(f, position, joint, weight, positions, error);
     if (status == THENAR_OK) status = add_corners(f, index, indices, first, positions, error);
     free(position);

@@ -175,7 +175,7 @@ void recorded_pads_free(recorded_pads *pads) {
 /* Ranges closer than their own header are one: then all of them take no more room than the state and one header. */
 #define GAP (sizeof(inputs_range) / WORD)
 
-size_t recorded_inputs_most(const thenar_sim *sim) {
+size_t recorded_inputs_max(const thenar_sim *sim) {
     size_t state = sizeof(inputs_start) + thenar_sim_snapshot_size(sim);
     size_t ranges = sizeof(inputs_step) + sizeof(inputs_range) + sim->kept_size;
     return state > ranges ? state : ranges;
@@ -183,7 +183,7 @@ size_t recorded_inputs_most(const thenar_sim *sim) {
 
 static bool recorded_inputs_create(const thenar_sim *sim, recorded_inputs *inputs) {
     *inputs =
-        (recorded_inputs){.after = memory_aligned(sim->kept_size), .out = memory_aligned(recorded_inputs_most(sim))};
+        (recorded_inputs){.after = memory_aligned(sim->kept_size), .out = memory_aligned(recorded_inputs_max(sim))};
     return inputs->after && inputs->out;
 }
 
@@ -446,7 +446,7 @@ static void connect_channels(thenar_recorder *recorder, const thenar_sim *sim, c
     for (int c = 0; c < more_count; c++) recorder->values[next++] = more[c].values;
 }
 
-static int most_contacts(const thenar_sim *sim) {
+static int max_contacts(const thenar_sim *sim) {
     return sim->contact == CONTACT_NONE ? 0 : sim->model->contacts.capacity;
 }
 
@@ -520,8 +520,8 @@ thenar_status thenar_recorder_create_more(const char *path, const thenar_sim *si
                                              .body_count = body_count,
                                              .channels = channels,
                                              .channel_count = channel_count,
-                                             .most_contacts = most_contacts(sim),
-                                             .most_extra = recorded_inputs_most(sim)};
+                                             .max_contacts = max_contacts(sim),
+                                             .max_extra = recorded_inputs_max(sim)};
         status = recording_create(path, &description, &recorder->writer, error);
     }
     free(bodies);

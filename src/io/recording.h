@@ -130,10 +130,10 @@ typedef struct recording_description {
      */
     const thenar_recording_channel *channels;
     int channel_count;
-    int most_contacts; /* in a frame */
-    size_t most_extra; /* bytes of the largest chunk of recording_write_extra; 0: there are none */
-    int level;         /* of zstd; 0: the default, 1 */
-    bool sync_frames;  /* wait for the disk after each frame: survives a power cut too, at the price of the
+    int max_contacts; /* in a frame */
+    size_t max_extra; /* bytes of the largest chunk of recording_write_extra; 0: there are none */
+    int level;        /* of zstd; 0: the default, 1 */
+    bool sync_frames; /* wait for the disk after each frame: survives a power cut too, at the price of the
                          rate */
 } recording_description;
 
@@ -149,7 +149,7 @@ typedef struct recording_frame {
     double time; /* s */
     const double *const *values;
     const thenar_contact *contacts;
-    int contact_count; /* at most most_contacts */
+    int contact_count; /* at most max_contacts */
 } recording_frame;
 
 /* After a failure every later call fails alike. */
@@ -240,7 +240,7 @@ typedef struct recorded_inputs {
 } recorded_inputs;
 
 /* How large a payload can be. */
-size_t recorded_inputs_most(const thenar_sim *sim);
+size_t recorded_inputs_max(const thenar_sim *sim);
 
 /* The hash of the state that was recorded last: what a replay ends with. */
 uint64_t recorder_hash(const thenar_recorder *recorder);

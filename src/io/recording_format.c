@@ -160,7 +160,7 @@ static json_t *print_lists(const recording_head *head, json_t *metadata, json_er
     }
     return json_pack_ex(problem, 0, "{s:s, s:s, s:s, s:f, s:i, s:O, s:o, s:o}", "scene", head->info.scene,
                         "thenar_version", head->info.thenar_version, "solver", head->info.solver, "dt", head->info.dt,
-                        "contacts", head->info.most_contacts, "metadata", metadata, "bodies", bodies, "channels",
+                        "contacts", head->info.max_contacts, "metadata", metadata, "bodies", bodies, "channels",
                         channels);
 }
 
@@ -344,7 +344,7 @@ static bool parse_channels(const json_t *list, place at, recording_head *head) {
 static bool parse_info(recording_head *head, const place *at) {
     /* Version 1 has no contacts. */
     if (json_object_get(head->root, "contacts") &&
-        !get_int(head->root, "contacts", 0, RECORDING_CONTACTS_MAX, at, &head->info.most_contacts))
+        !get_int(head->root, "contacts", 0, RECORDING_CONTACTS_MAX, at, &head->info.max_contacts))
         return false;
     if (!get_text(head->root, "scene", at, &head->info.scene) ||
         !get_text(head->root, "thenar_version", at, &head->info.thenar_version) ||

@@ -174,7 +174,7 @@ int recording_count_contacts(const thenar_recording *recording, uint64_t raw_siz
     uint64_t plain = sizeof(recording_moment) + recording->values_size;
     if (raw_size < plain || (raw_size - plain) % RECORDING_CONTACT_SIZE != 0) return -1;
     uint64_t count = (raw_size - plain) / RECORDING_CONTACT_SIZE;
-    return count <= (uint64_t)recording->head.info.most_contacts ? (int)count : -1;
+    return count <= (uint64_t)recording->head.info.max_contacts ? (int)count : -1;
 }
 
 /* A chunk of the scan: verified, and if it is a frame, of the right size. */

@@ -51,7 +51,7 @@ static void recording_contacts_put(unsigned char *numbers, const thenar_contact 
 }
 
 /* What a reader may use as an index without looking. The vertices of rigid primitives are points of their own. */
-static bool is_sound(const thenar_contact *contact, const thenar_recording_body *bodies, int body_count) {
+static bool is_valid(const thenar_contact *contact, const thenar_recording_body *bodies, int body_count) {
     for (int k = 0; k < 2; k++)
         if (contact->body[k] < 0 || contact->body[k] >= body_count || contact->face[k] < -1 ||
             contact->face[k] >= bodies[contact->body[k]].triangle_count)
@@ -74,9 +74,9 @@ bool recording_contacts_get(const unsigned char *numbers, const thenar_recording
                     memcpy(to + (size_t)k * sizeof number, &number, sizeof number);
                 }
             }
-    bool sound = true;
-    for (int i = 0; i < count && sound; i++) sound = is_sound(&contacts[i], bodies, body_count);
-    return sound;
+    bool is_finite = true;
+    for (int i = 0; i < count && is_finite; i++) is_finite = is_valid(&contacts[i], bodies, body_count);
+    return is_finite;
 }
 
 static void recording_contacts_split(unsigned char *planes, const unsigned char *numbers, int count) {
@@ -110,11 +110,11 @@ struct recording_writer {
     thenar_recording_channel *channels;
     int channel_count;
     size_t values_size; /* of the channels */
-    int most_contacts;
+    int max_contacts;
     unsigned char *values; /* the channels and contacts of a frame, as stored without compression */
     unsigned char *planes; /* the same in byte planes */
     unsigned char *chunk;  /* header, moment and payload, as they go to the file */
-    size_t most_extra;
+    size_t max_extra;
     unsigned char *extra; /* the same of other chunks than frames */
 };
 
@@ -248,7 +248,7 @@ static void describe(const recording_description *description, recording_head *h
                                          .solver = description->solver,
                                          .dt = description->dt,
                                          .metadata = description->metadata ? description->metadata : "{}",
-                                         .most_contacts = description->most_contacts};
+                                         .max_contacts = description->max_contacts};
     for (int i = 0; i < head->body_count; i++) head->bodies[i] = count_body(&description->bodies[i]);
     for (int i = 0; i < head->channel_count; i++) {
         thenar_recording_channel *channel = &head->channels[i];
@@ -264,22 +264,22 @@ static void describe(const recording_description *description, recording_head *h
 
 static thenar_status allocate_frame(recording_writer *writer, const recording_head *head, thenar_error *error) {
     writer->values_size = recording_values_size(head->channels, head->channel_count);
-    writer->most_contacts = head->info.most_contacts;
-    size_t size = writer->values_size + (size_t)writer->most_contacts * RECORDING_CONTACT_SIZE;
+    writer->max_contacts = head->info.max_contacts;
+    size_t size = writer->values_size + (size_t)writer->max_contacts * RECORDING_CONTACT_SIZE;
     writer->channel_count = head->channel_count;
     writer->channels = memory_copy(head->channels, (size_t)head->channel_count * sizeof *head->channels);
     writer->values = memory_aligned(size);
     writer->planes = memory_aligned(size);
     writer->chunk = memory_aligned(sizeof(recording_chunk) + sizeof(recording_moment) + packed_capacity(size));
-    writer->extra = memory_aligned(sizeof(recording_chunk) + packed_capacity(writer->most_extra));
+    writer->extra = memory_aligned(sizeof(recording_chunk) + packed_capacity(writer->max_extra));
     if (!writer->channels || !writer->values || !writer->planes || !writer->chunk || !writer->extra)
         return error_memory(error, "the frames of a recording");
     /* zstd takes its working memory at the first use of each size: now rather than in the first frame. */
     size_t trial = ZSTD_compress2(writer->compressor, writer->chunk, packed_capacity(size), writer->planes, size);
-    void *zeros = memory_aligned(writer->most_extra);
+    void *zeros = memory_aligned(writer->max_extra);
     if (!ZSTD_isError(trial) && zeros)
-        trial = ZSTD_compress2(writer->extra_compressor, writer->extra, packed_capacity(writer->most_extra), zeros,
-                               writer->most_extra);
+        trial = ZSTD_compress2(writer->extra_compressor, writer->extra, packed_capacity(writer->max_extra), zeros,
+                               writer->max_extra);
     free(zeros);
     return ZSTD_isError(trial) || !zeros ? error_memory(error, "the compression of a recording") : THENAR_OK;
 }
@@ -287,7 +287,7 @@ static thenar_status allocate_frame(recording_writer *writer, const recording_he
 static thenar_status start(recording_writer *writer, const recording_description *description,
                            const recording_head *head, thenar_error *error) {
     writer->sync_frames = description->sync_frames;
-    writer->most_extra = description->most_extra;
+    writer->max_extra = description->max_extra;
     writer->compressor = ZSTD_createCCtx();
     writer->extra_compressor = ZSTD_createCCtx();
     if (!writer->compressor || !writer->extra_compressor) return error_memory(error, "the compression of a recording");
@@ -336,7 +336,7 @@ static thenar_status create_with_head(const char *path, const recording_descript
 thenar_status recording_create(const char *path, const recording_description *description, recording_writer **out,
                                thenar_error *error) {
     *out = NULL;
-    assert(description->most_contacts >= 0 && description->most_contacts <= RECORDING_CONTACTS_MAX);
+    assert(description->max_contacts >= 0 && description->max_contacts <= RECORDING_CONTACTS_MAX);
     assert(description->body_count <= RECORDING_BODIES_MAX && description->channel_count <= RECORDING_CHANNELS_MAX);
     recording_head head = {.body_count = description->body_count, .channel_count = description->channel_count};
     head.bodies = MEMORY_ARRAY(thenar_recording_body, head.body_count);
@@ -377,7 +377,7 @@ static size_t gather_values(recording_writer *writer, const recording_frame *fra
 }
 
 thenar_status recording_write_frame(recording_writer *writer, const recording_frame *frame, thenar_error *error) {
-    assert(frame->contact_count >= 0 && frame->contact_count <= writer->most_contacts);
+    assert(frame->contact_count >= 0 && frame->contact_count <= writer->max_contacts);
     if (writer->failure.status != THENAR_OK) {
         if (error) *error = writer->failure;
         return writer->failure.status;
@@ -406,7 +406,7 @@ thenar_status recording_write_frame(recording_writer *writer, const recording_fr
 
 thenar_status recording_write_extra(recording_writer *writer, const char *type, const void *bytes, size_t size,
                                     bool compress, thenar_error *error) {
-    assert(size <= writer->most_extra);
+    assert(size <= writer->max_extra);
     if (writer->failure.status != THENAR_OK) {
         if (error) *error = writer->failure;
         return writer->failure.status;

@@ -16,7 +16,7 @@ struct thenar_replay {
     bool started;
     char *state;                             /* the simulation's, with the inputs of the next step */
     unsigned char *stored, *payload, *piece; /* of a chunk */
-    size_t stored_capacity, most;            /* of the two */
+    size_t stored_capacity, max;             /* of the two */
 };
 
 static thenar_status complain(const thenar_replay *replay, thenar_error *error, const char *text) {
@@ -26,7 +26,7 @@ static thenar_status complain(const thenar_replay *replay, thenar_error *error, 
 /* The payload of a chunk into replay->payload. */
 static thenar_status read_payload(thenar_replay *replay, const recording_chunk *chunk, thenar_error *error) {
     const thenar_recording *recording = replay->recording;
-    if (chunk->raw_size > replay->most || chunk->stored_size > replay->stored_capacity)
+    if (chunk->raw_size > replay->max || chunk->stored_size > replay->stored_capacity)
         return complain(replay, error, "inputs of another size than this simulation's; is it the same scene?");
     thenar_status status = recording_verify_chunk(recording, replay->offset, chunk, replay->piece, error);
     if (status != THENAR_OK) return status;
@@ -35,7 +35,7 @@ static thenar_status read_payload(thenar_replay *replay, const recording_chunk *
     status = recording_read_bytes(recording, replay->offset + sizeof *chunk, packed ? replay->stored : replay->payload,
                                   (size_t)chunk->stored_size, error);
     if (status != THENAR_OK || !packed) return status;
-    size_t size = ZSTD_decompressDCtx(recording->decompressor, replay->payload, replay->most, replay->stored,
+    size_t size = ZSTD_decompressDCtx(recording->decompressor, replay->payload, replay->max, replay->stored,
                                       (size_t)chunk->stored_size);
     return size == chunk->raw_size ? THENAR_OK : complain(replay, error, "inputs that cannot be decompressed");
 }
@@ -57,9 +57,9 @@ static thenar_status take_state(thenar_replay *replay, size_t size, thenar_error
     if (status == THENAR_OK) status = expect_name(replay, "friction", start.friction, here.friction, error);
     if (status == THENAR_OK) status = expect_name(replay, "coupling", start.coupling, here.coupling, error);
     if (status != THENAR_OK) return status;
-    thenar_error told;
-    status = thenar_sim_restore(replay->sim, replay->payload + sizeof start, size - sizeof start, &told);
-    if (status != THENAR_OK) return error_at(error, replay->recording->path, 0, 0, "%s", told.text);
+    thenar_error reported;
+    status = thenar_sim_restore(replay->sim, replay->payload + sizeof start, size - sizeof start, &reported);
+    if (status != THENAR_OK) return error_at(error, replay->recording->path, 0, 0, "%s", reported.text);
     replay->started = true;
     return THENAR_OK;
 }
@@ -82,9 +82,9 @@ static thenar_status set_inputs(thenar_replay *replay, size_t size, thenar_error
         at += range.size;
         size -= (size_t)range.size;
     }
-    thenar_error told;
-    thenar_status status = sim_take_state(replay->sim, replay->state, "damaged inputs", &told);
-    return status == THENAR_OK ? status : complain(replay, error, told.text);
+    thenar_error reported;
+    thenar_status status = sim_take_state(replay->sim, replay->state, "damaged inputs", &reported);
+    return status == THENAR_OK ? status : complain(replay, error, reported.text);
 }
 
 static thenar_status step_once(thenar_replay *replay, size_t size, thenar_error *error) {
@@ -159,10 +159,10 @@ thenar_status thenar_replay_open(const char *path, thenar_sim *sim, thenar_repla
     if (status == THENAR_OK) {
         replay->sim = sim;
         replay->offset = replay->recording->first_chunk;
-        replay->most = recorded_inputs_most(sim);
-        replay->stored_capacity = ZSTD_compressBound(replay->most);
+        replay->max = recorded_inputs_max(sim);
+        replay->stored_capacity = ZSTD_compressBound(replay->max);
         replay->state = memory_aligned(sim->kept_size);
-        replay->payload = memory_aligned(replay->most);
+        replay->payload = memory_aligned(replay->max);
         replay->stored = memory_aligned(replay->stored_capacity);
         replay->piece = memory_aligned(RECORDING_PIECE);
         if (!replay->state || !replay->payload || !replay->stored || !replay->piece) status = error_memory(error, path);

@@ -35,9 +35,9 @@ static thenar_status read_numbers(const json_t *list, size_t count, int joint, c
 /* That a place and a quaternion make sense; what: whose they are, for messages. */
 static thenar_status check_pose(const double v[7], bool turned, const char *what, const place *at) {
     for (int i = 0; i < 3; i++)
-        if (!(fabs(v[i]) <= TRACK_MOST_DISTANCE))
+        if (!(fabs(v[i]) <= TRACK_MAX_DISTANCE))
             return complain(at, "%s is at (%g, %g, %g); expected metres, at most %g", what, v[0], v[1], v[2],
-                            TRACK_MOST_DISTANCE);
+                            TRACK_MAX_DISTANCE);
     double size = turned ? sqrt(v[3] * v[3] + v[4] * v[4] + v[5] * v[5] + v[6] * v[6]) : 1;
     if (!(size > 0.5 && size < 2)) return complain(at, "%s: the quaternion has length %g; expected 1", what, size);
     return THENAR_OK;
@@ -152,8 +152,8 @@ static thenar_status append(track *t, bool left, const track_frame *joints, cons
         return complain(at, "has %s, but earlier lines of this hand have %s; expected one kind",
                         joints ? "joints" : "flexion", joints ? "flexion" : "joints");
     if (!is_later(t, left, joints ? joints->time : glove->time, at)) return THENAR_OK;
-    if (track_count(t, false) + track_count(t, true) >= TRACK_MOST_FRAMES)
-        return complain(at, "more than %zu frames; cut the track into pieces", TRACK_MOST_FRAMES);
+    if (track_count(t, false) + track_count(t, true) >= TRACK_MAX_FRAMES)
+        return complain(at, "more than %zu frames; cut the track into pieces", TRACK_MAX_FRAMES);
     bool pushed = joints ? ARRAY_PUSH(&t->hands[left], *joints) : ARRAY_PUSH(&t->gloves[left], *glove);
     return pushed ? THENAR_OK : error_memory(at->error, at->name);
 }
@@ -180,9 +180,9 @@ static thenar_status read_frame(const json_t *root, const place *at, track *t) {
 }
 
 static thenar_status read_line(const char *text, size_t size, bool ended, const place *at, track *t) {
-    if (size > TRACK_MOST_LINE)
+    if (size > TRACK_MAX_LINE)
         return complain(at, "the line has %zu bytes; expected one frame a line, at most %zu bytes", size,
-                        TRACK_MOST_LINE);
+                        TRACK_MAX_LINE);
     json_text_fault fault;
     json_t *root = json_text_read(text, size, &fault);
     if (!root && fault.status == THENAR_ERROR_MEMORY) return error_memory(at->error, at->name);
@@ -228,7 +228,7 @@ thenar_status track_parse(const char *text, size_t size, const char *name, track
 thenar_status track_read(const char *path, track *out, thenar_error *error) {
     file_bytes bytes;
     *out = (track){0};
-    thenar_status status = file_read(path, TRACK_MOST_BYTES, &bytes, error);
+    thenar_status status = file_read(path, TRACK_MAX_BYTES, &bytes, error);
     if (status == THENAR_OK) status = track_parse(bytes.data, bytes.size, path, out, error);
     free(bytes.data);
     return status;

@@ -21,7 +21,7 @@ typedef struct element_type {
     element_kind kind;
 } element_type;
 
-#define MOST_NODES 4 /* of the types that are read */
+#define MAX_NODES 4 /* of the types that are read */
 
 static const element_type element_types[] = {
     [1] = {"line", 2, ELEMENT_TOUCH},
@@ -75,7 +75,7 @@ static bool read_size(gmsh *g, long low, long *value, const char *what) {
 
 static bool skip_numbers(gmsh *g, scanner_type type, long count, const char *what) {
     double ignored;
-    if (!scanner_need(g->s, (size_t)count, scanner_least_bytes(g->s, type), what)) return false;
+    if (!scanner_need(g->s, (size_t)count, scanner_min_bytes(g->s, type), what)) return false;
     for (long i = 0; i < count; i++)
         if (!scanner_number(g->s, type, &ignored, what)) return false;
     return true;
@@ -146,7 +146,7 @@ static bool read_entity(gmsh *g, int dimension) {
     if (!read_int(g, INT_MIN, INT_MAX, &tag, "an entity tag") ||
         !skip_numbers(g, SCANNER_FLOAT64, dimension == 0 ? 3 : 6, "a bounding box") ||
         !read_size(g, 0, &group_count, "the number of physical groups") ||
-        !scanner_need(g->s, (size_t)group_count, scanner_least_bytes(g->s, SCANNER_INT32), "physical groups"))
+        !scanner_need(g->s, (size_t)group_count, scanner_min_bytes(g->s, SCANNER_INT32), "physical groups"))
         return false;
     for (long i = 0; i < group_count; i++) {
         if (!read_int(g, INT_MIN, INT_MAX, &group, "a physical group")) return false;
@@ -239,7 +239,7 @@ static long find_node(const gmsh *g, long tag) {
 
 /* The nodes of an element, which close its line, and the element into the builder. */
 static bool read_element(gmsh *g, const element_type *type, scanner_type integer, mesh_place place, int group) {
-    int nodes[MOST_NODES];
+    int nodes[MAX_NODES];
     for (int i = 0; i < type->node_count; i++) {
         long tag;
         if (!scanner_integer(g->s, integer, 1, INT_MAX, &tag, "a node tag")) return false;
@@ -336,8 +336,7 @@ static bool read_block_4(gmsh *g, long *left) {
         return false;
     if (count > *left) return scanner_fail(g->s, "found %ld elements in a block; expected at most %ld", count, *left);
     size_t values = 1 + (size_t)type->node_count;
-    if (!scanner_need(g->s, (size_t)count, values * scanner_least_bytes(g->s, SCANNER_UINT64), "elements"))
-        return false;
+    if (!scanner_need(g->s, (size_t)count, values * scanner_min_bytes(g->s, SCANNER_UINT64), "elements")) return false;
     int group = group_of(g, dimension, entity);
     for (long i = 0; i < count; i++) {
         if (!read_size(g, 1, &number, "an element tag")) return false;

@@ -39,12 +39,12 @@ static bool read_vertex(scanner *s, mesh_builder *builder) {
 /* The vertex of "v", "v/vt", "v//vn" or "v/vt/vn", counting from 0. */
 static bool parse_corner(scanner *s, int vertex_count, int *vertex) {
     char *slash = strchr(s->word, '/');
-    bool sound = !slash || (strspn(slash, "/-0123456789") == strlen(slash) && slash[strlen(slash) - 1] != '/');
+    bool is_finite = !slash || (strspn(slash, "/-0123456789") == strlen(slash) && slash[strlen(slash) - 1] != '/');
     if (slash) *slash = 0;
     long index = 0;
-    sound = sound && text_to_long(s->word, -(long)INT_MAX, INT_MAX, &index) && index != 0;
+    is_finite = is_finite && text_to_long(s->word, -(long)INT_MAX, INT_MAX, &index) && index != 0;
     if (slash) *slash = '/';
-    if (!sound) return scanner_fail(s, "found \"%s\"; expected an index such as 1, 1/2, 1//3 or 1/2/3", s->word);
+    if (!is_finite) return scanner_fail(s, "found \"%s\"; expected an index such as 1, 1/2, 1//3 or 1/2/3", s->word);
     if (index < -(long)vertex_count)
         return scanner_fail(s, "index %ld is out of range; expected -%d or more: the vertices so far", index,
                             vertex_count);
@@ -363,7 +363,7 @@ static bool read_list(ply *p, const property *list) {
     long count, index;
     double ignored;
     if (!scanner_integer(s, list->count_type, 0, INT_MAX, &count, "the length of a list") ||
-        !scanner_need(s, (size_t)count, scanner_least_bytes(s, list->type), "items of a list"))
+        !scanner_need(s, (size_t)count, scanner_min_bytes(s, list->type), "items of a list"))
         return false;
     for (long i = 0; i < count; i++) {
         if (list->role != ROLE_CORNERS) {
@@ -395,11 +395,11 @@ static bool read_row(ply *p, const element *e, int number) {
 }
 
 static bool read_rows(ply *p, const element *e) {
-    size_t least = 0;
+    size_t min = 0;
     for (size_t i = 0; i < e->properties.count; i++)
-        least += scanner_least_bytes(p->s, e->properties.data[i].list ? e->properties.data[i].count_type
-                                                                      : e->properties.data[i].type);
-    if (!scanner_need(p->s, (size_t)e->count, least, "rows")) return false;
+        min += scanner_min_bytes(p->s, e->properties.data[i].list ? e->properties.data[i].count_type
+                                                                  : e->properties.data[i].type);
+    if (!scanner_need(p->s, (size_t)e->count, min, "rows")) return false;
     for (long i = 0; i < e->count; i++)
         if (!read_row(p, e, (int)i)) return false;
     return true;

@@ -177,7 +177,7 @@ static bool read_points(vtk *v) {
     if (!read_count(v, &count, "the number of points") || !read_type(v->s, &type)) return false;
     if (type != SCANNER_FLOAT32 && type != SCANNER_FLOAT64)
         return scanner_fail(v->s, "has points of type %s; expected float or double", v->s->word);
-    if (!begin_values(v) || !scanner_need(v->s, (size_t)count, 3 * scanner_least_bytes(v->s, type), "points"))
+    if (!begin_values(v) || !scanner_need(v->s, (size_t)count, 3 * scanner_min_bytes(v->s, type), "points"))
         return false;
     for (long i = 0; i < count; i++) {
         double position[3];
@@ -192,7 +192,7 @@ static bool read_points(vtk *v) {
 static bool read_counted_cells(vtk *v, long cell_count, long size) {
     vtk_cells *cells = &v->cells;
     if (!begin_values(v) ||
-        !scanner_need(v->s, (size_t)size, scanner_least_bytes(v->s, SCANNER_INT32), "integers of cells"))
+        !scanner_need(v->s, (size_t)size, scanner_min_bytes(v->s, SCANNER_INT32), "integers of cells"))
         return false;
     for (long i = 0; i < cell_count; i++) {
         long count, index;
@@ -221,7 +221,7 @@ static bool read_offset_cells(vtk *v, long offset_count, long index_count) {
     long value = 0;
     if (!scanner_expect(s, "OFFSETS") || !read_type(s, &type) || !begin_values(v)) return false;
     if (type >= SCANNER_FLOAT32) return scanner_fail(s, "has offsets of type %s; expected an integer type", s->word);
-    if (!scanner_need(s, (size_t)offset_count, scanner_least_bytes(s, type), "offsets")) return false;
+    if (!scanner_need(s, (size_t)offset_count, scanner_min_bytes(s, type), "offsets")) return false;
     for (long i = 0; i < offset_count; i++) {
         if (!scanner_integer(s, type, 0, i == 0 ? 0 : index_count, &value, "an offset")) return false;
         if (i > 0 && !ARRAY_PUSH(&cells->ends, (int)value)) return scanner_no_memory(s);
@@ -229,7 +229,7 @@ static bool read_offset_cells(vtk *v, long offset_count, long index_count) {
     s->binary = false;
     if (!scanner_expect(s, "CONNECTIVITY") || !read_type(s, &type) || !begin_values(v)) return false;
     if (type >= SCANNER_FLOAT32) return scanner_fail(s, "has indices of type %s; expected an integer type", s->word);
-    if (!scanner_need(s, (size_t)index_count, scanner_least_bytes(s, type), "node indices")) return false;
+    if (!scanner_need(s, (size_t)index_count, scanner_min_bytes(s, type), "node indices")) return false;
     for (long i = 0; i < index_count; i++) {
         if (!scanner_integer(s, type, 0, mesh_builder_node_count(v->builder) - 1, &value, "a node index")) return false;
         if (!ARRAY_PUSH(&cells->connectivity, (int)value)) return scanner_no_memory(s);
@@ -256,7 +256,7 @@ static bool read_cell_types(vtk *v) {
     long count, type;
     if (!v->has_cells || v->cells.types.count > 0) return scanner_fail(v->s, "CELL_TYPES; expected one, behind CELLS");
     if (!read_count(v, &count, "the number of cell types") || !begin_values(v) ||
-        !scanner_need(v->s, (size_t)count, scanner_least_bytes(v->s, SCANNER_INT32), "cell types"))
+        !scanner_need(v->s, (size_t)count, scanner_min_bytes(v->s, SCANNER_INT32), "cell types"))
         return false;
     for (long i = 0; i < count; i++) {
         if (!scanner_integer(v->s, SCANNER_INT32, 0, 255, &type, "a cell type")) return false;
@@ -298,7 +298,7 @@ static bool skip_field(vtk *v) {
         if (!read_count(v, &components, "the number of components") ||
             !read_count(v, &tuples, "the number of tuples") || !read_type(s, &type) || !begin_values(v))
             return false;
-        size_t size = scanner_least_bytes(s, type);
+        size_t size = scanner_min_bytes(s, type);
         if (!scanner_need(s, (size_t)components, size, "values") ||
             !scanner_need(s, (size_t)components * (size_t)tuples, size, "values"))
             return false;
@@ -368,7 +368,7 @@ bool mesh_read_vtk(scanner *s, mesh_builder *builder) {
  * Formats"). Binary (base64), appended and hence compressed arrays are refused by name. Point, cell and field
  * data are skipped; several pieces become one mesh. */
 
-#define MOST_ATTRIBUTES 24
+#define MAX_ATTRIBUTES 24
 #define LONGEST_NAME 63
 
 typedef struct attribute {
@@ -381,7 +381,7 @@ typedef struct tag {
     bool closing;      /* </name> */
     bool self_closing; /* <name/> */
     int attribute_count;
-    attribute attributes[MOST_ATTRIBUTES];
+    attribute attributes[MAX_ATTRIBUTES];
 } tag;
 
 static bool read_name(scanner *s, char name[LONGEST_NAME + 1]) {
@@ -397,8 +397,8 @@ static bool read_name(scanner *s, char name[LONGEST_NAME + 1]) {
 
 /* Values that are too long for their place are cut: none that is looked at is so long. */
 static bool read_attribute(scanner *s, tag *t) {
-    if (t->attribute_count == MOST_ATTRIBUTES)
-        return scanner_fail(s, "<%s> has more than %d attributes; expected fewer", t->name, MOST_ATTRIBUTES);
+    if (t->attribute_count == MAX_ATTRIBUTES)
+        return scanner_fail(s, "<%s> has more than %d attributes; expected fewer", t->name, MAX_ATTRIBUTES);
     attribute *a = &t->attributes[t->attribute_count++];
     if (!read_name(s, a->name)) return false;
     if (scanner_at_end(s) || *s->at != '=') return scanner_fail(s, "no \"=\" behind %s; expected a value", a->name);

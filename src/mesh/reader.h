@@ -88,7 +88,7 @@ bool scanner_number(scanner *s, scanner_type type, double *value, const char *wh
 bool scanner_position(scanner *s, scanner_type type, double position[3]);
 
 /* The bytes that one value takes at least: its size if binary; a digit and a blank in text. */
-size_t scanner_least_bytes(const scanner *s, scanner_type type);
+size_t scanner_min_bytes(const scanner *s, scanner_type type);
 size_t scanner_type_size(scanner_type type);
 
 /* `count` things of at least `bytes_each` bytes fit into what is left of the file: ask before allocating. */

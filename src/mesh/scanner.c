@@ -156,7 +156,7 @@ size_t scanner_type_size(scanner_type type) {
     return sizes[type];
 }
 
-size_t scanner_least_bytes(const scanner *s, scanner_type type) {
+size_t scanner_min_bytes(const scanner *s, scanner_type type) {
     return s->binary ? scanner_type_size(type) : 2;
 }
 

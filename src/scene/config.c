@@ -183,8 +183,8 @@ void config_join(const char *const *names, size_t count, char *text, size_t size
 config_quoted config_quote(const char *text) {
     config_quoted quoted;
     size_t used = 0;
-    const size_t most = sizeof quoted.text - sizeof "...";
-    for (; text[used] && used < most; used++) {
+    const size_t max = sizeof quoted.text - sizeof "...";
+    for (; text[used] && used < max; used++) {
         unsigned char c = (unsigned char)text[used];
         quoted.text[used] = c < ' ' || c == 127 ? '?' : text[used];
     }

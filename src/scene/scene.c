@@ -52,8 +52,8 @@ static void read_coupling(config_map *map, thenar_handle_def *def) {
     config_number(&coupling, "damping", CONFIG_OPTIONAL, config_not_negative("N s/m"), &def->damping);
     config_number(&coupling, "turn_stiffness", CONFIG_OPTIONAL, config_not_negative("N m/rad"), &def->turn_stiffness);
     config_number(&coupling, "turn_damping", CONFIG_OPTIONAL, config_not_negative("N m s/rad"), &def->turn_damping);
-    config_number(&coupling, "most_force", CONFIG_OPTIONAL, config_not_negative("N"), &def->most_force);
-    config_number(&coupling, "most_torque", CONFIG_OPTIONAL, config_not_negative("N m"), &def->most_torque);
+    config_number(&coupling, "most_force", CONFIG_OPTIONAL, config_not_negative("N"), &def->max_force);
+    config_number(&coupling, "most_torque", CONFIG_OPTIONAL, config_not_negative("N m"), &def->max_torque);
     config_close(&coupling);
 }
 
@@ -97,15 +97,15 @@ static void scene_handles_read(config_map *scene, thenar_build *build) {
 }
 
 /* What the scene says of one handle. */
-typedef struct scene_held {
+typedef struct scene_binding {
     const char *name; /* the tree's */
     char *device;     /* or NULL */
-    model_held held;
-} scene_held;
+    device_binding bindings;
+} scene_binding;
 
 struct scene_haptic {
     thenar_haptic_def loop;
-    ARRAY(scene_held) held;
+    ARRAY(scene_binding) bindings;
 };
 
 /* KIND:FILE and KIND:FILE,MORE with the file seen from the one that it is written in. NULL: out of memory. */
@@ -137,9 +137,9 @@ static void read_device(config_map *map, char **device) {
     if (!*device) config_out_of_memory(map);
 }
 
-static void read_held(config_map *map, scene_held *out) {
-    model_held *held = &out->held;
-    thenar_haptic_settings *settings = &held->settings;
+static void read_binding(config_map *map, scene_binding *out) {
+    device_binding *bindings = &out->bindings;
+    thenar_haptic_settings *settings = &bindings->settings;
     vec3 origin = {0}, turn = {0};
     *settings = thenar_haptic_settings_default();
     read_device(map, &out->device);
@@ -153,10 +153,10 @@ static void read_held(config_map *map, scene_held *out) {
     config_bool(map, "one_sided", CONFIG_OPTIONAL, &settings->one_sided);
     config_bool(map, "passivity", CONFIG_OPTIONAL, &settings->passivity);
     config_bool(map, "plain", CONFIG_OPTIONAL, &settings->plain);
-    held->has_origin = config_vec3(map, "origin", CONFIG_OPTIONAL, config_any("m"), &origin);
-    held->has_turn = config_vec3(map, "turn", CONFIG_OPTIONAL, config_any("rad"), &turn);
-    vec3_store(held->origin, origin);
-    held->turn = quat_from_rotation_vector(turn);
+    bindings->has_origin = config_vec3(map, "origin", CONFIG_OPTIONAL, config_any("m"), &origin);
+    bindings->has_turn = config_vec3(map, "turn", CONFIG_OPTIONAL, config_any("rad"), &turn);
+    vec3_store(bindings->origin, origin);
+    bindings->turn = quat_from_rotation_vector(turn);
     config_close(map);
 }
 
@@ -177,16 +177,16 @@ static void read_handles(config_map *map, const config_node *handles, scene_hapt
     if (!config_entries(map, "handles", CONFIG_OPTIONAL, &list)) return;
     while (config_next(&list)) {
         config_map one;
-        scene_held held = {.name = list.key};
+        scene_binding bindings = {.name = list.key};
         const config_node *handle = handles ? config_find(handles, list.key) : NULL;
         if (!handle || config_is_null(handle)) {
             refuse_name(&list, handles);
             return;
         }
         config_item_map(&list, &one);
-        read_held(&one, &held);
-        if (ARRAY_PUSH(&haptic->held, held)) continue;
-        free(held.device);
+        read_binding(&one, &bindings);
+        if (ARRAY_PUSH(&haptic->bindings, bindings)) continue;
+        free(bindings.device);
         config_out_of_memory(map);
     }
 }
@@ -216,23 +216,23 @@ static void scene_haptic_read(config_map *scene, scene_haptic **out) {
 static thenar_status scene_haptic_give(const scene_haptic *haptic, thenar_model *model, thenar_error *error) {
     if (!haptic) return THENAR_OK;
     model->haptic = memory_copy(&haptic->loop, sizeof haptic->loop);
-    model->held = MEMORY_ARRAY(model_held, model->handle_count);
-    if (!model->haptic || !model->held) return error_memory(error, "haptic");
-    for (size_t i = 0; i < haptic->held.count; i++) {
-        const scene_held *one = &haptic->held.data[i];
-        model_held *held = &model->held[thenar_model_find_handle(model, one->name)];
-        *held = one->held;
-        held->said = true;
-        held->device = memory_string(one->device);
-        if (one->device && !held->device) return error_memory(error, "haptic");
+    model->bindings = MEMORY_ARRAY(device_binding, model->handle_count);
+    if (!model->haptic || !model->bindings) return error_memory(error, "haptic");
+    for (size_t i = 0; i < haptic->bindings.count; i++) {
+        const scene_binding *one = &haptic->bindings.data[i];
+        device_binding *bindings = &model->bindings[thenar_model_find_handle(model, one->name)];
+        *bindings = one->bindings;
+        bindings->said = true;
+        bindings->device = memory_string(one->device);
+        if (one->device && !bindings->device) return error_memory(error, "haptic");
     }
     return THENAR_OK;
 }
 
 static void scene_haptic_free(scene_haptic *haptic) {
     if (!haptic) return;
-    for (size_t i = 0; i < haptic->held.count; i++) free(haptic->held.data[i].device);
-    free(haptic->held.data);
+    for (size_t i = 0; i < haptic->bindings.count; i++) free(haptic->bindings.data[i].device);
+    free(haptic->bindings.data);
     free(haptic);
 }
 

@@ -419,8 +419,8 @@ static void read_bones(config_map *body, thenar_hand_def *def) {
                   &def->base_turn_stiffness);
     config_number(&bones, "base_turn_damping", CONFIG_OPTIONAL, config_not_negative("N m s/rad"),
                   &def->base_turn_damping);
-    config_number(&bones, "most_force", CONFIG_OPTIONAL, config_not_negative("N"), &def->most_force);
-    config_number(&bones, "most_torque", CONFIG_OPTIONAL, config_not_negative("N m"), &def->most_torque);
+    config_number(&bones, "most_force", CONFIG_OPTIONAL, config_not_negative("N"), &def->max_force);
+    config_number(&bones, "most_torque", CONFIG_OPTIONAL, config_not_negative("N m"), &def->max_torque);
     config_number(&bones, "coupling", CONFIG_OPTIONAL, config_not_negative(""), &def->bone_coupling);
     config_close(&bones);
 }

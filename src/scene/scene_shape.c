@@ -8,8 +8,8 @@
 #include <string.h>
 
 #define SMALLEST_FILL 0.05 /* an almost empty tet keeps this share of its mass and stiffness */
-#define MOST_CELLS 1000
-#define MOST_TETS 5000000
+#define MAX_CELLS 1000
+#define MAX_TETS 5000000
 
 static void read_box(config_map *shape, scene_shape *out) {
     config_map map;
@@ -19,7 +19,7 @@ static void read_box(config_map *shape, scene_shape *out) {
     static const char *const splits[] = {"five", "six"};
     int split = 0;
     config_vec3(&map, "size", CONFIG_REQUIRED, config_positive("m"), &size);
-    config_numbers(&map, "cells", CONFIG_REQUIRED, config_between(1, MOST_CELLS, "cells"), 3, cells);
+    config_numbers(&map, "cells", CONFIG_REQUIRED, config_between(1, MAX_CELLS, "cells"), 3, cells);
     config_choice(&map, "split", CONFIG_OPTIONAL, splits, 2, &split);
     config_close(&map);
     if (shape->reader->status != THENAR_OK) return;
@@ -31,8 +31,8 @@ static void read_box(config_map *shape, scene_shape *out) {
             return;
         }
     }
-    if ((double)whole[0] * whole[1] * whole[2] > MOST_TETS / 6) {
-        config_fail(&map, "cells", "%g cells; expected at most %d", cells[0] * cells[1] * cells[2], MOST_TETS / 6);
+    if ((double)whole[0] * whole[1] * whole[2] > MAX_TETS / 6) {
+        config_fail(&map, "cells", "%g cells; expected at most %d", cells[0] * cells[1] * cells[2], MAX_TETS / 6);
         return;
     }
     thenar_error error;
@@ -146,7 +146,7 @@ static void read_embed(config_map *shape, scene_shape *out) {
     int lattice = 0;
     bool fill = true;
     read_surface(&embed, &out->surface);
-    config_integer(&embed, "tets", CONFIG_OPTIONAL, 1, MOST_TETS, &options.target_tets);
+    config_integer(&embed, "tets", CONFIG_OPTIONAL, 1, MAX_TETS, &options.target_tets);
     config_number(&embed, "cell", CONFIG_OPTIONAL, config_positive("m"), &options.cell_size);
     config_choice(&embed, "lattice", CONFIG_OPTIONAL, lattices, 3, &lattice);
     config_bool(&embed, "fit", CONFIG_OPTIONAL, &options.fit);

@@ -20,21 +20,21 @@
  * lies between two others. */
 
 #define RESIDUAL 1e-6 /* of the largest force */
-#define MOST_PASSES 30
+#define MAX_PASSES 30
 #define SWEEPS 5
 #define SMALLEST_PIVOT 1e-12
 #define SLIP_STEPS 40
 #define SLIP_RESIDUAL 1e-10 /* of the bound of friction */
 
-void cone_problem_layout(cone_problem *problem, int most, arena *work) {
-    int stride = (3 * most + 7) / 8 * 8;
-    *problem = (cone_problem){.most = most,
+void cone_problem_layout(cone_problem *problem, int max, arena *work) {
+    int stride = (3 * max + 7) / 8 * 8;
+    *problem = (cone_problem){.max = max,
                               .stride = stride,
                               .W = ARENA_ARRAY(work, double, stride *stride),
                               .q = ARENA_ARRAY(work, double, stride),
-                              .mu = ARENA_ARRAY(work, double, most),
-                              .force = ARENA_ARRAY(work, vec3, most),
-                              .u = ARENA_ARRAY(work, vec3, most),
+                              .mu = ARENA_ARRAY(work, double, max),
+                              .force = ARENA_ARRAY(work, vec3, max),
+                              .u = ARENA_ARRAY(work, vec3, max),
                               .slope = ARENA_ARRAY(work, double, stride *stride),
                               .step = ARENA_ARRAY(work, double, stride)};
 }
@@ -166,7 +166,7 @@ static void sweep(cone_problem *p) {
 
 bool cone_problem_solve(cone_problem *p) {
     double best = INFINITY;
-    for (int pass = 0; pass < MOST_PASSES; pass++) {
+    for (int pass = 0; pass < MAX_PASSES; pass++) {
         double now = look(p);
         if (now <= RESIDUAL) return true;
         bool newton = now < best && eliminate(p);
@@ -188,25 +188,25 @@ static int group_count(int contacts) {
 
 void condense_layout(condense *state, const solver_problem *problem, arena *work) {
     const cholesky_plan *plan = problem->factor->plan;
-    int most = problem->most_contacts < CONDENSE_MOST ? problem->most_contacts : CONDENSE_MOST;
-    size_t components = most > 0 ? 3 * (size_t)problem->pattern->node_count : 0;
-    *state = (condense){.index = ARENA_ARRAY(work, int, most),
-                        .rows = ARENA_ARRAY(work, constraint_row, CONTACT_ROWS * most),
-                        .tails = ARENA_ARRAY(work, row_tail, CONTACT_ROWS * most),
-                        .tail_node = ARENA_ARRAY(work, int, CONTACT_TAIL *CONTACT_ROWS *most),
-                        .tail_gradient = ARENA_ARRAY(work, vec3, CONTACT_TAIL * CONTACT_ROWS * most),
-                        .groups = ARENA_ARRAY(work, condense_group, group_count(most)),
+    int max = problem->max_contacts < CONDENSE_MAX ? problem->max_contacts : CONDENSE_MAX;
+    size_t components = max > 0 ? 3 * (size_t)problem->pattern->node_count : 0;
+    *state = (condense){.index = ARENA_ARRAY(work, int, max),
+                        .rows = ARENA_ARRAY(work, constraint_row, CONTACT_ROWS * max),
+                        .tails = ARENA_ARRAY(work, row_tail, CONTACT_ROWS * max),
+                        .tail_node = ARENA_ARRAY(work, int, CONTACT_TAIL *CONTACT_ROWS *max),
+                        .tail_gradient = ARENA_ARRAY(work, vec3, CONTACT_TAIL * CONTACT_ROWS * max),
+                        .groups = ARENA_ARRAY(work, condense_group, group_count(max)),
                         .views = ARENA_ARRAY(work, cholesky_factor, CONDENSE_PIECES),
                         .right = ARENA_ARRAY(work, double, components),
                         .start = ARENA_ARRAY(work, double, components)};
-    cone_problem_layout(&state->small, most, work);
-    for (int g = 0; g < group_count(most); g++) {
+    cone_problem_layout(&state->small, max, work);
+    for (int g = 0; g < group_count(max); g++) {
         condense_group group = {.half = ARENA_ARRAY(work, double, 8 * components),
                                 .reach = ARENA_ARRAY(work, cholesky_range, cholesky_plan_facts(plan).front_count)};
         if (group.half) memset(group.half, 0, 8 * components * sizeof *group.half);
         if (state->groups) state->groups[g] = group;
     }
-    for (int i = 0; i < CONDENSE_PIECES && most > 0; i++) {
+    for (int i = 0; i < CONDENSE_PIECES && max > 0; i++) {
         cholesky_factor view;
         cholesky_view_layout(&view, plan, work);
         if (state->views) state->views[i] = view;
@@ -218,7 +218,7 @@ int condense_collect(condense *state, const solver_problem *problem) {
     for (int i = 0; i < problem->contact_count; i++) {
         const contact *c = &problem->contacts[i];
         if (c->state == CONE_OPEN && !(c->lambda.x > 0)) continue;
-        if (count == state->small.most) return 0;
+        if (count == state->small.max) return 0;
         state->index[count++] = i;
     }
     return state->small.count = count;
@@ -343,7 +343,7 @@ bool condense_solve(condense *state, const solver_problem *problem, const double
     formulate(state, problem);
     if (!cone_problem_solve(small)) return false;
     for (int i = 0; i < small->count; i++)
-        if (small->force[i].x > problem->contacts[state->index[i]].most) return false;
+        if (small->force[i].x > problem->contacts[state->index[i]].max) return false;
     for (int i = 0; i < small->count; i++) {
         contact *c = &problem->contacts[state->index[i]];
         c->lambda = small->force[i];

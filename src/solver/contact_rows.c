@@ -23,17 +23,17 @@
 #include <math.h>
 #include <string.h>
 
-void contact_rows_layout(row_contacts *contacts, const solver_problem *problem, int most, arena *work) {
-    if (most > contact_rows_most(problem)) most = contact_rows_most(problem);
-    int each = contact_rows_each(problem), tails = contact_rows_aggregated(problem) ? 0 : CONTACT_TAIL * each * most;
+void contact_rows_layout(row_contacts *contacts, const solver_problem *problem, int max, arena *work) {
+    if (max > contact_rows_max(problem)) max = contact_rows_max(problem);
+    int each = contact_rows_each(problem), tails = contact_rows_aggregated(problem) ? 0 : CONTACT_TAIL * each * max;
     *contacts = (row_contacts){.each = each,
-                               .most = most,
-                               .index = ARENA_ARRAY(work, int, most),
-                               .taken = ARENA_ARRAY(work, bool, contact_rows_most(problem)),
-                               .tail = ARENA_ARRAY(work, row_tail, each * most),
+                               .max = max,
+                               .index = ARENA_ARRAY(work, int, max),
+                               .taken = ARENA_ARRAY(work, bool, contact_rows_max(problem)),
+                               .tail = ARENA_ARRAY(work, row_tail, each * max),
                                .tail_node = ARENA_ARRAY(work, int, tails),
                                .tail_gradient = ARENA_ARRAY(work, vec3, tails),
-                               .lambda = ARENA_ARRAY(work, double, each *most)};
+                               .lambda = ARENA_ARRAY(work, double, each *max)};
 }
 
 /* The nodes beyond those that the row itself has room for go to `node` and `gradient`; returns how many. */
@@ -89,14 +89,14 @@ void contact_rows_make(row_contacts *contacts, const solver_problem *problem, in
                               contacts->tail_gradient + CONTACT_TAIL * first);
 }
 
-void contact_rows_start(const solver_problem *problem, int index, double lambda[MOST_CONTACT_ROWS]) {
+void contact_rows_start(const solver_problem *problem, int index, double lambda[MAX_CONTACT_ROWS]) {
     if (contact_rows_aggregated(problem))
         memcpy(lambda, problem->patches[index].lambda, (size_t)problem->patch_rows * sizeof *lambda);
     else
         vec3_store(lambda, problem->contacts[index].lambda);
 }
 
-double contact_rows_values(const solver_problem *problem, int index, double u[MOST_CONTACT_ROWS]) {
+double contact_rows_values(const solver_problem *problem, int index, double u[MAX_CONTACT_ROWS]) {
     if (contact_rows_aggregated(problem))
         memcpy(u, problem->patches[index].u, (size_t)problem->patch_rows * sizeof *u);
     else
@@ -117,16 +117,16 @@ static void friction_project(solver_friction friction, double bound, double t[2]
 }
 
 /* The admissible sets as printed. */
-static void confine_as_printed(const patch *p, double bound, const double D[MOST_CONTACT_ROWS], double f[3]) {
+static void confine_as_printed(const patch *p, double bound, const double D[MAX_CONTACT_ROWS], double f[3]) {
     double motion[3] = {D[1] * f[0], D[2] * f[1], D[3] * f[2]}, gradient[3];
     contensou_potential(&p->law, motion, gradient);
     friction_project(FRICTION_CONE, bound * hypot(gradient[0], gradient[1]), f);
-    double most = bound * fabs(gradient[2]);
-    f[2] = fmax(-most, fmin(most, f[2]));
+    double max = bound * fabs(gradient[2]);
+    f[2] = fmax(-max, fmin(max, f[2]));
 }
 
-bool contact_rows_confine(const solver_problem *problem, int index, double normal, const double D[MOST_CONTACT_ROWS],
-                          double lambda[MOST_CONTACT_ROWS]) {
+bool contact_rows_confine(const solver_problem *problem, int index, double normal, const double D[MAX_CONTACT_ROWS],
+                          double lambda[MAX_CONTACT_ROWS]) {
     double bound = contact_rows_mu(problem, index) * normal;
     double before[3] = {lambda[1], lambda[2], contact_rows_aggregated(problem) ? lambda[3] : 0};
     if (!contact_rows_aggregated(problem)) {
@@ -142,27 +142,26 @@ bool contact_rows_confine(const solver_problem *problem, int index, double norma
     return lambda[1] == before[0] && lambda[2] == before[1] && lambda[3] == before[2];
 }
 
-void contact_rows_project(const solver_problem *problem, int index, double lambda[MOST_CONTACT_ROWS]) {
+void contact_rows_project(const solver_problem *problem, int index, double lambda[MAX_CONTACT_ROWS]) {
     double radius = contact_rows_aggregated(problem) ? problem->patches[index].law.radius : 0;
-    double turning = radius > 0 ? 1 / (radius * radius) : 0,
-           D[MOST_CONTACT_ROWS] = {1, 1, 1, turning, turning, turning};
+    double turning = radius > 0 ? 1 / (radius * radius) : 0, D[MAX_CONTACT_ROWS] = {1, 1, 1, turning, turning, turning};
     lambda[0] = fmax(0, lambda[0]);
     contact_rows_confine(problem, index, lambda[0], D, lambda);
 }
 
 /* What lambda - w / D is confined to. Whether friction was allowed as it was. */
-static bool step_alone(const solver_problem *problem, int index, const double lambda[MOST_CONTACT_ROWS],
-                       const double w[MOST_CONTACT_ROWS], const double D[MOST_CONTACT_ROWS],
-                       double next[MOST_CONTACT_ROWS]) {
+static bool step_alone(const solver_problem *problem, int index, const double lambda[MAX_CONTACT_ROWS],
+                       const double w[MAX_CONTACT_ROWS], const double D[MAX_CONTACT_ROWS],
+                       double next[MAX_CONTACT_ROWS]) {
     for (int i = 0; i < contact_rows_each(problem); i++) next[i] = D[i] > 0 ? lambda[i] - w[i] / D[i] : 0;
     next[0] = fmax(0, next[0]);
     return contact_rows_confine(problem, index, lambda[0], D, next);
 }
 
-double contact_rows_error(const solver_problem *problem, int index, const double lambda[MOST_CONTACT_ROWS],
-                          const double w[MOST_CONTACT_ROWS], const double D[MOST_CONTACT_ROWS]) {
+double contact_rows_error(const solver_problem *problem, int index, const double lambda[MAX_CONTACT_ROWS],
+                          const double w[MAX_CONTACT_ROWS], const double D[MAX_CONTACT_ROWS]) {
     if (!(D[0] > 0 && D[1] > 0 && D[2] > 0)) return 0;
-    double next[MOST_CONTACT_ROWS], error = 0;
+    double next[MAX_CONTACT_ROWS], error = 0;
     step_alone(problem, index, lambda, w, D, next);
     for (int i = 0; i < contact_rows_each(problem); i++) {
         double arm = i < CONTACT_ROWS ? 1 : problem->patches[index].arm[i];
@@ -172,7 +171,7 @@ double contact_rows_error(const solver_problem *problem, int index, const double
 }
 
 /* How far a contact has left the point that it stuck to, m. */
-static double way_of(const solver_problem *problem, int index, const double u[MOST_CONTACT_ROWS]) {
+static double way_of(const solver_problem *problem, int index, const double u[MAX_CONTACT_ROWS]) {
     double turned = contact_rows_aggregated(problem) ? fabs(u[3]) * problem->patches[index].arm[3] : 0;
     return fmax(hypot(u[1], u[2]), turned);
 }
@@ -180,7 +179,7 @@ static double way_of(const solver_problem *problem, int index, const double u[MO
 /* It would leave its bounds if it were to stick, as newton has it, and has left its anchor by more than what sticks
  * may: near its bounds the tolerance alone would let go of anchors again and again, and a block on a slope creeps. */
 static bool slips(const solver_problem *problem, int index, const double *lambda, const double *D) {
-    double h = problem->step->h, u[MOST_CONTACT_ROWS], w[MOST_CONTACT_ROWS], next[MOST_CONTACT_ROWS];
+    double h = problem->step->h, u[MAX_CONTACT_ROWS], w[MAX_CONTACT_ROWS], next[MAX_CONTACT_ROWS];
     if (!(D[1] > 0 && D[2] > 0 && contact_rows_mu(problem, index) * lambda[0] > 0)) return true;
     contact_rows_values(problem, index, u);
     if (way_of(problem, index, u) <= h * problem->tolerance.length) return false;
@@ -188,7 +187,7 @@ static bool slips(const solver_problem *problem, int index, const double *lambda
     return !step_alone(problem, index, lambda, w, D, next);
 }
 
-static void tell_contact(const solver_problem *problem, int index, const double *lambda, cone_state state) {
+static void report_contact(const solver_problem *problem, int index, const double *lambda, cone_state state) {
     double h = problem->step->h;
     if (contact_rows_aggregated(problem)) {
         patch *p = &problem->patches[index];
@@ -202,12 +201,12 @@ static void tell_contact(const solver_problem *problem, int index, const double 
 }
 
 void contact_rows_end(const row_contacts *contacts, const solver_problem *problem, const double *diagonal) {
-    static const double nothing[MOST_CONTACT_ROWS];
-    for (int i = 0; i < contact_rows_count(problem); i++) tell_contact(problem, i, nothing, CONE_OPEN);
+    static const double nothing[MAX_CONTACT_ROWS];
+    for (int i = 0; i < contact_rows_count(problem); i++) report_contact(problem, i, nothing, CONE_OPEN);
     for (int i = 0; i < contacts->count; i++) {
         int index = contacts->index[i];
         const double *lambda = contacts->lambda + contacts->each * i;
         bool pushes = lambda[0] > 0, slides = pushes && slips(problem, index, lambda, diagonal + contacts->each * i);
-        tell_contact(problem, index, lambda, slides ? CONE_SLIP : pushes ? CONE_STICK : CONE_OPEN);
+        report_contact(problem, index, lambda, slides ? CONE_SLIP : pushes ? CONE_STICK : CONE_OPEN);
     }
 }

@@ -130,8 +130,8 @@ static lagrangian_measures lagrangian_measure(const solver_problem *problem, con
 #define LOOSE_UPDATES 2  /* of the multipliers, while ten times that is enough */
 #define STRICT_UPDATES 3 /* from which on a tenth is asked for */
 #define SAME_START 1e-7  /* m: starts that differ by less are the same */
-#define MOST_INNER 8     /* Newton steps before the multipliers move anyway */
-#define MOST_ITERATIONS 60
+#define MAX_INNER 8      /* Newton steps before the multipliers move anyway */
+#define MAX_ITERATIONS 60
 /* Grips take fewer anyway. hand-letters, in steps of 10 ms: 12.2 iterations and 5.7 ms a step on average, 45 and 21 ms at
  * most; with 20: 9.8 and 4.8 ms, 14 ms at most, and letters are 3 mm elsewhere after 4 s. With 16 they are 77 mm elsewhere;
  * with 4 no step of grip-strong converges, and it takes 4.0 iterations instead of 1.4. */
@@ -139,9 +139,9 @@ static lagrangian_measures lagrangian_measure(const solver_problem *problem, con
 /* Iterations in which contacts are condensed. Where these do not do, it may be the forces that go to and fro, as they
  * are exact for limits that are not what they will be: with up to 64 contacts condensed in all iterations, half of the
  * steps of 10 ms in which 1000 N press a finger on a table did not converge. */
-#define MOST_CONDENSED 20
-#define MOST_PASSES 120 /* Newton and multipliers' steps together */
-#define MOST_HALVINGS 20
+#define MAX_CONDENSED 20
+#define MAX_PASSES 120 /* Newton and multipliers' steps together */
+#define MAX_HALVINGS 20
 #define ARMIJO 1e-4
 
 /* How exactly a direction is found where soft bodies touch. Newton comes again anyway: with 1e-3 its steps are fewer by
@@ -242,10 +242,10 @@ static bool find_direction(newton_state *state, const solver_problem *problem, d
     }
     for (int i = 0; i < size_of(problem); i++) state->direction[i] = -state->gradient[i];
     double size = sqrt(rows_dot(state->residual, state->residual, size_of(problem)));
-    crossing_end end = {.share = problem->link_count > 0 ? LINKED_SHARE : CROSSING_SHARE,
-                        .trace = CROSSING_TRACE * size,
-                        .most = CROSSING_STEPS};
-    crossing_solve(problem, state->hessian, end, state->direction);
+    soft_coupling_end end = {.share = problem->link_count > 0 ? LINKED_SHARE : CROSSING_SHARE,
+                             .trace = CROSSING_TRACE * size,
+                             .max = CROSSING_STEPS};
+    soft_coupling_solve(problem, state->hessian, end, state->direction);
     return true;
 }
 
@@ -253,7 +253,7 @@ static bool find_direction(newton_state *state, const solver_problem *problem, d
 static void line_search(newton_state *state, const solver_problem *problem, double rho) {
     int n = size_of(problem);
     double slope = rows_dot(state->gradient, state->direction, n), before = lagrangian_constraint_energy(problem, rho);
-    crossing_multiply(problem, state->direction, state->product);
+    soft_coupling_multiply(problem, state->direction, state->product);
     double linear = rows_dot(state->residual, state->direction, n),
            square = rows_dot(state->direction, state->product, n);
     double step = 1, done = 0;
@@ -263,7 +263,7 @@ static void line_search(newton_state *state, const solver_problem *problem, doub
         lagrangian_move(problem, state->d);
         double change =
             step * linear + 0.5 * step * step * square + lagrangian_constraint_energy(problem, rho) - before;
-        if (change <= ARMIJO * step * slope || halvings == MOST_HALVINGS) break;
+        if (change <= ARMIJO * step * slope || halvings == MAX_HALVINGS) break;
     }
     for (int i = 0; i < n; i++) state->residual[i] += step * state->product[i];
 }
@@ -272,7 +272,7 @@ static void line_search(newton_state *state, const solver_problem *problem, doub
 static double look_at(newton_state *state, const solver_problem *problem, double rho) {
     double h = problem->step->h;
     int n = size_of(problem);
-    crossing_multiply(problem, state->d, state->residual);
+    soft_coupling_multiply(problem, state->d, state->residual);
     double linear = rows_dot(problem->b, state->d, n), square = rows_dot(state->d, state->residual, n);
     for (int i = 0; i < n; i++) state->residual[i] -= h * problem->b[i];
     lagrangian_move(problem, state->d);
@@ -310,7 +310,7 @@ static void start(newton_state *state, const solver_problem *problem, bool is_wa
         limits->begin(problem->bodies[k]);
         limits->take_up(problem->bodies[k]);
     }
-    if (is_warm && !problem->goes_on) {
+    if (is_warm && !problem->continues) {
         start_warm(state, problem);
         return;
     }
@@ -355,7 +355,7 @@ static bool iterate(newton_state *state, const solver_problem *problem, solver_r
     int inner = 0, updates = 0;
     bool condensed = false;
     double rho = first_rho(problem), before = INFINITY;
-    for (int pass = 0; pass < MOST_PASSES; pass++) {
+    for (int pass = 0; pass < MAX_PASSES; pass++) {
         lagrangian_gradient(problem, rho, state->residual, state->gradient);
         lagrangian_measures now = lagrangian_measure(problem, state->residual, state->gradient);
         if (problem->patch_count > 0 && report->iterations > 0)
@@ -368,12 +368,12 @@ static bool iterate(newton_state *state, const solver_problem *problem, solver_r
                       now.slope > GRADIENT_TRACE * now.size;
         report->converged = report->iterations > 0 && !polish && is_converged(problem, &now);
         /* A solve that is cut short still moves its multipliers, or the next step would begin where this one did. */
-        bool is_last = report->iterations >= solver_most(problem, MOST_ITERATIONS);
+        bool is_last = report->iterations >= solver_max(problem, MAX_ITERATIONS);
         /* Multipliers that move twice without a step in between are moved by the same violation twice. */
-        if (!report->converged && !is_last && inner < MOST_INNER && (!settled || inner == 0 || polish)) {
+        if (!report->converged && !is_last && inner < MAX_INNER && (!settled || inner == 0 || polish)) {
             /* Once begun it goes on: contacts that are terms in every second iteration go round in circles. */
             condensed |= !contacts_agree(problem, &now.contacts, 1);
-            bool all_at_once = condensed && report->iterations < MOST_CONDENSED;
+            bool all_at_once = condensed && report->iterations < MAX_CONDENSED;
             if (!(all_at_once && find_condensed(state, problem, rho)) && !find_direction(state, problem, rho))
                 return false;
             line_search(state, problem, rho);
@@ -397,8 +397,8 @@ static bool iterate(newton_state *state, const solver_problem *problem, solver_r
         inner = 0;
     }
     /* The units in which the next step finds its multipliers. */
-    double most = (report->converged ? STRESS_LARGEST : STRESS_UNMET) / RHO_NEAR;
-    EACH_LIMITED (problem, k, limits) limits->rescale(problem->bodies[k], rho / RHO_NEAR, most);
+    double max = (report->converged ? STRESS_LARGEST : STRESS_UNMET) / RHO_NEAR;
+    EACH_LIMITED (problem, k, limits) limits->rescale(problem->bodies[k], rho / RHO_NEAR, max);
     return true;
 }
 

@@ -12,14 +12,14 @@
 
 #define CONTACT_ROWS 3 /* of a contact point: the gap, two tangents */
 #define CONTACT_TAIL (CONTACT_LEGS - ROW_NODES)
-#define MOST_CONTACT_ROWS PATCH_ROWS
+#define MAX_CONTACT_ROWS PATCH_ROWS
 
 /* The contacts that take part in a solve, in the order in which they came to: those that it starts from (rows_begin)
  * and those that were violated since. */
 typedef struct row_contacts {
     int each; /* rows of a contact */
     int count;
-    int most;    /* that there is room for */
+    int max;     /* that there is room for */
     bool all;    /* also those that are not violated take part */
     int *index;  /* of the problem's contacts or patches */
     bool *taken; /* one of these: it takes part */
@@ -34,7 +34,7 @@ typedef struct row_contacts {
 
 /* Patches take the place of contact points. */
 static inline bool contact_rows_aggregated(const solver_problem *problem) {
-    return problem->most_patches > 0;
+    return problem->max_patches > 0;
 }
 
 /* Rows of each, how many there are and can be. */
@@ -46,15 +46,15 @@ static inline int contact_rows_count(const solver_problem *problem) {
     return contact_rows_aggregated(problem) ? problem->patch_count : problem->contact_count;
 }
 
-static inline int contact_rows_most(const solver_problem *problem) {
-    return contact_rows_aggregated(problem) ? problem->most_patches : problem->most_contacts;
+static inline int contact_rows_max(const solver_problem *problem) {
+    return contact_rows_aggregated(problem) ? problem->max_patches : problem->max_contacts;
 }
 
 static inline double contact_rows_mu(const solver_problem *problem, int index) {
     return contact_rows_aggregated(problem) ? problem->patches[index].mu : problem->contacts[index].mu;
 }
 
-void contact_rows_layout(row_contacts *contacts, const solver_problem *problem, int most, arena *work);
+void contact_rows_layout(row_contacts *contacts, const solver_problem *problem, int max, arena *work);
 
 /* The three rows of a contact point. node, gradient: room for CONTACT_TAIL a row. */
 void contact_rows_of_point(const contact *c, int index, constraint_row rows[CONTACT_ROWS], row_tail tails[CONTACT_ROWS],
@@ -64,24 +64,24 @@ void contact_rows_of_point(const contact *c, int index, constraint_row rows[CONT
 void contact_rows_make(row_contacts *contacts, const solver_problem *problem, int i, constraint_row *rows);
 
 /* The force that a contact starts from, N, N m. */
-void contact_rows_start(const solver_problem *problem, int index, double lambda[MOST_CONTACT_ROWS]);
+void contact_rows_start(const solver_problem *problem, int index, double lambda[MAX_CONTACT_ROWS]);
 
 /* Gap, ways and angle where the contact was looked at last. Returns the gap. */
-double contact_rows_values(const solver_problem *problem, int index, double u[MOST_CONTACT_ROWS]);
+double contact_rows_values(const solver_problem *problem, int index, double u[MAX_CONTACT_ROWS]);
 
 /* The same for the friction of a contact, and the torques of a patch's pressure: lambda[1] and on go to what the normal
  * impulse allows and is nearest, measured by D, how far a unit of each moves its row. Whether friction was allowed as it
  * was. */
-bool contact_rows_confine(const solver_problem *problem, int index, double normal, const double D[MOST_CONTACT_ROWS],
-                          double lambda[MOST_CONTACT_ROWS]);
+bool contact_rows_confine(const solver_problem *problem, int index, double normal, const double D[MAX_CONTACT_ROWS],
+                          double lambda[MAX_CONTACT_ROWS]);
 
 /* lambda goes into the pyramid, the cone or the patch's set: the normal first, then what it allows. */
-void contact_rows_project(const solver_problem *problem, int index, double lambda[MOST_CONTACT_ROWS]);
+void contact_rows_project(const solver_problem *problem, int index, double lambda[MAX_CONTACT_ROWS]);
 
 /* How far a contact is from w_n >= 0, lambda_n >= 0, complementary, and from friction that sticks or opposes the slip:
  * the way, m, that it would still go if lambda_k - w_k / D_k were projected alone. w: C / h, m/s, rad/s. */
-double contact_rows_error(const solver_problem *problem, int index, const double lambda[MOST_CONTACT_ROWS],
-                          const double w[MOST_CONTACT_ROWS], const double D[MOST_CONTACT_ROWS]);
+double contact_rows_error(const solver_problem *problem, int index, const double lambda[MAX_CONTACT_ROWS],
+                          const double w[MAX_CONTACT_ROWS], const double D[MAX_CONTACT_ROWS]);
 
 /* The solve ends, with the contacts looked at where it did: each is told its force and how it ended.
  * diagonal: D of their rows. */
@@ -96,7 +96,7 @@ void contact_rows_end(const row_contacts *contacts, const solver_problem *proble
 /* Three rows and columns a contact: normal, two tangents. */
 typedef struct cone_problem {
     int count;     /* contacts */
-    int most;      /* that there is room for */
+    int max;       /* that there is room for */
     int stride;    /* of W: a multiple of eight */
     double *W;     /* m/N, row-major */
     double *q;     /* m: u without forces */
@@ -107,7 +107,7 @@ typedef struct cone_problem {
     double *step;  /* a row: Newton's, from the residual */
 } cone_problem;
 
-void cone_problem_layout(cone_problem *problem, int most, arena *work);
+void cone_problem_layout(cone_problem *problem, int max, arena *work);
 
 /* False if it does not come to an end, or W is singular: then forces and u are of no use. */
 bool cone_problem_solve(cone_problem *problem);
@@ -128,7 +128,7 @@ bool cone_problem_solve(cone_problem *problem);
 
 /* W costs as the square, its elimination as the cube of them. With room for 64, two-hands, grip-strong and
  * hand-phalanges take as many iterations. */
-#define CONDENSE_MOST 24
+#define CONDENSE_MAX 24
 #define CONDENSE_PIECES 3 /* that threads share */
 
 /* Eight rows of contacts. */

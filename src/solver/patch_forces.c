@@ -12,21 +12,21 @@
 #include <math.h>
 #include <string.h>
 
-#define MOST_SWEEPS 1000
+#define MAX_SWEEPS 1000
 #define OWN_TURNS 4
 #define ENOUGH 0.2 /* of the tolerance of lengths, so that what newton leaves has room too */
 #define TRACE 1e-3 /* of the tolerance of lengths, that is nothing */
 
 void patch_forces_layout(patch_forces *state, const solver_problem *problem, int rows, arena *work) {
-    int most = rows * problem->most_patches, stride = (most + 7) / 8 * 8;
+    int max = rows * problem->max_patches, stride = (max + 7) / 8 * 8;
     *state = (patch_forces){.rows = rows,
                             .stride = stride,
                             .W = ARENA_ARRAY(work, double, (size_t)stride *(size_t)stride),
                             .u = ARENA_ARRAY(work, double, stride),
                             .push = ARENA_ARRAY(work, double, stride),
-                            .own = ARENA_ARRAY(work, patch_response, problem->most_patches),
-                            .sparse = ARENA_ARRAY(work, gram_row, most)};
-    gram_layout(&state->products, problem->factor->plan, problem->pattern->node_count, most, work);
+                            .own = ARENA_ARRAY(work, patch_response, problem->max_patches),
+                            .sparse = ARENA_ARRAY(work, compliance_row, max)};
+    row_compliance_layout(&state->products, problem->factor->plan, problem->pattern->node_count, max, work);
 }
 
 void patch_forces_assemble(patch_forces *state, const solver_problem *problem) {
@@ -35,9 +35,9 @@ void patch_forces_assemble(patch_forces *state, const solver_problem *problem) {
     for (int row = 0; row < rows; row++) {
         const patch *p = &problem->patches[row / each];
         size_t first = (size_t)(row % each) * (size_t)p->leg_count;
-        state->sparse[row] = (gram_row){p->arm[row % each] > 0 ? p->leg_count : 0, p->node, p->gradient + first};
+        state->sparse[row] = (compliance_row){p->arm[row % each] > 0 ? p->leg_count : 0, p->node, p->gradient + first};
     }
-    gram_product(&state->products, problem->factor, state->sparse, rows, state->W, state->stride);
+    row_compliance_product(&state->products, problem->factor, state->sparse, rows, state->W, state->stride);
     for (int i = 0; i < problem->patch_count; i++)
         state->own[i] =
             patch_respond(state->W + (size_t)(each * i) * (size_t)(state->stride + 1), state->stride, each, h * h);
@@ -144,7 +144,7 @@ void patch_forces_solve(patch_forces *state, const solver_problem *problem) {
     for (int i = 0; i < problem->patch_count; i++)
         for (int k = 0; k < each; k++) tell(state, each * i + k, h * h * problem->patches[i].lambda[k], rows);
     bool done = false;
-    for (state->sweeps = 0; state->sweeps < MOST_SWEEPS && !done; state->sweeps++) {
+    for (state->sweeps = 0; state->sweeps < MAX_SWEEPS && !done; state->sweeps++) {
         change moved = {0};
         for (int i = 0; i < problem->patch_count; i++) {
             change one = relax(state, problem, i);
@@ -180,7 +180,7 @@ bool patch_forces_stabilize(patch_forces *state, const solver_problem *problem, 
     int count = problem->patch_count;
     for (int i = 0; i < count; i++) {
         const patch *p = &problem->patches[i];
-        state->u[i] = p->u[0] - p->leeway;
+        state->u[i] = p->u[0] - p->allowed_penetration;
         /* What is deep is taken out over some steps. */
         state->u[i] = fmax(state->u[i], -CONTACT_RECOVERY * h);
         deepest = fmax(deepest, -state->u[i]);
@@ -191,7 +191,7 @@ bool patch_forces_stabilize(patch_forces *state, const solver_problem *problem, 
     double *push = state->push;
     memset(push, 0, (size_t)count * sizeof *push);
     double moved = INFINITY;
-    for (int sweep = 0; sweep < MOST_SWEEPS && moved > enough; sweep++) {
+    for (int sweep = 0; sweep < MAX_SWEEPS && moved > enough; sweep++) {
         moved = 0;
         for (int i = 0; i < count; i++) {
             double D = entry(state, i, i);

@@ -18,7 +18,7 @@ static int whole_bodies(const solver_problem *problem) {
 }
 
 /* Soft bodies come first in a system. */
-static void find_bodies(crossing *state, const solver_problem *problem) {
+static void find_bodies(soft_coupling *state, const solver_problem *problem) {
     for (int i = 0; i < problem->pattern->node_count; i++) state->body[i] = -1;
     for (int k = 0; k < state->whole; k++) {
         const body_model *body = problem->bodies[k]->model;
@@ -27,50 +27,50 @@ static void find_bodies(crossing *state, const solver_problem *problem) {
     }
 }
 
-void crossing_layout(crossing *state, const solver_problem *problem, arena *work) {
+void soft_coupling_layout(soft_coupling *state, const solver_problem *problem, arena *work) {
     int components = size_of(problem), whole = whole_bodies(problem);
-    *state = (crossing){.links = ARENA_ARRAY(work, solver_link, problem->most_contacts),
-                        .body = ARENA_ARRAY(work, int, components / 3),
-                        .whole = whole,
-                        .coarse = ARENA_ARRAY(work, double, 9 * (size_t)whole * (size_t)whole),
-                        .residual = ARENA_ARRAY(work, double, components),
-                        .solved = ARENA_ARRAY(work, double, components),
-                        .direction = ARENA_ARRAY(work, double, components),
-                        .product = ARENA_ARRAY(work, double, components),
-                        .factored = ARENA_ARRAY(work, double, components)};
+    *state = (soft_coupling){.links = ARENA_ARRAY(work, solver_link, problem->max_contacts),
+                             .body = ARENA_ARRAY(work, int, components / 3),
+                             .whole = whole,
+                             .coarse = ARENA_ARRAY(work, double, 9 * (size_t)whole * (size_t)whole),
+                             .residual = ARENA_ARRAY(work, double, components),
+                             .solved = ARENA_ARRAY(work, double, components),
+                             .direction = ARENA_ARRAY(work, double, components),
+                             .product = ARENA_ARRAY(work, double, components),
+                             .factored = ARENA_ARRAY(work, double, components)};
     if (state->body) find_bodies(state, problem);
 }
 
-static void collect(crossing *state, const solver_problem *problem) {
+static void collect(soft_coupling *state, const solver_problem *problem) {
     state->count = problem->link_count;
     if (problem->link_count > 0)
         memcpy(state->links, problem->links, (size_t)problem->link_count * sizeof *state->links);
     for (int i = 0; i < problem->contact_count; i++) {
         const contact *c = &problem->contacts[i];
-        if (!c->crosses || c->state == CONE_OPEN) continue;
+        if (!c->couples_soft || c->state == CONE_OPEN) continue;
         state->links[state->count++] = (solver_link){.contact = c, .stiffness = contact_stiffness(c)};
     }
 }
 
 /* y += C x */
 static void add_links(const solver_link *links, int count, double h, const double *x, double *y) {
-    for (int i = 0; i < count; i++) contact_add_crossing(links[i].contact, &links[i].stiffness, h * h, x, y);
+    for (int i = 0; i < count; i++) contact_add_soft_coupling(links[i].contact, &links[i].stiffness, h * h, x, y);
 }
 
-void crossing_multiply(const solver_problem *problem, const double *x, double *y) {
+void soft_coupling_multiply(const solver_problem *problem, const double *x, double *y) {
     block_pattern_multiply(problem->pattern, problem->A, x, y);
     add_links(problem->links, problem->link_count, problem->step->h, x, y);
 }
 
 /* The block of T^T H T at bodies (a, b) gets weight times a 3x3 matrix. */
-static void add_coarse(crossing *state, int a, int b, const double *block, double weight) {
+static void add_coarse(soft_coupling *state, int a, int b, const double *block, double weight) {
     double *target = state->coarse + 9 * (size_t)a * (size_t)state->whole + 3 * (size_t)b;
     for (int row = 0; row < 3; row++)
         for (int column = 0; column < 3; column++)
             target[3 * row * state->whole + column] += weight * block[3 * row + column];
 }
 
-static void assemble_coarse(crossing *state, const solver_problem *problem, const double *blocks) {
+static void assemble_coarse(soft_coupling *state, const solver_problem *problem, const double *blocks) {
     const block_pattern *pattern = problem->pattern;
     double h = problem->step->h;
     memset(state->coarse, 0, 9 * (size_t)state->whole * (size_t)state->whole * sizeof *state->coarse);
@@ -103,7 +103,7 @@ static void assemble_coarse(crossing *state, const solver_problem *problem, cons
 }
 
 /* In place, by rows; a body without an unknown has a row of zeros, and is left out. */
-static void factor_coarse(crossing *state) {
+static void factor_coarse(soft_coupling *state) {
     int n = 3 * state->whole;
     double *L = state->coarse;
     for (int i = 0; i < n; i++)
@@ -118,7 +118,7 @@ static void factor_coarse(crossing *state) {
 }
 
 /* x += T (T^T H T)^-1 T^T r */
-static void add_whole(const crossing *state, const solver_problem *problem, const double *r, double *x) {
+static void add_whole(const soft_coupling *state, const solver_problem *problem, const double *r, double *x) {
     int n = 3 * state->whole, nodes = problem->pattern->node_count;
     const double *L = state->coarse;
     double y[3 * CROSSING_BODIES] = {0};
@@ -137,7 +137,7 @@ static void add_whole(const crossing *state, const solver_problem *problem, cons
 }
 
 /* Some contact is not of a body with itself: only then is there a way together that M does not know. */
-static bool crosses_bodies(const crossing *state) {
+static bool couples_soft_bodies(const soft_coupling *state) {
     for (int i = 0; i < state->count; i++) {
         const contact *c = state->links[i].contact;
         bool side[2] = {false, false};
@@ -150,8 +150,8 @@ static bool crosses_bodies(const crossing *state) {
     return false;
 }
 
-int crossing_solve(const solver_problem *problem, const double *blocks, crossing_end end, double *x) {
-    crossing *state = problem->crossing;
+int soft_coupling_solve(const solver_problem *problem, const double *blocks, soft_coupling_end end, double *x) {
+    soft_coupling *state = problem->soft_coupling;
     int n = size_of(problem), steps = 0;
     if (state) collect(state, problem);
     if (!state || state->count == 0) {
@@ -159,13 +159,13 @@ int crossing_solve(const solver_problem *problem, const double *blocks, crossing
         return 0;
     }
     double *r = state->residual, *z = state->solved, *p = state->direction, *q = state->product, *m = state->factored;
-    bool apart = crosses_bodies(state);
+    bool apart = couples_soft_bodies(state);
     assemble_coarse(state, problem, blocks);
     factor_coarse(state);
     memcpy(r, x, (size_t)n * sizeof *r);
     memset(x, 0, (size_t)n * sizeof *x);
     double enough = fmax(end.share * sqrt(rows_dot(r, r, n)), end.trace), before = 0;
-    while (steps < end.most) {
+    while (steps < end.max) {
         memcpy(z, r, (size_t)n * sizeof *z);
         solver_solve(problem, z);
         if (apart) add_whole(state, problem, r, z);

@@ -99,7 +99,7 @@ typedef struct solver_link {
     mat3 stiffness; /* W in world axes, N/m */
 } solver_link;
 
-typedef struct crossing crossing;
+typedef struct soft_coupling soft_coupling;
 
 typedef struct solver_problem {
     const block_pattern *pattern;
@@ -108,7 +108,7 @@ typedef struct solver_problem {
     int link_count;
     const double *b;         /* 3 per node, kg m/s */
     double *v;               /* 3 per node, m/s; in: free motion, if it was solved; out: the solution */
-    bool goes_on;            /* v is the solution with other springs in A and b, in this step: start there */
+    bool continues;          /* v is the solution with other springs in A and b, in this step: start there */
     cholesky_factor *factor; /* of A, if it was factored; a solver may overwrite it */
     coupled_state *coupled;  /* where handles are solved apart from their tools, newton only; else NULL */
     int body_count;
@@ -116,12 +116,12 @@ typedef struct solver_problem {
     const int *first_node; /* of each body's unknowns */
     contact *contacts;     /* of this step */
     int contact_count;
-    int most_contacts;  /* that there ever are */
-    crossing *crossing; /* NULL if none of them ever crosses: contact.h */
-    patch *patches;     /* of this step, instead of contacts, where these are aggregated */
+    int max_contacts;             /* that there ever are */
+    soft_coupling *soft_coupling; /* NULL if none of them ever crosses: contact.h */
+    patch *patches;               /* of this step, instead of contacts, where these are aggregated */
     int patch_count;
-    int most_patches; /* that there ever are; 0: contacts are not aggregated */
-    int patch_rows;   /* PATCH_ROWS, or PATCH_ROWS_PRINTED */
+    int max_patches; /* that there ever are; 0: contacts are not aggregated */
+    int patch_rows;  /* PATCH_ROWS, or PATCH_ROWS_PRINTED */
     bool
         uncondensed; /* newton takes contacts by their multipliers alone (condense.h): to compare with solves that must */
     solver_friction friction;
@@ -153,9 +153,9 @@ static inline void solver_solve(const solver_problem *problem, double *x) {
 }
 
 /* How many iterations a solve may take that allows itself `own`. */
-static inline int solver_most(const solver_problem *problem, int own) {
-    int most = problem->step->most_iterations;
-    return most > 0 && most < own ? most : own;
+static inline int solver_max(const solver_problem *problem, int own) {
+    int max = problem->step->max_iterations;
+    return max > 0 && max < own ? max : own;
 }
 
 static inline void solver_tell(const solver_problem *problem, int iterations, bool linearized, double residual) {
@@ -212,9 +212,9 @@ const solver_class *solver_find(const char *name);
 
 #define CROSSING_BODIES 16 /* of an island that T moves, the first so many */
 
-struct crossing {
+struct soft_coupling {
     int count;          /* contacts that push and cross */
-    solver_link *links; /* most_contacts: these, with their W */
+    solver_link *links; /* max_contacts: these, with their W */
     int *body;          /* a node: which of the bodies it belongs to, -1 for those of rigid and further ones */
     int whole;          /* bodies that T moves */
     double *coarse;     /* 3 whole x 3 whole: T^T H T, then its Cholesky factor, below the diagonal */
@@ -222,22 +222,22 @@ struct crossing {
     double *residual, *solved, *direction, *product, *factored; /* the last: M direction */
 };
 
-/* problem: pattern, bodies, first_node and most_contacts are set. */
-void crossing_layout(crossing *state, const solver_problem *problem, arena *work);
+/* problem: pattern, bodies, first_node and max_contacts are set. */
+void soft_coupling_layout(soft_coupling *state, const solver_problem *problem, arena *work);
 
 /* y = A x, with the links. */
-void crossing_multiply(const solver_problem *problem, const double *x, double *y);
+void soft_coupling_multiply(const solver_problem *problem, const double *x, double *y);
 
 /* How exactly an x is wanted: until what is left of it is a share of |x|, or as little as `trace`, or after so many
  * iterations. */
-typedef struct crossing_end {
+typedef struct soft_coupling_end {
     double share, trace;
-    int most;
-} crossing_end;
+    int max;
+} soft_coupling_end;
 
 /* x = H^-1 x, with the links of A and the contacts that push where they were looked at last; blocks: M, of which the
  * problem's factor is. Where nothing crosses, by that factor alone. Returns the iterations that were needed. */
-int crossing_solve(const solver_problem *problem, const double *blocks, crossing_end end, double *x);
+int soft_coupling_solve(const solver_problem *problem, const double *blocks, soft_coupling_end end, double *x);
 
 /* Patches (contact/patch.h) condensed on a factored matrix H: what their forces do to each other,
  *
@@ -247,14 +247,14 @@ int crossing_solve(const solver_problem *problem, const double *blocks, crossing
  * is small and dense. See patch_forces.c. */
 
 typedef struct patch_forces {
-    int rows;            /* of a patch: as the problem has them, or 1 for the gaps alone */
-    int stride;          /* of W */
-    double *W;           /* row after row, 1/kg and so on */
-    double *u;           /* a row */
-    double *push;        /* a patch, of patch_forces_stabilize */
-    patch_response *own; /* a patch: what its block of h^2 W does */
-    gram_row *sparse;    /* a row: the patch's gradient */
-    gram products;
+    int rows;               /* of a patch: as the problem has them, or 1 for the gaps alone */
+    int stride;             /* of W */
+    double *W;              /* row after row, 1/kg and so on */
+    double *u;              /* a row */
+    double *push;           /* a patch, of patch_forces_stabilize */
+    patch_response *own;    /* a patch: what its block of h^2 W does */
+    compliance_row *sparse; /* a row: the patch's gradient */
+    row_compliance products;
     int sweeps; /* of the last solve */
 } patch_forces;
 

@@ -99,7 +99,7 @@ void system_free(system_model *system) {
 void system_layout(system_state *state, const system_model *system, const system_choice *choice,
                    body_state *const *bodies, arena *work) {
     size_t components = 3 * (size_t)system->pattern.node_count;
-    bool touches = system->most_contacts > 0;
+    bool touches = system->max_contacts > 0;
     state->bodies = bodies;
     state->blocks = ARENA_ARRAY(work, double, 9 * (size_t)system->pattern.block_count);
     state->b = ARENA_ARRAY(work, double, components);
@@ -108,9 +108,9 @@ void system_layout(system_state *state, const system_model *system, const system
     state->untouched_blocks = ARENA_ARRAY(work, double, touches ? 9 * (size_t)system->pattern.block_count : 0);
     state->untouched_b = ARENA_ARRAY(work, double, touches ? components : 0);
     if (system->plan) cholesky_factor_layout(&state->factor, system->plan, work);
-    state->links = ARENA_ARRAY(work, solver_link, system->crosses ? system->most_contacts : 0);
+    state->links = ARENA_ARRAY(work, solver_link, system->couples_soft ? system->max_contacts : 0);
     state->link_count = 0;
-    state->goes_on = false;
+    state->continues = false;
     state->coupled = (coupled_state){0};
     if (choice->coupling != COUPLING_MONOLITHIC && system->handle_nodes > 0)
         coupled_layout(&state->coupled, &system->coupled, &system->pattern, choice->coupling, work);
@@ -118,15 +118,15 @@ void system_layout(system_state *state, const system_model *system, const system
     state->friction = FRICTION_PYRAMID;
     state->uncondensed = false;
     state->trace = NULL;
-    state->most_patches = touches ? choice->most_patches : 0;
+    state->max_patches = touches ? choice->max_patches : 0;
     state->patch_rows = choice->patch_rows;
     state->patch_count = 0;
     state->is_displaced = false;
     if (!system_is_constrained(system)) return;
     solver_problem problem = system_problem(state, system, NULL);
     patch_forces_layout(&state->stabilizer, &problem, 1, work);
-    state->displacement = ARENA_ARRAY(work, double, state->most_patches > 0 ? components : 0);
-    if (system->crosses) crossing_layout(&state->crossing, &problem, work);
+    state->displacement = ARENA_ARRAY(work, double, state->max_patches > 0 ? components : 0);
+    if (system->couples_soft) soft_coupling_layout(&state->soft_coupling, &problem, work);
     state->solver = arena_take(work, 1, choice->solver->state_size);
     /* While measuring there is no state yet: the solver lays out one that nobody keeps. */
     union {
@@ -143,7 +143,7 @@ solver_problem system_problem(system_state *state, const system_model *system, c
                             .link_count = state->link_count,
                             .b = state->b,
                             .v = state->v,
-                            .goes_on = state->goes_on,
+                            .continues = state->continues,
                             .factor = &state->factor,
                             .coupled = state->coupled.model ? &state->coupled : NULL,
                             .body_count = system->body_count,
@@ -151,11 +151,12 @@ solver_problem system_problem(system_state *state, const system_model *system, c
                             .first_node = system->first_node,
                             .contacts = state->contacts,
                             .contact_count = state->contact_count,
-                            .most_contacts = system->most_contacts,
-                            .crossing = system->crosses && state->most_patches == 0 ? &state->crossing : NULL,
+                            .max_contacts = system->max_contacts,
+                            .soft_coupling =
+                                system->couples_soft && state->max_patches == 0 ? &state->soft_coupling : NULL,
                             .patches = state->patches,
                             .patch_count = state->patch_count,
-                            .most_patches = state->most_patches,
+                            .max_patches = state->max_patches,
                             .patch_rows = state->patch_rows,
                             .uncondensed = state->uncondensed,
                             .friction = state->friction,
@@ -174,12 +175,13 @@ void system_solve(system_state *state, const system_model *system, const body_st
     solver_problem problem = system_problem(state, system, step);
     problem.contact_count = 0;
     memcpy(state->v, state->b, 3 * (size_t)system->pattern.node_count * sizeof *state->v);
-    crossing_solve(&problem, state->blocks, (crossing_end){.share = LINKED_SHARE, .most = LINKED_STEPS}, state->v);
+    soft_coupling_solve(&problem, state->blocks, (soft_coupling_end){.share = LINKED_SHARE, .max = LINKED_STEPS},
+                        state->v);
 }
 
 double system_residual(system_state *state, const system_model *system, const body_step *step) {
     solver_problem problem = system_problem(state, system, step);
-    crossing_multiply(&problem, state->v, state->product);
+    soft_coupling_multiply(&problem, state->v, state->product);
     double error = 0, size = 0;
     for (int i = 0; i < 3 * system->pattern.node_count; i++) {
         double difference = state->product[i] - state->b[i];

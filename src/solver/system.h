@@ -19,8 +19,8 @@ typedef struct system_model {
     int handle_nodes;      /* of the handles, the last ones */
     coupled_model coupled; /* the handles apart from the rest, if there are any */
     bool limited;          /* some body has limits and is free to move */
-    int most_contacts;     /* that its bodies can have at a time; 0: they touch nothing */
-    bool crosses;          /* some of these are between soft bodies, or of one with itself */
+    int max_contacts;      /* that its bodies can have at a time; 0: they touch nothing */
+    bool couples_soft;     /* some of these are between soft bodies, or of one with itself */
 } system_model;
 
 typedef struct system_state {
@@ -31,9 +31,9 @@ typedef struct system_state {
     double *product;           /* 3 per node: A v, for the residual */
     double *untouched_blocks;  /* A and b without contacts by springs; NULL where nothing touches */
     double *untouched_b;
-    solver_link *links; /* most_contacts: of contacts by springs that cross */
+    solver_link *links; /* max_contacts: of contacts by springs that cross */
     int link_count;
-    crossing crossing;
+    soft_coupling soft_coupling;
     double secant; /* of contacts by springs: s in friction's slope (contact/penalty.h) */
     cholesky_factor factor;
     coupled_state coupled; /* where handles are solved apart; else it has no model */
@@ -41,12 +41,12 @@ typedef struct system_state {
     contact *contacts;     /* of this step */
     int contact_count;
     patch *patches; /* of this step, where contacts are aggregated: then the solver sees these, and no contacts */
-    int patch_count, most_patches, patch_rows;
+    int patch_count, max_patches, patch_rows;
     patch_forces stabilizer;
     double *displacement; /* 3 per node, m: by which patches come out of what they are in, or is_displaced is false */
     bool is_displaced;
     bool is_due;          /* to be solved in this pass of the step */
-    bool goes_on;         /* it was in the last one too, with other springs */
+    bool continues;       /* it was in the last one too, with other springs */
     solver_report report; /* of its last solve */
     solver_tolerances tolerance;
     solver_friction friction;
@@ -58,8 +58,8 @@ typedef struct system_state {
 typedef struct system_choice {
     const solver_class *solver;
     coupling_method coupling;
-    int most_patches; /* that contacts are aggregated to; 0: they are not */
-    int patch_rows;   /* of each */
+    int max_patches; /* that contacts are aggregated to; 0: they are not */
+    int patch_rows;  /* of each */
 } system_choice;
 
 /* The system of some bodies of a model, which remember where their blocks are. `bodies` is taken over. */
@@ -72,7 +72,7 @@ void system_layout(system_state *state, const system_model *system, const system
 
 /* A solver has work: some body has limits or may touch another. */
 static inline bool system_is_constrained(const system_model *system) {
-    return system->limited || system->most_contacts > 0;
+    return system->limited || system->max_contacts > 0;
 }
 
 /* The system as a solver sees it. */

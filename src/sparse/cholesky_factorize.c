@@ -120,7 +120,7 @@ typedef struct front_job {
 /* Row strips that a piece takes of a column block. */
 #define PIECE_STRIPS 8
 
-static int least(int a, int b) {
+static int min(int a, int b) {
     return a < b ? a : b;
 }
 
@@ -142,7 +142,7 @@ static void assemble_columns(const front_job *job, int begin, int end) {
 
 static void assemble_piece(void *context, int piece) {
     const front_job *job = context;
-    assemble_columns(job, PIECE_COLUMNS * piece, least(PIECE_COLUMNS * (piece + 1), front_k(job->f)));
+    assemble_columns(job, PIECE_COLUMNS * piece, min(PIECE_COLUMNS * (piece + 1), front_k(job->f)));
 }
 
 /* The diagonal tile of column block `first`, `columns` wide: left-looking over the blocks before it. Returns
@@ -180,7 +180,7 @@ SIMD_INLINE void factor_strips(const front_job *job, int first, int p, int end, 
 static void strips_piece(void *context, int piece) {
     const front_job *job = context;
     int begin = job->first / 8 + 1 + PIECE_STRIPS * piece;
-    int end = least(begin + PIECE_STRIPS, front_height(job->f) / 8);
+    int end = min(begin + PIECE_STRIPS, front_height(job->f) / 8);
 #define CALL(n) factor_strips(job, job->first, begin, end, n)
     TILE_SWITCH(front_k(job->f) - job->first, CALL)
 #undef CALL
@@ -246,7 +246,7 @@ static void update_columns_of(const front_job *job, int begin, int end) {
 
 static void update_piece(void *context, int piece) {
     const front_job *job = context;
-    update_columns_of(job, PIECE_COLUMNS * piece, least(PIECE_COLUMNS * (piece + 1), front_m(job->f)));
+    update_columns_of(job, PIECE_COLUMNS * piece, min(PIECE_COLUMNS * (piece + 1), front_m(job->f)));
 }
 
 static int pieces_of(int columns) {
@@ -298,7 +298,7 @@ int cholesky_factorize(cholesky_factor *factor, const double *blocks, workers *p
     factorization job = {factor, blocks};
     workers_run(pool, plan->piece_count, factor_piece, &job);
     int failed = INT_MAX;
-    for (int i = 0; i < plan->piece_count; i++) failed = least(failed, factor->failed[i]);
+    for (int i = 0; i < plan->piece_count; i++) failed = min(failed, factor->failed[i]);
     for (int i = 0; i < plan->top_count && failed == INT_MAX; i++) {
         const front *f = &plan->fronts[plan->top[i]];
         failed = factor_front(factor, f, blocks, factor->scratch + plan->top_scratch, front_pool(f, pool));

@@ -166,7 +166,7 @@ static void place_all(cholesky_plan *plan, int *order, const bool *in_piece, pla
         front *it = &plan->fronts[f];
         it->panel = plan->panel_size;
         plan->panel_size += round_up((size_t)front_height(it) * (size_t)front_k(it));
-        if (front_height(it) > plan->most_rows) plan->most_rows = front_height(it);
+        if (front_height(it) > plan->max_rows) plan->max_rows = front_height(it);
     }
 }
 
@@ -409,7 +409,7 @@ const int *cholesky_plan_position(const cholesky_plan *plan) {
 /* What the solves write to. */
 static void layout_workspace(cholesky_factor *factor, const cholesky_plan *plan, arena *memory) {
     factor->vector = ARENA_ARRAY(memory, double, 24 * (size_t)plan->node_count);
-    factor->rows = ARENA_ARRAY(memory, double, 8 * ((size_t)plan->most_rows + 8));
+    factor->rows = ARENA_ARRAY(memory, double, 8 * ((size_t)plan->max_rows + 8));
     factor->reached = ARENA_ARRAY(memory, int, plan->front_count);
     factor->visited = ARENA_ARRAY(memory, bool, plan->front_count);
     if (factor->visited) memset(factor->visited, 0, (size_t)plan->front_count * sizeof *factor->visited);

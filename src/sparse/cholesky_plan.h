@@ -81,7 +81,7 @@ struct cholesky_plan {
     int front_count;
     int piece_count;
     int top_count;
-    int most_rows; /* the greatest height of a front */
+    int max_rows;  /* the greatest height of a front */
     int *position; /* node_count: node -> elimination position */
     int *node;     /* node_count: its inverse */
     int *front_of; /* node_count: elimination position -> front */

@@ -16,36 +16,38 @@
 #include <string.h>
 
 #define GROUP 8
-#define MOST_KEPT (1u << 19) /* doubles: 4 MB, unless a group alone needs more */
+#define MAX_KEPT (1u << 19) /* doubles: 4 MB, unless a group alone needs more */
 
-struct gram_group {
+struct compliance_group {
     size_t kept;  /* its first number */
     size_t first; /* of its ranges */
     int ranges;
 };
 
-void gram_layout(gram *g, const cholesky_plan *plan, int node_count, int most_rows, arena *memory) {
-    size_t nodes = most_rows > 0 ? (size_t)node_count : 0, one = 3 * GROUP * nodes;
-    size_t groups = ((size_t)most_rows + GROUP - 1) / GROUP;
-    size_t room = groups * one < MOST_KEPT ? groups * one : MOST_KEPT;
+void row_compliance_layout(row_compliance *g, const cholesky_plan *plan, int node_count, int max_rows, arena *memory) {
+    size_t nodes = max_rows > 0 ? (size_t)node_count : 0, one = 3 * GROUP * nodes;
+    size_t groups = ((size_t)max_rows + GROUP - 1) / GROUP;
+    size_t room = groups * one < MAX_KEPT ? groups * one : MAX_KEPT;
     if (room < one) room = one;
-    *g = (gram){.right = ARENA_ARRAY(memory, double, one),
-                .nodes = ARENA_ARRAY(memory, int, GROUP *nodes),
-                .reach = ARENA_ARRAY(memory, cholesky_range, nodes > 0 ? cholesky_plan_facts(plan).front_count : 0),
-                .filled = ARENA_ARRAY(memory, int, most_rows),
-                .groups = ARENA_ARRAY(memory, gram_group, groups),
-                .kept = ARENA_ARRAY(memory, double, room),
-                .ranges = ARENA_ARRAY(memory, cholesky_range, room / (3 * GROUP)), /* each has a node at least */
-                .room = room};
+    *g = (row_compliance){
+        .right = ARENA_ARRAY(memory, double, one),
+        .nodes = ARENA_ARRAY(memory, int, GROUP *nodes),
+        .reach = ARENA_ARRAY(memory, cholesky_range, nodes > 0 ? cholesky_plan_facts(plan).front_count : 0),
+        .filled = ARENA_ARRAY(memory, int, max_rows),
+        .groups = ARENA_ARRAY(memory, compliance_group, groups),
+        .kept = ARENA_ARRAY(memory, double, room),
+        .ranges = ARENA_ARRAY(memory, cholesky_range, room / (3 * GROUP)), /* each has a node at least */
+        .room = room};
     if (g->right) memset(g->right, 0, one * sizeof *g->right);
 }
 
 /* Y of a group to g->right, in elimination order; returns the number of ranges that are not zero. */
-static int substitute(gram *g, cholesky_factor *factor, const gram_row *rows, const int *filled, int count) {
+static int substitute(row_compliance *g, cholesky_factor *factor, const compliance_row *rows, const int *filled,
+                      int count) {
     const int *position = cholesky_plan_position(factor->plan);
     int nodes = 0;
     for (int lane = 0; lane < count; lane++) {
-        const gram_row *row = &rows[filled[lane]];
+        const compliance_row *row = &rows[filled[lane]];
         for (int k = 0; k < row->count; k++) {
             double *right = g->right + 3 * GROUP * (size_t)position[row->node[k]] + lane;
             right[0] = row->gradient[k].x, right[GROUP] = row->gradient[k].y, right[2 * GROUP] = row->gradient[k].z;
@@ -55,14 +57,14 @@ static int substitute(gram *g, cholesky_factor *factor, const gram_row *rows, co
     return cholesky_forward_reach(factor, g->nodes, nodes, g->right, g->reach);
 }
 
-static void clear(gram *g, int ranges) {
+static void clear(row_compliance *g, int ranges) {
     for (int r = 0; r < ranges; r++)
         memset(g->right + GROUP * (size_t)g->reach[r].first, 0, GROUP * (size_t)g->reach[r].count * sizeof *g->right);
 }
 
 /* Puts g->right behind the groups that are kept; false if there is no room. */
-static bool keep(gram *g, gram_group *group, const gram_group *before, int ranges) {
-    *group = (gram_group){.ranges = ranges};
+static bool keep(row_compliance *g, compliance_group *group, const compliance_group *before, int ranges) {
+    *group = (compliance_group){.ranges = ranges};
     if (before) {
         group->first = before->first + (size_t)before->ranges;
         group->kept = before->kept;
@@ -83,7 +85,7 @@ static bool keep(gram *g, gram_group *group, const gram_group *before, int range
 }
 
 /* Products of the rows of a kept group and those at hand. A range is a front, so two are the same or have nothing in common. */
-static tile multiply(const gram *g, const gram_group *group, int ranges) {
+static tile multiply(const row_compliance *g, const compliance_group *group, int ranges) {
     tile sum = tile_zero();
     const cholesky_range *own = g->ranges + group->first, *end = own + group->ranges;
     const double *kept = g->kept + group->kept;
@@ -111,7 +113,8 @@ static int size_of(int group, int filled) {
     return left < GROUP ? left : GROUP;
 }
 
-void gram_product(gram *g, cholesky_factor *factor, const gram_row *rows, int count, double *W, int stride) {
+void row_compliance_product(row_compliance *g, cholesky_factor *factor, const compliance_row *rows, int count,
+                            double *W, int stride) {
     int filled = 0;
     for (int i = 0; i < count; i++) {
         memset(W + (size_t)i * (size_t)stride, 0, (size_t)(count + 7) / 8 * 8 * sizeof *W);

@@ -139,7 +139,7 @@ static double model_change(const double H[6], const double g[3], const double st
  * convex, so that is its minimum. The first choice is no bound at all, and mostly the only one looked at. */
 static void solve_bounded(const double H[6], const double g[3], const double low[3], const double high[3],
                           double best[3]) {
-    double least = INFINITY;
+    double min = INFINITY;
     for (int k = 0; k < 3; k++) best[k] = 0;
     for (int choice = 0; choice < 27; choice++) {
         const int side[3] = {choice % 3, choice / 3 % 3, choice / 9};
@@ -153,8 +153,8 @@ static void solve_bounded(const double H[6], const double g[3], const double low
         for (int k = 0; k < 3; k++) within = within && step[k] >= low[k] && step[k] <= high[k];
         if (!within) continue;
         double change = model_change(H, g, step);
-        if (!(change < least)) continue;
-        least = change;
+        if (!(change < min)) continue;
+        min = change;
         for (int k = 0; k < 3; k++) best[k] = step[k];
         if (choice == 0) return;
     }

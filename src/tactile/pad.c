@@ -131,13 +131,13 @@ static int find_tet(const thenar_tet_mesh *mesh, vec3 place) {
     double deepest = -INFINITY;
     for (int t = 0; t < mesh->tet_count; t++) {
         vec3 share = shares_in(mesh, t, place);
-        double least = fmin(fmin(share.x, share.y), fmin(share.z, 1 - share.x - share.y - share.z));
-        if (least > deepest) deepest = least, best = t;
+        double min = fmin(fmin(share.x, share.y), fmin(share.z, 1 - share.x - share.y - share.z));
+        if (min > deepest) deepest = min, best = t;
     }
     return best;
 }
 
-static void hang_point(const making *m, const candidate *from, int p, pad_model *pad) {
+static void attach_point(const making *m, const candidate *from, int p, pad_model *pad) {
     const thenar_tet_mesh *mesh = m->skin->mesh;
     int tet = m->skin->embedding->tet[from->vertex];
     for (int k = 0; k < 4; k++) pad->weight[p][k] = m->skin->embedding->weights[4 * from->vertex + k];
@@ -158,13 +158,13 @@ static void hang_point(const making *m, const candidate *from, int p, pad_model 
 static void choose_points(making *m, pad_model *pad) {
     int next = 0, count = m->candidate_count;
     candidate *all = m->candidates;
-    double least = INFINITY;
+    double min = INFINITY;
     for (int i = 0; i < count; i++) {
         double d = all[i].at.x * all[i].at.x + all[i].at.y * all[i].at.y;
-        if (d < least) least = d, next = i;
+        if (d < min) min = d, next = i;
     }
     for (int p = 0; p < pad->point_count; p++) {
-        hang_point(m, &all[next], p, pad);
+        attach_point(m, &all[next], p, pad);
         double furthest = -1;
         vec3 chosen = all[next].at;
         for (int i = 0; i < count; i++) {
@@ -239,9 +239,9 @@ static thenar_status take_elements(const making *m, pad_model *pad, thenar_error
     const soft_model *soft = m->skin->soft;
     if (!soft) return THENAR_OK;
     int *seen = MEMORY_ARRAY(int, pad->point_count), count = 0;
-    int most = (pad->point_count + SIMD_LANES - 1) / SIMD_LANES;
-    pad->batches = memory_aligned((size_t)most * sizeof *pad->batches);
-    pad->per_volume = memory_array((size_t)most, sizeof *pad->per_volume);
+    int max = (pad->point_count + SIMD_LANES - 1) / SIMD_LANES;
+    pad->batches = memory_aligned((size_t)max * sizeof *pad->batches);
+    pad->per_volume = memory_array((size_t)max, sizeof *pad->per_volume);
     if (!seen || !pad->batches || !pad->per_volume) {
         free(seen);
         return error_memory(error, "finger pad");
@@ -355,14 +355,14 @@ static void place_points(feel_pad *pad, const feel_moment *moment) {
 }
 
 static void begin(feel_pad *pad) {
-    thenar_tactile_pad *told = &pad->told;
-    pad->force_before = told->normal_force;
+    thenar_tactile_pad *reported = &pad->reported;
+    pad->force_before = reported->normal_force;
     pad->friction = 0;
     pad->own_contacts = 0;
-    memset(told->force, 0, sizeof told->force);
-    memset(told->centre, 0, sizeof told->centre);
-    memset(told->region, 0, sizeof told->region);
-    told->normal_force = told->peak_pressure = told->slip = told->slip_speed = 0;
+    memset(reported->force, 0, sizeof reported->force);
+    memset(reported->centre, 0, sizeof reported->centre);
+    memset(reported->region, 0, sizeof reported->region);
+    reported->normal_force = reported->peak_pressure = reported->slip = reported->slip_speed = 0;
 }
 
 /* Velocity of a vertex of a soft body's skin. */
@@ -396,8 +396,8 @@ static void add_slip(const feel_world *world, const feel_moment *moment, const t
     vec3 n = vec3_load(c->normal);
     vec3 v = vec3_sub(side_velocity(world, moment, c, 0), side_velocity(world, moment, c, 1));
     v = vec3_mul_add(v, n, -vec3_dot(v, n));
-    pad->told.slip += c->force;
-    pad->told.slip_speed += c->force * vec3_length(v);
+    pad->reported.slip += c->force;
+    pad->reported.slip_speed += c->force * vec3_length(v);
 }
 
 /* A contact at a vertex of a pad; flipped: the pad is what is touched. */
@@ -430,12 +430,12 @@ static void add_contact(const feel_world *world, const feel_moment *moment, cons
         point->force += share * c->force;
         vec3_store(point->friction, vec3_mul_add(vec3_load(point->friction), friction, share));
     }
-    thenar_tactile_pad *told = &pad->told;
-    vec3_store(told->force, vec3_add(vec3_load(told->force), vec3_mul_add(friction, n, c->force)));
-    vec3_store(told->centre, vec3_mul_add(vec3_load(told->centre), at, c->force));
-    told->normal_force += c->force;
+    thenar_tactile_pad *reported = &pad->reported;
+    vec3_store(reported->force, vec3_add(vec3_load(reported->force), vec3_mul_add(friction, n, c->force)));
+    vec3_store(reported->centre, vec3_mul_add(vec3_load(reported->centre), at, c->force));
+    reported->normal_force += c->force;
     pad->friction += vec3_length(friction);
-    if (c->area > 0) told->peak_pressure = fmax(told->peak_pressure, c->force / c->area);
+    if (c->area > 0) reported->peak_pressure = fmax(reported->peak_pressure, c->force / c->area);
     add_slip(world, moment, c, pad);
 }
 
@@ -463,10 +463,10 @@ static void add_contacts(const feel_world *world, const feel_moment *moment) {
 }
 
 static void finish_points(const feel_world *world, feel_pad *pad) {
-    thenar_tactile_pad *told = &pad->told;
-    told->contact_count = 0;
-    told->area = 0;
-    pad->least_gap = FEEL_FAR;
+    thenar_tactile_pad *reported = &pad->reported;
+    reported->contact_count = 0;
+    reported->area = 0;
+    pad->min_gap = FEEL_FAR;
     for (int p = 0; p < pad->model.point_count; p++) {
         thenar_tactile_point *point = &pad->model.points[p];
         vec3 x = vec3_load(point->position);
@@ -477,28 +477,28 @@ static void finish_points(const feel_world *world, feel_pad *pad) {
             point->gap = FEEL_FAR;
         }
         pad->target[p] = point->gap < FEEL_FAR ? vec3_mul_add(x, pad->normal[p], -point->gap) : x;
-        pad->least_gap = fmin(pad->least_gap, point->gap);
-        told->region[pad->model.part[p]].pressure += point->force;
-        told->region[pad->model.part[p]].shear += vec3_length(vec3_load(point->friction));
+        pad->min_gap = fmin(pad->min_gap, point->gap);
+        reported->region[pad->model.part[p]].pressure += point->force;
+        reported->region[pad->model.part[p]].shear += vec3_length(vec3_load(point->friction));
     }
-    pad->apart = told->normal_force > 0 ? fmin(0, pad->least_gap) : pad->least_gap;
-    double base = told->normal_force > 0 ? fmax(0, pad->least_gap) : 0;
+    pad->apart = reported->normal_force > 0 ? fmin(0, pad->min_gap) : pad->min_gap;
+    double base = reported->normal_force > 0 ? fmax(0, pad->min_gap) : 0;
     for (int p = 0; p < pad->model.point_count; p++) {
         thenar_tactile_point *point = &pad->model.points[p];
         point->touches = point->gap - base <= (point->touches ? world->leaving : world->touching);
-        told->contact_count += point->touches;
-        if (point->touches) told->area += point->area;
+        reported->contact_count += point->touches;
+        if (point->touches) reported->area += point->area;
     }
 }
 
 /* Elastic energy of tets at the chosen depth by the volume of their flesh. */
 static void add_energy(feel_pad *pad, const double *x) {
     pad_model *model = &pad->model;
-    thenar_tactile_pad *told = &pad->told;
+    thenar_tactile_pad *reported = &pad->reported;
     double density[SIMD_LANES];
     double *of_region[THENAR_PAD_REGION_COUNT];
-    for (int r = 0; r < THENAR_PAD_REGION_COUNT; r++) of_region[r] = &told->region[r].energy_density;
-    told->energy_density = 0;
+    for (int r = 0; r < THENAR_PAD_REGION_COUNT; r++) of_region[r] = &reported->region[r].energy_density;
+    reported->energy_density = 0;
     for (int b = 0; b < model->batch_count; b++) {
         const soft_batch *batch = &model->batches[b];
         f64x8 s[3];
@@ -512,44 +512,44 @@ static void add_energy(feel_pad *pad, const double *x) {
         for (int p = 0; p < model->point_count; p++) {
             if (model->tet[p] / SIMD_LANES != b) continue;
             double part = density[model->tet[p] % SIMD_LANES] * model->points[p].area;
-            told->energy_density += part;
+            reported->energy_density += part;
             *of_region[model->part[p]] += part;
         }
     }
-    told->energy_density /= model->area;
+    reported->energy_density /= model->area;
 }
 
 static void finish_sums(feel_pad *pad) {
-    thenar_tactile_pad *told = &pad->told;
-    double force = told->normal_force, before = told->slips ? SLIP_ENDS : SLIP_BEGINS;
+    thenar_tactile_pad *reported = &pad->reported;
+    double force = reported->normal_force, before = reported->slips ? SLIP_ENDS : SLIP_BEGINS;
     if (force > 0) {
-        for (int k = 0; k < 3; k++) told->centre[k] /= force;
-        if (told->slip > 0) told->slip_speed /= told->slip;
-        told->slip /= force;
+        for (int k = 0; k < 3; k++) reported->centre[k] /= force;
+        if (reported->slip > 0) reported->slip_speed /= reported->slip;
+        reported->slip /= force;
     }
-    bool slips = told->slip > before;
-    told->slip_onsets += slips && !told->slips;
-    told->slips = slips;
-    told->pressure = told->area > 0 ? force / told->area : 0;
-    told->shear = told->area > 0 ? pad->friction / told->area : 0;
+    bool slips = reported->slip > before;
+    reported->slip_onsets += slips && !reported->slips;
+    reported->slips = slips;
+    reported->pressure = reported->area > 0 ? force / reported->area : 0;
+    reported->shear = reported->area > 0 ? pad->friction / reported->area : 0;
     for (int r = 0; r < THENAR_PAD_REGION_COUNT; r++) {
         double area = pad->model.part_area[r], scale = area > 0 ? 1 / area : 0;
-        told->region[r].pressure *= scale;
-        told->region[r].shear *= scale;
-        told->region[r].energy_density *= scale;
+        reported->region[r].pressure *= scale;
+        reported->region[r].shear *= scale;
+        reported->region[r].energy_density *= scale;
     }
-    vec3_store(told->frame, pad->frame.position);
+    vec3_store(reported->frame, pad->frame.position);
     const quat q = pad->frame.rotation;
-    told->frame[3] = q.x, told->frame[4] = q.y, told->frame[5] = q.z, told->frame[6] = q.w;
+    reported->frame[3] = q.x, reported->frame[4] = q.y, reported->frame[5] = q.z, reported->frame[6] = q.w;
 }
 
 void feel_reset(feel_world *world) {
     for (int i = 0; i < world->pad_count; i++) {
         feel_pad *pad = &world->pads[i];
         for (int p = 0; p < pad->model.point_count; p++) pad->model.points[p].touches = false;
-        pad->told.normal_force = 0;
-        pad->told.slips = false;
-        pad->told.slip_onsets = 0;
+        pad->reported.normal_force = 0;
+        pad->reported.slips = false;
+        pad->reported.slip_onsets = 0;
     }
 }
 

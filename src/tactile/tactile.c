@@ -31,7 +31,7 @@ static double fade(double u) {
  * in contact and falls to 0 as what is near goes away. What only comes near is seen by more points, so that the tilt is
  * right when it arrives. */
 static double weigh_points(const feel_pad *pad, double presence, match_points *points) {
-    double nearest = fmax(0, pad->least_gap), sum = 0;
+    double nearest = fmax(0, pad->min_gap), sum = 0;
     int count = pad->model.point_count;
     points->group_count = (count + SIMD_LANES - 1) / SIMD_LANES;
     double *target[3], *skin[3], *touch = (double *)points->touch, *rest = (double *)points->free;
@@ -96,7 +96,7 @@ static void match_pose(thenar_tactile *tactile, tactile_worn *worn, const feel_p
     match_problem problem;
     match_result result = {0};
     memcpy(worn->before, command->pose, sizeof worn->before);
-    command->touching = pad->told.contact_count > 0;
+    command->touching = pad->reported.contact_count > 0;
     if (pose_problem(tactile, worn, worn->before, &problem)) {
         result = match_solve(&problem);
         limit_press(worn, pad, result.pose);
@@ -112,21 +112,21 @@ static void match_pose(thenar_tactile *tactile, tactile_worn *worn, const feel_p
 
 static void move_device(tactile_worn *worn, double dt) {
     thenar_tactile_command *command = &worn->command;
-    double most = worn->engaged ? INFINITY : ONSET;
-    device_approach(&worn->def.device, command->wanted, dt, most, command->pose, worn->angles);
+    double max = worn->engaged ? INFINITY : ONSET;
+    device_approach(&worn->def.device, command->wanted, dt, max, command->pose, worn->angles);
     if (command->touching && fabs(command->wanted[2] - command->pose[2]) <= ONSET) worn->engaged = true;
 }
 
 /* Amplitude and frequency: a change of the normal force is felt as a knock that dies away, slip as long as it lasts. */
 static void vibrate(tactile_worn *worn, const feel_pad *pad, double dt) {
     const thenar_wearable_def *def = &worn->def.device;
-    double rate = dt > 0 ? fabs(pad->told.normal_force - pad->force_before) / dt : 0;
-    double slip = pad->told.slip * pad->told.slip_speed / def->slip_full;
+    double rate = dt > 0 ? fabs(pad->reported.normal_force - pad->force_before) / dt : 0;
+    double slip = pad->reported.slip * pad->reported.slip_speed / def->slip_full;
     double now = fmin(1, rate / def->rate_full + slip);
     worn->amplitude = fmax(now, worn->amplitude * exp(-dt / def->release));
     worn->command.value[0] = worn->amplitude;
     worn->command.value[1] = def->frequency[0] + (def->frequency[1] - def->frequency[0]) * fmin(1, slip);
-    worn->command.touching = pad->told.contact_count > 0;
+    worn->command.touching = pad->reported.contact_count > 0;
 }
 
 static void set_values(tactile_worn *worn, const feel_pad *pad) {
@@ -135,7 +135,7 @@ static void set_values(tactile_worn *worn, const feel_pad *pad) {
     if (device_is_platform(def))
         memcpy(worn->command.value, worn->angles, sizeof worn->angles);
     else if (def->by_force)
-        worn->command.value[0] = fmin(1, pad->told.normal_force / def->force_limit);
+        worn->command.value[0] = fmin(1, pad->reported.normal_force / def->force_limit);
     else
         worn->command.value[0] = worn->command.pose[2];
 }
@@ -217,7 +217,7 @@ static thenar_status add_pad(thenar_tactile *tactile, const pad_place *place, co
     if (status != THENAR_OK) return status;
     world->pad_count++;
     int count = pad->model.point_count;
-    pad->told.hand = place->hand, pad->told.finger = place->finger, pad->told.point_count = count;
+    pad->reported.hand = place->hand, pad->reported.finger = place->finger, pad->reported.point_count = count;
     pad->normal = MEMORY_ARRAY(vec3, count);
     pad->target = MEMORY_ARRAY(vec3, count);
     pad->weight = MEMORY_ARRAY(double, count);
@@ -375,7 +375,7 @@ int thenar_tactile_pad_count(const thenar_tactile *tactile) {
 
 const thenar_tactile_pad *thenar_tactile_pad_of(const thenar_tactile *tactile, int pad) {
     assert(pad >= 0 && pad < tactile->world.pad_count);
-    return &tactile->world.pads[pad].told;
+    return &tactile->world.pads[pad].reported;
 }
 
 const thenar_tactile_point *thenar_tactile_points(const thenar_tactile *tactile, int pad) {

@@ -150,12 +150,12 @@ typedef struct feel_moment {
 /* A pad as it is felt. */
 typedef struct feel_pad {
     pad_model model;
-    thenar_tactile_pad told;
+    thenar_tactile_pad reported;
     hand_frame frame;
     mat3 turn;             /* of the frame */
     vec3 *normal, *target; /* of each point, in the frame: of the plane it is near, and its foot on it */
     double *weight;        /* of each point: of the contacts around it */
-    double least_gap;      /* m */
+    double min_gap;        /* m */
     double apart;          /* m: the same, but 0 where contacts push: they may be between the points of a coarse skin */
     double force_before;   /* N: normal force at the moment before */
     double friction;       /* N: sum of sizes */

@@ -355,9 +355,9 @@ static bool is_out_of_reach(const thenar_wearable_def *def, const double pose[3]
         snprintf(what, size, "the links do not close");
         return true;
     }
-    double least = fmin(angle[0], fmin(angle[1], angle[2])), most = fmax(angle[0], fmax(angle[1], angle[2]));
-    if (!(least >= def->servo_range[0] && most <= def->servo_range[1])) {
-        snprintf(what, size, "servos would turn %.4g to %.4g degrees", least / DEGREE, most / DEGREE);
+    double min = fmin(angle[0], fmin(angle[1], angle[2])), max = fmax(angle[0], fmax(angle[1], angle[2]));
+    if (!(min >= def->servo_range[0] && max <= def->servo_range[1])) {
+        snprintf(what, size, "servos would turn %.4g to %.4g degrees", min / DEGREE, max / DEGREE);
         return true;
     }
     if (!(side * platform_hold(def, pose) > 0)) {
@@ -393,12 +393,12 @@ thenar_status thenar_wearable_check(const thenar_wearable_def *def, thenar_error
     return status == THENAR_OK && device_is_platform(def) ? check_workspace(def, error) : status;
 }
 
-void device_approach(const thenar_wearable_def *def, const double wanted[3], double dt, double most, double pose[3],
+void device_approach(const thenar_wearable_def *def, const double wanted[3], double dt, double max, double pose[3],
                      double angles[3]) {
     double step[3];
     for (int k = 0; k < 3; k++) {
         double bound = dt * (k < 2 ? def->tilt_speed : def->displacement_speed);
-        step[k] = fmax(-bound, fmin(k < 2 ? bound : fmin(bound, most), wanted[k] - pose[k]));
+        step[k] = fmax(-bound, fmin(k < 2 ? bound : fmin(bound, max), wanted[k] - pose[k]));
     }
     if (!device_is_platform(def)) {
         for (int k = 0; k < 3; k++) pose[k] += step[k];

@@ -18,7 +18,7 @@ void device_home(const thenar_wearable_def *def, double pose[3]);
 /* From where it is to where it is wanted, as far as its speeds allow within dt. `most` is a further bound on the
  * displacement, m, into the pad and not away from it. `angles` (platforms): where the servos are, and then where they will be. Both poses are in the
  * workspace, in which the links close. */
-void device_approach(const thenar_wearable_def *def, const double wanted[3], double dt, double most, double pose[3],
+void device_approach(const thenar_wearable_def *def, const double wanted[3], double dt, double max, double pose[3],
                      double angles[3]);
 
 bool device_is_platform(const thenar_wearable_def *def);

@@ -106,39 +106,39 @@ static int size_of(const solver_problem *problem) {
 }
 
 /* For systems of so many components and contacts; contacts 0: nothing is ever pinned. */
-static void pinned_layout(pinned *state, size_t components, int contacts, arena *work) {
-    int most = contacts < PINNED_ROWS / 3 ? (3 * contacts + 7) / 8 * 8 : PINNED_ROWS;
-    size_t rows = (size_t)most, own = most > 0 ? components : 0;
-    *state = (pinned){.most = most,
-                      .rows = ARENA_ARRAY(work, pinned_row, rows),
-                      .half = ARENA_ARRAY(work, double, rows *own),
-                      .eight = ARENA_ARRAY(work, double, 8 * own),
-                      .C = ARENA_ARRAY(work, double, rows *rows),
-                      .multiple = ARENA_ARRAY(work, double, rows),
-                      .column = ARENA_ARRAY(work, double, own)};
+static void held_rows_layout(held_rows *state, size_t components, int contacts, arena *work) {
+    int max = contacts < PINNED_ROWS / 3 ? (3 * contacts + 7) / 8 * 8 : PINNED_ROWS;
+    size_t rows = (size_t)max, own = max > 0 ? components : 0;
+    *state = (held_rows){.max = max,
+                         .rows = ARENA_ARRAY(work, held_row, rows),
+                         .half = ARENA_ARRAY(work, double, rows *own),
+                         .eight = ARENA_ARRAY(work, double, 8 * own),
+                         .C = ARENA_ARRAY(work, double, rows *rows),
+                         .multiple = ARENA_ARRAY(work, double, rows),
+                         .column = ARENA_ARRAY(work, double, own)};
 }
 
 /* Empties it. */
-static void pinned_begin(pinned *state) {
+static void held_rows_begin(held_rows *state) {
     state->count = 0;
 }
 
 /* Adds a row; weight: how hard it is held, N/m. False: there is no room. */
-static bool pinned_add(pinned *state, const solver_problem *problem, int index, vec3 direction, double weight) {
+static bool held_rows_add(held_rows *state, const solver_problem *problem, int index, vec3 direction, double weight) {
     double h = problem->step->h;
-    if (state->count == state->most) return false;
-    state->rows[state->count++] = (pinned_row){index, direction, 1 / (h * h * weight)};
+    if (state->count == state->max) return false;
+    state->rows[state->count++] = (held_row){index, direction, 1 / (h * h * weight)};
     return true;
 }
 
 /* Adds J_i^T times a number to `sum`. */
-static void add_row(const pinned_row *row, const solver_problem *problem, double scale, double *sum) {
+static void add_row(const held_row *row, const solver_problem *problem, double scale, double *sum) {
     const contact *c = &problem->contacts[row->contact];
     contact_add_force(c, vec3_scale(mat3_mul_vec_transposed(c->frame, row->direction), scale), sum);
 }
 
 /* Eight rows of L^-1 P J^T; those beyond the last are zero. */
-static void solve_half(pinned *state, const solver_problem *problem, int first) {
+static void solve_half(held_rows *state, const solver_problem *problem, int first) {
     int n = size_of(problem);
     memset(state->eight, 0, 8 * (size_t)n * sizeof *state->eight);
     for (int s = 0; s < 8 && first + s < state->count; s++) {
@@ -150,7 +150,7 @@ static void solve_half(pinned *state, const solver_problem *problem, int first) 
 }
 
 /* The 8x8 block of C at rows a and b. */
-static void multiply_halves(pinned *state, int n, int a, int b) {
+static void multiply_halves(held_rows *state, int n, int a, int b) {
     const double *x = state->half + (size_t)a * (size_t)n, *y = state->half + (size_t)b * (size_t)n;
     f64x8 sum[8];
     for (int s = 0; s < 8; s++) sum[s] = f64x8_set(0);
@@ -158,21 +158,21 @@ static void multiply_halves(pinned *state, int n, int a, int b) {
         f64x8 row = f64x8_load(y + 8 * i);
         for (int s = 0; s < 8; s++) sum[s] = f64x8_fma(f64x8_set(x[8 * i + s]), row, sum[s]);
     }
-    for (int s = 0; s < 8; s++) f64x8_store(state->C + (size_t)(a + s) * (size_t)state->most + (size_t)b, sum[s]);
+    for (int s = 0; s < 8; s++) f64x8_store(state->C + (size_t)(a + s) * (size_t)state->max + (size_t)b, sum[s]);
 }
 
 /* All rows are there, and the problem's factor is that of M. False: C is not positive definite. */
-static bool pinned_factor(pinned *state, const solver_problem *problem) {
-    int n = size_of(problem), most = state->most;
+static bool held_rows_factor(held_rows *state, const solver_problem *problem) {
+    int n = size_of(problem), max = state->max;
     for (int a = 0; a < state->count; a += 8) {
         solve_half(state, problem, a);
         for (int b = 0; b <= a; b += 8) multiply_halves(state, n, a, b);
     }
     for (int i = 0; i < state->count; i++) {
-        double *row = state->C + (size_t)i * (size_t)most;
+        double *row = state->C + (size_t)i * (size_t)max;
         row[i] += state->rows[i].give;
         for (int j = 0; j <= i; j++) {
-            const double *other = state->C + (size_t)j * (size_t)most;
+            const double *other = state->C + (size_t)j * (size_t)max;
             double sum = row[j];
             for (int k = 0; k < j; k++) sum -= row[k] * other[k];
             if (i == j && !(sum > 0)) return false;
@@ -183,21 +183,21 @@ static bool pinned_factor(pinned *state, const solver_problem *problem) {
 }
 
 /* From x = M^-1 r to what is to be taken from it: out = J^T C^-1 J x. The caller solves M y = out; x - y is H^-1 r. */
-static void pinned_react(pinned *state, const solver_problem *problem, const double *x, double *out) {
-    int count = state->count, most = state->most;
+static void held_rows_react(held_rows *state, const solver_problem *problem, const double *x, double *out) {
+    int count = state->count, max = state->max;
     double *m = state->multiple;
     for (int i = 0; i < count; i++) {
-        const pinned_row *row = &state->rows[i];
+        const held_row *row = &state->rows[i];
         m[i] = vec3_dot(row->direction, contact_motion(&problem->contacts[row->contact], x));
     }
     for (int i = 0; i < count; i++) {
-        const double *row = state->C + (size_t)i * (size_t)most;
+        const double *row = state->C + (size_t)i * (size_t)max;
         for (int k = 0; k < i; k++) m[i] -= row[k] * m[k];
         m[i] /= row[i];
     }
     for (int i = count - 1; i >= 0; i--) {
-        for (int k = i + 1; k < count; k++) m[i] -= state->C[(size_t)k * (size_t)most + (size_t)i] * m[k];
-        m[i] /= state->C[(size_t)i * (size_t)most + (size_t)i];
+        for (int k = i + 1; k < count; k++) m[i] -= state->C[(size_t)k * (size_t)max + (size_t)i] * m[k];
+        m[i] /= state->C[(size_t)i * (size_t)max + (size_t)i];
     }
     memset(out, 0, (size_t)size_of(problem) * sizeof *out);
     for (int i = 0; i < count; i++) add_row(&state->rows[i], problem, m[i], out);
@@ -215,8 +215,8 @@ static bool has_links_in(const thenar_model *model, const handle_model *handle, 
 }
 
 void linearization_layout(linearization *state, const thenar_model *model, arena *work) {
-    size_t blocks = 0, components = 0, crossing_components = 0;
-    int crossings = 0;
+    size_t blocks = 0, components = 0, soft_coupling_components = 0;
+    int soft_couplings = 0;
     for (int s = 0; s < model->system_count; s++) {
         const system_model *system = &model->systems[s];
         bool any = false;
@@ -225,17 +225,17 @@ void linearization_layout(linearization *state, const thenar_model *model, arena
         size_t own = 3 * (size_t)system->pattern.node_count;
         if ((size_t)system->pattern.block_count > blocks) blocks = (size_t)system->pattern.block_count;
         if (own > components) components = own;
-        if (!system->crosses) continue;
-        if (own > crossing_components) crossing_components = own;
-        if (system->most_contacts > crossings) crossings = system->most_contacts;
+        if (!system->couples_soft) continue;
+        if (own > soft_coupling_components) soft_coupling_components = own;
+        if (system->max_contacts > soft_couplings) soft_couplings = system->max_contacts;
     }
     *state = (linearization){.tangent = ARENA_ARRAY(work, double, 9 * blocks),
                              .eight = ARENA_ARRAY(work, double, 8 * components)};
     for (int c = 0; c < HANDLE_COLUMNS; c++) {
         state->column[c] = ARENA_ARRAY(work, double, components);
-        state->other[c] = ARENA_ARRAY(work, double, crossing_components);
+        state->other[c] = ARENA_ARRAY(work, double, soft_coupling_components);
     }
-    pinned_layout(&state->pinned, crossing_components, crossings, work);
+    held_rows_layout(&state->held_rows, soft_coupling_components, soft_couplings, work);
 }
 
 /* The directions in which a contact that pushed is held, in its frame, and how hard, N/m. Returns how many. */
@@ -256,10 +256,10 @@ static void hold_contact(linearization *state, const solver_problem *problem, in
     double h = problem->step->h, weight[3];
     vec3 direction[3];
     int count = hold(c, direction, weight);
-    bool pins = c->crosses && state->pinned.count + count <= state->pinned.most;
+    bool pins = c->couples_soft && state->held_rows.count + count <= state->held_rows.max;
     for (int i = 0; i < count; i++) {
         if (pins) {
-            pinned_add(&state->pinned, problem, index, direction[i], weight[i]);
+            held_rows_add(&state->held_rows, problem, index, direction[i], weight[i]);
             continue;
         }
         vec3 n = mat3_mul_vec_transposed(c->frame, direction[i]);
@@ -275,7 +275,7 @@ static void assemble(linearization *state, const solver_problem *problem, bool c
         if (limits->warm(problem->bodies[k]))
             limits->tangent(problem->bodies[k], problem->step, h * h * NEWTON_RHO, LIMITS_STIFFER, convex,
                             state->tangent);
-    pinned_begin(&state->pinned);
+    held_rows_begin(&state->held_rows);
     for (int i = 0; i < problem->contact_count; i++)
         if (problem->contacts[i].lambda.x > 0) hold_contact(state, problem, i);
 }
@@ -292,11 +292,12 @@ static void solve_columns(linearization *state, const solver_problem *problem, d
 }
 
 /* And with it. */
-static void solve_pinned(linearization *state, const solver_problem *problem) {
+static void solve_held_rows(linearization *state, const solver_problem *problem) {
     int n = 3 * problem->pattern->node_count;
     solve_columns(state, problem, state->column);
-    if (state->pinned.count == 0) return;
-    for (int c = 0; c < HANDLE_COLUMNS; c++) pinned_react(&state->pinned, problem, state->column[c], state->other[c]);
+    if (state->held_rows.count == 0) return;
+    for (int c = 0; c < HANDLE_COLUMNS; c++)
+        held_rows_react(&state->held_rows, problem, state->column[c], state->other[c]);
     solve_columns(state, problem, state->other);
     for (int c = 0; c < HANDLE_COLUMNS; c++)
         for (int i = 0; i < n; i++) state->column[c][i] -= state->other[c][i];
@@ -376,7 +377,7 @@ static bool respond(linearization *state, const thenar_model *model, const solve
             vec3_store(at, vec3_mul_add(vec3_load(at), point_motion(&t, c), t.kappa));
         }
     }
-    solve_pinned(state, problem);
+    solve_held_rows(state, problem);
     return is_bone || divide_by_handle(state, own, n);
 }
 
@@ -433,7 +434,7 @@ static bool linearize_in(linearization *state, const thenar_sim *sim, int number
 static bool factor_tangent(linearization *state, const solver_problem *problem) {
     for (int convex = 0; convex < 2; convex++) {
         assemble(state, problem, convex);
-        if (solver_factor(problem, state->tangent) && pinned_factor(&state->pinned, problem)) return true;
+        if (solver_factor(problem, state->tangent) && held_rows_factor(&state->held_rows, problem)) return true;
     }
     return false;
 }

@@ -40,21 +40,21 @@ struct haptic_linear {
 #define PINNED_ROWS 512 /* at most */
 
 /* One direction of a contact. */
-typedef struct pinned_row {
+typedef struct held_row {
     int contact;
     vec3 direction; /* unit, in the contact's frame */
     double give;    /* g, over kg */
-} pinned_row;
+} held_row;
 
-typedef struct pinned {
-    int count, most; /* rows; most is a multiple of eight */
-    pinned_row *rows;
+typedef struct held_rows {
+    int count, max; /* rows; most is a multiple of eight */
+    held_row *rows;
     double *half;     /* L^-1 P J^T: for each eight rows, 8 numbers for each component */
     double *eight;    /* 8 for each component */
     double *C;        /* most x most: its Cholesky factor, below the diagonal */
     double *multiple; /* most */
     double *column;   /* 3 a node */
-} pinned;
+} held_rows;
 
 /* What a handle's motion does to its tool and to the force between them, at the end of a step. See linearize.c. */
 
@@ -68,7 +68,7 @@ typedef struct linearization {
     double *column[HANDLE_COLUMNS]; /* 3 a node: X */
     double *eight;                  /* 8 for each of them: right-hand sides side by side */
     double *other[HANDLE_COLUMNS];  /* the same again: what contacts that cross take from them */
-    pinned pinned;                  /* these contacts */
+    held_rows held_rows;            /* these contacts */
 } linearization;
 
 /* Once a step, after all else. Handles that are not asked for, or whose system cannot be factored, have none. */

@@ -32,8 +32,8 @@ void thenar_model_free(thenar_model *model) {
         free((void *)model->tactile[i].hand);
     }
     free(model->tactile);
-    for (int i = 0; model->held && i < model->handle_count; i++) free(model->held[i].device);
-    free(model->held);
+    for (int i = 0; model->bindings && i < model->handle_count; i++) free(model->bindings[i].device);
+    free(model->bindings);
     free(model->haptic);
     free(model->name);
     free(model);

@@ -18,14 +18,14 @@
 #include <stdint.h>
 
 /* How a scene wants a handle to be held by a device; src/haptic/ reads it. */
-typedef struct model_held {
+typedef struct device_binding {
     bool said;
     char *device;                    /* NULL: none */
     thenar_haptic_settings settings; /* NaN where the scene says nothing */
     bool has_origin, has_turn;
     double origin[3]; /* m */
     quat turn;
-} model_held;
+} device_binding;
 
 struct thenar_model {
     atomic_int owners;
@@ -40,7 +40,7 @@ struct thenar_model {
     int tactile_count;
     thenar_tactile_def *tactile; /* what the hands wear; src/tactile/ reads it */
     thenar_haptic_def *haptic;   /* the loop that the scene asks for, without handles; NULL: it says nothing */
-    model_held *held;            /* of each handle then */
+    device_binding *bindings;    /* of each handle then */
     int system_count;
     system_model *systems;
     int *system_of;     /* of each body and handle */

@@ -26,27 +26,27 @@ const char *thenar_sim_contact_method(const thenar_sim *sim) {
 }
 
 const thenar_contact *thenar_sim_contacts(const thenar_sim *sim) {
-    return sim->contacts.told;
+    return sim->contacts.reported;
 }
 
 int thenar_sim_contact_count(const thenar_sim *sim) {
-    return sim->contacts.told_count;
+    return sim->contacts.report_count;
 }
 
 const thenar_contact_pair *thenar_sim_contact_pairs(const thenar_sim *sim) {
-    return sim->contacts.told_pairs;
+    return sim->contacts.pair_reports;
 }
 
 int thenar_sim_contact_pair_count(const thenar_sim *sim) {
-    return sim->contacts.told_pair_count;
+    return sim->contacts.pair_report_count;
 }
 
 void thenar_sim_contact_wrench(const thenar_sim *sim, int body, double force[3], double torque[3], double *area) {
     assert(body >= 0 && body < sim->model->body_count);
     vec3 f = {0}, t = {0};
     double sum = 0;
-    for (int i = 0; i < sim->contacts.told_pair_count; i++) {
-        const thenar_contact_pair *pair = &sim->contacts.told_pairs[i];
+    for (int i = 0; i < sim->contacts.pair_report_count; i++) {
+        const thenar_contact_pair *pair = &sim->contacts.pair_reports[i];
         if (pair->body[0] != body && pair->body[1] != body) continue;
         /* Of two soft bodies each has its own points and so its own area; a body does nothing to itself as a whole. */
         bool own = pair->body[0] == body, both = pair->body[0] == pair->body[1];
@@ -116,16 +116,16 @@ static void layout_arrays(thenar_sim *sim, const sim_choice *choice, arena *kept
     for (int i = 0; i < model_mover_count(sim->model); i++)
         sim->model->bodies[i]->kind->layout(sim->bodies[i], kept, work);
     for (int i = 0; i < sim->model->hand_count; i++) hand_layout(&sim->hands[i], kept, work);
-    int most_nodes = 0;
+    int max_nodes = 0;
     for (int i = 0; i < sim->model->system_count; i++)
-        if (sim->model->systems[i].pattern.node_count > most_nodes)
-            most_nodes = sim->model->systems[i].pattern.node_count;
+        if (sim->model->systems[i].pattern.node_count > max_nodes)
+            max_nodes = sim->model->systems[i].pattern.node_count;
     contacts_layout(&sim->contacts, &sim->model->contacts, sim->model->body_count, sim->model->system_count,
-                    choice->aggregates, most_nodes, kept, work);
+                    choice->aggregates, max_nodes, kept, work);
     linearization_layout(&sim->linearization, sim->model, work);
     body_state *const *members = sim->members;
     bool adapts = sim->model->contacts.pressure == THENAR_PRESSURE_ADAPTIVE;
-    system_choice parts = {choice->solver, choice->coupling, sim->contacts.patches.most,
+    system_choice parts = {choice->solver, choice->coupling, sim->contacts.patches.max,
                            adapts ? PATCH_ROWS : PATCH_ROWS_PRINTED};
     for (int i = 0; i < sim->model->system_count; i++) {
         system_layout(&sim->systems[i], &sim->model->systems[i], &parts, members, work);
@@ -258,12 +258,12 @@ void thenar_sim_reset(thenar_sim *sim) {
     contacts_reset(&sim->contacts, &sim->model->contacts);
 }
 
-bool sim_is_sound(const thenar_sim *sim) {
-    bool sound = true;
+bool sim_is_finite(const thenar_sim *sim) {
+    bool is_finite = true;
     for (int i = 0; i < model_mover_count(sim->model); i++)
-        sound = sound && sim->model->bodies[i]->kind->sound(sim->bodies[i]);
-    for (int i = 0; i < sim->model->hand_count; i++) sound = sound && hand_is_sound(&sim->hands[i]);
-    return sound;
+        is_finite = is_finite && sim->model->bodies[i]->kind->is_finite(sim->bodies[i]);
+    for (int i = 0; i < sim->model->hand_count; i++) is_finite = is_finite && hand_is_finite(&sim->hands[i]);
+    return is_finite;
 }
 
 soft_state *sim_soft(const thenar_sim *sim, int body) {
@@ -311,9 +311,9 @@ void thenar_sim_support_wrench(const thenar_sim *sim, int body, int support, dou
     vec3_store(torque, t);
 }
 
-thenar_status thenar_sim_limit_iterations(thenar_sim *sim, int most) {
-    if (most < 0) return THENAR_ERROR_INPUT;
-    sim->clock->most_iterations = (uint64_t)most;
+thenar_status thenar_sim_limit_iterations(thenar_sim *sim, int max) {
+    if (max < 0) return THENAR_ERROR_INPUT;
+    sim->clock->max_iterations = (uint64_t)max;
     return THENAR_OK;
 }
 

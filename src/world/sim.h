@@ -14,7 +14,7 @@ typedef struct sim_clock {
     double first_time; /* time = first_time + (step_count - first_step) dt: no rounding adds up over the steps */
     uint64_t first_step;
     uint64_t warnings[THENAR_WARNING_COUNT];
-    uint64_t most_iterations; /* of a solve; 0: as many as the solver allows itself */
+    uint64_t max_iterations; /* of a solve; 0: as many as the solver allows itself */
 } sim_clock;
 
 /* One allocation holds this struct and every array. `kept` is one stretch of it: what a snapshot copies, what the
@@ -44,7 +44,7 @@ struct thenar_sim {
 soft_state *sim_soft(const thenar_sim *sim, int body);
 rigid_state *sim_rigid(const thenar_sim *sim, int body);
 /* Whether all that is kept are numbers, and bodies not too far away. */
-bool sim_is_sound(const thenar_sim *sim);
+bool sim_is_finite(const thenar_sim *sim);
 handle_state *sim_handle(const thenar_sim *sim, int handle);
 
 /* Takes over a kept state from outside, or refuses it and stays as it is. what: begins the message. */

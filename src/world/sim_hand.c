@@ -69,7 +69,7 @@ const char *thenar_hand_joint_name(int joint) {
 /* Not seen at all (some number is NaN), or as a position or quaternion should be. */
 static bool position_is_fine(const double p[3]) {
     for (int k = 0; k < 3; k++)
-        if (fabs(p[k]) > TRACK_MOST_DISTANCE) return false; /* false for NaN */
+        if (fabs(p[k]) > TRACK_MAX_DISTANCE) return false; /* false for NaN */
     return true;
 }
 
@@ -247,8 +247,8 @@ void thenar_sim_linearize_handle(thenar_sim *sim, int handle, bool on) {
 
 static int count_contacts(const thenar_sim *sim, const handle_model *handle) {
     int count = 0, bodies = handle_is_bone(handle) ? sim->model->hands[handle->hand]->flesh_count : 1;
-    for (int i = 0; i < sim->contacts.told_pair_count; i++) {
-        const thenar_contact_pair *pair = &sim->contacts.told_pairs[i];
+    for (int i = 0; i < sim->contacts.pair_report_count; i++) {
+        const thenar_contact_pair *pair = &sim->contacts.pair_reports[i];
         bool own = false;
         for (int k = 0; k < 2; k++)
             own = own || (pair->body[k] >= handle->body && pair->body[k] < handle->body + bodies);

@@ -30,9 +30,10 @@ static bool is_turn(const double q[4]) {
 
 /* What is no number: flags, and quaternions that turn to nowhere. */
 static bool soft_has_flags(const soft_state *state) {
-    bool sound = true;
-    for (int s = 0; s < soft_of(state)->support_count; s++) sound = sound && is_flag(state->support_states[s].driven);
-    return sound;
+    bool is_finite = true;
+    for (int s = 0; s < soft_of(state)->support_count; s++)
+        is_finite = is_finite && is_flag(state->support_states[s].driven);
+    return is_finite;
 }
 
 static bool rigid_has_flags(const rigid_state *state) {
@@ -53,11 +54,11 @@ static bool hand_has_all(const hand_state *state) {
 static const char *sim_unsound(const thenar_sim *sim) {
     const thenar_model *model = sim->model;
     if (!isfinite(sim->clock->time) || !isfinite(sim->clock->first_time)) return "the clock";
-    if (sim->clock->most_iterations > INT_MAX) return "the solver";
+    if (sim->clock->max_iterations > INT_MAX) return "the solver";
     for (int i = 0; i < model_mover_count(model); i++) {
         const body_class *kind = model->bodies[i]->kind;
         bool handle = i >= model->body_count, soft = kind == &soft_class;
-        if (!kind->sound(sim->bodies[i])) return model->bodies[i]->name;
+        if (!kind->is_finite(sim->bodies[i])) return model->bodies[i]->name;
         if (!(soft     ? soft_has_flags(sim_soft(sim, i))
               : handle ? rigid_has_flags(&sim_handle(sim, i - model->body_count)->rigid)
                        : rigid_has_flags(sim_rigid(sim, i))))
@@ -66,7 +67,7 @@ static const char *sim_unsound(const thenar_sim *sim) {
     for (int i = 0; i < model->handle_count; i++)
         if (!is_flag(sim_handle(sim, i)->kept->is_driven)) return model->bodies[model->body_count + i]->name;
     for (int i = 0; i < model->hand_count; i++)
-        if (!hand_is_sound(&sim->hands[i]) || !hand_has_all(&sim->hands[i])) return model->hands[i]->name;
+        if (!hand_is_finite(&sim->hands[i]) || !hand_has_all(&sim->hands[i])) return model->hands[i]->name;
     return NULL;
 }
 
@@ -106,7 +107,7 @@ thenar_status sim_take_state(thenar_sim *sim, const char *state, const char *wha
         return error_set(error, THENAR_ERROR_INPUT, "%s: %s has values that no step leaves", what, unsound);
     }
     sim->stats = (thenar_stats){0};
-    contacts_untell(&sim->contacts);
+    contacts_clear_report(&sim->contacts);
     for (int i = 0; i < sim->model->handle_count; i++) sim_handle(sim, i)->linear->is_there = false;
     return THENAR_OK;
 }

@@ -7,9 +7,9 @@
 #include <string.h>
 
 /* The smallest piece of a step that a failing one is cut into. */
-#define MOST_PIECES 16
+#define MAX_PIECES 16
 /* How often the equations of contacts by springs are renewed within a step; they mostly fit at once. */
-#define MOST_PASSES 40
+#define MAX_PASSES 40
 
 /* Supports go where their scripts or drivers want them at the end of the step. */
 static bool drive(thenar_sim *sim, const body_step *step) {
@@ -55,7 +55,7 @@ static bool build_constraints(thenar_sim *sim, const body_step *step) {
         contacts_penalize(&sim->contacts, &model->contacts, model->systems, sim->systems, model->system_count, step);
     for (int s = 0; s < model->system_count; s++) {
         sim->systems[s].is_due = true;
-        sim->systems[s].goes_on = false;
+        sim->systems[s].continues = false;
         sim->systems[s].patch_count = 0; /* those of the last step are no multipliers to start this one from */
     }
     return true;
@@ -129,10 +129,9 @@ static bool renew_contacts(thenar_sim *sim, const body_step *step) {
     for (int s = 0; s < sim->model->system_count; s++) {
         system_state *system = &sim->systems[s];
         if (!system->is_due) continue;
-        system->goes_on = true;
+        system->continues = true;
         system->is_due = systems[s].plan && !contacts_fit(&sim->contacts, systems, sim->systems, s, step->h, sim->pass);
-        if (system->is_due && sim->pass < MOST_PASSES)
-            contacts_renew(&sim->contacts, systems, sim->systems, s, step->h);
+        if (system->is_due && sim->pass < MAX_PASSES) contacts_renew(&sim->contacts, systems, sim->systems, s, step->h);
     }
     return true;
 }
@@ -182,8 +181,9 @@ static bool publish(thenar_sim *sim, const body_step *step) {
         contacts_spread(&sim->contacts, sim->model->systems, sim->systems, sim->model->system_count, step);
     contacts_publish(&sim->contacts, &sim->model->contacts, sim->bodies, sim->model->system_count);
     sim->stats.contacts = 0;
-    for (int i = 0; i < sim->contacts.told_pair_count; i++) sim->stats.contacts += sim->contacts.told_pairs[i].touching;
-    return sim_is_sound(sim) && contacts_are_sound(&sim->contacts);
+    for (int i = 0; i < sim->contacts.pair_report_count; i++)
+        sim->stats.contacts += sim->contacts.pair_reports[i].touching;
+    return sim_is_finite(sim) && contacts_are_finite(&sim->contacts);
 }
 
 /* How the forces on handles would change with their motion. Of a step in pieces, over the last one. */
@@ -210,7 +210,7 @@ static bool find_motion(thenar_sim *sim, const body_step *step) {
         done = done && timed(sim, THENAR_STAGE_SOLVE_CONSTRAINTS, solve_constraints, step);
         if (!done) return false;
         if (sim->contact == CONTACT_PENALTY) timed(sim, THENAR_STAGE_BUILD_CONSTRAINTS, renew_contacts, step);
-        again = sim->contact == CONTACT_PENALTY && any_due(sim) && sim->pass < MOST_PASSES;
+        again = sim->contact == CONTACT_PENALTY && any_due(sim) && sim->pass < MAX_PASSES;
     }
     if (sim->contact == CONTACT_AGGREGATE) timed(sim, THENAR_STAGE_SOLVE_CONSTRAINTS, displace, step);
     if (sim->contact == CONTACT_PENALTY) contacts_settle(&sim->contacts, sim->model->system_count);
@@ -242,8 +242,8 @@ static bool advance_in_pieces(thenar_sim *sim, int pieces) {
         body_step step = {.time = start + k * h,
                           .h = h,
                           .left = left,
-                          .last = pieces == MOST_PIECES,
-                          .most_iterations = (int)sim->clock->most_iterations,
+                          .last = pieces == MAX_PIECES,
+                          .max_iterations = (int)sim->clock->max_iterations,
                           .gravity = sim->model->gravity,
                           .pool = sim->pool};
         bool done = advance(sim, &step);
@@ -258,13 +258,13 @@ static bool advance_or_hold(thenar_sim *sim) {
     memcpy(sim->backup, sim->kept, sim->kept_size);
     for (int i = 0; i < model_mover_count(sim->model); i++) sim->bodies[i]->slowed = false;
     bool done = advance_in_pieces(sim, 1), split = !done;
-    for (int pieces = 2; !done && pieces <= MOST_PIECES; pieces *= 2) {
+    for (int pieces = 2; !done && pieces <= MAX_PIECES; pieces *= 2) {
         memcpy(sim->kept, sim->backup, sim->kept_size);
         done = advance_in_pieces(sim, pieces);
     }
     if (!done) {
         memcpy(sim->kept, sim->backup, sim->kept_size);
-        contacts_untell(&sim->contacts);
+        contacts_clear_report(&sim->contacts);
         sim->stats.contacts = 0;
         for (int i = 0; i < model_mover_count(sim->model); i++) sim->model->bodies[i]->kind->rest(sim->bodies[i]);
         for (int i = 0; i < sim->model->hand_count; i++) hand_rest_bones(&sim->hands[i]);

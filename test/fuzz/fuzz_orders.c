@@ -41,7 +41,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         }
         live->single_steps = 0;
         live_publish(live, 0);
-        source->news(source, &cursor, &out);
+        source->updates(source, &cursor, &out);
         fuzz_check(!out.failed);
         message_clear(&out);
     }

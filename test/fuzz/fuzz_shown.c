@@ -16,7 +16,7 @@ static void show(view_source *source) {
     int frames = thenar_recording_frame_count(view_recorded_recording(source));
     for (int f = 0; f < frames && f < FRAMES; f++) {
         fuzz_check(!source->order(source, &cursor, &(view_order){.kind = ORDER_WANT, .a = (uint32_t)f}));
-        source->news(source, &cursor, &out);
+        source->updates(source, &cursor, &out);
     }
     message_clear(&out);
     view_recorded_pack(source, (view_range){0, frames < FRAMES ? frames : FRAMES, 1}, &out, &error);

@@ -24,7 +24,7 @@ static void stub_head(view_source *source, view_message *out) {
     message_text(out, SECTION_NOTICE, "head");
 }
 
-static void stub_news(view_source *source, view_cursor *cursor, view_message *out) {
+static void stub_updates(view_source *source, view_cursor *cursor, view_message *out) {
     (void)source;
     if (cursor->frame++ < 3) message_text(out, SECTION_NOTICE, "news");
 }
@@ -41,7 +41,7 @@ static void stub_leave(view_source *source, view_cursor *cursor) {
     leaving++;
 }
 
-static view_source source = {stub_head, stub_news, stub_order, stub_leave, NULL};
+static view_source source = {stub_head, stub_updates, stub_order, stub_leave, NULL};
 static server *served;
 static char host[64], token[64];
 static struct sockaddr_in to = {.sin_family = AF_INET};

@@ -8,15 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST 16
+#define MAX 16
 
 typedef struct numbers {
     int count;
-    long value[MOST];
+    long value[MAX];
 } numbers;
 
 static bool read_numbers(const char *text, numbers *out) {
-    for (out->count = 0; out->count < MOST; text++) {
+    for (out->count = 0; out->count < MAX; text++) {
         char *end;
         long value = strtol(text, &end, 10);
         if (end == text || value < 1) return false;

@@ -35,10 +35,10 @@
 
 #define LEDGER_FACTOR 2.0
 #define LEDGER_PIECES 16
-#define LEDGER_FLOOR 1e-6     /* J */
-#define LEDGER_JUMP 1e-3      /* m within a step: more is a jump */
-#define LEDGER_TURN 0.05      /* rad */
-#define LEDGER_TURN_MOST 3.15 /* rad: further, nothing turns within a step */
+#define LEDGER_FLOOR 1e-6    /* J */
+#define LEDGER_JUMP 1e-3     /* m within a step: more is a jump */
+#define LEDGER_TURN 0.05     /* rad */
+#define LEDGER_TURN_MAX 3.15 /* rad: further, nothing turns within a step */
 
 typedef struct ledger {
     const thenar_sim *sim;
@@ -139,7 +139,7 @@ static inline double ledger_turn(const thenar_sim *sim, int body, int tet, const
     mat3 L = mat3_mul(V, mat3_inverse(X));
     vec3 spin = vec3_make(L.m[7] - L.m[5], L.m[2] - L.m[6], L.m[3] - L.m[1]);
     double angle = 0.5 * thenar_sim_dt(sim) * vec3_length(spin);
-    return angle < LEDGER_TURN_MOST ? angle : LEDGER_TURN_MOST; /* also of a tet that was flat */
+    return angle < LEDGER_TURN_MAX ? angle : LEDGER_TURN_MAX; /* also of a tet that was flat */
 }
 
 /* A bound on U - Q where the rotations within the step are not known: a tet that turns by a within a step is stretched by

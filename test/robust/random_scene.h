@@ -51,9 +51,9 @@ static inline int scene_pick(random_scene *s, int count) {
     return (int)(random_bits(&s->random) % (uint64_t)count);
 }
 
-static inline vec3 scene_vector(random_scene *s, double most) {
-    double x = scene_between(s, -most, most), y = scene_between(s, -most, most);
-    return vec3_make(x, y, scene_between(s, -most, most));
+static inline vec3 scene_vector(random_scene *s, double max) {
+    double x = scene_between(s, -max, max), y = scene_between(s, -max, max);
+    return vec3_make(x, y, scene_between(s, -max, max));
 }
 
 /* One draw after the other: compilers differ in which operand of a product they take first. */
@@ -95,13 +95,13 @@ static inline double scene_volume(const thenar_tet_mesh *mesh, int tet) {
 /* Moves nodes until tets around them have a small share of their volume: slivers, needles, and what is between. None goes
  * below the lowest, where another body may be. */
 static inline void scene_make_slivers(random_scene *s, thenar_tet_mesh *mesh, double cell, double lowest) {
-    double least = scene_decades(s, 1e-4, 0.3) * cell * cell * cell / 6;
+    double min = scene_decades(s, 1e-4, 0.3) * cell * cell * cell / 6;
     for (int tries = 0; tries < mesh->node_count; tries++) {
         double *x = mesh->positions + 3 * (size_t)scene_pick(s, mesh->node_count);
         vec3 before = vec3_load(x);
         vec3_store(x, vec3_add(before, scene_vector(s, 0.8 * cell)));
         bool good = x[1] >= lowest;
-        for (int t = 0; t < mesh->tet_count && good; t++) good = scene_volume(mesh, t) > least;
+        for (int t = 0; t < mesh->tet_count && good; t++) good = scene_volume(mesh, t) > min;
         if (!good) vec3_store(x, before);
     }
 }
@@ -109,8 +109,8 @@ static inline void scene_make_slivers(random_scene *s, thenar_tet_mesh *mesh, do
 /* A box of about `nodes` nodes on top of what is there. */
 static inline bool scene_mesh(random_scene *s, int nodes, thenar_tet_mesh *mesh) {
     double cell = scene_decades(s, 0.003, 0.03);
-    int most = (int)cbrt(nodes) + 1;
-    int cells[3] = {1 + scene_pick(s, most), 1 + scene_pick(s, most), 1 + scene_pick(s, most)};
+    int max = (int)cbrt(nodes) + 1;
+    int cells[3] = {1 + scene_pick(s, max), 1 + scene_pick(s, max), 1 + scene_pick(s, max)};
     if (nodes > 1000) cells[0] = cells[2] = 30 + scene_pick(s, 15), cells[1] = 1;
     double low[3], high[3];
     s->height += s->world.margin + scene_between(s, 1e-4, 0.01);
@@ -203,9 +203,9 @@ static inline bool scene_add_rigid(random_scene *s, int index, thenar_motion mot
     def.shape.radius = size / 2;
     def.shape.length = size * scene_between(s, 0.2, 2);
     for (int i = 0; i < 3; i++) def.shape.size[i] = size * scene_decades(s, 0.2, 2);
-    double least = fmin(fmin(def.shape.radius, def.shape.length),
-                        fmin(fmin(def.shape.size[0], def.shape.size[1]), def.shape.size[2]));
-    if (scene_chance(s, 0.3) && def.shape.kind != THENAR_SHAPE_MESH) def.shape.rounding = 0.2 * least;
+    double min = fmin(fmin(def.shape.radius, def.shape.length),
+                      fmin(fmin(def.shape.size[0], def.shape.size[1]), def.shape.size[2]));
+    if (scene_chance(s, 0.3) && def.shape.kind != THENAR_SHAPE_MESH) def.shape.rounding = 0.2 * min;
     if (def.shape.kind == THENAR_SHAPE_MESH) {
         if (thenar_surface_torus(size, size / 3, 3, &surface, &s->error) != THENAR_OK) return false;
         def.shape.surface = &surface;
@@ -246,7 +246,7 @@ static inline bool scene_add_hand(random_scene *s, bool phalanges) {
     def.flesh_stiffness *= scene_decades(s, 0.01, 100);
     def.joint_stiffness *= scene_decades(s, 0.1, 10);
     def.base_stiffness *= scene_decades(s, 0.1, 10);
-    if (scene_chance(s, 0.5)) def.most_force = def.most_torque = 0;
+    if (scene_chance(s, 0.5)) def.max_force = def.max_torque = 0;
     if (scene_chance(s, 0.5)) def.self_distance = 0;
     thenar_hand_key keys[] = {
         {.time = 0, .pose = "open"}, {.time = 0.5, .pose = "fist"}, {.time = 0.51, .pose = "spread"}};

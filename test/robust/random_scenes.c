@@ -221,7 +221,7 @@ static void count(totals *all, uint64_t seed, const outcome *out, const char *ke
 
 int main(int argc, char **argv) {
     uint64_t seed = 1;
-    long most = 500;
+    long max = 500;
     double simulated = SCENE_SECONDS, seconds = INFINITY;
     const char *replay = NULL, *keep = NULL;
     bool quiet = false;
@@ -233,7 +233,7 @@ int main(int argc, char **argv) {
         if (strcmp(argv[i], "--seed") == 0)
             seed = strtoull(value, NULL, 10);
         else if (strcmp(argv[i], "--count") == 0)
-            most = strtol(value, NULL, 10);
+            max = strtol(value, NULL, 10);
         else if (strcmp(argv[i], "--simulated") == 0)
             simulated = strtod(value, NULL);
         else if (strcmp(argv[i], "--seconds") == 0)
@@ -263,10 +263,10 @@ int main(int argc, char **argv) {
     while (list && seed_count < 1000 && fgets(line, sizeof line, list))
         if (line[0] >= '0' && line[0] <= '9') seeds[seed_count++] = strtoull(line, NULL, 10);
     if (list) fclose(list);
-    if (list) most = seed_count;
+    if (list) max = seed_count;
     totals all = {0};
     int64_t start = clock_now();
-    for (long i = 0; i < most && (double)(clock_now() - start) * 1e-9 <= seconds; i++) {
+    for (long i = 0; i < max && (double)(clock_now() - start) * 1e-9 <= seconds; i++) {
         uint64_t now = list ? seeds[i] : seed + (uint64_t)i;
         outcome out = play_apart(now, simulated);
         count(&all, now, &out, keep, quiet);

@@ -45,8 +45,8 @@ struct row_set {
     row_scratch *scratch;
 };
 
-/* most_contacts: that ever take part. */
-void rows_layout(row_set *set, const solver_problem *problem, int most_contacts, arena *work);
+/* max_contacts: that ever take part. */
+void rows_layout(row_set *set, const solver_problem *problem, int max_contacts, arena *work);
 
 /* The most rows there can be. */
 int rows_limit(const solver_problem *problem);
@@ -116,8 +116,8 @@ void jacobi_push_contacts(row_set *set, const double *s, double alpha);
  * overwritten. */
 void jacobi_friction(row_set *set, const solver_problem *problem, const double *w, double *s, double *kept);
 
-static inline int jacobi_count(int most, int active) {
-    return active > most ? active : most;
+static inline int jacobi_count(int max, int active) {
+    return active > max ? active : max;
 }
 
 /* A linear complementarity problem with a dense matrix: 0 <= lambda, w = B lambda + q >= 0, lambda^T w = 0, and the
@@ -157,7 +157,7 @@ void lcp_formulate(dense_lcp *lcp, row_set *set, const solver_problem *problem);
 /* Projected Gauss-Seidel from there, with w = C / h, until the limits' largest error or the sum is at most the one in
  * `enough`, and that of contacts too, or so many sweeps. Returns the number of sweeps, which count on from `iterations`
  * in the trace. */
-int lcp_relax(dense_lcp *lcp, const row_set *set, const solver_problem *problem, lcp_error enough, int most_sweeps,
+int lcp_relax(dense_lcp *lcp, const row_set *set, const solver_problem *problem, lcp_error enough, int max_sweeps,
               int iterations);
 
 /* Contacts keep their lambda, and v goes where all the rows push; set->motion is by how much. Returns how many limits
@@ -172,7 +172,7 @@ typedef void (*sqp_lcp)(void *state, row_set *set, const solver_problem *problem
 
 /* Of `own` further iterations, how many the solve may still take. */
 static inline int sqp_left(const solver_problem *problem, const solver_report *report, int own) {
-    return solver_most(problem, report->iterations + own) - report->iterations;
+    return solver_max(problem, report->iterations + own) - report->iterations;
 }
 
 /* Each LCP is solved to this share of the tolerance of the limits themselves. Just below it is fastest: 0.5 takes 1.3

@@ -73,7 +73,7 @@ static bool follow(const row_set *set, const solver_problem *problem, double *s)
         const double *lambda = set->contacts.lambda + k;
         double normal = (1 - AT_BOUND) * lambda[0], bound = contact_rows_mu(problem, set->contacts.index[i]) * normal;
         if (!(bound > 0) || s[k] == 0) continue;
-        double inside[MOST_CONTACT_ROWS];
+        double inside[MAX_CONTACT_ROWS];
         memcpy(inside, lambda, (size_t)set->contacts.each * sizeof *inside);
         bool out =
             together && !contact_rows_confine(problem, set->contacts.index[i], normal, set->diagonal + k, inside);
@@ -125,7 +125,7 @@ static double aim(const row_set *set, const solver_problem *problem, const doubl
     for (int i = 0, k = 0; i < set->contacts.count; i++, k += set->contacts.each) {
         const double *lambda = set->contacts.lambda + k, *D = set->diagonal + k;
         int index = set->contacts.index[i], each = set->contacts.each;
-        double next[MOST_CONTACT_ROWS];
+        double next[MAX_CONTACT_ROWS];
         for (int t = 0; t < each; t++) s[k + t] = 0;
         if (!(D[1] > 0 && D[2] > 0)) continue;
         for (int t = 1; t < each; t++) next[t] = D[t] > 0 ? lambda[t] - w[k + t] / D[t] : 0;
@@ -153,7 +153,7 @@ void jacobi_friction(row_set *set, const solver_problem *problem, const double *
     rows_move(set, problem);
 }
 
-#define MOST_ITERATIONS 500
+#define MAX_ITERATIONS 500
 #define HURRIED_ITERATIONS 100 /* pinch: 104 ms a step become 36, and the cube is 0.07 mm elsewhere after 1.5 s */
 
 typedef struct njls_state {
@@ -165,9 +165,9 @@ typedef struct njls_state {
 
 static void njls_layout(void *solver, const solver_problem *problem, arena *work) {
     njls_state *state = solver;
-    rows_layout(&state->set, problem, contact_rows_most(problem), work);
+    rows_layout(&state->set, problem, contact_rows_max(problem), work);
     state->lambda = ARENA_ARRAY(work, double, rows_limit(problem));
-    state->w = ARENA_ARRAY(work, double, contact_rows_each(problem) * contact_rows_most(problem));
+    state->w = ARENA_ARRAY(work, double, contact_rows_each(problem) * contact_rows_max(problem));
     state->kept = ARENA_ARRAY(work, double, 3 * problem->pattern->node_count);
 }
 
@@ -198,7 +198,7 @@ static bool solve(njls_state *state, const solver_problem *problem, solver_repor
     for (;; report->iterations++) {
         rows_collect(set, problem);
         solver_tell(problem, report->iterations, false, set->violation);
-        if (rows_agree(set, problem) || report->iterations == solver_most(problem, MOST_ITERATIONS)) break;
+        if (rows_agree(set, problem) || report->iterations == solver_max(problem, MAX_ITERATIONS)) break;
         iterate(state, problem, report);
     }
     return rows_end(set, problem, report);
@@ -277,8 +277,8 @@ static void locate_element(const solver_problem *problem, int k, const body_limi
 
 static void njls_plus_layout(void *solver, const solver_problem *problem, arena *work) {
     njls_plus_state *state = solver;
-    rows_layout(&state->set, problem, contact_rows_most(problem), work);
-    int contact_rows = contact_rows_each(problem) * contact_rows_most(problem);
+    rows_layout(&state->set, problem, contact_rows_max(problem), work);
+    int contact_rows = contact_rows_each(problem) * contact_rows_max(problem);
     state->size = 3 * problem->pattern->node_count;
     state->whole = state->size + state->set.impulse_size + contact_rows;
     state->lambda = ARENA_ARRAY(work, double, rows_limit(problem));
@@ -487,7 +487,7 @@ static bool njls_plus_solve(void *solver, const solver_problem *problem, solver_
     rows_begin(set, problem, of_inverse);
     rows_collect(set, problem);
     solver_tell(problem, 0, false, set->violation);
-    while (!rows_agree(set, problem) && report->iterations < solver_most(problem, MOST_ITERATIONS)) {
+    while (!rows_agree(set, problem) && report->iterations < solver_max(problem, MAX_ITERATIONS)) {
         njls_plus_iterate(state, problem, report);
         if (report->iterations > 0) remember(state);
         njls_plus_advance(state, problem);

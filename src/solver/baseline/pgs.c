@@ -38,7 +38,7 @@ void lcp_layout(dense_lcp *lcp, const solver_problem *problem, arena *work) {
                        .lambda = ARENA_ARRAY(work, double, size),
                        .w = ARENA_ARRAY(work, double, size),
                        .D = ARENA_ARRAY(work, double, size),
-                       .patches = ARENA_ARRAY(work, patch_response, problem->most_patches),
+                       .patches = ARENA_ARRAY(work, patch_response, problem->max_patches),
                        .order = ARENA_ARRAY(work, double, rows)};
 }
 
@@ -146,7 +146,7 @@ static void change_to(dense_lcp *lcp, int k, double next, int count) {
 static void relax_friction(dense_lcp *lcp, const row_set *set, const solver_problem *problem, int i, int k) {
     int index = set->contacts.index[i], each = set->contacts.each;
     const double *D = lcp->D + k;
-    double normal = lcp->lambda[k], bound = contact_rows_mu(problem, index) * normal, next[MOST_CONTACT_ROWS];
+    double normal = lcp->lambda[k], bound = contact_rows_mu(problem, index) * normal, next[MAX_CONTACT_ROWS];
     if (!(D[1] > 0 && D[2] > 0)) return;
     if (problem->friction != FRICTION_CONE && !contact_rows_aggregated(problem)) {
         for (int t = k + 1; t < k + CONTACT_ROWS; t++)
@@ -188,10 +188,10 @@ static void sweep(dense_lcp *lcp, const row_set *set, const solver_problem *prob
     for (int k = rows_of_contacts(set); k < set->count; k++) relax(lcp, k, set->count);
 }
 
-int lcp_relax(dense_lcp *lcp, const row_set *set, const solver_problem *problem, lcp_error enough, int most_sweeps,
+int lcp_relax(dense_lcp *lcp, const row_set *set, const solver_problem *problem, lcp_error enough, int max_sweeps,
               int iterations) {
     int sweeps = 0;
-    while (sweeps < most_sweeps) {
+    while (sweeps < max_sweeps) {
         sweep(lcp, set, problem);
         sweeps++;
         lcp_error error = error_of(lcp, set, problem);
@@ -217,7 +217,7 @@ int lcp_apply(dense_lcp *lcp, row_set *set, const solver_problem *problem) {
     return active;
 }
 
-#define MOST_SWEEPS 2000
+#define MAX_SWEEPS 2000
 #define HURRIED_ITERATIONS 100 /* pinch: 2.2 ms a step become 1.7, and the cube is 0.02 mm elsewhere after 1.5 s */
 
 typedef struct pgs_state {
@@ -248,7 +248,7 @@ static int solve_lcp(pgs_state *state, const solver_problem *problem) {
     }
     double sum = limits > 0 ? problem->tolerance.violation * edges / limits : 0;
     lcp_error enough = {.largest = 0, .length = length, .weighted = sum + set->contacts.count * length};
-    return lcp_relax(lcp, set, problem, enough, solver_most(problem, MOST_SWEEPS), 0);
+    return lcp_relax(lcp, set, problem, enough, solver_max(problem, MAX_SWEEPS), 0);
 }
 
 static bool pgs_solve(void *solver, const solver_problem *problem, solver_report *report) {

@@ -21,7 +21,7 @@
 #define ASTRAY_LEAST 0.1 /* of a stretch */
 
 int rows_limit(const solver_problem *problem) {
-    int limit = contact_rows_each(problem) * contact_rows_most(problem);
+    int limit = contact_rows_each(problem) * contact_rows_max(problem);
     EACH_LIMITED (problem, k, limits) limit += ROW_AXES * limits->element_count(problem->bodies[k]->model);
     return limit;
 }
@@ -32,7 +32,7 @@ static double *take_zeros(arena *work, size_t count) {
     return values;
 }
 
-void rows_layout(row_set *set, const solver_problem *problem, int most_contacts, arena *work) {
+void rows_layout(row_set *set, const solver_problem *problem, int max_contacts, arena *work) {
     const cholesky_plan *plan = problem->factor->plan;
     size_t nodes = (size_t)problem->pattern->node_count, limit = (size_t)rows_limit(problem);
     *set = (row_set){.rows = ARENA_ARRAY(work, constraint_row, limit),
@@ -46,7 +46,7 @@ void rows_layout(row_set *set, const solver_problem *problem, int most_contacts,
                      .d = ARENA_ARRAY(work, double, 3 * nodes),
                      .free = ARENA_ARRAY(work, double, 3 * nodes),
                      .scratch = ARENA_ARRAY(work, row_scratch, ROWS_PIECES)};
-    contact_rows_layout(&set->contacts, problem, most_contacts, work);
+    contact_rows_layout(&set->contacts, problem, max_contacts, work);
     EACH_LIMITED (problem, k, limits) set->impulse_size += 3 * limits->node_count(problem->bodies[k]->model);
     set->impulse = ARENA_ARRAY(work, double, set->impulse_size);
     for (int i = 0; i < ROWS_PIECES; i++) {
@@ -92,9 +92,9 @@ static void push_contacts(row_set *set, const solver_problem *problem) {
     contacts->count = 0;
     memset(contacts->taken, 0, (size_t)contact_rows_count(problem) * sizeof *contacts->taken);
     for (int i = 0; i < contact_rows_count(problem) && !limited; i++) {
-        double start[MOST_CONTACT_ROWS];
+        double start[MAX_CONTACT_ROWS];
         contact_rows_start(problem, i, start);
-        if (!(start[0] > 0) || contacts->count == contacts->most) continue;
+        if (!(start[0] > 0) || contacts->count == contacts->max) continue;
         take_contact(set, problem, i);
         double *lambda = contacts->lambda + rows_of_contacts(set) - contacts->each;
         for (int k = 0; k < contacts->each; k++) lambda[k] = problem->step->h * start[k];
@@ -163,12 +163,12 @@ static void collect_contacts(row_set *set, const solver_problem *problem) {
     row_contacts *contacts = &set->contacts;
     int before = contacts->count;
     int count = contact_rows_count(problem), each = contacts->each;
-    double u[MOST_CONTACT_ROWS], w[MOST_CONTACT_ROWS];
+    double u[MAX_CONTACT_ROWS], w[MAX_CONTACT_ROWS];
     contacts_move(problem->contacts, problem->contact_count, set->d);
     patches_move(problem->patches, problem->patch_count, set->d);
     bool all = contacts->all || contact_rows_aggregated(problem);
     for (int asked = 1; asked >= (all ? 0 : 1); asked--)
-        for (int i = 0; i < count && contacts->count < contacts->most; i++)
+        for (int i = 0; i < count && contacts->count < contacts->max; i++)
             if (!contacts->taken[i] && (!asked || contact_rows_values(problem, i, u) < 0))
                 take_contact(set, problem, i);
     find_contact_diagonals(set, problem, before);
@@ -273,7 +273,7 @@ typedef struct row_job {
     const solver_problem *problem;
     void (*group)(const struct row_job *job, row_scratch *scratch, int first, int count);
     int first, end;
-    int least; /* groups that make a piece worth handing out: about 50 us */
+    int min; /* groups that make a piece worth handing out: about 50 us */
     int groups, pieces;
     double *B;
     int stride;
@@ -291,7 +291,7 @@ static void run_piece(void *context, int piece) {
 
 static void run_groups(row_job *job) {
     job->groups = (job->end - job->first + GROUP - 1) / GROUP;
-    job->pieces = (job->groups + job->least - 1) / job->least;
+    job->pieces = (job->groups + job->min - 1) / job->min;
     if (job->pieces > ROWS_PIECES) job->pieces = ROWS_PIECES;
     workers_run(job->problem->step->pool, job->pieces, run_piece, job);
 }
@@ -317,7 +317,7 @@ static void diagonal_group(const row_job *job, row_scratch *scratch, int first, 
 
 void rows_diagonal(row_set *set, const solver_problem *problem, int first, int end) {
     run_groups(
-        &(row_job){.set = set, .problem = problem, .group = diagonal_group, .first = first, .end = end, .least = 2});
+        &(row_job){.set = set, .problem = problem, .group = diagonal_group, .first = first, .end = end, .min = 2});
 }
 
 /* One of eight interleaved right-hand sides. */
@@ -382,7 +382,7 @@ static void diagonal_group_by_reach(const row_job *job, row_scratch *scratch, in
 void rows_diagonal_by_reach(row_set *set, const solver_problem *problem, int first, int end) {
     for (int i = first; i < end; i++) set->diagonal[i] = 0;
     int count = list_filled(set, first, end);
-    run_groups(&(row_job){.set = set, .problem = problem, .group = diagonal_group_by_reach, .end = count, .least = 12});
+    run_groups(&(row_job){.set = set, .problem = problem, .group = diagonal_group_by_reach, .end = count, .min = 12});
 }
 
 /* sum + g . x, of eight x at once. */
@@ -438,7 +438,7 @@ void rows_matrix(row_set *set, const solver_problem *problem, double *B, int str
                           .group = matrix_group,
                           .end = count,
                           .front_count = list_fronts(set, problem, count),
-                          .least = 3,
+                          .min = 3,
                           .B = B,
                           .stride = stride});
 }

@@ -14,7 +14,7 @@
 #include <math.h>
 #include <string.h>
 
-#define MOST_LINEARIZATIONS 100
+#define MAX_LINEARIZATIONS 100
 
 /* As rows_end. */
 static bool sqp_solve(row_set *set, const solver_problem *problem, sqp_lcp lcp, void *state, solver_report *report) {
@@ -23,7 +23,7 @@ static bool sqp_solve(row_set *set, const solver_problem *problem, sqp_lcp lcp, 
     for (int i = 0;; i++) {
         rows_collect(set, problem);
         solver_tell(problem, report->iterations, false, set->violation);
-        if (rows_agree(set, problem) || i == MOST_LINEARIZATIONS || sqp_left(problem, report, 1) == 0) break;
+        if (rows_agree(set, problem) || i == MAX_LINEARIZATIONS || sqp_left(problem, report, 1) == 0) break;
         lcp(state, set, problem, report);
     }
     return rows_end(set, problem, report);
@@ -32,7 +32,7 @@ static bool sqp_solve(row_set *set, const solver_problem *problem, sqp_lcp lcp, 
 /* SQP (sqp.c) whose LCPs are solved by projected Gauss-Seidel on the dense B (lcp.c). B takes a forward substitution
  * over the reach of each eight rows and one backward substitution, on all threads; then 12 products an entry. */
 
-#define MOST_SWEEPS 500 /* of one LCP */
+#define MAX_SWEEPS 500 /* of one LCP */
 
 typedef struct sqp_pgs_state {
     row_set set;
@@ -53,8 +53,8 @@ static void relax(void *context, row_set *set, const solver_problem *problem, so
     lcp_error enough = {.largest = SQP_LCP_SHARE * problem->tolerance.violation,
                         .length = SQP_LCP_SHARE * problem->tolerance.length * problem->step->h,
                         .weighted = 0};
-    int most = sqp_left(problem, report, MOST_SWEEPS);
-    report->iterations += lcp_relax(lcp, set, problem, enough, most, report->iterations);
+    int max = sqp_left(problem, report, MAX_SWEEPS);
+    report->iterations += lcp_relax(lcp, set, problem, enough, max, report->iterations);
     int active = lcp_apply(lcp, set, problem);
     if (active > report->active) report->active = active;
 }
@@ -79,7 +79,7 @@ const solver_class sqp_pgs_solver = {.name = "sqp-pgs",
  * substitutions of Eq. 13, eight rows at a time over their reach, once an LCP. Friction follows in each iteration
  * (jacobi.c); the lambda of contacts is that of the set. */
 
-#define MOST_ITERATIONS 500 /* of one LCP */
+#define MAX_ITERATIONS 500 /* of one LCP */
 
 typedef struct sqp_pjls_state {
     row_set set;
@@ -90,7 +90,7 @@ typedef struct sqp_pjls_state {
 static void sqp_pjls_layout(void *solver, const solver_problem *problem, arena *work) {
     sqp_pjls_state *state = solver;
     int limit = rows_limit(problem);
-    rows_layout(&state->set, problem, contact_rows_most(problem), work);
+    rows_layout(&state->set, problem, contact_rows_max(problem), work);
     state->lambda = ARENA_ARRAY(work, double, limit);
     state->s = ARENA_ARRAY(work, double, limit);
     state->w = ARENA_ARRAY(work, double, limit);
@@ -148,8 +148,8 @@ static void sqp_pjls_relax(void *context, row_set *set, const solver_problem *pr
         state->w[k] = set->rows[k].value / problem->step->h;
     }
     double left = INFINITY, violation;
-    int most = sqp_left(problem, report, MOST_ITERATIONS);
-    for (int i = 0; i < most && left > SQP_LCP_SHARE; i++) {
+    int max = sqp_left(problem, report, MAX_ITERATIONS);
+    for (int i = 0; i < max && left > SQP_LCP_SHARE; i++) {
         left = iterate(state, problem, &violation);
         report->iterations++;
         solver_tell(problem, report->iterations, true, violation);
