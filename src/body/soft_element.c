@@ -108,29 +108,10 @@ SIMD_INLINE void gather_nodes(const soft_batch *batch, const double *values, f64
         SIMD_FOR (i, 0, 3) w[a][i] = gather(values, batch->node[a], i);
 }
 
-/* From eight lanes of one value each to eight values of one tet each: the 8x8 transpose, in three rounds of
- * exchanges of 1, 2 and 4 neighbours. */
-SIMD_INLINE void transpose(const f64x8 in[8], f64x8 out[8]) {
-    f64x8 a[8], b[8];
-    for (int i = 0; i < 8; i += 2) {
-        a[i] = __builtin_shufflevector(in[i], in[i + 1], 0, 8, 2, 10, 4, 12, 6, 14);
-        a[i + 1] = __builtin_shufflevector(in[i], in[i + 1], 1, 9, 3, 11, 5, 13, 7, 15);
-    }
-    for (int i = 0; i < 8; i += 4)
-        for (int j = i; j < i + 2; j++) {
-            b[j] = __builtin_shufflevector(a[j], a[j + 2], 0, 1, 8, 9, 4, 5, 12, 13);
-            b[j + 2] = __builtin_shufflevector(a[j], a[j + 2], 2, 3, 10, 11, 6, 7, 14, 15);
-        }
-    SIMD_FOR (j, 0, 4) {
-        out[j] = __builtin_shufflevector(b[j], b[j + 4], 0, 1, 2, 3, 8, 9, 10, 11);
-        out[j + 4] = __builtin_shufflevector(b[j], b[j + 4], 4, 5, 6, 7, 12, 13, 14, 15);
-    }
-}
-
 void soft_element_store(const f64x8 *values, int first, double *records) {
     for (; first < SOFT_RECORD; first += SIMD_LANES) {
         f64x8 rows[SIMD_LANES];
-        transpose(values + first, rows);
+        f64x8_transpose(values + first, rows); /* from eight lanes of one value each to eight values of one tet each */
         for (int l = 0; l < SIMD_LANES; l++) f64x8_store(records + l * SOFT_RECORD + first, rows[l]);
     }
 }

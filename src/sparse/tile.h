@@ -115,13 +115,21 @@ SIMD_INLINE tile_pair tile_multiply_pair(tile_factors f, size_t below, int depth
     return (tile_pair){upper, lower};
 }
 #else
-/* Where a register holds four doubles, a tile of sums does not fit into the sixteen there are, and GCC keeps
- * vectors that are wider than a register in memory: four rows at a time are two to eight times as fast. */
-typedef double f64x4 __attribute__((vector_size(32)));
+/* Where a register holds four doubles or two, a tile of sums does not fit into the registers there are: some rows at a time
+ * are two to eight times as fast. */
+#ifdef SIMD_PARTS
+typedef simd_part tile_rows;
+#define TILE_ROWS (8 / SIMD_PARTS)
+#else
+typedef double tile_rows __attribute__((vector_size(32)));
+#define TILE_ROWS 4
+#endif
 
-SIMD_INLINE f64x4 f64x4_multiply_add(f64x4 a, double b, f64x4 c) {
-#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
-    for (int i = 0; i < 4; i++) c[i] = __builtin_fma(a[i], b, c[i]);
+SIMD_INLINE tile_rows tile_rows_multiply_add(tile_rows a, double b, tile_rows c) {
+#if defined(SIMD_PARTS)
+    return PART_FMA(a, PART_SET(b), c);
+#elif defined(__FMA__) || defined(__ARM_FEATURE_FMA)
+    for (int i = 0; i < TILE_ROWS; i++) c[i] = __builtin_fma(a[i], b, c[i]);
     return c;
 #else
     return a * b + c;
@@ -130,18 +138,18 @@ SIMD_INLINE f64x4 f64x4_multiply_add(f64x4 a, double b, f64x4 c) {
 
 SIMD_INLINE tile tile_multiply(tile_factors f, int depth, int columns) {
     double out[64];
-    for (int half = 0; half < 2; half++) {
-        const double *a = f.a + 4 * half, *b = f.b;
-        f64x4 c0 = {0}, c1 = c0, c2 = c0, c3 = c0, c4 = c0, c5 = c0, c6 = c0, c7 = c0;
+    for (int first = 0; first < 8; first += TILE_ROWS) {
+        const double *a = f.a + first, *b = f.b;
+        tile_rows c0 = {0}, c1 = c0, c2 = c0, c3 = c0, c4 = c0, c5 = c0, c6 = c0, c7 = c0;
         for (int t = 0; t < depth; t++, a += f.a_step, b += f.b_step) {
-            f64x4 rows;
+            tile_rows rows;
             memcpy(&rows, a, sizeof rows);
 #define TILE_STEP(i)                                                                                                   \
-    if (i < columns) c##i = f64x4_multiply_add(rows, b[i * f.b_stride], c##i);
+    if (i < columns) c##i = tile_rows_multiply_add(rows, b[i * f.b_stride], c##i);
             TILE_EACH(TILE_STEP)
 #undef TILE_STEP
         }
-#define TILE_STEP(i) memcpy(out + 8 * i + 4 * half, &c##i, sizeof c##i);
+#define TILE_STEP(i) memcpy(out + 8 * i + first, &c##i, sizeof c##i);
         TILE_EACH(TILE_STEP)
 #undef TILE_STEP
     }
@@ -286,20 +294,10 @@ SIMD_INLINE tile tile_solve_back(tile t, const double *l, int columns) {
     return t;
 }
 
-#define TILE_LOW(a, b) __builtin_shufflevector(a, b, 0, 8, 2, 10, 4, 12, 6, 14)
-#define TILE_HIGH(a, b) __builtin_shufflevector(a, b, 1, 9, 3, 11, 5, 13, 7, 15)
-#define TILE_LOW2(a, b) __builtin_shufflevector(a, b, 0, 1, 8, 9, 4, 5, 12, 13)
-#define TILE_HIGH2(a, b) __builtin_shufflevector(a, b, 2, 3, 10, 11, 6, 7, 14, 15)
-#define TILE_LOW4(a, b) __builtin_shufflevector(a, b, 0, 1, 2, 3, 8, 9, 10, 11)
-#define TILE_HIGH4(a, b) __builtin_shufflevector(a, b, 4, 5, 6, 7, 12, 13, 14, 15)
-
 SIMD_INLINE tile tile_transpose(tile t) {
-    f64x8 a0 = TILE_LOW(t.c0, t.c1), a1 = TILE_HIGH(t.c0, t.c1), a2 = TILE_LOW(t.c2, t.c3), a3 = TILE_HIGH(t.c2, t.c3);
-    f64x8 a4 = TILE_LOW(t.c4, t.c5), a5 = TILE_HIGH(t.c4, t.c5), a6 = TILE_LOW(t.c6, t.c7), a7 = TILE_HIGH(t.c6, t.c7);
-    f64x8 b0 = TILE_LOW2(a0, a2), b1 = TILE_LOW2(a1, a3), b2 = TILE_HIGH2(a0, a2), b3 = TILE_HIGH2(a1, a3);
-    f64x8 b4 = TILE_LOW2(a4, a6), b5 = TILE_LOW2(a5, a7), b6 = TILE_HIGH2(a4, a6), b7 = TILE_HIGH2(a5, a7);
-    return (tile){TILE_LOW4(b0, b4),  TILE_LOW4(b1, b5),  TILE_LOW4(b2, b6),  TILE_LOW4(b3, b7),
-                  TILE_HIGH4(b0, b4), TILE_HIGH4(b1, b5), TILE_HIGH4(b2, b6), TILE_HIGH4(b3, b7)};
+    tile out;
+    f64x8_transpose(&t.c0, &out.c0);
+    return out;
 }
 
 /* (t + t^T) / 2: equal to its mirror image to the last bit. */
