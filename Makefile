@@ -1,5 +1,17 @@
-# Two commands do everything: `make demo` and `make test`. Each sets the machine up first (tools/setup).
-.PHONY: all build setup demo docs test test-quick check-robust golden clean format
+# `make demo` builds Thenar and shows it; `make test` tests it. Each first installs the packages that are missing
+# (tools/setup, with sudo).
+#   ARCH=native   compile for this machine rather than for x86-64-v3 or armv8-a: faster with AVX-512
+#   CC=gcc        another compiler than clang
+#   WERROR=1      developers' warnings, as errors
+.PHONY: all build setup demo docs test test-quick test-all check-robust golden clean format
+
+jobs := $(shell nproc)
+ifneq ($(origin CC),default)
+export CC
+endif
+ctest := cd build && ctest --output-on-failure -j $(jobs)
+options := $(if $(ARCH),-DTHENAR_ARCH=$(ARCH)) $(if $(WERROR),-DTHENAR_WERROR=$(WERROR)) \
+    $(if $(filter default,$(origin CC)),,-DCMAKE_C_COMPILER=$(CC))
 
 all: build
 
@@ -7,24 +19,35 @@ setup:
 	@tools/setup build
 
 build: setup
-	@cmake --preset release >build-configure.log 2>&1 || { cat build-configure.log; exit 1; }
-	@rm -f build-configure.log
-	@cmake --build --preset release
+	@tools/configure $(options)
+	@cmake --build build
 
 demo: build
 	@tools/demo
 
+# The release tests, in the same build folder.
 test:
 	@tools/setup build test
-	@tools/test
+	@tools/configure $(options)
+	@cmake --build build --target all tests
+	@$(ctest)
 
-test-quick: build
-	@ctest --preset release
+# The tests that take about a second or less each.
+test-quick:
+	@tools/setup build test
+	@tools/configure $(options)
+	@cmake --build build --target tests_quick
+	@$(ctest) -L '^quick$$'
 
-# What docs/reliability.md promises, tried out within ten minutes; LONG=SECONDS for as long as it is told. The first time
-# the library is also built with gcc, for debugging, with the thread sanitizer, for fuzzing and for valgrind.
+# And with gcc, under the sanitizers and for aarch64.
+test-all: test
+	@tools/test tsan aarch64 gcc asan
+
+# Checks the promises of docs/reliability.md within ten minutes, or LONG=SECONDS. The first time it also builds with gcc, for
+# debugging, with the thread sanitizer, for fuzzing and for valgrind.
 check-robust: build
 	@tools/setup build test fuzz robust
+	@cmake --build build --target tests
 	@for preset in gcc debug tsan fuzz valgrind; do cmake --preset $$preset >/dev/null || exit 1; done
 	@cmake --build --preset gcc --target robust_hashes
 	@cmake --build --preset debug --target robust_hashes
@@ -35,6 +58,7 @@ check-robust: build
 
 # The state hashes that the determinism check compares with, after a change that is meant to change them.
 golden: build
+	@tools/setup test
 	@tools/golden
 
 # The API reference, from the headers: build/api/html/index.html.

@@ -6,7 +6,7 @@ set(static_library ${PROJECT_BINARY_DIR}/libthenar.a)
 add_custom_command(OUTPUT ${static_library}
     COMMAND ${CMAKE_LINKER} -r -o ${static_object} $<TARGET_OBJECTS:thenar_objects>
     COMMAND ${CMAKE_OBJCOPY} --localize-hidden ${static_object}
-    COMMAND ${CMAKE_COMMAND} -E rm -f ${static_library}
+    COMMAND ${CMAKE_COMMAND} -E remove -f ${static_library}
     COMMAND ${CMAKE_AR} rcs ${static_library} ${static_object}
     DEPENDS thenar_objects $<TARGET_OBJECTS:thenar_objects>
     BYPRODUCTS ${static_object}
