@@ -1,6 +1,6 @@
 #include "app/chromium.h"
 
-#include "app/json_file.h"
+#include "app/support.h"
 #include "core/threads.h"
 #include "core/file.h"
 #include "core/memory.h"

@@ -1,7 +1,5 @@
 #include "app/command.h"
-#include "app/scene_find.h"
-#include "app/scene_open.h"
-#include "app/table.h"
+#include "app/support.h"
 #include "scene/config.h"
 
 /* The scene as it is after includes and overrides. */

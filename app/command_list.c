@@ -1,6 +1,5 @@
 #include "app/command.h"
-#include "app/scene_find.h"
-#include "app/table.h"
+#include "app/support.h"
 #include "scene/config.h"
 
 #include <string.h>

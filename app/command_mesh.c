@@ -1,5 +1,5 @@
 #include "app/command.h"
-#include "app/table.h"
+#include "app/support.h"
 #include "core/file.h"
 #include "io/export.h"
 #include "mesh/mesh.h"

@@ -1,7 +1,7 @@
 #include "app/command.h"
-#include "app/json_file.h"
-#include "app/report.h"
-#include "app/view_recorded.h"
+#include "app/support.h"
+#include "app/server.h"
+#include "app/view.h"
 #include "core/file.h"
 
 #include <dirent.h>

@@ -1,11 +1,9 @@
 #include "app/chromium.h"
 #include "app/command.h"
-#include "app/process.h"
-#include "app/progress.h"
-#include "app/run_tactile.h"
-#include "app/report.h"
-#include "app/scene_open.h"
-#include "app/view_recorded.h"
+#include "app/support.h"
+#include "app/run.h"
+#include "app/server.h"
+#include "app/view.h"
 #include "core/file.h"
 
 #include <ftw.h>

@@ -1,8 +1,6 @@
 /* Commands for another device than the one that a run was made with, from its recording. */
 #include "app/command.h"
-#include "app/json_file.h"
-#include "app/progress.h"
-#include "app/table.h"
+#include "app/support.h"
 #include "app/tactile_replay.h"
 #include "io/export.h"
 

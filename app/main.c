@@ -1,12 +1,14 @@
 /* The thenar command: finds the subcommand and runs it. */
 #include "app/command.h"
-#include "app/process.h"
-
 #include "core/text.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define COMMAND(name) extern const app_command command_##name;
 #include "commands.inc"
@@ -82,7 +84,23 @@ static int run_command(int argc, char **argv) {
     return command ? command->run(command, argc - 2, argv + 2) : unknown_command(name);
 }
 
+/* A standard stream that the caller closed becomes /dev/null, so that no file that is opened later takes its number and
+ * receives messages. A write beyond a file size limit becomes an error like a full disk. */
+static void prepare_streams(void) {
+    for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; stream++)
+        if (fcntl(stream, F_GETFD) == -1 && open("/dev/null", O_RDWR) == -1) return;
+    signal(SIGXFSZ, SIG_IGN);
+}
+
+/* The exit status, EXIT_INPUT after a message if standard output could not be written. */
+static int check_output(int status) {
+    errno = 0;
+    if (fflush(stdout) == 0 && !ferror(stdout)) return status;
+    fprintf(stderr, "thenar: standard output: cannot write: %s\n", errno ? strerror(errno) : "an earlier write failed");
+    return status == EXIT_DONE ? EXIT_INPUT : status;
+}
+
 int main(int argc, char **argv) {
-    process_begin();
-    return process_end(run_command(argc, argv));
+    prepare_streams();
+    return check_output(run_command(argc, argv));
 }

@@ -1,6 +1,5 @@
-#include "app/options.h"
-
 #include "app/command.h"
+
 #include "core/text.h"
 
 #include <stdio.h>
@@ -86,7 +85,7 @@ static int parse_option(const app_command *command, int argc, char **argv, int *
 }
 
 int options_parse(const app_command *command, int argc, char **argv, const app_option *options, int option_count,
-                  int fewest, int max, option_arguments *arguments) {
+                  int count_min, int count_max, option_arguments *arguments) {
     arguments->count = 0;
     bool only_arguments = false;
     for (int at = 0; at < argc;) {
@@ -104,11 +103,11 @@ int options_parse(const app_command *command, int argc, char **argv, const app_o
         } else if (!only_arguments && argv[at][0] == '-' && argv[at][1]) {
             return command_misused(command, "unknown option %s; options start with two dashes", argv[at]);
         } else {
-            if (arguments->count >= max) return command_misused(command, "unexpected argument %s", argv[at]);
+            if (arguments->count >= count_max) return command_misused(command, "unexpected argument %s", argv[at]);
             arguments->values[arguments->count++] = argv[at++];
         }
     }
-    if (arguments->count < fewest)
+    if (arguments->count < count_min)
         return command_misused(command, "something is missing; expected %s", command->arguments);
     return OPTIONS_PARSED;
 }

@@ -1,12 +1,179 @@
-#include "app/run_haptic_state.h"
-
-#include "core/threads.h"
+#include "app/command.h"
+#include "app/run.h"
 #include "core/error.h"
 #include "core/memory.h"
+#include "core/text.h"
+#include "core/threads.h"
+#include "device/device.h"
+#include "haptic/tick.h"
 
+#include "thenar/haptic.h"
+
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* -------------------------------------------------------------------------------------------------- the option --device */
+
+typedef struct device_choice {
+    int handle_count; /* that are held */
+    int handle[THENAR_HAPTIC_HANDLES];
+    const char *device[THENAR_HAPTIC_HANDLES]; /* KIND:ARGUMENT; the option's text or the model's */
+} device_choice;
+
+/* "palm, thumb, index" */
+static void list_handles(const thenar_model *model, char *text, size_t size) {
+    text[0] = 0;
+    for (int i = 0; i < thenar_model_handle_count(model); i++) {
+        size_t used = strlen(text);
+        snprintf(text + used, size - used, "%s%s", i > 0 ? ", " : "", thenar_model_handle_name(model, i));
+    }
+}
+
+/* The handle that stands before an equals sign, and what stands behind it: a name may have such signs in it, and so may an
+ * argument. -1: no handle is named; -2: one that is not there. */
+static int split_handle(const thenar_model *model, const char *option, const char **device) {
+    *device = option;
+    for (const char *equals = strchr(option, '='); equals; equals = strchr(equals + 1, '='))
+        for (int i = 0; i < thenar_model_handle_count(model); i++) {
+            const char *name = thenar_model_handle_name(model, i);
+            if (strlen(name) != (size_t)(equals - option) || strncmp(name, option, strlen(name)) != 0) continue;
+            *device = equals + 1;
+            return i;
+        }
+    return option[strcspn(option, ":=")] == '=' ? -2 : -1;
+}
+
+static thenar_status refuse_handle(const thenar_model *model, const char *option, thenar_error *error) {
+    const char *names[64];
+    char all[512], wrong[128];
+    int count = thenar_model_handle_count(model) < 64 ? thenar_model_handle_count(model) : 64;
+    for (int i = 0; i < count; i++) names[i] = thenar_model_handle_name(model, i);
+    list_handles(model, all, sizeof all);
+    snprintf(wrong, sizeof wrong, "%.*s", (int)strcspn(option, "="), option);
+    const char *closest = text_closest(wrong, names, (size_t)count);
+    return error_set(error, THENAR_ERROR_INPUT, "--device %s: %s has no handle %s%s%s%s; expected one of: %s", option,
+                     thenar_model_name(model), wrong, closest ? "; did you mean " : "", closest ? closest : "",
+                     closest ? "?" : "", all);
+}
+
+/* Whether the scene's device is of that kind, or the kind is "scene" and there is one. */
+static bool is_of_kind(const char *device, const char *kind) {
+    if (!device) return false;
+    if (strcmp(kind, "scene") == 0) return true;
+    size_t length = strcspn(device, ":");
+    return strlen(kind) == length && strncmp(kind, device, length) == 0;
+}
+
+static thenar_status add(const thenar_model *model, device_choice *choice, int handle, const char *device,
+                         const char *option, thenar_error *error) {
+    for (int i = 0; i < choice->handle_count; i++)
+        if (choice->handle[i] == handle)
+            return error_set(error, THENAR_ERROR_INPUT,
+                             "--device %s: handle %s has a device already; expected one each", option,
+                             thenar_model_handle_name(model, handle));
+    if (choice->handle_count == THENAR_HAPTIC_HANDLES)
+        return error_set(error, THENAR_ERROR_INPUT, "--device %s: more than %d devices; expected at most so many",
+                         option, THENAR_HAPTIC_HANDLES);
+    choice->handle[choice->handle_count] = handle;
+    choice->device[choice->handle_count++] = device;
+    return THENAR_OK;
+}
+
+/* `first` up to, not with, `end`: the handles that are meant. */
+static thenar_status add_of_scene(const thenar_sim *sim, const char *option, const char *kind, int first, int end,
+                                  device_choice *choice, bool *any, thenar_error *error) {
+    thenar_status status = THENAR_OK;
+    for (int h = first; h < end && status == THENAR_OK; h++) {
+        thenar_haptic_handle said = thenar_haptic_handle_of(sim, h);
+        if (!is_of_kind(said.device, kind)) continue;
+        *any = true;
+        status = add(thenar_sim_model(sim), choice, h, said.device, option, error);
+    }
+    return status;
+}
+
+static thenar_status choose(const thenar_sim *sim, const char *option, device_choice *choice, thenar_error *error) {
+    const thenar_model *model = thenar_sim_model(sim);
+    const char *device;
+    int handle = split_handle(model, option, &device), count = thenar_model_handle_count(model);
+    if (handle == -2) return refuse_handle(model, option, error);
+    bool any = false;
+    if (!strchr(device, ':')) {
+        thenar_status status = add_of_scene(sim, option, device, handle < 0 ? 0 : handle,
+                                            handle < 0 ? count : handle + 1, choice, &any, error);
+        if (status != THENAR_OK || any) return status;
+    }
+    if (strcmp(device, "scene") == 0)
+        return error_set(error, THENAR_ERROR_INPUT,
+                         "--device %s: %s names no device%s%s; expected one under haptic.handles", option,
+                         thenar_model_name(model), handle < 0 ? "" : " for ",
+                         handle < 0 ? "" : thenar_model_handle_name(model, handle));
+    char kind[32], all[512];
+    device_kind found;
+    snprintf(kind, sizeof kind, "%.*s", (int)strcspn(device, ":"), device);
+    thenar_status status = strcmp(device, "none") == 0 ? THENAR_OK : device_kind_find(kind, &found, error);
+    if (status != THENAR_OK) {
+        error_prefix(error, "--device %s", option);
+        return status;
+    }
+    list_handles(model, all, sizeof all);
+    if (handle < 0 && count > 1)
+        return error_set(error, THENAR_ERROR_INPUT,
+                         "--device %s: for which handle of %s? expected HANDLE=%s, with one of: %s", option,
+                         thenar_model_name(model), option, all);
+    return add(model, choice, handle < 0 ? 0 : handle, device, option, error);
+}
+
+/* Each value of the option is one of
+ *     HANDLE=KIND[:ARGUMENT]   a device for a handle
+ *     KIND[:ARGUMENT]          for the only handle
+ *     scene                    for all handles the devices that the scene names
+ * A KIND without argument is the scene's device of that kind, of all handles that have one, if there is one. */
+static thenar_status device_choose(const thenar_sim *sim, const option_list *options, device_choice *out,
+                                   thenar_error *error) {
+    *out = (device_choice){0};
+    const thenar_model *model = thenar_sim_model(sim);
+    if (options->count > 0 && thenar_model_handle_count(model) == 0)
+        return error_set(
+            error, THENAR_ERROR_INPUT,
+            "--device %s: %s has no handle that a device could hold; expected a scene with the key handles",
+            options->values[0], thenar_model_name(model));
+    thenar_status status = THENAR_OK;
+    for (int i = 0; i < options->count && status == THENAR_OK; i++)
+        status = choose(sim, options->values[i], out, error);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------------ the devices of a run */
+
+/* Ticks and steps since it began, and what the one before came to, a second. */
+typedef struct rate_window {
+    int64_t begun_ns;
+    uint64_t ticks, steps;
+    double rate, step_rate;
+} rate_window;
+
+struct run_haptic {
+    thenar_haptic *loop;
+    device_choice choice;
+    char *text[THENAR_HAPTIC_HANDLES]; /* of each device; the model that named it may be gone */
+    char channel[THENAR_HAPTIC_HANDLES][256];
+    double rate;
+    bool offline;
+    thenar_haptic_stats stats; /* after the last step */
+    double numbers[THENAR_HAPTIC_HANDLES][RUN_HAPTIC_NUMBERS];
+    uint64_t reported[THENAR_HAPTIC_HANDLES][THENAR_HAPTIC_FAULTS];
+    rate_window window;
+    uint64_t late_steps;
+    double late_seconds;
+};
+
+/* The name of the handle that a device holds. */
+static inline const char *run_haptic_name(const run_haptic *haptic, int device) {
+    return haptic->channel[device] + 7; /* behind "haptic/" */
+}
 
 #define RATE_NS 250000000 /* over which rates are counted */
 
@@ -180,4 +347,105 @@ void run_haptic_stop(run_haptic *haptic) {
     if (!haptic) return;
     thenar_haptic_stop(haptic->loop);
     take_stats(haptic);
+}
+
+/* ------------------------------------------------------------------------------------------------- what came of it */
+
+static json_t *describe_faults(const uint64_t faults[THENAR_HAPTIC_FAULTS]) {
+    json_t *all = json_object();
+    for (int f = 0; f < THENAR_HAPTIC_FAULTS; f++)
+        json_object_set_new(all, thenar_haptic_fault_name((thenar_haptic_fault)f), json_integer((json_int_t)faults[f]));
+    return all;
+}
+
+static json_t *describe_handle(const run_haptic *haptic, int i) {
+    const thenar_haptic_handle_stats *h = &haptic->stats.handles[i];
+    return json_pack("{s:s, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:o}", "device", haptic->text[i],
+                     "samples", (json_int_t)h->samples, "news", (json_int_t)h->updates, "latency_worst_us",
+                     h->latency_worst_us, "peak_force", h->peak_force, "mean_force", h->mean_force, "peak_torque",
+                     h->peak_torque, "energy_in", h->energy_in, "energy_out", h->energy_out, "energy_worst",
+                     h->energy_worst, "gain", h->gain, "fades", (json_int_t)h->fades, "faults",
+                     describe_faults(h->faults));
+}
+
+/* Ticks by how far their period was from what was asked for. */
+static json_t *describe_jitter(const thenar_haptic_stats *stats) {
+    json_t *edges = json_array(), *ticks = json_array();
+    for (int i = 0; i < THENAR_HAPTIC_JITTER; i++) {
+        if (i < THENAR_HAPTIC_JITTER - 1) json_array_append_new(edges, json_integer((json_int_t)1 << i));
+        json_array_append_new(ticks, json_integer((json_int_t)stats->jitter[i]));
+    }
+    return json_pack("{s:o, s:o}", "under_us", edges, "ticks", ticks);
+}
+
+json_t *run_haptic_summary(const run_haptic *haptic) {
+    const thenar_haptic_stats *s = &haptic->stats;
+    json_t *handles = json_object();
+    for (int i = 0; i < haptic->choice.handle_count; i++)
+        json_object_set_new(handles, run_haptic_name(haptic, i), describe_handle(haptic, i));
+    json_t *all = json_pack("{s:s, s:s, s:f, s:f, s:I, s:I}", "time", haptic->offline ? "simulated" : "real",
+                            "real_time", thenar_haptic_real_time(haptic->loop), "rate", haptic->rate, "seconds",
+                            s->seconds, "ticks", (json_int_t)s->ticks, "missed", (json_int_t)s->missed);
+    json_object_set_new(all, "period_us",
+                        json_pack("{s:f, s:f, s:f, s:f, s:f}", "asked", s->period_us, "p50", s->period_p50_us, "p99",
+                                  s->period_p99_us, "p999", s->period_p999_us, "max", s->period_worst_us));
+    json_object_set_new(all, "jitter", describe_jitter(s));
+    json_object_set_new(
+        all, "tick_us",
+        json_pack("{s:f, s:f, s:f}", "p50", s->tick_p50_us, "p99", s->tick_p99_us, "max", s->tick_worst_us));
+    json_object_set_new(all, "late_steps", json_integer((json_int_t)haptic->late_steps));
+    json_object_set_new(all, "late_s", json_real(haptic->late_seconds));
+    json_object_set_new(all, "handles", handles);
+    return all;
+}
+
+json_t *run_haptic_updates(run_haptic *haptic, char *fault, size_t size) {
+    fault[0] = 0;
+    if (!haptic) return NULL;
+    const thenar_haptic_stats *s = &haptic->stats;
+    json_t *handles = json_array();
+    size_t used = 0;
+    for (int i = 0; i < haptic->choice.handle_count; i++) {
+        const uint64_t *faults = s->handles[i].faults;
+        json_array_append_new(handles, json_pack("{s:s, s:s, s:f, s:f, s:f, s:o}", "name", run_haptic_name(haptic, i),
+                                                 "device", haptic->text[i], "peak_force", s->handles[i].peak_force,
+                                                 "energy_in", s->handles[i].energy_in, "energy_out",
+                                                 s->handles[i].energy_out, "faults", describe_faults(faults)));
+        for (int f = 0; f < THENAR_HAPTIC_FAULTS; f++) {
+            bool more = faults[f] > haptic->reported[i][f];
+            haptic->reported[i][f] = faults[f];
+            if (!more || f >= THENAR_HAPTIC_CLAMPED || used >= size) continue; /* limits that hold are no news */
+            int length = snprintf(fault + used, size - used, "%s%s: %s", used > 0 ? "; " : "",
+                                  run_haptic_name(haptic, i), haptic_fault_text((thenar_haptic_fault)f));
+            used += length > 0 ? (size_t)length : 0;
+        }
+    }
+    return json_pack("{s:s, s:b, s:f, s:f, s:f, s:I, s:I, s:f, s:f, s:f, s:I, s:o}", "real_time",
+                     thenar_haptic_real_time(haptic->loop), "refused", run_haptic_refused(haptic) != NULL, "rate",
+                     haptic->rate, "measured_rate", haptic->window.rate, "step_rate", haptic->window.step_rate, "ticks",
+                     (json_int_t)s->ticks, "missed", (json_int_t)s->missed, "period_p50_us", s->period_p50_us,
+                     "period_p99_us", s->period_p99_us, "period_worst_us", s->period_worst_us, "late_steps",
+                     (json_int_t)haptic->late_steps, "handles", handles);
+}
+
+void run_haptic_print(const run_haptic *haptic) {
+    if (!haptic) return;
+    const thenar_haptic_stats *s = &haptic->stats;
+    printf("haptic loop: %" PRIu64 " ticks, %g a second, ", s->ticks, haptic->rate);
+    if (haptic->offline)
+        printf("in simulated time; tick %.1f us median\n", s->tick_p50_us);
+    else
+        printf("period %.0f us median, %.0f us p99, %.0f us p99.9, %.0f us longest; %" PRIu64
+               " deadlines missed, %" PRIu64 " steps late; tick %.1f us median; %s\n",
+               s->period_p50_us, s->period_p99_us, s->period_p999_us, s->period_worst_us, s->missed, haptic->late_steps,
+               s->tick_p50_us, thenar_haptic_real_time(haptic->loop));
+    for (int i = 0; i < haptic->choice.handle_count; i++) {
+        const thenar_haptic_handle_stats *h = &s->handles[i];
+        printf("handle %s, %s: %.2f N at most, %.2f N on average, %.1f mJ in, %.1f mJ out", run_haptic_name(haptic, i),
+               haptic->text[i], h->peak_force, h->mean_force, 1e3 * h->energy_in, 1e3 * h->energy_out);
+        for (int f = 0; f < THENAR_HAPTIC_FAULTS; f++)
+            if (h->faults[f] > 0)
+                printf("; %s %" PRIu64, thenar_haptic_fault_name((thenar_haptic_fault)f), h->faults[f]);
+        printf("\n");
+    }
 }

@@ -1,6 +1,7 @@
-#include "app/run_pace.h"
+#include "app/run.h"
+#include "app/support.h"
 
-#include "app/process.h"
+#include "app/command.h"
 #include "core/threads.h"
 #include "solver/solver.h"
 

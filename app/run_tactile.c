@@ -1,4 +1,4 @@
-#include "app/run_tactile.h"
+#include "app/run.h"
 
 #include "core/threads.h"
 #include "core/error.h"

@@ -1,15 +1,104 @@
+#include "app/command.h"
 #include "app/server.h"
-
-#include "app/page.h"
-#include "app/process.h"
-#include "app/server_guard.h"
+#include "app/support.h"
 #include "core/threads.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <libwebsockets.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
+
+/* The rules that every request is checked against. */
+
+#define GUARD_TOKEN 32 /* hex digits: 128 bits */
+#define GUARD_HOST 96
+
+typedef struct server_guard {
+    char host[GUARD_HOST]; /* address to listen on */
+    int port;
+    char token[GUARD_TOKEN + 1];
+} server_guard;
+
+/* Limits a client to MESSAGES_A_SECOND, in bursts of at most MESSAGE_BURST. Zeroed: nothing used yet. */
+typedef struct guard_rate {
+    int64_t last; /* ns */
+    double used;
+} guard_rate;
+
+#define MESSAGES_A_SECOND 300
+#define MESSAGE_BURST 600
+
+/* Makes a token from the system's source of randomness. */
+static thenar_status guard_create(server_guard *guard, const char *host, thenar_error *error) {
+    unsigned char bytes[GUARD_TOKEN / 2], address[sizeof(struct in6_addr)];
+    if (inet_pton(AF_INET, host, address) != 1 && inet_pton(AF_INET6, host, address) != 1)
+        return error_set(error, THENAR_ERROR_INPUT, "--host %s; expected an IP address", host);
+    ssize_t got;
+    do got = getrandom(bytes, sizeof bytes, 0);
+    while (got < 0 && errno == EINTR);
+    if (got != (ssize_t)sizeof bytes) return error_errno(error, "getrandom", "make a token");
+    for (size_t i = 0; i < sizeof bytes; i++) snprintf(guard->token + 2 * i, 3, "%02x", bytes[i]);
+    snprintf(guard->host, sizeof guard->host, "%s", host);
+    return THENAR_OK;
+}
+
+static bool is_wildcard(const char *host) {
+    return strcmp(host, "0.0.0.0") == 0 || strcmp(host, "::") == 0;
+}
+
+static bool is_loopback(const char *host) {
+    return strncmp(host, "127.", 4) == 0 || strcmp(host, "::1") == 0;
+}
+
+static bool is_address(const char *host) {
+    unsigned char address[sizeof(struct in6_addr)];
+    return inet_pton(AF_INET, host, address) == 1 || inet_pton(AF_INET6, host, address) == 1;
+}
+
+/* Whether the Host of a request names this server: its address or, on loopback, localhost; with the port. A page of another
+ * name that resolves to this address (DNS rebinding) has its own name in Host. On a wildcard address any IP address is
+ * accepted, and no name but localhost. */
+static bool guard_host(const server_guard *guard, const char *host) {
+    char name[GUARD_HOST], port[16];
+    const char *colon = strrchr(host, ':');
+    if (!colon || colon == host) return false;
+    snprintf(port, sizeof port, ":%d", guard->port);
+    if (strcmp(colon, port) != 0) return false;
+    size_t length = (size_t)(colon - host);
+    bool brackets = host[0] == '[' && host[length - 1] == ']' && length > 2;
+    if (length >= sizeof name) return false;
+    snprintf(name, sizeof name, "%.*s", (int)(brackets ? length - 2 : length), brackets ? host + 1 : host);
+    if (brackets != (strchr(name, ':') != NULL)) return false;
+    if (strcmp(name, guard->host) == 0 && !is_wildcard(name)) return true;
+    if (strcmp(name, "localhost") == 0) return is_loopback(guard->host) || is_wildcard(guard->host);
+    return is_wildcard(guard->host) && is_address(name) && !is_wildcard(name);
+}
+
+/* Whether the Origin is the page that this server serves under that Host. */
+static bool guard_origin(const char *origin, const char *host) {
+    static const char scheme[] = "http://";
+    return strncmp(origin, scheme, sizeof scheme - 1) == 0 && strcmp(origin + sizeof scheme - 1, host) == 0;
+}
+
+/* In constant time, whatever the text is. */
+static bool guard_token(const server_guard *guard, const char *token) {
+    size_t length = strlen(token);
+    unsigned different = length != GUARD_TOKEN;
+    for (size_t i = 0; i < GUARD_TOKEN; i++)
+        different |= (unsigned char)guard->token[i] ^ (unsigned char)token[i < length ? i : length];
+    return different == 0;
+}
+
+static bool guard_message(guard_rate *rate, int64_t now) {
+    rate->used -= 1e-9 * (double)(now - rate->last) * MESSAGES_A_SECOND;
+    if (rate->used < 0 || rate->last == 0) rate->used = 0;
+    rate->last = now;
+    rate->used += 1;
+    return rate->used <= MESSAGE_BURST;
+}
 
 #define PROTOCOL "thenar-viewer-2"
 #define VIEWERS_MAX 32

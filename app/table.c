@@ -1,7 +1,5 @@
-#include "app/table.h"
+#include "app/support.h"
 
-#include "app/json_file.h"
-#include "app/machine.h"
 #include "core/memory.h"
 #include "io/export.h"
 

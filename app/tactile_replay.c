@@ -1,6 +1,6 @@
 #include "app/tactile_replay.h"
 
-#include "app/json_file.h"
+#include "app/support.h"
 #include "core/memory.h"
 #include "io/recording.h"
 #include "tactile/tactile.h"

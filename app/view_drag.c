@@ -2,7 +2,7 @@
  * stiffer than the step allows: with m the mass that it feels, h^2 k / m <= 1 and c = sqrt(k m) keep it well within the
  * bound h^2 k / m + 2 h c / m < 4 of the semi-implicit Euler method. The body's own stiffness is implicit and only
  * adds to what resists. */
-#include "app/view_drag.h"
+#include "app/view_live.h"
 
 #include "core/vec3.h"
 

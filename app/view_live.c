@@ -1,20 +1,59 @@
-/* Two threads meet here. The simulation's thread steps; it publishes frames and takes orders only when nobody holds the
- * lock, so that it never waits for a viewer. The server's thread copies what is published. */
-#include "app/view_live_state.h"
-
-#include "app/run_row.h"
-#include "app/run_summary.h"
-#include "app/scene_open.h"
-#include "core/threads.h"
-#include "solver/solver.h"
+#include "app/command.h"
+#include "app/run.h"
+#include "app/view_live.h"
 #include "contact/contacts.h"
+#include "core/threads.h"
+#include "io/recording.h"
+#include "solver/solver.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+/* The recording of a running simulation. Everything that viewers and devices do becomes part of the state before a step,
+ * and so an input of it (io/recording_inputs.h): drags, poses of hands, handles. A recording is of one model, time step,
+ * solver and contact method: as long as it lasts these stay as they are (view_live_orders.c). */
+
+static thenar_status live_record_begin(view_live *live, thenar_error *error) {
+    if (!live->request.record) return THENAR_OK;
+    return run_record_open(live->request.record, live->sim, live->tactile, live->haptic, &live->recorder, error);
+}
+
+void live_record(view_live *live, bool stepped) {
+    if (!live->recorder) return;
+    if (thenar_recorder_add(live->recorder, &live->record_error) == THENAR_OK) {
+        live->recorded_steps += stepped;
+        return;
+    }
+    thenar_recorder_close(live->recorder, NULL);
+    live->recorder = NULL;
+    char text[sizeof live->record_error.text + 64];
+    snprintf(text, sizeof text, "The recording ended: %s", live->record_error.text);
+    live_notice(live, text);
+    fprintf(stderr, "thenar: warning: %s\n", text);
+}
+
+static thenar_status live_record_end(view_live *live, thenar_error *error) {
+    thenar_recorder *recorder = live->recorder;
+    live->recorder = NULL;
+    if (recorder) {
+        uint64_t hash = recorder_hash(recorder);
+        thenar_status status = thenar_recorder_close(recorder, error);
+        if (status == THENAR_OK)
+            printf("%s: %" PRIu64 " steps recorded\nstate_hash %016" PRIx64 "\n", live->request.record,
+                   live->recorded_steps, hash);
+        return status;
+    }
+    if (live->record_error.status != THENAR_OK && error) *error = live->record_error;
+    return live->record_error.status;
+}
+
+/* Two threads meet here. The simulation's thread steps; it publishes frames and takes orders only when nobody holds the
+ * lock, so that it never waits for a viewer. The server's thread copies what is published. */
 
 /* ------------------------------------------------------------------------------------------- the simulation's thread */
 
@@ -24,8 +63,8 @@ static void step(view_live *live) {
     run_pace_limit(live->playing ? &live->clock : NULL, live->request.iterations, live->sim);
     if (thenar_sim_step(live->sim) != THENAR_OK) {
         live->playing = false;
-        live_tell(live,
-                  "A step could not be done; the state before it was kept. Reset, or change what it is run with.");
+        live_notice(live,
+                    "A step could not be done; the state before it was kept. Reset, or change what it is run with.");
     }
     /* A device pushes in real time only: not by single steps, not in slow motion. */
     run_haptic_after(live->haptic, live->sim, live->playing && live->speed == 1);
@@ -42,11 +81,11 @@ static void step(view_live *live) {
 }
 
 /* Once, and not of a moment, for who watches the terminal; viewers see it all the time. */
-static void tell_slow(view_live *live) {
+static void report_slow(view_live *live) {
     char text[RUN_PACE_TEXT];
     run_pace_text(&live->clock, live->speed, text);
-    if (!text[0] || live->told_slow || live->speed > 1 || live->clock.slow_seconds < SLOW_SECONDS) return;
-    live->told_slow = true;
+    if (!text[0] || live->slow_reported || live->speed > 1 || live->clock.slow_seconds < SLOW_SECONDS) return;
+    live->slow_reported = true;
     fprintf(stderr, "thenar: warning: %s: steps take longer than they simulate\n", text);
 }
 
@@ -58,7 +97,7 @@ static void step_as_due(view_live *live, int64_t now) {
         pace_stepped(&live->clock, clock_now(), live->speed, live->dt);
         run_haptic_late(live->haptic, &live->clock);
     }
-    tell_slow(live);
+    report_slow(live);
     for (; live->single_steps > 0; live->single_steps--) step(live);
 }
 

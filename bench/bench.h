@@ -3,10 +3,22 @@
 #ifndef BENCH_BENCH_H
 #define BENCH_BENCH_H
 
-#include "app/plot.h"
+#include "app/support.h"
 #include "core/error.h"
 
 #include "thenar/model.h"
+
+/* A table's numbers as a drawing: one line of points for each value of a column of text, as SVG. Columns are named by their
+ * keys. */
+typedef struct plot_def {
+    const char *title;
+    const char *x, *y;
+    const char *lines;         /* rows of the same text here are one line */
+    const char *only, *equals; /* rows with this text in that column; NULL: all rows */
+    bool log_x, log_y;         /* rows that are not positive are left out */
+} plot_def;
+
+thenar_status plot_write(const plot_def *plot, const table *t, const char *path, thenar_error *error);
 
 typedef struct bench_request {
     int repeats; /* measurements per median; 0: the benchmark's own choice */

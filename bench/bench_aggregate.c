@@ -11,7 +11,7 @@
  * constraints of patches ought to cost what they did. */
 #include "bench/bench.h"
 
-#include "app/scene_find.h"
+#include "app/command.h"
 #include "core/memory.h"
 
 #include "thenar/thenar.h"

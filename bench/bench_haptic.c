@@ -8,7 +8,7 @@
 #include "bench/bench.h"
 #include "bench/haptic_real.h"
 
-#include "app/scene_find.h"
+#include "app/command.h"
 #include "core/threads.h"
 #include "core/memory.h"
 

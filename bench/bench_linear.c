@@ -1,7 +1,7 @@
 /* The linear algebra of a free step, on three meshes, beside CHOLMOD on the same matrices in the same run. */
 #include "bench/bench.h"
 
-#include "app/scene_open.h"
+#include "app/command.h"
 #include "core/memory.h"
 #include "bench/peer.h"
 #include "bench/hand_like.h"

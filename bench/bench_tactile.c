@@ -8,7 +8,7 @@
  * some moments; below 0: the grid does not come as close. The last row has a device on every finger of two hands. */
 #include "bench/bench.h"
 
-#include "app/scene_find.h"
+#include "app/command.h"
 #include "core/threads.h"
 #include "core/memory.h"
 #include "core/vec3.h"

@@ -1,7 +1,7 @@
 # The viewer: the commands view, report and shot, and the page that they show, which stands inside the command.
 # THENAR_VIEWER=OFF leaves all of it out; then neither node nor libwebsockets is needed.
 option(THENAR_VIEWER "Build the viewer: thenar view, report and shot" ON)
-set(viewer_sources app/command_view.c app/command_report.c app/command_shot.c app/page.c app/report.c app/server.c
+set(viewer_sources app/command_view.c app/command_report.c app/command_shot.c app/page.c app/server.c
     app/chromium.c)
 if(NOT THENAR_VIEWER)
     message(STATUS "The viewer is left out: no thenar view, report and shot")

@@ -8,7 +8,7 @@
  * 2. Bounded. At most PACE_STEPS steps are ever owed, or PACE_SECONDS of real time where that is more: a person is not
  *    fast-forwarded to, and a machine that is too slow for good does not fall behind further and further.
  * 3. Fewer iterations. From when half of that is owed until it was not for half a second, a step should be done in a hurry:
- *    the caller bounds the iterations of its solver (app/run_pace.h). Not at more than real time, for which nobody waits.
+ *    the caller bounds the iterations of its solver (app/run_pace.c). Not at more than real time, for which nobody waits.
  * 4. Slow motion. What would be owed beyond the bound is forgiven: simulated time goes on from there. Where more than
  *    PACE_SLOW of the time that was asked for is forgiven within half a second, this is slow motion, and shown to whoever
  *    watches.

@@ -1,7 +1,7 @@
 /* Orders of a viewer to a running simulation, as they come over its WebSocket, one behind the other. */
 #include "fuzz.h"
 
-#include "app/view_live_state.h"
+#include "app/view_live.h"
 
 #define ORDERS 16
 #define STEPS 3

@@ -1,7 +1,7 @@
 /* The table that stands beside a recording (steps.csv), for the viewer's plots. */
 #include "fuzz.h"
 
-#include "app/view_series.h"
+#include "app/view.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     char path[32];

@@ -2,7 +2,7 @@
 #include "mend.h"
 
 #include "app/tactile_replay.h"
-#include "app/view_recorded.h"
+#include "app/view.h"
 #include "io/export.h"
 
 #define FRAMES 4

@@ -2,7 +2,6 @@
  * and then sends any bytes. Source and page are stand-ins. */
 #include "fuzz.h"
 
-#include "app/page.h"
 #include "app/server.h"
 
 #include <arpa/inet.h>

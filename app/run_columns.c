@@ -1,10 +1,99 @@
-#include "app/run_row.h"
+#include "app/run.h"
+#include "core/vec3.h"
+#include "world/sim.h"
 
-#include "app/run_body.h"
-#include "app/run_handle.h"
+#include "thenar/hand.h"
 
 #include <stdio.h>
 #include <string.h>
+
+bool run_body_is_rigid(const thenar_model *model, int body) {
+    return thenar_model_body_kind(model, body) == THENAR_BODY_RIGID;
+}
+
+static vec3 centroid(const thenar_sim *sim, int body) {
+    const thenar_model *model = thenar_sim_model(sim);
+    if (run_body_is_rigid(model, body)) {
+        double position[3], quaternion[4];
+        thenar_sim_pose(sim, body, position, quaternion);
+        return vec3_load(position);
+    }
+    const double *x = thenar_sim_positions(sim, body), *mass = thenar_model_masses(model, body);
+    vec3 sum = {0};
+    double total = 0;
+    for (int i = 0; i < thenar_model_mesh(model, body)->node_count; i++) {
+        total += mass[i];
+        sum = vec3_mul_add(sum, vec3_load(x + 3 * i), mass[i]);
+    }
+    return vec3_scale(sum, 1 / total);
+}
+
+/* A torque about the origin becomes one about a point: T - p x F. */
+static void move_torque(double torque[3], const double force[3], vec3 point) {
+    vec3_store(torque, vec3_sub(vec3_load(torque), vec3_cross(point, vec3_load(force))));
+}
+
+static void add_supports(const thenar_sim *sim, int body, run_body_figures *figures) {
+    for (int s = 0; s < model_soft(thenar_sim_model(sim), body)->support_count; s++) {
+        double force[3], torque[3];
+        thenar_sim_support_wrench(sim, body, s, force, torque);
+        for (int k = 0; k < 3; k++) {
+            figures->support_force[k] += force[k];
+            figures->support_torque[k] += torque[k];
+        }
+    }
+}
+
+static void add_contacts(const thenar_sim *sim, int body, run_body_figures *figures) {
+    const thenar_contact *contacts = thenar_sim_contacts(sim);
+    double friction = 0;
+    for (int i = 0; i < thenar_sim_contact_count(sim); i++) {
+        const thenar_contact *point = &contacts[i];
+        if ((point->body[0] != body && point->body[1] != body) || !(point->force > 0)) continue;
+        figures->contacts++;
+        figures->normal_force += point->force;
+        friction += vec3_length(vec3_load(point->friction));
+        if (point->area > 0) figures->largest_pressure = fmax(figures->largest_pressure, point->force / point->area);
+    }
+    if (figures->normal_force > 0) figures->friction_ratio = friction / figures->normal_force;
+    if (figures->contact_area > 0) figures->pressure = figures->normal_force / figures->contact_area;
+}
+
+run_body_figures run_body_measure(const thenar_sim *sim, int body) {
+    run_body_figures figures = {0};
+    vec3 centre = centroid(sim, body);
+    vec3_store(figures.centroid, centre);
+    thenar_sim_contact_wrench(sim, body, figures.force, figures.torque, &figures.contact_area);
+    move_torque(figures.torque, figures.force, centre);
+    add_contacts(sim, body, &figures);
+    if (run_body_is_rigid(thenar_sim_model(sim), body)) return figures;
+    add_supports(sim, body, &figures);
+    move_torque(figures.support_torque, figures.support_force, centre);
+    return figures;
+}
+
+static double tool_area(const thenar_sim *sim, int handle) {
+    const thenar_model *model = thenar_sim_model(sim);
+    int hand, first = thenar_model_handle_body(model, handle), count = 1;
+    thenar_model_handle_bone(model, handle, &hand, NULL);
+    if (hand >= 0) count = thenar_model_hand_bodies(model, hand, &first);
+    double sum = 0;
+    for (int b = first; b < first + count; b++) {
+        double force[3], torque[3], area;
+        thenar_sim_contact_wrench(sim, b, force, torque, &area);
+        sum += area;
+    }
+    return sum;
+}
+
+static void handle_row(const thenar_sim *sim, int handle, double *row) {
+    thenar_handle_state state;
+    thenar_sim_handle(sim, handle, &state);
+    memcpy(row, state.pose, 3 * sizeof *row);
+    memcpy(row + 3, state.force, sizeof state.force);
+    memcpy(row + 9, state.coupling, sizeof state.coupling);
+    row[15] = tool_area(sim, handle);
+}
 
 static const char *const fixed[] = {"step", "time", "active", "contacts", "rows", "iterations", "residual", "step_us"};
 /* Where a body is, what contact does to it, and what the supports of a soft one do. */
@@ -13,6 +102,8 @@ static const char *const of_body[] = {
     "force_z",         "torque_x",        "torque_y",        "torque_z",         "area",
     "support_force_x", "support_force_y", "support_force_z", "support_torque_x", "support_torque_y",
     "support_torque_z"};
+/* Of a handle: its position, what its tool and its coupling do to it, and the contact area of the tool, m^2. */
+static const char *const of_handle[] = {"x", "y", "z", "force_x", "force_y", "force_z", "torque_x", "torque_y", "torque_z", "coupling_force_x", "coupling_force_y", "coupling_force_z", "coupling_torque_x", "coupling_torque_y", "coupling_torque_z", "area"};
 /* What one body does to another: the sums over their contacts. */
 static const char *const of_pair[] = {"force_x",  "force_y", "force_z",  "torque_x",     "torque_y",
                                       "torque_z", "area",    "pressure", "normal_force", "points"};
@@ -20,6 +111,7 @@ enum {
     FIXED = sizeof fixed / sizeof *fixed,
     OF_SOFT = sizeof of_body / sizeof *of_body,
     OF_RIGID = 10,
+    OF_HANDLE = sizeof of_handle / sizeof *of_handle,
     OF_PAIR = sizeof of_pair / sizeof *of_pair,
     FIRST_BODY = FIXED + THENAR_STAGE_COUNT
 };
@@ -31,7 +123,7 @@ static int body_columns(const thenar_model *model, int body) {
 int run_column_count(const thenar_model *model, bool pairs) {
     int count = FIRST_BODY;
     for (int b = 0; b < thenar_model_body_count(model); b++) count += body_columns(model, b);
-    count += RUN_HANDLE_COLUMNS * thenar_model_handle_count(model);
+    count += OF_HANDLE * thenar_model_handle_count(model);
     return count + (pairs ? OF_PAIR * thenar_model_contact_pair_count(model) : 0);
 }
 
@@ -56,7 +148,7 @@ void run_columns(const thenar_model *model, bool pairs, run_column_visit *visit,
     for (int i = 0; i < thenar_model_handle_count(model); i++) {
         char name[RUN_COLUMN_NAME];
         snprintf(name, sizeof name, "handle.%.250s", thenar_model_handle_name(model, i));
-        name_columns(name, run_handle_columns, RUN_HANDLE_COLUMNS, visit, context);
+        name_columns(name, of_handle, OF_HANDLE, visit, context);
     }
     for (int i = 0; pairs && i < thenar_model_contact_pair_count(model); i++) {
         int body[2];
@@ -118,6 +210,6 @@ void run_row(const thenar_sim *sim, bool pairs, double *values) {
         }
         row += body_columns(model, b);
     }
-    for (int i = 0; i < thenar_model_handle_count(model); i++, row += RUN_HANDLE_COLUMNS) run_handle_row(sim, i, row);
+    for (int i = 0; i < thenar_model_handle_count(model); i++, row += OF_HANDLE) handle_row(sim, i, row);
     if (pairs) pair_figures(sim, row);
 }

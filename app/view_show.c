@@ -1,13 +1,13 @@
-/* What viewers see of a running simulation. */
-#include "app/view_live_state.h"
-
-#include "app/run_row.h"
+#include "app/run.h"
+#include "app/view_live.h"
+#include "contact/contacts.h"
 #include "hand/hand.h"
 #include "solver/solver.h"
-#include "contact/contacts.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+/* What viewers see of a running simulation. */
 
 static json_t *describe_bodies(const thenar_model *model) {
     static const char *const motions[] = {"dynamic", "driven", "static"};

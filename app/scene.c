@@ -1,10 +1,10 @@
-#include "app/scene_find.h"
-
+#include "app/command.h"
 #include "core/file.h"
 #include "core/memory.h"
 #include "core/text.h"
 
 #include <dirent.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -116,4 +116,16 @@ thenar_status scene_find(const char *scene, char path[SCENE_PATH_SIZE], thenar_e
         return THENAR_OK;
     }
     return *file_extension(scene) ? take_path(scene, path, error) : no_such_scene(scene, error);
+}
+
+thenar_status scene_open(const char *scene, const option_list *sets, const char *track, thenar_model **model,
+                         thenar_scene_info *info, thenar_error *error) {
+    char path[SCENE_PATH_SIZE];
+    thenar_status status = scene_find(scene, path, error);
+    if (status != THENAR_OK) return status;
+    thenar_scene_options options = {.sets = sets->values, .set_count = sets->count, .track = track};
+    status = thenar_scene_load(path, &options, model, info, error);
+    for (int i = 0; status == THENAR_OK && i < thenar_model_warning_count(*model); i++)
+        fprintf(stderr, "thenar: warning: %s: %s\n", path, thenar_model_warning(*model, i));
+    return status;
 }

@@ -1,4 +1,4 @@
-#include "app/plot.h"
+#include "bench/bench.h"
 
 #include "core/file.h"
 #include "core/text.h"
