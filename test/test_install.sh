@@ -189,4 +189,19 @@ END
 else
     echo "   left out: no $CXX here"
 fi
+
+promise "the README's first program works as printed, in a home of its own"
+mkdir home readme
+(
+    cd readme
+    ln -s "$build_folder" build
+    awk '/^```c$/ { inside = 1; next } /^```$/ { inside = 0 } inside' "$source_folder/README.md" >first.c
+    awk '/^```sh$/ { inside = 1; next } /^```$/ { inside = 0 } inside' "$source_folder/README.md" >commands
+    awk '/^```text$/ { inside = 1; next } /^```$/ { inside = 0 } inside' "$source_folder/README.md" >printed
+    [ -s first.c ] && [ -s commands ] && [ -s printed ] || fail "the README has no first program"
+    mkdir bin && ln -s "$(command -v "$CC")" bin/cc
+    unset PKG_CONFIG_PATH
+    HOME="$work/home" PATH="$PWD/bin:$PATH" sh -eu commands >output 2>&1 || { cat output; fail "the README's commands"; }
+    grep -v '^-- ' output | diff printed - || fail "the first program prints something else"
+)
 echo "all promises hold"

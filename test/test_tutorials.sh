@@ -1,5 +1,5 @@
 #!/bin/sh
-# The tutorials work as printed. Runs what docs/tutorials/*.md print, in order, in a folder of its own:
+# The tutorials and the page of commands work as printed. Runs what they print, in order, in a folder of its own:
 #   - a block that opens with a comment "NAME: ..." is the file NAME, and equal to examples/tutorials/NAME;
 #   - a block "sh" is run and succeeds; a block "bash" is for a person and is not run;
 #   - every line of a block "text" is in what the last commands printed.
@@ -14,6 +14,7 @@ trap 'rm -rf "$work"' EXIT
 cd "$work"
 ln -s "$build_folder" build
 ln -s "$source_folder/examples" examples
+ln -s "$source_folder/scenes" scenes
 
 fail() {
     echo "FAILED: $*" >&2
@@ -38,12 +39,12 @@ available() {
     [ -z "$missing" ]
 }
 
-for tutorial in first-scene own-object plot-forces; do
-    echo "-- docs/tutorials/$tutorial.md"
+for tutorial in tutorials/first-scene tutorials/own-object tutorials/plot-forces commands; do
+    echo "-- docs/$tutorial.md"
     rm -rf blocks && mkdir blocks
     awk '/^```[a-z]/ { kind = substr($0, 4); name = sprintf("blocks/%03d.%s", ++count, kind); next }
          /^```$/ { name = ""; next }
-         name { print >name }' "$source_folder/docs/tutorials/$tutorial.md"
+         name { print >name }' "$source_folder/docs/$tutorial.md"
     ran=""
     for block in blocks/*; do
         file=$(sed -n '1s/^\(#\|\/\*\) \([a-z_.]*\): .*/\2/p' "$block")
@@ -70,5 +71,5 @@ for tutorial in first-scene own-object plot-forces; do
         esac
     done
 done
-[ -s press.html ] && [ -s grips.html ] && [ -s contacts.csv ] || fail "no reports"
-echo "the tutorials work as printed"
+[ -s press.html ] && [ -s grips.html ] && [ -s both.html ] && [ -s contacts.csv ] || fail "no reports"
+echo "all works as printed"
