@@ -1,7 +1,7 @@
 #include "app/command.h"
 #include "app/run.h"
 #include "app/support.h"
-#include "contact/contacts.h"
+#include "contact/contact.h"
 #include "core/error.h"
 #include "core/file.h"
 #include "core/memory.h"

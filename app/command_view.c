@@ -4,7 +4,7 @@
 #include "app/view.h"
 #include "core/file.h"
 #include "solver/solver.h"
-#include "contact/contacts.h"
+#include "contact/contact.h"
 
 #include <fcntl.h>
 #include <signal.h>

@@ -1,7 +1,7 @@
 #include "app/command.h"
 #include "app/run.h"
 #include "app/view_live.h"
-#include "contact/contacts.h"
+#include "contact/contact.h"
 #include "core/threads.h"
 #include "io/recording.h"
 #include "solver/solver.h"

@@ -1,5 +1,5 @@
 #include "app/view_live.h"
-#include "contact/contacts.h"
+#include "contact/contact.h"
 #include "core/text.h"
 #include "scene/config.h"
 #include "solver/solver.h"

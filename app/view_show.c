@@ -1,6 +1,6 @@
 #include "app/run.h"
 #include "app/view_live.h"
-#include "contact/contacts.h"
+#include "contact/contact.h"
 #include "hand/hand.h"
 #include "solver/solver.h"
 

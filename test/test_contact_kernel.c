@@ -2,7 +2,7 @@
 #include "test.h"
 
 #include "random.h"
-#include "contact/contact.h"
+#include "contact/constraint.h"
 
 static vec3 random_vector(random_source *random, double size) {
     return vec3_make(random_uniform(random, -size, size), random_uniform(random, -size, size),

@@ -1,4 +1,4 @@
-#include "contact/contact.h"
+#include "contact/constraint.h"
 
 #include <assert.h>
 #include <string.h>

@@ -1,191 +1,148 @@
-/* Coulomb's cone K = { f : |f_t| <= mu f_n } in a contact's frame (x the normal, y and z the tangents).
- *
- * P(z), the point of K that is nearest to z, and its derivative D = dP/dz, symmetric and positive semidefinite:
- *   stick  |z_t| <= mu z_n      P = z,                                  D = 1
- *   open   mu |z_t| <= -z_n     P = 0,                                  D = 0
- *   slip   otherwise            P = alpha w,  w = (1, mu t), t = z_t / |z_t|,  alpha = (z_n + mu |z_t|) / (1 + mu^2)
- *                               D = w w^T / (1 + mu^2) + (mu alpha / |z_t|) (1_t - t t^T) */
+/* The contacts of a world: which bodies may touch (model), the points where they do, what these remember from step to
+ * step, and what is told of them (state). The constraints themselves are in contact/contact.h. */
 #ifndef CONTACT_CONTACT_H
 #define CONTACT_CONTACT_H
 
+#include "contact/constraint.h"
 #include "contact/find.h"
-#include "core/vec3.h"
-#include "sparse/cholesky.h"
+#include "contact/patch.h"
+#include "contact/penalty.h"
 
-typedef enum cone_state { CONE_OPEN, CONE_STICK, CONE_SLIP } cone_state;
+#include "thenar/sim.h"
 
-static inline double cone_tangential(vec3 z) {
-    return hypot(z.y, z.z);
-}
-
-static inline cone_state cone_state_of(vec3 z, double mu) {
-    double size = cone_tangential(z);
-    if (mu * size <= -z.x) return CONE_OPEN;
-    /* Without friction nothing sticks. */
-    return size <= mu * z.x && mu > 0 ? CONE_STICK : CONE_SLIP;
-}
-
-static inline vec3 cone_project(vec3 z, double mu, cone_state state) {
-    if (state == CONE_OPEN) return vec3_make(0, 0, 0);
-    if (state == CONE_STICK) return z;
-    double size = cone_tangential(z), alpha = (z.x + mu * size) / (1 + mu * mu);
-    double along = size > 0 ? mu * alpha / size : 0;
-    return vec3_make(alpha, along * z.y, along * z.z);
-}
-
-static inline mat3 cone_derivative(vec3 z, double mu, cone_state state) {
-    if (state == CONE_OPEN) return (mat3){{0}};
-    if (state == CONE_STICK) return mat3_identity();
-    double size = cone_tangential(z), alpha = (z.x + mu * size) / (1 + mu * mu);
-    if (!(size > 0)) return mat3_diagonal(1 / (1 + mu * mu), 0, 0);
-    double y = z.y / size, x = z.z / size, across = mu * alpha / size;
-    vec3 w = {1, mu * y, mu * x};
-    mat3 D = mat3_scale(mat3_outer(w, w), 1 / (1 + mu * mu));
-    D.m[4] += across * x * x, D.m[5] -= across * x * y;
-    D.m[7] -= across * x * y, D.m[8] += across * y * y;
-    return D;
-}
-
-/* A contact point as a constraint: non-penetration and Coulomb friction on both bodies (perez2013, section 4.2), as a
- * term of the augmented Lagrangian (METHODS: contact and friction in the same Newton solve).
- *
- * u(d) = start + F sum_k M_k d_k is where the point is at the end of the step, in the contact's frame F = [n; t1; t2]:
- * u_n is the gap, u_t the way from the point of the other body that it sticks to (its anchor). The force f on the
- * skin's body obeys
- *
- *   f in K = { |f_t| <= mu f_n },   u_n >= 0,   f_n u_n = 0,   u_t = 0 or f_t = -mu f_n u_t / |u_t|
- *
- * which is f = P(f - rho (u + s e_n)) for any rho > 0, with s = mu |u_t| where it slips (De Saxce: without the shift s
- * the normal cone of K would lift what slides). The term of the contact is
- *
- *   |P(z)|^2 / (2 rho),   z = lambda - rho (u + s e_n),   gradient -J^T P,   Hessian rho J^T D J
- *
- * and lambda <- P, s <- towards mu |u_t| is the multipliers' step. */
-
-/* Four nodes of a soft body, and the two of a dynamic rigid one or four of another soft one. */
-#define CONTACT_LEGS 8
-#define CONTACT_RECOVERY 0.5 /* m/s, at which what is inside another body is asked out */
-#define CONTACT_BLOCKS (CONTACT_LEGS * (CONTACT_LEGS + 1) / 2)
-
-/* One unknown that moves the contact: M d = weight d, or weight (d x arm) where d turns a rigid body. */
-typedef struct contact_leg {
-    int node;      /* of the system */
-    double weight; /* positive on the skin's side, negative on the other's */
-    bool turns;
-    bool other; /* on the other body's side */
-    vec3 arm;   /* from the centre of mass to the point, m */
-} contact_leg;
-
-typedef struct contact {
-    int point; /* index of the contact_point it was made of */
+/* Two bodies that may touch, or a soft one that may touch itself; ordered by system, so that the contacts of a system
+ * stand together. All of them are listed, since a pair is known by its number: n dynamic rigid bodies have n (n - 1),
+ * 40 bytes each in the model and 8 in a simulation, 3.1 MB for the 256 that there can be. A step only looks at those
+ * that are near each other (contacts_near.c). */
+typedef struct contacts_pair {
+    int body[2]; /* whose points; whose distance */
+    int system;
     double mu;
-    mat3 frame; /* rows n, t1, t2; world axes */
-    vec3 start; /* u where no unknown moves, m */
-    vec3 known; /* the part of the way to there that lies within the step, m: of held nodes and driven bodies */
-    double
-        allowed_penetration; /* m: by how much u_n is more than the gap, for a point that was too deep inside to be out at once */
-    int leg_count;
-    bool
-        couples_soft; /* both sides are soft: the pattern of the system has no blocks between them (solver/crossing.h) */
-    contact_leg legs[CONTACT_LEGS]; /* by ascending node; of a body that touches itself, a node may come twice */
-    int blocks[CONTACT_BLOCKS];     /* of the pattern, the pairs of legs (i, j <= i) row by row; -1 between sides */
-    double rho;                     /* N/m, fixed within a step */
-    double max;                     /* N: the largest normal force that lambda may stand for; see contact_make.c */
-    bool stuck;                     /* when the last step ended: u_t counts from where it stuck */
-    vec3 lambda;                    /* force on the skin's body in the frame, N */
-    double shift;                   /* s, m */
-    double share, last_change;      /* of the way that the shift goes in a multipliers' step; the way in the last one */
-    cone_state settled;             /* that lambda came from */
-    bool anchored;                  /* it keeps an anchor whether it sticks or slips (penalty.h) */
-    vec3 slide;                     /* by which that anchor moves on at the end of the step, in the frame, m */
-    /* Where the contact is looked at. */
-    vec3 u; /* m */
-    vec3 z; /* N */
-    cone_state state;
-    vec3 force; /* P(z), N */
-} contact;
+} contacts_pair;
 
-/* How far contacts are from the optimum. */
-typedef struct contact_measures {
-    double length; /* m: largest |P - lambda| / rho and |mu |u_t| - s| of a contact that pushes */
-    double force;  /* N: largest |P - lambda| */
-    double mean;   /* N: normal force of those that push */
-    int active;    /* how many push */
-} contact_measures;
+typedef struct contacts_model {
+    double margin;                    /* m */
+    penalty_law law;                  /* of contacts by springs */
+    thenar_contact_pressure pressure; /* of aggregated contacts */
+    int capacity;                     /* contacts at a time */
+    int skin_count;
+    contact_skin *skins;
+    contact_faces *faces; /* a skin each: what others touch of it; empty where that is nothing */
+    int *skin_of;         /* a body: its skin, or -1 */
+    int *skin_body;       /* a skin: its body */
+    int pair_count;
+    contacts_pair *pairs;
+    contact_pair *search; /* pair_count: the same as skin and rigid body, or skin and faces */
+    int target_count;
+    int *targets; /* the bodies that some skin may touch, ascending */
+    int *pair_of; /* skin_count * target_count: the number of that pair, or -1 */
+} contacts_model;
 
-/* F_axis M_k: how the unknown of a leg moves the contact along a direction. */
-static inline vec3 contact_leg_gradient(const contact_leg *leg, vec3 direction) {
-    return vec3_scale(leg->turns ? vec3_cross(leg->arm, direction) : direction, leg->weight);
-}
+typedef struct contacts_state {
+    contact_skin_state *skins;
+    const contact_skin_state **skin_pointers;
+    contact_faces_state *faces; /* a skin each, as in the model */
+    contact_faces_state **face_pointers;
+    const rigid_state **rigids; /* a body each, NULL for soft ones */
+    broad_phase near;
+    box *reach;                  /* of the skins, then of the rigid bodies that they may touch */
+    int *near_pairs, *near_room; /* pair_count: numbers of the pairs whose reaches overlap; what sorting them needs */
+    int near_count;
+    contact_point *points;
+    contact_memory *before; /* what the last step left, of which `remembered` tells each point's, or -1 */
+    int *remembered;
+    contact *contacts;
+    penalty_term *terms; /* of contacts by springs, one a contact */
+    patch_set patches;   /* of aggregated contacts */
+    int system_count;
+    int *system_start; /* system_count + 1: the contacts of each system */
+    double *secant;    /* system_count: s in the slope of friction of spring contacts (penalty.h) */
+    int point_count;
+    int next_point; /* the first that no system has built a contact of yet */
+    int lost;       /* points for which there was no room */
+    /* kept */
+    long long *memory_count;
+    contact_memory *memory;
+    /* what is told of the last step */
+    thenar_contact *reported;
+    thenar_contact_pair *pair_reports;
+    int report_count, pair_report_count;
+} contacts_state;
 
-/* How far d moves the contact, in its frame: F sum_k M_k d_k, m. */
-vec3 contact_motion(const contact *c, const double *d);
-/* Adds M_k^T force to the parts of its legs; world axes. */
-void contact_add_force(const contact *c, vec3 force, double *sum);
-/* Adds M_i^T W M_j to the blocks of its legs; W is symmetric, in world axes. */
-void contact_add_blocks(const contact *c, mat3 W, double *blocks);
+/* Which bodies may touch: both want it, and one of them can move. On an error nothing is left to free. */
+thenar_status contacts_create(body_model *const *bodies, int body_count, double margin, penalty_law law,
+                              contacts_model *out, thenar_error *error);
+/* Puts bodies that can both move, and may touch, into one island: island[body] is the same number for them. */
+void contacts_join(const contacts_model *contacts, body_model *const *bodies, int body_count, int *island);
+/* The unknowns of a system's bodies that contacts couple. False: out of memory. */
+bool contacts_couple(const contacts_model *contacts, body_model *const *bodies, const int *system_bodies,
+                     const int *first_node, int system_body_count, body_couplings *couplings);
+/* Sorts the pairs by system. system_of: the system of each body. */
+thenar_status contacts_assign(contacts_model *contacts, body_model *const *bodies, int body_count, const int *system_of,
+                              thenar_error *error);
+/* How many contacts a system can have at a time; couples_soft: whether some of them are between soft bodies. */
+int contacts_system_capacity(const contacts_model *contacts, int system, bool *couples_soft);
+void contacts_free(contacts_model *contacts);
 
-/* All of these take the contacts of one system and work on d, 3 numbers a node of the system, m. */
+void contacts_layout(contacts_state *state, const contacts_model *contacts, int body_count, int system_count,
+                     bool aggregate, int max_nodes, arena *kept, arena *work);
+/* Once the state has its memory and knows its bodies. */
+void contacts_open(contacts_state *state, const contacts_model *contacts, body_state *const *bodies, int body_count,
+                   int system_count);
+void contacts_reset(contacts_state *state, const contacts_model *contacts);
+/* Nothing is told until the next step. */
+void contacts_clear_report(contacts_state *state);
 
-/* u: where d takes the contacts. */
-void contacts_take(contact *contacts, int count, const double *d);
-/* The contacts are looked at there. */
-void contacts_move(contact *contacts, int count, const double *d);
-/* The shift that fits d, where the solve starts, for those that do not stick. */
-void contacts_guess_shift(contact *contacts, int count);
-/* Sum of the terms, N m. */
-double contacts_energy(const contact *contacts, int count);
-contact_measures contacts_measure(const contact *contacts, int count);
-/* Adds weight times the gradient, and weight times the Hessian. */
-void contacts_gradient(const contact *contacts, int count, double weight, double *gradient);
-void contacts_hessian(const contact *contacts, int count, double weight, double *blocks);
-/* rho D in world axes: W of the Hessian J^T W J of one contact, N/m. */
-mat3 contact_stiffness(const contact *c);
-/* Adds weight times the part of the Hessian's product with x that lies between the sides of a contact that crosses,
- * which contacts_hessian leaves out: stiffness as above. */
-void contact_add_soft_coupling(const contact *c, const mat3 *stiffness, double weight, const double *x, double *y);
-/* The multipliers' step, after which the contacts are looked at anew. */
-void contacts_update(contact *contacts, int count);
+/* How bodies touch: the first is the default. */
+typedef enum contact_method {
+    CONTACT_POINT = THENAR_CONTACT_POINT,
+    CONTACT_AGGREGATE = THENAR_CONTACT_AGGREGATE,
+    CONTACT_PENALTY = THENAR_CONTACT_PENALTY,
+    CONTACT_NONE = THENAR_CONTACT_NONE,
+    CONTACT_METHODS
+} contact_method;
+extern const char *const contact_method_names[CONTACT_METHODS];
+/* CONTACT_METHODS if there is none of that name. */
+contact_method contact_method_find(const char *name);
+/* Whether the contacts' memory is sound in a copy of the kept state that is to be taken over: its counts are indices,
+ * its numbers finite. */
+bool contacts_check(const contacts_model *contacts, const contacts_state *state, const char *from_kept,
+                    const char *kept);
+/* A body was put elsewhere: its contacts stick to nothing any more. */
+void contacts_forget(contacts_state *state, const contacts_model *contacts, int body);
 
-/* Finds the blocks of the legs; false if the pattern has no room for one. Between the two sides of a contact that
- * crosses none is asked for. */
-bool contact_bind(contact *c, const block_pattern *pattern);
+/* Finds the pairs that may have points near each other within the step, by ascending number. The skins are up to
+ * date. */
+void contacts_find_near(contacts_state *state, const contacts_model *contacts, double margin, double h);
+/* Points near each other where the step begins, and what they remember. */
+void contacts_find(contacts_state *state, const contacts_model *contacts, body_state *const *bodies,
+                   const body_step *step);
+/* Makes constraints of the points of system s, whose A is assembled. The systems are built in ascending order. Returns
+ * how many constraints there are; they start at *out. */
+int contacts_build(contacts_state *state, const contacts_model *contacts, body_state *const *bodies, int s,
+                   const contact_equations *equations, contact **out);
 
-/* Two tangents that make a right-handed frame with a unit normal. */
-mat3 contact_frame(vec3 normal);
+/* Aggregated contacts (patch.c). The contacts of system s become patches where its free motion ends; returns how many
+ * there are; they start at *out. */
+int contacts_aggregate(contacts_state *state, const contacts_model *contacts, int s, const contact_equations *equations,
+                       patch **out);
+/* Distributes the forces of the patches of system s over their contacts. displacement: 3 per node, m, or NULL. */
+void contacts_spread(contacts_state *state, int s, const contact_equations *equations, const patch *patches, int count,
+                     const double *displacement);
 
-/* From a contact point to a contact: its frame, its legs on both bodies, its penalty, and what it remembers. */
+/* Contacts by springs (penalty.c). The contacts of system s become terms of A and b; returns how many links there are. */
+int contacts_penalize(contacts_state *state, const contacts_model *contacts, int s, const contact_equations *equations);
+/* Whether the linearized forces of system s agree with the contact law at the velocities v, to `tolerance` of the mean
+ * force. pass: counts the solves of this step from 1. */
+bool contacts_fit(contacts_state *state, int s, const contact_equations *equations, double tolerance, int pass);
+/* Linearizes the forces there; returns how many links there are. */
+int contacts_renew(contacts_state *state, int s, const contact_equations *equations);
+/* All systems are solved: the final forces and anchors. */
+void contacts_settle(contacts_state *state);
 
-/* A body and where its unknowns start in the system. */
-typedef struct contact_side {
-    const body_state *body;
-    int first_node;
-    const contact_skin_state *skin; /* of a soft body on the other side; else NULL */
-} contact_side;
-
-/* What a contact that pushes leaves to the next step. No padding: it is hashed. */
-typedef struct contact_memory {
-    int pair, index;  /* of the point: which pair, and which point of the skin; ascending */
-    int stuck;        /* 1: it did not slip */
-    int face;         /* the triangle of a soft other body that it sticks to; else 0 */
-    double force[3];  /* on the skin's body, in the frame of the other one, or of that triangle, N */
-    double anchor[3]; /* the point of the other body that it sticks to, in that frame, m; of a point that rolls: how far
-                         from there it is; on a triangle: barycentric coordinates */
-} contact_memory;
-
-/* The equations of the system, of which the penalty is made. */
-typedef struct contact_equations {
-    const block_pattern *pattern;
-    const double *blocks; /* A */
-    const body_step *step;
-} contact_equations;
-
-/* memory: of the same point in the last step, or NULL. False if nothing that it touches can move. */
-bool contact_make(contact *c, const contact_point *point, const contact_memory *memory, contact_side skin,
-                  contact_side other, double mu, const contact_equations *equations);
-
-/* What is left to the next step. The force and the anchor are in the frame of the other body where the step began. */
-contact_memory contact_remember(const contact *c, const contact_point *point, const contact_memory *before,
-                                contact_side other);
+/* After the bodies were moved: what the next step starts from, what supports bear, what is told. */
+void contacts_publish(contacts_state *state, const contacts_model *contacts, body_state *const *bodies);
+/* Whether all that is told are numbers. */
+bool contacts_are_finite(const contacts_state *state);
 
 #endif

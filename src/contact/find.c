@@ -21,7 +21,7 @@
  * where no weight is larger than MAX_WEIGHT. */
 #include "contact/find.h"
 
-#include "contact/contacts.h"
+#include "contact/contact.h"
 #include "geometry/distance.h"
 #include "geometry/embedding.h"
 #include "mesh/mesh.h"

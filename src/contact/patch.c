@@ -1,6 +1,6 @@
 #include "contact/patch.h"
 
-#include "contact/contacts.h"
+#include "contact/contact.h"
 
 #include <math.h>
 #include <string.h>
@@ -233,6 +233,10 @@ void patch_set_layout(patch_set *set, int max_contacts, int max_nodes, int max_p
                        .normal = ARENA_ARRAY(work, vec3, max_contacts),
                        .slot_of_node = ARENA_ARRAY(work, int, max_nodes),
                        .slot_of_point = ARENA_ARRAY(work, int, max_points)};
+}
+
+void patch_set_clear(patch_set *set) {
+    set->count = set->member_count = set->leg_count = set->lost = 0;
 }
 
 void patch_set_open(patch_set *set) {
@@ -537,95 +541,74 @@ static void clear_nodes(const patch_set *set, int nodes, double *d) {
 }
 
 /* d = h^2 A^-1 d at the nodes that are listed, where d is a force on these alone. */
-static void respond(const patch_set *set, int nodes, system_state *system, const body_step *step, double *d) {
-    cholesky_solve_at(&system->factor, set->nodes, nodes, d);
+static void respond(const patch_set *set, int nodes, const contact_equations *equations, double *d) {
+    double h = equations->step->h;
+    cholesky_solve_at(equations->factor, set->nodes, nodes, d);
     for (int k = 0; k < nodes; k++)
-        vec3_store(d + 3 * set->nodes[k], vec3_scale(vec3_load(d + 3 * set->nodes[k]), step->h * step->h));
+        vec3_store(d + 3 * set->nodes[k], vec3_scale(vec3_load(d + 3 * set->nodes[k]), h * h));
 }
 
-/* The contacts are looked at where the free motion ends; `held`: with the forces that they remember. */
-static void move_to_end(patch_set *set, contact *contacts, int count, system_state *system, const body_step *step,
-                        bool held) {
-    double *d = system->product;
+/* Evaluates the contacts where the free motion ends; `held`: with the forces that they remember. */
+static void move_to_end(patch_set *set, contact *contacts, int count, const contact_equations *equations, bool held) {
+    double *d = equations->scratch;
     int nodes = list_nodes(set, contacts, count, false);
     clear_nodes(set, nodes, d);
     if (held) {
         for (int i = 0; i < count; i++)
             if (vec3_dot(contacts[i].lambda, contacts[i].lambda) > 0)
                 contact_add_force(&contacts[i], mat3_mul_vec_transposed(contacts[i].frame, contacts[i].lambda), d);
-        respond(set, nodes, system, step, d);
+        respond(set, nodes, equations, d);
     }
     for (int k = 0; k < nodes; k++) {
         double *own = d + 3 * set->nodes[k];
-        vec3_store(own, vec3_mul_add(vec3_load(own), vec3_load(system->v + 3 * set->nodes[k]), step->h));
+        vec3_store(own, vec3_mul_add(vec3_load(own), vec3_load(equations->v + 3 * set->nodes[k]), equations->step->h));
     }
     contacts_take(contacts, count, d);
 }
 
 /* The pressure shifts within each group to where gaps call for it. */
-static void adapt_pressure(patch_set *set, int groups, const contact *contacts, int count, system_state *system,
-                           const system_model *model, const body_step *step) {
-    double *d = system->product;
+static void adapt_pressure(patch_set *set, int groups, const contact *contacts, int count,
+                           const contact_equations *equations) {
+    double *d = equations->scratch;
     int nodes = list_nodes(set, contacts, count, true);
-    patch_pressure_open(set, contacts, count, &model->pattern, system->blocks, step->h);
+    patch_pressure_open(set, contacts, count, equations->pattern, equations->blocks, equations->step->h);
     for (int pass = 0; pass < PASSES && patch_pressure_wish(set, count, groups); pass++) {
         clear_nodes(set, nodes, d);
         for (int i = 0; i < count; i++)
             if (set->change[i] != 0)
                 contact_add_force(&contacts[i], vec3_scale(mat3_row(contacts[i].frame, 0), set->change[i]), d);
-        respond(set, nodes, system, step, d);
+        respond(set, nodes, equations, d);
         for (int i = 0; i < count; i++)
             if (set->group[i] >= 0) set->motion[i] = contact_motion(&contacts[i], d).x;
         patch_pressure_change(set, groups);
     }
 }
 
-void contacts_aggregate(contacts_state *state, const contacts_model *contacts, const system_model *systems,
-                        system_state *system_states, int system_count, const body_step *step) {
+int contacts_aggregate(contacts_state *state, const contacts_model *contacts, int s, const contact_equations *equations,
+                       patch **out) {
     patch_set *set = &state->patches;
-    set->count = set->member_count = set->leg_count = set->lost = 0;
-    for (int s = 0; s < system_count; s++) {
-        system_state *system = &system_states[s];
-        int first = state->system_start[s], count = state->system_start[s + 1] - first;
-        system->contact_count = 0;
-        system->patches = set->patches + set->count;
-        system->patch_count = 0;
-        system->is_displaced = false;
-        if (count == 0) continue;
-        contact *own = state->contacts + first;
-        bool adapts = contacts->pressure == THENAR_PRESSURE_ADAPTIVE;
-        move_to_end(set, own, count, system, step, adapts);
-        int groups = patches_group(set, own, count, state->points, state->skin_pointers, contacts->pressure);
-        if (adapts) adapt_pressure(set, groups, own, count, system, &systems[s], step);
-        system->patch_count = patches_make(set, own, state->points, groups, contacts->pressure, step->h);
-    }
-    state->lost += set->lost;
+    contact *own = state->contacts + state->system_start[s];
+    int count = state->system_start[s + 1] - state->system_start[s], lost = set->lost;
+    bool adapts = contacts->pressure == THENAR_PRESSURE_ADAPTIVE;
+    *out = set->patches + set->count;
+    if (count == 0) return 0;
+    move_to_end(set, own, count, equations, adapts);
+    int groups = patches_group(set, own, count, state->points, state->skin_pointers, contacts->pressure);
+    if (adapts) adapt_pressure(set, groups, own, count, equations);
+    int made = patches_make(set, own, state->points, groups, contacts->pressure, equations->step->h);
+    state->lost += set->lost - lost;
+    return made;
 }
 
-void contacts_displace(contacts_state *state, const system_model *systems, system_state *system_states,
-                       int system_count, const body_step *step) {
-    for (int s = 0; s < system_count; s++) {
-        system_state *system = &system_states[s];
-        if (state->system_start[s + 1] == state->system_start[s]) continue;
-        if (system->patch_count == 0 || system->patch_rows != PATCH_ROWS_PRINTED) continue;
-        for (int i = 0; i < 3 * systems[s].pattern.node_count; i++) system->product[i] = step->h * system->v[i];
-        patches_move(system->patches, system->patch_count, system->product);
-        solver_problem problem = system_problem(system, &systems[s], step);
-        system->is_displaced = patch_forces_stabilize(&system->stabilizer, &problem, system->displacement);
+void contacts_spread(contacts_state *state, int s, const contact_equations *equations, const patch *patches, int count,
+                     const double *displacement) {
+    contact *own = state->contacts + state->system_start[s];
+    int own_count = state->system_start[s + 1] - state->system_start[s];
+    if (own_count == 0) return;
+    for (int i = 0; i < 3 * equations->pattern->node_count; i++) {
+        equations->scratch[i] = equations->step->h * equations->v[i];
+        if (displacement) equations->scratch[i] += displacement[i];
     }
-}
-
-void contacts_spread(contacts_state *state, const system_model *systems, system_state *system_states, int system_count,
-                     const body_step *step) {
-    for (int s = 0; s < system_count; s++) {
-        system_state *system = &system_states[s];
-        int first = state->system_start[s], count = state->system_start[s + 1] - first;
-        if (count == 0) continue;
-        for (int i = 0; i < 3 * systems[s].pattern.node_count; i++) {
-            system->product[i] = step->h * system->v[i];
-            if (system->is_displaced) system->product[i] += system->displacement[i];
-        }
-        contacts_take(state->contacts + first, count, system->product);
-        patches_spread(system->patches, system->patch_count, state->contacts + first, count);
-    }
+    contacts_take(own, own_count, equations->scratch);
+    patches_spread(patches, count, own, own_count);
 }

@@ -17,7 +17,7 @@
 #ifndef CONTACT_PATCH_H
 #define CONTACT_PATCH_H
 
-#include "contact/contact.h"
+#include "contact/constraint.h"
 #include "core/memory.h"
 #include "core/simd.h"
 
@@ -174,6 +174,7 @@ typedef struct patch_set {
 void patch_set_layout(patch_set *set, int max_contacts, int max_nodes, int max_points, arena *work);
 /* Once it has its memory. */
 void patch_set_open(patch_set *set);
+void patch_set_clear(patch_set *set);
 
 /* Which contacts make a patch together. See patch_group.c. */
 

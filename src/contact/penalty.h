@@ -37,7 +37,7 @@
 #ifndef CONTACT_PENALTY_H
 #define CONTACT_PENALTY_H
 
-#include "contact/contact.h"
+#include "contact/constraint.h"
 
 /* Stiffness and damping are given an area of skin, so that they do not depend on the mesh. */
 typedef struct penalty_law {

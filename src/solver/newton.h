@@ -4,7 +4,7 @@
 #ifndef SOLVER_NEWTON_H
 #define SOLVER_NEWTON_H
 
-#include "contact/contact.h"
+#include "contact/constraint.h"
 #include "core/memory.h"
 #include "solver/solver.h"
 

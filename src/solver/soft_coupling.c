@@ -29,7 +29,7 @@ static void find_bodies(soft_coupling *state, const solver_problem *problem) {
 
 void soft_coupling_layout(soft_coupling *state, const solver_problem *problem, arena *work) {
     int components = size_of(problem), whole = whole_bodies(problem);
-    *state = (soft_coupling){.links = ARENA_ARRAY(work, solver_link, problem->max_contacts),
+    *state = (soft_coupling){.links = ARENA_ARRAY(work, contact_link, problem->max_contacts),
                              .body = ARENA_ARRAY(work, int, components / 3),
                              .whole = whole,
                              .coarse = ARENA_ARRAY(work, double, 9 * (size_t)whole * (size_t)whole),
@@ -48,12 +48,12 @@ static void collect(soft_coupling *state, const solver_problem *problem) {
     for (int i = 0; i < problem->contact_count; i++) {
         const contact *c = &problem->contacts[i];
         if (!c->couples_soft || c->state == CONE_OPEN) continue;
-        state->links[state->count++] = (solver_link){.contact = c, .stiffness = contact_stiffness(c)};
+        state->links[state->count++] = (contact_link){.contact = c, .stiffness = contact_stiffness(c)};
     }
 }
 
 /* y += C x */
-static void add_links(const solver_link *links, int count, double h, const double *x, double *y) {
+static void add_links(const contact_link *links, int count, double h, const double *x, double *y) {
     for (int i = 0; i < count; i++) contact_add_soft_coupling(links[i].contact, &links[i].stiffness, h * h, x, y);
 }
 

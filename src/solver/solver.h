@@ -93,18 +93,12 @@ typedef struct solver_trace {
     void *context;
 } solver_trace;
 
-/* What a contact by springs between soft sides (penalty.h) adds to A where the pattern has no blocks: crossing.h. */
-typedef struct solver_link {
-    const contact *contact;
-    mat3 stiffness; /* W in world axes, N/m */
-} solver_link;
-
 typedef struct soft_coupling soft_coupling;
 
 typedef struct solver_problem {
     const block_pattern *pattern;
     const double *A;          /* 9 per block */
-    const solver_link *links; /* what belongs to A besides, each with h^2 */
+    const contact_link *links; /* what belongs to A besides, each with h^2 */
     int link_count;
     const double *b;         /* 3 per node, kg m/s */
     double *v;               /* 3 per node, m/s; in: free motion, if it was solved; out: the solution */
@@ -214,7 +208,7 @@ const solver_class *solver_find(const char *name);
 
 struct soft_coupling {
     int count;          /* contacts that push and cross */
-    solver_link *links; /* max_contacts: these, with their W */
+    contact_link *links; /* max_contacts: these, with their W */
     int *body;          /* a node: which of the bodies it belongs to, -1 for those of rigid and further ones */
     int whole;          /* bodies that T moves */
     double *coarse;     /* 3 whole x 3 whole: T^T H T, then its Cholesky factor, below the diagonal */

@@ -1,6 +1,5 @@
 #include "solver/system.h"
 
-#include "contact/contacts.h"
 #include "hand/handle.h"
 
 #include <stddef.h>
@@ -39,7 +38,8 @@ static thenar_status couple_bodies(body_model *const *all_bodies, const contacts
         const handle_model *handle = handle_member(all_bodies, system, k, &tool, &tool_first);
         if (handle && enough) enough = handle_couple(handle, tool, system->first_node[k], tool_first, &couplings);
     }
-    enough = enough && contacts_couple(contacts, all_bodies, system, &couplings);
+    enough = enough &&
+             contacts_couple(contacts, all_bodies, system->bodies, system->first_node, system->body_count, &couplings);
     enough = enough && ARRAY_PUSH(&couplings.start, (int)couplings.node.count);
     thenar_status status = enough
                                ? block_pattern_create(node_count, (int)couplings.start.count - 1, couplings.start.data,
@@ -108,7 +108,7 @@ void system_layout(system_state *state, const system_model *system, const system
     state->untouched_blocks = ARENA_ARRAY(work, double, touches ? 9 * (size_t)system->pattern.block_count : 0);
     state->untouched_b = ARENA_ARRAY(work, double, touches ? components : 0);
     if (system->plan) cholesky_factor_layout(&state->factor, system->plan, work);
-    state->links = ARENA_ARRAY(work, solver_link, system->couples_soft ? system->max_contacts : 0);
+    state->links = ARENA_ARRAY(work, contact_link, system->couples_soft ? system->max_contacts : 0);
     state->link_count = 0;
     state->continues = false;
     state->coupled = (coupled_state){0};
@@ -163,6 +163,31 @@ solver_problem system_problem(system_state *state, const system_model *system, c
                             .step = step,
                             .tolerance = state->tolerance,
                             .trace = state->trace};
+}
+
+contact_equations system_equations(system_state *state, const system_model *system, const body_step *step) {
+    return (contact_equations){.pattern = &system->pattern,
+                               .blocks = state->blocks,
+                               .b = state->b,
+                               .v = state->v,
+                               .untouched_blocks = state->untouched_blocks,
+                               .untouched_b = state->untouched_b,
+                               .scratch = state->product,
+                               .factor = &state->factor,
+                               .body_count = system->body_count,
+                               .body = system->bodies,
+                               .bodies = state->bodies,
+                               .first_node = system->first_node,
+                               .links = state->links,
+                               .step = step};
+}
+
+void system_displace_patches(system_state *state, const system_model *system, const body_step *step) {
+    if (state->patch_count == 0 || state->patch_rows != PATCH_ROWS_PRINTED) return;
+    for (int i = 0; i < 3 * system->pattern.node_count; i++) state->product[i] = step->h * state->v[i];
+    patches_move(state->patches, state->patch_count, state->product);
+    solver_problem problem = system_problem(state, system, step);
+    state->is_displaced = patch_forces_stabilize(&state->stabilizer, &problem, state->displacement);
 }
 
 bool system_factor(system_state *state, const system_model *system, workers *pool) {

@@ -5,10 +5,9 @@
 #define SOLVER_SYSTEM_H
 
 #include "body/body.h"
+#include "contact/contact.h"
 #include "solver/solver.h"
 #include "sparse/cholesky.h"
-
-typedef struct contacts_model contacts_model; /* world/contacts.h */
 
 typedef struct system_model {
     int body_count;
@@ -31,10 +30,9 @@ typedef struct system_state {
     double *product;           /* 3 per node: A v, for the residual */
     double *untouched_blocks;  /* A and b without contacts by springs; NULL where nothing touches */
     double *untouched_b;
-    solver_link *links; /* max_contacts: of contacts by springs that cross */
+    contact_link *links; /* max_contacts: of contacts by springs that cross */
     int link_count;
     soft_coupling soft_coupling;
-    double secant; /* of contacts by springs: s in friction's slope (contact/penalty.h) */
     cholesky_factor factor;
     coupled_state coupled; /* where handles are solved apart; else it has no model */
     void *solver;          /* the solver's own state, if there is work for it */
@@ -77,6 +75,13 @@ static inline bool system_is_constrained(const system_model *system) {
 
 /* The system as a solver sees it. */
 solver_problem system_problem(system_state *state, const system_model *system, const body_step *step);
+
+/* The system as its contacts see it. */
+contact_equations system_equations(system_state *state, const system_model *system, const body_step *step);
+
+/* Position stabilization of the patches after the solve: sets the displacement, if one is needed (talvas2015, section
+ * 3.2; adaptive patches do without). */
+void system_displace_patches(system_state *state, const system_model *system, const body_step *step);
 
 /* A = L L^T; false if A is not positive definite. */
 bool system_factor(system_state *state, const system_model *system, workers *pool);

@@ -579,7 +579,9 @@ static thenar_status compile(thenar_build *build, thenar_model *model, thenar_er
     model->contacts.pressure = build->world.contact_pressure;
     if (status == THENAR_OK) status = compile_systems(model, error);
     if (status == THENAR_OK)
-        status = contacts_assign(&model->contacts, model->bodies, model->body_count, model->systems, error);
+        status = contacts_assign(&model->contacts, model->bodies, model->body_count, model->system_of, error);
+    for (int s = 0; s < model->system_count && status == THENAR_OK; s++)
+        model->systems[s].max_contacts = contacts_system_capacity(&model->contacts, s, &model->systems[s].couples_soft);
     return status == THENAR_OK ? collect_warnings(model, error) : status;
 }
 

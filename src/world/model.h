@@ -5,7 +5,7 @@
 #include "body/body.h"
 #include "body/rigid.h"
 #include "body/soft.h"
-#include "contact/contacts.h"
+#include "contact/contact.h"
 #include "hand/hand.h"
 #include "hand/handle.h"
 #include "solver/system.h"

@@ -46,17 +46,21 @@ static bool find_contacts(thenar_sim *sim, const body_step *step) {
     return true;
 }
 
-/* Their constraints, or equations in A and b. */
+/* Contact constraints or, with the penalty method, terms of A and b. */
 static bool build_constraints(thenar_sim *sim, const body_step *step) {
     const thenar_model *model = sim->model;
-    contacts_build(&sim->contacts, &model->contacts, sim->bodies, model->systems, sim->systems, model->system_count,
-                   step);
-    if (sim->contact == CONTACT_PENALTY)
-        contacts_penalize(&sim->contacts, &model->contacts, model->systems, sim->systems, model->system_count, step);
     for (int s = 0; s < model->system_count; s++) {
-        sim->systems[s].is_due = true;
-        sim->systems[s].continues = false;
-        sim->systems[s].patch_count = 0; /* those of the last step are no multipliers to start this one from */
+        system_state *system = &sim->systems[s];
+        contact_equations equations = system_equations(system, &model->systems[s], step);
+        system->contact_count =
+            contacts_build(&sim->contacts, &model->contacts, sim->bodies, s, &equations, &system->contacts);
+        if (sim->contact == CONTACT_PENALTY) {
+            system->link_count = contacts_penalize(&sim->contacts, &model->contacts, s, &equations);
+            system->contact_count = 0;
+        }
+        system->is_due = true;
+        system->continues = false;
+        system->patch_count = 0; /* those of the last step are no multipliers to start this one from */
     }
     return true;
 }
@@ -91,16 +95,23 @@ static bool free_motion(thenar_sim *sim, const body_step *step) {
     return true;
 }
 
-/* Points that the free motion brings into another body become patches. */
+/* Aggregates the contact points that the free motion brings into another body to patches. */
 static bool aggregate(thenar_sim *sim, const body_step *step) {
-    contacts_aggregate(&sim->contacts, &sim->model->contacts, sim->model->systems, sim->systems,
-                       sim->model->system_count, step);
+    for (int s = 0; s < sim->model->system_count; s++) {
+        system_state *system = &sim->systems[s];
+        contact_equations equations = system_equations(system, &sim->model->systems[s], step);
+        system->patch_count =
+            contacts_aggregate(&sim->contacts, &sim->model->contacts, s, &equations, &system->patches);
+        system->contact_count = 0;
+        system->is_displaced = false;
+    }
     return true;
 }
 
-/* Patches that are still inside another body are displaced. */
+/* Displaces patches that are still inside another body. */
 static bool displace(thenar_sim *sim, const body_step *step) {
-    contacts_displace(&sim->contacts, sim->model->systems, sim->systems, sim->model->system_count, step);
+    for (int s = 0; s < sim->model->system_count; s++)
+        system_displace_patches(&sim->systems[s], &sim->model->systems[s], step);
     return true;
 }
 
@@ -130,8 +141,11 @@ static bool renew_contacts(thenar_sim *sim, const body_step *step) {
         system_state *system = &sim->systems[s];
         if (!system->is_due) continue;
         system->continues = true;
-        system->is_due = systems[s].plan && !contacts_fit(&sim->contacts, systems, sim->systems, s, step->h, sim->pass);
-        if (system->is_due && sim->pass < MAX_PASSES) contacts_renew(&sim->contacts, systems, sim->systems, s, step->h);
+        contact_equations equations = system_equations(system, &systems[s], step);
+        system->is_due =
+            systems[s].plan && !contacts_fit(&sim->contacts, s, &equations, system->tolerance.force, sim->pass);
+        if (system->is_due && sim->pass < MAX_PASSES)
+            system->link_count = contacts_renew(&sim->contacts, s, &equations);
     }
     return true;
 }
@@ -177,9 +191,13 @@ static bool integrate(thenar_sim *sim, const body_step *step) {
 /* Reactions of the supports, and the contacts; refuses to tell what is not a number. */
 static bool publish(thenar_sim *sim, const body_step *step) {
     for (int i = 0; i < model_mover_count(sim->model); i++) sim->model->bodies[i]->kind->publish(sim->bodies[i], step);
-    if (sim->contact == CONTACT_AGGREGATE)
-        contacts_spread(&sim->contacts, sim->model->systems, sim->systems, sim->model->system_count, step);
-    contacts_publish(&sim->contacts, &sim->model->contacts, sim->bodies, sim->model->system_count);
+    for (int s = 0; s < sim->model->system_count && sim->contact == CONTACT_AGGREGATE; s++) {
+        system_state *system = &sim->systems[s];
+        contact_equations equations = system_equations(system, &sim->model->systems[s], step);
+        contacts_spread(&sim->contacts, s, &equations, system->patches, system->patch_count,
+                        system->is_displaced ? system->displacement : NULL);
+    }
+    contacts_publish(&sim->contacts, &sim->model->contacts, sim->bodies);
     sim->stats.contacts = 0;
     for (int i = 0; i < sim->contacts.pair_report_count; i++)
         sim->stats.contacts += sim->contacts.pair_reports[i].touching;
@@ -213,7 +231,7 @@ static bool find_motion(thenar_sim *sim, const body_step *step) {
         again = sim->contact == CONTACT_PENALTY && any_due(sim) && sim->pass < MAX_PASSES;
     }
     if (sim->contact == CONTACT_AGGREGATE) timed(sim, THENAR_STAGE_SOLVE_CONSTRAINTS, displace, step);
-    if (sim->contact == CONTACT_PENALTY) contacts_settle(&sim->contacts, sim->model->system_count);
+    if (sim->contact == CONTACT_PENALTY) contacts_settle(&sim->contacts);
     tally(sim);
     return true;
 }

@@ -24,7 +24,7 @@
 #ifndef ROBUST_RANDOM_LEDGER_H
 #define ROBUST_RANDOM_LEDGER_H
 
-#include "contact/contact.h"
+#include "contact/constraint.h"
 #include "contact/penalty.h"
 #include "core/svd3.h"
 #include "core/vec3.h"

@@ -1,5 +1,5 @@
 /* The contacts of a step: found, remembered, made constraints, told. */
-#include "contact/contacts.h"
+#include "contact/contact.h"
 
 #include <float.h>
 #include <string.h>
@@ -34,6 +34,7 @@ void contacts_layout(contacts_state *state, const contacts_model *contacts, int 
         if (contacts->skins[i].point_count > max_points) max_points = contacts->skins[i].point_count;
     patch_set_layout(&state->patches, aggregate ? contacts->capacity : 0, max_nodes, max_points, work);
     state->system_start = ARENA_ARRAY(work, int, system_count + 1);
+    state->secant = ARENA_ARRAY(work, double, system_count);
     state->reported = ARENA_ARRAY(work, thenar_contact, contacts->capacity);
     /* A pair is told only with a contact. */
     bool few = contacts->pair_count < contacts->capacity;
@@ -54,6 +55,7 @@ void contacts_open(contacts_state *state, const contacts_model *contacts, body_s
         state->rigids[i] = bodies[i]->model->kind == &rigid_class ? (const rigid_state *)bodies[i] : NULL;
     broad_phase_open(&state->near);
     patch_set_open(&state->patches);
+    state->system_count = system_count;
     memset(state->system_start, 0, ((size_t)system_count + 1) * sizeof *state->system_start);
 }
 
@@ -132,6 +134,8 @@ void contacts_find(contacts_state *state, const contacts_model *contacts, body_s
     state->lost = found - state->point_count;
     for (int i = 0, next = 0; i < state->point_count; i++)
         state->remembered[i] = remember(state, &state->points[i], &next);
+    state->next_point = 0;
+    patch_set_clear(&state->patches);
 }
 
 /* A body on the other side of a pair's contacts; where its unknowns start is not asked. */
@@ -142,34 +146,29 @@ static contact_side other_side(const contacts_state *state, const contacts_model
                           .skin = search->on_skin ? &state->skins[search->other] : NULL};
 }
 
-static contact_side side_of(const system_model *system, int body, body_state *const *bodies) {
-    contact_side side = {.body = bodies[body]};
-    for (int k = 0; k < system->body_count; k++)
-        if (system->bodies[k] == body) side.first_node = system->first_node[k];
-    return side;
+static int first_node_of(const contact_equations *equations, int body) {
+    for (int k = 0; k < equations->body_count; k++)
+        if (equations->body[k] == body) return equations->first_node[k];
+    return 0;
 }
 
-void contacts_build(contacts_state *state, const contacts_model *contacts, body_state *const *bodies,
-                    const system_model *systems, system_state *system_states, int system_count, const body_step *step) {
-    int count = 0, i = 0;
-    for (int s = 0; s < system_count; s++) {
-        contact_equations equations = {&systems[s].pattern, system_states[s].blocks, step};
-        state->system_start[s] = count;
-        for (; i < state->point_count && contacts->pairs[state->points[i].pair].system == s; i++) {
-            const contact_point *point = &state->points[i];
-            const contacts_pair *pair = &contacts->pairs[point->pair];
-            const contact_memory *memory = state->remembered[i] < 0 ? NULL : &state->before[state->remembered[i]];
-            contact_side other = other_side(state, contacts, point->pair, bodies);
-            other.first_node = side_of(&systems[s], pair->body[1], bodies).first_node;
-            if (!contact_make(&state->contacts[count], point, memory, side_of(&systems[s], pair->body[0], bodies),
-                              other, pair->mu, &equations))
-                continue;
-            state->contacts[count++].point = i;
-        }
-        system_states[s].contacts = state->contacts + state->system_start[s];
-        system_states[s].contact_count = count - state->system_start[s];
+int contacts_build(contacts_state *state, const contacts_model *contacts, body_state *const *bodies, int s,
+                   const contact_equations *equations, contact **out) {
+    int count = state->system_start[s], i = state->next_point;
+    for (; i < state->point_count && contacts->pairs[state->points[i].pair].system == s; i++) {
+        const contact_point *point = &state->points[i];
+        const contacts_pair *pair = &contacts->pairs[point->pair];
+        const contact_memory *memory = state->remembered[i] < 0 ? NULL : &state->before[state->remembered[i]];
+        contact_side skin = {.body = bodies[pair->body[0]], .first_node = first_node_of(equations, pair->body[0])};
+        contact_side other = other_side(state, contacts, point->pair, bodies);
+        other.first_node = first_node_of(equations, pair->body[1]);
+        if (!contact_make(&state->contacts[count], point, memory, skin, other, pair->mu, equations)) continue;
+        state->contacts[count++].point = i;
     }
-    state->system_start[system_count] = count;
+    state->next_point = i;
+    state->system_start[s + 1] = count;
+    *out = state->contacts + state->system_start[s];
+    return count - state->system_start[s];
 }
 
 /* Only contacts that push leave a memory. */
@@ -304,11 +303,10 @@ bool contacts_are_finite(const contacts_state *state) {
     return is_finite;
 }
 
-void contacts_publish(contacts_state *state, const contacts_model *contacts, body_state *const *bodies,
-                      int system_count) {
+void contacts_publish(contacts_state *state, const contacts_model *contacts, body_state *const *bodies) {
     contacts_clear_report(state);
     if (contacts->pair_count == 0) return;
-    int count = state->system_start[system_count];
+    int count = state->system_start[state->system_count];
     thenar_contact_pair *open = NULL;
     for (int i = 0, pair_of_open = -1; i < count; i++) {
         const contact *c = &state->contacts[i];

@@ -1,5 +1,5 @@
 /* Which bodies may touch, and what that means for the linear systems. */
-#include "contact/contacts.h"
+#include "contact/contact.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -151,9 +151,9 @@ void contacts_join(const contacts_model *contacts, body_model *const *bodies, in
     for (int i = 0; i < body_count; i++) island[i] = first_of(island, i);
 }
 
-static int find_in(const system_model *system, int body) {
-    for (int k = 0; k < system->body_count; k++)
-        if (system->bodies[k] == body) return k;
+static int find_in(const int *bodies, int count, int body) {
+    for (int k = 0; k < count; k++)
+        if (bodies[k] == body) return k;
     return -1;
 }
 
@@ -178,15 +178,16 @@ static bool couple_soft(const contact_skin *skin, int first_node, int rigid_node
     return enough;
 }
 
-bool contacts_couple(const contacts_model *contacts, body_model *const *bodies, const system_model *system,
-                     body_couplings *couplings) {
+bool contacts_couple(const contacts_model *contacts, body_model *const *bodies, const int *system_bodies,
+                     const int *first_node, int system_body_count, body_couplings *couplings) {
     bool enough = true;
     for (int k = 0; k < contacts->pair_count && enough; k++) {
         const body_model *skin = bodies[contacts->pairs[k].body[0]], *rigid = bodies[contacts->pairs[k].body[1]];
-        int a = find_in(system, contacts->pairs[k].body[0]), b = find_in(system, contacts->pairs[k].body[1]);
+        int a = find_in(system_bodies, system_body_count, contacts->pairs[k].body[0]);
+        int b = find_in(system_bodies, system_body_count, contacts->pairs[k].body[1]);
         /* Two soft bodies are not coupled: any node may meet any, and few do at a time (solver/crossing.h). */
         if (a < 0 || b < 0 || !is_rigid(rigid) || !can_move(skin) || !can_move(rigid)) continue;
-        int first = system->first_node[a], rigid_node = system->first_node[b];
+        int first = first_node[a], rigid_node = first_node[b];
         if (is_rigid(skin))
             enough = couple_three(couplings, first + RIGID_LINEAR, rigid_node) &&
                      couple_three(couplings, first + RIGID_ANGULAR, rigid_node);
@@ -227,14 +228,13 @@ static thenar_status list_targets(contacts_model *contacts, int body_count, then
     return contacts->pair_of ? THENAR_OK : error_memory(error, "contacts");
 }
 
-thenar_status contacts_assign(contacts_model *contacts, body_model *const *bodies, int body_count,
-                              system_model *systems, thenar_error *error) {
+thenar_status contacts_assign(contacts_model *contacts, body_model *const *bodies, int body_count, const int *system_of,
+                              thenar_error *error) {
     contacts->search = MEMORY_ARRAY(contact_pair, contacts->pair_count);
     if (!contacts->search) return error_memory(error, "contacts");
     for (int k = 0; k < contacts->pair_count; k++) {
         contacts_pair *pair = &contacts->pairs[k];
-        int moves = can_move(bodies[pair->body[0]]) ? pair->body[0] : pair->body[1];
-        while (find_in(&systems[pair->system], moves) < 0) pair->system++;
+        pair->system = system_of[can_move(bodies[pair->body[0]]) ? pair->body[0] : pair->body[1]];
     }
     if (contacts->pair_count > 0)
         qsort(contacts->pairs, (size_t)contacts->pair_count, sizeof *contacts->pairs, compare_pairs);
@@ -248,11 +248,17 @@ thenar_status contacts_assign(contacts_model *contacts, body_model *const *bodie
         contacts->capacity += contacts->skins[contacts->search[k].skin].point_count;
     }
     if (contacts->capacity > MAX_CONTACTS) contacts->capacity = MAX_CONTACTS;
-    for (int k = 0; k < contacts->pair_count; k++) {
-        system_model *system = &systems[contacts->pairs[k].system];
-        int max = system->max_contacts + contacts->skins[contacts->search[k].skin].point_count;
-        system->max_contacts = max < contacts->capacity ? max : contacts->capacity;
-        system->couples_soft = system->couples_soft || contacts->search[k].on_skin;
-    }
     return list_targets(contacts, body_count, error);
+}
+
+int contacts_system_capacity(const contacts_model *contacts, int system, bool *couples_soft) {
+    int max = 0;
+    *couples_soft = false;
+    for (int k = 0; k < contacts->pair_count; k++) {
+        if (contacts->pairs[k].system != system) continue;
+        max += contacts->skins[contacts->search[k].skin].point_count;
+        if (max > contacts->capacity) max = contacts->capacity;
+        *couples_soft = *couples_soft || contacts->search[k].on_skin;
+    }
+    return max;
 }
