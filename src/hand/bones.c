@@ -1,16 +1,17 @@
-/* From the joints of a hand at rest to its bones and axes. */
+/* The bones and joint axes of a hand, from its joints at rest. */
 #include "hand/retarget.h"
 
 #define DEGREE (3.14159265358979323846 / 180)
 #define SHORTEST_BONE 1e-4 /* m */
-/* How much of the thumb's abduction turns it about its own bone. The axes of its CMC joint are skew (the joint is a
- * saddle), so that a thumb that goes away from the palm turns its pad to the fingers' pads; without that no grip
- * between thumb and fingertips closes. The figure is ours, chosen so that the pads face each other (unverified). */
+/* Rotation of the thumb about its own bone per unit of abduction. The axes of its CMC joint are skew (it is a saddle
+ * joint), so a thumb that moves away from the palm turns its pad towards the pads of the fingers; without this
+ * rotation no grip between thumb and fingertips closes. The value is our own choice, not verified: it makes the pads
+ * face each other. */
 #define PRONATION 1.2
 
-/* Ranges of motion in degrees: lower and upper of flexion, abduction, middle and end joint (docs/hand.md has the
- * source; its abduction is read as positive towards the thumb, which makes the index finger's and the little finger's
- * larger halves the ones away from the middle finger). */
+/* Ranges of motion in degrees: lower and upper bound of flexion, abduction, middle and end joint. docs/hand.md has the
+ * source. Its abduction is read as positive towards the thumb, so the index and little fingers spread farther away
+ * from the middle finger than towards it. */
 static const double ranges[HAND_FINGERS][HAND_FINGER_ANGLES][2] = {
     {{-25, 35}, {-30, 60}, {-10, 80}, {-15, 80}}, {{0, 90}, {-15, 42}, {0, 100}, {-10, 90}},
     {{0, 90}, {-8, 35}, {0, 100}, {-10, 90}},     {{0, 90}, {-14, 20}, {0, 100}, {-20, 90}},
@@ -40,7 +41,7 @@ static thenar_status check(const hand_skeleton_rest *rest, thenar_error *error) 
     return THENAR_OK;
 }
 
-/* The frame of a joint in another one. */
+/* A joint frame relative to another one. */
 static skeleton_pose relative(skeleton_pose to, skeleton_pose from) {
     quat back = quat_conjugate(quat_unit(from.orientation));
     return (skeleton_pose){quat_rotate(back, vec3_sub(to.position, from.position)),
@@ -64,9 +65,9 @@ static skeleton_axis make_axis(vec3 direction, int finger, int number, double re
                            .limit_damping = springs->limit_damping};
 }
 
-/* The axes of a bone and its frame at angles zero, such that it is at rest where it should be at its rest angles. Those
- * come from the direction -z of the bone in the frame of the one it continues, (-sin a, -cos a sin f, -cos a cos f) for
- * flexion f about -x and then a turn a about y; what roll and misalignment there is stays in the frame, so that a
+/* The axes of a bone and its frame at zero angles, chosen so that the rest angles reproduce the rest pose. The rest
+ * angles follow from the bone's direction -z in the frame of the bone it continues, (-sin a, -cos a sin f, -cos a cos
+ * f) for flexion f about -x followed by a rotation a about y. Roll and misalignment stay in the frame, so that a
  * finger bends in its own plane. */
 static void make_joint(const hand_skeleton_rest *rest, int b, const hand_springs *springs, skeleton_bone *bone) {
     int finger = (b - 1) / 3, place = (b - 1) % 3;

@@ -1,4 +1,4 @@
-/* Where the bones of a hand are wanted: by its script, by a track, or by whoever took it over. */
+/* The target pose of a hand: from its script, from a track or glove, or from the application. */
 #include "hand/hand.h"
 
 #include "core/memory.h"
@@ -12,8 +12,9 @@
 
 const char *const hand_pose_names[] = {"rest", "open", "relaxed", "fist", "pinch", "point", "spread"};
 
-/* Degrees, in the order of the names without "rest": flexion, abduction, middle joint, end joint of the thumb and the
- * fingers. Chosen by us; the thumb's first two count from the rest pose, so where its tip ends depends on the hand. */
+/* Degrees, in the order of the pose names after "rest": flexion, abduction, middle joint, end joint, for the thumb and
+ * each finger. Our own choice. The thumb's first two angles count from the rest pose, so the position of its tip
+ * depends on the hand. */
 static const double poses[][HAND_FINGERS][HAND_FINGER_ANGLES] = {
     {{0, 0, 0, 0}, {0, 0, 0, 0}, {0, 0, 0, 0}, {0, 0, 0, 0}, {0, 0, 0, 0}},
     {{5, 5, 10, 15}, {20, 2, 30, 15}, {25, 0, 32, 16}, {28, -2, 34, 16}, {28, -5, 32, 15}},
@@ -49,7 +50,7 @@ static thenar_status find_pose(const char *name, int number, const hand_skeleton
                      closest ? closest : "");
 }
 
-/* A pose, another one blended in, and angles of its own. */
+/* A named pose, optionally blended with another, with single angles overridden. */
 static thenar_status read_pose(const thenar_hand_key *key, int number, const hand_skeleton *hand, double *q,
                                thenar_error *error) {
     double other[HAND_ANGLES];
@@ -133,14 +134,15 @@ void hand_script_sample(const hand_script *script, double time, skeleton_pose *b
     sample_angles(script, time, q);
 }
 
-/* Degrees: flexion, abduction, middle joint, end joint of the thumb and the fingers. A closed hand is the fist of
- * hand_pose.c but for the thumb, which such gloves are used to grasp with: it opposes the fingers. Ours, unverified. */
+/* Degrees: flexion, abduction, middle joint, end joint, for the thumb and each finger. A closed hand is the pose
+ * "fist" except for the thumb, which opposes the fingers, since gloves of this kind are used for grasping. Our own
+ * choice, not verified. */
 static const double open[HAND_FINGERS][HAND_FINGER_ANGLES] = {
     {0, 45, 0, 0}, {0, 0, 0, 0}, {0, 0, 0, 0}, {0, 0, 0, 0}, {0, 0, 0, 0}};
 static const double closed[HAND_FINGERS][HAND_FINGER_ANGLES] = {
     {30, 45, 60, 50}, {82, 0, 98, 60}, {85, 0, 98, 62}, {86, 0, 98, 62}, {86, 0, 96, 60}};
 
-/* The first frame that has a value of a finger; of the wrist for HAND_FINGERS. NULL: none. */
+/* The first frame with a value for a finger, or for the wrist if finger is HAND_FINGERS. NULL if there is none. */
 static const glove_frame *first_with(const glove_track *frames, int finger) {
     for (size_t k = 0; k < frames->count; k++) {
         const glove_frame *frame = &frames->data[k];
@@ -168,7 +170,8 @@ void glove_fill(glove_track *frames) {
 }
 
 glove_frame glove_sample(const glove_track *frames, double time) {
-    size_t low = 0, high = frames->count; /* frames before low are at or before the time, those from high on later */
+    size_t low = 0,
+           high = frames->count; /* frames before low are at or before the time, those from high on are later */
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         if (frames->data[middle].time <= time)
@@ -197,7 +200,7 @@ void glove_finger(const hand_skeleton *hand, int finger, double flexion, double 
     }
 }
 
-/* The angles of a hand, within its limits, rad. */
+/* Joint angles, rad, within the limits of the hand. */
 static void glove_angles(const hand_skeleton *hand, const double flexion[HAND_FINGERS], double q[HAND_ANGLES]) {
     for (int f = 0; f < HAND_FINGERS; f++) glove_finger(hand, f, flexion[f], q);
 }
@@ -241,15 +244,15 @@ void hand_drive(hand_state *state, const body_step *step, hand_target *target) {
     }
 }
 
-/* Of so many frames, evenly chosen. */
-#define LOOKS 9
+/* Number of evenly spaced frames that are compared. */
+#define COMPARED_FRAMES 9
 
 bool hand_track_looks_mirrored(const hand_model *hand) {
     const track_hand *frames = &hand->track->hands[hand->skeleton.left];
     int mirrored = 0;
-    if (frames->count == 0) return false; /* a glove's */
-    for (size_t k = 0; k < LOOKS; k++)
-        mirrored +=
-            retarget_is_other_hand(&hand->skeleton, &frames->data[k * (frames->count - 1) / (LOOKS - 1)].joints);
-    return mirrored > LOOKS / 2;
+    if (frames->count == 0) return false; /* a glove track */
+    for (size_t k = 0; k < COMPARED_FRAMES; k++)
+        mirrored += retarget_is_other_hand(&hand->skeleton,
+                                           &frames->data[k * (frames->count - 1) / (COMPARED_FRAMES - 1)].joints);
+    return mirrored > COMPARED_FRAMES / 2;
 }

@@ -1,12 +1,13 @@
-/* What is not in the table of thicknesses was chosen by eye, from all sides, with the hand at rest and posed.
+/* The solid of a hand. Dimensions that are not in the table of thicknesses were chosen by eye, from all sides, at rest
+ * and in poses.
  *
- * Two solids run into each other by smooth_min. */
+ * Two solids are blended by smooth_min. */
 #include "hand/shape.h"
 
 #include <assert.h>
 #include <stddef.h>
 
-/* The cubic through p1 and p2 with the slopes of the chords around them. */
+/* The cubic through p1 and p2 with the slopes of the neighbouring chords. */
 static double through(double p0, double p1, double p2, double p3, double t) {
     double slope1 = (p2 - p0) / 2, slope2 = (p3 - p1) / 2, d = p2 - p1;
     return p1 + t * (slope1 + t * ((3 * d - 2 * slope1 - slope2) + t * (slope1 + slope2 - 2 * d)));
@@ -46,7 +47,7 @@ static limb limb_make(const limb_knot *knot, int count, double start_cap, double
     return l;
 }
 
-/* The sample that p is nearest to, found among every fourth first. */
+/* The sample nearest to p; every fourth is tried first. */
 static int nearest_sample(const limb *l, vec3 p) {
     double min = INFINITY;
     int best = 0;
@@ -66,7 +67,7 @@ static int nearest_sample(const limb *l, vec3 p) {
     return best;
 }
 
-/* Where between two samples p is nearest to their chord; below 0 and above 1 beyond its ends. */
+/* Position of the point of a chord nearest to p; below 0 or above 1 beyond its ends. */
 static double chord_place(const limb *l, int i, vec3 p) {
     vec3 chord = vec3_sub(l->sample[i + 1].centre, l->sample[i].centre);
     return vec3_dot(vec3_sub(p, l->sample[i].centre), chord) / fmax(vec3_dot(chord, chord), 1e-30);
@@ -76,8 +77,8 @@ static double mix(double a, double b, double t) {
     return a + (b - a) * t;
 }
 
-/* About the distance from the surface: right in sign and nearly right in size near the surface. Farther than `far` from
- * the limb, some number above `far`. */
+/* Approximate distance to the surface: correct in sign, nearly correct in size near the surface. Farther than `far`
+ * from the limb, some number above `far`. */
 static double limb_distance(const limb *l, vec3 p, double far) {
     double outside = box_distance_squared(&l->bounds, p);
     if (outside > far * far) return sqrt(outside);
@@ -95,15 +96,15 @@ static double limb_distance(const limb *l, vec3 p, double far) {
     }
     double across = mix(a->across, b->across, t);
     double high = v > 0 ? mix(a->above, b->above, t) : mix(a->below, b->below, t);
-    /* The first-order distance from the ellipsoid: f / |grad f| of f = |(u/across, v/high, w/cap)|. */
+    /* The first-order distance to the ellipsoid: f / |grad f| of f = |(u/across, v/high, w/cap)|. */
     double x = u / across, y = v / high, z = w / cap, f = sqrt(x * x + y * y + z * z);
     double slope = sqrt(x * x / (across * across) + y * y / (high * high) + z * z / (cap * cap));
     return slope > 0 ? f * (f - 1) / slope : -fmin(across, high);
 }
 
-#define FAR 0.3 /* of the breadth: what is farther does not matter */
+#define FAR 0.3 /* of the breadth: parts farther away do not matter */
 
-/* Thickness over hand breadth, thumb to little finger: proximal, middle (the thumb's: its distal joint), distal. */
+/* Thickness over hand breadth, thumb to little finger: proximal, middle (for the thumb: its distal joint), distal. */
 static const double thickness[HAND_FINGERS][3] = {
     {.229, .222, .212}, {.229, .198, .176}, {.216, .197, .180}, {.203, .182, .168}, {.183, .165, .149}};
 
@@ -118,7 +119,7 @@ static limb_knot knot_at(const hand_frame *frame, double along, double raise, do
                        below};
 }
 
-/* Round a joint a limb looks the way between its two bones. */
+/* At a joint a limb has the mean direction of its two bones. */
 static limb_knot knot_between(const hand_frame *a, const hand_frame *b, double across, double above, double below) {
     limb_knot k = knot_at(b, 0, 0, across, above, below);
     k.side = vec3_unit(vec3_add(hand_frame_side(a), hand_frame_side(b)));
@@ -189,7 +190,7 @@ static limb ray_limb(hand_size size, const hand_frame *joint, int finger) {
     return limb_make(knot, 6, 0.1 * b, 1.1 * r);
 }
 
-/* The thumb's root and what spans from it to the index finger. */
+/* The root of the thumb and the flesh between it and the index finger. */
 static limb thumb_ray(hand_size size, const hand_frame *joint) {
     const hand_frame *root = &joint[HAND_THUMB_METACARPAL];
     double b = size.breadth, m = hand_bone_length(size, HAND_THUMB_METACARPAL);

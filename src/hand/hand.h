@@ -1,4 +1,10 @@
-/* Poses of a hand by name, as angles. */
+/* The hand: bones that follow a target pose, and soft bodies attached to them by springs.
+ *
+ * Bones and flesh act on each other. Node i of the flesh is pulled by a zero-length spring (k_i, d_i) to the point t_i
+ * where its bones would carry it, t_i = sum_b w_ib (R_b X_ib + p_b) (perez2016, II-A: one spring per node, its
+ * skeletal end placed by linear blend skinning). A step first moves the bones, with an approximation of the flesh, and
+ * then the flesh, with the motion of the bones known; there is no common system. step.c has the equations and the
+ * reason for the approximation, drive.c the target pose, model.c the construction. */
 #ifndef HAND_HAND_H
 #define HAND_HAND_H
 
@@ -10,20 +16,19 @@
 
 #include "thenar/hand.h"
 
-/* The angles of a named pose, within the limits of this hand: "rest", "open", "relaxed", "fist", "pinch", "point" or
- * "spread". Returns false for any other name. */
+/* Angles of a named pose, clamped to the limits of this hand. Returns false for an unknown name. */
 bool hand_pose_find(const hand_skeleton *hand, const char *name, double q[HAND_ANGLES]);
 
-/* The names, for messages. */
+/* All pose names, for messages. */
 extern const char *const hand_pose_names[];
 int hand_pose_count(void);
 
-/* A scripted hand: poses by name or by angles, and a path of the wrist, both as keys over time. */
+/* A script: poses by name or by angles, and a path of the wrist, both as keys over time. */
 
 typedef struct hand_script_def {
-    const thenar_hand_key *poses; /* none: the rest pose */
+    const thenar_hand_key *poses; /* empty: the rest pose */
     int pose_count;
-    const thenar_key *keys; /* of the wrist, from its rest place and about it; none: it stays there */
+    const thenar_key *keys; /* wrist motion relative to its rest pose; empty: it stays there */
     int key_count;
     bool linear; /* constant speed between keys; false: smooth, at rest at each key */
 } hand_script_def;
@@ -45,45 +50,38 @@ thenar_status hand_script_create(const hand_script_def *def, const hand_skeleton
                                  thenar_error *error);
 void hand_script_free(hand_script *script);
 
-/* Base pose and angles at a time; before the first and behind the last key they are theirs. */
+/* Base pose and joint angles at a time. Before the first key and after the last one the values of that key apply. */
 void hand_script_sample(const hand_script *script, double time, skeleton_pose *base, double q[HAND_ANGLES]);
 
-/* The composite hand: bones that follow a tracked hand, and soft bodies that hang on them by springs, both ways.
- *
- * Node i of the flesh is pulled by a spring of zero length (k_i, d_i) to the place t_i where its bones would take it,
- * t_i = sum_b w_ib (R_b X_ib + p_b) (perez2016, II-A: one spring a node, the skeletal end by linear blend skinning). A
- * step takes the bones first, with the flesh approximated, then the flesh with the bones' motion known; there is no
- * common system. hand_step.c has the equations and the reason of the approximation, hand_drive.c where the bones are
- * wanted, hand_model.c how a hand is made. */
-
-/* A bone that a node hangs on. */
+/* One bone that a node follows. */
 typedef struct hand_hold {
     int bone;
-    double weight; /* those of a node add up to 1 */
-    vec3 local;    /* the node at rest in the bone's frame, m */
+    double weight; /* the weights of a node add up to 1 */
+    vec3 local;    /* rest position of the node in the frame of the bone, m */
 } hand_hold;
 
-/* A soft body on bones. The springs are the soft body's own (soft_model.stiffness and .damping). */
+/* Which bones the nodes of a soft body follow. The springs are the soft body's own (soft_model.stiffness, .damping). */
 typedef struct hand_attachment {
-    int body; /* in the model of the world */
+    int body; /* index in the world's model */
     int node_count;
     int *hold_start; /* node_count + 1 */
     hand_hold *holds;
-    double *stiffness; /* node_count, N/m: of the flesh around a node, the mean of its diagonal block at rest */
+    double
+        *stiffness; /* node_count, N/m: stiffness of the flesh around a node, the mean diagonal of its block at rest */
 } hand_attachment;
 
-/* The pad of a finger: what tactile devices render. */
+/* The pad of a finger, which tactile devices render. */
 typedef struct hand_pad_model {
-    int flesh;          /* whose skin it is on */
+    int flesh;          /* index of the flesh that carries its skin */
     hand_region region; /* vertices of that skin */
-    hand_frame frame;   /* of the last phalanx at rest */
+    hand_frame frame;   /* of the distal phalanx at rest */
 } hand_pad_model;
 
 typedef struct hand_model {
     char *name;
     hand_skeleton skeleton;
-    bool weight;                            /* gravity pulls at the bones */
-    skeleton_coupling coupling[HAND_BONES]; /* gains; the targets come from the drive */
+    bool weight;                            /* gravity acts on the bones */
+    skeleton_coupling coupling[HAND_BONES]; /* gains; drive.c sets the targets */
     double flesh_stiffness;                 /* of the springs in the core of a finger, N/m */
     hand_script script;
     track *track; /* or NULL */
@@ -94,61 +92,59 @@ typedef struct hand_model {
     double young; /* of the flesh, Pa */
 } hand_model;
 
-/* Where bones are wanted. */
+/* Target pose of the bones. */
 typedef struct hand_target {
     skeleton_pose base;
     double q[HAND_ANGLES];
 } hand_target;
 
-/* By whom a hand is driven: its script or track until someone takes it over. */
+/* What drives a hand: its script or track, until the application takes over. */
 typedef enum hand_driver { HAND_BY_SCRIPT, HAND_BY_JOINTS, HAND_BY_ANGLES } hand_driver;
 
-/* No padding: it is part of a simulation's state. */
+/* Part of the saved state, so it must not contain padding. */
 typedef struct hand_kept {
     long long driver;
-    tracked_hand joints;      /* HAND_BY_JOINTS: what was seen last */
-    hand_target given;        /* HAND_BY_ANGLES */
+    tracked_hand joints;      /* HAND_BY_JOINTS: the last tracked frame */
+    hand_target given;        /* HAND_BY_ANGLES: the last given pose */
     hand_target target;       /* at the end of the last step */
-    retarget_carried carried; /* from frame to frame */
+    retarget_carried carried; /* retargeting state that carries over between frames */
 } hand_kept;
 
 typedef struct hand_state {
     const hand_model *model;
     skeleton_state skeleton;
     hand_kept *kept;
-    double *before; /* work, 3 a node of all flesh: where nodes were wanted when the step began, m */
-    struct handle_state *handles[HAND_BONES]; /* of its bones, those that are handles (body/handle.h) */
+    double *before; /* work, 3 per node of all flesh: node targets at the start of the step, m */
+    struct handle_state *handles[HAND_BONES]; /* handles on its bones (handle.h); NULL where there is none */
 } hand_state;
 
-/* Makes a hand and its soft bodies, *flesh_count of them, which then belong to the caller (as *flesh itself: free
- * it). */
+/* Creates a hand and its soft bodies. The caller owns the *flesh_count bodies and the array *flesh itself. */
 thenar_status hand_model_create(const thenar_hand_def *def, hand_model **out, soft_model ***flesh, int *flesh_count,
                                 thenar_error *error);
 void hand_model_free(hand_model *hand);
 uint64_t hand_model_hash(const hand_model *hand);
-/* The track drives it from now on; NULL: its script again. `t` is taken over. */
+/* Drives the hand by a track, or by its script again if `t` is NULL. Takes ownership of `t`. */
 void hand_model_set_track(hand_model *hand, track *t);
 
 void hand_layout(hand_state *state, arena *kept, arena *work);
-/* To where the drive begins, the flesh as at rest. After the bodies' own reset. bodies: of the world. */
+/* Moves the bones to the start of the drive and the flesh to its rest shape. Call after the reset of the bodies.
+ * bodies: all bodies of the world. */
 void hand_reset(hand_state *state, body_state *const *bodies);
 
-/* Whether most frames of its track fit the other hand far better. */
+/* True if most frames of the track fit a hand of the other side far better. */
 bool hand_track_looks_mirrored(const hand_model *hand);
 
-/* Where the bones are wanted at the end of a step, and how fast the target moves there. */
+/* Target pose at the end of a step. */
 void hand_drive(hand_state *state, const body_step *step, hand_target *target);
-/* Bones to the end of the step; the flesh is told where it is pulled. False: as skeleton_solve. */
+/* Moves the bones to the end of the step and sets the spring forces on the flesh. False if skeleton_solve fails. */
 bool hand_advance(hand_state *state, body_state *const *bodies, const body_step *step);
-/* Goes on from where another simulation of this hand is, with springs of its own. */
+/* Takes over the state of the same hand in another simulation, which may have other spring constants. */
 void hand_continue(hand_state *state, const hand_state *from);
-/* Whether where its bones are, how they move and where they are wanted are numbers, and places near enough. */
+/* True if poses, velocities and targets of the bones are finite and within the world's bounds. */
 bool hand_is_finite(const hand_state *state);
-/* All velocities to zero. */
+/* Sets all velocities to zero. */
 void hand_rest_bones(hand_state *state);
 
-/* The flesh of a hand as soft bodies, and which of their nodes hang on which bones. */
-
-#define HAND_SMALLEST_FILL 0.05 /* of a tet that is hardly filled, as in scenes */
+#define HAND_SMALLEST_FILL 0.05 /* smallest fill of a tet that is hardly filled, as in scenes */
 
 #endif

@@ -1,4 +1,20 @@
-/* From the definition of a handle to its model: which nodes, mass and inertia, springs. */
+/* The handle in a step (garre2009, section 5.1).
+ *
+ * Unknowns: v_h, the velocity of its origin and its angular velocity. A spring k, d ties node A of the tool to the
+ * point B of the handle, x_B = c + r, v_B = J v_h with J = [1, -[r]x]. Implicit Euler takes its force at the end of
+ * the step,
+ *   F_A = -k (x_A - x_B) - d (v_A - v_B),   F_h = -J^T F_A,
+ * which with kappa = h^2 k + h d and e = x_A - x_B at the start of the step is
+ *   A_tt += kappa,   A_ht = -kappa J^T,   A_hh += kappa J^T J,   b_t -= h k e,   b_h += h k J^T e.
+ * kappa and -h k e are the soft body's own spring terms (soft_step.c); the rest is written here. As for all rigid
+ * bodies, the change of r within the step is left out of the derivative, so that A stays symmetric.
+ *
+ * The virtual coupling to the target pose, K and D for the origin and another pair for the orientation, adds
+ *   h^2 K + h D to A_hh   and   h (K e + D v_target) to b_h,
+ * where e is the way to the target pose at the end of the step, as a rotation vector for the orientation.
+ *
+ * Mass and inertia repeat those of the tool's nodes. Gravity already acts on the nodes, so it does not act on the
+ * handle. */
 #include "hand/handle.h"
 
 #include "body/support.h"
@@ -10,7 +26,7 @@
 #include <string.h>
 
 #define FEWEST_NODES 3
-#define FLATTEST 1e-9 /* least inertia of the largest: nodes in line have none about it */
+#define FLATTEST 1e-9 /* smallest inertia relative to the largest: collinear nodes have none about their line */
 #define STIFFEST 1e9  /* N/m and N m/rad */
 
 thenar_handle_def thenar_handle_def_default(void) {
@@ -54,7 +70,7 @@ void handle_free(body_model *base) {
     rigid_model_free(base);
 }
 
-/* Name, gains and path; on failure nothing is left. */
+/* Name, gains and path. NULL when out of memory. */
 static handle_model *make(const thenar_handle_def *def) {
     handle_model *handle = MEMORY_ARRAY(handle_model, 1);
     if (!handle) return NULL;
@@ -77,7 +93,7 @@ static handle_model *make(const thenar_handle_def *def) {
     return NULL;
 }
 
-/* The nodes in the sphere, none of which may hang on anything else. */
+/* The nodes within the sphere, none of which may be attached to anything else. */
 static thenar_status pick(const thenar_handle_def *def, const soft_model *tool, handle_model *handle,
                           thenar_error *error) {
     thenar_region sphere = {.kind = THENAR_REGION_SPHERE, .radius = def->radius};
@@ -109,7 +125,7 @@ static thenar_status pick(const thenar_handle_def *def, const soft_model *tool, 
     return status;
 }
 
-/* Mass and inertia of the lumped nodes; the frame is at their centre. */
+/* Mass and inertia of the lumped nodes; the frame is at their centre of mass. */
 static thenar_status weigh(const soft_model *tool, handle_model *handle, thenar_error *error) {
     rigid_model *rigid = &handle->rigid;
     vec3 sum = {0};
@@ -166,7 +182,7 @@ static double carried_weight(const handle_model *handle, const hand_hold *holds,
     return sum;
 }
 
-/* The nodes that hang on bones which the handle carries, over all flesh of the hand. False: out of memory. */
+/* The nodes attached to bones that the handle carries, over all flesh of the hand. False: out of memory. */
 static bool take_holds(const hand_model *hand, handle_model *handle) {
     int nodes = 0;
     for (int k = 0; k < hand->flesh_count; k++) nodes += hand->flesh[k].node_count;
@@ -186,7 +202,7 @@ static bool take_holds(const hand_model *hand, handle_model *handle) {
     return true;
 }
 
-/* The bones beyond it; mass and inertia of all, about its joint, in its axes, at rest. */
+/* The bones that the handle carries; their total mass and inertia about its joint, in its axes, at rest. */
 static void take_bones(const hand_model *hand, handle_model *handle) {
     const skeleton_model *model = hand->skeleton.model;
     skeleton_pose pose[HAND_BONES] = {{.orientation = quat_identity()}};
@@ -255,22 +271,6 @@ void handle_bind(handle_model *handle, const soft_model *tool, const block_patte
                 block_pattern_find(pattern, first_node + half, tool_first + tool->system_node[handle->links[k].node]);
 }
 
-/* The handle in a step (garre2009, section 5.1).
- *
- * Unknowns: v_h, the velocity of its origin and its angular velocity. A spring k, d ties node A of the tool to the
- * point B of the handle, x_B = c + r, v_B = J v_h with J = [1, -[r]x]; implicit Euler takes its force where the step ends,
- *   F_A = -k (x_A - x_B) - d (v_A - v_B),   F_h = -J^T F_A,
- * which with kappa = h^2 k + h d and e = x_A - x_B where the step begins is
- *   A_tt += kappa,   A_ht = -kappa J^T,   A_hh += kappa J^T J,   b_t -= h k e,   b_h += h k J^T e.
- * kappa and -h k e are the soft body's own spring terms (soft_step.c); the rest is written here. As everywhere, r turns
- * with the step only at its end: what it would add to the derivative is left out, and A stays symmetric.
- *
- * The virtual coupling to the wanted pose, K and D for the origin and another pair for the orientation, adds
- *   h^2 K + h D to A_hh   and   h (K e + D v_wanted) to b_h,
- * e the way to the pose that is wanted at the end of the step, as a rotation vector where it turns.
- *
- * Mass and inertia are those of the tool's nodes again, so gravity, which pulls at these already, leaves it out. */
-
 static void handle_layout(body_state *base, arena *kept, arena *work) {
     handle_state *state = (handle_state *)base;
     rigid_class.layout(base, kept, work);
@@ -307,7 +307,7 @@ static void store_six(double out[6], vec3 linear, vec3 angular) {
     vec3_store(out + 3, angular);
 }
 
-/* Where its keys want it. */
+/* Target pose from the keys. */
 static skeleton_pose scripted(const handle_model *handle, double time) {
     const rigid_model *rigid = &handle->rigid;
     const support_state by_keys = {0};
@@ -318,7 +318,7 @@ static skeleton_pose scripted(const handle_model *handle, double time) {
                            quat_unit(quat_mul(rotation, rigid->orientation))};
 }
 
-/* Where it is wanted at the end of the step, and how fast that moves. */
+/* Target pose at the end of the step, and its velocity. */
 static void find_wanted(handle_state *state, double time, double h) {
     handle_kept *kept = state->kept;
     if (kept->is_driven) {
@@ -346,7 +346,7 @@ static soft_state *tool_of(const handle_state *state, const handle_link *link) {
     return (soft_state *)state->bodies[link->body];
 }
 
-/* Arms, and what pulls at the nodes as long as the handle does not move. The tools have driven their supports. */
+/* Arms, and the pull on the nodes while the handle does not move. The tools have already driven their supports. */
 static void handle_drive(body_state *base, const body_step *step) {
     handle_state *state = (handle_state *)base;
     const handle_model *handle = handle_of(state);
@@ -412,7 +412,7 @@ static void handle_formulate(body_state *base, const body_step *step, double *bl
     }
 }
 
-/* Tells the tools how the points of the handle moved: then spring_pull is as of a support that moves. */
+/* Gives the tools the motion of the handle's points, so that spring_pull is that of a moving support. */
 static bool handle_integrate(body_state *base, const body_step *step, const double *v) {
     handle_state *state = (handle_state *)base;
     const handle_model *handle = handle_of(state);
@@ -429,7 +429,7 @@ static bool handle_integrate(body_state *base, const body_step *step, const doub
         double gain = h * soft_of(tool)->stiffness[link->node] + soft_of(tool)->damping[link->node];
         vec3_store(pull, vec3_mul_add(vec3_load(pull), moves, gain));
     }
-    /* As it pulled at the end of the step, by the equations above. */
+    /* The pull at the end of the step, by the equations above. */
     coupling_spring linear = state->linear_spring, angular = state->angular_spring;
     linear.way = vec3_mul_add(linear.way, velocity, -h);
     angular.way = vec3_mul_add(angular.way, spin, -h);
@@ -472,7 +472,7 @@ void handle_follow_bone(handle_state *state) {
     }
 }
 
-/* F_h = -sum J^T F_A, where the step ended. */
+/* F_h = -sum J^T F_A at the end of the step. */
 static void handle_publish(body_state *base, const body_step *step) {
     handle_state *state = (handle_state *)base;
     const handle_model *handle = handle_of(state);
@@ -503,13 +503,13 @@ static void handle_rest(body_state *base) {
     handle_state *state = (handle_state *)base;
     rigid_class.rest(base);
     memset(state->kept->motion, 0, sizeof state->kept->motion);
-    /* Nobody knows what the tool would do: who feels it feels nothing. */
+    /* The response of the tool is unknown, so no force is published. */
     memset(state->kept->force, 0, sizeof state->kept->force);
     memset(state->kept->pull, 0, sizeof state->kept->pull);
     state->linear->is_there = false;
 }
 
-/* What a state's meaning depends on: springs are the tool's. */
+/* Covers what the meaning of a state depends on; the springs are part of the tool. */
 static uint64_t handle_hash(const body_model *base) {
     const handle_model *handle = (const handle_model *)base;
     const skeleton_coupling *c = &handle->coupling;
@@ -529,8 +529,7 @@ static uint64_t handle_hash(const body_model *base) {
     return hash;
 }
 
-/* The rest is as of a rigid body that the rigid body's own functions see. What is asked of bodies that are seen has no
- * answer here. */
+/* The rest is as for a rigid body. Functions for visible bodies are absent. */
 static int handle_node_count(const body_model *base) {
     return rigid_class.system_node_count(base);
 }

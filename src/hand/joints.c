@@ -67,18 +67,18 @@ int hand_joint_bone(hand_joint joint) {
 }
 
 /* Bone lengths and knuckles after Buchholz et al. 1992; the fingers' metacarpals after X-ray means of hands about 185
- * mm long, since Buchholz counts them from the wrist. The angles of rest, the arch of the knuckles and the place of the
- * thumb's root are chosen by us. */
+ * mm long, since Buchholz measures them from the wrist. The rest angles, the arch of the knuckles and the position of
+ * the thumb's root are our own choice. */
 
 #define DEGREE (3.14159265358979323846 / 180)
 
 typedef struct finger_table {
     double across, along, raise; /* the knuckle: shares of breadth, length, breadth */
-    double root;                 /* across, of the metacarpal's other end: share of breadth */
+    double root;                 /* proximal end of the metacarpal, across: share of breadth */
     double metacarpal, bone[3];  /* lengths: shares of hand length */
     double spread;               /* towards the little finger, degrees from -z */
     double roll;                 /* of the back of the finger towards the little finger, degrees */
-    double bend[3];              /* at the three joints, degrees */
+    double bend[3];              /* flexion at the three joints, degrees */
 } finger_table;
 
 /* Index to little finger. */
@@ -90,13 +90,13 @@ static const finger_table fingers[HAND_FINGERS - 1] = {
 };
 
 /* The thumb: its root, the lengths of its bones, their directions by the angles to the side (from -z towards the
- * thumb's side) and down, and how far its back is turned from the back of the hand towards the side. */
+ * thumb's side) and down, and the rotation of its back from the back of the hand towards the side. */
 static const struct {
     double across, along, raise, bone[3], aside[3], down[3], roll;
 } thumb = {-.235, .115, -.13, {.251, .196, .158}, {43, 34, 28}, {24, 21, 20}, 62};
 
 quat hand_rotation_of(mat3 m) {
-    /* From the largest of the four squares, for accuracy [Shepperd 1978]. */
+    /* From the largest of the four squares, for accuracy (Shepperd 1978). */
     double t[4] = {m.m[0] - m.m[4] - m.m[8], m.m[4] - m.m[0] - m.m[8], m.m[8] - m.m[0] - m.m[4],
                    m.m[0] + m.m[4] + m.m[8]};
     int best = 0;
@@ -117,7 +117,7 @@ quat hand_rotation_of(mat3 m) {
     }
 }
 
-/* -z along, y as near to `up` as can be. */
+/* -z along, y as close to `up` as possible. */
 static quat rotation_along(vec3 along, vec3 up) {
     vec3 z = vec3_unit(vec3_scale(along, -1));
     vec3 x = vec3_unit(vec3_cross(up, z));
@@ -129,7 +129,7 @@ static void rest_of_finger(hand_size size, int finger, hand_frame *joint) {
     vec3 knuckle = {f->across * size.breadth, f->raise * size.breadth, -f->along * size.length};
     double aside = (f->across - f->root) * size.breadth, metacarpal = f->metacarpal * size.length;
     vec3 root = {f->root * size.breadth, 0, 0};
-    /* A breadth that leaves the metacarpal no way along still gives one. */
+    /* A breadth that leaves no length for the metacarpal still yields a direction. */
     root.z = knuckle.z + sqrt(fmax(metacarpal * metacarpal - aside * aside - knuckle.y * knuckle.y,
                                    0.25 * metacarpal * metacarpal));
     vec3 up = {sin(f->roll * DEGREE), cos(f->roll * DEGREE), 0};
@@ -165,7 +165,7 @@ void hand_rest(hand_size size, hand_frame joint[HAND_JOINTS]) {
 }
 
 hand_frame hand_frame_mirrored(hand_frame frame) {
-    /* The reflection on both sides of the rotation is one again: it turns the other way about y and z. */
+    /* Reflecting on both sides of a rotation gives a rotation again, with y and z reversed. */
     quat q = frame.rotation;
     return (hand_frame){vec3_make(-frame.position.x, frame.position.y, frame.position.z), {q.x, -q.y, -q.z, q.w}};
 }

@@ -1,5 +1,5 @@
-/* From a definition to a hand: its shape, the flesh as soft bodies, the bones with their masses, the springs between.
- * */
+/* Builds a hand from its definition: shape, flesh as soft bodies, bones with their masses, and the springs between
+ * them. The flesh is one soft body, or one per phalanx. */
 #include "hand/hand.h"
 
 #include "core/hash.h"
@@ -13,11 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The flesh of a hand as soft bodies that hang on its bones: as one, or as separate phalanges. */
+#define JOINT_TAG HAND_BONES /* tag of tets at joints while a model is being built */
 
-#define JOINT_TAG HAND_BONES /* of tets at joints, while a model is made */
-
-/* Mean of the diagonal of K_ii of a node: (lambda + 4 mu) |grad N_i|^2 V / 3, summed over its tets. */
+/* Mean diagonal of K_ii of a node: (lambda + 4 mu) |grad N_i|^2 V / 3, summed over its tets. */
 static void measure_stiffness(const soft_model *body, double *stiffness) {
     for (int t = 0; t < body->mesh.tet_count; t++) {
         const soft_batch *batch = &body->batches[t / SIMD_LANES];
@@ -37,7 +35,7 @@ static void measure_stiffness(const soft_model *body, double *stiffness) {
     }
 }
 
-/* What of a soft body hangs on which bones, and how firmly: its core by the full springs, its skin by a share. */
+/* Attaches the nodes of a soft body to bones: the core with the full spring stiffness, the skin with a share of it. */
 static thenar_status attach_flesh(const thenar_hand_def *def, const hand_skinning *skinning, const double *core,
                                   const hand_frame *joint, soft_model *body, hand_attachment *flesh,
                                   thenar_error *error) {
@@ -66,7 +64,8 @@ static thenar_status attach_flesh(const thenar_hand_def *def, const hand_skinnin
     return THENAR_OK;
 }
 
-/* Where fingers bend, flesh folds: limits are wider in tets whose corners follow different bones. False: nowhere. */
+/* Flesh folds where fingers bend: widens the strain limits of tets whose corners follow different bones. False if
+ * there are none. */
 static bool loosen_joints(const thenar_hand_def *def, const thenar_material *flesh, thenar_soft_region *region) {
     *region = (thenar_soft_region){.region = {.kind = THENAR_REGION_TAG, .tag = JOINT_TAG}, .material = *flesh};
     thenar_material *folds = &region->material;
@@ -77,7 +76,7 @@ static bool loosen_joints(const thenar_hand_def *def, const thenar_material *fle
     return min || max;
 }
 
-/* Tags of the tets, those of joints marked. free() them. */
+/* Tags of the tets, with joints marked. The caller frees them. */
 static int *mark_joints(const thenar_tet_mesh *mesh, const int *node_bone) {
     int *tags = memory_copy(mesh->tags, (size_t)mesh->tet_count * sizeof *tags);
     for (int t = 0; tags && t < mesh->tet_count; t++)
@@ -86,7 +85,7 @@ static int *mark_joints(const thenar_tet_mesh *mesh, const int *node_bone) {
     return tags;
 }
 
-/* What all flesh of a hand has in common. */
+/* The definition shared by all flesh of a hand. */
 static thenar_soft_def flesh_def(const thenar_hand_def *def, const char *name) {
     thenar_soft_def soft = thenar_soft_def_default();
     soft.name = name;
@@ -97,7 +96,7 @@ static thenar_soft_def flesh_def(const thenar_hand_def *def, const char *name) {
     return soft;
 }
 
-/* The wanted distances between points that touch. free() them; NULL in *out: every vertex touches. */
+/* Target spacing of contact points. The caller frees it; NULL in *out means that every vertex is a contact point. */
 static thenar_status space_points(const thenar_hand_def *def, const double *spacing, int count, double **out,
                                   thenar_error *error) {
     *out = NULL;
@@ -114,7 +113,7 @@ static thenar_status make_whole(const thenar_hand_def *def, const hand_shape *sh
     soft.surface = &shape->skin;
     soft.embedding = &shape->embedding;
     soft.fill = fill;
-    /* Regions are found by tags: joints have one of their own until the model is made. */
+    /* Regions are selected by tag, so joints get a tag of their own until the model is built. */
     thenar_tet_mesh marked = shape->mesh;
     marked.tags = mark_joints(&shape->mesh, shape->node_bone);
     double *spacing = NULL;
@@ -137,7 +136,7 @@ static thenar_status make_whole(const thenar_hand_def *def, const hand_shape *sh
     return attach_flesh(def, shape->node_skinning, shape->node_core, shape->joint, flesh[0], &hand->flesh[0], error);
 }
 
-/* One phalanx as a soft body: nodes in its bone are held, by the full springs, and no others. */
+/* One phalanx as a soft body. Only the nodes inside its bone are attached, with the full stiffness. */
 static thenar_status make_phalanx(const thenar_hand_def *def, const hand_shape *shape, const hand_phalanx *piece,
                                   soft_model **body, hand_attachment *flesh, thenar_error *error) {
     char name[256];
@@ -170,7 +169,7 @@ static thenar_status make_phalanx(const thenar_hand_def *def, const hand_shape *
     return status;
 }
 
-/* The hand as separate phalanges (talvas2015, section 4), without flesh on its palm. */
+/* The hand as separate phalanges (talvas2015, section 4); the palm has no flesh. */
 static thenar_status make_phalanges(const thenar_hand_def *def, const hand_shape *shape, hand_model *hand,
                                     soft_model **flesh, thenar_error *error) {
     hand_phalanges_options options = hand_phalanges_options_default();
@@ -187,7 +186,7 @@ static thenar_status make_phalanges(const thenar_hand_def *def, const hand_shape
     return status;
 }
 
-/* Which of the pieces of flesh is a bone's, or -1: phalanges that have none are left out. */
+/* Index of the flesh of a bone, or -1 for phalanges without flesh. */
 static int flesh_of(const thenar_hand_def *def, int bone) {
     if (!def->phalanges) return 0;
     if (def->only && !(def->only >> bone & 1)) return -1;
@@ -196,8 +195,8 @@ static int flesh_of(const thenar_hand_def *def, int bone) {
     return before;
 }
 
-/* The pads of the fingers, on the skin of the flesh that has them; a finger whose last phalanx has no flesh has an empty
- * one. */
+/* The finger pads, on the skin of the flesh that has them. The pad of a finger without flesh on its distal phalanx is
+ * empty. */
 static thenar_status find_pads(const thenar_hand_def *def, const hand_shape *shape, soft_model *const *flesh,
                                hand_model *hand, thenar_error *error) {
     thenar_status status = THENAR_OK;
@@ -214,8 +213,8 @@ static thenar_status find_pads(const thenar_hand_def *def, const hand_shape *sha
     return status;
 }
 
-/* Makes the soft bodies of a shape in its place and fills in the hand's flesh. fill: share of each tet of the shape
- * that is flesh. flesh: room for HAND_BONES; on an error those that were made are in it. */
+/* Creates the soft bodies of a shape and fills in the hand's attachments. fill: share of each tet that is flesh.
+ * flesh: room for HAND_BONES bodies; on error it holds those created so far. */
 static thenar_status hand_attach_flesh(const thenar_hand_def *def, const hand_shape *shape, const double *fill,
                                        hand_model *hand, soft_model **flesh, thenar_error *error) {
     thenar_status status = def->phalanges ? make_phalanges(def, shape, hand, flesh, error)
@@ -223,9 +222,9 @@ static thenar_status hand_attach_flesh(const thenar_hand_def *def, const hand_sh
     return status == THENAR_OK ? find_pads(def, shape, flesh, hand, error) : status;
 }
 
-#define LIGHTEST_BONE 1e-3                      /* kg: a bone without tets of its own */
-#define LARGEST 1e9                             /* of a stiffness or a damping */
-#define HAND_PHALANGES ((1u << HAND_BONES) - 2) /* bits of the bones 1 to 15 */
+#define LIGHTEST_BONE 1e-3                      /* kg, of a bone without tets of its own */
+#define LARGEST 1e9                             /* largest stiffness or damping */
+#define HAND_PHALANGES ((1u << HAND_BONES) - 2) /* bits of bones 1 to 15 */
 
 thenar_hand_def thenar_hand_def_default(void) {
     hand_options shape = hand_options_default();
@@ -261,7 +260,7 @@ thenar_hand_def thenar_hand_def_default(void) {
                              .self_distance = 0.015};
 }
 
-/* A number of the definition, and what it must be. */
+/* A number of the definition and its allowed range. */
 typedef struct range {
     const char *name;
     double value, low, high;
@@ -313,7 +312,7 @@ static thenar_status make_shape(const thenar_hand_def *def, hand_shape *shape, t
     return hand_shape_create(&options, shape, error);
 }
 
-/* To the wrist's place in the world, whatever the wrist's frame in the shape is. */
+/* Moves the shape so that its wrist has the given pose, whatever the frame of the wrist in the shape is. */
 static void place_shape(hand_shape *shape, vec3 move, quat turn) {
     hand_frame wrist = shape->joint[HAND_WRIST];
     quat R = quat_unit(quat_mul(turn, quat_conjugate(wrist.rotation)));
@@ -331,7 +330,7 @@ static void place_shape(hand_shape *shape, vec3 move, quat turn) {
     }
 }
 
-/* The share of each tet that is flesh. free() it. */
+/* Share of each tet that is flesh. The caller frees it. */
 static thenar_status find_fill(const hand_shape *shape, double **out, thenar_error *error) {
     double *fill = *out = MEMORY_ARRAY(double, shape->mesh.tet_count);
     if (!fill) return error_memory(error, "hand");
@@ -340,7 +339,7 @@ static thenar_status find_fill(const hand_shape *shape, double **out, thenar_err
     return status;
 }
 
-/* Each bone has its share of the mass of the tets that are tagged with it. */
+/* Each bone gets its share of the mass of the tets tagged with it. */
 static thenar_status weigh_bones(const hand_shape *shape, const double *fill, double density, hand_skeleton_rest *rest,
                                  thenar_error *error) {
     double *own = MEMORY_ARRAY(double, shape->mesh.tet_count);
@@ -350,7 +349,7 @@ static thenar_status weigh_bones(const hand_shape *shape, const double *fill, do
         mass_properties mass = mass_of_filled_tets(&shape->mesh, own, density);
         skeleton_pose frame = rest->joints[hand_bone_joint(b)];
         if (!(mass.mass > LIGHTEST_BONE * 1e-3)) {
-            double side = 0.01; /* m: of a cube of that mass */
+            double side = 0.01; /* m: side of a cube of that mass */
             mass = (mass_properties){.mass = LIGHTEST_BONE, .centre = frame.position};
             mass.inertia = mat3_scale(mat3_identity(), LIGHTEST_BONE * side * side / 6);
         }

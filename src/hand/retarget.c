@@ -1,13 +1,13 @@
-/* A frame of a tracked hand: what is seen (retarget_see.h) is fitted, then the base is placed, then all is smoothed. */
+/* Retargeting of one tracked frame: prepare the observations, fit directions (retarget_fit.c), place the base, smooth. */
 #include "hand/retarget.h"
 
 #include <string.h>
 
-#define LENGTH_WIDTH 0.3 /* a bone whose length is off by this share counts for half */
-#define LENGTH_GAIN 0.05 /* of a frame in the tracked lengths */
-#define SHORTEST 1e-3    /* m: vectors below it have no direction */
-#define ASTRAY 0.03      /* m, in a palm of the model's size */
-#define LARGEST 1e6      /* m: beyond it, squares lose the hand */
+#define LENGTH_WIDTH 0.3 /* a bone whose length is off by this share counts half */
+#define LENGTH_GAIN 0.05 /* gain per frame of the measured lengths */
+#define SHORTEST 1e-3    /* m: shorter vectors have no direction */
+#define ASTRAY 0.03      /* m, for a palm of the model's size */
+#define LARGEST 1e6      /* m: beyond, squares lose precision */
 #define PALM_WEIGHT 1.0
 
 const palm_joint retarget_palm[PALM_JOINTS] = {{HAND_WRIST, 1},
@@ -31,13 +31,13 @@ static bool tracked_is_turn_seen(const tracked_hand *seen, hand_joint joint) {
     return fabs(q.x * q.x + q.y * q.y + q.z * q.z + q.w * q.w - 1) < 1e-2;
 }
 
-/* Where a joint of the palm is in the base's frame. */
+/* A palm joint in the frame of the base. */
 static vec3 retarget_palm_point(const hand_skeleton *hand, hand_joint joint) {
     int bone = hand_joint_bone(joint);
     return bone == 0 ? hand->joints[joint].position : hand->model->bones[bone].offset;
 }
 
-/* The palm as it is seen: centroids of the tracked and of the model's points that take part. */
+/* The visible palm: centroids of the tracked points in use and of the model's counterparts. */
 typedef struct palm_view {
     int count;
     double weight;
@@ -69,7 +69,7 @@ static double median(double *values, int count) {
     return count % 2 ? values[count / 2] : 0.5 * (values[count / 2 - 1] + values[count / 2]);
 }
 
-/* Distances between joints of the palm, tracked and in the model; false if one is not seen. */
+/* Distances between two palm joints, tracked and in the model. False if one is not visible. */
 static bool palm_distance(const retarget *r, const tracked_hand *seen, int i, int j, double *tracked, double *model) {
     if (i == j || !tracked_is_seen(seen, retarget_palm[i].joint) || !tracked_is_seen(seen, retarget_palm[j].joint))
         return false;
@@ -79,7 +79,7 @@ static bool palm_distance(const retarget *r, const tracked_hand *seen, int i, in
     return *model > SHORTEST;
 }
 
-/* The tracked palm's size. The median, and slowly: a joint astray must not change it. */
+/* The size of the tracked palm: a median, low-pass filtered, so that one outlier does not change it. */
 static void measure_palm(retarget *r, const tracked_hand *seen) {
     double ratios[PALM_CORNERS * PALM_CORNERS], tracked, model;
     int count = 0;
@@ -95,7 +95,7 @@ static void measure_palm(retarget *r, const tracked_hand *seen) {
         r->carried.palm_scale += LENGTH_GAIN * fmax(-0.1, fmin(0.1, scale - r->carried.palm_scale));
 }
 
-/* Joints of the palm that are too far from, or too near to, most others of it are not seen. */
+/* Drops palm joints that are too far from, or too close to, most others. */
 static void drop_astray(const retarget *r, tracked_hand *seen) {
     bool astray[PALM_JOINTS] = {false};
     for (int i = 0; i < PALM_JOINTS; i++) {
@@ -137,13 +137,13 @@ static double retarget_model_length(const hand_skeleton *hand, int finger, int b
     return vec3_length(reach);
 }
 
-/* The lengths of a finger's bone (0..2), m: the model's, and the tracked hand's as far as it is known. */
+/* Lengths of a finger's bone (0..2), m: that of the model, and that of the tracked hand as far as it is known. */
 static double retarget_known_length(const retarget *r, int finger, int bone) {
     return r->carried.length[finger][bone] > 0 ? r->carried.length[finger][bone]
                                                : r->carried.palm_scale * retarget_model_length(r->hand, finger, bone);
 }
 
-/* One bone between two joints that are seen: a direction. How far its length is off tells how far to trust it. */
+/* One bone between two visible joints gives a direction. The error of its length decides its weight. */
 static void add_bone(retarget *r, int finger, int bone, vec3 seen, fit_problem *problem) {
     double length = vec3_length(seen), known = retarget_known_length(r, finger, bone);
     double off = (length / known - 1) / LENGTH_WIDTH, trust = 1 / (1 + off * off);
@@ -157,7 +157,7 @@ static void add_bone(retarget *r, int finger, int bone, vec3 seen, fit_problem *
         r->carried.length[finger][bone] = length;
 }
 
-/* Several bones with nothing seen between their ends, perhaps from the middle of the palm on. */
+/* Several bones with no visible joint between their ends, possibly starting at the centre of the palm. */
 static void add_span(const retarget *r, int finger, int first, int last, vec3 seen, vec3 fixed, fit_problem *problem) {
     fit_vector v = {.finger = finger, .first = first, .last = last, .weight = 1};
     double length = vec3_length(fixed);
@@ -172,7 +172,7 @@ static void add_span(const retarget *r, int finger, int first, int last, vec3 se
 static void add_finger(retarget *r, int finger, const tracked_hand *seen, const palm_view *view, fit_problem *problem) {
     hand_joint root = hand_bone_joint(1 + 3 * finger);
     int from =
-        tracked_is_seen(seen, root) ? 0 : -1; /* number of the last joint seen so far; -1: the middle of the palm */
+        tracked_is_seen(seen, root) ? 0 : -1; /* index of the last visible joint so far; -1: the centre of the palm */
     vec3 at = from == 0 ? seen->position[root] : view->seen;
     vec3 fixed = {0, 0, 0};
     if (from < 0) fixed = vec3_scale(vec3_sub(retarget_palm_point(r->hand, root), view->model), r->carried.palm_scale);
@@ -203,7 +203,7 @@ static void add_turns(const retarget *r, const tracked_hand *seen, fit_problem *
     }
 }
 
-/* Measures what is seen of the tracked hand and makes the problem; takes joints that are astray from `seen`. */
+/* Measures the tracked hand and sets up the fit. Removes outliers from `seen`. */
 static void retarget_see(retarget *r, tracked_hand *seen, fit_problem *problem) {
     *problem = (fit_problem){.hand = r->hand};
     measure_palm(r, seen);
@@ -214,11 +214,11 @@ static void retarget_see(retarget *r, tracked_hand *seen, fit_problem *problem) 
     add_turns(r, seen, problem);
 }
 
-#define WIDTH 0.3      /* rad: residuals beyond it count for less and less */
-#define COLD_WIDTH 10. /* at first, all count: nothing is known yet */
-#define POOR 0.35      /* rad: a fit that may have gone astray; it is tried again from the rest pose */
-#define ASTOUNDING 0.7 /* rad: the hand is somewhere else altogether; where it was is no help */
-#define MAX_WARM 20    /* iterations: three to ten do; all together stay below 100 us */
+#define WIDTH 0.3      /* rad: larger residuals are discounted */
+#define COLD_WIDTH 10. /* first frame: nothing is discounted, since nothing is known yet */
+#define POOR 0.35      /* rad: the fit may be a wrong local minimum, so it is repeated from the rest pose */
+#define ASTOUNDING 0.7 /* rad: the hand is in a different pose altogether, so the last pose is no help */
+#define MAX_WARM 20    /* iterations: three to ten suffice; all together stay below 100 us */
 #define MAX_COLD 10
 #define JUMP 0.2 /* m */
 
@@ -231,7 +231,7 @@ tracked_hand tracked_hand_unseen(void) {
     return hand;
 }
 
-/* The mirror image, at x = 0: a left hand for a right one. */
+/* Mirror image at x = 0: a left hand from a right one. */
 static tracked_hand tracked_hand_mirrored(const tracked_hand *seen) {
     tracked_hand hand = *seen;
     for (int j = 0; j < HAND_JOINTS; j++) {
@@ -257,8 +257,8 @@ void retarget_start(retarget *r, const hand_skeleton *hand, const retarget_optio
     for (int i = 0; i < HAND_ANGLES; i++) r->carried.smooth[i].value = hand->rest[i];
 }
 
-/* From nothing: the hand in its rest pose, but for fingers of which nothing is seen, turned to where most joints agree,
- * or as the wrist is turned. */
+/* Start without history: the rest pose, with unseen fingers as they were, rotated to where most joints agree or like
+ * the tracked wrist. */
 static fit_point cold_start(const retarget *r, const tracked_hand *seen, const fit_problem *problem) {
     fit_point point = {.turn = r->carried.turn};
     memcpy(point.q, r->carried.q, sizeof point.q);
@@ -304,7 +304,7 @@ static fit_point cold_start(const retarget *r, const tracked_hand *seen, const f
     return point;
 }
 
-/* From the last frame's result; from the rest pose if there is none, or if that leads nowhere. */
+/* Fits from the last frame's result, or from the rest pose if there is none or if that result leads to a poor fit. */
 static int fit(retarget *r, const tracked_hand *seen, const fit_problem *problem, fit_point *best) {
     int iterations = 0;
     *best = (fit_point){.turn = r->carried.turn};
@@ -320,8 +320,8 @@ static int fit(retarget *r, const tracked_hand *seen, const fit_problem *problem
     return iterations;
 }
 
-/* Where the wrist is: the middles of the two palms are brought together, seen from each of the tracked joints, so that
- * one that comes or goes moves little. Without any in the palm, those of the fingers tell. */
+/* Places the wrist so that the centres of both palms coincide, estimated from each tracked joint, so that a joint that
+ * appears or disappears changes little. Without palm joints the finger joints are used. */
 static void place_base(const retarget *r, const tracked_hand *seen, const fit_point *point, vec3 *position) {
     vec3 middle = {0, 0, 0};
     double sum = 0;
@@ -349,7 +349,7 @@ static void place_base(const retarget *r, const tracked_hand *seen, const fit_po
     if (sum > 0) *position = vec3_sub(vec3_scale(middle, 1 / sum), quat_rotate(point->turn, r->palm_centre));
 }
 
-/* The share of a new value that a low pass lets through within dt, at a speed; `speed` is low-passed at 1 Hz itself. */
+/* Gain of a low pass within dt at a given speed; `speed` itself is low-pass filtered at 1 Hz. */
 static double opened(const retarget_options *options, double *speed, double now, double dt) {
     const double tau = 6.283185307179586;
     double slow = 1 / (1 + 1 / (tau * dt));

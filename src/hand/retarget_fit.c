@@ -3,18 +3,18 @@
 #include <string.h>
 
 #define SMALLEST_STEP 1e-9 /* rad */
-#define MIN_GAIN 1e-6      /* of the cost, relative: what is left is noise */
+#define MIN_GAIN 1e-6      /* relative decrease of the cost below which only noise is left */
 #define FIRST_DAMPING 1e-6
 #define MAX_DAMPING 1e3
 
-/* A finger in some pose, in the frame of the base. */
+/* A finger in a given pose, in the frame of the base. */
 typedef struct finger_frames {
     vec3 axis[HAND_FINGER_ANGLES];
     mat3 bone[3];
-    vec3 vector[3]; /* from the beginning of each bone to its end */
+    vec3 vector[3]; /* from the start of each bone to its end */
 } finger_frames;
 
-/* The angle that is the last to move a bone: bone 0 has two. */
+/* The last angle that moves a bone; bone 0 has two. */
 static int last_angle(int bone) {
     return bone + 1;
 }
@@ -48,7 +48,8 @@ void fit_finger_vectors(const hand_skeleton *hand, int finger, const double q[HA
     memcpy(vectors, frames.vector, sizeof frames.vector);
 }
 
-/* The normal equations: gradient and Gauss-Newton Hessian, of the base's turn (in its own frame) and the angles. */
+/* The normal equations: gradient and Gauss-Newton Hessian with respect to the rotation of the base (in its own frame)
+ * and the angles. */
 typedef struct normal {
     double base[3][3], base_gradient[3];
     double cross[HAND_FINGERS][HAND_FINGER_ANGLES][3];
@@ -60,8 +61,8 @@ static double part(vec3 v, int i) {
     return i == 0 ? v.x : i == 1 ? v.y : v.z;
 }
 
-/* Adds a residual r of weight w, its columns for the base's turn and for `count` angles of a finger. Lower halves only:
- * `mirror` in the end. */
+/* Adds a residual r of weight w, with its columns for the rotation of the base and for `count` angles of a finger.
+ * Fills the lower halves only; `mirror` completes them. */
 static void add_residual(normal *n, double w, vec3 r, const vec3 base[3], int finger, const vec3 *column, int count) {
     for (int i = 0; i < 3; i++) {
         n->base_gradient[i] += w * vec3_dot(base[i], r);
@@ -90,7 +91,7 @@ static vec3 vector_residual(const fit_vector *v, const finger_frames *fingers, q
     return vec3_sub(r, *turned);
 }
 
-/* The cost at a point; with `n`, its normal equations too. */
+/* The cost at a point and, if `n` is given, its normal equations. */
 static double evaluate(const fit_problem *problem, double width, const fit_point *point, normal *n) {
     finger_frames fingers[HAND_FINGERS];
     for (int f = 0; f < HAND_FINGERS; f++)
@@ -104,12 +105,12 @@ static double evaluate(const fit_problem *problem, double width, const fit_point
         double size = vec3_dot(r, r) / square;
         cost += v->weight * square * log1p(size);
         if (!n) continue;
-        /* A turn d of the base takes R^T s to R^T s - d x R^T s. */
+        /* A rotation d of the base maps R^T s to R^T s - d x R^T s. */
         const vec3 base[3] = {{0, -seen.z, seen.y}, {seen.z, 0, -seen.x}, {-seen.y, seen.x, 0}};
         vec3 column[HAND_FINGER_ANGLES];
         int count = v->finger < 0 ? 0 : last_angle(v->last) + 1;
         vec3 moved = {0, 0, 0};
-        /* From the last bone on: an angle moves its own bone and those behind. */
+        /* From the last bone: an angle moves its own bone and those beyond it. */
         for (int a = count - 1, bone = v->last; a >= 0; a--) {
             for (; bone >= v->first && a == last_angle(bone); bone--)
                 moved = vec3_mul_add(moved, fingers[v->finger].vector[bone], v->share[bone]);
@@ -121,7 +122,7 @@ static double evaluate(const fit_problem *problem, double width, const fit_point
         const fit_turn *t = &problem->turns[i];
         mat3 R = quat_to_mat3(quat_mul(back, t->seen));
         if (t->finger >= 0) R = mat3_mul(R, mat3_transpose(fingers[t->finger].bone[t->bone]));
-        /* The rotation vector, or for large turns one of about its length: only its way matters there. */
+        /* The rotation vector. For large rotations a vector of about its length: only its direction matters there. */
         vec3 r = {0.5 * (R.m[7] - R.m[5]), 0.5 * (R.m[2] - R.m[6]), 0.5 * (R.m[3] - R.m[1])};
         double sine = vec3_length(r), angle = atan2(sine, 0.5 * (mat3_trace(R) - 1));
         if (sine > 1e-9) r = vec3_scale(r, -angle / sine);
@@ -152,11 +153,12 @@ static void solve4(double A[HAND_FINGER_ANGLES][HAND_FINGER_ANGLES], double b[HA
         }
 }
 
-/* The damped step (H + damping) step = -g: fingers first, each in terms of the base's turn, then that. Angles that are
- * `fixed` take the step that they have. */
+/* The damped step (H + damping) step = -g: eliminates the fingers, solves for the rotation of the base, substitutes
+ * back. Angles that are `fixed` keep their given step. */
 static void find_step(const normal *n, double damping, const bool fixed[HAND_ANGLES], vec3 *turn,
                       double step[HAND_ANGLES]) {
-    double solved[HAND_FINGERS][HAND_FINGER_ANGLES][4]; /* three columns for the base's turn, one for the gradient */
+    double solved[HAND_FINGERS][HAND_FINGER_ANGLES]
+                 [4]; /* three columns for the rotation of the base, one for the gradient */
     mat3 S;
     double g[3] = {n->base_gradient[0], n->base_gradient[1], n->base_gradient[2]};
     for (int i = 0; i < 9; i++) S.m[i] = n->base[i / 3][i % 3] + (i % 4 == 0 ? damping : 0);
@@ -193,8 +195,9 @@ static void find_step(const normal *n, double damping, const bool fixed[HAND_ANG
         }
 }
 
-/* The damped step within the limits: angles that would pass theirs are fixed there and the rest is solved again. Only
- * to clip them leaves the others where they fit the unclipped ones: with 2 mm of noise, 14 iterations instead of 6. */
+/* The damped step within the limits: angles that would exceed their limit are fixed there and the rest is solved
+ * again. Clipping alone leaves the others where they fit the unclipped angles: with 2 mm of noise, 14 iterations
+ * instead of 6. */
 static void find_bounded_step(const fit_problem *problem, const normal *n, const fit_point *point, double damping,
                               vec3 *turn, double step[HAND_ANGLES]) {
     const double *lower = problem->hand->lower, *upper = problem->hand->upper;
@@ -210,13 +213,13 @@ static void find_bounded_step(const fit_problem *problem, const normal *n, const
         for (int i = 0; i < HAND_ANGLES; i++) {
             double end = point->q[i] + step[i], within = fmax(lower[i], fmin(upper[i], end));
             if (fixed[i] || fabs(end - within) < SMALLEST_STEP) continue;
-            fixed[i] = again = true; /* at most once an angle */
+            fixed[i] = again = true; /* at most once per angle */
             step[i] = within - point->q[i];
         }
     }
 }
 
-/* The point after a step, within the limits; returns the largest change. */
+/* The point after a step, within the limits. Returns the largest change. */
 static double advance(const fit_problem *problem, const fit_point *from, vec3 turn, const double *step, fit_point *to) {
     double change = vec3_length(turn);
     to->turn = quat_unit(quat_mul(from->turn, quat_from_rotation_vector(turn)));

@@ -26,7 +26,7 @@ static double shared(const hand_skinning *a, const hand_skinning *b) {
     return sum;
 }
 
-/* The share of bones that a vertex has in common with the place in the tet. */
+/* Weight of the bones that a vertex shares with the point in the tet. */
 static bool try_tet(void *context, int tet) {
     chooser *c = context;
     vec3 corner[4];
@@ -59,16 +59,16 @@ thenar_status hand_embed(hand_shape *hand, thenar_error *error) {
     return status;
 }
 
-/* Of a hand of 190 mm, m. */
+/* For a hand of 190 mm, m. */
 #define LENGTH 0.19
 #define ON_PADS 0.0025
 #define ON_FINGERS 0.0035 /* their palmar sides, and the tips up to the nails */
 #define ON_FINGER_BACKS 0.007
 #define ON_PALM 0.007
 #define ON_BACK 0.01  /* of the palm, and the cut of the wrist */
-#define PALMAR (-0.5) /* cosine between the normal and straight out of the back of the hand, at most */
-#define TIP 0.2       /* and on the last phalanges */
-#define WEB_SHARE 0.3 /* of the first phalanx: what is before it belongs to the palm */
+#define PALMAR (-0.5) /* largest cosine between the normal and the direction out of the back of the hand */
+#define TIP 0.2       /* the same on the distal phalanges */
+#define WEB_SHARE 0.3 /* of the first phalanx: what lies before it belongs to the palm */
 #define CHAIN 0.99    /* of the length: from the wrist along the bones of the middle finger (Buchholz) */
 
 static double length_of(const hand_shape *hand) {
@@ -85,13 +85,14 @@ static double spacing_at(const hand_shape *hand, int vertex, vec3 normal) {
     vec3 from = vec3_sub(surface_vertex(&hand->skin, vertex), frame->position);
     double up = vec3_dot(normal, hand_frame_up(frame)), along = vec3_dot(from, hand_frame_along(frame));
     bool palmar = up < PALMAR;
-    /* The thumb's metacarpal lies in the palm, and so does what is before the web. */
+    /* The thumb's metacarpal lies in the palm, as does everything before the web. */
     if (bone <= 1) return palmar && surface_vertex(&hand->skin, vertex).z < 0 ? ON_PALM : ON_BACK;
     if (palmar && phalanx == 0 && along < WEB_SHARE * vec3_distance(next->position, frame->position)) return ON_PALM;
     return palmar || (phalanx == 2 && up < TIP && along > 0) ? ON_FINGERS : ON_FINGER_BACKS;
 }
 
-/* One length a vertex of the skin, m; free() it. Joints, skin, labels and pads must be there. */
+/* Target spacing of contact points per vertex of the skin, m: dense where fingers feel, sparse elsewhere. The caller
+ * frees it. Needs joints, skin, labels and pads. */
 static thenar_status hand_spacing(const hand_shape *hand, double **spacing, thenar_error *error) {
     int count = hand->skin.vertex_count;
     vec3 *normal = MEMORY_ARRAY(vec3, count);
@@ -109,7 +110,7 @@ static thenar_status hand_spacing(const hand_shape *hand, double **spacing, then
     return THENAR_OK;
 }
 
-#define PAD_FACING 0.35 /* cosine between the skin's normal and straight out of the palm, at least */
+#define PAD_FACING 0.35 /* smallest cosine between the skin's normal and the direction out of the palm */
 
 hand_options hand_options_default(void) {
     return (hand_options){.length = 0.19, .breadth = 0.086, .tets = 600, .triangles = 24000};
@@ -204,7 +205,7 @@ static thenar_status find_pads(hand_shape *hand, thenar_error *error) {
     return status;
 }
 
-/* A tet's bone is the one that its nodes follow most. */
+/* The bone of a tet is the one with the largest weight over its nodes. */
 static void label_tets(const double *node_weight, thenar_tet_mesh *mesh) {
     for (int t = 0; t < mesh->tet_count; t++) {
         double sum[HAND_BONES] = {0};

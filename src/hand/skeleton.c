@@ -1,4 +1,4 @@
-/* The model of a skeleton: checks, copies, numbers the angles. */
+/* Articulated bodies: model, state, solve, and motion over a step. */
 #include "hand/skeleton.h"
 
 #include "body/rigid.h"
@@ -95,7 +95,7 @@ void skeleton_model_free(skeleton_model *model) {
     free(model);
 }
 
-/* Member by member: structs may have padding. */
+/* Field by field, since structs may have padding. */
 uint64_t skeleton_model_hash(const skeleton_model *model) {
     uint64_t hash = hash_bytes(0, &model->bone_count, sizeof model->bone_count);
     for (int i = 0; i < model->bone_count; i++) {
@@ -112,18 +112,18 @@ uint64_t skeleton_model_hash(const skeleton_model *model) {
     return hash;
 }
 
-/* The state of a skeleton and its motion over a step: momenta in, positions out.
+/* The state of a skeleton and its motion over a step.
  *
- * A bone brings along the velocity of its centre of mass and its spin, not the rates of its joints: b has I_b V0_b with
- * V0_b the twist of the last step, its spin turned with the bone. The equations of skeleton_solve.c then project what
- * the bones bring along on what the joints allow, in the norm of the kinetic energy. A projection is never longer than
- * what it projects, so however fast a skeleton turns and however long a step is, velocity products (centrifugal and
- * Coriolis forces) never add energy. Written as explicit forces, as the articulated-body algorithm has them, they do:
- * the step would have to be short beside one turn. Without external forces the momentum of a free skeleton is kept to
- * rounding; its angular momentum and its energy to first order in h.
+ * A bone carries over the velocity of its centre of mass and its angular velocity, not the rates of its joints: b has
+ * I_b V0_b, where V0_b is the twist of the last step with its angular velocity turned with the bone. The equations
+ * below project this motion onto what the joints allow, in the norm of the kinetic energy. A projection is never
+ * longer than the vector it projects, so velocity products (centrifugal and Coriolis forces) never add energy, however
+ * fast the skeleton turns and however long the step is. Written as explicit forces, as in the articulated-body
+ * algorithm, they do add energy unless the step is short compared with one turn. Without external forces, the linear
+ * momentum of a free skeleton is conserved to rounding, its angular momentum and energy to first order in h.
  *
- * The gyroscopic term of a bone and the turn of a free one are those of the rigid body (rigid_step.c), so that a free
- * skeleton of one bone moves as a rigid body does. */
+ * The gyroscopic term of a bone and the rotation of a free bone are those of a rigid body (rigid_step.c), so a free
+ * skeleton of one bone moves exactly like a rigid body. */
 
 void skeleton_layout(skeleton_state *state, arena *kept, arena *work) {
     int bones = state->model->bone_count, dofs = state->model->dof_count;
@@ -157,8 +157,8 @@ static quat turn_about(vec3 axis, double angle) {
     return (quat){axis.x * s, axis.y * s, axis.z * s, cos(angle / 2)};
 }
 
-/* The joint's frame before its axes turn: where the bone would be with all its angles zero. */
-static skeleton_pose hang(const skeleton_bone *bone, const skeleton_pose *pose) {
+/* The frame of the joint before its axes rotate: the bone's frame at zero angles. */
+static skeleton_pose joint_frame(const skeleton_bone *bone, const skeleton_pose *pose) {
     if (bone->parent < 0) return (skeleton_pose){bone->offset, bone->rotation};
     const skeleton_pose *parent = &pose[bone->parent];
     return (skeleton_pose){vec3_add(parent->position, quat_rotate(parent->orientation, bone->offset)),
@@ -169,7 +169,7 @@ void skeleton_place(const skeleton_model *model, const double *q, skeleton_pose 
     for (int b = 0; b < model->bone_count; b++) {
         const skeleton_bone *bone = &model->bones[b];
         if (bone->free) continue;
-        pose[b] = hang(bone, pose);
+        pose[b] = joint_frame(bone, pose);
         for (int k = 0; k < bone->axis_count; k++)
             pose[b].orientation =
                 quat_mul(pose[b].orientation, turn_about(bone->axes[k].axis, q[model->first_dof[b] + k]));
@@ -177,14 +177,14 @@ void skeleton_place(const skeleton_model *model, const double *q, skeleton_pose 
     }
 }
 
-/* The matrices and axes of the bones where they are, for begin and set_rates. */
+/* Rotation matrices and axes of the bones in their current poses. */
 static void place_axes(skeleton_state *state) {
     const skeleton_model *model = state->model;
     state->origin = state->pose[0].position;
     for (int b = 0; b < model->bone_count; b++) {
         const skeleton_bone *bone = &model->bones[b];
         state->turn[b] = quat_to_mat3(state->pose[b].orientation);
-        skeleton_pose joint = hang(bone, state->pose);
+        skeleton_pose joint = joint_frame(bone, state->pose);
         vec3 r = vec3_sub(state->pose[b].position, state->origin);
         for (int k = 0; k < bone->axis_count; k++) {
             int i = model->first_dof[b] + k;
@@ -194,7 +194,7 @@ static void place_axes(skeleton_state *state) {
     }
 }
 
-/* From O to a bone's centre of mass. */
+/* From O to the centre of mass of a bone. */
 static vec3 centre_arm(const skeleton_state *state, int b) {
     vec3 r = vec3_sub(state->pose[b].position, state->origin);
     return vec3_add(r, mat3_mul_vec(state->turn[b], state->model->bones[b].centre));
@@ -303,7 +303,7 @@ void skeleton_add_point(skeleton_state *state, int bone, vec3 point, double kapp
     state->momentum[bone] = spatial_force_add(state->momentum[bone], spatial_force_at((vec3){0}, impulse, r));
 }
 
-/* What the bone brings along into the next step. */
+/* The motion that the bone carries into the next step. */
 static skeleton_bone_motion bring_along(const skeleton_state *state, int b, double h) {
     const skeleton_bone *bone = &state->model->bones[b];
     mat3 R = state->turn[b];
@@ -391,38 +391,38 @@ skeleton_energies skeleton_energy(const skeleton_state *state, vec3 gravity) {
 
 /* The velocities of a skeleton at the end of a step, in time linear in the number of bones (perez2016, II-A).
  *
- * Implicit Euler with linearized springs asks for the twists V of the bones and the rates v of the joints that minimize
+ * Implicit Euler with linearized springs finds the twists V of the bones and the rates v of the joints that minimize
  *     sum_b 1/2 V_b^T A_b V_b - b_b^T V_b + sum_i 1/2 a_i v_i^2 - c_i v_i,   V_b = V_parent + sum_i S_i v_i,
  *     A_b = I_b + h D + h^2 K (coupling) + kappa J^T J (flesh),   b_b = I_b V0_b + h (f + K e + D v_t) + J^T impulse,
  *     a_i = h d_i + h^2 k_i,                                      c_i = h k_i (q_i* - q_i),
- * with the inertia I_b where the bone is at the beginning of the step, the twist V0_b that it brings along
- * (skeleton_step.c), wrenches f, the distance e of the coupling's target at the end of the step, and the target's twist
- * v_t. (With the accelerations in place of the velocities as unknowns, v_i = v0_i + h dv_i, this is D_i = S^T I^A S + h
- * d + h^2 k and tau_i = -k (q + h v0 - q*) - d v0 of the articulated-body algorithm; but for
- * the velocity products, which skeleton_step.c treats in its own way, the solution is the same.)
+ * with the inertia I_b of the bone at the start of the step, the twist V0_b carried over (see above), wrenches f, the
+ * distance e to the coupling's target at the end of the step, and the target's twist v_t. (With accelerations as
+ * unknowns, v_i = v0_i + h dv_i, this is D_i = S^T I^A S + h d + h^2 k and tau_i = -k (q + h v0 - q*) - d v0 of the
+ * articulated-body algorithm. Apart from the velocity products, the solution is the same.)
  *
- * Eliminating from the leaves to the root, one axis after the other: with the articulated I, p of all that hangs on it,
- *     U = I S, D = S^T U + a, u = S^T p + c;   I -= U U^T / D,  p -= U u / D   to what the axis hangs on;
- * a free root is I V = p, a 6x6 Cholesky factorization; then from the root to the leaves v = (u - U^T V) / D, V += S v.
+ * Elimination runs from the leaves to the root, axis by axis. With the articulated I, p of the subtree beyond an axis,
+ *     U = I S, D = S^T U + a, u = S^T p + c;   I -= U U^T / D,  p -= U u / D   for the parent.
+ * A free root solves I V = p by a 6x6 Cholesky factorization. Then from the root to the leaves v = (u - U^T V) / D, V
+ * += S v.
  *
- * Limits: an angle that is beyond its limit by x at the end of the step and by x0 at its beginning is pushed back by
+ * Limits: an angle that is beyond its limit by x at the end of the step and by x0 at its start is pushed back by
  *     max(0, k_l x + d_l (x - x0) / h) = (k_l + d_l / h) max(0, q + h v - edge),
- *     edge = limit + x0 d_l / (h k_l + d_l):
- * a spring that begins at the edge, and never pulls. It is as implicit as the others, and continuous, so that what is
- * minimized stays convex. Which limits push is found by solving until they stay the same (Newton's method on a
- * piecewise quadratic function; two rounds as a rule). Testing the angle at the beginning of the step only would let a
- * fast finger pass its limit by a whole step. */
+ *     edge = limit + x0 d_l / (h k_l + d_l),
+ * a one-sided spring that starts at the edge. It is implicit like the others, and continuous, so the minimized
+ * function stays convex. The set of active limits is found by solving until it no longer changes (Newton's method on a
+ * piecewise quadratic function; usually two rounds). Testing the angle at the start of the step only would let a fast
+ * finger overshoot its limit by a whole step. */
 
 #define MAX_LIMIT_ROUNDS 10
 #define SAME_ANGLE 1e-12 /* rad */
-#define FASTEST 1e12     /* m/s and rad/s, all bones together: beyond, the next step's products may overflow */
+#define FASTEST 1e12     /* m/s and rad/s, over all bones: beyond this, products in the next step may overflow */
 
-/* h k_l + d_l, the push per rad over a step, N m s/rad. */
+/* h k_l + d_l: impulse per rad of violation, N m s/rad. */
 static double limit_pull(const skeleton_axis *axis, double h) {
     return h * axis->limit_stiffness + axis->limit_damping;
 }
 
-/* Where the spring of a limit (-1: the lower one, 1: the upper one) begins. */
+/* The angle at which the spring of a limit (-1: lower, 1: upper) starts. */
 static double limit_edge(const skeleton_axis *axis, signed char limit, double q, double h) {
     double end = limit > 0 ? axis->upper : axis->lower, pull = limit_pull(axis, h);
     double excess = limit > 0 ? fmax(0, q - end) : fmin(0, q - end);
@@ -457,7 +457,7 @@ static bool factor(skeleton_state *state, double h) {
     return true;
 }
 
-/* carried: b of every bone; push: c of every dof; both are used up. */
+/* carried: b of every bone; push: c of every dof. Both are overwritten. */
 static void substitute(const skeleton_state *state, spatial_force *carried, double *push, spatial_motion *twist,
                        double *rate) {
     const skeleton_model *model = state->model;
@@ -482,8 +482,8 @@ static void substitute(const skeleton_state *state, spatial_force *carried, doub
     }
 }
 
-/* The limit that pushes when an angle goes from q to `end`: -1, 1, or 0. At the edge itself, where it makes no
- * difference, as it was: else rounding would decide, and the rounds never end. */
+/* The limit that is active when an angle moves from q to `end`: -1, 1, or 0. Exactly at the edge, where it makes no
+ * difference, the previous choice is kept; otherwise rounding would decide and the iteration might not end. */
 static signed char limit_at(const skeleton_axis *axis, signed char before, double q, double end, double h) {
     if (before && fabs(end - limit_edge(axis, before, q, h)) < SAME_ANGLE) return before;
     if (end > axis->upper) return end > limit_edge(axis, 1, q, h) + SAME_ANGLE;
@@ -491,7 +491,7 @@ static signed char limit_at(const skeleton_axis *axis, signed char before, doubl
     return 0;
 }
 
-/* Sets the limits that angles pass at these rates; returns whether any of them is another than before. */
+/* Sets the limits that are violated at these rates. Returns true if any of them changed. */
 static bool set_limits(skeleton_state *state, const double *rate, double h) {
     const skeleton_model *model = state->model;
     bool changed = false;
@@ -520,7 +520,7 @@ static void start_push(skeleton_state *state, double h) {
 }
 
 static bool is_valid(const skeleton_state *state) {
-    double sum = 0; /* not a number if any is not */
+    double sum = 0; /* NaN if any term is */
     for (int i = 0; i < state->model->dof_count; i++) sum += fabs(state->next_rate[i]);
     for (int b = 0; b < state->model->bone_count; b++)
         sum += vec3_length(state->twist[b].linear) + vec3_length(state->twist[b].angular);
@@ -551,20 +551,20 @@ void skeleton_respond(const skeleton_state *state, const spatial_force *impulse,
 }
 
 /* The same elimination gives accelerations: with the springs left out, A_b = I_b and b_b = f - I_b z_b - V_b x* I_b
- * V_b, z_b the acceleration that bones have while no rate changes. */
+ * V_b, where z_b is the acceleration of the bones at constant rates. */
 bool skeleton_accelerations(skeleton_state *state, vec3 gravity, spatial_motion *base, double *acceleration) {
     const skeleton_model *model = state->model;
     skeleton_begin(state, 0, gravity);
     memset(state->limit, 0, (size_t)model->dof_count * sizeof *state->limit);
     if (!factor(state, 0)) return false;
-    spatial_motion *drift = state->twist; /* z_b, until the solution takes its place */
+    spatial_motion *drift = state->twist; /* z_b, until the solution overwrites it */
     for (int b = 0; b < model->bone_count; b++) {
         const skeleton_bone *bone = &model->bones[b];
         vec3 centre =
             vec3_add(vec3_sub(state->pose[b].position, state->origin), mat3_mul_vec(state->turn[b], bone->centre));
         spatial_motion V = spatial_motion_at(state->motion[b].spin, state->motion[b].velocity, centre);
         drift[b] = bone->parent >= 0 ? drift[bone->parent] : spatial_motion_zero();
-        /* Each axis is carried by what comes before it: V without the turns of this axis and those behind. */
+        /* Each axis is carried by those before it: V without the rotation of this axis and the following ones. */
         spatial_motion before = V;
         for (int i = model->first_dof[b + 1] - 1; i >= model->first_dof[b]; i--) {
             before = spatial_motion_mul_add(before, state->axis[i], -state->rate[i]);

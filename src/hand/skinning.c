@@ -29,8 +29,8 @@ hand_skinning hand_skinning_of(const double weight[HAND_BONES]) {
     return s;
 }
 
-/* Weights spread from each vertex to those across an edge, `rounds` times: smooth, and never across a gap. weight has
- * HAND_BONES numbers a vertex. */
+/* Diffuses weights from each vertex along its edges, `rounds` times: the result is smooth and never crosses a gap.
+ * weight: HAND_BONES numbers per vertex. */
 static thenar_status hand_skinning_smooth(const thenar_surface *skin, int rounds, double *weight, thenar_error *error) {
     size_t count = (size_t)skin->vertex_count;
     double *sum = MEMORY_ARRAY(double, HAND_BONES *count);
@@ -81,7 +81,7 @@ void hand_skinning_apply(const hand_skinning *skinning, int count, const hand_fr
 
 void hand_bend(const hand_frame rest[HAND_JOINTS], const quat turn[HAND_JOINTS], hand_frame posed[HAND_JOINTS]) {
     for (int j = 0; j < HAND_JOINTS; j++) {
-        /* Each finger's joints hang on the one before, the first ones on the wrist. */
+        /* The parent of each joint of a finger is the one before it; of the first ones, the wrist. */
         int parent = j == HAND_WRIST                                                      ? -1
                      : j == HAND_THUMB_METACARPAL || (j - HAND_INDEX_METACARPAL) % 5 == 0 ? HAND_WRIST
                                                                                           : j - 1;
@@ -96,12 +96,12 @@ void hand_bend(const hand_frame rest[HAND_JOINTS], const quat turn[HAND_JOINTS],
     }
 }
 
-/* A vertex belongs to the finger whose chain of joints is nearest in thicknesses of that finger. Along the chain it
- * passes from one bone to the next over a band around the joint; between the thumb and the palm it passes over with the
- * difference of the distances from both. What is sharp there, as in the web, is then smoothed on the skin. */
+/* A vertex belongs to the finger whose chain of joints is nearest, measured in thicknesses of that finger. Along the
+ * chain the weight passes from one bone to the next over a band around the joint; between thumb and palm it follows
+ * the difference of the distances from both. Sharp transitions, as in the web, are then smoothed on the skin. */
 
-#define WEB_SHARE 0.6 /* of the first phalanx: the web is gone there */
-#define SMOOTHING 14  /* rounds: about three edges of the skin far */
+#define WEB_SHARE 0.6 /* of the first phalanx, where the web has ended */
+#define SMOOTHING 14  /* rounds: about three edges of the skin */
 
 /* Thickness of a finger's root over hand breadth. */
 static const double thickness[HAND_FINGERS] = {.229, .229, .216, .203, .183};
@@ -111,7 +111,7 @@ static double ramp(double x) {
     return t * t * (3 - 2 * t);
 }
 
-/* The nearest point of a chain: which piece, and how far along it in metres; beyond the ends straight on. */
+/* The nearest point of a chain: its segment, and the position along it in metres; extended straight beyond the ends. */
 typedef struct chain_place {
     double distance;
     int piece;
@@ -131,7 +131,7 @@ static chain_place nearest_place(const hand_frame *chain, int pieces, vec3 p) {
     return best;
 }
 
-/* Shares of the bones before, of and behind a piece; bones[i] belongs to piece i. */
+/* Weights of the bones before, at and after a segment; bones[i] belongs to segment i. */
 static void share_along(const chain_place *at, int pieces, const int *bones, double band, double *weight) {
     double before = at->piece > 0 ? 1 - ramp(at->from_start / band) : 0;
     double behind = at->piece + 1 < pieces ? 1 - ramp(at->to_end / band) : 0;
@@ -153,7 +153,7 @@ static void weigh(hand_size size, const hand_frame *joint, vec3 p, double *weigh
         best = at;
     }
     chain_place at = nearest_place(joint + HAND_THUMB_METACARPAL, 3, p);
-    double thumb = 0; /* how much of the vertex is the thumb's */
+    double thumb = 0; /* weight of the thumb */
     if (at.piece > 0)
         thumb = at.distance < palm ? 1 : 0;
     else
@@ -172,7 +172,7 @@ thenar_status hand_weights(hand_size size, const hand_frame *joint, const thenar
     return hand_skinning_smooth(skin, SMOOTHING, weight, error);
 }
 
-/* A bone before its middle may still be within the web. */
+/* A bone up to its middle may still lie within the web. */
 void hand_vertex_groups(const hand_frame *joint, const thenar_surface *skin, const double *weight, int *group) {
     for (int v = 0; v < skin->vertex_count; v++) {
         int bone = hand_skinning_of(weight + HAND_BONES * (size_t)v).bone[0], finger = (bone - 1) / 3;

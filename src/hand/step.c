@@ -1,41 +1,39 @@
-/* A step of the composite hand: bones, then what pulls at the flesh.
+/* A step of the hand: first the bones, then the springs that pull the flesh.
  *
- * With the velocities s of the bones, C s those of the nodes' targets, and those f of the flesh, one step of the
- * whole is
- *     (A_s + C^T kappa C) s - C^T kappa f = b_s,   A_f f - kappa C s = b_f,   kappa = h^2 k + h d, part of A_f;
- * eliminating f would leave the bones with S = C^T (kappa - kappa A_f^-1 kappa) C, dense, and new in every step. What
- * is needed of an approximation: no softer than half of S, or bones and flesh swing against each other ever wider;
- * not much stiffer either, or bones get sluggish; exact at rest and in steady motion; a sum over bones, so that the
- * tree stays a tree. S is the energy of the flesh at its best f, so any guess of f in terms of s is an upper bound.
- * Two are used.
+ * Let s be the velocities of the bones, C s those of the node targets, and f those of the flesh. One implicit step of
+ * both is
+ *     (A_s + C^T kappa C) s - C^T kappa f = b_s,   A_f f - kappa C s = b_f,   kappa = h^2 k + h d, part of A_f.
+ * Eliminating f leaves the bones with S = C^T (kappa - kappa A_f^-1 kappa) C, which is dense and changes every step.
+ * An approximation of S has to be at least half as stiff as S, or bones and flesh oscillate with growing amplitude;
+ * not much stiffer, or the bones become sluggish; exact at rest and in steady motion; and a sum over bones, so that
+ * the tree stays a tree. S is the energy of the flesh at its optimal f, so any guess of f in terms of s gives an upper
+ * bound. Two guesses are used.
  *
- * Where nothing touches, the flesh goes with the bones, f = C s: it adds its mass to them. The force of the springs
- * at the end of the last step, F = k (x - t), is what the flesh does to the bones (the dampers' part is small and left
- * out: it vanishes at rest and in steady motion). F holds the flesh's inertia, m (v - v0) / h, already, which is given
- * back: node i adds to the bones
+ * Without contact the flesh moves with the bones, f = C s, and adds its mass to them. The force of the flesh on the
+ * bones is that of the springs at the end of the last step, F = k (x - t). (The dampers' part is small and vanishes at
+ * rest and in steady motion; it is left out.) F already contains the inertial force of the flesh, m (v - v0) / h,
+ * which is compensated: node i adds
  *     m_i   to A and   h F_i + m_i (2 v_i - v0_i)   to b,
- * which vanishes, but for what F bears, in steady motion and in steady acceleration.
+ * which vanishes, apart from the load in F, in steady motion and in steady acceleration.
  *
- * Nodes that touch something are held there while their bones move on: f_j = v_j. Their share of the energy is at most
- * that of their own diagonal block of the flesh's stiffness, h^2 K_jj, by which they are added at their last velocity.
- * (Adding that at every node, or kappa' = kappa (1 - kappa / a_i) with a_i the diagonal of A_f, is a bound as well, and
- * makes a hand follow its tracker like one of many times its mass at 10 ms, since one node at a time is moved against
- * its neighbours.)
+ * Nodes in contact stay where they are while their bones move: f_j = v_j. Their energy is at most that of their own
+ * diagonal block of the stiffness matrix, h^2 K_jj, which is added at their last velocity. (Adding it at every node,
+ * or kappa' = kappa (1 - kappa / a_i) with a_i the diagonal of A_f, is also a bound, but at 10 ms the hand then
+ * follows its tracker as if it had many times its mass, because each node is moved against its neighbours.)
  *
- * Flesh that spans a joint resists its turning, the more the nearer its limits are: never by more than the springs
- * around the joint can bear, k JOINT_REACH^2 (with a third of that a fist at its limits swings to and fro for ever).
- * That much is added at the rate at which the joint is wanted to turn: as inertia, at its last rate, it would let
- * joints ring. */
+ * Flesh that spans a joint resists flexion, more so near its strain limits, but never by more than the springs around
+ * the joint can bear, k JOINT_REACH^2. (With a third of that, a fist at its limits oscillates forever.) This
+ * resistance is added at the target rate of the joint; as inertia, at the last rate, it would let the joints ring. */
 #include "hand/handle.h"
 
 #include <float.h>
 #include <string.h>
 
 #define JOINT_REACH 0.05  /* m */
-#define TOUCH_RESERVE 3.0 /* of K_jj: limits stiffen flesh that is pressed */
-#define JUMP 0.2          /* m: a base that is that much elsewhere after a step was not moved but put there */
+#define TOUCH_RESERVE 3.0 /* times K_jj: strain limits stiffen flesh under load */
+#define JUMP 0.2          /* m; a base that moves farther in one step was placed, not moved */
 #define JUMP_TURN 1.5     /* rad */
-/* As fast as hands move. A tracker that is slower than the steps moves its hand by fits and starts. */
+/* Bounds on the velocity of the target. A tracker slower than the time step moves its hand in jerks. */
 #define FASTEST 5.0       /* m/s */
 #define FASTEST_TURN 30.0 /* rad/s */
 
@@ -64,7 +62,7 @@ static vec3 wanted(const hand_attachment *flesh, int node, const skeleton_pose *
     return sum;
 }
 
-/* Sets the couplings' gains; targets follow. */
+/* Sets the gains of the couplings; the targets follow. */
 static void set_gains(hand_state *state) {
     for (int b = 0; b < HAND_BONES; b++) state->skeleton.coupling[b] = state->model->coupling[b];
 }
@@ -76,8 +74,8 @@ void hand_reset(hand_state *state, body_state *const *bodies) {
     set_gains(state);
     const body_step begin = {.time = 0, .h = 0};
     hand_drive(state, &begin, &state->kept->target);
-    /* Fingers start as the flesh is made, and go to their pose from there: flesh that is put into a fist by its bones
-     * alone has inverted tets. */
+    /* Fingers start in the shape in which the flesh was built and move to their pose from there: posing the flesh
+     * directly as a fist would invert tets. */
     skeleton_set_pose(&state->skeleton, &state->kept->target.base, hand->skeleton.rest);
     for (int k = 0; k < hand->flesh_count; k++) {
         soft_state *flesh = flesh_state(&hand->flesh[k], bodies);
@@ -131,7 +129,7 @@ static vec3 no_longer(vec3 v, double max) {
     return length > max ? vec3_scale(v, max / length) : v;
 }
 
-/* Joints and couplings are told where the hand is wanted at the end of the step, and how fast that moves. */
+/* Gives joints and couplings their target at the end of the step and its velocity. */
 static void follow(hand_state *state, const hand_target *target, double h) {
     skeleton_state *bones = &state->skeleton;
     const hand_target *last = &state->kept->target;
@@ -154,19 +152,19 @@ static void follow(hand_state *state, const hand_target *target, double h) {
     }
 }
 
-/* What a device that took over a bone wants of it, or NULL. */
+/* The device target of a bone, or NULL if no device drives it. */
 static const handle_kept *driver_of(const hand_state *state, int bone) {
     const handle_state *handle = state->handles[bone];
     return handle && handle->kept->is_driven ? handle->kept : NULL;
 }
 
-/* The palm takes all of the hand along. */
+/* A driven palm carries the whole hand. */
 static void take_palm(const hand_state *state, hand_target *target) {
     const handle_kept *driver = driver_of(state, 0);
     if (driver) target->base = (skeleton_pose){vec3_load(driver->driven), rigid_orientation(driver->driven + 3)};
 }
 
-/* After `follow`: bones that devices hold are pulled to where these are, by couplings of the hand or else the handle's
+/* After `follow`: pulls bones driven by devices to the device poses, with the hand's couplings or else the handle's
  * own. */
 static void follow_devices(hand_state *state) {
     for (int b = 0; b < HAND_BONES; b++) {
@@ -180,7 +178,7 @@ static void follow_devices(hand_state *state) {
     }
 }
 
-/* The dampers of the joints see the rate of their targets, and the flesh around them is reckoned with. */
+/* Adds the target rates to the joint dampers, and the resistance of the flesh around each joint. */
 static void complete_joints(hand_state *state, const hand_target *target, double h) {
     skeleton_state *bones = &state->skeleton;
     const skeleton_model *model = bones->model;
@@ -194,7 +192,7 @@ static void complete_joints(hand_state *state, const hand_target *target, double
         }
 }
 
-/* What the flesh does to the bones. before: gets the places where its nodes are wanted as the step begins. */
+/* Adds the load of the flesh to the bones. before: receives the node targets at the start of the step. */
 static void load_bones(hand_state *state, const hand_attachment *flesh, const soft_state *soft, double h,
                        double *before) {
     const soft_model *body = soft_of(soft);
@@ -217,7 +215,7 @@ static void load_bones(hand_state *state, const hand_attachment *flesh, const so
     }
 }
 
-/* pull = k (t - x0) + d t', as soft_step.c has it for supports. */
+/* pull = k (t - x0) + d t', as for supports in soft_step.c. */
 static void pull_flesh(const hand_state *state, const hand_attachment *flesh, soft_state *soft, const double *before,
                        double h) {
     const soft_model *body = soft_of(soft);

@@ -1,3 +1,4 @@
+/* Tets of a hand: sections across palm and fingers, layers of tets between them, and refinement. */
 #include "hand/shape.h"
 
 #include "core/memory.h"
@@ -9,10 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MARGIN 1.05      /* of a section over the hand: straight lines from section to section cut into round forms */
+#define MARGIN 1.05      /* of a section over the hand: straight edges between sections cut into round shapes */
 #define TIP_SIZE 0.66    /* of a finger's last section over that in the middle of the last bone */
-#define TIP_BEYOND 0.025 /* of the last section beyond the last joint's end, over hand length */
-#define THUMB_FIRST 0.84 /* where on its first bone the thumb's first section is */
+#define TIP_BEYOND 0.025 /* of the last section beyond the end of the last joint, over hand length */
+#define THUMB_FIRST 0.84 /* position of the thumb's first section on its first bone */
 
 typedef struct maker {
     hand_size size;
@@ -30,25 +31,25 @@ static vec3 mix(vec3 a, vec3 b, double t) {
     return vec3_add(vec3_scale(a, 1 - t), vec3_scale(b, t));
 }
 
-/* How far the hand reaches from a point inside it on a way; at most `limit`. */
+/* How far the hand extends from an inner point in a direction, at most `limit`. */
 static double reach(const maker *m, vec3 from, vec3 way, double limit) {
     double step = 0.004 * m->size.breadth, at = 0;
     while (at < limit && signed_distance_at(m->solid, vec3_mul_add(from, way, at + step), NULL) <= 0) at += step;
     return MARGIN * fmin(at + step, limit);
 }
 
-/* The frames of a finger's joints; the thumb begins one joint earlier than the others. */
+/* The frames of a finger's joints; the thumb starts one joint earlier than the others. */
 static const hand_frame *chain_of(const maker *m, int finger) {
     return m->joint + (finger == 0 ? HAND_THUMB_METACARPAL : HAND_INDEX_PROXIMAL + 5 * (finger - 1));
 }
 
-/* The point at a place along a finger's bones; beyond the last one straight on, in metres over its length. */
+/* The point at a position along the bones of a finger; beyond the last one extended straight, in units of its length. */
 static vec3 chain_point(const hand_frame *chain, double place) {
     int i = place < 1 ? 0 : place < 2 ? 1 : 2;
     return vec3_add(chain[i].position, vec3_scale(vec3_sub(chain[i + 1].position, chain[i].position), place - i));
 }
 
-/* The nearest place on the first bone. */
+/* The nearest position on the first bone. */
 static double first_bone_place(const hand_frame *chain, vec3 p) {
     vec3 way = vec3_sub(chain[1].position, chain[0].position);
     return vec3_dot(vec3_sub(p, chain[0].position), way) / vec3_dot(way, way);
@@ -64,7 +65,7 @@ static hand_section rectangle(vec3 middle, vec3 side, vec3 up, const double exte
     return s;
 }
 
-/* The rectangle around a finger: extents to +side, -side, up, down. Joints look the way between their bones. */
+/* The rectangle around a finger: extents to +side, -side, up, down. Joints have the mean direction of their bones. */
 static hand_section finger_section(const maker *m, int finger, double place) {
     const hand_frame *chain = chain_of(m, finger);
     double last = vec3_distance(chain[3].position, chain[2].position);
@@ -83,7 +84,7 @@ static hand_section finger_section(const maker *m, int finger, double place) {
     return rectangle(chain_point(chain, tip ? end : place), side, up, extent, tip ? 3 : place);
 }
 
-/* Sections from one place to another, the first one left out. */
+/* Sections from one position to another, without the first. */
 static void add_sections(maker *m, int finger, double from, double to, int layers) {
     for (int i = 1; i <= layers; i++) {
         assert(m->out->count[finger] < HAND_FINGER_LIMIT);
@@ -113,7 +114,7 @@ static void make_middles(maker *m, const double web[HAND_RAYS]) {
     }
 }
 
-/* The lines between rays run through the middles of their sections; the outer ones are as far out as the hand is. */
+/* The lines between rays pass through the midpoints of their sections; the outer ones follow the outline of the hand. */
 static void make_lines(maker *m, const vec3 web[HAND_RAYS - 1]) {
     hand_sections *s = m->out;
     double b = m->size.breadth;
@@ -123,13 +124,13 @@ static void make_lines(maker *m, const vec3 web[HAND_RAYS - 1]) {
             vec3 up = vec3_unit(vec3_add(hand_frame_up(chain_of(m, left + 1)), hand_frame_up(chain_of(m, right + 1))));
             vec3 middle = mid(s->middle[left][j], s->middle[right][j]);
             bool outer = left == right, at_web = j == s->layers.palm;
-            /* The first section is as large as the wrist a little inside its cut. */
+            /* The first section is as large as the wrist slightly inside its cut. */
             vec3 from = j > 0 ? middle : vec3_add(middle, vec3_make(0, 0, -0.05 * m->size.length)), at = middle;
             double above = reach(m, from, up, 0.3 * b),
                    below = reach(m, from, vec3_scale(up, -1), (line < 2 ? 0.27 : 0.3) * b);
             if (outer) {
                 vec3 out = {line == 0 ? -1 : 1, 0, 0};
-                /* The thumb's flesh is not the palm's. */
+                /* The flesh of the thumb does not belong to the palm. */
                 at = vec3_mul_add(middle, out, reach(m, from, out, (line == 0 && j > 1 && j < 4 ? 0.13 : 0.19) * b));
             } else if (at_web) {
                 const hand_section l = finger_section(m, left + 1, 0.45), r = finger_section(m, right + 1, 0.45);
@@ -142,8 +143,8 @@ static void make_lines(maker *m, const vec3 web[HAND_RAYS - 1]) {
         }
 }
 
-/* The palm's last section but one is at the knuckles, its last one where the web ends. A right hand;
- * wrist_end: the z of its cut. */
+/* The second-last section of the palm is at the knuckles, the last one at the end of the web. For a right hand;
+ * wrist_end: z of its cut. */
 static void hand_sections_make(hand_size size, const hand_frame joint[HAND_JOINTS], const signed_distance *solid,
                                double wrist_end, hand_layers layers, hand_sections *out) {
     assert(layers.palm >= 3 && layers.palm <= HAND_PALM_LIMIT);
@@ -185,12 +186,12 @@ typedef struct builder {
     ARRAY(vec3) position;
     ARRAY(hand_node) node;
     ARRAY(int) tet;
-    ARRAY(int) group; /* of a tet: the finger whose own it is, 1 to 5, or 0 */
-    int adding;       /* the group of the tets that are being added */
-    bool failed;      /* memory ran out */
+    ARRAY(int) group; /* of a tet: the finger it belongs to, 1 to 5, or 0 */
+    int adding;       /* group of the tets being added */
+    bool failed;      /* out of memory */
 } builder;
 
-/* Node numbers of a section: four corners and the middle. */
+/* Node indices of a section: four corners and the middle. */
 typedef struct ring {
     int node[5];
 } ring;
@@ -212,8 +213,8 @@ static void add_tet(builder *b, int n0, int n1, int n2, int n3) {
                   ARRAY_PUSH(&b->tet, turned ? n2 : n3) && ARRAY_PUSH(&b->group, b->adding));
 }
 
-/* The prism between a triangle of one section and that of the next: three tets, cut by the order of the columns, which
- * two prisms that share a side see alike. */
+/* The prism between a triangle of one section and that of the next: three tets, split by the order of the columns, so
+ * that two prisms with a common side agree. */
 static void add_prism(builder *b, const int near[3], const int far[3], const int rank[3]) {
     int order[3] = {0, 1, 2};
     for (int i = 1; i < 3; i++)
@@ -228,7 +229,7 @@ static void add_prism(builder *b, const int near[3], const int far[3], const int
     add_tet(b, near[x], far[x], far[y], far[z]);
 }
 
-/* A layer of one ray. Every other layer is cut the other way round. */
+/* A layer of one ray. Every other layer is split the other way round. */
 static void add_layer(builder *b, const ring *near, const ring *far, const int rank[5], bool turned) {
     const ring *from = turned ? far : near, *to = turned ? near : far;
     for (int k = 0; k < 4; k++) {
@@ -238,7 +239,7 @@ static void add_layer(builder *b, const ring *near, const ring *far, const int r
     }
 }
 
-/* On a joint a node belongs to both bones, elsewhere to one. `place` is that of hand_section. */
+/* A node at a joint belongs to both bones, elsewhere to one. `place` as in hand_section. */
 static hand_node node_at(int finger, double place, double core) {
     hand_node n = {.core = core};
     int first = 1 + 3 * finger, i = place < 1 ? 0 : place < 2 ? 1 : 2;
@@ -260,7 +261,7 @@ static hand_node node_between(const hand_node *a, const hand_node *b, double cor
     return n;
 }
 
-/* The place of a palm's section along a finger's bones: before the knuckle, at it, beyond it. */
+/* Position of a palm section along the bones of a finger: before the knuckle, at it, beyond it. */
 static double palm_place(const hand_sections *s, int j) {
     int knuckles = s->layers.palm - 1;
     return j < knuckles ? -1 : j == knuckles ? 0 : 0.4;
@@ -274,7 +275,7 @@ static void add_palm(builder *b, const hand_sections *s, ring section[HAND_RAYS]
             hand_node l = node_at(left + 1, palm_place(s, j), 0), r = node_at(right + 1, palm_place(s, j), 0);
             hand_node n = node_between(&l, &r, 0);
             if (line == 0 && j > THUMB_FROM && j <= THUMB_FROM + 2) {
-                /* The thumb's root moves the palm's side with it. */
+                /* The side of the palm moves with the root of the thumb. */
                 n.weight[0] = 0.75;
                 n.weight[1] = 0.25;
             }
@@ -317,13 +318,13 @@ static void add_fan(builder *b, int apex, const int *chain, int count, int from,
     add_tet(b, apex, chain[half], from, to);
 }
 
-/* From the palm's side to the thumb's first section: all of it hangs on the node in that section's middle. */
+/* From the side of the palm to the thumb's first section: all tets share the node in the middle of that section. */
 static void add_thumb_root(builder *b, const ring *side, ring *first) {
     int patch[6] = {side[0].node[0], side[1].node[0], side[2].node[0],
                     side[2].node[3], side[1].node[3], side[0].node[3]};
     const int patch_corner[4] = {0, 2, 3, 5};
     const vec3 *p = b->position.data;
-    /* The turn of the section by which it is the least twisted against the patch. */
+    /* The rotation of the section that twists it least against the patch. */
     int best = 0;
     double min = INFINITY;
     for (int turn = 0; turn < 4; turn++) {
@@ -368,7 +369,7 @@ static int tets_of(const hand_layers *l) {
     return 12 * (HAND_RAYS * (l->palm + finger) + thumb) + 14;
 }
 
-/* The layers and the cut whose number of tets is nearest, the coarser cut among equals. */
+/* The layers and subdivision whose number of tets is nearest; the coarser subdivision wins a tie. */
 static hand_layers choose_layers(int target, int *cut) {
     double best = INFINITY;
     hand_layers chosen = layerings[0];
@@ -392,7 +393,7 @@ static thenar_status coarse_mesh(const builder *b, thenar_tet_mesh *mesh, thenar
     return THENAR_OK;
 }
 
-/* Cuts the tets and what their nodes hang on. */
+/* Subdivides the tets and interpolates the bone weights of the nodes. */
 static thenar_status refine(int cut, thenar_tet_mesh *mesh, hand_node **nodes, thenar_error *error) {
     thenar_tet_mesh fine;
     tet_share *share;

@@ -17,7 +17,7 @@ thenar_status track_expect(const track *t, bool left, const char *name, thenar_e
                     wanted, track_count(t, !left), other, wanted);
 }
 
-/* The number of frames at or before a time. */
+/* Number of frames at or before a time. */
 static size_t count_until(const track_hand *hand, double time) {
     size_t low = 0, high = hand->count;
     while (low < high) {
@@ -35,7 +35,7 @@ static vec3 blend_position(vec3 a, vec3 b, double share) {
     return vec3_mul_add(a, vec3_sub(b, a), share);
 }
 
-/* Along the shorter great circle, at constant speed. */
+/* Along the shorter great circle at constant speed. */
 static quat blend_orientation(quat a, quat b, double share) {
     if (isnan(a.w) || isnan(b.w)) return share < 0.5 ? a : b;
     vec3 turn = quat_to_rotation_vector(quat_mul(b, quat_conjugate(a)));
