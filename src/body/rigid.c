@@ -1,4 +1,4 @@
-/* From the definition of a rigid body to its model: shape, mass, inertia, path. */
+/* Builds a rigid body from its definition: shape, mass, inertia, path. */
 #include "body/rigid.h"
 
 #include "core/memory.h"
@@ -10,7 +10,7 @@
 #define SHOWN_ROUND 8   /* resolution of the triangles that show a round shape */
 #define SHOWN_PLANE 2.0 /* m, side of the square that shows a plane */
 #define GRID_CELLS 16   /* along the longest side of a mesh */
-#define TOUCHING 1e-9   /* share of a mesh's extent: closer than that, rounding rules the direction to the surface */
+#define TOUCHING 1e-9   /* share of a mesh's extent: closer than this, rounding decides the direction to the surface */
 #define SMALLEST_LENGTH 1e-6 /* m */
 #define LARGEST_LENGTH 1e6   /* m */
 
@@ -31,7 +31,7 @@ static double min_of(const double size[3]) {
     return fmin(size[0], fmin(size[1], size[2]));
 }
 
-/* What the numbers of a shape must be, whatever body it is for. */
+/* Checks the numbers of a shape, whatever body it is for. */
 static thenar_status rigid_shape_check(const thenar_shape *def, thenar_error *error) {
     thenar_status status = THENAR_OK;
     switch (def->kind) {
@@ -66,8 +66,8 @@ static mass_properties symmetric(double volume, vec3 squares) {
         .mass = volume, .inertia = mat3_diagonal(squares.y + squares.z, squares.x + squares.z, squares.x + squares.y)};
 }
 
-/* A box with half sizes a, b, c that is grown by r is, in each octant, the core, a slab on each face, a quarter of a
- * cylinder on each edge and an eighth of a ball at the corner. The integral of x^2 over one octant: */
+/* In each octant, a box with half sizes a, b, c grown by r is the core, a slab on each face, a quarter cylinder on
+ * each edge and an eighth of a ball at the corner. The integral of x^2 over one octant: */
 static double box_square(double a, double b, double c, double r) {
     double r2 = r * r, r3 = r2 * r, along = a * a * a / 3;
     double slabs = b * c * (pow(a + r, 3) / 3 - along) + along * r * (b + c);
@@ -84,8 +84,8 @@ static mass_properties box_mass(const thenar_shape *def) {
 }
 
 /* Discs of radius rho along y: volume int pi rho^2, x^2 and z^2 each int pi rho^4 / 4, y^2 int pi rho^2 y^2. On the
- * straight part, half long, rho is the radius; on each end rho = A + sqrt(r^2 - t^2) with t up to r. A cylinder with
- * rounding r has A = radius - r; a capsule has A = 0 and r = radius. */
+ * straight part, of half length `half`, rho is the radius; at each end rho = A + sqrt(r^2 - t^2) with t up to r. A
+ * cylinder with rounding r has A = radius - r; a capsule has A = 0 and r = radius. */
 static mass_properties round_mass(double radius, double half, double A, double r) {
     double r2 = r * r, r3 = r2 * r, r4 = r2 * r2, r5 = r4 * r, A2 = A * A;
     double end2 = A2 * r + A * pi * r2 / 2 + 2 * r3 / 3;
@@ -147,7 +147,7 @@ static int cell_along(const rigid_grid *grid, int axis, double from_low) {
     return cell < grid->cells[axis] ? cell : grid->cells[axis] - 1;
 }
 
-/* Moving a point by e changes its distance by e at most; and no mesh is nearer than its box. */
+/* Moving a point by e changes its distance by at most e, and no mesh is nearer than its box. */
 static double min_mesh_distance(const rigid_shape *shape, vec3 point) {
     const box *bounds = &shape->mesh.bounds;
     const rigid_grid *grid = &shape->grid;
@@ -174,7 +174,7 @@ static bool build_grid(rigid_shape *shape) {
         size_t z = i / (size_t)grid->cells[0] / (size_t)grid->cells[1];
         vec3 middle = vec3_mul_add(low, vec3_make((double)x + 0.5, (double)y + 0.5, (double)z + 0.5), grid->size);
         double min = surface_distance_query(&shape->mesh, middle).distance - reach;
-        grid->min[i] = (float)(min - fabs(min) * 1e-6); /* never above, whichever way it is rounded */
+        grid->min[i] = (float)(min - fabs(min) * 1e-6); /* a lower bound, whichever way it is rounded */
     }
     return true;
 }
@@ -184,7 +184,7 @@ double rigid_shape_min_distance(const rigid_shape *shape, vec3 point) {
     return signed_distance_at(&shape->solid, point, NULL);
 }
 
-/* A square in the plane, seen from the side that the normal points to. */
+/* A square in the plane, visible from the side of the normal. */
 static thenar_status show_plane(vec3 normal, thenar_surface *out, thenar_error *error) {
     thenar_status status = surface_create(4, 2, out, error);
     if (status != THENAR_OK) return status;
@@ -217,7 +217,7 @@ static thenar_status show(const thenar_shape *def, thenar_surface *out, thenar_e
     return THENAR_OK;
 }
 
-/* The surface is already in the body's frame. */
+/* The surface is already in the frame of the body. */
 static thenar_status prepare_distance(const thenar_shape *def, vec3 centre, rigid_shape *shape, thenar_error *error) {
     vec3 middle = vec3_scale(centre, -1), half_axis = {0, def->length / 2, 0}, all = {1, 1, 1};
     thenar_status status = THENAR_OK;
@@ -330,7 +330,7 @@ static thenar_status check(const thenar_rigid_def *def, thenar_error *error) {
     return status == THENAR_OK ? support_check(&path, error) : status;
 }
 
-/* All leading minors are larger than those of tiny times the trace. */
+/* All leading minors exceed those of a tiny multiple of the trace. */
 static bool is_positive(mat3 a) {
     double scale = mat3_trace(a);
     if (!(scale > 0) || !isfinite(scale)) return false;
@@ -339,8 +339,8 @@ static bool is_positive(mat3 a) {
     return s.m[0] > tiny && s.m[0] * s.m[4] - s.m[1] * s.m[3] > tiny * tiny && mat3_determinant(s) > tiny * tiny * tiny;
 }
 
-/* An inertia is symmetric, positive, and no moment is larger than the sum of the others: S = tr(I)/2 1 - I, which sums
- * up m x x^T, has no negative direction. */
+/* An inertia is symmetric and positive, and no principal moment exceeds the sum of the others: S = tr(I)/2 1 - I, the
+ * sum of m x x^T, is positive semidefinite. */
 static bool is_inertia(mat3 inertia) {
     double size = mat3_trace(inertia);
     for (int i = 0; i < 3; i++)
@@ -350,7 +350,7 @@ static bool is_inertia(mat3 inertia) {
     return is_positive(inertia) && is_positive(second);
 }
 
-/* Mass and inertia; `centre` is the centre of mass in the shape's own axes. */
+/* Mass and inertia; `centre` is the centre of mass in the axes of the shape. */
 static thenar_status weigh(rigid_model *body, const thenar_rigid_def *def, vec3 *centre, thenar_error *error) {
     mass_properties shape = rigid_shape_mass(&def->shape);
     *centre = shape.centre;

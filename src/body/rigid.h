@@ -1,10 +1,12 @@
-/* The solid of a rigid body: its signed distance, its mass properties, what it looks like.
+/* Rigid bodies: dynamic (two block nodes of unknowns: velocity of the centre of mass, angular velocity), driven, or
+ * static (no unknowns). rigid.c builds the model, rigid_step.c has the stages of a step.
  *
- * All of it is in the body's frame, whose origin is the centre of mass. Distances are exact for primitives and for
- * closed meshes (shape/distance.h, shape/surface_distance.h). The normal is the direction in which the distance grows,
- * so that the closest point is point - distance * normal. Outside a convex solid it is continuous, and turns by no more
- * than the point moves over its distance from the core; rounding puts a core of that depth under the surface, where
- * contact happens. Meshes have no core of their own and grow by the rounding instead. */
+ * The solid of a body is given by its signed distance, mass properties and visible surface, all in the body's frame,
+ * whose origin is the centre of mass. Distances are exact for primitives and for closed meshes (geometry/distance.h).
+ * The normal is the direction in which the distance grows, so the closest point is point - distance * normal. Outside
+ * a convex solid it is continuous and turns by at most the displacement of the point over its distance from the core;
+ * rounding puts a core at that depth below the surface, where contact happens. Meshes have no core of their own and
+ * are grown by the rounding instead. */
 #ifndef BODY_RIGID_H
 #define BODY_RIGID_H
 
@@ -15,8 +17,8 @@
 
 #include "thenar/model.h"
 
-/* Cells over the box of a mesh, each with a lower bound of the signed distance in it: most points that are asked for
- * are far from the surface, and this says so without a search. */
+/* Cells over the bounding box of a mesh, each with a lower bound of the signed distance in it. Most query points are
+ * far from the surface, and this shows it without a search. */
 typedef struct rigid_grid {
     int cells[3];
     double size; /* of a cell, m */
@@ -35,36 +37,32 @@ typedef struct rigid_shape {
     };
     double growth;          /* of a mesh, m */
     rigid_grid grid;        /* of a mesh */
-    signed_distance solid;  /* of the shape above: a rigid_shape stays where it was made */
-    thenar_surface surface; /* to show */
+    signed_distance solid;  /* of the shape above, so a rigid_shape must not be moved */
+    thenar_surface surface; /* visible surface */
 } rigid_shape;
 
-/* The closest point of a solid's surface, in the body's frame. */
+/* The closest point of a solid's surface, in the frame of the body. */
 typedef struct rigid_closest {
     double distance; /* m, negative inside */
     vec3 point;      /* m */
     vec3 normal;     /* unit, outward */
-    int triangle;    /* of a mesh, the one that holds the point; -1 for other shapes */
+    int triangle;    /* of a mesh: the triangle that contains the point; -1 for other shapes */
 } rigid_closest;
 
-/* Of density 1, about the centre of mass in the shape's own axes. A plane has mass 0 and its centre at the origin. */
+/* For density 1, about the centre of mass in the axes of the shape. A plane has mass 0 and its centre at the origin. */
 mass_properties rigid_shape_mass(const thenar_shape *def);
 
-/* centre: the origin of the body's frame in the shape's own axes. On an error nothing is left to free. */
+/* centre: origin of the body's frame in the axes of the shape. On error there is nothing to free. */
 thenar_status rigid_shape_create(const thenar_shape *def, vec3 centre, rigid_shape *out, thenar_error *error);
 void rigid_shape_free(rigid_shape *shape);
 
-/* A distance that is at most the true one, m, without a search: of a primitive the distance itself. */
+/* A lower bound of the distance, m, without a search; for a primitive the distance itself. */
 double rigid_shape_min_distance(const rigid_shape *shape, vec3 point);
 
 rigid_closest rigid_shape_closest(const rigid_shape *shape, vec3 point);
 
-/* The rigid body: dynamic (two block nodes of unknowns: velocity of the centre of mass, angular velocity), driven or
- * static (no unknowns; it goes where it is taken). The model is built in rigid_model.c, the stages of a step are in
- * rigid_step.c. */
-
-/* The most that a dynamic body turns by within a step: half a turn, beyond which its poses do not tell which way it went.
- * Points of contact go along the tangent, and over several turns that leads anywhere. */
+/* Largest rotation of a dynamic body within a step: half a turn, beyond which its poses do not show the direction of
+ * rotation. Contact points move along the tangent, which over several turns leads anywhere. */
 #define RIGID_MAX_TURN 3.14159265358979323846 /* rad */
 
 /* The unknowns of a dynamic body, in order. */
@@ -77,14 +75,14 @@ typedef struct rigid_model {
     double mass;                            /* kg */
     mat3 inertia;                           /* kg m^2, about the centre of mass, in the body's frame */
     double damping_linear, damping_angular; /* 1/s */
-    vec3 position;                          /* all four at time 0 */
+    vec3 position;                          /* both at time 0 */
     quat orientation;
     vec3 velocity, spin;
-    support_model path;                              /* a driven body's keys: a support without nodes */
+    support_model path;                              /* keys of a driven body: a support without nodes */
     int linear_block, coupling_block, angular_block; /* of the system's blocks */
 } rigid_model;
 
-/* What a snapshot keeps. Plain doubles and one whole word: no padding is hashed. */
+/* Saved state. Doubles and one long long, so no padding is hashed. */
 typedef struct rigid_kept {
     union {
         struct {
@@ -101,7 +99,7 @@ typedef struct rigid_kept {
     double change[6];           /* of the twist in the last step, m/s, rad/s */
     double force[3], torque[3]; /* applied, N and N m, in world axes */
     double driven_pose[7];
-    long long driven; /* 1 once thenar_sim_drive_pose took it over */
+    long long driven; /* 1 once thenar_sim_drive_pose has taken over */
 } rigid_kept;
 
 typedef struct rigid_state {
@@ -110,7 +108,7 @@ typedef struct rigid_state {
     double *target; /* work, 7: the pose of a driven body at the end of the step */
 } rigid_state;
 
-/* Checks the definition and builds the model; frees nothing of the definition. */
+/* Checks the definition and builds the model. The caller keeps the definition. */
 thenar_status rigid_model_create(const thenar_rigid_def *def, rigid_model **out, thenar_error *error);
 void rigid_model_free(body_model *base);
 
@@ -123,15 +121,15 @@ static inline quat rigid_orientation(const double orientation[4]) {
     return (quat){orientation[0], orientation[1], orientation[2], orientation[3]};
 }
 
-/* How a body moves over the coming step of h, if nothing touches it: a dynamic one goes on as it did and as the wrench
- * applied to it pushes it (without gravity), a driven one goes to its target, a static one stays. Velocity of the
- * centre of mass, m/s; angular velocity, rad/s, in world axes. */
+/* Predicted motion over the coming step of h without contact: a dynamic body keeps its velocity plus the effect of its
+ * applied wrench (without gravity), a driven one moves to its target, a static one stays. Velocity of the centre of
+ * mass, m/s; angular velocity, rad/s, in world axes. */
 void rigid_coming_motion(const rigid_state *state, double h, vec3 *velocity, vec3 *spin);
 
-/* Half a step of torque-free rotation, in the body's frame: I w + h/2 w x I w = I spin solved for w, and
- * spin = w - h/2 I^-1 (w x I w). See rigid_step.c. */
+/* Half a step of torque-free rotation, in the body's frame: I w + h/2 w x I w = I spin solved for w, and spin = w -
+ * h/2 I^-1 (w x I w). See rigid_step.c. */
 vec3 rigid_spin_backward(mat3 inertia, vec3 spin, double h);
-/* The same, but no faster than both w and the spin before the step: what a step that is far too long must not add. */
+/* The same, but no faster than both w and the spin before the step, so that a far too long step adds no energy. */
 vec3 rigid_spin_advance(mat3 inertia, vec3 before, vec3 w, double h);
 
 #endif

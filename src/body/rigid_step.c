@@ -3,18 +3,19 @@
  * Unknowns of a dynamic body: the velocity of its centre of mass and its angular velocity u, in world axes;
  *   [ (1 + h c) m 1                     ]     [ m v + h (m g + force)  ]
  *   [                (1 + h d) R I R^T  ] =   [ R I w + h torque       ]
- * with damping c and d, the inertia I in the body's frame, its orientation R at the beginning of the step, and
- *   I w + h/2 w x I w = I R^T spin                          (half a step, implicit),
- * then the body turns by the Cayley map of h u, that is the quaternion (h u / 2, 1) made unit, and keeps
- *   spin = w' - h/2 I^-1 (w' x I w'),  w' = R^T u           (half a step, explicit; turned to world axes by the new R).
- * Without torque both halves are the implicit midpoint rule of Euler's equations, which has the energy spin . I spin
- * and, with the Cayley map, the angular momentum R I spin itself as invariants, whatever h is [Austin, Krishnaprasad
- * and Wang 1993, Almost Poisson integration of rigid body systems, J. Comput. Phys. 107; Simo and Wong 1991]; it is
- * accurate to second order. Catto's implicit Euler step (GDC 2015), the usual choice, loses 13 % of the energy of the
- * box of scenes/rigid-tumble.yaml in its 8 s. And unlike a midpoint rule on the whole step, u is all of the body's
- * motion: a contact that stops u stops the body.
- *   A body that would turn by more than RIGID_MAX_TURN is slowed down to that, before contacts see where its points go (280
- * turns within a step took them 9 m along the tangent, and 1.9 kJ came of the 450 J of its spin) and after them. */
+ * with damping c and d, the inertia I in the body's frame, its orientation R at the start of the step, and
+ *   I w + h/2 w x I w = I R^T spin                          (half a step, implicit).
+ * Then the body rotates by the Cayley map of h u, that is the normalized quaternion (h u / 2, 1), and keeps
+ *   spin = w' - h/2 I^-1 (w' x I w'),  w' = R^T u           (half a step, explicit; rotated to world axes by the new R).
+ * Without torque both halves form the implicit midpoint rule of Euler's equations, which conserves the energy spin . I
+ * spin and, with the Cayley map, the angular momentum R I spin for any h (Austin, Krishnaprasad and Wang 1993, Almost
+ * Poisson integration of rigid body systems, J. Comput. Phys. 107; Simo and Wong 1991). It is second-order accurate.
+ * The usual choice, Catto's implicit Euler step (GDC 2015), loses 13 % of the energy of the box in
+ * scenes/rigid-tumble.yaml within its 8 s. Unlike a midpoint rule on the whole step, u is all of the body's motion: a
+ * contact that stops u stops the body.
+ *
+ * A body that would rotate by more than RIGID_MAX_TURN is slowed down to that, both before contact detection (280
+ * turns within a step moved its points 9 m along the tangent, and the 450 J of its spin became 1.9 kJ) and after it. */
 #include "body/rigid.h"
 
 #include "core/hash.h"
@@ -22,18 +23,18 @@
 #include <float.h>
 #include <string.h>
 
-#define MAX_NEWTON_STEPS 16 /* four do at h |spin| = 0.3; more than some ten mean that the step is far too long */
+#define MAX_NEWTON_STEPS 16 /* four suffice at h |spin| = 0.3; more than about ten mean that the step is far too long */
 
 static void store_quat(double *target, quat q) {
     target[0] = q.x, target[1] = q.y, target[2] = q.z, target[3] = q.w;
 }
 
-/* Twice the energy over a rotation, the square of the norm that the torque-free rotation keeps. */
+/* Twice the rotational energy: the square of the norm that torque-free rotation conserves. */
 static double spin_square(mat3 inertia, vec3 spin) {
     return vec3_dot(spin, mat3_mul_vec(inertia, spin));
 }
 
-/* The spin, made slower if need be so that its energy is at most that of one of two others. */
+/* The spin, slowed down if necessary so that its energy is at most that of one of two others. */
 static vec3 limit_spin(mat3 inertia, vec3 spin, double max) {
     double square = spin_square(inertia, spin);
     return square > max && square > 0 ? vec3_scale(spin, sqrt(max / square)) : spin;
@@ -48,7 +49,7 @@ vec3 rigid_spin_backward(mat3 inertia, vec3 spin, double h) {
     vec3 momentum = mat3_mul_vec(inertia, spin), w = spin;
     vec3 residual = backward_residual(inertia, w, momentum, h);
     double size = vec3_length(residual);
-    /* Newton's method until rounding stops it. */
+    /* Newton's method down to rounding. */
     for (int i = 0; i < MAX_NEWTON_STEPS && size > 0; i++) {
         mat3 turning = mat3_add(mat3_mul(mat3_skew(w), inertia), mat3_scale(mat3_skew(mat3_mul_vec(inertia, w)), -1));
         mat3 jacobian = mat3_add(inertia, mat3_scale(turning, h / 2));
@@ -58,8 +59,7 @@ vec3 rigid_spin_backward(mat3 inertia, vec3 spin, double h) {
         if (!(next_size < size)) break;
         w = next, residual = next_residual, size = next_size;
     }
-    /* The solution is never faster than the spin; what a step that is far too long leaves instead must not be
-     * either. */
+    /* The solution is never faster than the spin; the result of a far too long step must not be either. */
     return limit_spin(inertia, w, spin_square(inertia, spin));
 }
 
@@ -81,7 +81,7 @@ static int rigid_system_node_count(const body_model *base) {
     return is_dynamic((const rigid_model *)base) ? RIGID_NODES : 0;
 }
 
-/* Nothing couples velocity and spin yet; contact will. */
+/* Velocity and spin are coupled only by contact. */
 static bool rigid_couple(const body_model *base, int first_node, body_couplings *couplings) {
     if (!is_dynamic((const rigid_model *)base)) return true;
     return ARRAY_PUSH(&couplings->start, (int)couplings->node.count) &&
@@ -106,7 +106,7 @@ static void rigid_layout(body_state *base, arena *kept, arena *work) {
     state->target = ARENA_ARRAY(work, double, 7);
 }
 
-/* Where a body that is not dynamic is at a time. */
+/* Pose of a driven or static body at a time. */
 static void place(const rigid_state *state, double time, double pose[7]) {
     const rigid_model *body = rigid_of(state);
     if (state->kept->driven) {
@@ -137,8 +137,8 @@ static void rigid_drive(body_state *base, const body_step *step) {
     if (!is_dynamic(rigid_of(state))) place(state, step->time, state->target);
 }
 
-/* The share of a spin with which a body turns by RIGID_MAX_TURN within h. 1 if it turns by less; or if it is not finite, of
- * which the step fails. */
+/* The share of a spin with which a body rotates by RIGID_MAX_TURN within h. 1 if it rotates by less, or if it is not
+ * finite, in which case the step fails. */
 static double turn_share(vec3 spin, double h) {
     double turn = h * vec3_length(spin);
     return turn > RIGID_MAX_TURN && isfinite(turn) ? RIGID_MAX_TURN / turn : 1;
@@ -286,7 +286,7 @@ static bool rigid_limited(const body_model *base) {
     return false;
 }
 
-/* What a state's meaning depends on: shape, mass, motion. */
+/* Covers what the meaning of a state depends on: shape, mass, motion. */
 static uint64_t rigid_hash(const body_model *base) {
     const rigid_model *body = (const rigid_model *)base;
     const double numbers[] = {(double)body->motion, (double)body->shape.kind, body->mass,

@@ -1,4 +1,4 @@
-/* Corotational linear elasticity of a tet (perez2013, section 3.1; METHODS "Soft body").
+/* Corotational linear elasticity of a tet (perez2013, section 3.1).
  *
  *   X = (x1-x0, x2-x0, x3-x0),  G = X X0^-1 = U diag(s) V^T,  R = U V^T     (signed s: det U = det V = 1)
  *   g_a: rest gradient of node a's shape function (rows of X0^-1; g_0 = -(g_1+g_2+g_3)),  q_a = R g_a
@@ -6,10 +6,10 @@
  *   elastic force       f_a = -Vol P g_a                                    (equals -R K (R^T x - x0))
  *   warped stiffness    K_ab = Vol (lambda q_a q_b^T + mu q_b q_a^T + mu (g_a.g_b) I)   (equals R K R^T)
  *
- * K is positive semidefinite whatever R is, so a flat or inverted tet spoils nothing: the smallest signed singular
- * value is pushed back towards 1 along its own direction.
+ * K is positive semidefinite for any R, so flat and inverted tets do no harm: the smallest signed singular value is
+ * pushed back towards 1 along its own direction.
  *
- * Implicit Euler with Rayleigh damping (perez2013, Eq. 12) weights K by c = h^2 + h beta; the element's part of b is
+ * Implicit Euler with Rayleigh damping (perez2013, Eq. 12) weights K by c = h^2 + h beta. The element's part of b is
  *   h f - c K v_held,  since the velocities of held nodes are known. */
 #include "body/soft.h"
 
@@ -44,7 +44,7 @@ SIMD_INLINE void multiply_transposed(const f64x8 a[9], const f64x8 b[9], f64x8 c
                 f64x8_fma(a[AT(i, 0)], b[AT(j, 0)], f64x8_fma(a[AT(i, 1)], b[AT(j, 1)], a[AT(i, 2)] * b[AT(j, 2)]));
 }
 
-/* The vector of node a from those of nodes 1..3 (rows of m); node 0's is minus their sum. */
+/* The vectors of the nodes from those of nodes 1..3 (rows of m); that of node 0 is minus their sum. */
 SIMD_INLINE void expand_nodes(const f64x8 m[9], f64x8 node[4][3]) {
     SIMD_FOR (i, 0, 3) {
         SIMD_FOR (a, 1, 4) node[a][i] = m[AT(a - 1, i)];

@@ -1,15 +1,15 @@
 /* Strain limits (perez2013, Eqs. 9-11) in augmented-Lagrangian form.
  *
- * K = { G : s_min <= s_i <= s_max }, s_i the signed singular values of G. With a scaled multiplier Y (a 3x3 matrix a
- * tet: multipliers by index would be ambiguous where singular values cross) and F = G(x) + Y = U diag(f) V^T, the term
- * of a tet is
+ * K = { G : s_min <= s_i <= s_max }, where s_i are the signed singular values of G. With a scaled multiplier Y (a 3x3
+ * matrix per tet, since multipliers by index would be ambiguous where singular values cross) and F = G(x) + Y = U
+ * diag(f) V^T, the term of a tet is
  *   (w / 2) |F - P(F)|^2,   P clamps f,   D = F - P(F) = U diag(d) V^T,   d_i = f_i - clamp(f_i),   w = h^2 rho Vol
  *   gradient at node a:  w D g_a
  *   Hessian between nodes a and b:  w sum_m c_m (Q_m g_a)(Q_m g_b)^T  over nine modes of dF in the frame of U and V:
  *     u_i v_i^T                                   c = 1 where d_i != 0
  *     (u_i v_j^T + u_j v_i^T) / sqrt 2            c = (d_i - d_j) / (f_i - f_j), in [0, 1]
  *     (u_i v_j^T - u_j v_i^T) / sqrt 2            c = max(0, (d_i + d_j) / (f_i + f_j))
- * The last is the curvature of the limit itself; without it (Gauss-Newton) the iteration stalls. */
+ * The last one is the curvature of the limit itself; without it (Gauss-Newton) the iteration stalls. */
 #include "body/soft.h"
 
 #include "core/svd3.h"
@@ -17,8 +17,8 @@
 #include <string.h>
 
 #define AT(i, j) (3 * (i) + (j))
-#define EQUAL_VALUES 1e-9 /* closer singular values count as one */
-#define SMALLEST_SUM 0.01 /* of two singular values, to divide by */
+#define EQUAL_VALUES 1e-9 /* closer singular values count as equal */
+#define SMALLEST_SUM 0.01 /* of two singular values, as a divisor */
 
 void soft_limit_decompose(const soft_batch *batch, const double *x, const f64x8 *Y, soft_limit_point *point) {
     f64x8 F[9];
@@ -32,15 +32,15 @@ void soft_limit_decompose(const soft_batch *batch, const double *x, const f64x8 
     }
 }
 
-/* Some singular value of some tet is beyond its limit. */
+/* True if some singular value of some tet exceeds its limit. */
 static bool soft_limit_pushes(const soft_limit_point *point) {
     const f64x8 *d = point->d, *delta = point->fibre.delta;
     return i64x8_any((d[0] != 0.0) | (d[1] != 0.0) | (d[2] != 0.0) | (delta[0] != 0.0) | (delta[1] != 0.0) |
                      (delta[2] != 0.0));
 }
 
-/* The point as a penalty of `stiffer` times the size would have it, at the same forces: what pushes is at its limit but
- * for a share of 1 / stiffer of how far it was beyond. */
+/* The point for a penalty `stiffer` times as large, at the same forces: active values lie at their limit except for 1
+ * / stiffer of their violation. */
 static void soft_limit_stiffen(double stiffer, soft_limit_point *point) {
     SIMD_FOR (i, 0, 3) {
         f64x8 beyond = point->d[i] / stiffer;
@@ -92,13 +92,13 @@ static soft_limit_measures soft_limit_measure(const soft_batch *batch, const sof
     return measures;
 }
 
-/* The factor by which a multiplier of this size becomes no larger than `most`. */
+/* The factor that shortens a multiplier of this size to `max`. */
 SIMD_INLINE f64x8 shorten(f64x8 square, double max) {
     f64x8 limit = f64x8_set(max * max);
     return f64x8_select(square > limit, f64x8_sqrt(limit / f64x8_max(square, limit)), f64x8_set(1));
 }
 
-/* A vector of a multiplier (that of the principal stretches, or of a fibre) times factor, no longer than most. */
+/* Scales a vector of a multiplier (that of the principal stretches, or of a fibre) by factor, to at most `max`. */
 SIMD_INLINE void rescale_vector(double factor, double max, int count, f64x8 *y) {
     f64x8 square = f64x8_set(0);
     for (int i = 0; i < count; i++) square = f64x8_fma(y[i], y[i], square);
@@ -106,13 +106,13 @@ SIMD_INLINE void rescale_vector(double factor, double max, int count, f64x8 *y) 
     for (int i = 0; i < count; i++) y[i] = scale * y[i];
 }
 
-/* Y <- Y factor, no longer than `most`. */
+/* Y <- Y factor, at most `max` long. */
 static void soft_limit_rescale(double factor, double max, f64x8 *Y) {
     rescale_vector(factor, max, 9, Y);
     for (int k = 0; k < SOFT_FIBRES; k++) rescale_vector(factor, max, 3, Y + 9 + 3 * k);
 }
 
-/* Y <- D factor: the multipliers' step, in units of another rho; no longer than `most` in these. */
+/* Y <- D factor: the multiplier update, in units of another rho; at most `max` long in these units. */
 static void soft_limit_update(const soft_limit_point *point, double factor, double max, f64x8 *Y) {
     compose(point, Y);
     SIMD_FOR (k, 0, SOFT_FIBRES)
@@ -120,11 +120,11 @@ static void soft_limit_update(const soft_limit_point *point, double factor, doub
     soft_limit_rescale(factor, max, Y);
 }
 
-/* The modes' coefficients times w, as they act in the frame of U on the components of V^T g_a (see write_hessian). */
+/* Coefficients of the modes times w, acting in the frame of U on the components of V^T g_a (see write_hessian). */
 typedef struct limit_modes {
     f64x8 own[3];        /* of u_i v_i^T */
-    f64x8 sum[3];        /* of the pair (i, i + 1): half the sum of both its modes */
-    f64x8 difference[3]; /* and half the difference */
+    f64x8 sum[3];        /* of the pair (i, i + 1): half the sum of its two modes */
+    f64x8 difference[3]; /* half their difference */
 } limit_modes;
 
 SIMD_INLINE limit_modes modes_of(const soft_limit_point *s, f64x8 w, bool convex) {
@@ -167,7 +167,7 @@ SIMD_INLINE void write_block(const limit_modes *m, const f64x8 *U, const f64x8 p
                 f64x8_fma(UH[AT(i, 0)], U[AT(j, 0)], f64x8_fma(UH[AT(i, 1)], U[AT(j, 1)], UH[AT(i, 2)] * U[AT(j, 2)]));
 }
 
-/* Writes the ten blocks. The vectors g of the four nodes add up to zero, so node 0's blocks are minus sums. */
+/* Writes the ten blocks. The vectors g of the four nodes add up to zero, so the blocks of node 0 are negative sums. */
 static void write_hessian(const soft_batch *batch, const soft_limit_point *s, f64x8 w, bool convex, f64x8 *blocks) {
     limit_modes modes = modes_of(s, w, convex);
     f64x8 p[4][3]; /* V^T g_a for a = 1..3 */
@@ -179,7 +179,7 @@ static void write_hessian(const soft_batch *batch, const soft_limit_point *s, f6
     SIMD_FOR (a, 1, 4)
         SIMD_FOR (b, 1, a + 1) write_block(&modes, s->U, p[a], p[b], blocks + BLOCK(a, b));
     SIMD_FOR (i, 0, 9) {
-        int t = 3 * (i % 3) + i / 3; /* the entry across the diagonal */
+        int t = 3 * (i % 3) + i / 3; /* the transposed entry */
         blocks[BLOCK(1, 0) + i] = -(blocks[BLOCK(1, 1) + i] + blocks[BLOCK(2, 1) + t] + blocks[BLOCK(3, 1) + t]);
         blocks[BLOCK(2, 0) + i] = -(blocks[BLOCK(2, 1) + i] + blocks[BLOCK(2, 2) + i] + blocks[BLOCK(3, 2) + t]);
         blocks[BLOCK(3, 0) + i] = -(blocks[BLOCK(3, 1) + i] + blocks[BLOCK(3, 2) + i] + blocks[BLOCK(3, 3) + i]);
@@ -204,8 +204,8 @@ SIMD_INLINE void nodal_forces(const soft_batch *batch, const soft_limit_point *p
     if (batch->fibres) soft_fibre_add_forces(batch->fibres, &point->fibre, batch->gradient, w, nodal);
 }
 
-/* Minus the gradient, at the nodes: the force part of SIMD_LANES records like those of soft_element_formulate. The
- * block part is left undefined. */
+/* The negative gradient at the nodes: the force part of SIMD_LANES records like those of soft_element_formulate. The
+ * block part is undefined. */
 static void soft_limit_forces(const soft_batch *batch, const soft_limit_point *point, double weight, double *records) {
     f64x8 values[SOFT_RECORD];
     for (int i = SOFT_RECORD_FORCE_GROUP; i < SOFT_RECORD; i++) values[i] = f64x8_set(0);
@@ -225,7 +225,7 @@ void soft_limit_blocks(const soft_batch *batch, const soft_limit_point *point, d
 
 /* The strain limits of a soft body as rows, for solvers that work on rows (body/body.h, body_limits). */
 
-/* Rows are looked for in at most so many pieces. */
+/* Maximum number of pieces in which rows are searched. */
 #define ROW_PIECES 32
 
 static int soft_row_element_count(const body_model *base) {
@@ -241,7 +241,7 @@ static void soft_row_element_nodes(const body_model *base, int element, int firs
     }
 }
 
-/* Where the limits of eight tets are: G = U diag(s) V^T, and the fibres' images. */
+/* The limits of eight tets: G = U diag(s) V^T, and the images of the fibres. */
 typedef struct limit_frames {
     f64x8 U[9], s[3];
     const f64x8 *V;
@@ -261,7 +261,7 @@ static limit_frames frames_of(soft_state *state, int k) {
     return frames;
 }
 
-/* A stretch |G e| in the direction n, and its limits: of singular value `axis`, or of fibre `axis` - 3. */
+/* A stretch |G e| in the direction n and its limits: of singular value `axis`, or of fibre `axis` - 3. */
 typedef struct stretch {
     vec3 e, n;
     double value, low, high;
@@ -286,7 +286,8 @@ static stretch stretch_of(const soft_batch *batch, const limit_frames *frames, i
                      .high = batch->fibres->max[k][lane]};
 }
 
-/* One limit of one tet. low: of compression. dC/dx_a = +-(g_a . e) n (perez2013, Eq. 11, with e = v_i and n = u_i). */
+/* One limit of one tet. low: the compression limit. dC/dx_a = +-(g_a . e) n (perez2013, Eq. 11, with e = v_i and n =
+ * u_i). */
 static constraint_row stretch_row(const soft_model *body, const limit_frames *frames, int element, int axis, bool low,
                                   int first_node) {
     const soft_batch *batch = &body->batches[element / SIMD_LANES];
@@ -311,7 +312,7 @@ static constraint_row stretch_row(const soft_model *body, const limit_frames *fr
 typedef struct row_search {
     soft_state *state;
     int first_node;
-    constraint_row *rows; /* a tet has room for ROW_AXES */
+    constraint_row *rows; /* room for ROW_AXES per tet */
     int pieces;
     int found[ROW_PIECES];
 } row_search;
@@ -397,7 +398,7 @@ static void soft_rows_hold(body_state *base, const double *impulse) {
     memcpy(state->limit_impulse, impulse, 3 * (size_t)soft_of(state)->mesh.node_count * sizeof *impulse);
 }
 
-/* The strain limits of a whole soft body, for solvers (body/body.h, body_limits). The kernel is in soft_limit.c. */
+/* The strain limits of a whole soft body, for solvers (body/body.h, body_limits). */
 
 static double *record_of(soft_state *state, int batch) {
     return state->limit_records + (size_t)batch * SIMD_LANES * SOFT_RECORD;
@@ -421,13 +422,12 @@ static void clear_record(soft_state *state, int k) {
     state->limit_pushes[k] = 0;
 }
 
-/* Between steps the multipliers are kept in the frames of the tets as these were at the beginning of the step. Put back
- * into the frames of the next step's beginning, they have turned by as much as the tets did in between, which is the
- * best guess for the turn to come: 5.9 iterations a step instead of 8.0 with multipliers in world axes on the bent hand
- * of `thenar bench solvers`. */
+/* Between steps the multipliers are stored in the frames of the tets at the start of the step. Restored in the frames
+ * at the start of the next step, they have rotated with the tets, which is the best guess for the coming rotation: 5.9
+ * iterations per step instead of 8.0 with multipliers in world axes, for the bent hand of `thenar bench solvers`. */
 static void turn_multipliers(const soft_state *state, int k, bool back, f64x8 *turned) {
     const f64x8 *R = state->rotation + 9 * k, *Y = state->multiplier + SOFT_MULTIPLIERS * k;
-    /* Column j of Y, then each fibre's vector, times R or its transpose. */
+    /* Column j of Y, then the vector of each fibre, times R or its transpose. */
     for (int v = 0; v < 3 + SOFT_FIBRES; v++) {
         int first = v < 3 ? v : 9 + 3 * (v - 3), stride = v < 3 ? 3 : 1;
         for (int i = 0; i < 3; i++) {
@@ -581,18 +581,18 @@ static void add_blocks(void *context, int piece) {
     }
 }
 
-/* The records of pushing batches are whole afterwards; those of the others were cleared by the gradient. */
+/* Completes the records of active batches; the gradient has cleared the others. */
 static void limits_hessian(body_state *base, const body_step *step, double weight, double *blocks) {
     limit_job job = {.state = (soft_state *)base, .weight = weight, .blocks = blocks, .visit = block_batch};
     visit_batches(step, &job);
     workers_run(step->pool, soft_piece_count(soft_of(job.state)->block_count, SOFT_BLOCKS_PER_PIECE), add_blocks, &job);
 }
 
-/* The multipliers are put away and the nodes are where the step took them; nothing of the state is touched. */
+/* Called with stored multipliers and nodes at the end of the step; does not change the state. */
 static void tangent_batch(const limit_job *job, int k) {
     soft_state *state = job->state;
     const soft_batch *batch = &soft_of(state)->batches[k];
-    soft_limit_point point = state->limit_points[k]; /* V: where the decomposition starts */
+    soft_limit_point point = state->limit_points[k]; /* V: start of the decomposition */
     f64x8 Y[SOFT_MULTIPLIERS];
     turn_multipliers(state, k, false, Y);
     soft_limit_decompose(batch, state->x, Y, &point);

@@ -1,4 +1,4 @@
-/* From the definition of a soft body to its model: masses, batches of elements, held nodes, gathering lists. */
+/* Builds a soft body from its definition: masses, batches of elements, held nodes, gathering lists. */
 #include "body/soft.h"
 
 #include "body/body.h"
@@ -124,7 +124,7 @@ static thenar_status check_parts(const thenar_soft_def *def, thenar_error *error
     return status;
 }
 
-/* THENAR_OK if everything but the tet mesh itself makes sense (shape/mesh_check.h looks at that). */
+/* Checks everything but the tet mesh itself (mesh_check_tets does that). */
 static thenar_status soft_check(const thenar_soft_def *def, thenar_error *error) {
     if (!def->name || !*def->name) return error_set(error, THENAR_ERROR_INPUT, "a soft body has no name");
     if (!text_is_printable(def->name))
@@ -156,7 +156,7 @@ thenar_soft_def thenar_soft_def_default(void) {
     return (thenar_soft_def){.material = thenar_material_default(), .touches = true, .friction = 0.5};
 }
 
-/* The material of each tet; a region that holds none is a mistake, most often of the unit. free() *out. */
+/* The material of each tet. A region without tets is an error, usually of the unit. The caller frees *out. */
 static thenar_status assign_materials(const thenar_soft_def *def, const thenar_material ***out, thenar_error *error) {
     int tets = def->mesh->tet_count;
     const thenar_material **of_tet = *out = MEMORY_ARRAY(const thenar_material *, tets);
@@ -236,7 +236,7 @@ static void fill_fibres(soft_fibres *fibres, int lane, const thenar_material *ma
     }
 }
 
-/* Limits along directions, for the batches that have some. False: out of memory. */
+/* Limits along fibres, for the batches that have some. False: out of memory. */
 static bool build_fibres(soft_model *body, const thenar_material *const *material) {
     bool any = false;
     int tets = body->mesh.tet_count;
@@ -283,7 +283,7 @@ static bool build_elements(soft_model *body, const thenar_soft_def *def, const t
     return build_fibres(body, material);
 }
 
-/* A node that several supports claim belongs to the last: owner[i] is its support or -1. */
+/* A node claimed by several supports belongs to the last: owner[i] is its support or -1. */
 static int *assign_supports(const thenar_soft_def *def) {
     int nodes = def->mesh->node_count;
     int *owner = MEMORY_ARRAY(int, nodes);
@@ -333,7 +333,7 @@ static thenar_status build_support(soft_model *body, const thenar_support *def, 
     return THENAR_OK;
 }
 
-/* A tet whose nodes are all held has no limit: what its supports do to it, no solver can undo. */
+/* A tet whose nodes are all held has no limit: no solver can change its strain. */
 static void drop_held_limits(soft_model *body) {
     for (int slot = 0; slot < body->batch_count * SIMD_LANES; slot++) {
         soft_batch *batch = &body->batches[slot / SIMD_LANES];
@@ -409,7 +409,7 @@ static thenar_status build_surface(soft_model *body, const thenar_soft_def *def,
     if (!def->surface) return thenar_tet_mesh_surface(&body->mesh, &body->surface, &body->embedding, error);
     thenar_status status = surface_copy(def->surface, &body->surface, error);
     if (status == THENAR_OK) status = embedding_copy(def->embedding, &body->embedding, error);
-    /* Tets that were all inverted have been turned (mesh_check_tets): the weights of their corners go with them. */
+    /* If all tets were inverted, mesh_check_tets has reordered their corners; the embedding weights follow. */
     bool turned = body->mesh.tets[2] != def->mesh->tets[2];
     for (int i = 0; i < body->embedding.vertex_count && turned; i++) {
         double *weights = body->embedding.weights + 4 * (size_t)i, third = weights[2];
@@ -438,7 +438,7 @@ static thenar_status build_contact_groups(soft_model *body, const thenar_soft_de
     return THENAR_OK;
 }
 
-/* Finite input can have products that are not, or vanish: a state made of them would hold NaN. */
+/* Finite input can have products that overflow or vanish and would put NaN into the state. */
 static thenar_status check_range(const soft_model *body, thenar_error *error) {
     bool good = isfinite(body->total_mass);
     for (int i = 0; i < body->mesh.node_count && good; i++)
@@ -493,8 +493,6 @@ thenar_status soft_model_create(const thenar_soft_def *def, soft_model **out, th
     return status;
 }
 
-/* How the elements of a soft body meet the blocks of its system: couplings and gathering lists. */
-
 /* The unknown of local node a of a tet, or -1; tets are numbered as in the mesh. */
 static int tet_unknown(const soft_model *body, int t, int a) {
     return body->system_node[body->batches[t / SIMD_LANES].node[a][t % SIMD_LANES]];
@@ -512,7 +510,7 @@ bool soft_couple(const body_model *base, int first_node, body_couplings *couplin
     return true;
 }
 
-/* Calls a visitor for each element block between two unknowns: system block, tet, local nodes a >= b. */
+/* Visits each element block between two unknowns: system block, tet, local nodes a >= b. */
 typedef void (*block_visitor)(soft_model *body, int *slot_of_block, int block, int t, int a, int b);
 
 static void visit_blocks(soft_model *body, const block_pattern *pattern, int first_node, int *slot_of_block,
@@ -532,7 +530,7 @@ static void count_block(soft_model *body, int *slot_of_block, int block, int t, 
     slot_of_block[block]++;
 }
 
-/* block_start[slot + 1] is where the next source of a slot goes; it ends up at the end of the slot. */
+/* block_start[slot + 1] is the position of the next source of a slot; it ends up at the end of the slot. */
 static void place_block(soft_model *body, int *slot_of_block, int block, int t, int a, int b) {
     int slot = slot_of_block[block];
     body->block_source[body->block_start[slot + 1]++] = t * SOFT_RECORD + 9 * (a * (a + 1) / 2 + b);

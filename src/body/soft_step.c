@@ -1,9 +1,9 @@
-/* The soft body in a step. With h the time step, M lumped masses, alpha and beta Rayleigh's coefficients, K the warped
- * stiffness (soft_element.c), perez2013's Eq. 12 is
+/* The soft body in a step. With the time step h, lumped masses M, Rayleigh coefficients alpha and beta, and the warped
+ * stiffness K (soft_element.c), perez2013's Eq. 12 is
  *   A = M (1 + h alpha) + (h^2 + h beta) K,   b = M v0 + h (f_elastic + M g + applied) - (h^2 + h beta) K_fh v_h
- * over the free nodes f; h are the held ones, whose velocities are known. The damping force -D v0 in F and the term
- * h D v0 of Eq. 12 cancel, so b has neither. A spring k, d that pulls a node to where its support is at the end of the
- * step adds h^2 k + h d to A and h (k (target - x0) + d v_target) to b. */
+ * over the free nodes f; h are the held nodes, whose velocities are known. The damping force -D v0 in F and the term h
+ * D v0 of Eq. 12 cancel, so b has neither. A spring k, d that pulls a node to its support at the end of the step adds
+ * h^2 k + h d to A and h (k (target - x0) + d v_target) to b. */
 #include "body/soft.h"
 
 #include "core/hash.h"
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What can be read of a soft body between steps. */
+/* Readers between steps. */
 
 static void soft_place_surface(const body_state *base, double *positions) {
     const soft_state *state = (const soft_state *)base;
@@ -58,7 +58,7 @@ void soft_support_wrench(const soft_state *state, int support, vec3 *force, vec3
     for (int k = 0; k < held->node_count; k++) {
         int i = held->nodes[k];
         vec3 reaction = vec3_load(state->force + 3 * i);
-        /* What else acts on the node of a spring is not the spring's. */
+        /* Other forces on the node are not the spring's. */
         if (held->stiffness > 0)
             reaction = vec3_sub(reaction,
                                 vec3_add(vec3_load(state->applied + 3 * i), vec3_load(soft_of(state)->load + 3 * i)));
@@ -95,7 +95,7 @@ static void soft_layout(body_state *base, arena *kept, arena *work) {
     state->limit_impulse = ARENA_ARRAY(work, double, components);
 }
 
-/* Where the nodes of a support are at a time. */
+/* Positions of the nodes of a support at a time. */
 static void place_support(const soft_state *state, int index, double time, double *positions) {
     const soft_model *body = soft_of(state);
     const support_model *support = &body->supports[index];
@@ -123,16 +123,16 @@ static void soft_reset(body_state *base) {
     if (body->limited)
         memset(state->multiplier, 0, SOFT_MULTIPLIERS * (size_t)body->batch_count * sizeof *state->multiplier);
     memset(state->inverted, 0, (size_t)body->batch_count * sizeof *state->inverted);
-    /* Springs start where the body is at rest; what is held firmly is where its support is. */
+    /* Nodes on springs start at rest; firmly held nodes start at their support. */
     for (int s = 0; s < body->support_count; s++)
         if (body->supports[s].stiffness == 0) place_support(state, s, 0, state->x);
 }
 
-/* Held nodes go where their support is at the end of the step. */
+/* Held nodes move to their support at the end of the step. */
 static void drive_firmly(soft_state *state, int s, const body_step *step) {
     const support_model *support = &soft_of(state)->supports[s];
     place_support(state, s, step->time, state->target_velocity);
-    /* Keys say where to be at the end of a piece of a step, a driver only where to be at the end of the step. */
+    /* Keys give the pose at the end of a partial step; a driver only that at the end of the whole step. */
     double duration = state->support_states[s].driven ? step->left : step->h;
     for (int k = 0; k < support->node_count; k++) {
         int first = 3 * support->nodes[k];
@@ -141,10 +141,10 @@ static void drive_firmly(soft_state *state, int s, const body_step *step) {
     }
 }
 
-/* pull = k (target - x0) + d v_target. A driver's support does not move on its own, so v_target is 0. */
+/* pull = k (target - x0) + d v_target. A driven support does not move by itself, so v_target is 0. */
 static void drive_by_springs(soft_state *state, int s, const body_step *step) {
     const support_model *support = &soft_of(state)->supports[s];
-    double *before = state->free_velocity; /* not in use before integrate */
+    double *before = state->free_velocity; /* free until integrate */
     place_support(state, s, step->time - step->h, before);
     place_support(state, s, step->time, state->spring_pull);
     for (int k = 0; k < support->node_count; k++) {
@@ -267,7 +267,7 @@ static bool soft_displace(body_state *base, const double *dq) {
     return true;
 }
 
-/* The equation of motion of held node n, solved for what holds it:
+/* The equation of motion of held node n, solved for the reaction:
  *   reaction = M ((1 + h alpha) v - v0) / h - M g - applied + ((h^2 + h beta) K v_free - record) / h
  * where the record is the element's part of b, h f - (h^2 + h beta) K v_held. */
 static void add_reactions(soft_state *state, const body_step *step) {
@@ -289,8 +289,7 @@ static void add_reactions(soft_state *state, const body_step *step) {
     }
 }
 
-/* What the strain limits do to held nodes, the support takes too: their force is minus the gradient over h^2, or an
- * impulse over h. */
+/* The support also bears the strain limits of held nodes: the negative gradient over h^2, or an impulse over h. */
 static void add_limit_reactions(soft_state *state, const body_step *step) {
     const soft_model *body = soft_of(state);
     for (int i = 0; i < 3 * body->mesh.node_count; i++) state->force[i] -= state->limit_impulse[i] / step->h;
@@ -354,7 +353,7 @@ static void soft_rest(body_state *base) {
     size_t bytes = 3 * (size_t)body->mesh.node_count * sizeof *state->v;
     memset(state->v, 0, bytes);
     memset(state->change, 0, bytes);
-    /* They may be what the step failed of. */
+    /* These may be the reason why the step failed. */
     if (body->limited)
         memset(state->multiplier, 0, SOFT_MULTIPLIERS * (size_t)body->batch_count * sizeof *state->multiplier);
 }
@@ -366,7 +365,7 @@ static int soft_inverted(const body_state *base) {
     return count;
 }
 
-/* Of all nodes, those that are unknowns. */
+/* Selects the unknowns from all nodes. */
 static void take_unknowns(const soft_state *state, const double *values, double *v) {
     const soft_model *body = soft_of(state);
     for (int i = 0; i < body->mesh.node_count; i++)
@@ -391,7 +390,7 @@ static int soft_system_node_count(const body_model *base) {
     return ((const soft_model *)base)->free_count;
 }
 
-/* What a state's meaning depends on: shape, stiffness, supports. */
+/* Covers what the meaning of a state depends on: shape, stiffness, supports. */
 static uint64_t soft_hash(const body_model *base) {
     const soft_model *body = (const soft_model *)base;
     uint64_t hash = hash_bytes(0, body->base.name, strlen(body->base.name));

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Farther or larger than this, moving and turning a node overflows. */
+/* Beyond this, moving and rotating a node overflows. */
 #define LARGEST 1e100
 
 static bool is_usable(const double v[3]) {
@@ -69,8 +69,8 @@ void support_free(support_model *support) {
     *support = (support_model){0};
 }
 
-/* Borders are inclusive up to this share of the body's extent, so that a face given as 0.2 holds the nodes at
- * 0.2 + rounding. */
+/* Borders are inclusive up to this share of the body's extent, so that a face at 0.2 contains the nodes at 0.2 +
+ * rounding. */
 #define BORDER_TOLERANCE 1e-9
 
 thenar_status region_check(const thenar_region *region, thenar_error *error) {
@@ -100,7 +100,7 @@ thenar_status region_check(const thenar_region *region, thenar_error *error) {
     return error_set(error, THENAR_ERROR_INPUT, "unknown kind of region %d", (int)region->kind);
 }
 
-/* The longest side of the box around some points, m. */
+/* The longest side of the bounding box of some points, m. */
 static double region_extent(const double *positions, int count) {
     if (count == 0) return 0;
     vec3 low = vec3_load(positions), high = low;

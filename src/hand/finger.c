@@ -1,14 +1,14 @@
-/* The start: sections of half a finger with seven nodes on the skin, close together at the pad, and three of the bone.
- * Prisms between sections, three tets each, cut by the order of the nodes; a fan from the first section to the tip.
- * Layers are thin at the pad and grow towards the cut. A finger of few tets is this start; where more are asked for,
- * edges are halved. Then nodes are moved for the quality of the tets, and the half is mirrored.
+/* Meshing a finger. The start mesh consists of sections of half a finger with seven nodes on the skin, dense at the
+ * pad, and three in the bone; prisms of three tets between sections, split by the order of the nodes; and a fan from
+ * the first section to the tip. Layers are thin at the pad and grow towards the cut. A coarse finger is this start
+ * mesh; for more tets, edges are halved. Then nodes are moved to improve the tets, and the half is mirrored.
  *
- * Tried instead:
- * - Tets in layers around a finer skin that hangs in them. Its points move as the large tets around them do, and a
- *   pressed pad touches in a few points and does not flatten.
- * - Halving edges from a coarse start: with 347 tets the pad has edges of 5.3 mm instead of 4.3, the rest too many
- * tets.
- * - The lattice mesher: with 347 tets its cells of 11 mm stick out in bumps, and none of its nodes make a bone. */
+ * Tried and rejected:
+ * - Layers of tets around a finer embedded skin. Its points move with the large tets around them, and a pressed pad
+ *   touches in a few points and does not flatten.
+ * - Halving edges of a coarse start: with 347 tets the pad has edges of 5.3 mm instead of 4.3, and the rest too many
+ *   tets.
+ * - The lattice mesher: with 347 tets its cells of 11 mm stick out in bumps, and none of its nodes form a bone. */
 #include "core/memory.h"
 
 #include "hand/finger.h"
@@ -19,8 +19,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The half of a finger with x >= 0 while it is meshed: a start of few tets, edges halved where they are long, nodes
- * moved for the quality of the tets. Positions are about the tip: z is the distance from it along the axis. */
+/* The half of a finger with x >= 0 while it is being meshed. Positions are about the tip: z is the distance from it
+ * along the axis. */
 
 typedef struct half_node {
     vec3 place;
@@ -41,28 +41,28 @@ typedef struct finger_half {
 
 static bool finger_half_refine(finger_half *half, size_t target_tets);
 
-/* Halves the edges that are longest over the size wanted where they are, until there are that many tets or a few more.
- * False when memory runs out, as of all that follow. */
+/* Halves the edges that are longest relative to the local target size until there are at least target_tets tets. False
+ * when out of memory, as for all functions below. */
 bool finger_half_refine(finger_half *half, size_t target_tets);
 
 static bool finger_half_relax(finger_half *half);
 
-/* Moves nodes to where the worst tet around them is better. Those of the skin stay on it, those of the middle plane and
- * of the cut stay in these, those of the bone stay. */
+/* Moves nodes to improve the worst tet around them. Nodes of the skin stay on it, those of the middle plane and of the
+ * cut stay in these planes, those of the bone do not move. */
 bool finger_half_relax(finger_half *half);
 
-/* The form of a finger. At the distance s from the tip its outline is two half ellipses of breadth w and of the heights
- * `down` and `up`, times the outline c of the round tip:
+/* The shape of a finger. At distance s from the tip the outline is two half ellipses of breadth w and heights `down`
+ * and `up`, times the profile c of the round tip:
  *
  *     w(s) = 7.13 mm + 0.044 s + joints      c(s) = sqrt(1 - (1 - s/a)^2) for s < a = 9 mm, then 1
  *     x = w c sin(angle), y = -down c cos(angle) below, y = up c |cos(angle)| above.
  *
- * The line is through half the thickness of the index finger's distal, middle and proximal phalanx, .176, .198 and .229
- * of a hand breadth of 86 mm, in the middle of each, within 0.02 mm; joints at 19.6 and 42 mm after X-ray means of bone
- * lengths. Height over breadth is chosen so that the distal and the middle phalanx have about the 2.5 and 4.4 cm^3 of
- * an index finger; the joints' 0.5 mm, the pad's bulge and the nail's flat are by eye. */
+ * The line w(s) passes within 0.02 mm through half the thickness of the index finger's distal, middle and proximal
+ * phalanx, .176, .198 and .229 of a hand breadth of 86 mm, at the middle of each; joints at 19.6 and 42 mm after X-ray
+ * means of bone lengths. Height over breadth gives the distal and the middle phalanx about the 2.5 and 4.4 cm^3 of an
+ * index finger. The 0.5 mm of the joints, the bulge of the pad and the flat of the nail were chosen by eye. */
 
-#define TIP 0.009 /* where the round tip ends */
+#define TIP 0.009 /* end of the round tip */
 
 static double bell(double s, double middle, double width) {
     return exp(-0.5 * (s - middle) * (s - middle) / (width * width));
@@ -97,16 +97,16 @@ vec3 finger_skin_point(double s, double angle) {
     return vec3_make(tip * at.breadth * across, -tip * (below > 0 ? at.down : at.up) * below, s);
 }
 
-/* How far from the axis over how far the outline would be without the rounding. */
+/* Distance from the axis relative to that of the outline without the rounding. */
 static double ratio_to_outline(vec3 p) {
     section at = section_at(p.z);
     return hypot(p.x / at.breadth, p.y / (p.y < 0 ? at.down : at.up));
 }
 
-/* The point of the skin that lies outward of p (about the tip, not on the axis): straight away from the axis, and at
- * the round tip straight away from the middle of its rounding. */
+/* The point of the skin outward of p (about the tip, not on the axis): radially from the axis and, at the round tip,
+ * radially from the centre of its rounding. */
 static vec3 finger_skin_above(vec3 p) {
-    /* At the tip the way goes from its middle on to where the outline has shrunk to what is left of the way. */
+    /* At the tip the ray from the centre ends where the profile has shrunk to the remaining distance. */
     double nearer = 0, further = p.z < TIP ? TIP / (TIP - p.z) : 1;
     for (int i = 0; p.z < TIP && i < 60; i++) {
         double k = 0.5 * (nearer + further);
@@ -118,16 +118,16 @@ static vec3 finger_skin_above(vec3 p) {
     return vec3_make(p.x / out, p.y / out, p.z);
 }
 
-/* Halving edges. An edge is split in its middle together with all tets around it; the middle of an edge of the skin is
- * put on the skin. The edge that is longest over the wanted size
+/* Halving edges. An edge is split at its midpoint together with all tets around it; the midpoint of a skin edge is
+ * moved onto the skin. The edge that is longest relative to the target size
  *
- *     size(p) = 1 + distance(p, pad) / 8 mm    (a measure; only ratios count)
+ *     size(p) = 1 + distance(p, pad) / 8 mm    (only ratios count)
  *
- * comes first, and so no tet gets long: an edge is never halved beside a longer one of the same tet.
+ * comes first, so that no tet degenerates: an edge is never halved next to a longer one of the same tet.
  *
- * Edges are listed and sorted anew in every sweep; in a sweep a tet is split at most once. */
+ * Each sweep lists and sorts the edges anew and splits a tet at most once. */
 
-#define PAD_FROM 0.003 /* of the tip, m: the middle of what is fine */
+#define PAD_FROM 0.003 /* of the tip, m: the centre of the fine region */
 #define PAD_TO 0.014
 #define PAD_RADIUS 0.003
 #define GROWTH 0.008
@@ -136,11 +136,11 @@ static vec3 finger_skin_above(vec3 p) {
 
 static const uint8_t corner_pairs[6][2] = {{0, 1}, {0, 2}, {0, 3}, {1, 2}, {1, 3}, {2, 3}};
 
-/* An edge as one of its tets has it. */
+/* An edge of one tet. */
 typedef struct split_edge {
     int low, high; /* nodes */
     int tet;
-    double length; /* over the wanted size */
+    double length; /* relative to the target size */
 } split_edge;
 
 static double wanted_size(vec3 p) {
@@ -185,7 +185,7 @@ static int corner_of(const half_tet *tet, int node) {
     return -1;
 }
 
-/* A new node in the middle of an edge, `count` times there with its tets. */
+/* Adds the midpoint of an edge that occurs `count` times with its tets. */
 static bool add_middle(finger_half *half, const split_edge *edge, int count) {
     const half_node *a = &half->nodes.data[edge->low], *b = &half->nodes.data[edge->high];
     half_node middle = {.place = vec3_scale(vec3_add(a->place, b->place), 0.5)};
@@ -210,14 +210,14 @@ static bool split_tet(finger_half *half, const split_edge *edge, int middle) {
     return ARRAY_PUSH(&half->tets, upper);
 }
 
-/* One sweep. Returns false when memory runs out. */
+/* One sweep. False when out of memory. */
 static bool sweep(finger_half *half, size_t target_tets, split_edge *edges, split_edge *order, bool *split) {
     size_t listed = 6 * half->tets.count, count = 0;
     list_edges(half, edges);
     for (size_t i = 0; i < listed; i++) {
         if (i > 0 && same_edge(&edges[i], &edges[i - 1])) continue;
         order[count] = edges[i];
-        order[count++].tet = (int)i; /* of all, where it is first */
+        order[count++].tet = (int)i; /* the first occurrence represents all */
     }
     qsort(order, count, sizeof *order, by_length);
     for (size_t i = 0; i < count && half->tets.count < target_tets; i++) {
@@ -226,7 +226,7 @@ static bool sweep(finger_half *half, size_t target_tets, split_edge *edges, spli
         int around = 0;
         bool fresh = true;
         for (const split_edge *e = edge; e < end && same_edge(e, edge); e++, around++) fresh &= !split[e->tet];
-        /* What meets a tet that is done waits, and so do the shorter edges beside it. */
+        /* Edges that meet a split tet wait for the next sweep, as do shorter edges beside them. */
         for (int k = 0; k < around; k++) split[edge[k].tet] = true;
         if (!fresh) continue;
         int middle = (int)half->nodes.count;
@@ -251,8 +251,8 @@ static bool finger_half_refine(finger_half *half, size_t target_tets) {
     return done;
 }
 
-/* Moving nodes. Node by node, steps along the axes and against them, as long as they make the worst tet around the node
- * better by its radius ratio; then steps half as long. */
+/* Moving nodes. Each node takes steps along the axes, forwards and backwards, as long as they improve the radius ratio
+ * of the worst tet around it; then steps half as long. */
 
 #define SWEEPS 6
 #define FIRST_STEP 0.2 /* of the mean edge around the node */
@@ -266,7 +266,7 @@ static void list_stars(const finger_half *half, stars *s) {
     for (size_t t = 0; t < half->tets.count; t++)
         for (int i = 0; i < 4; i++) s->start[half->tets.data[t].node[i] + 1]++;
     for (size_t n = 0; n < half->nodes.count; n++) s->start[n + 1] += s->start[n];
-    /* Filled from behind, each node's end becomes its start. */
+    /* Filled from the back, so that each node's end becomes its start. */
     for (size_t t = half->tets.count; t-- > 0;)
         for (int i = 0; i < 4; i++) s->tets[--s->start[half->tets.data[t].node[i] + 1]] = (int)t;
     memmove(s->start, s->start + 1, half->nodes.count * sizeof *s->start);
@@ -323,7 +323,7 @@ static bool finger_half_relax(finger_half *half) {
     for (int i = 0; i < SWEEPS && done; i++)
         for (size_t n = 0; n < half->nodes.count; n++) {
             const half_node *node = &half->nodes.data[n];
-            /* The tip stays the tip. */
+            /* The tip stays in place. */
             if (!node->of_bone && node->place.z > 0) move_node(half, &s, (int)n);
         }
     free(s.start);
@@ -334,15 +334,15 @@ static bool finger_half_relax(finger_half *half) {
 #define BONE_SIZE 0.45  /* of the bone over that of the finger */
 #define BONE_RAISE 0.12 /* of the bone towards the nail, over half the breadth */
 #define SKIN_NODES 7    /* of half a section, from the pad to the nail */
-#define SECTION 10      /* nodes of half a section: three of the bone come after those of the skin */
+#define SECTION 10      /* nodes of half a section: three of the bone follow those of the skin */
 #define TRIANGLES 9     /* of half a section */
 #define LAYERS_USUAL 6
 #define LAYERS_MAX 13
-#define LAYER_LENGTH 0.008 /* m, in the mean, where there are enough tets for more layers than usual */
-#define FIRST_LAYER 0.004  /* m, behind the end of the bone, if that does not need a growth beyond the next */
+#define LAYER_LENGTH 0.008 /* m, mean, if there are enough tets for additional layers */
+#define FIRST_LAYER 0.004  /* m, behind the end of the bone, unless that needs a growth beyond the next */
 #define GROWTH_MAX 1.8     /* from layer to layer */
-#define FRONT 0.42         /* of the pulp: the section before the bone's end */
-#define START_ENOUGH 0.9   /* of the tets asked for: then nothing is halved, and the mesh stays regular */
+#define FRONT 0.42         /* of the pulp: the section in front of the bone's end */
+#define START_ENOUGH 0.9   /* of the requested tets: then nothing is halved, and the mesh stays regular */
 
 static const double pi = 3.14159265358979323846;
 static const double skin_angles[SKIN_NODES] = {0, 17, 38, 68, 105, 143, 180}; /* degrees */
@@ -370,7 +370,7 @@ static bool add_tet(finger_half *half, int a, int b, int c, int d, int tag) {
     for (int i = 0; i < 4; i++) corner[i] = half->nodes.data[tet.node[i]].place;
     if (tet_volume(corner) < 0) tet.node[2] = d, tet.node[3] = c;
     for (int i = 0; i < 4; i++) {
-        /* Three of the skin make a face of it, unless they stand in the cut or in the middle plane. */
+        /* Three skin nodes form a skin face unless they lie in the cut or in the middle plane. */
         int skin = 0, cut = 0, middle = 0;
         for (int k = 0; k < 4; k++) {
             const half_node *node = &half->nodes.data[tet.node[k]];
@@ -384,7 +384,7 @@ static bool add_tet(finger_half *half, int a, int b, int c, int d, int tag) {
     return ARRAY_PUSH(&half->tets, tet);
 }
 
-/* Every other layer is cut the other way round. */
+/* Every other layer is split the other way round. */
 static bool add_prism(finger_half *half, int layer, const int triangle[3]) {
     int near = 1 + SECTION * (layer + layer % 2), far = 1 + SECTION * (layer + 1 - layer % 2);
     int a = triangle[0], b = triangle[1], c = triangle[2];
@@ -400,7 +400,7 @@ static int layers_of(const finger_options *options) {
     return (int)fmin(max, fmin(usual, LAYERS_MAX));
 }
 
-/* By how much layers behind the end of the bone grow, if the first is as asked. */
+/* Growth of the layers behind the end of the bone for the requested first layer. */
 static double growth_of(double length, int layers) {
     double low = 1, high = GROWTH_MAX;
     for (int i = 0; i < 60; i++) {
@@ -439,7 +439,7 @@ static bool make_start(const finger_options *options, finger_half *half) {
     return done;
 }
 
-/* Nodes of the middle plane are there once. twin: for each node of the half its image. */
+/* Nodes of the middle plane are shared. twin: the mirror image of each node of the half. */
 static void mirror(const finger_half *half, const int *twin, thenar_tet_mesh *mesh) {
     for (size_t n = 0; n < half->nodes.count; n++) {
         vec3 p = half->nodes.data[n].place;

@@ -1,8 +1,8 @@
-/* A human index finger: tets whose boundary lies on its skin, fine at the pad, with a bone in them.
+/* A human index finger: tets whose boundary lies on its skin, fine at the pad, with a bone inside.
  *
- * Along -z as a finger of a WebXR hand: the origin is in the middle of the cut end, the tip at z = -length, the pad
- * faces down (-y), the nail up. Of an adult hand 86 mm broad; a finger of another length is the same finger, cut off
- * elsewhere. */
+ * The finger points along -z like that of a WebXR hand: the origin is the centre of the cut end, the tip is at z =
+ * -length, the pad faces down (-y), the nail up. Dimensions are those of an adult hand 86 mm broad; a finger of
+ * another length is the same finger cut off elsewhere. */
 #ifndef HAND_FINGER_H
 #define HAND_FINGER_H
 
@@ -29,11 +29,11 @@ typedef struct finger_options {
 /* 7 cm, 6 mm, 347: the finger of perez2013. */
 finger_options finger_options_default(void);
 
-/* A point of the skin around the finger, as seen from the tip: `from_tip` along the axis, m; angle 0 is the pad, a
- * quarter turn the side at +x, half a turn the nail. The result is about the tip: z = from_tip. */
+/* A point of the skin, in coordinates about the tip: `from_tip` along the axis, m; angle 0 is the pad, a quarter turn
+ * the side at +x, half a turn the nail. z of the result is from_tip. */
 vec3 finger_skin_point(double from_tip, double angle);
 
-/* Its own mirror image in x; every node of the boundary is on the skin or in the plane of the cut. */
+/* The mesh is symmetric in x. Every boundary node lies on the skin or in the plane of the cut. */
 thenar_status finger_mesh(const finger_options *options, thenar_tet_mesh *mesh, thenar_error *error);
 
 #endif

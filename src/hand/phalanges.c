@@ -1,4 +1,5 @@
-/* The skin of a piece is a net around its solid (hand_cut); its tets are those of phalanx_tets. */
+/* A hand as separate phalanges: cuts its solid into pieces, and gives each piece a skin polygonized from its solid and
+ * tets. */
 #include "hand/shape.h"
 
 #include "core/memory.h"
@@ -23,12 +24,12 @@ static double segment_distance(vec3 a, vec3 b, vec3 p) {
     return vec3_distance(p, vec3_mul_add(a, vec3_sub(b, a), t));
 }
 
-/* The first of the four metacarpals' joints that a finger has; the thumb's has none in the palm. */
+/* The proximal end of a finger's metacarpal; the thumb has none in the palm. */
 static hand_joint root_of(int finger) {
     return (hand_joint)(HAND_INDEX_METACARPAL + 5 * (finger - 1));
 }
 
-/* How far a point is from a bone: the straight line between its two joints, all four metacarpals for the palm. */
+/* Distance of a point from a bone: the segment between its two joints; for the palm, all four metacarpals. */
 static double hand_cut_bone_distance(const hand_cut *cut, int bone, vec3 p) {
     if (bone > 0) {
         hand_joint j = hand_bone_joint(bone);
@@ -42,7 +43,7 @@ static double hand_cut_bone_distance(const hand_cut *cut, int bone, vec3 p) {
     return min;
 }
 
-/* From the chain of a finger's bones, its metacarpal with them, less their thickness. */
+/* Distance from the chain of a finger's bones including its metacarpal, minus their thickness. */
 static double chain_distance(const hand_cut *cut, int finger, vec3 p) {
     double min = INFINITY;
     for (int bone = 3 * finger + 1; bone <= 3 * finger + 3; bone++)
@@ -90,7 +91,7 @@ static double rounded_region(const hand_cut *cut, int bone, vec3 p) {
 
 static double piece_value(const hand_piece *piece, vec3 p) {
     double region = rounded_region(piece->cut, piece->bone, p);
-    /* Out here the skin, which is dear to ask, does not matter. */
+    /* This far out the distance to the skin, which is expensive, does not matter. */
     if (region > 2 * piece->cut->fillet) return region;
     return smooth_max(region, surface_distance_query(piece->cut->skin, p).distance, piece->cut->fillet);
 }
@@ -111,7 +112,7 @@ signed_distance signed_distance_of_piece(const hand_piece *piece) {
     return (signed_distance){evaluate_piece, piece, piece->cut->bounds[piece->bone]};
 }
 
-/* Does a vertex stand beside its bone, rather than beyond an end? */
+/* True if a vertex lies beside its bone rather than beyond an end. */
 static bool is_beside(const hand_cut *cut, int bone, vec3 p) {
     if (bone == 0) return true;
     hand_joint j = hand_bone_joint(bone);
@@ -131,7 +132,7 @@ static void measure(const hand_shape *hand, hand_cut *cut) {
     }
     for (int bone = 0; bone < HAND_BONES; bone++)
         if (count[bone] > 0) cut->radius[bone] /= count[bone];
-    /* Pieces reach farther into the hand than their skin does. */
+    /* Pieces extend farther into the hand than their skin does. */
     for (int bone = 0; bone < HAND_BONES; bone++) cut->bounds[bone] = box_grow(cut->bounds[bone], cut->radius[bone]);
 }
 
@@ -144,7 +145,7 @@ void hand_cut_make(const hand_shape *hand, const surface_distance *skin, hand_cu
         out->bounds[bone] = (box){vec3_min(here, next), vec3_max(here, next)};
         if (bone == 0) continue;
         vec3 way = vec3_unit(vec3_sub(next, here));
-        /* The thumb's metacarpal begins in the palm, with no bone of its own before it. */
+        /* The thumb's metacarpal begins in the palm and has no bone before it. */
         if (bone != 1) way = vec3_add(way, vec3_unit(vec3_sub(here, hand->joint[j - 1].position)));
         out->plane[bone] = vec3_unit(way);
     }
@@ -153,21 +154,23 @@ void hand_cut_make(const hand_shape *hand, const surface_distance *skin, hand_cu
         out->fillet += FILLET * out->radius[3 * finger + 3] / HAND_FINGERS;
 }
 
-/* Bricks of five tets in the bone's own frame, at least three across and two high: then two lines of nodes run along
- * the bone, one on either side of its axis. Held at nodes of both, a piece cannot turn about its bone, which it could
- * on a single line. The size of the bricks is sought for the number of tets; then the boundary is drawn to the skin.
- *   Tried and left: a bcc lattice. Of 100 tets, it has a line of nodes on the axis and all others on the boundary; moved
- * aside so that two lines are within the bone, its boundary is all spikes. */
+/* Tets of one piece, aligned with its bone: bricks of five tets in the frame of the bone, at least three across and
+ * two high. Two lines of nodes then run along the bone, one on each side of its axis; a piece held at nodes of both
+ * cannot rotate about its bone, which it could on a single line. The brick size is searched for the requested number
+ * of tets; then the boundary is moved to the skin.
+ *
+ * Tried and rejected: a bcc lattice. With 100 tets it has one line of nodes on the axis and all others on the
+ * boundary; shifted so that two lines lie within the bone, its boundary is all spikes. */
 
-#define THICK 1.2      /* times the mean thickness: what bricks are counted over */
-#define UNCOVERED 0.25 /* of a brick that may be left out: the cover grows over it */
-#define GROWN 1.001    /* so that no vertex of the skin is on the side of a brick */
+#define THICK 1.2      /* times the mean thickness: extent over which bricks are counted */
+#define UNCOVERED 0.25 /* of a brick that may be left uncovered: the cover grows over it */
+#define GROWN 1.001    /* so that no vertex of the skin lies on the side of a brick */
 #define ATTEMPTS 10
 #define SMALLER 0.98
-#define FILLED 0.05 /* a share of a tet from which it is taken */
+#define FILLED 0.05 /* smallest filled share of a tet that is kept */
 #define FIT_TURNS 8
-#define SEARCH 8          /* sizes of bricks tried */
-#define CLOSE_ENOUGH 0.05 /* a number of tets that ends the search */
+#define SEARCH 8          /* number of brick sizes tried */
+#define CLOSE_ENOUGH 0.05 /* relative error of the number of tets that ends the search */
 
 /* Across, high, along. */
 static const double bricks_min[3] = {3, 2, 2};
@@ -175,7 +178,7 @@ static const double bricks_min[3] = {3, 2, 2};
 /* A piece in the frame of its bone, ready to be meshed. */
 typedef struct workpiece {
     vec3 origin;
-    quat turn; /* from the bone's frame to the hand's */
+    quat turn; /* from the frame of the bone to that of the hand */
     thenar_surface skin;
     surface_distance distance;
     double volume, radius;
@@ -186,7 +189,7 @@ static void workpiece_free(workpiece *w) {
     surface_distance_free(&w->distance);
 }
 
-/* -z along the bone; the palm's frame is the wrist's. */
+/* -z along the bone; the frame of the palm is that of the wrist. */
 static void place_workpiece(const hand_cut *cut, int bone, workpiece *w) {
     const hand_frame *frame = &cut->joint[hand_bone_joint(bone)];
     w->origin = frame->position;
@@ -213,8 +216,8 @@ static thenar_status make_workpiece(const hand_cut *cut, int bone, const thenar_
     return status == THENAR_OK ? surface_distance_create(&w->skin, &w->distance, error) : status;
 }
 
-/* Bricks over the thickness of the bone's flesh, as many to either side of the bone, and more of them where the piece
- * reaches farther, as in the web; one more layer all around, in which mending may add tets. */
+/* Bricks over the thickness of the flesh, the same number on both sides of the bone, and more where the piece extends
+ * farther, as in the web; plus one layer all around in which repairs may add tets. */
 static grid grid_around(const workpiece *w, int bone, double cell) {
     box b = w->distance.bounds;
     double low[3] = {b.low.x, b.low.y, b.low.z}, high[3] = {b.high.x, b.high.y, b.high.z}, origin[3], side[3];
@@ -236,7 +239,7 @@ static grid grid_around(const workpiece *w, int bone, double cell) {
     return g;
 }
 
-/* The tets of the grid of which the piece fills a share. */
+/* The tets of the grid that the piece fills sufficiently. */
 static thenar_status mesh_workpiece(const workpiece *w, int bone, double cell, thenar_tet_mesh *mesh,
                                     thenar_error *error) {
     *mesh = (thenar_tet_mesh){0};
@@ -260,7 +263,7 @@ static thenar_status mesh_workpiece(const workpiece *w, int bone, double cell, t
     return status;
 }
 
-/* Moves the nodes until the mesh covers the skin closely. */
+/* Moves the nodes until the mesh closely covers the skin. */
 static thenar_status wrap_workpiece(const workpiece *w, thenar_tet_mesh *mesh, thenar_error *error) {
     signed_distance solid = signed_distance_of_surface(&w->distance);
     int *group = MEMORY_ARRAY(int, w->skin.vertex_count);
@@ -273,8 +276,8 @@ static thenar_status wrap_workpiece(const workpiece *w, thenar_tet_mesh *mesh, t
     return status;
 }
 
-/* The size of bricks whose number of tets comes closest. The number does not fall evenly with the size: the bracket
- * is a guide only. */
+/* The brick size with the number of tets closest to the target. The number does not fall evenly with the size, so the
+ * bracket is only a guide. */
 static thenar_status find_cell(const workpiece *w, int bone, int target, double *best, thenar_error *error) {
     double cell = cbrt(10 * w->volume / target), too_many = 0, too_few = INFINITY, miss = INFINITY;
     for (int attempt = 0; attempt < SEARCH && miss > CLOSE_ENOUGH; attempt++) {
@@ -298,7 +301,7 @@ static thenar_status find_cell(const workpiece *w, int bone, int target, double 
     return THENAR_OK;
 }
 
-/* Where no sound tets come of it, cells are made a little smaller. */
+/* Where this yields no valid tets, slightly smaller bricks are tried. */
 static thenar_status wrap_piece(const workpiece *w, int bone, double cell, thenar_tet_mesh *mesh, thenar_error *error) {
     thenar_status status = THENAR_ERROR_INPUT;
     for (int attempt = 0; attempt < ATTEMPTS && status == THENAR_ERROR_INPUT; attempt++, cell *= SMALLER) {
@@ -309,14 +312,14 @@ static thenar_status wrap_piece(const workpiece *w, int bone, double cell, thena
     return status;
 }
 
-/* Back into the hand's frame. */
+/* Back to the frame of the hand. */
 static void place_mesh(const workpiece *w, int bone, thenar_tet_mesh *mesh) {
     for (int n = 0; n < mesh->node_count; n++)
         vec3_store(mesh->positions + 3 * (size_t)n, vec3_add(w->origin, quat_rotate(w->turn, tet_mesh_node(mesh, n))));
     for (int t = 0; t < mesh->tet_count; t++) mesh->tags[t] = bone;
 }
 
-/* About `target` tets that cover the closed skin of a bone's piece; every one has the bone for a tag. */
+/* About `target` tets that cover the closed skin of a piece, all tagged with its bone. */
 static thenar_status phalanx_tets(const hand_cut *cut, int bone, const thenar_surface *skin, int target,
                                   thenar_tet_mesh *mesh, thenar_error *error) {
     double cell = 0;
@@ -333,13 +336,13 @@ static thenar_status phalanx_tets(const hand_cut *cut, int bone, const thenar_su
     return status;
 }
 
-#define LAST_SHARE 0.85 /* of the last phalanges: how far their bones reach */
-#define CUT_DEPTH 0.05  /* of the fillet: what is deeper in the hand is a cut */
-#define CUT_SPACING 4.0 /* times the least spacing of the piece */
+#define LAST_SHARE 0.85 /* of the distal phalanges: extent of their bones */
+#define CUT_DEPTH 0.05  /* of the fillet: vertices deeper in the hand lie on a cut */
+#define CUT_SPACING 4.0 /* times the smallest spacing of the piece */
 #define HELD_LEAST 4
-#define HELD_WIDTH 0.3      /* of a piece's thickness */
-#define TETS_LEAST 60       /* of a piece */
-#define TRIANGLES_LEAST 200 /* of a piece */
+#define HELD_WIDTH 0.3    /* of the thickness of a piece */
+#define TETS_MIN 60       /* of a piece */
+#define TRIANGLES_MIN 200 /* of a piece */
 
 hand_phalanges_options hand_phalanges_options_default(void) {
     return (hand_phalanges_options){.tets = 1513, .triangles = 15000};
@@ -360,7 +363,7 @@ void hand_phalanges_free(hand_phalanges *phalanges) {
     *phalanges = (hand_phalanges){0};
 }
 
-/* The skin of a piece is asked for in proportion to the hand's skin that it has. */
+/* The number of triangles is proportional to the hand's skin on the piece. */
 static thenar_status make_skin(const hand_cut *cut, int triangles, hand_phalanx *piece, thenar_error *error) {
     hand_piece solid = {cut, piece->bone};
     signed_distance distance = signed_distance_of_piece(&solid);
@@ -377,13 +380,13 @@ static thenar_status make_skins(const hand_shape *hand, const hand_cut *cut, int
     thenar_status status = THENAR_OK;
     for (int i = 0; i < out->count && status == THENAR_OK; i++) {
         int bone = out->piece[i].bone, share = (int)(triangles * area[bone] / all);
-        status = make_skin(cut, share > TRIANGLES_LEAST ? share : TRIANGLES_LEAST, &out->piece[i], error);
+        status = make_skin(cut, share > TRIANGLES_MIN ? share : TRIANGLES_MIN, &out->piece[i], error);
         if (status != THENAR_OK) error_prefix(error, "the skin of %s", hand_bone_name(bone));
     }
     return status;
 }
 
-/* Depth over depth and distance from the bone. */
+/* Depth over the sum of depth and distance from the bone. */
 static double core_at(const hand_cut *cut, int bone, vec3 p) {
     double depth = -surface_distance_query(cut->skin, p).distance, from;
     if (bone > 0 && bone % 3 == 0) {
@@ -398,7 +401,7 @@ static double core_at(const hand_cut *cut, int bone, vec3 p) {
     return depth > 0 ? depth / (depth + from) : 0;
 }
 
-/* The largest distance between two held nodes, seen along the bone. */
+/* The largest distance between two held nodes, projected along the bone. */
 static double held_width(const hand_phalanx *piece, vec3 axis) {
     double widest = 0;
     for (int a = 0; a < piece->mesh.node_count; a++)
@@ -410,8 +413,9 @@ static double held_width(const hand_phalanx *piece, vec3 axis) {
     return widest;
 }
 
-/* The nodes in the bone, and more of them, the highest cores first, until the piece cannot turn about it. */
-static void choose_binding(const hand_cut *cut, hand_phalanx *piece) {
+/* The nodes inside the bone, plus further nodes in descending order of core until the piece cannot rotate about the
+ * bone. */
+static void choose_held_nodes(const hand_cut *cut, hand_phalanx *piece) {
     hand_joint j = hand_bone_joint(piece->bone);
     vec3 axis = vec3_unit(vec3_sub(cut->joint[j + 1].position, cut->joint[j].position));
     int held = 0;
@@ -436,7 +440,7 @@ static thenar_status describe_nodes(const hand_cut *cut, hand_phalanx *piece, th
     if (!piece->node_core || !piece->fill || !piece->held) return error_memory(error, "phalanges");
     for (int n = 0; n < piece->mesh.node_count; n++)
         piece->node_core[n] = core_at(cut, piece->bone, tet_mesh_node(&piece->mesh, n));
-    choose_binding(cut, piece);
+    choose_held_nodes(cut, piece);
     return thenar_tet_mesh_fill(&piece->mesh, &piece->skin, piece->fill, error);
 }
 
@@ -468,7 +472,7 @@ static thenar_status finish_piece(const hand_shape *hand, const hand_cut *cut, i
     return status == THENAR_OK ? describe_skin(hand, cut, piece, error) : status;
 }
 
-/* What one piece has too many or too few, the next ones make up for. */
+/* Each piece compensates for the surplus or lack of tets in the pieces before. */
 static thenar_status make_tets(const hand_shape *hand, const hand_cut *cut, const hand_phalanges_options *options,
                                hand_phalanges *out, thenar_error *error) {
     thenar_status status = THENAR_OK;
@@ -477,7 +481,7 @@ static thenar_status make_tets(const hand_shape *hand, const hand_cut *cut, cons
     for (int i = 0; i < out->count && status == THENAR_OK; i++) {
         hand_phalanx *piece = &out->piece[i];
         int target = piece->bone == 0 ? options->palm_tets : left / (fingers - i);
-        if (target < TETS_LEAST) target = TETS_LEAST;
+        if (target < TETS_MIN) target = TETS_MIN;
         status = finish_piece(hand, cut, target, piece, error);
         if (status != THENAR_OK) error_prefix(error, "the tets of %s", hand_bone_name(piece->bone));
         left -= piece->mesh.tet_count;
@@ -492,9 +496,9 @@ static thenar_status check_options(const hand_phalanges_options *o, thenar_error
     if (o->triangles < HAND_TRIANGLES_MIN || o->triangles > HAND_TRIANGLES_MAX)
         return error_set(error, THENAR_ERROR_INPUT, "skins of %d triangles; expected %d to %d", o->triangles,
                          HAND_TRIANGLES_MIN, HAND_TRIANGLES_MAX);
-    if (o->palm_tets != 0 && (o->palm_tets < TETS_LEAST || o->palm_tets > HAND_PHALANGES_TETS_MAX))
+    if (o->palm_tets != 0 && (o->palm_tets < TETS_MIN || o->palm_tets > HAND_PHALANGES_TETS_MAX))
         return error_set(error, THENAR_ERROR_INPUT, "a palm of %d tets; expected none or %d to %d", o->palm_tets,
-                         TETS_LEAST, HAND_PHALANGES_TETS_MAX);
+                         TETS_MIN, HAND_PHALANGES_TETS_MAX);
     return THENAR_OK;
 }
 
