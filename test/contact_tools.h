@@ -61,14 +61,29 @@ static inline thenar_rigid_def scene_cube(const char *name, double side, double 
 }
 
 /* A simulation of what was added; the model lives as long as it does. */
-static inline thenar_sim *scene_sim(scene *s, double dt, int threads) {
+static inline thenar_sim *scene_sim_with(scene *s, const thenar_sim_options *options) {
     thenar_error error;
     thenar_model *model;
+    thenar_sim *sim;
     assert_ok(thenar_build_compile(s->build, &model, &error), error);
     thenar_build_free(s->build);
-    thenar_sim *sim = tools_sim(model, dt, threads);
+    assert_ok(thenar_sim_create(model, options, &sim, &error), error);
     thenar_model_free(model);
     return sim;
+}
+
+static inline thenar_sim *scene_sim(scene *s, double dt, int threads) {
+    thenar_sim_options options = {.dt = dt, .threads = threads};
+    return scene_sim_with(s, &options);
+}
+
+static inline int steps_in(double time, double h) {
+    return (int)lround(time / h);
+}
+
+/* Steps so far that did not converge. */
+static inline int unconverged(const thenar_sim *sim) {
+    return (int)thenar_sim_warning_count(sim, THENAR_WARNING_NOT_CONVERGED);
 }
 
 /* A box mesh from low to high. */

@@ -45,10 +45,6 @@ static thenar_sim *simulate(scene *s, choice c) {
 
 static const vec3 weightless = {0, 0, 0}, earth = {0, -CONTACT_GRAVITY, 0};
 
-static long unconverged(const thenar_sim *sim) {
-    return (long)thenar_sim_warning_count(sim, THENAR_WARNING_NOT_CONVERGED);
-}
-
 /* How many patches pushed in the last step, of all systems. */
 static int patches_of(const thenar_sim *sim) {
     int count = 0;
@@ -314,7 +310,7 @@ static void a_held_cube_stays_where_it_is(void **unused) {
         double force[3];
         thenar_sim_contact_wrench(sim, 2, force, NULL, NULL);
         print_message(
-            "h %g: %.3f N a side, borne %.6f of 0.981 N, moved by %.4f mm in 2 s, %d patches, unconverged %ld\n", c.dt,
+            "h %g: %.3f N a side, borne %.6f of 0.981 N, moved by %.4f mm in 2 s, %d patches, unconverged %d\n", c.dt,
             normal_force(sim, 0), force[1], 1e3 * vec3_distance(before, after), patches_of(sim), unconverged(sim));
         assert_near(force[1], 0.981, 1e-3);
         assert_true(vec3_distance(before, after) < 0.05e-3);
@@ -376,7 +372,7 @@ static void a_soft_block_rests_on_a_soft_block(void **unused) {
     thenar_sim_contact_wrench(sim, 1, force, NULL, NULL);
     thenar_sim_contact_wrench(sim, 0, own, NULL, NULL);
     double moved = vec3_distance(before, scene_place(sim, 1)), sunk = 0.03 + 0.0125 - before.y;
-    print_message("borne %.6f of the weight, moved by %.5f mm in 2 s, sunk by %.3f mm, unconverged %ld\n",
+    print_message("borne %.6f of the weight, moved by %.5f mm in 2 s, sunk by %.3f mm, unconverged %d\n",
                   force[1] / weight, 1e3 * moved, 1e3 * sunk, unconverged(sim));
     assert_near(force[1] / weight, 1, 1e-3);
     for (int k = 0; k < 3; k++) assert_near(force[k] + own[k], 0, 1e-9);
@@ -510,7 +506,7 @@ static void a_cube_rests_on_flesh_that_is_held(void **unused) {
     tools_run(sim, 100);
     double force[3];
     thenar_sim_contact_wrench(sim, 1, force, NULL, NULL);
-    print_message("borne %.6f of the weight, sunk by %.5f mm, unconverged %ld\n", force[1] / (0.05 * CONTACT_GRAVITY),
+    print_message("borne %.6f of the weight, sunk by %.5f mm, unconverged %d\n", force[1] / (0.05 * CONTACT_GRAVITY),
                   1e3 * (0.025 - scene_place(sim, 1).y), unconverged(sim));
     assert_near(force[1] / (0.05 * CONTACT_GRAVITY), 1, 1e-3);
     assert_near(scene_place(sim, 1).y, 0.025, 1e-5);
@@ -553,7 +549,7 @@ static void normals_that_cancel_are_two_patches(void **unused) {
     tools_run(sim, 50);
     double force[3], area;
     thenar_sim_contact_wrench(sim, 0, force, NULL, &area);
-    print_message("%d patches, %.6f N in sum, %.1f mm^2, unconverged %ld\n", patches_of(sim), force[0], 1e6 * area,
+    print_message("%d patches, %.6f N in sum, %.1f mm^2, unconverged %d\n", patches_of(sim), force[0], 1e6 * area,
                   unconverged(sim));
     assert_int_equal(patches_of(sim), 2);
     assert_true(fabs(force[0]) < 1e-4 && area > 0);

@@ -1,23 +1,15 @@
 /* A cube between two soft limited pads: held without creep, lost where Coulomb says it is lost. */
 #include "contact_pinch.h"
 
-static int steps_in(const thenar_sim *sim, double time) {
-    return (int)lround(time / thenar_sim_dt(sim));
-}
-
-static int unconverged(const thenar_sim *sim) {
-    return (int)thenar_sim_warning_count(sim, THENAR_WARNING_NOT_CONVERGED);
-}
-
 static void the_cube_is_held_for_seconds_without_creep(void **unused) {
     (void)unused;
     for (int k = 0; k < 4; k++) {
         double h = time_steps[k / 2], depth = k & 1 ? 0.9e-3 : 0.5e-3;
         thenar_sim *sim = pinch_start(h, 1);
         pinch_squeeze(sim, depth, 0.2);
-        tools_run(sim, steps_in(sim, 0.5));
+        tools_run(sim, steps_in(0.5, thenar_sim_dt(sim)));
         vec3 before = scene_place(sim, 2);
-        tools_run(sim, steps_in(sim, 5));
+        tools_run(sim, steps_in(5, thenar_sim_dt(sim)));
         double creep = vec3_distance(scene_place(sim, 2), before), min, max;
         contact_figures f = scene_contacts(sim, PINCH_MU);
         scene_stretches(sim, 0, &min, &max);
@@ -45,7 +37,7 @@ static double withstands(double newtons, double h, double angle, int *limits, in
     double depth = newtons > 4 ? 0.75e-3 : 0.45e-3, share = 0, max = 0;
     pinch_squeeze(sim, depth, 0.2);
     const double torque[3] = {0};
-    int ramp = steps_in(sim, 3), bear = steps_in(sim, 0.3);
+    int ramp = steps_in(3, thenar_sim_dt(sim)), bear = steps_in(0.3, thenar_sim_dt(sim));
     for (int i = 1; i <= bear; i++) {
         pinch_pull(sim, 0.1 * CONTACT_GRAVITY * i / bear);
         depth += h * 1e-3 * (newtons - scene_contacts(sim, PINCH_MU).normal);
@@ -88,16 +80,16 @@ static void the_cube_is_lifted_and_shaken_and_stays(void **unused) {
         double h = time_steps[k], depth = 0.9e-3, worst = 0;
         thenar_sim *sim = pinch_start(h, 1);
         pinch_squeeze(sim, depth, 0.2);
-        tools_run(sim, steps_in(sim, 0.5));
+        tools_run(sim, steps_in(0.5, thenar_sim_dt(sim)));
         vec3 before = scene_place(sim, 2);
-        int steps = steps_in(sim, 2);
+        int steps = steps_in(2, thenar_sim_dt(sim));
         for (int i = 0; i <= steps; i++) {
             double t = 2.0 * i / steps, up = 0.025 * (1 - cos(3.14159265358979 * t));
             up += 0.001 * sin(60 * t) * sin(3.14159265358979 * t / 2);
             assert_int_equal(pinch_step(sim, depth, up), THENAR_OK);
             worst = fmax(worst, fabs(scene_place(sim, 2).y - before.y - up));
         }
-        tools_run(sim, steps_in(sim, 0.5));
+        tools_run(sim, steps_in(0.5, thenar_sim_dt(sim)));
         double moved = vec3_distance(scene_place(sim, 2), before);
         print_message("  h %g: moved by %.2e mm in the pads, at most %.3f mm on the way, unconverged %d of %d\n", h,
                       1e3 * moved, 1e3 * worst, unconverged(sim), steps);

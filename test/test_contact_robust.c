@@ -5,10 +5,6 @@
 #include "allocations.h"
 #include "core/memory.h"
 
-static int steps_in(const thenar_sim *sim, double time) {
-    return (int)lround(time / thenar_sim_dt(sim));
-}
-
 /* ---- the same, again ---- */
 
 /* A pinched cube that is lifted. */
@@ -94,7 +90,7 @@ static void watch_step(thenar_sim *sim, watch *w) {
 }
 
 static void watch_run(thenar_sim *sim, watch *w, double time) {
-    for (int i = steps_in(sim, time); i > 0; i--) watch_step(sim, w);
+    for (int i = steps_in(time, thenar_sim_dt(sim)); i > 0; i--) watch_step(sim, w);
 }
 
 static void watch_tell(const char *what, const watch *w) {
@@ -148,7 +144,7 @@ static void a_finger_is_pressed_with_1000_newtons_through_its_bone(void **unused
         thenar_sim *sim = finger_start(time_steps[k], true, 0.001);
         watch w = {0};
         double down = 0, force[3] = {0}, torque[3];
-        for (int i = 0; i < steps_in(sim, 2); i++) {
+        for (int i = 0; i < steps_in(2, thenar_sim_dt(sim)); i++) {
             thenar_sim_contact_wrench(sim, 0, force, torque, NULL);
             down += thenar_sim_dt(sim) * (force[1] < 1000 ? 0.004 : -0.001);
             drive_finger(sim, vec3_make(0, -down, 0));
@@ -162,7 +158,8 @@ static void a_finger_is_pressed_with_1000_newtons_through_its_bone(void **unused
                       force[1], support[1], min, max);
         watch_tell(k ? "1000 N by the bone, 10 ms" : "1000 N by the bone, 1 ms", &w);
         assert_true(force[1] > 500);
-        for (int i = 0; i < steps_in(sim, 0.2); i++) drive_finger(sim, vec3_make(0, 0, 0)), watch_step(sim, &w);
+        for (int i = 0; i < steps_in(0.2, thenar_sim_dt(sim)); i++)
+            drive_finger(sim, vec3_make(0, 0, 0)), watch_step(sim, &w);
         watch_run(sim, &w, 0.5);
         assert_recovered(sim, 0);
         assert_int_equal(w.failed, 0);
@@ -242,7 +239,7 @@ static void pads_squeeze_more_than_their_limits_can_give(void **unused) {
         thenar_sim *sim = pinch_start(h, 1);
         watch w = {0};
         double hard = 0;
-        int in = steps_in(sim, 0.2), hold = steps_in(sim, 0.3);
+        int in = steps_in(0.2, thenar_sim_dt(sim)), hold = steps_in(0.3, thenar_sim_dt(sim));
         for (int i = 1; i <= in + hold; i++) {
             const double left[3] = {depth * fmin(1, (double)i / in), 0, 0}, right[3] = {-left[0], 0, 0}, turn[3] = {0};
             pinch_pull(sim, 0.1 * CONTACT_GRAVITY);

@@ -134,64 +134,6 @@ static void every_solver_carries_what_lies_on_the_ground(void **unused) {
     }
 }
 
-static void below_the_angle_of_friction_nothing_creeps(void **unused) {
-    (void)unused;
-    for (int kind = 0; kind < 2; kind++) {
-        thenar_build *build = world(gravity_on_slope(0.9 * atan(MU), vec3_make(1, 0, 0)));
-        if (kind == 0) add_block(build, 0);
-        if (kind == 1) add_cube(build, 0.02, 0.1, vec3_make(0, 0.01, 0));
-        thenar_model *model = compile(build);
-        for (int i = 0; i < solver_count; i++)
-            for (int cone = 0; cone < 2; cone++) {
-                thenar_sim *sim = sim_with(model, solver_table[i]->name, cone ? "cone" : "pyramid", 1);
-                tools_run(sim, 200);
-                vec3 before = centre(sim, 1, false);
-                tools_run(sim, 400);
-                double creep = vec3_distance(centre(sim, 1, false), before);
-                /* What sticks stays within the tolerance of its anchor; that there are two, before and after. */
-                assert_true(creep <= 2 * within);
-                thenar_sim_free(sim);
-            }
-        thenar_model_free(model);
-    }
-}
-
-/* Mean acceleration along the slope, from 0.5 s on. */
-static double slide(const thenar_model *model, const char *solver, const char *friction, vec3 along) {
-    thenar_sim *sim = sim_with(model, solver, friction, 1);
-    tools_run(sim, 100);
-    double before = vec3_dot(centre(sim, 1, true), along);
-    tools_run(sim, 60);
-    double after = vec3_dot(centre(sim, 1, true), along);
-    thenar_sim_free(sim);
-    return (after - before) / (60 * STEP);
-}
-
-static void above_it_bodies_slide_with_the_acceleration_of_coulomb(void **unused) {
-    (void)unused;
-    double angle = 0.75; /* tan = 0.93: above sqrt 2 mu */
-    for (int diagonal = 0; diagonal < 2; diagonal++)
-        for (int kind = 0; kind < 2; kind++) {
-            vec3 along = diagonal ? vec3_make(sqrt(0.5), 0, sqrt(0.5)) : vec3_make(1, 0, 0);
-            thenar_build *build = world(gravity_on_slope(angle, along));
-            if (kind == 0) add_block(build, 0);
-            if (kind == 1) add_cube(build, 0.02, 0.1, vec3_make(0, 0.01, 0));
-            thenar_model *model = compile(build);
-            double right = G * (sin(angle) - MU * cos(angle)), on_edge = G * (sin(angle) - sqrt(2) * MU * cos(angle));
-            for (int i = 0; i < solver_count; i++) {
-                double cone = slide(model, solver_table[i]->name, "cone", along);
-                double pyramid = slide(model, solver_table[i]->name, "pyramid", along);
-                print_message("%s, %s%s: %.5f m/s^2 on the cone, %.5f on the pyramid; right is %.5f\n",
-                              kind ? "cube" : "block", solver_table[i]->name, diagonal ? ", diagonal" : "", cone,
-                              pyramid, right);
-                assert_near(cone, right, 0.005 * right);
-                /* Along the tangents the pyramid is right, along its edge friction is sqrt 2 times too strong. */
-                if (i > 0) assert_near(pyramid, diagonal ? on_edge : right, 0.005 * right);
-            }
-            thenar_model_free(model);
-        }
-}
-
 /* A cube that is thrown on a soft block slides, sticks and is carried: without limits all solve the same problem. */
 static void all_solvers_agree_with_newton(void **unused) {
     (void)unused;
@@ -416,8 +358,6 @@ static void contacts_of_six_unknowns_end_the_same_with_every_solver(void **unuse
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(every_solver_carries_what_lies_on_the_ground),
-    cmocka_unit_test(below_the_angle_of_friction_nothing_creeps),
-    cmocka_unit_test(above_it_bodies_slide_with_the_acceleration_of_coulomb),
     cmocka_unit_test(all_solvers_agree_with_newton),
     cmocka_unit_test(friction_is_within_its_bounds_and_forces_are_complementary),
     cmocka_unit_test(threads_do_not_change_contacts_and_no_step_allocates),
