@@ -2,7 +2,7 @@
 
 #include "app/support.h"
 #include "core/threads.h"
-#include "core/file.h"
+#include "io/file.h"
 #include "core/memory.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 #include "app/command.h"
 #include "app/support.h"
-#include "core/file.h"
+#include "io/file.h"
 #include "core/text.h"
 #include "bench/bench.h"
 

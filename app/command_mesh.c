@@ -1,8 +1,8 @@
 #include "app/command.h"
 #include "app/support.h"
-#include "core/file.h"
+#include "io/file.h"
 #include "io/export.h"
-#include "mesh/mesh.h"
+#include "io/mesh_file.h"
 
 #include "thenar/thenar.h"
 

@@ -2,7 +2,7 @@
 #include "app/support.h"
 #include "app/server.h"
 #include "app/view.h"
-#include "core/file.h"
+#include "io/file.h"
 
 #include <dirent.h>
 #include <math.h>

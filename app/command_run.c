@@ -3,7 +3,7 @@
 #include "app/support.h"
 #include "contact/contact.h"
 #include "core/error.h"
-#include "core/file.h"
+#include "io/file.h"
 #include "core/memory.h"
 #include "core/threads.h"
 #include "solver/solver.h"

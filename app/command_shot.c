@@ -4,7 +4,7 @@
 #include "app/run.h"
 #include "app/server.h"
 #include "app/view.h"
-#include "core/file.h"
+#include "io/file.h"
 
 #include <ftw.h>
 #include <jansson.h>

@@ -2,7 +2,7 @@
 #include "app/server.h"
 #include "app/support.h"
 #include "app/view.h"
-#include "core/file.h"
+#include "io/file.h"
 #include "solver/solver.h"
 #include "contact/contact.h"
 

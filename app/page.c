@@ -1,5 +1,5 @@
 #include "app/server.h"
-#include "core/file.h"
+#include "io/file.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* The files of `thenar run --out`: statistics and summary.json first, then the others. */
 #include "app/run.h"
 #include "app/support.h"
-#include "core/file.h"
+#include "io/file.h"
 #include "core/memory.h"
 #include "io/export.h"
 

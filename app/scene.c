@@ -1,5 +1,5 @@
 #include "app/command.h"
-#include "core/file.h"
+#include "io/file.h"
 #include "core/memory.h"
 #include "core/text.h"
 

@@ -1,5 +1,5 @@
 #include "app/support.h"
-#include "core/file.h"
+#include "io/file.h"
 #include "core/threads.h"
 #include "io/json.h"
 

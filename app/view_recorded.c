@@ -1,7 +1,7 @@
 #include "app/run.h"
 #include "app/support.h"
 #include "app/view.h"
-#include "core/file.h"
+#include "io/file.h"
 #include "core/text.h"
 #include "io/recording.h"
 

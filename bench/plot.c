@@ -1,6 +1,6 @@
 #include "bench/bench.h"
 
-#include "core/file.h"
+#include "io/file.h"
 #include "core/text.h"
 
 #include <math.h>

@@ -3,7 +3,7 @@
 #include "no_threads.h"
 
 #include "core/memory.h"
-#include "core/file.h"
+#include "io/file.h"
 #include "core/hash.h"
 #include "random.h"
 #include "core/text.h"

@@ -1,6 +1,6 @@
 #include "test.h"
 
-#include "core/file.h"
+#include "io/file.h"
 #include "random.h"
 #include "scene/config.h"
 

@@ -1,6 +1,6 @@
 #include "recording_fixture.h"
 
-#include "core/file.h"
+#include "io/file.h"
 #include "core/memory.h"
 #include "random.h"
 #include "core/text.h"

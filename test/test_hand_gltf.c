@@ -1,7 +1,7 @@
 /* Hands from glTF: the generic hand of the assets, and what is wrong with others. */
 #include "test.h"
 
-#include "core/file.h"
+#include "io/file.h"
 #include "mesh/mesh.h"
 #include "io/hand_gltf.h"
 

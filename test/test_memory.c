@@ -5,14 +5,14 @@
 #if FAILING_MEMORY
 
 #include "contact/find.h"
-#include "core/file.h"
+#include "io/file.h"
 #include "device/device.h"
 #include "device/user.h"
 #include "hand/hand.h"
 #include "hand/retarget.h"
 #include "io/hand_gltf.h"
 #include "io/json.h"
-#include "mesh/mesh.h"
+#include "io/mesh_file.h"
 #include "scene/config.h"
 #include "scene/scene.h"
 #include "world/model.h"

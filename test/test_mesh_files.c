@@ -2,8 +2,8 @@
 
 #include "core/threads.h"
 #include "core/hash.h"
-#include "mesh/mesh.h"
-#include "mesh/reader.h"
+#include "io/mesh_file.h"
+#include "io/mesh_reader.h"
 
 #include <sys/resource.h>
 #include <sys/stat.h>

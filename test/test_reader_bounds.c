@@ -3,7 +3,7 @@
 #include "peak_memory.h"
 
 #include "core/threads.h"
-#include "core/file.h"
+#include "io/file.h"
 #include "io/json.h"
 #include "hand/retarget.h"
 #include "device/device.h"
@@ -11,7 +11,7 @@
 #include "io/recording.h"
 #include "scene/config.h"
 #include "io/hand_gltf.h"
-#include "mesh/mesh.h"
+#include "io/mesh_file.h"
 
 #include <sys/mman.h>
 #include <unistd.h>

@@ -1,7 +1,7 @@
 /* What readers say of files that are wrong in ways that the tests of each do not come to. */
 #include "test.h"
 
-#include "core/file.h"
+#include "io/file.h"
 #include "core/text.h"
 #include "device/device.h"
 #include "device/user.h"
@@ -9,7 +9,7 @@
 #include "scene/config.h"
 #include "scene/scene.h"
 #include "io/hand_gltf.h"
-#include "mesh/mesh.h"
+#include "io/mesh_file.h"
 #include "world/model.h"
 
 #include <sys/mman.h>

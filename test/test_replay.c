@@ -3,7 +3,7 @@
 #include "hand_world.h"
 #include "soft_tools.h"
 
-#include "core/file.h"
+#include "io/file.h"
 #include "core/hash.h"
 #include "io/recording.h"
 #include "world/sim.h"

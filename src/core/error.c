@@ -5,26 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-const char *thenar_version(void) {
-    return THENAR_VERSION;
-}
-
-const char *thenar_status_name(thenar_status status) {
-    switch (status) {
-    case THENAR_OK:
-        return "ok";
-    case THENAR_ERROR_INPUT:
-        return "bad input";
-    case THENAR_ERROR_FILE:
-        return "file error";
-    case THENAR_ERROR_MEMORY:
-        return "out of memory";
-    case THENAR_ERROR_NUMERIC:
-        return "numerical failure";
-    }
-    return "unknown status";
-}
-
 thenar_status error_set(thenar_error *error, thenar_status status, const char *format, ...) {
     if (!error) return status;
     va_list arguments;

@@ -2,7 +2,7 @@
  * in between linearly. It takes forces and does nothing with them. When it is over it says nothing any more. */
 #include "device/device.h"
 
-#include "core/file.h"
+#include "io/file.h"
 #include "core/memory.h"
 #include "core/vec3.h"
 #include "io/json.h"

@@ -1,6 +1,6 @@
 #include "device/user.h"
 
-#include "core/file.h"
+#include "io/file.h"
 #include "core/memory.h"
 #include "core/text.h"
 #include "device/device.h"

@@ -209,23 +209,25 @@ void thenar_haptic_free(thenar_haptic *haptic) {
 /* What a scene says of how its handles are held (its key `haptic`), laid over what their handles come to. */
 
 thenar_haptic_def thenar_haptic_def_of(const thenar_model *model) {
-    return model->haptic ? *model->haptic : thenar_haptic_def_default();
+    const haptic_scene *scene = model->attachment;
+    return scene ? scene->loop : thenar_haptic_def_default();
 }
 
 /* Device, settings and place of a handle as the scene has them; what it does not say stays. */
 static void haptic_as_said(const thenar_model *model, int handle, thenar_haptic_handle *out) {
-    const device_binding *bindings = model->bindings ? &model->bindings[handle] : NULL;
-    if (!bindings || !bindings->said) return;
-    thenar_haptic_settings said = bindings->settings;
+    const haptic_scene *scene = model->attachment;
+    if (!scene || !scene->bindings[handle].is_set) return;
+    const device_binding *binding = &scene->bindings[handle];
+    thenar_haptic_settings said = binding->settings;
     for (int i = 0; i < HAPTIC_SETTINGS; i++)
         if (isnan(*haptic_setting_of(&said, i))) *haptic_setting_of(&said, i) = *haptic_setting_of(&out->settings, i);
     out->settings = said;
-    out->device = bindings->device;
-    if (bindings->has_origin) memcpy(out->origin, bindings->origin, sizeof out->origin);
-    if (!bindings->has_turn) return;
+    out->device = binding->device;
+    if (binding->has_origin) memcpy(out->origin, binding->origin, sizeof out->origin);
+    if (!binding->has_turn) return;
     /* The handle lies in the turned device as it lies in the world now. */
-    quat grip = quat_mul(quat_conjugate(bindings->turn), quat_load(out->grip));
-    quat_store(out->turn, bindings->turn);
+    quat grip = quat_mul(quat_conjugate(binding->turn), quat_load(out->grip));
+    quat_store(out->turn, binding->turn);
     quat_store(out->grip, grip);
 }
 

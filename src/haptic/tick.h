@@ -56,6 +56,23 @@ extern const haptic_setting haptic_setting_table[HAPTIC_SETTINGS];
 
 double *haptic_setting_of(thenar_haptic_settings *settings, int index);
 
+/* How a scene binds a handle to a device. */
+typedef struct device_binding {
+    bool is_set;
+    char *device;                    /* NULL: none */
+    thenar_haptic_settings settings; /* NaN where the scene sets nothing */
+    bool has_origin, has_turn;
+    double origin[3]; /* m */
+    quat turn;
+} device_binding;
+
+/* What a scene says about haptic devices; attached to its model (thenar_model.attachment). */
+typedef struct haptic_scene {
+    thenar_haptic_def loop; /* without handles */
+    int handle_count;
+    device_binding bindings[]; /* of each handle of the model */
+} haptic_scene;
+
 /* What happened, for a line of text. */
 const char *haptic_fault_text(thenar_haptic_fault fault);
 

@@ -10,7 +10,7 @@
  * included. */
 #include "io/export.h"
 
-#include "core/file.h"
+#include "io/file.h"
 #include "core/memory.h"
 #include "core/vec3.h"
 #include "io/recording.h"

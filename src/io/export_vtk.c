@@ -4,7 +4,7 @@
  * zeros there. */
 #include "io/export.h"
 
-#include "core/file.h"
+#include "io/file.h"
 #include "core/memory.h"
 #include "io/recording.h"
 

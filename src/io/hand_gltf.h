@@ -5,7 +5,7 @@
 #define IO_HAND_GLTF_H
 
 #include "core/error.h"
-#include "core/file.h"
+#include "io/file.h"
 #include "hand/shape.h"
 
 #include <jansson.h>

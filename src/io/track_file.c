@@ -1,7 +1,7 @@
 /* The reader of tracks: line by line, each line one JSON object. */
 #include "hand/retarget.h"
 
-#include "core/file.h"
+#include "io/file.h"
 #include "core/memory.h"
 #include "io/json.h"
 

@@ -1,6 +1,6 @@
 #include "io/export.h"
 
-#include "core/file.h"
+#include "io/file.h"
 #include "core/memory.h"
 #include "core/text.h"
 #include "core/vec3.h"

@@ -1,7 +1,7 @@
 /* Loading: a file, the files that it includes, and how they are laid over each other. */
 #include "scene/config.h"
 
-#include "core/file.h"
+#include "io/file.h"
 #include "core/hash.h"
 #include "core/memory.h"
 

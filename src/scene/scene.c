@@ -212,19 +212,29 @@ static void scene_haptic_read(config_map *scene, scene_haptic **out) {
     config_close(&map);
 }
 
-/* Puts it into a model that nobody else has yet. NULL is fine. */
+static void free_attachment(void *attachment) {
+    haptic_scene *scene = attachment;
+    for (int i = 0; i < scene->handle_count; i++) free(scene->bindings[i].device);
+    free(scene);
+}
+
+/* Attaches it to a model that nobody else has yet. NULL is fine. */
 static thenar_status scene_haptic_give(const scene_haptic *haptic, thenar_model *model, thenar_error *error) {
     if (!haptic) return THENAR_OK;
-    model->haptic = memory_copy(&haptic->loop, sizeof haptic->loop);
-    model->bindings = MEMORY_ARRAY(device_binding, model->handle_count);
-    if (!model->haptic || !model->bindings) return error_memory(error, "haptic");
+    int count = model->handle_count;
+    haptic_scene *scene = memory_array(1, sizeof *scene + (size_t)count * sizeof *scene->bindings);
+    if (!scene) return error_memory(error, "haptic");
+    scene->loop = haptic->loop;
+    scene->handle_count = count;
+    model->attachment = scene;
+    model->free_attachment = free_attachment;
     for (size_t i = 0; i < haptic->bindings.count; i++) {
         const scene_binding *one = &haptic->bindings.data[i];
-        device_binding *bindings = &model->bindings[thenar_model_find_handle(model, one->name)];
-        *bindings = one->bindings;
-        bindings->said = true;
-        bindings->device = memory_string(one->device);
-        if (one->device && !bindings->device) return error_memory(error, "haptic");
+        device_binding *binding = &scene->bindings[thenar_model_find_handle(model, one->name)];
+        *binding = one->bindings;
+        binding->is_set = true;
+        binding->device = memory_string(one->device);
+        if (one->device && !binding->device) return error_memory(error, "haptic");
     }
     return THENAR_OK;
 }

@@ -4,7 +4,7 @@
 
 #include "core/error.h"
 #include "hand/shape.h"
-#include "mesh/mesh.h"
+#include "io/mesh_file.h"
 #include "scene/config.h"
 
 #include "thenar/hand.h"

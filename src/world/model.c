@@ -32,9 +32,7 @@ void thenar_model_free(thenar_model *model) {
         free((void *)model->tactile[i].hand);
     }
     free(model->tactile);
-    for (int i = 0; model->bindings && i < model->handle_count; i++) free(model->bindings[i].device);
-    free(model->bindings);
-    free(model->haptic);
+    if (model->attachment) model->free_attachment(model->attachment);
     free(model->name);
     free(model);
 }

@@ -10,22 +10,11 @@
 #include "hand/handle.h"
 #include "solver/system.h"
 
-#include "thenar/haptic.h"
 #include "thenar/model.h"
 #include "thenar/tactile.h"
 
 #include <stdatomic.h>
 #include <stdint.h>
-
-/* How a scene wants a handle to be held by a device; src/haptic/ reads it. */
-typedef struct device_binding {
-    bool said;
-    char *device;                    /* NULL: none */
-    thenar_haptic_settings settings; /* NaN where the scene says nothing */
-    bool has_origin, has_turn;
-    double origin[3]; /* m */
-    quat turn;
-} device_binding;
 
 struct thenar_model {
     atomic_int owners;
@@ -39,8 +28,8 @@ struct thenar_model {
     hand_model **hands;
     int tactile_count;
     thenar_tactile_def *tactile; /* what the hands wear; src/tactile/ reads it */
-    thenar_haptic_def *haptic;   /* the loop that the scene asks for, without handles; NULL: it says nothing */
-    device_binding *bindings;    /* of each handle then */
+    void *attachment;            /* data of libthenar_io (haptic_scene); NULL: none */
+    void (*free_attachment)(void *attachment);
     int system_count;
     system_model *systems;
     int *system_of;     /* of each body and handle */

@@ -4,7 +4,7 @@
 #ifndef TEST_FUZZ_FUZZ_H
 #define TEST_FUZZ_FUZZ_H
 
-#include "core/file.h"
+#include "io/file.h"
 
 #include <math.h>
 #include <stdbool.h>

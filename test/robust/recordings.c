@@ -9,7 +9,7 @@
  * damage: every byte of the first bytes and of every chunk's header is flipped, random bytes of payloads too, and the
  * file is cut at random and around every chunk. Opening is an error with a message, or what can be read is exact. */
 #include "core/threads.h"
-#include "core/file.h"
+#include "io/file.h"
 #include "core/memory.h"
 #include "random.h"
 #include "io/recording.h"

@@ -5,14 +5,14 @@
  * says which kind. `what` names the thing that is read, for messages ("a node number"). scanner_integer and
  * scanner_number read a word of text or raw bytes, as scanner.binary says, so that one reader serves the text
  * and the binary variant of a format. */
-#ifndef MESH_READER_H
-#define MESH_READER_H
+#ifndef IO_MESH_READER_H
+#define IO_MESH_READER_H
 
 #include "core/error.h"
-#include "core/file.h"
+#include "io/file.h"
 #include "core/memory.h"
 #include "core/vec3.h"
-#include "mesh/mesh.h"
+#include "io/mesh_file.h"
 
 #include <stdbool.h>
 #include <stddef.h>

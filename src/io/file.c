@@ -1,4 +1,4 @@
-#include "core/file.h"
+#include "io/file.h"
 
 #include "core/memory.h"
 

@@ -1,6 +1,4 @@
-#include "mesh/mesh.h"
-
-#include "mesh/reader.h"
+#include "io/mesh_reader.h"
 
 #include <assert.h>
 #include <limits.h>

@@ -1,7 +1,7 @@
 /* Legacy VTK, unstructured grids and polydata, text and binary (VTK User's Guide, "Simple Legacy Formats";
  * binary values are big-endian). Up to version 4 cells are "count index index ..."; from version 5 on an
  * OFFSETS and a CONNECTIVITY array. Point and cell data, which follow the geometry, are not read. */
-#include "mesh/reader.h"
+#include "io/mesh_reader.h"
 
 #include "core/text.h"
 

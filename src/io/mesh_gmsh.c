@@ -4,7 +4,7 @@
  * text) the names of regions; in 4.1 $Entities says which physical groups a volume belongs to, in 2.2 each
  * element says it itself. Other sections are skipped. Where an element of 4.1 is in several groups, the first
  * counts. */
-#include "mesh/reader.h"
+#include "io/mesh_reader.h"
 
 #include "core/hash.h"
 

@@ -1,6 +1,6 @@
 /* Whole files in and out, with errors that name the file. */
-#ifndef CORE_FILE_H
-#define CORE_FILE_H
+#ifndef IO_FILE_H
+#define IO_FILE_H
 
 #include "core/error.h"
 

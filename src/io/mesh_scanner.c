@@ -1,4 +1,4 @@
-#include "mesh/reader.h"
+#include "io/mesh_reader.h"
 
 #include "core/text.h"
 

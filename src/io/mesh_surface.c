@@ -2,7 +2,7 @@
  * 1, or back from the newest vertex if negative; texture and normal indices are ignored, and so are the
  * statements for materials, groups, curves and points. A backslash at the end of a line joins it with the
  * next. */
-#include "mesh/reader.h"
+#include "io/mesh_reader.h"
 
 #include "core/hash.h"
 #include "core/text.h"
