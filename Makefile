@@ -3,7 +3,7 @@
 #   ARCH=native   compile for this machine rather than for x86-64-v3 or armv8-a: faster with AVX-512
 #   CC=gcc        another compiler than clang
 #   WERROR=1      developers' warnings, as errors
-.PHONY: all build setup demo docs test test-quick test-all check-robust golden clean format
+.PHONY: all build setup demo docs test test-quick test-all test-rest check-robust golden clean format
 
 jobs := $(shell nproc)
 ifneq ($(origin CC),default)
@@ -25,22 +25,26 @@ build: setup
 demo: build
 	@tools/demo
 
-# The release tests, in the same build folder.
+# The release tests in the same build folder, without the long ones.
 test:
 	@tools/setup build test
 	@tools/configure $(options)
-	@cmake --build build --target all tests
-	@$(ctest)
+	@cmake --build build --target all $(patsubst %,tests_%,quick medium heavy fuzz outside browser)
+	@$(ctest) -LE '^long$$'
 
-# The tests that take about a second or less each.
+# The tests that take at most about two seconds each.
 test-quick:
 	@tools/setup build test
 	@tools/configure $(options)
 	@cmake --build build --target tests_quick
 	@$(ctest) -L '^quick$$'
 
-# And with gcc, under the sanitizers and for aarch64.
-test-all: test
+# Everything: the long ones too, and with gcc, under the sanitizers and for aarch64.
+test-all: test test-rest
+
+test-rest:
+	@cmake --build build --target tests
+	@$(ctest) -L '^long$$'
 	@tools/test tsan aarch64 gcc asan
 
 # Checks the promises of docs/reliability.md within ten minutes, or LONG=SECONDS. The first time it also builds with gcc, for
