@@ -1,9 +1,6 @@
 #include "app/chromium.h"
 
 #include "app/support.h"
-#include "core/threads.h"
-#include "io/file.h"
-#include "core/memory.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,7 +20,7 @@ struct chromium {
     int to, from;
     json_int_t last_id;
     json_t *session; /* of the page, a string */
-    ARRAY(char) incoming;
+    LIST(char) incoming;
 };
 
 static const char *find_program(void) {
@@ -68,14 +65,13 @@ static void become_browser(const char *program, const char *folder, const int to
 static thenar_status start(chromium *browser, const char *folder, thenar_error *error) {
     const char *program = find_program();
     if (!program)
-        return error_set(
-            error, THENAR_ERROR_FILE,
-            "no Chromium on the PATH; expected chromium (Debian's package), or its path in THENAR_BROWSER");
+        return fail(error, THENAR_ERROR_FILE,
+                    "no Chromium on the PATH; expected chromium (Debian's package), or its path in THENAR_BROWSER");
     int to[2], from[2];
-    if (pipe2(to, O_CLOEXEC) != 0) return error_errno(error, program, "start");
+    if (pipe2(to, O_CLOEXEC) != 0) return fail_errno(error, program, "start");
     if (pipe2(from, O_CLOEXEC) != 0) {
         close(to[0]), close(to[1]);
-        return error_errno(error, program, "start");
+        return fail_errno(error, program, "start");
     }
     signal(SIGPIPE, SIG_IGN); /* a browser that died is an error, not the end */
     browser->process = fork();
@@ -83,14 +79,14 @@ static thenar_status start(chromium *browser, const char *folder, thenar_error *
     close(to[0]), close(from[1]);
     browser->to = to[1];
     browser->from = from[0];
-    return browser->process > 0 ? THENAR_OK : error_errno(error, program, "start");
+    return browser->process > 0 ? THENAR_OK : fail_errno(error, program, "start");
 }
 
 static thenar_status write_all(chromium *browser, const char *text, size_t length, thenar_error *error) {
     while (length > 0) {
         ssize_t written = write(browser->to, text, length);
         if (written < 0 && errno == EINTR) continue;
-        if (written < 0) return error_errno(error, "chromium", "talk to it");
+        if (written < 0) return fail_errno(error, "chromium", "talk to it");
         text += written;
         length -= (size_t)written;
     }
@@ -106,16 +102,16 @@ static thenar_status read_message(chromium *browser, int64_t deadline, json_t **
             *message = json_of_text(browser->incoming.data);
             browser->incoming.count -= length;
             memmove(browser->incoming.data, end + 1, browser->incoming.count);
-            return *message ? THENAR_OK : error_set(error, THENAR_ERROR_FILE, "chromium: its answer cannot be read");
+            return *message ? THENAR_OK : fail(error, THENAR_ERROR_FILE, "chromium: its answer cannot be read");
         }
-        int64_t left = deadline - clock_now();
+        int64_t left = deadline - clock_ns();
         struct pollfd wait = {.fd = browser->from, .events = POLLIN};
         int ready = left > 0 ? poll(&wait, 1, (int)(left / 1000000) + 1) : 0;
-        if (ready < 0 && errno == EINTR) return error_set(error, THENAR_ERROR_FILE, "chromium: interrupted");
-        if (ready <= 0) return error_set(error, THENAR_ERROR_FILE, "chromium: no answer within a minute");
-        if (!ARRAY_RESERVE(&browser->incoming, browser->incoming.count + 65536)) return error_memory(error, "chromium");
+        if (ready < 0 && errno == EINTR) return fail(error, THENAR_ERROR_FILE, "chromium: interrupted");
+        if (ready <= 0) return fail(error, THENAR_ERROR_FILE, "chromium: no answer within a minute");
+        if (!LIST_RESERVE(&browser->incoming, browser->incoming.count + 65536)) return fail_memory(error, "chromium");
         ssize_t got = read(browser->from, browser->incoming.data + browser->incoming.count, 65536);
-        if (got <= 0) return error_set(error, THENAR_ERROR_FILE, "chromium: it ended; does it run on this machine?");
+        if (got <= 0) return fail(error, THENAR_ERROR_FILE, "chromium: it ended; does it run on this machine?");
         browser->incoming.count += (size_t)got;
     }
 }
@@ -129,10 +125,10 @@ static thenar_status call(chromium *browser, const char *method, json_t *paramet
     if (command && browser->session) json_object_set(command, "sessionId", browser->session);
     char *text = command ? json_dumps(command, JSON_COMPACT) : NULL;
     json_decref(command);
-    if (!text) return error_memory(error, "chromium");
+    if (!text) return fail_memory(error, "chromium");
     thenar_status status = write_all(browser, text, strlen(text) + 1, error);
     free(text);
-    int64_t deadline = clock_now() + PATIENCE_NS;
+    int64_t deadline = clock_ns() + PATIENCE_NS;
     while (status == THENAR_OK) {
         json_t *message;
         status = read_message(browser, deadline, &message, error);
@@ -143,7 +139,7 @@ static thenar_status call(chromium *browser, const char *method, json_t *paramet
         }
         const char *wrong = json_string_value(json_object_get(json_object_get(message, "error"), "message"));
         if (wrong)
-            status = error_set(error, THENAR_ERROR_FILE, "chromium: %s: %s", method, wrong);
+            status = fail(error, THENAR_ERROR_FILE, "chromium: %s: %s", method, wrong);
         else
             *result = json_incref(json_object_get(message, "result"));
         json_decref(message);
@@ -168,7 +164,7 @@ static thenar_status evaluate(chromium *browser, const char *script, json_t **va
     if (status != THENAR_OK) return status;
     const json_t *failure = json_object_get(result, "exceptionDetails");
     const char *text = json_string_value(json_object_get(json_object_get(failure, "exception"), "description"));
-    if (failure) status = error_set(error, THENAR_ERROR_FILE, "the page: %s", text ? text : "a script failed");
+    if (failure) status = fail(error, THENAR_ERROR_FILE, "the page: %s", text ? text : "a script failed");
     if (value) *value = json_incref(json_object_get(json_object_get(result, "result"), "value"));
     json_decref(result);
     return status;
@@ -179,15 +175,14 @@ thenar_status chromium_run(chromium *browser, const char *script, thenar_error *
 }
 
 thenar_status chromium_wait(chromium *browser, const char *expression, thenar_error *error) {
-    int64_t deadline = clock_now() + PATIENCE_NS;
+    int64_t deadline = clock_ns() + PATIENCE_NS;
     for (;;) {
         json_t *value = NULL;
         thenar_status status = evaluate(browser, expression, &value, error);
         bool done = json_is_true(value);
         json_decref(value);
         if (status != THENAR_OK || done) return status;
-        if (clock_now() > deadline)
-            return error_set(error, THENAR_ERROR_FILE, "the page was not ready within a minute");
+        if (clock_ns() > deadline) return fail(error, THENAR_ERROR_FILE, "the page was not ready within a minute");
         usleep(20000);
     }
 }
@@ -195,8 +190,8 @@ thenar_status chromium_wait(chromium *browser, const char *expression, thenar_er
 thenar_status chromium_open(const char *folder, const char *page, int width, int height, chromium **out,
                             thenar_error *error) {
     *out = NULL;
-    chromium *browser = MEMORY_ARRAY(chromium, 1);
-    if (!browser) return error_memory(error, "chromium");
+    chromium *browser = NEW_ARRAY(chromium, 1);
+    if (!browser) return fail_memory(error, "chromium");
     browser->to = browser->from = -1;
     char url[4200];
     snprintf(url, sizeof url, "file://%s", page);
@@ -247,12 +242,12 @@ thenar_status chromium_picture(chromium *browser, const char *path, thenar_error
     thenar_status status = call(browser, "Page.captureScreenshot", json_pack("{s:s}", "format", "png"), &result, error);
     if (status != THENAR_OK) return status;
     const char *data = json_string_value(json_object_get(result, "data"));
-    unsigned char *bytes = data ? MEMORY_ARRAY(unsigned char, strlen(data)) : NULL;
-    FILE *file;
-    status = bytes ? file_create(path, &file, error) : error_memory(error, path);
-    if (status == THENAR_OK) {
+    unsigned char *bytes = data ? NEW_ARRAY(unsigned char, strlen(data)) : NULL;
+    FILE *file = bytes ? create_file(path, error) : NULL;
+    status = bytes ? THENAR_ERROR_FILE : fail_memory(error, path);
+    if (file) {
         fwrite(bytes, 1, decode_base64(data, bytes), file);
-        status = file_close(file, path, error);
+        status = close_file(file, path, error);
     }
     free(bytes);
     json_decref(result);

@@ -3,9 +3,7 @@
 #ifndef APP_CHROMIUM_H
 #define APP_CHROMIUM_H
 
-#include "core/error.h"
-
-#include <stddef.h>
+#include "thenar/status.h"
 
 typedef struct chromium chromium;
 

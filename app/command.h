@@ -5,7 +5,7 @@
 #ifndef APP_COMMAND_H
 #define APP_COMMAND_H
 
-#include "core/error.h"
+#include "app/support.h"
 
 #include "thenar/thenar.h"
 
@@ -70,7 +70,7 @@ int options_parse(const app_command *command, int argc, char **argv, const app_o
 int command_fail(const thenar_error *error);
 
 /* Prints "thenar NAME: TEXT" and the usage to stderr; EXIT_USAGE. */
-int command_misused(const app_command *command, const char *format, ...) THENAR_PRINTF(2, 3);
+int command_misused(const app_command *command, const char *format, ...) PRINTF_LIKE(2, 3);
 
 /* All commands, sorted by name. */
 extern const app_command *const command_table[];

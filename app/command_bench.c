@@ -1,7 +1,5 @@
 #include "app/command.h"
 #include "app/support.h"
-#include "io/file.h"
-#include "core/text.h"
 #include "bench/bench.h"
 
 #include <stdint.h>
@@ -49,7 +47,7 @@ static thenar_status write_results(const bench_entry *bench, const table *result
 static thenar_status run_bench(const bench_entry *bench, const bench_request *request, const char *folder,
                                thenar_error *error) {
     /* A folder that cannot be made is told before the measuring rather than after it. */
-    if (folder && file_make_directory(folder, error) != THENAR_OK) return error->status;
+    if (folder && make_directory(folder, error) != THENAR_OK) return error->status;
     table results = {0};
     thenar_status status = bench->run(request, &results, error);
     if (status == THENAR_OK) table_print(&results, stdout);
@@ -70,7 +68,7 @@ static int write_report(const char *folder) {
 static int unknown_bench(const app_command *command, const char *name) {
     const char *names[sizeof benches / sizeof *benches];
     for (int i = 0; i < bench_count; i++) names[i] = benches[i]->name;
-    const char *closest = text_closest(name, names, (size_t)bench_count);
+    const char *closest = closest_name(name, names, (size_t)bench_count);
     if (closest) return command_misused(command, "there is no benchmark %s; did you mean %s?", name, closest);
     return command_misused(command, "there is no benchmark %s; 'thenar bench' lists them", name);
 }

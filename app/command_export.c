@@ -20,13 +20,6 @@ static const char *default_path(export_kind kind, bool contacts) {
     return kind == EXPORT_VTK ? "frames" : "recording.glb";
 }
 
-/* Writing starts with emptying the file that is there. */
-static bool is_same_file(const char *a, const char *b) {
-    struct stat first, second;
-    return stat(a, &first) == 0 && stat(b, &second) == 0 && first.st_dev == second.st_dev &&
-           first.st_ino == second.st_ino;
-}
-
 static int run(const app_command *command, int argc, char **argv) {
     const char *to = NULL, *out = NULL;
     long first = 0, end = 0, every = 1;

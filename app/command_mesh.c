@@ -1,6 +1,5 @@
 #include "app/command.h"
 #include "app/support.h"
-#include "io/file.h"
 #include "io/export.h"
 #include "io/mesh_file.h"
 
@@ -87,15 +86,15 @@ typedef struct mesh_request {
 
 /* Tets from the file's surface, if it has no tets of its own. */
 static thenar_status make_tets(const mesh_request *request, const char *path, mesh_file *file, thenar_error *error) {
+    thenar_error reported;
     thenar_mesh_options options = thenar_mesh_options_default();
     if (request->tets) options.target_tets = (int)request->tets;
     options.cell_size = request->cell;
     options.fit = request->fit;
     if (strcmp(request->lattice, "cube") == 0) options.lattice = THENAR_LATTICE_CUBE;
     if (strcmp(request->lattice, "kuhn") == 0) options.lattice = THENAR_LATTICE_KUHN;
-    thenar_status status = thenar_tet_mesh_from_surface(&file->surface, &options, &file->tets, NULL, error);
-    if (status != THENAR_OK) error_prefix(error, "%s", path);
-    return status;
+    thenar_status status = thenar_tet_mesh_from_surface(&file->surface, &options, &file->tets, NULL, &reported);
+    return status == THENAR_OK ? THENAR_OK : fail(error, status, "%s: %s", path, reported.text);
 }
 
 static thenar_status write_tets(const char *path, const thenar_tet_mesh *mesh, thenar_error *error) {

@@ -2,7 +2,6 @@
 #include "app/support.h"
 #include "app/server.h"
 #include "app/view.h"
-#include "io/file.h"
 
 #include <dirent.h>
 #include <math.h>
@@ -62,7 +61,7 @@ static thenar_status add_run(const report_request *request, const char *path, re
 }
 
 static int is_json(const struct dirent *entry) {
-    return strcmp(file_extension(entry->d_name), "json") == 0;
+    return strcmp(path_extension(entry->d_name), "json") == 0;
 }
 
 /* The results of benchmarks in a folder: every JSON file that says which bench it is of. */
@@ -90,11 +89,6 @@ static bool has_file(const char *folder, const char *name) {
     return stat(path, &info) == 0;
 }
 
-static bool is_folder(const char *path) {
-    struct stat info;
-    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
-}
-
 static thenar_status write_report(const report_request *request, const option_arguments *arguments, const char *out,
                                   thenar_error *error) {
     report page = {0};
@@ -104,8 +98,8 @@ static thenar_status write_report(const report_request *request, const option_ar
     for (int i = 0; i < arguments->count && status == THENAR_OK; i++) {
         const char *path = arguments->values[i];
         int before = bench_count;
-        if (is_folder(path)) collect_benches(path, &benches, &bench_count);
-        if (is_folder(path) && bench_count > before && !has_file(path, "recording.thenar")) continue;
+        if (is_directory(path)) collect_benches(path, &benches, &bench_count);
+        if (is_directory(path) && bench_count > before && !has_file(path, "recording.thenar")) continue;
         status = add_run(request, path, &page, error);
         run_count++;
     }
@@ -124,7 +118,7 @@ static thenar_status write_report(const report_request *request, const option_ar
 
 /* Beside the run, or where the command runs. */
 static void default_path(const char *first, char out[PATH_SIZE + 32]) {
-    if (is_folder(first)) {
+    if (is_directory(first)) {
         snprintf(out, PATH_SIZE + 32, "%s/report.html", first);
         return;
     }

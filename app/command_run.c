@@ -2,10 +2,6 @@
 #include "app/run.h"
 #include "app/support.h"
 #include "contact/contact.h"
-#include "core/error.h"
-#include "io/file.h"
-#include "core/memory.h"
-#include "core/threads.h"
 #include "solver/solver.h"
 
 #include "thenar/recording.h"
@@ -21,17 +17,17 @@ static thenar_status state_file_save(const char *path, const thenar_sim *sim, th
     char part[4096];
     int length = snprintf(part, sizeof part, "%s.part", path);
     if (length < 0 || (size_t)length >= sizeof part)
-        return error_set(error, THENAR_ERROR_FILE, "the path of --save is too long");
+        return fail(error, THENAR_ERROR_FILE, "the path of --save is too long");
     size_t size = thenar_sim_snapshot_size(sim);
-    void *bytes = memory_array(size, 1);
-    if (!bytes) return error_memory(error, path);
+    void *bytes = NEW_ARRAY(char, size);
+    if (!bytes) return fail_memory(error, path);
     thenar_sim_snapshot(sim, bytes);
-    FILE *file;
-    thenar_status status = file_create(part, &file, error);
-    if (status == THENAR_OK) {
+    FILE *file = create_file(part, error);
+    thenar_status status = THENAR_ERROR_FILE;
+    if (file) {
         fwrite(bytes, 1, size, file);
-        status = file_close(file, part, error);
-        if (status == THENAR_OK && rename(part, path) != 0) status = error_errno(error, path, "replace");
+        status = close_file(file, part, error);
+        if (status == THENAR_OK && rename(part, path) != 0) status = fail_errno(error, path, "replace");
         if (status != THENAR_OK) unlink(part);
     }
     free(bytes);
@@ -39,13 +35,13 @@ static thenar_status state_file_save(const char *path, const thenar_sim *sim, th
 }
 
 static thenar_status state_file_restore(const char *path, thenar_sim *sim, thenar_error *error) {
-    file_bytes bytes;
-    thenar_status status = file_read(path, FILE_SIZE_LIMIT, &bytes, error);
-    if (status != THENAR_OK) return status;
+    size_t size;
+    char *bytes = read_file(path, &size, error);
+    if (!bytes) return error->status;
     thenar_error reported;
-    status = thenar_sim_restore(sim, bytes.data, bytes.size, &reported);
-    if (status != THENAR_OK) error_at(error, path, 0, 0, "%s", reported.text);
-    free(bytes.data);
+    thenar_status status = thenar_sim_restore(sim, bytes, size, &reported);
+    if (status != THENAR_OK) fail(error, status, "%s: %s", path, reported.text);
+    free(bytes);
     return status;
 }
 
@@ -98,8 +94,8 @@ static thenar_status count_steps(const run_request *request, double scene_time, 
     if (request->steps >= 0) return THENAR_OK;
     double time = request->time > 0 ? request->time : scene_time - thenar_sim_time(sim), dt = thenar_sim_dt(sim);
     if (!(time / dt >= 0.5 && time / dt <= MAX_STEPS))
-        return error_set(error, THENAR_ERROR_INPUT, "%s: time is %g s, %g steps of %g s; expected 1 to %d steps",
-                         thenar_model_name(thenar_sim_model(sim)), time, time / dt, dt, MAX_STEPS);
+        return fail(error, THENAR_ERROR_INPUT, "%s: time is %g s, %g steps of %g s; expected 1 to %d steps",
+                    thenar_model_name(thenar_sim_model(sim)), time, time / dt, dt, MAX_STEPS);
     *steps = lround(time / dt);
     return THENAR_OK;
 }
@@ -117,13 +113,13 @@ static thenar_status step_all(thenar_sim *sim, long steps, const run_facts *fact
         run_haptic_before(facts->haptic, sim);
         if (clock) run_pace_limit(clock, facts->iterations, sim);
         if (thenar_sim_step(sim) != THENAR_OK)
-            status = error_set(error, THENAR_ERROR_NUMERIC,
-                               "%s: step %ld at %g s could not be done; the state before it was kept", scene, i + 1,
-                               thenar_sim_time(sim));
+            status = fail(error, THENAR_ERROR_NUMERIC,
+                          "%s: step %ld at %g s could not be done; the state before it was kept", scene, i + 1,
+                          thenar_sim_time(sim));
         run_haptic_after(facts->haptic, sim, status == THENAR_OK);
         run_tactile_step(facts->tactile, sim);
         if (clock) {
-            pace_stepped(clock, clock_now(), 1, dt);
+            pace_stepped(clock, clock_ns(), 1, dt);
             run_haptic_late(facts->haptic, clock);
             run_pace_text(clock, 1, note);
         }
@@ -153,16 +149,16 @@ static thenar_status step_and_finish(const run_request *request, thenar_sim *sim
                                      run_output *output, thenar_error *error) {
     const char *scene = facts->scene;
     process_watch_interrupts();
-    int64_t start = clock_now();
+    int64_t start = clock_ns();
     double begin = thenar_sim_time(sim);
     thenar_status status = run_haptic_start(facts->haptic, error);
     if (run_haptic_refused(facts->haptic))
         fprintf(stderr, "thenar: warning: haptic loop: %s\n", run_haptic_refused(facts->haptic));
     /* Devices are moved and felt by a person: a run with live ones keeps to the clock. Its first step begins at once. */
-    pace kept = pace_start(clock_now(), thenar_sim_dt(sim));
+    pace kept = pace_start(clock_ns(), thenar_sim_dt(sim));
     pace *clock = request->sends.count > 0 || run_haptic_is_live(facts->haptic) ? &kept : NULL;
     if (status == THENAR_OK) status = step_all(sim, steps, facts, clock, output, error);
-    double wall = 1e-9 * (double)(clock_now() - start);
+    double wall = 1e-9 * (double)(clock_ns() - start);
     run_haptic_stop(facts->haptic);
     thenar_error second;
     thenar_status finished = run_output_finish(output, sim, clock, wall, status == THENAR_OK ? error : &second);

@@ -4,7 +4,6 @@
 #include "app/run.h"
 #include "app/server.h"
 #include "app/view.h"
-#include "io/file.h"
 
 #include <ftw.h>
 #include <jansson.h>
@@ -57,8 +56,8 @@ static thenar_status simulate(const shot_request *request, const char *path, the
         while (thenar_sim_time(sim) < time - 0.5 * thenar_sim_dt(sim) && status == THENAR_OK &&
                !process_interrupted()) {
             if (thenar_sim_step(sim) != THENAR_OK)
-                status = error_set(error, THENAR_ERROR_NUMERIC, "%s: the step at %g s could not be done", request->what,
-                                   thenar_sim_time(sim));
+                status = fail(error, THENAR_ERROR_NUMERIC, "%s: the step at %g s could not be done", request->what,
+                              thenar_sim_time(sim));
             run_tactile_step(tactile, sim);
         }
         if (status == THENAR_OK) status = thenar_recorder_add(recorder, error);
@@ -119,7 +118,7 @@ static char *describe_wish(const shot_request *request, double time) {
 
 /* FILE.png, or FILE-0001.png and so on. */
 static void picture_path(const shot_request *request, int picture, char path[PATH_SIZE + 16]) {
-    const char *extension = file_extension(request->out);
+    const char *extension = path_extension(request->out);
     int stem = (int)strlen(request->out) - (*extension ? (int)strlen(extension) + 1 : 0);
     if (request->sequence)
         snprintf(path, PATH_SIZE + 16, "%.*s-%04d.png", stem, request->out, picture + 1);
@@ -160,19 +159,14 @@ static int remove_one(const char *path, const struct stat *info, int kind, struc
     return 0;
 }
 
-static bool is_recording(const char *path) {
-    struct stat info;
-    return strcmp(file_extension(path), "thenar") == 0 || (stat(path, &info) == 0 && S_ISDIR(info.st_mode));
-}
-
 static thenar_status shoot(const shot_request *request, thenar_error *error) {
     const char *parent = getenv("TMPDIR");
     char folder[1024], page[1100], recording[1100];
     snprintf(folder, sizeof folder, "%.900s/thenar-shot-XXXXXX", parent && *parent ? parent : "/tmp");
-    if (!mkdtemp(folder)) return error_errno(error, folder, "make a folder");
+    if (!mkdtemp(folder)) return fail_errno(error, folder, "make a folder");
     snprintf(page, sizeof page, "%s/page.html", folder);
     snprintf(recording, sizeof recording, "%s/recording.thenar", folder);
-    bool recorded = is_recording(request->what);
+    bool recorded = view_is_recording(request->what);
     chromium *browser = NULL;
     thenar_status status = recorded ? THENAR_OK : simulate(request, recording, error);
     if (status == THENAR_OK) status = write_page(request, recorded ? request->what : recording, page, error);
@@ -232,7 +226,7 @@ static int run(const app_command *command, int argc, char **argv) {
     if (status != OPTIONS_PARSED) return status;
     request.what = arguments.values[0];
     request.sequence = !isnan(request.from) || !isnan(request.to);
-    if (!request.out || strcmp(file_extension(request.out), "png") != 0 || strlen(request.out) >= PATH_SIZE)
+    if (!request.out || strcmp(path_extension(request.out), "png") != 0 || strlen(request.out) >= PATH_SIZE)
         return command_misused(command, "--out %s; expected FILE.png", request.out ? request.out : "is missing");
     if (request.sequence && !(request.to >= request.from))
         return command_misused(command, "a sequence needs --from and --to, in this order");

@@ -84,8 +84,8 @@ static thenar_status choose(const tactile_request *request, const json_t *metada
         }
     }
     if (list->count > 0) return THENAR_OK;
-    return error_set(error, THENAR_ERROR_INPUT, "%s: there is no hand%s%s; expected a recording with hands",
-                     request->recording, request->hand ? " " : "", request->hand ? request->hand : "");
+    return fail(error, THENAR_ERROR_INPUT, "%s: there is no hand%s%s; expected a recording with hands",
+                request->recording, request->hand ? " " : "", request->hand ? request->hand : "");
 }
 
 /* What a device did over all frames. */
@@ -189,7 +189,7 @@ static thenar_status work(const tactile_request *request, thenar_error *error) {
     worn_list *list = calloc(1, sizeof *list);
     thenar_tactile_options options = thenar_tactile_options_default();
     tactile_replay *replay = NULL;
-    status = list ? choose(request, metadata, list, error) : error_memory(error, request->recording);
+    status = list ? choose(request, metadata, list, error) : fail_memory(error, request->recording);
     if (status == THENAR_OK) {
         options.devices = list->defs;
         options.device_count = list->count;
@@ -201,12 +201,6 @@ static thenar_status work(const tactile_request *request, thenar_error *error) {
     json_decref(metadata);
     thenar_recording_close(recording);
     return status;
-}
-
-static bool is_same_file(const char *a, const char *b) {
-    struct stat first, second;
-    return stat(a, &first) == 0 && stat(b, &second) == 0 && first.st_dev == second.st_dev &&
-           first.st_ino == second.st_ino;
 }
 
 static int run(const app_command *command, int argc, char **argv) {

@@ -2,7 +2,6 @@
 #include "app/server.h"
 #include "app/support.h"
 #include "app/view.h"
-#include "io/file.h"
 #include "solver/solver.h"
 #include "contact/contact.h"
 
@@ -42,13 +41,6 @@ static void open_browser(const char *address, char page[128]) {
     posix_spawn_file_actions_destroy(&quiet);
 }
 
-/* A recording, or the folder of a run; else it is a scene. */
-static bool is_recording(const char *path) {
-    struct stat info;
-    if (strcmp(file_extension(path), "thenar") == 0) return true;
-    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
-}
-
 /* Signals go to the thread that serves. */
 static thenar_status start_live(view_source *source, server *s, thenar_error *error) {
     sigset_t all, before;
@@ -61,7 +53,7 @@ static thenar_status start_live(view_source *source, server *s, thenar_error *er
 
 static thenar_status view(const view_live_request *request, const char *host, int port, bool browser,
                           thenar_error *error) {
-    bool recorded = is_recording(request->scene);
+    bool recorded = view_is_recording(request->scene);
     view_source *source = NULL;
     server *s = NULL;
     char page[128] = "";
@@ -120,7 +112,7 @@ static int run(const app_command *command, int argc, char **argv) {
     if (request.contact && contact_method_find(request.contact) == CONTACT_METHODS)
         return command_misused(command, "--contact %s; expected one that 'thenar run --help' names", request.contact);
     request.scene = arguments.values[0];
-    if (request.record && is_recording(request.scene))
+    if (request.record && view_is_recording(request.scene))
         return command_misused(command, "--record with %s; expected a scene", request.scene);
     request.threads = (int)threads;
     request.iterations = (int)iterations;

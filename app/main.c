@@ -1,6 +1,5 @@
 /* The thenar command: finds the subcommand and runs it. */
 #include "app/command.h"
-#include "core/text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -52,7 +51,7 @@ void command_print_help(const app_command *command, const app_option *options, i
 const char *command_closest(const char *name) {
     const char *names[sizeof command_table / sizeof *command_table];
     for (int i = 0; i < command_count; i++) names[i] = command_table[i]->name;
-    return text_closest(name, names, (size_t)command_count);
+    return closest_name(name, names, (size_t)command_count);
 }
 
 static const app_command *find_command(const char *name) {

@@ -1,7 +1,5 @@
 #include "app/command.h"
 
-#include "core/text.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +8,7 @@ static int unknown_option(const app_command *command, const char *name, const ap
     const char *names[64] = {"help"};
     size_t known = 1;
     for (int i = 0; i < count && known < 64; i++) names[known++] = options[i].name;
-    const char *closest = text_closest(name, names, known);
+    const char *closest = closest_name(name, names, known);
     if (closest) return command_misused(command, "unknown option --%s; did you mean --%s?", name, closest);
     return command_misused(command, "unknown option --%s", name);
 }
@@ -33,7 +31,7 @@ static const char *store(const app_option *option, const char *text, char *expec
     }
     case OPTION_NUMBER: {
         double value;
-        if (text_to_double(text, &value) && value >= option->low && value <= option->high) {
+        if (parse_number(text, &value) && value >= option->low && value <= option->high) {
             *(double *)option->target = value;
             return NULL;
         }
@@ -41,7 +39,7 @@ static const char *store(const app_option *option, const char *text, char *expec
         return expected;
     }
     case OPTION_INTEGER: {
-        if (text_to_long(text, (long)option->low, (long)option->high, option->target)) return NULL;
+        if (parse_integer(text, (long)option->low, (long)option->high, option->target)) return NULL;
         snprintf(expected, size, "a whole number from %.0f to %.0f", option->low, option->high);
         return expected;
     }

@@ -1,5 +1,4 @@
 #include "app/server.h"
-#include "io/file.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,8 +19,8 @@ static const char *place_of(const char *marker) {
 
 thenar_status report_begin(report *page, const char *path, thenar_error *error) {
     page->path = path;
-    thenar_status status = file_create(path, &page->file, error);
-    if (status != THENAR_OK) return status;
+    page->file = create_file(path, error);
+    if (!page->file) return THENAR_ERROR_FILE;
     const char *head = place_of(PAGE_HEAD_PLACE), *data = place_of(PAGE_DATA_PLACE);
     fwrite(page_html, 1, (size_t)(head - page_html), page->file);
     /* Nothing but the page's own script runs, and nothing is fetched from anywhere. */
@@ -46,11 +45,11 @@ static void write_base64(FILE *file, const unsigned char *bytes, size_t size) {
 
 thenar_status report_add(report *page, const view_message *message, thenar_error *error) {
     uLongf size = compressBound((uLong)message->bytes.count);
-    unsigned char *packed = MEMORY_ARRAY(unsigned char, size);
+    unsigned char *packed = NEW_ARRAY(unsigned char, size);
     if (message->failed || !packed ||
         compress2(packed, &size, message->bytes.data, (uLong)message->bytes.count, 9) != Z_OK) {
         free(packed);
-        return error_memory(error, page->path);
+        return fail_memory(error, page->path);
     }
     fputs("<script type=\"application/x-thenar\">", page->file);
     write_base64(page->file, packed, size);
@@ -63,5 +62,5 @@ thenar_status report_end(report *page, thenar_error *error) {
     if (!page->file) return THENAR_OK;
     const char *rest = place_of(PAGE_DATA_PLACE) + strlen(PAGE_DATA_PLACE);
     fwrite(rest, 1, (size_t)(page_html_end - rest), page->file);
-    return file_close(page->file, page->path, error);
+    return close_file(page->file, page->path, error);
 }

@@ -17,16 +17,16 @@
 /* Forces on a body in the last step. Together with its weight and the loads of the scene, contact and supports are all that
  * acts on it. Torques are about the centroid. */
 typedef struct run_body_figures {
-    double centroid[3];       /* soft: mean of the nodes weighted by mass; rigid: centre of mass; m */
-    double force[3];          /* of contact, N */
-    double torque[3];         /* of contact, N m */
-    double contact_area;      /* of the skin in contact, m^2 */
-    int contacts;             /* points with a force */
-    double normal_force;      /* sum of their normal forces, N */
-    double friction_ratio;    /* sum of their friction forces over that of the normal forces: mu where all points slip */
-    double pressure;          /* normal force over area, Pa; 0 without area */
-    double largest_pressure;  /* of one point, Pa */
-    double support_force[3];  /* of all supports of a soft body, N; 0 for a rigid one */
+    double centroid[3];      /* soft: mean of the nodes weighted by mass; rigid: centre of mass; m */
+    double force[3];         /* of contact, N */
+    double torque[3];        /* of contact, N m */
+    double contact_area;     /* of the skin in contact, m^2 */
+    int contacts;            /* points with a force */
+    double normal_force;     /* sum of their normal forces, N */
+    double friction_ratio;   /* sum of their friction forces over that of the normal forces: mu where all points slip */
+    double pressure;         /* normal force over area, Pa; 0 without area */
+    double largest_pressure; /* of one point, Pa */
+    double support_force[3]; /* of all supports of a soft body, N; 0 for a rigid one */
     double support_torque[3]; /* N m */
 } run_body_figures;
 

@@ -1,9 +1,9 @@
 #include "app/run.h"
-#include "core/vec3.h"
 #include "world/sim.h"
 
 #include "thenar/hand.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -11,26 +11,28 @@ bool run_body_is_rigid(const thenar_model *model, int body) {
     return thenar_model_body_kind(model, body) == THENAR_BODY_RIGID;
 }
 
-static vec3 centroid(const thenar_sim *sim, int body) {
+static void centroid(const thenar_sim *sim, int body, double out[3]) {
     const thenar_model *model = thenar_sim_model(sim);
     if (run_body_is_rigid(model, body)) {
-        double position[3], quaternion[4];
-        thenar_sim_pose(sim, body, position, quaternion);
-        return vec3_load(position);
+        double quaternion[4];
+        thenar_sim_pose(sim, body, out, quaternion);
+        return;
     }
     const double *x = thenar_sim_positions(sim, body), *mass = thenar_model_masses(model, body);
-    vec3 sum = {0};
-    double total = 0;
+    double sum[3] = {0}, total = 0;
     for (int i = 0; i < thenar_model_mesh(model, body)->node_count; i++) {
         total += mass[i];
-        sum = vec3_mul_add(sum, vec3_load(x + 3 * i), mass[i]);
+        for (int k = 0; k < 3; k++) sum[k] += x[3 * i + k] * mass[i];
     }
-    return vec3_scale(sum, 1 / total);
+    for (int k = 0; k < 3; k++) out[k] = sum[k] * (1 / total);
 }
 
 /* A torque about the origin becomes one about a point: T - p x F. */
-static void move_torque(double torque[3], const double force[3], vec3 point) {
-    vec3_store(torque, vec3_sub(vec3_load(torque), vec3_cross(point, vec3_load(force))));
+static void move_torque(double torque[3], const double force[3], const double point[3]) {
+    for (int k = 0; k < 3; k++) {
+        int i = (k + 1) % 3, j = (k + 2) % 3;
+        torque[k] -= point[i] * force[j] - point[j] * force[i];
+    }
 }
 
 static void add_supports(const thenar_sim *sim, int body, run_body_figures *figures) {
@@ -44,6 +46,10 @@ static void add_supports(const thenar_sim *sim, int body, run_body_figures *figu
     }
 }
 
+static double length(const double v[3]) {
+    return sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
+}
+
 static void add_contacts(const thenar_sim *sim, int body, run_body_figures *figures) {
     const thenar_contact *contacts = thenar_sim_contacts(sim);
     double friction = 0;
@@ -52,7 +58,7 @@ static void add_contacts(const thenar_sim *sim, int body, run_body_figures *figu
         if ((point->body[0] != body && point->body[1] != body) || !(point->force > 0)) continue;
         figures->contacts++;
         figures->normal_force += point->force;
-        friction += vec3_length(vec3_load(point->friction));
+        friction += length(point->friction);
         if (point->area > 0) figures->largest_pressure = fmax(figures->largest_pressure, point->force / point->area);
     }
     if (figures->normal_force > 0) figures->friction_ratio = friction / figures->normal_force;
@@ -61,14 +67,13 @@ static void add_contacts(const thenar_sim *sim, int body, run_body_figures *figu
 
 run_body_figures run_body_measure(const thenar_sim *sim, int body) {
     run_body_figures figures = {0};
-    vec3 centre = centroid(sim, body);
-    vec3_store(figures.centroid, centre);
+    centroid(sim, body, figures.centroid);
     thenar_sim_contact_wrench(sim, body, figures.force, figures.torque, &figures.contact_area);
-    move_torque(figures.torque, figures.force, centre);
+    move_torque(figures.torque, figures.force, figures.centroid);
     add_contacts(sim, body, &figures);
     if (run_body_is_rigid(thenar_sim_model(sim), body)) return figures;
     add_supports(sim, body, &figures);
-    move_torque(figures.support_torque, figures.support_force, centre);
+    move_torque(figures.support_torque, figures.support_force, figures.centroid);
     return figures;
 }
 
@@ -103,7 +108,22 @@ static const char *const of_body[] = {
     "support_force_x", "support_force_y", "support_force_z", "support_torque_x", "support_torque_y",
     "support_torque_z"};
 /* Of a handle: its position, what its tool and its coupling do to it, and the contact area of the tool, m^2. */
-static const char *const of_handle[] = {"x", "y", "z", "force_x", "force_y", "force_z", "torque_x", "torque_y", "torque_z", "coupling_force_x", "coupling_force_y", "coupling_force_z", "coupling_torque_x", "coupling_torque_y", "coupling_torque_z", "area"};
+static const char *const of_handle[] = {"x",
+                                        "y",
+                                        "z",
+                                        "force_x",
+                                        "force_y",
+                                        "force_z",
+                                        "torque_x",
+                                        "torque_y",
+                                        "torque_z",
+                                        "coupling_force_x",
+                                        "coupling_force_y",
+                                        "coupling_force_z",
+                                        "coupling_torque_x",
+                                        "coupling_torque_y",
+                                        "coupling_torque_z",
+                                        "area"};
 /* What one body does to another: the sums over their contacts. */
 static const char *const of_pair[] = {"force_x",  "force_y", "force_z",  "torque_x",     "torque_y",
                                       "torque_z", "area",    "pressure", "normal_force", "points"};

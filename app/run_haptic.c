@@ -1,9 +1,5 @@
 #include "app/command.h"
 #include "app/run.h"
-#include "core/error.h"
-#include "core/memory.h"
-#include "core/text.h"
-#include "core/threads.h"
 #include "device/device.h"
 #include "haptic/tick.h"
 
@@ -52,10 +48,10 @@ static thenar_status refuse_handle(const thenar_model *model, const char *option
     for (int i = 0; i < count; i++) names[i] = thenar_model_handle_name(model, i);
     list_handles(model, all, sizeof all);
     snprintf(wrong, sizeof wrong, "%.*s", (int)strcspn(option, "="), option);
-    const char *closest = text_closest(wrong, names, (size_t)count);
-    return error_set(error, THENAR_ERROR_INPUT, "--device %s: %s has no handle %s%s%s%s; expected one of: %s", option,
-                     thenar_model_name(model), wrong, closest ? "; did you mean " : "", closest ? closest : "",
-                     closest ? "?" : "", all);
+    const char *closest = closest_name(wrong, names, (size_t)count);
+    return fail(error, THENAR_ERROR_INPUT, "--device %s: %s has no handle %s%s%s%s; expected one of: %s", option,
+                thenar_model_name(model), wrong, closest ? "; did you mean " : "", closest ? closest : "",
+                closest ? "?" : "", all);
 }
 
 /* Whether the scene's device is of that kind, or the kind is "scene" and there is one. */
@@ -70,12 +66,11 @@ static thenar_status add(const thenar_model *model, device_choice *choice, int h
                          const char *option, thenar_error *error) {
     for (int i = 0; i < choice->handle_count; i++)
         if (choice->handle[i] == handle)
-            return error_set(error, THENAR_ERROR_INPUT,
-                             "--device %s: handle %s has a device already; expected one each", option,
-                             thenar_model_handle_name(model, handle));
+            return fail(error, THENAR_ERROR_INPUT, "--device %s: handle %s has a device already; expected one each",
+                        option, thenar_model_handle_name(model, handle));
     if (choice->handle_count == THENAR_HAPTIC_HANDLES)
-        return error_set(error, THENAR_ERROR_INPUT, "--device %s: more than %d devices; expected at most so many",
-                         option, THENAR_HAPTIC_HANDLES);
+        return fail(error, THENAR_ERROR_INPUT, "--device %s: more than %d devices; expected at most so many", option,
+                    THENAR_HAPTIC_HANDLES);
     choice->handle[choice->handle_count] = handle;
     choice->device[choice->handle_count++] = device;
     return THENAR_OK;
@@ -106,23 +101,22 @@ static thenar_status choose(const thenar_sim *sim, const char *option, device_ch
         if (status != THENAR_OK || any) return status;
     }
     if (strcmp(device, "scene") == 0)
-        return error_set(error, THENAR_ERROR_INPUT,
-                         "--device %s: %s names no device%s%s; expected one under haptic.handles", option,
-                         thenar_model_name(model), handle < 0 ? "" : " for ",
-                         handle < 0 ? "" : thenar_model_handle_name(model, handle));
+        return fail(error, THENAR_ERROR_INPUT, "--device %s: %s names no device%s%s; expected one under haptic.handles",
+                    option, thenar_model_name(model), handle < 0 ? "" : " for ",
+                    handle < 0 ? "" : thenar_model_handle_name(model, handle));
     char kind[32], all[512];
     device_kind found;
+    thenar_error reported;
     snprintf(kind, sizeof kind, "%.*s", (int)strcspn(device, ":"), device);
-    thenar_status status = strcmp(device, "none") == 0 ? THENAR_OK : device_kind_find(kind, &found, error);
+    thenar_status status = strcmp(device, "none") == 0 ? THENAR_OK : device_kind_find(kind, &found, &reported);
     if (status != THENAR_OK) {
-        error_prefix(error, "--device %s", option);
-        return status;
+        return fail(error, status, "--device %s: %s", option, reported.text);
     }
     list_handles(model, all, sizeof all);
     if (handle < 0 && count > 1)
-        return error_set(error, THENAR_ERROR_INPUT,
-                         "--device %s: for which handle of %s? expected HANDLE=%s, with one of: %s", option,
-                         thenar_model_name(model), option, all);
+        return fail(error, THENAR_ERROR_INPUT,
+                    "--device %s: for which handle of %s? expected HANDLE=%s, with one of: %s", option,
+                    thenar_model_name(model), option, all);
     return add(model, choice, handle < 0 ? 0 : handle, device, option, error);
 }
 
@@ -136,10 +130,9 @@ static thenar_status device_choose(const thenar_sim *sim, const option_list *opt
     *out = (device_choice){0};
     const thenar_model *model = thenar_sim_model(sim);
     if (options->count > 0 && thenar_model_handle_count(model) == 0)
-        return error_set(
-            error, THENAR_ERROR_INPUT,
-            "--device %s: %s has no handle that a device could hold; expected a scene with the key handles",
-            options->values[0], thenar_model_name(model));
+        return fail(error, THENAR_ERROR_INPUT,
+                    "--device %s: %s has no handle that a device could hold; expected a scene with the key handles",
+                    options->values[0], thenar_model_name(model));
     thenar_status status = THENAR_OK;
     for (int i = 0; i < options->count && status == THENAR_OK; i++)
         status = choose(sim, options->values[i], out, error);
@@ -195,8 +188,8 @@ static thenar_status open_loop(run_haptic *haptic, const thenar_sim *sim, bool o
         handles[i].device = haptic->choice.device[i];
         snprintf(haptic->channel[i], sizeof haptic->channel[i], "haptic/%.200s",
                  thenar_model_handle_name(thenar_sim_model(sim), haptic->choice.handle[i]));
-        haptic->text[i] = memory_string(handles[i].device);
-        if (!haptic->text[i]) return error_memory(error, "devices");
+        haptic->text[i] = strdup(handles[i].device);
+        if (!haptic->text[i]) return fail_memory(error, "devices");
     }
     def.simulated_time = offline;
     def.handles = handles;
@@ -226,8 +219,8 @@ thenar_status run_haptic_create(const thenar_sim *sim, const option_list *device
                                 thenar_error *error) {
     *out = NULL;
     if (devices->count == 0) return THENAR_OK;
-    run_haptic *haptic = MEMORY_ARRAY(run_haptic, 1);
-    if (!haptic) return error_memory(error, "devices");
+    run_haptic *haptic = NEW_ARRAY(run_haptic, 1);
+    if (!haptic) return fail_memory(error, "devices");
     thenar_status status = device_choose(sim, devices, &haptic->choice, error);
     if (status == THENAR_OK) status = open_loop(haptic, sim, offline, error);
     if (status != THENAR_OK) {
@@ -247,7 +240,7 @@ void run_haptic_free(run_haptic *haptic) {
 }
 
 static int64_t now_ns(const run_haptic *haptic, const thenar_sim *sim) {
-    return haptic->offline ? (int64_t)(1e9 * thenar_sim_time(sim)) : clock_now();
+    return haptic->offline ? (int64_t)(1e9 * thenar_sim_time(sim)) : clock_ns();
 }
 
 thenar_status run_haptic_start(run_haptic *haptic, thenar_error *error) {
@@ -255,7 +248,7 @@ thenar_status run_haptic_start(run_haptic *haptic, thenar_error *error) {
     thenar_status status = thenar_haptic_start(haptic->loop, error);
     thenar_haptic_advance(haptic->loop, 1 / haptic->rate); /* offline: that the first step knows where the device is */
     take_stats(haptic);
-    haptic->window = (rate_window){.begun_ns = haptic->offline ? 0 : clock_now(), .ticks = haptic->stats.ticks};
+    haptic->window = (rate_window){.begun_ns = haptic->offline ? 0 : clock_ns(), .ticks = haptic->stats.ticks};
     return status;
 }
 

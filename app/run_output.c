@@ -1,23 +1,22 @@
 /* The files of `thenar run --out`: statistics and summary.json first, then the others. */
 #include "app/run.h"
 #include "app/support.h"
-#include "io/file.h"
-#include "core/memory.h"
 #include "io/export.h"
 
 #include <inttypes.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 typedef struct run_summary {
-    ARRAY(thenar_stats) steps;
+    LIST(thenar_stats) steps;
 } run_summary;
 
 static bool run_summary_add(run_summary *summary, const thenar_stats *stats) {
-    return ARRAY_PUSH(&summary->steps, *stats);
+    return LIST_PUSH(&summary->steps, *stats);
 }
 
 static void run_summary_free(run_summary *summary) {
@@ -28,17 +27,12 @@ static void run_summary_free(run_summary *summary) {
 /* One number of each step, sorted; free() it. NULL when memory runs out or there is no step. */
 typedef double (*step_value)(const thenar_stats *stats, int which);
 
-static int compare_doubles(const void *a, const void *b) {
-    double left = *(const double *)a, right = *(const double *)b;
-    return (left > right) - (left < right);
-}
-
 static double *sorted_values(const run_summary *summary, step_value value, int which) {
     size_t count = summary->steps.count;
-    double *values = count ? MEMORY_ARRAY(double, count) : NULL;
+    double *values = count ? NEW_ARRAY(double, count) : NULL;
     if (!values) return NULL;
     for (size_t i = 0; i < count; i++) values[i] = value(&summary->steps.data[i], which);
-    qsort(values, count, sizeof *values, compare_doubles);
+    sort_numbers(values, count);
     return values;
 }
 
@@ -252,8 +246,7 @@ struct run_output {
 static thenar_status path_in(const run_output *output, const char *name, char path[], size_t size,
                              thenar_error *error) {
     int length = snprintf(path, size, "%s/%s", output->folder, name);
-    if (length < 0 || (size_t)length >= size)
-        return error_set(error, THENAR_ERROR_FILE, "the path of --out is too long");
+    if (length < 0 || (size_t)length >= size) return fail(error, THENAR_ERROR_FILE, "the path of --out is too long");
     return THENAR_OK;
 }
 
@@ -287,12 +280,12 @@ static thenar_status remove_old(const run_output *output, const char *name, then
     struct stat info;
     thenar_status status = path_in(output, name, path, sizeof path, error);
     if (status != THENAR_OK || lstat(path, &info) != 0 || !S_ISREG(info.st_mode)) return status;
-    return unlink(path) == 0 ? THENAR_OK : error_errno(error, path, "replace");
+    return unlink(path) == 0 ? THENAR_OK : fail_errno(error, path, "replace");
 }
 
 static thenar_status open_files(run_output *output, const thenar_sim *sim, thenar_error *error) {
     char path[4096];
-    thenar_status status = file_make_directory(output->folder, error);
+    thenar_status status = make_directory(output->folder, error);
     if (status == THENAR_OK) status = remove_old(output, "summary.json", error);
     if (status == THENAR_OK) status = remove_old(output, "final.vtk", error);
     if (status == THENAR_OK) status = path_in(output, "steps.csv", path, sizeof path, error);
@@ -311,13 +304,13 @@ static thenar_status open_files(run_output *output, const thenar_sim *sim, thena
 thenar_status run_output_open(const char *folder, const run_facts *facts, const thenar_sim *sim, run_output **out,
                               thenar_error *error) {
     *out = NULL;
-    run_output *output = MEMORY_ARRAY(run_output, 1);
-    if (!output) return error_memory(error, "output");
+    run_output *output = NEW_ARRAY(run_output, 1);
+    if (!output) return fail_memory(error, "output");
     output->facts = *facts;
-    output->folder = memory_string(folder);
+    output->folder = folder ? strdup(folder) : NULL;
     int more = run_tactile_column_count(facts->tactile) + run_haptic_column_count(facts->haptic);
-    output->row = MEMORY_ARRAY(double, run_column_count(thenar_sim_model(sim), true) + more);
-    thenar_status status = (folder && !output->folder) || !output->row ? error_memory(error, "output") : THENAR_OK;
+    output->row = NEW_ARRAY(double, run_column_count(thenar_sim_model(sim), true) + more);
+    thenar_status status = (folder && !output->folder) || !output->row ? fail_memory(error, "output") : THENAR_OK;
     if (status == THENAR_OK && folder) status = open_files(output, sim, error);
     if (status == THENAR_OK)
         *out = output;
@@ -327,7 +320,7 @@ thenar_status run_output_open(const char *folder, const run_facts *facts, const 
 }
 
 thenar_status run_output_step(run_output *output, const thenar_sim *sim, thenar_error *error) {
-    if (!run_summary_add(&output->summary, thenar_sim_stats(sim))) return error_memory(error, "statistics");
+    if (!run_summary_add(&output->summary, thenar_sim_stats(sim))) return fail_memory(error, "statistics");
     if (!output->folder) return THENAR_OK;
     write_csv_row(output, sim);
     return thenar_recorder_add(output->recorder, error);

@@ -2,7 +2,6 @@
 #include "app/support.h"
 
 #include "app/command.h"
-#include "core/threads.h"
 #include "solver/solver.h"
 
 #include <inttypes.h>
@@ -15,8 +14,8 @@ void run_pace_text(const pace *p, double speed, char text[RUN_PACE_TEXT]) {
 }
 
 void run_pace_wait(pace *p, double dt) {
-    for (; !pace_is_due(p, dt) && !process_interrupted(); pace_look(p, clock_now(), 1, dt)) {
-        int64_t rest = pace_wait(p, clock_now(), 1, dt);
+    for (; !pace_is_due(p, dt) && !process_interrupted(); pace_look(p, clock_ns(), 1, dt)) {
+        int64_t rest = pace_wait(p, clock_ns(), 1, dt);
         if (rest > 0) nanosleep(&(struct timespec){.tv_sec = rest / 1000000000, .tv_nsec = rest % 1000000000}, NULL);
     }
 }

@@ -1,9 +1,5 @@
 #include "app/run.h"
 
-#include "core/threads.h"
-#include "core/error.h"
-#include "core/memory.h"
-
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,8 +39,8 @@ struct run_tactile {
 static thenar_status open_outputs(run_tactile *tactile, const option_list *sends, thenar_error *error) {
     thenar_status status = THENAR_OK;
     size_t count = sends ? (size_t)sends->count : 0;
-    tactile->outputs = MEMORY_ARRAY(thenar_output *, count);
-    if (!tactile->outputs) return error_memory(error, "outputs");
+    tactile->outputs = NEW_ARRAY(thenar_output *, count);
+    if (!tactile->outputs) return fail_memory(error, "outputs");
     tactile->sends = sends;
     for (; tactile->output_count < count && status == THENAR_OK; tactile->output_count++) {
         size_t i = tactile->output_count;
@@ -58,18 +54,18 @@ thenar_status run_tactile_create(const thenar_model *model, const option_list *s
     *out = NULL;
     if (thenar_model_tactile_count(model) == 0) {
         if (!sends || sends->count == 0) return THENAR_OK;
-        return error_set(error, THENAR_ERROR_INPUT,
-                         "%s: nothing to send, for no hand wears a device; expected a scene with the key tactile",
-                         thenar_model_name(model));
+        return fail(error, THENAR_ERROR_INPUT,
+                    "%s: nothing to send, for no hand wears a device; expected a scene with the key tactile",
+                    thenar_model_name(model));
     }
-    run_tactile *tactile = MEMORY_ARRAY(run_tactile, 1);
-    if (!tactile) return error_memory(error, "tactile devices");
+    run_tactile *tactile = NEW_ARRAY(run_tactile, 1);
+    if (!tactile) return fail_memory(error, "tactile devices");
     tactile->model = model;
     thenar_status status = thenar_tactile_create(model, NULL, &tactile->devices, error);
     if (status == THENAR_OK) {
         int count = thenar_tactile_device_count(tactile->devices);
-        tactile->records = MEMORY_ARRAY(device_record, count);
-        if (!tactile->records) status = error_memory(error, "tactile devices");
+        tactile->records = NEW_ARRAY(device_record, count);
+        if (!tactile->records) status = fail_memory(error, "tactile devices");
     }
     if (status == THENAR_OK) status = open_outputs(tactile, sends, error);
     if (status == THENAR_OK)
@@ -120,9 +116,9 @@ static void record(device_record *record, const thenar_tactile_command *command)
 
 void run_tactile_step(run_tactile *tactile, const thenar_sim *sim) {
     if (!tactile) return;
-    int64_t start = clock_now();
+    int64_t start = clock_ns();
     thenar_tactile_update(tactile->devices, sim);
-    double us = 1e-3 * (double)(clock_now() - start);
+    double us = 1e-3 * (double)(clock_ns() - start);
     for (size_t i = 0; i < tactile->output_count; i++) thenar_output_push(tactile->outputs[i], tactile->devices);
     tactile->us[tactile->updates++ % UPDATES_KEPT] = us;
     for (int d = 0; d < thenar_tactile_device_count(tactile->devices); d++)
@@ -209,11 +205,6 @@ void run_tactile_row(const run_tactile *tactile, double *row) {
         row = pad_row(thenar_tactile_pad_of(tactile->devices, p), row);
 }
 
-static int compare(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static json_t *range(double low, double high) {
     return json_pack("[f, f]", low, high);
 }
@@ -238,10 +229,11 @@ json_t *run_tactile_summary(const run_tactile *tactile) {
         json_object_set_new(devices, def->name, device);
     }
     json_object_set_new(all, "devices", devices);
-    double *us = memory_copy(tactile->us, sizeof tactile->us);
+    double *us = NEW_ARRAY(double, UPDATES_KEPT);
     size_t count = tactile->updates < UPDATES_KEPT ? (size_t)tactile->updates : UPDATES_KEPT;
     if (us && count > 0) {
-        qsort(us, count, sizeof *us, compare);
+        memcpy(us, tactile->us, count * sizeof *us);
+        sort_numbers(us, count);
         json_object_set_new(
             all, "update_us",
             json_pack("{s:f, s:f, s:f}", "p50", us[count / 2], "p99", us[count * 99 / 100], "max", us[count - 1]));

@@ -1,7 +1,4 @@
 #include "app/command.h"
-#include "io/file.h"
-#include "core/memory.h"
-#include "core/text.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -9,11 +6,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-static bool is_directory(const char *path) {
-    struct stat info;
-    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
-}
 
 static void warn_of_folder(const char *path) {
     static bool reported; /* folders are looked up more than once */
@@ -53,7 +45,7 @@ int scene_folders(char folders[SCENE_FOLDERS][SCENE_PATH_SIZE]) {
 }
 
 static int is_scene(const struct dirent *entry) {
-    return strcmp(file_extension(entry->d_name), "yaml") == 0;
+    return strcmp(path_extension(entry->d_name), "yaml") == 0;
 }
 
 void scene_each(const char *folder, void (*visit)(void *context, const char *name, const char *path), void *context) {
@@ -70,14 +62,14 @@ void scene_each(const char *folder, void (*visit)(void *context, const char *nam
 }
 
 typedef struct name_list {
-    ARRAY(const char *) names;
+    LIST(const char *) names;
 } name_list;
 
 static void collect_name(void *context, const char *name, const char *path) {
     (void)path;
     name_list *list = context;
-    char *copy = memory_string(name);
-    if (copy && !ARRAY_PUSH(&list->names, copy)) free(copy);
+    char *copy = strdup(name);
+    if (copy && !LIST_PUSH(&list->names, copy)) free(copy);
 }
 
 static thenar_status no_such_scene(const char *scene, thenar_error *error) {
@@ -85,26 +77,24 @@ static thenar_status no_such_scene(const char *scene, thenar_error *error) {
     int count = scene_folders(folders);
     name_list list = {0};
     for (int i = 0; i < count; i++) scene_each(folders[i], collect_name, &list);
-    const char *closest = text_closest(scene, list.names.data, list.names.count);
+    const char *closest = closest_name(scene, list.names.data, list.names.count);
     thenar_status status =
-        closest
-            ? error_set(error, THENAR_ERROR_FILE, "%s: no such scene; did you mean %s?", scene, closest)
-            : error_set(error, THENAR_ERROR_FILE, "%s: no such scene or file; 'thenar list' shows the scenes", scene);
+        closest ? fail(error, THENAR_ERROR_FILE, "%s: no such scene; did you mean %s?", scene, closest)
+                : fail(error, THENAR_ERROR_FILE, "%s: no such scene or file; 'thenar list' shows the scenes", scene);
     for (size_t i = 0; i < list.names.count; i++) free((void *)list.names.data[i]);
     free(list.names.data);
     return status;
 }
 
 static thenar_status take_path(const char *scene, char path[SCENE_PATH_SIZE], thenar_error *error) {
-    if (strlen(scene) >= SCENE_PATH_SIZE)
-        return error_set(error, THENAR_ERROR_FILE, "the path of the scene is too long");
+    if (strlen(scene) >= SCENE_PATH_SIZE) return fail(error, THENAR_ERROR_FILE, "the path of the scene is too long");
     snprintf(path, SCENE_PATH_SIZE, "%s", scene);
     return THENAR_OK;
 }
 
 thenar_status scene_find(const char *scene, char path[SCENE_PATH_SIZE], thenar_error *error) {
     if (!*scene)
-        return error_set(error, THENAR_ERROR_FILE, "the name of the scene is empty; 'thenar list' shows the scenes");
+        return fail(error, THENAR_ERROR_FILE, "the name of the scene is empty; 'thenar list' shows the scenes");
     if (strchr(scene, '/')) return take_path(scene, path, error);
     char folders[SCENE_FOLDERS][SCENE_PATH_SIZE];
     int count = scene_folders(folders);
@@ -115,7 +105,7 @@ thenar_status scene_find(const char *scene, char path[SCENE_PATH_SIZE], thenar_e
         memcpy(path, candidate, strlen(candidate) + 1);
         return THENAR_OK;
     }
-    return *file_extension(scene) ? take_path(scene, path, error) : no_such_scene(scene, error);
+    return *path_extension(scene) ? take_path(scene, path, error) : no_such_scene(scene, error);
 }
 
 thenar_status scene_open(const char *scene, const option_list *sets, const char *track, thenar_model **model,

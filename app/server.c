@@ -1,7 +1,6 @@
 #include "app/command.h"
 #include "app/server.h"
 #include "app/support.h"
-#include "core/threads.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -35,11 +34,11 @@ typedef struct guard_rate {
 static thenar_status guard_create(server_guard *guard, const char *host, thenar_error *error) {
     unsigned char bytes[GUARD_TOKEN / 2], address[sizeof(struct in6_addr)];
     if (inet_pton(AF_INET, host, address) != 1 && inet_pton(AF_INET6, host, address) != 1)
-        return error_set(error, THENAR_ERROR_INPUT, "--host %s; expected an IP address", host);
+        return fail(error, THENAR_ERROR_INPUT, "--host %s; expected an IP address", host);
     ssize_t got;
     do got = getrandom(bytes, sizeof bytes, 0);
     while (got < 0 && errno == EINTR);
-    if (got != (ssize_t)sizeof bytes) return error_errno(error, "getrandom", "make a token");
+    if (got != (ssize_t)sizeof bytes) return fail_errno(error, "getrandom", "make a token");
     for (size_t i = 0; i < sizeof bytes; i++) snprintf(guard->token + 2 * i, 3, "%02x", bytes[i]);
     snprintf(guard->host, sizeof guard->host, "%s", host);
     return THENAR_OK;
@@ -246,7 +245,7 @@ static int receive(server *s, struct lws *wsi, viewer_session *session, const vo
     view_order order;
     size_t missing = lws_remaining_packet_payload(wsi);
     bool first = lws_is_first_fragment(wsi);
-    if (first && !guard_message(&session->rate, clock_now()))
+    if (first && !guard_message(&session->rate, clock_ns()))
         return close_viewer(wsi, LWS_CLOSE_STATUS_POLICY_VIOLATION, "too many messages");
     if (!lws_frame_is_binary(wsi)) return close_viewer(wsi, LWS_CLOSE_STATUS_UNACCEPTABLE_OPCODE, "not binary");
     if (first) session->partial_length = 0;
@@ -267,7 +266,7 @@ static int receive(server *s, struct lws *wsi, viewer_session *session, const vo
 /* One message at a time: while one is on its way this is not called, and what happened meanwhile is left out. */
 static int send_updates(server *s, struct lws *wsi, viewer_session *session) {
     view_message *out = &session->out;
-    if (!ARRAY_RESERVE(&out->bytes, LWS_PRE)) return -1;
+    if (!LIST_RESERVE(&out->bytes, LWS_PRE)) return -1;
     message_clear(out);
     out->bytes.count = LWS_PRE;
     if (!session->greeted) {
@@ -326,8 +325,8 @@ static const lws_retry_bo_t idle = {.secs_since_valid_ping = 15, .secs_since_val
 
 thenar_status server_create(const char *host, int port, view_source *source, server **out, thenar_error *error) {
     *out = NULL;
-    server *s = MEMORY_ARRAY(server, 1);
-    if (!s) return error_memory(error, "server");
+    server *s = NEW_ARRAY(server, 1);
+    if (!s) return fail_memory(error, "server");
     if (!host) host = "127.0.0.1";
     thenar_status status = guard_create(&s->guard, host, error);
     if (status != THENAR_OK) {
@@ -358,9 +357,8 @@ thenar_status server_create(const char *host, int port, view_source *source, ser
     s->guard.port = vhost ? lws_get_vhost_listen_port(vhost) : -1;
     if (s->guard.port <= 0) {
         server_free(s);
-        return error_set(error, THENAR_ERROR_FILE,
-                         "cannot listen on %s, port %d; expected an address of this machine and a free port", host,
-                         port);
+        return fail(error, THENAR_ERROR_FILE,
+                    "cannot listen on %s, port %d; expected an address of this machine and a free port", host, port);
     }
     snprintf(s->address, sizeof s->address, six ? "http://[%s]:%d/?token=%s" : "http://%s:%d/?token=%s",
              strcmp(host, "0.0.0.0") == 0 ? "127.0.0.1" : host, s->guard.port, s->guard.token);
@@ -390,7 +388,7 @@ thenar_status server_run(server *s, thenar_error *error) {
     tick(&s->tick);
     while (!process_interrupted())
         if (lws_service(s->context, 0) < 0)
-            return error_set(error, THENAR_ERROR_FILE, "the server cannot go on waiting for viewers");
+            return fail(error, THENAR_ERROR_FILE, "the server cannot go on waiting for viewers");
     return THENAR_OK;
 }
 

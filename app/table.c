@@ -1,6 +1,5 @@
 #include "app/support.h"
 
-#include "core/memory.h"
 #include "io/export.h"
 
 #include <assert.h>

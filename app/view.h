@@ -8,7 +8,6 @@
 #define APP_VIEW_H
 
 #include "app/command.h"
-#include "core/memory.h"
 
 #include "thenar/hand.h"
 #include "thenar/haptic.h"
@@ -30,12 +29,12 @@ enum {
     SECTION_TETS,     /* u32 x 4 */
     SECTION_SURFACE,  /* f32 x 3 per vertex */
     SECTION_TRIANGLES,
-    SECTION_LIMITS = 8,  /* f32 x 2 per tet: minimum and maximum stretch, 0 without one */
-    SECTION_TIMES,       /* f64 per frame */
-    SECTION_STEPS,       /* f64 x columns per step */
-    SECTION_FRAME,       /* f64 x 4: time, step, index of the frame or -1, wall clock */
-    SECTION_POSITIONS,   /* f32 x 3 per node */
-    SECTION_BOX,         /* f32 x 6: low and high corner; for 16-bit positions */
+    SECTION_LIMITS = 8, /* f32 x 2 per tet: minimum and maximum stretch, 0 without one */
+    SECTION_TIMES,      /* f64 per frame */
+    SECTION_STEPS,      /* f64 x columns per step */
+    SECTION_FRAME,      /* f64 x 4: time, step, index of the frame or -1, wall clock */
+    SECTION_POSITIONS,  /* f32 x 3 per node */
+    SECTION_BOX,        /* f32 x 6: low and high corner; for 16-bit positions */
     SECTION_POSITIONS16, /* u16 x 3 per node in the box: low bytes, then high bytes, of the difference to the last frame */
     SECTION_POSE,        /* f32 x 7 */
     SECTION_CONTACTS,    /* 16 words per point, see view_contact */
@@ -69,7 +68,7 @@ typedef struct view_contact {
 } view_contact;
 
 typedef struct view_message {
-    ARRAY(unsigned char) bytes;
+    LIST(unsigned char) bytes;
     bool failed; /* memory ran out: the rest is missing */
 } view_message;
 
@@ -191,6 +190,9 @@ struct view_source {
     void (*free)(view_source *source);
 };
 
+/* Whether a path is a recording or the folder of a run, not a scene. */
+bool view_is_recording(const char *path);
+
 /* A recording, given as a file or as the folder of a run. Warns of damage on stderr. */
 thenar_status view_recorded_open(const char *path, view_source **out, thenar_error *error);
 
@@ -207,8 +209,8 @@ thenar_status view_recorded_pack(view_source *source, view_range range, view_mes
 
 /* The numbers of a run that are plotted, one row per step: from steps.csv of the run, or from the recording itself. */
 typedef struct view_series {
-    ARRAY(char *) names;
-    ARRAY(double) values; /* row by row; NaN for an empty field */
+    LIST(char *) names;
+    LIST(double) values; /* row by row; NaN for an empty field */
     size_t row_count;
 } view_series;
 

@@ -1,35 +1,46 @@
-/* f = k (target - p) - c v at the point p, spread over the nodes near it. The spring is explicit, so it must not be
- * stiffer than the step allows: with m the mass that it feels, h^2 k / m <= 1 and c = sqrt(k m) keep it well within the
- * bound h^2 k / m + 2 h c / m < 4 of the semi-implicit Euler method. The body's own stiffness is implicit and only
- * adds to what resists. */
+/* f = k (target - p) - c v at the point p, distributed over the nodes near it. The spring is explicit, so its stiffness is
+ * limited by the time step h: with m the effective mass, h^2 k / m <= 1 and c = sqrt(k m) stay well within the stability bound
+ * h^2 k / m + 2 h c / m < 4 of the semi-implicit Euler method. The body's own stiffness is implicit and only adds
+ * resistance. */
 #include "app/view_live.h"
 
-#include "core/vec3.h"
-
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
-#define PATCH_SHARE 0.12 /* radius of the patch that takes the force, of the body's extent */
+#define PATCH_SHARE 0.12 /* radius of the patch that takes the force, as a share of the body's extent */
+
+static double distance(const double a[3], const double b[3]) {
+    double x = a[0] - b[0], y = a[1] - b[1], z = a[2] - b[2];
+    return sqrt(x * x + y * y + z * z);
+}
+
+static void cross(const double a[3], const double b[3], double out[3]) {
+    out[0] = a[1] * b[2] - a[2] * b[1];
+    out[1] = a[2] * b[0] - a[0] * b[2];
+    out[2] = a[0] * b[1] - a[1] * b[0];
+}
 
 static double extent_of(const thenar_surface *surface) {
-    vec3 low = vec3_load(surface->positions), high = low;
-    for (int i = 1; i < surface->vertex_count; i++) {
-        low = vec3_min(low, vec3_load(surface->positions + 3 * i));
-        high = vec3_max(high, vec3_load(surface->positions + 3 * i));
+    double low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY};
+    for (int i = 0; i < 3 * surface->vertex_count; i++) {
+        low[i % 3] = fmin(low[i % 3], surface->positions[i]);
+        high[i % 3] = fmax(high[i % 3], surface->positions[i]);
     }
-    return vec3_distance(low, high);
+    return distance(low, high);
 }
 
 static bool take_soft(view_drag *drag, const thenar_model *model, double extent) {
     const thenar_tet_mesh *mesh = thenar_model_mesh(model, drag->body);
     const double *mass = thenar_model_masses(model, drag->body);
-    vec3 centre = vec3_load(thenar_model_surface(model, drag->body)->positions + 3 * drag->vertex);
+    const double *centre = thenar_model_surface(model, drag->body)->positions + 3 * drag->vertex;
     double total = 0;
     for (double radius = PATCH_SHARE * extent; total == 0; radius *= 2)
         for (int i = 0; i < mesh->node_count; i++) {
-            double share = vec3_distance(vec3_load(mesh->positions + 3 * i), centre) / radius;
+            double share = distance(mesh->positions + 3 * i, centre) / radius;
             double weight = mass[i] * (1 - share * share);
             if (!(share < 1) || !(weight > 0)) continue;
-            if (!ARRAY_PUSH(&drag->nodes, i) || !ARRAY_PUSH(&drag->weights, weight)) return false;
+            if (!LIST_PUSH(&drag->nodes, i) || !LIST_PUSH(&drag->weights, weight)) return false;
             total += weight;
         }
     double compliance = 0;
@@ -42,16 +53,12 @@ static bool take_soft(view_drag *drag, const thenar_model *model, double extent)
 }
 
 static void take_rigid(view_drag *drag, const thenar_model *model) {
-    vec3 point = vec3_load(thenar_model_surface(model, drag->body)->positions + 3 * drag->vertex);
-    vec3_store(drag->point, point);
+    static const double centre[3];
     double inertia[9];
+    memcpy(drag->point, thenar_model_surface(model, drag->body)->positions + 3 * drag->vertex, sizeof drag->point);
     thenar_model_inertia(model, drag->body, inertia);
-    double min = fmin(inertia[0], fmin(inertia[4], inertia[8])), mass = thenar_model_mass(model, drag->body);
-    drag->mass = 1 / (1 / mass + vec3_dot(point, point) / min);
-}
-
-static bool is_rigid(const thenar_model *model, int body) {
-    return thenar_model_body_kind(model, body) == THENAR_BODY_RIGID;
+    double min = fmin(inertia[0], fmin(inertia[4], inertia[8])), arm = distance(drag->point, centre);
+    drag->mass = 1 / (1 / thenar_model_mass(model, drag->body) + arm * arm / min);
 }
 
 bool drag_take(view_drag *drag, thenar_sim *sim, int body, int vertex) {
@@ -60,9 +67,9 @@ bool drag_take(view_drag *drag, thenar_sim *sim, int body, int vertex) {
     drag->nodes.count = drag->weights.count = 0;
     drag->body = body;
     drag->vertex = vertex;
-    if (is_rigid(model, body) && thenar_model_motion(model, body) != THENAR_MOTION_DYNAMIC) return false;
+    if (run_body_is_rigid(model, body) && thenar_model_motion(model, body) != THENAR_MOTION_DYNAMIC) return false;
     double extent = extent_of(thenar_model_surface(model, body));
-    if (is_rigid(model, body))
+    if (run_body_is_rigid(model, body))
         take_rigid(drag, model);
     else if (!take_soft(drag, model, extent))
         return false;
@@ -71,49 +78,54 @@ bool drag_take(view_drag *drag, thenar_sim *sim, int body, int vertex) {
     return true;
 }
 
-static vec3 spring(view_drag *drag, double h, vec3 position, vec3 velocity) {
+static void set_force(view_drag *drag, double h, const double position[3], const double velocity[3]) {
     double stiffness = fmin(drag->strength * drag->stiffness, drag->mass / (h * h));
     double damping = sqrt(stiffness * drag->mass);
-    vec3 pull = vec3_scale(vec3_sub(vec3_load(drag->target), position), stiffness);
-    return vec3_mul_add(pull, velocity, -damping);
+    for (int c = 0; c < 3; c++) {
+        drag->held[c] = position[c];
+        drag->force[c] = stiffness * (drag->target[c] - position[c]) - damping * velocity[c];
+    }
 }
 
 static void apply_soft(view_drag *drag, thenar_sim *sim) {
     const thenar_embedding *embedding = thenar_model_embedding(thenar_sim_model(sim), drag->body);
     const int *tet = thenar_model_mesh(thenar_sim_model(sim), drag->body)->tets + 4 * embedding->tet[drag->vertex];
     const double *x = thenar_sim_positions(sim, drag->body), *v = thenar_sim_velocities(sim, drag->body);
-    vec3 position = {0}, velocity = {0};
+    double position[3] = {0}, velocity[3] = {0};
     for (int k = 0; k < 4; k++)
-        position = vec3_mul_add(position, vec3_load(x + 3 * tet[k]), embedding->weights[4 * drag->vertex + k]);
+        for (int c = 0; c < 3; c++) position[c] += embedding->weights[4 * drag->vertex + k] * x[3 * tet[k] + c];
     for (size_t k = 0; k < drag->nodes.count; k++)
-        velocity = vec3_mul_add(velocity, vec3_load(v + 3 * drag->nodes.data[k]), drag->weights.data[k]);
-    vec3 force = spring(drag, thenar_sim_dt(sim), position, velocity);
+        for (int c = 0; c < 3; c++) velocity[c] += drag->weights.data[k] * v[3 * drag->nodes.data[k] + c];
+    set_force(drag, thenar_sim_dt(sim), position, velocity);
     for (size_t k = 0; k < drag->nodes.count; k++) {
         double part[3];
-        vec3_store(part, vec3_scale(force, drag->weights.data[k]));
+        for (int c = 0; c < 3; c++) part[c] = drag->weights.data[k] * drag->force[c];
         thenar_sim_apply_force(sim, drag->body, drag->nodes.data[k], part);
     }
-    vec3_store(drag->held, position);
-    vec3_store(drag->force, force);
 }
 
 static void apply_rigid(view_drag *drag, thenar_sim *sim) {
-    double centre[3], turn[4], velocity[3], spin[3], torque[3];
+    double centre[3], turn[4], velocity[3], spin[3], once[3], twice[3], arm[3], torque[3];
     thenar_sim_pose(sim, drag->body, centre, turn);
     thenar_sim_twist(sim, drag->body, velocity, spin);
-    vec3 arm = quat_rotate((quat){turn[0], turn[1], turn[2], turn[3]}, vec3_load(drag->point));
-    vec3 position = vec3_add(vec3_load(centre), arm);
-    vec3 speed = vec3_add(vec3_load(velocity), vec3_cross(vec3_load(spin), arm));
-    vec3 force = spring(drag, thenar_sim_dt(sim), position, speed);
-    vec3_store(drag->held, position);
-    vec3_store(drag->force, force);
-    vec3_store(torque, vec3_cross(arm, force));
+    /* The arm is the point rotated by the quaternion (u, w): p + 2 w (u x p) + 2 u x (u x p). */
+    cross(turn, drag->point, once);
+    cross(turn, once, twice);
+    for (int c = 0; c < 3; c++) arm[c] = drag->point[c] + 2 * (turn[3] * once[c] + twice[c]);
+    double around[3], position[3];
+    cross(spin, arm, around);
+    for (int c = 0; c < 3; c++) {
+        position[c] = centre[c] + arm[c];
+        velocity[c] += around[c];
+    }
+    set_force(drag, thenar_sim_dt(sim), position, velocity);
+    cross(arm, drag->force, torque);
     thenar_sim_apply_wrench(sim, drag->body, drag->force, torque);
 }
 
 void drag_apply(view_drag *drag, thenar_sim *sim) {
     if (!drag->active) return;
-    if (is_rigid(thenar_sim_model(sim), drag->body))
+    if (run_body_is_rigid(thenar_sim_model(sim), drag->body))
         apply_rigid(drag, sim);
     else
         apply_soft(drag, sim);
@@ -123,7 +135,7 @@ void drag_release(view_drag *drag, thenar_sim *sim) {
     static const double none[3];
     if (!drag->active) return;
     drag->active = false;
-    if (is_rigid(thenar_sim_model(sim), drag->body)) thenar_sim_apply_wrench(sim, drag->body, none, none);
+    if (run_body_is_rigid(thenar_sim_model(sim), drag->body)) thenar_sim_apply_wrench(sim, drag->body, none, none);
     for (size_t k = 0; k < drag->nodes.count; k++) thenar_sim_apply_force(sim, drag->body, drag->nodes.data[k], none);
 }
 

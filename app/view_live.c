@@ -2,7 +2,6 @@
 #include "app/run.h"
 #include "app/view_live.h"
 #include "contact/contact.h"
-#include "core/threads.h"
 #include "io/recording.h"
 #include "solver/solver.h"
 
@@ -92,9 +91,9 @@ static void report_slow(view_live *live) {
 /* Steps until real time is caught up with (base/pace.h), a stretch at most. */
 static void step_as_due(view_live *live, int64_t now) {
     pace_look(&live->clock, now, live->playing ? live->speed : 0, live->dt);
-    while (live->playing && pace_is_due(&live->clock, live->dt) && clock_now() - now < STRETCH_NS) {
+    while (live->playing && pace_is_due(&live->clock, live->dt) && clock_ns() - now < STRETCH_NS) {
         step(live);
-        pace_stepped(&live->clock, clock_now(), live->speed, live->dt);
+        pace_stepped(&live->clock, clock_ns(), live->speed, live->dt);
         run_haptic_late(live->haptic, &live->clock);
     }
     report_slow(live);
@@ -132,12 +131,12 @@ static bool take_orders(view_live *live, int64_t sleep) {
 
 static void *simulate(void *context) {
     view_live *live = context;
-    live->origin = clock_now();
+    live->origin = clock_ns();
     live->clock = pace_start(live->origin, 0);
     for (;;) {
-        int64_t now = clock_now();
+        int64_t now = clock_ns();
         step_as_due(live, now);
-        now = clock_now();
+        now = clock_ns();
         if (live->haptic && !live->playing && now - live->last_frame >= 2 * FRAME_NS) { /* devices move all the same */
             run_haptic_look(live->haptic);
             live->frame_due = true;
@@ -145,7 +144,7 @@ static void *simulate(void *context) {
         if (live->frame_due && now - live->last_frame >= (live->playing ? FRAME_NS : 0)) live_publish(live, now);
         int64_t sleep = IDLE_NS;
         if (live->playing) {
-            sleep = pace_wait(&live->clock, clock_now(), live->speed, live->dt);
+            sleep = pace_wait(&live->clock, clock_ns(), live->speed, live->dt);
             if (sleep > IDLE_NS) sleep = IDLE_NS;
         }
         if (!take_orders(live, sleep)) return NULL;
@@ -285,17 +284,17 @@ static thenar_status prepare(view_live *live, thenar_error *error) {
     if (status == THENAR_OK) status = open_devices(live, error);
     if (status != THENAR_OK) return status;
     run_tactile_begin(live->tactile, live->sim);
-    if (!recorded_pads_create(run_tactile_devices(live->tactile), &live->pads)) return error_memory(error, live->path);
+    if (!recorded_pads_create(run_tactile_devices(live->tactile), &live->pads)) return fail_memory(error, live->path);
     live->column_count = run_column_count(live->model, false) + run_tactile_column_count(live->tactile) +
                          run_haptic_column_count(live->haptic);
     live->body_count = thenar_model_body_count(live->model);
     live->hand_count = thenar_model_hand_count(live->model);
     live->solver_total = solver_count;
     live->tunable_count = (int)live->tunables.list.count;
-    live->vertex_counts = MEMORY_ARRAY(int, live->body_count);
-    live->fresh = MEMORY_ARRAY(double, ROWS_KEPT *(size_t)live->column_count);
-    live->rows = MEMORY_ARRAY(double, ROWS_KEPT *(size_t)live->column_count);
-    if (!live->vertex_counts || !live->fresh || !live->rows) return error_memory(error, live->path);
+    live->vertex_counts = NEW_ARRAY(int, live->body_count);
+    live->fresh = NEW_ARRAY(double, ROWS_KEPT *(size_t)live->column_count);
+    live->rows = NEW_ARRAY(double, ROWS_KEPT *(size_t)live->column_count);
+    if (!live->vertex_counts || !live->fresh || !live->rows) return fail_memory(error, live->path);
     /* The pages are there from the beginning: memory does not grow while it runs. */
     memset(live->fresh, 0, ROWS_KEPT * (size_t)live->column_count * sizeof *live->fresh);
     memset(live->rows, 0, ROWS_KEPT * (size_t)live->column_count * sizeof *live->rows);
@@ -305,13 +304,13 @@ static thenar_status prepare(view_live *live, thenar_error *error) {
     if (!live->head.failed) status = live_record_begin(live, error);
     if (status != THENAR_OK) return status;
     live->state_changed = live->frame_due = true;
-    return live->head.failed ? error_memory(error, live->path) : THENAR_OK;
+    return live->head.failed ? fail_memory(error, live->path) : THENAR_OK;
 }
 
 thenar_status view_live_create(const view_live_request *request, view_source **out, thenar_error *error) {
     *out = NULL;
-    view_live *live = MEMORY_ARRAY(view_live, 1);
-    if (!live) return error_memory(error, request->scene);
+    view_live *live = NEW_ARRAY(view_live, 1);
+    if (!live) return fail_memory(error, request->scene);
     live->base = (view_source){live_head, live_updates, live_order, live_leave, live_free};
     live->request = *request;
     live->playing = !request->paused;
@@ -343,7 +342,7 @@ thenar_status view_live_start(view_source *source, void (*notify)(void *context)
     if (run_haptic_refused(live->haptic))
         fprintf(stderr, "thenar: warning: haptic loop: %s\n", run_haptic_refused(live->haptic));
     if (pthread_create(&live->thread, NULL, simulate, live) != 0)
-        return error_set(error, THENAR_ERROR_MEMORY, "cannot start a thread for the simulation");
+        return fail(error, THENAR_ERROR_MEMORY, "cannot start a thread for the simulation");
     live->started = true;
     return THENAR_OK;
 }

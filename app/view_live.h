@@ -18,11 +18,11 @@ typedef struct view_drag {
     double held[3];   /* position of the vertex, m */
     double force[3];  /* in the last step, N */
     /* where the force acts */
-    ARRAY(int) nodes;      /* of a soft body */
-    ARRAY(double) weights; /* of the nodes, adding up to 1 */
-    double point[3];       /* of a rigid body, in its frame */
-    double stiffness;      /* N/m at strength 1 */
-    double mass;           /* effective mass at the spring, kg */
+    LIST(int) nodes;      /* of a soft body */
+    LIST(double) weights; /* of the nodes, adding up to 1 */
+    double point[3];      /* of a rigid body, in its frame */
+    double stiffness;     /* N/m at strength 1 */
+    double mass;          /* effective mass at the spring, kg */
 } view_drag;
 
 /* Attaches the spring to a surface vertex of a body; false if memory ran out or the body cannot move. */
@@ -51,7 +51,7 @@ typedef struct view_tunable {
 } view_tunable;
 
 typedef struct view_tunables {
-    ARRAY(view_tunable) list;
+    LIST(view_tunable) list;
 } view_tunables;
 
 /* Reads them from the scene. */

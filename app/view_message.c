@@ -1,5 +1,4 @@
 #include "app/view.h"
-#include "core/error.h"
 #include "geometry/embedding.h"
 
 #include <math.h>
@@ -12,7 +11,7 @@ _Static_assert(sizeof(view_contact) == 64, "16 words");
 
 void *message_section(view_message *message, uint32_t kind, int body, size_t count, size_t size) {
     size_t header = HEADER_WORDS * sizeof(uint32_t), padded = (size + 7) / 8 * 8, start = message->bytes.count;
-    if (message->failed || size > UINT32_MAX || !ARRAY_RESERVE(&message->bytes, start + header + padded)) {
+    if (message->failed || size > UINT32_MAX || !LIST_RESERVE(&message->bytes, start + header + padded)) {
         message->failed = true;
         return NULL;
     }
@@ -61,7 +60,7 @@ void message_json(view_message *message, uint32_t kind, json_t *value) {
 }
 
 void message_append(view_message *message, const void *bytes, size_t size) {
-    if (message->failed || !ARRAY_RESERVE(&message->bytes, message->bytes.count + size)) {
+    if (message->failed || !LIST_RESERVE(&message->bytes, message->bytes.count + size)) {
         message->failed = true;
         return;
     }
@@ -174,9 +173,9 @@ void packer_grow(view_packer *packer, const double *positions) {
 }
 
 thenar_status packer_begin(view_packer *packer, view_message *message, int body, thenar_error *error) {
-    packer->last = MEMORY_ARRAY(uint16_t, 3 * (size_t)packer->node_count);
+    packer->last = NEW_ARRAY(uint16_t, 3 * (size_t)packer->node_count);
     float *box = message_section(message, SECTION_BOX, body, 1, 6 * sizeof *box);
-    if (!packer->last || !box) return error_memory(error, "the replay");
+    if (!packer->last || !box) return fail_memory(error, "the replay");
     memcpy(box, packer->low, sizeof packer->low);
     memcpy(box + 3, packer->high, sizeof packer->high);
     return THENAR_OK;

@@ -1,6 +1,5 @@
 #include "app/view_live.h"
 #include "contact/contact.h"
-#include "core/text.h"
 #include "scene/config.h"
 #include "solver/solver.h"
 
@@ -31,7 +30,7 @@ static const known_key of_body[] = {{"friction", "Friction", "", "as usual"}};
 static double number_of(const config_node *map, const char *key) {
     const config_node *node = map && map->kind == CONFIG_MAPPING ? config_find(map, key) : NULL;
     double value;
-    return node && node->kind == CONFIG_SCALAR && node->plain && text_to_double(node->text, &value) ? value : NAN;
+    return node && node->kind == CONFIG_SCALAR && node->plain && parse_number(node->text, &value) ? value : NAN;
 }
 
 static config_node *child(const config_node *map, const char *key) {
@@ -49,7 +48,7 @@ static bool add_keys(view_tunables *tunables, const config_node *map, const char
         int length = snprintf(one.path, sizeof one.path, "%s.%s", path, keys[i].key);
         if (length < 0 || (size_t)length >= sizeof one.path) continue;
         snprintf(one.body, sizeof one.body, "%s", body);
-        if (!ARRAY_PUSH(&tunables->list, one)) return false;
+        if (!LIST_PUSH(&tunables->list, one)) return false;
     }
     return true;
 }
@@ -84,7 +83,7 @@ thenar_status tunables_read(view_tunables *tunables, const char *path, const opt
     for (const config_node *body = bodies ? bodies->first : NULL; body && good; body = body->next)
         if (body->kind == CONFIG_MAPPING) good = add_body(tunables, body);
     config_free(&tree);
-    return good ? THENAR_OK : error_memory(error, "what can be changed");
+    return good ? THENAR_OK : fail_memory(error, "what can be changed");
 }
 
 void tunables_to_sets(const view_tunables *tunables, option_list *sets, tunable_text *texts) {
@@ -145,8 +144,8 @@ void live_notice(view_live *live, const char *text) {
 
 thenar_status live_rebuild(view_live *live, bool new_model, thenar_error *error) {
     option_list sets = live->request.sets;
-    tunable_text *texts = MEMORY_ARRAY(tunable_text, 2 * live->tunables.list.count);
-    if (!texts) return error_memory(error, "overrides");
+    tunable_text *texts = NEW_ARRAY(tunable_text, 2 * live->tunables.list.count);
+    if (!texts) return fail_memory(error, "overrides");
     tunables_to_sets(&live->tunables, &sets, texts);
     thenar_model *model = NULL;
     thenar_sim *sim = NULL;
@@ -179,12 +178,12 @@ thenar_status live_rebuild(view_live *live, bool new_model, thenar_error *error)
 
 static thenar_status rebuild_unless_recorded(view_live *live, bool new_model, thenar_error *error) {
     if (!live->recorder) return live_rebuild(live, new_model, error);
-    return error_set(error, THENAR_ERROR_INPUT,
-                     "This is being recorded: time step, solver, contacts and materials stay as they are.");
+    return fail(error, THENAR_ERROR_INPUT,
+                "This is being recorded: time step, solver, contacts and materials stay as they are.");
 }
 
 static void rebuild_or_report(view_live *live, bool new_model, void (*undo)(view_live *live, const view_order *order),
-                            const view_order *order) {
+                              const view_order *order) {
     thenar_error error;
     live->state_changed = live->frame_due = true;
     live_notice(live, "");

@@ -1,8 +1,6 @@
 #include "app/run.h"
 #include "app/support.h"
 #include "app/view.h"
-#include "io/file.h"
-#include "core/text.h"
 #include "io/recording.h"
 
 #include <math.h>
@@ -13,14 +11,22 @@
 
 #define COLUMN_LIMIT 20000
 
+/* Names go into JSON: a name that is not UTF-8 loses all but its ASCII characters. */
+static void make_printable(char *name) {
+    json_t *valid = json_string(name);
+    for (; *name; name++)
+        if ((unsigned char)*name < ' ' || *name == 0x7f || (!valid && (unsigned char)*name >= 0x80)) *name = '_';
+    json_decref(valid);
+}
+
 static thenar_status add_name(view_series *series, const char *name, size_t length, thenar_error *error) {
-    char *copy = MEMORY_ARRAY(char, length + 1);
-    if (!copy || !ARRAY_PUSH(&series->names, copy)) {
+    char *copy = NEW_ARRAY(char, length + 1);
+    if (!copy || !LIST_PUSH(&series->names, copy)) {
         free(copy);
-        return error_memory(error, "series");
+        return fail_memory(error, "series");
     }
     memcpy(copy, name, length);
-    text_make_printable(copy);
+    make_printable(copy);
     return THENAR_OK;
 }
 
@@ -37,7 +43,8 @@ static const char *read_names(view_series *series, const char *at, const char *p
             at++;
         }
         if (series->names.count >= COLUMN_LIMIT || (*at && *at != ',' && *at != '\n' && *at != '\r')) {
-            error_at(error, path, 1, 0, "cannot make out the columns; expected names with commas between");
+            fail(error, THENAR_ERROR_INPUT, "%s:1: cannot make out the columns; expected names with commas between",
+                 path);
             return NULL;
         }
         if (add_name(series, name, length, error) != THENAR_OK) return NULL;
@@ -51,14 +58,14 @@ static const char *read_names(view_series *series, const char *at, const char *p
 
 static thenar_status read_row(view_series *series, const char **at, const char *path, long line, thenar_error *error) {
     for (size_t i = 0; i < series->names.count; i++) {
-        const char *end;
-        double value = text_scan_double(*at, &end);
+        char *end;
+        double value = strtod(*at, &end);
         if (end == *at) value = NAN;
         bool last = i + 1 == series->names.count;
         if (*end != (last ? '\n' : ',') && !(last && (*end == 0 || *end == '\r')))
-            return error_at(error, path, line, 0, "cannot make out field %zu; expected %zu numbers", i + 1,
-                            series->names.count);
-        if (!ARRAY_PUSH(&series->values, isfinite(value) ? value : NAN)) return error_memory(error, path);
+            return fail(error, THENAR_ERROR_INPUT, "%s:%ld: cannot read field %zu; expected %zu numbers", path, line,
+                        i + 1, series->names.count);
+        if (!LIST_PUSH(&series->values, isfinite(value) ? value : NAN)) return fail_memory(error, path);
         *at = last ? end + strspn(end, "\r\n") : end + 1;
     }
     series->row_count++;
@@ -66,13 +73,12 @@ static thenar_status read_row(view_series *series, const char **at, const char *
 }
 
 thenar_status series_read_csv(view_series *series, const char *path, thenar_error *error) {
-    file_bytes file;
-    thenar_status status = file_read(path, FILE_SIZE_LIMIT, &file, error);
-    if (status != THENAR_OK) return status;
-    const char *at = read_names(series, file.data, path, error);
-    status = at ? THENAR_OK : error->status;
+    char *text = read_file(path, NULL, error);
+    if (!text) return error->status;
+    const char *at = read_names(series, text, path, error);
+    thenar_status status = at ? THENAR_OK : error->status;
     for (long line = 2; status == THENAR_OK && *at; line++) status = read_row(series, &at, path, line, error);
-    free(file.data);
+    free(text);
     if (status != THENAR_OK) series_free(series);
     return status;
 }
@@ -83,23 +89,23 @@ thenar_status series_read_recording(view_series *series, thenar_recording *recor
     int frames = thenar_recording_frame_count(recording), channels = thenar_recording_channel_count(recording);
     thenar_status status = add_name(series, "step", 4, error);
     if (status == THENAR_OK) status = add_name(series, "time", 4, error);
-    ARRAY(int) taken = {0};
+    LIST(int) taken = {0};
     for (int c = 0; c < channels && status == THENAR_OK; c++) {
         const thenar_recording_channel *channel = thenar_recording_channel_at(recording, c);
         if (channel->place != THENAR_RECORDING_RUN || channel->element_count != 1 || channel->components != 1) continue;
-        status = ARRAY_PUSH(&taken, c) ? add_name(series, channel->name, strlen(channel->name), error)
-                                       : error_memory(error, "series");
+        status = LIST_PUSH(&taken, c) ? add_name(series, channel->name, strlen(channel->name), error)
+                                      : fail_memory(error, "series");
     }
     int every = frames > row_limit ? (frames + row_limit - 1) / row_limit : 1;
     for (int f = 0; f < frames && status == THENAR_OK; f += every) {
-        if (!ARRAY_PUSH(&series->values, (double)thenar_recording_frame_step(recording, f)) ||
-            !ARRAY_PUSH(&series->values, thenar_recording_frame_time(recording, f)))
-            status = error_memory(error, "series");
+        if (!LIST_PUSH(&series->values, (double)thenar_recording_frame_step(recording, f)) ||
+            !LIST_PUSH(&series->values, thenar_recording_frame_time(recording, f)))
+            status = fail_memory(error, "series");
         for (size_t c = 0; c < taken.count && status == THENAR_OK; c++) {
             double value = NAN;
             thenar_error ignored; /* a damaged frame leaves a gap */
             if (thenar_recording_read_channel(recording, taken.data[c], f, &value, &ignored) != THENAR_OK) value = NAN;
-            if (!ARRAY_PUSH(&series->values, value)) status = error_memory(error, "series");
+            if (!LIST_PUSH(&series->values, value)) status = fail_memory(error, "series");
         }
         if (status == THENAR_OK) series->row_count++;
     }
@@ -159,7 +165,7 @@ static double *read_limits(const json_t *metadata, const thenar_recording_body *
     size_t count = json_array_size(limits), tets = (size_t)body->tet_count;
     bool alike = count == 2 && json_is_number(json_array_get(limits, 0));
     if (tets == 0 || (!alike && count != tets)) return NULL;
-    double *values = MEMORY_ARRAY(double, 2 * tets);
+    double *values = NEW_ARRAY(double, 2 * tets);
     for (size_t t = 0; values && t < tets; t++)
         for (size_t i = 0; i < 2; i++)
             values[2 * t + i] = json_number_value(json_array_get(alike ? limits : json_array_get(limits, t), i));
@@ -241,7 +247,7 @@ static json_t *measure_bounds(view_recorded *recorded, view_range range) {
     for (int b = 0; b < thenar_recording_body_count(recording); b++) {
         const thenar_recording_body *body = thenar_recording_body_at(recording, b);
         if (body->vertex_count <= 4) continue;
-        double *x = MEMORY_ARRAY(double, 3 * (size_t)body->vertex_count);
+        double *x = NEW_ARRAY(double, 3 * (size_t)body->vertex_count);
         for (int i = 0; i < FRAMES_MEASURED && x; i++) {
             thenar_error ignored;
             int frame = range.first + (int)((int64_t)(range.end - 1 - range.first) * i / (FRAMES_MEASURED - 1));
@@ -450,7 +456,7 @@ static thenar_status read_beside(view_recorded *recorded, const char *folder, th
 static thenar_status find_recording(const char *path, char file[PATH_SIZE + 32], char folder[PATH_SIZE],
                                     thenar_error *error) {
     struct stat info;
-    if (strlen(path) >= PATH_SIZE) return error_set(error, THENAR_ERROR_FILE, "the path is too long");
+    if (strlen(path) >= PATH_SIZE) return fail(error, THENAR_ERROR_FILE, "the path is too long");
     if (stat(path, &info) == 0 && S_ISDIR(info.st_mode)) {
         snprintf(folder, PATH_SIZE, "%s", path);
         snprintf(file, PATH_SIZE + 32, "%s/recording.thenar", path);
@@ -464,19 +470,23 @@ static thenar_status find_recording(const char *path, char file[PATH_SIZE + 32],
     return THENAR_OK;
 }
 
+bool view_is_recording(const char *path) {
+    return strcmp(path_extension(path), "thenar") == 0 || is_directory(path);
+}
+
 thenar_status view_recorded_open(const char *path, view_source **out, thenar_error *error) {
     *out = NULL;
     char file[PATH_SIZE + 32], folder[PATH_SIZE];
     thenar_status status = find_recording(path, file, folder, error);
     if (status != THENAR_OK) return status;
-    view_recorded *recorded = MEMORY_ARRAY(view_recorded, 1);
-    if (!recorded) return error_memory(error, path);
+    view_recorded *recorded = NEW_ARRAY(view_recorded, 1);
+    if (!recorded) return fail_memory(error, path);
     recorded->base = (view_source){recorded_head, recorded_updates, recorded_order, recorded_leave, recorded_free};
     status = thenar_recording_open(file, &recorded->recording, error);
     if (status == THENAR_OK && thenar_recording_damage(recorded->recording))
         fprintf(stderr, "thenar: warning: %s\n", thenar_recording_damage(recorded->recording));
     if (status == THENAR_OK && thenar_recording_frame_count(recorded->recording) == 0)
-        status = error_set(error, THENAR_ERROR_INPUT, "%s: no frame that can be read; expected one at least", file);
+        status = fail(error, THENAR_ERROR_INPUT, "%s: no frame that can be read; expected one at least", file);
     if (status == THENAR_OK) status = read_beside(recorded, folder, error);
     if (status == THENAR_OK) {
         int max = 1;
@@ -484,8 +494,8 @@ thenar_status view_recorded_open(const char *path, view_source **out, thenar_err
             int nodes = thenar_recording_body_at(recorded->recording, b)->node_count;
             if (nodes > max) max = nodes;
         }
-        recorded->scratch = MEMORY_ARRAY(double, 3 * (size_t)max);
-        if (!recorded->scratch) status = error_memory(error, path);
+        recorded->scratch = NEW_ARRAY(double, 3 * (size_t)max);
+        if (!recorded->scratch) status = fail_memory(error, path);
     }
     if (status == THENAR_OK)
         *out = &recorded->base;
@@ -533,13 +543,13 @@ static thenar_status pack_frames(view_recorded *recorded, view_range range, view
 thenar_status view_recorded_pack(view_source *source, view_range range, view_message *out, thenar_error *error) {
     view_recorded *recorded = (view_recorded *)source;
     int bodies = thenar_recording_body_count(recorded->recording);
-    view_packer *packers = MEMORY_ARRAY(view_packer, bodies);
-    if (!packers) return error_memory(error, "the replay");
+    view_packer *packers = NEW_ARRAY(view_packer, bodies);
+    if (!packers) return fail_memory(error, "the replay");
     for (int b = 0; b < bodies; b++)
         packers[b].node_count = thenar_recording_body_at(recorded->recording, b)->node_count;
     write_head(recorded, range, out);
     thenar_status status = pack_frames(recorded, range, packers, out, error);
-    if (status == THENAR_OK && out->failed) status = error_memory(error, "the replay");
+    if (status == THENAR_OK && out->failed) status = fail_memory(error, "the replay");
     for (int b = 0; b < bodies; b++) free(packers[b].last);
     free(packers);
     return status;

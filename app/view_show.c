@@ -99,7 +99,7 @@ static void write_state(view_live *live) {
     for (int b = 0; b < live->body_count; b++) {
         if (thenar_model_body_kind(live->model, b) == THENAR_BODY_RIGID) continue;
         size_t tets = (size_t)thenar_model_mesh(live->model, b)->tet_count;
-        double *limits = MEMORY_ARRAY(double, 2 * tets);
+        double *limits = NEW_ARRAY(double, 2 * tets);
         if (limits && thenar_model_stretch_limits(live->model, b, limits))
             message_floats(&live->state, SECTION_LIMITS, b, tets, limits, 2 * tets);
         else
