@@ -13,7 +13,7 @@ headings() {
         sed 's/\[\([^]]*\)\]([^)]*)/\1/g; s/[`.,:;?!()'"'"'"*\/+=<>]//g; s/ /-/g'
 }
 
-for page in README.md CONTRIBUTING.md docs/*.md docs/tutorials/*.md; do
+for page in README.md CONTRIBUTING.md docs/*.md docs/tutorials/*.md examples/README.md; do
     folder=$(dirname "$page")
     for link in $(awk '/^```/ { code = !code } !code' "$page" | grep -o '](\([^) ]*\)' | sed 's/^](//' | grep -v '^https\{0,1\}:' | sort -u); do
         file=${link%%#*}
