@@ -152,14 +152,14 @@ static contact random_contact(random_source *random, leg_kind kind, double mu, c
 }
 
 static double energy_at(contact *c, const double *d) {
-    contacts_move(c, 1, d);
-    return contacts_energy(c, 1);
+    contact_evaluate(c, 1, d);
+    return contact_energy(c, 1);
 }
 
 static void gradient_at(contact *c, const double *d, double *gradient) {
     memset(gradient, 0, SIZE * sizeof *gradient);
-    contacts_move(c, 1, d);
-    contacts_gradient(c, 1, 1, gradient);
+    contact_evaluate(c, 1, d);
+    contact_add_gradient(c, 1, 1, gradient);
 }
 
 static void gradient_and_hessian_are_those_of_finite_differences(void **unused) {
@@ -179,7 +179,7 @@ static void gradient_and_hessian_are_those_of_finite_differences(void **unused) 
         cone_state state = c.state;
         if (cone_tangential(c.z) < 0.1) continue;
         memset(blocks, 0, 9 * (size_t)pattern.block_count * sizeof *blocks);
-        contacts_hessian(&c, 1, 1, blocks);
+        contact_add_hessian(&c, 1, 1, blocks);
         block_pattern_multiply(&pattern, blocks, along, product);
         for (int i = 0; i < SIZE; i++) at[i] = d[i] + e * along[i];
         gradient_at(&c, at, ahead);
@@ -236,7 +236,7 @@ static void multipliers_steps_come_to_coulombs_law(void **unused) {
         double d[SIZE] = {0};
         vec3 outside = {pull, -m * g, 0};
         for (int update = 0; update < 60; update++) {
-            contacts_move(&c, 1, d);
+            contact_evaluate(&c, 1, d);
             for (int newton = 0; newton < 30; newton++) {
                 /* (m / h^2 + rho D) step = outside + P - m d / h^2 */
                 vec3 at = vec3_load(d);
@@ -245,10 +245,10 @@ static void multipliers_steps_come_to_coulombs_law(void **unused) {
                 mat3 D = mat3_mul(mat3_transpose(c.frame), mat3_mul(cone_derivative(c.z, mu, c.state), c.frame));
                 mat3 H = mat3_add(mat3_scale(D, c.rho), mat3_diagonal(m / (h * h), m / (h * h), m / (h * h)));
                 vec3_store(d, vec3_add(at, mat3_mul_vec(mat3_inverse(H), left)));
-                contacts_move(&c, 1, d);
+                contact_evaluate(&c, 1, d);
                 if (vec3_length(left) < 1e-12) break;
             }
-            contacts_update(&c, 1);
+            contact_update(&c, 1);
         }
         double slip = k <= 20 ? 0 : h * h * (pull - mu * m * g) / m;
         assert_near(d[0], slip, 1e-9);

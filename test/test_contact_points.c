@@ -70,7 +70,7 @@ static void fixture_start(fixture *f, const thenar_soft_def *soft, const thenar_
     for (int a = 0; a < f->body_count; a++)
         for (int b = 0; b < f->body_count; b++)
             if (a != b && f->skins[a] && f->rigids[b])
-                f->pairs[f->pair_count++] = (contact_pair){.skin = a, .rigid = b};
+                f->pairs[f->pair_count++] = (contact_pair){.body = {a, b}, .skin = a, .faces = -1};
     look(f);
 }
 
@@ -86,7 +86,7 @@ static void fixture_end(fixture *f) {
 static int find(const fixture *f, double margin) {
     int all[MAX_BODIES * MAX_BODIES];
     for (int k = 0; k < f->pair_count; k++) all[k] = k;
-    int count = contact_points_find(f->skins, f->rigids, NULL, f->pairs, all, f->pair_count, margin, STEP, NULL, points,
+    int count = contact_find_points(f->skins, f->rigids, NULL, f->pairs, all, f->pair_count, margin, STEP, NULL, points,
                                     MAX_POINTS);
     assert_true(count <= MAX_POINTS);
     return count;
@@ -240,7 +240,7 @@ static int compare_with_brute_force(const fixture *f, const motion *motions, dou
     const double e = 1e-8; /* s: curvature leaves 1e-5 of the speed, rounding 1e-8 m/s */
     int next = 0;
     for (int k = 0; k < f->pair_count; k++) {
-        int a = f->pairs[k].skin, b = f->pairs[k].rigid;
+        int a = f->pairs[k].skin, b = f->pairs[k].body[1];
         const char *shape = thenar_model_body_name(f->model, b);
         for (int i = 0; i < f->skin[a].point_count; i++) {
             double radius = f->skin[a].radius;
@@ -251,7 +251,7 @@ static int compare_with_brute_force(const fixture *f, const motion *motions, dou
             bool kink = fabs(later - 2 * gap + before) > 1e-3 * e, close = fabs(gap - limit) < 1e-8;
             int vertex = is_soft(f, a) ? f->skin[a].vertex[i] : i;
             bool found =
-                next < count && points[next].skin == a && points[next].rigid == b && points[next].vertex == vertex;
+                next < count && points[next].skin == a && points[next].other == b && points[next].vertex == vertex;
             *kinks += kink || close;
             if (!kink && !close) assert_true(found == (gap < limit));
             if (!found) continue;
@@ -268,7 +268,7 @@ static int check_reaches(const fixture *f, double margin, int count) {
     int apart = 0;
     for (int k = 0, next = 0; k < f->pair_count; k++) {
         box skin = contact_skin_reach(f->skins[f->pairs[k].skin], margin, STEP);
-        box rigid = contact_rigid_reach(f->rigids[f->pairs[k].rigid], STEP);
+        box rigid = contact_rigid_reach(f->rigids[f->pairs[k].body[1]], STEP);
         bool overlap = box_overlaps(&skin, &rigid);
         apart += !overlap;
         for (; next < count && points[next].pair == k; next++) assert_true(overlap);
@@ -325,7 +325,7 @@ static void embedded_sphere(thenar_surface *surface, thenar_tet_mesh *tets, then
 
 static void check_ends(const fixture *f, const contact_point *c) {
     double position[3], q[4];
-    thenar_sim_pose(f->sim, c->rigid, position, q);
+    thenar_sim_pose(f->sim, c->other, position, q);
     vec3 anchor = vec3_add(quat_rotate((quat){q[0], q[1], q[2], q[3]}, c->anchor), vec3_load(position));
     assert_near(vec3_distance(vec3_mul_add(anchor, c->normal, c->gap), c->position), 0, 1e-14);
     assert_near(vec3_length(c->normal), 1, 1e-14);
@@ -707,10 +707,10 @@ static void a_full_array_is_not_overrun_and_the_number_is_told(void **unused) {
     int count = find(&f, 0);
     assert_int_equal(count, f.skin[0].point_count);
     first[10].vertex = -77;
-    assert_int_equal(contact_points_find(f.skins, f.rigids, NULL, f.pairs, &only, 1, 0, STEP, NULL, first, 10), count);
+    assert_int_equal(contact_find_points(f.skins, f.rigids, NULL, f.pairs, &only, 1, 0, STEP, NULL, first, 10), count);
     assert_int_equal(first[10].vertex, -77);
     for (int i = 0; i < 10; i++) assert_true(first[i].vertex == points[i].vertex && first[i].gap == points[i].gap);
-    assert_int_equal(contact_points_find(f.skins, f.rigids, NULL, f.pairs, &only, 1, 0, STEP, NULL, NULL, 0), count);
+    assert_int_equal(contact_find_points(f.skins, f.rigids, NULL, f.pairs, &only, 1, 0, STEP, NULL, NULL, 0), count);
     fixture_end(&f);
     thenar_tet_mesh_free(&tets);
 }

@@ -370,7 +370,7 @@ static void both_sides_of_a_contact_meet_in_one_point(void **unused) {
     for (int i = 0; i < 30; i++) {
         tools_run(sim, 1);
         body_step step = {.h = 0.01, .gravity = {0, -CONTACT_GRAVITY, 0}};
-        contacts_find(&sim->contacts, &sim->model->contacts, sim->bodies, &step);
+        contact_find(&sim->contacts, &sim->model->contacts, sim->bodies, &step);
         for (int k = 0; k < sim->contacts.point_count; k++) {
             const contact_point *point = &sim->contacts.points[k];
             if (point->other_node[0] < 0) continue;
@@ -409,12 +409,12 @@ static void the_crossing_part_completes_the_hessian(void **unused) {
     for (int i = 0; i < n; i++) x[i] = random_uniform(&random, -1, 1);
     for (int k = 0; k < 2; k++) {
         for (int i = 0; i < n; i++) d[i] = (k ? 0.5 : -0.5) * step * x[i];
-        contacts_move(contacts, count, d);
-        contacts_gradient(contacts, count, 2, gradient[k]);
+        contact_evaluate(contacts, count, d);
+        contact_add_gradient(contacts, count, 2, gradient[k]);
     }
     memset(d, 0, (size_t)n * sizeof *d);
-    contacts_move(contacts, count, d);
-    contacts_hessian(contacts, count, 2, blocks);
+    contact_evaluate(contacts, count, d);
+    contact_add_hessian(contacts, count, 2, blocks);
     block_pattern_multiply(pattern, blocks, x, product);
     for (int i = 0; i < count; i++) {
         if (contacts[i].state == CONE_OPEN) continue;
@@ -482,17 +482,17 @@ static void a_contact_memory_of_a_triangle_that_is_not_there_is_refused(void **u
     scene s = stacked_blocks(vec3_make(0, -CONTACT_GRAVITY, 0), 0.5);
     thenar_sim *sim = scene_sim(&s, 0.01, 1);
     tools_run(sim, 10);
-    const contacts_state *state = &sim->contacts;
-    const contacts_model *contacts = &sim->model->contacts;
-    assert_true(contacts_check(contacts, state, sim->kept, sim->kept));
+    const contact_state *state = &sim->contacts;
+    const contact_model *contacts = &sim->model->contacts;
+    assert_true(contact_memory_is_valid(contacts, state, sim->kept, sim->kept));
     int tried = 0;
     for (long long i = 0; i < *state->memory_count; i++) {
-        const contact_pair *pair = &contacts->search[state->memory[i].pair];
-        if (!pair->on_skin) continue;
-        int face = state->memory[i].face, wrong[] = {-1, contacts->faces[pair->other].triangle_count, 1 << 30};
+        const contact_pair *pair = &contacts->pairs[state->memory[i].pair];
+        if (pair->faces < 0) continue;
+        int face = state->memory[i].face, wrong[] = {-1, contacts->faces[pair->faces].triangle_count, 1 << 30};
         for (int k = 0; k < 3; k++) {
             state->memory[i].face = wrong[k];
-            assert_false(contacts_check(contacts, state, sim->kept, sim->kept));
+            assert_false(contact_memory_is_valid(contacts, state, sim->kept, sim->kept));
             tried++;
         }
         state->memory[i].face = face;

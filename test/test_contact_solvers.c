@@ -295,7 +295,7 @@ static void rows_of_contacts_are_those_of_the_contacts(void **unused) {
     double *d = calloc((size_t)components, sizeof *d), *x = calloc((size_t)components, sizeof *x), B[9 * 16] = {0};
     random_source random = {5};
     for (int i = 0; i < components; i++) d[i] = random_uniform(&random, -1e-3, 1e-3);
-    contacts_move(problem->contacts, 3, d);
+    contact_evaluate(problem->contacts, 3, d);
     double whole[9];
     rows_diagonal(&set, problem, 0, 9);
     memcpy(whole, set.diagonal, sizeof whole);

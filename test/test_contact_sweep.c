@@ -150,8 +150,8 @@ static void a_step_finds_what_looking_at_every_pair_finds(void **unused) {
     const int counts[] = {50, 100, 200};
     for (int n = 0; n < (SANITIZED ? 1 : 3); n++) {
         thenar_sim *sim = many_spheres(counts[n]);
-        const contacts_model *contacts = &sim->model->contacts;
-        contacts_state *state = &sim->contacts;
+        const contact_model *contacts = &sim->model->contacts;
+        contact_state *state = &sim->contacts;
         int *all = calloc((size_t)contacts->pair_count, sizeof *all), found = 0, spheres = 0;
         for (int k = 0; k < contacts->pair_count; k++) all[k] = k;
         contact_point *points = calloc((size_t)contacts->capacity, sizeof *points);
@@ -164,19 +164,19 @@ static void a_step_finds_what_looking_at_every_pair_finds(void **unused) {
                 contact_skin_update(&state->skins[i], sim->bodies[contacts->skin_body[i]], h);
             for (int repeat = 0; repeat < 5; repeat++) {
                 int64_t start = clock_now();
-                contacts_find_near(state, contacts, margin, h);
+                contact_find_pairs(state, contacts, margin, h);
                 found =
-                    contact_points_find(state->skin_pointers, state->rigids, NULL, contacts->search, state->near_pairs,
+                    contact_find_points(state->skin_pointers, state->rigids, NULL, contacts->pairs, state->near_pairs,
                                         state->near_count, margin, h, NULL, state->points, contacts->capacity);
                 int64_t between = clock_now();
-                int expected = contact_points_find(state->skin_pointers, state->rigids, NULL, contacts->search, all,
+                int expected = contact_find_points(state->skin_pointers, state->rigids, NULL, contacts->pairs, all,
                                                    contacts->pair_count, margin, h, NULL, points, contacts->capacity);
                 by_sweep = fmin(by_sweep, 1e-3 * (double)(between - start));
                 by_all = fmin(by_all, 1e-3 * (double)(clock_now() - between));
                 assert_int_equal(found, expected);
             }
             assert_memory_equal(points, state->points, (size_t)found * sizeof *points);
-            for (int i = 0; i < found; i++) spheres += points[i].rigid != 0;
+            for (int i = 0; i < found; i++) spheres += points[i].other != 0;
             for (int i = 1; i < state->near_count; i++) assert_true(state->near_pairs[i - 1] < state->near_pairs[i]);
         }
         assert_true(found > counts[n] / 2 && spheres > 0);

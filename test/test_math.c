@@ -3,6 +3,7 @@
 #include "test.h"
 
 #include "random.h"
+#include "core/dense.h"
 #include "core/simd.h"
 #include "core/vec3.h"
 
@@ -162,6 +163,55 @@ static void a_mask_holds_in_any_lane_or_in_none(void **state) {
     assert_false(i64x8_any(f64x8_set(NAN) > a));
 }
 
+/* B B^T + 0.1 of random numbers; only the lower triangle is filled. */
+static void random_definite(random_source *source, int n, int stride, double *A) {
+    double B[12][12];
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++) B[i][j] = random_uniform(source, -1, 1);
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j <= i; j++) {
+            A[i * stride + j] = i == j ? 0.1 : 0;
+            for (int k = 0; k < n; k++) A[i * stride + j] += B[i][k] * B[j][k];
+        }
+}
+
+static void a_dense_cholesky_factor_solves_what_it_is_the_factor_of(void **state) {
+    (void)state;
+    random_source source = {7};
+    for (int n = 1; n <= 12; n++) {
+        double A[12 * 14], L[12 * 14], x[12], b[12];
+        int stride = n + 2;
+        for (int i = 0; i < n * stride; i++) A[i] = NAN; /* the upper triangle is not read */
+        random_definite(&source, n, stride, A);
+        memcpy(L, A, sizeof L);
+        assert_int_equal(dense_cholesky(L, n, stride, 0), 0);
+        for (int i = 0; i < n; i++) x[i] = b[i] = random_uniform(&source, -1, 1);
+        dense_cholesky_solve(L, n, stride, x);
+        /* |x| <= |b| / 0.1, so rounding leaves some 12 |A| |x| 2^-53 of b. */
+        for (int i = 0; i < n; i++) {
+            double sum = 0;
+            for (int j = 0; j < n; j++) sum += A[i > j ? i * stride + j : j * stride + i] * x[j];
+            assert_near(sum, b[i], 1e-12);
+        }
+    }
+}
+
+static void rows_without_a_positive_pivot_are_left_out_of_a_dense_factor(void **state) {
+    (void)state;
+    double indefinite[4] = {1, 0, 2, 1}; /* [1 2; 2 1] */
+    assert_int_equal(dense_cholesky(indefinite, 2, 2, 0), 1);
+    /* A row of zeros between two others: the rest is solved as if it were not there. */
+    double A[9] = {4, 0, 0, 0, 0, 0, 2, 0, 5}, x[3] = {8, 3, 9}, small[4] = {4, 0, 2, 5}, y[2] = {8, 9};
+    assert_int_equal(dense_cholesky(A, 3, 3, 1e-9), 1);
+    assert_int_equal(dense_cholesky(small, 2, 2, 1e-9), 0);
+    dense_cholesky_solve(A, 3, 3, x);
+    dense_cholesky_solve(small, 2, 2, y);
+    assert_true(x[0] == y[0] && x[1] == 0 && x[2] == y[1]);
+    /* The tolerance is relative to the row's own diagonal. */
+    double near[4] = {1, 0, 1, 1 + 1e-12};
+    assert_int_equal(dense_cholesky(near, 2, 2, 1e-9), 1);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(the_cross_product_is_perpendicular_and_has_the_area_for_length),
     cmocka_unit_test(a_unit_vector_has_length_one_and_zero_stays_zero),
@@ -171,6 +221,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_product_of_quaternions_rotates_by_the_second_first),
     cmocka_unit_test(the_logarithm_of_a_rotation_undoes_the_exponential),
     cmocka_unit_test(the_zero_quaternion_becomes_the_identity),
+    cmocka_unit_test(a_dense_cholesky_factor_solves_what_it_is_the_factor_of),
+    cmocka_unit_test(rows_without_a_positive_pivot_are_left_out_of_a_dense_factor),
     cmocka_unit_test(every_lane_of_eight_computes_what_one_number_would),
     cmocka_unit_test(a_mask_holds_in_any_lane_or_in_none),
 };

@@ -68,16 +68,16 @@ static void look(contact *c) {
     c->force = cone_project(c->z, c->mu, c->state);
 }
 
-void contacts_take(contact *contacts, int count, const double *d) {
+void contact_set_gaps(contact *contacts, int count, const double *d) {
     for (int i = 0; i < count; i++) contacts[i].u = vec3_add(contacts[i].start, contact_motion(&contacts[i], d));
 }
 
-void contacts_move(contact *contacts, int count, const double *d) {
-    contacts_take(contacts, count, d);
+void contact_evaluate(contact *contacts, int count, const double *d) {
+    contact_set_gaps(contacts, count, d);
     for (int i = 0; i < count; i++) look(&contacts[i]);
 }
 
-void contacts_guess_shift(contact *contacts, int count) {
+void contact_guess_shift(contact *contacts, int count) {
     for (int i = 0; i < count; i++) {
         contact *c = &contacts[i];
         c->shift = c->stuck ? 0 : c->mu * cone_tangential(c->u);
@@ -85,13 +85,13 @@ void contacts_guess_shift(contact *contacts, int count) {
     }
 }
 
-double contacts_energy(const contact *contacts, int count) {
+double contact_energy(const contact *contacts, int count) {
     double sum = 0;
     for (int i = 0; i < count; i++) sum += vec3_dot(contacts[i].force, contacts[i].force) / (2 * contacts[i].rho);
     return sum;
 }
 
-contact_measures contacts_measure(const contact *contacts, int count) {
+contact_measures contact_measure(const contact *contacts, int count) {
     contact_measures all = {0};
     for (int i = 0; i < count; i++) {
         const contact *c = &contacts[i];
@@ -108,7 +108,7 @@ contact_measures contacts_measure(const contact *contacts, int count) {
     return all;
 }
 
-void contacts_gradient(const contact *contacts, int count, double weight, double *gradient) {
+void contact_add_gradient(const contact *contacts, int count, double weight, double *gradient) {
     for (int i = 0; i < count; i++) {
         const contact *c = &contacts[i];
         if (c->state == CONE_OPEN) continue;
@@ -135,7 +135,7 @@ void contact_add_soft_coupling(const contact *c, const mat3 *stiffness, double w
     }
 }
 
-void contacts_hessian(const contact *contacts, int count, double weight, double *blocks) {
+void contact_add_hessian(const contact *contacts, int count, double weight, double *blocks) {
     for (int n = 0; n < count; n++) {
         const contact *c = &contacts[n];
         if (c->state == CONE_OPEN) continue;
@@ -153,7 +153,7 @@ static void move_shift(contact *c) {
     c->last_change = change;
 }
 
-void contacts_update(contact *contacts, int count) {
+void contact_update(contact *contacts, int count) {
     for (int i = 0; i < count; i++) {
         contact *c = &contacts[i];
         move_shift(c);

@@ -128,24 +128,24 @@ void contact_add_blocks(const contact *c, mat3 W, double *blocks);
 /* All of these take the contacts of one system and work on d, 3 numbers a node of the system, m. */
 
 /* u: where d takes the contacts. */
-void contacts_take(contact *contacts, int count, const double *d);
+void contact_set_gaps(contact *contacts, int count, const double *d);
 /* The contacts are looked at there. */
-void contacts_move(contact *contacts, int count, const double *d);
+void contact_evaluate(contact *contacts, int count, const double *d);
 /* The shift that fits d, where the solve starts, for those that do not stick. */
-void contacts_guess_shift(contact *contacts, int count);
+void contact_guess_shift(contact *contacts, int count);
 /* Sum of the terms, N m. */
-double contacts_energy(const contact *contacts, int count);
-contact_measures contacts_measure(const contact *contacts, int count);
+double contact_energy(const contact *contacts, int count);
+contact_measures contact_measure(const contact *contacts, int count);
 /* Adds weight times the gradient, and weight times the Hessian. */
-void contacts_gradient(const contact *contacts, int count, double weight, double *gradient);
-void contacts_hessian(const contact *contacts, int count, double weight, double *blocks);
+void contact_add_gradient(const contact *contacts, int count, double weight, double *gradient);
+void contact_add_hessian(const contact *contacts, int count, double weight, double *blocks);
 /* rho D in world axes: W of the Hessian J^T W J of one contact, N/m. */
 mat3 contact_stiffness(const contact *c);
 /* Adds weight times the part of the Hessian's product with x that lies between the sides of a contact that crosses,
- * which contacts_hessian leaves out: stiffness as above. */
+ * which contact_add_hessian leaves out: stiffness as above. */
 void contact_add_soft_coupling(const contact *c, const mat3 *stiffness, double weight, const double *x, double *y);
 /* The multipliers' step, after which the contacts are looked at anew. */
-void contacts_update(contact *contacts, int count);
+void contact_update(contact *contacts, int count);
 
 /* Finds the blocks of the legs; false if the pattern has no room for one. Between the two sides of a contact that
  * crosses none is asked for. */

@@ -10,17 +10,7 @@
 
 #include "thenar/sim.h"
 
-/* Two bodies that may touch, or a soft one that may touch itself; ordered by system, so that the contacts of a system
- * stand together. All of them are listed, since a pair is known by its number: n dynamic rigid bodies have n (n - 1),
- * 40 bytes each in the model and 8 in a simulation, 3.1 MB for the 256 that there can be. A step only looks at those
- * that are near each other (contacts_near.c). */
-typedef struct contacts_pair {
-    int body[2]; /* whose points; whose distance */
-    int system;
-    double mu;
-} contacts_pair;
-
-typedef struct contacts_model {
+typedef struct contact_model {
     double margin;                    /* m */
     penalty_law law;                  /* of contacts by springs */
     thenar_contact_pressure pressure; /* of aggregated contacts */
@@ -31,14 +21,14 @@ typedef struct contacts_model {
     int *skin_of;         /* a body: its skin, or -1 */
     int *skin_body;       /* a skin: its body */
     int pair_count;
-    contacts_pair *pairs;
-    contact_pair *search; /* pair_count: the same as skin and rigid body, or skin and faces */
+    contact_pair *pairs; /* all pairs, near or not, sorted by system. n dynamic rigid bodies have n (n - 1), 32 bytes
+                          * each in the model and 8 in a simulation: 2.6 MB for the maximum of 256. */
     int target_count;
     int *targets; /* the bodies that some skin may touch, ascending */
     int *pair_of; /* skin_count * target_count: the number of that pair, or -1 */
-} contacts_model;
+} contact_model;
 
-typedef struct contacts_state {
+typedef struct contact_state {
     contact_skin_state *skins;
     const contact_skin_state **skin_pointers;
     contact_faces_state *faces; /* a skin each, as in the model */
@@ -67,31 +57,31 @@ typedef struct contacts_state {
     thenar_contact *reported;
     thenar_contact_pair *pair_reports;
     int report_count, pair_report_count;
-} contacts_state;
+} contact_state;
 
 /* Which bodies may touch: both want it, and one of them can move. On an error nothing is left to free. */
-thenar_status contacts_create(body_model *const *bodies, int body_count, double margin, penalty_law law,
-                              contacts_model *out, thenar_error *error);
+thenar_status contact_model_create(body_model *const *bodies, int body_count, double margin, penalty_law law,
+                                   contact_model *out, thenar_error *error);
 /* Puts bodies that can both move, and may touch, into one island: island[body] is the same number for them. */
-void contacts_join(const contacts_model *contacts, body_model *const *bodies, int body_count, int *island);
+void contact_join_islands(const contact_model *contacts, body_model *const *bodies, int body_count, int *island);
 /* The unknowns of a system's bodies that contacts couple. False: out of memory. */
-bool contacts_couple(const contacts_model *contacts, body_model *const *bodies, const int *system_bodies,
-                     const int *first_node, int system_body_count, body_couplings *couplings);
+bool contact_couple(const contact_model *contacts, body_model *const *bodies, const int *system_bodies,
+                    const int *first_node, int system_body_count, body_couplings *couplings);
 /* Sorts the pairs by system. system_of: the system of each body. */
-thenar_status contacts_assign(contacts_model *contacts, body_model *const *bodies, int body_count, const int *system_of,
-                              thenar_error *error);
+thenar_status contact_model_assign(contact_model *contacts, body_model *const *bodies, int body_count,
+                                   const int *system_of, thenar_error *error);
 /* How many contacts a system can have at a time; couples_soft: whether some of them are between soft bodies. */
-int contacts_system_capacity(const contacts_model *contacts, int system, bool *couples_soft);
-void contacts_free(contacts_model *contacts);
+int contact_system_capacity(const contact_model *contacts, int system, bool *couples_soft);
+void contact_model_free(contact_model *contacts);
 
-void contacts_layout(contacts_state *state, const contacts_model *contacts, int body_count, int system_count,
-                     bool aggregate, int max_nodes, arena *kept, arena *work);
+void contact_state_layout(contact_state *state, const contact_model *contacts, int body_count, int system_count,
+                          bool aggregate, int max_nodes, arena *kept, arena *work);
 /* Once the state has its memory and knows its bodies. */
-void contacts_open(contacts_state *state, const contacts_model *contacts, body_state *const *bodies, int body_count,
-                   int system_count);
-void contacts_reset(contacts_state *state, const contacts_model *contacts);
+void contact_state_open(contact_state *state, const contact_model *contacts, body_state *const *bodies, int body_count,
+                        int system_count);
+void contact_state_reset(contact_state *state, const contact_model *contacts);
 /* Nothing is told until the next step. */
-void contacts_clear_report(contacts_state *state);
+void contact_report_clear(contact_state *state);
 
 /* How bodies touch: the first is the default. */
 typedef enum contact_method {
@@ -106,43 +96,45 @@ extern const char *const contact_method_names[CONTACT_METHODS];
 contact_method contact_method_find(const char *name);
 /* Whether the contacts' memory is sound in a copy of the kept state that is to be taken over: its counts are indices,
  * its numbers finite. */
-bool contacts_check(const contacts_model *contacts, const contacts_state *state, const char *from_kept,
-                    const char *kept);
+bool contact_memory_is_valid(const contact_model *contacts, const contact_state *state, const char *from_kept,
+                             const char *kept);
 /* A body was put elsewhere: its contacts stick to nothing any more. */
-void contacts_forget(contacts_state *state, const contacts_model *contacts, int body);
+void contact_forget(contact_state *state, const contact_model *contacts, int body);
 
 /* Finds the pairs that may have points near each other within the step, by ascending number. The skins are up to
  * date. */
-void contacts_find_near(contacts_state *state, const contacts_model *contacts, double margin, double h);
+void contact_find_pairs(contact_state *state, const contact_model *contacts, double margin, double h);
 /* Points near each other where the step begins, and what they remember. */
-void contacts_find(contacts_state *state, const contacts_model *contacts, body_state *const *bodies,
-                   const body_step *step);
+void contact_find(contact_state *state, const contact_model *contacts, body_state *const *bodies,
+                  const body_step *step);
 /* Makes constraints of the points of system s, whose A is assembled. The systems are built in ascending order. Returns
  * how many constraints there are; they start at *out. */
-int contacts_build(contacts_state *state, const contacts_model *contacts, body_state *const *bodies, int s,
-                   const contact_equations *equations, contact **out);
+int contact_build(contact_state *state, const contact_model *contacts, body_state *const *bodies, int s,
+                  const contact_equations *equations, contact **out);
 
 /* Aggregated contacts (patch.c). The contacts of system s become patches where its free motion ends; returns how many
  * there are; they start at *out. */
-int contacts_aggregate(contacts_state *state, const contacts_model *contacts, int s, const contact_equations *equations,
-                       patch **out);
+int contact_aggregate(contact_state *state, const contact_model *contacts, int s, const contact_equations *equations,
+                      patch **out);
 /* Distributes the forces of the patches of system s over their contacts. displacement: 3 per node, m, or NULL. */
-void contacts_spread(contacts_state *state, int s, const contact_equations *equations, const patch *patches, int count,
-                     const double *displacement);
+void contact_spread(contact_state *state, int s, const contact_equations *equations, const patch *patches, int count,
+                    const double *displacement);
 
 /* Contacts by springs (penalty.c). The contacts of system s become terms of A and b; returns how many links there are. */
-int contacts_penalize(contacts_state *state, const contacts_model *contacts, int s, const contact_equations *equations);
+int contact_penalize(contact_state *state, const contact_model *contacts, int s, const contact_equations *equations);
 /* Whether the linearized forces of system s agree with the contact law at the velocities v, to `tolerance` of the mean
  * force. pass: counts the solves of this step from 1. */
-bool contacts_fit(contacts_state *state, int s, const contact_equations *equations, double tolerance, int pass);
+bool contact_penalty_fits(contact_state *state, int s, const contact_equations *equations, double tolerance, int pass);
 /* Linearizes the forces there; returns how many links there are. */
-int contacts_renew(contacts_state *state, int s, const contact_equations *equations);
+int contact_penalty_renew(contact_state *state, int s, const contact_equations *equations);
 /* All systems are solved: the final forces and anchors. */
-void contacts_settle(contacts_state *state);
+void contact_penalty_settle(contact_state *state);
 
-/* After the bodies were moved: what the next step starts from, what supports bear, what is told. */
-void contacts_publish(contacts_state *state, const contacts_model *contacts, body_state *const *bodies);
-/* Whether all that is told are numbers. */
-bool contacts_are_finite(const contacts_state *state);
+/* The bodies have moved. Stores what the next step starts from: the contacts that push. */
+void contact_keep_memory(contact_state *state, const contact_model *contacts, body_state *const *bodies);
+
+/* The report (report.c): every contact, the sums of each pair, the loads on supports and the touched nodes. */
+void contact_report(contact_state *state, const contact_model *contacts, body_state *const *bodies);
+bool contact_report_is_finite(const contact_state *state);
 
 #endif

@@ -94,8 +94,8 @@ void broad_phase_find(broad_phase *state, const box *boxes, int split, broad_pha
 /* Which pairs a step looks at: those of which both bodies' reaches overlap (contact/points.h, contact/sweep.h). */
 
 typedef struct finding {
-    contacts_state *state;
-    const contacts_model *contacts;
+    contact_state *state;
+    const contact_model *contacts;
 } finding;
 
 static void add_pair(void *context, int one, int other) {
@@ -106,7 +106,7 @@ static void add_pair(void *context, int one, int other) {
 }
 
 /* Ascending, byte by byte from the lowest: what it costs grows with the count, and not with its square. */
-static void contacts_near_sort(int *numbers, int *room, int count, int largest) {
+static void sort_numbers(int *numbers, int *room, int count, int largest) {
     for (int shift = 0; shift < 31 && largest >> shift > 0; shift += 8) {
         int start[257] = {0};
         for (int i = 0; i < count; i++) start[((numbers[i] >> shift) & 255) + 1]++;
@@ -116,7 +116,7 @@ static void contacts_near_sort(int *numbers, int *room, int count, int largest) 
     }
 }
 
-void contacts_find_near(contacts_state *state, const contacts_model *contacts, double margin, double h) {
+void contact_find_pairs(contact_state *state, const contact_model *contacts, double margin, double h) {
     int skins = contacts->skin_count;
     for (int i = 0; i < skins; i++) state->reach[i] = contact_skin_reach(&state->skins[i], margin, h);
     for (int i = 0; i < contacts->target_count; i++) {
@@ -127,7 +127,7 @@ void contacts_find_near(contacts_state *state, const contacts_model *contacts, d
     finding found = {state, contacts};
     state->near_count = 0;
     broad_phase_find(&state->near, state->reach, skins, add_pair, &found);
-    contacts_near_sort(state->near_pairs, state->near_room, state->near_count, contacts->pair_count - 1);
+    sort_numbers(state->near_pairs, state->near_room, state->near_count, contacts->pair_count - 1);
 }
 
 /* One rigid body, ready to be asked. */
@@ -223,7 +223,7 @@ static void try_point(candidates *out, const contact_skin_state *state, const ta
     contact_point *point = candidates_add(out);
     if (!point) return;
     *point = (contact_point){.skin = out->pair.skin,
-                             .rigid = out->pair.rigid,
+                             .other = out->pair.body[1],
                              .pair = out->number,
                              .index = index,
                              .node = {-1, -1, -1, -1},
@@ -262,28 +262,6 @@ static void try_pair(candidates *out, const contact_skin_state *state, const tar
         if (!is_near(t, cluster, range_of(out, t, cluster))) continue;
         for (int i = c * CONTACT_CLUSTER; i < contact_cluster_end(state->skin, c); i++) try_point(out, state, t, i);
     }
-}
-
-static void find_face_candidates(candidates *out, contact_faces_state *mine, contact_faces_state *other);
-
-int contact_points_find(const contact_skin_state *const *skins, const rigid_state *const *rigids,
-                        contact_faces_state *const *faces, const contact_pair *pairs, const int *near, int near_count,
-                        double margin, double h, workers *pool, contact_point *points, int capacity) {
-    candidates out = {.points = points, .capacity = capacity, .margin = margin, .h = h, .pool = pool};
-    for (int i = 0; i < near_count; i++) {
-        out.number = near[i];
-        out.pair = pairs[near[i]];
-        const contact_skin_state *skin = skins[out.pair.skin];
-        if (out.pair.on_skin) {
-            find_face_candidates(&out, faces[out.pair.skin], faces[out.pair.other]);
-            continue;
-        }
-        const rigid_state *rigid = rigids[out.pair.rigid];
-        assert(skin->skin->body != rigid->base.model);
-        target t = aim(rigid, h);
-        try_pair(&out, skin, &t);
-    }
-    return out.count;
 }
 
 #define FACING (-0.3)
@@ -463,7 +441,7 @@ static void take(candidates *out, const face_query *q) {
     contact_point *point = candidates_add(out);
     if (!point) return;
     *point = (contact_point){.skin = out->pair.skin,
-                             .rigid = out->pair.rigid,
+                             .other = out->pair.body[1],
                              .pair = out->number,
                              .index = q->index,
                              .position = q->x,
@@ -619,4 +597,24 @@ static void find_face_candidates(candidates *out, contact_faces_state *mine, con
         q.at = mine->found[i];
         take(out, &q);
     }
+}
+
+int contact_find_points(const contact_skin_state *const *skins, const rigid_state *const *rigids,
+                        contact_faces_state *const *faces, const contact_pair *pairs, const int *near, int near_count,
+                        double margin, double h, workers *pool, contact_point *points, int capacity) {
+    candidates out = {.points = points, .capacity = capacity, .margin = margin, .h = h, .pool = pool};
+    for (int i = 0; i < near_count; i++) {
+        out.number = near[i];
+        out.pair = pairs[near[i]];
+        const contact_skin_state *skin = skins[out.pair.skin];
+        if (out.pair.faces >= 0) {
+            find_face_candidates(&out, faces[out.pair.skin], faces[out.pair.faces]);
+            continue;
+        }
+        const rigid_state *rigid = rigids[out.pair.body[1]];
+        assert(skin->skin->body != rigid->base.model);
+        target t = aim(rigid, h);
+        try_pair(&out, skin, &t);
+    }
+    return out.count;
 }

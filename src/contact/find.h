@@ -239,15 +239,17 @@ box contact_faces_leaf_box(const contact_faces_state *state, int leaf);
  * The other side may be the skin of a soft body, another one or the same: see faces_find.c.
  * (`thenar run` prints what the search takes in a scene: find_contacts_us in steps.csv.) */
 
-/* Whose points against whose distance; never the same rigid body. */
+/* Two bodies that may touch: points of the first against the surface of the second. A soft body may touch itself. */
 typedef struct contact_pair {
-    int skin, rigid; /* indices in the arrays that are searched; rigid: of the other body, soft ones too */
-    bool on_skin;    /* the other body is soft */
-    int other;       /* then: which of the faces */
+    int body[2];
+    int skin;   /* of the first body */
+    int faces;  /* of the second body if it is soft, else -1 */
+    int system; /* the linear system that has the unknowns of the contacts */
+    double mu;
 } contact_pair;
 
 typedef struct contact_point {
-    int skin, rigid;   /* of the pair */
+    int skin, other;   /* the skin, and the other body */
     int pair, index;   /* which pair, and which point of the skin: ascending */
     int vertex;        /* of a soft body: of its surface; of a rigid one: the skin's point */
     int node[4];       /* of a soft body: the vertex is the sum of weights times nodes; of a rigid one: -1 */
@@ -280,11 +282,11 @@ box contact_rigid_reach(const rigid_state *rigid, double h);
  * them and returns how many there are, which may be more. near: the numbers of the `near_count` pairs to look at,
  * ascending. faces: may be NULL if no pair is on a skin. pool: may be NULL. The skins are up to date, the bodies'
  * drive has run. */
-int contact_points_find(const contact_skin_state *const *skins, const rigid_state *const *rigids,
+int contact_find_points(const contact_skin_state *const *skins, const rigid_state *const *rigids,
                         contact_faces_state *const *faces, const contact_pair *pairs, const int *near, int near_count,
                         double margin, double h, workers *pool, contact_point *points, int capacity);
 
-/* What contact_points_find is filling, for the searches of its two kinds of pairs. */
+/* What contact_find_points is filling, for the searches of its two kinds of pairs. */
 
 typedef struct candidates {
     contact_point *points;

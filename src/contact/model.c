@@ -56,8 +56,8 @@ static thenar_status find_touchable(body_model *const *bodies, int body_count, t
 }
 
 /* The triangles of a soft body that another one's points, or its own, may touch. */
-static thenar_status create_faces(contacts_model *contacts, body_model *const *bodies, int skin,
-                                  const touchable *others, thenar_error *error) {
+static thenar_status create_faces(contact_model *contacts, body_model *const *bodies, int skin, const touchable *others,
+                                  thenar_error *error) {
     int body = contacts->skin_body[skin];
     bool wanted = false;
     for (int k = 0; k < others->count && !wanted; k++) wanted = may_touch(bodies[others->bodies[k]], bodies[body]);
@@ -65,7 +65,7 @@ static thenar_status create_faces(contacts_model *contacts, body_model *const *b
     return contact_faces_create(&contacts->skins[skin], self_distance(bodies[body]), &contacts->faces[skin], error);
 }
 
-static thenar_status create_skins(contacts_model *contacts, body_model *const *bodies, int body_count,
+static thenar_status create_skins(contact_model *contacts, body_model *const *bodies, int body_count,
                                   const touchable *others, thenar_error *error) {
     contacts->skins = MEMORY_ARRAY(contact_skin, body_count);
     contacts->faces = MEMORY_ARRAY(contact_faces, body_count);
@@ -90,15 +90,18 @@ static thenar_status create_skins(contacts_model *contacts, body_model *const *b
 
 /* Coefficients of friction are given a body; of two bodies it is the geometric mean: equal ones stay what they are, and
  * nothing sticks to a body without friction. */
-static thenar_status create_pairs(contacts_model *contacts, body_model *const *bodies, int body_count,
+static thenar_status create_pairs(contact_model *contacts, body_model *const *bodies, int body_count,
                                   const touchable *others, thenar_error *error) {
-    ARRAY(contacts_pair) pairs = {0};
+    ARRAY(contact_pair) pairs = {0};
     bool enough = true;
     for (int i = 0; i < body_count && enough; i++)
         for (int r = 0; r < others->count && enough; r++) {
             int k = others->bodies[r];
             if (!may_touch(bodies[i], bodies[k])) continue;
-            contacts_pair pair = {.body = {i, k}, .mu = sqrt(bodies[i]->friction * bodies[k]->friction)};
+            contact_pair pair = {.body = {i, k},
+                                 .skin = contacts->skin_of[i],
+                                 .faces = is_rigid(bodies[k]) ? -1 : contacts->skin_of[k],
+                                 .mu = sqrt(bodies[i]->friction * bodies[k]->friction)};
             enough = ARRAY_PUSH(&pairs, pair);
         }
     contacts->pairs = pairs.data;
@@ -106,19 +109,19 @@ static thenar_status create_pairs(contacts_model *contacts, body_model *const *b
     return enough ? THENAR_OK : error_memory(error, "contacts");
 }
 
-thenar_status contacts_create(body_model *const *bodies, int body_count, double margin, penalty_law law,
-                              contacts_model *out, thenar_error *error) {
-    *out = (contacts_model){.margin = margin, .law = law};
+thenar_status contact_model_create(body_model *const *bodies, int body_count, double margin, penalty_law law,
+                                   contact_model *out, thenar_error *error) {
+    *out = (contact_model){.margin = margin, .law = law};
     touchable others;
     thenar_status status = find_touchable(bodies, body_count, &others, error);
     if (status == THENAR_OK) status = create_skins(out, bodies, body_count, &others, error);
     if (status == THENAR_OK) status = create_pairs(out, bodies, body_count, &others, error);
     free(others.bodies);
-    if (status != THENAR_OK) contacts_free(out);
+    if (status != THENAR_OK) contact_model_free(out);
     return status;
 }
 
-void contacts_free(contacts_model *contacts) {
+void contact_model_free(contact_model *contacts) {
     for (int i = 0; i < contacts->skin_count; i++) {
         contact_faces_free(&contacts->faces[i]);
         contact_skin_free(&contacts->skins[i]);
@@ -128,10 +131,9 @@ void contacts_free(contacts_model *contacts) {
     free(contacts->skin_of);
     free(contacts->skin_body);
     free(contacts->pairs);
-    free(contacts->search);
     free(contacts->targets);
     free(contacts->pair_of);
-    *contacts = (contacts_model){0};
+    *contacts = (contact_model){0};
 }
 
 /* The first body of an island; on the way there, paths are made shorter. */
@@ -140,7 +142,7 @@ static int first_of(int *island, int body) {
     return body;
 }
 
-void contacts_join(const contacts_model *contacts, body_model *const *bodies, int body_count, int *island) {
+void contact_join_islands(const contact_model *contacts, body_model *const *bodies, int body_count, int *island) {
     for (int i = 0; i < body_count; i++) island[i] = i;
     for (int k = 0; k < contacts->pair_count; k++) {
         int a = contacts->pairs[k].body[0], b = contacts->pairs[k].body[1];
@@ -178,8 +180,8 @@ static bool couple_soft(const contact_skin *skin, int first_node, int rigid_node
     return enough;
 }
 
-bool contacts_couple(const contacts_model *contacts, body_model *const *bodies, const int *system_bodies,
-                     const int *first_node, int system_body_count, body_couplings *couplings) {
+bool contact_couple(const contact_model *contacts, body_model *const *bodies, const int *system_bodies,
+                    const int *first_node, int system_body_count, body_couplings *couplings) {
     bool enough = true;
     for (int k = 0; k < contacts->pair_count && enough; k++) {
         const body_model *skin = bodies[contacts->pairs[k].body[0]], *rigid = bodies[contacts->pairs[k].body[1]];
@@ -199,18 +201,18 @@ bool contacts_couple(const contacts_model *contacts, body_model *const *bodies, 
 }
 
 static int compare_pairs(const void *one, const void *two) {
-    const contacts_pair *a = one, *b = two;
+    const contact_pair *a = one, *b = two;
     if (a->system != b->system) return a->system < b->system ? -1 : 1;
     if (a->body[0] != b->body[0]) return a->body[0] < b->body[0] ? -1 : 1;
     return a->body[1] < b->body[1] ? -1 : a->body[1] > b->body[1];
 }
 
 /* The bodies that skins may touch, and a table from skins and these to pairs. */
-static thenar_status list_targets(contacts_model *contacts, int body_count, thenar_error *error) {
+static thenar_status list_targets(contact_model *contacts, int body_count, thenar_error *error) {
     int *place = MEMORY_ARRAY(int, body_count); /* among the targets */
     contacts->targets = MEMORY_ARRAY(int, body_count);
     if (place && contacts->targets) {
-        for (int k = 0; k < contacts->pair_count; k++) place[contacts->search[k].rigid] = 1;
+        for (int k = 0; k < contacts->pair_count; k++) place[contacts->pairs[k].body[1]] = 1;
         for (int i = 0; i < body_count; i++) {
             if (!place[i]) continue;
             place[i] = contacts->target_count;
@@ -221,44 +223,35 @@ static thenar_status list_targets(contacts_model *contacts, int body_count, then
         if (contacts->pair_of) memset(contacts->pair_of, -1, slots * sizeof *contacts->pair_of);
     }
     for (int k = 0; k < contacts->pair_count && contacts->pair_of; k++) {
-        const contact_pair *pair = &contacts->search[k];
-        contacts->pair_of[(size_t)pair->skin * (size_t)contacts->target_count + (size_t)place[pair->rigid]] = k;
+        const contact_pair *pair = &contacts->pairs[k];
+        contacts->pair_of[(size_t)pair->skin * (size_t)contacts->target_count + (size_t)place[pair->body[1]]] = k;
     }
     free(place);
     return contacts->pair_of ? THENAR_OK : error_memory(error, "contacts");
 }
 
-thenar_status contacts_assign(contacts_model *contacts, body_model *const *bodies, int body_count, const int *system_of,
-                              thenar_error *error) {
-    contacts->search = MEMORY_ARRAY(contact_pair, contacts->pair_count);
-    if (!contacts->search) return error_memory(error, "contacts");
+thenar_status contact_model_assign(contact_model *contacts, body_model *const *bodies, int body_count,
+                                   const int *system_of, thenar_error *error) {
     for (int k = 0; k < contacts->pair_count; k++) {
-        contacts_pair *pair = &contacts->pairs[k];
+        contact_pair *pair = &contacts->pairs[k];
         pair->system = system_of[can_move(bodies[pair->body[0]]) ? pair->body[0] : pair->body[1]];
     }
     if (contacts->pair_count > 0)
         qsort(contacts->pairs, (size_t)contacts->pair_count, sizeof *contacts->pairs, compare_pairs);
-    for (int k = 0; k < contacts->pair_count; k++) {
-        const contacts_pair *pair = &contacts->pairs[k];
-        bool on_skin = !is_rigid(bodies[pair->body[1]]);
-        contacts->search[k] = (contact_pair){.skin = contacts->skin_of[pair->body[0]],
-                                             .rigid = pair->body[1],
-                                             .on_skin = on_skin,
-                                             .other = on_skin ? contacts->skin_of[pair->body[1]] : 0};
-        contacts->capacity += contacts->skins[contacts->search[k].skin].point_count;
-    }
+    for (int k = 0; k < contacts->pair_count; k++)
+        contacts->capacity += contacts->skins[contacts->pairs[k].skin].point_count;
     if (contacts->capacity > MAX_CONTACTS) contacts->capacity = MAX_CONTACTS;
     return list_targets(contacts, body_count, error);
 }
 
-int contacts_system_capacity(const contacts_model *contacts, int system, bool *couples_soft) {
+int contact_system_capacity(const contact_model *contacts, int system, bool *couples_soft) {
     int max = 0;
     *couples_soft = false;
     for (int k = 0; k < contacts->pair_count; k++) {
         if (contacts->pairs[k].system != system) continue;
-        max += contacts->skins[contacts->search[k].skin].point_count;
+        max += contacts->skins[contacts->pairs[k].skin].point_count;
         if (max > contacts->capacity) max = contacts->capacity;
-        *couples_soft = *couples_soft || contacts->search[k].on_skin;
+        *couples_soft = *couples_soft || contacts->pairs[k].faces >= 0;
     }
     return max;
 }

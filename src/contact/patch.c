@@ -563,7 +563,7 @@ static void move_to_end(patch_set *set, contact *contacts, int count, const cont
         double *own = d + 3 * set->nodes[k];
         vec3_store(own, vec3_mul_add(vec3_load(own), vec3_load(equations->v + 3 * set->nodes[k]), equations->step->h));
     }
-    contacts_take(contacts, count, d);
+    contact_set_gaps(contacts, count, d);
 }
 
 /* The pressure shifts within each group to where gaps call for it. */
@@ -584,8 +584,8 @@ static void adapt_pressure(patch_set *set, int groups, const contact *contacts, 
     }
 }
 
-int contacts_aggregate(contacts_state *state, const contacts_model *contacts, int s, const contact_equations *equations,
-                       patch **out) {
+int contact_aggregate(contact_state *state, const contact_model *contacts, int s, const contact_equations *equations,
+                      patch **out) {
     patch_set *set = &state->patches;
     contact *own = state->contacts + state->system_start[s];
     int count = state->system_start[s + 1] - state->system_start[s], lost = set->lost;
@@ -600,8 +600,8 @@ int contacts_aggregate(contacts_state *state, const contacts_model *contacts, in
     return made;
 }
 
-void contacts_spread(contacts_state *state, int s, const contact_equations *equations, const patch *patches, int count,
-                     const double *displacement) {
+void contact_spread(contact_state *state, int s, const contact_equations *equations, const patch *patches, int count,
+                    const double *displacement) {
     contact *own = state->contacts + state->system_start[s];
     int own_count = state->system_start[s + 1] - state->system_start[s];
     if (own_count == 0) return;
@@ -609,6 +609,6 @@ void contacts_spread(contacts_state *state, int s, const contact_equations *equa
         equations->scratch[i] = equations->step->h * equations->v[i];
         if (displacement) equations->scratch[i] += displacement[i];
     }
-    contacts_take(own, own_count, equations->scratch);
+    contact_set_gaps(own, own_count, equations->scratch);
     patches_spread(patches, count, own, own_count);
 }

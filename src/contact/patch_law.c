@@ -3,6 +3,8 @@
  * the pressure to a polygon, friction to the set of Coulomb and Contensou. */
 #include "contact/patch.h"
 
+#include "core/dense.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -338,18 +340,14 @@ static void bound_block(const double *block, int stride, double scale, int first
     for (int k = first; k < end; k++) D[k] *= max;
 }
 
+/* Rows that nothing moves are left out of L. False: the others are not positive definite. */
 static bool factor(const double *block, int stride, int rows, double scale, double L[PATCH_ROWS][PATCH_ROWS]) {
+    int immobile = 0;
     for (int i = 0; i < rows; i++) {
-        double diagonal = scale * block[(size_t)i * (size_t)(stride + 1)];
-        if (!(diagonal > 0)) continue; /* the row of L is 0 */
-        for (int k = 0; k <= i; k++) {
-            double sum = scale * block[(size_t)i * (size_t)stride + (size_t)k];
-            for (int j = 0; j < k; j++) sum -= L[i][j] * L[k][j];
-            if (k == i && !(sum > DEFINITE * diagonal)) return false;
-            L[i][k] = k == i ? sqrt(sum) : L[k][k] > 0 ? sum / L[k][k] : 0;
-        }
+        for (int k = 0; k <= i; k++) L[i][k] = scale * block[(size_t)i * (size_t)stride + (size_t)k];
+        immobile += !(L[i][i] > 0);
     }
-    return true;
+    return dense_cholesky(L[0], rows, PATCH_ROWS, DEFINITE) == immobile;
 }
 
 patch_response patch_respond(const double *block, int stride, int rows, double scale) {
@@ -372,17 +370,9 @@ static double min_push(const patch *p, double normal, const double torque[2]) {
 bool patch_settle(patch *p, const patch_response *response, const double u[PATCH_ROWS], double lambda[PATCH_ROWS]) {
     if (!response->is_definite) return false;
     double x[PATCH_ROWS], next[PATCH_ROWS];
-    for (int i = 0; i < PATCH_ROWS; i++) {
-        double sum = u[i];
-        for (int k = 0; k < i; k++) sum -= response->L[i][k] * x[k];
-        x[i] = response->L[i][i] > 0 ? sum / response->L[i][i] : 0;
-    }
-    for (int i = PATCH_ROWS - 1; i >= 0; i--) {
-        double sum = x[i];
-        for (int k = i + 1; k < PATCH_ROWS; k++) sum -= response->L[k][i] * x[k];
-        x[i] = response->L[i][i] > 0 ? sum / response->L[i][i] : 0;
-        next[i] = response->L[i][i] > 0 ? lambda[i] - x[i] : 0;
-    }
+    memcpy(x, u, sizeof x);
+    dense_cholesky_solve(response->L[0], PATCH_ROWS, PATCH_ROWS, x);
+    for (int i = 0; i < PATCH_ROWS; i++) next[i] = response->L[i][i] > 0 ? lambda[i] - x[i] : 0;
     if (!(next[0] > 0) || min_push(p, next[0], next + PATCH_ROWS_PRINTED) < 0) return false;
     double arm = response->D[3] > 0 ? sqrt(response->D[1] / response->D[3]) : 1, nearest[3];
     if (!contensou_project(&p->law, p->mu * next[0], arm, next + 1, p->guess, nearest)) return false;

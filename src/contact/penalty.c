@@ -127,7 +127,7 @@ static void predict(const contact_equations *equations, double *d) {
     for (int i = 0; i < 3 * equations->pattern->node_count; i++) d[i] *= equations->step->h;
 }
 
-static int add_equations(const contacts_state *state, int s, const contact_equations *equations) {
+static int add_equations(const contact_state *state, int s, const contact_equations *equations) {
     double h = equations->step->h;
     int link_count = 0;
     for (int i = state->system_start[s]; i < state->system_start[s + 1]; i++) {
@@ -140,8 +140,7 @@ static int add_equations(const contacts_state *state, int s, const contact_equat
     return link_count;
 }
 
-int contacts_penalize(contacts_state *state, const contacts_model *contacts, int s,
-                      const contact_equations *equations) {
+int contact_penalize(contact_state *state, const contact_model *contacts, int s, const contact_equations *equations) {
     int first = state->system_start[s], end = state->system_start[s + 1];
     state->secant[s] = 0;
     if (first == end) return 0;
@@ -155,7 +154,7 @@ int contacts_penalize(contacts_state *state, const contacts_model *contacts, int
     return add_equations(state, s, equations);
 }
 
-bool contacts_fit(contacts_state *state, int s, const contact_equations *equations, double tolerance, int pass) {
+bool contact_penalty_fits(contact_state *state, int s, const contact_equations *equations, double tolerance, int pass) {
     double *d = equations->scratch;
     for (int i = 0; i < 3 * equations->pattern->node_count; i++) d[i] = equations->step->h * equations->v[i];
     penalty_fit fit = {.same = true};
@@ -167,7 +166,7 @@ bool contacts_fit(contacts_state *state, int s, const contact_equations *equatio
     return fit.same && fit.change <= tolerance * fit.mean;
 }
 
-int contacts_renew(contacts_state *state, int s, const contact_equations *equations) {
+int contact_penalty_renew(contact_state *state, int s, const contact_equations *equations) {
     size_t nodes = (size_t)equations->pattern->node_count, blocks = (size_t)equations->pattern->block_count;
     memcpy(equations->blocks, equations->untouched_blocks, 9 * blocks * sizeof *equations->blocks);
     memcpy(equations->b, equations->untouched_b, 3 * nodes * sizeof *equations->b);
@@ -176,7 +175,7 @@ int contacts_renew(contacts_state *state, int s, const contact_equations *equati
     return add_equations(state, s, equations);
 }
 
-void contacts_settle(contacts_state *state) {
+void contact_penalty_settle(contact_state *state) {
     for (int i = 0; i < state->system_start[state->system_count]; i++)
         penalty_settle(&state->terms[i], &state->contacts[i]);
 }

@@ -7,6 +7,7 @@
 #ifndef CORE_SPATIAL_H
 #define CORE_SPATIAL_H
 
+#include "core/dense.h"
 #include "core/vec3.h"
 
 #include <math.h>
@@ -107,41 +108,26 @@ static inline void spatial_inertia_add_point(spatial_inertia *a, double kappa, v
 }
 /* clang-format on */
 
-/* The Cholesky factor of a spatial inertia, its rows one after the other. */
+/* The Cholesky factor of a spatial inertia (dense.h). */
 typedef struct spatial_factor {
-    double l[21];
+    double L[36];
 } spatial_factor;
-
-/* Entry (row, column <= row) of the 6x6 matrix. */
-static inline double spatial_inertia_entry(const spatial_inertia *a, int row, int column) {
-    if (row < 3) return a->angular.m[3 * row + column];
-    return column < 3 ? a->coupling.m[3 * column + row - 3] : a->linear.m[3 * (row - 3) + column - 3];
-}
 
 /* False if the inertia is not positive definite. */
 static inline bool spatial_inertia_factor(const spatial_inertia *a, spatial_factor *out) {
-    for (int i = 0, row = 0; i < 6; row += ++i)
-        for (int j = 0, other = 0; j <= i; other += ++j) {
-            double sum = spatial_inertia_entry(a, i, j);
-            for (int k = 0; k < j; k++) sum -= out->l[row + k] * out->l[other + k];
-            if (i == j && !(sum > 0)) return false;
-            out->l[row + j] = i == j ? sqrt(sum) : sum / out->l[other + j];
+    for (int row = 0; row < 3; row++)
+        for (int column = 0; column < 3; column++) {
+            out->L[6 * row + column] = a->angular.m[3 * row + column];
+            out->L[6 * (row + 3) + column] = a->coupling.m[3 * column + row];
+            out->L[6 * (row + 3) + column + 3] = a->linear.m[3 * row + column];
         }
-    return true;
+    return dense_cholesky(out->L, 6, 6, 0) == 0;
 }
 
 /* The motion to which a factored inertia gives the momentum f. */
 static inline spatial_motion spatial_factor_solve(const spatial_factor *factor, spatial_force f) {
     double x[6] = {f.torque.x, f.torque.y, f.torque.z, f.force.x, f.force.y, f.force.z};
-    const double *l = factor->l;
-    for (int i = 0, row = 0; i < 6; row += ++i) {
-        for (int k = 0; k < i; k++) x[i] -= l[row + k] * x[k];
-        x[i] /= l[row + i];
-    }
-    for (int i = 5; i >= 0; i--) {
-        for (int k = i + 1; k < 6; k++) x[i] -= l[k * (k + 1) / 2 + i] * x[k];
-        x[i] /= l[i * (i + 1) / 2 + i];
-    }
+    dense_cholesky_solve(factor->L, 6, 6, x);
     return (spatial_motion){{x[0], x[1], x[2]}, {x[3], x[4], x[5]}};
 }
 

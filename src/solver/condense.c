@@ -338,7 +338,7 @@ bool condense_solve(condense *state, const solver_problem *problem, const double
     double h = problem->step->h;
     cone_problem *small = &state->small;
     for (int i = 0; i < n; i++) state->right[i] = -gradient[i];
-    contacts_gradient(problem->contacts, problem->contact_count, h * h, state->right);
+    contact_add_gradient(problem->contacts, problem->contact_count, h * h, state->right);
     cholesky_forward(problem->factor, state->right, state->start);
     formulate(state, problem);
     if (!cone_problem_solve(small)) return false;

@@ -1,5 +1,6 @@
 #include "solver/solver.h"
 
+#include "core/dense.h"
 #include "core/memory.h"
 #include "core/vec3.h"
 
@@ -152,28 +153,6 @@ static void eliminate_block(coupled_state *state, int row, int column, const dou
                 block[e] * state->Z[(size_t)c * 3 * (size_t)tool + (size_t)(3 * column + e % 3)];
 }
 
-static bool factor_dense(double *L, int n) {
-    for (int i = 0; i < n; i++)
-        for (int j = 0; j <= i; j++) {
-            double sum = L[i * n + j];
-            for (int k = 0; k < j; k++) sum -= L[i * n + k] * L[j * n + k];
-            if (i == j && !(sum > 0)) return false;
-            L[i * n + j] = i == j ? sqrt(sum) : sum / L[j * n + j];
-        }
-    return true;
-}
-
-static void solve_dense(const double *L, int n, double *x) {
-    for (int i = 0; i < n; i++) {
-        for (int k = 0; k < i; k++) x[i] -= L[i * n + k] * x[k];
-        x[i] /= L[i * n + i];
-    }
-    for (int i = n - 1; i >= 0; i--) {
-        for (int k = i + 1; k < n; k++) x[i] -= L[k * n + i] * x[k];
-        x[i] /= L[i * n + i];
-    }
-}
-
 bool coupled_factor(coupled_state *state, const double *blocks, workers *pool) {
     const coupled_model *model = state->model;
     int tool = model->tool_nodes, n = 3 * model->handle_nodes;
@@ -193,7 +172,7 @@ bool coupled_factor(coupled_state *state, const double *blocks, workers *pool) {
     visit_handles(state, take_block, NULL);
     for (int c = 0; c < n; c++) solve_tool(state, state->Z + (size_t)c * 3 * (size_t)tool);
     visit_handles(state, eliminate_block, NULL);
-    return factor_dense(state->S, n);
+    return dense_cholesky(state->S, n, n, 0) == 0;
 }
 
 /* x_h -= H_ht y */
@@ -209,7 +188,7 @@ void coupled_solve(coupled_state *state, double *x) {
     memcpy(state->x_h, x + tool, (size_t)n * sizeof *x);
     solve_tool(state, state->y);
     visit_handles(state, subtract_tool, state->x_h);
-    solve_dense(state->S, n, state->x_h);
+    dense_cholesky_solve(state->S, n, n, state->x_h);
     memcpy(x, state->y, (size_t)tool * sizeof *x);
     memcpy(x + tool, state->x_h, (size_t)n * sizeof *x);
     for (int c = 0; c < n; c++)

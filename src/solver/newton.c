@@ -29,7 +29,7 @@ static void lagrangian_move(const solver_problem *problem, const double *d) {
         limits->move(problem->bodies[k], problem->step, d + 3 * problem->first_node[k]);
         limits->evaluate(problem->bodies[k], problem->step);
     }
-    contacts_move(problem->contacts, problem->contact_count, d);
+    contact_evaluate(problem->contacts, problem->contact_count, d);
     patches_move(problem->patches, problem->patch_count, d);
 }
 
@@ -38,7 +38,7 @@ static double lagrangian_constraint_energy(const solver_problem *problem, double
     double sum = 0, h = problem->step->h;
     EACH_LIMITED (problem, k, limits) sum += limits->energy(problem->bodies[k]);
     return h * h *
-           (rho * sum + contacts_energy(problem->contacts, problem->contact_count) -
+           (rho * sum + contact_energy(problem->contacts, problem->contact_count) -
             patches_work(problem->patches, problem->patch_count));
 }
 
@@ -48,7 +48,7 @@ static void lagrangian_gradient(const solver_problem *problem, double rho, const
     memcpy(gradient, residual, (size_t)size_of(problem) * sizeof *gradient);
     EACH_LIMITED (problem, k, limits)
         limits->gradient(problem->bodies[k], problem->step, h * h * rho, gradient + 3 * problem->first_node[k]);
-    contacts_gradient(problem->contacts, problem->contact_count, h * h, gradient);
+    contact_add_gradient(problem->contacts, problem->contact_count, h * h, gradient);
     patches_add_force(problem->patches, problem->patch_count, -h * h, gradient);
 }
 
@@ -63,7 +63,7 @@ static void lagrangian_hessian_of_limits(const solver_problem *problem, double r
 static void lagrangian_hessian(const solver_problem *problem, double rho, double *hessian) {
     double h = problem->step->h;
     lagrangian_hessian_of_limits(problem, rho, hessian);
-    contacts_hessian(problem->contacts, problem->contact_count, h * h, hessian);
+    contact_add_hessian(problem->contacts, problem->contact_count, h * h, hessian);
 }
 
 static body_limit_measures lagrangian_measure_limits(const solver_problem *problem) {
@@ -97,7 +97,7 @@ static lagrangian_measures lagrangian_measure(const solver_problem *problem, con
                                               const double *gradient) {
     int n = size_of(problem);
     return (lagrangian_measures){.limits = lagrangian_measure_limits(problem),
-                                 .contacts = contacts_measure(problem->contacts, problem->contact_count),
+                                 .contacts = contact_measure(problem->contacts, problem->contact_count),
                                  .size = sqrt(rows_dot(residual, residual, n)),
                                  .slope = sqrt(rows_dot(gradient, gradient, n)),
                                  .balance = out_of_balance(problem, gradient)};
@@ -196,7 +196,7 @@ static bool find_condensed(newton_state *state, const solver_problem *problem, d
     lagrangian_hessian_of_limits(problem, rho, state->hessian);
     if (!solver_factor(problem, state->hessian)) return false;
     if (!condense_solve(&state->condense, problem, state->gradient, state->direction)) return false;
-    contacts_move(problem->contacts, problem->contact_count, state->d);
+    contact_evaluate(problem->contacts, problem->contact_count, state->d);
     lagrangian_gradient(problem, rho, state->residual, state->gradient);
     return true;
 }
@@ -276,7 +276,7 @@ static double look_at(newton_state *state, const solver_problem *problem, double
     double linear = rows_dot(problem->b, state->d, n), square = rows_dot(state->d, state->residual, n);
     for (int i = 0; i < n; i++) state->residual[i] -= h * problem->b[i];
     lagrangian_move(problem, state->d);
-    contacts_guess_shift(problem->contacts, problem->contact_count);
+    contact_guess_shift(problem->contacts, problem->contact_count);
     return 0.5 * square - h * linear + lagrangian_constraint_energy(problem, rho);
 }
 
@@ -388,7 +388,7 @@ static bool iterate(newton_state *state, const solver_problem *problem, solver_r
         bool raise = settled && now.limits.distance > fmax(DISTANCE_DROP * before, problem->tolerance.violation);
         double next = raise && !report->converged ? fmin(RHO_LARGEST, rho * RHO_GROWTH) : rho;
         EACH_LIMITED (problem, k, limits) limits->update(problem->bodies[k], rho / next, STRESS_LARGEST / next);
-        contacts_update(problem->contacts, problem->contact_count);
+        contact_update(problem->contacts, problem->contact_count);
         updates++;
         rho = next;
         if (report->converged || is_last) break;
@@ -411,7 +411,7 @@ static bool newton_solve(void *solver, const solver_problem *problem, solver_rep
     if (!is_warm) {
         report->residual = lagrangian_measure_limits(problem).distance;
         bool touches =
-            problem->patch_count > 0 || contacts_measure(problem->contacts, problem->contact_count).active > 0;
+            problem->patch_count > 0 || contact_measure(problem->contacts, problem->contact_count).active > 0;
         report->converged = report->residual <= problem->tolerance.violation && !touches;
         if (report->converged) return true;
     }

@@ -1,6 +1,7 @@
 #include "solver/solver.h"
 
 #include "body/soft.h"
+#include "core/dense.h"
 #include "solver/baseline/baseline.h"
 
 #include <math.h>
@@ -102,36 +103,13 @@ static void assemble_coarse(soft_coupling *state, const solver_problem *problem,
     }
 }
 
-/* In place, by rows; a body without an unknown has a row of zeros, and is left out. */
-static void factor_coarse(soft_coupling *state) {
-    int n = 3 * state->whole;
-    double *L = state->coarse;
-    for (int i = 0; i < n; i++)
-        for (int j = 0; j <= i; j++) {
-            double sum = L[i * n + j];
-            for (int k = 0; k < j; k++) sum -= L[i * n + k] * L[j * n + k];
-            if (i == j)
-                L[i * n + i] = sum > 0 ? sqrt(sum) : 0;
-            else
-                L[i * n + j] = L[j * n + j] > 0 ? sum / L[j * n + j] : 0;
-        }
-}
-
 /* x += T (T^T H T)^-1 T^T r */
 static void add_whole(const soft_coupling *state, const solver_problem *problem, const double *r, double *x) {
     int n = 3 * state->whole, nodes = problem->pattern->node_count;
-    const double *L = state->coarse;
     double y[3 * CROSSING_BODIES] = {0};
     for (int i = 0; i < nodes; i++)
         for (int c = 0; c < 3 && state->body[i] >= 0; c++) y[3 * state->body[i] + c] += r[3 * i + c];
-    for (int i = 0; i < n; i++) {
-        for (int k = 0; k < i; k++) y[i] -= L[i * n + k] * y[k];
-        y[i] = L[i * n + i] > 0 ? y[i] / L[i * n + i] : 0;
-    }
-    for (int i = n - 1; i >= 0; i--) {
-        for (int k = i + 1; k < n; k++) y[i] -= L[k * n + i] * y[k];
-        y[i] = L[i * n + i] > 0 ? y[i] / L[i * n + i] : 0;
-    }
+    dense_cholesky_solve(state->coarse, n, n, y);
     for (int i = 0; i < nodes; i++)
         for (int c = 0; c < 3 && state->body[i] >= 0; c++) x[3 * i + c] += y[3 * state->body[i] + c];
 }
@@ -161,7 +139,8 @@ int soft_coupling_solve(const solver_problem *problem, const double *blocks, sof
     double *r = state->residual, *z = state->solved, *p = state->direction, *q = state->product, *m = state->factored;
     bool apart = couples_soft_bodies(state);
     assemble_coarse(state, problem, blocks);
-    factor_coarse(state);
+    /* A body without unknowns has a row of zeros, which is left out. */
+    (void)dense_cholesky(state->coarse, 3 * state->whole, 3 * state->whole, 0);
     memcpy(r, x, (size_t)n * sizeof *r);
     memset(x, 0, (size_t)n * sizeof *x);
     double enough = fmax(end.share * sqrt(rows_dot(r, r, n)), end.trace), before = 0;

@@ -97,7 +97,7 @@ typedef struct soft_coupling soft_coupling;
 
 typedef struct solver_problem {
     const block_pattern *pattern;
-    const double *A;          /* 9 per block */
+    const double *A;           /* 9 per block */
     const contact_link *links; /* what belongs to A besides, each with h^2 */
     int link_count;
     const double *b;         /* 3 per node, kg m/s */
@@ -207,11 +207,11 @@ const solver_class *solver_find(const char *name);
 #define CROSSING_BODIES 16 /* of an island that T moves, the first so many */
 
 struct soft_coupling {
-    int count;          /* contacts that push and cross */
+    int count;           /* contacts that push and cross */
     contact_link *links; /* max_contacts: these, with their W */
-    int *body;          /* a node: which of the bodies it belongs to, -1 for those of rigid and further ones */
-    int whole;          /* bodies that T moves */
-    double *coarse;     /* 3 whole x 3 whole: T^T H T, then its Cholesky factor, below the diagonal */
+    int *body;           /* a node: which of the bodies it belongs to, -1 for those of rigid and further ones */
+    int whole;           /* bodies that T moves */
+    double *coarse;      /* 3 whole x 3 whole: T^T H T, then its Cholesky factor, below the diagonal */
     /* 3 per node */
     double *residual, *solved, *direction, *product, *factored; /* the last: M direction */
 };

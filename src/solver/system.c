@@ -26,7 +26,7 @@ static handle_model *handle_member(body_model *const *all_bodies, const system_m
     return handle;
 }
 
-static thenar_status couple_bodies(body_model *const *all_bodies, const contacts_model *contacts, system_model *system,
+static thenar_status couple_bodies(body_model *const *all_bodies, const contact_model *contacts, system_model *system,
                                    int node_count, thenar_error *error) {
     body_couplings couplings = {0};
     bool enough = true;
@@ -39,7 +39,7 @@ static thenar_status couple_bodies(body_model *const *all_bodies, const contacts
         if (handle && enough) enough = handle_couple(handle, tool, system->first_node[k], tool_first, &couplings);
     }
     enough = enough &&
-             contacts_couple(contacts, all_bodies, system->bodies, system->first_node, system->body_count, &couplings);
+             contact_couple(contacts, all_bodies, system->bodies, system->first_node, system->body_count, &couplings);
     enough = enough && ARRAY_PUSH(&couplings.start, (int)couplings.node.count);
     thenar_status status = enough
                                ? block_pattern_create(node_count, (int)couplings.start.count - 1, couplings.start.data,
@@ -50,7 +50,7 @@ static thenar_status couple_bodies(body_model *const *all_bodies, const contacts
     return status;
 }
 
-thenar_status system_create(body_model *const *all_bodies, int *bodies, int body_count, const contacts_model *contacts,
+thenar_status system_create(body_model *const *all_bodies, int *bodies, int body_count, const contact_model *contacts,
                             system_model *out, thenar_error *error) {
     system_model system = {.body_count = body_count, .bodies = bodies};
     system.first_node = MEMORY_ARRAY(int, body_count);

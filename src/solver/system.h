@@ -61,7 +61,7 @@ typedef struct system_choice {
 } system_choice;
 
 /* The system of some bodies of a model, which remember where their blocks are. `bodies` is taken over. */
-thenar_status system_create(body_model *const *all_bodies, int *bodies, int body_count, const contacts_model *contacts,
+thenar_status system_create(body_model *const *all_bodies, int *bodies, int body_count, const contact_model *contacts,
                             system_model *out, thenar_error *error);
 void system_free(system_model *system);
 

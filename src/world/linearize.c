@@ -27,6 +27,7 @@
 
 #include "body/rigid.h"
 #include "body/soft.h"
+#include "core/dense.h"
 #include "core/simd.h"
 #include "core/spatial.h"
 #include "solver/newton.h"
@@ -168,37 +169,19 @@ static bool held_rows_factor(held_rows *state, const solver_problem *problem) {
         solve_half(state, problem, a);
         for (int b = 0; b <= a; b += 8) multiply_halves(state, n, a, b);
     }
-    for (int i = 0; i < state->count; i++) {
-        double *row = state->C + (size_t)i * (size_t)max;
-        row[i] += state->rows[i].give;
-        for (int j = 0; j <= i; j++) {
-            const double *other = state->C + (size_t)j * (size_t)max;
-            double sum = row[j];
-            for (int k = 0; k < j; k++) sum -= row[k] * other[k];
-            if (i == j && !(sum > 0)) return false;
-            row[j] = i == j ? sqrt(sum) : sum / other[j];
-        }
-    }
-    return true;
+    for (int i = 0; i < state->count; i++) state->C[(size_t)i * (size_t)(max + 1)] += state->rows[i].give;
+    return dense_cholesky(state->C, state->count, max, 0) == 0;
 }
 
 /* From x = M^-1 r to what is to be taken from it: out = J^T C^-1 J x. The caller solves M y = out; x - y is H^-1 r. */
 static void held_rows_react(held_rows *state, const solver_problem *problem, const double *x, double *out) {
-    int count = state->count, max = state->max;
+    int count = state->count;
     double *m = state->multiple;
     for (int i = 0; i < count; i++) {
         const held_row *row = &state->rows[i];
         m[i] = vec3_dot(row->direction, contact_motion(&problem->contacts[row->contact], x));
     }
-    for (int i = 0; i < count; i++) {
-        const double *row = state->C + (size_t)i * (size_t)max;
-        for (int k = 0; k < i; k++) m[i] -= row[k] * m[k];
-        m[i] /= row[i];
-    }
-    for (int i = count - 1; i >= 0; i--) {
-        for (int k = i + 1; k < count; k++) m[i] -= state->C[(size_t)k * (size_t)max + (size_t)i] * m[k];
-        m[i] /= state->C[(size_t)i * (size_t)max + (size_t)i];
-    }
+    dense_cholesky_solve(state->C, count, state->max, m);
     memset(out, 0, (size_t)size_of(problem) * sizeof *out);
     for (int i = 0; i < count; i++) add_row(&state->rows[i], problem, m[i], out);
 }
@@ -334,27 +317,14 @@ static vec3 point_motion(const tie *t, int c) {
 
 /* X = Y_t Y_h^-1, where Y are the columns: Y_h is symmetric and positive definite. False: it is not. */
 static bool divide_by_handle(linearization *state, int first, int n) {
-    double L[36], Y[36];
+    double L[36];
     for (int i = 0; i < 6; i++)
-        for (int j = 0; j < 6; j++) Y[6 * i + j] = 0.5 * (state->column[j][first + i] + state->column[i][first + j]);
-    for (int i = 0; i < 6; i++)
-        for (int j = 0; j <= i; j++) {
-            double sum = Y[6 * i + j];
-            for (int k = 0; k < j; k++) sum -= L[6 * i + k] * L[6 * j + k];
-            if (i == j && !(sum > 0)) return false;
-            L[6 * i + j] = i == j ? sqrt(sum) : sum / L[6 * j + j];
-        }
+        for (int j = 0; j < 6; j++) L[6 * i + j] = 0.5 * (state->column[j][first + i] + state->column[i][first + j]);
+    if (dense_cholesky(L, 6, 6, 0) > 0) return false;
     for (int row = 0; row < n; row++) {
         double x[6];
-        for (int i = 0; i < 6; i++) {
-            x[i] = state->column[i][row];
-            for (int k = 0; k < i; k++) x[i] -= L[6 * i + k] * x[k];
-            x[i] /= L[6 * i + i];
-        }
-        for (int i = 5; i >= 0; i--) {
-            for (int k = i + 1; k < 6; k++) x[i] -= L[6 * k + i] * x[k];
-            x[i] /= L[6 * i + i];
-        }
+        for (int i = 0; i < 6; i++) x[i] = state->column[i][row];
+        dense_cholesky_solve(L, 6, 6, x);
         for (int i = 0; i < 6; i++) state->column[i][row] = x[i];
     }
     return true;

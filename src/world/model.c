@@ -17,7 +17,7 @@ void model_keep(const thenar_model *model) {
 void thenar_model_free(thenar_model *model) {
     if (!model || atomic_fetch_sub(&model->owners, 1) > 1) return;
     for (int i = 0; i < model->system_count; i++) system_free(&model->systems[i]);
-    contacts_free(&model->contacts);
+    contact_model_free(&model->contacts);
     for (int i = 0; i < model_mover_count(model); i++) model->bodies[i]->kind->free(model->bodies[i]);
     for (int i = 0; i < model->hand_count; i++) hand_model_free(model->hands[i]);
     for (int i = 0; i < model->warning_count; i++) free(model->warnings[i]);
@@ -454,7 +454,7 @@ static thenar_status compile_systems(thenar_model *model, thenar_error *error) {
     model->systems = MEMORY_ARRAY(system_model, count);
     int *island = MEMORY_ARRAY(int, count);
     thenar_status status = model->systems && island ? THENAR_OK : error_memory(error, "linear systems");
-    if (status == THENAR_OK) contacts_join(&model->contacts, model->bodies, count, island);
+    if (status == THENAR_OK) contact_join_islands(&model->contacts, model->bodies, count, island);
     for (int i = 0; i < model->handle_count && status == THENAR_OK; i++) {
         const handle_model *handle = model_handle(model, i);
         if (!handle_is_bone(handle)) island[model->body_count + i] = island[handle->body];
@@ -573,13 +573,13 @@ static thenar_status compile(thenar_build *build, thenar_model *model, thenar_er
     model->tactile_count = (int)build->tactile.count;
     memset(&build->tactile, 0, sizeof build->tactile);
     thenar_status status =
-        contacts_create(model->bodies, model->body_count, build->world.margin, law, &model->contacts, error);
+        contact_model_create(model->bodies, model->body_count, build->world.margin, law, &model->contacts, error);
     model->contacts.pressure = build->world.contact_pressure;
     if (status == THENAR_OK) status = compile_systems(model, error);
     if (status == THENAR_OK)
-        status = contacts_assign(&model->contacts, model->bodies, model->body_count, model->system_of, error);
+        status = contact_model_assign(&model->contacts, model->bodies, model->body_count, model->system_of, error);
     for (int s = 0; s < model->system_count && status == THENAR_OK; s++)
-        model->systems[s].max_contacts = contacts_system_capacity(&model->contacts, s, &model->systems[s].couples_soft);
+        model->systems[s].max_contacts = contact_system_capacity(&model->contacts, s, &model->systems[s].couples_soft);
     return status == THENAR_OK ? collect_warnings(model, error) : status;
 }
 

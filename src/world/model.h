@@ -34,7 +34,7 @@ struct thenar_model {
     system_model *systems;
     int *system_of;     /* of each body and handle */
     int *first_node_of; /* where its unknowns start there */
-    contacts_model contacts;
+    contact_model contacts;
     contact_method contact; /* of simulations that do not choose */
     uint64_t hash;          /* of what a state's meaning depends on */
     int warning_count;

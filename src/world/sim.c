@@ -120,7 +120,7 @@ static void layout_arrays(thenar_sim *sim, const sim_choice *choice, arena *kept
     for (int i = 0; i < sim->model->system_count; i++)
         if (sim->model->systems[i].pattern.node_count > max_nodes)
             max_nodes = sim->model->systems[i].pattern.node_count;
-    contacts_layout(&sim->contacts, &sim->model->contacts, sim->model->body_count, sim->model->system_count,
+    contact_state_layout(&sim->contacts, &sim->model->contacts, sim->model->body_count, sim->model->system_count,
                     choice->aggregates, max_nodes, kept, work);
     linearization_layout(&sim->linearization, sim->model, work);
     body_state *const *members = sim->members;
@@ -159,7 +159,7 @@ static thenar_sim *allocate(const thenar_model *model, const sim_choice *choice)
     arena work = arena_on(block + fixed_size + 2 * kept_size, work_size);
     thenar_sim *sim = layout_fixed(model, &fixed);
     layout_arrays(sim, choice, &kept, &work);
-    contacts_open(&sim->contacts, &model->contacts, sim->bodies, model->body_count, model->system_count);
+    contact_state_open(&sim->contacts, &model->contacts, sim->bodies, model->body_count, model->system_count);
     for (int i = 0; i < model->handle_count; i++) handle_open(sim_handle(sim, i), sim->bodies, sim->hands);
     sim->solver = choice->solver;
     sim->coupling = choice->coupling;
@@ -255,7 +255,7 @@ void thenar_sim_reset(thenar_sim *sim) {
     for (int i = 0; i < model_mover_count(sim->model); i++) sim->model->bodies[i]->kind->reset(sim->bodies[i]);
     for (int i = 0; i < sim->model->hand_count; i++) hand_reset(&sim->hands[i], sim->bodies);
     for (int i = 0; i < sim->model->handle_count; i++) handle_follow_bone(sim_handle(sim, i));
-    contacts_reset(&sim->contacts, &sim->model->contacts);
+    contact_state_reset(&sim->contacts, &sim->model->contacts);
 }
 
 bool sim_is_finite(const thenar_sim *sim) {
@@ -333,7 +333,7 @@ thenar_status thenar_sim_set_state(thenar_sim *sim, int body, const double *posi
         return THENAR_ERROR_INPUT;
     if (positions) {
         memcpy(state->x, positions, count * sizeof *positions);
-        contacts_forget(&sim->contacts, &sim->model->contacts, body);
+        contact_forget(&sim->contacts, &sim->model->contacts, body);
     }
     if (velocities) memcpy(state->v, velocities, count * sizeof *velocities);
     return THENAR_OK;

@@ -31,7 +31,7 @@ struct thenar_sim {
     hand_state *hands;
     body_state **members; /* the bodies' states in the order of the systems */
     system_state *systems;
-    contacts_state contacts;
+    contact_state contacts;
     linearization linearization;
     sim_clock *clock; /* in kept */
     thenar_stats stats;

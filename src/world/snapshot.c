@@ -96,7 +96,7 @@ void thenar_sim_snapshot(const thenar_sim *sim, void *bytes) {
 }
 
 thenar_status sim_take_state(thenar_sim *sim, const char *state, const char *what, thenar_error *error) {
-    if (!contacts_check(&sim->model->contacts, &sim->contacts, state, sim->kept))
+    if (!contact_memory_is_valid(&sim->model->contacts, &sim->contacts, state, sim->kept))
         return error_set(error, THENAR_ERROR_INPUT, "%s: its contacts are not those of the model", what);
     /* The backup is the step's; between steps it is free. */
     memcpy(sim->backup, sim->kept, sim->kept_size);
@@ -107,7 +107,7 @@ thenar_status sim_take_state(thenar_sim *sim, const char *state, const char *wha
         return error_set(error, THENAR_ERROR_INPUT, "%s: %s has values that no step leaves", what, unsound);
     }
     sim->stats = (thenar_stats){0};
-    contacts_clear_report(&sim->contacts);
+    contact_report_clear(&sim->contacts);
     for (int i = 0; i < sim->model->handle_count; i++) sim_handle(sim, i)->linear->is_there = false;
     return THENAR_OK;
 }
@@ -207,8 +207,8 @@ thenar_status thenar_sim_continue(thenar_sim *sim, const thenar_sim *from, thena
     if (same_layout(sim, from)) {
         memcpy(sim->kept, from->kept, sim->kept_size);
         /* The surfaces may be others: then triangles that contacts stick to are not there. */
-        if (!contacts_check(&sim->model->contacts, &sim->contacts, sim->kept, sim->kept))
-            contacts_reset(&sim->contacts, &sim->model->contacts);
+        if (!contact_memory_is_valid(&sim->model->contacts, &sim->contacts, sim->kept, sim->kept))
+            contact_state_reset(&sim->contacts, &sim->model->contacts);
     } else {
         continue_bodies(sim, from);
     }

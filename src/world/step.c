@@ -42,7 +42,7 @@ static bool formulate(thenar_sim *sim, const body_step *step) {
 
 /* Points of bodies that are near each other where the step begins, and what they remember of the last step. */
 static bool find_contacts(thenar_sim *sim, const body_step *step) {
-    if (sim->contact != CONTACT_NONE) contacts_find(&sim->contacts, &sim->model->contacts, sim->bodies, step);
+    if (sim->contact != CONTACT_NONE) contact_find(&sim->contacts, &sim->model->contacts, sim->bodies, step);
     return true;
 }
 
@@ -53,9 +53,9 @@ static bool build_constraints(thenar_sim *sim, const body_step *step) {
         system_state *system = &sim->systems[s];
         contact_equations equations = system_equations(system, &model->systems[s], step);
         system->contact_count =
-            contacts_build(&sim->contacts, &model->contacts, sim->bodies, s, &equations, &system->contacts);
+            contact_build(&sim->contacts, &model->contacts, sim->bodies, s, &equations, &system->contacts);
         if (sim->contact == CONTACT_PENALTY) {
-            system->link_count = contacts_penalize(&sim->contacts, &model->contacts, s, &equations);
+            system->link_count = contact_penalize(&sim->contacts, &model->contacts, s, &equations);
             system->contact_count = 0;
         }
         system->is_due = true;
@@ -100,8 +100,7 @@ static bool aggregate(thenar_sim *sim, const body_step *step) {
     for (int s = 0; s < sim->model->system_count; s++) {
         system_state *system = &sim->systems[s];
         contact_equations equations = system_equations(system, &sim->model->systems[s], step);
-        system->patch_count =
-            contacts_aggregate(&sim->contacts, &sim->model->contacts, s, &equations, &system->patches);
+        system->patch_count = contact_aggregate(&sim->contacts, &sim->model->contacts, s, &equations, &system->patches);
         system->contact_count = 0;
         system->is_displaced = false;
     }
@@ -143,9 +142,9 @@ static bool renew_contacts(thenar_sim *sim, const body_step *step) {
         system->continues = true;
         contact_equations equations = system_equations(system, &systems[s], step);
         system->is_due =
-            systems[s].plan && !contacts_fit(&sim->contacts, s, &equations, system->tolerance.force, sim->pass);
+            systems[s].plan && !contact_penalty_fits(&sim->contacts, s, &equations, system->tolerance.force, sim->pass);
         if (system->is_due && sim->pass < MAX_PASSES)
-            system->link_count = contacts_renew(&sim->contacts, s, &equations);
+            system->link_count = contact_penalty_renew(&sim->contacts, s, &equations);
     }
     return true;
 }
@@ -194,14 +193,15 @@ static bool publish(thenar_sim *sim, const body_step *step) {
     for (int s = 0; s < sim->model->system_count && sim->contact == CONTACT_AGGREGATE; s++) {
         system_state *system = &sim->systems[s];
         contact_equations equations = system_equations(system, &sim->model->systems[s], step);
-        contacts_spread(&sim->contacts, s, &equations, system->patches, system->patch_count,
-                        system->is_displaced ? system->displacement : NULL);
+        contact_spread(&sim->contacts, s, &equations, system->patches, system->patch_count,
+                       system->is_displaced ? system->displacement : NULL);
     }
-    contacts_publish(&sim->contacts, &sim->model->contacts, sim->bodies);
+    contact_keep_memory(&sim->contacts, &sim->model->contacts, sim->bodies);
+    contact_report(&sim->contacts, &sim->model->contacts, sim->bodies);
     sim->stats.contacts = 0;
     for (int i = 0; i < sim->contacts.pair_report_count; i++)
         sim->stats.contacts += sim->contacts.pair_reports[i].touching;
-    return sim_is_finite(sim) && contacts_are_finite(&sim->contacts);
+    return sim_is_finite(sim) && contact_report_is_finite(&sim->contacts);
 }
 
 /* How the forces on handles would change with their motion. Of a step in pieces, over the last one. */
@@ -231,7 +231,7 @@ static bool find_motion(thenar_sim *sim, const body_step *step) {
         again = sim->contact == CONTACT_PENALTY && any_due(sim) && sim->pass < MAX_PASSES;
     }
     if (sim->contact == CONTACT_AGGREGATE) timed(sim, THENAR_STAGE_SOLVE_CONSTRAINTS, displace, step);
-    if (sim->contact == CONTACT_PENALTY) contacts_settle(&sim->contacts);
+    if (sim->contact == CONTACT_PENALTY) contact_penalty_settle(&sim->contacts);
     tally(sim);
     return true;
 }
@@ -282,11 +282,11 @@ static bool advance_or_hold(thenar_sim *sim) {
     }
     if (!done) {
         memcpy(sim->kept, sim->backup, sim->kept_size);
-        contacts_clear_report(&sim->contacts);
+        contact_report_clear(&sim->contacts);
         sim->stats.contacts = 0;
         for (int i = 0; i < model_mover_count(sim->model); i++) sim->model->bodies[i]->kind->rest(sim->bodies[i]);
         for (int i = 0; i < sim->model->hand_count; i++) hand_rest_bones(&sim->hands[i]);
-        contacts_reset(&sim->contacts, &sim->model->contacts);
+        contact_state_reset(&sim->contacts, &sim->model->contacts);
     }
     sim->clock->warnings[THENAR_WARNING_STEP_SPLIT] += split;
     sim->clock->warnings[THENAR_WARNING_STEP_FAILED] += !done;

@@ -13,6 +13,8 @@
  * lambda that they have, and friction follows in each iteration with a line search of its own (jacobi.c). */
 #include "solver/baseline/baseline.h"
 
+#include "core/dense.h"
+
 #include <assert.h>
 #include <math.h>
 #include <string.h>
@@ -405,21 +407,12 @@ static void remember(njls_plus_state *state) {
 static bool find_gamma(const njls_plus_state *state, double gamma[DEPTH]) {
     int n = state->history;
     double L[DEPTH][DEPTH];
-    for (int i = 0; i < n; i++) gamma[i] = rows_dot(state->f_change[i], state->f, state->size);
     for (int i = 0; i < n; i++) {
-        for (int j = 0; j <= i; j++) {
-            double sum = state->product[i][j] * (i == j ? 1 + RIDGE : 1);
-            for (int t = 0; t < j; t++) sum -= L[i][t] * L[j][t];
-            if (i == j && !(sum > 0)) return false;
-            L[i][j] = i == j ? sqrt(sum) : sum / L[j][j];
-        }
-        for (int t = 0; t < i; t++) gamma[i] -= L[i][t] * gamma[t];
-        gamma[i] /= L[i][i];
+        gamma[i] = rows_dot(state->f_change[i], state->f, state->size);
+        for (int j = 0; j <= i; j++) L[i][j] = state->product[i][j] * (i == j ? 1 + RIDGE : 1);
     }
-    for (int i = n - 1; i >= 0; i--) {
-        for (int t = i + 1; t < n; t++) gamma[i] -= L[t][i] * gamma[t];
-        gamma[i] /= L[i][i];
-    }
+    if (dense_cholesky(L[0], n, DEPTH, 0) > 0) return false;
+    dense_cholesky_solve(L[0], n, DEPTH, gamma);
     return true;
 }
 

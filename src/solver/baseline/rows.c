@@ -164,7 +164,7 @@ static void collect_contacts(row_set *set, const solver_problem *problem) {
     int before = contacts->count;
     int count = contact_rows_count(problem), each = contacts->each;
     double u[MAX_CONTACT_ROWS], w[MAX_CONTACT_ROWS];
-    contacts_move(problem->contacts, problem->contact_count, set->d);
+    contact_evaluate(problem->contacts, problem->contact_count, set->d);
     patches_move(problem->patches, problem->patch_count, set->d);
     bool all = contacts->all || contact_rows_aggregated(problem);
     for (int asked = 1; asked >= (all ? 0 : 1); asked--)
