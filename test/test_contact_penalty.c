@@ -51,7 +51,7 @@ static void the_equations_are_the_law_and_its_symmetric_slope(void **unused) {
         double d[3];
         vec3_store(d, mat3_mul_vec_transposed(c.frame, local));
         penalty_begin(&term, &c, &point, &some_law, h, d);
-        penalty_look(&term, &c, d, &fit);
+        penalty_evaluate(&term, &c, d, &fit);
         /* By halves friction's bound comes to the normal force within rounding. */
         for (int i = 0; i < 60; i++) penalty_renew(&term, &c, k % 2 ? 0 : 1);
         met[term.state]++;
@@ -60,7 +60,7 @@ static void the_equations_are_the_law_and_its_symmetric_slope(void **unused) {
         vec3 force = vec3_sub(term.offset, mat3_mul_vec(term.K, local));
         assert_true(vec3_distance(force, expected) < 1e-12);
         penalty_fit again = {.same = true};
-        penalty_look(&term, &c, d, &again);
+        penalty_evaluate(&term, &c, d, &again);
         assert_true(again.same && again.change < 1e-12);
         assert_near(again.mean, expected.x, 1e-12);
         /* The slope is that of finite differences, along the normal and, with the normal force as it is, across. */
@@ -91,7 +91,7 @@ static void the_anchor_moves_on_until_the_spring_has_the_force_of_friction(void 
         penalty_fit fit = {.same = true};
         const double d[3] = {1e-5, 2e-5, -1e-5};
         penalty_begin(&term, &c, &point, &some_law, h, d);
-        penalty_look(&term, &c, d, &fit);
+        penalty_evaluate(&term, &c, d, &fit);
         penalty_renew(&term, &c, 0);
         penalty_settle(&term, &c);
         vec3 anchored = vec3_sub(c.u, c.slide), speed = vec3_scale(vec3_add(c.known, vec3_sub(c.u, c.start)), 1 / h);

@@ -82,7 +82,7 @@ static double off_the_law(const thenar_sim *sim, double stiffness, double *mean_
     double worst = 0, depth = 0, area = 0;
     for (int i = 0; i < thenar_sim_contact_count(sim); i++) {
         const thenar_contact *c = &thenar_sim_contacts(sim)[i];
-        double rest = fmax(c->area, PENALTY_LEAST_AREA);
+        double rest = fmax(c->area, PENALTY_AREA_MIN);
         worst = fmax(worst, fabs(c->force - stiffness * rest * fmax(0, -c->gap)));
         if (!(c->force > 0) || c->body[0] == 2 || c->body[1] == 2) continue;
         depth -= rest * c->gap;
@@ -230,7 +230,7 @@ static void what_friction_stops_within_the_step_sticks(void **unused) {
         mat3 A = mat3_add(mat3_diagonal(m, m, m), mat3_scale(term.K, h * h));
         vec3_store(d, mat3_mul_vec(mat3_inverse(A), b));
         penalty_fit fit = {.same = true};
-        penalty_look(&term, &c, d, &fit);
+        penalty_evaluate(&term, &c, d, &fit);
         fits = fit.same && fit.change < 1e-6 * weight;
         if (!fits) penalty_renew(&term, &c, 0);
     }

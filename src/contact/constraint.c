@@ -1,10 +1,11 @@
+/* Contact constraints: their terms of the augmented Lagrangian, and their construction from contact points (constraint.h). */
 #include "contact/constraint.h"
 
 #include <assert.h>
 #include <string.h>
 
 mat3 contact_frame(vec3 n) {
-    /* Without a branch that could flip between nearby normals, but where n.z changes sign. */
+    /* Duff et al. 2017, "Building an orthonormal basis, revisited": continuous except where n.z changes sign. */
     double sign = copysign(1, n.z), a = -1 / (sign + n.z), b = n.x * n.y * a;
     vec3 t1 = {1 + sign * n.x * n.x * a, sign * b, -sign * n.x}, t2 = {b, sign + n.y * n.y * a, -n.y};
     return mat3_transpose(mat3_columns(n, t1, t2));
@@ -46,7 +47,7 @@ void contact_add_force(const contact *c, vec3 force, double *sum) {
 }
 
 /* M_i^T W M_j, where M = weight 1 or -weight [arm]x */
-static mat3 between_legs(const contact_leg *i, const contact_leg *j, mat3 W) {
+static mat3 leg_block(const contact_leg *i, const contact_leg *j, mat3 W) {
     if (i->turns) W = mat3_mul(mat3_skew(i->arm), W);
     if (j->turns) W = mat3_scale(mat3_mul(W, mat3_skew(j->arm)), -1);
     return mat3_scale(W, i->weight * j->weight);
@@ -55,14 +56,14 @@ static mat3 between_legs(const contact_leg *i, const contact_leg *j, mat3 W) {
 void contact_add_blocks(const contact *c, mat3 W, double *blocks) {
     for (int i = 0, k = 0; i < c->leg_count; i++)
         for (int j = 0; j <= i; j++, k++) {
-            if (c->blocks[k] < 0) continue; /* the pattern has no room for these two */
-            mat3 block = between_legs(&c->legs[i], &c->legs[j], W);
+            if (c->blocks[k] < 0) continue; /* between two soft sides */
+            mat3 block = leg_block(&c->legs[i], &c->legs[j], W);
             double *target = blocks + 9 * (size_t)c->blocks[k];
             for (int e = 0; e < 9; e++) target[e] += block.m[e];
         }
 }
 
-static void look(contact *c) {
+static void evaluate(contact *c) {
     c->z = vec3_mul_add(c->lambda, vec3_add(c->u, vec3_make(c->shift, 0, 0)), -c->rho);
     c->state = cone_state_of(c->z, c->mu);
     c->force = cone_project(c->z, c->mu, c->state);
@@ -74,14 +75,14 @@ void contact_set_gaps(contact *contacts, int count, const double *d) {
 
 void contact_evaluate(contact *contacts, int count, const double *d) {
     contact_set_gaps(contacts, count, d);
-    for (int i = 0; i < count; i++) look(&contacts[i]);
+    for (int i = 0; i < count; i++) evaluate(&contacts[i]);
 }
 
 void contact_guess_shift(contact *contacts, int count) {
     for (int i = 0; i < count; i++) {
         contact *c = &contacts[i];
         c->shift = c->stuck ? 0 : c->mu * cone_tangential(c->u);
-        look(c);
+        evaluate(c);
     }
 }
 
@@ -145,7 +146,7 @@ void contact_add_hessian(const contact *contacts, int count, double weight, doub
     }
 }
 
-/* The shift goes all the way until that swings it to and fro, between stick and slip mostly; then ever less. */
+/* Moves the shift to mu |u_t|: fully, until it oscillates (mostly between stick and slip), then with more and more damping. */
 static void move_shift(contact *c) {
     double wanted = c->state == CONE_STICK ? 0 : c->mu * cone_tangential(c->u), change = wanted - c->shift;
     c->share = change * c->last_change < 0 ? 0.5 * c->share : fmin(1, 2 * c->share);
@@ -159,33 +160,32 @@ void contact_update(contact *contacts, int count) {
         move_shift(c);
         c->lambda = c->force.x > c->max ? vec3_scale(c->force, c->max / c->force.x) : c->force;
         c->settled = c->state;
-        look(c);
+        evaluate(c);
     }
 }
 
-/* The known part of the motion. A held node and a driven body are at the end of the step where they are taken; what can
- * move starts from where it is, and its unknown d comes on top. So with x the point of the skin, p the closest point of
- * the other body and a the point that it sticks to (p, if it does not),
+/* Construction. Held nodes and driven bodies are at their targets at the end of the step; everything else starts from its
+ * current position and moves by the unknown d. With x the point of the skin, p the closest point of the other body and a
+ * the point that x sticks to (p, if it does not stick),
  *   start_n = n . (x - p),   start_t = t . (x - a)
- * A point that rolls (that of a ball) is not the one of its body that stuck, and a lies where it would be had it not
- * rolled: x - a is what it had slipped when the last step ended.
- *   The force acts on both bodies at x: with the lever of p instead, friction that ends an approach would leave both
- * with an angular momentum that they did not have.
- *   A soft body on the other side gives p and a as points of triangles of its skin, and moves as the four nodes that
- * carry the triangle of p (faces.h); memories turn with the triangle that they stand in.
- *   What was inside when the step began is asked out at CONTACT_RECOVERY m/s only: a body that was put there by force (a
- * driven one that jumps) must not be shot out. */
+ * A rolling point (of a ball) changes with the body's rotation; there x - a is what it had slipped at the end of the last
+ * step.
+ *   The force acts on both bodies at x. With the lever arm of p instead, friction would change the angular momentum.
+ *   On a soft body p and a are points of triangles of its skin, and move with the four nodes of the triangle of p
+ * (find.h). The memory of a contact rotates with its triangle.
+ *   Penetration at the start of the step is corrected at CONTACT_RECOVERY m/s only: a body that was placed inside another
+ * (by a driven one that jumps) must not be thrown out. */
 
 #define STIFFNESS 3.0
-/* m/s^2, of the heavier side: what a multiplier may stand for. Between bodies that are driven into each other it would
- * grow without end, see newton.c. */
+/* m/s^2: bound of the multiplier, over the mass of the heavier side. Between bodies that are driven into each other it
+ * would grow without limit, see newton.c. */
 #define LARGEST_ACCELERATION 1e6
-#define SOFT_LENGTH 10e-6 /* m: by which a force that is already there may give way */
-/* The same between soft bodies, which both give way by more than that: with 10 um, hand-letters takes 40 % more
- * iterations, and 32 of its steps do not converge instead of 5. */
-#define SOFT_LENGTH_CROSSING 50e-6
+#define SOFT_LENGTH 10e-6 /* m: compliance of a remembered force */
+/* The same between two soft bodies, which both yield by more: with 10 um, hand-letters takes 40 % more iterations, and 32
+ * of its steps do not converge instead of 5. */
+#define SOFT_PAIR_LENGTH 50e-6
 
-/* Where a rigid body is at the end of the step, as far as it is known. */
+/* Pose of a rigid body. */
 typedef struct pose {
     vec3 centre;
     quat turn;
@@ -195,6 +195,7 @@ static pose pose_begin(const rigid_state *state) {
     return (pose){vec3_load(state->kept->position), rigid_orientation(state->kept->orientation)};
 }
 
+/* At the end of the step, as far as it is known. */
 static pose pose_known(const rigid_state *state) {
     if (rigid_of(state)->motion == THENAR_MOTION_DYNAMIC) return pose_begin(state);
     return (pose){vec3_load(state->target), rigid_orientation(state->target + 3)};
@@ -218,7 +219,7 @@ static void add_rigid_legs(contact *c, const rigid_state *state, int first_node,
                    .node = first_node + RIGID_ANGULAR, .weight = weight, .turns = true, .other = other, .arm = arm});
 }
 
-/* The legs of the skin's side. Returns where the point is at the end of the step, as far as it is known. */
+/* Adds the legs of the skin. Returns the position of the point at the end of the step, as far as it is known. */
 static vec3 add_skin_legs(contact *c, const contact_point *point, contact_side side, const body_step *step) {
     vec3 x = point->position;
     if (!is_soft(side.body)) {
@@ -237,9 +238,8 @@ static vec3 add_skin_legs(contact *c, const contact_point *point, contact_side s
     return x;
 }
 
-/* How hard it is to move the point on one side: the weighted mean of its nodes' diagonal blocks, kg. INFINITY if
- * nothing there moves. */
-static double side_weight(const contact *c, const contact_equations *equations, bool of_skin) {
+/* Effective mass of one side: the weighted mean of the diagonal blocks of its nodes, kg. INFINITY if it cannot move. */
+static double effective_mass(const contact *c, const contact_equations *equations, bool of_skin) {
     double sum = 0, weights = 0;
     for (int i = 0; i < c->leg_count; i++) {
         const contact_leg *leg = &c->legs[i];
@@ -252,25 +252,27 @@ static double side_weight(const contact *c, const contact_equations *equations, 
 }
 
 static void set_penalty(contact *c, const contact_equations *equations) {
-    double h = equations->step->h, skin = side_weight(c, equations, true), other = side_weight(c, equations, false);
+    double h = equations->step->h, skin = effective_mass(c, equations, true),
+           other = effective_mass(c, equations, false);
     double lighter = fmin(skin, other), heavier = isinf(skin) || (other > skin && isfinite(other)) ? other : skin;
-    c->rho = fmax(STIFFNESS * lighter / (h * h), c->lambda.x / (c->couples_soft ? SOFT_LENGTH_CROSSING : SOFT_LENGTH));
+    c->rho = fmax(STIFFNESS * lighter / (h * h), c->lambda.x / (c->couples_soft ? SOFT_PAIR_LENGTH : SOFT_LENGTH));
     c->max = LARGEST_ACCELERATION * heavier;
 }
 
-/* The known end of the other side: what a contact is measured from. */
-typedef struct footing {
+/* The other side of a contact at the end of the step, as far as it is known. */
+typedef struct other_end {
     vec3 normal;
-    vec3 moved;           /* of p within the step, as far as it is known, m */
-    vec3 closest, anchor; /* p and a; a only if something stuck there, of a point that rolls: x - a */
+    vec3 moved;           /* displacement of p within the step, as far as it is known, m */
+    vec3 closest, anchor; /* p and a; a only if there is a memory; x - a for a rolling point */
     vec3 force;           /* remembered, world axes, N */
-} footing;
+} other_end;
 
-static footing stand_on_rigid(contact *c, const contact_point *point, const contact_memory *memory, contact_side side) {
+static other_end other_side_rigid(contact *c, const contact_point *point, const contact_memory *memory,
+                                  contact_side side) {
     const rigid_state *other = (const rigid_state *)side.body;
     pose begin = pose_begin(other), end = pose_known(other);
-    footing f = {.normal = quat_rotate(end.turn, quat_rotate(quat_conjugate(begin.turn), point->normal)),
-                 .closest = vec3_add(end.centre, quat_rotate(end.turn, point->anchor))};
+    other_end f = {.normal = quat_rotate(end.turn, quat_rotate(quat_conjugate(begin.turn), point->normal)),
+                   .closest = vec3_add(end.centre, quat_rotate(end.turn, point->anchor))};
     f.moved = vec3_sub(f.closest, vec3_add(begin.centre, quat_rotate(begin.turn, point->anchor)));
     add_rigid_legs(c, other, side.first_node, vec3_sub(point->position, begin.centre), -1);
     if (!memory) return f;
@@ -280,7 +282,7 @@ static footing stand_on_rigid(contact *c, const contact_point *point, const cont
     return f;
 }
 
-/* Axes that turn with a triangle of a skin, as columns. */
+/* Axes that rotate with a triangle of a skin, as columns. */
 static mat3 triangle_axes(const contact_skin_state *state, int triangle) {
     const int *corner = state->skin->triangles + 3 * (size_t)triangle;
     vec3 a = state->positions[corner[0]], along = vec3_unit(vec3_sub(state->positions[corner[1]], a));
@@ -295,8 +297,8 @@ static vec3 triangle_point(const contact_skin_state *state, int triangle, vec3 w
     return vec3_mul_add(p, state->positions[corner[2]], weights.z);
 }
 
-static footing stand_on_soft(contact *c, const contact_point *point, const contact_memory *memory, contact_side side,
-                             const body_step *step) {
+static other_end other_side_soft(contact *c, const contact_point *point, const contact_memory *memory,
+                                 contact_side side, const body_step *step) {
     const soft_state *state = (const soft_state *)side.body;
     vec3 moved = {0};
     for (int k = 0; k < 4; k++) {
@@ -308,9 +310,9 @@ static footing stand_on_soft(contact *c, const contact_point *point, const conta
         else
             moved = vec3_mul_add(moved, vec3_load(state->target_velocity + 3 * node), step->h * weight);
     }
-    footing f = {.normal = point->normal,
-                 .moved = moved,
-                 .closest = vec3_add(triangle_point(side.skin, point->face_b, point->anchor), moved)};
+    other_end f = {.normal = point->normal,
+                   .moved = moved,
+                   .closest = vec3_add(triangle_point(side.skin, point->face_b, point->anchor), moved)};
     if (!memory) return f;
     f.force = mat3_mul_vec(triangle_axes(side.skin, memory->face), vec3_load(memory->force));
     f.anchor = vec3_add(triangle_point(side.skin, memory->face, vec3_load(memory->anchor)), moved);
@@ -322,8 +324,8 @@ bool contact_make(contact *c, const contact_point *point, const contact_memory *
     const body_step *step = equations->step;
     *c = (contact){.mu = mu, .share = 1, .couples_soft = is_soft(other.body)};
     vec3 x = add_skin_legs(c, point, skin, step);
-    footing f =
-        c->couples_soft ? stand_on_soft(c, point, memory, other, step) : stand_on_rigid(c, point, memory, other);
+    other_end f =
+        c->couples_soft ? other_side_soft(c, point, memory, other, step) : other_side_rigid(c, point, memory, other);
     if (c->leg_count == 0 || !contact_bind(c, equations->pattern)) return false;
 
     c->frame = contact_frame(f.normal);
@@ -342,7 +344,7 @@ bool contact_make(contact *c, const contact_point *point, const contact_memory *
     return true;
 }
 
-/* Weights of a triangle's corners for a point in its plane, which may lie beside it. */
+/* Barycentric coordinates of a point in the plane of a triangle; the point may be outside it. */
 static vec3 triangle_weights(const contact_skin_state *state, int triangle, vec3 p) {
     const int *corner = state->skin->triangles + 3 * (size_t)triangle;
     vec3 a = state->positions[corner[0]];
@@ -354,8 +356,8 @@ static vec3 triangle_weights(const contact_skin_state *state, int triangle, vec3
     return vec3_make(1 - b - c, b, c);
 }
 
-/* The point that it sticks to stays the same while it sticks. A spring's anchor (penalty.h) trails behind the point: it
- * is kept on the triangle that is nearest now. slipped: from the anchor to the point, m. */
+/* The anchor stays the same while the contact sticks. The anchor of a spring contact (penalty.h) trails behind the point:
+ * it is kept on the triangle that is nearest now. slipped: from the anchor to the point, m. */
 static void remember_on_soft(const contact *c, const contact_point *point, const contact_memory *before,
                              const contact_skin_state *skin, vec3 slipped, contact_memory *memory) {
     bool same = before && before->stuck && !c->anchored;

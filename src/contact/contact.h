@@ -1,5 +1,9 @@
-/* The contacts of a world: which bodies may touch (model), the points where they do, what these remember from step to
- * step, and what is told of them (state). The constraints themselves are in contact/contact.h. */
+/* All contacts of a world. The model says which bodies may touch; the state has the points where they do, their
+ * constraints, their memory from step to step, and the report of the last step.
+ *
+ * A contact passes through skin.c and faces.c (the points and triangles of a body), find.c (contact points near another
+ * body), constraint.c (a constraint per point) or penalty.c (springs) or patch.c and patch_law.c (patches of points), and
+ * report.c. step.c calls them in this order for world/step.c. */
 #ifndef CONTACT_CONTACT_H
 #define CONTACT_CONTACT_H
 
@@ -12,59 +16,59 @@
 
 typedef struct contact_model {
     double margin;                    /* m */
-    penalty_law law;                  /* of contacts by springs */
+    penalty_law law;                  /* of spring contacts */
     thenar_contact_pressure pressure; /* of aggregated contacts */
-    int capacity;                     /* contacts at a time */
+    int capacity;                     /* maximum number of contacts at a time */
     int skin_count;
     contact_skin *skins;
-    contact_faces *faces; /* a skin each: what others touch of it; empty where that is nothing */
-    int *skin_of;         /* a body: its skin, or -1 */
-    int *skin_body;       /* a skin: its body */
+    contact_faces *faces; /* skin_count: the triangles that others may touch; empty if none may */
+    int *skin_of;         /* of each body, or -1 */
+    int *skin_body;       /* skin_count: the body of each skin */
     int pair_count;
     contact_pair *pairs; /* all pairs, near or not, sorted by system. n dynamic rigid bodies have n (n - 1), 32 bytes
                           * each in the model and 8 in a simulation: 2.6 MB for the maximum of 256. */
     int target_count;
-    int *targets; /* the bodies that some skin may touch, ascending */
-    int *pair_of; /* skin_count * target_count: the number of that pair, or -1 */
+    int *targets; /* the second bodies of all pairs, ascending */
+    int *pair_of; /* skin_count * target_count: index of the pair, or -1 */
 } contact_model;
 
 typedef struct contact_state {
     contact_skin_state *skins;
     const contact_skin_state **skin_pointers;
-    contact_faces_state *faces; /* a skin each, as in the model */
+    contact_faces_state *faces; /* skin_count */
     contact_faces_state **face_pointers;
-    const rigid_state **rigids; /* a body each, NULL for soft ones */
+    const rigid_state **rigids; /* of each body, NULL for soft ones */
     broad_phase near;
-    box *reach;                  /* of the skins, then of the rigid bodies that they may touch */
-    int *near_pairs, *near_room; /* pair_count: numbers of the pairs whose reaches overlap; what sorting them needs */
+    box *reach;                  /* boxes of the skins, then of the targets, over the whole step */
+    int *near_pairs, *near_room; /* pair_count: indices of the pairs whose boxes overlap; scratch for sorting them */
     int near_count;
     contact_point *points;
-    contact_memory *before; /* what the last step left, of which `remembered` tells each point's, or -1 */
+    contact_memory *before; /* memory of the last step; `remembered` has the index of each point's entry, or -1 */
     int *remembered;
     contact *contacts;
-    penalty_term *terms; /* of contacts by springs, one a contact */
+    penalty_term *terms; /* of spring contacts, one per contact */
     patch_set patches;   /* of aggregated contacts */
     int system_count;
     int *system_start; /* system_count + 1: the contacts of each system */
     double *secant;    /* system_count: s in the slope of friction of spring contacts (penalty.h) */
     int point_count;
-    int next_point; /* the first that no system has built a contact of yet */
-    int lost;       /* points for which there was no room */
-    /* kept */
+    int next_point; /* the first point that no system has made a contact of yet */
+    int lost;       /* points beyond the capacity */
+    /* part of snapshots and of the state hash: */
     long long *memory_count;
     contact_memory *memory;
-    /* what is told of the last step */
+    /* report of the last step: */
     thenar_contact *reported;
     thenar_contact_pair *pair_reports;
     int report_count, pair_report_count;
 } contact_state;
 
-/* Which bodies may touch: both want it, and one of them can move. On an error nothing is left to free. */
+/* Lists the pairs of bodies that may touch: both allow it, and one of them can move. On an error nothing is left to free. */
 thenar_status contact_model_create(body_model *const *bodies, int body_count, double margin, penalty_law law,
                                    contact_model *out, thenar_error *error);
-/* Puts bodies that can both move, and may touch, into one island: island[body] is the same number for them. */
+/* Joins bodies that can both move, and may touch, in one island: island[body] is the same number for them. */
 void contact_join_islands(const contact_model *contacts, body_model *const *bodies, int body_count, int *island);
-/* The unknowns of a system's bodies that contacts couple. False: out of memory. */
+/* Adds the pairs of nodes of one system that contacts couple. False: out of memory. */
 bool contact_couple(const contact_model *contacts, body_model *const *bodies, const int *system_bodies,
                     const int *first_node, int system_body_count, body_couplings *couplings);
 /* Sorts the pairs by system. system_of: the system of each body. */
@@ -76,14 +80,14 @@ void contact_model_free(contact_model *contacts);
 
 void contact_state_layout(contact_state *state, const contact_model *contacts, int body_count, int system_count,
                           bool aggregate, int max_nodes, arena *kept, arena *work);
-/* Once the state has its memory and knows its bodies. */
+/* Fills in the pointers, once the state has its memory. */
 void contact_state_open(contact_state *state, const contact_model *contacts, body_state *const *bodies, int body_count,
                         int system_count);
 void contact_state_reset(contact_state *state, const contact_model *contacts);
-/* Nothing is told until the next step. */
+/* Empties the report. */
 void contact_report_clear(contact_state *state);
 
-/* How bodies touch: the first is the default. */
+/* Contact methods; the first is the default. */
 typedef enum contact_method {
     CONTACT_POINT = THENAR_CONTACT_POINT,
     CONTACT_AGGREGATE = THENAR_CONTACT_AGGREGATE,
@@ -92,19 +96,17 @@ typedef enum contact_method {
     CONTACT_METHODS
 } contact_method;
 extern const char *const contact_method_names[CONTACT_METHODS];
-/* CONTACT_METHODS if there is none of that name. */
+/* CONTACT_METHODS if the name is unknown. */
 contact_method contact_method_find(const char *name);
-/* Whether the contacts' memory is sound in a copy of the kept state that is to be taken over: its counts are indices,
- * its numbers finite. */
+/* Whether the contact memory is valid in a copy of the kept state: counts and indices are in range, numbers are finite. */
 bool contact_memory_is_valid(const contact_model *contacts, const contact_state *state, const char *from_kept,
                              const char *kept);
-/* A body was put elsewhere: its contacts stick to nothing any more. */
+/* Drops the memory of a body's contacts, after the body was moved by hand. */
 void contact_forget(contact_state *state, const contact_model *contacts, int body);
 
-/* Finds the pairs that may have points near each other within the step, by ascending number. The skins are up to
- * date. */
+/* The pairs that may come into contact within the step, ascending. The skins are up to date. */
 void contact_find_pairs(contact_state *state, const contact_model *contacts, double margin, double h);
-/* Points near each other where the step begins, and what they remember. */
+/* Finds the contact points at the start of the step, and the memory of each. */
 void contact_find(contact_state *state, const contact_model *contacts, body_state *const *bodies,
                   const body_step *step);
 /* Makes constraints of the points of system s, whose A is assembled. The systems are built in ascending order. Returns

@@ -1,3 +1,5 @@
+/* The triangles of a soft skin that points touch: leaves and boxes, the tet of each triangle, smooth normals, and the
+ * exclusions of self-contact (find.h). */
 #include "contact/find.h"
 
 #include "geometry/distance.h"
@@ -8,16 +10,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What of a skin is not contact with itself, found once in the shape at rest.
+/* Exclusions of self-contact, found once in the rest shape.
  *
- * A point does not touch a triangle if
- *   - a corner of it is nearer than `distance` along the edges of the skin (Dijkstra's algorithm): a neighbour; or
- *   - a corner is nearer than ACROSS times that, and than DETOUR times the straight way: they are on one piece of skin,
- *     or on both sides of a limb, and could meet only if all flesh between them vanished; or
- *   - the triangle's back is towards the point and nearer than twice CONTACT_DEPTH: behind a thin wall the other side
- *     of the skin looks like one that the point has gone through. But what is no deeper than OVERLAP is taken for two
- *     parts that overlap already (fingers of a scan that touch): there the gap counts from where the point is at
- *     rest. */
+ * Contact of a point with a triangle is excluded if
+ *   - a corner is closer than `distance` along the edges of the skin (Dijkstra's algorithm): a neighbour; or
+ *   - a corner is closer along the skin than ACROSS times that and than DETOUR times the straight distance: they are on
+ *     one piece of skin or on both sides of a limb, and could meet only if all flesh between them vanished; or
+ *   - the back of the triangle faces the point and is closer than twice CONTACT_DEPTH: behind a thin wall, the other
+ *     side of the skin looks like one that the point has passed through. But up to a depth of OVERLAP they count as
+ *     parts that overlap at rest (touching fingers of a scan): there the gap is measured from the rest shape. */
 
 #define OVERLAP 1e-3 /* m */
 #define ACROSS 2.5
@@ -32,11 +33,11 @@ typedef struct entry {
 typedef struct self_search {
     const contact_faces *faces;
     const vec3 *positions;
-    double *distance; /* a point: along the skin, or INFINITY */
+    double *distance; /* of each point along the skin, or INFINITY */
     int *reached;     /* points with a distance */
     int reached_count;
     ARRAY(entry) heap;
-    uint64_t *word; /* a leaf: the mask of the group at hand */
+    uint64_t *word; /* mask of the current group for each leaf */
     int *near;      /* leaf_count: leaves near a point */
     ARRAY(contact_mask) masks;
 } self_search;
@@ -71,7 +72,7 @@ static bool reach(self_search *s, int point, double distance) {
     return heap_push(s, (entry){distance, point});
 }
 
-/* Points nearer than `most` along the skin. False: out of memory. */
+/* Finds the points closer than `max` along the skin. False: out of memory. */
 static bool walk(self_search *s, int from, double max) {
     const contact_skin *skin = s->faces->skin;
     for (int i = 0; i < s->reached_count; i++) s->distance[s->reached[i]] = INFINITY;
@@ -102,7 +103,7 @@ static void mark(self_search *s, int slot, int place) {
     s->word[place / FACES_LEAF] |= contact_mask_bit(slot, place);
 }
 
-/* Marks what a point does not touch. Returns how far it is inside the skin. */
+/* Marks the exclusions of a point. Returns how far it is inside the skin. */
 static double exclude(self_search *s, contact_faces_state *boxes, const int *place_of, int slot, double distance) {
     const contact_faces *faces = s->faces;
     const contact_skin *skin = faces->skin;
@@ -134,7 +135,7 @@ static double exclude(self_search *s, contact_faces_state *boxes, const int *pla
     return overlap;
 }
 
-/* Points and triangles that the last group and the last leaf do not have are excluded, so that all ones are all. */
+/* Excludes the missing points of the last group and triangles of the last leaf, so that a full mask is all ones. */
 static void mark_missing(self_search *s, int group) {
     int end = contact_cluster_end(s->faces->skin, group), leaves = contact_faces_leaf_count(s->faces);
     for (int leaf = 0; leaf < leaves; leaf++)
@@ -162,7 +163,7 @@ static bool search_all(self_search *s, contact_self *self, contact_faces_state *
     return true;
 }
 
-/* The boxes of the skin at rest, on memory of their own; free() state->boxes. */
+/* The boxes of the rest shape, in separate memory; free() state->boxes. */
 static bool boxes_at_rest(const contact_faces *faces, const vec3 *positions, contact_faces_state *state) {
     size_t size = (size_t)faces->level_start[faces->level_count] * sizeof *state->boxes;
     *state = (contact_faces_state){.faces = faces, .boxes = memory_aligned(size > 0 ? size : sizeof *state->boxes)};
@@ -173,8 +174,15 @@ static bool boxes_at_rest(const contact_faces *faces, const vec3 *positions, con
     return true;
 }
 
-static void contact_self_free(contact_self *self);
+static void contact_self_free(contact_self *self) {
+    if (!self) return;
+    free(self->start);
+    free(self->masks);
+    free(self->overlap);
+    free(self);
+}
 
+/* positions: of the points at rest. */
 static thenar_status contact_self_create(const contact_faces *faces, double distance, const vec3 *positions,
                                          contact_self **out, thenar_error *error) {
     const contact_skin *skin = faces->skin;
@@ -215,15 +223,6 @@ static thenar_status contact_self_create(const contact_faces *faces, double dist
     return error_memory(error, skin->body->name);
 }
 
-/* What is excluded, and what overlaps, in the skin at rest; positions: the points at rest. */
-static void contact_self_free(contact_self *self) {
-    if (!self) return;
-    free(self->start);
-    free(self->masks);
-    free(self->overlap);
-    free(self);
-}
-
 static const soft_model *body_of(const contact_faces *faces) {
     return (const soft_model *)faces->skin->body;
 }
@@ -243,7 +242,7 @@ static const int *corners_of(const contact_skin *skin, int triangle) {
     return skin->triangles + 3 * (size_t)triangle;
 }
 
-/* The points in groups and the triangles in leaves. */
+/* Orders the points in groups and the triangles in leaves. */
 static thenar_status order_all(contact_faces *faces, const vec3 *positions, thenar_error *error) {
     const contact_skin *skin = faces->skin;
     int *with_corners = MEMORY_ARRAY(int, faces->triangle_count), *order = MEMORY_ARRAY(int, faces->triangle_count);
@@ -298,8 +297,8 @@ static bool find_node_tets(const thenar_tet_mesh *mesh, node_tets *out) {
     return true;
 }
 
-/* The tet that the triangle's middle is deepest in, of those that touch what its corners hang on: in space alone, that
- * of a neighbouring finger may be nearer. */
+/* The tet that contains the middle of the triangle, or nearly so, among those that share a node with the attachments of
+ * its corners: in space alone, one of a neighbouring finger may be nearer. */
 static int find_tet(const contact_faces *faces, const node_tets *around, const vec3 *positions, int place) {
     const thenar_tet_mesh *mesh = &body_of(faces)->mesh;
     const int *corner = faces->corner + 3 * (size_t)place;
@@ -445,7 +444,7 @@ void contact_faces_update(contact_faces_state *state, const contact_skin_state *
             set_box(boxes, lane, own);
             low = vec3_min(low, own.low), high = vec3_max(high, own.high);
         }
-        /* Read back as vectors, what was just stored lane by lane would have to wait for the stores. */
+        /* Stored lane by lane and read back as vectors, the boxes would have to wait for the stores. */
         if (faces->level_count == 1) continue;
         faces_boxes *above = &state->boxes[faces->level_start[1] + leaf / FACES_LEAF];
         if (leaf % FACES_LEAF == 0) *above = no_boxes();

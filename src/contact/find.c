@@ -1,24 +1,25 @@
-/* Points of a skin against the triangles of a soft body's skin, as both are now.
+/* The search for contact points. First the broad phase (sort and sweep over boxes), then points against rigid shapes,
+ * then points against the triangles of soft skins.
  *
- * For a point x with the outward normal m of its own skin, two triangles are looked for within
- * max(CONTACT_DEPTH, margin + h |u|): the nearest of all, and the nearest of those that face it (their normal within
- * 73 degrees of -m: FACING), which is the one that is touched. On an edge of a box both matter: a corner a micrometre
- * inside another box is nearest to that one's side, but lies on its top.
+ * For a point x with the outward normal m of its own skin, the search against a soft skin finds two triangles within
+ * max(CONTACT_DEPTH, margin + h |u|): the nearest of all, and the nearest that faces the point (its normal within 73
+ * degrees of -m: FACING), which is the one touched. On an edge of a box both matter: a corner a micrometre inside another
+ * box is nearest to its side, but lies on its top.
  *   With p the closest point of the facing triangle and o = x - p, the normal is
- *     s = the mean of the corners' normals, weighted by p's barycentric coordinates; a corner's normal is that of the
- *         triangles around it that meet this one smoothly (FACES_SMOOTH), so it does not jump from one to the next;
- *     n = s, going over to o / |o| where an outside x lies beside p, by BESIDE to EDGE: around a sharp edge the
- *         direction to the edge is what turns smoothly, but next to it rounding would rule it;
+ *     s = the mean of the corner normals, weighted by the barycentric coordinates of p. A corner normal is that of the
+ *         triangles around it that meet this one smoothly (FACES_SMOOTH), so s is continuous from one to the next;
+ *     n = s, blended to o / |o| where an outside x is beside p, from BESIDE to EDGE: around a sharp edge the direction
+ *         to the edge turns smoothly, but close to it rounding errors would dominate;
  *   and the gap is n . o. A point is a candidate if
  *     o . s >= 0 and gap < margin + h max(0, -n . u)      u the velocity relative to p
- *     and, where it lies beside p, the way to p leads out of its own skin (OUTWARDS): else a block that slides on a
- *     flat skin would be stopped by the points of that skin before its edge;
+ *     and, where it is beside p, the direction to p leads out of its own skin (OUTWARDS): otherwise the points of a flat
+ *     skin would stop a block that slides on it, before its edge;
  *     or it is inside: o . s < 0, |o| < CONTACT_DEPTH, and x is not outside the nearest of all triangles by more than
- *     BESIDE (sign by the angle-weighted pseudonormal, shape/surface_distance.h).
+ *     BESIDE (sign by the angle-weighted pseudonormal, geometry/distance.h).
  *
- * The force acts on the other body at x, too, by the weights of x in the tet that carries the triangle, as it is now:
- * so it leaves no angular momentum behind. Where x is far out of a small tet, it acts at the point between p and x
- * where no weight is larger than MAX_WEIGHT. */
+ * The force acts on the other body at x, too, by the weights of x in the current tet of the triangle, so it conserves
+ * angular momentum. Where x is far outside a small tet, the force acts at the point between p and x where no weight
+ * exceeds MAX_WEIGHT. */
 #include "contact/find.h"
 
 #include "contact/contact.h"
@@ -44,7 +45,7 @@ static double along(vec3 v, int axis) {
     return axis == 0 ? v.x : axis == 1 ? v.y : v.z;
 }
 
-/* The axis on which the middles of the finite boxes vary most. */
+/* The axis along which the centres of the finite boxes have the largest variance. */
 static int choose_axis(const box *boxes, int count) {
     vec3 sum = {0}, squares = {0};
     double finite = 0;
@@ -91,8 +92,6 @@ void broad_phase_find(broad_phase *state, const box *boxes, int split, broad_pha
     }
 }
 
-/* Which pairs a step looks at: those of which both bodies' reaches overlap (contact/points.h, contact/sweep.h). */
-
 typedef struct finding {
     contact_state *state;
     const contact_model *contacts;
@@ -105,7 +104,7 @@ static void add_pair(void *context, int one, int other) {
     if (pair >= 0) found->state->near_pairs[found->state->near_count++] = pair;
 }
 
-/* Ascending, byte by byte from the lowest: what it costs grows with the count, and not with its square. */
+/* Radix sort, ascending, byte by byte: linear in the count. */
 static void sort_numbers(int *numbers, int *room, int count, int largest) {
     for (int shift = 0; shift < 31 && largest >> shift > 0; shift += 8) {
         int start[257] = {0};
@@ -130,7 +129,7 @@ void contact_find_pairs(contact_state *state, const contact_model *contacts, dou
     sort_numbers(state->near_pairs, state->near_room, state->near_count, contacts->pair_count - 1);
 }
 
-/* One rigid body, ready to be asked. */
+/* A rigid body prepared for distance queries. */
 typedef struct target {
     const rigid_shape *shape;
     mat3 R;
@@ -139,7 +138,7 @@ typedef struct target {
     box world;      /* around the shape's box, in world axes */
 } target;
 
-/* The box around a turned box: its middle moved, its half sizes times |R|. Infinite boxes stay infinite. */
+/* The box around a rotated box: its centre moved, its half sizes times |R|. Infinite boxes stay infinite. */
 static box turn_box(const box *b, mat3 R, vec3 centre) {
     vec3 half = vec3_scale(vec3_sub(b->high, b->low), 0.5);
     if (!vec3_is_finite(half)) return (box){{-INFINITY, -INFINITY, -INFINITY}, {INFINITY, INFINITY, INFINITY}};
@@ -149,7 +148,7 @@ static box turn_box(const box *b, mat3 R, vec3 centre) {
     return (box){vec3_sub(middle, reach), vec3_add(middle, reach)};
 }
 
-static target aim(const rigid_state *body, double h) {
+static target make_target(const rigid_state *body, double h) {
     target t = {.shape = &rigid_of(body)->shape};
     t.R = quat_to_mat3(rigid_orientation(body->kept->orientation));
     t.centre = vec3_load(body->kept->position);
@@ -159,7 +158,7 @@ static target aim(const rigid_state *body, double h) {
     return t;
 }
 
-#define ROUNDING (1 + 1e-9) /* by which reaches are longer than they must be */
+#define ROUNDING (1 + 1e-9) /* margin of the boxes for rounding errors */
 
 box contact_skin_reach(const contact_skin_state *skin, double margin, double h) {
     double speed = vec3_length(skin->whole.velocity) + skin->whole.spread;
@@ -167,7 +166,7 @@ box contact_skin_reach(const contact_skin_state *skin, double margin, double h) 
 }
 
 box contact_rigid_reach(const rigid_state *rigid, double h) {
-    target t = aim(rigid, h);
+    target t = make_target(rigid, h);
     const box *bounds = &t.shape->solid.bounds;
     double furthest = t.turning > 0 ? vec3_length(vec3_max(vec3_scale(bounds->low, -1), bounds->high)) : 0;
     return box_grow(t.world, h * (vec3_length(t.velocity) + t.turning * furthest) * ROUNDING);
@@ -178,8 +177,8 @@ static vec3 relative(const target *t, vec3 velocity, vec3 arm) {
     return vec3_sub(vec3_sub(velocity, t->velocity), vec3_cross(t->spin, arm));
 }
 
-/* A third of the triangles around a point as the other body sees them, and the one that faces it most. A vertex on the
- * edge of a block that lies flat has triangles on the block's sides too: they touch nothing. */
+/* Sets the area of a point, a third of the projected triangles around it, and the face that is most opposed to the other
+ * body. A vertex on the edge of a block that lies flat also has triangles on the sides of the block, which touch nothing. */
 static void describe_around(const contact_skin_state *state, int index, contact_point *point) {
     const contact_skin *skin = state->skin;
     double max_opposed = INFINITY, area = 0;
@@ -196,7 +195,7 @@ static void describe_around(const contact_skin_state *state, int index, contact_
     if (skin->holds) point->area = area;
 }
 
-/* What is the skin's own about its point: how it hangs on its body, area, face. Position and normal are there. */
+/* Sets what depends on the skin: attachment, area, face. Position and normal are set. */
 static void describe_candidate(const contact_skin_state *state, int index, contact_point *point) {
     const contact_skin *skin = state->skin;
     if (skin->around) describe_around(state, index, point);
@@ -238,7 +237,7 @@ static void try_point(candidates *out, const contact_skin_state *state, const ta
     describe_candidate(state, index, point);
 }
 
-/* No point of a cluster gets further from its middle than this within the step, seen from the body. */
+/* The distance within which points of a cluster can be in contact within the step, from the middle of the cluster. */
 static double range_of(const candidates *out, const target *t, const contact_cluster *cluster) {
     vec3 u = relative(t, cluster->velocity, vec3_sub(cluster->middle, t->centre));
     double speed = vec3_length(u) + cluster->spread + t->turning * cluster->reach;
@@ -256,7 +255,7 @@ static void try_pair(candidates *out, const contact_skin_state *state, const tar
     if (!box_overlaps(&reached, &t->world) || !is_near(t, &state->whole, range)) return;
     for (int c = 0; c < state->skin->cluster_count; c++) {
         const contact_cluster *cluster = &state->clusters[c];
-        /* What is known of the whole is enough for most. */
+        /* The bound of the whole skin rejects almost all clusters. */
         double max = cluster->reach + ride;
         if (box_distance_squared(&t->world, cluster->middle) > max * max) continue;
         if (!is_near(t, cluster, range_of(out, t, cluster))) continue;
@@ -277,7 +276,7 @@ typedef struct face_query {
     int index;
     vec3 x;
     bool has_own;
-    vec3 own; /* the point's normal, unit, once it was asked for */
+    vec3 own; /* unit normal of the point, if has_own */
     faces_found at;
 } face_query;
 
@@ -310,7 +309,7 @@ static void try_triangle(face_query *q, int place) {
     if (vec3_dot(area, q->own) < FACING * vec3_length(area)) q->at.facing = here;
 }
 
-/* Bit i: whether box i is nearer to p than the square root of `squared`. */
+/* Bit i: whether box i is closer to p than the square root of `squared`. */
 static unsigned nearer(const faces_boxes *boxes, vec3 p, double squared) {
     f64x8 zero = f64x8_set(0), x = f64x8_set(p.x), y = f64x8_set(p.y), z = f64x8_set(p.z);
     x = f64x8_max(f64x8_max(boxes->low[0] - x, x - boxes->high[0]), zero);
@@ -319,7 +318,7 @@ static unsigned nearer(const faces_boxes *boxes, vec3 p, double squared) {
     return i64x8_bits(x * x + y * y + z * z < f64x8_set(squared));
 }
 
-/* excluded: a bit each triangle of the leaf. */
+/* excluded: one bit per triangle of the leaf. */
 static void try_leaf(face_query *q, int leaf, unsigned excluded) {
     unsigned left = nearer(&q->other->boxes[leaf], q->x, q->at.facing.squared) & ~excluded;
     for (; left; left &= left - 1) try_triangle(q, leaf * FACES_LEAF + __builtin_ctz(left));
@@ -346,7 +345,7 @@ static double angle_at(const vec3 *positions, const int *corner, int point) {
     return atan2(vec3_length(vec3_cross(a, b)), vec3_dot(a, b));
 }
 
-/* Of the face, the edge or the vertex that the closest point lies on; of any length. */
+/* The pseudonormal of the face, edge or vertex that the closest point lies on; not normalized. */
 static vec3 pseudonormal(const contact_faces_state *state, const faces_nearest *at) {
     const contact_skin *skin = state->faces->skin;
     const vec3 *positions = state->skin->positions;
@@ -365,13 +364,13 @@ static vec3 pseudonormal(const contact_faces_state *state, const faces_nearest *
     return sum;
 }
 
-/* x is outside, and not just by a trace. */
+/* x is outside by more than BESIDE. */
 static bool is_beside(const face_query *q) {
     vec3 offset = vec3_sub(q->x, q->at.all.point);
     return q->at.all.squared > BESIDE * BESIDE && vec3_dot(offset, pseudonormal(q->other, &q->at.all)) > 0;
 }
 
-/* The normal of a contact of a point outside; false if there is none. */
+/* The normal for a point outside; false if there is no contact. */
 static bool outside_normal(const face_query *q, vec3 s, vec3 offset, vec3 *normal) {
     double along = vec3_dot(offset, s), beside = vec3_length(vec3_mul_add(offset, s, -along));
     double length = vec3_length(offset), share = fmin(1, (beside - BESIDE) / (EDGE - BESIDE));
@@ -388,7 +387,7 @@ static vec3 velocity_at(const contact_faces_state *state, const faces_nearest *a
     return v;
 }
 
-/* At rest, where a tet that is flat now has a volume. */
+/* Weights in the rest shape, where a tet that is flat now has a volume. */
 static void weights_at_rest(const contact_faces *faces, const faces_nearest *at, const int *tet, double weights[4]) {
     const soft_model *body = (const soft_model *)faces->skin->body;
     vec3 corner[4], p = {0};
@@ -406,8 +405,8 @@ static bool are_moderate(const double weights[4]) {
     return true;
 }
 
-/* The nodes of the other side and where between them the force acts. */
-static void hang(const contact_faces_state *state, const faces_nearest *at, contact_point *point) {
+/* Attaches the contact to the nodes of the other body. */
+static void attach_to_faces(const contact_faces_state *state, const faces_nearest *at, contact_point *point) {
     const contact_faces *faces = state->faces;
     const int *tet = tet_mesh_tet(&((const soft_model *)faces->skin->body)->mesh, faces->tet[at->place]);
     vec3 corner[4];
@@ -427,7 +426,7 @@ static void hang(const contact_faces_state *state, const faces_nearest *at, cont
     for (int i = 0; i < 4; i++) weights[i] = near[i] + share * (far[i] - near[i]);
 }
 
-static void take(candidates *out, const face_query *q) {
+static void add_face_candidate(candidates *out, const face_query *q) {
     const faces_nearest *at = &q->at.facing;
     const contact_faces *faces = q->other->faces;
     vec3 offset = vec3_sub(q->x, at->point), s = smooth_normal(q->other, at);
@@ -452,10 +451,10 @@ static void take(candidates *out, const face_query *q) {
                              .face_a = -1,
                              .face_b = faces->triangle[at->place]};
     describe_candidate(q->state, q->index, point);
-    hang(q->other, at, point);
+    attach_to_faces(q->other, at, point);
 }
 
-/* The leaves without those of which no point of the group tests a triangle, and what is excluded of the others. */
+/* Drops the leaves that are excluded for all points of the group, and lists the exclusions of the others. */
 static int drop_excluded(const contact_self *self, int group, int count, faces_room *room) {
     int kept = 0, next = self->start[group], end = self->start[group + 1];
     for (int i = 0; i < count; i++) {
@@ -469,17 +468,17 @@ static int drop_excluded(const contact_self *self, int group, int count, faces_r
     return kept;
 }
 
-/* The points of a group, one a lane. */
+/* The points of a group, one per lane. */
 typedef struct group_query {
-    const face_query *all; /* what all points have in common */
+    const face_query *all; /* common to all points */
     const int *index;      /* of the points */
     double range;
-    f64x8 x, y, z, squared; /* how near a triangle must be to matter, m^2; negative beyond the last point */
-    unsigned begun;         /* bits: points that have come near to a leaf, whose queries are in use */
+    f64x8 x, y, z, squared; /* search radius squared, m^2; negative beyond the last point */
+    unsigned begun;         /* bits: points whose queries are initialized */
     face_query points[CONTACT_CLUSTER];
 } group_query;
 
-/* Bit i: whether point i is near enough to the box. */
+/* Bit i: whether point i is within its search radius of the box. */
 static unsigned nearer_points(const group_query *group, const box *b) {
     f64x8 zero = f64x8_set(0);
     f64x8 x = f64x8_max(f64x8_max(f64x8_set(b->low.x) - group->x, group->x - f64x8_set(b->high.x)), zero);
@@ -513,7 +512,7 @@ static face_query *query_of(group_query *group, int i) {
     return q;
 }
 
-/* Each point sees the leaves in ascending order, whatever the others find. */
+/* Each point visits the leaves in ascending order, whatever the others find. */
 static void search_group(group_query *group, const faces_room *room, int near) {
     for (int n = 0; n < near; n++) {
         box leaf = contact_faces_leaf_box(group->all->other, room->near[n]);
@@ -529,7 +528,7 @@ static void search_group(group_query *group, const faces_room *room, int near) {
     }
 }
 
-/* Where the points of a group may touch something within the step: no further than `range` from them. */
+/* The box in which the points of a group may touch something within the step; range: its distance from them. */
 static box box_of_group(const candidates *out, const contact_faces_state *mine, int first, int end,
                         const contact_cluster *other, double *range) {
     const contact_skin_state *state = mine->skin;
@@ -546,11 +545,11 @@ static box box_of_group(const candidates *out, const contact_faces_state *mine, 
     return box_grow((box){low, high}, *range);
 }
 
-/* The search of the groups, cut into pieces. */
+/* The search of all groups, in parts for threads. */
 typedef struct face_search {
     const candidates *out;
     contact_faces_state *mine;
-    face_query query; /* what all points have in common */
+    face_query query; /* common to all points */
 } face_search;
 
 static void search_piece(void *context, int piece) {
@@ -577,7 +576,7 @@ static void search_piece(void *context, int piece) {
     }
 }
 
-/* The groups do not stand in the order of the points, in which the candidates are wanted: what is found waits. */
+/* Candidates are sorted by point, and groups are not, so the results are stored first. */
 static void find_face_candidates(candidates *out, contact_faces_state *mine, contact_faces_state *other) {
     const contact_skin_state *state = mine->skin;
     const contact_cluster *whole = &other->skin->whole;
@@ -595,7 +594,7 @@ static void find_face_candidates(candidates *out, contact_faces_state *mine, con
         q.x = state->positions[i];
         q.own = normal_of_point(state, i);
         q.at = mine->found[i];
-        take(out, &q);
+        add_face_candidate(out, &q);
     }
 }
 
@@ -613,7 +612,7 @@ int contact_find_points(const contact_skin_state *const *skins, const rigid_stat
         }
         const rigid_state *rigid = rigids[out.pair.body[1]];
         assert(skin->skin->body != rigid->base.model);
-        target t = aim(rigid, h);
+        target t = make_target(rigid, h);
         try_pair(&out, skin, &t);
     }
     return out.count;

@@ -1,8 +1,9 @@
-/* A few balls in a rigid solid that touch where the solid does: what it feels other bodies with.
+/* Finding contact points: skin.c makes the points with which a body touches others, faces.c the triangles of soft bodies
+ * that points touch, and find.c searches for points near other bodies.
  *
- * A sphere is one ball, a capsule a row of balls along its axis; a box and a cylinder have balls of their rounding's
- * radius (0: points) at their corners and along their rims. All lie inside the solid and reach its surface. Bodies that
- * are smaller than the space between the balls are felt only if they feel back, by balls of their own. */
+ * Primitives touch with a few balls that lie inside the solid and reach its surface. A sphere is one ball, a capsule a row
+ * of balls along its axis. A box and a cylinder have balls of their rounding radius (0: points) at their corners and along
+ * their rims. A body smaller than the space between the balls is detected only by balls of its own. */
 #ifndef CONTACT_FIND_H
 #define CONTACT_FIND_H
 
@@ -15,49 +16,49 @@
 
 #include <stdint.h>
 
-/* A longer side of a box or a cylinder has balls in its middle too, since what it lies on may be smaller; shorter ones
- * have none, since each costs. */
+/* Longer sides of a box or a cylinder also have balls in their middle, since what they lie on may be smaller. Shorter ones
+ * have none, since each ball costs time. */
 #define CONTACT_LONG_SIDE 0.1 /* m */
-#define CONTACT_RIM 16    /* balls on a rim of a cylinder: it rolls as such a polygon does, even to 2 % of its radius */
-#define CONTACT_CAPSULE 9 /* balls in a capsule at most; a radius apart if that takes fewer */
-#define CONTACT_BALLS_MAX 64 /* of any primitive */
+#define CONTACT_RIM 16    /* balls on a rim of a cylinder, which rolls like that polygon: round to 2 % of its radius */
+#define CONTACT_CAPSULE 9 /* maximum in a capsule; fewer if they are a radius apart */
+#define CONTACT_BALLS_MAX 64 /* maximum of any primitive */
 
-/* Writes the centres in the body's frame and tells the radius they have in common, m. Returns how many there are; the
- * shape is no plane and no mesh. */
+/* Writes the centres in the body frame and their common radius, m. Returns how many there are. Planes and meshes have
+ * none. */
 int contact_balls(const rigid_shape *shape, vec3 centre[CONTACT_BALLS_MAX], double *radius);
 
-/* An order of places in space in which every group of so many in a row stands together.
+/* An order of points in which each group of `group` consecutive points is compact in space.
  *
- * The leaves of a tree (shape/bvh.h) are not all of one size, so that groups in a row reach over from one leaf to the
- * next, which may be elsewhere: of a hand's points, on other fingers. */
+ * The leaves of a tree (geometry/bvh.h) vary in size, so consecutive groups would reach from one leaf to the next, which
+ * may be elsewhere: on another finger of a hand. */
 
-/* order[i]: which of the places comes as number i. The same places always give the same order. */
+/* order[i]: index of the point at place i. The same points always give the same order. */
 void compact_order(const vec3 *place, int count, int group, int *order);
 
-/* The points with which a body touches others, where they are and how they move.
+/* The points with which a body touches others, their positions and velocities.
  *
- * Of a soft body these are the vertices of its surface (the mesh's boundary or the finer embedded one) that a triangle
- * uses or, if it has a contact_spacing, some of them, with coarser triangles between them (shape/simplify.h). Of a
- * rigid body they are the centres of balls in its solid: those of contact/balls.h, or the vertices of its mesh, those
- * at the same place counted once, with the mesh's growth for a radius.
+ * For a soft body these are the surface vertices (of the mesh boundary or the finer embedded surface) that a triangle
+ * uses. With a contact_spacing they are some of these, with coarser triangles between them (geometry/simplify.h). For a
+ * rigid body they are the centres of the balls above or the vertices of its mesh, vertices at the same place counted
+ * once, with the growth of the mesh as radius.
  *
- * A contact_skin never changes; its contact_skin_state belongs to a simulation. The points stand in an order in which
- * neighbours in space are neighbours in memory, and are searched in clusters of CONTACT_CLUSTER in a row: around each
- * there is a ball in space, and a ball in the space of velocities, by which a whole cluster is told to be too far away
- * to arrive. Nothing is allocated after contact_skin_create. */
+ * A contact_skin is constant; a contact_skin_state belongs to a simulation. The points are ordered so that neighbours in
+ * space are neighbours in memory. They are searched in clusters of CONTACT_CLUSTER consecutive points. Each cluster has a
+ * bounding ball of positions and one of velocities, by which it is rejected as a whole. Nothing is allocated after
+ * contact_skin_create. */
 
 #define CONTACT_CLUSTER 8
 
-/* How a vertex hangs on the nodes of a soft body. */
+/* Attachment of a vertex to the nodes of a soft body. */
 typedef struct contact_hold {
     int node[4];
-    double weights[4]; /* adding up to 1; a vertex that is a node has one 1 and zeros */
+    double weights[4]; /* sum 1; a vertex that is a node has one 1 and zeros */
 } contact_hold;
 
 typedef struct contact_skin {
     const body_model *body;
     int point_count;
-    int cluster_count;   /* the last one has what is left */
+    int cluster_count;   /* the last one may be smaller */
     double radius;       /* of the points of a rigid body, m; 0 for a soft one */
     contact_hold *holds; /* point_count, of a soft body; else NULL */
     vec3 *centres;       /* point_count, of a rigid body, in its frame, m; else NULL */
@@ -67,12 +68,12 @@ typedef struct contact_skin {
     int *triangles;     /* 3 a triangle: points; -1 if it has lost a corner by counting places once */
     int *around_start;  /* point_count + 1: of each point in `around` */
     int *around;        /* the triangles around a point, ascending */
-    int *around_face; /* as `around`, of a coarser surface: the triangle of the body's own surface around that vertex on
-                          the same side; NULL: they are the same */
+    int *
+        around_face; /* as `around`, for a coarser surface: the triangle of the body's own surface at that vertex and on
+                          the same side; NULL if the two surfaces are the same */
 } contact_skin;
 
-/* No point is further from `middle` than `reach`, the points' radius included; no velocity further from `velocity` than
- * `spread`. */
+/* Bounds: every point, with its radius, is within `reach` of `middle`; every velocity within `spread` of `velocity`. */
 typedef struct contact_cluster {
     vec3 middle;
     double reach; /* m */
@@ -90,14 +91,14 @@ typedef struct contact_skin_state {
     vec3 centre;               /* of mass, of a rigid body, m */
 } contact_skin_state;
 
-/* Of a soft body, or a dynamic rigid one that is no plane; it must live as long as the skin. */
+/* For a soft body, or a dynamic rigid body that is no plane. The body must outlive the skin. */
 thenar_status contact_skin_create(const body_model *body, contact_skin *out, thenar_error *error);
 void contact_skin_free(contact_skin *skin);
 void contact_skin_layout(contact_skin_state *state, const contact_skin *skin, arena *work);
 
-/* Where the points are at the beginning of a step of h (s), and their velocities over it if nothing touches the body:
- * free nodes and rigid bodies go on as they did and as the forces on the whole body push them (without gravity), held
- * nodes go where they are driven. The body's drive has run. */
+/* Positions at the start of a step of h (s), and velocities over it if nothing touches the body. Free nodes and rigid
+ * bodies keep their velocity plus that of the forces on the whole body (without gravity); held nodes move as driven. The
+ * body's drive has run. */
 void contact_skin_update(contact_skin_state *state, const body_state *body, double h);
 
 static inline int contact_cluster_end(const contact_skin *skin, int cluster) {
@@ -105,41 +106,40 @@ static inline int contact_cluster_end(const contact_skin *skin, int cluster) {
     return end < skin->point_count ? end : skin->point_count;
 }
 
-/* The skin of a soft body as the other side of a contact: its triangles, where they are now, and which of them are
- * near.
+/* The skin of a soft body as the other side of a contact: its triangles, and a tree of boxes around them.
  *
- * A point of a triangle moves as the one tet that holds the triangle's middle does, or the nearest one that touches its
- * corners' tets: it hangs on four nodes, whatever its corners hang on. FACES_LEAF triangles that stand together are a
- * leaf, with a box around them; FACES_LEAF boxes in a row have one around these, and so on up to one. The skin's points
- * have groups of their own here, CONTACT_CLUSTER each: those of contact_skin are as good for few large bodies, but
- * among the fingers of a hand some reach from one to another. A body that may touch itself has contact_self in
- * addition: what of it is not contact. Nothing is allocated after contact_faces_create. */
+ * A point of a triangle moves with one tet: the one that contains the middle of the triangle, or the nearest one that
+ * shares a node with the tets of its corners. It is thus attached to four nodes. FACES_LEAF neighbouring triangles form a
+ * leaf with a bounding box, FACES_LEAF boxes in a row have one around them, and so on up to one. The points of the skin
+ * have separate groups of CONTACT_CLUSTER here: the clusters of contact_skin are as good for a few large bodies, but on a
+ * hand some reach from one finger to another. A body that may touch itself also has a contact_self: which contacts to
+ * exclude. Nothing is allocated after contact_faces_create. */
 
 #define FACES_LEAF SIMD_LANES
 #define FACES_LEVELS 12
-#define FACES_PIECES 8 /* into which a search is cut, for threads */
+#define FACES_PIECES 8 /* parts of a search, for threads */
 
-/* A point that is deeper inside than this has gone through: it is left alone. Solvers leave micrometres, so only what
- * is put or driven into another body gets that far; and each point is searched for at least so far around it. */
+/* Points deeper inside than this are ignored: they have passed through. Solvers leave micrometres, so only what is placed
+ * or driven into another body gets this deep. It is also the minimum search distance. */
 #define CONTACT_DEPTH 3e-3 /* m */
 
-/* Triangles meet smoothly if their normals at rest differ by less: then the normal goes over from one to the other. */
+/* Triangles meet smoothly if their normals at rest differ by less; then the normal is interpolated across their edge. */
 #define FACES_SMOOTH 0.766 /* cosine of 40 degrees */
 
-/* Which of a group's points do not touch which of a leaf's triangles: a bit each, FACES_LEAF to a point. */
+/* Exclusions between the points of a group and the triangles of a leaf: one bit each, FACES_LEAF per point. */
 typedef struct contact_mask {
     int leaf;
-    uint64_t excluded; /* all ones: none touches any */
+    uint64_t excluded; /* all ones: no contact is possible */
 } contact_mask;
 
-/* What a point of a body's skin does not touch of the same skin. */
+/* Contacts of a skin with itself that are excluded. */
 typedef struct contact_self {
     int *start;          /* group_count + 1: of each group of points in `masks` */
-    contact_mask *masks; /* by ascending leaf, only those with a one */
+    contact_mask *masks; /* by ascending leaf; masks of zeros are not stored */
     double *overlap;     /* point_count: how far each is inside the same skin at rest, m, >= 0 */
 } contact_self;
 
-/* slot: where the point stands in its group. */
+/* slot: index of the point in the order of the groups. */
 static inline uint64_t contact_mask_bit(int slot, int place) {
     return (uint64_t)1 << (slot % CONTACT_CLUSTER * FACES_LEAF + place % FACES_LEAF);
 }
@@ -160,12 +160,12 @@ typedef struct contact_faces {
     contact_self *self;                /* NULL: never touches itself */
 } contact_faces;
 
-/* Eight boxes, side by side; those that are not there are empty. */
+/* Eight boxes in lanes; unused lanes are empty boxes. */
 typedef struct faces_boxes {
     f64x8 low[3], high[3];
 } faces_boxes;
 
-/* The triangles that a point is near to, while they are searched: faces_find.c. */
+/* The nearest triangle of a point found so far. */
 typedef struct faces_nearest {
     double squared; /* of the distance, m^2 */
     int place;      /* -1: none */
@@ -178,23 +178,23 @@ typedef struct faces_found {
     faces_nearest all, facing;
 } faces_found;
 
-/* Room for the leaves near a group of points: leaf_count each. */
+/* Scratch of one part of a search: leaf_count each. */
 typedef struct faces_room {
     int *near;
-    uint64_t *masks; /* what is excluded of these, for a body that touches itself */
+    uint64_t *masks; /* exclusions of these, for a body that touches itself */
 } faces_room;
 
 typedef struct contact_faces_state {
     const contact_faces *faces;
     const contact_skin_state *skin;
     const double *x;    /* of the body's nodes */
-    faces_boxes *boxes; /* of all levels: one of level k has the boxes around eight of level k - 1 */
-    faces_found *found; /* a point: what the search finds for it */
-    faces_room *room;   /* FACES_PIECES: what each piece of a search needs */
+    faces_boxes *boxes; /* of all levels: one of level k bounds eight of level k - 1 */
+    faces_found *found; /* result of the search for each point */
+    faces_room *room;   /* FACES_PIECES: scratch of each part */
 } contact_faces_state;
 
-/* Of the skin of a soft body, which must live as long. self_distance: see thenar_soft_def. On an error nothing is left
- * to free. */
+/* For the skin of a soft body, which must outlive the faces. self_distance: see thenar_soft_def. On an error nothing is
+ * left to free. */
 thenar_status contact_faces_create(const contact_skin *skin, double self_distance, contact_faces *out,
                                    thenar_error *error);
 void contact_faces_free(contact_faces *faces);
@@ -211,33 +211,32 @@ static inline int contact_faces_leaf_end(const contact_faces *faces, int leaf) {
     return end < faces->count ? end : faces->count;
 }
 
-/* Twice the area along the normal. */
+/* The normal, with twice the area as length. */
 static inline vec3 contact_faces_area(const contact_faces *faces, const vec3 *positions, int place) {
     const int *corner = faces->corner + 3 * (size_t)place;
     vec3 a = positions[corner[0]];
     return vec3_cross(vec3_sub(positions[corner[1]], a), vec3_sub(positions[corner[2]], a));
 }
 
-/* Whether that is a triangle of the skin, with corners. */
+/* Whether this is a triangle of the skin that has corners. */
 static inline bool contact_faces_has(const contact_faces *faces, int triangle) {
     return triangle >= 0 && triangle < faces->triangle_count && faces->skin->triangles[3 * (size_t)triangle] >= 0;
 }
 
-/* Leaves whose boxes overlap the box, ascending, to `near`, which has room for all. Returns how many. */
+/* Writes the leaves whose boxes overlap a box, ascending, to `near`, which has room for all. Returns how many. */
 int contact_faces_near(const contact_faces_state *state, const box *around, int *near);
 /* The box around a leaf. */
 box contact_faces_leaf_box(const contact_faces_state *state, int leaf);
 
-/* Candidate contact points: points of a body's skin that are nearer to a rigid body, or to the skin of a soft one, than
- * a margin, or inside, or come that near within the step.
+/* Candidate contact points: points of a skin that are closer than a margin to another body, or inside it, or get there
+ * within the step.
  *
- * With the gap g of a point (m), the velocity u of the point relative to the rigid body there (m/s, contact_skin_update
- * says which velocities), the outward normal n of the rigid body and the step h (s), a point is a candidate if
+ * With the gap g (m), the velocity u of the point relative to the other body there (m/s; see contact_skin_update), the
+ * outward normal n of the other body and the step h (s), a point is a candidate if
  *   g < margin + h max(0, -n . u).
- * Bodies are first compared by their boxes and by lower bounds of the distance, then clusters by lower bounds of the
- * distance, then points by the same; in all of them |u| stands for the approach, so that nothing is passed over.
- * The other side may be the skin of a soft body, another one or the same: see faces_find.c.
- * (`thenar run` prints what the search takes in a scene: find_contacts_us in steps.csv.) */
+ * Bodies, then clusters, then points are rejected by their boxes and by lower bounds of the distance, with |u| as an upper
+ * bound of the approach, so that no candidate is missed. The other body may be soft; see find.c for its triangles.
+ * (`thenar run` writes the time of the search to steps.csv: find_contacts_us.) */
 
 /* Two bodies that may touch: points of the first against the surface of the second. A soft body may touch itself. */
 typedef struct contact_pair {
@@ -250,7 +249,7 @@ typedef struct contact_pair {
 
 typedef struct contact_point {
     int skin, other;   /* the skin, and the other body */
-    int pair, index;   /* which pair, and which point of the skin: ascending */
+    int pair, index;   /* index of the pair, and of the point in the skin; candidates are sorted by both */
     int vertex;        /* of a soft body: of its surface; of a rigid one: the skin's point */
     int node[4];       /* of a soft body: the vertex is the sum of weights times nodes; of a rigid one: -1 */
     double weights[4]; /* of a soft body: adding up to 1; of a rigid one: 0 */
@@ -272,46 +271,43 @@ typedef struct contact_point {
     double allowed;          /* m: how far inside it may be, since it is at rest; in `gap` already */
 } contact_point;
 
-/* A pair has candidates only if these two boxes overlap: with c the point of the rigid body that is closest to a point,
- * -n . u <= |velocity of the point| + |velocity of the body| + |spin| |c - centre of mass|, since the rest of the arm
- * is along n and turns across it. */
+/* A pair can have candidates only if these two boxes overlap. With c the point of the rigid body closest to a point,
+ * -n . u <= |velocity of the point| + |velocity of the body| + |spin| |c - centre of mass|: the rest of the arm is along
+ * n, and rotation moves it across n. */
 box contact_skin_reach(const contact_skin_state *skin, double margin, double h);
 box contact_rigid_reach(const rigid_state *rigid, double h);
 
-/* All candidates of the pairs, in the order of the pairs and then of the skin's points. Writes the first `capacity` of
- * them and returns how many there are, which may be more. near: the numbers of the `near_count` pairs to look at,
- * ascending. faces: may be NULL if no pair is on a skin. pool: may be NULL. The skins are up to date, the bodies'
- * drive has run. */
+/* Finds all candidates of the pairs in `near` (near_count indices, ascending), sorted by pair and point. Writes the first
+ * `capacity` of them and returns how many there are, which may be more. faces: may be NULL if no pair needs them. pool:
+ * may be NULL. The skins are up to date, and the drives of the bodies have run. */
 int contact_find_points(const contact_skin_state *const *skins, const rigid_state *const *rigids,
                         contact_faces_state *const *faces, const contact_pair *pairs, const int *near, int near_count,
                         double margin, double h, workers *pool, contact_point *points, int capacity);
 
-/* What contact_find_points is filling, for the searches of its two kinds of pairs. */
+/* The candidates found so far. */
 
 typedef struct candidates {
     contact_point *points;
     int capacity, count;
     double margin, h;
     workers *pool;
-    contact_pair pair; /* at hand */
-    int number;        /* of it */
+    contact_pair pair; /* that is searched */
+    int number;        /* its index */
 } candidates;
 
-/* One more was found: what to fill, or NULL if there is no room. */
+/* The next candidate to fill in, or NULL if there is no room. */
 static inline contact_point *candidates_add(candidates *out) {
     return out->count++ < out->capacity ? &out->points[out->count - 1] : NULL;
 }
 
-/* Which boxes overlap: sort and sweep along one axis.
+/* The broad phase: pairs of boxes that overlap, by sort and sweep along one axis.
  *
- * The boxes stand in the order of their lower ends along the axis on which their middles are spread most. A box can
- * overlap only those that begin before it ends, which stand behind it. Bodies that lie side by side are looked at once
- * for each neighbour along the axis, so that n of them cost about n; all in one heap cost n^2 / 2 comparisons of boxes,
- * which is still little beside what is done with pairs that do overlap.
+ * The boxes are sorted by their lower ends along the axis with the largest variance of their centres. A box overlaps only
+ * those behind it that begin before it ends. n bodies side by side cost about n, and n in one heap n^2 / 2 comparisons,
+ * still little beside the work for overlapping pairs.
  *
- * The order of each axis is kept from call to call, since it hardly changes from step to step, and is put right by
- * insertion; lower ends that are equal stand by index. So the order, and with it all that is told, depends on the boxes
- * alone and not on the calls before. */
+ * The order of each axis is kept from call to call, since it hardly changes, and is updated by insertion; equal lower
+ * ends are sorted by index. So the result depends on the boxes alone and not on earlier calls. */
 
 typedef struct broad_phase {
     int count;

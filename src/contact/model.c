@@ -1,12 +1,12 @@
-/* Which bodies may touch, and what that means for the linear systems. */
+/* Which bodies may touch, and how that couples their linear systems. */
 #include "contact/contact.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define MAX_CONTACTS 2048 /* at a time; their memory is part of every snapshot */
-#define MAX_DYNAMIC 256   /* rigid bodies that may touch: their unknowns are coupled all with all */
-#define MAX_SOFT 256      /* soft bodies that may touch: each is a pair with each */
+#define MAX_DYNAMIC 256   /* rigid bodies that may touch: all their unknowns are coupled */
+#define MAX_SOFT 256      /* soft bodies that may touch: any two are a pair */
 
 static bool can_move(const body_model *body) {
     return body->kind->system_node_count(body) > 0;
@@ -16,7 +16,7 @@ static bool is_rigid(const body_model *body) {
     return body->kind == &rigid_class;
 }
 
-/* Soft bodies and dynamic rigid ones have points with which they touch. */
+/* Soft bodies and dynamic rigid bodies have contact points. */
 static bool has_points(const body_model *body) {
     return body->touches && (!is_rigid(body) || ((const rigid_model *)body)->motion == THENAR_MOTION_DYNAMIC);
 }
@@ -25,14 +25,14 @@ static double self_distance(const body_model *body) {
     return is_rigid(body) ? 0 : ((const soft_model *)body)->self_distance;
 }
 
-/* The other body is rigid, or both are soft; a body that touches itself is soft. */
+/* The other body is rigid, or both are soft. Only a soft body touches itself. */
 static bool may_touch(const body_model *skin, const body_model *other) {
     if (skin != other && skin->family != 0 && skin->family == other->family) return false;
     return has_points(skin) && other->touches && (can_move(skin) || can_move(other)) &&
            (skin == other ? self_distance(skin) > 0 : is_rigid(other) || !is_rigid(skin));
 }
 
-/* The bodies that may be touched: few of many, mostly. */
+/* The bodies that may be touched: usually few of many. */
 typedef struct touchable {
     int *bodies;
     int count;
@@ -55,7 +55,7 @@ static thenar_status find_touchable(body_model *const *bodies, int body_count, t
         many_dynamic ? dynamic : soft, many_dynamic ? "dynamic rigid" : "soft", many_dynamic ? MAX_DYNAMIC : MAX_SOFT);
 }
 
-/* The triangles of a soft body that another one's points, or its own, may touch. */
+/* Creates the faces of a soft body if its own points or those of another body may touch it. */
 static thenar_status create_faces(contact_model *contacts, body_model *const *bodies, int skin, const touchable *others,
                                   thenar_error *error) {
     int body = contacts->skin_body[skin];
@@ -88,8 +88,8 @@ static thenar_status create_skins(contact_model *contacts, body_model *const *bo
     return THENAR_OK;
 }
 
-/* Coefficients of friction are given a body; of two bodies it is the geometric mean: equal ones stay what they are, and
- * nothing sticks to a body without friction. */
+/* Each body has a coefficient of friction; a pair has the geometric mean. Equal coefficients are kept, and nothing sticks
+ * to a body without friction. */
 static thenar_status create_pairs(contact_model *contacts, body_model *const *bodies, int body_count,
                                   const touchable *others, thenar_error *error) {
     ARRAY(contact_pair) pairs = {0};
@@ -136,7 +136,7 @@ void contact_model_free(contact_model *contacts) {
     *contacts = (contact_model){0};
 }
 
-/* The first body of an island; on the way there, paths are made shorter. */
+/* The first body of an island, with path halving. */
 static int first_of(int *island, int body) {
     while (island[body] != body) body = island[body] = island[island[body]];
     return body;
@@ -165,7 +165,7 @@ static bool couple_three(body_couplings *couplings, int node, int rigid_node) {
            ARRAY_PUSH(&couplings->node, rigid_node + RIGID_ANGULAR);
 }
 
-/* Any free node that carries a point of the skin may come to touch the rigid body. */
+/* Any free node of the skin may come to touch the rigid body. */
 static bool couple_soft(const contact_skin *skin, int first_node, int rigid_node, body_couplings *couplings) {
     const soft_model *soft = (const soft_model *)skin->body;
     bool *carries = MEMORY_ARRAY(bool, soft->mesh.node_count);
@@ -187,7 +187,7 @@ bool contact_couple(const contact_model *contacts, body_model *const *bodies, co
         const body_model *skin = bodies[contacts->pairs[k].body[0]], *rigid = bodies[contacts->pairs[k].body[1]];
         int a = find_in(system_bodies, system_body_count, contacts->pairs[k].body[0]);
         int b = find_in(system_bodies, system_body_count, contacts->pairs[k].body[1]);
-        /* Two soft bodies are not coupled: any node may meet any, and few do at a time (solver/crossing.h). */
+        /* Two soft bodies are not coupled: any two nodes may meet, and few do at a time (solver/soft_coupling.c). */
         if (a < 0 || b < 0 || !is_rigid(rigid) || !can_move(skin) || !can_move(rigid)) continue;
         int first = first_node[a], rigid_node = first_node[b];
         if (is_rigid(skin))
@@ -207,7 +207,7 @@ static int compare_pairs(const void *one, const void *two) {
     return a->body[1] < b->body[1] ? -1 : a->body[1] > b->body[1];
 }
 
-/* The bodies that skins may touch, and a table from skins and these to pairs. */
+/* Lists the targets, and fills the table from skins and targets to pairs. */
 static thenar_status list_targets(contact_model *contacts, int body_count, thenar_error *error) {
     int *place = MEMORY_ARRAY(int, body_count); /* among the targets */
     contacts->targets = MEMORY_ARRAY(int, body_count);

@@ -1,3 +1,4 @@
+/* The patches of a step: grouping of contact points, construction, and distribution of forces back to the points (patch.h). */
 #include "contact/patch.h"
 
 #include "contact/contact.h"
@@ -5,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-void patches_move(patch *patches, int count, const double *d) {
+void patch_evaluate(patch *patches, int count, const double *d) {
     for (int i = 0; i < count; i++) {
         patch *p = &patches[i];
         for (int row = 0; row < PATCH_ROWS; row++) {
@@ -17,7 +18,7 @@ void patches_move(patch *patches, int count, const double *d) {
     }
 }
 
-void patches_add_force(const patch *patches, int count, double weight, double *sum) {
+void patch_add_forces(const patch *patches, int count, double weight, double *sum) {
     for (int i = 0; i < count; i++) {
         const patch *p = &patches[i];
         for (int row = 0; row < PATCH_ROWS; row++) {
@@ -30,15 +31,15 @@ void patches_add_force(const patch *patches, int count, double weight, double *s
     }
 }
 
-double patches_work(const patch *patches, int count) {
+double patch_work(const patch *patches, int count) {
     double sum = 0;
     for (int i = 0; i < count; i++)
         for (int row = 0; row < PATCH_ROWS; row++) sum += patches[i].lambda[row] * patches[i].u[row];
     return sum;
 }
 
-/* The solve is done, and `contacts` were looked at where it ended: each gets its part of the patch's force and its state. */
-static void patches_spread(const patch *patches, int count, contact *contacts, int contact_count) {
+/* After the solve: gives each contact, evaluated at the solution, its part of the force of its patch, and its state. */
+static void distribute_forces(const patch *patches, int count, contact *contacts, int contact_count) {
     for (int i = 0; i < contact_count; i++) {
         contacts[i].lambda = (vec3){0};
         contacts[i].settled = CONE_OPEN;
@@ -59,16 +60,16 @@ static void patches_spread(const patch *patches, int count, contact *contacts, i
     }
 }
 
-/* Contacts of one pair of bodies go together if
- *   - their vertices of the skin have the same label (thenar_soft_def.contact_groups: of a hand, the phalanx), and
- *   - a chain of skin triangles between points in contact leads from one to the other, or the two spots are nearer to each
- *     other than LINK and look the same way.
- * So a phalanx that is touched by one body has one patch, as talvas2015 has it, and two where it is touched at two places.
- * Points of rigid skins stay alone: one gap, as a mean, would let a rigid body tip over. */
+/* Grouping. Contacts of one pair of bodies form a patch if
+ *   - their vertices have the same label (thenar_soft_def.contact_groups: the phalanx of a hand), and
+ *   - a chain of skin triangles between points in contact connects them, or their two regions are closer than LINK and
+ *     have similar normals.
+ * So a phalanx that is touched by one body has one patch, as in talvas2015, or two if it is touched in two places. Points
+ * of rigid skins stay single: one mean gap would let a rigid body tip over. */
 
-#define LINK 5e-3    /* m, between the boxes of two spots */
+#define LINK 5e-3    /* m, between the boxes of two regions */
 #define SAME_WAY 0.5 /* cosine between normals */
-/* Squared sine of the angle by which a neighbour may be nearer to the other body: 45 degrees. */
+/* Squared sine of the angle by which a neighbour may be closer to the other body: 45 degrees. */
 #define CONE_EXTENSION 0.5
 
 bool patch_is_proximity(const contact_skin_state *state, int index, vec3 normal) {
@@ -111,7 +112,7 @@ static bool same_way(const contact *a, const contact *b) {
     return vec3_dot(mat3_row(a->frame, 0), mat3_row(b->frame, 0)) >= SAME_WAY;
 }
 
-/* Contacts first to end are of one pair, with a soft skin. */
+/* Joins contacts `first` to `end`, of one pair with a soft skin, that share an edge. */
 static void join_neighbours(patch_set *set, const contact *contacts, int first, int end, const contact_point *points,
                             const contact_skin *skin) {
     for (int i = first; i < end; i++)
@@ -120,7 +121,7 @@ static void join_neighbours(patch_set *set, const contact *contacts, int first, 
         const contact_point *point = &points[contacts[i].point];
         if (set->group[i] < 0) continue;
         for (int k = skin->around_start[point->index]; k < skin->around_start[point->index + 1]; k++) {
-            /* One side of each triangle around: its other end looks at the others. */
+            /* One edge of each triangle around the point: the others are visited from its other corners. */
             const int *corners = skin->triangles + 3 * (size_t)skin->around[k];
             int corner = corners[corners[0] == point->index ? 1 : corners[1] == point->index ? 2 : 0];
             int other = corner < 0 ? -1 : set->slot_of_point[corner];
@@ -136,9 +137,9 @@ static double gap_between(const box *a, const box *b) {
     return vec3_length(vec3_max(apart, (vec3){0}));
 }
 
-/* Spots of one label that are near each other become one; the roots' boxes and normals stand at their index. */
-static void join_spots(patch_set *set, const contact *contacts, int first, int end, const contact_point *points,
-                       const contact_skin *skin) {
+/* Joins regions of one label that are close to each other; the root of each has its box and normal. */
+static void join_regions(patch_set *set, const contact *contacts, int first, int end, const contact_point *points,
+                         const contact_skin *skin) {
     for (int i = first; i < end; i++) {
         const contact_point *point = &points[contacts[i].point];
         if (set->group[i] < 0) continue;
@@ -163,9 +164,9 @@ static void join_spots(patch_set *set, const contact *contacts, int first, int e
     }
 }
 
-/* Sets set->group of the contacts whose set->depth is positive to a number from 0 on, of the others to -1. Returns how many
- * groups there are. */
-static int patch_group(patch_set *set, const contact *contacts, int count, const contact_point *points,
+/* Sets set->group of the contacts with positive set->depth to the index of their group, of others to -1. Returns the number
+ * of groups. */
+static int find_groups(patch_set *set, const contact *contacts, int count, const contact_point *points,
                        const contact_skin_state *const *skins) {
     for (int i = 0; i < count; i++) set->group[i] = set->depth[i] > 0 ? i : -1;
     for (int first = 0, end; first < count; first = end) {
@@ -174,9 +175,9 @@ static int patch_group(patch_set *set, const contact *contacts, int count, const
         for (end = first + 1; end < count && points[contacts[end].point].pair == point->pair;) end++;
         if (!skin->holds) continue;
         join_neighbours(set, contacts, first, end, points, skin);
-        join_spots(set, contacts, first, end, points, skin);
+        join_regions(set, contacts, first, end, points, skin);
     }
-    /* A root comes before the others of its group. */
+    /* The root of a group comes first. */
     int groups = 0;
     for (int i = 0; i < count; i++) {
         if (set->group[i] < 0) continue;
@@ -187,19 +188,19 @@ static int patch_group(patch_set *set, const contact *contacts, int count, const
     return groups;
 }
 
-/* What a patch is made of. Points that are inside the other body after the free motion, and at whose vertex the distance is
- * least around (patch_group.h), have a part in it, each with its share of the pressure (patch_pressure.h). The sums of the rows
- * run over the legs of the points' own contacts (contact.h), so forces reach the nodes of the flesh, and by these the bones, as
- * those of points do.
+/* Construction. A patch has the points that are inside the other body after the free motion and are local minima of the
+ * distance (patch_is_proximity), each with its share of the pressure (patch_law.c). The rows are sums over the legs of the
+ * points' contacts (constraint.h), so forces reach the nodes of the flesh, and through them the bones, as those of points
+ * do.
  *
- * With adapted pressures the mean gap stays so near 0 that patches are asked out of the other body as points are
- * (contact_make.c). With the paper's, the mean gap jumps as shares do: a patch that is inside when the step begins is asked not
- * to go deeper, u_n counts from there (leeway), and it comes out after the velocities are found, by a displacement alone
- * (patch_forces_stabilize, Algorithm 1), so that this adds no speed. */
+ * With adaptive pressure the mean gap stays close to 0, and penetration is corrected as for points (constraint.c). With the
+ * pressure of the paper the mean gap jumps as the shares do. Then a patch that is inside at the start of the step is only
+ * kept from going deeper: u_n is measured from there (allowed_penetration). A displacement after the velocity solve moves it
+ * out (patch_forces_stabilize, Algorithm 1), so that this adds no velocity. */
 
 #define SPREAD 0.5             /* cosine: normals of one patch are within 60 degrees of their mean */
-#define SMALLEST_DEPTH 1e-9    /* m, of points that take part */
-#define SMALLEST_RADIUS 1e-6   /* m, of gyration: below, a patch is a point and bears no torque */
+#define SMALLEST_DEPTH 1e-9    /* m, of points that belong to a patch */
+#define SMALLEST_RADIUS 1e-6   /* m, of gyration: below this a patch is a point and bears no torque */
 #define A1 0.92387953251128674 /* cosines of 22.5, 45 and 67.5 degrees */
 #define A2 0.70710678118654752
 #define A3 0.38268343236508977
@@ -244,13 +245,13 @@ void patch_set_open(patch_set *set) {
     for (int i = 0; i < set->max_points; i++) set->slot_of_point[i] = -1;
 }
 
-/* What a patch is made from. */
+/* Input of the construction. */
 typedef struct making {
     patch_set *set;
     const contact *contacts;
     const contact_point *points;
     thenar_contact_pressure pressure;
-    double recovery; /* m, by which a patch may come out of the other body within the step */
+    double recovery; /* m: how far penetration is corrected within the step */
 } making;
 
 static vec3 place_of(const making *m, int index) {
@@ -261,20 +262,20 @@ static vec3 normal_of(const making *m, int index) {
     return mat3_row(m->contacts[index].frame, 0);
 }
 
-/* Where the contact was when the step began: negative inside. */
+/* The gap at the start of the step. */
 static double gap_before(const contact *c) {
     return c->start.x - c->allowed_penetration - c->known.x;
 }
 
-/* A node that may be new to the patch. */
+/* Adds a node to the patch unless it has it. */
 static void add_leg(patch_set *set, patch *p, int node) {
     if (set->slot_of_node[node] >= 0) return;
     set->slot_of_node[node] = p->leg_count;
     p->node[p->leg_count++] = node;
 }
 
-/* First all nodes, then the gradients of each row: these lie one after the other. There is room for all legs that contacts
- * have. */
+/* Lists the nodes first, then the gradients of each row, which are stored one after the other. There is room for all legs
+ * of the contacts. */
 static void find_legs(patch_set *set, patch *p, const making *m, const int *list, int count) {
     p->node = set->node + set->leg_count;
     p->gradient = set->gradient + PATCH_ROWS * (size_t)set->leg_count;
@@ -286,7 +287,7 @@ static void find_legs(patch_set *set, patch *p, const making *m, const int *list
     memset(set->sum, 0, (size_t)p->leg_count * sizeof *set->sum);
 }
 
-/* All members are there. */
+/* Stores the gradients once all members are added. */
 static void close_legs(patch_set *set, patch *p) {
     for (int k = 0; k < p->leg_count; k++) {
         set->slot_of_node[p->node[k]] = -1;
@@ -299,7 +300,7 @@ static vec3 tangential(vec3 v, vec3 normal) {
     return vec3_mul_add(v, normal, -vec3_dot(v, normal));
 }
 
-/* A contact's part of the rows: directions are what of its motion each row takes. */
+/* Adds a contact to the rows; directions: the direction of its motion in each row. */
 static void add_member(patch_set *set, patch *p, const contact *c, const vec3 direction[PATCH_ROWS]) {
     vec3 slipped = mat3_mul_vec_transposed(c->frame, vec3_make(0, c->start.y, c->start.z));
     for (int k = 0; k < c->leg_count; k++) {
@@ -311,7 +312,7 @@ static void add_member(patch_set *set, patch *p, const contact *c, const vec3 di
     for (int row = 1; row < PATCH_ROWS_PRINTED; row++) p->start[row] += vec3_dot(direction[row], slipped);
 }
 
-/* What the points remember, as the patch's force. */
+/* Adds the remembered force of a contact to the force of the patch. */
 static void remember(patch *p, const contact *c, vec3 lever) {
     vec3 force = mat3_mul_vec_transposed(c->frame, vec3_make(0, c->lambda.y, c->lambda.z));
     p->lambda[0] += c->lambda.x;
@@ -326,7 +327,7 @@ static vec3 mean_normal(const making *m, const int *list, int count, const doubl
     return sum;
 }
 
-/* Places of the first `count` contacts in the plane of the patch, from its centre, along two of its axes. */
+/* Positions of the first `count` contacts in the plane of the patch, from its centre, along two of its axes. */
 static void find_places(const making *m, const patch *p, const int *list, int count) {
     for (int k = 0; k < count; k++) {
         vec3 lever = vec3_sub(place_of(m, list[k]), p->centre);
@@ -335,8 +336,8 @@ static void find_places(const making *m, const patch *p, const int *list, int co
     }
 }
 
-/* The centre of pressure, the tangents along the principal axes of the pressure, and what lies in them. Returns the mean
- * squares along these. */
+/* Sets the centre of pressure and the tangents, along the principal axes of the pressure. Returns the mean squares along
+ * these. */
 static vec3 set_frame(const making *m, patch *p, const int *list, int count, const double *share, vec3 normal) {
     double xx = 0, xy = 0, yy = 0;
     p->frame = contact_frame(normal);
@@ -353,8 +354,8 @@ static vec3 set_frame(const making *m, patch *p, const int *list, int count, con
     return vec3_make(0, c * c * xx + 2 * c * d * xy + d * d * yy, d * d * xx - 2 * c * d * xy + c * c * yy);
 }
 
-/* The polygon of tangents around the places of all points, and the sides that its corners are of the set of torques that pull
- * at none: a corner in it would be pushed at least as little as any point. */
+/* Sets the rim: a polygon around all points, whose corners are the sides of the set of torques that pull no point. Where
+ * its corners are not pulled, no point is. */
 static void set_rim(const making *m, patch *p, int count, vec3 squares, double min) {
     /* cos and sin of multiples of 22.5 degrees */
     static const double C[PATCH_RIM] = {1, A1, A2, A3, 0, -A3, -A2, -A1, -1, -A1, -A2, -A3, 0, A3, A2, A1},
@@ -377,7 +378,7 @@ static void set_rim(const making *m, patch *p, int count, vec3 squares, double m
     }
 }
 
-/* One patch of the contacts in `list`, whose shares are there. */
+/* Makes one patch of the contacts in `list`, with the given shares. */
 static void make_patch(const making *m, const int *list, int count, const double *share, vec3 normal) {
     patch_set *set = m->set;
     if (set->count == set->max) {
@@ -425,7 +426,7 @@ static void make_patch(const making *m, const int *list, int count, const double
     close_legs(set, p);
 }
 
-/* The contact of the list whose normal is furthest from one. */
+/* The contact whose normal differs most from the given one. */
 static int furthest(const making *m, const int *list, int count, vec3 normal, double *cosine) {
     int at = 0;
     *cosine = INFINITY;
@@ -436,7 +437,7 @@ static int furthest(const making *m, const int *list, int count, vec3 normal, do
     return at;
 }
 
-/* Those without a share go to the end of the list; returns how many are left. */
+/* Moves contacts without a share to the end of the list; returns how many are left. */
 static int drop_idle(int *list, int count, double *share) {
     int kept = 0;
     for (int k = 0; k < count; k++) {
@@ -449,8 +450,7 @@ static int drop_idle(int *list, int count, double *share) {
     return kept;
 }
 
-/* Contacts that look too different ways, or cancel each other, are two patches: the two that differ most take those that
- * are more like them. */
+/* Splits contacts whose normals differ too much, or cancel, into two patches: around the two normals that differ most. */
 static void make_or_split(const making *m, int *list, int all) {
     double *share = m->set->share, cosine;
     patch_find_shares(m->set, m->pressure, m->contacts, m->points, list, all, share);
@@ -463,7 +463,7 @@ static void make_or_split(const making *m, int *list, int all) {
         return;
     }
     vec3 a = normal_of(m, list[far]), b = normal_of(m, list[furthest(m, list, count, a, &cosine)]);
-    if (cosine > 1 - 1e-9) { /* they all look the same way after all */
+    if (cosine > 1 - 1e-9) { /* all normals are alike */
         make_patch(m, list, count, share, a);
         return;
     }
@@ -478,11 +478,11 @@ static void make_or_split(const making *m, int *list, int all) {
     make_or_split(m, list + first, all - first);
 }
 
-/* The contacts of a system go into groups, which stand one after the other in set->order; returns how many there are. They were
- * looked at where the free motion ends, for adapted pressures where it ends with the forces `lambda` that they remember. points:
- * by contact.point. skins: by contact_point.skin. */
-static int patches_group(patch_set *set, const contact *contacts, int count, const contact_point *points,
-                         const contact_skin_state *const *skins, thenar_contact_pressure pressure) {
+/* Groups the contacts of a system; the groups are consecutive in set->order. Returns how many there are. The contacts were
+ * evaluated at the end of the free motion; for adaptive pressure, of the motion with their remembered forces. points: by
+ * contact.point. skins: by contact_point.skin. */
+static int group_contacts(patch_set *set, const contact *contacts, int count, const contact_point *points,
+                          const contact_skin_state *const *skins, thenar_contact_pressure pressure) {
     bool adapts = pressure == THENAR_PRESSURE_ADAPTIVE;
     for (int i = 0; i < count; i++) {
         const contact *c = &contacts[i];
@@ -493,8 +493,8 @@ static int patches_group(patch_set *set, const contact *contacts, int count, con
         bool near = depth > 0 && patch_is_proximity(skins[point->skin], point->index, mat3_row(c->frame, 0));
         set->depth[i] = near ? depth : 0;
     }
-    int groups = patch_group(set, contacts, count, points, skins), *end = set->ends;
-    /* By groups: where each ends is found by counting, in the order of the contacts. */
+    int groups = find_groups(set, contacts, count, points, skins), *end = set->ends;
+    /* A counting sort by group. */
     for (int g = 0; g < groups; g++) end[g] = 0;
     for (int i = 0; i < count; i++)
         if (set->group[i] >= 0) end[set->group[i]]++;
@@ -508,8 +508,8 @@ static int patches_group(patch_set *set, const contact *contacts, int count, con
     return groups;
 }
 
-/* Adds their patches to the set; returns how many. */
-static int patches_make(patch_set *set, const contact *contacts, const contact_point *points, int groups,
+/* Adds the patches of the groups to the set; returns how many. */
+static int make_patches(patch_set *set, const contact *contacts, const contact_point *points, int groups,
                         thenar_contact_pressure pressure, double h) {
     int before = set->count;
     making m = {set, contacts, points, pressure, pressure == THENAR_PRESSURE_ADAPTIVE ? CONTACT_RECOVERY * h : 0};
@@ -518,11 +518,9 @@ static int patches_make(patch_set *set, const contact *contacts, const contact_p
     return set->count - before;
 }
 
-/* Aggregated contacts (contact/patch.h): constraints of patches instead of those of their points, and back again. */
+#define PASSES 2 /* of adaptive pressure within a step */
 
-#define PASSES 2 /* in which pressures adapt within a step */
-
-/* The nodes of the contacts, of those in a group only if `grouped`. */
+/* Lists the nodes of the contacts; `grouped`: only of those in a group. */
 static int list_nodes(patch_set *set, const contact *contacts, int count, bool grouped) {
     int nodes = 0;
     for (int i = 0; i < count; i++)
@@ -540,7 +538,7 @@ static void clear_nodes(const patch_set *set, int nodes, double *d) {
     for (int k = 0; k < nodes; k++) vec3_store(d + 3 * set->nodes[k], (vec3){0});
 }
 
-/* d = h^2 A^-1 d at the nodes that are listed, where d is a force on these alone. */
+/* d = h^2 A^-1 d at the listed nodes, where d is a force on these nodes alone. */
 static void respond(const patch_set *set, int nodes, const contact_equations *equations, double *d) {
     double h = equations->step->h;
     cholesky_solve_at(equations->factor, set->nodes, nodes, d);
@@ -548,7 +546,7 @@ static void respond(const patch_set *set, int nodes, const contact_equations *eq
         vec3_store(d + 3 * set->nodes[k], vec3_scale(vec3_load(d + 3 * set->nodes[k]), h * h));
 }
 
-/* Evaluates the contacts where the free motion ends; `held`: with the forces that they remember. */
+/* Evaluates the contacts at the end of the free motion; `held`: of the motion with the remembered forces. */
 static void move_to_end(patch_set *set, contact *contacts, int count, const contact_equations *equations, bool held) {
     double *d = equations->scratch;
     int nodes = list_nodes(set, contacts, count, false);
@@ -566,13 +564,13 @@ static void move_to_end(patch_set *set, contact *contacts, int count, const cont
     contact_set_gaps(contacts, count, d);
 }
 
-/* The pressure shifts within each group to where gaps call for it. */
+/* Adapts the pressure within each group to close the gaps. */
 static void adapt_pressure(patch_set *set, int groups, const contact *contacts, int count,
                            const contact_equations *equations) {
     double *d = equations->scratch;
     int nodes = list_nodes(set, contacts, count, true);
-    patch_pressure_open(set, contacts, count, equations->pattern, equations->blocks, equations->step->h);
-    for (int pass = 0; pass < PASSES && patch_pressure_wish(set, count, groups); pass++) {
+    patch_pressure_start(set, contacts, count, equations->pattern, equations->blocks, equations->step->h);
+    for (int pass = 0; pass < PASSES && patch_pressure_find_changes(set, count, groups); pass++) {
         clear_nodes(set, nodes, d);
         for (int i = 0; i < count; i++)
             if (set->change[i] != 0)
@@ -580,7 +578,7 @@ static void adapt_pressure(patch_set *set, int groups, const contact *contacts, 
         respond(set, nodes, equations, d);
         for (int i = 0; i < count; i++)
             if (set->group[i] >= 0) set->motion[i] = contact_motion(&contacts[i], d).x;
-        patch_pressure_change(set, groups);
+        patch_pressure_apply(set, groups);
     }
 }
 
@@ -593,9 +591,9 @@ int contact_aggregate(contact_state *state, const contact_model *contacts, int s
     *out = set->patches + set->count;
     if (count == 0) return 0;
     move_to_end(set, own, count, equations, adapts);
-    int groups = patches_group(set, own, count, state->points, state->skin_pointers, contacts->pressure);
+    int groups = group_contacts(set, own, count, state->points, state->skin_pointers, contacts->pressure);
     if (adapts) adapt_pressure(set, groups, own, count, equations);
-    int made = patches_make(set, own, state->points, groups, contacts->pressure, equations->step->h);
+    int made = make_patches(set, own, state->points, groups, contacts->pressure, equations->step->h);
     state->lost += set->lost - lost;
     return made;
 }
@@ -610,5 +608,5 @@ void contact_spread(contact_state *state, int s, const contact_equations *equati
         if (displacement) equations->scratch[i] += displacement[i];
     }
     contact_set_gaps(own, own_count, equations->scratch);
-    patches_spread(patches, count, own, own_count);
+    distribute_forces(patches, count, own, own_count);
 }

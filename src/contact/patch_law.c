@@ -1,6 +1,7 @@
-/* A patch alone, whose rows move by B times what its force changes by: where it sticks and presses everywhere, B^-1 u is what is
- * left to do, in one step. Elsewhere its parts step one after the other, each to the nearest force of its own set: the torques of
- * the pressure to a polygon, friction to the set of Coulomb and Contensou. */
+/* The law of a patch: distribution of its pressure, Coulomb-Contensou friction, and the step of one patch whose rows move
+ * by B times the change of its force (patch.h). Where it sticks and presses everywhere, the step is B^-1 u. Elsewhere its
+ * parts step one after the other, each projected on its own set: the torques of the pressure on a polygon, friction on
+ * the set of Coulomb and Contensou. */
 #include "contact/patch.h"
 
 #include "core/dense.h"
@@ -8,35 +9,35 @@
 #include <math.h>
 #include <string.h>
 
-/* The paper's pressure goes by how deep points are inside after the free motion (talvas2015, Eqs. 7 and 11 to 13, divided by
- * their sum),
+/* Pressure. The paper distributes it by the depth of points after the free motion (talvas2015, Eqs. 7 and 11 to 13, divided
+ * by their sum),
  *
  *   share_i = S_i depth_i / sum_k S_k depth_k,   uniform: share_i = S_i / sum_k S_k
  *
- * with S_i a third of the triangles around the vertex. All flesh that the force has pressed in comes back in a free motion, so
- * the longer the step, the more depths and shares are alike, and what they leave as gaps nobody closes.
+ * with S_i a third of the triangles around the vertex. In a free motion all compressed flesh recovers, so the longer the
+ * step, the more alike are depths and shares, and the gaps that they leave are never closed.
  *
- * Adapted, the free motion is that with the forces p_i of the last step. The gaps g_i at its end are what these forces leave
- * to be done. With c_i about the compliance of the flesh at the point, points of one group wish for the change
+ * Adaptive pressure starts from the free motion with the forces p_i of the last step. The gaps g_i at its end are the
+ * residual of these forces. With c_i an estimate of the compliance at the point, the points of a group would change by
  *
  *   e_i = max(0, p_i + (b - g_i) / c_i) - p_i,   sum_i e_i = 0
  *
- * which sets b, what they all move together: that is left to the rows of their patch. With W_ik the way of i under a unit of
- * force on k, they take the share of it that serves best,
+ * where the sum sets b, their common motion, which is left to the rows of their patch. With W_ik the motion of i per unit
+ * of force at k, the best fraction of the change is taken,
  *
- *   p_i <- p_i + t e_i,   g_i <- g_i + t sum_k W_ik e_k,   t = -sum_i g_i e_i / sum_ik e_i W_ik e_k, at most 1
+ *   p_i <- p_i + t e_i,   g_i <- g_i + t sum_k W_ik e_k,   t = min(1, -sum_i g_i e_i / sum_ik e_i W_ik e_k)
  *
- * which is a step of projected gradients for the least of p W p / 2 + g p, what point contacts solve, so no e makes it worse,
- * however wrong the c_i are. Where a patch rests and all gaps are 0 nothing changes: the forces are those of points, not only
- * nearly. Where it rolls, points that come get their force as they come: shares that lag behind push from behind, and a ball
- * would roll faster and faster. Points that did not push yet have p_i = -g_i / c_i, the paper's but for the compliance in the
- * place of the area. */
+ * which is a projected gradient step for the minimum of p W p / 2 + g p, the problem that point contacts solve. So no
+ * change increases it, however wrong the c_i are. Where a patch rests and all gaps are 0 nothing changes: the forces are
+ * exactly those of points. Where it rolls, new points get their force at once; shares that lag behind would push from
+ * behind, and accelerate a ball. Points without a force yet have p_i = -g_i / c_i: as in the paper, but with the
+ * compliance instead of the area. */
 
 #define SMALLEST_AREA 1e-12       /* m^2, of a point: those of rigid skins have none */
-#define SMALLEST_COMPLIANCE 1e-12 /* m/N, of flesh that is held and does not give way at all */
+#define SMALLEST_COMPLIANCE 1e-12 /* m/N, of flesh that is held and does not yield */
 
-/* c_i: as if nodes beyond those of the contacts were held, and with a unit of force on every contact that is in a group, so
- * that many points on few nodes do not wish for too much. */
+/* c_i: the compliance with all nodes but those of the contacts held, and a unit force on every contact in a group, so that
+ * many points on few nodes do not overshoot. */
 static void find_compliance(patch_set *set, const contact *contacts, int count, const block_pattern *pattern,
                             const double *blocks, double h) {
     for (int i = 0; i < count; i++)
@@ -49,7 +50,7 @@ static void find_compliance(patch_set *set, const contact *contacts, int count, 
         double sum = 0;
         for (int k = 0; k < c->leg_count; k++) {
             const contact_leg *leg = &c->legs[k];
-            if (leg->other && !c->couples_soft) continue; /* a rigid body moves as a whole: by the patch's rows */
+            if (leg->other && !c->couples_soft) continue; /* the rows of the patch move a rigid body */
             const double *block = blocks + 9 * (size_t)pattern->column_start[leg->node];
             sum += 3 * fabs(leg->weight) * set->load[leg->node] / (block[0] + block[4] + block[8]);
         }
@@ -57,8 +58,8 @@ static void find_compliance(patch_set *set, const contact *contacts, int count, 
     }
 }
 
-void patch_pressure_open(patch_set *set, const contact *contacts, int count, const block_pattern *pattern,
-                         const double *blocks, double h) {
+void patch_pressure_start(patch_set *set, const contact *contacts, int count, const block_pattern *pattern,
+                          const double *blocks, double h) {
     find_compliance(set, contacts, count, pattern, blocks, h);
     for (int i = 0; i < count; i++) {
         set->force[i] = set->group[i] >= 0 ? fmax(0, contacts[i].lambda.x) : 0;
@@ -66,8 +67,8 @@ void patch_pressure_open(patch_set *set, const contact *contacts, int count, con
     }
 }
 
-/* Of the members of a group: the forces after the change. How many of them push falls from turn to turn. */
-static void wish(patch_set *set, const int *list, int count) {
+/* Sets the changes e_i of a group. The number of active points decreases from iteration to iteration. */
+static void find_changes(patch_set *set, const int *list, int count) {
     double force = 0, *next = set->change;
     for (int k = 0; k < count; k++) force += set->force[list[k]];
     for (int k = 0; k < count; k++) next[list[k]] = force;
@@ -91,14 +92,15 @@ static void wish(patch_set *set, const int *list, int count) {
     for (int k = 0; k < count; k++) next[list[k]] = fmax(0, next[list[k]]) - set->force[list[k]];
 }
 
-bool patch_pressure_wish(patch_set *set, int count, int groups) {
+bool patch_pressure_find_changes(patch_set *set, int count, int groups) {
     bool any = false;
-    for (int g = 0, first = 0; g < groups; first = set->ends[g++]) wish(set, set->order + first, set->ends[g] - first);
+    for (int g = 0, first = 0; g < groups; first = set->ends[g++])
+        find_changes(set, set->order + first, set->ends[g] - first);
     for (int i = 0; i < count; i++) any |= set->change[i] != 0;
     return any;
 }
 
-void patch_pressure_change(patch_set *set, int groups) {
+void patch_pressure_apply(patch_set *set, int groups) {
     for (int g = 0, first = 0; g < groups; first = set->ends[g++]) {
         double gain = 0, cost = 0;
         for (int k = first; k < set->ends[g]; k++) {
@@ -132,23 +134,23 @@ void patch_find_shares(const patch_set *set, thenar_contact_pressure pressure, c
     for (int k = 0; k < count; k++) share[k] /= sum;
 }
 
-/* The projection. With C the set and Phi its support function, z = P(z) + y, where
+/* The projection of friction. With C the set and Phi its support function, z = P(z) + y, where
  *
  *   y = argmin 1/2 |y - z|^2 + bound Phi(y)                     (Moreau)
  *
- * is a smooth problem in three unknowns but for the places where a cell does not move. There |.| is rounded off to
- * sqrt(|.|^2 + e^2) with e a small part of |z|, and Newton's method does the rest, from the y of the last call or from
- * nearly 0, where y is if z is in the set; if that does not settle soon, from z over falling e. The torque is taken in units of `arm`, so that all are forces. */
+ * is a problem in three unknowns, smooth except where a cell does not move. There |.| is smoothed to sqrt(|.|^2 + e^2) with
+ * e small beside |z|. Newton's method starts from the y of the last call, or near 0, where y is if z is in the set; if that
+ * does not converge soon, from z with decreasing e. The torque is in units of `arm`, so that all are forces. */
 
-#define GRID 8                 /* cells a side, where there are more points than cells */
-#define ROUNDING 1e-5          /* e, of |z| */
-#define FIRST_ROUNDING 0.1     /* from which it falls by ten each time */
-#define INSIDE (20 * ROUNDING) /* |y| of |z| that is nothing but the rounding */
-#define SETTLED 1e-7           /* gradient, of |z| */
-#define MAX_STEPS 12           /* of Newton for one e */
+#define GRID 8                 /* cells per side, if there are more points than cells */
+#define ROUNDING 1e-5          /* e over |z| */
+#define FIRST_ROUNDING 0.1     /* the first e, reduced by ten each time */
+#define INSIDE (20 * ROUNDING) /* |y| over |z| due to the smoothing alone */
+#define SETTLED 1e-7           /* gradient over |z| */
+#define MAX_STEPS 12           /* Newton steps for one e */
 #define MAX_HALVINGS 12
 
-/* Where a point is in the grid over the patch's extent. */
+/* The cell of a point in a grid over the extent of the patch. */
 static int cell_of(const double place[2], const double low[2], const double size[2]) {
     int index[2];
     for (int k = 0; k < 2; k++) {
@@ -158,8 +160,8 @@ static int cell_of(const double place[2], const double low[2], const double size
     return GRID * index[1] + index[0];
 }
 
-/* Turning about the centre gives grad Phi(0, 0, 1), whose force a slide the other way takes away. */
-static double sure_torque(const contensou *law) {
+/* Rotation about the centre gives grad Phi(0, 0, 1); sliding in the opposite direction cancels its force. */
+static double pure_torque_bound(const contensou *law) {
     double turning[3] = {0, 0, 1}, limit[3];
     contensou_potential(law, turning, limit);
     return limit[2] / (1 + hypot(limit[0], limit[1]));
@@ -180,7 +182,7 @@ contensou contensou_make(int count, const double *share, const double (*place)[2
     if (count <= CONTENSOU_CELLS) {
         law.batches = (count + 7) / 8;
         for (int i = 0; i < count; i++) put(&law, i, share[i], place[i], 0);
-        law.torque = sure_torque(&law);
+        law.torque = pure_torque_bound(&law);
         return law;
     }
     double low[2] = {INFINITY, INFINITY}, high[2] = {-INFINITY, -INFINITY}, size[2];
@@ -207,7 +209,7 @@ contensou contensou_make(int count, const double *share, const double (*place)[2
         put(&law, used++, sum[cell], centre[cell], sqrt(fmax(0, variance / 2)));
     }
     law.batches = (used + 7) / 8;
-    law.torque = sure_torque(&law);
+    law.torque = pure_torque_bound(&law);
     return law;
 }
 
@@ -215,8 +217,9 @@ static double add_up(f64x8 v) {
     return ((v[0] + v[1]) + (v[2] + v[3])) + ((v[4] + v[5]) + (v[6] + v[7]));
 }
 
-/* Phi rounded off, its gradient and its Hessian (xx, xy, xw, yy, yw, ww), with q in units of 1 / scale. */
-static double rounded(const contensou *law, double scale, double e, const double y[3], double g[3], double H[6]) {
+/* The smoothed Phi, its gradient and its Hessian (xx, xy, xw, yy, yw, ww), with q in units of 1 / scale. */
+static double smoothed_potential(const contensou *law, double scale, double e, const double y[3], double g[3],
+                                 double H[6]) {
     f64x8 sum = f64x8_set(0), gx = sum, gy = sum, gw = sum, h[6] = {sum, sum, sum, sum, sum, sum};
     for (int b = 0; b < law->batches; b++) {
         f64x8 qx = law->x[b] * f64x8_set(scale), qy = law->y[b] * f64x8_set(scale),
@@ -240,7 +243,7 @@ static double rounded(const contensou *law, double scale, double e, const double
 
 double contensou_potential(const contensou *law, const double motion[3], double gradient[3]) {
     double H[6], tiny = 1e-12 * (hypot(motion[0], motion[1]) + fabs(motion[2]) * law->radius) + 1e-300;
-    return rounded(law, 1, tiny, motion, gradient, H);
+    return smoothed_potential(law, 1, tiny, motion, gradient, H);
 }
 
 /* x = (1 + s H)^-1 b */
@@ -266,7 +269,7 @@ typedef struct proximal {
 
 /* 1/2 |y - z|^2 + bound Phi(y) */
 static double cost(const proximal *problem, double e, const double y[3], double gradient[3], double H[6]) {
-    double phi = rounded(problem->law, problem->scale, e, y, gradient, H), square = 0;
+    double phi = smoothed_potential(problem->law, problem->scale, e, y, gradient, H), square = 0;
     for (int k = 0; k < 3; k++) {
         double off = y[k] - problem->z[k];
         square += off * off;
@@ -275,7 +278,7 @@ static double cost(const proximal *problem, double e, const double y[3], double 
     return 0.5 * square + problem->bound * phi;
 }
 
-/* Newton's method with a line search; whether it settled. */
+/* Newton's method with a line search; true if it converged. */
 static bool minimize(const proximal *problem, double e, double y[3]) {
     double gradient[3], H[6], now = cost(problem, e, y, gradient, H);
     for (int i = 0; i < MAX_STEPS; i++) {
@@ -294,8 +297,8 @@ static bool minimize(const proximal *problem, double e, double y[3]) {
     return false;
 }
 
-/* A double cone that is in C: forces without a torque up to the bound, and what lies between these and a torque. */
-static bool surely_inside(const contensou *law, double bound, const double z[3]) {
+/* A subset of C: a double cone of forces up to the bound and pure torques. */
+static bool is_inside_double_cone(const contensou *law, double bound, const double z[3]) {
     double turning = z[2] == 0 ? 0 : law->torque > 0 ? fabs(z[2]) / law->torque : INFINITY;
     return hypot(z[0], z[1]) + turning <= bound;
 }
@@ -303,7 +306,7 @@ static bool surely_inside(const contensou *law, double bound, const double z[3])
 bool contensou_project(const contensou *law, double bound, double arm, const double z[3], double start[3],
                        double out[3]) {
     memcpy(out, z, 3 * sizeof *out);
-    if (surely_inside(law, bound, z)) return true;
+    if (is_inside_double_cone(law, bound, z)) return true;
     if (!(law->radius > 0)) { /* a point: Coulomb's disc */
         double size = hypot(z[0], z[1]), share = size > bound ? bound / size : 1;
         out[0] *= share, out[1] *= share, out[2] = 0;
@@ -324,10 +327,10 @@ bool contensou_project(const contensou *law, double bound, double arm, const dou
     return false;
 }
 
-#define PARALLEL 1e-16 /* squared sine between two sides that are one: corners of the rim may fall together */
-#define DEFINITE 1e-9  /* of a diagonal, the least that elimination may leave of it */
+#define PARALLEL 1e-16 /* squared sine between two sides that coincide, as corners of the rim may */
+#define DEFINITE 1e-9  /* smallest pivot, relative to the diagonal */
 
-/* D from `first` to `end` is made large enough for a step of all of them at once. */
+/* Enlarges D from `first` to `end` enough for a simultaneous step of all of them. */
 static void bound_block(const double *block, int stride, double scale, int first, int end, double D[PATCH_ROWS]) {
     double max = 1;
     for (int k = first; k < end; k++) {
@@ -340,7 +343,7 @@ static void bound_block(const double *block, int stride, double scale, int first
     for (int k = first; k < end; k++) D[k] *= max;
 }
 
-/* Rows that nothing moves are left out of L. False: the others are not positive definite. */
+/* Rows that cannot move are left out of L. False if the others are not positive definite. */
 static bool factor(const double *block, int stride, int rows, double scale, double L[PATCH_ROWS][PATCH_ROWS]) {
     int immobile = 0;
     for (int i = 0; i < rows; i++) {
@@ -360,8 +363,8 @@ patch_response patch_respond(const double *block, int stride, int rows, double s
     return r;
 }
 
-/* The least that lambda pushes at a corner of the rim, N. */
-static double min_push(const patch *p, double normal, const double torque[2]) {
+/* The minimum pressure over the corners of the rim, N. */
+static double min_pressure(const patch *p, double normal, const double torque[2]) {
     double min = 0;
     for (int i = 0; i < PATCH_RIM; i++) min = fmin(min, p->rim[i][0] * torque[0] + p->rim[i][1] * torque[1]);
     return normal + min;
@@ -373,20 +376,20 @@ bool patch_settle(patch *p, const patch_response *response, const double u[PATCH
     memcpy(x, u, sizeof x);
     dense_cholesky_solve(response->L[0], PATCH_ROWS, PATCH_ROWS, x);
     for (int i = 0; i < PATCH_ROWS; i++) next[i] = response->L[i][i] > 0 ? lambda[i] - x[i] : 0;
-    if (!(next[0] > 0) || min_push(p, next[0], next + PATCH_ROWS_PRINTED) < 0) return false;
+    if (!(next[0] > 0) || min_pressure(p, next[0], next + PATCH_ROWS_PRINTED) < 0) return false;
     double arm = response->D[3] > 0 ? sqrt(response->D[1] / response->D[3]) : 1, nearest[3];
     if (!contensou_project(&p->law, p->mu * next[0], arm, next + 1, p->guess, nearest)) return false;
     memcpy(lambda, next, sizeof next);
     return true;
 }
 
-/* The nearest point of a polygon, side by side: where the nearest one of those before lies beyond a side, it is on the line of
- * that side, as far along it as those before let it. */
+/* The nearest point of a polygon, one side after the other: if the nearest point so far violates a side, it moves to the line
+ * of that side, as far along it as the sides before allow. */
 void patch_confine_pressure(const patch *p, double normal, const double D[PATCH_ROWS], double lambda[PATCH_ROWS]) {
     double *torque = lambda + PATCH_ROWS_PRINTED, scale[2], wanted[2], at[2], side[PATCH_RIM][2];
     for (int k = 0; k < 2; k++)
         if (!(D[PATCH_ROWS_PRINTED + k] > 0)) torque[k] = 0;
-    if (min_push(p, normal, torque) >= 0) return;
+    if (min_pressure(p, normal, torque) >= 0) return;
     for (int k = 0; k < 2; k++) {
         scale[k] = sqrt(D[PATCH_ROWS_PRINTED + k]);
         wanted[k] = at[k] = scale[k] * torque[k];

@@ -1,11 +1,13 @@
+/* penalty.h has the law and its derivation. Each contact is one penalty_term; the functions at the end work on the terms
+ * of one linear system. */
 #include "contact/penalty.h"
 
 #include "contact/contact.h"
 
 #include <string.h>
 
-/* Open, stick or slip where the term was looked at, with friction up to mu times its bound. */
-static void set_equations(penalty_term *term, cone_state state, double mu, double secant) {
+/* Linearizes the law in a given state, with friction up to mu times the bound. */
+static void linearize(penalty_term *term, cone_state state, double mu, double secant) {
     term->state = state;
     term->K = (mat3){{0}};
     term->offset = term->slip = vec3_make(0, 0, 0);
@@ -26,26 +28,26 @@ static cone_state state_of(vec3 z, double mu, double bound) {
     return mu > 0 && cone_tangential(z) <= mu * bound ? CONE_STICK : CONE_SLIP;
 }
 
-static void look(penalty_term *term, const contact *c, const double *d) {
+static void evaluate(penalty_term *term, const contact *c, const double *d) {
     term->motion = contact_motion(c, d);
     term->z = vec3_mul_add(term->still, term->motion, -term->rho);
 }
 
 void penalty_begin(penalty_term *term, const contact *c, const contact_point *point, const penalty_law *law, double h,
                    const double *d) {
-    double area = point->node[0] < 0 ? PENALTY_RIGID_AREA : fmax(point->area, PENALTY_LEAST_AREA);
+    double area = point->node[0] < 0 ? PENALTY_RIGID_AREA : fmax(point->area, PENALTY_AREA_MIN);
     double rate = area * law->damping / h;
     term->k = area * law->stiffness;
     term->rho = term->k + rate;
     vec3 u = {c->start.x - c->allowed_penetration, c->start.y, c->start.z};
     term->still = vec3_sub(vec3_scale(u, -term->k), vec3_scale(c->known, rate));
-    look(term, c, d);
+    evaluate(term, c, d);
     term->bound = fmax(0, c->lambda.x);
     term->share = 1;
     term->last_change = term->secant = 0;
     term->turns = 0;
     bool touches = c->lambda.x > 0 || term->z.x > 0;
-    set_equations(term, touches ? state_of(term->z, c->mu, term->bound) : CONE_OPEN, c->mu, 0);
+    linearize(term, touches ? state_of(term->z, c->mu, term->bound) : CONE_OPEN, c->mu, 0);
 }
 
 /* K in world axes, N/m. */
@@ -53,30 +55,30 @@ static mat3 penalty_stiffness(const penalty_term *term, const contact *c) {
     return mat3_mul(mat3_mul(mat3_transpose(c->frame), term->K), c->frame);
 }
 
-/* Adds the equations to A (blocks) and b; of a contact that crosses, all but what lies between its sides. */
+/* Adds the term to A (blocks) and b, except for the blocks between two soft sides. */
 static void penalty_add(const penalty_term *term, const contact *c, double h, double *blocks, double *b) {
     if (term->state == CONE_OPEN) return;
     contact_add_force(c, vec3_scale(mat3_mul_vec_transposed(c->frame, term->offset), h), b);
     contact_add_blocks(c, mat3_scale(penalty_stiffness(term, c), h * h), blocks);
 }
 
-/* By the equations, where the term was looked at. */
-static vec3 force_of(const penalty_term *term) {
+/* The linearized force at the last evaluation. */
+static vec3 linearized_force(const penalty_term *term) {
     return vec3_sub(term->offset, mat3_mul_vec(term->K, term->motion));
 }
 
-static vec3 law_of(vec3 z, double mu) {
+static vec3 exact_force(vec3 z, double mu) {
     if (!(z.x > 0)) return vec3_make(0, 0, 0);
     cone_state state = state_of(z, mu, z.x);
     double size = cone_tangential(z), along = state == CONE_STICK ? 1 : size > 0 ? mu * z.x / size : 0;
     return vec3_make(z.x, along * z.y, along * z.z);
 }
 
-void penalty_look(penalty_term *term, const contact *c, const double *d, penalty_fit *fit) {
-    look(term, c, d);
-    vec3 force = law_of(term->z, c->mu);
+void penalty_evaluate(penalty_term *term, const contact *c, const double *d, penalty_fit *fit) {
+    evaluate(term, c, d);
+    vec3 force = exact_force(term->z, c->mu);
     fit->same = fit->same && (force.x > 0) == (term->state != CONE_OPEN);
-    fit->change = fmax(fit->change, vec3_distance(force, force_of(term)));
+    fit->change = fmax(fit->change, vec3_distance(force, linearized_force(term)));
     fit->mean += force.x;
     fit->active += force.x > 0;
 }
@@ -89,7 +91,7 @@ static void move_bound(penalty_term *term) {
 }
 
 void penalty_renew(penalty_term *term, const contact *c, double secant) {
-    /* Where one was thought to be open, z is that of a depth which it would never come to. */
+    /* For an open contact, z belongs to a depth that it would never reach. */
     if (term->state != CONE_OPEN) move_bound(term);
     cone_state state = term->z.x > 0 ? state_of(term->z, c->mu, term->bound) : CONE_OPEN;
     bool turned = state == CONE_SLIP && c->mu * term->bound > 0 && vec3_dot(term->z, term->slip) < 0;
@@ -99,14 +101,14 @@ void penalty_renew(penalty_term *term, const contact *c, double secant) {
     } else if (term->state == CONE_SLIP && term->turns > 0) {
         term->secant *= 1 - (1 - PENALTY_SECANT_LEFT) / term->turns;
     }
-    set_equations(term, turned ? CONE_STICK : state, c->mu, fmax(secant, term->secant));
+    linearize(term, turned ? CONE_STICK : state, c->mu, fmax(secant, term->secant));
 }
 
 void penalty_settle(const penalty_term *term, contact *c) {
-    vec3 force = force_of(term);
+    vec3 force = linearized_force(term);
     c->u = vec3_add(c->start, term->motion);
     c->z = term->z;
-    /* One that still pulls was left so by a step that did not come to an end; it is told as what it is by the law. */
+    /* A contact still pulls if the step ended before the passes converged; the law says that it is open. */
     bool pulls = !(force.x > 0);
     c->settled = c->state = pulls ? CONE_OPEN : term->state;
     c->lambda = c->force = pulls ? vec3_make(0, 0, 0) : force;
@@ -115,10 +117,7 @@ void penalty_settle(const penalty_term *term, contact *c) {
         c->slide = vec3_make(0, (force.y - term->z.y) / term->k, (force.z - term->z.z) / term->k);
 }
 
-/* Contacts by springs (contact/penalty.h): instead of constraints, equations that are added to A and b, so that every
- * solver only sees the limits of the bodies. */
-
-/* d of the motion going on as it did. */
+/* d = h v of the last step. */
 static void predict(const contact_equations *equations, double *d) {
     for (int k = 0; k < equations->body_count; k++) {
         const body_state *body = equations->bodies[k];
@@ -127,7 +126,7 @@ static void predict(const contact_equations *equations, double *d) {
     for (int i = 0; i < 3 * equations->pattern->node_count; i++) d[i] *= equations->step->h;
 }
 
-static int add_equations(const contact_state *state, int s, const contact_equations *equations) {
+static int add_terms(const contact_state *state, int s, const contact_equations *equations) {
     double h = equations->step->h;
     int link_count = 0;
     for (int i = state->system_start[s]; i < state->system_start[s + 1]; i++) {
@@ -151,7 +150,7 @@ int contact_penalize(contact_state *state, const contact_model *contacts, int s,
     for (int i = first; i < end; i++)
         penalty_begin(&state->terms[i], &state->contacts[i], &state->points[state->contacts[i].point], &contacts->law,
                       equations->step->h, equations->scratch);
-    return add_equations(state, s, equations);
+    return add_terms(state, s, equations);
 }
 
 bool contact_penalty_fits(contact_state *state, int s, const contact_equations *equations, double tolerance, int pass) {
@@ -159,9 +158,9 @@ bool contact_penalty_fits(contact_state *state, int s, const contact_equations *
     for (int i = 0; i < 3 * equations->pattern->node_count; i++) d[i] = equations->step->h * equations->v[i];
     penalty_fit fit = {.same = true};
     for (int i = state->system_start[s]; i < state->system_start[s + 1]; i++)
-        penalty_look(&state->terms[i], &state->contacts[i], d, &fit);
+        penalty_evaluate(&state->terms[i], &state->contacts[i], d, &fit);
     if (fit.active > 0) fit.mean /= fit.active;
-    /* The first look is at a guess: that it is wrong says nothing yet. */
+    /* The first linearization is a guess: that it is wrong means nothing yet. */
     if (pass > 1) state->secant[s] = fit.same ? state->secant[s] * PENALTY_SECANT_LEFT : 1;
     return fit.same && fit.change <= tolerance * fit.mean;
 }
@@ -172,7 +171,7 @@ int contact_penalty_renew(contact_state *state, int s, const contact_equations *
     memcpy(equations->b, equations->untouched_b, 3 * nodes * sizeof *equations->b);
     for (int i = state->system_start[s]; i < state->system_start[s + 1]; i++)
         penalty_renew(&state->terms[i], &state->contacts[i], state->secant[s]);
-    return add_equations(state, s, equations);
+    return add_terms(state, s, equations);
 }
 
 void contact_penalty_settle(contact_state *state) {

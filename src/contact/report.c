@@ -8,7 +8,7 @@ void contact_report_clear(contact_state *state) {
     state->report_count = state->pair_report_count = 0;
 }
 
-/* Nodes that contacts hold: what bones reckon with in the next step (body/hand_step.c). */
+/* Marks the nodes that contacts hold: the bones of the next step account for them (hand/step.c). */
 static void touch_nodes(const int node[4], const double weights[4], body_state *body) {
     if (body->model->kind != &soft_class) return;
     for (int k = 0; k < 4; k++) {
@@ -35,7 +35,7 @@ static void note_touched(const contact_state *state, const contact_model *contac
     }
 }
 
-/* What a contact does to held nodes, their support bears. */
+/* Adds the force of a contact on held nodes to the reaction of their support. */
 static void load_supports(const int node[4], const double weights[4], vec3 force, body_state *body) {
     if (body->model->kind != &soft_class) return;
     soft_state *state = (soft_state *)body;
@@ -46,8 +46,9 @@ static void load_supports(const int node[4], const double weights[4], vec3 force
     }
 }
 
-/* Where the point is now: the vertex, or the gap away from the other body's closest point. */
-static vec3 place(const contact *c, const contact_point *point, const contact_pair *pair, body_state *const *bodies) {
+/* Position of a contact: the vertex, or the gap away from the closest point of the other body. */
+static vec3 position_of(const contact *c, const contact_point *point, const contact_pair *pair,
+                        body_state *const *bodies) {
     const body_state *skin = bodies[pair->body[0]];
     if (skin->model->kind != &soft_class) {
         const rigid_kept *other = ((const rigid_state *)bodies[pair->body[1]])->kept;
@@ -61,8 +62,7 @@ static vec3 place(const contact *c, const contact_point *point, const contact_pa
     return p;
 }
 
-/* The touched triangle in the numbering of the body's own surface: of a coarser skin, one around its heaviest corner.
- * */
+/* The touched triangle of the body's own surface; for a coarser skin, one around its corner with the largest weight. */
 static int touched_face(const contact_model *contacts, const contact_point *point) {
     int faces = contacts->pairs[point->pair].faces;
     if (faces < 0 || !contacts->skins[faces].around_face) return point->face_b;
@@ -84,13 +84,13 @@ static thenar_contact report_contact(const contact_model *contacts, const contac
                                .gap = c->u.x - c->allowed_penetration,
                                .force = c->lambda.x,
                                .area = point->area};
-    vec3_store(reported.position, place(c, point, pair, bodies));
+    vec3_store(reported.position, position_of(c, point, pair, bodies));
     vec3_store(reported.normal, mat3_row(c->frame, 0));
     vec3_store(reported.friction, mat3_mul_vec_transposed(c->frame, vec3_make(0, c->lambda.y, c->lambda.z)));
     return reported;
 }
 
-/* Adds a contact to the pair's sums; `centre` and `pressure` are sums until the pair is closed. */
+/* Adds a contact to the sums of its pair; `centre` and `pressure` are sums until the pair is finished. */
 static void add_to_pair(thenar_contact_pair *pair, const thenar_contact *reported) {
     vec3 normal = vec3_load(reported->normal), at = vec3_load(reported->position);
     vec3 force = vec3_mul_add(vec3_load(reported->friction), normal, reported->force);
@@ -104,7 +104,7 @@ static void add_to_pair(thenar_contact_pair *pair, const thenar_contact *reporte
     pair->normal_force += reported->force;
 }
 
-static void close_pair(thenar_contact_pair *pair) {
+static void finish_pair(thenar_contact_pair *pair) {
     if (pair->normal_force > 0) vec3_store(pair->centre, vec3_scale(vec3_load(pair->centre), 1 / pair->normal_force));
     pair->pressure = pair->area > 0 ? pair->normal_force / pair->area : 0;
 }
@@ -130,24 +130,24 @@ void contact_report(contact_state *state, const contact_model *contacts, body_st
     contact_report_clear(state);
     if (contacts->pair_count == 0) return;
     int count = state->system_start[state->system_count];
-    thenar_contact_pair *open = NULL;
-    for (int i = 0, pair_of_open = -1; i < count; i++) {
+    thenar_contact_pair *sums = NULL;
+    for (int i = 0, current = -1; i < count; i++) {
         const contact *c = &state->contacts[i];
         const contact_point *point = &state->points[c->point];
         const contact_pair *pair = &contacts->pairs[point->pair];
         vec3 force = mat3_mul_vec_transposed(c->frame, c->lambda);
         load_supports(point->node, point->weights, force, bodies[pair->body[0]]);
         load_supports(point->other_node, point->other_weights, vec3_scale(force, -1), bodies[pair->body[1]]);
-        if (point->pair != pair_of_open) {
-            if (open) close_pair(open);
-            open = &state->pair_reports[state->pair_report_count++];
-            *open = (thenar_contact_pair){.body = {pair->body[0], pair->body[1]}, .first = i};
-            pair_of_open = point->pair;
+        if (point->pair != current) {
+            if (sums) finish_pair(sums);
+            sums = &state->pair_reports[state->pair_report_count++];
+            *sums = (thenar_contact_pair){.body = {pair->body[0], pair->body[1]}, .first = i};
+            current = point->pair;
         }
         state->reported[i] = report_contact(contacts, c, point, pair, bodies);
-        add_to_pair(open, &state->reported[i]);
+        add_to_pair(sums, &state->reported[i]);
     }
-    if (open) close_pair(open);
+    if (sums) finish_pair(sums);
     state->report_count = count;
     note_touched(state, contacts, bodies, count);
 }

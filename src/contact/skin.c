@@ -1,3 +1,4 @@
+/* The points of a body that touch others: balls of primitives, vertices of meshes and soft surfaces (find.h). */
 #include "contact/find.h"
 
 #include "geometry/bvh.h"
@@ -10,7 +11,7 @@
 
 static const double pi = 3.14159265358979323846;
 
-/* Places from -half to half along an axis: both ends, the middle of a long side, one for a side without length. */
+/* Positions from -half to half along an axis: both ends, the middle of a long side, one for a side of length 0. */
 static int stations(double half, double place[3]) {
     int count = 0;
     if (half > 0) place[count++] = -half;
@@ -27,7 +28,7 @@ static int capsule_balls(const capsule_shape *capsule, vec3 *centre) {
     return count;
 }
 
-/* A grid of at most 3 x 3 x 3 on the core, without the one in the middle of them all. */
+/* A grid of up to 3 x 3 x 3 balls, without the centre of the box. */
 static int box_balls(const box_shape *shape, vec3 *centre) {
     double x[3], y[3], z[3];
     int nx = stations(shape->half.x, x), ny = stations(shape->half.y, y), nz = stations(shape->half.z, z), count = 0;
@@ -78,7 +79,7 @@ int contact_balls(const rigid_shape *shape, vec3 centre[CONTACT_BALLS_MAX], doub
     return 0;
 }
 
-#define CLOSENESS 0.2 /* of its spacing: how far a vertex that does not touch may be from the coarser surface */
+#define CLOSENESS 0.2 /* of the spacing: maximum distance of a dropped vertex from the coarser surface */
 
 static bool is_soft(const body_model *body) {
     return body->kind == &soft_class;
@@ -92,8 +93,8 @@ static thenar_status no_memory(const contact_skin *skin, thenar_error *error) {
     return error_memory(error, skin->body->name);
 }
 
-/* Points in the order of the leaves of a tree over them: those that stand together in space stand together in memory.
- * order[i]: which of the places comes as number i. */
+/* Orders points by the leaves of a tree, so that neighbours in space are neighbours in memory. order[i]: index of the point
+ * at place i. */
 static thenar_status order_points(contact_skin *skin, const vec3 *place, int count, int *order, thenar_error *error) {
     skin->point_count = count;
     skin->cluster_count = (count + CONTACT_CLUSTER - 1) / CONTACT_CLUSTER;
@@ -119,7 +120,7 @@ static thenar_status create_of_primitive(contact_skin *skin, thenar_error *error
     return THENAR_OK;
 }
 
-/* The coarser triangles that a contact spacing asks for, by vertices. */
+/* The coarser triangles for a contact spacing, as vertices. */
 static thenar_status take_coarse_triangles(contact_skin *skin, const thenar_surface *surface, const double *spacing,
                                            thenar_error *error) {
     simple_surface coarse;
@@ -132,7 +133,7 @@ static thenar_status take_coarse_triangles(contact_skin *skin, const thenar_surf
     return THENAR_OK;
 }
 
-/* The surface's triangles, still by vertices; `first`: what to take for each vertex, NULL for itself. */
+/* The triangles of the surface, as vertices; `first`: replaces each vertex, NULL for itself. */
 static thenar_status take_triangles(contact_skin *skin, const thenar_surface *surface, const int *first,
                                     thenar_error *error) {
     const double *spacing = is_soft(skin->body) ? ((const soft_model *)skin->body)->contact_spacing : NULL;
@@ -152,7 +153,7 @@ static thenar_status take_triangles(contact_skin *skin, const thenar_surface *su
     return THENAR_OK;
 }
 
-/* Makes points of the vertices that triangles use. point: for each vertex its point, or -1. */
+/* Makes points of the vertices that triangles use. point: point of each vertex, or -1. */
 static thenar_status take_vertices(contact_skin *skin, const thenar_surface *surface, int *point, thenar_error *error) {
     vec3 *place = MEMORY_ARRAY(vec3, surface->vertex_count);
     int *used = MEMORY_ARRAY(int, surface->vertex_count), *order = MEMORY_ARRAY(int, surface->vertex_count), count = 0;
@@ -177,7 +178,7 @@ static thenar_status take_vertices(contact_skin *skin, const thenar_surface *sur
     return status;
 }
 
-/* The triangles by points, and which of them are around each. */
+/* Converts the triangles from vertices to points, and lists the triangles around each point. */
 static thenar_status find_around(contact_skin *skin, const int *point, thenar_error *error) {
     int corners = 3 * skin->triangle_count;
     skin->around = MEMORY_ARRAY(int, corners);
@@ -199,7 +200,7 @@ static thenar_status find_around(contact_skin *skin, const int *point, thenar_er
     return THENAR_OK;
 }
 
-/* From a corner of a triangle to its middle. */
+/* Unit vector from a corner of a triangle to its middle. */
 static vec3 inwards(const thenar_surface *surface, int from, const int corner[3]) {
     vec3 sum = {0};
     for (int k = 0; k < 3; k++)
@@ -207,7 +208,7 @@ static vec3 inwards(const thenar_surface *surface, int from, const int corner[3]
     return vec3_unit(sum);
 }
 
-/* Of the surface's own triangles around a point, the one that lies in the direction of each coarser one. */
+/* For each coarser triangle around a point, the triangle of the original surface in the same direction. */
 static thenar_status find_faces(contact_skin *skin, const thenar_surface *surface, const int *point,
                                 thenar_error *error) {
     int total = skin->around_start[skin->point_count];
@@ -296,7 +297,7 @@ void contact_skin_layout(contact_skin_state *state, const contact_skin *skin, ar
     state->clusters = ARENA_ARRAY(work, contact_cluster, skin->cluster_count);
 }
 
-/* What the forces on a body add to its velocity within the step, as if it moved as one piece. */
+/* Velocity that the forces on a body add within the step, as if it were rigid. */
 static vec3 pushed_velocity(const soft_state *body, double h) {
     const soft_model *model = soft_of(body);
     vec3 sum = {0};
@@ -335,7 +336,7 @@ static void move_rigid(contact_skin_state *state, const rigid_state *body, doubl
     }
 }
 
-/* The ball around a box, made larger by more than rounding can take away. */
+/* The bounding ball of a box, enlarged by more than rounding errors. */
 static double ball_around(const box *b, vec3 *middle) {
     *middle = vec3_scale(vec3_add(b->low, b->high), 0.5);
     return vec3_distance(b->high, *middle) * (1 + 1e-12);
@@ -368,7 +369,7 @@ void contact_skin_update(contact_skin_state *state, const body_state *body, doub
     state->bounds = box_grow(places, skin->radius);
 }
 
-/* Halves along the longest side, where a group ends, until a group is left. */
+/* compact_order: halves the points along the longest side, at a multiple of the group size, until a group is left. */
 
 static double along(vec3 p, int axis) {
     return axis == 0 ? p.x : axis == 1 ? p.y : p.z;
@@ -384,13 +385,13 @@ static int longest_axis(const vec3 *place, const int *order, int count) {
     return side.x >= side.y && side.x >= side.z ? 0 : side.y >= side.z ? 1 : 2;
 }
 
-/* By the coordinate, then by number, so that there are no ties. */
+/* By the coordinate, then by index, so that there are no ties. */
 static int is_before(const vec3 *place, int axis, int a, int b) {
     double x = along(place[a], axis), y = along(place[b], axis);
     return x < y || (x == y && a < b);
 }
 
-/* Puts the first `first` in the order along the axis before the others: quickselect. */
+/* Quickselect: moves the `first` smallest along the axis to the front. */
 static void part(const vec3 *place, int axis, int *order, int count, int first) {
     int low = 0, high = count - 1;
     while (low < high) {

@@ -1,4 +1,4 @@
-/* The contacts of a step: found, remembered, made constraints, told. */
+/* The contacts of a step: memory of the state, search, constraints, and memory for the next step (contact.h). */
 #include "contact/contact.h"
 
 #include <float.h>
@@ -36,7 +36,7 @@ void contact_state_layout(contact_state *state, const contact_model *contacts, i
     state->system_start = ARENA_ARRAY(work, int, system_count + 1);
     state->secant = ARENA_ARRAY(work, double, system_count);
     state->reported = ARENA_ARRAY(work, thenar_contact, contacts->capacity);
-    /* A pair is told only with a contact. */
+    /* Only pairs with a contact are reported. */
     bool few = contacts->pair_count < contacts->capacity;
     state->pair_reports = ARENA_ARRAY(work, thenar_contact_pair, few ? contacts->pair_count : contacts->capacity);
     broad_phase_layout(&state->near, contacts->skin_count + contacts->target_count, work);
@@ -66,8 +66,8 @@ void contact_state_reset(contact_state *state, const contact_model *contacts) {
     contact_report_clear(state);
 }
 
-/* The memory has `count` entries from now on; what is behind them is zero, as the state's hash covers it. */
-static void cut_memory(contact_state *state, long long count) {
+/* Truncates the memory to `count` entries and clears the rest, which the state hash covers. */
+static void truncate_memory(contact_state *state, long long count) {
     long long before = *state->memory_count;
     if (before > count) memset(state->memory + count, 0, (size_t)(before - count) * sizeof *state->memory);
     *state->memory_count = count;
@@ -98,11 +98,11 @@ void contact_forget(contact_state *state, const contact_model *contacts, int bod
         const int *pair = contacts->pairs[state->memory[i].pair].body;
         if (pair[0] != body && pair[1] != body) state->memory[kept++] = state->memory[i];
     }
-    cut_memory(state, kept);
+    truncate_memory(state, kept);
 }
 
-/* Both lists are in the order of pairs and, within a pair, of the skin's points. */
-static int remember(const contact_state *state, const contact_point *point, int *next) {
+/* The memory of a point, or -1. Points and memory are both sorted by pair and index. */
+static int find_memory(const contact_state *state, const contact_point *point, int *next) {
     for (; *next < *state->memory_count; (*next)++) {
         const contact_memory *memory = &state->before[*next];
         if (memory->pair == point->pair && memory->index == point->index) return (*next)++;
@@ -120,7 +120,7 @@ void contact_find(contact_state *state, const contact_model *contacts, body_stat
         contact_skin_update(&state->skins[i], body, step->h);
         if (contacts->faces[i].count > 0) contact_faces_update(&state->faces[i], &state->skins[i], body);
     }
-    /* What falls from rest within the step must be seen too. */
+    /* A body that starts to fall within the step must be found, too. */
     double margin = contacts->margin + step->h * step->h * vec3_length(step->gravity);
     contact_find_pairs(state, contacts, margin, step->h);
     int found = contact_find_points(state->skin_pointers, state->rigids, state->face_pointers, contacts->pairs,
@@ -129,12 +129,12 @@ void contact_find(contact_state *state, const contact_model *contacts, body_stat
     state->point_count = found < contacts->capacity ? found : contacts->capacity;
     state->lost = found - state->point_count;
     for (int i = 0, next = 0; i < state->point_count; i++)
-        state->remembered[i] = remember(state, &state->points[i], &next);
+        state->remembered[i] = find_memory(state, &state->points[i], &next);
     state->next_point = 0;
     patch_set_clear(&state->patches);
 }
 
-/* A body on the other side of a pair's contacts; where its unknowns start is not asked. */
+/* The other side of the contacts of a pair; the caller sets first_node. */
 static contact_side other_side(const contact_state *state, const contact_model *contacts, int pair,
                                body_state *const *bodies) {
     const contact_pair *p = &contacts->pairs[pair];
@@ -166,7 +166,7 @@ int contact_build(contact_state *state, const contact_model *contacts, body_stat
     return count - state->system_start[s];
 }
 
-/* Only contacts that push leave a memory. */
+/* Only active contacts are stored. */
 void contact_keep_memory(contact_state *state, const contact_model *contacts, body_state *const *bodies) {
     if (contacts->pair_count == 0) return;
     int count = state->system_start[state->system_count];
@@ -179,5 +179,5 @@ void contact_keep_memory(contact_state *state, const contact_model *contacts, bo
         state->memory[kept++] = contact_remember(c, point, remembered < 0 ? NULL : &state->before[remembered],
                                                  other_side(state, contacts, point->pair, bodies));
     }
-    cut_memory(state, kept);
+    truncate_memory(state, kept);
 }

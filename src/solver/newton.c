@@ -30,7 +30,7 @@ static void lagrangian_move(const solver_problem *problem, const double *d) {
         limits->evaluate(problem->bodies[k], problem->step);
     }
     contact_evaluate(problem->contacts, problem->contact_count, d);
-    patches_move(problem->patches, problem->patch_count, d);
+    patch_evaluate(problem->patches, problem->patch_count, d);
 }
 
 /* The terms of limits and contacts, kg m^2. */
@@ -39,7 +39,7 @@ static double lagrangian_constraint_energy(const solver_problem *problem, double
     EACH_LIMITED (problem, k, limits) sum += limits->energy(problem->bodies[k]);
     return h * h *
            (rho * sum + contact_energy(problem->contacts, problem->contact_count) -
-            patches_work(problem->patches, problem->patch_count));
+            patch_work(problem->patches, problem->patch_count));
 }
 
 /* gradient = residual + gradients of the terms; residual = A d - h b = A (x - x*). */
@@ -49,7 +49,7 @@ static void lagrangian_gradient(const solver_problem *problem, double rho, const
     EACH_LIMITED (problem, k, limits)
         limits->gradient(problem->bodies[k], problem->step, h * h * rho, gradient + 3 * problem->first_node[k]);
     contact_add_gradient(problem->contacts, problem->contact_count, h * h, gradient);
-    patches_add_force(problem->patches, problem->patch_count, -h * h, gradient);
+    patch_add_forces(problem->patches, problem->patch_count, -h * h, gradient);
 }
 
 /* Without those of contacts. */
@@ -206,17 +206,17 @@ static bool find_condensed(newton_state *state, const solver_problem *problem, d
 static void find_direction_with_patches(newton_state *state, const solver_problem *problem) {
     int n = size_of(problem);
     double h = problem->step->h;
-    patches_add_force(problem->patches, problem->patch_count, h * h, state->gradient);
+    patch_add_forces(problem->patches, problem->patch_count, h * h, state->gradient);
     for (int i = 0; i < n; i++) state->direction[i] = -state->gradient[i];
     cholesky_solve(problem->factor, state->direction);
     for (int i = 0; i < n; i++) state->product[i] = state->d[i] + state->direction[i];
-    patches_move(problem->patches, problem->patch_count, state->product);
+    patch_evaluate(problem->patches, problem->patch_count, state->product);
     patch_forces_assemble(&state->patch_forces, problem);
     patch_forces_solve(&state->patch_forces, problem);
-    patches_add_force(problem->patches, problem->patch_count, -h * h, state->gradient);
+    patch_add_forces(problem->patches, problem->patch_count, -h * h, state->gradient);
     for (int i = 0; i < n; i++) state->direction[i] = -state->gradient[i];
     cholesky_solve(problem->factor, state->direction);
-    patches_move(problem->patches, problem->patch_count, state->d);
+    patch_evaluate(problem->patches, problem->patch_count, state->d);
 }
 
 static bool is_limited(const solver_problem *problem) {

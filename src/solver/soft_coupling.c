@@ -13,7 +13,7 @@ static int size_of(const solver_problem *problem) {
 
 static int whole_bodies(const solver_problem *problem) {
     int count = 0;
-    for (int k = 0; k < problem->body_count && count < CROSSING_BODIES; k++)
+    for (int k = 0; k < problem->body_count && count < COARSE_BODIES_MAX; k++)
         count += problem->bodies[k]->model->kind == &soft_class;
     return count;
 }
@@ -106,7 +106,7 @@ static void assemble_coarse(soft_coupling *state, const solver_problem *problem,
 /* x += T (T^T H T)^-1 T^T r */
 static void add_whole(const soft_coupling *state, const solver_problem *problem, const double *r, double *x) {
     int n = 3 * state->whole, nodes = problem->pattern->node_count;
-    double y[3 * CROSSING_BODIES] = {0};
+    double y[3 * COARSE_BODIES_MAX] = {0};
     for (int i = 0; i < nodes; i++)
         for (int c = 0; c < 3 && state->body[i] >= 0; c++) y[3 * state->body[i] + c] += r[3 * i + c];
     dense_cholesky_solve(state->coarse, n, n, y);

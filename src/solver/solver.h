@@ -204,7 +204,7 @@ const solver_class *solver_find(const char *name);
  * does without T: then M times a direction follows from the residuals, and no product with the matrix is needed. At the
  * end the residual is freed of T, so that momentum is kept to rounding, however early the iteration ends. */
 
-#define CROSSING_BODIES 16 /* of an island that T moves, the first so many */
+#define COARSE_BODIES_MAX 16 /* of an island that T moves, the first so many */
 
 struct soft_coupling {
     int count;           /* contacts that push and cross */

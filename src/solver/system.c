@@ -185,7 +185,7 @@ contact_equations system_equations(system_state *state, const system_model *syst
 void system_displace_patches(system_state *state, const system_model *system, const body_step *step) {
     if (state->patch_count == 0 || state->patch_rows != PATCH_ROWS_PRINTED) return;
     for (int i = 0; i < 3 * system->pattern.node_count; i++) state->product[i] = step->h * state->v[i];
-    patches_move(state->patches, state->patch_count, state->product);
+    patch_evaluate(state->patches, state->patch_count, state->product);
     solver_problem problem = system_problem(state, system, step);
     state->is_displaced = patch_forces_stabilize(&state->stabilizer, &problem, state->displacement);
 }

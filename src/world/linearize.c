@@ -108,7 +108,7 @@ static int size_of(const solver_problem *problem) {
 
 /* For systems of so many components and contacts; contacts 0: nothing is ever pinned. */
 static void held_rows_layout(held_rows *state, size_t components, int contacts, arena *work) {
-    int max = contacts < PINNED_ROWS / 3 ? (3 * contacts + 7) / 8 * 8 : PINNED_ROWS;
+    int max = contacts < HELD_ROWS_MAX / 3 ? (3 * contacts + 7) / 8 * 8 : HELD_ROWS_MAX;
     size_t rows = (size_t)max, own = max > 0 ? components : 0;
     *state = (held_rows){.max = max,
                          .rows = ARENA_ARRAY(work, held_row, rows),

@@ -37,7 +37,7 @@ struct haptic_linear {
  *   H = M + J^T g^-1 J,   H^-1 = M^-1 - M^-1 J^T C^-1 J M^-1,   C = g + J M^-1 J^T,   J M^-1 J^T = |L^-1 P J^T|^2
  * costs half a solve a row, eight at once, and then two solves for each right-hand side. */
 
-#define PINNED_ROWS 512 /* at most */
+#define HELD_ROWS_MAX 512 /* at most */
 
 /* One direction of a contact. */
 typedef struct held_row {

@@ -207,7 +207,7 @@ static inline double ledger_contact_work(ledger *l, double stiffness) {
     for (int i = 0; i < thenar_sim_contact_count(l->sim); i++) {
         const thenar_contact *c = &contacts[i];
         vec3 slide = vec3_load(c->friction);
-        double area = c->area > 0 ? fmax(c->area, PENALTY_LEAST_AREA) : PENALTY_RIGID_AREA;
+        double area = c->area > 0 ? fmax(c->area, PENALTY_AREA_MIN) : PENALTY_RIGID_AREA;
         if (by_springs)
             springs += fmax((c->force * c->force + vec3_dot(slide, slide)) / (2 * stiffness * area),
                             0.5 * stiffness * area * fmin(0, c->gap) * fmin(0, c->gap));

@@ -165,7 +165,7 @@ static void collect_contacts(row_set *set, const solver_problem *problem) {
     int count = contact_rows_count(problem), each = contacts->each;
     double u[MAX_CONTACT_ROWS], w[MAX_CONTACT_ROWS];
     contact_evaluate(problem->contacts, problem->contact_count, set->d);
-    patches_move(problem->patches, problem->patch_count, set->d);
+    patch_evaluate(problem->patches, problem->patch_count, set->d);
     bool all = contacts->all || contact_rows_aggregated(problem);
     for (int asked = 1; asked >= (all ? 0 : 1); asked--)
         for (int i = 0; i < count && contacts->count < contacts->max; i++)
