@@ -1,18 +1,26 @@
-# What the library links; docs/dependencies.md has the reason and the licence of each.
+# What the libraries link; docs/dependencies.md has the reason and the licence of each.
+option(THENAR_IO "Build thenar_io (files, scenes, recordings, devices) and the command" ON)
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
-pkg_check_modules(YAML REQUIRED IMPORTED_TARGET yaml-0.1)
-pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
-pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)
 find_library(AMD_LIBRARY amd REQUIRED)
 find_path(AMD_INCLUDE amd.h PATH_SUFFIXES suitesparse REQUIRED)
 find_library(METIS_LIBRARY metis REQUIRED)
 find_path(METIS_INCLUDE metis.h REQUIRED)
-
 add_library(thenar_dependencies INTERFACE)
 target_include_directories(thenar_dependencies SYSTEM INTERFACE ${AMD_INCLUDE} ${METIS_INCLUDE})
-target_link_libraries(thenar_dependencies INTERFACE
-    PkgConfig::YAML PkgConfig::JANSSON PkgConfig::ZSTD ${AMD_LIBRARY} ${METIS_LIBRARY} Threads::Threads m ${CMAKE_DL_LIBS})
+target_link_libraries(thenar_dependencies INTERFACE ${AMD_LIBRARY} ${METIS_LIBRARY} Threads::Threads m)
+if(NOT THENAR_IO)
+    set(THENAR_TESTS OFF) # they read files
+    set(THENAR_FUZZ OFF)
+    return()
+endif()
+
+pkg_check_modules(YAML REQUIRED IMPORTED_TARGET yaml-0.1)
+pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
+pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)
+add_library(thenar_io_dependencies INTERFACE)
+target_link_libraries(thenar_io_dependencies INTERFACE
+    PkgConfig::YAML PkgConfig::JANSSON PkgConfig::ZSTD Threads::Threads m ${CMAKE_DL_LIBS})
 
 # Devices that need a package of their own; without it the library is built without the device.
 pkg_check_modules(LIBLO QUIET IMPORTED_TARGET liblo)
@@ -31,8 +39,8 @@ foreach(part "THENAR_OSC;LIBLO;liblo;lo" "THENAR_WEBSOCKET;WEBSOCKETS;libwebsock
     elseif(NOT ${package}_FOUND)
         message(FATAL_ERROR "${option} needs ${module}. Install it (tools/setup build does), or -D${option}=OFF")
     else()
-        target_link_libraries(thenar_dependencies INTERFACE PkgConfig::${package})
-        target_compile_definitions(thenar_dependencies INTERFACE ${option})
+        target_link_libraries(thenar_io_dependencies INTERFACE PkgConfig::${package})
+        target_compile_definitions(thenar_io_dependencies INTERFACE ${option})
         string(APPEND device_requires " ${module}")
         string(APPEND device_libraries "${library};")
     endif()

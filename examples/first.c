@@ -1,7 +1,7 @@
 /* The shortest program: a soft beam bends under its weight.
  *
- *     cc first.c -o first $(pkg-config --cflags --libs thenar)
- *     ./first $(pkg-config --variable=scenes thenar)/beam-soft.yaml
+ *     cc first.c -o first $(pkg-config --cflags --libs thenar-io)
+ *     ./first beam-soft
  */
 #include <stdio.h>
 #include <thenar/thenar.h>

@@ -1,6 +1,6 @@
 /* Force feedback: a rubber pad that a device holds meets a table. It is simulated 100 times a second and felt 1000 times.
  *
- *     cc haptic.c -o haptic $(pkg-config --cflags --libs thenar)
+ *     cc haptic.c -o haptic $(pkg-config --cflags --libs thenar-io)
  *     ./haptic [DEVICE] [SECONDS]      DEVICE: user: (a simulated person, the default), osc:PORT, ws:PORT, plugin:FILE
  */
 #include <stdio.h>

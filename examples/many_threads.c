@@ -1,8 +1,8 @@
 /* One model, many simulations: eight threads each run their own, some with worker threads of their own. They
  * must all come to the same state, bit for bit.
  *
- *     cc many_threads.c -o many_threads -pthread $(pkg-config --cflags --libs thenar)
- *     ./many_threads $(pkg-config --variable=scenes thenar)/beam-soft.yaml
+ *     cc many_threads.c -o many_threads -pthread $(pkg-config --cflags --libs thenar-io)
+ *     ./many_threads beam-soft
  */
 #include <inttypes.h>
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /* Reading what `thenar run SCENE --out DIR` recorded: the mean height of a body's nodes over time.
  *
- *     cc read_recording.c -o read_recording $(pkg-config --cflags --libs thenar)
+ *     cc read_recording.c -o read_recording $(pkg-config --cflags --libs thenar-io)
  *     thenar run beam-soft --out out && ./read_recording out/recording.thenar beam
  */
 #include <stdio.h>

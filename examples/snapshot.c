@@ -1,8 +1,8 @@
 /* Going back in time: a snapshot is taken, the simulation goes on, the snapshot is restored, and the same
  * future follows, bit for bit. This is what planners need, and networked worlds.
  *
- *     cc snapshot.c -o snapshot $(pkg-config --cflags --libs thenar)
- *     ./snapshot $(pkg-config --variable=scenes thenar)/beam-soft.yaml
+ *     cc snapshot.c -o snapshot $(pkg-config --cflags --libs thenar-io)
+ *     ./snapshot beam-soft
  */
 #include <inttypes.h>
 #include <stdio.h>

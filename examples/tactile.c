@@ -2,8 +2,8 @@
  * the pad feels. With a target (osc:127.0.0.1:9000, serial:/dev/ttyUSB0, csv:FILE, plugin:FILE) the commands are sent
  * there too.
  *
- *     cc tactile.c -o tactile $(pkg-config --cflags --libs thenar)
- *     ./tactile $(pkg-config --variable=scenes thenar)/tactile-flat.yaml [TARGET]
+ *     cc tactile.c -o tactile $(pkg-config --cflags --libs thenar-io)
+ *     ./tactile tactile-flat [TARGET]
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -11,6 +11,7 @@
 #include "contact/find.h"
 #include "contact/patch.h"
 #include "contact/penalty.h"
+#include "core/shared.h"
 
 #include "thenar/sim.h"
 
@@ -95,7 +96,7 @@ typedef enum contact_method {
     CONTACT_NONE = THENAR_CONTACT_NONE,
     CONTACT_METHODS
 } contact_method;
-extern const char *const contact_method_names[CONTACT_METHODS];
+extern const char *const contact_method_names[CONTACT_METHODS] SHARED(contact_method_names);
 /* CONTACT_METHODS if the name is unknown. */
 contact_method contact_method_find(const char *name);
 /* Whether the contact memory is valid in a copy of the kept state: counts and indices are in range, numbers are finite. */

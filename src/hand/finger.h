@@ -7,6 +7,7 @@
 #define HAND_FINGER_H
 
 #include "core/error.h"
+#include "core/shared.h"
 #include "core/vec3.h"
 
 #include "thenar/mesh.h"
@@ -27,13 +28,14 @@ typedef struct finger_options {
 } finger_options;
 
 /* 7 cm, 6 mm, 347: the finger of perez2013. */
-finger_options finger_options_default(void);
+finger_options finger_options_default(void) SHARED(finger_options_default);
 
 /* A point of the skin, in coordinates about the tip: `from_tip` along the axis, m; angle 0 is the pad, a quarter turn
  * the side at +x, half a turn the nail. z of the result is from_tip. */
 vec3 finger_skin_point(double from_tip, double angle);
 
 /* The mesh is symmetric in x. Every boundary node lies on the skin or in the plane of the cut. */
-thenar_status finger_mesh(const finger_options *options, thenar_tet_mesh *mesh, thenar_error *error);
+thenar_status finger_mesh(const finger_options *options, thenar_tet_mesh *mesh, thenar_error *error)
+    SHARED(finger_mesh);
 
 #endif

@@ -10,6 +10,7 @@
 
 #include "body/soft.h"
 #include "body/support.h"
+#include "core/shared.h"
 #include "core/error.h"
 #include "hand/retarget.h"
 #include "hand/shape.h"
@@ -146,5 +147,15 @@ bool hand_is_finite(const hand_state *state);
 void hand_rest_bones(hand_state *state);
 
 #define HAND_SMALLEST_FILL 0.05 /* smallest fill of a tet that is hardly filled, as in scenes */
+
+/* Readers of files, set by libthenar_io when it is loaded (src/io/hand_files.c): the physics has no parsers. */
+typedef struct hand_file_readers {
+    thenar_status (*shape)(const char *path, int tets, hand_shape *out, thenar_error *error);
+    thenar_status (*track)(const char *path, track *out, thenar_error *error);
+} hand_file_readers;
+extern hand_file_readers hand_files SHARED(hand_files);
+
+/* Reads a track with them; an error without libthenar_io. */
+thenar_status hand_read_track(const char *path, track *out, thenar_error *error);
 
 #endif

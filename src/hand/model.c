@@ -6,7 +6,6 @@
 #include "core/text.h"
 #include "geometry/tets.h"
 #include "hand/shape.h"
-#include "io/hand_gltf.h"
 #include "mesh/mesh.h"
 
 #include <stdio.h>
@@ -300,8 +299,20 @@ static thenar_status check_numbers(const thenar_hand_def *def, thenar_error *err
     return THENAR_OK;
 }
 
+hand_file_readers hand_files;
+
+static thenar_status no_reader(const char *path, thenar_error *error) {
+    return error_set(error, THENAR_ERROR_INPUT, "%s: files are read by the library thenar_io, which is not loaded",
+                     path);
+}
+
+thenar_status hand_read_track(const char *path, track *out, thenar_error *error) {
+    return hand_files.track ? hand_files.track(path, out, error) : no_reader(path, error);
+}
+
 static thenar_status make_shape(const thenar_hand_def *def, hand_shape *shape, thenar_error *error) {
-    if (def->file) return hand_gltf_load(def->file, def->tets, shape, error);
+    if (def->file)
+        return hand_files.shape ? hand_files.shape(def->file, def->tets, shape, error) : no_reader(def->file, error);
     hand_options options = hand_options_default();
     double slender = options.breadth / options.length;
     options.length = def->length;
@@ -403,7 +414,7 @@ static thenar_status read_track(const thenar_hand_def *def, hand_model *hand, th
     if (!def->track) return THENAR_OK;
     track *t = MEMORY_ARRAY(track, 1);
     if (!t) return error_memory(error, def->track);
-    thenar_status status = track_read(def->track, t, error);
+    thenar_status status = hand_read_track(def->track, t, error);
     if (status == THENAR_OK) {
         hand_model_set_track(hand, t);
         return track_expect(t, hand->skeleton.left, def->track, error);

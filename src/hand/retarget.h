@@ -15,6 +15,7 @@
 
 #include "core/error.h"
 #include "core/memory.h"
+#include "core/shared.h"
 #include "hand/shape.h"
 #include "hand/skeleton.h"
 
@@ -75,7 +76,7 @@ typedef struct tracked_hand {
     quat orientation[HAND_JOINTS]; /* unit, or NaN */
 } tracked_hand;
 
-tracked_hand tracked_hand_unseen(void);
+tracked_hand tracked_hand_unseen(void) SHARED(tracked_hand_unseen);
 
 typedef struct retarget_options {
     /* Smoothing by a low pass whose cutoff rises with speed (Casiez, Roussel and Vogel 2012). cutoff: for a hand at
@@ -221,7 +222,7 @@ static inline bool glove_value_is_fine(double flexion) {
 
 /* Replaces missing values (NaN) by those of the frame before, those before the first known value by that one, and by 0
  * if there is none. Wrists likewise, if there are any. */
-void glove_fill(glove_track *frames);
+void glove_fill(glove_track *frames) SHARED(glove_fill);
 /* The frame at a time, interpolated along straight lines and great circles, and constant before the first and after
  * the last frame. There must be at least one frame. */
 glove_frame glove_sample(const glove_track *frames, double time);
@@ -261,7 +262,7 @@ typedef struct track {
 thenar_status track_read(const char *path, track *out, thenar_error *error);
 /* The same from text; `name` is for messages. */
 thenar_status track_parse(const char *text, size_t size, const char *name, track *out, thenar_error *error);
-void track_free(track *t);
+void track_free(track *t) SHARED(track_free);
 
 /* Fails if the track does not have this hand; the message says what it has. */
 thenar_status track_expect(const track *t, bool left, const char *name, thenar_error *error);

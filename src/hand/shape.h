@@ -8,6 +8,7 @@
 #define HAND_SHAPE_H
 
 #include "core/error.h"
+#include "core/shared.h"
 #include "core/vec3.h"
 #include "geometry/bvh.h"
 #include "geometry/distance.h"
@@ -50,9 +51,9 @@ typedef enum hand_joint {
 #define HAND_BONES (1 + 3 * HAND_FINGERS)
 
 /* WebXR's name of a joint: "wrist", "thumb-metacarpal", ..., "pinky-finger-tip". */
-const char *hand_joint_name(hand_joint joint);
+const char *hand_joint_name(hand_joint joint) SHARED(hand_joint_name);
 /* The joint of that name, or -1. */
-int hand_joint_find(const char *name);
+int hand_joint_find(const char *name) SHARED(hand_joint_find);
 /* The joint at which a bone begins: the wrist; the thumb's metacarpal, proximal and distal joints; the fingers'
  * proximal, intermediate and distal joints. */
 hand_joint hand_bone_joint(int bone);
@@ -60,7 +61,7 @@ hand_joint hand_bone_joint(int bone);
 int hand_bone_parent(int bone);
 /* The bone that carries the frame of a joint: its own, the palm for the fingers' metacarpals, the distal bone for a
  * tip. */
-int hand_joint_bone(hand_joint joint);
+int hand_joint_bone(hand_joint joint) SHARED(hand_joint_bone);
 
 /* Rest positions of the joints, from a table of bones in shares of hand length and breadth.
  *
@@ -85,7 +86,7 @@ void hand_rest(hand_size size, hand_frame joint[HAND_JOINTS]);
 hand_frame hand_frame_mirrored(hand_frame frame);
 
 /* The quaternion of a rotation matrix. */
-quat hand_rotation_of(mat3 m);
+quat hand_rotation_of(mat3 m) SHARED(hand_rotation_of);
 
 /* The axes of a frame in the frame of the hand. */
 static inline vec3 hand_frame_along(const hand_frame *frame) {
@@ -169,7 +170,7 @@ typedef struct hand_options {
 } hand_options;
 
 /* A man's right hand: 190 mm by 86 mm; 600 tets (602), 24000 triangles. */
-hand_options hand_options_default(void);
+hand_options hand_options_default(void) SHARED(hand_options_default);
 
 /* A part of the skin. */
 typedef struct hand_region {
@@ -192,8 +193,9 @@ typedef struct hand_shape {
     double *contact_spacing;       /* of the skin's vertices: target spacing of contact points, m */
 } hand_shape;
 
-thenar_status hand_shape_create(const hand_options *options, hand_shape *out, thenar_error *error);
-void hand_shape_free(hand_shape *hand);
+thenar_status hand_shape_create(const hand_options *options, hand_shape *out, thenar_error *error)
+    SHARED(hand_shape_create);
+void hand_shape_free(hand_shape *hand) SHARED(hand_shape_free);
 
 /* The palmar side of a distal phalanx: vertices of a skin beyond the joint of that bone that face out of the palm.
  * bone_of: the bone of each vertex; NULL if the skin is that of this phalanx alone. The caller frees its arrays. */
@@ -202,7 +204,7 @@ thenar_status hand_region_find_pad(const thenar_surface *skin, const int *bone_o
 void hand_region_free(hand_region *region);
 
 /* "palm", or the name of the joint at which a bone begins: the tag of its tets in scenes. */
-const char *hand_bone_name(int bone);
+const char *hand_bone_name(int bone) SHARED(hand_bone_name);
 
 /* Positions of the skin for given bones and nodes: each vertex follows its bones, plus the displacement of its tet's
  * nodes relative to where their bones would carry them. Large rotations at joints are then as smooth as the skinning,
@@ -214,6 +216,10 @@ void hand_shape_mirror(hand_shape *hand);
 
 /* For builders of hands: the cores of the nodes and their weights, HAND_BONES per node. The caller frees them. */
 thenar_status hand_shape_take_nodes(const hand_node *node, hand_shape *hand, double **weight, thenar_error *error);
+/* Makes the flesh of a hand of which joints and skin are given, in any frame: about `tets` tets in layers, as those of the
+ * built-in hand. vertex_weight: HAND_BONES per vertex. On an error the hand is to be freed. */
+thenar_status hand_shape_import(hand_shape *hand, const double *vertex_weight, int tets, thenar_error *error)
+    SHARED(hand_shape_import);
 /* For builders of hands: labels, pads and skinning of skin and nodes from weights (HAND_BONES per vertex or node).
  * Needs joints, skin and mesh. */
 thenar_status hand_shape_finish(const double *vertex_weight, const double *node_weight, hand_shape *hand,

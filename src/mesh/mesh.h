@@ -3,6 +3,7 @@
 #define MESH_MESH_H
 
 #include "core/error.h"
+#include "core/shared.h"
 #include "core/vec3.h"
 
 #include "thenar/mesh.h"
@@ -11,9 +12,11 @@
 #include <stdint.h>
 
 /* Zeroed arrays of these sizes, or an error and an empty struct. tags: whether the mesh has region tags. */
-thenar_status tet_mesh_create(int node_count, int tet_count, bool tags, thenar_tet_mesh *out, thenar_error *error);
+thenar_status tet_mesh_create(int node_count, int tet_count, bool tags, thenar_tet_mesh *out, thenar_error *error)
+    SHARED(tet_mesh_create);
 
-thenar_status surface_create(int vertex_count, int triangle_count, thenar_surface *out, thenar_error *error);
+thenar_status surface_create(int vertex_count, int triangle_count, thenar_surface *out, thenar_error *error)
+    SHARED(surface_create);
 
 thenar_status embedding_create(int vertex_count, thenar_embedding *out, thenar_error *error);
 
@@ -76,21 +79,23 @@ typedef struct mesh_note {
 /* All indices of tets, the coordinates, then each tet: no node twice, not flat, not inverted, no tet twice;
  * no node without a tet, at least one tet. If all tets are inverted, as some exporters write them, they are
  * turned and the note says so. */
-thenar_status mesh_check_tets(thenar_tet_mesh *mesh, const mesh_origin *origin, mesh_note *note, thenar_error *error);
+thenar_status mesh_check_tets(thenar_tet_mesh *mesh, const mesh_origin *origin, mesh_note *note, thenar_error *error)
+    SHARED(mesh_check_tets);
 
 /* Indices, coordinates, no vertex twice in a triangle, at least one triangle. */
-thenar_status mesh_check_surface(const thenar_surface *surface, const mesh_origin *origin, thenar_error *error);
+thenar_status mesh_check_surface(const thenar_surface *surface, const mesh_origin *origin, thenar_error *error)
+    SHARED(mesh_check_surface);
 
 /* The parts that file readers need on their own. indices: per_element of each element. used: one byte per
  * node. */
 thenar_status mesh_check_indices(const int *indices, int element_count, int per_element, int node_count,
-                                 const mesh_origin *origin, thenar_error *error);
-thenar_status mesh_check_used(const unsigned char *used, int node_count, const mesh_origin *origin,
-                              thenar_error *error);
+                                 const mesh_origin *origin, thenar_error *error) SHARED(mesh_check_indices);
+thenar_status mesh_check_used(const unsigned char *used, int node_count, const mesh_origin *origin, thenar_error *error)
+    SHARED(mesh_check_used);
 
 /* Numbers that can be followed: every position finite, every index within range. Enough for what measures or cuts a
  * mesh and must not refuse a bad one. */
-thenar_status tet_mesh_validate(const thenar_tet_mesh *mesh, thenar_error *error);
+thenar_status tet_mesh_validate(const thenar_tet_mesh *mesh, thenar_error *error) SHARED(tet_mesh_validate);
 thenar_status surface_validate(const thenar_surface *surface, thenar_error *error);
 
 /* The size suggests another unit than the metre: true and a text such as "is 57.3 m across; a mesh in
@@ -118,7 +123,7 @@ size_t half_edge_run(const half_edge *side, size_t first, size_t count);
 thenar_status surface_neighbours(const thenar_surface *surface, int **out, thenar_error *error);
 
 /* For each vertex the lowest one at the same place. NULL when memory runs out. free() it. */
-int *surface_first_at_place(const thenar_surface *surface);
+int *surface_first_at_place(const thenar_surface *surface) SHARED(surface_first_at_place);
 
 /* The surface with every triangle on the first vertex of each place and without triangles that have lost a
  * corner by that. The vertices stay as they are, so that their numbers still mean the same. */

@@ -358,6 +358,8 @@ thenar_status thenar_scene_load(const char *path, const thenar_scene_options *op
                                 thenar_scene_info *info, thenar_error *error) {
     *model = NULL;
     config tree = {0};
+    char located[SCENE_MAX_PATH];
+    path = scene_locate(path, located);
     thenar_status status = config_load(&tree, path, error);
     return status == THENAR_OK ? compile(&tree, path, options, model, info, error) : status;
 }

@@ -16,6 +16,11 @@
 /* As thenar_scene_load without options; `name` stands for the file in messages and for files that the scene names. */
 thenar_status scene_parse(const char *text, size_t size, const char *name, thenar_model **model, thenar_error *error);
 
+#define SCENE_MAX_PATH 4096
+
+/* The path of a scene that is given by name or by path: `path` if a scene of that name is found, else `name`. */
+const char *scene_locate(const char *name, char path[SCENE_MAX_PATH]);
+
 /* The `keys` of a support or of a driven body in a scene. */
 
 /* Reads the sequence under the key `keys`; none if it is absent. free() them. Errors go to the map's reader. */

@@ -12,6 +12,7 @@
 
 #include "body/body.h"
 #include "contact/patch.h"
+#include "core/shared.h"
 #include "core/memory.h"
 #include "core/threads.h"
 #include "sparse/cholesky.h"
@@ -20,7 +21,7 @@
 
 /* The first is the default. */
 typedef enum coupling_method { COUPLING_MONOLITHIC, COUPLING_SCHUR, COUPLING_CG, COUPLING_METHODS } coupling_method;
-extern const char *const coupling_method_names[COUPLING_METHODS];
+extern const char *const coupling_method_names[COUPLING_METHODS] SHARED(coupling_method_names);
 /* COUPLING_METHODS if there is none of that name. */
 coupling_method coupling_method_find(const char *name);
 

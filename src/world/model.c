@@ -349,7 +349,7 @@ thenar_status thenar_build_add_handle(thenar_build *build, const thenar_handle_d
 /* Gives a hand the track if that has frames of its side. */
 static thenar_status offer_track(hand_model *hand, const char *path, int *taken, thenar_error *error) {
     track *t = MEMORY_ARRAY(track, 1);
-    thenar_status status = t ? track_read(path, t, error) : error_memory(error, path);
+    thenar_status status = t ? hand_read_track(path, t, error) : error_memory(error, path);
     if (status != THENAR_OK) {
         free(t);
         return status;

@@ -6,6 +6,7 @@
 #include "body/rigid.h"
 #include "body/soft.h"
 #include "contact/contact.h"
+#include "core/shared.h"
 #include "hand/hand.h"
 #include "hand/handle.h"
 #include "solver/system.h"
@@ -50,7 +51,7 @@ static inline int model_mover_count(const thenar_model *model) {
 }
 
 /* The soft or rigid body or the handle of that index; misuse is an assert. */
-const handle_model *model_handle(const thenar_model *model, int handle);
+const handle_model *model_handle(const thenar_model *model, int handle) SHARED(model_handle);
 const soft_model *model_soft(const thenar_model *model, int body);
 const rigid_model *model_rigid(const thenar_model *model, int body);
 

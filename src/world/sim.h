@@ -2,6 +2,7 @@
 #ifndef WORLD_SIM_H
 #define WORLD_SIM_H
 
+#include "core/shared.h"
 #include "world/linearize.h"
 #include "world/model.h"
 
@@ -42,15 +43,16 @@ struct thenar_sim {
 
 /* The soft or rigid body, the hand or the handle of that index; misuse is an assert. */
 soft_state *sim_soft(const thenar_sim *sim, int body);
-rigid_state *sim_rigid(const thenar_sim *sim, int body);
+rigid_state *sim_rigid(const thenar_sim *sim, int body) SHARED(sim_rigid);
 /* Whether all that is kept are numbers, and bodies not too far away. */
 bool sim_is_finite(const thenar_sim *sim);
-handle_state *sim_handle(const thenar_sim *sim, int handle);
+handle_state *sim_handle(const thenar_sim *sim, int handle) SHARED(sim_handle);
 
 /* Takes over a kept state from outside, or refuses it and stays as it is. what: begins the message. */
-thenar_status sim_take_state(thenar_sim *sim, const char *state, const char *what, thenar_error *error);
+thenar_status sim_take_state(thenar_sim *sim, const char *state, const char *what, thenar_error *error)
+    SHARED(sim_take_state);
 
 /* What the haptic loop is told of a handle, now. Nothing was linearized: the matrices are zero. */
-void sim_handle_linear(const thenar_sim *sim, int handle, struct haptic_linear *linear);
+void sim_handle_linear(const thenar_sim *sim, int handle, struct haptic_linear *linear) SHARED(sim_handle_linear);
 
 #endif

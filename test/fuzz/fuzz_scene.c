@@ -15,15 +15,15 @@ static thenar_status refuse(thenar_error *error) {
 
 static const char *const scene_name = SOURCE_DIR "/scenes/fuzz.yaml";
 
-thenar_status __wrap_hand_shape_create(const hand_options *options, hand_shape *out, thenar_error *error);
-thenar_status __wrap_hand_shape_create(const hand_options *options, hand_shape *out, thenar_error *error) {
+thenar_status __wrap_thenar_internal_hand_shape_create(const hand_options *options, hand_shape *out, thenar_error *error);
+thenar_status __wrap_thenar_internal_hand_shape_create(const hand_options *options, hand_shape *out, thenar_error *error) {
     (void)options;
     *out = (hand_shape){0};
     return refuse(error);
 }
 
-thenar_status __wrap_finger_mesh(const finger_options *options, thenar_tet_mesh *out, thenar_error *error);
-thenar_status __wrap_finger_mesh(const finger_options *options, thenar_tet_mesh *out, thenar_error *error) {
+thenar_status __wrap_thenar_internal_finger_mesh(const finger_options *options, thenar_tet_mesh *out, thenar_error *error);
+thenar_status __wrap_thenar_internal_finger_mesh(const finger_options *options, thenar_tet_mesh *out, thenar_error *error) {
     (void)options;
     *out = (thenar_tet_mesh){0};
     return refuse(error);
