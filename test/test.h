@@ -21,6 +21,12 @@
 #define SANITIZED 0
 #endif
 
+/* Tests run the cases that their promises need, in a few seconds each. With THENAR_TEST_FULL in the environment, as
+ * `make test-all` has it, they also run longer, with finer steps and with more cases. */
+static inline bool test_full(void) {
+    return getenv("THENAR_TEST_FULL") != NULL;
+}
+
 /* |got - expected| <= tolerance; a NaN on either side fails. */
 #define assert_near(got, expected, tolerance) test_near((got), (expected), (tolerance), #got, __FILE__, __LINE__)
 

@@ -299,7 +299,7 @@ static void a_held_cube_stays_where_it_is(void **unused) {
     (void)unused;
     for (int k = 0; k < 2; k++) {
         choice c = by_patches;
-        c.dt = time_steps[k];
+        c.dt = time_step(k);
         thenar_sim *sim = pinch(c, earth);
         int second = (int)lround(1 / c.dt);
         for (int i = 1; i <= second; i++)

@@ -24,7 +24,7 @@ static void a_block_at_rest_weighs_what_it_weighs(void **unused) {
     (void)unused;
     for (int k = 0; k < 4; k++) {
         bool soft = k & 1;
-        double h = time_steps[k / 2], mu = 0.5;
+        double h = time_step(k / 2), mu = 0.5;
         thenar_sim *sim = block_on_ground(soft, vec3_make(0, -CONTACT_GRAVITY, 0), mu, h, 1);
         tools_run(sim, steps_in(1, h));
         double weight = CONTACT_GRAVITY * thenar_model_mass(thenar_sim_model(sim), 0), force[3], torque[3], area;
@@ -67,7 +67,7 @@ static void a_block_that_is_put_elsewhere_sticks_there(void **unused) {
 static void a_spinning_coin_gains_no_energy(void **unused) {
     (void)unused;
     for (int k = 0; k < 6; k++) {
-        double h = time_steps[k / 3], mu = 0.3, r = 0.012, thick = 0.002;
+        double h = time_step(k / 3), mu = 0.3, r = 0.012, thick = 0.002;
         scene s = scene_begin_on_earth();
         thenar_rigid_def coin = thenar_rigid_def_default();
         coin.name = "coin";
@@ -106,7 +106,7 @@ static void a_spinning_coin_gains_no_energy(void **unused) {
 static void a_soft_block_that_is_thrown_gains_no_energy_and_comes_to_rest(void **unused) {
     (void)unused;
     for (int k = 0; k < 4; k++) {
-        double h = time_steps[k / 2], mu = 0.4;
+        double h = time_step(k / 2), mu = 0.4;
         bool limited = k & 1;
         scene s = scene_begin_on_earth();
         thenar_tet_mesh mesh = scene_box(vec3_make(-0.02, 0.05, -0.02), vec3_make(0.02, 0.09, 0.02), 3, 3, 3);
@@ -171,7 +171,7 @@ static void momentum_of(const thenar_sim *sim, vec3 *linear, vec3 *angular) {
 static void two_free_bodies_that_collide_keep_their_momentum(void **unused) {
     (void)unused;
     for (int k = 0; k < 4; k++) {
-        double h = time_steps[k / 2], mu = 0.5;
+        double h = time_step(k / 2), mu = 0.5;
         bool rigid = k & 1; /* a rigid ball instead */
         thenar_error error;
         scene s = scene_begin(vec3_make(0, 0, 0), 0);
@@ -233,7 +233,7 @@ static void two_free_bodies_that_collide_keep_their_momentum(void **unused) {
 static void a_paddle_pushes_a_block_along_and_a_belt_carries_it(void **unused) {
     (void)unused;
     for (int k = 0; k < 8; k++) {
-        double h = time_steps[k / 4], mu = 0.4, speed = 0.1;
+        double h = time_step(k / 4), mu = 0.4, speed = 0.1;
         bool soft = k & 1, belt = k & 2;
         scene s = scene_begin_on_earth();
         thenar_tet_mesh mesh = scene_box(vec3_make(-0.02, 0, -0.02), vec3_make(0.02, 0.03, 0.02), 3, 2, 3);

@@ -141,7 +141,7 @@ static void assert_recovered(const thenar_sim *sim, int body) {
 static void a_finger_is_pressed_with_1000_newtons_through_its_bone(void **unused) {
     (void)unused;
     for (int k = 0; k < 2; k++) {
-        thenar_sim *sim = finger_start(time_steps[k], true, 0.001);
+        thenar_sim *sim = finger_start(time_step(k), true, 0.001);
         watch w = {0};
         double down = 0, force[3] = {0}, torque[3];
         for (int i = 0; i < steps_in(2, thenar_sim_dt(sim)); i++) {
@@ -170,7 +170,7 @@ static void a_finger_is_pressed_with_1000_newtons_through_its_bone(void **unused
 static void a_finger_is_pressed_with_1000_newtons_on_its_nodes(void **unused) {
     (void)unused;
     for (int k = 0; k < 2; k++) {
-        thenar_sim *sim = finger_start(time_steps[k], false, 0.001);
+        thenar_sim *sim = finger_start(time_step(k), false, 0.001);
         const thenar_tet_mesh *mesh = thenar_model_mesh(thenar_sim_model(sim), 0);
         int top = 0;
         for (int i = 0; i < mesh->node_count; i++) top += mesh->positions[3 * i + 1] > 0.0149;
@@ -197,7 +197,7 @@ static void a_finger_is_pressed_with_1000_newtons_on_its_nodes(void **unused) {
 static void a_finger_is_dropped_from_2_m(void **unused) {
     (void)unused;
     for (int k = 0; k < 2; k++) {
-        thenar_sim *sim = finger_start(time_steps[k], false, 2);
+        thenar_sim *sim = finger_start(time_step(k), false, 2);
         double first = scene_energy(sim), min, max;
         watch w = {0};
         watch_run(sim, &w, 3);
@@ -215,7 +215,7 @@ static void a_finger_is_dropped_from_2_m(void **unused) {
 static void a_bone_jumps_10_cm_into_the_table_and_back(void **unused) {
     (void)unused;
     for (int k = 0; k < 2; k++) {
-        thenar_sim *sim = finger_start(time_steps[k], true, 0.001);
+        thenar_sim *sim = finger_start(time_step(k), true, 0.001);
         watch w = {0};
         watch_run(sim, &w, 0.1);
         drive_finger(sim, vec3_make(0, -0.1, 0));
@@ -235,7 +235,7 @@ static void a_bone_jumps_10_cm_into_the_table_and_back(void **unused) {
 static void pads_squeeze_more_than_their_limits_can_give(void **unused) {
     (void)unused;
     for (int k = 0; k < 4; k++) {
-        double h = time_steps[k / 2], depth = k & 1 ? 1.4e-3 : 1.2e-3;
+        double h = time_step(k / 2), depth = k & 1 ? 1.4e-3 : 1.2e-3;
         thenar_sim *sim = pinch_start(h, 1);
         watch w = {0};
         double hard = 0;
@@ -296,7 +296,7 @@ static void a_body_is_between_two_plates_that_meet(void **unused) {
             vec3_store(plate.move, vec3_make(sign * 0.0305, 0, 0));
             scene_add_rigid(&s, &plate);
         }
-        thenar_sim *sim = scene_sim(&s, time_steps[k / 2], 1);
+        thenar_sim *sim = scene_sim(&s, time_step(k / 2), 1);
         watch w = {0};
         watch_run(sim, &w, 0.6);
         double min, max;
@@ -352,7 +352,7 @@ static void a_spike_thinner_than_a_tet_is_pressed_in_and_dragged(void **unused) 
         spike.key_count = 4;
         vec3_store(spike.move, vec3_make(0.0003, half + 0.001, 0.0002));
         scene_add_rigid(&s, &spike);
-        thenar_sim *sim = scene_sim(&s, time_steps[k / 3], 1);
+        thenar_sim *sim = scene_sim(&s, time_step(k / 3), 1);
         watch w = {0};
         watch_run(sim, &w, 1);
         double min, max;
@@ -384,7 +384,7 @@ static void bodies_that_start_inside_each_other_come_apart_gently(void **unused)
         else
             scene_add_soft(&s, &def);
         scene_add_ground(&s, 0.5);
-        thenar_sim *sim = scene_sim(&s, time_steps[k / 3], 1);
+        thenar_sim *sim = scene_sim(&s, time_step(k / 3), 1);
         watch w = {0};
         watch_run(sim, &w, 2);
         watch_tell(k % 3 == 0 ? "half inside, soft" : k % 3 == 1 ? "half inside, limited" : "half inside, rigid", &w);
@@ -413,7 +413,7 @@ static void a_milligram_and_a_tonne_lie_on_something_soft(void **unused) {
         ground.shape = (thenar_shape){.kind = THENAR_SHAPE_PLANE, .normal = {0, 1, 0}};
         ground.move[1] = -0.02;
         scene_add_rigid(&s, &ground);
-        thenar_sim *sim = scene_sim(&s, time_steps[k / 3], 1);
+        thenar_sim *sim = scene_sim(&s, time_step(k / 3), 1);
         watch w = {0};
         watch_run(sim, &w, 1);
         double force[3], torque[3], min, max;
@@ -465,7 +465,7 @@ static void friction_and_margin_may_be_tiny_or_large(void **unused) {
     (void)unused;
     const double frictions[] = {0, 0.5, 10}, margins[] = {1e-7, 1e-3, 0.02};
     for (int k = 0; k < 18; k++) {
-        double mu = frictions[k % 3], margin = margins[k / 3 % 3], h = time_steps[k / 9];
+        double mu = frictions[k % 3], margin = margins[k / 3 % 3], h = time_step(k / 9);
         scene s = scene_begin(vec3_make(CONTACT_GRAVITY * sin(0.2), -CONTACT_GRAVITY * cos(0.2), 0), margin);
         thenar_tet_mesh mesh = scene_box(vec3_make(-0.02, 0.001, -0.02), vec3_make(0.02, 0.021, 0.02), 3, 2, 3);
         thenar_soft_def def = scene_soft("block", &mesh, 1e5, mu);

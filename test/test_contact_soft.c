@@ -25,7 +25,7 @@ static scene stacked_blocks(vec3 gravity, double mu) {
 static void a_soft_block_on_a_soft_block_weighs_what_it_weighs(void **unused) {
     (void)unused;
     for (int k = 0; k < 2; k++) {
-        double h = time_steps[k], mu = 0.5;
+        double h = time_step(k), mu = 0.5;
         scene s = stacked_blocks(vec3_make(0, -CONTACT_GRAVITY, 0), mu);
         thenar_sim *sim = scene_sim(&s, h, 1);
         tools_run(sim, steps_in(2, h));
@@ -75,7 +75,7 @@ static void a_support_bears_what_another_soft_body_puts_on_it(void **unused) {
 static void two_soft_cubes_that_collide_keep_their_momentum(void **unused) {
     (void)unused;
     for (int k = 0; k < 2; k++) {
-        double h = time_steps[k];
+        double h = time_step(k);
         scene s = scene_begin(vec3_make(0, 0, 0), 0);
         thenar_tet_mesh mesh[2] = {scene_box(vec3_make(-0.04, -0.01, -0.01), vec3_make(-0.02, 0.01, 0.01), 3, 3, 3),
                                    scene_box(vec3_make(-0.015, -0.005, -0.007), vec3_make(0.01, 0.02, 0.018), 3, 3, 3)};

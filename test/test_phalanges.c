@@ -16,7 +16,7 @@ static hand_shape make_hand(const char *file, bool left) {
     hand_shape hand;
     thenar_error error;
     options.left = left;
-    options.triangles = 8000;
+    options.triangles = 6000;
     if (file)
         assert_ok(hand_gltf_load(file, 600, &hand, &error), error);
     else
@@ -27,7 +27,7 @@ static hand_shape make_hand(const char *file, bool left) {
 /* As the default, with coarser skins: quicker. */
 static hand_phalanges_options quick(void) {
     hand_phalanges_options options = hand_phalanges_options_default();
-    options.triangles = 8000;
+    options.triangles = 6000;
     return options;
 }
 
@@ -144,12 +144,12 @@ static void check_hand(const char *file, bool left) {
 static void a_hand_is_fifteen_closed_phalanges_and_a_palm_on_sound_tets(void **state) {
     (void)state;
     check_hand(NULL, false);
-    check_hand(NULL, true);
+    if (test_full()) check_hand(NULL, true); /* its mirror image */
 }
 
 static void and_so_is_one_from_a_file(void **state) {
     (void)state;
-    check_hand(RIGHT, false);
+    if (test_full()) check_hand(RIGHT, false);
     check_hand(LEFT, true);
 }
 
