@@ -39,7 +39,8 @@ test-quick:
 	@cmake --build build --target tests_quick
 	@$(ctest) -L '^quick$$'
 
-# Everything: the long ones too, and with gcc, under the sanitizers and for aarch64.
+# Everything: the long ones too, and with gcc, under the sanitizers and for aarch64; tests with sweeps run all of them.
+test-all: export THENAR_TEST_FULL = 1
 test-all: test test-rest
 
 test-rest:
