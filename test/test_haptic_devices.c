@@ -80,7 +80,7 @@ static void *write_pages(void *argument) {
     return NULL;
 }
 
-static void a_triple_buffer_gives_whole_news_in_order_and_the_last_in_the_end(void **unused) {
+static void a_triple_buffer_gives_whole_updates_in_order_and_the_last_in_the_end(void **unused) {
     (void)unused;
     pages p = {.until = SANITIZED ? 20000 : 200000};
     assert_true(triple_buffer_create(&p.buffer, PAGE * sizeof(uint64_t)));
@@ -100,33 +100,31 @@ static void a_triple_buffer_gives_whole_news_in_order_and_the_last_in_the_end(vo
 
 /* ------------------------------------------------------------------------------------------------ names and figures */
 
-static void unknown_devices_are_refused_in_words(void **unused) {
+static void bad_device_names_and_files_are_refused_with_a_reason(void **unused) {
     (void)unused;
+    static const struct {
+        const char *kind, *text, *first, *second;
+    } files[] = {
+        {"user", "{\"keys\": [{\"t\": 0}, {\"t\": 0}]}", "device.json", "key 1"},
+        {"user", "{\"keys\": [{\"t\": 0}, {\"t\": 5e-321}]}", "device.json", "1e-06 later than the one before"},
+        {"user", "{\"keys\": [{\"t\": 0, \"postion\": [0, 1, 0]}]}", "key 0: unknown postion", "did you mean position"},
+        {"user", "{\"keys\": [{\"t\": 0, \"colour\": 1}]}", "key 0: unknown colour", "expected t, position or turn"},
+        {"user", "{\"stifness\": 3, \"keys\": [{\"t\": 0}]}", "stifness", "did you mean stiffness"},
+        {"user", "{\"mass\": 0, \"keys\": [{\"t\": 0}]}", "mass", "0.001"},
+        {"user", "{\"keys\": [{\"t\": 0, \"position\": [1, 2]}]}", "position", "three numbers"},
+        {"user", "{\"keys\": \n[}", "device.json:2", ""},
+        {"recorded", "{\"t\": 0, \"position\": [0, 0, 0]}\n{\"t\": 0}\n", "device.json:2", "position"},
+        {"recorded", "\n\n", "device.json", "no frames"},
+    };
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        char text[600];
+        with_file(text, sizeof text, files[i].kind, "device.json", files[i].text);
+        refused(text, files[i].first, files[i].second);
+    }
     refused("usr:x", "unknown device usr", "did you mean user");
     refused("user:/nowhere/at/all", "/nowhere/at/all", "cannot");
     refused("plugin:/nowhere.so", "/nowhere.so", "cannot load");
     refused("a-name-that-is-much-longer-than-any-kind-of-device-is:x", "unknown device", "expected user:FILE");
-    char text[600];
-    with_file(text, sizeof text, "user", "script.json", "{\"keys\": [{\"t\": 0}, {\"t\": 0}]}");
-    refused(text, "script.json", "key 1");
-    with_file(text, sizeof text, "user", "script.json", "{\"keys\": [{\"t\": 0}, {\"t\": 5e-321}]}");
-    refused(text, "script.json", "1e-06 later than the one before");
-    with_file(text, sizeof text, "user", "script.json", "{\"keys\": [{\"t\": 0, \"postion\": [0, 1, 0]}]}");
-    refused(text, "key 0: unknown postion", "did you mean position");
-    with_file(text, sizeof text, "user", "script.json", "{\"keys\": [{\"t\": 0, \"colour\": 1}]}");
-    refused(text, "key 0: unknown colour", "expected t, position or turn");
-    with_file(text, sizeof text, "user", "script.json", "{\"stifness\": 3, \"keys\": [{\"t\": 0}]}");
-    refused(text, "stifness", "did you mean stiffness");
-    with_file(text, sizeof text, "user", "script.json", "{\"mass\": 0, \"keys\": [{\"t\": 0}]}");
-    refused(text, "mass", "0.001");
-    with_file(text, sizeof text, "user", "script.json", "{\"keys\": [{\"t\": 0, \"position\": [1, 2]}]}");
-    refused(text, "position", "three numbers");
-    with_file(text, sizeof text, "user", "script.json", "{\"keys\": \n[}");
-    refused(text, "script.json:2", "");
-    with_file(text, sizeof text, "recorded", "track.jsonl", "{\"t\": 0, \"position\": [0, 0, 0]}\n{\"t\": 0}\n");
-    refused(text, "track.jsonl:2", "position");
-    with_file(text, sizeof text, "recorded", "track.jsonl", "\n\n");
-    refused(text, "track.jsonl", "no frames");
 #ifdef THENAR_OSC
     refused("osc:99999999", "99999999", "port");
 #endif
@@ -558,8 +556,8 @@ static void poses_come_and_forces_go_by_websocket(void **unused) {
 #endif
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_triple_buffer_gives_whole_news_in_order_and_the_last_in_the_end),
-    cmocka_unit_test(unknown_devices_are_refused_in_words),
+    cmocka_unit_test(a_triple_buffer_gives_whole_updates_in_order_and_the_last_in_the_end),
+    cmocka_unit_test(bad_device_names_and_files_are_refused_with_a_reason),
     cmocka_unit_test(a_simulated_hand_at_rest_obeys_hooke),
     cmocka_unit_test(a_simulated_hand_swings_with_its_own_frequency),
     cmocka_unit_test(a_script_and_a_recording_move_a_device),
