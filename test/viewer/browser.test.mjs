@@ -228,7 +228,7 @@ test('a hand is taken to a pose by a slider, and its bones are shown', options, 
   assert.equal(first.joints[0].length, 75);
   await page.keyboard.press(' ');
   await page.getByLabel('Pose').selectOption('fist');
-  await page.getByLabel('Take it there').fill('1');
+  await page.getByLabel('Move to the pose').fill('1');
   await until(page, (s) => bent(s) > 0.04, 'the fist closes');
   const fist = await until(page, (s) => s.time > 1.5, 'it stays closed');
   assert.ok(bent(fist) > 0.04);
@@ -241,7 +241,7 @@ test('a hand is taken to a pose by a slider, and its bones are shown', options, 
   const taken = await look(page);
   await page.getByRole('button', { name: 'Back to its script' }).click();
   await until(page, (s) => s.time < taken.time && bent(s) < 0.02, 'the script has it again');
-  assert.equal(await page.getByLabel('Take it there').inputValue(), '0');
+  assert.equal(await page.getByLabel('Move to the pose').inputValue(), '0');
   await close(page);
   await server.stop();
 });
@@ -343,11 +343,11 @@ test('two runs of a report stand side by side, at the same moment and from the s
   assert.notDeepEqual(left.camera, before.camera);
   assert.deepEqual(left.beside.camera, left.camera);
   await shot(page, 'side-by-side');
-  await page.getByLabel('Beside it').selectOption('alone');
+  await page.getByLabel('Compare with').selectOption('alone');
   assert.equal((await look(page)).beside, undefined);
   assert.equal(await page.locator('.compare').count(), 0);
   await page.getByLabel('Run', { exact: true }).selectOption('grip-strong');
-  await page.getByLabel('Beside it').selectOption('beside grip-weak');
+  await page.getByLabel('Compare with').selectOption('beside grip-weak');
   const turned = await until(page, (s) => s.beside?.scene === 'grip-weak', 'the other way round');
   assert.equal(turned.beside.time, turned.time);
   await close(page);
@@ -369,19 +369,19 @@ test('a device at its handle: markers, force, rates, and no force while paused',
   // A browser that draws without a graphics card takes all the processor: late steps are no fault here.
   const server = await view('haptic-wall', '--device', 'user', '--set', 'haptic.handles.device.stale_after=1', '--set', 'haptic.real_time=false');
   const page = await open(server.url);
-  await until(page, (s) => s.held.length === 1 && s.loop?.measured_rate > 0, 'a device');
-  await until(page, (s) => s.held[0][15] > 3, 'the wall pushes'); // the y of the force
-  const [held] = (await look(page)).held;
+  await until(page, (s) => s.haptic.length === 1 && s.loop?.measured_rate > 0, 'a device');
+  await until(page, (s) => s.haptic[0][15] > 3, 'the wall pushes'); // the y of the force
+  const [held] = (await look(page)).haptic;
   assert.ok(held[1] < held[8], 'the device is deeper than its proxy');
   await shot(page, 'held');
   const panel = page.locator('.panel');
   assert.match(await panel.locator('.felt').textContent(), /device[\d.]+ N, [\d.]+ N m/);
-  assert.match(await panel.locator('.loop').textContent(), /Haptic loop\d+ of 1000 a second.*Simulation\d+ steps a second/);
+  assert.match(await panel.locator('.loop').textContent(), /Haptic loop\d+ of 1000 per second.*Simulation\d+ steps per second/);
   assert.equal(await page.locator('[data-plot=rates] canvas').count(), 1);
   assert.equal(await page.locator('[data-plot=felt] canvas').count(), 1);
   await page.keyboard.press('p');
   await page.keyboard.press(' ');
-  await until(page, (s) => !s.playing && s.held[0][20] === 0 && Math.hypot(...s.held[0].slice(14, 17)) === 0, 'the force fades');
+  await until(page, (s) => !s.playing && s.haptic[0][20] === 0 && Math.hypot(...s.haptic[0].slice(14, 17)) === 0, 'the force fades');
   await page.keyboard.press('.');
   await until(page, (s) => s.loop.pushes === false, 'the panel says so');
   assert.match(await panel.locator('.loop').textContent(), /none while paused/);

@@ -1,4 +1,4 @@
-// What the page does: takes data from its source, shows it, and sends back what a person wants.
+// The page: receives data from its source, shows it, and sends the orders of the user.
 import * as THREE from 'three';
 import { Beside, commonBounds } from './beside';
 import type { BodyView } from './body';
@@ -14,10 +14,10 @@ import type { Listener, Source } from './source';
 import { DEFAULT_LOOK, gridText, Stage, VIEWS, type Legend, type Look } from './stage';
 import { benchTable, runTable } from './tables';
 
-const REFUSED_SECONDS = 10; // for which a line about real time is shown over the picture
+const REFUSED_SECONDS = 10; // for which a missing real-time permission is shown over the picture
 const SPEEDS = [0.05, 0.1, 0.25, 0.5, 1, 2, 5];
 
-/** What a picture can ask for; everything is optional. */
+/** Options of a picture. */
 export interface Wish {
   time?: number;
   view?: string;
@@ -43,11 +43,11 @@ export interface Api {
     centre: number[][];
     screen: { x: number; y: number }[];
     joints: number[][];
-    /** Numbers of the tactile devices, and how many points of each pad touch. */
+    /** Numbers of the tactile devices, and the number of points of each pad in contact. */
     devices: number[][];
     touching: number[];
-    /** Numbers of the devices that hold handles, and their loop. */
-    held: number[][];
+    /** Numbers of the haptic devices, and their loop. */
+    haptic: number[][];
     loop?: Loop;
     skinMs: number;
     state?: State;
@@ -74,9 +74,9 @@ export class App implements Listener {
   private times: Float64Array = new Float64Array(0);
   private frame?: Frame;
   private framesSeen = 0;
-  private asked = -1; // frame of a recording that is on its way
+  private asked = -1; // frame of a recording that has been requested
   private playing = false; // of a recording
-  private askedToPlay?: boolean; // or to pause, until the simulation's state says so: two quick presses are two
+  private askedToPlay?: boolean; // or to pause, until the simulation confirms it, so that two quick presses count as two
   private speed = 1; // of a recording
   private clock = 0; // of a recording, s
   private rate = { wall: 0, time: 0, step: 0, realTime: NaN, steps: NaN };
@@ -89,7 +89,7 @@ export class App implements Listener {
 
   private title = el('span', { class: 'scene' });
   private runs = el('select', { class: 'runs', 'aria-label': 'Run', hidden: true });
-  private besides = el('select', { class: 'runs', 'aria-label': 'Beside it', hidden: true, onchange: () => this.compare() });
+  private besides = el('select', { class: 'runs', 'aria-label': 'Compare with', hidden: true, onchange: () => this.compare() });
   private embedded: Message[] = []; // the runs of a report
   private playButton = iconButton('play', 'Play (space)', () => this.togglePlay());
   private time = el('output', { class: 'time', 'aria-label': 'Simulated time' }, '0.000 s');
@@ -136,7 +136,7 @@ export class App implements Listener {
       screen: this.stage.bodies.map((body) => this.stage.project(body.bounds().getCenter(new THREE.Vector3()))),
       devices: [...(this.frame?.devices.values() ?? [])].map((numbers) => [...numbers]),
       touching: [...(this.frame?.pads.values() ?? [])].map((points) => points.reduce((sum, one) => sum + one, 0)),
-      held: [...(this.frame?.held.values() ?? [])].map((numbers) => [...numbers]),
+      haptic: [...(this.frame?.haptic.values() ?? [])].map((numbers) => [...numbers]),
       loop: this.frame?.loop,
       joints: [...(this.frame?.joints.values() ?? [])].map((places) => [...places]),
       skinMs: this.stage.skinMs,
@@ -238,14 +238,14 @@ export class App implements Listener {
     requestAnimationFrame((now) => this.tick(now, now));
   }
 
-  /** Takes data from a source from now on. */
+  /** Switches to a source. */
   connect(make: (listener: Listener) => Source) {
     this.playing = false;
     this.asked = -1;
     this.source = make(this);
   }
 
-  /** The runs of a report. The first two stand side by side if they are of the same bodies. */
+  /** The runs of a report. The first two are shown side by side if they have the same bodies. */
   offerRuns(runs: Message[], choose: (index: number) => void) {
     const names = runs.map((run) => run.head!.scene);
     this.embedded = runs;
@@ -266,7 +266,7 @@ export class App implements Listener {
     }
   }
 
-  /** Puts the chosen run beside the one that is shown, or none. */
+  /** Shows the chosen run next to the current one, or none. */
   private compare() {
     const { head, beside } = this;
     if (!head) return;
@@ -289,24 +289,24 @@ export class App implements Listener {
     this.benches.replaceChildren(...benches.map(benchTable));
   }
 
-  tell(text: string) {
+  notify(text: string) {
     this.notice.textContent = text;
     this.notice.hidden = text === '';
   }
 
-  /** What is wrong with a device that holds a handle. */
-  private tellFault(text: string) {
+  /** Shows a fault of a haptic device. */
+  private showFault(text: string) {
     this.fault.textContent = text;
     this.fault.hidden = text === '';
   }
 
   lost(reason: string) {
-    this.tell(reason);
+    this.notify(reason);
   }
 
   message(message: Message) {
     if (message.state) this.takeState(message.state);
-    if (message.notice) this.tell(message.notice);
+    if (message.notice) this.notify(message.notice);
     if (message.head) this.takeHead(message.head, message);
     message.meshes.forEach((mesh, i) => mesh.limits && this.stage.bodies[i]?.setLimits(mesh.limits));
     if (!message.head && message.state && this.head) this.panel.load(this.head, this.state, runTable(this.head));
@@ -327,7 +327,7 @@ export class App implements Listener {
     this.head = head;
     this.series = new Series(head.columns);
     this.clock = 0;
-    this.tell(head.damage ?? '');
+    this.notify(head.damage ?? '');
     this.title.textContent = head.scene;
     this.title.title = head.title ?? '';
     document.title = `${head.scene} · Thenar`;
@@ -339,8 +339,8 @@ export class App implements Listener {
     this.panel.load(head, this.state, runTable(head));
     this.panel.hand.load(head);
     this.panel.tactile.load(head);
-    this.panel.held.load(head);
-    this.tellFault('');
+    this.panel.haptic.load(head);
+    this.showFault('');
   }
 
   private takeState(state: State) {
@@ -348,15 +348,15 @@ export class App implements Listener {
     if (state.playing === this.askedToPlay) this.askedToPlay = undefined;
     this.setPlayIcon(state.playing);
     this.speedSelect.value = String(SPEEDS.find((speed) => Math.abs(speed - state.speed) < 1e-9) ?? state.speed);
-    this.tell(state.notice);
+    this.notify(state.notice);
   }
 
   private takeFrame(frame: Frame) {
     if (this.frame && frame.time < this.frame.time) this.panel.hand.begin(); // a reset
     this.panel.hand.update(frame);
     this.panel.tactile.update(frame);
-    this.panel.held.update(frame);
-    if (frame.loop) this.tellFault(frame.loop.fault || (frame.loop.refused && frame.wall < REFUSED_SECONDS ? frame.loop.real_time : ''));
+    this.panel.haptic.update(frame);
+    if (frame.loop) this.showFault(frame.loop.fault || (frame.loop.refused && frame.wall < REFUSED_SECONDS ? frame.loop.real_time : ''));
     this.frame = frame;
     this.framesSeen++;
     if (frame.index >= 0) {
@@ -373,7 +373,7 @@ export class App implements Listener {
     for (const go of this.waiting.splice(0)) go();
   }
 
-  /** Simulated seconds and steps a second, over at least half a second. */
+  /** Simulated seconds and steps per second, measured over at least half a second. */
   private measureRate(frame: Frame) {
     if (this.head?.mode !== 'live') {
       this.chips.textContent = `step ${frame.step} · frame ${frame.index + 1} of ${this.times.length}`;
@@ -398,9 +398,9 @@ export class App implements Listener {
     this.chips.classList.toggle('slow', slow);
     this.chips.title =
       slow && frame.pace
-        ? `Steps take longer than they simulate: ${format(100 * frame.pace.share)} % of the speed that is asked for. ` +
-          `${frame.pace.lateSteps} steps were late, ${frame.pace.hurriedSteps} had to do with fewer iterations, ` +
-          `${format(frame.pace.forgiven)} s were let go.`
+        ? `Steps take longer than they simulate: ${format(100 * frame.pace.share)} % of the requested speed. ` +
+          `${frame.pace.lateSteps} steps were late, ${frame.pace.hurriedSteps} had a limit on iterations, ` +
+          `${format(frame.pace.dropped)} s were skipped.`
         : '';
     this.chips.textContent = playing
       ? `${slow ? (asked > 1 ? 'as fast as it goes: ' : 'slow motion: ') : ''}${format(realTime)}× real time · ${format(steps)} steps/s`
@@ -437,7 +437,7 @@ export class App implements Listener {
       el(
         'div',
         { class: 'now' },
-        any ? `now at most ${format(largest * measure.scale)} ${measure.unit}` : 'no body here has it',
+        any ? `now at most ${format(largest * measure.scale)} ${measure.unit}` : 'no body has it',
       ),
     );
   }
@@ -510,7 +510,7 @@ export class App implements Listener {
     if (this.head?.mode === 'recording') this.seekFrame(lastAtOrBefore(this.times, time));
   }
 
-  /** Plays a recording: asks for the frame of the moment, and for no other before that one came. */
+  /** Plays a recording: requests the current frame, one request at a time. */
   private tick(now: number, before: number) {
     requestAnimationFrame((next) => this.tick(next, now));
     if (!this.playing || this.head?.mode !== 'recording') return;
@@ -536,13 +536,13 @@ export class App implements Listener {
     };
     let sent = 0;
     const send = () => {
-      // A mouse may report a thousand times a second; a simulation needs to know a hundred times.
+      // A mouse may report a thousand times per second; the simulation needs a hundred.
       if (!this.held || performance.now() - sent < 8) return;
       sent = performance.now();
       const { body, vertex, at } = this.held;
       this.order(Order.Drag, body.index, vertex, [at.x, at.y, at.z, this.strength]);
     };
-    // In the capture phase: before the camera takes the pointer for itself.
+    // In the capture phase, before the camera controls handle the pointer.
     this.host.addEventListener(
       'pointerdown',
       (event) => {
@@ -623,7 +623,7 @@ export class App implements Listener {
     await this.api.ready;
     if (wish.theme) this.setTheme(wish.theme === 'dark');
     document.body.classList.toggle('bare', !!wish.bare);
-    if (wish.bare) await new Promise((resolve) => setTimeout(resolve, 60)); // the picture takes its new size
+    if (wish.bare) await new Promise((resolve) => setTimeout(resolve, 60)); // wait for the new size of the picture
     if (wish.time !== undefined && this.head?.mode === 'recording') {
       const index = lastAtOrBefore(this.times, wish.time);
       if (index !== this.frame?.index) {

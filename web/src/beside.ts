@@ -1,10 +1,10 @@
-// A second run beside the one that is shown: its replay at the same moment, from the same side, on the same scales.
+// A second run next to the first: the same time, the same camera, the same scales.
 import { el } from './dom';
 import type { Head, Message } from './protocol';
 import { lastAtOrBefore, Series } from './series';
 import { Stage, type Look } from './stage';
 
-/** The box around both, where both have one. */
+/** The box around both, if both have one. */
 export function commonBounds(a?: number[], b?: number[]): number[] | undefined {
   if (!a || !b) return a ?? b;
   return a.map((value, i) => (i < 3 ? Math.min(value, b[i]) : Math.max(value, b[i])));
@@ -19,19 +19,19 @@ export class Beside {
   series = new Series([]);
   private run?: Message;
 
-  /** `main` is the picture that this one goes along with. */
+  /** `main` is the picture that this one follows. */
   constructor(private main: Stage) {
     this.host.append(this.name);
   }
 
-  /** What is known of it, for tests. */
+  /** Its state, for tests. */
   inspect() {
     if (!this.run || !this.stage) return undefined;
     const time = this.run.frames[this.shown]?.time ?? NaN;
     return { scene: this.head!.scene, time, index: this.shown, camera: this.stage.camera.position.toArray() };
   }
 
-  /** Shows this run from now on; undefined: none. */
+  /** Shows a run; undefined: none. */
   load(run: Message | undefined, bounds: number[] | undefined, dark: boolean) {
     this.run = run;
     this.head = run?.head;
@@ -40,7 +40,7 @@ export class Beside {
     this.series = new Series(run.head.columns);
     if (run.steps) this.series.add(run.steps.count, run.steps.values);
     this.name.textContent = run.head.scene;
-    // Only when it is needed: a picture costs memory of the graphics card.
+    // Only when it is needed: a picture takes graphics memory.
     this.stage ??= this.makeStage(dark);
     this.stage.load({ ...run.head, bounds }, run.meshes);
     this.stage.setLook(this.main.look);
@@ -56,14 +56,14 @@ export class Beside {
     return stage;
   }
 
-  /** One scale of colours and arrows for both. */
+  /** One scale of colours and arrows for both runs. */
   matchScales() {
     if (!this.run || !this.stage) return;
     this.stage.matchScale(this.main);
     this.main.matchScale(this.stage);
   }
 
-  /** Goes to a moment, s; stays at its end after that. */
+  /** Seeks to a time, s; after its end the last frame stays. */
   show(time: number) {
     const { run, stage } = this;
     if (!run?.times || !stage) return;

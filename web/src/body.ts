@@ -1,4 +1,4 @@
-// One body: its surface carried by its nodes or its pose, its colours, the wireframe of its tets.
+// One body: a surface that follows its nodes or its pose, its colours, the wireframe of its tets.
 import * as THREE from 'three';
 import { writeColour } from './colour';
 import { CONTACT, CONTACT_WORDS, nodePositions, type BodyInfo, type BodyMesh, type Contacts, type Frame } from './protocol';
@@ -17,14 +17,14 @@ export class BodyView {
   readonly isSoft: boolean;
   readonly isPlane: boolean;
   readonly drawn: DrawnSurface;
-  /** Where the surface vertices are: world for a soft body, its own frame for a rigid one. */
+  /** Positions of the surface vertices: world frame for a soft body, its own frame for a rigid one. */
   readonly vertices: Float32Array;
   private nodes?: Float32Array;
   private wire?: THREE.LineSegments;
   private restShape?: RestShape;
   private stretches?: Float64Array;
   private nodeValues?: Float64Array;
-  private values: Float64Array; // one a surface vertex
+  private values: Float64Array; // one per surface vertex
   private restVertices: Float32Array;
   private restPose?: Float32Array;
   private pose?: Float32Array;
@@ -79,19 +79,19 @@ export class BodyView {
     this.surface = new THREE.Mesh(geometry, material);
     this.surface.frustumCulled = false;
     this.surface.userData.body = this;
-    if (flat) this.surface.renderOrder = -1; // before what stands on it and the grid
+    if (flat) this.surface.renderOrder = -1; // before the bodies on it and the grid
     this.group.add(this.surface);
     this.place();
   }
 
-  /** Its colour where it is not coloured by a measure. */
+  /** Its colour if it is not coloured by a measure. */
   get ownColour(): number {
     if (this.isPlane) return PLANE_COLOUR;
     const palette = this.isSoft ? SOFT_COLOURS : RIGID_COLOURS;
     return palette[this.index % palette.length];
   }
 
-  /** Two numbers a tet; none: no limits. */
+  /** Two numbers per tet; none: no limits. */
   setLimits(limits: Float32Array) {
     this.mesh.limits = limits.length > 0 ? limits : undefined;
   }
@@ -110,7 +110,7 @@ export class BodyView {
     }
   }
 
-  /** The fine surface follows the nodes: each vertex is a weighted sum of some of them. */
+  /** Each vertex of the fine surface is a weighted sum of some nodes. */
   private skin() {
     const { skinStart, skinNode, skinWeight } = this.mesh;
     const nodes = this.nodes!;
@@ -156,14 +156,14 @@ export class BodyView {
     if (this.wire?.visible) this.wire.geometry.getAttribute('position').needsUpdate = true;
   }
 
-  /** Works a measure out for each surface vertex; null if the body has no such thing. `high` is what one vertex in fifty
-   * exceeds: a scale up to it shows more than one up to a single peak. */
-  measure(id: string, contacts: Contacts | undefined): { most: number; high: number } | null {
-    const most = this.work(id, contacts);
-    if (most === null) return null;
-    if (id === 'pressure') return { most, high: most }; // mostly zero, the peak is the point
+  /** Computes a measure for each surface vertex; null if the body does not have it. `high` is its 98th percentile: a scale up
+   * to it shows more than one up to a single peak. */
+  measure(id: string, contacts: Contacts | undefined): { max: number; high: number } | null {
+    const max = this.work(id, contacts);
+    if (max === null) return null;
+    if (id === 'pressure') return { max, high: max }; // mostly zero: the peak matters
     const sorted = this.values.slice().sort();
-    return { most, high: sorted[Math.floor(0.98 * sorted.length)] ?? 0 };
+    return { max, high: sorted[Math.floor(0.98 * sorted.length)] ?? 0 };
   }
 
   private work(id: string, contacts: Contacts | undefined): number | null {
@@ -283,7 +283,7 @@ export class BodyView {
     return largest;
   }
 
-  /** Paints the surface by the values that `measure` left; null: in the body's own colour, as are zeros if blankZero. */
+  /** Colours the surface by the values of the last `measure`; null: in the body's own colour, as zeros are if blankZero. */
   paint(top: number | null, blankZero = false) {
     const material = this.surface.material;
     const coloured = top !== null;
@@ -335,7 +335,7 @@ export class BodyView {
     this.wire.geometry.getAttribute('position').needsUpdate = true;
   }
 
-  /** What is inside a soft body shows through its surface. */
+  /** Makes the surface of a soft body transparent. */
   seeThrough(through: boolean) {
     if (!this.isSoft) return;
     const { material } = this.surface;
@@ -345,7 +345,7 @@ export class BodyView {
     material.needsUpdate = true;
   }
 
-  /** World corners of the surface. */
+  /** Bounding box of the surface in the world. */
   bounds(): THREE.Box3 {
     const box = new THREE.Box3();
     const p = new THREE.Vector3();
@@ -355,7 +355,7 @@ export class BodyView {
     return box;
   }
 
-  /** Corner of a drawn triangle nearest to a world point: the surface vertex, and where it is. */
+  /** Corner of a drawn triangle nearest to a world point: the surface vertex and its position. */
   nearestVertex(triangle: number, point: THREE.Vector3): { vertex: number; at: THREE.Vector3 } {
     let best = { vertex: 0, at: new THREE.Vector3(), distance: Infinity };
     for (let k = 0; k < 3; k++) {

@@ -1,7 +1,7 @@
 // The bones of hands: a ball at each of WebXR's 25 joints, a rod to the next one.
 import * as THREE from 'three';
 
-/** From which joint to which: the wrist to each finger's first, then along the fingers. */
+/** Pairs of joints: the wrist to the first of each finger, then along the finger. */
 const BONES: [number, number][] = [];
 for (const [first, last] of [
   [1, 4],
@@ -14,7 +14,7 @@ for (const [first, last] of [
   for (let joint = first; joint < last; joint++) BONES.push([joint, joint + 1]);
 }
 
-const RADIUS = 0.018; // of a rod, over the way from the wrist to the middle knuckle
+const RADIUS = 0.018; // of a rod, relative to the distance from the wrist to the middle knuckle
 const UP = new THREE.Vector3(0, 1, 0);
 
 class HandBones {

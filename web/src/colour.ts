@@ -4,7 +4,7 @@ const VIRIDIS = [
 ];
 const STEPS = 256;
 
-/** 256 colours, three numbers from 0 to 1 each, linear light as three.js wants vertex colours. */
+/** 256 colours, three numbers from 0 to 1 each, in linear light as three.js expects vertex colours. */
 const TABLE = new Float32Array(3 * STEPS);
 const CSS: string[] = [];
 
@@ -34,25 +34,25 @@ export function writeColour(share: number, out: Float32Array, at: number) {
 
 export const cssColour = (share: number) => CSS[slot(share)];
 
-/** What a surface can be coloured by. `scale` takes SI units to those of the legend. */
+/** The measures that a surface can be coloured by. `scale` converts SI units to those of the legend. */
 export interface Measure {
   id: string;
   label: string;
   unit: string;
   scale: number;
-  least: number; // smallest upper end of the legend, in SI units
-  fixed?: number; // upper end that does not follow the data, in SI units
+  topMin: number; // minimum of the upper end of the legend, in SI units
+  fixed?: number; // constant upper end of the legend, in SI units
   note: string;
 }
 
 export const MEASURES: Measure[] = [
-  { id: 'none', label: 'Body', unit: '', scale: 1, least: 1, note: 'One colour a body' },
+  { id: 'none', label: 'Body', unit: '', scale: 1, topMin: 1, note: 'One colour per body' },
   {
     id: 'strain',
     label: 'Largest strain',
     unit: '%',
     scale: 100,
-    least: 1e-3,
+    topMin: 1e-3,
     note: 'Largest |s − 1| of the three principal stretches of a tet, averaged to the nodes',
   },
   {
@@ -60,25 +60,25 @@ export const MEASURES: Measure[] = [
     label: 'Share of the strain limit',
     unit: '%',
     scale: 100,
-    least: 1,
+    topMin: 1,
     fixed: 1,
-    note: 'How far the tets of a node are on their way to a stretch limit: 100 % is at the limit',
+    note: 'Share of the way to the nearest stretch limit of the tets of a node: 100 % is at the limit',
   },
   {
     id: 'displacement',
     label: 'Displacement',
     unit: 'mm',
     scale: 1e3,
-    least: 1e-5,
-    note: 'Distance from the rest place',
+    topMin: 1e-5,
+    note: 'Distance from the rest position',
   },
   {
     id: 'pressure',
     label: 'Contact pressure',
     unit: 'kPa',
     scale: 1e-3,
-    least: 10,
-    note: 'Normal force by area of the contact points of a face',
+    topMin: 10,
+    note: 'Normal force over area of the contact points of a face',
   },
 ];
 
@@ -90,7 +90,7 @@ export function roundUp(value: number, steps = [1, 1.5, 2, 3, 4, 6, 8, 10]): num
   return 10 * power;
 }
 
-/** A number as people read it: three digits that matter. */
+/** A number with three significant digits. */
 export function format(value: number): string {
   if (!Number.isFinite(value)) return '–';
   if (value === 0) return '0';

@@ -1,4 +1,4 @@
-// The table of two runs side by side: what became of what was gripped, and what the steps cost.
+// The table that compares two runs: what happened to the gripped object, and the cost of the steps.
 import { format } from './colour';
 import { el } from './dom';
 import type { Head } from './protocol';
@@ -9,9 +9,9 @@ export interface Run {
   series: Series;
 }
 
-const HELD = 0.9; // of the way that the hand rose, what is held rises with it
-const LEAST_RISE = 0.01; // m: a hand that rose less has not tried to lift anything
-const LEAST_MOVE = 1e-3; // m: a thing that moved less in both runs is not there to be gripped
+const HELD = 0.9; // share of the hand's rise by which a held object rises
+const RISE_MIN = 0.01; // m: a hand that rose less has not lifted anything
+const MOVE_MIN = 1e-3; // m: an object that moved less in both runs was not gripped
 
 const millimetres = (metres: number) => `${(1000 * metres).toFixed(1).replace(/^-0\.0$/, '0.0')} mm`;
 const newtons = (force: number) => `${force.toFixed(2)} N`;
@@ -27,10 +27,10 @@ const largest = (values: Float64Array) => values.reduce((a, b) => Math.max(a, b)
 
 function moved(run: Run, body: string): number {
   const height = column(run, `${body}_centre_y`);
-  return height.reduce((most, y) => Math.max(most, Math.abs(y - height[0])), 0);
+  return height.reduce((max, y) => Math.max(max, Math.abs(y - height[0])), 0);
 }
 
-/** Pairs of a soft body and a rigid thing that moved in one of the runs, as the columns name them. */
+/** Pairs of a soft body and a rigid body that moved in one of the runs, named as in the columns. */
 function grips(runs: Run[]): { pair: string; soft: string; thing: string }[] {
   const { head } = runs[0];
   const kind = (name: string) => head.bodies.find((body) => body.name === name)?.kind;
@@ -42,17 +42,17 @@ function grips(runs: Run[]): { pair: string; soft: string; thing: string }[] {
       const found = names.find(([a, b]) => `${a}/${b}` === pair);
       const soft = found?.find((name) => kind(name) !== 'rigid');
       const thing = found?.find((name) => kind(name) === 'rigid');
-      return soft && thing && runs.some((run) => moved(run, thing) > LEAST_MOVE) ? [{ pair, soft, thing }] : [];
+      return soft && thing && runs.some((run) => moved(run, thing) > MOVE_MIN) ? [{ pair, soft, thing }] : [];
     });
 }
 
-/** How far both rose since they touched first. */
+/** How far both rose since their first contact. */
 function outcome(run: Run, pair: string, soft: string, thing: string): string {
   const from = column(run, `${pair}_points`).findIndex((points) => points > 0);
   if (from < 0) return 'never touched';
   const hand = rise(column(run, `${soft}_centre_y`), from);
   const lifted = rise(column(run, `${thing}_centre_y`), from);
-  if (hand < LEAST_RISE) return 'not lifted';
+  if (hand < RISE_MIN) return 'not lifted';
   return `${lifted > HELD * hand ? 'held' : 'slipped'}: rose ${millimetres(lifted)} of the ${soft}'s ${millimetres(hand)}`;
 }
 

@@ -1,4 +1,4 @@
-// Contact points: dots, arrows for the normal and the friction force, and the faces that are touched.
+// Contact points: dots, arrows for the normal and the friction force, and the faces in contact.
 import * as THREE from 'three';
 import { mergeGeometries } from 'three/examples/jsm/utils/BufferGeometryUtils.js';
 import type { BodyView } from './body';
@@ -25,7 +25,7 @@ export class ContactsView {
   private largest = 0;
 
   constructor() {
-    // Forces push into a body, and points lie between two: they are drawn over what would hide them.
+    // Arrows point into a body and points lie between two bodies: they are drawn over the bodies.
     const instanced = (geometry: THREE.BufferGeometry, color: number) => {
       const material = new THREE.MeshStandardMaterial({ color, roughness: 0.6, depthTest: false, transparent: true, opacity: 0.9 });
       const mesh = new THREE.InstancedMesh(geometry, material, CAPACITY);
@@ -54,19 +54,19 @@ export class ContactsView {
     this.group.add(this.patches);
   }
 
-  /** Forgets how large forces were. */
+  /** Resets the scale of the arrows. */
   reset() {
     this.largest = 0;
   }
 
-  /** Takes over how large forces were in another picture; true if that is larger. */
+  /** Takes over the scale of the arrows of another picture; true if that is larger. */
   match(other: ContactsView): boolean {
     if (other.largest <= this.largest) return false;
     this.largest = other.largest;
     return true;
   }
 
-  /** Draws the points. `radius` is that of the whole scene, m. Returns metres of arrow a newton. */
+  /** Draws the points. `radius` is that of the whole scene, m. Returns metres of arrow per newton. */
   update(
     contacts: Contacts | undefined,
     bodies: BodyView[],

@@ -1,4 +1,4 @@
-// Controls of the panel: what a person sets, in a row with its name.
+// Controls of the panel, each in a row with its label.
 import { el } from './dom';
 
 export function section(title: string, open: boolean, ...children: (Node | null)[]): HTMLDetailsElement {

@@ -1,4 +1,4 @@
-// The page's elements, made by hand: el('button', {class: 'icon', onclick: ...}, 'text').
+// Creates elements of the page: el('button', {class: 'icon', onclick: ...}, 'text').
 
 type Child = Node | string | null | undefined | false;
 

@@ -1,8 +1,8 @@
-// Handles, by which devices hold soft bodies: the axes of each, seen through the skin, and those of the pose to which
-// it is pulled, paler, with a line between them.
+// Handles of soft bodies: the axes of each, visible through the skin, and in paler colours those of its target pose, with a line
+// between them.
 import * as THREE from 'three';
 
-const SIZE = 0.18; // of the axes, over the radius of the scene
+const SIZE = 0.18; // of the axes, relative to the radius of the scene
 
 class HandleView {
   readonly group = new THREE.Group();

@@ -1,4 +1,4 @@
-// The panel's part for hands that run live: a slider takes a hand from where it is wanted to a pose.
+// The panel for hands of a live simulation: a slider moves a hand from its target to a pose.
 import { section, slider } from './controls';
 import { el } from './dom';
 import { WRIST_NUMBERS, type Frame, type HandInfo, type Head } from './protocol';
@@ -13,7 +13,7 @@ export class HandPanel {
   private hands: HandInfo[] = [];
   private hand = 0;
   private pose = 'fist';
-  private from?: Float32Array; // where the hand was wanted when the slider left its beginning
+  private from?: Float32Array; // target of the hand when the slider left its start
   private targets = new Map<number, Float32Array>();
   private share?: HTMLInputElement;
 
@@ -37,7 +37,7 @@ export class HandPanel {
       { 'aria-label': 'Pose', onchange: () => this.choose(this.hand, poses.value) },
       ...Object.keys(this.hands[0].poses!).map((name) => el('option', { value: name, selected: name === this.pose }, name)),
     );
-    const share = slider('Take it there', 0, 1, 0, (value) => this.blend(value));
+    const share = slider('Move to the pose', 0, 1, 0, (value) => this.blend(value));
     this.share = share.querySelector('input')!;
     this.element.replaceChildren(
       section(
@@ -61,7 +61,7 @@ export class HandPanel {
     this.begin();
   }
 
-  /** The next move of the slider starts from where the hand is wanted then. */
+  /** The next move of the slider starts from the current target of the hand. */
   begin() {
     this.from = undefined;
     if (this.share) this.share.value = '0';

@@ -10,7 +10,7 @@ const KEYS: [string, string][] = [
   ['S W K D G', 'surface, wireframe, bones of hands, tactile devices, grid'],
   ['X', 'clipping plane: x, y, z, off'],
   ['1 … 7', 'view: iso, front, back, left, right, top, bottom'],
-  ['F', 'fit what is there'],
+  ['F', 'fit the bodies'],
   ['P', 'plots'],
   ['B', 'panel'],
   ['T', 'light or dark'],
@@ -19,9 +19,9 @@ const KEYS: [string, string][] = [
 
 const MOUSE: [string, string][] = [
   ['drag a body', 'pull it (live), with a damped spring'],
-  ['drag beside it', 'turn the view'],
+  ['drag the background', 'rotate the view'],
   ['right drag', 'move the view'],
-  ['wheel', 'nearer, farther'],
+  ['wheel', 'zoom'],
 ];
 
 export function helpSheet(): HTMLDialogElement {

@@ -1,4 +1,4 @@
-// The page: one for a running simulation, a recording behind a server, and a report that stands alone.
+// The entry point: one page for a running simulation, a recording on a server, and a self-contained report.
 import 'uplot/dist/uPlot.min.css';
 import './style.css';
 import { App } from './app';
@@ -18,4 +18,4 @@ readEmbedded()
       app.connect((listener) => new EmbeddedSource(listener, embedded.runs[i])),
     );
   })
-  .catch((error: unknown) => app.tell(`This page's data cannot be read: ${String(error)}`));
+  .catch((error: unknown) => app.notify(`This page's data cannot be read: ${String(error)}`));

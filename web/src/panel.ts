@@ -1,9 +1,9 @@
-// The panel at the side: what is shown and how, what the simulation is run with, the table of the run.
+// The side panel: display options, options of the simulation, the table of the run.
 import { MEASURES } from './colour';
 import { check, numberField, section, slider } from './controls';
 import { el } from './dom';
 import { HandPanel } from './handpanel';
-import { HeldPanel } from './held';
+import { HapticPanel } from './haptic';
 import type { Head, State } from './protocol';
 import { VIEWS, type Look } from './stage';
 import { TactilePanel } from './tactile';
@@ -28,7 +28,7 @@ export class Panel {
   private clip: HTMLSelectElement;
   readonly hand: HandPanel;
   readonly tactile = new TactilePanel();
-  readonly held = new HeldPanel();
+  readonly haptic = new HapticPanel();
   private run = el('div');
   private simulation = el('div');
 
@@ -57,10 +57,10 @@ export class Panel {
         'Colour',
         true,
         el('label', { class: 'row' }, el('span', {}, 'by'), this.measure),
-        el('button', { type: 'button', class: 'wide', onclick: () => actions.resetRange() }, 'Start the scale anew'),
+        el('button', { type: 'button', class: 'wide', onclick: () => actions.resetRange() }, 'Reset the scale'),
       ),
       this.tactile.element,
-      this.held.element,
+      this.haptic.element,
       section(
         'Show',
         true,
@@ -94,7 +94,7 @@ export class Panel {
     );
   }
 
-  /** Shows what the look is, whoever changed it. */
+  /** Updates the controls to the current display options. */
   setLook(look: Look) {
     this.measure.value = look.measure;
     this.clip.value = look.clip;

@@ -1,4 +1,4 @@
-// Plots of the figures: time per stage, rate, limits and contacts, iterations, residual, force per body.
+// The plots: time per stage, rate, limits and contacts, iterations, residual, force per body.
 import uPlot from 'uplot';
 import { format } from './colour';
 import { el, save } from './dom';
@@ -10,10 +10,10 @@ const PALETTE = ['#4878a8', '#e0862f', '#4f9d56', '#cf4f56', '#5fa8a5', '#9a6fa5
 
 interface Line {
   label: string;
-  /** The line's value at a row. */
+  /** The value of the line at a row. */
   value: (row: Float64Array) => number;
   dash?: number[];
-  /** Of the run beside. */
+  /** Belongs to the second run. */
   other?: boolean;
 }
 
@@ -26,13 +26,13 @@ interface Spec {
   log?: boolean;
 }
 
-/** Size of the force in three columns, if there are such. */
+/** Magnitude of the force in three columns, if they exist. */
 function forceOf(head: Head, label: string, columns: string): Line[] {
   const [x, y, z] = ['x', 'y', 'z'].map((axis) => head.columns.indexOf(`${columns}_${axis}`));
   return x < 0 ? [] : [{ label, value: (row) => Math.hypot(row[x], row[y], row[z]) }];
 }
 
-/** Of a column of each tactile device, or of each pad: a line. */
+/** One line per tactile device, or per pad, for a column. */
 function linesOf(head: Head, prefix: string, suffix: string, scale: number, label = ''): Line[] {
   return head.columns.flatMap((name, i) =>
     name.startsWith(prefix) && name.endsWith(suffix)
@@ -65,7 +65,7 @@ function tactileSpecs(head: Head): Spec[] {
   ];
 }
 
-/** What devices feel, and the rates of their loop and of the simulation as they really are. */
+/** Forces of the haptic devices, and the measured rates of their loop and of the simulation. */
 function hapticSpecs(head: Head): Spec[] {
   const rate = (label: string, name: string): Line[] => {
     const i = head.columns.indexOf(name);
@@ -82,7 +82,7 @@ function hapticSpecs(head: Head): Spec[] {
     },
     {
       id: 'felt',
-      title: 'Force on the person',
+      title: 'Force on the user',
       unit: 'N',
       lines: names.flatMap((name) => forceOf(head, name, `device.${name}_force`)),
     },
@@ -168,12 +168,12 @@ function specs(head: Head, dt: () => number): Spec[] {
 }
 
 const BESIDE_DASH = [4, 3];
-const COMPARED = ['height', 'pressing', 'press', 'tilt', 'active', 'rate', 'force', 'iterations', 'residual']; // by what tells most
+const COMPARED = ['height', 'pressing', 'press', 'tilt', 'active', 'rate', 'force', 'iterations', 'residual']; // most informative first
 
 const shows = (line: Line, series: Series) => series.rows.some((row) => Math.abs(line.value(row)) > 0);
 
-/** The plots of two runs: lines of the same name in the same colour, those of the second one dashed. What is zero in both
- * is left out; what is stacked has no place for a second run and shows the first. */
+/** The plots of two runs: lines of the same name have the same colour, those of the second run are dashed. Lines that are zero
+ * in both are omitted; stacked plots show the first run only. */
 function compared(run: Run, other: Run, dt: () => number): Spec[] {
   const theirs = new Map(specs(other.head, () => other.head.dt).map((spec) => [spec.id, spec]));
   const list = specs(run.head, dt).map((spec) => {
@@ -190,7 +190,7 @@ function compared(run: Run, other: Run, dt: () => number): Spec[] {
   return list.filter((spec) => spec.lines.length > 0).sort((a, b) => rank(a) - rank(b));
 }
 
-/** Lines of both runs have the colour of the first one's. */
+/** Lines of both runs have the colour of the first run. */
 function colourOf(spec: Spec, index: number): string {
   const before = spec.lines.slice(0, index + 1).filter((line) => !line.other).length - 1;
   return PALETTE[before % PALETTE.length];
@@ -287,7 +287,7 @@ class Chart {
     });
   }
 
-  /** The line's own value, without what is stacked below it. */
+  /** The value of the line without those stacked below it. */
   private raw(series: number, index: number): number {
     const value = this.data[series]?.[index];
     if (value === undefined || value === null) return NaN;
@@ -310,7 +310,7 @@ class Chart {
     u.ctx.restore();
   }
 
-  /** What the run beside has at these times; times that only it has are added. */
+  /** The values of the second run at these times; times that only it has are added. */
   private rowsBeside(times: number[]): (Float64Array | undefined)[] {
     const { other } = this;
     if (!other || other.rows.length === 0) return [];

@@ -1,4 +1,4 @@
-// What the program sends: messages made of sections (docs/viewer-protocol.md).
+// Messages from the program: sections as described in docs/viewer-protocol.md.
 
 export interface BodyInfo {
   name: string;
@@ -15,17 +15,17 @@ export interface Tunable {
   body: string;
   label: string;
   unit: string;
-  /** What holds without a value; null: there must be one. */
+  /** Label of the default; null: there must be a value. */
   empty: string | null;
   value: number | null;
 }
 
-/** A hand; of a recording only its name and its first body are known. */
+/** A hand; recordings have only its name and its first body. */
 export interface HandInfo {
   name: string;
   body: number;
   side?: 'left' | 'right';
-  /** Least and largest angles of the joints, rad. */
+  /** Minimum and maximum angles of the joints, rad. */
   lower?: number[];
   upper?: number[];
   /** The angles of poses by their names. */
@@ -46,25 +46,25 @@ export interface TactileDevice {
   roll: number[];
   displacement: number[];
   servo: number[];
-  /** Names of what its actuators are sent, each with its unit. */
+  /** Names of the values of its actuators, each with its unit. */
   values: string[];
 }
 
 export interface TactileInfo {
   devices: TactileDevice[];
-  /** The points of each pad: vertices of a body's surface, and where they are at rest, across and along the finger, um. */
+  /** The points of each pad: vertices of a body's surface, and their rest positions across and along the finger, um. */
   pads: { hand: string; finger: string; body: number; vertices: number[]; um: number[] }[];
 }
 
-/** Where things stand in the numbers of a device: pose (rad, rad, m), wanted pose, then these. */
+/** Offsets in the numbers of a tactile device: pose (rad, rad, m), target pose, then these. */
 export const DEVICE = { press: 6, touching: 7, value: 8, frame: 11 };
 
-/** Where things stand in the numbers of a device that holds a handle: its pose, then these. */
-export const HELD = { orientation: 3, proxy: 7, force: 14, torque: 17, gain: 20 };
+/** Offsets in the numbers of a haptic device: its pose, then these. */
+export const HAPTIC = { orientation: 3, proxy: 7, force: 14, torque: 17, gain: 20 };
 
-/** The loop between the devices that hold handles and a live simulation. */
+/** The loop between the haptic devices and a live simulation. */
 export interface Loop {
-  /** What the system granted, and whether that is less than was asked for. */
+  /** What the operating system granted, and whether that is less than was requested. */
   real_time: string;
   refused: boolean;
   rate: number;
@@ -76,9 +76,9 @@ export interface Loop {
   period_p99_us: number;
   period_worst_us: number;
   late_steps: number;
-  /** Whether devices are pushed at all now. */
+  /** Whether forces are sent to the devices now. */
   pushes: boolean;
-  /** What went wrong in the last seconds. */
+  /** Faults of the last seconds. */
   fault: string;
   handles: {
     name: string;
@@ -90,18 +90,18 @@ export interface Loop {
   }[];
 }
 
-/** How a live simulation keeps to the clock. */
+/** How a live simulation keeps to real time. */
 export interface Pace {
-  /** Of the time that was asked for, what was simulated, over the last half second. */
+  /** Simulated over requested time, in the last half second. */
   share: number;
-  /** Whether that is too little: slow motion. */
+  /** Whether that is slow motion. */
   slow: boolean;
   lateSteps: number;
-  /** Simulated seconds that were let go, and that were owed at most. */
-  forgiven: number;
-  owed: number;
-  leastShare: number;
-  /** Steps that were done with a bound on the solver's iterations, as time was short. */
+  /** Simulated seconds that were skipped, and the largest backlog. */
+  dropped: number;
+  dueMax: number;
+  shareMin: number;
+  /** Steps with a limit on the iterations of the solver because time was short. */
   hurriedSteps: number;
 }
 
@@ -123,15 +123,15 @@ export interface Head {
   tunables?: Tunable[];
   hands?: HandInfo[];
   tactile?: TactileInfo;
-  /** Handles that devices hold. */
+  /** Names of the handles with a haptic device. */
   haptic?: string[];
   summary?: Record<string, unknown>;
   damage?: string;
-  /** Low and high corner of all that a recording has in it, m. */
+  /** Low and high corner of a recording's bodies over time, m. */
   bounds?: number[];
 }
 
-/** What may change while a simulation runs. */
+/** The state that may change while a simulation runs. */
 export interface State {
   playing: boolean;
   speed: number;
@@ -155,13 +155,13 @@ export interface BodyMesh {
   limits?: Float32Array;
   surface?: Float32Array;
   triangles?: Uint32Array;
-  /** Vertex v hangs on the nodes skinNode[skinStart[v]] up to skinStart[v + 1], by these weights. */
+  /** Vertex v is attached to the nodes skinNode[skinStart[v]] up to skinStart[v + 1] with these weights. */
   skinStart?: Uint32Array;
   skinNode?: Uint32Array;
   skinWeight?: Float32Array;
 }
 
-/** Contact points, 16 words each; `floats` and `ints` look at the same memory. */
+/** Contact points, 16 words each; `floats` and `ints` share the memory. */
 export interface Contacts {
   count: number;
   floats: Float32Array;
@@ -186,17 +186,17 @@ export interface Frame {
   wall: number;
   positions: Map<number, Positions>;
   poses: Map<number, Float32Array>;
-  /** Where the joints of each hand are, 25 times xyz. */
+  /** Positions of the joints of each hand, 25 times xyz. */
   joints: Map<number, Float32Array>;
-  /** Where each hand is wanted: wrist and angles. */
+  /** Target of each hand: wrist and angles. */
   targets: Map<number, Float32Array>;
-  /** Of each handle: pose and wanted pose (7 each), force and torque of the tool, of the coupling. */
+  /** Per handle: pose and target pose (7 each), force and torque of the tool, of the coupling. */
   handles: Map<number, Float32Array>;
-  /** What each tactile device does, and which points of each pad touch. */
+  /** Numbers of each tactile device, and the points of each pad in contact. */
   devices: Map<number, Float32Array>;
   pads: Map<number, Uint8Array>;
-  /** Of each device that holds a handle: its pose, its proxy's (7 each), force and torque, share that is sent. */
-  held: Map<number, Float32Array>;
+  /** Per haptic device: its pose, its proxy's pose (7 each), force and torque, gain. */
+  haptic: Map<number, Float32Array>;
   loop?: Loop;
   pace?: Pace;
   contacts?: Contacts;
@@ -258,12 +258,12 @@ enum Section {
   Handle,
   Device,
   Pad,
-  Held,
+  Haptic,
   Loop,
   Pace,
 }
 
-/** Takes messages apart. One for each stream, since 16-bit positions are differences to those before. */
+/** Reads messages. One reader per stream, because 16-bit positions are differences to the last frame. */
 export class Decoder {
   private boxes = new Map<number, Float32Array>();
   private last = new Map<number, Uint16Array>();
@@ -339,7 +339,7 @@ export class Decoder {
           handles: new Map(),
           devices: new Map(),
           pads: new Map(),
-          held: new Map(),
+          haptic: new Map(),
         });
         break;
       }
@@ -374,15 +374,15 @@ export class Decoder {
       case Section.Pad:
         frame().pads.set(body, new Uint8Array(b, at, size));
         break;
-      case Section.Held:
-        frame().held.set(body, floats());
+      case Section.Haptic:
+        frame().haptic.set(body, floats());
         break;
       case Section.Loop:
         frame().loop = json() as Loop;
         break;
       case Section.Pace: {
-        const [share, slow, lateSteps, forgiven, owed, leastShare, hurriedSteps] = doubles();
-        frame().pace = { share, slow: slow !== 0, lateSteps, forgiven, owed, leastShare, hurriedSteps };
+        const [share, slow, lateSteps, dropped, dueMax, shareMin, hurriedSteps] = doubles();
+        frame().pace = { share, slow: slow !== 0, lateSteps, dropped, dueMax, shareMin, hurriedSteps };
         break;
       }
       case Section.Notice:
@@ -402,7 +402,7 @@ export class Decoder {
       case Section.Bench:
         m.benches.push(json() as Bench);
         break;
-      default: // a later version's section
+      default: // a section of a later version
     }
   }
 
@@ -437,7 +437,7 @@ export enum Order {
   Angles,
 }
 
-/** 48 bytes: kind, two whole numbers, zero, four numbers. */
+/** An order of 48 bytes: kind, two integers, zero, four doubles. */
 export function encodeOrder(kind: Order, a = 0, b = 0, x: number[] = []): ArrayBuffer {
   const buffer = new ArrayBuffer(48);
   const view = new DataView(buffer);

@@ -1,4 +1,4 @@
-// Figures a step, kept for the plots: the newest rows of named columns.
+// The numbers of each step for the plots: the newest rows of named columns.
 
 const MOST_ROWS = 20_000;
 
@@ -23,7 +23,7 @@ export class Series {
     return this.columns.indexOf(name);
   }
 
-  /** Rows of a message; steps that are there already (after a reset, later ones) make way. */
+  /** Adds the rows of a message; rows of the same or, after a reset, later steps are replaced. */
   add(count: number, values: Float64Array) {
     const width = this.columns.length;
     const step = this.index('step');

@@ -1,18 +1,18 @@
-// Where data comes from: a server over a WebSocket, or the page itself.
+// The sources of data: a server over a WebSocket, or the page itself.
 import { Decoder, encodeDrive, encodeOrder, Order, type Bench, type Message } from './protocol';
 
 export interface Source {
-  /** Sends an order to a server; a page without one has nobody to send it to. */
+  /** Sends an order to the server; does nothing without one. */
   order(kind: Order, a?: number, b?: number, x?: number[]): void;
-  /** Tells a hand where to go: wrist and angles. */
+  /** Sends the target of a hand: wrist and angles. */
   drive(hand: number, numbers: ArrayLike<number>): void;
-  /** Asks for a frame of a recording. */
+  /** Requests a frame of a recording. */
   want(index: number): void;
 }
 
 export interface Listener {
   message(message: Message): void;
-  /** The connection is gone; why, in words. */
+  /** The connection is lost; the reason as text. */
   lost(reason: string): void;
 }
 
@@ -63,7 +63,7 @@ export class SocketSource implements Source {
   }
 }
 
-/** The frames of one run that stand in the page. */
+/** The frames of one run that are embedded in the page. */
 export class EmbeddedSource implements Source {
   private frames: Message['frames'];
 
@@ -98,7 +98,7 @@ async function inflate(base64: string): Promise<ArrayBuffer> {
   return new Response(stream).arrayBuffer();
 }
 
-/** What `thenar report` put into the page; null if a server sent it. */
+/** The data that `thenar report` embedded in the page; null if a server sent the page. */
 export async function readEmbedded(): Promise<Embedded | null> {
   const blocks = [...document.querySelectorAll<HTMLElement>('script[type="application/x-thenar"]')];
   if (blocks.length === 0) return null;

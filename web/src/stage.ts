@@ -4,7 +4,7 @@ import { OrbitControls } from 'three/examples/jsm/controls/OrbitControls.js';
 import { BodyView } from './body';
 import { BonesView } from './bones';
 import { HandlesView } from './handles';
-import { HeldsView } from './held';
+import { HapticView } from './haptic';
 import { format, MEASURES, roundUp, type Measure } from './colour';
 import { arrowGeometry, ContactsView } from './contacts';
 import type { Drag, Frame, Head, BodyMesh } from './protocol';
@@ -54,7 +54,7 @@ export const DEFAULT_LOOK: Look = {
   clipFlip: false,
 };
 
-/** What stands beside the picture. */
+/** The legend. */
 export interface Legend {
   measure: Measure;
   top: number;
@@ -69,7 +69,7 @@ export class Stage {
   readonly renderer: THREE.WebGLRenderer;
   readonly controls: OrbitControls;
   bodies: BodyView[] = [];
-  /** How long the surfaces of the last frame took to follow, ms. */
+  /** Time to update the surfaces of the last frame, ms. */
   skinMs = NaN;
   look: Look = { ...DEFAULT_LOOK };
   onLegend: (legend: Legend) => void = () => {};
@@ -77,7 +77,7 @@ export class Stage {
   private contacts = new ContactsView();
   private bones = new BonesView();
   private handles = new HandlesView();
-  private helds = new HeldsView();
+  private haptic = new HapticView();
   private tactile = new TactileView();
   private plane = new THREE.Plane();
   private clip: THREE.Plane[] = [];
@@ -85,7 +85,7 @@ export class Stage {
   private gridStep = 0.1;
   private centre = new THREE.Vector3();
   radius = 1;
-  private top = 0; // of the legend, follows the data upwards
+  private top = 0; // of the legend, grows with the data
   private frame?: Frame;
   private dirty = true;
   private dragLine: THREE.Line;
@@ -104,10 +104,10 @@ export class Stage {
     key.position.set(0.6, 1.2, 0.9);
     const fill = new THREE.DirectionalLight(0xffffff, 0.7);
     fill.position.set(-0.9, 0.1, 0.5);
-    // Lights go with the camera: no side of a body is ever in the dark.
+    // The lights follow the camera, so that no side of a body is dark.
     this.camera.add(key, fill);
     this.scene.add(this.camera, new THREE.HemisphereLight(0xffffff, 0xb0a8a0, 1.3));
-    this.scene.add(this.contacts.group, this.bones.group, this.handles.group, this.tactile.group, this.helds.group);
+    this.scene.add(this.contacts.group, this.bones.group, this.handles.group, this.tactile.group, this.haptic.group);
     this.controls = new OrbitControls(this.camera, this.renderer.domElement);
     this.controls.addEventListener('change', () => this.redraw());
     this.controls.zoomSpeed = 0.8;
@@ -139,7 +139,7 @@ export class Stage {
     this.dirty = true;
   }
 
-  /** Draws now, for a picture. */
+  /** Draws immediately, for a picture. */
   draw() {
     this.controls.update();
     this.renderer.render(this.scene, this.camera);
@@ -175,18 +175,18 @@ export class Stage {
     this.contacts.reset();
     this.bones.reset();
     this.handles.reset();
-    this.helds.reset();
+    this.haptic.reset();
     this.tactile.load(head);
   }
 
-  /** Starts the legend anew from the data of now. */
+  /** Resets the legend to the current data. */
   resetRange() {
     this.top = 0;
     this.contacts.reset();
     this.paint();
   }
 
-  /** Colours and arrows on the scale of another picture, where that is the larger one. */
+  /** Takes over the scales of another picture where they are larger. */
   matchScale(other: Stage) {
     const forces = this.contacts.match(other.contacts);
     const colours = other.look.measure === this.look.measure && other.top > this.top;
@@ -194,7 +194,7 @@ export class Stage {
     if (forces || colours) this.paint();
   }
 
-  /** Looks from where another picture's camera is. */
+  /** Takes over the camera of another picture. */
   lookAlong(other: Stage) {
     if (this.camera.position.equals(other.camera.position) && this.controls.target.equals(other.controls.target)) return;
     this.camera.position.copy(other.camera.position);
@@ -208,7 +208,7 @@ export class Stage {
     this.redraw();
   }
 
-  /** What the camera should have in the picture, instead of what the run says; looks there from the usual side. */
+  /** Sets the box that the camera shows, instead of that of the run, and resets the camera. */
   frameOn(bounds: number[] | undefined) {
     this.bounds = bounds;
     this.fitted = false;
@@ -228,7 +228,7 @@ export class Stage {
     this.showDrag(frame.drag);
     this.bones.update(frame.joints, this.look.bones);
     this.handles.update(frame.handles, this.radius);
-    this.helds.update(frame.held, this.radius);
+    this.haptic.update(frame.haptic, this.radius);
     this.tactile.update(frame, this.bodies, this.look.tactile);
     this.paint();
   }
@@ -261,11 +261,11 @@ export class Stage {
   private paint() {
     const measure = MEASURES.find((m) => m.id === this.look.measure) ?? MEASURES[0];
     const largest = this.bodies.map((body) => body.measure(measure.id, this.frame?.contacts));
-    const most = Math.max(0, ...largest.map((value) => value?.most ?? 0));
+    const max = Math.max(0, ...largest.map((value) => value?.max ?? 0));
     const high = Math.max(0, ...largest.map((value) => value?.high ?? 0));
-    // The legend grows with the data and does not shrink: colours of two moments can be compared.
-    if (high > this.top) this.top = roundUp(Math.max(high, measure.least));
-    const top = measure.fixed ?? this.look.top ?? (this.top || roundUp(measure.least));
+    // The legend grows with the data and does not shrink, so that colours of different times can be compared.
+    if (high > this.top) this.top = roundUp(Math.max(high, measure.topMin));
+    const top = measure.fixed ?? this.look.top ?? (this.top || roundUp(measure.topMin));
     this.bodies.forEach((body, i) => body.paint(largest[i] === null || body.isPlane ? null : top, measure.id === 'pressure'));
     const perNewton = this.contacts.update(
       this.frame?.contacts,
@@ -277,7 +277,7 @@ export class Stage {
     this.onLegend({
       measure,
       top,
-      largest: most,
+      largest: max,
       any: largest.some((value) => value !== null),
       perNewton,
       grid: this.gridStep,
@@ -320,14 +320,14 @@ export class Stage {
     this.redraw();
   }
 
-  /** Looks from a named side, all bodies in the picture. */
+  /** Moves the camera to a named side, with all bodies in view. */
   view(name: string) {
     const direction = new THREE.Vector3(...(VIEWS[name] ?? VIEWS.iso)).normalize();
     const distance = this.fitDistance(direction);
     this.camera.near = distance / 200;
     this.camera.far = distance * 30;
     this.camera.position.copy(this.centre).addScaledVector(direction, distance);
-    // Straight down the y axis the camera needs a sideways hint of where up is.
+    // Looking along the y axis, the camera needs another up direction.
     if (Math.abs(direction.y) > 0.99) this.camera.position.z += distance * 1e-3;
     this.camera.updateProjectionMatrix();
     this.controls.target.copy(this.centre);
@@ -337,7 +337,7 @@ export class Stage {
     this.redraw();
   }
 
-  /** Distance from the centre at which every corner of the bodies' box is in the picture. */
+  /** Distance from the centre at which every corner of the box of the bodies is in view. */
   private fitDistance(direction: THREE.Vector3): number {
     const up = Math.abs(direction.y) > 0.99 ? new THREE.Vector3(0, 0, -1) : new THREE.Vector3(0, 1, 0);
     const right = new THREE.Vector3().crossVectors(up, direction).normalize();
@@ -354,7 +354,7 @@ export class Stage {
     return 1.18 * Math.max(distance, this.radius);
   }
 
-  /** Fits the bodies as they are now, from where the camera is. */
+  /** Moves the camera along its axis until the current bodies fill the view. */
   fit() {
     const direction = this.camera.position.clone().sub(this.controls.target).normalize();
     this.measureScene();

@@ -1,7 +1,7 @@
 // Stretches of tets from the positions of their nodes: G = X X0^-1, whose singular values are the roots of the
 // eigenvalues of G^T G.
 
-/** Inverse edge matrices of the rest shape, 9 a tet, and volumes. */
+/** Inverse edge matrices of the rest shape, 9 per tet, and volumes. */
 export class RestShape {
   readonly inverse: Float64Array;
   readonly volume: Float64Array;
@@ -36,7 +36,7 @@ export class RestShape {
     }
   }
 
-  /** Least and largest stretch of each tet, 2 a tet. */
+  /** Minimum and maximum stretch, 2 per tet. */
   stretches(nodes: Float32Array, out: Float64Array) {
     const x = new Float64Array(9);
     const g = new Float64Array(9);
@@ -98,7 +98,7 @@ export function strainOf(least: number, largest: number): number {
   return Math.max(Math.abs(largest - 1), Math.abs(least - 1));
 }
 
-/** How far on the way to its limits, 1 at a limit; 0 without limits. */
+/** Share of the way to the nearest limit: 1 at a limit, 0 without limits. */
 export function limitShare(least: number, largest: number, min: number, max: number): number {
   const high = max > 1 ? (largest - 1) / (max - 1) : 0;
   const low = min > 0 ? (1 - least) / (1 - min) : 0;

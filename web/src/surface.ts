@@ -1,10 +1,11 @@
-// How a surface is drawn: vertices are split where the rest shape has an edge, so that a beam has edges and a hand none.
+// Prepares a surface for drawing: vertices are split at creases of the rest shape, so that a beam has sharp edges and a hand has
+// none.
 
 const CREASE = Math.cos((40 * Math.PI) / 180);
 
 export interface DrawnSurface {
   vertex: Uint32Array; // the surface vertex of each drawn vertex
-  triangles: Uint32Array; // three drawn vertices a triangle
+  triangles: Uint32Array; // three drawn vertices per triangle
 }
 
 function faceNormals(positions: Float32Array, triangles: Uint32Array): Float32Array {

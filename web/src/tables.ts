@@ -1,4 +1,4 @@
-// The table of a run, and of benchmarks with the paper's figures beside ours.
+// The tables of a run, and of benchmarks with the figures of the papers next to ours.
 import { format } from './colour';
 import { el } from './dom';
 import type { Bench, Head } from './protocol';
@@ -62,7 +62,7 @@ export function runTable(head: Head): HTMLElement {
 
 const isPaper = (key: string) => key.startsWith('paper');
 
-/** The paper's columns stand out, beside the first time of ours if there is one. */
+/** Columns of the papers are highlighted and follow our first time column, if there is one. */
 export function benchTable(bench: Bench): HTMLElement {
   const all = [...new Set(bench.rows.flatMap((row) => Object.keys(row)))];
   const keys = all.filter((key) => !isPaper(key));

@@ -1,4 +1,4 @@
-// Tactile devices: the points of the pads (red: in contact, blue: not), the platforms in pink, and dials of what is sent
+// Tactile devices: the points of the pads (red: in contact, blue: not), the platforms in pink, and dials of the commands
 // (perez2016, Fig. 4).
 import * as THREE from 'three';
 import type { BodyView } from './body';
@@ -11,7 +11,7 @@ const APART = new THREE.Color(0x3c6fd8);
 const PINK = 0xf283c0;
 const POINT_RADIUS = 0.0005; // m
 const THICKNESS = 0.0008; // m, of a platform
-const LARGEST_RADIUS = 0.009; // m: more than a finger is wide is in the way
+const LARGEST_RADIUS = 0.009; // m: larger than the width of a finger would hide the scene
 const UP = new THREE.Vector3(0, 1, 0);
 
 /** Pitch and roll (rad) to the normal of the plane, in the frame of the pad. */
@@ -25,7 +25,7 @@ export class TactileView {
   private pads: THREE.InstancedMesh[] = [];
   private platforms: (THREE.Mesh | null)[] = [];
   private ball = new THREE.SphereGeometry(POINT_RADIUS, 8, 6);
-  // Seen through what touches the pad: it would hide them.
+  // Drawn over the body that touches the pad, which would hide them.
   private pointMaterial = new THREE.MeshBasicMaterial({ depthTest: false, transparent: true });
   private pink = new THREE.MeshStandardMaterial({
     color: PINK,
@@ -91,7 +91,7 @@ const NS = 'http://www.w3.org/2000/svg';
 const degrees = (radians: number) => (180 / Math.PI) * radians;
 const SWEEP = 135; // degrees to either side of up
 
-/** What a value may be, in the unit that is shown. */
+/** Range of a value in the unit that is shown. */
 function rangeOf(device: TactileDevice, value: string): { low: number; high: number; scale: number; unit: string } {
   const [, unit] = value.split(' ');
   if (unit === 'rad') return { low: degrees(device.servo[0]), high: degrees(device.servo[1]), scale: 180 / Math.PI, unit: '°' };
@@ -133,7 +133,7 @@ class Dial {
   }
 }
 
-/** A pad seen along its normal, tip up: its points, and which way its platform falls away. */
+/** A pad seen along its normal, tip up: its points, and the direction in which its platform is tilted. */
 class PadMap {
   readonly svg = document.createElementNS(NS, 'svg');
   private points: SVGCircleElement[];
@@ -157,13 +157,13 @@ class PadMap {
 
   update(touches: Uint8Array | undefined, pitch: number, roll: number) {
     this.points.forEach((point, i) => point.classList.toggle('touches', !!touches?.[i]));
-    const normal = normalOf(pitch, roll); // its shadow points to where the platform is lowest
+    const normal = normalOf(pitch, roll); // its projection points to the lowest side of the platform
     this.fall.setAttribute('x2', (18 * normal.x).toFixed(2));
     this.fall.setAttribute('y2', (-18 * normal.y).toFixed(2));
   }
 }
 
-/** The panel's part for tactile devices: what each is told to do. */
+/** The panel of the tactile devices: the command of each. */
 export class TactilePanel {
   readonly element = el('div');
   private rows: { pose: HTMLElement; dials: Dial[]; map?: PadMap; pad: number }[] = [];

@@ -1,27 +1,26 @@
-// Devices that hold handles: where each is and where its proxy is, an arrow for the force on the person, and the panel's
-// part about the loop between them and the simulation.
+// Haptic devices: markers of each device and its proxy, an arrow for the force on the user, and the panel of the haptic loop.
 import * as THREE from 'three';
 import { format } from './colour';
 import { arrowGeometry } from './contacts';
 import { section } from './controls';
 import { el } from './dom';
-import { HELD, type Frame, type Head, type Loop } from './protocol';
+import { HAPTIC, type Frame, type Head, type Loop } from './protocol';
 
 const DEVICE_COLOUR = 0xe0862f;
 const PROXY_COLOUR = 0x8a2be2;
 const FORCE_COLOUR = 0x0b9e77;
-const MARK = 0.035; // of the markers, over the radius of the scene
-const ARROW = 0.6; // of the largest force so far, likewise
-const WEAKEST = 1; // N, that gets such an arrow
+const MARK = 0.035; // of the markers, relative to the radius of the scene
+const ARROW = 0.6; // arrow of the largest force so far, likewise
+const FORCE_MIN = 1; // N, the smallest force that gets an arrow of that length
 
-/** What is drawn over all else. */
+/** A material that is drawn over everything else. */
 function on<M extends THREE.Material>(material: M): M {
   material.depthTest = false;
   material.transparent = true;
   return material;
 }
 
-class HeldView {
+class HapticDeviceView {
   readonly group = new THREE.Group();
   private device = new THREE.Mesh(
     new THREE.OctahedronGeometry(1.25),
@@ -47,12 +46,12 @@ class HeldView {
 
   place(numbers: Float32Array, radius: number, perNewton: number) {
     this.device.position.fromArray(numbers, 0);
-    this.device.quaternion.fromArray(numbers, HELD.orientation);
-    this.proxy.position.fromArray(numbers, HELD.proxy);
+    this.device.quaternion.fromArray(numbers, HAPTIC.orientation);
+    this.proxy.position.fromArray(numbers, HAPTIC.proxy);
     this.device.scale.setScalar(MARK * radius);
     this.proxy.scale.setScalar(MARK * radius);
     this.line.geometry.setFromPoints([this.device.position, this.proxy.position]);
-    const force = new THREE.Vector3().fromArray(numbers, HELD.force);
+    const force = new THREE.Vector3().fromArray(numbers, HAPTIC.force);
     const newtons = force.length();
     const length = newtons * perNewton;
     this.arrow.visible = length > 0.01 * radius;
@@ -71,31 +70,31 @@ class HeldView {
   }
 }
 
-export class HeldsView {
+export class HapticView {
   readonly group = new THREE.Group();
-  private helds = new Map<number, HeldView>();
-  private largest = WEAKEST; // N; arrows of two moments can be compared
+  private devices = new Map<number, HapticDeviceView>();
+  private largest = FORCE_MIN; // N; never shrinks, so that arrows of different times can be compared
 
   reset() {
-    for (const held of this.helds.values()) {
-      this.group.remove(held.group);
-      held.dispose();
+    for (const device of this.devices.values()) {
+      this.group.remove(device.group);
+      device.dispose();
     }
-    this.helds.clear();
-    this.largest = WEAKEST;
+    this.devices.clear();
+    this.largest = FORCE_MIN;
   }
 
-  update(helds: Map<number, Float32Array>, radius: number) {
-    for (const numbers of helds.values())
-      this.largest = Math.max(this.largest, Math.hypot(...numbers.subarray(HELD.force, HELD.force + 3)));
-    for (const [index, numbers] of helds) {
-      let held = this.helds.get(index);
-      if (!held) {
-        held = new HeldView();
-        this.helds.set(index, held);
-        this.group.add(held.group);
+  update(haptic: Map<number, Float32Array>, radius: number) {
+    for (const numbers of haptic.values())
+      this.largest = Math.max(this.largest, Math.hypot(...numbers.subarray(HAPTIC.force, HAPTIC.force + 3)));
+    for (const [index, numbers] of haptic) {
+      let device = this.devices.get(index);
+      if (!device) {
+        device = new HapticDeviceView();
+        this.devices.set(index, device);
+        this.group.add(device.group);
       }
-      held.place(numbers, radius, (ARROW * radius) / this.largest);
+      device.place(numbers, radius, (ARROW * radius) / this.largest);
     }
   }
 }
@@ -103,8 +102,8 @@ export class HeldsView {
 const row = (name: string, value: string) => el('tr', {}, el('th', { scope: 'row' }, name), el('td', {}, value));
 const size = (numbers: Float32Array, at: number) => Math.hypot(numbers[at], numbers[at + 1], numbers[at + 2]);
 
-/** What is felt now at each handle, and how the loop does. */
-export class HeldPanel {
+/** The current force at each handle, and the state of the loop. */
+export class HapticPanel {
   readonly element = el('div');
   private names: string[] = [];
   private felt = el('tbody');
@@ -141,32 +140,32 @@ export class HeldPanel {
   update(frame: Frame) {
     if (this.names.length === 0) return;
     this.felt.replaceChildren(
-      ...[...frame.held].flatMap(([i, numbers]) => {
-        const share = numbers[HELD.gain];
+      ...[...frame.haptic].flatMap(([i, numbers]) => {
+        const share = numbers[HAPTIC.gain];
         const fades = share < 1 ? `, ${format(Math.round(100 * share))} % of it sent` : '';
         return [
-          row(this.names[i] ?? String(i), `${size(numbers, HELD.force).toFixed(2)} N, ${size(numbers, HELD.torque).toFixed(3)} N m${fades}`),
+          row(this.names[i] ?? String(i), `${size(numbers, HAPTIC.force).toFixed(2)} N, ${size(numbers, HAPTIC.torque).toFixed(3)} N m${fades}`),
         ];
       }),
     );
-    if (frame.loop && frame.loop !== this.loop) this.tell(frame.loop);
+    if (frame.loop && frame.loop !== this.loop) this.showLoop(frame.loop);
   }
 
-  private tell(loop: Loop) {
+  private showLoop(loop: Loop) {
     this.loop = loop;
     this.refused.textContent = loop.real_time;
     this.refused.hidden = !loop.refused;
     const us = (value: number) => format(Math.round(value));
     this.figures.replaceChildren(
-      row('Haptic loop', `${us(loop.measured_rate)} of ${us(loop.rate)} a second`),
-      row('Simulation', `${us(loop.step_rate)} steps a second, ${us(loop.late_steps)} late`),
+      row('Haptic loop', `${us(loop.measured_rate)} of ${us(loop.rate)} per second`),
+      row('Simulation', `${us(loop.step_rate)} steps per second, ${us(loop.late_steps)} late`),
       row('Period', `p50 ${us(loop.period_p50_us)}, p99 ${us(loop.period_p99_us)}, max ${us(loop.period_worst_us)} µs`),
       row('Missed', `${us(loop.missed)} of ${us(loop.ticks)} ticks`),
       ...(loop.pushes ? [] : [row('Force', 'none while paused or not at 1×')]),
       ...loop.handles.flatMap((handle) => {
         const faults = Object.entries(handle.faults).filter(([, count]) => count > 0);
         return [
-          row(handle.name, handle.device.replace(/:.*\//, ':')), // a file without its folder
+          row(handle.name, handle.device.replace(/:.*\//, ':')), // without the folder of a file
           row('', `${format(handle.peak_force)} N at most; ${format(1000 * handle.energy_in)} mJ in, ${format(1000 * handle.energy_out)} mJ out`),
           ...(faults.length > 0 ? [row('', faults.map(([name, count]) => `${name} ${count}`).join(', '))] : []),
         ];
