@@ -1,5 +1,5 @@
-/* Fill a thenar_error and return its status, so that a failing function ends in one line:
- *     return error_at(error, file, line, column, "node index %d is out of range; expected 0..%d", i, n - 1);  */
+/* Fills a thenar_error and returns its status, so that a failing function ends in one line:
+ *     return error_at(error, file, line, column, "node index %d is out of range; expected 0..%d", i, n - 1); */
 #ifndef CORE_ERROR_H
 #define CORE_ERROR_H
 
@@ -8,7 +8,7 @@
 /* error may be NULL. Returns status. */
 thenar_status error_set(thenar_error *error, thenar_status status, const char *format, ...) THENAR_PRINTF(3, 4);
 
-/* THENAR_ERROR_INPUT with a place in front: "file:line:column: ...". line or column 0: left out. */
+/* THENAR_ERROR_INPUT with a position in front: "file:line:column: ...". line or column 0: left out. */
 thenar_status error_at(thenar_error *error, const char *file, long line, long column, const char *format, ...)
     THENAR_PRINTF(5, 6);
 
@@ -18,7 +18,7 @@ thenar_status error_errno(thenar_error *error, const char *file, const char *act
 /* THENAR_ERROR_MEMORY: "out of memory: WHAT". */
 thenar_status error_memory(thenar_error *error, const char *what);
 
-/* Puts "PREFIX: " before the text that is there: callers add the context that callees lack. */
+/* Puts "PREFIX: " in front of the existing text, so that callers can add context. */
 void error_prefix(thenar_error *error, const char *format, ...) THENAR_PRINTF(2, 3);
 
 #endif

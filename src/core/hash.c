@@ -29,8 +29,7 @@ static const void *key_at(const key_table *table, const void *keys, size_t index
     return (const char *)keys + index * table->key_size;
 }
 
-/* The slot that holds key, or the free one where it belongs. There always is a free one: at most half are
- * taken. */
+/* The slot of a key, or the free slot where it belongs. There always is one, since at most half of the slots are used. */
 static size_t slot_of(const key_table *table, const void *keys, const void *key) {
     size_t slot = (size_t)hash_bytes(0, key, table->key_size) & (table->capacity - 1);
     while (table->slots[slot] && memcmp(key_at(table, keys, table->slots[slot] - 1), key, table->key_size) != 0)

@@ -57,7 +57,7 @@ void *arena_take(arena *a, size_t count, size_t element_size) {
 }
 
 #define SMALLEST_BLOCK ((size_t)4 << 10)
-#define LARGEST_BLOCK ((size_t)1 << 20) /* a larger piece gets a block of its own size */
+#define LARGEST_BLOCK ((size_t)1 << 20) /* a larger object gets a block of its own size */
 
 struct pool_block {
     struct pool_block *older;
@@ -65,7 +65,7 @@ struct pool_block {
     max_align_t bytes[];
 };
 
-/* Blocks double, so that a small tree stays small and a large one takes few allocations. */
+/* Block sizes double, so that a small tree stays small and a large one needs few allocations. */
 static struct pool_block *add_block(pool *p, size_t piece) {
     size_t size = p->blocks ? 2 * p->blocks->size : SMALLEST_BLOCK;
     if (size > LARGEST_BLOCK) size = LARGEST_BLOCK;

@@ -6,7 +6,7 @@ pace pace_start(int64_t now, double due) {
     return (pace){.last = now, .due = due, .share = 1, .min_share = 1};
 }
 
-/* A window that is over tells how much of it was forgiven. */
+/* At the end of a window: computes the dropped share. */
 static void end_window(pace *p) {
     if (p->window < PACE_WINDOW) return;
     p->share = fmax(0, 1 - p->window_forgiven / p->window_asked);
@@ -16,7 +16,7 @@ static void end_window(pace *p) {
     p->window = p->window_asked = p->window_forgiven = 0;
 }
 
-/* Being behind is a hurry that lasts until nothing of it was seen for a window. */
+/* Hurried mode starts when a step is behind and ends after a window without any backlog. */
 static void hurry(pace *p, double passed, bool behind) {
     p->calm = behind ? 0 : p->calm + passed;
     p->hurried = behind || (p->hurried && p->calm < PACE_WINDOW);
@@ -45,7 +45,7 @@ bool pace_is_due(const pace *p, double dt) {
 
 void pace_stepped(pace *p, int64_t now, double speed, double dt) {
     p->hurried_steps += p->hurried;
-    p->due -= dt; /* first: it was owed until now, and is no longer */
+    p->due -= dt; /* first, since it is no longer part of the backlog */
     pace_look(p, now, speed, dt);
     p->steps++;
     p->late_steps += p->due >= dt;

@@ -1,19 +1,19 @@
-/* Keeping to the clock where steps may take longer than they simulate: the one policy for everything that runs in real
- * time (`thenar view`, and `thenar run` with devices or tactile output).
+/* Keeping to the clock when steps may take longer than the time they simulate: the policy of everything that runs in
+ * real time (`thenar view`, and `thenar run` with devices or tactile output).
  *
- * What is due grows with the clock, by `speed` simulated seconds a second, and shrinks by dt with each step; a step begins
- * as soon as dt is due.
+ * The backlog grows with the clock, by `speed` simulated seconds per second, and shrinks by dt with each step. A step
+ * starts as soon as the backlog is at least dt.
  *
- * 1. Catching up. After a step that ended late the next ones begin at once, until no more than dt is due.
- * 2. Bounded. At most PACE_STEPS steps are ever owed, or PACE_SECONDS of real time where that is more: a person is not
- *    fast-forwarded to, and a machine that is too slow for good does not fall behind further and further.
- * 3. Fewer iterations. From when half of that is owed until it was not for half a second, a step should be done in a hurry:
- *    the caller bounds the iterations of its solver (app/run_pace.c). Not at more than real time, for which nobody waits.
- * 4. Slow motion. What would be owed beyond the bound is forgiven: simulated time goes on from there. Where more than
- *    PACE_SLOW of the time that was asked for is forgiven within half a second, this is slow motion, and shown to whoever
- *    watches.
+ * 1. Catching up. After a late step the next ones start immediately until the backlog is at most dt.
+ * 2. Bounded. The backlog never exceeds PACE_STEPS steps, or PACE_SECONDS of real time where that is more: the person
+ *    does not see a fast forward, and a machine that is too slow does not fall behind without bound.
+ * 3. Fewer iterations. From when the backlog reaches half of that bound until it has stayed below for half a second,
+ *    the caller limits the iterations of its solver. Not when running faster than real time, since nobody waits for
+ *    it.
+ * 4. Slow motion. Backlog beyond the bound is dropped: simulated time falls behind the clock. If more than PACE_SLOW
+ *    of the requested time is dropped within half a second, this counts as slow motion and is shown to the person.
  *
- * No clock is read here; the caller tells what time it is (base/clock.h), never less than before. */
+ * Nothing here reads a clock; the caller passes the time (clock_now), which must not decrease. */
 #ifndef CORE_PACE_H
 #define CORE_PACE_H
 
@@ -22,41 +22,41 @@
 
 #define PACE_STEPS 4
 #define PACE_SECONDS 0.02
-#define PACE_HURRY 0.5 /* of what may be owed */
+#define PACE_HURRY 0.5 /* of the largest backlog */
 #define PACE_SLOW 0.05
 #define PACE_WINDOW 0.5 /* s */
 
 typedef struct pace {
-    int64_t last; /* ns: up to here time is counted */
+    int64_t last; /* ns: time is accounted for up to here */
     double due;   /* simulated s */
     bool hurried; /* now */
-    double calm;  /* s since half of the most was owed */
-    /* what came of it */
-    uint64_t steps, late_steps; /* that ended when the next one should have begun */
+    double calm;  /* s since the backlog was last above half of its bound */
+    /* statistics */
+    uint64_t steps, late_steps; /* steps that ended after the next one should have started */
     uint64_t hurried_steps;
     double forgiven; /* simulated s */
-    double max_due;  /* simulated s, after what was forgiven */
-    double share;    /* of the time asked for that was not forgiven, in the last window */
+    double max_due;  /* simulated s, after dropping */
+    double share;    /* of the requested time that was not dropped, in the last window */
     double min_share;
-    double slow_seconds; /* of slow motion, real ones */
+    double slow_seconds; /* real time spent in slow motion */
     bool slow;           /* now */
-    /* the window at hand: real s, simulated s that were asked for, and those of them that were forgiven */
+    /* current window: real s, requested simulated s, and dropped simulated s */
     double window, window_asked, window_forgiven;
 } pace;
 
-/* From now on; `due` simulated seconds of it at once. */
+/* Starts at `now`, with a backlog of `due` simulated seconds. */
 pace pace_start(int64_t now, double due);
 
-/* Time has passed: `speed` simulated seconds a second, 0 where it stands still. */
+/* Advances the clock: `speed` simulated seconds per second, 0 while paused. */
 void pace_look(pace *p, int64_t now, double speed, double dt);
 
-/* Whether a step should begin. */
+/* True if a step should start. */
 bool pace_is_due(const pace *p, double dt);
 
 /* A step has ended. */
 void pace_stepped(pace *p, int64_t now, double speed, double dt);
 
-/* How long until the next step should begin, ns; 0 or less: now. */
+/* Time until the next step should start, ns; 0 or less: now. */
 int64_t pace_wait(const pace *p, int64_t now, double speed, double dt);
 
 #endif

@@ -1,9 +1,9 @@
-/* What compilers do differently with standard functions, done the same; the build puts it in front of every source of
- * the library (CMakeLists.txt), so that nobody has to remember it.
+/* Makes standard functions behave identically with every compiler. The build includes this header in front of every
+ * source file of the library (CMakeLists.txt).
  *
- * Of 0 and -0 C leaves open which one is the smaller: clang's fmin and fmax return the first argument, gcc's and the C
- * library's the second, and a sign of zero that differs is another state hash. Here it is the first. As in C, a NaN
- * loses against a number. (With calls to the C library instead, a step of hand-fist takes 27 % longer.) */
+ * C does not specify whether fmin and fmax return 0 or -0 for these two arguments: clang's return the first argument,
+ * gcc's and the C library's the second, and a different sign of zero is a different state hash. Here it is the first.
+ * As in C, a number wins over NaN. (With calls to the C library instead, a step of hand-fist takes 27 % longer.) */
 #ifndef CORE_SAME_H
 #define CORE_SAME_H
 

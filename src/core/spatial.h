@@ -1,9 +1,9 @@
-/* 6D spatial algebra (Featherstone, Rigid Body Dynamics Algorithms, 2008), in the axes of the world.
+/* 6D spatial algebra (Featherstone, Rigid Body Dynamics Algorithms, 2008), in world axes, and symmetric 6x6 matrices.
  *
- * A motion is an angular velocity and the velocity of the point of the body at a reference point O; a force is a torque
- * about O and a force; an inertia takes a motion to a momentum, which is a kind of force. All that meets in one sum has
- * the same O: then the transforms between the bodies of a tree are identities, and only `spatial_*_shift`, to another
- * reference point, and `spatial_*_rotate`, to other axes, remain. */
+ * A motion is an angular velocity and the velocity of the body's point at a reference point O; a force is a torque
+ * about O and a force; an inertia maps a motion to a momentum, which is a kind of force. All terms of a sum have the
+ * same O, so the transforms between the bodies of a tree are identities; only `spatial_*_shift`, to another reference
+ * point, and `spatial_*_rotate`, to other axes, remain. */
 #ifndef CORE_SPATIAL_H
 #define CORE_SPATIAL_H
 
@@ -22,8 +22,8 @@ typedef struct spatial_force {
     vec3 torque, force;
 } spatial_force;
 
-/* A symmetric 6x6 matrix [angular, coupling; coupling^T, linear]. A rigid body's: linear = m 1, coupling = m [c]x. What
- * is left of a body whose joints give way (articulated inertia) is of this form too. */
+/* A symmetric 6x6 matrix [angular, coupling; coupling^T, linear]. For a rigid body: linear = m 1, coupling = m [c]x.
+ * An articulated inertia, that of a body with joints, has this form too. */
 typedef struct spatial_inertia {
     mat3 angular, coupling, linear;
 } spatial_inertia;
@@ -49,11 +49,11 @@ static inline double spatial_dot(spatial_motion m, spatial_force f) {
     return vec3_dot(m.angular, f.torque) + vec3_dot(m.linear, f.force);
 }
 
-/* The turn about an axis through a point at r from O. */
+/* The rotation about an axis through a point at r from O. */
 static inline spatial_motion spatial_motion_turn(vec3 axis, vec3 r) {
     return (spatial_motion){axis, vec3_cross(r, axis)};
 }
-/* A body's motion, from its angular velocity and the velocity of its point at r from O. */
+/* The motion of a body with the given angular velocity and the given velocity of its point at r from O. */
 static inline spatial_motion spatial_motion_at(vec3 spin, vec3 velocity, vec3 r) {
     return (spatial_motion){spin, vec3_add(velocity, vec3_cross(r, spin))};
 }
@@ -61,17 +61,17 @@ static inline spatial_motion spatial_motion_at(vec3 spin, vec3 velocity, vec3 r)
 static inline vec3 spatial_motion_point(spatial_motion m, vec3 r) {
     return vec3_add(m.linear, vec3_cross(m.angular, r));
 }
-/* A force that acts at r from O, with a torque about that point. */
+/* A force acting at r from O, with a torque about that point. */
 static inline spatial_force spatial_force_at(vec3 torque, vec3 force, vec3 r) {
     return (spatial_force){vec3_add(torque, vec3_cross(r, force)), force};
 }
 
-/* How motion b changes when it is carried along by motion a, over time: a x b. */
+/* Rate of change of motion b when it is carried by motion a: a x b. */
 static inline spatial_motion spatial_cross_motion(spatial_motion a, spatial_motion b) {
     return (spatial_motion){vec3_cross(a.angular, b.angular),
                             vec3_add(vec3_cross(a.angular, b.linear), vec3_cross(a.linear, b.angular))};
 }
-/* The same of a force: a x* f. */
+/* The same for a force: a x* f. */
 static inline spatial_force spatial_cross_force(spatial_motion a, spatial_force f) {
     return (spatial_force){vec3_add(vec3_cross(a.angular, f.torque), vec3_cross(a.linear, f.force)),
                            vec3_cross(a.angular, f.force)};
@@ -99,7 +99,7 @@ static inline void spatial_inertia_add_outer(spatial_inertia *a, spatial_force f
     a->coupling = mat3_add(a->coupling, mat3_outer(torque, f.force));
     a->linear = mat3_add(a->linear, mat3_outer(force, f.force));
 }
-/* a + kappa J^T J, J v the velocity of the point at r from O: a mass kappa there. */
+/* a + kappa J^T J, where J v is the velocity of the point at r from O: a point mass kappa. */
 static inline void spatial_inertia_add_point(spatial_inertia *a, double kappa, vec3 r) {
     mat3 arm = mat3_skew(r);
     a->angular = mat3_add(a->angular, mat3_scale(mat3_mul(arm, arm), -kappa));
@@ -124,14 +124,14 @@ static inline bool spatial_inertia_factor(const spatial_inertia *a, spatial_fact
     return dense_cholesky(out->L, 6, 6, 0) == 0;
 }
 
-/* The motion to which a factored inertia gives the momentum f. */
+/* The motion for which a factored inertia has the momentum f. */
 static inline spatial_motion spatial_factor_solve(const spatial_factor *factor, spatial_force f) {
     double x[6] = {f.torque.x, f.torque.y, f.torque.z, f.force.x, f.force.y, f.force.z};
     dense_cholesky_solve(factor->L, 6, 6, x);
     return (spatial_motion){{x[0], x[1], x[2]}, {x[3], x[4], x[5]}};
 }
 
-/* Symmetric 6x6 matrices, row after row. */
+/* Symmetric 6x6 matrices, row by row. */
 
 /* a = V diag(values) V^T by cyclic Jacobi rotations; a is overwritten. */
 static inline void sym6_eigen(double a[36], double values[6], double V[36]) {
@@ -164,7 +164,7 @@ static inline void sym6_eigen(double a[36], double values[6], double V[36]) {
     for (int i = 0; i < 6; i++) values[i] = a[7 * i];
 }
 
-/* The nearest symmetric positive semidefinite matrix: for one that is so but for rounding. */
+/* The nearest positive semidefinite matrix, for one that is semidefinite except for rounding. */
 static inline void sym6_make_semidefinite(double a[36]) {
     double work[36], values[6], V[36];
     bool positive = true;

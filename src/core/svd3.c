@@ -1,16 +1,16 @@
-/* The signed singular value decomposition of 3x3 matrices, G = U diag(s) V^T, eight in step.
+/* The signed singular value decomposition of 3x3 matrices, G = U diag(s) V^T, eight at a time.
  *
  *     A = (G V)^T (G V)        from the V that the caller starts with
  *     V = V J J J ...          cyclic Jacobi rotations until A is diagonal (Golub and Van Loan, 8.5); sorted
- *     [b0 b1 b2] = G V         u0 = b0 / |b0|; b1 and b2 lose what they have along u0
+ *     [b0 b1 b2] = G V         u0 = b0 / |b0|; b1 and b2 lose their components along u0
  *     [b1 b2], [v1 v2]         one rotation from the columns themselves (Hestenes 1958): b1 . b2 = 0
  *     u1 = b1 / |b1|, u2 = u0 x u1, s = (|b0|, |b1|, u2 . b2)
  *
- * A squares the condition number of G: rounding leaves b_i . b_j near 1e-16 s0^2. Along u0 that is 1e-16 s0
- * of b_j, which is harmless, but b1 . b2 / |b1| = 1e-16 s0^2 / s1 would ruin s2 where s0 >> s1. The rotation
- * of [b1 b2] mends it.
+ * A squares the condition number of G: rounding leaves b_i . b_j near 1e-16 s0^2. Along u0 that is 1e-16 s0 of b_j,
+ * which is harmless, but b1 . b2 / |b1| = 1e-16 s0^2 / s1 would ruin s2 where s0 >> s1. The rotation of [b1 b2]
+ * corrects this.
  *
- * Shapes: a vec3x8 is one column of eight matrices, a lane each. Indices count from 0. */
+ * Shapes: a vec3x8 is one column of eight matrices, one per lane. Indices count from 0. */
 #include "core/svd3.h"
 
 typedef struct vec3x8 {
@@ -26,28 +26,26 @@ typedef struct rotation {
     f64x8 c, s; /* cosine, sine */
 } rotation;
 
-/* From the identity three or four sweeps are usual, five the most that a million matrices took. */
+/* Three or four sweeps from the identity are typical; five were the maximum over a million matrices. */
 #define MAX_SWEEPS 16
 
-/* What is off the diagonal is zero below this part of trace(A): half an ulp of the largest eigenvalue. */
+/* Off-diagonal entries below this part of trace(A) count as zero: half an ulp of the largest eigenvalue. */
 #define NEGLIGIBLE 0x1p-54
 
-/* Below this angle the eigenvectors are those of second-order perturbation theory, which leaves its third
- * power. */
+/* Below this angle, eigenvectors come from second-order perturbation theory, with an error of its third power. */
 #define SMALL_ANGLE 0x1p-18
 
-/* b1 and b2 may fail to be orthogonal, or in order, by this part of s0. */
+/* Allowed error of the orthogonality and order of b1 and b2, relative to s0. */
 #define ORTHOGONAL 0x1p-51
 
 /* Where s1 is less than this part of s0, b1 may be mostly rounding. */
 #define THIN 0x1p-20
 
-/* The range of trace(A) where the fourth powers of A's entries are normal numbers, even of those near
- * NEGLIGIBLE. */
+/* The range of trace(A) in which the fourth powers of A's entries are normal numbers, even of those near NEGLIGIBLE. */
 #define SMALLEST_TRACE 0x1p-120
 #define LARGEST_TRACE 0x1p120
 
-/* Squared lengths are not inverted below this, nor differences of them squared below its root. */
+/* Squared lengths below this are not inverted, nor differences of them squared below its root. */
 #define VANISHING 0x1p-800
 #define ROOT_VANISHING 0x1p-400
 
@@ -79,9 +77,8 @@ SIMD_INLINE f64x8 times_sign(f64x8 a, f64x8 b) {
     return (f64x8)((i64x8)a ^ ((i64x8)b & (i64x8)f64x8_set(-0.0)));
 }
 
-/* The power of two that brings the largest entry of G near 2, and its inverse in *back, by arithmetic on
- * exponents; both stay normal numbers, so denormal entries come out somewhat smaller. Zero where G has an
- * infinite entry. */
+/* The power of two that brings the largest entry of G near 2, and its inverse in *back, by arithmetic on exponents.
+ * Both stay normal numbers, so denormal entries come out somewhat smaller. Zero where G has an infinite entry. */
 static f64x8 scale_to_one(const f64x8 G[9], f64x8 *back) {
     const i64x8 infinity = (i64x8)f64x8_set(INFINITY), one = (i64x8)f64x8_set(0x1p-1022);
     f64x8 largest = f64x8_set(0x1p-1021);
@@ -91,19 +88,19 @@ static f64x8 scale_to_one(const f64x8 G[9], f64x8 *back) {
     return (f64x8)(infinity - exponent);
 }
 
-/* Both functions below give the rotation by at most 45 degrees with tan(2 angle) = o / d: it makes two rows
- * of a symmetric matrix orthogonal whose diagonal entries differ by d and whose off-diagonal entry is o / 2.
- * The identity where not active. */
+/* Both functions below return the rotation by at most 45 degrees with tan(2 angle) = o / d. It makes two rows of a
+ * symmetric matrix orthogonal whose diagonal entries differ by d and whose off-diagonal entry is o / 2. The identity
+ * where not active. */
 SIMD_INLINE rotation rotation_exact(f64x8 d, f64x8 o, i64x8 active) {
     f64x8 h = f64x8_abs(d) + f64x8_sqrt(f64x8_fma(d, d, o * o));
     f64x8 k = f64x8_set(1) / f64x8_sqrt(f64x8_fma(h, h, o * o));
     return (rotation){f64x8_select(active, h * k, f64x8_set(1)), masked(active, times_sign(o * k, d))};
 }
 
-/* An exact rotation by nearly that angle, without the two square roots that the next one would wait for. With
- * x = |o / d|, tan(angle / 2) = tan(atan(x) / 4) is taken as x (1 + b x) / (4 + 4 b x + 2 x^2),
- * b = 2 tan(pi / 8): within 1.6 %, and exact at x = 0 and infinity. From the identity it takes more
- * sweeps than rotation_exact would (3 to 4, not 2 to 3), but 38 ns a matrix in place of 47. */
+/* A rotation by nearly that angle, without the two dependent square roots. With x = |o / d|, tan(angle / 2) =
+ * tan(atan(x) / 4) is approximated by x (1 + b x) / (4 + 4 b x + 2 x^2), b = 2 tan(pi / 8): within 1.6 %, and exact at
+ * x = 0 and infinity. From the identity it takes more sweeps than rotation_exact (3 to 4, not 2 to 3), but 38 ns per
+ * matrix instead of 47. */
 SIMD_INLINE rotation rotation_near(f64x8 d, f64x8 o, i64x8 active) {
     f64x8 p = f64x8_abs(d), q = f64x8_abs(o);
     f64x8 w = f64x8_fma(q, f64x8_set(0.82842712474619009), p);
@@ -126,8 +123,8 @@ SIMD_INLINE void rotate_columns(vec3x8 *p, vec3x8 *q, rotation j) {
     rotate_pair(&p->z, &q->z, j);
 }
 
-/* One Jacobi rotation: a_pq nearly becomes 0. Lanes that are not active keep every bit, and so does an a_pq
- * so small that three of them are negligible (d may be 0 as well). */
+/* One Jacobi rotation: a_pq nearly becomes 0. Inactive lanes keep every bit, and so does an a_pq so small that three
+ * of them are negligible (d may be 0 as well). */
 SIMD_INLINE void annihilate(f64x8 *app, f64x8 *aqq, f64x8 *apq, f64x8 *apr, f64x8 *aqr, vec3x8 *vp, vec3x8 *vq,
                             i64x8 active, f64x8 negligible) {
     f64x8 d = *app - *aqq, o = *apq + *apq;
@@ -140,11 +137,11 @@ SIMD_INLINE void annihilate(f64x8 *app, f64x8 *aqq, f64x8 *apq, f64x8 *apr, f64x
     rotate_columns(vp, vq, j);
 }
 
-/* How far A is from diagonal, beside the gaps between the entries on its diagonal. */
+/* How far A is from diagonal, relative to the gaps between its diagonal entries. */
 typedef struct progress {
     f64x8 d01, d02, d12;
     i64x8 is_left;  /* more than rounding is off the diagonal */
-    i64x8 is_small; /* all of it is small beside every gap, so no gap is 0 where something is left */
+    i64x8 is_small; /* all of it is small relative to every gap, so no gap is 0 where something is left */
 } progress;
 
 SIMD_INLINE progress progress_of(const symmetric3x8 *a, f64x8 negligible) {
@@ -155,8 +152,8 @@ SIMD_INLINE progress progress_of(const symmetric3x8 *a, f64x8 negligible) {
     return (progress){d01, d02, d12, off > negligible, is_small};
 }
 
-/* The last step to the eigenvectors: with t_kj = a_kj / (l_j - l_k), l the diagonal, column j gains
- * (a_ij + a_ik t_kj) / (l_j - l_i) of column i (and loses its unit length). Costs a quarter of a sweep. */
+/* The last step to the eigenvectors: with t_kj = a_kj / (l_j - l_k), l the diagonal, column j gains (a_ij + a_ik t_kj)
+ * / (l_j - l_i) of column i (and loses its unit length). Costs a quarter of a sweep. */
 SIMD_INLINE void perturb(const symmetric3x8 *a, const progress *p, vec3x8 v[3]) {
     const i64x8 active = p->is_left & p->is_small;
     const f64x8 one = f64x8_set(1);
@@ -169,7 +166,7 @@ SIMD_INLINE void perturb(const symmetric3x8 *a, const progress *p, vec3x8 v[3]) 
     v[2] = mul_add(mul_add(v2, v0, -g02 * f64x8_fma(a01, -t12, a02)), v1, -g12 * f64x8_fma(a01, -t02, a12));
 }
 
-/* Turns V until A is diagonal. A lane that needs no more sweeps keeps its bits while others go on. */
+/* Rotates V until A is diagonal. A lane that needs no more sweeps keeps its bits while others continue. */
 SIMD_INLINE void diagonalize(symmetric3x8 *a, vec3x8 v[3]) {
     const f64x8 negligible = (a->a00 + a->a11 + a->a22) * NEGLIGIBLE;
     progress p = progress_of(a, negligible);
@@ -202,9 +199,8 @@ SIMD_INLINE void sort_columns(symmetric3x8 *a, vec3x8 v[3]) {
     sort_pair(&a->a11, &a->a22, &v[1], &v[2]);
 }
 
-/* Takes off what rounding and perturb did to V, so that a V handed from call to call does not drift. V is
- * nearly orthonormal, so one Newton step for the lengths is enough and the order of the steps does not
- * matter. */
+/* Removes the effect of rounding and of perturb on V, so that a V passed from call to call does not drift. V is nearly
+ * orthonormal, so one Newton step for the lengths suffices and the order of the steps does not matter. */
 SIMD_INLINE void orthonormalize(vec3x8 v[3]) {
     const f64x8 minus_half = f64x8_set(-0.5), three_halves = f64x8_set(1.5);
     f64x8 d00 = dot(v[0], v[0]), d01 = dot(v[0], v[1]), d11 = dot(v[1], v[1]);
@@ -213,8 +209,8 @@ SIMD_INLINE void orthonormalize(vec3x8 v[3]) {
     v[2] = cross(v[0], v[1]);
 }
 
-/* Makes b1 and b2 orthogonal, the longer one first, by a rotation that v1 and v2 follow; where they are not
- * already, up to rounding of s0. Gives |b1|^2. */
+/* Makes b1 and b2 orthogonal, the longer one first, by a rotation that is also applied to v1 and v2, unless they
+ * already are up to rounding of s0. Returns |b1|^2. */
 SIMD_INLINE f64x8 make_orthogonal(vec3x8 *b1, vec3x8 *b2, vec3x8 *v1, vec3x8 *v2, f64x8 s0) {
     f64x8 square = dot(*b1, *b1), half = dot(*b1, *b2), d = square - dot(*b2, *b2), o = half + half;
     f64x8 rounding = s0 * f64x8_sqrt(square) * ORTHOGONAL;
@@ -232,8 +228,8 @@ SIMD_INLINE f64x8 make_orthogonal(vec3x8 *b1, vec3x8 *b2, vec3x8 *v1, vec3x8 *v2
     return dot(*b1, *b1);
 }
 
-/* The unit vector across u nearest to w; where w is nothing but rounding along u, or 0, any unit vector
- * across u: from v or v_other (orthonormal), whichever is further from u. Lanes that are not thin keep w. */
+/* The unit vector across u nearest to w; where w is only rounding along u, or 0, any unit vector across u: from v or
+ * v_other (orthonormal), whichever is further from u. Lanes that are not thin keep w. */
 static __attribute__((noinline)) vec3x8 unit_across(vec3x8 w, vec3x8 u, vec3x8 v, vec3x8 v_other, i64x8 is_thin) {
     vec3x8 first = without(w, u);
     vec3x8 other = select3(f64x8_abs(dot(u, v)) > f64x8_abs(dot(u, v_other)), v_other, v);
@@ -258,15 +254,15 @@ SIMD_INLINE void times_columns(const f64x8 G[9], const vec3x8 v[3], vec3x8 b[3])
 }
 
 /* (G V)^T (G V) */
-SIMD_INLINE symmetric3x8 row_compliance(const f64x8 G[9], const vec3x8 v[3]) {
+SIMD_INLINE symmetric3x8 gram_matrix(const f64x8 G[9], const vec3x8 v[3]) {
     vec3x8 b[3];
     times_columns(G, v, b);
     return (symmetric3x8){dot(b[0], b[0]), dot(b[1], b[1]), dot(b[2], b[2]),
                           dot(b[0], b[1]), dot(b[0], b[2]), dot(b[1], b[2])};
 }
 
-/* U and s from G and a V that is right but for rounding, and the last touch to v[1] and v[2]. Lengths are
- * inverted as |b| (1 / |b|^2): the division need not wait for the square root. */
+/* U and s from G and a V that is correct up to rounding, and the final correction of v[1] and v[2]. Lengths are
+ * inverted as |b| (1 / |b|^2), so that the division does not wait for the square root. */
 SIMD_INLINE void finish(const f64x8 G[9], vec3x8 v[3], vec3x8 u[3], f64x8 s[3]) {
     vec3x8 b[3];
     times_columns(G, v, b);
@@ -283,7 +279,7 @@ SIMD_INLINE void finish(const f64x8 G[9], vec3x8 v[3], vec3x8 u[3], f64x8 s[3]) 
     if (i64x8_any(is_thin)) u[1] = unit_across(u[1], u[0], v[1], v[2], is_thin);
     u[2] = cross(u[0], u[1]);
 
-    /* Equal singular values come out in order but for their last bits. */
+    /* Equal singular values are in order except for their last bits. */
     s[0] = s0;
     s[1] = f64x8_min(s1, s0);
     s[2] = f64x8_max(f64x8_min(dot(u[2], b[2]), s[1]), -s[1]);
@@ -292,7 +288,7 @@ SIMD_INLINE void finish(const f64x8 G[9], vec3x8 v[3], vec3x8 u[3], f64x8 s[3]) 
 void svd3_batch(const f64x8 G[9], f64x8 U[9], f64x8 s[3], f64x8 V[9]) {
     vec3x8 u[3], v[3] = {{V[0], V[3], V[6]}, {V[1], V[4], V[7]}, {V[2], V[5], V[8]}};
     f64x8 scaled[9], back = f64x8_set(1);
-    symmetric3x8 a = row_compliance(G, v);
+    symmetric3x8 a = gram_matrix(G, v);
     f64x8 trace = a.a00 + a.a11 + a.a22;
     i64x8 is_tame = (trace > f64x8_set(SMALLEST_TRACE)) & (trace < f64x8_set(LARGEST_TRACE));
     if (i64x8_any(~is_tame)) {
@@ -300,7 +296,7 @@ void svd3_batch(const f64x8 G[9], f64x8 U[9], f64x8 s[3], f64x8 V[9]) {
         back = f64x8_select(is_tame, one, back);
         for (int i = 0; i < 9; i++) scaled[i] = G[i] * factor;
         G = scaled;
-        a = row_compliance(G, v);
+        a = gram_matrix(G, v);
     }
     diagonalize(&a, v);
     sort_columns(&a, v);

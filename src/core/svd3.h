@@ -1,27 +1,25 @@
-/* Singular values of 3x3 matrices with a sign, and the polar decomposition that comes with them.
+/* Signed singular value decomposition of 3x3 matrices, and the polar decomposition that follows from it.
  *
  *     G = U diag(s) V^T,   U and V proper rotations,   s1 >= s2 >= |s3|,   s3 has the sign of det G
  *
- * so an inverted tetrahedron shows a negative s3, and R = U V^T is the rotation closest to G even then. Every
- * finite G is fine: flat, zero, of any scale. Errors are at worst near 1e-15 of s1: small singular values are
- * accurate beside s1, not beside themselves. (Where an entry comes near the largest double, s itself may be
- * infinite; U and V stay rotations.) If G is not finite, U and s are unspecified but V comes back as the
- * rotation it was. */
+ * so an inverted tetrahedron has a negative s3, and R = U V^T is the rotation closest to G even then. Every finite G
+ * is valid: flat, zero, of any scale. Errors are at worst near 1e-15 of s1: small singular values are accurate
+ * relative to s1, not to themselves. (Where an entry is close to the largest double, s itself may be infinite; U and V
+ * stay rotations.) If G is not finite, U and s are unspecified but V is returned unchanged. */
 #ifndef CORE_SVD3_H
 #define CORE_SVD3_H
 
 #include "core/simd.h"
 #include "core/vec3.h"
 
-/* Eight matrices at a time, one a lane, row-major: entry (i, j) of all eight is G[3 * i + j].
+/* Eight matrices at a time, one per lane, row-major: entry (i, j) of all eight is G[3 * i + j].
  *
- * V goes in and out: any rotation, up to rounding, to start from. The identity is a cold start; the V of a
- * nearby G saves most of the work. It is made orthonormal again in every call, so it can be handed on
- * forever. A lane does not see its neighbours: its result is the same whatever they hold, but for the sign of
- * a zero. A lane to pad with: G zero, V the identity. */
+ * V is in/out: any rotation, up to rounding, to start from. The identity is a cold start; the V of a nearby G saves
+ * most of the work. Every call makes it orthonormal again, so it can be passed on forever. A lane does not depend on
+ * its neighbours except for the sign of a zero. To pad a lane: G zero, V the identity. */
 void svd3_batch(const f64x8 G[9], f64x8 U[9], f64x8 s[3], f64x8 V[9]);
 
-/* One matrix, cold. */
+/* One matrix, from a cold start. */
 void svd3(mat3 G, mat3 *U, double s[3], mat3 *V);
 
 /* G = R S: R the closest rotation, S = V diag(s) V^T symmetric. Where the closest rotation is not unique

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One C locale for the life of the process; if it cannot be made, the caller's locale is used. */
+/* One C locale for the lifetime of the process; if it cannot be created, the caller's locale is used. */
 static locale_t c_locale;
 static pthread_once_t c_locale_once = PTHREAD_ONCE_INIT;
 
@@ -92,20 +92,20 @@ size_t text_utf8_length(const char *text, size_t left) {
                                                      : 0;
     for (size_t i = 1; i < length; i++)
         if (i >= left || ((unsigned char)text[i] & 0xc0) != 0x80) return 0;
-    /* Longer than need be, surrogates, beyond the last character. */
+    /* Overlong encodings, surrogates, beyond the last code point. */
     if ((first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f) || (first == 0xf0 && second < 0x90) ||
         (first == 0xf4 && second > 0x8f))
         return 0;
     return length;
 }
 
-/* Bytes of the character at the front of text; 0 for a control character, those of Latin-1 too, and for what is not
+/* Bytes of the character at the start of text; 0 for a control character, including those of Latin-1, and for invalid
  * UTF-8. */
 static size_t printable_length(const char *text) {
     unsigned char first = (unsigned char)text[0];
     if (first < 0x80) return first >= ' ' && first != 0x7f;
     if (first == 0xc2 && (unsigned char)text[1] < 0xa0) return 0;
-    return text_utf8_length(text, 4); /* the zero at the end of the text is not part of a character */
+    return text_utf8_length(text, 4); /* the terminating zero is never part of a character */
 }
 
 bool text_is_printable(const char *text) {

@@ -1,8 +1,8 @@
-/* The pool: one job at a time, pieces handed out by an atomic counter.
+/* The worker pool: one job at a time, pieces handed out by an atomic counter.
  *
  * A step has several short parallel stages up to some hundred microseconds apart, so an idle thread spins for a while
- * before it sleeps: waking from a condition variable alone costs about as much as a stage. Who has fewer free cores
- * than threads loses by it. */
+ * before it sleeps: waking from a condition variable alone costs about as much as a stage. This costs time if there
+ * are fewer free cores than threads. */
 #include "core/threads.h"
 
 #include "core/memory.h"
@@ -15,11 +15,11 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define NEWS 4u
+#define UNREAD 4u
 #define SLOT 3u
 
 bool triple_buffer_create(triple_buffer *t, size_t size) {
-    size = (size + TRIPLE_LINE - 1) / TRIPLE_LINE * TRIPLE_LINE;
+    size = (size + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
     t->size = size;
     t->slots = memory_aligned(3 * size);
     t->writing = 0;
@@ -38,13 +38,13 @@ void *triple_buffer_slot(triple_buffer *t) {
 }
 
 void triple_buffer_publish(triple_buffer *t) {
-    t->writing = atomic_exchange_explicit(&t->between, t->writing | NEWS, memory_order_acq_rel) & SLOT;
+    t->writing = atomic_exchange_explicit(&t->between, t->writing | UNREAD, memory_order_acq_rel) & SLOT;
 }
 
-const void *triple_buffer_read(triple_buffer *t, bool *news) {
-    bool is_new = atomic_load_explicit(&t->between, memory_order_relaxed) & NEWS;
-    if (is_new) t->reading = atomic_exchange_explicit(&t->between, t->reading, memory_order_acq_rel) & SLOT;
-    if (news) *news = is_new;
+const void *triple_buffer_read(triple_buffer *t, bool *is_new) {
+    bool unread = atomic_load_explicit(&t->between, memory_order_relaxed) & UNREAD;
+    if (unread) t->reading = atomic_exchange_explicit(&t->between, t->reading, memory_order_acq_rel) & SLOT;
+    if (is_new) *is_new = unread;
     return t->slots + t->reading * t->size;
 }
 
@@ -58,19 +58,19 @@ int64_t clock_now(void) {
 #define SPINS_BEFORE_YIELD 1000
 #define MAX_THREADS 256
 
-/* `ticket` holds all that a thread needs to take a piece, in one atomic word: the job (high bits), the number of
- * its pieces, and the next piece. A thread that comes late to a finished job finds no piece left in the ticket it
- * has read, and cannot take one of the next job with it. */
+/* `ticket` holds all that a thread needs to take a piece, in one atomic word: the job (high bits), the number of its
+ * pieces, and the next piece. A thread that comes late to a finished job finds no piece left in the ticket it has
+ * read, and cannot take one of the next job with it. */
 #define TICKET_BITS 20
 #define TICKET_MASK ((1u << TICKET_BITS) - 1)
 #define TICKET_JOBS ((1u << (64 - 2 * TICKET_BITS)) - 1)
 
 struct workers {
-    int thread_count; /* threads of the pool's own */
+    int thread_count; /* threads owned by the pool */
     pthread_t *threads;
     pthread_mutex_t mutex;
     pthread_cond_t wake;
-    atomic_uint job; /* counts jobs; a change means work */
+    atomic_uint job; /* counts jobs; a change means new work */
     atomic_bool stop;
     atomic_ullong ticket;
     atomic_int done;
@@ -180,7 +180,7 @@ void workers_run(workers *pool, int piece_count, workers_piece piece, void *cont
     pthread_cond_broadcast(&pool->wake);
     pthread_mutex_unlock(&pool->mutex);
     take_pieces(pool, job);
-    /* With more threads than cores, the one that still works may be waiting for the core that is spun on here. */
+    /* With more threads than cores, the thread that still works may be waiting for the core that spins here. */
     for (int spins = 0; atomic_load_explicit(&pool->done, memory_order_acquire) < piece_count; spins++)
         if (spins < SPINS_BEFORE_YIELD)
             pause_briefly();

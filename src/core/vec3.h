@@ -16,7 +16,7 @@ typedef struct quat {
     double x, y, z, w;
 } quat;
 
-/* clang-format off: one line an operation */
+/* clang-format off: one line per operation */
 static inline vec3 vec3_make(double x, double y, double z) {
     return (vec3){x, y, z};
 }
@@ -59,7 +59,7 @@ static inline int vec3_is_finite(vec3 a) {
     return isfinite(a.x) && isfinite(a.y) && isfinite(a.z);
 }
 
-/* Reading and writing arrays of xyz triplets. */
+/* Loading from and storing to arrays of xyz triplets. */
 static inline vec3 vec3_load(const double *p) {
     return (vec3){p[0], p[1], p[2]};
 }
@@ -121,7 +121,7 @@ static inline double mat3_trace(mat3 a) {
 static inline double mat3_determinant(mat3 a) {
     return vec3_dot(mat3_row(a, 0), vec3_cross(mat3_row(a, 1), mat3_row(a, 2)));
 }
-/* By the adjugate; the caller makes sure that the determinant is not zero. */
+/* By the adjugate; the determinant must not be zero. */
 static inline mat3 mat3_inverse(mat3 a) {
     vec3 r0 = mat3_row(a, 0), r1 = mat3_row(a, 1), r2 = mat3_row(a, 2);
     vec3 c0 = vec3_cross(r1, r2), c1 = vec3_cross(r2, r0), c2 = vec3_cross(r0, r1);
@@ -153,7 +153,7 @@ static inline vec3 quat_rotate(quat q, vec3 v) {
 /* The rotation by |r| radians about r: the exponential map. */
 static inline quat quat_from_rotation_vector(vec3 r) {
     double angle = vec3_length(r);
-    /* sin(a/2)/a without dividing by a tiny angle: its series to second order is exact in double there. */
+    /* sin(a/2)/a without dividing by a tiny angle: its series to second order is exact in double precision there. */
     double s = angle > 1e-4 ? sin(angle / 2) / angle : 0.5 - angle * angle / 48;
     return quat_unit((quat){r.x * s, r.y * s, r.z * s, cos(angle / 2)});
 }

@@ -9,15 +9,15 @@
 typedef struct builder {
     const box *boxes;
     bvh *tree;
-    double *key; /* by item: place of the box's middle along the axis of the split at hand */
+    double *key; /* by item: position of the box's centre along the current split axis */
 } builder;
 
 static bool is_before(const builder *b, int left, int right) {
     return b->key[left] != b->key[right] ? b->key[left] < b->key[right] : left < right;
 }
 
-/* Puts the items of [first, end) that come before the middle-th one in front of it (quickselect; item numbers
- * break ties, so that the order does not depend on anything but the input). */
+/* Partitions the items of [first, end) around the middle-th one (quickselect; item numbers break ties, so that the
+ * order depends on nothing but the input). */
 static void split_at(builder *b, int first, int end, int middle) {
     int *item = b->tree->item;
     while (end - first > 1) {
@@ -43,7 +43,7 @@ static double along(vec3 v, int axis) {
     return axis == 0 ? v.x : axis == 1 ? v.y : v.z;
 }
 
-/* Splits along the axis in which the middles of the boxes spread the most. */
+/* Splits along the axis in which the centres of the boxes vary most. */
 static void set_keys(builder *b, int first, int end) {
     const int *item = b->tree->item;
     vec3 low = {INFINITY, INFINITY, INFINITY}, high = {-INFINITY, -INFINITY, -INFINITY};

@@ -1,4 +1,4 @@
-/* A tree of boxes over items that have boxes: which items may be near here? */
+/* A bounding volume hierarchy of boxes, for finding the items near a point or box. */
 #ifndef GEOMETRY_BVH_H
 #define GEOMETRY_BVH_H
 
@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#define BVH_STACK 64 /* the tree halves its items at each level, so that it is at most 32 deep */
+#define BVH_STACK 64 /* the tree halves its items at each level, so it is at most 32 deep */
 
 typedef struct box {
     vec3 low, high;

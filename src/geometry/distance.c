@@ -125,7 +125,7 @@ static tri_tet tri_tet_make(const vec3 corner[4], double tolerance) {
     return tet;
 }
 
-/* Apart along a unit axis? */
+/* True if both are separated along a unit axis. */
 static bool apart_along(const tri_tet *tet, const vec3 triangle[3], vec3 axis) {
     double low = INFINITY, high = -INFINITY, triangle_low = INFINITY, triangle_high = -INFINITY;
     for (int i = 0; i < 4; i++) {
@@ -153,7 +153,7 @@ static bool tri_tet_overlaps(const tri_tet *tet, const vec3 triangle[3]) {
             vec3 axis = vec3_cross(side[i], tet->edge[j]);
             double squared = vec3_dot(axis, axis),
                    scale = vec3_dot(side[i], side[i]) * vec3_dot(tet->edge[j], tet->edge[j]);
-            /* Edges this close to parallel give an axis of rounding errors; the face normals decide there. */
+            /* Nearly parallel edges give an axis of rounding errors; the face normals decide there. */
             if (squared <= 1e-20 * scale) continue;
             if (apart_along(tet, triangle, vec3_scale(axis, 1 / sqrt(squared)))) return false;
         }
@@ -224,7 +224,7 @@ static thenar_status prepare(const thenar_surface *surface, const thenar_surface
             out->normals[i] = prepare_normals(welded, t, neighbour, vertex_normal);
             out->original[i] = original[t];
         }
-        /* The triangles now stand in the order of the leaves. */
+        /* The triangles are now in the order of the leaves. */
         for (int i = 0; i < count; i++) out->tree.item[i] = i;
         out->bounds = out->tree.node[0].bounds;
     } else {

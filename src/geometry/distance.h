@@ -1,7 +1,7 @@
 /* Signed distance to a solid: negative inside, positive outside, in metres.
  *
- * Whatever can be asked for its distance is a signed_distance: an evaluate function with its context, and a
- * box that holds the solid. Primitives are exact everywhere, inside as well. */
+ * A signed_distance is an evaluate function with its context, and a box that contains the solid. Primitives are exact
+ * everywhere, inside as well. */
 #ifndef GEOMETRY_DISTANCE_H
 #define GEOMETRY_DISTANCE_H
 
@@ -13,11 +13,10 @@
 #include <stdbool.h>
 
 typedef struct signed_distance {
-    /* normal, if not NULL, gets the unit vector in which the distance grows: out of the solid. Where several
-     * directions are as good (the middle of a sphere), one of them. The closest point of the solid's surface
-     * is point - distance * normal. */
+    /* normal, if not NULL, receives the unit vector in which the distance grows: out of the solid. Where it is not
+     * unique (the centre of a sphere), one of them. The closest point of the surface is point - distance * normal. */
     double (*evaluate)(const void *context, vec3 point, vec3 *normal);
-    const void *context; /* must live as long as the signed_distance is used */
+    const void *context; /* must outlive the signed_distance */
     box bounds;
 } signed_distance;
 
@@ -25,8 +24,8 @@ static inline double signed_distance_at(const signed_distance *solid, vec3 point
     return solid->evaluate(solid->context, point, normal);
 }
 
-/* The union of two solids, and what they share, rounded off by a fillet: within |a - b| < k the surface bends by
- * about k [Quilez, polynomial smooth minimum]. */
+/* Union and intersection of two solids, rounded by a fillet: within |a - b| < k the surface bends by about k (Quilez,
+ * polynomial smooth minimum). */
 static inline double smooth_min(double a, double b, double k) {
     double h = fmax(k - fabs(a - b), 0) / k;
     return fmin(a, b) - h * h * k / 4;
@@ -77,13 +76,12 @@ signed_distance signed_distance_of_plane(const plane_shape *plane); /* its bound
 
 /* Exact signed distance to a closed triangle surface.
  *
- * The distance is that to the nearest triangle, found in a tree of boxes. The sign comes from the
- * angle-weighted pseudonormal of the feature (face, edge, vertex) that the closest point lies on: (p -
- * closest) . n < 0 inside, which is right everywhere for a closed, oriented surface that does not cross
- * itself [Baerentzen and Aanaes 2005, Signed distance computation using the angle weighted pseudonormal,
- * theorem 1]. */
+ * The distance is that to the nearest triangle, found in a tree of boxes. The sign comes from the angle-weighted
+ * pseudonormal of the feature (face, edge, vertex) that contains the closest point: (p - closest) . n < 0 inside,
+ * which is correct everywhere for a closed, oriented surface without self-intersections (Baerentzen and Aanaes 2005,
+ * Signed distance computation using the angle weighted pseudonormal, theorem 1). */
 
-/* Where in a triangle a point lies: in its face, on the edge from corner k to the next, at corner k. */
+/* Position of a point in a triangle: in its face, on the edge from corner k to the next, at corner k. */
 enum { FEATURE_FACE = 0, FEATURE_EDGE = 1, FEATURE_VERTEX = 4, FEATURES = 7 };
 
 typedef struct triangle_corners {
@@ -107,39 +105,38 @@ typedef struct surface_distance {
     box bounds;
 } surface_distance;
 
-/* Welds vertices at the same place; an open or inside-out surface is an input error. Keeps its own copy. */
+/* Welds vertices at the same position; an open or inverted surface is an input error. Keeps a copy of its own. */
 thenar_status surface_distance_create(const thenar_surface *surface, surface_distance *out, thenar_error *error);
 void surface_distance_free(surface_distance *solid);
 
 typedef struct closest_point {
-    double distance;   /* signed */
-    vec3 point;        /* on the surface */
-    vec3 normal;       /* unit, outward; that of the feature when the query lies on the surface */
-    vec3 pseudonormal; /* of the feature: what to take for a normal where rounding rules the direction to the point */
-    int triangle;      /* of the surface */
+    double distance; /* signed */
+    vec3 point;      /* on the surface */
+    vec3 normal;     /* unit, outward; that of the feature if the query lies on the surface */
+    vec3
+        pseudonormal; /* of the feature: a substitute for the normal where rounding dominates the direction to the point */
+    int triangle;     /* of the surface */
     double weights[3]; /* barycentric, of the point in that triangle */
 } closest_point;
 
 closest_point surface_distance_query(const surface_distance *solid, vec3 point);
 
-/* As surface_distance_query, but gives up quickly (false) when the surface is not nearer than limit on either
- * side. */
+/* As surface_distance_query, but returns false quickly if the surface is not closer than limit on either side. */
 bool surface_distance_within(const surface_distance *solid, vec3 point, double limit, closest_point *out);
 
 signed_distance signed_distance_of_surface(const surface_distance *solid);
 
-/* Does a triangle of the surface reach deeper than `tolerance` (metres) into the tet? */
+/* True if a triangle of the surface reaches deeper than `tolerance` (metres) into the tet. */
 bool surface_distance_cuts_tet(const surface_distance *solid, const vec3 corner[4], double tolerance);
 
-/* Does a triangle reach into a tet? By separating axes: two convex bodies are apart exactly if they are apart
- * along a face normal of either or along the cross product of an edge of each [Gottschalk, Lin and Manocha
- * 1996]. */
+/* Triangle-tet overlap by separating axes: two convex bodies are disjoint exactly if they are separated along a face
+ * normal of either or along the cross product of an edge of each (Gottschalk, Lin and Manocha 1996). */
 
 typedef struct tri_tet {
     vec3 corner[4];
     vec3 edge[6];
     vec3 face_normal[4]; /* unit */
-    double tolerance;    /* bodies that overlap by no more than this, in metres, count as apart */
+    double tolerance;    /* m: smaller overlaps do not count */
 } tri_tet;
 
 #endif

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A weight this little below zero is rounding: the point lies on a face. */
+/* A weight slightly below zero is rounding: the point lies on a face. */
 #define WEIGHT_TOLERANCE 1e-12
 
 double tet_weights(const vec3 corner[4], vec3 p, double weights[4]) {
@@ -68,7 +68,7 @@ int tet_finder_find(const tet_finder *finder, vec3 p, double weights[4]) {
     double size = vec3_distance(all.low, all.high), reach = 1e-12 * size;
     bvh_overlap(&finder->tree, box_grow(here, reach), try_tet, &best);
     if (best.depth < -WEIGHT_TOLERANCE) {
-        /* Outside: look further and further, up to where the whole mesh is in sight. */
+        /* Outside: search wider and wider, up to the whole mesh. */
         double limit = size + sqrt(box_distance_squared(&all, p));
         best.tet = -1;
         best.depth = -INFINITY;
@@ -111,13 +111,13 @@ thenar_status thenar_embedding_create(const thenar_tet_mesh *mesh, const thenar_
     return status;
 }
 
-#define OWN_SHARE 0.03     /* of each node of a vertex's tet, before spreading: no node's weight begins at zero */
-#define SPREAD_LEAST 1e-3  /* weights below do not spread on */
-#define WEIGHT_LEAST 0.005 /* taken off every weight: those that are gone by it go smoothly */
-#define ROUNDS_MAX 100     /* a very fine surface gets less far; it has smaller kinks to see */
-#define WEIGHT_MAX 4.0     /* beyond, the nodes of a vertex are too nearly in a plane to correct it by them */
+#define OWN_SHARE 0.03   /* of each node of a vertex's tet, before spreading, so that no weight starts at zero */
+#define SPREAD_MIN 1e-3  /* smaller weights do not spread */
+#define WEIGHT_MIN 0.005 /* subtracted from every weight, so that weights vanish smoothly */
+#define ROUNDS_MAX 100   /* a very fine surface is smoothed less far; its kinks are smaller */
+#define WEIGHT_MAX 4.0   /* beyond this, the nodes of a vertex are too nearly coplanar for a correction */
 
-/* What one vertex hangs on by one node. */
+/* The weight of one node for one vertex. */
 typedef struct hold {
     int vertex, node;
     double weight;
@@ -128,10 +128,10 @@ typedef struct spreading {
     const thenar_surface *surface;
     const thenar_embedding *embedding;
     int rounds;
-    int *first;                  /* of each vertex the one that stands for all at its place */
+    int *first;                  /* of each vertex: the representative of its position */
     int *start, *neighbour;      /* of each vertex; each neighbour as often as it shares a triangle */
     int *tet_start, *tet_vertex; /* of each node the vertices in its tets */
-    double *now, *next;          /* of each vertex: the weight of the node at hand */
+    double *now, *next;          /* of each vertex: the weight of the current node */
     char *reached;               /* of each vertex */
     int *active, active_count;   /* vertices that were reached */
     ARRAY(hold) holds;           /* node by node */
@@ -158,7 +158,7 @@ static double mean_edge_of_triangles(const thenar_surface *surface) {
     return sum / fmax(1, 3.0 * surface->triangle_count);
 }
 
-/* Lists of what belongs to what: counted, then filled. key, value: entry i of `count`. */
+/* Groups entries by key: counts, then fills. key, value: entry i of `count`. */
 static bool group_entries(int keys, int count, int (*entry)(const spreading *s, int i, int *value), spreading *s,
                           int **start, int **values) {
     int *begin = *start = MEMORY_ARRAY(int, (size_t)keys + 2);
@@ -224,7 +224,7 @@ static double begin_weight(const spreading *s, int vertex, int node) {
 static void spread_once(spreading *s) {
     for (int i = 0, count = s->active_count; i < count; i++) {
         int v = s->active[i];
-        if (s->now[v] < SPREAD_LEAST) continue;
+        if (s->now[v] < SPREAD_MIN) continue;
         for (int k = s->start[v]; k < s->start[v + 1]; k++) reach_vertex(s, s->neighbour[k]);
     }
     for (int i = 0; i < s->active_count; i++) {
@@ -248,14 +248,14 @@ static bool spread_node(spreading *s, int node) {
     bool good = true;
     for (int i = 0; i < s->active_count; i++) {
         int v = s->active[i];
-        if (s->now[v] > WEIGHT_LEAST && good) good = ARRAY_PUSH(&s->holds, (hold){v, node, s->now[v] - WEIGHT_LEAST});
+        if (s->now[v] > WEIGHT_MIN && good) good = ARRAY_PUSH(&s->holds, (hold){v, node, s->now[v] - WEIGHT_MIN});
         s->now[v] = 0;
         s->reached[v] = 0;
     }
     return good;
 }
 
-/* Gives the weights of a vertex back that they keep it at its place. False: its nodes are nearly in a plane. */
+/* Restores that the weights of a vertex reproduce its position. False: its nodes are nearly coplanar. */
 static bool correct(const thenar_tet_mesh *mesh, vec3 place, double scale, const int *node, double *weight, int count) {
     double total = 0;
     vec3 first = {0};
@@ -289,7 +289,7 @@ static void keep_own_tet(const spreading *s, int vertex, int *node, double *weig
         }
 }
 
-/* From holds node by node to lists vertex by vertex. */
+/* From weights by node to lists by vertex. */
 static thenar_status collect(const spreading *s, double scale, smooth_embedding *out, thenar_error *error) {
     int vertices = out->vertex_count, *count = MEMORY_ARRAY(int, vertices);
     size_t max = 4 * (size_t)vertices;
@@ -336,7 +336,8 @@ thenar_status smooth_embedding_create(const thenar_tet_mesh *mesh, const thenar_
                                       thenar_error *error) {
     *out = (smooth_embedding){.vertex_count = surface->vertex_count};
     double edge = mean_edge_of_tets(mesh), step = mean_edge_of_triangles(surface);
-    /* A round is a step of one edge with a chance of a half, in two dimensions: a variance of a quarter along each. */
+    /* A round is a random step of one edge with probability one half, in two dimensions: a variance of a quarter along
+     * each. */
     double rounds = floor(4 * reach * reach * edge * edge / (step * step));
     spreading s = {.mesh = mesh, .surface = surface, .embedding = embedding};
     s.rounds = rounds < ROUNDS_MAX ? (int)rounds : ROUNDS_MAX; /* NaN: all */

@@ -1,8 +1,7 @@
-/* Points in tets: barycentric weights, and which tet of a mesh holds a point.
+/* Points in tets: barycentric weights, and which tet of a mesh contains a point.
  *
- * The weights w of p in the tet (a, b, c, d): [b-a c-a d-a] (w1 w2 w3)^T = p - a and w0 = 1 - w1 - w2 - w3.
- * All are positive inside; weight i is the distance from the face opposite to corner i over that of the
- * corner itself. */
+ * The weights w of p in the tet (a, b, c, d): [b-a c-a d-a] (w1 w2 w3)^T = p - a and w0 = 1 - w1 - w2 - w3. All are
+ * positive inside; weight i is the distance from the face opposite to corner i over that of the corner itself. */
 #ifndef GEOMETRY_EMBEDDING_H
 #define GEOMETRY_EMBEDDING_H
 
@@ -12,10 +11,10 @@
 
 #include "thenar/mesh.h"
 
-/* Returns the least weight: how deep p lies inside. A tet without volume gives minus infinity. */
+/* Returns the smallest weight: how deep p lies inside. A tet without volume gives minus infinity. */
 double tet_weights(const vec3 corner[4], vec3 p, double weights[4]);
 
-/* A tree over the tets of a mesh; mesh must live as long. */
+/* A tree over the tets of a mesh, which must outlive it. */
 typedef struct tet_finder {
     const thenar_tet_mesh *mesh;
     bvh tree;
@@ -24,23 +23,23 @@ typedef struct tet_finder {
 thenar_status tet_finder_create(const thenar_tet_mesh *mesh, tet_finder *out, thenar_error *error);
 void tet_finder_free(tet_finder *finder);
 
-/* The tet that p lies deepest in, with its weights; for p outside all tets one close by with the largest
- * least weight. The mesh must have a tet with volume. */
+/* The tet in which p lies deepest, with its weights; for p outside all tets a nearby one with the largest smallest
+ * weight. The mesh must have a tet with volume. */
 int tet_finder_find(const tet_finder *finder, vec3 p, double weights[4]);
 
 /* A surface that follows coarse tets smoothly.
  *
  * Barycentric interpolation has a kink at every face between tets, which shading shows, and a step where tets overlap.
- * Here each node's weight is spread along the surface, as heat would spread, about as far as half an edge of the tets:
- *     w_n <- (w_n + mean of w_n at the neighbours) / 2,   so many times.
- * Spread weights have lost that they keep a vertex at its place; a factor that is linear in the place of the node,
+ * Here the weight of each node is diffused along the surface, by about half an edge of the tets:
+ *     w_n <- (w_n + mean of w_n at the neighbours) / 2,   repeated.
+ * Diffused weights no longer reproduce the position of a vertex; a factor linear in the position of the node,
  *     w_n <- w_n (c0 + c . (X_n - X_v)),   with sum w_n = 1 and sum w_n X_n = X_v,
- * (moving least squares) gives it back: affine motions are exact. A vertex then hangs on ten to thirty nodes and the
- * surface bends where it had kinks. Along the surface nothing gets from one finger to the next one, however near.
- * (A mean over a ball around the vertex, tried before, needs to be told what are fingers, and leaves half of the kinks
- * of this one: points of the ball that are outside the tets have to be left out.)
+ * (moving least squares) restores it: affine motions are exact. A vertex then depends on ten to thirty nodes, and the
+ * surface bends where it had kinks. Diffusion along the surface never reaches from one finger to the next, however
+ * close they are. (A mean over a ball around the vertex needs to know the fingers, and leaves half of the kinks, since
+ * points of the ball outside the tets have to be left out.)
  *
- * For what is seen. What touches goes on with the four nodes of thenar_embedding. */
+ * For display only; contact uses the four nodes of thenar_embedding. */
 
 typedef struct smooth_embedding {
     int vertex_count;
@@ -49,15 +48,15 @@ typedef struct smooth_embedding {
     double *weight; /* adding up to 1 within a vertex; some may be negative */
 } smooth_embedding;
 
-/* reach: standard deviation of the spreading, in mean edges of the tets; SMOOTH_EMBEDDING_REACH is the usual one. A
- * surface that is no finer than the tets is left as it is. */
+/* reach: standard deviation of the diffusion, in mean edges of the tets; SMOOTH_EMBEDDING_REACH is the default. A
+ * surface that is not finer than the tets is unchanged. */
 #define SMOOTH_EMBEDDING_REACH 0.3
 thenar_status smooth_embedding_create(const thenar_tet_mesh *mesh, const thenar_surface *surface,
                                       const thenar_embedding *embedding, double reach, smooth_embedding *out,
                                       thenar_error *error);
 void smooth_embedding_free(smooth_embedding *embedding);
 
-/* Where the vertices are when the nodes are at `nodes`; both arrays are xyz. */
+/* Positions of the vertices for given nodes; both arrays are xyz. */
 void smooth_embedding_apply(const smooth_embedding *embedding, const double *nodes, double *vertices);
 
 #endif

@@ -8,16 +8,15 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-/* A share of the cell size that counts as touching only: a box on the planes of the lattice must not gain a
- * layer. */
+/* A share of the cell size that counts as touching only: a box on the planes of the lattice must not gain a layer. */
 #define TOUCH 1e-9
 
 /* No point of a tet is farther than this share of the cell size from its nearest corner (the half diagonal of
  * a cube; less for the body-centred tets). */
 #define REACH 0.8661
 
-/* The signed distance of every node, or a bound on it of the same sign and less magnitude where that is all
- * that will be asked: the distance cannot change faster than one walks. */
+/* The signed distance of every node, or a bound of the same sign and smaller magnitude where that suffices: distance
+ * changes no faster than position. */
 static double *node_distances(const signed_distance *solid, const grid *g) {
     int count = grid_node_count(g);
     double *distance = MEMORY_ARRAY(double, count);
@@ -42,12 +41,12 @@ static bool shares_volume(const lattice_solid *solid, const grid *g, int tet, co
     grid_tet_corners(g, tet, corner);
     if (!solid->surface) return fill_reaches_tet(&solid->distance, corner, tolerance);
     if (surface_distance_cuts_tet(solid->surface, corner, tolerance)) return true;
-    /* Uncut, it is all inside or all outside, even if all its corners lie on the surface. */
+    /* If no triangle cuts it, it is entirely inside or outside, even if all its corners lie on the surface. */
     vec3 middle = vec3_scale(vec3_add(vec3_add(corner[0], corner[1]), vec3_add(corner[2], corner[3])), 0.25);
     return signed_distance_at(&solid->distance, middle, NULL) < -tolerance;
 }
 
-/* Marks the tet that holds the point, unless one that is marked already does. */
+/* Marks the tet that contains the point, unless a marked one already does. */
 static void cover_point(const grid *g, vec3 point, unsigned char *keep) {
     int tets[GRID_NEAR_LIMIT], count = grid_tets_near(g, point, tets), best = -1;
     double best_depth = -INFINITY;
@@ -65,8 +64,8 @@ static void cover_point(const grid *g, vec3 point, unsigned char *keep) {
     if (best >= 0) keep[best] = 1;
 }
 
-/* Marks the tets of a grid around the solid: keep[tet] = 1 where it shares volume (deeper than a billionth of
- * a cell) or holds a vertex of the skin. keep has grid_tet_count() bytes, zeroed. */
+/* Marks the tets of a grid around the solid: keep[tet] = 1 where it shares volume (deeper than a billionth of a cell)
+ * or contains a vertex of the skin. keep has grid_tet_count() bytes, zeroed. */
 static thenar_status lattice_mark(const lattice_solid *solid, const grid *g, unsigned char *keep, thenar_error *error) {
     double *distance = node_distances(&solid->distance, g);
     if (!distance) return error_memory(error, "lattice");
@@ -82,7 +81,7 @@ static thenar_status lattice_mark(const lattice_solid *solid, const grid *g, uns
     return THENAR_OK;
 }
 
-/* Sets of tets around one node are sets of bits: a node has at most 32 tets around it. */
+/* Sets of tets around one node are bit sets: a node has at most 32 tets around it. */
 
 typedef struct star {
     int count;
@@ -130,15 +129,15 @@ static uint32_t neighbours_of(const star *s, uint32_t set) {
     return result;
 }
 
-/* Everything within a set that hangs together with the lowest tet of it. */
+/* The connected part of a set that contains its lowest tet. */
 static uint32_t first_part(const star *s, uint32_t set) {
     uint32_t part = set & (~set + 1), more;
     while ((more = neighbours_of(s, part) & set & ~part)) part |= more;
     return part;
 }
 
-/* Marks a shortest chain of unmarked tets between the first part of the marked ones and another part; false
- * if no chain is possible. */
+/* Marks a shortest chain of unmarked tets between the first part of the marked ones and another part; false if there
+ * is none. */
 static bool join_parts(star *s) {
     uint32_t level[GRID_STAR_LIMIT + 1], start = first_part(s, s->marked), seen = start;
     int depth = 0;
@@ -162,7 +161,7 @@ static void join_marked(star *s) {
         if (!join_parts(s)) return;
 }
 
-/* Of the unmarked tets, only the largest part stays unmarked. */
+/* Marks all unmarked tets except the largest part. */
 static void fill_pockets(star *s) {
     uint32_t unmarked = s->all & ~s->marked, largest = 0;
     for (uint32_t rest = unmarked; rest;) {
@@ -173,9 +172,8 @@ static void fill_pockets(star *s) {
     s->marked |= unmarked & ~largest;
 }
 
-/* With the marked tets in one part and the unmarked ones in one part, edges are in order as well: on a small
- * sphere around the node, an edge where two marked sectors meet in a point would part the unmarked ones from
- * each other. */
+/* With the marked tets in one part and the unmarked ones in one part, edges are manifold as well: on a small sphere
+ * around the node, an edge where two marked sectors meet in a point would separate the unmarked ones from each other. */
 static void mend_star(star *s) {
     uint32_t before;
     do {
@@ -190,7 +188,7 @@ static bool any_marked_and_not(const star *s) {
 }
 
 thenar_status lattice_mend(const grid *g, unsigned char *keep, thenar_error *error) {
-    /* A node is looked at again when a tet around it has been marked. */
+    /* A node is checked again when a tet around it has been marked. */
     unsigned char *pending = MEMORY_ARRAY(unsigned char, grid_node_count(g));
     if (!pending) return error_memory(error, "lattice");
     for (int tet = 0; tet < grid_tet_count(g); tet++) {
@@ -218,13 +216,13 @@ thenar_status lattice_mend(const grid *g, unsigned char *keep, thenar_error *err
     return THENAR_OK;
 }
 
-#define MARGIN 2             /* cells around the box of the solid: mending may add tets outside */
-#define SEARCH_LIMIT 16      /* cell sizes tried for a target number of tets, for each place of the grid */
-#define PLACES 4             /* places of the grid tried */
-#define CLOSE_ENOUGH 0.01    /* a number of tets this close to the target ends the search */
-#define ACCEPTABLE 0.03      /* and one this close saves trying other places of the grid */
+#define MARGIN 2             /* cells around the box of the solid: repairs may add tets outside */
+#define SEARCH_LIMIT 16      /* cell sizes tried for a target number of tets, for each position of the grid */
+#define PLACES 4             /* positions of the grid tried */
+#define CLOSE_ENOUGH 0.01    /* relative error of the number of tets that ends the search */
+#define ACCEPTABLE 0.03      /* relative error that avoids trying other grid positions */
 #define TARGET_LIMIT 5000000 /* tets */
-#define CELL_LARGEST 1e100   /* m; squares of distances are still numbers */
+#define CELL_LARGEST 1e100   /* m; squares of distances are still finite */
 
 thenar_mesh_options thenar_mesh_options_default(void) {
     return (thenar_mesh_options){.lattice = THENAR_LATTICE_BCC, .target_tets = 5000, .fit_quality = 0.3};
@@ -258,13 +256,13 @@ static void lattice_free(lattice *l) {
     *l = (lattice){0};
 }
 
-/* The grid is centred on the solid's box, so that a symmetric solid gets a symmetric lattice, or shifted from
+/* The grid is centred on the box of the solid, so that a symmetric solid gets a symmetric lattice, or shifted from
  * there by a share of a cell. */
 static bool place_grid(const box *bounds, thenar_lattice kind, double size, double shift, grid *g) {
     double low[3] = {bounds->low.x, bounds->low.y, bounds->low.z};
     double high[3] = {bounds->high.x, bounds->high.y, bounds->high.z}, origin[3];
     for (int a = 0; a < 3; a++) {
-        /* A box that fits the cells but for rounding must not gain a layer of them. */
+        /* A box that fits the cells up to rounding must not gain a layer. */
         double cells = ceil((high[a] - low[a]) / size - 1e-9);
         if (!(cells <= GRID_CELL_LIMIT)) return false;
         g->cells[a] = (int)fmax(cells, 1) + 2 * MARGIN;
@@ -298,8 +296,8 @@ static thenar_status lattice_create(const lattice_solid *solid, thenar_lattice k
     return status;
 }
 
-/* The next cell size: along the law tets ~ size^-2.6 (between that of a skin and that of a solid) from the
- * last one, but within the bracket of sizes known to give too many and too few. */
+/* The next cell size: along the law tets ~ size^-2.6 (between that of a skin and that of a solid) from the last one,
+ * but within the bracket of sizes known to give too many and too few. */
 static double next_size(double size, double ratio, double too_many, double too_few) {
     double next = size * pow(ratio, 1 / 2.6);
     if (too_many > 0 && next <= too_many * 1.0001)
@@ -317,7 +315,7 @@ typedef struct search {
     double size;      /* to try next */
 } search;
 
-/* Tries one cell size; *ratio is the number of tets it gives over the target. */
+/* Tries one cell size; *ratio is the resulting number of tets over the target. */
 static thenar_status try_size(search *s, double shift, double *ratio, thenar_error *error) {
     lattice trial;
     thenar_status status = lattice_create(s->solid, s->kind, s->size, shift, &trial, error);
@@ -334,8 +332,8 @@ static thenar_status try_size(search *s, double shift, double *ratio, thenar_err
     return THENAR_OK;
 }
 
-/* Looks for the size with one place of the grid. The number of tets does not fall evenly with the size, so
- * that the bracket is a guide only and the best lattice on the way is taken. */
+/* Searches the size with one position of the grid. The number of tets does not fall evenly with the size, so the
+ * bracket is only a guide, and the best lattice found is taken. */
 static thenar_status search_size(search *s, double shift, thenar_error *error) {
     double too_many = 0, too_few = INFINITY;
     for (int attempt = 0; attempt < SEARCH_LIMIT && s->best_miss > CLOSE_ENOUGH; attempt++) {
@@ -356,9 +354,8 @@ static thenar_status search_size(search *s, double shift, thenar_error *error) {
     return THENAR_OK;
 }
 
-/* A body with flat sides gains whole layers of tets at once; with the grid elsewhere it gains them at other
- * sizes. Cells that are too small for the limit of the grid end the search, and are an error if nothing was
- * found before. */
+/* A body with flat sides gains whole layers of tets at once; with another grid position it gains them at other sizes.
+ * Cells too small for the limit of the grid end the search, and are an error if nothing was found before. */
 static thenar_status lattice_search(const lattice_solid *solid, const thenar_mesh_options *options, lattice *out,
                                     thenar_error *error) {
     const box *b = &solid->distance.bounds;
@@ -373,7 +370,7 @@ static thenar_status lattice_search(const lattice_solid *solid, const thenar_mes
     return s.best.keep && status != THENAR_ERROR_MEMORY ? THENAR_OK : status;
 }
 
-/* Which parts of the mesh to keep: the largest one and those that hold a vertex of the skin. */
+/* Selects the parts of the mesh to keep: the largest one and those that contain a vertex of the skin. */
 static thenar_status choose_parts(const thenar_tet_mesh *mesh, const int *part, int part_count,
                                   const thenar_surface *skin, int *wanted, thenar_error *error) {
     for (int t = 0; t < mesh->tet_count; t++) wanted[part[t]]++;
@@ -389,7 +386,7 @@ static thenar_status choose_parts(const thenar_tet_mesh *mesh, const int *part, 
     return status;
 }
 
-/* Unmarks the tets of parts that are not wanted. The mesh has the marked tets in their order. */
+/* Unmarks the tets of unwanted parts. The mesh has the marked tets in their order. */
 static thenar_status drop_crumbs(const thenar_tet_mesh *mesh, const thenar_surface *skin, lattice *l,
                                  thenar_error *error) {
     int *part, part_count;
@@ -431,7 +428,7 @@ thenar_status lattice_mesh(const lattice_solid *solid, const thenar_mesh_options
     return status;
 }
 
-/* The vertices that triangles use, without the triangles: a stray one must not grow a tet of its own. */
+/* The vertices used by triangles, without the triangles: an unused vertex must not create a tet. */
 static thenar_status used_vertices(const thenar_surface *surface, thenar_surface *out, thenar_error *error) {
     thenar_status status = surface_create(surface->vertex_count, 0, out, error);
     if (status != THENAR_OK) return status;

@@ -1,8 +1,7 @@
-/* A staircase of tets sticks out of the solid by up to a cell. Node by node, in order, a node of the boundary
- * goes towards the nearest point of the surface: all the way, or half, a quarter, an eighth of it, whichever
- * is the first that leaves every tet around it with the quality asked for and every vertex of the skin in a
- * tet. Some sweeps bring most nodes as far as they get; the next node's move makes room for the first one's.
- */
+/* A staircase of tets sticks out of the solid by up to a cell. Node by node, in order, a node of the boundary moves
+ * towards the nearest point of the surface: all the way, or half, a quarter, an eighth of it, whichever is the first
+ * that leaves every tet around it with the requested quality and every vertex of the skin in a tet. Several sweeps
+ * bring most nodes as far as they get, since each move makes room for others. */
 #include "geometry/lattice.h"
 
 #include "core/memory.h"
@@ -15,9 +14,8 @@
 #define SWEEPS 6
 #define STEPS 4
 #define IMPROVE_SWEEPS 40
-#define STRAY 0.35 /* a node of the boundary stays this near to the surface, over the mean edge around it */
-/* A vertex of the skin may lie on a face of its tet but not beyond: well within the 1e-12 that are promised.
- */
+#define STRAY 0.35 /* largest distance of a boundary node from the surface, over the mean edge around it */
+/* A vertex of the skin may lie on a face of its tet but not beyond: well within the guaranteed 1e-12. */
 #define INSIDE (-1e-13)
 
 typedef struct fitting {
@@ -81,7 +79,7 @@ static thenar_status fitting_create(fitting *f, const thenar_embedding *hold, th
     return status;
 }
 
-/* The tet around a node that holds a vertex of the skin, or -1. */
+/* The tet around a node that contains a vertex of the skin, or -1. */
 static int holder_of(const fitting *f, int node, int vertex) {
     vec3 p = surface_vertex(f->skin, vertex);
     for (int i = f->star_start[node]; i < f->star_start[node + 1]; i++) {
@@ -93,7 +91,7 @@ static int holder_of(const fitting *f, int node, int vertex) {
     return -1;
 }
 
-/* Are the tets around the node as good as asked (or no worse than before), and do they hold the skin? */
+/* True if the tets around the node have the requested quality (or are no worse than before) and contain the skin. */
 static bool is_acceptable(const fitting *f, int node, double worst_before) {
     double bound = fmin(f->quality, worst_before);
     for (int i = f->star_start[node]; i < f->star_start[node + 1]; i++) {
@@ -117,7 +115,7 @@ static double worst_around(const fitting *f, int node) {
     return worst;
 }
 
-/* After a move, the vertices in the tets around a node go to the lists of the tets that hold them now. */
+/* After a move, reassigns the vertices in the tets around a node to the tets that now contain them. */
 static void move_vertices(fitting *f, int node) {
     int all = -1;
     for (int i = f->star_start[node]; i < f->star_start[node + 1]; i++) {
@@ -151,8 +149,7 @@ static void move_node(fitting *f, int node) {
     vec3_store(place, from);
 }
 
-/* Tries places around a node's own, at shares of the mean edge there; the first that makes the worst tet better
- * stays. */
+/* Tries positions around a node at shares of the mean edge there; the first that improves the worst tet is kept. */
 static bool better_node(fitting *f, int node, bool outer) {
     static const double way[14][3] = {{1, 0, 0},  {-1, 0, 0},  {0, 1, 0},   {0, -1, 0},  {0, 0, 1},
                                       {0, 0, -1}, {1, 1, 1},   {-1, 1, 1},  {1, -1, 1},  {-1, -1, 1},
@@ -201,7 +198,7 @@ thenar_status lattice_improve(const signed_distance *solid, const thenar_surface
     return status;
 }
 
-/* To the mean of the nodes around. */
+/* To the mean of its neighbours. */
 static void relax_node(fitting *f, int node) {
     double *place = f->mesh->positions + 3 * (size_t)node, worst = worst_around(f, node);
     vec3 from = vec3_load(place), sum = {0};

@@ -7,9 +7,9 @@
 #include <string.h>
 
 #define BLOCK 6  /* cells of a block that is skipped as a whole where the surface is far */
-#define SURE 1.6 /* how many times too large a distance may be */
+#define SURE 1.6 /* largest overestimate of a distance */
 #define TRIES 4  /* cell sizes tried for a target number of triangles */
-#define PLACES 4 /* places of the grid tried until the net is a manifold */
+#define PLACES 4 /* grid positions tried until the net is a manifold */
 #define CLOSE_ENOUGH 0.03
 #define SWEEPS 14 /* of sliding */
 #define EXACT_SWEEPS 3
@@ -90,8 +90,8 @@ static void join(int part[12], int a, int b) {
         if (part[e] == from) part[e] = to;
 }
 
-/* The sheets of surface in a cell: part[edge] is the sheet that cuts it, from 0, or -1. On each side of the cell two
- * cut edges belong together; of four, those that meet in an inner corner, so that the cell beyond sees the same. */
+/* The sheets of surface in a cell: part[edge] is the sheet that cuts it, from 0, or -1. On each face of the cell two
+ * cut edges are connected; of four, those that meet in an inner corner, so that the neighbouring cell agrees. */
 static int find_sheets(const double value[8], int part[12]) {
     int sheets = 0;
     for (int e = 0; e < 12; e++) part[e] = (value[ends[e][0]] < 0) != (value[ends[e][1]] < 0) ? 100 + e : -1;
@@ -203,7 +203,7 @@ static bool connect(net *n) {
 static thenar_status net_surface(const net *n, thenar_surface *out, thenar_error *error) {
     thenar_status status = surface_create((int)n->position.count, (int)(n->corner.count / 3), out, error);
     if (status != THENAR_OK) return status;
-    if (n->corner.count == 0) return THENAR_OK; /* all of the solid is within a cell */
+    if (n->corner.count == 0) return THENAR_OK; /* the whole solid lies within a cell */
     memcpy(out->positions, n->position.data, n->position.count * sizeof(vec3));
     memcpy(out->triangles, n->corner.data, n->corner.count * sizeof(int));
     return THENAR_OK;
@@ -266,9 +266,9 @@ static thenar_status make_manifold(const signed_distance *solid, double cell, th
     return status;
 }
 
-/* One sweep: each vertex goes half the way to the mean of its neighbours, each weighted by the area around it so that
- * spacing evens out, but only along the surface; then back to the surface, along the mesh's normal or, which takes six
- * more evaluations, along the solid's own (exact). */
+/* One sweep: each vertex moves half way to the mean of its neighbours, weighted by the area around them so that
+ * spacing becomes even, but only along the surface; then back to the surface, along the normal of the mesh or, with
+ * six more evaluations, along that of the solid (exact). */
 static void slide(const signed_distance *solid, thenar_surface *s, double cell, bool exact, vec3 *sum, double *count,
                   vec3 *normal) {
     memset(sum, 0, (size_t)s->vertex_count * sizeof *sum);
@@ -314,7 +314,7 @@ thenar_status polygonize(const signed_distance *solid, int target, thenar_surfac
     if (target < POLYGONIZE_MIN || target > POLYGONIZE_MAX)
         return error_set(error, THENAR_ERROR_INPUT, "%d triangles; expected %d to %d", target, POLYGONIZE_MIN,
                          POLYGONIZE_MAX);
-    /* Triangles go with the inverse square of the cell: a coarse net says how many there will be. */
+    /* The number of triangles scales with the inverse square of the cell size: a coarse net predicts it. */
     vec3 size = vec3_sub(solid->bounds.high, solid->bounds.low);
     double area = 2 * (size.x * size.y + size.y * size.z + size.z * size.x), cell = sqrt(12 * area / target);
     thenar_status status = make_net(solid, cell, 0, out, error);

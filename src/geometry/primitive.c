@@ -7,7 +7,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Corners of a cube are numbered by bits: 1 is +x, 2 is +y, 4 is +z. Odd cubes take the mirror image in x. */
+/* Grids of tets, and meshes of primitives (thenar/mesh.h): boxes of tets, closed surfaces of round bodies.
+ *
+ * Corners of a cube are numbered by bits: 1 is +x, 2 is +y, 4 is +z. Odd cubes take the mirror image in x. */
 static const int five_tets[5][4] = {{0, 5, 3, 6}, {1, 3, 0, 5}, {2, 0, 3, 6}, {4, 5, 0, 6}, {7, 3, 5, 6}};
 /* The six paths along the edges from corner 0 to corner 7. */
 static const int six_tets[6][4] = {{0, 1, 3, 7}, {0, 2, 6, 7}, {0, 4, 5, 7}, {0, 3, 2, 7}, {0, 6, 4, 7}, {0, 5, 1, 7}};
@@ -101,7 +103,7 @@ bool grid_tet(const grid *g, int tet, int node[4]) {
     for (int i = 0; i < 4; i++) {
         int bits = (five ? five_tets[which] : six_tets[which])[i] ^ mirror;
         int corner[3] = {c[0] + (bits & 1), c[1] + (bits >> 1 & 1), c[2] + (bits >> 2)};
-        /* Mirroring turns a tet inside out; exchanging its last two nodes turns it back. */
+        /* Mirroring inverts a tet; swapping its last two nodes restores its orientation. */
         node[mirror && i >= 2 ? 5 - i : i] = corner_number(g, corner);
     }
     return true;
@@ -164,7 +166,7 @@ int grid_tets_near(const grid *g, vec3 point, int tets[GRID_NEAR_LIMIT]) {
                     (point.z - g->origin.z) / g->cell.z};
     int low[3], high[3], count = 0;
     for (int a = 0; a < 3; a++) {
-        /* A point on the plane between two cubes, but for rounding, belongs to both. */
+        /* A point on the plane between two cubes, up to rounding, belongs to both. */
         low[a] = clamp_cell(at[a] - 1e-9, g->cells[a]);
         high[a] = clamp_cell(at[a] + 1e-9, g->cells[a]);
     }
@@ -203,8 +205,6 @@ thenar_status grid_mesh(const grid *g, const unsigned char *keep, thenar_tet_mes
     free(number);
     return status;
 }
-
-/* Meshes of simple bodies (thenar/mesh.h): boxes of tets, and closed surfaces of round ones. */
 
 #define RESOLUTION_LIMIT 1000
 
@@ -253,7 +253,7 @@ static int add_vertex(thenar_surface *surface, vec3 p) {
     return surface->vertex_count++;
 }
 
-/* Room for so many vertices and triangles, none there yet. */
+/* Room for these numbers of vertices and triangles, none of them used yet. */
 static thenar_status begin_surface(long long vertices, long long triangles, thenar_surface *surface,
                                    thenar_error *error) {
     thenar_status status = surface_create((int)vertices, (int)triangles, surface, error);
@@ -261,7 +261,7 @@ static thenar_status begin_surface(long long vertices, long long triangles, then
     return status;
 }
 
-/* ---- Sphere: an icosahedron, each face cut into resolution^2, pushed out onto the sphere. */
+/* ---- Sphere: an icosahedron, each face divided into resolution^2, projected onto the sphere. */
 
 static const int icosahedron_faces[20][3] = {{0, 11, 5}, {0, 5, 1},  {0, 1, 7},   {0, 7, 10}, {0, 10, 11},
                                              {1, 5, 9},  {5, 11, 4}, {11, 10, 2}, {10, 7, 6}, {7, 1, 8},
@@ -277,8 +277,7 @@ static void icosahedron_corners(vec3 corner[12]) {
     }
 }
 
-/* The vertices between corners a and b, shared by the two faces there; they are made when the first face
- * asks. */
+/* The vertices between corners a and b, shared by two faces and created for the first. */
 typedef struct sphere_edges {
     int resolution;
     int *vertex; /* 12 * 12 * (resolution - 1), -1 where not made yet; [a][b] with a < b, in the direction a

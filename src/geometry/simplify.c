@@ -1,18 +1,17 @@
-/* One vertex u at a time goes into a neighbour v: the two triangles on the edge uv vanish, the others around u get v
- * for a corner (a half-edge collapse). Of all that are allowed the cheapest is next; its cost is
+/* Half-edge collapses: vertex u merges into a neighbour v, the two triangles on the edge uv vanish, and v replaces u
+ * in the others around it. The cheapest allowed collapse is next; its cost is
  *   (l / L)^2 + BEND E / L^2 + SHAPE (1 - q),   E = sum_t A_t (n_t . x_v + d_t)^2 / sum_t A_t
- * with l = |x_u - x_v|, L the wanted length there, and t the triangles of the finer surface that u and v stand for: E
- * is the mean square of the distances of v from their planes [Garland and Heckbert 1997, Surface simplification using
- * quadric error metrics], kept as a quadric x^T A x + 2 b^T x + c. q is the worst shape of the new triangles. The first
- * term rules: short edges go first, which is what spaces the points evenly.
+ * with l = |x_u - x_v|, L the target length there, and t the triangles of the finer surface that u and v represent: E
+ * is the mean squared distance of v from their planes (Garland and Heckbert 1997, Surface simplification using quadric
+ * error metrics), stored as a quadric x^T A x + 2 b^T x + c. q is the worst shape of the new triangles. The first term
+ * dominates: short edges go first, which spaces the points evenly.
  *
  * A collapse is allowed if
  *   l < SHORT L, and no new edge is longer than LONG L;
  *   u and v have no common neighbours but the two across the edge (the link condition: the surface stays a manifold);
- *   new triangles look the way that the vertices at their corners did, and are no slivers;
- *   no vertex that has been taken out is farther from the new triangles than it may be. Each one hangs on the nearest
- *   triangle of those that its neighbourhood has left.
- */
+ *   new triangles face the same way as the vertices at their corners did, and are no slivers;
+ *   no removed vertex is too far from the new triangles. Each removed vertex is assigned to the nearest remaining
+ *   triangle of its neighbourhood. */
 #include "geometry/simplify.h"
 
 #include "core/memory.h"
@@ -28,7 +27,7 @@
 #define SHAPE 0.3
 #define SLIVER 0.25 /* a shape, 1 for equal sides */
 #define FACING 0.3  /* cosine */
-#define RING 24     /* triangles around a vertex at most; others are kept */
+#define RING 24     /* maximum number of triangles around a vertex; others are kept */
 #define REFUSED INFINITY
 
 typedef struct quadric {
@@ -49,20 +48,20 @@ typedef struct simplifier {
     vec3 *place;  /* of a vertex, from the first one: keeps the quadrics exact far from the origin */
     vec3 *normal; /* of the finer surface at a vertex */
     quadric *error;
-    bool *fixed;   /* vertices that stay */
-    int *triangle; /* 3 a triangle; the first is -1 once it is gone */
+    bool *fixed;   /* vertices that must stay */
+    int *triangle; /* 3 per triangle; the first is -1 once it is removed */
     int *first;    /* of a vertex: a corner (3 t + k) there, or -1 */
     int *next;     /* of a corner: another one at the same vertex, or -1 */
-    int *hung;     /* of a triangle: a vertex that was taken out and hangs on it, or -1 */
-    int *also;     /* of a vertex that was taken out: another one on the same triangle, or -1 */
-    /* The vertices that can go, the cheapest on top of a heap. */
+    int *assigned; /* of a triangle: a removed vertex assigned to it, or -1 */
+    int *also;     /* of a removed vertex: another one on the same triangle, or -1 */
+    /* The vertices that can be removed, in a heap by cost. */
     int heap_count, *heap, *slot; /* slot[v]: where in the heap v is, -1 if it is not */
     double *cost;
 } simplifier;
 
-/* The triangles around a vertex u: (u, a, b) in their own direction of turning. */
+/* The triangles around a vertex u: (u, a, b) in their orientation. */
 typedef struct ring {
-    int count; /* -1: more than there is room for */
+    int count; /* -1: too many */
     int triangle[RING], a[RING], b[RING];
 } ring;
 
@@ -137,7 +136,7 @@ static ring ring_of(const simplifier *s, int u) {
     return r;
 }
 
-/* Are the triangles one closed fan? */
+/* True if the triangles form one closed fan. */
 static bool ring_is_closed(const ring *r) {
     int at = 0, seen = 0;
     if (r->count < 3) return false;
@@ -155,14 +154,14 @@ static bool ring_is_closed(const ring *r) {
     return seen == r->count;
 }
 
-/* Each neighbour of a vertex is the `a` of one of its triangles, but for one at a border. */
+/* Each neighbour of a vertex is the `a` of one of its triangles, except for one at a border. */
 static bool ends_border(const simplifier *s, int v, int b) {
     for (int c = s->first[v]; c >= 0; c = s->next[c])
         if (s->triangle[c - c % 3 + (c + 1) % 3] == b) return false;
     return true;
 }
 
-/* Besides the two across the edge, u and v have no common neighbour, and no new triangle is there already. */
+/* True if u and v have no common neighbour besides the two across the edge, and no new triangle exists already. */
 static bool keeps_manifold(const simplifier *s, const ring *around_u, int v) {
     int shared = 0, valence = 0;
     for (int c = s->first[v]; c >= 0; c = s->next[c]) {
@@ -177,7 +176,7 @@ static bool keeps_manifold(const simplifier *s, const ring *around_u, int v) {
     return shared == 2 && valence + around_u->count - 4 <= RING;
 }
 
-/* The cost of u going into v. */
+/* The cost of merging u into v. */
 static double cost_of(const simplifier *s, int u, const ring *around, int v) {
     double L = (s->spacing[u] + s->spacing[v]) / 2, l = vec3_distance(s->place[u], s->place[v]);
     if (!(l < SHORT * L) || !keeps_manifold(s, around, v)) return REFUSED;
@@ -198,7 +197,7 @@ static double cost_of(const simplifier *s, int u, const ring *around, int v) {
     return (l * l + BEND * quadric_mean(&q, s->place[v])) / (L * L) + SHAPE * (1 - worst);
 }
 
-/* The triangle of those that u leaves behind, with v in its place, that is nearest to a vertex. */
+/* Of the triangles that remain when v replaces u, the one nearest to a vertex. */
 static int nearest_left(const simplifier *s, const ring *around, int v, int vertex, double *distance) {
     int best = -1;
     *distance = INFINITY;
@@ -221,14 +220,14 @@ static bool stays_close(const simplifier *s, int u, const ring *around, int v) {
     nearest_left(s, around, v, u, &distance);
     if (distance > s->closeness * s->spacing[u]) return false;
     for (int i = 0; i < around->count; i++)
-        for (int w = s->hung[around->triangle[i]]; w >= 0; w = s->also[w]) {
+        for (int w = s->assigned[around->triangle[i]]; w >= 0; w = s->also[w]) {
             nearest_left(s, around, v, w, &distance);
             if (distance > s->closeness * s->spacing[w]) return false;
         }
     return true;
 }
 
-/* The cheapest way for u to go; with `close`, of those that keep what was taken out close. */
+/* The cheapest collapse of u; with `close`, of those that keep removed vertices close. */
 static collapse best_for(const simplifier *s, int u, const ring *around, bool close) {
     collapse best = {-1, REFUSED};
     if (s->fixed[u] || around->count < 3) return best;
@@ -248,24 +247,24 @@ static void unlink_corner(simplifier *s, int vertex, int triangle) {
     *at = s->next[*at];
 }
 
-/* Hangs u, and what hung on the triangles around it, on those that are left. */
+/* Assigns u, and the vertices assigned to the triangles around it, to the remaining triangles. */
 static void reattach(simplifier *s, int u, const ring *around, int v) {
     int loose = u;
     s->also[u] = -1;
     for (int i = 0; i < around->count; i++) {
-        for (int w = s->hung[around->triangle[i]], next; w >= 0; w = next) {
+        for (int w = s->assigned[around->triangle[i]], next; w >= 0; w = next) {
             next = s->also[w];
             s->also[w] = loose;
             loose = w;
         }
-        s->hung[around->triangle[i]] = -1;
+        s->assigned[around->triangle[i]] = -1;
     }
     for (int w = loose, next; w >= 0; w = next) {
         double distance;
         next = s->also[w];
         int t = nearest_left(s, around, v, w, &distance);
-        s->also[w] = s->hung[t];
-        s->hung[t] = w;
+        s->also[w] = s->assigned[t];
+        s->assigned[t] = w;
     }
 }
 
@@ -300,7 +299,7 @@ static void simplify(simplifier *s) {
         heap_remove(s, u);
         ring around = ring_of(s, u);
         collapse best = best_for(s, u, &around, true);
-        if (best.into < 0) continue; /* it is looked at again when something around it changes */
+        if (best.into < 0) continue; /* it is tried again when something around it changes */
         do_collapse(s, u, &around, best.into);
         look_at(s, best.into);
         for (int i = 0; i < around.count; i++)
@@ -329,7 +328,7 @@ static void start(simplifier *s) {
             q.b = vec3_scale(n, area * d);
             q.c = area * d * d;
         }
-        s->hung[t] = -1;
+        s->assigned[t] = -1;
         for (int k = 0; k < 3; k++) {
             s->triangle[3 * t + k] = corner[k];
             s->next[3 * t + k] = s->first[corner[k]];
@@ -377,9 +376,9 @@ thenar_status surface_simplify(const thenar_surface *surface, const double *spac
     s.slot = MEMORY_ARRAY(int, vertices);
     s.triangle = MEMORY_ARRAY(int, 3 * triangles);
     s.next = MEMORY_ARRAY(int, 3 * triangles);
-    s.hung = MEMORY_ARRAY(int, triangles);
+    s.assigned = MEMORY_ARRAY(int, triangles);
     bool have = s.place && s.normal && s.error && s.fixed && s.cost && s.first && s.also && s.heap && s.slot &&
-                s.triangle && s.next && s.hung;
+                s.triangle && s.next && s.assigned;
     thenar_status status = have ? THENAR_OK : error_memory(error, "simplifying a surface");
     if (have) {
         start(&s);
@@ -397,7 +396,7 @@ thenar_status surface_simplify(const thenar_surface *surface, const double *spac
     free(s.slot);
     free(s.triangle);
     free(s.next);
-    free(s.hung);
+    free(s.assigned);
     return status;
 }
 

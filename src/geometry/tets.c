@@ -9,13 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A vertex at the barycentric weight -w beyond a face lies w h outside, h the height of the tet over that face. The
- * least motion of the face's three nodes that takes the face there moves each by its own share b of the vertex: along
- * the normal by w h b / (b . b). In each round a node makes the largest of the moves asked of it. */
+/* Covering a skin. A vertex with barycentric weight -w beyond a face lies w h outside, where h is the height of the
+ * tet over that face. The smallest motion of the three nodes of the face that moves the face there moves each along
+ * the normal by w h b / (b . b), with its own share b of the vertex. In each round a node makes the largest of the
+ * moves required of it. */
 
 #define OUTSIDE (-1e-12)
-#define SHARE 0.5  /* of a move that is made in a round: the neighbours' moves help */
-#define MIN 0.0003 /* of the height of a tet: what is moved at least */
+#define SHARE 0.5  /* of a move that is made in a round, since the neighbours' moves help */
+#define MIN 0.0003 /* of the height of a tet: the smallest move */
 
 static void ask_for_moves(const thenar_tet_mesh *mesh, int tet, const double weights[4], vec3 *move) {
     int lowest = 0;
@@ -61,7 +62,7 @@ static bool try_tet(void *context, int tet) {
     return true;
 }
 
-/* As tet_finder_find: looks further and further. */
+/* As tet_finder_find: searches wider and wider. */
 static void search_group(const tet_finder *finder, group_search *s) {
     box here = {s->point, s->point}, all = finder->tree.node[0].bounds;
     double size = vec3_distance(all.low, all.high), limit = size + sqrt(box_distance_squared(&all, s->point));
@@ -73,8 +74,8 @@ static void search_group(const tet_finder *finder, group_search *s) {
     }
 }
 
-/* Hangs each vertex on a tet of its own group: on one that holds it, or on one close by (then it counts as outside).
- * The group of a tet is its tag; group 0 goes with every other. */
+/* Embeds each vertex in a tet of its own group: one that contains it, or a nearby one (then it counts as outside). The
+ * group of a tet is its tag; group 0 matches every other. */
 static thenar_status tet_group_embedding(const thenar_tet_mesh *mesh, const thenar_surface *skin,
                                          const int *vertex_group, thenar_embedding *embedding, int *outside,
                                          thenar_error *error) {
@@ -94,8 +95,8 @@ static thenar_status tet_group_embedding(const thenar_tet_mesh *mesh, const then
     return status;
 }
 
-/* At most `rounds` moves of each node; the vertices that are outside then are counted in *outside. Tets may get
- * worse, even inverted: improve them and call again. */
+/* Up to `rounds` moves of each node; *outside receives the number of vertices still outside. Tets may get worse, even
+ * inverted: improve them and call again. */
 static thenar_status tet_cover(thenar_tet_mesh *mesh, const thenar_surface *skin, const int *vertex_group, int rounds,
                                int *outside, thenar_error *error) {
     vec3 *move = MEMORY_ARRAY(vec3, mesh->node_count);
@@ -124,7 +125,7 @@ static thenar_status tet_cover(thenar_tet_mesh *mesh, const thenar_surface *skin
 #define COVER_TURNS 30
 #define COVER_ROUNDS 6
 #define FREE_TURNS 3      /* in which improving may uncover the skin again */
-#define WORST_COVERED 0.1 /* a radius ratio from which the last improvement goes on */
+#define WORST_COVERED 0.1 /* radius ratio that the last improvement aims at */
 
 static thenar_status improve(const tet_wrap *wrap, bool keep_covered, thenar_tet_mesh *mesh, thenar_error *error) {
     if (!keep_covered) return lattice_improve(wrap->solid, NULL, NULL, IMPROVE_QUALITY, mesh, error);
@@ -136,7 +137,7 @@ static thenar_status improve(const tet_wrap *wrap, bool keep_covered, thenar_tet
     return status;
 }
 
-/* Draws the boundary to the skin or, with `relax`, the inner nodes after it. */
+/* Moves the boundary to the skin or, with `relax`, the inner nodes after it. */
 static thenar_status fit(const tet_wrap *wrap, bool relax, thenar_tet_mesh *mesh, thenar_error *error) {
     thenar_embedding hold;
     int outside;
@@ -148,7 +149,7 @@ static thenar_status fit(const tet_wrap *wrap, bool relax, thenar_tet_mesh *mesh
     return status;
 }
 
-/* In turns: what covers the skin makes tets worse, what makes them better uncovers some of it. */
+/* Alternates: covering the skin makes tets worse, improving them uncovers some of it. */
 thenar_status tet_wrap_cover(const tet_wrap *wrap, thenar_tet_mesh *mesh, thenar_error *error) {
     thenar_tet_figures figures = {0};
     int outside = 1;
@@ -174,7 +175,7 @@ thenar_status tet_wrap_fit(const tet_wrap *wrap, int turns, thenar_tet_mesh *mes
 }
 
 typedef struct place {
-    tet_share share; /* corners in the order of their numbers, those without parts left out */
+    tet_share share; /* corners in the order of their numbers, without those of zero weight */
     size_t use;      /* 4 * tet + corner of the finer mesh */
 } place;
 

@@ -31,7 +31,7 @@ static thenar_status read_open_file(FILE *file, const char *path, size_t limit, 
 
 thenar_status file_read(const char *path, size_t limit, file_bytes *out, thenar_error *error) {
     *out = (file_bytes){0};
-    /* Without waiting: opening a pipe that nobody writes to would never return. */
+    /* Non-blocking, since opening a pipe without a writer would never return. */
     int descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     FILE *file = descriptor >= 0 ? fdopen(descriptor, "rb") : NULL;
     if (!file) {
@@ -59,7 +59,7 @@ thenar_status file_close(FILE *file, const char *path, thenar_error *error) {
         error_errno(error, path, "write");
     }
     if (failed_now) return THENAR_ERROR_FILE;
-    /* The reason of a write that failed earlier is gone; a full disk is the usual one. */
+    /* The reason of an earlier failed write is lost; a full disk is the usual one. */
     if (failed_before)
         return error_set(error, THENAR_ERROR_FILE, "%s: cannot write: a write failed (disk full?)", path);
     return THENAR_OK;

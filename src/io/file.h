@@ -1,4 +1,4 @@
-/* Whole files in and out, with errors that name the file. */
+/* Reads and writes whole files, with errors that name the file. */
 #ifndef IO_FILE_H
 #define IO_FILE_H
 
@@ -17,16 +17,16 @@ typedef struct file_bytes {
 /* Reads a whole regular file. A missing or empty file, a directory, or more than `limit` bytes is an error. */
 thenar_status file_read(const char *path, size_t limit, file_bytes *out, thenar_error *error);
 
-/* Opens a file for writing or says why not. Numbers are printed in the locale of the thread: see text_locale_begin. */
+/* Opens a file for writing. Numbers are printed in the locale of the thread: see text_locale_begin. */
 thenar_status file_create(const char *path, FILE **out, thenar_error *error);
 
 /* Flushes and closes; a write that failed at any time since file_create (a full disk) is an error here. */
 thenar_status file_close(FILE *file, const char *path, thenar_error *error);
 
-/* Makes a directory and its parents; one that is there already is fine. */
+/* Creates a directory and its parents; existing ones are fine. */
 thenar_status file_make_directory(const char *path, thenar_error *error);
 
-/* The part of path behind the last dot of its last component, lower case is the caller's business; "" if none. */
+/* The part of path after the last dot of its last component, in its original case; "" if there is none. */
 const char *file_extension(const char *path);
 
 #endif

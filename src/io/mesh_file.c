@@ -6,7 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* Element and node counts stay below this so that 4 * count is an int too. */
+/* Bound on element and node counts, so that 4 * count is an int. */
 #define LARGEST_COUNT ((size_t)INT_MAX / 4)
 
 static void mesh_builder_free(mesh_builder *builder) {
@@ -84,7 +84,7 @@ bool mesh_builder_region(mesh_builder *builder, scanner *s, int tag, const char 
     return scanner_no_memory(s);
 }
 
-/* The nodes that some elements use, numbered anew in the same order. */
+/* The nodes used by some elements, renumbered in the same order. */
 typedef struct selection {
     int count;
     int *renumbered; /* per node of the builder: its new index, or -1 */
@@ -191,7 +191,7 @@ static thenar_status check_all_used(mesh_builder *builder, const char *path, the
     return mesh_check_used(used, mesh_builder_node_count(builder), &origin, error);
 }
 
-/* The region names move into `out`; the builder still needs mesh_builder_free. */
+/* Moves the region names to `out`; the builder still needs mesh_builder_free. */
 static thenar_status mesh_builder_finish(mesh_builder *builder, const char *path, mesh_file *out, thenar_error *error) {
     *out = (mesh_file){0};
     if (builder->tets.count == 0 && builder->triangles.count == 0)
@@ -215,7 +215,7 @@ static thenar_status mesh_builder_finish(mesh_builder *builder, const char *path
 
 typedef struct mesh_format {
     const char *extension;
-    const char *beginning; /* what every such file starts with, or NULL if nothing tells it */
+    const char *beginning; /* the start of every such file, or NULL if there is no signature */
     bool (*read)(scanner *s, mesh_builder *builder);
 } mesh_format;
 
@@ -231,8 +231,8 @@ static bool starts_with(const scanner *s, const char *text) {
     return scanner_left(s) >= strlen(text) && memcmp(s->at, text, strlen(text)) == 0;
 }
 
-/* A binary STL file has nothing at its start to know it by, but its size follows from its count of triangles.
- * A text has letters where that count stands, hence a count beyond any file's size. */
+/* A binary STL file has no signature, but its size follows from its number of triangles. A text file has letters in
+ * place of that number, hence a number beyond any file's size. */
 static bool is_stl(const scanner *s) {
     if (starts_with(s, "solid")) return true;
     if (scanner_left(s) < 84) return false;
@@ -241,7 +241,7 @@ static bool is_stl(const scanner *s) {
     return scanner_left(s) == 84 + 50 * count;
 }
 
-/* By content first, by extension second; NULL: none. */
+/* By content first, by extension second; NULL: unknown. */
 static const mesh_format *choose_format(const scanner *s) {
     const char *extension = file_extension(s->path);
     for (size_t i = 0; i < FORMAT_COUNT; i++)

@@ -1,9 +1,8 @@
 /* Gmsh .msh, formats 2.2 and 4.1, text and binary (Gmsh reference manual, "MSH file format").
  *
- * A file is a row of sections, $Name ... $EndName. $Nodes and $Elements give the mesh; $PhysicalNames (always
- * text) the names of regions; in 4.1 $Entities says which physical groups a volume belongs to, in 2.2 each
- * element says it itself. Other sections are skipped. Where an element of 4.1 is in several groups, the first
- * counts. */
+ * A file is a sequence of sections, $Name ... $EndName. $Nodes and $Elements define the mesh; $PhysicalNames (always
+ * text) the names of regions. In 4.1, $Entities assigns physical groups to volumes; in 2.2, each element does so
+ * itself. Other sections are skipped. If an element of 4.1 is in several groups, the first counts. */
 #include "io/mesh_reader.h"
 
 #include "core/hash.h"
@@ -67,8 +66,7 @@ static bool read_int(gmsh *g, long low, long high, long *value, const char *what
     return scanner_integer(g->s, SCANNER_INT32, low, high, value, what);
 }
 
-/* What 4.1 calls size_t. Counts and tags above INT_MAX are refused: no file within the size limit needs them.
- */
+/* 4.1's size_t. Counts and tags above INT_MAX are refused: no file within the size limit needs them. */
 static bool read_size(gmsh *g, long low, long *value, const char *what) {
     return scanner_integer(g->s, SCANNER_UINT64, low, INT_MAX, value, what);
 }
@@ -104,7 +102,7 @@ static bool read_format(gmsh *g) {
     return read;
 }
 
-/* The word of s continues up to a closing quote, maybe over blanks. */
+/* The word of s continues up to a closing quote, possibly over blanks. */
 static bool read_name(scanner *s, char *name, size_t size) {
     if (scanner_at_line_end(s) || *s->at != '"') return scanner_fail(s, "no name here; expected a name in quotes");
     const char *start = s->at + 1;
@@ -228,7 +226,7 @@ static bool read_nodes_4(gmsh *g) {
            scanner_fail(g->s, "$Nodes has %zu nodes; expected %ld by its first line", g->node_tags.count, total);
 }
 
-/* Tags mostly count up by one: then the place follows from the first, and the table is not asked. */
+/* Tags usually count up by one; then the index follows from the first tag, without a table look-up. */
 static long find_node(const gmsh *g, long tag) {
     if (g->node_tags.count == 0) return KEY_TABLE_NONE;
     long guess = tag - g->node_tags.data[0];
@@ -237,7 +235,7 @@ static long find_node(const gmsh *g, long tag) {
     return key_table_find(&g->nodes_by_tag, g->node_tags.data, &key);
 }
 
-/* The nodes of an element, which close its line, and the element into the builder. */
+/* Reads the nodes of an element, which end its line, and adds the element to the builder. */
 static bool read_element(gmsh *g, const element_type *type, scanner_type integer, mesh_place place, int group) {
     int nodes[MAX_NODES];
     for (int i = 0; i < type->node_count; i++) {
@@ -292,7 +290,7 @@ static bool read_element_2_text(gmsh *g) {
            scanner_end_line(g->s);
 }
 
-/* A block of binary elements of one type. left: how many $Elements still promises. */
+/* A block of binary elements of one type. left: how many elements the section still has to contain. */
 static bool read_block_2_binary(gmsh *g, long *left) {
     const element_type *type;
     long count, tag_count, number;

@@ -69,7 +69,7 @@ static size_t continuation(const scanner *s, const char *at) {
     return at[1] == '\r' && at[2] == '\n' ? 3 : 0;
 }
 
-/* Blanks of this line; `breaks`: also of the following ones. */
+/* Skips blanks of this line and, with `breaks`, of the following ones. */
 static void skip_blanks(scanner *s, bool breaks) {
     while (s->at < s->end) {
         size_t joined = continuation(s, s->at);
@@ -162,7 +162,7 @@ size_t scanner_min_bytes(const scanner *s, scanner_type type) {
 
 bool scanner_need(scanner *s, size_t count, size_t bytes_each, const char *what) {
     size_t left = scanner_left(s);
-    /* Text may end without the blank behind its last number. */
+    /* Text may end without a blank after its last number. */
     if (!s->binary) left++;
     if (bytes_each == 0 || count <= left / bytes_each) return true;
     mark_token(s);

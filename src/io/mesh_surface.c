@@ -1,7 +1,8 @@
-/* Wavefront OBJ: the vertices (v) and faces (f) of all objects and groups as one surface. Indices count from
- * 1, or back from the newest vertex if negative; texture and normal indices are ignored, and so are the
- * statements for materials, groups, curves and points. A backslash at the end of a line joins it with the
- * next. */
+/* Readers of surface formats: OBJ, STL, PLY.
+ *
+ * Wavefront OBJ: the vertices (v) and faces (f) of all objects and groups as one surface. Indices count from 1, or
+ * backwards from the newest vertex if negative; texture and normal indices are ignored, as are statements for
+ * materials, groups, curves and points. A backslash at the end of a line joins it with the next. */
 #include "io/mesh_reader.h"
 
 #include "core/hash.h"
@@ -21,7 +22,7 @@ static bool is_ignored(const scanner *s) {
     return false;
 }
 
-/* x y z, and maybe a weight or a colour. */
+/* x y z, optionally followed by a weight or a colour. */
 static bool read_vertex(scanner *s, mesh_builder *builder) {
     double numbers[7];
     int count = 0;
@@ -99,10 +100,9 @@ bool mesh_read_obj(scanner *s, mesh_builder *builder) {
     return done;
 }
 
-/* STL, text and binary: triangles that each bring their own corners; corners with equal coordinates become
- * one vertex (exactly equal: no tolerance that could join what is apart). Normals are ignored, the order of
- * corners counts. Binary is little-endian: 80 bytes of any text, the number of triangles (4), then 50 bytes
- * for each. */
+/* STL, text and binary: triangles with corners of their own. Corners with exactly equal coordinates become one vertex;
+ * there is no tolerance that could join separate ones. Normals are ignored, the order of corners counts. Binary is
+ * little-endian: 80 bytes of any text, the number of triangles (4 bytes), then 50 bytes for each. */
 
 #define HEAD_SIZE 80
 #define TRIANGLE_SIZE 50
@@ -115,7 +115,7 @@ typedef struct stl {
 } stl;
 
 static bool add_vertex(stl *t, const double position[3], int *index) {
-    /* -0 + 0 is 0: the two zeros are one place and must have the same bytes. */
+    /* -0 + 0 is 0: both zeros are one position and must have the same bytes. */
     double place[3] = {position[0] + 0.0, position[1] + 0.0, position[2] + 0.0};
     mesh_builder *builder = t->builder;
     int newest = mesh_builder_node_count(builder);
@@ -145,7 +145,7 @@ static bool add_triangle(stl *t, const int corners[3], uint32_t line) {
     return mesh_builder_polygon(t->builder, t->s, corners, 3, place);
 }
 
-/* facet normal x y z outer loop, three vertices, endloop endfacet; the word "facet" is read already. */
+/* facet normal x y z outer loop, three vertices, endloop endfacet; the word "facet" has been read. */
 static bool read_facet(stl *t) {
     scanner *s = t->s;
     uint32_t line = scanner_line(s);
@@ -191,7 +191,7 @@ static bool read_binary(stl *t) {
     return true;
 }
 
-/* Binary files may begin with "solid" too, but they have zero bytes soon: in the head, or in the count. */
+/* Binary files may begin with "solid" too, but contain zero bytes early: in the header, or in the count. */
 static bool is_text(const scanner *s) {
     size_t looked_at = scanner_left(s) < HEAD_SIZE + 4 ? scanner_left(s) : HEAD_SIZE + 4;
     return looked_at >= 5 && memcmp(s->at, "solid", 5) == 0 && !memchr(s->at, 0, looked_at);
@@ -212,9 +212,9 @@ bool mesh_read_stl(scanner *s, mesh_builder *builder) {
     return done;
 }
 
-/* PLY, text and binary of both byte orders (Turk, "The PLY Polygon File Format", 1994): a text head that
- * declares elements and their properties, then the rows of each element. x, y, z of "vertex" and the list
- * vertex_indices (or vertex_index) of "face" are read; other properties and elements are skipped. */
+/* PLY, text and binary of both byte orders (Turk, "The PLY Polygon File Format", 1994): a text header that declares
+ * elements and their properties, then the rows of each element. x, y, z of "vertex" and the list vertex_indices (or
+ * vertex_index) of "face" are read; other properties and elements are skipped. */
 
 typedef enum property_role { ROLE_NONE, ROLE_X, ROLE_Y, ROLE_Z, ROLE_CORNERS } property_role;
 
@@ -228,7 +228,7 @@ typedef struct property {
 typedef struct element {
     enum { ELEMENT_OTHER, ELEMENT_VERTEX, ELEMENT_FACE } kind;
     long count;
-    int roles; /* how many of the properties are read */
+    int roles; /* number of properties that are read */
     ARRAY(property) properties;
 } element;
 
@@ -317,7 +317,7 @@ static bool read_property(ply *p) {
     return ARRAY_PUSH(&e->properties, added) || scanner_no_memory(s);
 }
 
-/* *done: the head ended here. */
+/* done: the header ended here. */
 static bool read_head_line(ply *p, bool *done) {
     scanner *s = p->s;
     if (!scanner_word(s, "end_header")) return false;
@@ -347,7 +347,7 @@ static bool read_head(ply *p) {
     if (!p->has_format) return scanner_fail(p->s, "the head has no format; expected \"format ascii 1.0\" or binary");
     for (size_t i = 0; i < p->elements.count; i++) {
         const element *e = &p->elements.data[i];
-        /* Rows of no bytes would make any count possible. */
+        /* Rows of zero bytes would permit any count. */
         if (e->properties.count == 0 && e->count > 0)
             return scanner_fail(p->s, "element %zu of the head has no properties; expected some", i);
         if (e->kind == ELEMENT_VERTEX && e->roles < 3)

@@ -93,8 +93,7 @@ static bool shift_points(scanner *s, const mesh_builder *builder, int *points, i
     return true;
 }
 
-/* Puts the cells into the builder, shifting their indices by first_point and counting them from first_cell.
- */
+/* Adds the cells to the builder, shifting their indices by first_point and counting them from first_cell. */
 static bool vtk_cells_add(vtk_cells *cells, scanner *s, mesh_builder *builder, int first_point, int first_cell) {
     if (cells->types.count != cells->ends.count)
         return scanner_fail(s, "found %zu cell types for %zu cells; expected one each", cells->types.count,
@@ -162,7 +161,7 @@ static bool read_count(vtk *v, long *count, const char *what) {
     return scanner_integer(v->s, SCANNER_INT32, 0, INT_MAX, count, what);
 }
 
-/* Values follow: as words, or raw right behind this line. */
+/* Values follow: as words, or raw directly after this line. */
 static bool begin_values(vtk *v) {
     if (!scanner_end_line(v->s)) return false;
     v->s->binary = v->binary;
@@ -395,7 +394,7 @@ static bool read_name(scanner *s, char name[LONGEST_NAME + 1]) {
     return length > 0 || scanner_fail(s, "no name behind \"<\" or in a tag; expected one");
 }
 
-/* Values that are too long for their place are cut: none that is looked at is so long. */
+/* Values too long for their buffer are truncated; none of those that matter is so long. */
 static bool read_attribute(scanner *s, tag *t) {
     if (t->attribute_count == MAX_ATTRIBUTES)
         return scanner_fail(s, "<%s> has more than %d attributes; expected fewer", t->name, MAX_ATTRIBUTES);
@@ -416,7 +415,7 @@ static bool read_attribute(scanner *s, tag *t) {
     return scanner_skip_past(s, closing);
 }
 
-/* Goes over text, comments and declarations to the next tag and reads it. */
+/* Skips text, comments and declarations up to the next tag and reads it. */
 static bool next_tag(scanner *s, tag *t) {
     const char *skipped;
     do {
@@ -490,7 +489,7 @@ static bool expect_closing(scanner *s, const char *name) {
     return is_closing(&t, name) || scanner_fail(s, "found <%s%s>; expected </%s>", t.closing ? "/" : "", t.name, name);
 }
 
-/* The words of an array end at a tag, which may touch the last of them. */
+/* The words of an array end at a tag, which may directly follow the last of them. */
 static bool array_goes_on(scanner *s) {
     return !scanner_at_end(s) && *s->at != '<';
 }

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-/* Moments about a point of the mesh itself: far from the origin, sums about the origin would cancel. */
+/* Moments about a point of the mesh itself, since sums about a distant origin would cancel. */
 typedef struct moments {
     double volume;
     vec3 first;

@@ -94,11 +94,10 @@ thenar_status embedding_copy(const thenar_embedding *embedding, thenar_embedding
     return THENAR_OK;
 }
 
-/* A tet counts as flat when |volume| <= FLAT_VOLUME * (longest edge)^3. The volume of a tet whose corners are
- * known to double precision comes out with an error of some 1e-16 * edge^3, so at 1e-12 its sign is still
- * certain; and a sliver with a thousandth of the height of a regular tet has 1e-4, so nothing usable is
- * refused. Below, the height is less than 1e-11 of the edge and rounding of positions alone would be strains
- * above 1e-5. */
+/* A tet counts as flat if |volume| <= FLAT_VOLUME * (longest edge)^3. The volume of a tet whose corners are known to
+ * double precision has an error of some 1e-16 * edge^3, so at 1e-12 its sign is still certain; and a sliver with a
+ * thousandth of the height of a regular tet has 1e-4, so nothing usable is refused. Below, the height is less than
+ * 1e-11 of the edge, and rounding of positions alone would mean strains above 1e-5. */
 #define FLAT_VOLUME 1e-12
 
 /* Metres: beyond, squares of distances leave the range of doubles. */
@@ -171,14 +170,14 @@ static double relative_volume(const thenar_tet_mesh *mesh, int tet) {
     for (int i = 1; i < 4; i++)
         for (int j = 0; j < i; j++) longest = fmax(longest, vec3_length(vec3_sub(corner[i], corner[j])));
     if (!(longest > 0) || !isfinite(longest)) return 0;
-    /* Divided before multiplied: the cube of a tiny or huge edge leaves the range of doubles. */
+    /* Divide before multiplying: the cube of a tiny or huge edge leaves the range of doubles. */
     vec3 a = vec3_scale(vec3_sub(corner[1], corner[0]), 1 / longest);
     vec3 b = vec3_scale(vec3_sub(corner[2], corner[0]), 1 / longest);
     vec3 c = vec3_scale(vec3_sub(corner[3], corner[0]), 1 / longest);
     return vec3_dot(vec3_cross(a, b), c) / 6;
 }
 
-/* Swaps two nodes of every tet, which turns its sign. */
+/* Swaps two nodes of every tet, which flips its sign. */
 static void flip_all(thenar_tet_mesh *mesh) {
     for (size_t i = 0; i < (size_t)mesh->tet_count; i++) {
         int *nodes = mesh->tets + 4 * i;

@@ -229,8 +229,8 @@ static bool same_face(const tet_face *a, const tet_face *b) {
     return a->node[0] == b->node[0] && a->node[1] == b->node[1] && a->node[2] == b->node[2];
 }
 
-/* neighbour[4 * t + i]: the tet behind the face of t that is opposite to its corner i, or -1 at the boundary.
- * free() it. A face that belongs to three tets or more is an input error. */
+/* neighbour[4 * t + i]: the tet across the face of t opposite to its corner i, or -1 at the boundary. free() it. A
+ * face shared by three or more tets is an input error. */
 static thenar_status tet_mesh_neighbours(const thenar_tet_mesh *mesh, int **out, thenar_error *error) {
     *out = NULL;
     size_t count = 4 * (size_t)mesh->tet_count;
@@ -264,7 +264,7 @@ static thenar_status tet_mesh_neighbours(const thenar_tet_mesh *mesh, int **out,
     return THENAR_OK;
 }
 
-/* Gives the vertices that the boundary's triangles use (as node numbers) their own numbers. */
+/* Renumbers the vertices that the boundary's triangles use (as node numbers). */
 static thenar_status number_vertices(const thenar_tet_mesh *mesh, boundary *b, thenar_error *error) {
     int *number = MEMORY_ARRAY(int, mesh->node_count);
     if (!number) return error_memory(error, "boundary");
@@ -360,7 +360,7 @@ thenar_status thenar_tet_mesh_surface(const thenar_tet_mesh *mesh, thenar_surfac
     return status;
 }
 
-/* Numbers all tets that can be reached from tet `start` through faces. */
+/* Labels all tets that can be reached from tet `start` through faces. */
 static void number_part(const int *neighbour, int start, int number, int *part, int *stack) {
     int depth = 0;
     stack[depth++] = start;

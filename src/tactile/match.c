@@ -3,9 +3,9 @@
 #include <stdbool.h>
 #include <string.h>
 
-#define SMALLEST_STEP 1e-9 /* m: a step by less ends the iteration */
+#define SMALLEST_STEP 1e-9 /* m: a shorter step ends the iteration */
 #define HALVINGS 12
-#define AT_BOUND 1e-12 /* m, rad: rounding */
+#define AT_BOUND 1e-12 /* m, rad: tolerance for rounding */
 
 static double sum_lanes(f64x8 a) {
     double sum = 0;
@@ -51,9 +51,9 @@ static bool is_positive(const double H[6]) {
     return a > 0 && b > 0 && c > 0;
 }
 
-/* Gradient and Hessian at q; returns the cost. With d linear in the point, d and its derivatives by q need four sums:
- * m = sum w d (x, y, z - q2) and sum w d. Far from the optimum the Hessian may not be positive definite; it is then that
- * of Gauss and Newton, without second derivatives of d. */
+/* Gradient and Hessian at q; returns the cost. Since d is linear in the point, d and its derivatives with respect to q
+ * need four sums: m = sum w d (x, y, z - q2) and sum w d. Far from the optimum the Hessian may be indefinite; then the
+ * Gauss-Newton Hessian, without second derivatives of d, replaces it. */
 static double expand(const match_problem *problem, const double q[3], double g[3], double H[6]) {
     const match_points *p = &problem->points;
     double n[3], ca = cos(q[0]), sa = sin(q[0]), cb = cos(q[1]), sb = sin(q[1]);
@@ -98,7 +98,7 @@ static double expand(const match_problem *problem, const double q[3], double g[3
     return 0.5 * sum_lanes(cost) + pull_cost(problem, q);
 }
 
-/* H step = -g in the unknowns that are free; the others have their step already. False: not positive definite. */
+/* H step = -g in the free unknowns; the steps of the others are given. False: not positive definite. */
 static bool solve_free(const double H[6], const double g[3], const bool fixed[3], double step[3]) {
     double A[3][3], b[3];
     int index[3], count = 0;
@@ -135,8 +135,8 @@ static double model_change(const double H[6], const double g[3], const double st
     return sum;
 }
 
-/* min g.s + 1/2 s.H s with low <= s <= high: of all choices of active bounds the best that is within them. The model is
- * convex, so that is its minimum. The first choice is no bound at all, and mostly the only one looked at. */
+/* min g.s + 1/2 s.H s with low <= s <= high: the best feasible solution over all choices of active bounds. The model
+ * is convex, so this is its minimum. The first choice is no active bound, and usually the only one tried. */
 static void solve_bounded(const double H[6], const double g[3], const double low[3], const double high[3],
                           double best[3]) {
     double min = INFINITY;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MIDDLE 0.5 /* of the way from the middle of a pad to its edge: the region in the centre */
+#define MIDDLE 0.5 /* of the way from the centre of a pad to its edge: the central region */
 
 const char *thenar_pad_region_name(thenar_pad_region region) {
     static const char *const names[THENAR_PAD_REGION_COUNT] = {"centre", "distal", "proximal", "radial", "ulnar"};
@@ -16,35 +16,35 @@ const char *thenar_pad_region_name(thenar_pad_region region) {
     return names[region];
 }
 
-/* The bone's x, -z and y, a right angle about x, then the turn about the finger. */
+/* The bone's x, -z and y: a right angle about x, then the rotation about the finger. */
 static quat pad_axes(double turn) {
     const double half = 0.70710678118654752;
     return quat_mul((quat){-half, 0, 0, half}, (quat){0, sin(turn / 2), 0, cos(turn / 2)});
 }
 
-/* The frame of the pad in the world when its last bone's joint is there. */
+/* The frame of the pad in the world for the given joint of its distal bone. */
 static hand_frame pad_frame(const pad_model *pad, const double joint[7]) {
     quat turned = quat_mul((quat){joint[3], joint[4], joint[5], joint[6]}, pad->axes);
     return (hand_frame){vec3_add(vec3_load(joint), quat_rotate(turned, pad->origin)), turned};
 }
 
-/* A place of the skin that may become a point: a vertex or, where these are few, a place in a triangle. */
+/* A place on the skin that may become a point: a vertex or, where these are few, a place in a triangle. */
 typedef struct candidate {
     int vertex;   /* itself, or a corner of the triangle */
-    bool between; /* it is no vertex */
+    bool between; /* not a vertex */
     vec3 place;   /* in the world at rest, m */
-    vec3 at;      /* in the pad's axes about its origin, m */
+    vec3 at;      /* in the axes of the pad about its origin, m */
     double area;  /* m^2 */
-    double near;  /* m: to the nearest point chosen so far */
+    double near;  /* m: distance to the nearest point chosen so far */
     int owner;    /* that point */
 } candidate;
 
-/* While a pad is made. */
+/* State while a pad is being built. */
 typedef struct making {
     const pad_place *place;
     const pad_skin *skin;
     quat to_pad;
-    vec3 *at;     /* of each vertex of the pad, in its axes about the joint, then about its origin */
+    vec3 *at;     /* of each vertex of the pad, in its axes, first about the joint, then about its origin */
     double *area; /* of each vertex of the skin */
     vec3 *normal; /* of each vertex of the skin, in the world */
     bool *is_in;  /* of each vertex of the skin: on the pad */
@@ -68,7 +68,7 @@ static void find_origin(making *m, pad_model *pad) {
     for (int i = 0; i < place->vertex_count; i++) m->at[i] = vec3_sub(m->at[i], pad->origin);
 }
 
-/* Whether a triangle is on the pad with all its corners. */
+/* True if all corners of a triangle are on the pad. */
 static bool is_on_pad(const making *m, int triangle) {
     const int *corner = surface_triangle(m->skin->surface, triangle);
     return m->is_in[corner[0]] && m->is_in[corner[1]] && m->is_in[corner[2]];
@@ -81,7 +81,7 @@ static void add_candidate(making *m, const pad_model *pad, candidate c) {
     m->candidates[m->candidate_count++] = c;
 }
 
-/* The middles of the n^2 triangles that a triangle is cut into. */
+/* The centres of the n^2 triangles into which a triangle is divided. */
 static void cut_triangle(making *m, const pad_model *pad, int triangle, int n) {
     const thenar_surface *surface = m->skin->surface;
     vec3 x[3];
@@ -99,7 +99,7 @@ static void cut_triangle(making *m, const pad_model *pad, int triangle, int n) {
             }
 }
 
-/* Vertices of the pad, or where these are too few, places in its triangles, twice as many as points are wanted. */
+/* Vertices of the pad or, where these are too few, places in its triangles, twice as many as the requested points. */
 static thenar_status list_candidates(making *m, int points, const pad_model *pad, thenar_error *error) {
     const thenar_surface *surface = m->skin->surface;
     int triangles = 0, count = m->place->vertex_count;
@@ -117,7 +117,7 @@ static thenar_status list_candidates(making *m, int points, const pad_model *pad
     return THENAR_OK;
 }
 
-/* Shares of the nodes of a tet in a place at rest. */
+/* Barycentric weights of a rest position in a tet. */
 static vec3 shares_in(const thenar_tet_mesh *mesh, int tet, vec3 place) {
     vec3 x[4];
     for (int k = 0; k < 4; k++) x[k] = vec3_load(mesh->positions + 3 * mesh->tets[4 * tet + k]);
@@ -125,7 +125,7 @@ static vec3 shares_in(const thenar_tet_mesh *mesh, int tet, vec3 place) {
     return mat3_mul_vec(mat3_inverse(edges), vec3_sub(place, x[0]));
 }
 
-/* The tet that a place at rest is in, or least outside of. */
+/* The tet that contains a rest position, or that it is least outside of. */
 static int find_tet(const thenar_tet_mesh *mesh, vec3 place) {
     int best = 0;
     double deepest = -INFINITY;
@@ -153,8 +153,8 @@ static void attach_point(const making *m, const candidate *from, int p, pad_mode
     vec3_store(pad->points[p].position, from->at);
 }
 
-/* Each next point is the candidate furthest from those before: evenly spread whatever the triangles are. The first is
- * the one nearest to the middle. Candidates then belong to the nearest point, with their area. */
+/* Each point is the candidate farthest from those chosen before, which distributes points evenly for any
+ * triangulation. The first is the one nearest to the centre. Each candidate then adds its area to the nearest point. */
 static void choose_points(making *m, pad_model *pad) {
     int next = 0, count = m->candidate_count;
     candidate *all = m->candidates;
@@ -177,7 +177,7 @@ static void choose_points(making *m, pad_model *pad) {
     for (int p = 0; p < pad->point_count; p++) pad->area += pad->points[p].area;
 }
 
-/* Which part of the pad a point is in: the middle, or the side of it. */
+/* Assigns a point to a region of the pad: the centre, or one side. */
 static void divide(const making *m, pad_model *pad) {
     double half[2] = {1e-9, 1e-9};
     for (int p = 0; p < pad->point_count; p++)
@@ -197,7 +197,7 @@ static void divide(const making *m, pad_model *pad) {
     }
 }
 
-/* Twice: first counting, then with memory. */
+/* Two passes: first counts, then fills. */
 static thenar_status spread(const making *m, pad_model *pad, thenar_error *error) {
     double spacing = sqrt(pad->area / pad->point_count), reach = fmax(PAD_REACH, 2.5 * spacing);
     for (int pass = 0; pass < 2; pass++) {
@@ -222,7 +222,7 @@ static thenar_status spread(const making *m, pad_model *pad, thenar_error *error
     return THENAR_OK;
 }
 
-/* Copies a tet's element to a lane. */
+/* Copies the element of a tet to a lane. */
 static void take_element(const soft_model *soft, int tet, double young, pad_model *pad, int index) {
     const soft_batch *from = &soft->batches[tet / SIMD_LANES];
     soft_batch *to = &pad->batches[index / SIMD_LANES];
@@ -258,7 +258,7 @@ static thenar_status take_elements(const making *m, pad_model *pad, thenar_error
         pad->tet[p] = i;
     }
     pad->batch_count = (count + SIMD_LANES - 1) / SIMD_LANES;
-    /* The last batch is filled up with its first tet. */
+    /* The last batch is padded with its first tet. */
     for (int i = count; i < SIMD_LANES * pad->batch_count; i++) take_element(soft, seen[0], m->place->young, pad, i);
     free(seen);
     return THENAR_OK;
@@ -333,7 +333,7 @@ void pad_free(pad_model *pad) {
     *pad = (pad_model){0};
 }
 
-#define SLIP_BEGINS 0.5 /* share of the normal force on points that slip */
+#define SLIP_BEGINS 0.5 /* share of the normal force on slipping points */
 #define SLIP_ENDS 0.2
 
 static void place_points(feel_pad *pad, const feel_moment *moment) {
@@ -374,7 +374,7 @@ static vec3 vertex_velocity(const pad_skin *skin, const feel_motion *motion, int
     return sum;
 }
 
-/* Velocity of the side of a contact: its vertex, or the middle of its triangle, or a point of a rigid body. */
+/* Velocity of one side of a contact: its vertex, the centre of its triangle, or a point of a rigid body. */
 static vec3 side_velocity(const feel_world *world, const feel_moment *moment, const thenar_contact *c, int side) {
     int body = c->body[side];
     const pad_skin *skin = &world->skins[body];
@@ -400,7 +400,7 @@ static void add_slip(const feel_world *world, const feel_moment *moment, const t
     pad->reported.slip_speed += c->force * vec3_length(v);
 }
 
-/* A contact at a vertex of a pad; flipped: the pad is what is touched. */
+/* A contact at a vertex of a pad. flipped: the pad is the touched side. */
 static void add_contact(const feel_world *world, const feel_moment *moment, const thenar_contact *c, feel_slot slot,
                         bool flipped) {
     feel_pad *pad = &world->pads[slot.pad];
@@ -410,7 +410,7 @@ static void add_contact(const feel_world *world, const feel_moment *moment, cons
     vec3 n = mat3_mul_vec_transposed(pad->turn, vec3_scale(vec3_load(c->normal), sign));
     vec3 friction = mat3_mul_vec_transposed(pad->turn, vec3_scale(vec3_load(c->friction), sign));
     double above = (flipped ? 0 : c->gap) - vec3_dot(n, at), sum = 0;
-    /* Whether its plane counts: that of a touched pad only where the pad touches nothing itself. */
+    /* True if its plane counts. That of a touched pad counts only if no points of the pad itself touch. */
     double trust = !flipped || pad->own_contacts == 0;
     pad->own_contacts += !flipped;
     int first = model->spread_start[slot.vertex], end = model->spread_start[slot.vertex + 1];
@@ -439,7 +439,7 @@ static void add_contact(const feel_world *world, const feel_moment *moment, cons
     add_slip(world, moment, c, pad);
 }
 
-/* The pad's vertex that a triangle has, if any. */
+/* The pad vertex of a triangle, if it has one. */
 static feel_slot slot_of_face(const feel_world *world, int body, int face) {
     const thenar_surface *surface = world->skins[body].surface;
     feel_slot none = {-1, 0};
@@ -450,7 +450,7 @@ static feel_slot slot_of_face(const feel_world *world, int body, int face) {
     return none;
 }
 
-/* First contacts of the pads' own points, then those in which they are touched. */
+/* First the contacts of the pads' own points, then those in which pads are touched. */
 static void add_contacts(const feel_world *world, const feel_moment *moment) {
     for (int side = 0; side < 2; side++)
         for (int i = 0; i < moment->contact_count; i++) {
@@ -491,7 +491,7 @@ static void finish_points(const feel_world *world, feel_pad *pad) {
     }
 }
 
-/* Elastic energy of tets at the chosen depth by the volume of their flesh. */
+/* Elastic energy of tets at the chosen depth per volume of their flesh. */
 static void add_energy(feel_pad *pad, const double *x) {
     pad_model *model = &pad->model;
     thenar_tactile_pad *reported = &pad->reported;

@@ -1,3 +1,4 @@
+/* From what a pad feels to the command of a device: matching, force limit, speed limits, vibration. */
 #include "tactile/tactile.h"
 
 #include "core/memory.h"
@@ -12,10 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ARM 0.005       /* m: what a radian counts for where a pose is held: half a pad */
-#define HOLD 0.005      /* of the mean area of a point: the weight that holds a pose where contacts leave it open */
+#define ARM 0.005       /* m: length equivalent of a radian where a pose is held: half a pad */
+#define HOLD 0.005      /* of the mean area of a point: weight that holds a pose where contacts leave it undetermined */
 #define SOFTNESS 0.0003 /* m: over which the weight of a point fades with its gap */
-#define ONSET 0.0002    /* m: the largest step towards a pad that is touched anew */
+#define ONSET 0.0002    /* m: the largest step towards a newly touched pad */
 
 thenar_tactile_options thenar_tactile_options_default(void) {
     return (thenar_tactile_options){.points = 100, .touching = 0.05e-3, .hysteresis = 0.2e-3, .depth = 1e-3};
@@ -27,9 +28,9 @@ static double fade(double u) {
     return u < 1 ? 1 - u * u * (3 - 2 * u) : 0;
 }
 
-/* Fills in the points of a match; returns the sum of the weights of those that touch or are about to. `presence` is 1
- * in contact and falls to 0 as what is near goes away. What only comes near is seen by more points, so that the tilt is
- * right when it arrives. */
+/* Fills in the points of a match. Returns the sum of the weights of points that touch or are about to. `presence` is 1
+ * in contact and falls to 0 as the nearby surface moves away. A surface that only approaches is seen by more points,
+ * so that the tilt is right on arrival. */
 static double weigh_points(const feel_pad *pad, double presence, match_points *points) {
     double nearest = fmax(0, pad->min_gap), sum = 0;
     int count = pad->model.point_count;
@@ -50,7 +51,7 @@ static double weigh_points(const feel_pad *pad, double presence, match_points *p
     return sum;
 }
 
-/* How deep a pose is in the pad at rest: how far its plane is beyond the first point of the pad that it meets. */
+/* Depth of a pose in the pad at rest: how far its plane is beyond the first point of the pad that it meets. */
 static double press_of(const feel_pad *pad, const double pose[3]) {
     double n[3], first = INFINITY;
     match_normal(pose, n);
@@ -61,14 +62,14 @@ static double press_of(const feel_pad *pad, const double pose[3]) {
     return n[2] * pose[2] - first;
 }
 
-/* The device presses no harder than it may: the pose goes back along z, as far as the workspace allows. */
+/* Limits the force of the device: the pose moves back along z, as far as the workspace allows. */
 static void limit_press(const tactile_worn *worn, const feel_pad *pad, double pose[3]) {
     double n[3], excess = press_of(pad, pose) - device_deepest(&worn->def.device);
     match_normal(pose, n);
     if (excess > 0) pose[2] = fmax(worn->low[2], pose[2] - excess / n[2]);
 }
 
-/* The problem of a device that starts from a pose; false: nothing is near. Its points are the scratch. */
+/* The matching problem of a device starting from a pose; false if nothing is near. Its points are scratch memory. */
 static bool pose_problem(const thenar_tactile *tactile, const tactile_worn *worn, const double before[3],
                          match_problem *problem) {
     const feel_pad *pad = &tactile->world.pads[worn->pad];
@@ -117,7 +118,7 @@ static void move_device(tactile_worn *worn, double dt) {
     if (command->touching && fabs(command->wanted[2] - command->pose[2]) <= ONSET) worn->engaged = true;
 }
 
-/* Amplitude and frequency: a change of the normal force is felt as a knock that dies away, slip as long as it lasts. */
+/* Amplitude and frequency: a change of the normal force is rendered as a decaying knock, slip as long as it lasts. */
 static void vibrate(tactile_worn *worn, const feel_pad *pad, double dt) {
     const thenar_wearable_def *def = &worn->def.device;
     double rate = dt > 0 ? fabs(pad->reported.normal_force - pad->force_before) / dt : 0;
@@ -314,7 +315,7 @@ thenar_status tactile_create(const tactile_source *source, const thenar_tactile_
         status = add_device(tactile, source, options, &options->devices[i], error);
     if (status == THENAR_OK) status = make_scratch(tactile, error);
     if (status != THENAR_OK) {
-        world->skins = NULL; /* the caller's still */
+        world->skins = NULL; /* still owned by the caller */
         thenar_tactile_free(tactile);
         return status;
     }
@@ -383,7 +384,7 @@ const thenar_tactile_point *thenar_tactile_points(const thenar_tactile *tactile,
     return tactile->world.pads[pad].model.points;
 }
 
-/* Pads of a simulation: what it says of its bodies, bones and contacts after a step. */
+/* The pads of a simulation: its bodies, bones and contacts after a step. */
 
 static void describe_skins(const thenar_model *model, pad_skin *skins) {
     for (int b = 0; b < model->body_count; b++) {

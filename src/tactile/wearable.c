@@ -18,7 +18,7 @@ static vec3 direction(const thenar_wearable_def *def, int k) {
     return vec3_make(cos(angle), sin(angle), 0);
 }
 
-/* The least turn from e_z to n. */
+/* The smallest rotation from e_z to n. */
 static mat3 turn_to(vec3 n) {
     double s = 1 / (1 + n.z);
     return (mat3){{1 - n.x * n.x * s, -n.x * n.y * s, n.x, -n.x * n.y * s, 1 - n.y * n.y * s, n.y, -n.x, -n.y, n.z}};
@@ -83,7 +83,7 @@ bool platform_inverse(const thenar_wearable_def *def, const double pose[3], doub
     return true;
 }
 
-/* J x = b by elimination with pivots; b becomes x. Returns the determinant; 0: singular, b is of no use. */
+/* J x = b by elimination with pivoting; b becomes x. Returns the determinant; 0: singular, and b is invalid. */
 static double solve_dense(int n, double J[6][6], double *b) {
     double determinant = 1;
     for (int i = 0; i < n; i++) {
@@ -110,7 +110,7 @@ static double solve_dense(int n, double J[6][6], double *b) {
     return determinant;
 }
 
-/* How the pulleys turn with the pose, by differences. */
+/* Derivative of the pulley angles with respect to the pose, by differences. */
 static void cable_jacobian(const thenar_wearable_def *def, const double pose[3], double J[6][6]) {
     const double small = 1e-6;
     for (int i = 0; i < 3; i++) {
@@ -131,12 +131,12 @@ static bool cable_forward(const thenar_wearable_def *def, const double angles[3]
         for (int i = 0; i < 3; i++) b[i] = angles[i] - here[i];
         if (solve_dense(3, J, b) == 0) return false;
         for (int i = 0; i < 3; i++) pose[i] += b[i], size = fmax(size, fabs(b[i]));
-        if (size < NEWTON_END) return isfinite(pose[0] + pose[1] + pose[2]); /* fmax overlooks NaN */
+        if (size < NEWTON_END) return isfinite(pose[0] + pose[1] + pose[2]); /* fmax ignores NaN */
     }
     return false;
 }
 
-/* The equations of the legs, |M_k - hinge_k| = rod and M_k in its plane, linearized at a place of the platform. */
+/* The equations of the legs, |M_k - hinge_k| = rod and M_k in its plane, linearized at a position of the platform. */
 static void rrs_equations(const thenar_wearable_def *def, const double angles[3], vec3 c, quat turn, double J[6][6],
                           double b[6]) {
     for (int k = 0; k < 3; k++) {
@@ -156,8 +156,8 @@ static void rrs_equations(const thenar_wearable_def *def, const double angles[3]
     }
 }
 
-/* How the links hold the platform at a pose: the determinant of what Newton's method solves. Where it changes its sign,
- * the platform can move while the servos stand still. */
+/* How firmly the links constrain the platform at a pose: the determinant of the system that Newton's method solves.
+ * Where it changes sign, the platform can move while the servos stand still. */
 static double platform_hold(const thenar_wearable_def *def, const double pose[3]) {
     double J[6][6], b[6] = {0}, angles[3];
     if (def->kind == THENAR_WEARABLE_CABLE) {
@@ -166,7 +166,7 @@ static double platform_hold(const thenar_wearable_def *def, const double pose[3]
     }
     if (!platform_inverse(def, pose, angles)) return 0;
     vec3 n = normal_of(pose);
-    /* The least turn from e_z to n, as a quaternion. */
+    /* The smallest rotation from e_z to n, as a quaternion. */
     quat turn = quat_unit((quat){-n.y, n.x, 0, 1 + n.z});
     rrs_equations(def, angles, centre_of(def, pose, n, turn_to(n)), turn, J, b);
     return solve_dense(6, J, b);
@@ -192,15 +192,15 @@ static bool rrs_forward(const thenar_wearable_def *def, const double angles[3], 
     return false;
 }
 
-/* Newton's method from the pose zero. Of the 3-RRS on all six coordinates of the platform, with the planes of the legs
- * as equations: it knows nothing of the formulas above, and checks them. */
+/* Newton's method from the zero pose. For the 3-RRS it works on all six coordinates of the platform, with the planes
+ * of the legs as equations, so it is independent of the formulas above and checks them. */
 static bool platform_forward(const thenar_wearable_def *def, const double angles[3], double pose[3]) {
     return def->kind == THENAR_WEARABLE_CABLE ? cable_forward(def, angles, pose) : rrs_forward(def, angles, pose);
 }
 
 #define DEGREE (3.14159265358979323846 / 180)
-#define CHECKED 8      /* the workspace is looked at on a grid of so many cells a side */
-#define SHORTENINGS 60 /* of a step that the servos are too slow for */
+#define CHECKED 8      /* the workspace is checked on a grid of this many cells per side */
+#define SHORTENINGS 60 /* halvings of a step that is too fast for the servos */
 
 const char *thenar_finger_name(thenar_finger finger) {
     static const char *const names[THENAR_FINGER_COUNT] = {"thumb", "index", "middle", "ring", "little"};
@@ -291,7 +291,7 @@ void device_home(const thenar_wearable_def *def, double pose[3]) {
     for (int k = 0; k < 3; k++) pose[k] = fmax(low[k], fmin(high[k], k == 2 ? -def->clearance : 0));
 }
 
-/* A number and what it must be. */
+/* A number and its allowed range. */
 typedef struct range {
     const char *name;
     double value, low, high;
@@ -347,7 +347,7 @@ static thenar_status check_numbers(const thenar_wearable_def *d, thenar_error *e
     return status == THENAR_OK ? check_order("servo_pulse", d->servo_pulse, 1e-6, 1, error) : status;
 }
 
-/* What is wrong at a pose of the workspace; false: nothing. The optimum may be anywhere in it. */
+/* Checks a pose of the workspace, since the optimum may be anywhere in it. False if nothing is wrong. */
 static bool is_out_of_reach(const thenar_wearable_def *def, const double pose[3], double side, char *what,
                             size_t size) {
     double angle[3];
@@ -404,8 +404,8 @@ void device_approach(const thenar_wearable_def *def, const double wanted[3], dou
         for (int k = 0; k < 3; k++) pose[k] += step[k];
         return;
     }
-    /* The servos follow the pose smoothly but not linearly: a step that is too long for them is shortened until it is
-     * not. A step of no length always fits. */
+    /* The servo angles are a smooth but nonlinear function of the pose: a step that is too long for them is shortened
+     * until it fits. A step of zero length always fits. */
     double allowed = def->servo_speed * dt, share = 1, next[3], turned[3] = {0};
     for (int i = 0; i < SHORTENINGS; i++) {
         double largest = 0;
