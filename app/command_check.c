@@ -2,15 +2,17 @@
 #include "app/support.h"
 #include "scene/config.h"
 
+
 /* The scene as it is after includes and overrides. */
 static thenar_status print_merged(const char *scene, const option_list *sets, thenar_error *error) {
     char path[SCENE_PATH_SIZE];
-    config tree = {0};
+    thenar_config *tree = NULL;
     thenar_status status = scene_find(scene, path, error);
-    if (status == THENAR_OK) status = config_load(&tree, path, error);
-    for (int i = 0; i < sets->count && status == THENAR_OK; i++) status = config_set(&tree, sets->values[i], error);
-    if (status == THENAR_OK) status = config_print(tree.root, stdout, error);
-    config_free(&tree);
+    if (status == THENAR_OK) status = thenar_config_load(path, &tree, error);
+    for (int i = 0; i < sets->count && status == THENAR_OK; i++)
+        status = thenar_config_set(tree, sets->values[i], error);
+    if (status == THENAR_OK) status = thenar_config_write(tree, NULL, error);
+    thenar_config_free(tree);
     return status;
 }
 
@@ -23,11 +25,11 @@ static void print_bodies(const thenar_model *model) {
     table_add_column(&bodies, "triangles", "surface triangles", 0);
     table_add_column(&bodies, "mass", "mass kg", 4);
     for (int i = 0; i < thenar_model_body_count(model); i++) {
-        static const char *const motions[] = {"dynamic", "driven", "static"};
         bool rigid = thenar_model_body_kind(model, i) == THENAR_BODY_RIGID;
         table_add_row(&bodies);
         table_text(&bodies, "body", "%s", thenar_model_body_name(model, i));
-        table_text(&bodies, "kind", "%s", rigid ? motions[thenar_model_motion(model, i)] : "soft");
+        table_text(&bodies, "kind", "%s",
+                   rigid ? thenar_motion_name((thenar_motion)thenar_model_motion(model, i)) : "soft");
         table_number(&bodies, "nodes", rigid ? 0 : thenar_model_mesh(model, i)->node_count);
         table_number(&bodies, "tets", rigid ? 0 : thenar_model_mesh(model, i)->tet_count);
         table_number(&bodies, "triangles", thenar_model_surface(model, i)->triangle_count);

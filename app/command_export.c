@@ -15,9 +15,9 @@ static bool show_progress(void *context, int frames_done, int frame_count) {
 }
 
 /* frames/ for VTK, recording.glb, recording.csv, contacts.csv: beside where the command runs. */
-static const char *default_path(export_kind kind, bool contacts) {
-    if (kind == EXPORT_CSV) return contacts ? "contacts.csv" : "recording.csv";
-    return kind == EXPORT_VTK ? "frames" : "recording.glb";
+static const char *default_path(thenar_export_format kind, bool contacts) {
+    if (kind == THENAR_EXPORT_CSV) return contacts ? "contacts.csv" : "recording.csv";
+    return kind == THENAR_EXPORT_VTK ? "frames" : "recording.glb";
 }
 
 static int run(const app_command *command, int argc, char **argv) {
@@ -37,10 +37,10 @@ static int run(const app_command *command, int argc, char **argv) {
     option_arguments arguments;
     int status = options_parse(command, argc, argv, options, sizeof options / sizeof *options, 1, 1, &arguments);
     if (status != OPTIONS_PARSED) return status;
-    export_kind kind;
-    if (!to || !export_kind_from_name(to, &kind))
-        return command_misused(command, "--to %s; expected vtk, gltf or csv", to ? to : "is missing");
-    if (contacts && kind != EXPORT_CSV)
+    int found = thenar_export_format_find(to);
+    thenar_export_format kind = (thenar_export_format)found;
+    if (found < 0) return command_misused(command, "--to %s; expected vtk, gltf or csv", to ? to : "is missing");
+    if (contacts && kind != THENAR_EXPORT_CSV)
         return command_misused(command, "--contacts with --to %s; expected csv (a folder of vtk has them anyway)", to);
     if (!out) out = default_path(kind, contacts);
     if (is_same_file(arguments.values[0], out))
@@ -55,13 +55,14 @@ static int run(const app_command *command, int argc, char **argv) {
         fprintf(stderr, "thenar: warning: %s: no contacts were recorded; nothing in it could touch\n",
                 arguments.values[0]);
     progress line = progress_start(arguments.values[0], "frames", thenar_recording_frame_count(recording));
-    export_options chosen = {.from = (int)first,
-                             .to = (int)end,
-                             .every = (int)every,
-                             .contacts = contacts,
-                             .progress = show_progress,
-                             .context = &line};
-    thenar_status result = export_recording(recording, kind, out, &chosen, &error);
+    thenar_export_options chosen = thenar_export_options_default();
+    chosen.first = (int)first;
+    chosen.end = (int)end;
+    chosen.every = (int)every;
+    chosen.contacts = contacts;
+    chosen.progress = show_progress;
+    chosen.context = &line;
+    thenar_status result = thenar_recording_export(recording, kind, out, &chosen, &error);
     progress_end(&line);
     thenar_recording_close(recording);
     if (result != THENAR_OK) return command_fail(&error);

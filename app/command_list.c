@@ -15,19 +15,16 @@ static bool is_hidden(const char *name, const char *path) {
 static void add_scene(void *context, const char *name, const char *path) {
     if (is_hidden(name, path)) return;
     table *scenes = context;
-    config tree = {0};
-    thenar_error error;
+    thenar_config *tree = NULL;
     const char *title = "";
-    if (config_load(&tree, path, &error) == THENAR_OK) {
-        const config_node *node = config_find(tree.root, "title");
-        if (node && node->kind == CONFIG_SCALAR) title = node->text;
-    } else {
+    if (thenar_config_load(path, &tree, NULL) == THENAR_OK)
+        title = thenar_config_text(tree, "title");
+    else
         title = "(cannot be read: thenar check tells why)";
-    }
     table_add_row(scenes);
     table_text(scenes, "scene", "%s", name);
-    table_text(scenes, "title", "%s", title);
-    config_free(&tree);
+    table_text(scenes, "title", "%s", title ? title : "");
+    thenar_config_free(tree);
 }
 
 static int run(const app_command *command, int argc, char **argv) {

@@ -68,9 +68,9 @@ static thenar_status print_surface(const thenar_surface *surface, thenar_error *
 }
 
 static void warn_of_size(const char *path, const double *positions, int count) {
-    mesh_note warning;
-    if (count > 0 && mesh_size_warning(positions, count, &warning))
-        fprintf(stderr, "thenar: warning: %s: %s\n", path, warning.text);
+    char warning[256];
+    if (count > 0 && thenar_mesh_size_warning(positions, count, warning, sizeof warning))
+        fprintf(stderr, "thenar: warning: %s: %s\n", path, warning);
 }
 
 static void scale(double *positions, int count, double factor) {
@@ -85,42 +85,36 @@ typedef struct mesh_request {
 } mesh_request;
 
 /* Tets from the file's surface, if it has no tets of its own. */
-static thenar_status make_tets(const mesh_request *request, const char *path, mesh_file *file, thenar_error *error) {
+static thenar_status make_tets(const mesh_request *request, const char *path, thenar_mesh_file *file,
+                               thenar_error *error) {
     thenar_error reported;
     thenar_mesh_options options = thenar_mesh_options_default();
     if (request->tets) options.target_tets = (int)request->tets;
     options.cell_size = request->cell;
     options.fit = request->fit;
-    if (strcmp(request->lattice, "cube") == 0) options.lattice = THENAR_LATTICE_CUBE;
-    if (strcmp(request->lattice, "kuhn") == 0) options.lattice = THENAR_LATTICE_KUHN;
+    options.lattice = (thenar_lattice)thenar_lattice_find(request->lattice);
     thenar_status status = thenar_tet_mesh_from_surface(&file->surface, &options, &file->tets, NULL, &reported);
     return status == THENAR_OK ? THENAR_OK : fail(error, status, "%s: %s", path, reported.text);
 }
 
-static thenar_status write_tets(const char *path, const thenar_tet_mesh *mesh, thenar_error *error) {
-    vtk_piece piece = {
-        .point_count = mesh->node_count, .tet_count = mesh->tet_count, .points = mesh->positions, .tets = mesh->tets};
-    vtk_grid grid = {.title = "thenar mesh", .pieces = &piece, .piece_count = 1};
-    return vtk_write(path, &grid, error);
-}
-
 /* The table of a mesh that is refused for its shape: what is wrong with it can be seen there. */
 static void print_refused(const char *path, double factor) {
-    mesh_file file;
-    if (mesh_file_read_loose(path, &file, NULL) == THENAR_OK && file.tets.tet_count > 0) {
+    thenar_mesh_file file;
+    if (thenar_mesh_file_load(path, true, &file, NULL) == THENAR_OK && file.tets.tet_count > 0) {
         scale(file.tets.positions, file.tets.node_count, factor);
         print_tets(&file.tets, NULL);
     }
-    mesh_file_free(&file);
+    thenar_mesh_file_free(&file);
 }
 
-static thenar_status describe(const mesh_request *request, const char *path, mesh_file *file, thenar_error *error) {
-    thenar_status status = mesh_file_read(path, file, error);
+static thenar_status describe(const mesh_request *request, const char *path, thenar_mesh_file *file,
+                              thenar_error *error) {
+    thenar_status status = thenar_mesh_file_load(path, false, file, error);
     if (status != THENAR_OK) {
         print_refused(path, request->scale);
         return status;
     }
-    if (file->note.text[0]) fprintf(stderr, "thenar: note: %s\n", file->note.text);
+    if (file->note[0]) fprintf(stderr, "thenar: note: %s\n", file->note);
     scale(file->tets.positions, file->tets.node_count, request->scale);
     scale(file->surface.positions, file->surface.vertex_count, request->scale);
     warn_of_size(path, file->tets.positions, file->tets.node_count);
@@ -130,7 +124,7 @@ static thenar_status describe(const mesh_request *request, const char *path, mes
         if (status == THENAR_OK) status = make_tets(request, path, file, error);
     }
     if (status == THENAR_OK) status = print_tets(&file->tets, error);
-    if (status == THENAR_OK && request->out) status = write_tets(request->out, &file->tets, error);
+    if (status == THENAR_OK && request->out) status = thenar_tet_mesh_write_vtk(&file->tets, request->out, error);
     if (status == THENAR_OK && request->out) printf("written to %s\n", request->out);
     return status;
 }
@@ -149,14 +143,14 @@ static int run(const app_command *command, int argc, char **argv) {
     option_arguments arguments;
     int status = options_parse(command, argc, argv, options, 6, 1, 1, &arguments);
     if (status != OPTIONS_PARSED) return status;
-    if (strcmp(request.lattice, "bcc") && strcmp(request.lattice, "cube") && strcmp(request.lattice, "kuhn"))
+    if (thenar_lattice_find(request.lattice) < 0)
         return command_misused(command, "--lattice %s; expected bcc, cube or kuhn", request.lattice);
     if (request.tets > 0 && request.cell > 0)
         return command_misused(command, "--tets and --cell together; expected one of them");
     thenar_error error;
-    mesh_file file = {0};
+    thenar_mesh_file file = {0};
     status = describe(&request, arguments.values[0], &file, &error) == THENAR_OK ? EXIT_DONE : command_fail(&error);
-    mesh_file_free(&file);
+    thenar_mesh_file_free(&file);
     return status;
 }
 

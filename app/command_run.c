@@ -79,12 +79,13 @@ static void list_name(char *text, size_t size, const char *name, bool first) {
 
 static void list_solvers(char *text, size_t size) {
     text[0] = 0;
-    for (int i = 0; i < solver_count; i++) list_name(text, size, solver_table[i]->name, i == 0);
+    for (int i = 0; i < thenar_solver_count(); i++) list_name(text, size, thenar_solver_name((thenar_solver)i), i == 0);
 }
 
 static void list_contact_methods(char *text, size_t size) {
     text[0] = 0;
-    for (int i = 0; i < CONTACT_METHODS; i++) list_name(text, size, contact_method_names[i], i == 0);
+    for (int i = 0; i < thenar_contact_method_count(); i++)
+        list_name(text, size, thenar_contact_method_name((thenar_contact_method)i), i == 0);
 }
 
 /* How many steps are asked for: by a number, a time, or from where it is to the end of the scene's time. */
@@ -101,8 +102,8 @@ static thenar_status count_steps(const run_request *request, double scene_time, 
 }
 
 /* Stops early after a step during which the process was interrupted. clock: NULL, or the steps keep to it. */
-static thenar_status step_all(thenar_sim *sim, long steps, const run_facts *facts, pace *clock, run_output *output,
-                              thenar_error *error) {
+static thenar_status step_all(thenar_sim *sim, long steps, const run_facts *facts, thenar_pace *clock,
+                              run_output *output, thenar_error *error) {
     const char *scene = facts->scene;
     char note[RUN_PACE_TEXT] = "";
     double dt = thenar_sim_dt(sim);
@@ -119,7 +120,7 @@ static thenar_status step_all(thenar_sim *sim, long steps, const run_facts *fact
         run_haptic_after(facts->haptic, sim, status == THENAR_OK);
         run_tactile_step(facts->tactile, sim);
         if (clock) {
-            pace_stepped(clock, clock_ns(), 1, dt);
+            thenar_pace_stepped(clock, clock_ns(), 1, dt);
             run_haptic_late(facts->haptic, clock);
             run_pace_text(clock, 1, note);
         }
@@ -155,8 +156,8 @@ static thenar_status step_and_finish(const run_request *request, thenar_sim *sim
     if (run_haptic_refused(facts->haptic))
         fprintf(stderr, "thenar: warning: haptic loop: %s\n", run_haptic_refused(facts->haptic));
     /* Devices are moved and felt by a person: a run with live ones keeps to the clock. Its first step begins at once. */
-    pace kept = pace_start(clock_ns(), thenar_sim_dt(sim));
-    pace *clock = request->sends.count > 0 || run_haptic_is_live(facts->haptic) ? &kept : NULL;
+    thenar_pace kept = thenar_pace_start(clock_ns(), thenar_sim_dt(sim));
+    thenar_pace *clock = request->sends.count > 0 || run_haptic_is_live(facts->haptic) ? &kept : NULL;
     if (status == THENAR_OK) status = step_all(sim, steps, facts, clock, output, error);
     double wall = 1e-9 * (double)(clock_ns() - start);
     run_haptic_stop(facts->haptic);
@@ -189,12 +190,13 @@ static thenar_status simulate(const run_request *request, const char *scene, the
     thenar_scene_info info;
     thenar_status status = scene_open(scene, &request->sets, request->track, &model, &info, error);
     if (status != THENAR_OK) return status;
-    thenar_sim_options options = {.dt = request->dt,
-                                  .threads = (int)request->threads,
-                                  .solver = request->solver,
-                                  .friction = request->friction,
-                                  .contact = request->contact,
-                                  .coupling = request->coupling};
+    thenar_sim_options options = thenar_sim_options_default();
+    options.dt = request->dt;
+    options.threads = (int)request->threads;
+    options.solver = (thenar_solver)thenar_solver_find(request->solver);
+    if (request->friction) options.friction = (thenar_friction)thenar_friction_find(request->friction);
+    if (request->contact) options.contact = (thenar_contact_method)thenar_contact_method_find(request->contact);
+    if (request->coupling) options.coupling = (thenar_coupling)thenar_coupling_find(request->coupling);
     thenar_sim *sim = NULL;
     run_output *output = NULL;
     status = thenar_sim_create(model, &options, &sim, error);
@@ -224,7 +226,7 @@ static thenar_status simulate(const run_request *request, const char *scene, the
 }
 
 static int run(const app_command *command, int argc, char **argv) {
-    run_request request = {.steps = -1, .threads = 1, .solver = solver_table[0]->name};
+    run_request request = {.steps = -1, .threads = 1, .solver = thenar_solver_name(THENAR_SOLVER_NEWTON)};
     char solver_names[256], contact_names[64];
     list_solvers(solver_names, sizeof solver_names);
     list_contact_methods(contact_names, sizeof contact_names);
@@ -264,14 +266,13 @@ static int run(const app_command *command, int argc, char **argv) {
     option_arguments arguments;
     int status = options_parse(command, argc, argv, options, sizeof options / sizeof *options, 1, 1, &arguments);
     if (status != OPTIONS_PARSED) return status;
-    if (!solver_find(request.solver))
+    if (thenar_solver_find(request.solver) < 0)
         return command_misused(command, "--solver %s; expected %s", request.solver, solver_names);
-    if (request.friction && strcmp(request.friction, "pyramid") != 0 && strcmp(request.friction, "cone") != 0 &&
-        strcmp(request.friction, "printed") != 0)
+    if (request.friction && thenar_friction_find(request.friction) < 0)
         return command_misused(command, "--friction %s; expected pyramid, cone or printed", request.friction);
-    if (request.contact && contact_method_find(request.contact) == CONTACT_METHODS)
+    if (request.contact && thenar_contact_method_find(request.contact) < 0)
         return command_misused(command, "--contact %s; expected %s", request.contact, contact_names);
-    if (request.coupling && coupling_method_find(request.coupling) == COUPLING_METHODS)
+    if (request.coupling && thenar_coupling_find(request.coupling) < 0)
         return command_misused(command, "--coupling %s; expected monolithic, schur or cg", request.coupling);
     if (request.steps >= 0 && request.time > 0)
         return command_misused(command, "--steps and --time together; expected one of them");

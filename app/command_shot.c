@@ -42,12 +42,14 @@ static thenar_status simulate(const shot_request *request, const char *path, the
     thenar_sim *sim = NULL;
     thenar_recorder *recorder = NULL;
     run_tactile *tactile = NULL;
-    thenar_sim_options options = {.threads = (int)request->threads};
+    thenar_sim_options options = thenar_sim_options_default();
+    thenar_recorder_options recorded = thenar_recorder_options_default();
+    options.threads = (int)request->threads;
     status = thenar_sim_create(model, &options, &sim, error);
     if (status == THENAR_OK) status = run_tactile_create(model, NULL, &tactile, error);
     if (status == THENAR_OK) run_tactile_begin(tactile, sim);
-    if (status == THENAR_OK)
-        status = thenar_recorder_create_tactile(path, sim, run_tactile_devices(tactile), &recorder, error);
+    recorded.tactile = run_tactile_devices(tactile);
+    if (status == THENAR_OK) status = thenar_recorder_create(path, sim, &recorded, &recorder, error);
     int count = picture_count(request);
     progress line = progress_start(request->what, "pictures simulated", count);
     for (int i = 0; i < count && status == THENAR_OK && !process_interrupted(); i++) {

@@ -1,8 +1,9 @@
 /* Commands for another device than the one that a run was made with, from its recording. */
 #include "app/command.h"
 #include "app/support.h"
-#include "app/tactile_replay.h"
 #include "io/export.h"
+
+#include "thenar/scene.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -21,6 +22,7 @@ typedef struct tactile_request {
 /* What is put on the fingers: names and hands belong to it. */
 typedef struct worn_list {
     thenar_tactile_def defs[MAX_DEVICES];
+    thenar_wearable_def device;
     int count;
     char names[MAX_DEVICES][160];
     char hands[MAX_DEVICES][128];
@@ -28,7 +30,7 @@ typedef struct worn_list {
 
 /* How a finger's device was turned in the recorded run. */
 static double recorded_turn(const json_t *metadata, const char *hand, const char *finger) {
-    const json_t *devices = tactile_replay_recorded(metadata);
+    const json_t *devices = json_object_get(json_object_get(metadata, "tactile"), "devices");
     for (size_t i = 0; i < json_array_size(devices); i++) {
         const json_t *device = json_array_get(devices, i);
         const char *its_hand = json_string_value(json_object_get(device, "hand"));
@@ -62,8 +64,7 @@ static bool fingers_are_known(const char *list) {
 
 static thenar_status choose(const tactile_request *request, const json_t *metadata, worn_list *list,
                             thenar_error *error) {
-    thenar_wearable_def device;
-    thenar_status status = thenar_wearable_load(request->device, &device, error);
+    thenar_status status = thenar_wearable_load(request->device, &list->device, sizeof list->device, error);
     if (status != THENAR_OK) return status;
     const json_t *hands = json_object_get(metadata, "hands");
     for (size_t h = 0; h < json_array_size(hands); h++) {
@@ -76,11 +77,13 @@ static thenar_status choose(const tactile_request *request, const json_t *metada
             snprintf(list->hands[i], sizeof list->hands[i], "%s", hand);
             snprintf(list->names[i], sizeof list->names[i], "%.120s.%s", hand, finger);
             double turn = isnan(request->turn) ? recorded_turn(metadata, hand, finger) : request->turn * DEGREE;
-            list->defs[i] = (thenar_tactile_def){.name = list->names[i],
-                                                 .hand = list->hands[i],
-                                                 .finger = (thenar_finger)f,
-                                                 .turn = turn,
-                                                 .device = device};
+            thenar_tactile_def *def = &list->defs[i];
+            *def = thenar_tactile_def_default();
+            def->name = list->names[i];
+            def->hand = list->hands[i];
+            def->finger = (thenar_finger)f;
+            def->mount_angle = turn;
+            def->device = &list->device;
         }
     }
     if (list->count > 0) return THENAR_OK;
@@ -97,8 +100,8 @@ typedef struct device_range {
 static void widen(device_range *range, const thenar_tactile_command *c) {
     if (!c->touching) return;
     for (int k = 0; k < 3; k++) {
-        range->low[k] = range->touched ? fmin(range->low[k], c->pose[k]) : c->pose[k];
-        range->high[k] = range->touched ? fmax(range->high[k], c->pose[k]) : c->pose[k];
+        range->low[k] = range->touched ? fmin(range->low[k], c->platform[k]) : c->platform[k];
+        range->high[k] = range->touched ? fmax(range->high[k], c->platform[k]) : c->platform[k];
     }
     range->press = range->touched ? fmax(range->press, c->press) : c->press;
     range->touched++;
@@ -108,11 +111,11 @@ static void write_rows(csv_writer *csv, const thenar_tactile *tactile, device_ra
     for (int d = 0; d < thenar_tactile_device_count(tactile); d++) {
         const thenar_tactile_def *def = thenar_tactile_device(tactile, d);
         const thenar_tactile_command *c = thenar_tactile_command_of(tactile, d);
-        int values = thenar_wearable_value_count(&def->device);
+        int values = thenar_wearable_value_count(def->device);
         widen(&ranges[d], c);
         csv_number(csv, c->time);
         csv_text(csv, def->name);
-        for (int k = 0; k < 3; k++) csv_number(csv, c->pose[k]);
+        for (int k = 0; k < 3; k++) csv_number(csv, c->platform[k]);
         csv_number(csv, c->press);
         csv_integer(csv, c->touching);
         for (int v = 0; v < THENAR_WEARABLE_VALUES; v++)
@@ -153,13 +156,13 @@ static void print_ranges(const thenar_tactile *tactile, const device_range *rang
     table_free(&t);
 }
 
-static thenar_status replay_all(const tactile_request *request, thenar_recording *recording, tactile_replay *replay,
-                                thenar_error *error) {
+static thenar_status replay_all(const tactile_request *request, thenar_recording *recording,
+                                thenar_tactile_replay *replay, thenar_error *error) {
     static const char *const columns[] = {"time",  "device",   "pitch",   "roll",    "displacement",
                                           "press", "touching", "value_1", "value_2", "value_3"};
     csv_writer csv;
     device_range ranges[MAX_DEVICES] = {{{0}, {0}, 0, 0}};
-    thenar_tactile *tactile = tactile_replay_devices(replay);
+    thenar_tactile *tactile = thenar_tactile_replay_devices(replay);
     int frames = thenar_recording_frame_count(recording);
     thenar_status status = csv_open(&csv, request->out, error);
     if (status != THENAR_OK) return status;
@@ -167,7 +170,7 @@ static thenar_status replay_all(const tactile_request *request, thenar_recording
     csv_end_row(&csv);
     progress line = progress_start(request->recording, "frames", frames);
     for (int f = 0; f < frames && status == THENAR_OK; f++) {
-        status = tactile_replay_frame(replay, f, error);
+        status = thenar_tactile_replay_frame(replay, f, error);
         if (status == THENAR_OK) write_rows(&csv, tactile, ranges);
         progress_update(&line, f + 1);
     }
@@ -188,15 +191,15 @@ static thenar_status work(const tactile_request *request, thenar_error *error) {
     json_t *metadata = json_of_text(thenar_recording_get_info(recording).metadata);
     worn_list *list = calloc(1, sizeof *list);
     thenar_tactile_options options = thenar_tactile_options_default();
-    tactile_replay *replay = NULL;
+    thenar_tactile_replay *replay = NULL;
     status = list ? choose(request, metadata, list, error) : fail_memory(error, request->recording);
     if (status == THENAR_OK) {
         options.devices = list->defs;
         options.device_count = list->count;
-        status = tactile_replay_create(recording, &options, &replay, error);
+        status = thenar_tactile_replay_create(recording, &options, &replay, error);
     }
     if (status == THENAR_OK) status = replay_all(request, recording, replay, error);
-    tactile_replay_free(replay);
+    thenar_tactile_replay_free(replay);
     free(list);
     json_decref(metadata);
     thenar_recording_close(recording);

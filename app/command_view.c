@@ -107,9 +107,9 @@ static int run(const app_command *command, int argc, char **argv) {
     option_arguments arguments;
     int status = options_parse(command, argc, argv, options, sizeof options / sizeof *options, 1, 1, &arguments);
     if (status != OPTIONS_PARSED) return status;
-    if (request.solver && !solver_find(request.solver))
+    if (request.solver && thenar_solver_find(request.solver) < 0)
         return command_misused(command, "--solver %s; expected one that 'thenar run --help' names", request.solver);
-    if (request.contact && contact_method_find(request.contact) == CONTACT_METHODS)
+    if (request.contact && thenar_contact_method_find(request.contact) < 0)
         return command_misused(command, "--contact %s; expected one that 'thenar run --help' names", request.contact);
     request.scene = arguments.values[0];
     if (request.record && view_is_recording(request.scene))

@@ -4,7 +4,6 @@
 #define APP_RUN_H
 
 #include "app/command.h"
-#include "core/pace.h"
 
 #include "thenar/haptic.h"
 #include "thenar/recording.h"
@@ -56,20 +55,20 @@ void run_row(const thenar_sim *sim, bool pairs, double *values);
 
 /* "slow motion, 0.40x real time", or "" if the simulation keeps up. speed: the requested one. */
 #define RUN_PACE_TEXT 64
-void run_pace_text(const pace *p, double speed, char text[RUN_PACE_TEXT]);
+void run_pace_text(const thenar_pace *p, double speed, char text[RUN_PACE_TEXT]);
 
 /* Waits until dt is due, or the process is interrupted. */
-void run_pace_wait(pace *p, double dt);
+void run_pace_wait(thenar_pace *p, double dt);
 
 /* Before a step: limits the iterations to what the user allows (0: unlimited) or, if steps are late, to what the solver
  * needs to leave a usable state. clock: NULL if steps cannot be late. */
-void run_pace_limit(const pace *clock, int allowed, thenar_sim *sim);
+void run_pace_limit(const thenar_pace *clock, int allowed, thenar_sim *sim);
 
 /* Late steps, backlog, dropped time, smallest share of real time and duration of slow motion; a new reference. */
-json_t *run_pace_summary(const pace *p);
+json_t *run_pace_summary(const thenar_pace *p);
 
 /* The same in one line on stdout. */
-void run_pace_print(const pace *p);
+void run_pace_print(const thenar_pace *p);
 
 /* ------------------------------------------------------------------------------------ tactile devices (run_tactile.c) */
 
@@ -128,7 +127,7 @@ void run_haptic_before(run_haptic *haptic, thenar_sim *sim);
 void run_haptic_after(run_haptic *haptic, const thenar_sim *sim, bool publish);
 
 /* Takes over the number of late steps and the dropped time so far. */
-void run_haptic_late(run_haptic *haptic, const pace *clock);
+void run_haptic_late(run_haptic *haptic, const thenar_pace *clock);
 
 /* Its columns: "device.HANDLE_x", ..., then the rates of loop and simulation. */
 int run_haptic_column_count(const run_haptic *haptic);
@@ -183,7 +182,7 @@ thenar_status run_output_step(run_output *output, const thenar_sim *sim, thenar_
 
 /* Writes summary.json and final.vtk and closes the other files. clock: of a run in real time, or NULL. wall: duration of the
  * run, s. */
-thenar_status run_output_finish(run_output *output, const thenar_sim *sim, const pace *clock, double wall,
+thenar_status run_output_finish(run_output *output, const thenar_sim *sim, const thenar_pace *clock, double wall,
                                 thenar_error *error);
 
 /* Median and longest step so far, microseconds. */

@@ -14,8 +14,9 @@ bool run_body_is_rigid(const thenar_model *model, int body) {
 static void centroid(const thenar_sim *sim, int body, double out[3]) {
     const thenar_model *model = thenar_sim_model(sim);
     if (run_body_is_rigid(model, body)) {
-        double quaternion[4];
-        thenar_sim_pose(sim, body, out, quaternion);
+        double pose[7];
+        thenar_sim_pose(sim, body, pose);
+        memcpy(out, pose, 3 * sizeof *out);
         return;
     }
     const double *x = thenar_sim_positions(sim, body), *mass = thenar_model_masses(model, body);
@@ -36,7 +37,7 @@ static void move_torque(double torque[3], const double force[3], const double po
 }
 
 static void add_supports(const thenar_sim *sim, int body, run_body_figures *figures) {
-    for (int s = 0; s < model_soft(thenar_sim_model(sim), body)->support_count; s++) {
+    for (int s = 0; s < thenar_model_support_count(thenar_sim_model(sim), body); s++) {
         double force[3], torque[3];
         thenar_sim_support_wrench(sim, body, s, force, torque);
         for (int k = 0; k < 3; k++) {

@@ -105,13 +105,9 @@ static thenar_status choose(const thenar_sim *sim, const char *option, device_ch
                     option, thenar_model_name(model), handle < 0 ? "" : " for ",
                     handle < 0 ? "" : thenar_model_handle_name(model, handle));
     char kind[32], all[512];
-    device_kind found;
-    thenar_error reported;
     snprintf(kind, sizeof kind, "%.*s", (int)strcspn(device, ":"), device);
-    thenar_status status = strcmp(device, "none") == 0 ? THENAR_OK : device_kind_find(kind, &found, &reported);
-    if (status != THENAR_OK) {
-        return fail(error, status, "--device %s: %s", option, reported.text);
-    }
+    if (strcmp(device, "none") != 0 && thenar_device_find(kind) < 0)
+        return fail(error, THENAR_ERROR_INPUT, "--device %s: %s", option, thenar_last_error());
     list_handles(model, all, sizeof all);
     if (handle < 0 && count > 1)
         return fail(error, THENAR_ERROR_INPUT,
@@ -157,7 +153,7 @@ struct run_haptic {
     bool offline;
     thenar_haptic_stats stats; /* after the last step */
     double numbers[THENAR_HAPTIC_HANDLES][RUN_HAPTIC_NUMBERS];
-    uint64_t reported[THENAR_HAPTIC_HANDLES][THENAR_HAPTIC_FAULTS];
+    uint64_t reported[THENAR_HAPTIC_HANDLES][THENAR_HAPTIC_FAULT_COUNT];
     rate_window window;
     uint64_t late_steps;
     double late_seconds;
@@ -205,10 +201,8 @@ static void take_stats(run_haptic *haptic) {
     for (int i = 0; i < haptic->choice.handle_count; i++) {
         const thenar_haptic_handle_stats *from = &haptic->stats.handles[i];
         double *to = haptic->numbers[i];
-        memcpy(to, from->device_position, sizeof from->device_position);
-        memcpy(to + 3, from->device_orientation, sizeof from->device_orientation);
-        memcpy(to + 7, from->proxy_position, sizeof from->proxy_position);
-        memcpy(to + 10, from->proxy_orientation, sizeof from->proxy_orientation);
+        memcpy(to, from->device_pose, sizeof from->device_pose);
+        memcpy(to + 7, from->proxy_pose, sizeof from->proxy_pose);
         memcpy(to + 14, from->force, sizeof from->force);
         memcpy(to + 17, from->torque, sizeof from->torque);
         to[20] = from->gain;
@@ -263,7 +257,7 @@ const char *run_haptic_refused(const run_haptic *haptic) {
 
 void run_haptic_before(run_haptic *haptic, thenar_sim *sim) {
     for (int i = 0; haptic && i < haptic->choice.handle_count; i++)
-        thenar_haptic_drive(haptic->loop, i, sim, haptic->choice.handle[i]);
+        thenar_haptic_drive_sim(haptic->loop, i, sim, haptic->choice.handle[i]);
 }
 
 static void count_rates(run_haptic *haptic, const thenar_sim *sim) {
@@ -284,7 +278,7 @@ void run_haptic_after(run_haptic *haptic, const thenar_sim *sim, bool tells) {
     if (!haptic) return;
     if (haptic->offline) thenar_haptic_advance(haptic->loop, thenar_sim_dt(sim));
     for (int i = 0; tells && i < haptic->choice.handle_count; i++)
-        thenar_haptic_tell(haptic->loop, i, sim, haptic->choice.handle[i]);
+        thenar_haptic_publish_sim(haptic->loop, i, sim, haptic->choice.handle[i]);
     take_stats(haptic);
     count_rates(haptic, sim);
 }
@@ -293,10 +287,10 @@ void run_haptic_look(run_haptic *haptic) {
     if (haptic) take_stats(haptic);
 }
 
-void run_haptic_late(run_haptic *haptic, const pace *clock) {
+void run_haptic_late(run_haptic *haptic, const thenar_pace *clock) {
     if (!haptic) return;
     haptic->late_steps = clock->late_steps;
-    haptic->late_seconds = clock->forgiven;
+    haptic->late_seconds = clock->dropped;
 }
 
 int run_haptic_column_count(const run_haptic *haptic) {
@@ -344,9 +338,9 @@ void run_haptic_stop(run_haptic *haptic) {
 
 /* ------------------------------------------------------------------------------------------------- what came of it */
 
-static json_t *describe_faults(const uint64_t faults[THENAR_HAPTIC_FAULTS]) {
+static json_t *describe_faults(const uint64_t faults[THENAR_HAPTIC_FAULT_COUNT]) {
     json_t *all = json_object();
-    for (int f = 0; f < THENAR_HAPTIC_FAULTS; f++)
+    for (int f = 0; f < THENAR_HAPTIC_FAULT_COUNT; f++)
         json_object_set_new(all, thenar_haptic_fault_name((thenar_haptic_fault)f), json_integer((json_int_t)faults[f]));
     return all;
 }
@@ -355,9 +349,9 @@ static json_t *describe_handle(const run_haptic *haptic, int i) {
     const thenar_haptic_handle_stats *h = &haptic->stats.handles[i];
     return json_pack("{s:s, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:o}", "device", haptic->text[i],
                      "samples", (json_int_t)h->samples, "news", (json_int_t)h->updates, "latency_worst_us",
-                     h->latency_worst_us, "peak_force", h->peak_force, "mean_force", h->mean_force, "peak_torque",
-                     h->peak_torque, "energy_in", h->energy_in, "energy_out", h->energy_out, "energy_worst",
-                     h->energy_worst, "gain", h->gain, "fades", (json_int_t)h->fades, "faults",
+                     h->latency_max_us, "peak_force", h->force_max, "mean_force", h->force_mean, "peak_torque",
+                     h->torque_max, "energy_in", h->energy_in, "energy_out", h->energy_out, "energy_worst",
+                     h->energy_excess_max, "gain", h->gain, "fades", (json_int_t)h->fades, "faults",
                      describe_faults(h->faults));
 }
 
@@ -381,11 +375,11 @@ json_t *run_haptic_summary(const run_haptic *haptic) {
                             s->seconds, "ticks", (json_int_t)s->ticks, "missed", (json_int_t)s->missed);
     json_object_set_new(all, "period_us",
                         json_pack("{s:f, s:f, s:f, s:f, s:f}", "asked", s->period_us, "p50", s->period_p50_us, "p99",
-                                  s->period_p99_us, "p999", s->period_p999_us, "max", s->period_worst_us));
+                                  s->period_p99_us, "p999", s->period_p999_us, "max", s->period_max_us));
     json_object_set_new(all, "jitter", describe_jitter(s));
     json_object_set_new(
         all, "tick_us",
-        json_pack("{s:f, s:f, s:f}", "p50", s->tick_p50_us, "p99", s->tick_p99_us, "max", s->tick_worst_us));
+        json_pack("{s:f, s:f, s:f}", "p50", s->tick_p50_us, "p99", s->tick_p99_us, "max", s->tick_max_us));
     json_object_set_new(all, "late_steps", json_integer((json_int_t)haptic->late_steps));
     json_object_set_new(all, "late_s", json_real(haptic->late_seconds));
     json_object_set_new(all, "handles", handles);
@@ -401,15 +395,15 @@ json_t *run_haptic_updates(run_haptic *haptic, char *fault, size_t size) {
     for (int i = 0; i < haptic->choice.handle_count; i++) {
         const uint64_t *faults = s->handles[i].faults;
         json_array_append_new(handles, json_pack("{s:s, s:s, s:f, s:f, s:f, s:o}", "name", run_haptic_name(haptic, i),
-                                                 "device", haptic->text[i], "peak_force", s->handles[i].peak_force,
+                                                 "device", haptic->text[i], "peak_force", s->handles[i].force_max,
                                                  "energy_in", s->handles[i].energy_in, "energy_out",
                                                  s->handles[i].energy_out, "faults", describe_faults(faults)));
-        for (int f = 0; f < THENAR_HAPTIC_FAULTS; f++) {
+        for (int f = 0; f < THENAR_HAPTIC_FAULT_COUNT; f++) {
             bool more = faults[f] > haptic->reported[i][f];
             haptic->reported[i][f] = faults[f];
             if (!more || f >= THENAR_HAPTIC_CLAMPED || used >= size) continue; /* limits that hold are no news */
             int length = snprintf(fault + used, size - used, "%s%s: %s", used > 0 ? "; " : "",
-                                  run_haptic_name(haptic, i), haptic_fault_text((thenar_haptic_fault)f));
+                                  run_haptic_name(haptic, i), thenar_haptic_fault_text((thenar_haptic_fault)f));
             used += length > 0 ? (size_t)length : 0;
         }
     }
@@ -417,7 +411,7 @@ json_t *run_haptic_updates(run_haptic *haptic, char *fault, size_t size) {
                      thenar_haptic_real_time(haptic->loop), "refused", run_haptic_refused(haptic) != NULL, "rate",
                      haptic->rate, "measured_rate", haptic->window.rate, "step_rate", haptic->window.step_rate, "ticks",
                      (json_int_t)s->ticks, "missed", (json_int_t)s->missed, "period_p50_us", s->period_p50_us,
-                     "period_p99_us", s->period_p99_us, "period_worst_us", s->period_worst_us, "late_steps",
+                     "period_p99_us", s->period_p99_us, "period_worst_us", s->period_max_us, "late_steps",
                      (json_int_t)haptic->late_steps, "handles", handles);
 }
 
@@ -430,13 +424,13 @@ void run_haptic_print(const run_haptic *haptic) {
     else
         printf("period %.0f us median, %.0f us p99, %.0f us p99.9, %.0f us longest; %" PRIu64
                " deadlines missed, %" PRIu64 " steps late; tick %.1f us median; %s\n",
-               s->period_p50_us, s->period_p99_us, s->period_p999_us, s->period_worst_us, s->missed, haptic->late_steps,
+               s->period_p50_us, s->period_p99_us, s->period_p999_us, s->period_max_us, s->missed, haptic->late_steps,
                s->tick_p50_us, thenar_haptic_real_time(haptic->loop));
     for (int i = 0; i < haptic->choice.handle_count; i++) {
         const thenar_haptic_handle_stats *h = &s->handles[i];
         printf("handle %s, %s: %.2f N at most, %.2f N on average, %.1f mJ in, %.1f mJ out", run_haptic_name(haptic, i),
-               haptic->text[i], h->peak_force, h->mean_force, 1e3 * h->energy_in, 1e3 * h->energy_out);
-        for (int f = 0; f < THENAR_HAPTIC_FAULTS; f++)
+               haptic->text[i], h->force_max, h->force_mean, 1e3 * h->energy_in, 1e3 * h->energy_out);
+        for (int f = 0; f < THENAR_HAPTIC_FAULT_COUNT; f++)
             if (h->faults[f] > 0)
                 printf("; %s %" PRIu64, thenar_haptic_fault_name((thenar_haptic_fault)f), h->faults[f]);
         printf("\n");

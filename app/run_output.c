@@ -192,7 +192,7 @@ static void add_sizes(json_t *root, const thenar_model *model) {
 }
 
 static thenar_status run_summary_write(const run_summary *summary, const run_facts *facts, const thenar_sim *sim,
-                                       const pace *clock, double wall, const char *path, thenar_error *error) {
+                                       const thenar_pace *clock, double wall, const char *path, thenar_error *error) {
     char hash[17];
     snprintf(hash, sizeof hash, "%016" PRIx64, thenar_sim_hash(sim));
     json_t *root =
@@ -211,7 +211,7 @@ static thenar_status run_summary_write(const run_summary *summary, const run_fac
     json_object_set_new(root, "state_hash", json_string(hash));
     json_object_set_new(root, "bodies", bodies(sim));
     if (thenar_model_handle_count(thenar_sim_model(sim)) > 0) {
-        json_object_set_new(root, "coupling", json_string(thenar_sim_coupling(sim)));
+        json_object_set_new(root, "coupling", json_string(thenar_coupling_name(thenar_sim_coupling(sim))));
         json_object_set_new(root, "handles", handles(sim));
     }
     if (facts->tactile) json_object_set_new(root, "tactile", run_tactile_summary(facts->tactile));
@@ -228,8 +228,11 @@ thenar_status run_record_open(const char *path, const thenar_sim *sim, const run
     for (int i = 0; i < device_count; i++)
         devices[i] = (thenar_recorder_channel){run_haptic_channel(haptic, i), "", RUN_HAPTIC_NUMBERS,
                                                run_haptic_numbers(haptic, i)};
-    thenar_status status =
-        thenar_recorder_create_more(path, sim, run_tactile_devices(tactile), devices, device_count, out, error);
+    thenar_recorder_options options = thenar_recorder_options_default();
+    options.tactile = run_tactile_devices(tactile);
+    options.channels = devices;
+    options.channel_count = device_count;
+    thenar_status status = thenar_recorder_create(path, sim, &options, out, error);
     return status == THENAR_OK ? thenar_recorder_add(*out, error) : status;
 }
 
@@ -332,8 +335,8 @@ static thenar_status write_final_vtk(const run_output *output, const thenar_sim 
     return status == THENAR_OK ? thenar_sim_write_vtk(sim, path, error) : status;
 }
 
-static thenar_status write_summary(const run_output *output, const thenar_sim *sim, const pace *clock, double wall,
-                                   thenar_error *error) {
+static thenar_status write_summary(const run_output *output, const thenar_sim *sim, const thenar_pace *clock,
+                                   double wall, thenar_error *error) {
     char path[4096];
     thenar_status status = path_in(output, "summary.json", path, sizeof path, error);
     return status == THENAR_OK ? run_summary_write(&output->summary, &output->facts, sim, clock, wall, path, error)
@@ -348,7 +351,7 @@ static void keep_first(thenar_status status, const thenar_error *reported, thena
 }
 
 /* Each file is finished even if another could not be. */
-thenar_status run_output_finish(run_output *output, const thenar_sim *sim, const pace *clock, double wall,
+thenar_status run_output_finish(run_output *output, const thenar_sim *sim, const thenar_pace *clock, double wall,
                                 thenar_error *error) {
     if (!output->folder) return THENAR_OK;
     thenar_status first = THENAR_OK;

@@ -2,38 +2,36 @@
 #include "app/support.h"
 
 #include "app/command.h"
-#include "solver/solver.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <time.h>
 
-void run_pace_text(const pace *p, double speed, char text[RUN_PACE_TEXT]) {
+void run_pace_text(const thenar_pace *p, double speed, char text[RUN_PACE_TEXT]) {
     text[0] = 0;
     if (p->slow) snprintf(text, RUN_PACE_TEXT, "slow motion, %.2fx real time", p->share * speed);
 }
 
-void run_pace_wait(pace *p, double dt) {
-    for (; !pace_is_due(p, dt) && !process_interrupted(); pace_look(p, clock_ns(), 1, dt)) {
-        int64_t rest = pace_wait(p, clock_ns(), 1, dt);
+void run_pace_wait(thenar_pace *p, double dt) {
+    for (; !thenar_pace_is_due(p, dt) && !process_interrupted(); thenar_pace_update(p, clock_ns(), 1, dt)) {
+        int64_t rest = thenar_pace_wait(p, clock_ns(), 1, dt);
         if (rest > 0) nanosleep(&(struct timespec){.tv_sec = rest / 1000000000, .tv_nsec = rest % 1000000000}, NULL);
     }
 }
 
-void run_pace_limit(const pace *clock, int allowed, thenar_sim *sim) {
-    int hurried = clock && clock->hurried ? solver_find(thenar_sim_solver(sim))->hurried : 0;
+void run_pace_limit(const thenar_pace *clock, int allowed, thenar_sim *sim) {
+    int hurried = clock && clock->hurried ? thenar_solver_short_iterations(thenar_sim_solver(sim)) : 0;
     thenar_sim_limit_iterations(sim, hurried > 0 && (allowed == 0 || hurried < allowed) ? hurried : allowed);
 }
 
-json_t *run_pace_summary(const pace *p) {
+json_t *run_pace_summary(const thenar_pace *p) {
     return json_pack("{s:I, s:I, s:I, s:f, s:f, s:f, s:f}", "steps", (json_int_t)p->steps, "late_steps",
-                     (json_int_t)p->late_steps, "hurried_steps", (json_int_t)p->hurried_steps, "forgiven_s",
-                     p->forgiven, "most_owed_s", p->max_due, "least_speed", p->min_share, "slow_motion_s",
-                     p->slow_seconds);
+                     (json_int_t)p->late_steps, "hurried_steps", (json_int_t)p->hurried_steps, "forgiven_s", p->dropped,
+                     "most_owed_s", p->due_max, "least_speed", p->share_min, "slow_motion_s", p->slow_seconds);
 }
 
-void run_pace_print(const pace *p) {
+void run_pace_print(const thenar_pace *p) {
     printf("real time: %" PRIu64 " of %" PRIu64 " steps late, %" PRIu64 " hurried, "
            "%.3f s owed at most, %.3f s forgiven, %.2fx at the slowest, %.1f s in slow motion\n",
-           p->late_steps, p->steps, p->hurried_steps, p->max_due, p->forgiven, p->min_share, p->slow_seconds);
+           p->late_steps, p->steps, p->hurried_steps, p->due_max, p->dropped, p->share_min, p->slow_seconds);
 }

@@ -106,7 +106,7 @@ void run_tactile_begin(run_tactile *tactile, const thenar_sim *sim) {
 static void record(device_record *record, const thenar_tactile_command *command) {
     if (!command->touching) return;
     for (int k = 0; k < 3; k++) {
-        double x = command->pose[k];
+        double x = command->platform[k];
         record->low[k] = record->touched ? fmin(record->low[k], x) : x;
         record->high[k] = record->touched ? fmax(record->high[k], x) : x;
     }
@@ -126,7 +126,7 @@ void run_tactile_step(run_tactile *tactile, const thenar_sim *sim) {
 }
 
 static int device_columns(const run_tactile *tactile, int device) {
-    return OF_DEVICE + thenar_wearable_value_count(&thenar_tactile_device(tactile->devices, device)->device);
+    return OF_DEVICE + thenar_wearable_value_count(thenar_tactile_device(tactile->devices, device)->device);
 }
 
 int run_tactile_column_count(const run_tactile *tactile) {
@@ -143,8 +143,8 @@ static void name_device(const thenar_tactile_def *def, run_column_visit *visit, 
         snprintf(name, sizeof name, "tactile/%.200s_%s", def->name, of_device[i]);
         visit(context, name);
     }
-    for (int v = 0; v < thenar_wearable_value_count(&def->device); v++) {
-        const char *value = thenar_wearable_value_name(&def->device, v);
+    for (int v = 0; v < thenar_wearable_value_count(def->device); v++) {
+        const char *value = thenar_wearable_value_name(def->device, v);
         snprintf(name, sizeof name, "tactile/%.200s_%.*s%s", def->name, (int)strcspn(value, " "), value,
                  strncmp(value, "displacement", 12) == 0 ? "_sent" : "");
         visit(context, name);
@@ -194,7 +194,7 @@ void run_tactile_row(const run_tactile *tactile, double *row) {
     if (!tactile) return;
     for (int d = 0; d < thenar_tactile_device_count(tactile->devices); d++) {
         const thenar_tactile_command *command = thenar_tactile_command_of(tactile->devices, d);
-        memcpy(row, command->pose, sizeof command->pose);
+        memcpy(row, command->platform, sizeof command->platform);
         row[3] = command->press;
         row[4] = command->touching;
         int values = device_columns(tactile, d) - OF_DEVICE;
@@ -216,11 +216,11 @@ json_t *run_tactile_summary(const run_tactile *tactile) {
         const thenar_tactile_pad *pad =
             thenar_tactile_pad_of(tactile->devices, thenar_tactile_device_pad(tactile->devices, d));
         const device_record *r = &tactile->records[d];
-        json_t *device = json_pack("{s:s, s:s, s:s, s:s, s:i, s:I, s:i}", "hand", def->hand, "finger",
-                                   thenar_finger_name(def->finger), "kind", thenar_wearable_kind_name(def->device.kind),
-                                   "title", def->device.title, "points", pad->point_count, "steps_touched",
-                                   (json_int_t)r->touched, "slip_onsets", pad->slip_onsets);
-        if (r->touched > 0 && def->device.kind != THENAR_WEARABLE_VIBRATION) {
+        json_t *device = json_pack(
+            "{s:s, s:s, s:s, s:s, s:i, s:I, s:i}", "hand", def->hand, "finger", thenar_finger_name(def->finger), "kind",
+            thenar_wearable_kind_name(def->device->kind), "title", def->device->title, "points", pad->point_count,
+            "steps_touched", (json_int_t)r->touched, "slip_onsets", pad->slip_onsets);
+        if (r->touched > 0 && def->device->kind != THENAR_WEARABLE_VIBRATION) {
             json_object_set_new(device, "pitch", range(r->low[0], r->high[0]));
             json_object_set_new(device, "roll", range(r->low[1], r->high[1]));
             json_object_set_new(device, "displacement", range(r->low[2], r->high[2]));

@@ -113,8 +113,15 @@ thenar_status scene_open(const char *scene, const option_list *sets, const char 
     char path[SCENE_PATH_SIZE];
     thenar_status status = scene_find(scene, path, error);
     if (status != THENAR_OK) return status;
-    thenar_scene_options options = {.sets = sets->values, .set_count = sets->count, .track = track};
+    thenar_track *frames = NULL;
+    if (track) status = thenar_track_load(track, &frames, error);
+    if (status != THENAR_OK) return status;
+    thenar_scene_options options = thenar_scene_options_default();
+    options.sets = sets->values;
+    options.set_count = sets->count;
+    options.track = frames;
     status = thenar_scene_load(path, &options, model, info, error);
+    thenar_track_free(frames);
     for (int i = 0; status == THENAR_OK && i < thenar_model_warning_count(*model); i++)
         fprintf(stderr, "thenar: warning: %s: %s\n", path, thenar_model_warning(*model, i));
     return status;

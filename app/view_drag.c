@@ -105,20 +105,21 @@ static void apply_soft(view_drag *drag, thenar_sim *sim) {
 }
 
 static void apply_rigid(view_drag *drag, thenar_sim *sim) {
-    double centre[3], turn[4], velocity[3], spin[3], once[3], twice[3], arm[3], torque[3];
-    thenar_sim_pose(sim, drag->body, centre, turn);
-    thenar_sim_twist(sim, drag->body, velocity, spin);
+    double pose[7], twist[6], once[3], twice[3], arm[3], torque[3];
+    thenar_sim_pose(sim, drag->body, pose);
+    thenar_sim_twist(sim, drag->body, twist);
+    const double *turn = pose + 3;
     /* The arm is the point rotated by the quaternion (u, w): p + 2 w (u x p) + 2 u x (u x p). */
     cross(turn, drag->point, once);
     cross(turn, once, twice);
     for (int c = 0; c < 3; c++) arm[c] = drag->point[c] + 2 * (turn[3] * once[c] + twice[c]);
     double around[3], position[3];
-    cross(spin, arm, around);
+    cross(twist + 3, arm, around);
     for (int c = 0; c < 3; c++) {
-        position[c] = centre[c] + arm[c];
-        velocity[c] += around[c];
+        position[c] = pose[c] + arm[c];
+        twist[c] += around[c];
     }
-    set_force(drag, thenar_sim_dt(sim), position, velocity);
+    set_force(drag, thenar_sim_dt(sim), position, twist);
     cross(arm, drag->force, torque);
     thenar_sim_apply_wrench(sim, drag->body, drag->force, torque);
 }

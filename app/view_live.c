@@ -40,7 +40,7 @@ static thenar_status live_record_end(view_live *live, thenar_error *error) {
     thenar_recorder *recorder = live->recorder;
     live->recorder = NULL;
     if (recorder) {
-        uint64_t hash = recorder_hash(recorder);
+        uint64_t hash = thenar_recorder_hash(recorder);
         thenar_status status = thenar_recorder_close(recorder, error);
         if (status == THENAR_OK)
             printf("%s: %" PRIu64 " steps recorded\nstate_hash %016" PRIx64 "\n", live->request.record,
@@ -88,12 +88,12 @@ static void report_slow(view_live *live) {
     fprintf(stderr, "thenar: warning: %s: steps take longer than they simulate\n", text);
 }
 
-/* Steps until real time is caught up with (base/pace.h), a stretch at most. */
+/* Steps until real time is caught up with (thenar_pace), a stretch at most. */
 static void step_as_due(view_live *live, int64_t now) {
-    pace_look(&live->clock, now, live->playing ? live->speed : 0, live->dt);
-    while (live->playing && pace_is_due(&live->clock, live->dt) && clock_ns() - now < STRETCH_NS) {
+    thenar_pace_update(&live->clock, now, live->playing ? live->speed : 0, live->dt);
+    while (live->playing && thenar_pace_is_due(&live->clock, live->dt) && clock_ns() - now < STRETCH_NS) {
         step(live);
-        pace_stepped(&live->clock, clock_ns(), live->speed, live->dt);
+        thenar_pace_stepped(&live->clock, clock_ns(), live->speed, live->dt);
         run_haptic_late(live->haptic, &live->clock);
     }
     report_slow(live);
@@ -132,7 +132,7 @@ static bool take_orders(view_live *live, int64_t sleep) {
 static void *simulate(void *context) {
     view_live *live = context;
     live->origin = clock_ns();
-    live->clock = pace_start(live->origin, 0);
+    live->clock = thenar_pace_start(live->origin, 0);
     for (;;) {
         int64_t now = clock_ns();
         step_as_due(live, now);
@@ -144,7 +144,7 @@ static void *simulate(void *context) {
         if (live->frame_due && now - live->last_frame >= (live->playing ? FRAME_NS : 0)) live_publish(live, now);
         int64_t sleep = IDLE_NS;
         if (live->playing) {
-            sleep = pace_wait(&live->clock, clock_ns(), live->speed, live->dt);
+            sleep = thenar_pace_wait(&live->clock, clock_ns(), live->speed, live->dt);
             if (sleep > IDLE_NS) sleep = IDLE_NS;
         }
         if (!take_orders(live, sleep)) return NULL;
@@ -289,7 +289,7 @@ static thenar_status prepare(view_live *live, thenar_error *error) {
                          run_haptic_column_count(live->haptic);
     live->body_count = thenar_model_body_count(live->model);
     live->hand_count = thenar_model_hand_count(live->model);
-    live->solver_total = solver_count;
+    live->solver_total = thenar_solver_count();
     live->tunable_count = (int)live->tunables.list.count;
     live->vertex_counts = NEW_ARRAY(int, live->body_count);
     live->fresh = NEW_ARRAY(double, ROWS_KEPT *(size_t)live->column_count);
@@ -316,9 +316,8 @@ thenar_status view_live_create(const view_live_request *request, view_source **o
     live->playing = !request->paused;
     live->speed = 1;
     live->dt = request->dt;
-    for (int i = 0; i < solver_count; i++)
-        if (request->solver && strcmp(solver_table[i]->name, request->solver) == 0) live->solver = i;
-    live->contact = request->contact ? (int)contact_method_find(request->contact) : -1;
+    if (request->solver) live->solver = thenar_solver_find(request->solver);
+    live->contact = thenar_contact_method_find(request->contact);
     pthread_condattr_t monotonic;
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);

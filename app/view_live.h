@@ -107,7 +107,7 @@ typedef struct view_live {
     int solver, contact; /* contact: -1 for the scene's own */
     char notice[1024];
     int64_t origin, last_frame; /* ns */
-    pace clock;                 /* how it keeps to real time */
+    thenar_pace clock;                 /* how it keeps to real time */
     bool slow_reported;         /* on the terminal */
     view_message frame, state;  /* being written */
     double *fresh;              /* rows since the last frame */

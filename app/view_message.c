@@ -87,12 +87,12 @@ static void round_weights(const double *weight, int count, float *out) {
     out[heaviest] += (float)(1 - sum);
 }
 
-/* The fine surface hangs on its tets smoothly: see shape/smooth_embedding.h. */
+/* The fine surface hangs on its tets smoothly: see shape/thenar_smooth_embedding.h. */
 static void write_skin(view_message *message, int body, const thenar_tet_mesh *mesh, const thenar_surface *surface,
                        const thenar_embedding *embedding) {
-    smooth_embedding skin;
+    thenar_smooth_embedding skin;
     thenar_error error;
-    if (smooth_embedding_create(mesh, surface, embedding, SMOOTH_EMBEDDING_REACH, &skin, &error) != THENAR_OK) {
+    if (thenar_smooth_embedding_create(mesh, surface, embedding, THENAR_SMOOTH_REACH, &skin, &error) != THENAR_OK) {
         message->failed = true;
         return;
     }
@@ -102,7 +102,7 @@ static void write_skin(view_message *message, int body, const thenar_tet_mesh *m
     float *weight = message_section(message, SECTION_SKIN_WEIGHT, body, (size_t)count, (size_t)count * sizeof *weight);
     for (int v = 0; v < vertices && weight; v++)
         round_weights(skin.weight + skin.start[v], skin.start[v + 1] - skin.start[v], weight + skin.start[v]);
-    smooth_embedding_free(&skin);
+    thenar_smooth_embedding_free(&skin);
 }
 
 void message_mesh(view_message *message, int body, const thenar_tet_mesh *mesh, const thenar_surface *surface,

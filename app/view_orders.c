@@ -149,12 +149,20 @@ thenar_status live_rebuild(view_live *live, bool new_model, thenar_error *error)
     tunables_to_sets(&live->tunables, &sets, texts);
     thenar_model *model = NULL;
     thenar_sim *sim = NULL;
-    thenar_scene_options with = {.sets = sets.values, .set_count = sets.count, .track = live->request.track};
-    thenar_status status = new_model ? thenar_scene_load(live->path, &with, &model, NULL, error) : THENAR_OK;
-    thenar_sim_options options = {.dt = live->dt,
-                                  .threads = live->request.threads,
-                                  .solver = solver_table[live->solver]->name,
-                                  .contact = live->contact < 0 ? NULL : contact_method_names[live->contact]};
+    thenar_track *track = NULL;
+    thenar_status status = THENAR_OK;
+    thenar_scene_options with = thenar_scene_options_default();
+    with.sets = sets.values;
+    with.set_count = sets.count;
+    if (new_model && live->request.track) status = thenar_track_load(live->request.track, &track, error);
+    with.track = track;
+    if (new_model && status == THENAR_OK) status = thenar_scene_load(live->path, &with, &model, NULL, error);
+    thenar_track_free(track);
+    thenar_sim_options options = thenar_sim_options_default();
+    options.dt = live->dt;
+    options.threads = live->request.threads;
+    options.solver = (thenar_solver)live->solver;
+    options.contact = (thenar_contact_method)live->contact; /* -1: the scene's own */
     if (status == THENAR_OK) status = thenar_sim_create(model ? model : live->model, &options, &sim, error);
     if (status == THENAR_OK && live->sim) status = thenar_sim_continue(sim, live->sim, error);
     free(texts);
@@ -199,13 +207,12 @@ static void undo_dt(view_live *live, const view_order *order) {
 
 static void undo_solver(view_live *live, const view_order *order) {
     (void)order;
-    for (int i = 0; i < solver_count; i++)
-        if (strcmp(solver_table[i]->name, thenar_sim_solver(live->sim)) == 0) live->solver = i;
+    live->solver = (int)thenar_sim_solver(live->sim);
 }
 
 static void undo_contact(view_live *live, const view_order *order) {
     (void)order;
-    live->contact = (int)contact_method_find(thenar_sim_contact_method(live->sim));
+    live->contact = (int)thenar_sim_contact_method(live->sim);
 }
 
 static void undo_tune(view_live *live, const view_order *order) {
@@ -336,7 +343,7 @@ static bool is_valid(const view_live *live, const view_order *order) {
     case ORDER_SOLVER:
         return order->a < (uint32_t)live->solver_total;
     case ORDER_CONTACT:
-        return order->a < CONTACT_METHODS;
+        return order->a < (uint32_t)thenar_contact_method_count();
     case ORDER_TUNE:
         return order->a < (uint32_t)live->tunable_count && !isinf(x[0]);
     case ORDER_DRAG:

@@ -10,18 +10,17 @@
 /* What viewers see of a running simulation. */
 
 static json_t *describe_bodies(const thenar_model *model) {
-    static const char *const motions[] = {"dynamic", "driven", "static"};
     json_t *bodies = json_array();
     for (int b = 0; b < thenar_model_body_count(model); b++) {
         bool rigid = thenar_model_body_kind(model, b) == THENAR_BODY_RIGID;
         const thenar_tet_mesh *mesh = rigid ? NULL : thenar_model_mesh(model, b);
         const thenar_surface *surface = thenar_model_surface(model, b);
-        json_array_append_new(bodies,
-                              json_pack("{s:s, s:s, s:s, s:i, s:i, s:i, s:i}", "name", thenar_model_body_name(model, b),
-                                        "kind", rigid ? "rigid" : "soft", "motion",
-                                        rigid ? motions[thenar_model_motion(model, b)] : "soft", "nodes",
-                                        mesh ? mesh->node_count : 0, "tets", mesh ? mesh->tet_count : 0, "vertices",
-                                        surface->vertex_count, "triangles", surface->triangle_count));
+        json_array_append_new(
+            bodies, json_pack("{s:s, s:s, s:s, s:i, s:i, s:i, s:i}", "name", thenar_model_body_name(model, b), "kind",
+                              rigid ? "rigid" : "soft", "motion",
+                              rigid ? thenar_motion_name((thenar_motion)thenar_model_motion(model, b)) : "soft",
+                              "nodes", mesh ? mesh->node_count : 0, "tets", mesh ? mesh->tet_count : 0, "vertices",
+                              surface->vertex_count, "triangles", surface->triangle_count));
     }
     return bodies;
 }
@@ -40,9 +39,10 @@ static json_t *describe_hands(const thenar_model *model) {
         thenar_model_hand_limits(model, h, lower, upper);
         thenar_model_hand_bodies(model, h, &body);
         json_t *poses = json_object();
-        for (int p = 0; p < hand_pose_count(); p++)
-            if (thenar_model_hand_pose(model, h, hand_pose_names[p], angles))
-                json_object_set_new(poses, hand_pose_names[p], describe_numbers(angles, THENAR_HAND_ANGLES));
+        for (int p = 0; p < thenar_hand_pose_count(); p++)
+            if (thenar_model_hand_pose(model, h, (thenar_hand_pose)p, angles) == THENAR_OK)
+                json_object_set_new(poses, thenar_hand_pose_name((thenar_hand_pose)p),
+                                    describe_numbers(angles, THENAR_HAND_ANGLES));
         json_array_append_new(hands,
                               json_pack("{s:s, s:s, s:i, s:o, s:o, s:o}", "name", thenar_model_hand_name(model, h),
                                         "side", thenar_model_hand_is_left(model, h) ? "left" : "right", "body", body,
@@ -62,13 +62,15 @@ void live_write_head(view_live *live, const char *title) {
     run_columns(model, false, append_name, columns);
     run_tactile_columns(live->tactile, append_name, columns);
     run_haptic_columns(live->haptic, append_name, columns);
-    for (int i = 0; i < solver_count; i++) json_array_append_new(solvers, json_string(solver_table[i]->name));
-    for (int i = 0; i < CONTACT_METHODS; i++) json_array_append_new(methods, json_string(contact_method_names[i]));
-    json_t *head = json_pack("{s:i, s:s, s:s, s:s, s:s, s:s, s:f, s:o, s:o, s:o, s:o, s:o, s:o}", "protocol",
-                             VIEW_PROTOCOL, "mode", "live", "scene", thenar_model_name(model), "title", title,
-                             "version", thenar_version(), "solver", thenar_sim_solver(live->sim), "dt", live->dt,
-                             "bodies", describe_bodies(model), "columns", columns, "solvers", solvers, "contacts",
-                             methods, "tunables", tunables_describe(&live->tunables), "hands", describe_hands(model));
+    for (int i = 0; i < thenar_solver_count(); i++) append_name(solvers, thenar_solver_name((thenar_solver)i));
+    for (int i = 0; i < thenar_contact_method_count(); i++)
+        append_name(methods, thenar_contact_method_name((thenar_contact_method)i));
+    json_t *head =
+        json_pack("{s:i, s:s, s:s, s:s, s:s, s:s, s:f, s:o, s:o, s:o, s:o, s:o, s:o}", "protocol", VIEW_PROTOCOL,
+                  "mode", "live", "scene", thenar_model_name(model), "title", title, "version", thenar_version(),
+                  "solver", thenar_solver_name(thenar_sim_solver(live->sim)), "dt", live->dt, "bodies",
+                  describe_bodies(model), "columns", columns, "solvers", solvers, "contacts", methods, "tunables",
+                  tunables_describe(&live->tunables), "hands", describe_hands(model));
     if (head && live->tactile)
         json_object_set_new(head, "tactile", describe_tactile(run_tactile_devices(live->tactile)));
     if (head && live->haptic) {
@@ -93,9 +95,9 @@ static void write_state(view_live *live) {
     message_clear(&live->state);
     message_json(&live->state, SECTION_STATE,
                  json_pack("{s:b, s:f, s:f, s:s, s:s, s:o, s:s, s:o}", "playing", live->playing, "speed", live->speed,
-                           "dt", live->dt, "solver", thenar_sim_solver(live->sim), "contact",
-                           thenar_sim_contact_method(live->sim), "values", tunables_values(&live->tunables), "notice",
-                           live->notice, "warnings", warnings));
+                           "dt", live->dt, "solver", thenar_solver_name(thenar_sim_solver(live->sim)), "contact",
+                           thenar_contact_method_name(thenar_sim_contact_method(live->sim)), "values",
+                           tunables_values(&live->tunables), "notice", live->notice, "warnings", warnings));
     for (int b = 0; b < live->body_count; b++) {
         if (thenar_model_body_kind(live->model, b) == THENAR_BODY_RIGID) continue;
         size_t tets = (size_t)thenar_model_mesh(live->model, b)->tet_count;
@@ -124,7 +126,7 @@ static void write_handles(const view_live *live, view_message *out) {
         double values[26];
         thenar_sim_handle(live->sim, i, &state);
         memcpy(values, state.pose, sizeof state.pose);
-        memcpy(values + 7, state.wanted, sizeof state.wanted);
+        memcpy(values + 7, state.target, sizeof state.target);
         memcpy(values + 14, state.force, sizeof state.force);
         memcpy(values + 20, state.coupling, sizeof state.coupling);
         message_floats(out, SECTION_HANDLE, i, 1, values, 26);
@@ -171,14 +173,14 @@ static void write_frame(view_live *live, int64_t now) {
     message_clear(out);
     message_frame(out, thenar_sim_time(live->sim), (double)thenar_sim_step_count(live->sim), -1,
                   1e-9 * (double)(now - live->origin));
-    const pace *clock = &live->clock;
-    const double kept[] = {clock->share,   clock->slow,      (double)clock->late_steps,   clock->forgiven,
-                           clock->max_due, clock->min_share, (double)clock->hurried_steps};
+    const thenar_pace *clock = &live->clock;
+    const double kept[] = {clock->share,   clock->slow,      (double)clock->late_steps,   clock->dropped,
+                           clock->due_max, clock->share_min, (double)clock->hurried_steps};
     message_doubles(out, SECTION_PACE, 1, kept, sizeof kept / sizeof *kept);
     for (int b = 0; b < live->body_count; b++)
         if (thenar_model_body_kind(live->model, b) == THENAR_BODY_RIGID) {
             double pose[7];
-            thenar_sim_pose(live->sim, b, pose, pose + 3);
+            thenar_sim_pose(live->sim, b, pose);
             message_floats(out, SECTION_POSE, b, 1, pose, 7);
         } else {
             size_t nodes = (size_t)thenar_model_mesh(live->model, b)->node_count;

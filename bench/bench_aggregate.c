@@ -63,7 +63,10 @@ typedef struct figures {
 static thenar_status measure(const thenar_sim *held, const char *solver, const char *contact, int steps, figures *out,
                              thenar_error *error) {
     *out = (figures){0};
-    thenar_sim_options options = {.solver = solver, .friction = "cone", .contact = contact};
+    thenar_sim_options options = {.size = sizeof(thenar_sim_options),
+                                  .solver = solver ? (thenar_solver)thenar_solver_find(solver) : THENAR_SOLVER_NEWTON,
+                                  .friction = THENAR_FRICTION_CONE,
+                                  .contact = (thenar_contact_method)thenar_contact_method_find(contact)};
     thenar_sim *sim = NULL;
     double *solve = MEMORY_ARRAY(double, steps), *constraints = MEMORY_ARRAY(double, steps),
            *total = MEMORY_ARRAY(double, steps);
@@ -120,7 +123,7 @@ static void add_row(const bench_case *c, const char *solver, const figures f[2],
 static thenar_status load_scene(const bench_case *c, thenar_model **model, thenar_error *error) {
     char path[SCENE_PATH_SIZE];
     thenar_status status = scene_find(c->scene, path, error);
-    thenar_scene_options options = {.sets = &c->set, .set_count = c->set != NULL};
+    thenar_scene_options options = {.size = sizeof(thenar_scene_options), .sets = &c->set, .set_count = c->set != NULL};
     return status == THENAR_OK ? thenar_scene_load(path, &options, model, NULL, error) : status;
 }
 
@@ -129,7 +132,7 @@ static thenar_status build_pad(thenar_build *build, const thenar_tet_mesh *mesh,
                                const thenar_embedding *embedding, thenar_error *error) {
     static const thenar_key keys[] = {{.time = 0}, {.time = 0.2, .move = {0, -1e-3, 0}}};
     thenar_support top = {.name = "top", .keys = keys, .key_count = 2};
-    top.region = (thenar_region){.kind = THENAR_REGION_BOX, .a = {-1, HEIGHT, -1}, .b = {1, HEIGHT, 1}};
+    top.region = (thenar_region){.kind = THENAR_REGION_BOX, .box_min = {-1, HEIGHT, -1}, .box_max = {1, HEIGHT, 1}};
     thenar_soft_def pad = thenar_soft_def_default();
     pad.name = "pad";
     pad.mesh = mesh;

@@ -43,7 +43,10 @@ static void note(void *context, int iterations, bool linearized, double residual
 /* The frame, traced, as often as asked for; the log of the fastest run stays in logs[0]. */
 static thenar_status trace_solver(const limited_hand *hand, const solver_class *solver, int repeats, trace_log logs[2],
                                   thenar_error *error) {
-    thenar_sim_options options = {.threads = 1, .solver = solver->name};
+    thenar_sim_options options = {.size = sizeof(thenar_sim_options),
+                                  .threads = 1,
+                                  .solver = (thenar_solver)thenar_solver_find(solver->name),
+                                  .contact = THENAR_CONTACT_OF_MODEL};
     thenar_sim *sim;
     thenar_status status = thenar_sim_create(hand->model, &options, &sim, error);
     for (int i = 0; i < repeats && status == THENAR_OK; i++) {

@@ -100,9 +100,9 @@ static double fastest(const press *p) {
 }
 
 static thenar_status press_to(press *p, double travel, stop *out, thenar_error *error) {
-    const double move[3] = {0, -travel, 0}, turn[3] = {0};
+    const double pose[7] = {0, -travel, 0, 0, 0, 0, 1};
     *out = (stop){.min = INFINITY};
-    thenar_sim_drive(p->sim, 0, 0, move, turn);
+    thenar_sim_drive_support(p->sim, 0, 0, pose);
     /* It begins at rest, and needs a step or two to be moving. */
     for (bool moves = true; moves && out->steps < PATIENCE; moves = out->steps < 3 || fastest(p) > AT_REST) {
         if (thenar_sim_step(p->sim) != THENAR_OK) return error_set(error, THENAR_ERROR_NUMERIC, "the finger broke");

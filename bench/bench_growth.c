@@ -44,7 +44,7 @@ static thenar_status block_model(const int count[3], thenar_model **model, thena
     thenar_status status = thenar_tet_mesh_box(low, high, count, THENAR_LATTICE_CUBE, &mesh, error);
     if (status != THENAR_OK) return status;
     const thenar_key turn[] = {{.time = 0}, {.time = LONGEST, .turn = {SPIN * LONGEST, 0, 0}}};
-    thenar_support end = {.region = {.kind = THENAR_REGION_HALF, .a = {0, 0, 0}, .b = {1, 0, 0}},
+    thenar_support end = {.region = {.kind = THENAR_REGION_HALF, .point = {0, 0, 0}, .normal = {1, 0, 0}},
                           .keys = turn,
                           .key_count = 2,
                           .linear = true};

@@ -79,11 +79,13 @@ static thenar_status make_model(hand_bench *bench, thenar_error *error) {
     thenar_build *build = thenar_build_create(&world);
     thenar_status status = fingers && wrist && build ? THENAR_OK : error_memory(error, "the hand");
     if (status == THENAR_OK) {
-        fingers[0].pose = "open";
+        fingers[0].pose = THENAR_HAND_POSE_OPEN;
         for (int i = 0; i <= strokes; i++) {
             double time = LEAD + STROKE * i, side = i % 2 ? 1 : -1;
-            fingers[i + 1] =
-                (thenar_hand_key){.time = time, .pose = "open", .other = "fist", .share = bench->phase->pose[i % 2]};
+            fingers[i + 1] = (thenar_hand_key){.time = time,
+                                               .pose = THENAR_HAND_POSE_OPEN,
+                                               .other = THENAR_HAND_POSE_FIST,
+                                               .share = bench->phase->pose[i % 2]};
             wrist[i + 1] = (thenar_key){.time = time, .move = {0.05 * side, 0, 0}, .turn = {0, -0.5 * side, 0}};
         }
         thenar_hand_def hand = thenar_hand_def_default();
@@ -107,7 +109,10 @@ static thenar_status add_runner(hand_bench *bench, const char *solver, int threa
     if (bench->runner_count == MAX_RUNNERS) return THENAR_OK;
     runner *r = &bench->runners[bench->runner_count++];
     *r = (runner){.solver = solver, .threads = threads};
-    thenar_sim_options options = {.threads = threads, .solver = solver};
+    thenar_sim_options options = {.size = sizeof(thenar_sim_options),
+                                  .threads = threads,
+                                  .solver = solver ? (thenar_solver)thenar_solver_find(solver) : THENAR_SOLVER_NEWTON,
+                                  .contact = THENAR_CONTACT_OF_MODEL};
     thenar_status status = thenar_sim_create(bench->model, &options, &r->sim, error);
     for (int f = 0; f < FIGURES && status == THENAR_OK; f++) {
         r->figures[f] = MEMORY_ARRAY(double, bench->steps);

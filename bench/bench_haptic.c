@@ -39,8 +39,8 @@ static thenar_status open_case(const char *scene, const char *const *sets, int c
                                thenar_error *error) {
     char path[SCENE_PATH_SIZE];
     thenar_model *model = NULL;
-    thenar_scene_options options = {.sets = sets, .set_count = count};
-    thenar_sim_options of_sim = {.dt = dt};
+    thenar_scene_options options = {.size = sizeof(thenar_scene_options), .sets = sets, .set_count = count};
+    thenar_sim_options of_sim = {.size = sizeof(thenar_sim_options), .dt = dt, .contact = THENAR_CONTACT_OF_MODEL};
     *out = NULL;
     thenar_status status = scene_find(scene, path, error);
     if (status == THENAR_OK) status = thenar_scene_load(path, &options, &model, NULL, error);
@@ -87,9 +87,9 @@ static void step_on(live_run *run, int seconds) {
             if (begins) run->touch_us[run->touches++] = to_tell + stats.handles[0].latency_us;
         }
         int64_t start = clock_now();
-        thenar_haptic_drive(run->haptic, 0, run->sim, 0);
+        thenar_haptic_drive_sim(run->haptic, 0, run->sim, 0);
         thenar_sim_step(run->sim);
-        reported = stats.handles[0].updates + (thenar_haptic_tell(run->haptic, 0, run->sim, 0) == THENAR_OK);
+        reported = stats.handles[0].updates + (thenar_haptic_publish_sim(run->haptic, 0, run->sim, 0) == THENAR_OK);
         to_tell = 1e-3 * (double)(clock_now() - start);
         run->step_us[run->steps++] = to_tell;
         thenar_handle_state handle;
@@ -115,13 +115,13 @@ static void add_live(table *results, const haptic_case *c, double rate, live_run
     table_number(results, "period_p50_us", stats.period_p50_us);
     table_number(results, "period_p99_us", stats.period_p99_us);
     table_number(results, "period_p999_us", stats.period_p999_us);
-    table_number(results, "period_worst_us", stats.period_worst_us);
+    table_number(results, "period_worst_us", stats.period_max_us);
     table_number(results, "ticks", (double)stats.ticks);
     table_number(results, "missed", (double)stats.missed);
     table_number(results, "tick_p50_us", stats.tick_p50_us);
     table_number(results, "tick_p99_us", stats.tick_p99_us);
     table_number(results, "news_p50_us", bench_quantile(run->news_us, run->news, 0.5));
-    table_number(results, "latency_us", handle->latency_worst_us);
+    table_number(results, "latency_us", handle->latency_max_us);
     if (run->touches > 0) {
         table_number(results, "touch_p50_ms", 1e-3 * bench_quantile(run->touch_us, run->touches, 0.5));
         table_number(results, "touch_worst_ms", 1e-3 * bench_quantile(run->touch_us, run->touches, 1));
@@ -129,7 +129,7 @@ static void add_live(table *results, const haptic_case *c, double rate, live_run
     table_number(results, "visual_hz", run->steps / run->seconds);
     table_number(results, "could_hz", 1e6 / bench_quantile(run->step_us, run->steps, 0.5));
     table_number(results, "late", (double)handle->faults[THENAR_HAPTIC_STALE]);
-    table_number(results, "energy_mj", 1e3 * handle->energy_worst);
+    table_number(results, "energy_mj", 1e3 * handle->energy_excess_max);
     table_text(results, "paper", "1 kHz and 30 fps (garre2009)");
     printf("%s, %.0f Hz: %s; %d steps, %d touches\n", c->name, rate, thenar_haptic_real_time(run->haptic), run->steps,
            run->touches);
@@ -178,7 +178,7 @@ static void tick_batch(void *context) {
     haptic_real *w = context;
     device_sample sample = {.number = 1};
     user_sample(&w->person, 1, &sample.body);
-    vec3_store(sample.body.position, real_place(w));
+    vec3_store(sample.body.pose, real_place(w));
     for (int i = 0; i < BATCH; i++) {
         sample.number = w->reported.step = (uint64_t)++w->tick;
         w->reported.published_ns = w->tick * 1000000;

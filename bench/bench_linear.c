@@ -86,7 +86,8 @@ static void free_solver(linear_solver *s) {
 }
 
 static thenar_status create_ours(linear_solver *s, thenar_model *model, int threads, thenar_error *error) {
-    thenar_sim_options options = {.threads = threads};
+    thenar_sim_options options = {
+        .size = sizeof(thenar_sim_options), .threads = threads, .contact = THENAR_CONTACT_OF_MODEL};
     thenar_status status = thenar_sim_create(model, &options, &s->sim, error);
     if (status != THENAR_OK) return status;
     for (int i = 0; i < SETTLE_STEPS; i++) thenar_sim_step(s->sim);
@@ -179,7 +180,7 @@ static thenar_status hand_flesh_model(thenar_model **model, thenar_error *error)
     thenar_status status = shape_hand_like(HAND_TETS, &mesh, error);
     if (status != THENAR_OK) return status;
     thenar_soft_def hand = thenar_soft_def_default();
-    thenar_support wrist = {.region = {.kind = THENAR_REGION_HALF, .a = {0, 0.01, 0}, .b = {0, 1, 0}}};
+    thenar_support wrist = {.region = {.kind = THENAR_REGION_HALF, .point = {0, 0.01, 0}, .normal = {0, 1, 0}}};
     hand.name = "hand";
     hand.mesh = &mesh;
     hand.material.young = 0.2e6;

@@ -111,7 +111,10 @@ static thenar_status run_frame(comparison *c, runner *r, int frame, bool judge, 
 static thenar_status add_runner(comparison *c, const solver_class *solver, int threads, thenar_error *error) {
     runner *r = &c->runners[c->runner_count++];
     *r = (runner){.solver = solver, .threads = threads};
-    thenar_sim_options options = {.threads = threads, .solver = solver->name};
+    thenar_sim_options options = {.size = sizeof(thenar_sim_options),
+                                  .threads = threads,
+                                  .solver = (thenar_solver)thenar_solver_find(solver->name),
+                                  .contact = THENAR_CONTACT_OF_MODEL};
     thenar_status status = thenar_sim_create(c->hand.model, &options, &r->sim, error);
     for (int f = 0; f < LIMITED_HAND_FRAMES && status == THENAR_OK; f++)
         status = bench_clock_create(&r->frames[f], NULL, NULL, c->repeats, error);

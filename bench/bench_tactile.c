@@ -95,16 +95,16 @@ static void compare_face(const thenar_sim *sim, const thenar_tactile *tactile, i
     const thenar_tactile_pad *pad = thenar_tactile_pad_of(tactile, thenar_tactile_device_pad(tactile, device));
     if (!f->body || pad->contact_count < 3) return;
     int body = thenar_model_find_body(thenar_sim_model(sim), f->body);
-    double at[3], q[4], velocity[3], spin[3];
-    thenar_sim_pose(sim, body, at, q);
-    thenar_sim_twist(sim, body, velocity, spin);
-    bool moves = vec3_length(vec3_load(velocity)) > STILL || vec3_length(vec3_load(spin)) > STILL;
-    quat turn = {q[0], q[1], q[2], q[3]};
-    quat back = quat_conjugate((quat){pad->frame[3], pad->frame[4], pad->frame[5], pad->frame[6]});
+    double at[7], twist[6];
+    thenar_sim_pose(sim, body, at);
+    thenar_sim_twist(sim, body, twist);
+    bool moves = vec3_length(vec3_load(twist)) > STILL || vec3_length(vec3_load(twist + 3)) > STILL;
+    quat turn = pose_quaternion(at);
+    quat back = quat_conjugate(pose_quaternion(pad->pose));
     vec3 n = quat_rotate(back, quat_rotate(turn, vec3_load(f->normal)));
     vec3 place = vec3_add(vec3_load(at), quat_rotate(turn, vec3_load(f->point)));
-    vec3 p = quat_rotate(back, vec3_sub(place, vec3_load(pad->frame)));
-    const double *pose = thenar_tactile_command_of(tactile, device)->pose;
+    vec3 p = quat_rotate(back, vec3_sub(place, vec3_load(pad->pose)));
+    const double *pose = thenar_tactile_command_of(tactile, device)->platform;
     double command[3];
     match_normal(pose, command);
     double sine = vec3_length(vec3_cross(n, vec3_load(command)));
@@ -144,6 +144,7 @@ static thenar_status step_case(const bench_case *c, thenar_sim *sim, thenar_tact
 /* A device on every finger of every hand, instead of those of the scene. */
 static thenar_status wear(const bench_case *c, const thenar_model *model, thenar_tactile **out, thenar_error *error) {
     thenar_tactile_options options = thenar_tactile_options_default();
+    thenar_wearable_def cable = thenar_wearable_def_default(THENAR_WEARABLE_CABLE);
     if (!c->everywhere) return thenar_tactile_create(model, NULL, out, error);
     int count = THENAR_FINGER_COUNT * thenar_model_hand_count(model);
     thenar_tactile_def *devices = MEMORY_ARRAY(thenar_tactile_def, count);
@@ -151,10 +152,11 @@ static thenar_status wear(const bench_case *c, const thenar_model *model, thenar
     thenar_status status = devices && names ? THENAR_OK : error_memory(error, "devices");
     for (int i = 0; i < count && status == THENAR_OK; i++) {
         snprintf(names[i], sizeof *names, "%d", i);
-        devices[i] = (thenar_tactile_def){.name = names[i],
+        devices[i] = (thenar_tactile_def){.size = sizeof(thenar_tactile_def),
+                                          .name = names[i],
                                           .hand = thenar_model_hand_name(model, i / THENAR_FINGER_COUNT),
                                           .finger = (thenar_finger)(i % THENAR_FINGER_COUNT),
-                                          .device = thenar_wearable_def_default(THENAR_WEARABLE_CABLE)};
+                                          .device = &cable};
     }
     options.devices = devices;
     options.device_count = count;

@@ -1,7 +1,7 @@
 /* A person with a device, the loop's tick and a real simulation with a handle, in simulated time: no threads, no clock.
  *
  * The simulation steps slower than the loop, knows where the device was when a step began and how fast it moved, and is
- * heard when the step ends, as thenar_haptic_drive and thenar_haptic_tell do it in real time with a simulation that needs
+ * heard when the step ends, as thenar_haptic_drive_sim and thenar_haptic_publish_sim do it in real time with a simulation that needs
  * all of its time; or sooner. */
 #ifndef BENCH_HAPTIC_REAL_H
 #define BENCH_HAPTIC_REAL_H
@@ -40,7 +40,7 @@ typedef struct haptic_real {
 
 /* Where the device is, in the world. */
 static inline vec3 real_place(const haptic_real *w) {
-    return vec3_add(vec3_load(w->held.origin), w->person.position);
+    return vec3_add(vec3_load(w->held.base), w->person.position);
 }
 
 static inline void real_step(haptic_real *w) {
@@ -89,8 +89,8 @@ static inline void real_feel(haptic_real *w) {
     real_simulate(w, now_ns);
     w->tick++;
     user_sample(&w->person, sample.number, &sample.body);
-    vec3_store(sample.body.position, real_place(w));
-    quat_store(sample.body.orientation, quat_mul(w->person.orientation, (quat){g[0], g[1], g[2], g[3]}));
+    vec3_store(sample.body.pose, real_place(w));
+    quat_store(sample.body.pose + 3, quat_mul(w->person.orientation, (quat){g[0], g[1], g[2], g[3]}));
     if (w->feel != FEEL_DIRECT) {
         haptic_tick(&w->held.settings, &w->state, &sample, &w->reported, now_ns, w->dt, w->wrench);
         return;

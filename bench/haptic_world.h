@@ -163,8 +163,7 @@ static inline void haptic_world_feel(haptic_world *w, int64_t now_ns) {
     device_sample sample = {.number = (uint64_t)w->tick + 1};
     user_sample(&w->person, sample.number, &sample.body);
     if (w->positions_only) sample.body.has = THENAR_DEVICE_POSITION | THENAR_DEVICE_ORIENTATION;
-    for (int i = 0; i < 3 && w->grain > 0; i++)
-        sample.body.position[i] = w->grain * floor(sample.body.position[i] / w->grain);
+    for (int i = 0; i < 3 && w->grain > 0; i++) sample.body.pose[i] = w->grain * floor(sample.body.pose[i] / w->grain);
     memcpy(w->before, w->wrench, sizeof w->before);
     haptic_tick(&w->settings, &w->state, &sample, &w->reported, now_ns, w->dt, w->wrench);
     user_advance(&w->user, &w->person, w->late ? w->before : w->wrench, w->dt);
@@ -202,8 +201,8 @@ static inline user_model press_hand(double stiffness, double share) {
 
 static inline device_sample sample_at(uint64_t number, vec3 position) {
     device_sample sample = {.number = number, .body = {.has = THENAR_DEVICE_POSITION | THENAR_DEVICE_ORIENTATION}};
-    vec3_store(sample.body.position, position);
-    sample.body.orientation[3] = 1;
+    vec3_store(sample.body.pose, position);
+    sample.body.pose[6] = 1;
     return sample;
 }
 

@@ -41,9 +41,10 @@ static inline thenar_status limited_hand_model(const limited_hand_scene *scene, 
     if (status != THENAR_OK) return status;
     thenar_soft_def hand = thenar_soft_def_default();
     const thenar_key keys[] = {{.time = 0}, {.time = LIMITED_HAND_TIME, .turn = {scene->turn, 0, 0}}};
-    thenar_support wrist = {
-        .region = {.kind = THENAR_REGION_HALF, .a = {0, 0.01, 0}, .b = {0, 1, 0}}, .keys = keys, .key_count = 2};
-    thenar_load load = {.region = {.kind = THENAR_REGION_HALF, .a = {0, 0.1, 0}, .b = {0, -1, 0}},
+    thenar_support wrist = {.region = {.kind = THENAR_REGION_HALF, .point = {0, 0.01, 0}, .normal = {0, 1, 0}},
+                            .keys = keys,
+                            .key_count = 2};
+    thenar_load load = {.region = {.kind = THENAR_REGION_HALF, .point = {0, 0.1, 0}, .normal = {0, -1, 0}},
                         .force = {0, 0, -scene->load}};
     hand.name = "hand";
     hand.mesh = &mesh;

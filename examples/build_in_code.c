@@ -22,8 +22,9 @@ static thenar_model *make_block(void) {
     thenar_tet_mesh mesh;
     stop_on_error(thenar_tet_mesh_box(low, high, cells, THENAR_LATTICE_KUHN, &mesh, &error), &error);
 
-    thenar_support base = {.name = "base", .region = {.kind = THENAR_REGION_BOX, .a = {0, 0, 0}, .b = {0.04, 0, 0.04}}};
-    thenar_load press = {.region = {.kind = THENAR_REGION_BOX, .a = {0, 0.10, 0}, .b = {0.04, 0.10, 0.04}},
+    thenar_support base = {.name = "base",
+                           .region = {.kind = THENAR_REGION_BOX, .box_min = {0, 0, 0}, .box_max = {0.04, 0, 0.04}}};
+    thenar_load press = {.region = {.kind = THENAR_REGION_BOX, .box_min = {0, 0.10, 0}, .box_max = {0.04, 0.10, 0.04}},
                          .force = {0, -5, 0}};
     thenar_soft_def block = thenar_soft_def_default();
     block.name = "block";

@@ -79,9 +79,9 @@ int main(int argc, char **argv) {
     char notice[256];
     thenar_haptic_stats stats;
     for (int step = 0; step < seconds / STEP; step++) {
-        thenar_haptic_drive(haptic, 0, sim, 0);
+        thenar_haptic_drive_sim(haptic, 0, sim, 0);
         thenar_sim_step(sim);
-        thenar_haptic_tell(haptic, 0, sim, 0);
+        thenar_haptic_publish_sim(haptic, 0, sim, 0);
         thenar_haptic_read_stats(haptic, &stats);
         if (stats.handles[0].force[1] > strongest) strongest = stats.handles[0].force[1];
         if (thenar_haptic_notice(haptic, notice, sizeof notice)) printf("%s\n", notice);
@@ -89,7 +89,7 @@ int main(int argc, char **argv) {
     }
     thenar_haptic_read_stats(haptic, &stats);
     printf("%llu ticks, period p50 %.0f us, worst %.0f us; the table pushed with up to %.1f N\n",
-           (unsigned long long)stats.ticks, stats.period_p50_us, stats.period_worst_us, strongest);
+           (unsigned long long)stats.ticks, stats.period_p50_us, stats.period_max_us, strongest);
     thenar_haptic_free(haptic);
     thenar_sim_free(sim);
     thenar_model_free(model);

@@ -3,6 +3,7 @@
 #define TEST_CONTACT_PINCH_H
 
 #include "contact_tools.h"
+#include "poses.h"
 
 #define PINCH_MU 0.6
 #define PINCH_SIDE 0.02 /* of the cube, m */
@@ -33,8 +34,8 @@ static inline thenar_sim *pinch_start(double h, int threads) {
 /* Both pads come `depth` nearer to each other's side, and are lifted by `height`. Returns what the step did. */
 static inline thenar_status pinch_step(thenar_sim *sim, double depth, double height) {
     const double left[3] = {depth, height, 0}, right[3] = {-depth, height, 0}, turn[3] = {0};
-    thenar_sim_drive(sim, 0, 0, left, turn);
-    thenar_sim_drive(sim, 1, 0, right, turn);
+    drive_support(sim, 0, 0, left, turn);
+    drive_support(sim, 1, 0, right, turn);
     return thenar_sim_step(sim);
 }
 

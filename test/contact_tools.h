@@ -3,6 +3,7 @@
 #define TEST_CONTACT_TOOLS_H
 
 #include "soft_tools.h"
+#include "poses.h"
 
 /* A short step (0) and a long one (1) of those that users take, s. A sanitizer makes a step some ten times slower: there
  * the long one does for both. */
@@ -60,7 +61,7 @@ static inline thenar_rigid_def scene_cube(const char *name, double side, double 
     def.shape = (thenar_shape){.kind = THENAR_SHAPE_BOX, .size = {side, side, side}};
     def.mass = mass;
     def.friction = mu;
-    vec3_store(def.move, at);
+    vec3_store(def.pose, at);
     return def;
 }
 
@@ -77,7 +78,7 @@ static inline thenar_sim *scene_sim_with(scene *s, const thenar_sim_options *opt
 }
 
 static inline thenar_sim *scene_sim(scene *s, double dt, int threads) {
-    thenar_sim_options options = {.dt = dt, .threads = threads};
+    thenar_sim_options options = {.size = sizeof(thenar_sim_options), .dt = dt, .threads = threads, .contact = THENAR_CONTACT_OF_MODEL};
     return scene_sim_with(s, &options);
 }
 
@@ -112,7 +113,7 @@ static inline thenar_soft_def scene_soft(const char *name, const thenar_tet_mesh
 static inline vec3 scene_place(const thenar_sim *sim, int body) {
     double position[3], turn[4];
     if (thenar_model_body_kind(thenar_sim_model(sim), body) == THENAR_BODY_RIGID) {
-        thenar_sim_pose(sim, body, position, turn);
+        body_pose(sim, body, position, turn);
         return vec3_load(position);
     }
     const double *x = thenar_sim_positions(sim, body), *mass = thenar_model_masses(thenar_sim_model(sim), body);
@@ -125,7 +126,7 @@ static inline vec3 scene_place(const thenar_sim *sim, int body) {
 static inline vec3 scene_velocity(const thenar_sim *sim, int body) {
     double velocity[3], spin[3];
     if (thenar_model_body_kind(thenar_sim_model(sim), body) == THENAR_BODY_RIGID) {
-        thenar_sim_twist(sim, body, velocity, spin);
+        body_twist(sim, body, velocity, spin);
         return vec3_load(velocity);
     }
     const double *v = thenar_sim_velocities(sim, body), *mass = thenar_model_masses(thenar_sim_model(sim), body);

@@ -3,6 +3,7 @@
 #define TEST_FINITE_H
 
 #include "thenar/thenar.h"
+#include "poses.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -22,8 +23,8 @@ static inline const char *finite_bodies(const thenar_sim *sim) {
         thenar_sim_energy(sim, i, n, n + 1, n + 2);
         if (!are_finite(n, 3)) return "an energy";
         if (thenar_model_body_kind(model, i) == THENAR_BODY_RIGID) {
-            thenar_sim_pose(sim, i, n, n + 3);
-            thenar_sim_twist(sim, i, n + 7, n + 10);
+            body_pose(sim, i, n, n + 3);
+            body_twist(sim, i, n + 7, n + 10);
             if (!are_finite(n, 13)) return "a pose or twist";
             continue;
         }

@@ -38,7 +38,8 @@ static inline thenar_model *hand_world_model(const thenar_hand_def *def) {
 static inline thenar_sim *hand_world_start(const thenar_model *model, double dt, int threads) {
     thenar_error error;
     thenar_sim *sim;
-    thenar_sim_options options = {.dt = dt, .threads = threads};
+    thenar_sim_options options = {
+        .size = sizeof(thenar_sim_options), .dt = dt, .threads = threads, .contact = THENAR_CONTACT_OF_MODEL};
     assert_ok(thenar_sim_create(model, &options, &sim, &error), error);
     return sim;
 }

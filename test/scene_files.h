@@ -14,7 +14,7 @@ static inline thenar_sim *scene_file_open(const char *name, const char *const *s
     thenar_model *model;
     thenar_sim *sim;
     snprintf(path, sizeof path, SOURCE_DIR "/scenes/%s.yaml", name);
-    thenar_scene_options of_scene = {.sets = sets, .set_count = set_count};
+    thenar_scene_options of_scene = {.size = sizeof(thenar_scene_options), .sets = sets, .set_count = set_count};
     assert_ok(thenar_scene_load(path, &of_scene, &model, NULL, &error), error);
     assert_ok(thenar_sim_create(model, options, &sim, &error), error);
     thenar_model_free(model);

@@ -36,7 +36,8 @@ static inline thenar_model *tools_model(const thenar_soft_def *def, double gravi
 static inline thenar_sim *tools_sim(const thenar_model *model, double dt, int threads) {
     thenar_error error;
     thenar_sim *sim;
-    thenar_sim_options options = {.dt = dt, .threads = threads};
+    thenar_sim_options options = {
+        .size = sizeof(thenar_sim_options), .dt = dt, .threads = threads, .contact = THENAR_CONTACT_OF_MODEL};
     assert_ok(thenar_sim_create(model, &options, &sim, &error), error);
     return sim;
 }
@@ -53,8 +54,8 @@ static inline void tools_free(thenar_sim *sim, thenar_model *model, thenar_tet_m
 
 static inline thenar_region tools_box_region(vec3 low, vec3 high) {
     thenar_region region = {.kind = THENAR_REGION_BOX};
-    vec3_store(region.a, low);
-    vec3_store(region.b, high);
+    vec3_store(region.box_min, low);
+    vec3_store(region.box_max, high);
     return region;
 }
 

@@ -7,6 +7,7 @@
 #include "contact/patch.h"
 #include "solver/solver.h"
 #include "world/sim.h"
+#include "poses.h"
 
 #define MU 0.5
 #define PAD 0.014 /* m, side of the pad's face */
@@ -37,7 +38,12 @@ static thenar_sim *simulate(scene *s, choice c) {
     assert_ok(thenar_build_compile(s->build, &model, &error), error);
     thenar_build_free(s->build);
     thenar_sim_options options = {
-        .dt = c.dt, .threads = c.threads, .contact = c.contact, .solver = c.solver, .friction = c.friction};
+        .size = sizeof(thenar_sim_options),
+        .dt = c.dt,
+        .threads = c.threads,
+        .contact = (thenar_contact_method)thenar_contact_method_find(c.contact),
+        .solver = c.solver ? (thenar_solver)thenar_solver_find(c.solver) : THENAR_SOLVER_NEWTON,
+        .friction = c.friction ? (thenar_friction)thenar_friction_find(c.friction) : THENAR_FRICTION_PYRAMID};
     assert_ok(thenar_sim_create(model, &options, &sim, &error), error);
     thenar_model_free(model);
     return sim;
@@ -81,7 +87,7 @@ static thenar_sim *pad_on_ground(choice c, double dome, int cells, double limits
 
 static void drive_pad(thenar_sim *sim, double depth, double slide, double turn) {
     const double move[3] = {slide, -depth, 0}, rotate[3] = {0, turn, 0};
-    thenar_sim_drive(sim, 0, 0, move, rotate);
+    drive_support(sim, 0, 0, move, rotate);
     assert_int_equal(thenar_sim_step(sim), THENAR_OK);
 }
 
@@ -283,8 +289,8 @@ static thenar_sim *pinch(choice c, vec3 gravity) {
 static void squeeze(thenar_sim *sim, double depth, double up, double twist) {
     const double left[3] = {depth, 0, 0}, right[3] = {-depth, 0, 0}, turn[3] = {0};
     const double force[3] = {0, up, 0}, torque[3] = {twist, 0, 0};
-    thenar_sim_drive(sim, 0, 0, left, turn);
-    thenar_sim_drive(sim, 1, 0, right, turn);
+    drive_support(sim, 0, 0, left, turn);
+    drive_support(sim, 1, 0, right, turn);
     assert_int_equal(thenar_sim_apply_wrench(sim, 2, force, torque), THENAR_OK);
     assert_int_equal(thenar_sim_step(sim), THENAR_OK);
 }
@@ -330,7 +336,7 @@ static double load_at_slip(choice c, bool twist) {
         double twice[3], turn[3];
         load = max * i / 600;
         squeeze(sim, 1.5e-3, twist ? 0 : -load, twist ? load : 0);
-        thenar_sim_twist(sim, 2, twice, turn);
+        body_twist(sim, 2, twice, turn);
         if (fabs(twist ? 0.005 * turn[0] : twice[1]) > 0.02) break;
     }
     normal = normal_force(sim, 0);
@@ -573,8 +579,8 @@ static double press_onto_ridge(choice c, int *patches) {
     ridge.name = "ridge";
     ridge.motion = THENAR_MOTION_STATIC;
     ridge.shape = (thenar_shape){.kind = THENAR_SHAPE_CYLINDER, .radius = 0.002, .length = 0.02};
-    ridge.turn[0] = M_PI / 2;
-    ridge.move[1] = -0.002;
+    pose_turn(ridge.pose, M_PI / 2, 0, 0);
+    ridge.pose[1] = -0.002;
     ridge.friction = 0;
     scene_add_rigid(&s, &ridge);
     thenar_sim *sim = simulate(&s, c);

@@ -160,7 +160,8 @@ static void a_solution_is_where_it_ends(void **unused) {
  * With contacts as terms of the augmented Lagrangian alone, these steps took up to 54 iterations. */
 static void fingers_that_meet_at_their_limits_take_few_iterations(void **unused) {
     (void)unused;
-    const thenar_hand_key keys[] = {{.time = 0, .pose = "open"}, {.time = 1, .pose = "fist"}};
+    const thenar_hand_key keys[] = {{.time = 0, .pose = THENAR_HAND_POSE_OPEN},
+                                    {.time = 1, .pose = THENAR_HAND_POSE_FIST}};
     thenar_hand_def def = thenar_hand_def_default();
     def.joint_stretch_min = 0.5;
     def.joint_stretch_max = 1.5;

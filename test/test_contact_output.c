@@ -22,7 +22,7 @@ static void add_block(thenar_build *build, bool held) {
     for (int i = 0; i < mesh.node_count; i++) mesh.positions[3 * i + 1] += 0.001;
     thenar_key keys[2] = {{.time = 0}, {.time = 0.2, .move = {0.001, -0.003, 0}}};
     thenar_support top = {.name = "top",
-                          .region = {.kind = THENAR_REGION_HALF, .a = {0, SIDE, 0}, .b = {0, -1, 0}},
+                          .region = {.kind = THENAR_REGION_HALF, .point = {0, SIDE, 0}, .normal = {0, -1, 0}},
                           .keys = keys,
                           .key_count = 2};
     thenar_soft_def block = thenar_soft_def_default();
@@ -47,7 +47,7 @@ static thenar_model *make_world(world_parts parts) {
     table.shape = (thenar_shape){.kind = THENAR_SHAPE_PLANE, .normal = {0, 1, 0}};
     if (parts.table_surface) {
         table.shape = (thenar_shape){.kind = THENAR_SHAPE_MESH, .surface = parts.table_surface};
-        table.move[1] = -SIDE; /* half of its height */
+        table.pose[1] = -SIDE; /* half of its height */
     }
     assert_ok(thenar_build_add_rigid(build, &table, &error), error);
     if (parts.with_plate) {
@@ -55,7 +55,7 @@ static thenar_model *make_world(world_parts parts) {
         plate.name = "plate";
         plate.shape = (thenar_shape){.kind = THENAR_SHAPE_BOX, .size = {0.06, 0.02, 0.06}};
         plate.mass = PLATE_MASS;
-        vec3_store(plate.move, vec3_make(SIDE / 2, SIDE + 0.012, SIDE / 2));
+        vec3_store(plate.pose, vec3_make(SIDE / 2, SIDE + 0.012, SIDE / 2));
         assert_ok(thenar_build_add_rigid(build, &plate, &error), error);
     }
     thenar_model *model;
@@ -262,7 +262,7 @@ static void without_contact_bodies_fall_through_each_other(void **unused) {
     thenar_model *model = make_world((world_parts){0});
     thenar_error error;
     thenar_sim *sim;
-    thenar_sim_options options = {.dt = 0.01, .contact = "none"};
+    thenar_sim_options options = {.size = sizeof(thenar_sim_options), .dt = 0.01, .contact = THENAR_CONTACT_NONE};
     assert_ok(thenar_sim_create(model, &options, &sim, &error), error);
     assert_string_equal(thenar_sim_contact_method(sim), "none");
     double start = thenar_sim_positions(sim, BLOCK)[1], fall = 0, speed = 0;
@@ -284,7 +284,8 @@ static void contact_methods_that_are_not_there_are_refused_by_name(void **unused
     static const char *const names[] = {"aggregated", "springs", ""};
     for (int i = 0; i < 3; i++) {
         char expected[128];
-        thenar_sim_options options = {.contact = names[i]};
+        thenar_sim_options options = {.size = sizeof(thenar_sim_options),
+                                      .contact = (thenar_contact_method)thenar_contact_method_find(names[i])};
         snprintf(expected, sizeof expected, "there is no contact method %s; expected point, aggregate, penalty or none",
                  names[i]);
         assert_int_equal(thenar_sim_create(model, &options, &sim, &error), THENAR_ERROR_INPUT);
@@ -331,7 +332,7 @@ static void a_recording_has_the_contacts_that_the_simulation_told(void **unused)
     thenar_recorder *recorder;
     thenar_contact *reported[STEPS + 1] = {NULL};
     int counts[STEPS + 1] = {0}, faces = 0;
-    assert_ok(thenar_recorder_create(path, sim, &recorder, &error), error);
+    assert_ok(thenar_recorder_create(path, sim, NULL, &recorder, &error), error);
     assert_ok(thenar_recorder_add(recorder, &error), error);
     for (int step = 1; step <= STEPS; step++) {
         tools_run(sim, 1);

@@ -7,6 +7,7 @@
 #include "contact/penalty.h"
 
 #include "thenar/scene.h"
+#include "poses.h"
 
 /* ---- the law ---- */
 
@@ -128,7 +129,10 @@ static scene begin(vec3 gravity, double stiffness, double damping) {
 static thenar_sim *sim_of(const thenar_model *model, double h, int threads, const char *method) {
     thenar_error error;
     thenar_sim *sim;
-    thenar_sim_options options = {.dt = h, .threads = threads, .contact = method};
+    thenar_sim_options options = {.size = sizeof(thenar_sim_options),
+                                  .dt = h,
+                                  .threads = threads,
+                                  .contact = (thenar_contact_method)thenar_contact_method_find(method)};
     assert_ok(thenar_sim_create(model, &options, &sim, &error), error);
     return sim;
 }
@@ -208,7 +212,7 @@ static void let_go(thenar_sim *sim, vec3 gravity, double h) {
 /* Of the middle of the face on which the rigid block lies. */
 static double place_below(const thenar_sim *sim) {
     double position[3], turn[4];
-    thenar_sim_pose(sim, 0, position, turn);
+    body_pose(sim, 0, position, turn);
     quat q = {turn[0], turn[1], turn[2], turn[3]};
     return vec3_add(vec3_load(position), quat_rotate(q, vec3_make(0, -0.02, 0))).x;
 }
@@ -259,7 +263,7 @@ static void a_driven_plate_takes_a_block_along(void **unused) {
         plate.name = "plate";
         plate.motion = THENAR_MOTION_DRIVEN;
         plate.shape = (thenar_shape){.kind = THENAR_SHAPE_BOX, .size = {2, 0.1, 1}};
-        vec3_store(plate.move, vec3_make(0, -0.05, 0));
+        vec3_store(plate.pose, vec3_make(0, -0.05, 0));
         const thenar_key keys[2] = {{.time = 0}, {.time = 2, .move = {0.4, 0.1, 0}}};
         plate.keys = keys;
         plate.key_count = 2;
@@ -342,7 +346,8 @@ static thenar_model *load(const char *name, double stiffness) {
     snprintf(path, sizeof path, SOURCE_DIR "/scenes/%s.yaml", name);
     snprintf(set, sizeof set, "contact={stiffness: %g, damping: %g}", stiffness, 1e-4 * stiffness);
     const char *const sets[] = {set};
-    thenar_scene_options options = {.sets = sets, .set_count = stiffness > 0 ? 1 : 0};
+    thenar_scene_options options = {
+        .size = sizeof(thenar_scene_options), .sets = sets, .set_count = stiffness > 0 ? 1 : 0};
     assert_ok(thenar_scene_load(path, &options, &model, NULL, &error), error);
     return model;
 }
@@ -444,7 +449,7 @@ static void a_block_that_lands_gains_no_energy(void **unused) {
         scene s = begin(earth, stiffness, 1e-4 * stiffness);
         if (soft) add_soft_block(&s, 0.5);
         thenar_rigid_def def = scene_cube("cube", 0.02, 0.05, vec3_make(0.003, 0.08, 0), 0.5);
-        vec3_store(def.turn, vec3_make(0.3, 0.2, 0.5));
+        pose_turn(def.pose, 0.3, 0.2, 0.5);
         vec3_store(def.velocity, vec3_make(0.2, -2, 0));
         scene_add_rigid(&s, &def);
         scene_add_ground(&s, 0.5);
@@ -532,7 +537,10 @@ static void every_solver_only_sees_the_limits(void **unused) {
     double height = 0;
     thenar_sim *first = pinch_start(0.01, 1);
     for (int k = 0; k < 7; k += SANITIZED ? 2 : 1) {
-        thenar_sim_options options = {.dt = 0.01, .solver = solvers[k], .contact = "penalty"};
+        thenar_sim_options options = {.size = sizeof(thenar_sim_options),
+                                      .dt = 0.01,
+                                      .solver = (thenar_solver)thenar_solver_find(solvers[k]),
+                                      .contact = THENAR_CONTACT_PENALTY};
         thenar_sim *sim;
         assert_ok(thenar_sim_create(thenar_sim_model(first), &options, &sim, &error), error);
         pinch_squeeze(sim, 0.9e-3, 0.2);

@@ -23,7 +23,8 @@ static scene begin(vec3 gravity, double stiffness) {
 static thenar_sim *sim_of(const thenar_model *model, double h, int threads) {
     thenar_error error;
     thenar_sim *sim;
-    thenar_sim_options options = {.dt = h, .threads = threads, .contact = "penalty"};
+    thenar_sim_options options = {
+        .size = sizeof(thenar_sim_options), .dt = h, .threads = threads, .contact = THENAR_CONTACT_PENALTY};
     assert_ok(thenar_sim_create(model, &options, &sim, &error), error);
     return sim;
 }
@@ -328,7 +329,10 @@ static void a_solver_on_rows_says_that_it_leaves_out_what_couples(void **unused)
     for (int k = 0; k < 2; k++) {
         thenar_sim *newton = stacked_blocks(1e5, k == 0 ? 0.05 : 0, 1e9, 0.01), *rows = NULL;
         thenar_error error;
-        thenar_sim_options options = {.dt = 0.01, .solver = "pgs", .contact = "penalty"};
+        thenar_sim_options options = {.size = sizeof(thenar_sim_options),
+                                      .dt = 0.01,
+                                      .solver = THENAR_SOLVER_PGS,
+                                      .contact = THENAR_CONTACT_PENALTY};
         assert_ok(thenar_sim_create(thenar_sim_model(newton), &options, &rows, &error), error);
         tools_run(newton, 20);
         tools_run(rows, 20);

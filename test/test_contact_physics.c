@@ -1,5 +1,6 @@
 /* What contact and friction do, against what mechanics says they do. */
 #include "contact_tools.h"
+#include "poses.h"
 
 static const double pi = 3.14159265358979323846;
 
@@ -74,10 +75,10 @@ static void a_spinning_coin_gains_no_energy(void **unused) {
         coin.shape = (thenar_shape){.kind = THENAR_SHAPE_CYLINDER, .radius = r, .length = thick};
         coin.density = 8000;
         coin.friction = mu;
-        vec3_store(coin.move, vec3_make(0, k % 3 == 0 ? thick / 2 : k % 3 == 1 ? r : 0.03, 0));
+        vec3_store(coin.pose, vec3_make(0, k % 3 == 0 ? thick / 2 : k % 3 == 1 ? r : 0.03, 0));
         vec3_store(coin.spin, vec3_make(0, 60, 0));
-        if (k % 3 == 1) coin.turn[2] = pi / 2;
-        if (k % 3 == 2) coin.turn[2] = 1, coin.velocity[0] = 0.5;
+        if (k % 3 == 1) pose_turn(coin.pose, 0, 0, pi / 2);
+        if (k % 3 == 2) pose_turn(coin.pose, 0, 0, 1), coin.velocity[0] = 0.5;
         int body = scene_add_rigid(&s, &coin);
         scene_add_ground(&s, mu);
         thenar_sim *sim = scene_sim(&s, h, 1);
@@ -145,8 +146,8 @@ static void momentum_of(const thenar_sim *sim, vec3 *linear, vec3 *angular) {
     for (int i = 0; i < thenar_model_body_count(model); i++) {
         if (thenar_model_body_kind(model, i) == THENAR_BODY_RIGID) {
             double position[3], turn[4], velocity[3], spin[3], inertia[9];
-            thenar_sim_pose(sim, i, position, turn);
-            thenar_sim_twist(sim, i, velocity, spin);
+            body_pose(sim, i, position, turn);
+            body_twist(sim, i, velocity, spin);
             thenar_model_inertia(model, i, inertia);
             mat3 I;
             memcpy(I.m, inertia, sizeof I.m);
@@ -182,7 +183,7 @@ static void two_free_bodies_that_collide_keep_their_momentum(void **unused) {
             ball.shape = (thenar_shape){.kind = THENAR_SHAPE_SPHERE, .radius = 0.015};
             ball.friction = mu;
             vec3_store(ball.velocity, vec3_make(1, 0.2, 0.1));
-            vec3_store(ball.move, vec3_make(0, 0.008, 0.003));
+            vec3_store(ball.pose, vec3_make(0, 0.008, 0.003));
             scene_add_rigid(&s, &ball);
         } else {
             thenar_surface surface;
@@ -255,10 +256,10 @@ static void a_paddle_pushes_a_block_along_and_a_belt_carries_it(void **unused) {
         mover.friction = mu;
         if (belt) {
             mover.shape = (thenar_shape){.kind = THENAR_SHAPE_BOX, .size = {4, 0.1, 1}};
-            vec3_store(mover.move, vec3_make(0, -0.05, 0));
+            vec3_store(mover.pose, vec3_make(0, -0.05, 0));
         } else {
             mover.shape = (thenar_shape){.kind = THENAR_SHAPE_BOX, .size = {0.02, 0.05, 0.1}};
-            vec3_store(mover.move, vec3_make(-0.04, 0.03, 0));
+            vec3_store(mover.pose, vec3_make(-0.04, 0.03, 0));
             scene_add_ground(&s, mu);
         }
         scene_add_rigid(&s, &mover);

@@ -4,6 +4,7 @@
 #include "contact/find.h"
 #include "mesh/mesh.h"
 #include "world/sim.h"
+#include "poses.h"
 
 #include <stdlib.h>
 
@@ -202,7 +203,7 @@ static void shake(fixture *f, random_source *random, double speed, motion *motio
             double pose[7];
             quat turned = quat_mul(quat_from_rotation_vector(vec3_scale(m->spin, STEP)), m->turn);
             store_pose(pose, vec3_mul_add(m->position, m->velocity, STEP), turned);
-            assert_int_equal(thenar_sim_drive_pose(f->sim, b, pose, pose + 3), THENAR_OK);
+            assert_int_equal(drive_body(f->sim, b, pose, pose + 3), THENAR_OK);
         }
     }
     look(f);
@@ -325,7 +326,7 @@ static void embedded_sphere(thenar_surface *surface, thenar_tet_mesh *tets, then
 
 static void check_ends(const fixture *f, const contact_point *c) {
     double position[3], q[4];
-    thenar_sim_pose(f->sim, c->other, position, q);
+    body_pose(f->sim, c->other, position, q);
     vec3 anchor = vec3_add(quat_rotate((quat){q[0], q[1], q[2], q[3]}, c->anchor), vec3_load(position));
     assert_near(vec3_distance(vec3_mul_add(anchor, c->normal, c->gap), c->position), 0, 1e-14);
     assert_near(vec3_length(c->normal), 1, 1e-14);
@@ -339,8 +340,8 @@ static void a_soft_point_knows_where_it_hangs_on_both_bodies(void **unused) {
     thenar_soft_def soft;
     embedded_sphere(&surface, &tets, &embedding, &soft);
     thenar_rigid_def turned = rigid("box", THENAR_MOTION_DRIVEN, brick);
-    vec3_store(turned.move, vec3_make(0.15, 0.02, 0));
-    vec3_store(turned.turn, vec3_make(0.3, 0.2, 0.1));
+    vec3_store(turned.pose, vec3_make(0.15, 0.02, 0));
+    pose_turn(turned.pose, 0.3, 0.2, 0.1);
     static fixture f;
     fixture_start(&f, &soft, &turned, 1);
     int count = find(&f, 0.01);
@@ -365,8 +366,8 @@ static void a_rigid_point_knows_where_it_hangs_on_both_bodies(void **unused) {
     (void)unused;
     thenar_rigid_def defs[] = {rigid("capsule", THENAR_MOTION_DYNAMIC, capsule),
                                rigid("ball", THENAR_MOTION_DYNAMIC, ball)};
-    vec3_store(defs[0].turn, vec3_make(0.3, 0.2, 1.4));
-    vec3_store(defs[1].move, vec3_make(0.05, 0.22, 0.03));
+    pose_turn(defs[0].pose, 0.3, 0.2, 1.4);
+    vec3_store(defs[1].pose, vec3_make(0.05, 0.22, 0.03));
     static fixture f;
     fixture_start(&f, NULL, defs, 2);
     int count = find(&f, 0.05), of[2] = {0};
@@ -374,7 +375,7 @@ static void a_rigid_point_knows_where_it_hangs_on_both_bodies(void **unused) {
     for (int i = 0; i < count; i++) {
         const contact_point *c = &points[i];
         double centre[3], q[4];
-        thenar_sim_pose(f.sim, c->skin, centre, q);
+        body_pose(f.sim, c->skin, centre, q);
         assert_near(vec3_distance(vec3_add(vec3_load(centre), c->arm), c->position), 0, 1e-15);
         vec3 local = quat_rotate(quat_conjugate((quat){q[0], q[1], q[2], q[3]}), c->arm);
         /* A ball's point may lie inside a row of balls. */
@@ -446,7 +447,7 @@ static void vertices_of_a_rigid_mesh_at_one_place_count_once(void **unused) {
         rigid("whole", THENAR_MOTION_DYNAMIC, (thenar_shape){.kind = THENAR_SHAPE_MESH, .surface = &mesh}),
         rigid("torn", THENAR_MOTION_DYNAMIC, (thenar_shape){.kind = THENAR_SHAPE_MESH, .surface = &torn}),
         rigid("ground", THENAR_MOTION_STATIC, ground)};
-    for (int i = 0; i < 2; i++) vec3_store(defs[i].move, vec3_make(2 * i, 0.15, 0));
+    for (int i = 0; i < 2; i++) vec3_store(defs[i].pose, vec3_make(2 * i, 0.15, 0));
     static fixture f;
     fixture_start(&f, NULL, defs, 3);
     assert_int_equal(f.skin[0].point_count, mesh.vertex_count);
@@ -505,7 +506,7 @@ static void areas_add_up_to_what_the_other_body_sees_of_the_deformed_surface(voi
     thenar_soft_def soft = soft_block(&tets);
     thenar_rigid_def all =
         rigid("all", THENAR_MOTION_STATIC, (thenar_shape){.kind = THENAR_SHAPE_PLANE, .normal = {0, 1, 0}});
-    all.move[1] = 5;
+    all.pose[1] = 5;
     static fixture f;
     fixture_start(&f, &soft, &all, 1);
     const double stretches[] = {1, 2, 0.3};
@@ -535,7 +536,7 @@ static void a_point_knows_the_triangles_that_face_each_other(void **unused) {
     thenar_soft_def soft = soft_block(&tets);
     thenar_rigid_def round = rigid("round", THENAR_MOTION_DRIVEN,
                                    (thenar_shape){.kind = THENAR_SHAPE_MESH, .surface = &mesh, .rounding = 0.01});
-    vec3_store(round.move, vec3_make(0.5, 0.5, 0.45)); /* over a corner */
+    vec3_store(round.pose, vec3_make(0.5, 0.5, 0.45)); /* over a corner */
     static fixture f;
     fixture_start(&f, &soft, &round, 1);
     const thenar_surface *surface = thenar_model_surface(f.model, 0), *other = thenar_model_surface(f.model, 1);
@@ -587,7 +588,7 @@ static void a_fast_soft_body_is_seen_before_it_arrives(void **unused) {
     thenar_soft_def soft = soft_block(&tets);
     thenar_rigid_def table =
         rigid("table", THENAR_MOTION_STATIC, (thenar_shape){.kind = THENAR_SHAPE_BOX, .size = {4, 0.2, 4}});
-    table.move[1] = -AIR - 0.1;
+    table.pose[1] = -AIR - 0.1;
     static fixture f;
     fixture_start(&f, &soft, &table, 1);
     for (int k = 0; k < 4; k++) {
@@ -607,7 +608,7 @@ static void a_single_fast_vertex_is_seen_before_it_arrives(void **unused) {
     thenar_tet_mesh tets = tools_box(0.05, 0.05, 0.05, 10, 10, 10);
     thenar_soft_def soft = soft_block(&tets);
     thenar_rigid_def table = rigid("table", THENAR_MOTION_STATIC, ground);
-    table.move[1] = -AIR;
+    table.pose[1] = -AIR;
     static fixture f;
     fixture_start(&f, &soft, &table, 1);
     double *v = sim_soft(f.sim, 0)->v;
@@ -636,7 +637,7 @@ static void held_nodes_are_seen_to_come_as_they_are_driven(void **unused) {
         soft.supports = &support;
         soft.support_count = 1;
         thenar_rigid_def table = rigid("table", THENAR_MOTION_STATIC, ground);
-        table.move[1] = -AIR;
+        table.pose[1] = -AIR;
         static fixture f;
         fixture_start(&f, &soft, &table, 1);
         for (int i = 0; i < 3 * tets.node_count; i++) sim_soft(f.sim, 0)->v[i] = -3; /* of held nodes: of no meaning */
@@ -652,23 +653,23 @@ static void a_driven_body_is_seen_to_come_as_it_is_driven(void **unused) {
     thenar_soft_def soft = soft_block(&tets);
     thenar_rigid_def plate =
         rigid("plate", THENAR_MOTION_DRIVEN, (thenar_shape){.kind = THENAR_SHAPE_BOX, .size = {4, 0.2, 4}});
-    plate.move[1] = -AIR - 0.1;
+    plate.pose[1] = -AIR - 0.1;
     static fixture f;
     fixture_start(&f, &soft, &plate, 1);
     for (int k = 0; k < 4; k++) {
-        const double position[3] = {0, plate.move[1] + fast[k] * STEP, 0}, turn[4] = {0, 0, 0, 1};
-        assert_int_equal(thenar_sim_drive_pose(f.sim, 1, position, turn), THENAR_OK);
+        const double position[3] = {0, plate.pose[1] + fast[k] * STEP, 0}, turn[4] = {0, 0, 0, 1};
+        assert_int_equal(drive_body(f.sim, 1, position, turn), THENAR_OK);
         expect_bottom(&f, fast[k]);
     }
     /* Turned about an axis under the block, the plate comes up by the angle times the distance from the axis, which is
      * 0.15 and 0.25 m for the last two rows of vertices. */
-    const double position[3] = {0.05, plate.move[1], 0.15}, little[4] = {0, 0, sin(0.19 / 2), cos(0.19 / 2)},
+    const double position[3] = {0.05, plate.pose[1], 0.15}, little[4] = {0, 0, sin(0.19 / 2), cos(0.19 / 2)},
                  more[4] = {0, 0, sin(0.3 / 2), cos(0.3 / 2)};
     vec3_store(sim_rigid(f.sim, 1)->kept->position, vec3_load(position));
-    assert_int_equal(thenar_sim_drive_pose(f.sim, 1, position, little), THENAR_OK);
+    assert_int_equal(drive_body(f.sim, 1, position, little), THENAR_OK);
     look(&f);
     assert_int_equal(find(&f, 1e-3), 0);
-    assert_int_equal(thenar_sim_drive_pose(f.sim, 1, position, more), THENAR_OK);
+    assert_int_equal(drive_body(f.sim, 1, position, more), THENAR_OK);
     look(&f);
     int count = find(&f, 1e-3);
     assert_int_equal(count, 4);
@@ -681,7 +682,7 @@ static void a_fast_rigid_body_is_seen_before_it_arrives(void **unused) {
     (void)unused;
     thenar_rigid_def defs[] = {rigid("ball", THENAR_MOTION_DYNAMIC, ball),
                                rigid("ground", THENAR_MOTION_STATIC, ground)};
-    defs[0].move[1] = 0.15 + AIR;
+    defs[0].pose[1] = 0.15 + AIR;
     static fixture f;
     fixture_start(&f, NULL, defs, 2);
     for (int k = 0; k < 4; k++) {
@@ -799,7 +800,7 @@ static void bodies_far_away_touch_nothing(void **unused) {
     thenar_tet_mesh tets = tools_box(0.5, 0.5, 0.5, 3, 3, 3);
     thenar_soft_def soft = soft_block(&tets);
     thenar_rigid_def far = rigid("far", THENAR_MOTION_DRIVEN, (thenar_shape){.radius = 1});
-    vec3_store(far.move, vec3_make(0, -3, 0));
+    vec3_store(far.pose, vec3_make(0, -3, 0));
     static fixture f;
     fixture_start(&f, &soft, &far, 1);
     assert_int_equal(find(&f, 0.1), 0);

@@ -4,6 +4,7 @@
 
 #include "allocations.h"
 #include "core/memory.h"
+#include "poses.h"
 
 /* ---- the same, again ---- */
 
@@ -125,7 +126,7 @@ static thenar_sim *finger_start(double h, bool held, double height) {
 
 static void drive_finger(thenar_sim *sim, vec3 to) {
     const double move[3] = {to.x, to.y, to.z}, turn[3] = {0};
-    thenar_sim_drive(sim, 0, 0, move, turn);
+    drive_support(sim, 0, 0, move, turn);
 }
 
 /* Once nothing presses, the finger has its shape back. */
@@ -243,8 +244,8 @@ static void pads_squeeze_more_than_their_limits_can_give(void **unused) {
         for (int i = 1; i <= in + hold; i++) {
             const double left[3] = {depth * fmin(1, (double)i / in), 0, 0}, right[3] = {-left[0], 0, 0}, turn[3] = {0};
             pinch_pull(sim, 0.1 * CONTACT_GRAVITY);
-            thenar_sim_drive(sim, 0, 0, left, turn);
-            thenar_sim_drive(sim, 1, 0, right, turn);
+            drive_support(sim, 0, 0, left, turn);
+            drive_support(sim, 1, 0, right, turn);
             watch_step(sim, &w);
             hard = fmax(hard, scene_contacts(sim, PINCH_MU).normal);
         }
@@ -257,8 +258,8 @@ static void pads_squeeze_more_than_their_limits_can_give(void **unused) {
         for (int i = 1; i <= in; i++) {
             const double left[3] = {depth + (0.5e-3 - depth) * i / in, 0, 0}, right[3] = {-left[0], 0, 0},
                          turn[3] = {0};
-            thenar_sim_drive(sim, 0, 0, left, turn);
-            thenar_sim_drive(sim, 1, 0, right, turn);
+            drive_support(sim, 0, 0, left, turn);
+            drive_support(sim, 1, 0, right, turn);
             watch_step(sim, &w);
         }
         int before = w.unconverged;
@@ -293,7 +294,7 @@ static void a_body_is_between_two_plates_that_meet(void **unused) {
             plate.shape = (thenar_shape){.kind = THENAR_SHAPE_BOX, .size = {0.04, 0.1, 0.1}};
             plate.keys = keys;
             plate.key_count = 3;
-            vec3_store(plate.move, vec3_make(sign * 0.0305, 0, 0));
+            vec3_store(plate.pose, vec3_make(sign * 0.0305, 0, 0));
             scene_add_rigid(&s, &plate);
         }
         thenar_sim *sim = scene_sim(&s, time_step(k / 2), 1);
@@ -350,7 +351,7 @@ static void a_spike_thinner_than_a_tet_is_pressed_in_and_dragged(void **unused) 
                              {.time = 1.3, .move = {0.015, 0.01, 0.004}}};
         spike.keys = keys;
         spike.key_count = 4;
-        vec3_store(spike.move, vec3_make(0.0003, half + 0.001, 0.0002));
+        vec3_store(spike.pose, vec3_make(0.0003, half + 0.001, 0.0002));
         scene_add_rigid(&s, &spike);
         thenar_sim *sim = scene_sim(&s, time_step(k / 3), 1);
         watch w = {0};
@@ -411,7 +412,7 @@ static void a_milligram_and_a_tonne_lie_on_something_soft(void **unused) {
         ground.name = "ground";
         ground.motion = THENAR_MOTION_STATIC;
         ground.shape = (thenar_shape){.kind = THENAR_SHAPE_PLANE, .normal = {0, 1, 0}};
-        ground.move[1] = -0.02;
+        ground.pose[1] = -0.02;
         scene_add_rigid(&s, &ground);
         thenar_sim *sim = scene_sim(&s, time_step(k / 3), 1);
         watch w = {0};

@@ -526,7 +526,12 @@ static void every_solver_holds_a_soft_block_on_a_soft_block(void **unused) {
         scene s = stacked_blocks(vec3_make(0, -CONTACT_GRAVITY, 0), 0.5);
         assert_ok(thenar_build_compile(s.build, &model, &error), error);
         thenar_build_free(s.build);
-        thenar_sim_options options = {.dt = 0.01, .threads = 1, .solver = solvers[k], .friction = "cone"};
+        thenar_sim_options options = {.size = sizeof(thenar_sim_options),
+                                      .dt = 0.01,
+                                      .threads = 1,
+                                      .solver = (thenar_solver)thenar_solver_find(solvers[k]),
+                                      .friction = THENAR_FRICTION_CONE,
+                                      .contact = THENAR_CONTACT_OF_MODEL};
         assert_ok(thenar_sim_create(model, &options, &sim, &error), error);
         tools_run(sim, 100);
         double force = scene_force_between(sim, 1, 0).y / (CONTACT_GRAVITY * thenar_model_mass(model, 1));

@@ -5,6 +5,7 @@
 #include "solver/baseline/baseline.h"
 #include "solver/solver.h"
 #include "world/sim.h"
+#include "poses.h"
 
 #define G 9.81
 #define STEP 0.005
@@ -53,7 +54,7 @@ static void add_cube(thenar_build *build, double side, double mass, vec3 at) {
     def.shape = (thenar_shape){.kind = THENAR_SHAPE_BOX, .size = {side, side, side}};
     def.mass = mass;
     def.friction = MU;
-    vec3_store(def.move, at);
+    vec3_store(def.pose, at);
     assert_ok(thenar_build_add_rigid(build, &def, &error), error);
 }
 
@@ -68,7 +69,13 @@ static thenar_model *compile(thenar_build *build) {
 static thenar_sim *sim_with(const thenar_model *model, const char *solver, const char *friction, int threads) {
     thenar_error error;
     thenar_sim *sim;
-    thenar_sim_options options = {.dt = STEP, .threads = threads, .solver = solver, .friction = friction};
+    thenar_sim_options options = {.size = sizeof(thenar_sim_options),
+                                  .dt = STEP,
+                                  .threads = threads,
+                                  .solver = solver ? (thenar_solver)thenar_solver_find(solver) : THENAR_SOLVER_NEWTON,
+                                  .friction = friction ? (thenar_friction)thenar_friction_find(friction)
+                                                       : THENAR_FRICTION_PYRAMID,
+                                  .contact = THENAR_CONTACT_OF_MODEL};
     assert_ok(thenar_sim_create(model, &options, &sim, &error), error);
     return sim;
 }
@@ -79,9 +86,9 @@ static vec3 centre(const thenar_sim *sim, int body, bool velocity) {
     if (thenar_model_body_kind(model, body) == THENAR_BODY_RIGID) {
         double linear[3], other[4];
         if (velocity)
-            thenar_sim_twist(sim, body, linear, other);
+            body_twist(sim, body, linear, other);
         else
-            thenar_sim_pose(sim, body, linear, other);
+            body_pose(sim, body, linear, other);
         return vec3_load(linear);
     }
     const double *x = velocity ? thenar_sim_velocities(sim, body) : thenar_sim_positions(sim, body);

@@ -137,7 +137,7 @@ static thenar_sim *many_spheres(int count) {
         ball.name = name;
         ball.shape = (thenar_shape){.kind = THENAR_SHAPE_SPHERE, .radius = 0.01};
         vec3 at = {0.021 * (i % 15), random_uniform(&random, 0.01, 0.012), 0.021 * (i / 15)};
-        vec3_store(ball.move, vec3_mul_add(at, random_vector(&random, 1), 0.0005));
+        vec3_store(ball.pose, vec3_mul_add(at, random_vector(&random, 1), 0.0005));
         vec3_store(ball.velocity, random_vector(&random, 0.1));
         scene_add_rigid(&s, &ball);
     }

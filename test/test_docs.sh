@@ -5,8 +5,8 @@ cd "$1"
 missing=$(awk '
     FNR == 1 { documented = 0; continued = 0; inside = 0 }
     /^\/\*\*/ { documented = 1 }
-    /^(THENAR_API|typedef)/ && !continued && !documented { print FILENAME ":" FNR ": " $0 }
-    /^THENAR_API/ { continued = !/;$/ }
+    /^(THENAR_API|THENAR_IO_API|static inline|typedef)/ && !continued && !documented { print FILENAME ":" FNR ": " $0 }
+    /^(THENAR_API|THENAR_IO_API)/ { continued = !/;$/ }
     /^typedef (struct|enum) .*\{$/ { inside = 1 }
     /^}/ { inside = 0 }
     continued && /;$/ { continued = 0 }
@@ -16,4 +16,4 @@ if [ -n "$missing" ]; then
     printf 'without a doc comment:\n%s\n' "$missing" >&2
     exit 1
 fi
-echo "$(grep -c -h '^THENAR_API' include/thenar/*.h | awk '{ n += $1 } END { print n }') public functions, all documented"
+echo "$(grep -c -hE '^THENAR_(IO_)?API' include/thenar/*.h | awk '{ n += $1 } END { print n }') public functions, all documented"

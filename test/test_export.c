@@ -1,4 +1,5 @@
 #include "recording_fixture.h"
+#include "thenar/file.h"
 
 #include "io/file.h"
 #include "core/memory.h"
@@ -14,7 +15,7 @@
 #define RECORDING BINARY_DIR "/test_export.thenar"
 #define FOLDER BINARY_DIR "/test_export"
 
-static const export_options every_frame = {0};
+static const thenar_export_options every_frame = {.size = sizeof(thenar_export_options)};
 
 static thenar_recording *open_fixture(void) {
     thenar_recording *recording;
@@ -88,8 +89,10 @@ static void a_full_disk_is_told_by_every_writer(void **state) {
     vtk_grid grid = {.title = "nothing"};
     assert_int_equal(vtk_write("/dev/full", &grid, &error), THENAR_ERROR_FILE);
     thenar_recording *recording = open_fixture();
-    assert_int_equal(export_recording(recording, EXPORT_GLTF, "/dev/full", &every_frame, &error), THENAR_ERROR_FILE);
-    assert_int_equal(export_recording(recording, EXPORT_CSV, "/dev/full", &every_frame, &error), THENAR_ERROR_FILE);
+    assert_int_equal(thenar_recording_export(recording, THENAR_EXPORT_GLTF, "/dev/full", &every_frame, &error),
+                     THENAR_ERROR_FILE);
+    assert_int_equal(thenar_recording_export(recording, THENAR_EXPORT_CSV, "/dev/full", &every_frame, &error),
+                     THENAR_ERROR_FILE);
     thenar_recording_close(recording);
     unlink(RECORDING);
 }
@@ -143,8 +146,8 @@ static void a_frame_exported_to_vtk_reads_back(void **state) {
     (void)state;
     thenar_recording *recording = open_fixture();
     thenar_error error;
-    export_options options = {.from = 1, .every = 3};
-    assert_ok(export_recording(recording, EXPORT_VTK, FOLDER, &options, &error), error);
+    thenar_export_options options = {.size = sizeof(thenar_export_options), .first = 1, .every = 3};
+    assert_ok(thenar_recording_export(recording, THENAR_EXPORT_VTK, FOLDER, &options, &error), error);
     double positions[14 * 3], displacement[14 * 3], velocity[15], s[6];
     for (int i = 0; i < 15; i++) {
         positions[i] = fixture_value(PAD_POSITION, 4, i);
@@ -179,8 +182,8 @@ static void the_own_mesh_reader_reads_what_the_vtk_writer_wrote(void **state) {
     (void)state;
     thenar_recording *recording = open_fixture();
     thenar_error error;
-    export_options options = {.to = 1};
-    assert_ok(export_recording(recording, EXPORT_VTK, FOLDER, &options, &error), error);
+    thenar_export_options options = {.size = sizeof(thenar_export_options), .end = 1};
+    assert_ok(thenar_recording_export(recording, THENAR_EXPORT_VTK, FOLDER, &options, &error), error);
     thenar_tet_mesh mesh;
     assert_ok(thenar_tet_mesh_load(FOLDER "/frame_000000.vtk", &mesh, &error), error);
     assert_int_equal(mesh.node_count, 10); /* the block's vertices belong to no tet */
@@ -226,7 +229,7 @@ static void six_numbers_a_node_are_exported_to_vtk_as_a_field(void **state) {
     thenar_error error;
     double expected[30];
     for (int i = 0; i < 30; i++) expected[i] = i;
-    assert_ok(export_recording(recording, EXPORT_VTK, FOLDER, &every_frame, &error), error);
+    assert_ok(thenar_recording_export(recording, THENAR_EXPORT_VTK, FOLDER, &every_frame, &error), error);
     thenar_tet_mesh mesh;
     assert_ok(thenar_tet_mesh_load(FOLDER "/frame_000000.vtk", &mesh, &error), error);
     assert_int_equal(mesh.tet_count, 2);
@@ -249,15 +252,17 @@ static void what_a_format_cannot_show_is_refused_by_name(void **state) {
         many[c] = (thenar_recording_channel){names[c], "", 0, THENAR_RECORDING_NODES, 5, 1, THENAR_RECORDING_FLOAT32};
     }
     thenar_recording *recording = open_one(SHEET, many, 300);
-    assert_int_equal(export_recording(recording, EXPORT_VTK, FOLDER, &every_frame, &error), THENAR_ERROR_INPUT);
+    assert_int_equal(thenar_recording_export(recording, THENAR_EXPORT_VTK, FOLDER, &every_frame, &error),
+                     THENAR_ERROR_INPUT);
     assert_non_null(strstr(error.text, "too many channels; expected at most 254 names"));
-    assert_int_equal(export_recording(recording, EXPORT_CSV, "/no/folder/a.csv", &every_frame, &error),
+    assert_int_equal(thenar_recording_export(recording, THENAR_EXPORT_CSV, "/no/folder/a.csv", &every_frame, &error),
                      THENAR_ERROR_FILE);
     assert_string_equal(error.text, "/no/folder/a.csv: cannot write: No such file or directory");
     thenar_recording_close(recording);
     const thenar_recording_channel pose = {"pose", "", 0, THENAR_RECORDING_BODY, 1, 7, THENAR_RECORDING_FLOAT32};
     recording = open_one(BONES, &pose, 1);
-    assert_int_equal(export_recording(recording, EXPORT_GLTF, FOLDER ".glb", &every_frame, &error), THENAR_ERROR_INPUT);
+    assert_int_equal(thenar_recording_export(recording, THENAR_EXPORT_GLTF, FOLDER ".glb", &every_frame, &error),
+                     THENAR_ERROR_INPUT);
     assert_non_null(strstr(error.text, "no surface; expected a body that can be seen"));
     thenar_recording_close(recording);
     unlink(RECORDING);
@@ -269,8 +274,9 @@ static void a_recording_exported_to_csv_has_a_row_per_frame_and_body(void **stat
     thenar_recording *recording = open_fixture();
     thenar_error error;
     const char *channels[] = {"velocity", "residual"};
-    export_options options = {.from = 2, .to = 3, .channels = channels, .channel_count = 2};
-    assert_ok(export_recording(recording, EXPORT_CSV, FOLDER ".csv", &options, &error), error);
+    thenar_export_options options = {
+        .size = sizeof(thenar_export_options), .first = 2, .end = 3, .channels = channels, .channel_count = 2};
+    assert_ok(thenar_recording_export(recording, THENAR_EXPORT_CSV, FOLDER ".csv", &options, &error), error);
     char *text = read_text(FOLDER ".csv");
     const char *header = "frame,step,time,body,centroid_x,centroid_y,centroid_z,min_x,min_y,min_z,max_x,max_y,max_z,"
                          "velocity_sum_x,velocity_sum_y,velocity_sum_z,velocity_max,residual\n2,7,0.007,pad,";
@@ -301,7 +307,8 @@ static void a_recording_exported_to_csv_has_a_row_per_frame_and_body(void **stat
     free(text);
 
     channels[0] = "velocty";
-    assert_int_equal(export_recording(recording, EXPORT_CSV, FOLDER ".csv", &options, &error), THENAR_ERROR_INPUT);
+    assert_int_equal(thenar_recording_export(recording, THENAR_EXPORT_CSV, FOLDER ".csv", &options, &error),
+                     THENAR_ERROR_INPUT);
     assert_string_equal(error.text, "the recording has no channel \"velocty\"; did you mean \"velocity\"?");
     thenar_recording_close(recording);
     unlink(RECORDING);
@@ -311,8 +318,8 @@ static void contacts_exported_to_csv_have_a_row_each(void **state) {
     (void)state;
     thenar_recording *recording = open_fixture();
     thenar_error error;
-    export_options options = {.contacts = true};
-    assert_ok(export_recording(recording, EXPORT_CSV, FOLDER ".csv", &options, &error), error);
+    thenar_export_options options = {.size = sizeof(thenar_export_options), .contacts = true};
+    assert_ok(thenar_recording_export(recording, THENAR_EXPORT_CSV, FOLDER ".csv", &options, &error), error);
     char *text = read_text(FOLDER ".csv");
     const char *header = "frame,step,time,body_a,body_b,vertex,face_a,face_b,sticks,position_x,position_y,position_z,"
                          "normal_x,normal_y,normal_z,gap,normal_force,friction_x,friction_y,friction_z,force_x,force_y,"
@@ -350,8 +357,8 @@ static void contacts_exported_to_vtk_are_points_with_vectors(void **state) {
     (void)state;
     thenar_recording *recording = open_fixture();
     thenar_error error;
-    export_options options = {.from = 3, .every = 1};
-    assert_ok(export_recording(recording, EXPORT_VTK, FOLDER, &options, &error), error);
+    thenar_export_options options = {.size = sizeof(thenar_export_options), .first = 3, .every = 1};
+    assert_ok(thenar_recording_export(recording, THENAR_EXPORT_VTK, FOLDER, &options, &error), error);
     double positions[9], force[9], gap[3], pressure[3];
     for (int i = 0; i < 3; i++) {
         thenar_contact c = fixture_contact(3, i);
@@ -498,7 +505,7 @@ static void a_glb_shows_each_keyframe_as_it_was_recorded(void **state) {
     (void)state;
     thenar_recording *recording = open_fixture();
     thenar_error error;
-    assert_ok(export_recording(recording, EXPORT_GLTF, FOLDER ".glb", &every_frame, &error), error);
+    assert_ok(thenar_recording_export(recording, THENAR_EXPORT_GLTF, FOLDER ".glb", &every_frame, &error), error);
     glb file = open_glb(FOLDER ".glb");
     assert_string_equal(json_string_value(json_object_get(json_object_get(file.root, "asset"), "version")), "2.0");
     assert_int_equal(json_array_size(json_object_get(file.root, "nodes")), 3); /* the bones cannot be seen */
@@ -563,7 +570,7 @@ static void a_glb_of_a_long_recording_stays_bounded(void **state) {
     }
     assert_ok(recording_close(writer, &error), error);
     assert_ok(thenar_recording_open(RECORDING, &recording, &error), error);
-    assert_ok(export_recording(recording, EXPORT_GLTF, FOLDER ".glb", &every_frame, &error), error);
+    assert_ok(thenar_recording_export(recording, THENAR_EXPORT_GLTF, FOLDER ".glb", &every_frame, &error), error);
     glb file = open_glb(FOLDER ".glb");
     json_t *sampler = item(item(file.root, "animations", 0), "samplers", 0);
     json_t *times = item(file.root, "accessors", (size_t)integer(sampler, "input"));
@@ -589,15 +596,16 @@ static void an_export_can_be_stopped_and_leaves_whole_files(void **state) {
     thenar_recording *recording = open_fixture();
     thenar_error error;
     int done = 0;
-    export_options options = {.progress = stop_after_two, .context = &done};
-    assert_ok(export_recording(recording, EXPORT_VTK, FOLDER, &options, &error), error);
+    thenar_export_options options = {
+        .size = sizeof(thenar_export_options), .progress = stop_after_two, .context = &done};
+    assert_ok(thenar_recording_export(recording, THENAR_EXPORT_VTK, FOLDER, &options, &error), error);
     assert_int_equal(done, 2);
     assert_int_equal(access(FOLDER "/frame_000001.vtk", F_OK), 0);
     assert_int_not_equal(access(FOLDER "/frame_000002.vtk", F_OK), 0);
     json_t *series = json_load_file(FOLDER "/frames.vtk.series", 0, NULL);
     assert_int_equal(json_array_size(json_object_get(series, "files")), 2);
     json_decref(series);
-    assert_ok(export_recording(recording, EXPORT_GLTF, FOLDER ".glb", &options, &error), error);
+    assert_ok(thenar_recording_export(recording, THENAR_EXPORT_GLTF, FOLDER ".glb", &options, &error), error);
     glb file = open_glb(FOLDER ".glb");
     json_decref(file.root);
     free(file.bytes.data);
@@ -611,15 +619,15 @@ static void a_range_without_frames_is_refused(void **state) {
     (void)state;
     thenar_recording *recording = open_fixture();
     thenar_error error;
-    export_options options = {.from = 5};
-    assert_int_equal(export_recording(recording, EXPORT_CSV, FOLDER ".csv", &options, &error), THENAR_ERROR_INPUT);
+    thenar_export_options options = {.size = sizeof(thenar_export_options), .first = 5};
+    assert_int_equal(thenar_recording_export(recording, THENAR_EXPORT_CSV, FOLDER ".csv", &options, &error),
+                     THENAR_ERROR_INPUT);
     assert_non_null(strstr(error.text, "within the 5 frames"));
-    options = (export_options){.every = -1};
-    assert_int_equal(export_recording(recording, EXPORT_CSV, FOLDER ".csv", &options, &error), THENAR_ERROR_INPUT);
-    export_kind kind;
-    assert_true(export_kind_from_name("gltf", &kind));
-    assert_int_equal(kind, EXPORT_GLTF);
-    assert_false(export_kind_from_name("obj", &kind));
+    options = (thenar_export_options){.size = sizeof(thenar_export_options), .every = -1};
+    assert_int_equal(thenar_recording_export(recording, THENAR_EXPORT_CSV, FOLDER ".csv", &options, &error),
+                     THENAR_ERROR_INPUT);
+    assert_int_equal(thenar_export_format_find("gltf"), THENAR_EXPORT_GLTF);
+    assert_int_equal(thenar_export_format_find("obj"), -1);
     thenar_recording_close(recording);
     unlink(RECORDING);
 }
@@ -638,7 +646,8 @@ static void positions_that_are_not_numbers_are_refused_by_gltf_by_name(void **st
     assert_ok(recording_write_frame(writer, &frame, &error), error);
     assert_ok(recording_close(writer, &error), error);
     assert_ok(thenar_recording_open(RECORDING, &recording, &error), error);
-    assert_int_equal(export_recording(recording, EXPORT_GLTF, FOLDER ".glb", &every_frame, &error), THENAR_ERROR_INPUT);
+    assert_int_equal(thenar_recording_export(recording, THENAR_EXPORT_GLTF, FOLDER ".glb", &every_frame, &error),
+                     THENAR_ERROR_INPUT);
     assert_non_null(strstr(error.text, "frame 0, body \"sheet, \"thin\"\": a position is not finite"));
     thenar_recording_close(recording);
     unlink(RECORDING);
@@ -688,8 +697,10 @@ static void forged_recordings_are_read_or_refused_but_never_crash(void **state) 
         thenar_recording *recording;
         if (thenar_recording_open(RECORDING, &recording, &error) != THENAR_OK) continue;
         opened++;
-        exported += export_recording(recording, EXPORT_GLTF, "/dev/null", &every_frame, &error) == THENAR_OK;
-        exported += export_recording(recording, EXPORT_CSV, "/dev/null", &every_frame, &error) == THENAR_OK;
+        exported +=
+            thenar_recording_export(recording, THENAR_EXPORT_GLTF, "/dev/null", &every_frame, &error) == THENAR_OK;
+        exported +=
+            thenar_recording_export(recording, THENAR_EXPORT_CSV, "/dev/null", &every_frame, &error) == THENAR_OK;
         thenar_recording_close(recording);
     }
     free(whole.data);

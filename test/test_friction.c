@@ -3,6 +3,7 @@
 #include "solver/solver.h"
 
 #include "contact_tools.h"
+#include "poses.h"
 
 /* What lies on the incline. */
 typedef enum load_kind {
@@ -90,8 +91,7 @@ static thenar_sim *start(const incline *c, const char *solver) {
     scene s = scene_begin(gravity, 0);
     add_load(&s, c);
     add_ground(&s, c);
-    thenar_sim_options options = {
-        .dt = c->dt, .threads = 1, .contact = c->contact, .solver = solver, .friction = c->friction};
+    thenar_sim_options options = {.size = sizeof(thenar_sim_options), .dt = c->dt, .threads = 1, .contact = (thenar_contact_method)thenar_contact_method_find(c->contact), .solver = solver ? (thenar_solver)thenar_solver_find(solver) : THENAR_SOLVER_NEWTON, .friction = (thenar_friction)thenar_friction_find(c->friction)};
     return scene_sim_with(&s, &options);
 }
 
@@ -244,16 +244,16 @@ static void a_ball_rolls_or_slips_down_as_mechanics_says(void **unused) {
         ball.name = "ball";
         ball.shape = (thenar_shape){.kind = THENAR_SHAPE_SPHERE, .radius = r};
         ball.friction = mu;
-        vec3_store(ball.move, vec3_make(0, r, 0));
+        vec3_store(ball.pose, vec3_make(0, r, 0));
         scene_add_rigid(&s, &ball);
         scene_add_ground(&s, mu);
-        thenar_sim_options options = {.dt = h, .threads = 1, .contact = penalty ? "penalty" : NULL};
+        thenar_sim_options options = {.size = sizeof(thenar_sim_options), .dt = h, .threads = 1, .contact = (thenar_contact_method)thenar_contact_method_find(penalty ? "penalty" : NULL)};
         thenar_sim *sim = scene_sim_with(&s, &options);
         double velocity[2][3], spin[2][3];
         tools_run(sim, steps_in(0.2, h));
-        thenar_sim_twist(sim, 0, velocity[0], spin[0]);
+        body_twist(sim, 0, velocity[0], spin[0]);
         tools_run(sim, steps_in(0.5, h));
-        thenar_sim_twist(sim, 0, velocity[1], spin[1]);
+        body_twist(sim, 0, velocity[1], spin[1]);
         double a = vec3_dot(along, vec3_sub(vec3_load(velocity[1]), vec3_load(velocity[0]))) / 0.5;
         double angular = vec3_dot(axis, vec3_sub(vec3_load(spin[1]), vec3_load(spin[0]))) / 0.5;
         double expected = CONTACT_GRAVITY * (slips ? sin(angle) - mu * cos(angle) : 5.0 / 7 * sin(angle));

@@ -1,5 +1,6 @@
 /* Gloves with one value a finger: what is read, what is refused and with which words, and which angles they become. */
 #include "hand_world.h"
+#include "thenar/file.h"
 
 #include "hand/retarget.h"
 #include "world/model.h"
@@ -58,7 +59,7 @@ static void what_is_missing_stays_as_it_was_and_what_is_never_told_stays_open(vo
     for (int k = 0; k < 3; k++)
         for (int f = 0; f < HAND_FINGERS; f++) assert_near(glove.gloves[1].data[k].flexion[f], expected[k][f], 0);
     assert_true(isnan(glove_sample(&glove.gloves[1], 1.5).wrist.position.x));
-    assert_int_equal(track_expect(&glove, false, "glove.jsonl", &error), THENAR_ERROR_INPUT);
+    assert_int_equal(track_expect(&glove, false, &error), THENAR_ERROR_INPUT);
     assert_non_null(strstr(error.text, "3 of the left"));
     track_free(&glove);
 }
@@ -129,9 +130,13 @@ static void a_track_of_a_glove_closes_a_hand_by_the_documented_angles(void **unu
     assert_int_equal(write(file, lines, strlen(lines)), (long)strlen(lines));
     close(file);
     thenar_hand_def def = hand_world_def();
-    def.track = path;
-    def.move[1] = 0.3;
+    thenar_error unread;
+    thenar_track *frames;
+    assert_ok(thenar_track_load(path, &frames, &unread), unread);
+    def.track = frames;
+    def.pose[1] = 0.3;
     thenar_model *model = hand_world_model(&def);
+    thenar_track_free(frames);
     remove(path);
     assert_int_equal(thenar_model_warning_count(model), 2);
     assert_non_null(strstr(thenar_model_warning(model, 0), "line 3 ends in the middle and is left out"));

@@ -4,6 +4,7 @@
 #include "core/vec3.h"
 
 #include "thenar/thenar.h"
+#include "poses.h"
 
 #define MU 0.6
 #define WEIGHT (0.2 * 9.81)
@@ -14,7 +15,7 @@ static thenar_sim *load(const char *scene, const char *const *sets, int set_coun
     thenar_sim *sim;
     char path[512];
     snprintf(path, sizeof path, SOURCE_DIR "/scenes/%s.yaml", scene);
-    thenar_scene_options options = {.sets = sets, .set_count = set_count};
+    thenar_scene_options options = {.size = sizeof(thenar_scene_options), .sets = sets, .set_count = set_count};
     assert_ok(thenar_scene_load(path, &options, &model, NULL, &error), error);
     assert_ok(thenar_sim_create(model, NULL, &sim, &error), error);
     thenar_model_free(model);
@@ -31,7 +32,7 @@ static int block_of(const thenar_sim *sim) {
 
 static vec3 block_place(const thenar_sim *sim) {
     double position[3], quaternion[4];
-    thenar_sim_pose(sim, block_of(sim), position, quaternion);
+    body_pose(sim, block_of(sim), position, quaternion);
     return vec3_load(position);
 }
 

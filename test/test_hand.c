@@ -430,11 +430,11 @@ static int finger_of_bone(int bone) {
 static void a_skin_that_follows_smoothly_mixes_no_finger_with_another_one(void **state) {
     (void)state;
     hand_shape hand = make(quick());
-    smooth_embedding embedding;
+    thenar_smooth_embedding embedding;
     thenar_error error;
-    assert_ok(
-        smooth_embedding_create(&hand.mesh, &hand.skin, &hand.embedding, SMOOTH_EMBEDDING_REACH, &embedding, &error),
-        error);
+    assert_ok(thenar_smooth_embedding_create(&hand.mesh, &hand.skin, &hand.embedding, THENAR_SMOOTH_REACH, &embedding,
+                                             &error),
+              error);
     int checked = 0;
     for (int v = 0; v < hand.skin.vertex_count; v++) {
         int bone = hand.vertex_bone[v], finger = finger_of_bone(bone);
@@ -444,7 +444,7 @@ static void a_skin_that_follows_smoothly_mixes_no_finger_with_another_one(void *
             assert_int_equal(finger_of_bone(hand.node_bone[embedding.node[i]]), finger);
     }
     assert_true(checked > 300);
-    smooth_embedding_free(&embedding);
+    thenar_smooth_embedding_free(&embedding);
     hand_shape_free(&hand);
 }
 
@@ -455,15 +455,15 @@ static void a_skin_that_follows_smoothly_is_exact_for_affine_motions_and_has_no_
     double *moved = malloc(3 * nodes * sizeof *moved), *smooth = malloc(3 * vertices * sizeof *smooth);
     double *plain = malloc(3 * vertices * sizeof *plain), *exact = malloc(3 * vertices * sizeof *exact);
     thenar_error error;
-    smooth_embedding embedding;
-    assert_ok(
-        smooth_embedding_create(&hand.mesh, &hand.skin, &hand.embedding, SMOOTH_EMBEDDING_REACH, &embedding, &error),
-        error);
+    thenar_smooth_embedding embedding;
+    assert_ok(thenar_smooth_embedding_create(&hand.mesh, &hand.skin, &hand.embedding, THENAR_SMOOTH_REACH, &embedding,
+                                             &error),
+              error);
     mat3 map = {{1.1, 0.2, -0.3, 0.1, 0.9, 0.05, -0.2, 0.3, 1.3}};
     vec3 shift = {0.1, -0.2, 0.3};
     for (size_t n = 0; n < nodes; n++)
         vec3_store(moved + 3 * n, vec3_add(shift, mat3_mul_vec(map, vec3_load(hand.mesh.positions + 3 * n))));
-    smooth_embedding_apply(&embedding, moved, smooth);
+    thenar_smooth_embedding_apply(&embedding, moved, smooth);
     for (size_t v = 0; v < vertices; v++) {
         vec3 wanted = vec3_add(shift, mat3_mul_vec(map, vec3_load(hand.skin.positions + 3 * v)));
         assert_near(vec3_distance(vec3_load(smooth + 3 * v), wanted), 0, 1e-12);
@@ -482,7 +482,7 @@ static void a_skin_that_follows_smoothly_is_exact_for_affine_motions_and_has_no_
         vec3 p = vec3_load(hand.skin.positions + 3 * v);
         vec3_store(exact + 3 * v, vec3_make(p.x, p.y + 8 * (p.z + 0.1) * (p.z + 0.1), p.z));
     }
-    smooth_embedding_apply(&embedding, moved, smooth);
+    thenar_smooth_embedding_apply(&embedding, moved, smooth);
     /* A quarter of the kinks is left (0.0076 against 0.0301 when this was written; a mean over a ball around each
      * vertex: 0.0155). */
     double kinks = sharpness(&hand.skin, plain, exact), rest = sharpness(&hand.skin, smooth, exact);
@@ -493,7 +493,7 @@ static void a_skin_that_follows_smoothly_is_exact_for_affine_motions_and_has_no_
     for (size_t v = 0; v < vertices; v++)
         distance += vec3_distance(vec3_load(smooth + 3 * v), vec3_load(plain + 3 * v)) / (double)vertices;
     assert_true(distance < 5e-4);
-    smooth_embedding_free(&embedding);
+    thenar_smooth_embedding_free(&embedding);
     free(moved);
     free(smooth);
     free(plain);

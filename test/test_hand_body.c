@@ -1,5 +1,6 @@
 /* A whole hand in a world: bones, flesh, and who drives them. */
 #include "hand_world.h"
+#include "thenar/file.h"
 
 #include "allocations.h"
 #include "core/vec3.h"
@@ -166,7 +167,8 @@ static void a_hand_follows_its_script(void **unused) {
 /* Into a fist and back: limits hold, no tet turns inside out, bones and flesh come to rest together. */
 static void a_fist_comes_to_rest(void **unused) {
     (void)unused;
-    const thenar_hand_key keys[] = {{.time = 0, .pose = "open"}, {.time = 0.5, .pose = "fist"}};
+    const thenar_hand_key keys[] = {{.time = 0, .pose = THENAR_HAND_POSE_OPEN},
+                                    {.time = 0.5, .pose = THENAR_HAND_POSE_FIST}};
     const double steps[] = {0.02, 0.01, 0.001};
     for (int k = 0; k < TIME_STEPS + 1; k++) {
         thenar_hand_def def = waving_def(keys, 2, NULL, 0);
@@ -225,7 +227,7 @@ static void joints_from_outside_drive_a_hand(void **unused) {
     thenar_sim *sim = hand_world_start(model, 0.01, 1);
     double wrist[7] = {0.1, 0.2, 0, 0, 0, 0, 1}, angles[THENAR_HAND_ANGLES], target[THENAR_HAND_ANGLES];
     double joints[7 * THENAR_HAND_JOINTS];
-    assert_true(thenar_model_hand_pose(model, 0, "pinch", angles));
+    assert_true(thenar_model_hand_pose(model, 0, THENAR_HAND_POSE_PINCH, angles) == THENAR_OK);
     assert_int_equal(thenar_sim_drive_hand_angles(sim, 0, wrist, angles), THENAR_OK);
     run(sim, 2);
     thenar_sim_hand_joints(sim, 0, joints);
@@ -278,7 +280,8 @@ static void joints_from_outside_drive_a_hand(void **unused) {
 
 static void a_hand_s_step_allocates_nothing_and_repeats_bit_for_bit(void **unused) {
     (void)unused;
-    const thenar_hand_key keys[] = {{.time = 0, .pose = "open"}, {.time = 0.3, .pose = "fist"}};
+    const thenar_hand_key keys[] = {{.time = 0, .pose = THENAR_HAND_POSE_OPEN},
+                                    {.time = 0.3, .pose = THENAR_HAND_POSE_FIST}};
     thenar_hand_def def = waving_def(keys, 2, NULL, 0);
     thenar_model *model = hand_world_model(&def);
     thenar_sim *one = hand_world_start(model, 0.01, 1), *two = hand_world_start(model, 0.01, 2);
@@ -305,28 +308,24 @@ static void bad_hands_are_refused(void **unused) {
     thenar_world_def world = thenar_world_def_default();
     thenar_build *build = thenar_build_create(&world);
     thenar_hand_def fine = hand_world_def();
-    const thenar_hand_key wrong[] = {{.time = 0, .pose = "fits"}};
+    const thenar_hand_key wrong[] = {{.time = 0, .pose = (thenar_hand_pose)7}};
     struct {
         thenar_hand_def def;
         const char *says;
     } bad[] = {{fine, "name"},
                {fine, "length"},
                {fine, "base_stiffness is -1"},
-               {fine, "did you mean fist"},
-               {fine, "no-such"},
+               {fine, "pose 0 is of kind 7 and 0; expected 0 to 6"},
                {fine, "skin_share is nan"},
-               {fine, "no-track"},
                {fine, "only is 0x2; expected bones 1 to 15, of a hand of phalanges"},
-               {fine, "move or turn is not finite"}};
+               {fine, "the pose is not finite"}};
     bad[0].def.name = "";
     bad[1].def.length = 5;
     bad[2].def.base_stiffness = -1;
     bad[3].def.keys = wrong, bad[3].def.key_count = 1;
-    bad[4].def.file = "no-such.glb";
-    bad[5].def.skin_share = NAN;
-    bad[6].def.track = "no-track.jsonl";
-    bad[7].def.only = 2;
-    bad[8].def.turn[1] = INFINITY;
+    bad[4].def.skin_share = NAN;
+    bad[5].def.only = 2;
+    bad[6].def.pose[4] = INFINITY;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         thenar_error error;
         assert_int_not_equal(thenar_build_add_hand(build, &bad[i].def, &error), THENAR_OK);
@@ -357,7 +356,11 @@ static void what_does_not_fit_a_hand_is_refused_by_name(void **unused) {
     thenar_error error;
     thenar_world_def world = thenar_world_def_default();
     thenar_build *empty = thenar_build_create(&world);
-    assert_int_equal(thenar_build_set_track(empty, "wave.jsonl", &error), THENAR_ERROR_INPUT);
+    const char *line = "{\"t\": 0, \"hand\": \"right\", \"flexion\": [0, 0, 0, 0, 0]}\n";
+    thenar_track *wave;
+    assert_ok(thenar_track_parse(line, strlen(line), &wave, &error), error);
+    assert_int_equal(thenar_build_set_track(empty, wave, &error), THENAR_ERROR_INPUT);
+    thenar_track_free(wave);
     assert_non_null(strstr(error.text, "a track for a world without hands"));
     thenar_build_free(empty);
 
@@ -367,15 +370,15 @@ static void what_does_not_fit_a_hand_is_refused_by_name(void **unused) {
     thenar_handle_def handle = thenar_handle_def_default();
     handle.name = "first";
     handle.tool = "hand";
-    handle.bone = "index-finger-phalanx-distal";
+    handle.joint = THENAR_JOINT_INDEX_DISTAL;
     assert_ok(thenar_build_add_handle(build, &handle, &error), error);
     handle.name = "second";
     assert_int_equal(thenar_build_add_handle(build, &handle, &error), THENAR_ERROR_INPUT);
     assert_non_null(strstr(error.text, "two handles on index-finger-phalanx-distal of hand; expected one a bone"));
-    handle.bone = "elbow";
+    handle.joint = THENAR_JOINT_INDEX_TIP;
     assert_int_equal(thenar_build_add_handle(build, &handle, &error), THENAR_ERROR_INPUT);
-    assert_non_null(strstr(error.text, "handle second: no bone begins at elbow"));
-    handle.bone = "wrist";
+    assert_non_null(strstr(error.text, "handle second: no bone begins at index-finger-tip"));
+    handle.joint = THENAR_JOINT_WRIST;
     handle.keys = &key;
     handle.key_count = 1;
     assert_int_equal(thenar_build_add_handle(build, &handle, &error), THENAR_ERROR_INPUT);
@@ -387,7 +390,9 @@ static void what_does_not_fit_a_hand_is_refused_by_name(void **unused) {
                  {"thimble", "foot", "there is no hand 'foot'"},
                  {"thimble", "hand", NULL},
                  {"thimble", NULL, "there are two devices named thimble"}};
-    thenar_tactile_def device = {.device = thenar_wearable_def_default(THENAR_WEARABLE_THIMBLE)};
+    thenar_wearable_def thimble = thenar_wearable_def_default(THENAR_WEARABLE_THIMBLE);
+    thenar_tactile_def device = thenar_tactile_def_default();
+    device.device = &thimble;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         device.name = cases[i].name;
         device.hand = cases[i].hand;
@@ -413,7 +418,7 @@ static void a_hand_whose_step_fails_stays_where_it_was_at_rest(void **unused) {
     thenar_sim *sim = hand_world_start(model, 0.01, 1);
     const double none[3] = {0}, immense[3] = {0, 1e300, 0}, wrist[7] = {0, 0, 0, 0, 0, 0, 1};
     double before[7 * THENAR_HAND_JOINTS], after[7 * THENAR_HAND_JOINTS], q[THENAR_HAND_ANGLES];
-    assert_true(thenar_model_hand_pose(model, 0, "fist", q));
+    assert_true(thenar_model_hand_pose(model, 0, THENAR_HAND_POSE_FIST, q) == THENAR_OK);
     assert_int_equal(thenar_sim_drive_hand_angles(sim, 0, wrist, q), THENAR_OK);
     run(sim, 0.1);
     thenar_sim_hand_joints(sim, 0, before);

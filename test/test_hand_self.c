@@ -6,15 +6,16 @@
 #define STEP 0.01
 #define HOLD 0.5 /* s in a pose, and as long to go there */
 
-static const char *const poses[] = {"rest", "open", "relaxed", "fist", "pinch", "point", "spread"};
-#define POSES (sizeof poses / sizeof *poses)
+#define POSES ((size_t)THENAR_HAND_POSE_COUNT)
 /* Each pose, a fist, the pose, spread fingers. */
 #define KEYS (4 * POSES)
 
 static thenar_sim *start(double dt) {
     thenar_hand_key keys[2 * KEYS];
     for (size_t k = 0; k < KEYS; k++) {
-        const char *pose = k % 4 == 1 ? "fist" : k % 4 == 3 ? "spread" : poses[k / 4];
+        thenar_hand_pose pose = k % 4 == 1   ? THENAR_HAND_POSE_FIST
+                                : k % 4 == 3 ? THENAR_HAND_POSE_SPREAD
+                                             : (thenar_hand_pose)(k / 4);
         for (size_t end = 0; end < 2; end++)
             keys[2 * k + end] = (thenar_hand_key){.time = (2 * (double)k + (double)end + 1) * HOLD, .pose = pose};
     }

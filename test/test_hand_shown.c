@@ -10,7 +10,8 @@ static thenar_model *make(double young, double base_stiffness, bool limits) {
     thenar_world_def world = thenar_world_def_default();
     thenar_build *build = thenar_build_create(&world);
     thenar_hand_def def = thenar_hand_def_default();
-    thenar_hand_key fingers[] = {{.time = 0, .pose = "open"}, {.time = 0.5, .pose = "fist"}};
+    thenar_hand_key fingers[] = {{.time = 0, .pose = THENAR_HAND_POSE_OPEN},
+                                 {.time = 0.5, .pose = THENAR_HAND_POSE_FIST}};
     thenar_key wrist[] = {{.time = 0}, {.time = 0.5, .move = {0.1, 0, 0}, .turn = {0, 0.5, 0}}};
     thenar_model *model;
     thenar_error error;
@@ -29,7 +30,7 @@ static thenar_model *make(double young, double base_stiffness, bool limits) {
 }
 
 static thenar_sim *start(thenar_model *model) {
-    thenar_sim_options options = {.dt = 0.01};
+    thenar_sim_options options = {.size = sizeof(thenar_sim_options), .dt = 0.01, .contact = THENAR_CONTACT_OF_MODEL};
     thenar_sim *sim;
     thenar_error error;
     assert_ok(thenar_sim_create(model, &options, &sim, &error), error);
@@ -111,7 +112,7 @@ static void a_hand_that_was_driven_by_hand_still_is(void **state) {
     thenar_error error;
     double wrist[7], spread[THENAR_HAND_ANGLES], wanted[THENAR_HAND_ANGLES];
     thenar_sim_hand_target(sim, 0, wrist, NULL);
-    assert_true(thenar_model_hand_pose(model, 0, "spread", spread));
+    assert_true(thenar_model_hand_pose(model, 0, THENAR_HAND_POSE_SPREAD, spread) == THENAR_OK);
     assert_int_equal(thenar_sim_drive_hand_angles(sim, 0, wrist, spread), THENAR_OK);
     thenar_sim_step(sim);
     assert_ok(thenar_sim_continue(next, sim, &error), error);
@@ -133,7 +134,7 @@ static void a_recording_has_the_joints_of_a_hand(void **state) {
     thenar_recording *recording;
     thenar_error error;
     double joints[3][7 * THENAR_HAND_JOINTS], read[7 * THENAR_HAND_JOINTS];
-    assert_ok(thenar_recorder_create(path, sim, &recorder, &error), error);
+    assert_ok(thenar_recorder_create(path, sim, NULL, &recorder, &error), error);
     for (int f = 0; f < 3; f++) {
         assert_ok(thenar_recorder_add(recorder, &error), error);
         thenar_sim_hand_joints(sim, 0, joints[f]);

@@ -1,5 +1,6 @@
 /* Tracks as they come: what is wrong with them is told or borne, and no flesh explodes. */
 #include "hand_world.h"
+#include "thenar/file.h"
 
 #include "core/vec3.h"
 
@@ -23,7 +24,8 @@ static frame frames[FRAMES];
 
 /* A hand that waves and closes: the joints of a simulated one. */
 static void record(void) {
-    const thenar_hand_key keys[] = {{.time = 0, .pose = "relaxed"}, {.time = 1, .pose = "fist"}};
+    const thenar_hand_key keys[] = {{.time = 0, .pose = THENAR_HAND_POSE_RELAXED},
+                                    {.time = 1, .pose = THENAR_HAND_POSE_FIST}};
     const thenar_key wave[] = {{.time = 0}, {.time = 0.5, .move = {0.1, 0, 0}}, {.time = 1, .turn = {0, 0.4, 0}}};
     thenar_hand_def def = hand_world_def();
     def.keys = keys, def.key_count = 2;
@@ -77,7 +79,10 @@ static outcome follow(bool left) {
     thenar_hand_def def = hand_world_def();
     def.left = left;
     thenar_build *build = hand_world_build(&def);
-    out.status = thenar_build_set_track(build, path, &error);
+    thenar_track *track;
+    out.status = thenar_track_load(path, &track, &error);
+    if (out.status == THENAR_OK) out.status = thenar_build_set_track(build, track, &error);
+    thenar_track_free(track);
     if (out.status != THENAR_OK) {
         snprintf(out.text, sizeof out.text, "%s", error.text);
         thenar_build_free(build);

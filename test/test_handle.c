@@ -54,7 +54,7 @@ static thenar_sim *bar_sim(const bar_def *bar) {
         floor.name = "floor";
         floor.motion = THENAR_MOTION_STATIC;
         floor.shape = (thenar_shape){.kind = THENAR_SHAPE_PLANE, .normal = {0, 1, 0}};
-        floor.move[1] = -bar->floor;
+        floor.pose[1] = -bar->floor;
         floor.friction = bar->friction;
         scene_add_rigid(&s, &floor);
     }
@@ -69,7 +69,10 @@ static thenar_sim *bar_sim(const bar_def *bar) {
     thenar_tet_mesh_free(&mesh);
     thenar_tet_mesh_free(&block);
     thenar_sim *sim;
-    thenar_sim_options options = {.dt = BAR_STEP, .coupling = bar->coupling};
+    thenar_sim_options options = {.size = sizeof(thenar_sim_options),
+                                  .dt = BAR_STEP,
+                                  .coupling = (thenar_coupling)thenar_coupling_find(bar->coupling),
+                                  .contact = THENAR_CONTACT_OF_MODEL};
     assert_ok(thenar_sim_create(model, &options, &sim, &error), error);
     thenar_model_free(model);
     return sim;
@@ -418,7 +421,7 @@ static void a_handle_goes_where_its_keys_want_it(void **unused) {
     tools_run(sim, 400);
     thenar_handle_state state;
     thenar_sim_handle(sim, 0, &state);
-    for (int i = 0; i < 7; i++) assert_near(state.pose[i], state.wanted[i], 1e-6);
+    for (int i = 0; i < 7; i++) assert_near(state.pose[i], state.target[i], 1e-6);
     vec3 origin = model_handle(thenar_sim_model(sim), 0)->rigid.position;
     assert_true(vec3_distance(vec3_load(state.pose), vec3_add(origin, vec3_make(0.02, 0, -0.05))) < 1e-6);
     assert_near(quat_to_rotation_vector(rigid_orientation(state.pose + 3)).y, 1, 1e-6);
@@ -506,7 +509,8 @@ static void nonsense_is_refused_with_a_reason(void **unused) {
     for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
         thenar_handle_def other = end_handle(bad[k].name, bad[k].x);
         other.radius = bad[k].radius, other.spring_stiffness = bad[k].stiffness;
-        other.tool = bad[k].tool, other.bone = bad[k].bone;
+        other.tool = bad[k].tool;
+        if (bad[k].bone) other.joint = (thenar_hand_joint)thenar_hand_joint_find(bad[k].bone);
         assert_int_equal(thenar_build_add_handle(build, &other, &error), THENAR_ERROR_INPUT);
         if (!strstr(error.text, bad[k].said)) fail_msg("'%s' does not say '%s'", error.text, bad[k].said);
     }
@@ -521,11 +525,19 @@ static void nonsense_is_refused_with_a_reason(void **unused) {
     spin[4] = 0, pose[6] = 0;
     assert_int_equal(thenar_sim_drive_handle(sim, 0, pose, spin), THENAR_ERROR_INPUT);
     thenar_sim *none;
-    assert_int_equal(thenar_sim_create(model, &(thenar_sim_options){.coupling = "glue"}, &none, &error),
+    assert_int_equal(thenar_sim_create(model,
+                                       &(thenar_sim_options){.size = sizeof(thenar_sim_options),
+                                                             .coupling = (thenar_coupling)thenar_coupling_find("glue"),
+                                                             .contact = THENAR_CONTACT_OF_MODEL},
+                                       &none, &error),
                      THENAR_ERROR_INPUT);
-    assert_int_equal(
-        thenar_sim_create(model, &(thenar_sim_options){.coupling = "schur", .solver = "pgs"}, &none, &error),
-        THENAR_ERROR_INPUT);
+    assert_int_equal(thenar_sim_create(model,
+                                       &(thenar_sim_options){.size = sizeof(thenar_sim_options),
+                                                             .coupling = THENAR_COUPLING_SCHUR,
+                                                             .solver = THENAR_SOLVER_PGS,
+                                                             .contact = THENAR_CONTACT_OF_MODEL},
+                                       &none, &error),
+                     THENAR_ERROR_INPUT);
     thenar_sim_free(sim);
     thenar_model_free(model);
     thenar_build_free(build);
@@ -596,7 +608,7 @@ static void a_finger_that_presses_feels_the_table_and_is_recorded(void **unused)
     assert_true(file >= 0);
     close(file);
     thenar_recorder *recorder;
-    assert_ok(thenar_recorder_create(path, sim, &recorder, &error), error);
+    assert_ok(thenar_recorder_create(path, sim, NULL, &recorder, &error), error);
     assert_ok(thenar_recorder_add(recorder, &error), error);
     assert_ok(thenar_recorder_close(recorder, &error), error);
     thenar_recording *recording;
@@ -609,7 +621,7 @@ static void a_finger_that_presses_feels_the_table_and_is_recorded(void **unused)
     assert_ok(thenar_recording_read_channel(recording, channel, 0, reported, &error), error);
     for (int i = 0; i < 7; i++) {
         assert_near(reported[i], state.pose[i], 1e-6);
-        assert_near(reported[7 + i], state.wanted[i], 1e-6);
+        assert_near(reported[7 + i], state.target[i], 1e-6);
     }
     for (int i = 0; i < 6; i++) {
         assert_near(reported[14 + i], state.force[i], 1e-5);
@@ -631,7 +643,8 @@ static thenar_sim *hand_sim(bool phalanges, const char *const *bones, int count)
     thenar_build *build = hand_world_build(&def);
     for (int i = 0; i < count; i++) {
         thenar_handle_def handle = thenar_handle_def_default();
-        handle.name = handle.bone = bones[i];
+        handle.name = bones[i];
+        handle.joint = (thenar_hand_joint)thenar_hand_joint_find(bones[i]);
         handle.tool = "hand";
         handle.linearize = true;
         assert_ok(thenar_build_add_handle(build, &handle, &error), error);

@@ -9,7 +9,9 @@
 #define PAD_GAP 0.002 /* m between the pad of haptic-wall and the wall */
 
 static thenar_sim *open_scene(const char *name, const char *const *sets, int count, double dt) {
-    return scene_file_open(name, sets, count, &(thenar_sim_options){.dt = dt});
+    return scene_file_open(
+        name, sets, count,
+        &(thenar_sim_options){.size = sizeof(thenar_sim_options), .dt = dt, .contact = THENAR_CONTACT_OF_MODEL});
 }
 
 /* The pad of haptic-wall, coarser. */

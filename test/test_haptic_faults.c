@@ -17,7 +17,7 @@ static haptic_world leaning(void) {
     haptic_world w = haptic_world_make(thenar_haptic_settings_default(), user, 2000);
     while (w.tick < 1000) haptic_world_tick(&w);
     assert_true(force_size(&w) > 2);
-    for (int i = 0; i < THENAR_HAPTIC_FAULTS; i++)
+    for (int i = 0; i < THENAR_HAPTIC_FAULT_COUNT; i++)
         if (i != THENAR_HAPTIC_SLEWED && i != THENAR_HAPTIC_HELD_BACK) assert_int_equal(w.state.faults[i], 0);
     return w;
 }
@@ -91,7 +91,7 @@ static void a_device_that_is_silent_takes_the_force_away(void **unused) {
 
 static void device_says_nan(haptic_world *w, device_sample *sample, int64_t *now) {
     (void)w, (void)now;
-    sample->body.position[1] = NAN;
+    sample->body.pose[1] = NAN;
 }
 
 static void device_says_infinity_for_its_velocity(haptic_world *w, device_sample *sample, int64_t *now) {
@@ -101,7 +101,7 @@ static void device_says_infinity_for_its_velocity(haptic_world *w, device_sample
 
 static void device_says_no_quaternion(haptic_world *w, device_sample *sample, int64_t *now) {
     (void)w, (void)now;
-    memset(sample->body.orientation, 0, sizeof sample->body.orientation);
+    memset(sample->body.pose + 3, 0, sizeof sample->body.pose + 3);
 }
 
 static void device_says_garbage(haptic_world *w, device_sample *sample, int64_t *now) {
@@ -119,18 +119,18 @@ static void a_device_that_says_nonsense_takes_the_force_away(void **unused) {
 
 static void device_jumps(haptic_world *w, device_sample *sample, int64_t *now) {
     (void)w, (void)now;
-    sample->body.position[1] -= 0.2;
+    sample->body.pose[1] -= 0.2;
 }
 
 static void device_jumps_and_is_back(haptic_world *w, device_sample *sample, int64_t *now) {
     (void)now;
-    if (w->tick == 1000) sample->body.position[0] += 0.2;
+    if (w->tick == 1000) sample->body.pose[0] += 0.2;
 }
 
 static void device_turns_over(haptic_world *w, device_sample *sample, int64_t *now) {
     (void)w, (void)now;
-    sample->body.orientation[0] = 1;
-    sample->body.orientation[3] = 0;
+    sample->body.pose[3] = 1;
+    sample->body.pose[6] = 0;
 }
 
 static void a_device_that_jumps_takes_the_force_away(void **unused) {
@@ -240,7 +240,7 @@ static void no_number_of_a_sample_makes_a_force_that_is_none(void **unused) {
                 device_sample sample = {.number = (uint64_t)tick + 1};
                 user_sample(&w.person, sample.number, &sample.body);
                 sample.body.has |= THENAR_DEVICE_VELOCITY | THENAR_DEVICE_SPIN;
-                double *const places[] = {sample.body.position, sample.body.orientation, sample.body.velocity,
+                double *const places[] = {sample.body.pose, sample.body.pose + 3, sample.body.velocity,
                                           sample.body.spin};
                 const int first[] = {0, 3, 7, 10};
                 int place = (k >= 3) + (k >= 7) + (k >= 10);

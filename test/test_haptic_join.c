@@ -12,7 +12,9 @@
 #define PATIENCE 20000 /* ms */
 
 static thenar_sim *open_scene(const char *name, const char *const *sets, int count, double dt) {
-    return scene_file_open(name, sets, count, &(thenar_sim_options){.dt = dt});
+    return scene_file_open(
+        name, sets, count,
+        &(thenar_sim_options){.size = sizeof(thenar_sim_options), .dt = dt, .contact = THENAR_CONTACT_OF_MODEL});
 }
 
 static thenar_haptic *make_loop(const thenar_haptic_handle *handle) {
@@ -35,8 +37,8 @@ static void report(thenar_haptic *haptic, vec3 position, vec3 turn, vec3 velocit
     r->known[0] = true;
     r->silent[0] = silent;
     r->handles[0].gain = silent ? 0 : 1;
-    vec3_store(r->handles[0].device_position, position);
-    memcpy(r->handles[0].device_orientation, (double[]){q.x, q.y, q.z, q.w}, 4 * sizeof(double));
+    vec3_store(r->handles[0].device_pose, position);
+    memcpy(r->handles[0].device_pose + 3, (double[]){q.x, q.y, q.z, q.w}, 4 * sizeof(double));
     vec3_store(r->velocity[0], velocity);
     triple_buffer_publish(&haptic->reports);
 }
@@ -71,7 +73,8 @@ static void a_device_at_its_origin_is_where_the_handle_is(void **unused) {
     def.stiffness = 321;
     const char *const bones[] = {"wrist", "index-finger-phalanx-distal"};
     for (int i = 0; i < 2; i++) {
-        def.name = def.bone = bones[i];
+        def.name = bones[i];
+        def.joint = (thenar_hand_joint)thenar_hand_joint_find(bones[i]);
         assert_ok(thenar_build_add_handle(build, &def, &error), error);
     }
     thenar_model *model = hand_world_compile(build);
@@ -84,9 +87,9 @@ static void a_device_at_its_origin_is_where_the_handle_is(void **unused) {
         handle.device = "user:"; /* begins 2 cm above its origin, not turned */
         thenar_haptic *haptic = make_loop(&handle);
         assert_ok(thenar_haptic_start(haptic, &error), error);
-        double position[3], orientation[4];
+        double pose[7], *position = pose, *orientation = pose + 3;
         int ms = 0;
-        while (!thenar_haptic_pose(haptic, 0, 0, position, orientation, NULL) && ms++ < PATIENCE)
+        while (!thenar_haptic_pose(haptic, 0, 0, pose, NULL) && ms++ < PATIENCE)
             nanosleep(&(struct timespec){0, 1000000}, NULL);
         thenar_haptic_stop(haptic);
         assert_true(position[1] < state.pose[1] + 0.021); /* on its way down */
@@ -107,30 +110,30 @@ static void a_step_goes_to_where_the_device_will_be_when_it_ends(void **unused) 
     thenar_haptic_handle handle = thenar_haptic_handle_of(sim, 0);
     handle.device = "user:";
     thenar_haptic *haptic = make_loop(&handle);
-    vec3 place = vec3_add(vec3_load(handle.origin), vec3_make(0.001, 0.02, 0)), speed = {0, 0, 0.2};
+    vec3 place = vec3_add(vec3_load(handle.base), vec3_make(0.001, 0.02, 0)), speed = {0, 0, 0.2};
     thenar_handle_state state;
     thenar_sim_linearize_handle(sim, 0, false);
     double late = 1; /* s: the device has gone on since it was seen; after too long it is not foretold */
     for (int i = 0; i < PATIENCE && !(late < 0.01); i++) {
         int64_t before = clock_now();
         report(haptic, place, vec3_make(0, 0.1, 0), speed, false);
-        assert_true(thenar_haptic_drive(haptic, 0, sim, 0));
+        assert_true(thenar_haptic_drive_sim(haptic, 0, sim, 0));
         late = 1e-9 * (double)(clock_now() - before);
     }
     assert_int_equal(thenar_sim_step(sim), THENAR_OK);
     thenar_sim_handle(sim, 0, &state);
-    assert_near(state.wanted[0], place.x, 1e-15);
-    assert_true(state.wanted[2] >= place.z + 0.2 * 0.01 && state.wanted[2] <= place.z + 0.2 * (0.01 + late));
-    assert_near(state.wanted_velocity[2], 0.2, 0);
-    assert_near(state.wanted[4], sin(0.05), 1e-12);
+    assert_near(state.target[0], place.x, 1e-15);
+    assert_true(state.target[2] >= place.z + 0.2 * 0.01 && state.target[2] <= place.z + 0.2 * (0.01 + late));
+    assert_near(state.target_velocity[2], 0.2, 0);
+    assert_near(state.target[4], sin(0.05), 1e-12);
     assert_true(state.linearized); /* by being driven */
     /* Gone silent, it is where it was, and does not move. */
     report(haptic, place, vec3_make(0, 0, 0), speed, true);
-    assert_true(thenar_haptic_drive(haptic, 0, sim, 0));
+    assert_true(thenar_haptic_drive_sim(haptic, 0, sim, 0));
     thenar_sim_step(sim);
     thenar_sim_handle(sim, 0, &state);
-    assert_near(state.wanted[2], place.z, 0);
-    assert_near(state.wanted_velocity[2], 0, 0);
+    assert_near(state.target[2], place.z, 0);
+    assert_near(state.target_velocity[2], 0, 0);
     thenar_haptic_free(haptic);
     thenar_sim_free(sim);
 }
@@ -144,23 +147,23 @@ static void until_the_device_speaks_the_handle_stays(void **unused) {
     handle.device = "user:";
     thenar_haptic *haptic = make_loop(&handle); /* not started: nothing comes */
     for (int i = 0; i < 10; i++) {
-        assert_false(thenar_haptic_drive(haptic, 0, sim, 0));
+        assert_false(thenar_haptic_drive_sim(haptic, 0, sim, 0));
         thenar_sim_step(sim);
     }
     thenar_sim_handle(sim, 0, &state);
-    for (int i = 0; i < 7; i++) assert_near(state.wanted[i], begin.pose[i], 1e-15); /* its keys go down 2.5 mm */
-    for (int i = 0; i < 6; i++) assert_near(state.wanted_velocity[i], 0, 0);
+    for (int i = 0; i < 7; i++) assert_near(state.target[i], begin.pose[i], 1e-15); /* its keys go down 2.5 mm */
+    for (int i = 0; i < 6; i++) assert_near(state.target_velocity[i], 0, 0);
     thenar_haptic_free(haptic);
     /* Without a device the keys have it. */
     thenar_sim_reset(sim);
     handle.device = NULL;
     haptic = make_loop(&handle);
     for (int i = 0; i < 10; i++) {
-        assert_false(thenar_haptic_drive(haptic, 0, sim, 0));
+        assert_false(thenar_haptic_drive_sim(haptic, 0, sim, 0));
         thenar_sim_step(sim);
     }
     thenar_sim_handle(sim, 0, &state);
-    assert_true(state.wanted[1] < begin.pose[1] - 0.001);
+    assert_true(state.target[1] < begin.pose[1] - 0.001);
     thenar_haptic_free(haptic);
     thenar_sim_free(sim);
 }
@@ -172,13 +175,13 @@ static void what_a_step_came_to_is_told(void **unused) {
     handle.device = "user:";
     thenar_haptic *haptic = make_loop(&handle);
     thenar_handle_state state;
-    assert_int_equal(thenar_haptic_tell(haptic, 0, sim, 0), THENAR_ERROR_NUMERIC); /* no step, nothing to tell */
-    report(haptic, vec3_add(vec3_load(handle.origin), vec3_make(0, -0.004, 0)), vec3_make(0, 0, 0), vec3_make(0, 0, 0),
+    assert_int_equal(thenar_haptic_publish_sim(haptic, 0, sim, 0), THENAR_ERROR_NUMERIC); /* no step, nothing to tell */
+    report(haptic, vec3_add(vec3_load(handle.base), vec3_make(0, -0.004, 0)), vec3_make(0, 0, 0), vec3_make(0, 0, 0),
            false);
     for (int i = 0; i < 30; i++) {
-        thenar_haptic_drive(haptic, 0, sim, 0);
+        thenar_haptic_drive_sim(haptic, 0, sim, 0);
         assert_int_equal(thenar_sim_step(sim), THENAR_OK);
-        assert_int_equal(thenar_haptic_tell(haptic, 0, sim, 0), THENAR_OK);
+        assert_int_equal(thenar_haptic_publish_sim(haptic, 0, sim, 0), THENAR_OK);
     }
     const struct haptic_linear *reported = triple_buffer_read(&haptic->channels[0].updates, NULL);
     thenar_sim_handle(sim, 0, &state);
@@ -196,9 +199,9 @@ static void what_a_step_came_to_is_told(void **unused) {
     /* A plain coupling knows of places only: nothing is linearized for it, and it is told all the same. */
     handle.settings.plain = true;
     haptic = make_loop(&handle);
-    thenar_haptic_drive(haptic, 0, sim, 0);
+    thenar_haptic_drive_sim(haptic, 0, sim, 0);
     thenar_sim_step(sim);
-    assert_int_equal(thenar_haptic_tell(haptic, 0, sim, 0), THENAR_OK);
+    assert_int_equal(thenar_haptic_publish_sim(haptic, 0, sim, 0), THENAR_OK);
     thenar_sim_handle(sim, 0, &state);
     assert_false(state.linearized);
     thenar_haptic_free(haptic);
@@ -230,9 +233,9 @@ static void a_person_feels_what_the_handle_bears(void **unused) {
     double off = INFINITY;
     assert_ok(thenar_haptic_start(haptic, &error), error);
     for (int ms = 0; ms < PATIENCE && !(off < 0.01); ms += 10) {
-        thenar_haptic_drive(haptic, 0, sim, 0);
+        thenar_haptic_drive_sim(haptic, 0, sim, 0);
         assert_int_equal(thenar_sim_step(sim), THENAR_OK);
-        assert_int_equal(thenar_haptic_tell(haptic, 0, sim, 0), THENAR_OK);
+        assert_int_equal(thenar_haptic_publish_sim(haptic, 0, sim, 0), THENAR_OK);
         thenar_haptic_read_stats(haptic, &stats);
         thenar_sim_handle(sim, 0, &state);
         /* 500 N/m of the person, 2000 N/m of the coupling, and a pad that is far stiffer, for 8 mm. */

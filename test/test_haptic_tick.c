@@ -385,8 +385,8 @@ static void turns_are_felt_as_moves_are(void **unused) {
     double wrench[6], angle = 0.1;
     for (int64_t tick = 0; tick < 600; tick++) {
         device_sample sample = sample_at((uint64_t)tick + 1, FREE);
-        sample.body.orientation[1] = sin(angle / 2);
-        sample.body.orientation[3] = cos(angle / 2);
+        sample.body.pose[4] = sin(angle / 2);
+        sample.body.pose[6] = cos(angle / 2);
         linear.step++;
         linear.published_ns = tick * 1000000;
         haptic_tick(&settings, &state, &sample, &linear, tick * 1000000, 1e-3, wrench);

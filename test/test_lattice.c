@@ -478,8 +478,12 @@ static void bad_options_and_surfaces_are_refused_with_a_reason(void **state) {
                {1e-300, 5000, 0, 0.3, "too small"}, {0, 0, 0, 0.3, "target_tets"},   {0, 5000, 7, 0.3, "lattice is 7"},
                {0, 5000, 0, NAN, "fit_quality"}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        thenar_mesh_options options = {(thenar_lattice)bad[i].lattice, bad[i].cell_size, bad[i].target, true,
-                                       bad[i].quality};
+        thenar_mesh_options options = {.size = sizeof options,
+                                       .lattice = (thenar_lattice)bad[i].lattice,
+                                       .cell_size = bad[i].cell_size,
+                                       .target_tets = bad[i].target,
+                                       .fit = true,
+                                       .fit_quality = bad[i].quality};
         assert_int_equal(thenar_tet_mesh_from_surface(&ball, &options, &mesh, &embedding, &error), THENAR_ERROR_INPUT);
         assert_non_null(strstr(error.text, bad[i].message));
         assert_null(mesh.tets);

@@ -3,6 +3,7 @@
 
 #include "body/soft.h"
 #include "world/sim.h"
+#include "poses.h"
 
 /* Three fibres across each other, with limits 0.95..1.05. */
 static soft_fibres three_fibres(void) {
@@ -131,7 +132,7 @@ static thenar_soft_def limited_def(const thenar_tet_mesh *mesh, const thenar_sup
     return def;
 }
 
-static const thenar_support beam_clamp = {.region = {.kind = THENAR_REGION_BOX, .b = {0, 0.2, 0.2}}};
+static const thenar_support beam_clamp = {.region = {.kind = THENAR_REGION_BOX, .box_max = {0, 0.2, 0.2}}};
 
 static double largest_violation(const thenar_sim *sim, int tets) {
     double *stretches = malloc(3 * (size_t)tets * sizeof *stretches), max = 0;
@@ -196,7 +197,7 @@ static void a_limited_beam_is_soft_at_first_and_then_stiff(void **unused) {
 static void a_fibre_limits_the_stretch_along_its_own_direction_only(void **unused) {
     (void)unused;
     thenar_tet_mesh mesh = tools_box(1, 0.2, 0.2, 10, 2, 2);
-    thenar_load pull = {.region = {.kind = THENAR_REGION_BOX, .a = {1, 0, 0}, .b = {1, 0.2, 0.2}},
+    thenar_load pull = {.region = {.kind = THENAR_REGION_BOX, .box_min = {1, 0, 0}, .box_max = {1, 0.2, 0.2}},
                         .force = {2000, 0, 0}};
     thenar_soft_def def = limited_def(&mesh, &beam_clamp);
     def.material.stretch_min = def.material.stretch_max = 0;
@@ -205,7 +206,7 @@ static void a_fibre_limits_the_stretch_along_its_own_direction_only(void **unuse
     def.load_count = 1;
     double end[3], width[3];
     for (int k = 0; k < 3; k++) { /* no limit; along x; along y */
-        def.material.fibres[0] = (thenar_fibre){.direction = {k == 1, k == 2, 0}, .max = k ? 1.05 : 0};
+        def.material.fibres[0] = (thenar_fibre){.direction = {k == 1, k == 2, 0}, .stretch_max = k ? 1.05 : 0};
         thenar_model *model = tools_model(&def, 0);
         thenar_sim *sim = tools_sim(model, 0.02, 1);
         tools_run(sim, 600);
@@ -287,7 +288,7 @@ static void pulling_and_teleporting_break_nothing(void **unused) {
     const double strong[3] = {0, -1e4, 3e3}, none[3] = {0, 0, 0}, jump[3] = {0.1, 0.1, 0}, turn[3] = {0, 0, 0};
     thenar_sim_apply_force(sim, 0, mesh.node_count - 1, strong);
     for (int i = 0; i < 50; i++) assert_int_equal(thenar_sim_step(sim), THENAR_OK);
-    thenar_sim_drive(sim, 0, 0, jump, turn);
+    drive_support(sim, 0, 0, jump, turn);
     for (int i = 0; i < 50; i++) assert_int_equal(thenar_sim_step(sim), THENAR_OK);
     thenar_sim_apply_force(sim, 0, mesh.node_count - 1, none);
     tools_run(sim, 500);

@@ -5,11 +5,13 @@
 #include "core/vec3.h"
 
 #include "thenar/thenar.h"
+#include "poses.h"
 
 #define GRAVITY 9.81
 
 static thenar_sim *load_with(const char *name, const char *contact) {
-    thenar_sim_options options = {.contact = contact};
+    thenar_sim_options options = {.size = sizeof(thenar_sim_options),
+                                  .contact = (thenar_contact_method)thenar_contact_method_find(contact)};
     return scene_file_open(name, NULL, 0, &options);
 }
 
@@ -28,7 +30,7 @@ typedef struct placed {
 
 static placed pose_of(const thenar_sim *sim, const char *object) {
     double p[3], q[4];
-    thenar_sim_pose(sim, thenar_model_find_body(thenar_sim_model(sim), object), p, q);
+    body_pose(sim, thenar_model_find_body(thenar_sim_model(sim), object), p, q);
     return (placed){vec3_load(p), {q[0], q[1], q[2], q[3]}};
 }
 
@@ -191,7 +193,7 @@ static void uniform_pressure_drops_the_cube_that_other_pressures_hold(void **unu
 static void a_soft_ball_by_itself_rolls_to_rest(void **unused) {
     (void)unused;
     const char *set = "bodies.hand=null";
-    thenar_sim_options how = {.contact = "aggregate"};
+    thenar_sim_options how = {.size = sizeof(thenar_sim_options), .contact = THENAR_CONTACT_AGGREGATE};
     thenar_sim *sim = scene_file_open("soft-ball", &set, 1, &how);
     vec3 at[3];
     const double times[3] = {0, 1.5, 2};
@@ -217,7 +219,7 @@ static void some_phalanges_have_flesh_and_bones_that_no_hand_has_are_refused(voi
     thenar_error error;
     thenar_model *model;
     for (int k = 0; k < 4; k++) {
-        thenar_scene_options options = {.sets = &wrong[k].set, .set_count = 1};
+        thenar_scene_options options = {.size = sizeof(thenar_scene_options), .sets = &wrong[k].set, .set_count = 1};
         assert_int_equal(thenar_scene_load(SOURCE_DIR "/scenes/edge-grasp.yaml", &options, &model, NULL, &error),
                          THENAR_ERROR_INPUT);
         if (!strstr(error.text, wrong[k].words)) fail_msg("got \"%s\", expected \"%s\"", error.text, wrong[k].words);

@@ -1,6 +1,7 @@
 /* Every operation that allocates, with each of its allocations failing in turn, those of METIS, AMD, libyaml, jansson and
  * zstd too: it returns an error or succeeds, leaks nothing and leaves nothing half-built. */
 #include "failing_memory.h"
+#include "thenar/scene.h"
 
 #if FAILING_MEMORY
 
@@ -122,7 +123,8 @@ static thenar_model *touching_bodies(void) {
 
 static thenar_status make_skeleton(void *context, thenar_error *error) {
     const hand_springs springs = hand_springs_default();
-    const thenar_hand_key poses[] = {{.time = 0, .pose = "open"}, {.time = 1, .pose = "fist"}};
+    const thenar_hand_key poses[] = {{.time = 0, .pose = THENAR_HAND_POSE_OPEN},
+                                     {.time = 1, .pose = THENAR_HAND_POSE_FIST}};
     const thenar_key keys[] = {{.time = 0}, {.time = 1, .move = {0.1, 0, 0}}};
     const hand_script_def def = {.poses = poses, .pose_count = 2, .keys = keys, .key_count = 2};
     hand_skeleton hand;
@@ -189,7 +191,7 @@ static const char scene_text[] =
     "haptic: {rate: 500, handles: {end: {device: \"user:person.json\", fade_time: 0.1}}}\n";
 
 static thenar_region box_region(double low, double high) {
-    return (thenar_region){.kind = THENAR_REGION_BOX, .a = {low, -1, -1}, .b = {high, 1, 1}};
+    return (thenar_region){.kind = THENAR_REGION_BOX, .box_min = {low, -1, -1}, .box_max = {high, 1, 1}};
 }
 
 /* Adds a body with regions, supports with and without keys and name, and a load. A failed try leaves the build as it
@@ -263,7 +265,7 @@ static thenar_status compile_quietly(void *cells, thenar_error *error) {
 
 static thenar_status record(const thenar_sim *sim, thenar_error *error) {
     thenar_recorder *recorder;
-    thenar_status status = thenar_recorder_create(path[WRITTEN_RECORDING], sim, &recorder, error);
+    thenar_status status = thenar_recorder_create(path[WRITTEN_RECORDING], sim, NULL, &recorder, error);
     assert_true((status == THENAR_OK) == (recorder != NULL));
     if (status != THENAR_OK) return status;
     status = thenar_recorder_add(recorder, error);
@@ -273,7 +275,7 @@ static thenar_status record(const thenar_sim *sim, thenar_error *error) {
 
 static thenar_status simulate(void *model, thenar_error *error) {
     thenar_sim *sim;
-    thenar_sim_options options = {.threads = 2};
+    thenar_sim_options options = {.size = sizeof(thenar_sim_options), .threads = 2, .contact = THENAR_CONTACT_OF_MODEL};
     thenar_status status = thenar_sim_create(model, &options, &sim, error);
     assert_true((status == THENAR_OK) == (sim != NULL));
     if (status == THENAR_OK) assert_int_equal(thenar_sim_step(sim), THENAR_OK);
@@ -377,16 +379,18 @@ static thenar_status read_hand(void *context, thenar_error *error) {
 static thenar_status parse_scene(void *context, thenar_error *error) {
     const file_bytes *text = context;
     thenar_model *model;
-    thenar_status status = scene_parse(text->data, text->size, SOURCE_DIR "/scenes/scene.yaml", &model, error);
+    thenar_status status =
+        thenar_scene_parse(text->data, text->size, SOURCE_DIR "/scenes/scene.yaml", NULL, &model, NULL, error);
     assert_true((status == THENAR_OK) == (model != NULL));
     thenar_model_free(model);
     return status;
 }
 
 static thenar_status create_tactile(void *model, thenar_error *error) {
-    thenar_tactile_def worn[2] = {{.name = "one", .finger = THENAR_FINGER_INDEX},
-                                  {.name = "two", .finger = THENAR_FINGER_LITTLE}};
-    worn[0].device = worn[1].device = thenar_wearable_def_default(THENAR_WEARABLE_RRS);
+    thenar_wearable_def rrs = thenar_wearable_def_default(THENAR_WEARABLE_RRS);
+    thenar_tactile_def worn[2] = {
+        {.size = sizeof *worn, .name = "one", .finger = THENAR_FINGER_INDEX, .device = &rrs},
+        {.size = sizeof *worn, .name = "two", .finger = THENAR_FINGER_LITTLE, .device = &rrs}};
     thenar_tactile_options options = thenar_tactile_options_default();
     options.devices = worn;
     options.device_count = 2;
@@ -399,7 +403,7 @@ static thenar_status create_tactile(void *model, thenar_error *error) {
 
 static thenar_status load_wearable(void *file, thenar_error *error) {
     thenar_wearable_def def;
-    return thenar_wearable_load(file, &def, error);
+    return thenar_wearable_load(file, &def, sizeof def, error);
 }
 
 /* ---- the table ---- */

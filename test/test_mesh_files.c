@@ -1,4 +1,5 @@
 #include "mesh_samples.h"
+#include "thenar/file.h"
 
 #include "core/threads.h"
 #include "core/hash.h"

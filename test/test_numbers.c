@@ -27,9 +27,9 @@ static const function_row functions[] = {
     /* What is set between steps: numbers/between.c, hand.c. */
     {"thenar_sim_apply_force", attack_apply_force},
     {"thenar_sim_set_state", attack_set_state},
-    {"thenar_sim_drive", attack_drive},
+    {"thenar_sim_drive_support", attack_drive},
     {"thenar_sim_apply_wrench", attack_apply_wrench},
-    {"thenar_sim_drive_pose", attack_drive_pose},
+    {"thenar_sim_drive_body", attack_drive_pose},
     {"thenar_sim_drive_handle", attack_drive_handle},
     {"thenar_sim_drive_hand", attack_drive_hand},
     {"thenar_sim_drive_hand_angles", attack_drive_hand_angles},

@@ -42,7 +42,7 @@ static thenar_sim *bar_sim(const bar_case *c) {
         plane.motion = THENAR_MOTION_STATIC;
         plane.shape = (thenar_shape){.kind = THENAR_SHAPE_PLANE};
         vec3_store(plane.shape.normal, plane_normal);
-        vec3_store(plane.move, plane_point);
+        vec3_store(plane.pose, plane_point);
         plane.friction = 0;
         scene_add_rigid(&s, &plane);
     }

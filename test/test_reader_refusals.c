@@ -1,5 +1,6 @@
 /* What readers say of files that are wrong in ways that the tests of each do not come to. */
 #include "test.h"
+#include "thenar/scene.h"
 
 #include "io/file.h"
 #include "core/text.h"
@@ -11,6 +12,7 @@
 #include "io/hand_gltf.h"
 #include "io/mesh_file.h"
 #include "world/model.h"
+#include "poses.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -314,8 +316,8 @@ static void scenes_are_refused_by_name(void **state) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         thenar_model *model;
         thenar_error error;
-        thenar_status status =
-            scene_parse(cases[i][0], strlen(cases[i][0]), SOURCE_DIR "/scenes/scene.yaml", &model, &error);
+        thenar_status status = thenar_scene_parse(cases[i][0], strlen(cases[i][0]), SOURCE_DIR "/scenes/scene.yaml",
+                                                  NULL, &model, NULL, &error);
         assert_null(model);
         if (status != THENAR_ERROR_INPUT || !strstr(error.text, cases[i][1]))
             fail_msg("\"%s\" does not say \"%s\"", status == THENAR_OK ? "nothing" : error.text, cases[i][1]);
@@ -335,15 +337,20 @@ static void scenes_are_read_as_they_are_written(void **state) {
     thenar_model *model;
     thenar_sim *sim;
     thenar_error error;
-    assert_ok(scene_parse(text, strlen(text), SOURCE_DIR "/scenes/scene.yaml", &model, &error), error);
+    assert_ok(thenar_scene_parse(text, strlen(text), SOURCE_DIR "/scenes/scene.yaml", NULL, &model, NULL, &error),
+              error);
     const soft_model *bar = model_soft(model, 1);
     assert_true(bar->fibres[0].direction[0][1][0] == 1);
     assert_true(bar->fibres[0].min[0][0] == 0.9 && bar->fibres[0].max[0][0] == 1.2);
-    assert_ok(thenar_sim_create(model, &(thenar_sim_options){.dt = 1e-3}, &sim, &error), error);
+    assert_ok(thenar_sim_create(model,
+                                &(thenar_sim_options){
+                                    .size = sizeof(thenar_sim_options), .dt = 1e-3, .contact = THENAR_CONTACT_OF_MODEL},
+                                &sim, &error),
+              error);
     double velocity[3], spin[3];
     assert_int_equal(thenar_sim_step(sim), THENAR_OK);
     /* v (1 + h d) = v0 in an implicit step. */
-    thenar_sim_twist(sim, 0, velocity, spin);
+    body_twist(sim, 0, velocity, spin);
     assert_near(velocity[0], 1 / (1 + 1e-3 * 3), 1e-12);
     assert_near(spin[2], 1 / (1 + 1e-3 * 5), 1e-12);
     thenar_sim_free(sim);

@@ -7,6 +7,7 @@
 #include "core/hash.h"
 #include "io/recording.h"
 #include "world/sim.h"
+#include "poses.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -35,13 +36,13 @@ static thenar_model *cushion_and_box(double young) {
     thenar_rigid_def block = thenar_rigid_def_default();
     block.name = "box";
     block.shape = (thenar_shape){.kind = THENAR_SHAPE_BOX, .size = {0.1, 0.05, 0.1}};
-    vec3_store(block.move, vec3_make(0.1, 0.127, 0.1));
+    vec3_store(block.pose, vec3_make(0.1, 0.127, 0.1));
     assert_ok(thenar_build_add_rigid(build, &block, &error), error);
     thenar_rigid_def ball = thenar_rigid_def_default();
     ball.name = "pusher";
     ball.motion = THENAR_MOTION_DRIVEN;
     ball.shape = (thenar_shape){.kind = THENAR_SHAPE_SPHERE, .radius = 0.02};
-    vec3_store(ball.move, vec3_make(0.1, 0.2, 0.1));
+    vec3_store(ball.pose, vec3_make(0.1, 0.2, 0.1));
     assert_ok(thenar_build_add_rigid(build, &ball, &error), error);
     thenar_model *model;
     assert_ok(thenar_build_compile(build, &model, &error), error);
@@ -56,9 +57,9 @@ static void set_something(thenar_sim *sim, int step) {
     const double place[3] = {0.1 + s, 0.19 - s, 0.1}, turn[4] = {0, s, 0, 1}, move[3] = {s, 0, 0};
     if (step % 3 == 0) assert_int_equal(thenar_sim_apply_force(sim, CUSHION, 20, step % 2 ? force : zero), THENAR_OK);
     if (step % 4 == 1) assert_int_equal(thenar_sim_apply_wrench(sim, BOX, force, torque), THENAR_OK);
-    if (step > 3) assert_int_equal(thenar_sim_drive_pose(sim, PUSHER, place, turn), THENAR_OK);
+    if (step > 3) assert_int_equal(drive_body(sim, PUSHER, place, turn), THENAR_OK);
     if (step == 6 || step == 8) assert_int_equal(thenar_sim_limit_iterations(sim, step == 6 ? 1 : 0), THENAR_OK);
-    if (step == 7) assert_int_equal(thenar_sim_drive(sim, CUSHION, 0, move, zero), THENAR_OK);
+    if (step == 7) assert_int_equal(drive_support(sim, CUSHION, 0, move, zero), THENAR_OK);
     if (step == 9) {
         const thenar_tet_mesh *mesh = thenar_model_mesh(thenar_sim_model(sim), CUSHION);
         assert_int_equal(thenar_sim_set_state(sim, CUSHION, mesh->positions, NULL), THENAR_OK);
@@ -68,7 +69,7 @@ static void set_something(thenar_sim *sim, int step) {
 static thenar_recorder *start_recording(const thenar_sim *sim) {
     thenar_error error;
     thenar_recorder *recorder;
-    assert_ok(thenar_recorder_create(RECORDING, sim, &recorder, &error), error);
+    assert_ok(thenar_recorder_create(RECORDING, sim, NULL, &recorder, &error), error);
     assert_ok(thenar_recorder_add(recorder, &error), error);
     return recorder;
 }
@@ -147,7 +148,7 @@ static void a_recording_of_a_hand_holds_what_drove_it(void **unused) {
     thenar_handle_def handle = thenar_handle_def_default();
     handle.name = "grip";
     handle.tool = def.name;
-    handle.bone = "wrist";
+    handle.joint = THENAR_JOINT_WRIST;
     handle.linearize = true;
     assert_ok(thenar_build_add_handle(build, &handle, &error), error);
     thenar_model *model = hand_world_compile(build);
@@ -222,11 +223,27 @@ static void a_replay_in_another_simulation_is_refused_by_name(void **unused) {
     (void)unused;
     thenar_model *model = cushion_and_box(1e4), *stiffer = cushion_and_box(2e4);
     record(model);
-    refused(stiffer, &(thenar_sim_options){.dt = 0.005}, "another model");
-    refused(model, &(thenar_sim_options){.dt = 0.01}, "time step");
-    refused(model, &(thenar_sim_options){.dt = 0.005, .solver = "pgs"}, "solver newton; expected pgs");
-    refused(model, &(thenar_sim_options){.dt = 0.005, .contact = "penalty"}, "contact point; expected penalty");
-    refused(model, &(thenar_sim_options){.dt = 0.005, .friction = "cone"}, "friction pyramid; expected cone");
+    refused(stiffer,
+            &(thenar_sim_options){.size = sizeof(thenar_sim_options), .dt = 0.005, .contact = THENAR_CONTACT_OF_MODEL},
+            "another model");
+    refused(model,
+            &(thenar_sim_options){.size = sizeof(thenar_sim_options), .dt = 0.01, .contact = THENAR_CONTACT_OF_MODEL},
+            "time step");
+    refused(model,
+            &(thenar_sim_options){.size = sizeof(thenar_sim_options),
+                                  .dt = 0.005,
+                                  .solver = THENAR_SOLVER_PGS,
+                                  .contact = THENAR_CONTACT_OF_MODEL},
+            "solver newton; expected pgs");
+    refused(model,
+            &(thenar_sim_options){.size = sizeof(thenar_sim_options), .dt = 0.005, .contact = THENAR_CONTACT_PENALTY},
+            "contact point; expected penalty");
+    refused(model,
+            &(thenar_sim_options){.size = sizeof(thenar_sim_options),
+                                  .dt = 0.005,
+                                  .friction = THENAR_FRICTION_CONE,
+                                  .contact = THENAR_CONTACT_OF_MODEL},
+            "friction pyramid; expected cone");
     thenar_model_free(model);
     thenar_model_free(stiffer);
     unlink(RECORDING);

@@ -140,10 +140,11 @@ static void directions_of_other_hands_are_kept(void **unused) {
 
 /* A smooth motion through the named poses while the hand moves and turns. */
 static void motion_at(const hand_skeleton *hand, double t, skeleton_pose *base, double *q) {
-    static const char *const names[] = {"open", "fist", "relaxed", "spread", "pinch", "point"};
+    static const thenar_hand_pose names[] = {THENAR_HAND_POSE_OPEN,   THENAR_HAND_POSE_FIST,  THENAR_HAND_POSE_RELAXED,
+                                             THENAR_HAND_POSE_SPREAD, THENAR_HAND_POSE_PINCH, THENAR_HAND_POSE_POINT};
     double from[HAND_ANGLES], to[HAND_ANGLES], s = t - floor(t);
-    assert_true(hand_pose_find(hand, names[(int)t % 6], from));
-    assert_true(hand_pose_find(hand, names[((int)t + 1) % 6], to));
+    hand_pose_angles(hand, names[(int)t % 6], from);
+    hand_pose_angles(hand, names[((int)t + 1) % 6], to);
     s = s * s * (3 - 2 * s);
     for (int i = 0; i < HAND_ANGLES; i++) q[i] = (1 - s) * from[i] + s * to[i];
     base->position = vec3_make(0.2 * sin(t), 1 + 0.1 * sin(2 * t), -0.3);
@@ -407,17 +408,17 @@ static void poses_are_within_limits_and_look_as_they_are_called(void **unused) {
     hand_skeleton_rest rest = plain_hand_right(1);
     hand_skeleton hand = plain_hand_skeleton(&rest);
     double q[HAND_ANGLES];
-    assert_false(hand_pose_find(&hand, "wave", q));
-    for (int p = 0; p < hand_pose_count(); p++) {
-        assert_true(hand_pose_find(&hand, hand_pose_names[p], q));
+    assert_int_equal(thenar_hand_pose_find("wave"), -1);
+    for (int p = 0; p < thenar_hand_pose_count(); p++) {
+        hand_pose_angles(&hand, (thenar_hand_pose)p, q);
         for (int i = 0; i < HAND_ANGLES; i++) assert_true(q[i] >= hand.lower[i] && q[i] <= hand.upper[i]);
     }
     skeleton_pose base = {{0, 0, 0}, quat_identity()};
-    hand_pose_find(&hand, "open", q);
+    hand_pose_angles(&hand, THENAR_HAND_POSE_OPEN, q);
     tracked_hand open = joints_of(&hand, base, q, NULL);
-    hand_pose_find(&hand, "fist", q);
+    hand_pose_angles(&hand, THENAR_HAND_POSE_FIST, q);
     tracked_hand fist = joints_of(&hand, base, q, NULL);
-    hand_pose_find(&hand, "spread", q);
+    hand_pose_angles(&hand, THENAR_HAND_POSE_SPREAD, q);
     tracked_hand spread = joints_of(&hand, base, q, NULL);
     for (int f = 1; f < HAND_FINGERS; f++) {
         int knuckle = (int)hand_bone_joint(1 + 3 * f), tip = knuckle + 3;

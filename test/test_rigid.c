@@ -3,6 +3,7 @@
 
 #include "body/rigid.h"
 #include "world/sim.h"
+#include "poses.h"
 
 #include <signal.h>
 #include <sys/wait.h>
@@ -41,8 +42,8 @@ static thenar_model *model_of(const thenar_rigid_def *def, double gravity) {
 static vec3 momentum_of(const thenar_sim *sim) {
     double position[3], q[4], velocity[3], spin[3];
     mat3 inertia;
-    thenar_sim_pose(sim, 0, position, q);
-    thenar_sim_twist(sim, 0, velocity, spin);
+    body_pose(sim, 0, position, q);
+    body_twist(sim, 0, velocity, spin);
     thenar_model_inertia(thenar_sim_model(sim), 0, inertia.m);
     mat3 R = quat_to_mat3((quat){q[0], q[1], q[2], q[3]});
     return mat3_mul_vec(R, mat3_mul_vec(inertia, mat3_mul_vec_transposed(R, vec3_load(spin))));
@@ -50,7 +51,7 @@ static vec3 momentum_of(const thenar_sim *sim) {
 
 static vec3 body_axis(const thenar_sim *sim, vec3 axis) {
     double position[3], q[4];
-    thenar_sim_pose(sim, 0, position, q);
+    body_pose(sim, 0, position, q);
     return quat_rotate((quat){q[0], q[1], q[2], q[3]}, axis);
 }
 
@@ -141,13 +142,13 @@ static void a_mesh_weighs_what_it_holds_wherever_its_origin_is(void **unused) {
         vec3_store(mesh.positions + 3 * i, vec3_add(vec3_load(mesh.positions + 3 * i), vec3_make(5, -3, 2)));
     thenar_rigid_def def = rigid("mesh", mesh_shape(&mesh, 0));
     def.density = 500;
-    vec3_store(def.move, vec3_make(1, 0, 0));
-    vec3_store(def.turn, vec3_make(0, 0, 3.14159265358979 / 2));
+    vec3_store(def.pose, vec3_make(1, 0, 0));
+    pose_turn(def.pose, 0, 0, 3.14159265358979 / 2);
     thenar_model *model = model_of(&def, 0);
     thenar_sim *sim = tools_sim(model, 0.01, 1);
     double inertia[9], position[3], q[4];
     thenar_model_inertia(model, 0, inertia);
-    thenar_sim_pose(sim, 0, position, q);
+    body_pose(sim, 0, position, q);
     assert_near(thenar_model_mass(model, 0), 3, 1e-12);
     assert_near(inertia[0], 3.0 / 12 * (0.09 + 0.01), 1e-12);
     assert_near(inertia[4], 3.0 / 12 * (0.04 + 0.01), 1e-12);
@@ -252,15 +253,15 @@ static void the_least_distance_is_never_above_the_distance_nor_far_below(void **
 static void a_free_body_falls_on_the_parabola_of_implicit_euler(void **unused) {
     (void)unused;
     thenar_rigid_def def = rigid("ball", (thenar_shape){.kind = THENAR_SHAPE_SPHERE, .radius = 0.1});
-    vec3_store(def.move, vec3_make(1, 2, 3));
+    vec3_store(def.pose, vec3_make(1, 2, 3));
     vec3_store(def.velocity, vec3_make(4, 5, 6));
     thenar_model *model = model_of(&def, -9.81);
     thenar_sim *sim = tools_sim(model, 0.01, 1);
     int n = 100;
     double h = 0.01, position[3], q[4], velocity[3], spin[3];
     tools_run(sim, n);
-    thenar_sim_pose(sim, 0, position, q);
-    thenar_sim_twist(sim, 0, velocity, spin);
+    body_pose(sim, 0, position, q);
+    body_twist(sim, 0, velocity, spin);
     assert_near(position[0], 1 + 4 * n * h, 1e-12);
     assert_near(position[1], 2 + 5 * n * h - 9.81 * h * h * n * (n + 1) / 2, 1e-11);
     assert_near(velocity[1], 5 - 9.81 * n * h, 1e-12);
@@ -346,7 +347,7 @@ static void a_body_turns_by_half_a_turn_a_step_at_most(void **unused) {
         thenar_model_inertia(model, 0, inertia);
         if (by_torque) thenar_sim_apply_wrench(sim, 0, (double[3]){0}, (double[3]){0, inertia[4] * wanted / h, 0});
         tools_run(sim, 1);
-        thenar_sim_twist(sim, 0, velocity, spin);
+        body_twist(sim, 0, velocity, spin);
         assert_near(spin[1], fast ? max : wanted, 1e-9 * max);
         assert_near(vec3_distance(vec3_load(velocity), vec3_make(1, 2, 3)), 0, 1e-12);
         assert_int_equal(thenar_sim_warning_count(sim, THENAR_WARNING_SPIN_LIMITED), fast);
@@ -395,7 +396,7 @@ static double error_against_reference(double h, double time) {
     double inertia[9], position[3], q[4];
     thenar_model_inertia(model, 0, inertia);
     reference exact = reference_after(vec3_make(1, 5, 2), vec3_make(inertia[0], inertia[4], inertia[8]), time, 20000);
-    thenar_sim_pose(sim, 0, position, q);
+    body_pose(sim, 0, position, q);
     quat got = {q[0], q[1], q[2], q[3]};
     double error = vec3_length(quat_to_rotation_vector(quat_mul(got, quat_conjugate(exact.q))));
     thenar_sim_free(sim);
@@ -426,7 +427,7 @@ static void a_constant_torque_changes_the_angular_momentum_by_its_time(void **un
     assert_memory_equal(got_torque, torque, sizeof torque);
     thenar_sim_apply_wrench(sim, 0, none, none);
     tools_run(sim, 50);
-    thenar_sim_twist(sim, 0, velocity, spin);
+    body_twist(sim, 0, velocity, spin);
     vec3 momentum = momentum_of(sim);
     assert_near(momentum.x, 0.5 * torque[0], 1e-14);
     assert_near(momentum.y, 0.5 * torque[1], 1e-14);
@@ -450,7 +451,7 @@ static void damping_slows_as_implicit_euler_does(void **unused) {
     thenar_sim *sim = tools_sim(model, 0.01, 1);
     tools_run(sim, 100);
     double velocity[3], spin[3];
-    thenar_sim_twist(sim, 0, velocity, spin);
+    body_twist(sim, 0, velocity, spin);
     assert_near(velocity[0], pow(1.02, -100), 1e-12);
     assert_near(spin[1], pow(1.03, -100), 1e-12);
     thenar_sim_free(sim);
@@ -465,31 +466,31 @@ static void a_driven_body_goes_where_its_keys_or_its_driver_take_it(void **unuse
     def.keys = keys;
     def.key_count = 2;
     def.linear = true;
-    vec3_store(def.move, vec3_make(0, 2, 0));
+    vec3_store(def.pose, vec3_make(0, 2, 0));
     thenar_model *model = model_of(&def, -9.81);
     assert_int_equal(thenar_model_dof_count(model), 0);
     thenar_sim *sim = tools_sim(model, 0.01, 1);
     double position[3], q[4], velocity[3], spin[3];
     tools_run(sim, 50);
-    thenar_sim_pose(sim, 0, position, q);
-    thenar_sim_twist(sim, 0, velocity, spin);
+    body_pose(sim, 0, position, q);
+    body_twist(sim, 0, velocity, spin);
     assert_near(position[0], 0.5, 1e-12);
     assert_near(position[1], 2, 1e-12);
     assert_near(q[1], sin(0.25), 1e-12);
     assert_near(velocity[0], 1, 1e-11);
     assert_near(spin[1], 1, 1e-11);
     const double place[3] = {3, 2, 1}, turn[4] = {0, 0, 2, 2}, zero[4] = {0}, bad[3] = {INFINITY, 0, 0};
-    assert_int_equal(thenar_sim_drive_pose(sim, 0, place, zero), THENAR_ERROR_INPUT);
-    assert_int_equal(thenar_sim_drive_pose(sim, 0, bad, turn), THENAR_ERROR_INPUT);
-    assert_int_equal(thenar_sim_drive_pose(sim, 0, place, turn), THENAR_OK);
+    assert_int_equal(drive_body(sim, 0, place, zero), THENAR_ERROR_INPUT);
+    assert_int_equal(drive_body(sim, 0, bad, turn), THENAR_ERROR_INPUT);
+    assert_int_equal(drive_body(sim, 0, place, turn), THENAR_OK);
     tools_run(sim, 1);
-    thenar_sim_pose(sim, 0, position, q);
-    thenar_sim_twist(sim, 0, velocity, spin);
+    body_pose(sim, 0, position, q);
+    body_twist(sim, 0, velocity, spin);
     for (int c = 0; c < 3; c++) assert_near(position[c], place[c], 0);
     assert_near(q[2], sqrt(0.5), 1e-15);
     assert_near(velocity[2], 100, 1e-9);
     tools_run(sim, 1);
-    thenar_sim_twist(sim, 0, velocity, spin);
+    body_twist(sim, 0, velocity, spin);
     for (int c = 0; c < 3; c++) assert_near(velocity[c], 0, 0);
     thenar_sim_free(sim);
     thenar_model_free(model);
@@ -503,12 +504,12 @@ static void keys_turn_a_body_about_the_pivot(void **unused) {
     def.keys = keys;
     def.key_count = 2;
     def.has_pivot = true;
-    vec3_store(def.move, vec3_make(1, 0, 0));
+    vec3_store(def.pose, vec3_make(1, 0, 0));
     thenar_model *model = model_of(&def, 0);
     thenar_sim *sim = tools_sim(model, 0.01, 1);
     double position[3], q[4];
     tools_run(sim, 20);
-    thenar_sim_pose(sim, 0, position, q);
+    body_pose(sim, 0, position, q);
     assert_near(position[0], 0, 1e-12);
     assert_near(position[1], 1, 1e-12);
     thenar_sim_free(sim);
@@ -519,12 +520,12 @@ static void a_static_body_stays(void **unused) {
     (void)unused;
     thenar_rigid_def def = rigid("ground", (thenar_shape){.kind = THENAR_SHAPE_PLANE, .normal = {0, 2, 0}});
     def.motion = THENAR_MOTION_STATIC;
-    vec3_store(def.move, vec3_make(0, -1, 0));
+    vec3_store(def.pose, vec3_make(0, -1, 0));
     thenar_model *model = model_of(&def, -9.81);
     thenar_sim *sim = tools_sim(model, 0.01, 1);
     double position[3], q[4], kinetic;
     tools_run(sim, 10);
-    thenar_sim_pose(sim, 0, position, q);
+    body_pose(sim, 0, position, q);
     thenar_sim_energy(sim, 0, &kinetic, NULL, NULL);
     assert_near(position[1], -1, 0);
     assert_near(kinetic, 0, 0);
@@ -546,7 +547,7 @@ static void an_impossible_force_is_survived(void **unused) {
     assert_int_equal(thenar_sim_step(sim), THENAR_ERROR_NUMERIC);
     thenar_sim_apply_wrench(sim, 0, none, huge);
     assert_int_equal(thenar_sim_step(sim), THENAR_ERROR_NUMERIC);
-    thenar_sim_pose(sim, 0, position, q);
+    body_pose(sim, 0, position, q);
     assert_near(position[0], 0, 0);
     thenar_sim_apply_wrench(sim, 0, none, none);
     tools_run(sim, 5);
@@ -681,7 +682,7 @@ static void read_mesh(thenar_sim *sim) {
 }
 static void drive_what_is_dynamic(thenar_sim *sim) {
     const double position[3] = {0}, turn[4] = {0, 0, 0, 1};
-    thenar_sim_drive_pose(sim, 0, position, turn);
+    drive_body(sim, 0, position, turn);
 }
 static void read_beyond_the_bodies(thenar_sim *sim) {
     thenar_sim_surface(sim, 1, NULL);
@@ -721,7 +722,7 @@ static void a_recording_holds_the_pose_of_every_frame(void **unused) {
     thenar_model *model = model_of(&def, -9.81);
     thenar_sim *sim = tools_sim(model, 0.01, 1);
     thenar_recorder *recorder;
-    assert_ok(thenar_recorder_create(path, sim, &recorder, &error), error);
+    assert_ok(thenar_recorder_create(path, sim, NULL, &recorder, &error), error);
     for (int i = 0; i < 5; i++) {
         tools_run(sim, 1);
         assert_ok(thenar_recorder_add(recorder, &error), error);
@@ -742,7 +743,7 @@ static void a_recording_holds_the_pose_of_every_frame(void **unused) {
     assert_ok(thenar_recording_read_channel(recording, thenar_recording_find_channel(recording, 0, "twist"), 4, twist,
                                             &error),
               error);
-    thenar_sim_twist(sim, 0, velocity, spin);
+    body_twist(sim, 0, velocity, spin);
     for (int c = 0; c < 3; c++) assert_near(twist[c], velocity[c], 1e-6);
     for (int c = 0; c < 3; c++) assert_near(twist[3 + c], spin[c], 1e-6);
     free(shown);

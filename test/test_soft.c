@@ -4,6 +4,7 @@
 #include "body/soft.h"
 #include "sparse/cholesky.h"
 #include "world/sim.h"
+#include "poses.h"
 
 #include <cholmod.h>
 
@@ -521,8 +522,8 @@ static void a_driven_support_takes_the_body_with_it(void **unused) {
     }
     /* A driver takes over from the keys. */
     const double move[3] = {0, 0, 0}, none[3] = {0, 0, 0}, bad[3] = {0, NAN, 0};
-    assert_int_equal(thenar_sim_drive(sim, 0, 0, bad, none), THENAR_ERROR_INPUT);
-    assert_int_equal(thenar_sim_drive(sim, 0, 0, move, none), THENAR_OK);
+    assert_int_equal(drive_support(sim, 0, 0, bad, none), THENAR_ERROR_INPUT);
+    assert_int_equal(drive_support(sim, 0, 0, move, none), THENAR_OK);
     tools_run(sim, 4000);
     for (int i = 0; i < mesh.node_count; i++)
         assert_near(vec3_distance(vec3_load(thenar_sim_positions(sim, 0) + 3 * i), vec3_load(mesh.positions + 3 * i)),

@@ -34,7 +34,11 @@ static thenar_model *bar(thenar_tet_mesh *mesh, int cells, int across) {
 static thenar_sim *sim_with(const thenar_model *model, const char *solver, int threads) {
     thenar_error error;
     thenar_sim *sim;
-    thenar_sim_options options = {.dt = STEP, .threads = threads, .solver = solver};
+    thenar_sim_options options = {.size = sizeof(thenar_sim_options),
+                                  .dt = STEP,
+                                  .threads = threads,
+                                  .solver = solver ? (thenar_solver)thenar_solver_find(solver) : THENAR_SOLVER_NEWTON,
+                                  .contact = THENAR_CONTACT_OF_MODEL};
     assert_ok(thenar_sim_create(model, &options, &sim, &error), error);
     return sim;
 }
@@ -65,7 +69,7 @@ static void every_solver_stops_at_the_limits_of_fibres(void **unused) {
     def.loads = &pull;
     def.load_count = 1;
     for (int i = -1; i < solver_count; i++) {
-        def.material.fibres[0] = (thenar_fibre){.direction = {1, 0, 0}, .max = i < 0 ? 0 : 1.05};
+        def.material.fibres[0] = (thenar_fibre){.direction = {1, 0, 0}, .stretch_max = i < 0 ? 0 : 1.05};
         thenar_model *model = tools_model(&def, 0);
         thenar_sim *sim = sim_with(model, i < 0 ? "newton" : solver_table[i]->name, 1);
         tools_run(sim, 60);

@@ -1,9 +1,11 @@
 /* Pads and commands of simulated hands. */
 #include "test.h"
+#include "thenar/file.h"
 
 #include "allocations.h"
 #include "hand_world.h"
 #include "core/vec3.h"
+#include "poses.h"
 
 #define DEGREE (3.14159265358979323846 / 180)
 
@@ -47,7 +49,7 @@ static thenar_model *load(const char *scene, const char *set, thenar_scene_info 
     char path[512];
     snprintf(path, sizeof path, SOURCE_DIR "/scenes/%s.yaml", scene);
     const char *sets[] = {set, "bodies.hand.shape.hand.triangles=8000"};
-    thenar_scene_options options = {.sets = sets, .set_count = set ? 2 : 0};
+    thenar_scene_options options = {.size = sizeof(thenar_scene_options), .sets = sets, .set_count = set ? 2 : 0};
     assert_ok(thenar_scene_load(path, &options, &model, info, &error), error);
     if (!set && k < 4) kept[k].scene = scene, kept[k].model = model, kept[k].info = *info;
     return model;
@@ -57,7 +59,8 @@ static run run_start(const char *scene, const char *contact, const char *set) {
     run r;
     thenar_error error;
     r.model = load(scene, set, &r.info);
-    thenar_sim_options sim = {.contact = contact};
+    thenar_sim_options sim = {.size = sizeof(thenar_sim_options),
+                              .contact = (thenar_contact_method)thenar_contact_method_find(contact)};
     assert_ok(thenar_sim_create(r.model, &sim, &r.sim, &error), error);
     assert_ok(thenar_tactile_create(r.model, NULL, &r.tactile, &error), error);
     r.before = *thenar_tactile_command_of(r.tactile, 0);
@@ -69,15 +72,15 @@ static run run_start(const char *scene, const char *contact, const char *set) {
 static void run_step(run *r) {
     assert_int_equal(thenar_sim_step(r->sim), THENAR_OK);
     thenar_tactile_update(r->tactile, r->sim);
-    const thenar_wearable_def *def = &thenar_tactile_device(r->tactile, 0)->device;
+    const thenar_wearable_def *def = thenar_tactile_device(r->tactile, 0)->device;
     const thenar_tactile_command *c = thenar_tactile_command_of(r->tactile, 0);
     double dt = thenar_sim_dt(r->sim) * (1 + 1e-9);
     for (int k = 0; k < 3; k++) {
         double speed = k < 2 ? def->tilt_speed : def->displacement_speed;
-        assert_true(fabs(c->pose[k] - r->before.pose[k]) <= speed * dt);
+        assert_true(fabs(c->platform[k] - r->before.platform[k]) <= speed * dt);
         assert_true(fabs(c->value[k] - r->before.value[k]) <= def->servo_speed * dt);
     }
-    if (c->touching && !r->before.touching) r->onset = fmax(r->onset, fabs(c->pose[2] - r->before.pose[2]));
+    if (c->touching && !r->before.touching) r->onset = fmax(r->onset, fabs(c->platform[2] - r->before.platform[2]));
     r->before = *c;
 }
 
@@ -96,8 +99,8 @@ static void run_end(run *r) {
 /* Where a plane of a rigid body is in the frame of a pad: pitch, roll, displacement. point, normal: in its frame. */
 static void plane_seen(const run *r, const char *body, vec3 point, vec3 normal, int pad, double pose[3]) {
     double at[3], q[4];
-    const double *f = thenar_tactile_pad_of(r->tactile, pad)->frame;
-    thenar_sim_pose(r->sim, thenar_model_find_body(r->model, body), at, q);
+    const double *f = thenar_tactile_pad_of(r->tactile, pad)->pose;
+    body_pose(r->sim, thenar_model_find_body(r->model, body), at, q);
     quat turn = {q[0], q[1], q[2], q[3]}, back = quat_conjugate((quat){f[3], f[4], f[5], f[6]});
     vec3 n = quat_rotate(back, quat_rotate(turn, normal));
     vec3 p = quat_rotate(back, vec3_sub(vec3_add(vec3_load(at), quat_rotate(turn, point)), vec3_load(f)));
@@ -109,10 +112,12 @@ static void plane_seen(const run *r, const char *body, vec3 point, vec3 normal, 
 static void check_pads(const thenar_model *model, bool phalanges, bool fine) {
     thenar_sim *sim = hand_world_start(model, 0.01, 1);
     thenar_tactile_def devices[THENAR_FINGER_COUNT];
+    thenar_wearable_def thimble = thenar_wearable_def_default(THENAR_WEARABLE_THIMBLE);
     for (int f = 0; f < THENAR_FINGER_COUNT; f++)
-        devices[f] = (thenar_tactile_def){.name = thenar_finger_name((thenar_finger)f),
+        devices[f] = (thenar_tactile_def){.size = sizeof *devices,
+                                          .name = thenar_finger_name((thenar_finger)f),
                                           .finger = (thenar_finger)f,
-                                          .device = thenar_wearable_def_default(THENAR_WEARABLE_THIMBLE)};
+                                          .device = &thimble};
     thenar_tactile *tactile = wear(model, devices, THENAR_FINGER_COUNT, 60);
     thenar_tactile_update(tactile, sim);
     double joints[7 * THENAR_HAND_JOINTS];
@@ -129,11 +134,11 @@ static void check_pads(const thenar_model *model, bool phalanges, bool fine) {
         assert_int_equal(pad->point_count, 60);
         const double *tip = joints + 7 * (4 + 5 * f), *distal = tip - 7;
         double area = 0, length = vec3_distance(vec3_load(tip), vec3_load(distal));
-        quat back = quat_conjugate((quat){pad->frame[3], pad->frame[4], pad->frame[5], pad->frame[6]});
+        quat back = quat_conjugate((quat){pad->pose[3], pad->pose[4], pad->pose[5], pad->pose[6]});
         for (int i = 0; i < pad->point_count; i++) {
             const thenar_tactile_point *p = &points[i];
             vec3 world = vec3_load(skin + 3 * p->vertex);
-            vec3 local = quat_rotate(back, vec3_sub(world, vec3_load(pad->frame)));
+            vec3 local = quat_rotate(back, vec3_sub(world, vec3_load(pad->pose)));
             /* On a coarse skin there are points in the middle of triangles, too. */
             assert_true(vec3_distance(local, vec3_load(p->position)) < (fine ? 1e-12 : 0.006));
             assert_true(vec3_distance(vec3_load(p->position), vec3_load(p->rest)) < 0.003);
@@ -161,11 +166,12 @@ static void pads_are_found_on_every_kind_of_hand(void **state) {
     check_pads(model, true, false);
     thenar_model_free(model);
     def = hand_world_def();
-    def.file = SOURCE_DIR "/assets/meshes/hand-left.glb";
-    FILE *asset = fopen(def.file, "rb");
-    if (!asset) return; /* fetched by npm; the other hands were looked at */
-    fclose(asset);
+    thenar_hand_shape *shape;
+    /* Fetched by npm; without it the other hands were looked at. */
+    if (thenar_hand_shape_load(SOURCE_DIR "/assets/meshes/hand-left.glb", def.tets, &shape, NULL) != THENAR_OK) return;
+    def.shape = shape;
     model = hand_world_model(&def);
+    thenar_hand_shape_free(shape);
     check_pads(model, false, false);
     thenar_model_free(model);
 }
@@ -183,8 +189,8 @@ static void a_tilted_plate_is_rendered_to_a_degree_and_a_tenth_of_a_millimetre(v
             plane_seen(&r, "plate", vec3_make(0, 0.005, 0), vec3_make(0, 1, 0), 0, plate);
             const thenar_tactile_command *c = thenar_tactile_command_of(r.tactile, 0);
             assert_true(c->touching);
-            angle = fmax(angle, fmax(fabs(c->pose[0] - plate[0]), fabs(c->pose[1] - plate[1])));
-            displacement = fmax(displacement, fabs(c->pose[2] - plate[2]));
+            angle = fmax(angle, fmax(fabs(c->platform[0] - plate[0]), fabs(c->platform[1] - plate[1])));
+            displacement = fmax(displacement, fabs(c->platform[2] - plate[2]));
             steepest = fmax(steepest, fmax(fabs(plate[0]), fabs(plate[1])));
         }
         print_message("%s: up to %.1f degrees, %.3f degrees and %.4f mm off\n", penalty ? "springs" : "constraints",
@@ -208,8 +214,8 @@ static void a_soft_plate_is_rendered_too(void **state) {
     const thenar_tactile_command *c = thenar_tactile_command_of(r.tactile, 0);
     const thenar_tactile_pad *pad = thenar_tactile_pad_of(r.tactile, 0);
     assert_true(c->touching && pad->normal_force > 0.5);
-    assert_true(fabs(c->pose[0]) < 2 * DEGREE && fabs(c->pose[1]) < 2 * DEGREE);
-    assert_true(c->pose[2] > 0.0002 && c->pose[2] < 0.0015);
+    assert_true(fabs(c->platform[0]) < 2 * DEGREE && fabs(c->platform[1]) < 2 * DEGREE);
+    assert_true(c->platform[2] > 0.0002 && c->platform[2] < 0.0015);
     run_end(&r);
 }
 
@@ -226,7 +232,7 @@ static void the_onset_of_contact_is_smooth(void **state) {
 static void drive_plate(run *r, double aside, double up, double pitch) {
     const double at[3] = {aside, 0.092 + up, -0.005}, turn[4] = {sin(pitch / 2), 0, 0, cos(pitch / 2)};
     int plate = thenar_model_find_body(r->model, "plate");
-    assert_int_equal(thenar_sim_drive_pose(r->sim, plate, at, turn), THENAR_OK);
+    assert_int_equal(drive_body(r->sim, plate, at, turn), THENAR_OK);
 }
 
 /* What the optimum does when one point more or less is in contact, the plate moving by as little as it takes: 2 um. */
@@ -248,8 +254,8 @@ static void a_point_more_in_contact_makes_no_jump(void **state) {
         int now = thenar_tactile_pad_of(r.tactile, 0)->contact_count;
         if (now != count) {
             changes++;
-            largest = fmax(largest, fabs(c->wanted[2] - before.wanted[2]));
-            tilt = fmax(tilt, fmax(fabs(c->wanted[0] - before.wanted[0]), fabs(c->wanted[1] - before.wanted[1])));
+            largest = fmax(largest, fabs(c->target[2] - before.target[2]));
+            tilt = fmax(tilt, fmax(fabs(c->target[0] - before.target[0]), fabs(c->target[1] - before.target[1])));
         }
         count = now;
         before = *c;
@@ -283,7 +289,7 @@ static void watching_changes_nothing_and_allocates_nothing(void **state) {
     double time = thenar_sim_time(r.sim);
     thenar_sim_reset(r.sim);
     run_until(&r, time);
-    assert_memory_equal(first.pose, thenar_tactile_command_of(r.tactile, 0)->pose, sizeof first.pose);
+    assert_memory_equal(first.platform, thenar_tactile_command_of(r.tactile, 0)->platform, sizeof first.platform);
     thenar_sim_free(alone);
     run_end(&r);
 }
@@ -296,7 +302,7 @@ static void forces_on_a_pad_are_those_of_the_contacts(void **state) {
     const thenar_tactile_pad *pad = thenar_tactile_pad_of(r.tactile, 0);
     double force[3];
     thenar_sim_contact_wrench(r.sim, thenar_model_find_body(r.model, "plate"), force, NULL, NULL);
-    quat back = quat_conjugate((quat){pad->frame[3], pad->frame[4], pad->frame[5], pad->frame[6]});
+    quat back = quat_conjugate((quat){pad->pose[3], pad->pose[4], pad->pose[5], pad->pose[6]});
     vec3 on_pad = quat_rotate(back, vec3_scale(vec3_load(force), -1));
     assert_true(pad->normal_force > 1);
     for (int k = 0; k < 3; k++) assert_near(pad->force[k], (&on_pad.x)[k], 1e-9);
@@ -347,11 +353,11 @@ static void a_strong_grip_presses_deeper_than_a_weak_one(void **state) {
         const thenar_tactile_command *a = thenar_tactile_command_of(weak.tactile, d);
         const thenar_tactile_command *b = thenar_tactile_command_of(strong.tactile, d);
         print_message("%s: weak %.2f mm (displacement %.2f), strong %.2f mm (%.2f)\n",
-                      thenar_tactile_device(weak.tactile, d)->name, a->press * 1e3, a->pose[2] * 1e3, b->press * 1e3,
-                      b->pose[2] * 1e3);
+                      thenar_tactile_device(weak.tactile, d)->name, a->press * 1e3, a->platform[2] * 1e3,
+                      b->press * 1e3, b->platform[2] * 1e3);
         assert_true(a->touching && b->touching);
         assert_true(b->press > a->press + 2e-4);
-        assert_true(b->pose[2] > a->pose[2]);
+        assert_true(b->platform[2] > a->platform[2]);
     }
     run_end(&weak);
     run_end(&strong);
@@ -373,9 +379,9 @@ static void platforms_follow_the_rotation_of_the_block(void **state) {
             const thenar_tactile_command *c = thenar_tactile_command_of(r.tactile, d);
             if (thenar_tactile_pad_of(r.tactile, d)->contact_count < 2)
                 continue; /* the middle finger all but lets go */
-            off = fmax(off, fmax(fabs(c->pose[0] - face[0]), fabs(c->pose[1] - face[1])));
-            low[d] = fmin(low[d], c->pose[1]);
-            high[d] = fmax(high[d], c->pose[1]);
+            off = fmax(off, fmax(fabs(c->platform[0] - face[0]), fabs(c->platform[1] - face[1])));
+            low[d] = fmin(low[d], c->platform[1]);
+            high[d] = fmax(high[d], c->platform[1]);
         }
     }
     print_message("rolls of %.1f, %.1f and %.1f degrees, never more than %.2f degrees off\n",
@@ -393,16 +399,18 @@ static void several_devices_share_fingers_of_two_hands(void **state) {
     thenar_build *build = hand_world_build(&def);
     def.name = "other";
     def.left = true;
-    def.move[0] = 0.5;
+    def.pose[0] = 0.5;
     assert_ok(thenar_build_add_hand(build, &def, &error), error);
     thenar_tactile_def worn[] = {
         {.name = "press", .hand = "hand", .finger = THENAR_FINGER_INDEX},
         {.name = "buzz", .hand = "hand", .finger = THENAR_FINGER_INDEX},
         {.name = "far", .hand = "other", .finger = THENAR_FINGER_LITTLE},
     };
-    worn[0].device = thenar_wearable_def_default(THENAR_WEARABLE_THIMBLE);
-    worn[1].device = thenar_wearable_def_default(THENAR_WEARABLE_VIBRATION);
-    worn[2].device = thenar_wearable_def_default(THENAR_WEARABLE_RRS);
+    thenar_wearable_def thimble = thenar_wearable_def_default(THENAR_WEARABLE_THIMBLE),
+                        vibration = thenar_wearable_def_default(THENAR_WEARABLE_VIBRATION),
+                        rrs = thenar_wearable_def_default(THENAR_WEARABLE_RRS);
+    worn[0].device = &thimble, worn[1].device = &vibration, worn[2].device = &rrs;
+    for (int i = 0; i < 3; i++) worn[i].size = sizeof *worn;
     for (int i = 0; i < 3; i++) assert_ok(thenar_build_add_tactile(build, &worn[i], &error), error);
     assert_int_equal(thenar_build_add_tactile(build, &worn[0], &error), THENAR_ERROR_INPUT);
     worn[0].name = "nowhere", worn[0].hand = "third";
@@ -437,7 +445,7 @@ static void bad_scenes_say_where(void **state) {
         thenar_error error;
         thenar_model *model;
         const char *sets[] = {bad[i].set, "bodies.hand.shape.hand.triangles=6000"};
-        thenar_scene_options options = {.sets = sets, .set_count = 2};
+        thenar_scene_options options = {.size = sizeof(thenar_scene_options), .sets = sets, .set_count = 2};
         assert_true(thenar_scene_load(SOURCE_DIR "/scenes/tactile-flat.yaml", &options, &model, NULL, &error) !=
                     THENAR_OK);
         if (!strstr(error.text, bad[i].words)) print_error("%s\n", error.text);
@@ -451,9 +459,11 @@ static void thimbles_and_vibration_follow_force_and_slip(void **state) {
     run r = run_start("tactile-flat", "point", NULL);
     thenar_tactile_def worn[2] = {{.name = "press", .finger = THENAR_FINGER_INDEX},
                                   {.name = "buzz", .finger = THENAR_FINGER_INDEX}};
-    worn[0].device = thenar_wearable_def_default(THENAR_WEARABLE_THIMBLE);
-    worn[0].device.by_force = true;
-    worn[1].device = thenar_wearable_def_default(THENAR_WEARABLE_VIBRATION);
+    thenar_wearable_def thimble = thenar_wearable_def_default(THENAR_WEARABLE_THIMBLE),
+                        vibration = thenar_wearable_def_default(THENAR_WEARABLE_VIBRATION);
+    thimble.by_force = true;
+    worn[0].device = &thimble, worn[1].device = &vibration;
+    for (int i = 0; i < 2; i++) worn[i].size = sizeof *worn;
     thenar_tactile *both = wear(r.model, worn, 2, 100);
     const thenar_tactile_command *press = thenar_tactile_command_of(both, 0),
                                  *buzz = thenar_tactile_command_of(both, 1);

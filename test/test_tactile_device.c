@@ -1,5 +1,6 @@
 /* Devices: kinematics there and back, speeds, and descriptions that make no sense. */
 #include "test.h"
+#include "thenar/scene.h"
 
 #include "random.h"
 #include "tactile/wearable.h"
@@ -94,7 +95,7 @@ static void expect_error(const char *text, const char *file_and_line, const char
     close(file);
     thenar_error error;
     thenar_wearable_def def;
-    assert_int_equal(thenar_wearable_load(path, &def, &error), THENAR_ERROR_INPUT);
+    assert_int_equal(thenar_wearable_load(path, &def, sizeof def, &error), THENAR_ERROR_INPUT);
     unlink(path);
     char place[64];
     snprintf(place, sizeof place, "%s:%s", path, file_and_line);
@@ -132,11 +133,11 @@ static void a_description_is_read_as_it_is_written(void **state) {
     close(file);
     thenar_error error;
     thenar_wearable_def def;
-    assert_ok(thenar_wearable_load(path, &def, &error), error);
+    assert_ok(thenar_wearable_load(path, &def, sizeof def, &error), error);
     unlink(path);
     assert_true(def.kind == THENAR_WEARABLE_THIMBLE && def.by_force);
-    const double got[] = {def.displacement[0], def.displacement[1], def.displacement_speed, def.force_limit,
-                          def.clearance,       def.pulp_force,      def.pulp_rate};
+    const double got[] = {def.displacement_min, def.displacement_max, def.displacement_speed, def.force_limit,
+                          def.clearance,        def.pulp_force,       def.pulp_rate};
     const double expected[] = {-0.001, 0.002, 0.07, 1.25, 0.0015, 0.09, 1200};
     for (int i = 0; i < 7; i++) assert_near(got[i], expected[i], 0);
     assert_string_equal(thenar_wearable_value_name(&def, 0), "force 1");
@@ -151,7 +152,7 @@ static void bad_numbers_of_a_program_are_refused(void **state) {
     thenar_error error;
     thenar_wearable_def def = thenar_wearable_def_default(THENAR_WEARABLE_CABLE);
     assert_ok(thenar_wearable_check(&def, &error), error);
-    def.roll[1] = -1;
+    def.roll_max = -1;
     assert_int_equal(thenar_wearable_check(&def, &error), THENAR_ERROR_INPUT);
     def = thenar_wearable_def_default(THENAR_WEARABLE_THIMBLE);
     def.pulp_rate = NAN;
@@ -170,13 +171,13 @@ static void device_files_are_the_defaults(void **state) {
         thenar_error error;
         thenar_wearable_def read, def = thenar_wearable_def_default((thenar_wearable_kind)kind);
         snprintf(path, sizeof path, SOURCE_DIR "/scenes/devices/%s.yaml", thenar_wearable_kind_name(def.kind));
-        assert_ok(thenar_wearable_load(path, &read, &error), error);
+        assert_ok(thenar_wearable_load(path, &read, sizeof read, &error), error);
         assert_int_equal(read.kind, kind);
-        for (int i = 0; i < 2; i++) {
-            assert_near(read.pitch[i], def.pitch[i], 1e-12);
-            assert_near(read.displacement[i],
-                        kind == THENAR_WEARABLE_THIMBLE ? (i ? 0.003 : -0.002) : def.displacement[i], 1e-12);
-        }
+        assert_near(read.pitch_min, def.pitch_min, 1e-12);
+        assert_near(read.pitch_max, def.pitch_max, 1e-12);
+        bool thimble = kind == THENAR_WEARABLE_THIMBLE;
+        assert_near(read.displacement_min, thimble ? -0.002 : def.displacement_min, 1e-12);
+        assert_near(read.displacement_max, thimble ? 0.003 : def.displacement_max, 1e-12);
         assert_near(read.crank, def.crank, 0);
         assert_near(read.tilt_speed, def.tilt_speed, 1e-12);
         assert_near(read.release, def.release, 0);

@@ -31,9 +31,11 @@ static thenar_tactile *rest_devices(void) {
     thenar_tactile_def worn[3] = {{.name = "press it", .finger = THENAR_FINGER_THUMB},
                                   {.name = "tilt", .finger = THENAR_FINGER_INDEX},
                                   {.name = "buzz", .finger = THENAR_FINGER_INDEX}};
-    worn[0].device = thenar_wearable_def_default(THENAR_WEARABLE_THIMBLE);
-    worn[1].device = thenar_wearable_def_default(THENAR_WEARABLE_RRS);
-    worn[2].device = thenar_wearable_def_default(THENAR_WEARABLE_VIBRATION);
+    thenar_wearable_def thimble = thenar_wearable_def_default(THENAR_WEARABLE_THIMBLE),
+                        rrs = thenar_wearable_def_default(THENAR_WEARABLE_RRS),
+                        vibration = thenar_wearable_def_default(THENAR_WEARABLE_VIBRATION);
+    worn[0].device = &thimble, worn[1].device = &rrs, worn[2].device = &vibration;
+    for (int i = 0; i < 3; i++) worn[i].size = sizeof *worn;
     thenar_tactile_options options = thenar_tactile_options_default();
     options.devices = worn;
     options.device_count = 3;
@@ -100,10 +102,10 @@ static void osc_messages_have_pose_and_values(void **state) {
         at += (strlen(types[i]) / 4 + 1) * 4;
         const thenar_tactile_command *c = thenar_tactile_command_of(tactile, i);
         assert_near(big_endian(packet + at, 8), c->time, 0);
-        for (int k = 0; k < 3; k++) assert_near(big_endian(packet + at + 8 + 4 * k, 4), c->pose[k], 1e-9);
-        for (int v = 0; v < thenar_wearable_value_count(&thenar_tactile_device(tactile, i)->device); v++)
+        for (int k = 0; k < 3; k++) assert_near(big_endian(packet + at + 8 + 4 * k, 4), c->platform[k], 1e-9);
+        for (int v = 0; v < thenar_wearable_value_count(thenar_tactile_device(tactile, i)->device); v++)
             assert_near(big_endian(packet + at + 28 + 4 * v, 4), c->value[v], 1e-5);
-        assert_int_equal((long)at + 28 + 4 * thenar_wearable_value_count(&thenar_tactile_device(tactile, i)->device),
+        assert_int_equal((long)at + 28 + 4 * thenar_wearable_value_count(thenar_tactile_device(tactile, i)->device),
                          length);
     }
     thenar_output_counts counts;
@@ -158,7 +160,7 @@ static void serial_frames_have_checksums_and_microseconds(void **state) {
         assert_int_equal(frame[2], 3 + 2 * values[i]);
         assert_int_equal(frame[3], i);
         assert_int_equal(frame[4], i);
-        assert_int_equal(frame[5], thenar_tactile_device(tactile, i)->device.kind);
+        assert_int_equal(frame[5], thenar_tactile_device(tactile, i)->device->kind);
         assert_int_equal(driver_crc(frame + 2, size - 4), frame[size - 2] | frame[size - 1] << 8);
         const thenar_tactile_command *c = thenar_tactile_command_of(tactile, i);
         for (int v = 0; v < values[i]; v++) {
@@ -326,8 +328,8 @@ static void a_plugin_is_given_ten_numbers_a_command(void **state) {
     assert_true(counts.sent >= 6 && lines >= (int)counts.sent);
     for (int d = 0; d < 3; d++) {
         const thenar_tactile_command *c = thenar_tactile_command_of(tactile, d);
-        const double expected[10] = {d,        c->time,     c->pose[0],  c->pose[1],  c->pose[2],
-                                     c->press, c->touching, c->value[0], c->value[1], c->value[2]};
+        const double expected[10] = {d,        c->time,     c->platform[0], c->platform[1], c->platform[2],
+                                     c->press, c->touching, c->value[0],    c->value[1],    c->value[2]};
         for (int i = 0; i < 10; i++) assert_near(last[d][i], expected[i], 1e-8 * (1 + fabs(expected[i])));
     }
     assert_true(last[0][8] == 0 && last[0][9] == 0); /* a thimble has one value */
@@ -415,25 +417,27 @@ static void bad_targets_say_what_was_expected(void **state) {
 static void devices_that_cannot_be_worn_are_refused_by_name(void **state) {
     (void)state;
     const thenar_wearable_def thimble = thenar_wearable_def_default(THENAR_WEARABLE_THIMBLE);
-    const struct {
+    struct {
         thenar_tactile_def worn[2];
         int count, points;
         const char *words;
-    } bad[] = {{.count = 0, .points = 100, .words = "no device on any finger"},
-               {{{.name = "a", .device = thimble}}, 1, 5, "5 points a pad; expected 10 to 1000"},
-               {{{.name = "", .device = thimble}}, 1, 100, "a device without a name"},
-               {{{.name = "a", .finger = (thenar_finger)9, .device = thimble}}, 1, 100, "a: finger 9; expected 0 to 4"},
-               {{{.name = "a", .hand = "foot", .device = thimble}}, 1, 100, "a: there is no hand 'foot'"},
-               {{{.name = "a", .device = thimble}, {.name = "a", .finger = THENAR_FINGER_INDEX, .device = thimble}},
-                2,
-                100,
-                "there are two devices named a"},
-               {{{.name = "a", .device = thimble}, {.name = "b", .turn = 0.5, .device = thimble}},
-                2,
-                100,
-                "two devices on a thumb are turned by 0 and 0.5 rad"}};
+    } bad[] = {
+        {.count = 0, .points = 100, .words = "no device on any finger"},
+        {{{.name = "a", .device = &thimble}}, 1, 5, "5 points a pad; expected 10 to 1000"},
+        {{{.name = "", .device = &thimble}}, 1, 100, "a device without a name"},
+        {{{.name = "a", .finger = (thenar_finger)9, .device = &thimble}}, 1, 100, "a: finger 9; expected 0 to 4"},
+        {{{.name = "a", .hand = "foot", .device = &thimble}}, 1, 100, "a: there is no hand 'foot'"},
+        {{{.name = "a", .device = &thimble}, {.name = "a", .finger = THENAR_FINGER_INDEX, .device = &thimble}},
+         2,
+         100,
+         "there are two devices named a"},
+        {{{.name = "a", .device = &thimble}, {.name = "b", .mount_angle = 0.5, .device = &thimble}},
+         2,
+         100,
+         "two devices on a thumb are turned by 0 and 0.5 rad"}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         thenar_tactile_options options = thenar_tactile_options_default();
+        for (int k = 0; k < 2; k++) bad[i].worn[k].size = sizeof *bad[i].worn;
         options.devices = bad[i].worn;
         options.device_count = bad[i].count;
         options.points = bad[i].points;

@@ -4,6 +4,7 @@
 #include "allocations.h"
 #include "solver/newton.h"
 #include "world/sim.h"
+#include "poses.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -128,7 +129,7 @@ static void a_restored_simulation_goes_on_bit_for_bit(void **unused) {
     const double torque[3] = {0, 0.1, 0}, place[3] = {1, 1, 1}, turn[4] = {0, 1, 0, 1};
     thenar_sim_apply_force(sim, 0, 100, force);
     thenar_sim_apply_wrench(sim, 2, force, torque);
-    thenar_sim_drive_pose(sim, 3, place, turn);
+    drive_body(sim, 3, place, turn);
     tools_run(sim, 10);
     size_t size = thenar_sim_snapshot_size(sim);
     void *snapshot = malloc(size);
@@ -160,7 +161,7 @@ static void a_simulation_goes_on_from_another_with_a_time_step_of_its_own(void *
     const double force[3] = {1, 2, 3}, torque[3] = {0, 0.1, 0}, place[3] = {1, 1, 1}, turned[4] = {0, 1, 0, 1};
     thenar_sim_apply_force(sim, 0, 100, force);
     thenar_sim_apply_wrench(sim, 2, force, torque);
-    thenar_sim_drive_pose(sim, 3, place, turned);
+    drive_body(sim, 3, place, turned);
     tools_run(sim, 10);
     assert_ok(thenar_sim_continue(finer, sim, &error), error);
     assert_true(thenar_sim_dt(finer) == 0.005 && thenar_sim_time(finer) == thenar_sim_time(sim));
@@ -176,8 +177,8 @@ static void a_simulation_goes_on_from_another_with_a_time_step_of_its_own(void *
     tools_run(finer, 10);
     assert_true(fabs(thenar_sim_time(finer) - thenar_sim_time(sim)) < 1e-12);
     double here[3], there[3], turn[4];
-    thenar_sim_pose(sim, 2, here, turn);
-    thenar_sim_pose(finer, 2, there, turn);
+    body_pose(sim, 2, here, turn);
+    body_pose(finer, 2, there, turn);
     /* Under an acceleration a, a step of h is h T a / 2 ahead of the parabola after a time T. */
     for (int i = 0; i < 3; i++) {
         double acceleration = force[i] / thenar_model_mass(model, 2) - (i == 1 ? 9.81 : 0);
@@ -247,8 +248,8 @@ static void a_simulation_goes_on_where_limits_have_come(void **unused) {
         thenar_sim_handle(sim, 0, &held);
         thenar_sim_handle(next, 0, &holds);
         for (int i = 0; i < 7; i++) assert_near(holds.pose[i], held.pose[i], 1e-9);
-        thenar_sim_pose(sim, 2, here, here + 3);
-        thenar_sim_pose(next, 2, there, there + 3);
+        body_pose(sim, 2, here, here + 3);
+        body_pose(next, 2, there, there + 3);
         for (int i = 0; i < 7; i++) assert_near(there[i], here[i], turn ? 1e-9 : 0);
         const double *x = thenar_sim_positions(sim, 0), *y = thenar_sim_positions(next, 0);
         for (size_t i = 0; i < bytes / sizeof *x; i++) assert_near(y[i], x[i], turn ? 1e-9 : 0);
@@ -274,18 +275,20 @@ static void a_simulation_goes_on_where_limits_have_come(void **unused) {
 
 static void options_that_are_none_are_refused_by_name(void **unused) {
     (void)unused;
-    static const struct {
+    struct {
         thenar_sim_options options;
         const char *words;
-    } bad[] = {{{.solver = "magic"}, "there is no solver magic; expected one of newton, pgs, "},
-               {{.friction = "glue"}, "there is no friction glue; expected pyramid, cone or printed"},
-               {{.contact = "love"}, "there is no contact method love; expected point, aggregate, penalty or none"},
-               {{.contact = "aggregate", .coupling = "schur"}, "with aggregated contact; expected another"},
+    } bad[] = {{{.solver = (thenar_solver)9}, "there is no solver 9; expected 0 to 6"},
+               {{.friction = (thenar_friction)3}, "there is no friction 3; expected 0 to 2"},
+               {{.contact = (thenar_contact_method)-2}, "there is no contact method -2; expected 0 to 3"},
+               {{.contact = THENAR_CONTACT_AGGREGATE, .coupling = THENAR_COUPLING_SCHUR},
+                "with aggregated contact; expected another"},
                {{.threads = -1}, "-1 threads; expected 1.."}};
     thenar_error error;
     thenar_model *model = some_bodies();
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         thenar_sim *sim;
+        bad[i].options.size = sizeof bad[i].options;
         assert_int_equal(thenar_sim_create(model, &bad[i].options, &sim, &error), THENAR_ERROR_INPUT);
         assert_null(sim);
         if (!strstr(error.text, bad[i].words)) fail_msg("\"%s\" does not say \"%s\"", error.text, bad[i].words);
@@ -316,7 +319,7 @@ static void more_rigid_bodies_than_may_touch_are_refused(void **unused) {
         thenar_rigid_def ball = thenar_rigid_def_default();
         ball.name = name;
         ball.shape = (thenar_shape){.kind = THENAR_SHAPE_SPHERE, .radius = 0.01};
-        ball.move[0] = i;
+        ball.pose[0] = i;
         assert_ok(thenar_build_add_rigid(build, &ball, &error), error);
     }
     thenar_model *model;
@@ -569,7 +572,7 @@ static void a_step_done_in_pieces_is_the_step_that_was_asked_for(void **unused) 
     for (int t = 0; t < mesh.tet_count; t++) inverted += stretches[3 * t + 2] < 0;
     assert_true(inverted > 0);
     const double move[3] = {0, 0.001, 0}, turn[3] = {0};
-    thenar_sim_drive(sim, 0, 0, move, turn);
+    drive_support(sim, 0, 0, move, turn);
     assert_int_equal(thenar_sim_step(sim), THENAR_OK);
     assert_int_equal(thenar_sim_warning_count(sim, THENAR_WARNING_STEP_SPLIT), 1);
     /* Those of the beginning, counted once. */
@@ -626,7 +629,7 @@ static void a_body_that_is_wholly_held_goes_where_it_is_taken(void **unused) {
     thenar_model *model = tools_model(&def, -9.81);
     thenar_sim *sim = tools_sim(model, 0.01, 1);
     const double move[3] = {1, 2, 3}, turn[3] = {0, 0, 0};
-    thenar_sim_drive(sim, 0, 0, move, turn);
+    drive_support(sim, 0, 0, move, turn);
     tools_run(sim, 2);
     for (int i = 0; i < 24; i++) assert_near(thenar_sim_positions(sim, 0)[i], mesh.positions[i] + move[i % 3], 1e-12);
     tools_free(sim, model, &mesh);

@@ -64,7 +64,7 @@ static int weight_read(void *device, thenar_device_sample *sample) {
     }
     sample->has = THENAR_DEVICE_POSITION | THENAR_DEVICE_VELOCITY;
     sample->sequence = ++w->count;
-    sample->position[1] = w->position;
+    sample->pose[1] = w->position;
     sample->velocity[1] = w->velocity;
     return 1;
 }

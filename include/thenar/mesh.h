@@ -1,4 +1,4 @@
-/* Meshes: tetrahedra for what is simulated, triangles for what is seen and touched.
+/* Meshes: tetrahedra for simulation, triangles for display and contact. thenar/file.h reads and writes mesh files.
  *
  * Lengths are in metres. Positions are arrays of xyz triplets in double precision; indices count from zero.
  * The structs own their arrays: get them from the functions below, release them with thenar_tet_mesh_free and
@@ -7,9 +7,6 @@
 #define THENAR_MESH_H
 
 #include "thenar/status.h"
-
-#include <stdbool.h>
-#include <stddef.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -32,27 +29,12 @@ typedef struct thenar_surface {
     int *triangles;    /**< 3 * triangle_count vertex indices */
 } thenar_surface;
 
-/** How a surface hangs on a tet mesh: vertex i is the weighted sum of the four nodes of tet[i]. */
+/** How a surface is attached to a tet mesh: vertex i is the weighted sum of the four nodes of tet[i]. */
 typedef struct thenar_embedding {
     int vertex_count;
     int *tet;        /**< vertex_count tet indices */
     double *weights; /**< 4 * vertex_count barycentric weights, adding up to 1 */
 } thenar_embedding;
-
-/** Reads the tets of a mesh file: Gmsh .msh 2.2 or 4.1 (text or binary), legacy VTK unstructured grid (text or
- * binary), or VTU with inline text arrays. The file's numbers are taken as metres. Nodes keep their order; those that
- * only points, lines and triangles use are left out. The region tags are Gmsh's physical groups, 0 for none.
- *
- * A file that is not a sound mesh is THENAR_ERROR_INPUT with its place: an index out of range, a coordinate that is
- * not finite, a node of no element, a tet that is flat, inverted, or there twice, other elements than linear tets,
- * triangles, quads, lines and points. If all tets are inverted they are turned instead. On an error *mesh is empty. */
-THENAR_API thenar_status thenar_tet_mesh_load(const char *path, thenar_tet_mesh *mesh, thenar_error *error);
-
-/** Reads the triangles of a mesh file: OBJ, STL (text or binary), PLY (text or binary), legacy VTK polydata, or any
- * format of thenar_tet_mesh_load. The file's numbers are taken as metres. Polygons become fans of triangles; equal
- * corners of STL triangles become one vertex; vertices of no triangle are left out. A triangle that has a vertex
- * twice is an error, and so is whatever else is wrong with the file. On an error *surface is empty. */
-THENAR_API thenar_status thenar_surface_load(const char *path, thenar_surface *surface, thenar_error *error);
 
 /** Releases the arrays and empties the struct; NULL and empty structs are fine. */
 THENAR_API void thenar_tet_mesh_free(thenar_tet_mesh *mesh);
@@ -61,37 +43,53 @@ THENAR_API void thenar_surface_free(thenar_surface *surface);
 /** As thenar_tet_mesh_free. */
 THENAR_API void thenar_embedding_free(thenar_embedding *embedding);
 
-/** How space is cut into tets. */
+/** How a lattice divides space into tets. */
 typedef enum thenar_lattice {
     /** Body-centred cubic: twelve equal, well-shaped tets a cube (dihedral angles 60 and 90 degrees). */
     THENAR_LATTICE_BCC = 0,
     /** Five tets a cube, every other cube mirrored so that faces match: the fewest tets. */
     THENAR_LATTICE_CUBE,
     /** Six tets a cube around its diagonal, all of one volume (Kuhn). */
-    THENAR_LATTICE_KUHN
+    THENAR_LATTICE_KUHN,
+    THENAR_LATTICE_COUNT /**< number of lattices */
 } thenar_lattice;
 
-/** A box from corner low to corner high in cells[0] x cells[1] x cells[2] cubes of THENAR_LATTICE_CUBE or
- * THENAR_LATTICE_KUHN. 10 x 2 x 2 cubes of five make 200 tets on 99 nodes. */
-THENAR_API thenar_status thenar_tet_mesh_box(const double low[3], const double high[3], const int cells[3],
+/** Number of lattices. */
+THENAR_API int thenar_lattice_count(void);
+/** Name of a lattice: "bcc", "cube" or "kuhn". */
+THENAR_API const char *thenar_lattice_name(thenar_lattice lattice);
+/** The lattice of that name, or -1. */
+THENAR_API int thenar_lattice_find(const char *name);
+
+/** A box between the corners `min` and `max`, m, in cells[0] x cells[1] x cells[2] cubes of THENAR_LATTICE_CUBE or
+ * THENAR_LATTICE_KUHN. 10 x 2 x 2 cubes of five tets make 200 tets on 99 nodes. */
+THENAR_API thenar_status thenar_tet_mesh_box(const double min[3], const double max[3], const int cells[3],
                                              thenar_lattice lattice, thenar_tet_mesh *mesh, thenar_error *error);
 
 /** How thenar_tet_mesh_from_surface meshes; start from thenar_mesh_options_default(). */
 typedef struct thenar_mesh_options {
+    uint32_t size;          /**< of this struct, bytes; the default function sets it */
     thenar_lattice lattice; /**< default THENAR_LATTICE_BCC */
-    double cell_size;       /**< edge of a lattice cube, metres; 0 (default): found from target_tets */
-    int target_tets;        /**< default 5000; met within about 3 % where the body spans several cells */
-    bool fit;               /**< draw the boundary nodes towards the surface; default false: a plain lattice */
-    double fit_quality;     /**< with fit: the radius ratio that no tet falls below, 0..1, default 0.3 */
+    double cell_size;       /**< edge of a lattice cube, m; 0 (default): computed from target_tets */
+    int target_tets;        /**< default 5000; reached within about 3 % where the body spans several cells */
+    bool fit;               /**< move the boundary nodes towards the surface; default false: a plain lattice */
+    double fit_quality;     /**< with fit: the smallest radius ratio of a tet, 0..1, default 0.3 */
 } thenar_mesh_options;
 
+/** Fills in the defaults named at each member of a struct of `size` bytes. */
+THENAR_API thenar_status thenar_mesh_options_init(thenar_mesh_options *options, size_t size);
+
 /** The defaults named at each member. */
-THENAR_API thenar_mesh_options thenar_mesh_options_default(void);
+static inline thenar_mesh_options thenar_mesh_options_default(void) {
+    thenar_mesh_options options;
+    thenar_mesh_options_init(&options, sizeof options);
+    return options;
+}
 
 /** Embeds a closed surface in a regular tetrahedral mesh: the tets of a lattice that share volume with the
  * solid. Vertices at the same place count as one, so that a surface with texture seams is closed. Every
  * vertex of a triangle lies in a tet of the mesh (embedding weights >= -1e-12; a vertex that no triangle uses
- * hangs on a tet close by), thin parts are kept, and the mesh hangs together by faces: around every node and
+ * is attached to a tet close by), thin parts are kept, and the mesh is connected by faces: around every node and
  * edge, the tets are joined face to face. A surface of several separate parts gives a mesh of several parts.
  * The mesh covers more volume than the solid: see thenar_tet_mesh_fill. The same input gives the same mesh
  * bit for bit. options may be NULL (the defaults), embedding may be NULL. */
@@ -106,9 +104,8 @@ THENAR_API thenar_status thenar_tet_mesh_from_surface(const thenar_surface *surf
 THENAR_API thenar_status thenar_tet_mesh_fill(const thenar_tet_mesh *mesh, const thenar_surface *surface, double *fill,
                                               thenar_error *error);
 
-/** Hangs a surface on a mesh: each vertex on the tet that contains it, or on the nearest one when it lies
- * outside the mesh (then with negative weights). outside, if not NULL, gets the number of vertices outside.
- */
+/** Attaches a surface to a mesh: each vertex to the tet that contains it, or to the nearest one if it lies outside the
+ * mesh (then with negative weights). outside, if not NULL, receives the number of vertices outside. */
 THENAR_API thenar_status thenar_embedding_create(const thenar_tet_mesh *mesh, const thenar_surface *surface,
                                                  thenar_embedding *embedding, int *outside, thenar_error *error);
 
@@ -141,27 +138,27 @@ THENAR_API thenar_status thenar_surface_torus(double ring, double tube, int reso
  * count as one. */
 THENAR_API thenar_status thenar_surface_check(const thenar_surface *surface, thenar_error *error);
 
-/** Figures of a tet mesh. Angles in degrees, lengths in metres, volume in cubic metres. The radius ratio is
+/** Measures of a tet mesh. Angles in degrees, lengths in metres, volume in cubic metres. The radius ratio is
  * three times the inscribed over the circumscribed radius: 1 for a regular tet, towards 0 for a flat one,
  * negative for an inverted one. */
 typedef struct thenar_tet_figures {
     int nodes, tets;
-    int parts; /**< pieces that are joined by faces; 1 for a sound body */
+    int parts; /**< pieces that are joined by faces; 1 for a body in one piece */
     double volume;
     double edge_min, edge_mean, edge_max;
     double edge_ratio_mean, edge_ratio_max; /**< longest over shortest edge of a tet */
     double dihedral_min, dihedral_max;
     double radius_ratio_min, radius_ratio_mean;
     int inverted; /**< tets with negative volume */
-    int flat;     /**< tets with no volume to speak of: less than 1e-9 of their longest edge cubed */
-    int worst;    /**< the tet with the least radius ratio; -1 in an empty mesh */
+    int flat;     /**< tets with a volume below 1e-9 of their longest edge cubed */
+    int worst;    /**< the tet with the smallest radius ratio; -1 in an empty mesh */
 } thenar_tet_figures;
 
 /** Measures a tet mesh, good or bad; only an index out of range or a position that is not finite is an error. */
 THENAR_API thenar_status thenar_tet_mesh_quality(const thenar_tet_mesh *mesh, thenar_tet_figures *figures,
                                                  thenar_error *error);
 
-/** Figures of a surface. Angles in degrees, lengths in metres, area and volume in m² and m³. */
+/** Measures of a surface. Angles in degrees, lengths in metres, area and volume in m² and m³. */
 typedef struct thenar_surface_figures {
     int vertices, triangles;
     bool closed; /**< thenar_surface_check finds nothing */
@@ -174,6 +171,33 @@ typedef struct thenar_surface_figures {
 /** Measures a surface, open or closed. */
 THENAR_API thenar_status thenar_surface_quality(const thenar_surface *surface, thenar_surface_figures *figures,
                                                 thenar_error *error);
+
+/** If the size suggests another unit than the metre (57 m across: a mesh in millimetres?), writes one line about it to
+ * `text`, of `size` bytes, and returns true. positions: 3 * count, m. */
+THENAR_API bool thenar_mesh_size_warning(const double *positions, int count, char *text, size_t size);
+
+/** A surface that follows coarse tets smoothly, for display: barycentric interpolation has a kink at every face between
+ * tets. Each vertex is a weighted sum of ten to thirty nodes; affine motions are reproduced exactly. Contact uses
+ * thenar_embedding. */
+typedef struct thenar_smooth_embedding {
+    int vertex_count;
+    int *start;     /**< vertex_count + 1: the nodes of vertex v are node[start[v]] up to node[start[v + 1] - 1] */
+    int *node;      /**< ascending within a vertex */
+    double *weight; /**< adding up to 1 within a vertex; some may be negative */
+} thenar_smooth_embedding;
+
+#define THENAR_SMOOTH_REACH 0.3 /**< usual reach of thenar_smooth_embedding_create, mean edges of the tets */
+
+/** Makes one from an embedding. reach: standard deviation of the smoothing, in mean edges of the tets, > 0. A surface
+ * that is no finer than the tets stays as it is. */
+THENAR_API thenar_status thenar_smooth_embedding_create(const thenar_tet_mesh *mesh, const thenar_surface *surface,
+                                                        const thenar_embedding *embedding, double reach,
+                                                        thenar_smooth_embedding *out, thenar_error *error);
+/** Releases the arrays and empties the struct; NULL is fine. */
+THENAR_API void thenar_smooth_embedding_free(thenar_smooth_embedding *embedding);
+/** Positions of the vertices (3 each, m) for positions of the nodes (3 each, m). */
+THENAR_API thenar_status thenar_smooth_embedding_apply(const thenar_smooth_embedding *embedding, const double *nodes,
+                                                       double *vertices);
 
 #ifdef __cplusplus
 }

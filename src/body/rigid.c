@@ -2,6 +2,7 @@
 #include "body/rigid.h"
 
 #include "core/memory.h"
+#include "core/usage.h"
 #include "mesh/mesh.h"
 
 #include <stdlib.h>
@@ -275,9 +276,17 @@ void rigid_shape_free(rigid_shape *shape) {
 #define SMALLEST_MASS 1e-12 /* kg */
 #define LARGEST_MASS 1e15   /* kg */
 
-thenar_rigid_def thenar_rigid_def_default(void) {
-    return (thenar_rigid_def){.density = 1000, .touches = true, .friction = 0.5};
+thenar_status thenar_rigid_def_init(thenar_rigid_def *def, size_t size) {
+    const thenar_rigid_def defaults = {
+        .density = 1000, .pose = {0, 0, 0, 0, 0, 0, 1}, .touches = true, .friction = 0.5};
+    return sized_give(def, size, &defaults, sizeof defaults, "thenar_rigid_def");
 }
+
+static const char *const motions[] = {"dynamic", "driven", "static"};
+NAMES(thenar_motion, motions)
+
+static const char *const shapes[] = {"sphere", "box", "capsule", "cylinder", "plane", "mesh"};
+NAMES(thenar_shape_kind, shapes)
 
 static bool is_zero(const double *values, int count) {
     for (int i = 0; i < count; i++)
@@ -300,13 +309,16 @@ static thenar_status check_motion(const thenar_rigid_def *def, thenar_error *err
 }
 
 static thenar_status check_numbers(const thenar_rigid_def *def, thenar_error *error) {
-    const double *vectors[] = {def->move, def->turn, def->velocity, def->spin};
-    static const char *const names[] = {"move", "turn", "velocity", "spin"};
-    for (int i = 0; i < 4; i++)
-        if (!body_within(vectors[i], 3, i < 2 ? BODY_FARTHEST : BODY_FASTEST))
+    const double *vectors[] = {def->pose, def->velocity, def->spin};
+    static const char *const names[] = {"the position", "velocity", "spin"};
+    for (int i = 0; i < 3; i++)
+        if (!body_within(vectors[i], 3, i < 1 ? BODY_FARTHEST : BODY_FASTEST))
             return error_set(error, THENAR_ERROR_INPUT,
                              "%s is not finite or too large: (%g, %g, %g); expected up to %g", names[i], vectors[i][0],
-                             vectors[i][1], vectors[i][2], i < 2 ? BODY_FARTHEST : BODY_FASTEST);
+                             vectors[i][1], vectors[i][2], i < 1 ? BODY_FARTHEST : BODY_FASTEST);
+    if (!pose_has_orientation(def->pose))
+        return error_set(error, THENAR_ERROR_INPUT, "the orientation is (%g, %g, %g, %g); expected a quaternion",
+                         def->pose[3], def->pose[4], def->pose[5], def->pose[6]);
     if (!(def->damping_linear >= 0 && def->damping_angular >= 0 &&
           isfinite(def->damping_linear + def->damping_angular)))
         return error_set(error, THENAR_ERROR_INPUT, "damping is %g and %g; expected >= 0 1/s", def->damping_linear,
@@ -393,8 +405,8 @@ static thenar_status build(rigid_model *body, const thenar_rigid_def *def, thena
     vec3 centre;
     thenar_status status = weigh(body, def, &centre, error);
     if (status != THENAR_OK) return status;
-    body->orientation = quat_from_rotation_vector(vec3_load(def->turn));
-    body->position = vec3_add(vec3_load(def->move), quat_rotate(body->orientation, centre));
+    body->orientation = pose_orientation(def->pose);
+    body->position = vec3_add(vec3_load(def->pose), quat_rotate(body->orientation, centre));
     status = rigid_shape_create(&def->shape, centre, &body->shape, error);
     return status == THENAR_OK ? build_path(body, def, error) : status;
 }

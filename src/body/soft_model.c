@@ -4,9 +4,12 @@
 #include "body/body.h"
 #include "body/support.h"
 #include "core/text.h"
+#include "core/usage.h"
 #include "mesh/mesh.h"
 
-#include <assert.h>
+#include "core/assert.h"
+#include "thenar/hand.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,11 +22,12 @@ static thenar_status check_number(const char *what, double value, bool good, con
 static thenar_status check_fibre(const thenar_fibre *fibre, thenar_error *error) {
     if (!vec3_is_finite(vec3_load(fibre->direction)))
         return error_set(error, THENAR_ERROR_INPUT, "the direction of a fibre is not finite");
-    thenar_status status = check_number("a fibre's min", fibre->min, fibre->min >= 0 && fibre->min < 1,
-                                        "from 0 (no limit) to below 1", error);
+    thenar_status status =
+        check_number("a fibre's min", fibre->stretch_min, fibre->stretch_min >= 0 && fibre->stretch_min < 1,
+                     "from 0 (no limit) to below 1", error);
     if (status != THENAR_OK) return status;
-    return check_number("a fibre's max", fibre->max, fibre->max == 0 || fibre->max > 1, "above 1, or 0 for no limit",
-                        error);
+    return check_number("a fibre's max", fibre->stretch_max, fibre->stretch_max == 0 || fibre->stretch_max > 1,
+                        "above 1, or 0 for no limit", error);
 }
 
 static thenar_status check_material(const thenar_material *m, thenar_error *error) {
@@ -152,8 +156,17 @@ thenar_material thenar_material_default(void) {
     return (thenar_material){.young = 1e5, .poisson = 0.45, .density = 1000, .damping_stiffness = 0.01};
 }
 
-thenar_soft_def thenar_soft_def_default(void) {
-    return (thenar_soft_def){.material = thenar_material_default(), .touches = true, .friction = 0.5};
+static const char *const presets[] = {"tissue", "flesh"};
+NAMES(thenar_material_preset, presets)
+
+thenar_material thenar_material_of(thenar_material_preset preset) {
+    if (preset == THENAR_MATERIAL_FLESH) return thenar_hand_def_default().material;
+    return thenar_material_default();
+}
+
+thenar_status thenar_soft_def_init(thenar_soft_def *def, size_t size) {
+    const thenar_soft_def defaults = {.material = thenar_material_default(), .touches = true, .friction = 0.5};
+    return sized_give(def, size, &defaults, sizeof defaults, "thenar_soft_def");
 }
 
 /* The material of each tet. A region without tets is an error, usually of the unit. The caller frees *out. */
@@ -221,7 +234,7 @@ static void fill_lane(soft_model *body, soft_batch *batch, int lane, int t, cons
 }
 
 static bool is_fibre(const thenar_fibre *fibre) {
-    return vec3_length(vec3_load(fibre->direction)) > 0 && (fibre->min > 0 || fibre->max > 0);
+    return vec3_length(vec3_load(fibre->direction)) > 0 && (fibre->stretch_min > 0 || fibre->stretch_max > 0);
 }
 
 static void fill_fibres(soft_fibres *fibres, int lane, const thenar_material *material) {
@@ -231,8 +244,8 @@ static void fill_fibres(soft_fibres *fibres, int lane, const thenar_material *ma
         fibres->direction[i][0][lane] = e.x;
         fibres->direction[i][1][lane] = e.y;
         fibres->direction[i][2][lane] = e.z;
-        fibres->min[i][lane] = is_fibre(fibre) && fibre->min > 0 ? fibre->min : -SOFT_NO_LIMIT;
-        fibres->max[i][lane] = is_fibre(fibre) && fibre->max > 0 ? fibre->max : SOFT_NO_LIMIT;
+        fibres->min[i][lane] = is_fibre(fibre) && fibre->stretch_min > 0 ? fibre->stretch_min : -SOFT_NO_LIMIT;
+        fibres->max[i][lane] = is_fibre(fibre) && fibre->stretch_max > 0 ? fibre->stretch_max : SOFT_NO_LIMIT;
     }
 }
 

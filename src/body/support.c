@@ -73,8 +73,19 @@ void support_free(support_model *support) {
  * rounding. */
 #define BORDER_TOLERANCE 1e-9
 
+/* The two vectors of its kind: corners; centre; point and normal. */
+static vec3 first_vector(const thenar_region *region) {
+    return vec3_load(region->kind == THENAR_REGION_BOX      ? region->box_min
+                     : region->kind == THENAR_REGION_SPHERE ? region->centre
+                                                            : region->point);
+}
+
+static vec3 second_vector(const thenar_region *region) {
+    return vec3_load(region->kind == THENAR_REGION_BOX ? region->box_max : region->normal);
+}
+
 thenar_status region_check(const thenar_region *region, thenar_error *error) {
-    vec3 a = vec3_load(region->a), b = vec3_load(region->b);
+    vec3 a = first_vector(region), b = second_vector(region);
     if (!vec3_is_finite(a) || !vec3_is_finite(b) || !isfinite(region->radius))
         return error_set(error, THENAR_ERROR_INPUT, "a region has a number that is not finite");
     switch (region->kind) {
@@ -114,7 +125,7 @@ static double region_extent(const double *positions, int count) {
 }
 
 static bool holds_point(const thenar_region *region, vec3 p, double tolerance) {
-    vec3 a = vec3_load(region->a), b = vec3_load(region->b);
+    vec3 a = first_vector(region), b = second_vector(region);
     switch (region->kind) {
     case THENAR_REGION_ALL:
         return true;

@@ -1,7 +1,7 @@
 /* Contact constraints: their terms of the augmented Lagrangian, and their construction from contact points (constraint.h). */
 #include "contact/constraint.h"
 
-#include <assert.h>
+#include "core/assert.h"
 #include <string.h>
 
 mat3 contact_frame(vec3 n) {

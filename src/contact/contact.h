@@ -97,8 +97,7 @@ typedef enum contact_method {
     CONTACT_METHODS
 } contact_method;
 extern const char *const contact_method_names[CONTACT_METHODS] SHARED(contact_method_names);
-/* CONTACT_METHODS if the name is unknown. */
-contact_method contact_method_find(const char *name);
+extern const char *const contact_pressure_names[THENAR_CONTACT_PRESSURE_COUNT] SHARED(contact_pressure_names);
 /* Whether the contact memory is valid in a copy of the kept state: counts and indices are in range, numbers are finite. */
 bool contact_memory_is_valid(const contact_model *contacts, const contact_state *state, const char *from_kept,
                              const char *kept);

@@ -6,7 +6,7 @@
 #include "geometry/embedding.h"
 #include "mesh/mesh.h"
 
-#include <assert.h>
+#include "core/assert.h"
 #include <stdlib.h>
 #include <string.h>
 

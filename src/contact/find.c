@@ -27,7 +27,7 @@
 #include "geometry/embedding.h"
 #include "mesh/mesh.h"
 
-#include <assert.h>
+#include "core/assert.h"
 #include <math.h>
 #include <string.h>
 

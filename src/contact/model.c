@@ -1,8 +1,19 @@
 /* Which bodies may touch, and how that couples their linear systems. */
 #include "contact/contact.h"
 
+#include "core/usage.h"
+
 #include <stdlib.h>
 #include <string.h>
+
+const char *const contact_method_names[CONTACT_METHODS] = {[CONTACT_POINT] = "point",
+                                                           [CONTACT_AGGREGATE] = "aggregate",
+                                                           [CONTACT_PENALTY] = "penalty",
+                                                           [CONTACT_NONE] = "none"};
+NAMES(thenar_contact_method, contact_method_names)
+
+const char *const contact_pressure_names[THENAR_CONTACT_PRESSURE_COUNT] = {"adaptive", "penetration", "uniform"};
+NAMES(thenar_contact_pressure, contact_pressure_names)
 
 #define MAX_CONTACTS 2048 /* at a time; their memory is part of every snapshot */
 #define MAX_DYNAMIC 256   /* rigid bodies that may touch: all their unknowns are coupled */

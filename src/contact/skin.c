@@ -5,7 +5,7 @@
 #include "geometry/simplify.h"
 #include "mesh/mesh.h"
 
-#include <assert.h>
+#include "core/assert.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -5,33 +5,40 @@
 #include <stdio.h>
 #include <string.h>
 
-thenar_status error_set(thenar_error *error, thenar_status status, const char *format, ...) {
+/* For thenar_last_error, and the caller's copy. */
+static thenar_status give(thenar_error *error, thenar_status status, const char *text) {
+    thenar_set_last_error(text);
     if (!error) return status;
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(error->text, sizeof error->text, format, arguments);
-    va_end(arguments);
     error->status = status;
+    memcpy(error->text, text, strlen(text) + 1);
     return status;
 }
 
+thenar_status error_set(thenar_error *error, thenar_status status, const char *format, ...) {
+    char text[sizeof error->text];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    return give(error, status, text);
+}
+
 thenar_status error_at(thenar_error *error, const char *file, long line, long column, const char *format, ...) {
-    if (!error) return THENAR_ERROR_INPUT;
+    char text[sizeof error->text];
     int used;
     if (line > 0 && column > 0)
-        used = snprintf(error->text, sizeof error->text, "%s:%ld:%ld: ", file, line, column);
+        used = snprintf(text, sizeof text, "%s:%ld:%ld: ", file, line, column);
     else if (line > 0)
-        used = snprintf(error->text, sizeof error->text, "%s:%ld: ", file, line);
+        used = snprintf(text, sizeof text, "%s:%ld: ", file, line);
     else
-        used = snprintf(error->text, sizeof error->text, "%s: ", file);
-    if (used >= 0 && (size_t)used < sizeof error->text) {
+        used = snprintf(text, sizeof text, "%s: ", file);
+    if (used >= 0 && (size_t)used < sizeof text) {
         va_list arguments;
         va_start(arguments, format);
-        vsnprintf(error->text + used, sizeof error->text - (size_t)used, format, arguments);
+        vsnprintf(text + used, sizeof text - (size_t)used, format, arguments);
         va_end(arguments);
     }
-    error->status = THENAR_ERROR_INPUT;
-    return THENAR_ERROR_INPUT;
+    return give(error, THENAR_ERROR_INPUT, text);
 }
 
 thenar_status error_errno(thenar_error *error, const char *file, const char *action) {
@@ -43,17 +50,13 @@ thenar_status error_memory(thenar_error *error, const char *what) {
 }
 
 void error_prefix(thenar_error *error, const char *format, ...) {
-    if (!error) return;
-    char text[sizeof error->text];
-    memcpy(text, error->text, sizeof text);
+    char text[sizeof error->text], prefix[sizeof error->text];
     va_list arguments;
     va_start(arguments, format);
-    int used = vsnprintf(error->text, sizeof error->text, format, arguments);
+    vsnprintf(prefix, sizeof prefix, format, arguments);
     va_end(arguments);
-    size_t front = used >= 0 ? (size_t)used + strlen(": ") : sizeof text;
-    if (front >= sizeof text) return;
-    memcpy(error->text + front - strlen(": "), ": ", strlen(": "));
-    size_t length = strnlen(text, sizeof text - front - 1);
-    memcpy(error->text + front, text, length);
-    error->text[front + length] = 0;
+    int length = snprintf(text, sizeof text, "%s: %s", prefix, error ? error->text : thenar_last_error());
+    if (length < 0) return;
+    if (error) memcpy(error->text, text, strlen(text) + 1);
+    thenar_set_last_error(text);
 }

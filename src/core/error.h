@@ -1,9 +1,16 @@
 /* Fills a thenar_error and returns its status, so that a failing function ends in one line:
- *     return error_at(error, file, line, column, "node index %d is out of range; expected 0..%d", i, n - 1); */
+ *     return error_at(error, file, line, column, "node index %d is out of range; expected 0..%d", i, n - 1);
+ * The message is also what thenar_last_error returns. */
 #ifndef CORE_ERROR_H
 #define CORE_ERROR_H
 
 #include "thenar/status.h"
+
+#if defined(__GNUC__)
+#define THENAR_PRINTF(format_index, first_index) __attribute__((format(printf, format_index, first_index)))
+#else
+#define THENAR_PRINTF(format_index, first_index)
+#endif
 
 /* error may be NULL. Returns status. */
 thenar_status error_set(thenar_error *error, thenar_status status, const char *format, ...) THENAR_PRINTF(3, 4);

@@ -4,7 +4,7 @@
 
 #include "core/memory.h"
 
-#include <assert.h>
+#include "core/assert.h"
 #include <stdlib.h>
 #include <string.h>
 

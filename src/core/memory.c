@@ -1,6 +1,6 @@
 #include "core/memory.h"
 
-#include <assert.h>
+#include "core/assert.h"
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -7,7 +7,7 @@
 
 #include "core/memory.h"
 
-#include <assert.h>
+#include "core/assert.h"
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>

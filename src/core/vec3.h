@@ -3,6 +3,7 @@
 #define CORE_VEC3_H
 
 #include <math.h>
+#include <stdbool.h>
 
 typedef struct vec3 {
     double x, y, z;
@@ -175,5 +176,29 @@ static inline mat3 quat_to_mat3(quat q) {
                    1 - 2 * (x * x + y * y)}};
 }
 /* clang-format on */
+
+/* Poses of the API: position and quaternion, seven numbers. */
+
+static inline quat pose_quaternion(const double pose[7]) {
+    return (quat){pose[3], pose[4], pose[5], pose[6]};
+}
+
+/* Whether the quaternion is finite and not zero. */
+static inline bool pose_has_orientation(const double pose[7]) {
+    double square = pose[3] * pose[3] + pose[4] * pose[4] + pose[5] * pose[5] + pose[6] * pose[6];
+    return square > 0 && isfinite(square);
+}
+
+/* A unit quaternion; one that is of unit length but for rounding stays as it is, bit for bit. */
+static inline quat pose_orientation(const double pose[7]) {
+    quat q = pose_quaternion(pose);
+    double square = q.x * q.x + q.y * q.y + q.z * q.z + q.w * q.w;
+    return fabs(square - 1) <= 1e-12 ? q : quat_unit(q);
+}
+
+static inline void pose_store(double pose[7], vec3 position, quat q) {
+    vec3_store(pose, position);
+    pose[3] = q.x, pose[4] = q.y, pose[5] = q.z, pose[6] = q.w;
+}
 
 #endif

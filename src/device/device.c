@@ -4,6 +4,7 @@
 #include "core/memory.h"
 #include "core/text.h"
 #include "core/threads.h"
+#include "core/usage.h"
 
 #include <dlfcn.h>
 #include <math.h>
@@ -37,12 +38,89 @@ static const char *left_out(const char *name) {
     return NULL;
 }
 
+/* What the program has registered. Entries are never removed, so that a name stays valid. */
+#define REGISTERED 32
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct registered {
+    char name[DEVICE_NAME_SIZE];
+    const thenar_device_table *table;
+} registered[REGISTERED];
+static int registered_count;
+
+static int find_registered(const char *name) {
+    int i = 0;
+    while (i < registered_count && strcmp(registered[i].name, name) != 0) i++;
+    return i;
+}
+
+const thenar_device_table *device_registered(const char *name, thenar_device_kind kind) {
+    pthread_mutex_lock(&lock);
+    int i = find_registered(name);
+    const thenar_device_table *table = i < registered_count ? registered[i].table : NULL;
+    pthread_mutex_unlock(&lock);
+    return table && table->kind == (uint32_t)kind ? table : NULL;
+}
+
+thenar_status thenar_device_register(const char *name, const thenar_device_table *table, thenar_error *error) {
+    USAGE_STATUS(name && name[0] && !strchr(name, ':') && strlen(name) < DEVICE_NAME_SIZE, error,
+                 "the name of a device is '%s'; expected 1 to %d characters without a colon", name ? name : "",
+                 DEVICE_NAME_SIZE - 1);
+    const char *wrong = device_table_wrong(table, true);
+    USAGE_STATUS(!wrong, error, "device %s: %s", name, wrong);
+    static const char *const taken[] = {"none", "scene", "user", "recorded", "osc", "ws", "plugin", "serial", "csv"};
+    bool is_taken = names_find(taken, (int)(sizeof taken / sizeof *taken), name) >= 0;
+    pthread_mutex_lock(&lock);
+    is_taken = is_taken || find_registered(name) < registered_count;
+    bool full = registered_count == REGISTERED;
+    if (!is_taken && !full) {
+        struct registered *entry = &registered[registered_count++];
+        snprintf(entry->name, sizeof entry->name, "%s", name);
+        entry->table = table;
+    }
+    pthread_mutex_unlock(&lock);
+    USAGE_STATUS(!is_taken, error, "there is a device %s already; expected another name", name);
+    USAGE_STATUS(!full, error, "device %s is one too many; expected at most %d", name, REGISTERED);
+    return THENAR_OK;
+}
+
+int thenar_device_count(void) {
+    int count = (int)KINDS;
+    pthread_mutex_lock(&lock);
+    for (int i = 0; i < registered_count; i++) count += registered[i].table->kind == THENAR_DEVICE_HAPTIC;
+    pthread_mutex_unlock(&lock);
+    return count;
+}
+
+const char *thenar_device_name(int kind) {
+    const char *name = "unknown";
+    if (kind >= 0 && kind < (int)KINDS) return kinds[kind].name;
+    pthread_mutex_lock(&lock);
+    for (int i = 0, k = (int)KINDS; i < registered_count; i++)
+        if (registered[i].table->kind == THENAR_DEVICE_HAPTIC && k++ == kind) name = registered[i].name;
+    pthread_mutex_unlock(&lock);
+    return name;
+}
+
+int thenar_device_find(const char *name) {
+    device_kind found;
+    USAGE_POINTER(name, -1);
+    for (int i = 0; i < thenar_device_count(); i++)
+        if (strcmp(thenar_device_name(i), name) == 0) return i;
+    (void)device_kind_find(name, &found, NULL); /* says what there is */
+    return -1;
+}
+
 thenar_status device_kind_find(const char *name, device_kind *out, thenar_error *error) {
     const char *names[KINDS];
     for (size_t i = 0; i < KINDS; i++) {
         names[i] = kinds[i].name;
         if (strcmp(name, names[i]) != 0) continue;
         *out = kinds[i];
+        return THENAR_OK;
+    }
+    const thenar_device_table *own = device_registered(name, THENAR_DEVICE_HAPTIC);
+    if (own) {
+        *out = (device_kind){.name = own->name, .table = own};
         return THENAR_OK;
     }
     const char *missing = left_out(name);
@@ -53,7 +131,7 @@ thenar_status device_kind_find(const char *name, device_kind *out, thenar_error 
                      name, closest ? "; did you mean " : "", closest ? closest : "");
 }
 
-const char *device_table_wrong(const thenar_device_table *table) {
+const char *device_table_wrong(const thenar_device_table *table, bool opens) {
     static _Thread_local char text[128];
     if (!table) return "its table is NULL";
     if (table->version != THENAR_DEVICE_VERSION) {
@@ -65,7 +143,7 @@ const char *device_table_wrong(const thenar_device_table *table) {
     if (table->kind != THENAR_DEVICE_HAPTIC && table->kind != THENAR_DEVICE_TACTILE)
         return "it is neither a haptic nor a tactile device";
     if (!table->name) return "its device has no name";
-    if (!table->open || !table->read || !table->write || !table->close)
+    if ((opens && !table->open) || !table->read || !table->write || !table->close)
         return "one of open, read, write and close is NULL";
     return NULL;
 }
@@ -80,7 +158,7 @@ thenar_status plugin_load(const char *path, thenar_device_kind kind, void **libr
     memcpy(&function, &symbol, sizeof function);
     const char *wrong = symbol ? NULL : "it does not export " THENAR_DEVICE_PLUGIN_SYMBOL;
     *table = wrong ? NULL : function();
-    if (!wrong) wrong = device_table_wrong(*table);
+    if (!wrong) wrong = device_table_wrong(*table, true);
     if (!wrong && (*table)->kind != (uint32_t)kind)
         wrong = kind == THENAR_DEVICE_TACTILE ? "it is a haptic device; expected a tactile one"
                                               : "it is a tactile device; expected a haptic one";
@@ -147,7 +225,7 @@ static void device_release(device_port *d);
 
 static void *pump_main(void *argument) {
     device_port *d = argument;
-    d->opened = d->table->open(d->argument, d->message, sizeof d->message);
+    d->opened = d->given ? d->given : d->table->open(d->argument, d->message, sizeof d->message);
     if (d->opened && d->table->describe) d->table->describe(d->opened, &d->info);
     pump_set_phase(d, d->opened ? PUMP_RUNS : PUMP_FAILED);
     int64_t period = (int64_t)(1e9 * d->period), next = clock_now();
@@ -300,10 +378,35 @@ static thenar_status open_direct(device_port *d, const char *text, thenar_error 
     return THENAR_OK;
 }
 
+static device_port *new_port(const char *argument, double period, double watchdog) {
+    device_port *d = memory_aligned(sizeof *d);
+    if (!d) return NULL;
+    pthread_mutex_init(&d->mutex, NULL);
+    pthread_cond_init(&d->changed, NULL);
+    d->period = period;
+    d->watchdog = watchdog;
+    d->info = (thenar_device_info){.can = THENAR_DEVICE_POSITION | THENAR_DEVICE_ORIENTATION | THENAR_DEVICE_FORCE |
+                                          THENAR_DEVICE_TORQUE};
+    d->argument = memory_string(argument);
+    if (d->argument && triple_buffer_create(&d->samples, sizeof(device_sample)) &&
+        triple_buffer_create(&d->forces, sizeof(force_updates)))
+        return d;
+    device_release(d);
+    return NULL;
+}
+
+static thenar_status start(device_port *d, const char *text, device_port **out, thenar_error *error) {
+    thenar_status status = d->direct ? open_direct(d, text, error) : pump_start(d, text, error);
+    if (status != THENAR_OK) return status;
+    check_info(d);
+    *out = d;
+    return THENAR_OK;
+}
+
 thenar_status device_open(const char *text, double period, double watchdog, device_port **out, thenar_error *error) {
     *out = NULL;
     const char *colon = strchr(text, ':');
-    char name[32];
+    char name[DEVICE_NAME_SIZE];
     size_t length = colon ? (size_t)(colon - text) : strlen(text);
     if (length >= sizeof name) length = sizeof name - 1;
     memcpy(name, text, length);
@@ -311,22 +414,10 @@ thenar_status device_open(const char *text, double period, double watchdog, devi
     device_kind kind;
     thenar_status status = device_kind_find(name, &kind, error);
     if (status != THENAR_OK) return status;
-    device_port *d = memory_aligned(sizeof *d);
+    device_port *d = new_port(colon ? colon + 1 : "", period, watchdog);
     if (!d) return error_memory(error, text);
-    pthread_mutex_init(&d->mutex, NULL);
-    pthread_cond_init(&d->changed, NULL);
     d->direct = kind.direct;
     d->read_at = kind.read_at;
-    d->period = period;
-    d->watchdog = watchdog;
-    d->info = (thenar_device_info){.can = THENAR_DEVICE_POSITION | THENAR_DEVICE_ORIENTATION | THENAR_DEVICE_FORCE |
-                                          THENAR_DEVICE_TORQUE};
-    d->argument = memory_string(colon ? colon + 1 : "");
-    if (!d->argument || !triple_buffer_create(&d->samples, sizeof(device_sample)) ||
-        !triple_buffer_create(&d->forces, sizeof(force_updates))) {
-        device_release(d);
-        return error_memory(error, text);
-    }
     d->table = kind.table;
     if (!d->table) { /* plugin:FILE[,ARGUMENT] */
         char *comma = strchr(d->argument, ',');
@@ -341,11 +432,21 @@ thenar_status device_open(const char *text, double period, double watchdog, devi
             return status;
         }
     }
-    status = d->direct ? open_direct(d, text, error) : pump_start(d, text, error);
-    if (status != THENAR_OK) return status;
-    check_info(d);
-    *out = d;
-    return THENAR_OK;
+    return start(d, text, out, error);
+}
+
+thenar_status device_open_table(const thenar_device_table *table, void *device, double period, double watchdog,
+                                device_port **out, thenar_error *error) {
+    *out = NULL;
+    const char *wrong = device_table_wrong(table, false);
+    if (!wrong && table->kind != THENAR_DEVICE_HAPTIC) wrong = "it is a tactile device; expected a haptic one";
+    if (!wrong && !device) wrong = "the device is NULL";
+    if (wrong) return error_set(error, THENAR_ERROR_USAGE, "a device of the program: %s", wrong);
+    device_port *d = new_port("", period, watchdog);
+    if (!d) return error_memory(error, table->name);
+    d->table = table;
+    d->given = device;
+    return start(d, table->name, out, error);
 }
 
 const char *device_name(const device_port *d) {

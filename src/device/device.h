@@ -31,6 +31,9 @@ typedef struct device_port device_port;
 
 /* `text`: KIND:ARGUMENT, or none. `period`: of the loop, s; `watchdog`: s after which a force that was not renewed ends. */
 thenar_status device_open(const char *text, double period, double watchdog, device_port **out, thenar_error *error);
+/* The same for a device that the program has opened. */
+thenar_status device_open_table(const thenar_device_table *table, void *device, double period, double watchdog,
+                                device_port **out, thenar_error *error);
 const char *device_name(const device_port *d);
 /* Computed here, in the time that it is read at; others live in real time. */
 bool device_is_direct(const device_port *d);
@@ -72,8 +75,12 @@ thenar_status device_kind_find(const char *name, device_kind *out, thenar_error 
 thenar_status plugin_load(const char *path, thenar_device_kind kind, void **library, const thenar_device_table **table,
                           thenar_error *error);
 
-/* What is wrong with a table, or NULL. */
-const char *device_table_wrong(const thenar_device_table *table);
+/* What is wrong with a table, or NULL. opens: it has to have `open`. */
+const char *device_table_wrong(const thenar_device_table *table, bool opens);
+
+/* The table that the program has registered under a name (thenar_device_register) if it is of that kind, or NULL. */
+#define DEVICE_NAME_SIZE 32
+const thenar_device_table *device_registered(const char *name, thenar_device_kind kind);
 
 /* A device with its thread: what device.c (the loop's side) and pump.c (the thread) share. */
 
@@ -92,6 +99,7 @@ struct device_port {
     const thenar_device_table *table;
     thenar_device_info info;
     void *opened, *library;
+    void *given; /* a device that the program has opened, or NULL */
     bool direct;
     int (*read_at)(void *device, int64_t now_ns, thenar_device_sample *sample); /* direct: in the loop's time */
     char *argument;

@@ -72,10 +72,10 @@ static int take_pose(const char *path, const char *types, lo_arg **argv, int arg
     uint32_t sequence;
     memcpy(&sequence, argv[0], sizeof sequence);
     *sample = (thenar_device_sample){.has = THENAR_DEVICE_POSITION, .sequence = sequence};
-    memcpy(sample->position, v, 3 * sizeof *v);
+    memcpy(sample->pose, v, 3 * sizeof *v);
     if (argc == 8) {
         sample->has |= THENAR_DEVICE_ORIENTATION;
-        memcpy(sample->orientation, v + 3, 4 * sizeof *v);
+        memcpy(sample->pose + 3, v + 3, 4 * sizeof *v);
     }
     const char *port = lo_address_get_port(source);
     if (port) answer_to(device, host, port);

@@ -115,11 +115,11 @@ static void between(const recorded_frame *a, const recorded_frame *b, double tim
     vec3 turn = quat_to_rotation_vector(quat_mul(b->orientation, quat_conjugate(a->orientation)));
     quat q = quat_unit(quat_mul(quat_from_rotation_vector(vec3_scale(turn, s)), a->orientation));
     out->has = THENAR_DEVICE_POSITION | THENAR_DEVICE_VELOCITY;
-    vec3_store(out->position, vec3_mul_add(a->position, way, s));
+    vec3_store(out->pose, vec3_mul_add(a->position, way, s));
     vec3_store(out->velocity, vec3_scale(way, 1 / span));
     if (!a->turned || !b->turned) return;
     out->has |= THENAR_DEVICE_ORIENTATION | THENAR_DEVICE_SPIN;
-    memcpy(out->orientation, (double[]){q.x, q.y, q.z, q.w}, sizeof out->orientation);
+    memcpy(out->pose + 3, (double[]){q.x, q.y, q.z, q.w}, 4 * sizeof(double));
     vec3_store(out->spin, vec3_scale(turn, 1 / span));
 }
 

@@ -35,7 +35,7 @@ static bool csv_send(driver *self, int device, const driver_command *command) {
     text_locale before = text_locale_begin();
     fprintf(file, "%.9g,%s,%.9g,%.9g,%.9g,%.9g,%d", command->time, def->name, command->pose[0], command->pose[1],
             command->pose[2], command->press, command->touching);
-    int values = thenar_wearable_value_count(&def->device);
+    int values = thenar_wearable_value_count(def->device);
     for (int i = 0; i < THENAR_WEARABLE_VALUES; i++)
         if (i < values)
             fprintf(file, ",%.9g", command->value[i]);
@@ -51,7 +51,9 @@ static void csv_free(driver *self) {
     free(self);
 }
 
-static thenar_status csv_create(const char *rest, const thenar_tactile *tactile, driver **out, thenar_error *error) {
+static thenar_status csv_create(const driver_source *source, const thenar_tactile *tactile, driver **out,
+                                thenar_error *error) {
+    const char *rest = source->rest;
     csv_driver *csv = MEMORY_ARRAY(csv_driver, 1);
     if (!csv) return error_memory(error, rest);
     csv->base = (driver){&driver_csv, tactile};
@@ -112,7 +114,7 @@ static bool osc_send(driver *self, int device, const driver_command *command) {
     for (int k = 0; k < 3; k++) lo_message_add_float(message, (float)command->pose[k]);
     lo_message_add_float(message, (float)command->press);
     lo_message_add_int32(message, command->touching);
-    const thenar_wearable_def *def = &thenar_tactile_device(self->tactile, device)->device;
+    const thenar_wearable_def *def = thenar_tactile_device(self->tactile, device)->device;
     for (int i = 0; i < thenar_wearable_value_count(def); i++) lo_message_add_float(message, (float)command->value[i]);
     int sent = lo_send_message(osc->target, osc->paths[device], message);
     lo_message_free(message);
@@ -139,7 +141,9 @@ static char *path_of(const char *name) {
 }
 
 /* HOST:PORT */
-static thenar_status osc_create(const char *rest, const thenar_tactile *tactile, driver **out, thenar_error *error) {
+static thenar_status osc_create(const driver_source *source, const thenar_tactile *tactile, driver **out,
+                                thenar_error *error) {
+    const char *rest = source->rest;
     const char *colon = strrchr(rest, ':');
     long port;
     if (!colon || colon == rest || !text_to_long(colon + 1, 1, 65535, &port))
@@ -176,7 +180,9 @@ const driver_class driver_osc = {.name = "osc",
 
 #else
 
-static thenar_status osc_create(const char *rest, const thenar_tactile *tactile, driver **out, thenar_error *error) {
+static thenar_status osc_create(const driver_source *source, const thenar_tactile *tactile, driver **out,
+                                thenar_error *error) {
+    const char *rest = source->rest;
     (void)tactile, (void)out;
     return error_set(error, THENAR_ERROR_INPUT, "osc:%s: this build has no OSC; expected serial:... or csv:...", rest);
 }
@@ -218,12 +224,12 @@ static unsigned word_of(const thenar_wearable_def *def, int value, const driver_
     double x = command->value[value];
     switch (def->kind) {
     case THENAR_WEARABLE_THIMBLE:
-        return def->by_force ? scaled(x, 0, 1, 65535) : scaled(x, def->displacement[0], def->displacement[1], 65535);
+        return def->by_force ? scaled(x, 0, 1, 65535) : scaled(x, def->displacement_min, def->displacement_max, 65535);
     case THENAR_WEARABLE_VIBRATION:
         return value == 0 ? scaled(x, 0, 1, 65535) : scaled(x, 0, 6553.5, 65535);
     default: {
-        double share = (x - def->servo_range[0]) / (def->servo_range[1] - def->servo_range[0]);
-        double us = 1e6 * (def->servo_pulse[0] + fmax(0, fmin(1, share)) * (def->servo_pulse[1] - def->servo_pulse[0]));
+        double share = (x - def->servo_min) / (def->servo_max - def->servo_min);
+        double us = 1e6 * (def->pulse_min + fmax(0, fmin(1, share)) * (def->pulse_max - def->pulse_min));
         return (unsigned)lround(fmin(us, 65535));
     }
     }
@@ -282,7 +288,7 @@ static bool serial_send(driver *self, int device, const driver_command *command)
     serial_driver *serial = (serial_driver *)self;
     if (serial->file < 0) return false;
     unsigned char frame[DRIVER_FRAME_MAX];
-    const thenar_wearable_def *def = &thenar_tactile_device(self->tactile, device)->device;
+    const thenar_wearable_def *def = thenar_tactile_device(self->tactile, device)->device;
     int size = driver_frame(def, device, serial->sequence++, command, frame), sent = 0;
     while (sent < size) {
         ssize_t part = write(serial->file, frame + sent, (size_t)(size - sent));
@@ -315,7 +321,9 @@ static void serial_free(driver *self) {
 }
 
 /* PATH or PATH@BAUD. */
-static thenar_status serial_create(const char *rest, const thenar_tactile *tactile, driver **out, thenar_error *error) {
+static thenar_status serial_create(const driver_source *source, const thenar_tactile *tactile, driver **out,
+                                   thenar_error *error) {
+    const char *rest = source->rest;
     long baud = USUAL_BAUD;
     const char *at = strrchr(rest, '@');
     size_t length = at ? (size_t)(at - rest) : strlen(rest), index = 0, count = sizeof speeds / sizeof *speeds;

@@ -4,7 +4,10 @@
 
 #include "core/memory.h"
 #include "core/threads.h"
+#include "core/usage.h"
+#include "device/device.h"
 
+#include <stdio.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -95,18 +98,22 @@ static void *write_all(void *context) {
     return NULL;
 }
 
-thenar_status thenar_output_open(const thenar_tactile *tactile, const char *target, double rate, thenar_output **out,
-                                 thenar_error *error) {
-    *out = NULL;
-    const driver_class *kind = NULL;
-    const char *colon = strchr(target, ':');
+/* The kind before the colon; a name that the program has registered is one too. NULL: there is none. */
+static const driver_class *find_kind(const char *target, const char *colon, const thenar_device_table **table) {
+    char name[DEVICE_NAME_SIZE];
     for (size_t i = 0; colon && i < sizeof drivers / sizeof *drivers; i++)
         if (strlen(drivers[i]->name) == (size_t)(colon - target) &&
             strncmp(drivers[i]->name, target, (size_t)(colon - target)) == 0)
-            kind = drivers[i];
-    if (!kind)
-        return error_set(error, THENAR_ERROR_INPUT,
-                         "%s; expected osc:HOST:PORT, serial:PATH[@BAUD], csv:FILE or plugin:FILE[,ARGUMENT]", target);
+            return drivers[i];
+    if (!colon || (size_t)(colon - target) >= sizeof name) return NULL;
+    snprintf(name, sizeof name, "%.*s", (int)(colon - target), target);
+    *table = device_registered(name, THENAR_DEVICE_TACTILE);
+    return *table ? &driver_plugin : NULL;
+}
+
+/* table NULL: a target's own driver. device NULL: to be opened with the target's argument. */
+static thenar_status open_output(const thenar_tactile *tactile, const char *target, const driver_class *kind,
+                                 const driver_source *source, double rate, thenar_output **out, thenar_error *error) {
     if (rate != 0 && !(rate >= MIN_RATE && rate <= MAX_RATE))
         return error_set(error, THENAR_ERROR_INPUT, "%s at %g a second; expected %g to %g", target, rate, MIN_RATE,
                          MAX_RATE);
@@ -118,7 +125,7 @@ thenar_status thenar_output_open(const thenar_tactile *tactile, const char *targ
     output->readers = MEMORY_ARRAY(reader, output->device_count);
     output->period = (int64_t)(1e9 / (rate != 0 ? rate : kind->rate));
     output->last_try = clock_now();
-    thenar_status status = output->queues && output->readers ? kind->create(colon + 1, tactile, &output->driver, error)
+    thenar_status status = output->queues && output->readers ? kind->create(source, tactile, &output->driver, error)
                                                              : error_memory(error, target);
     if (status == THENAR_OK) {
         atomic_store(&output->connected, kind->is_connected(output->driver));
@@ -136,17 +143,50 @@ thenar_status thenar_output_open(const thenar_tactile *tactile, const char *targ
     return status;
 }
 
-void thenar_output_push(thenar_output *output, const thenar_tactile *tactile) {
+thenar_status thenar_output_open(const thenar_tactile *tactile, const char *target, double rate, thenar_output **out,
+                                 thenar_error *error) {
+    USAGE_STATUS(out, error, "the pointer to the output is NULL");
+    *out = NULL;
+    USAGE_STATUS(tactile && target, error, "the devices or the target are NULL");
+    driver_source source = {0};
+    const char *colon = strchr(target, ':');
+    const driver_class *kind = find_kind(target, colon, &source.table);
+    if (!kind)
+        return error_set(error, THENAR_ERROR_INPUT,
+                         "%s; expected osc:HOST:PORT, serial:PATH[@BAUD], csv:FILE or plugin:FILE[,ARGUMENT]", target);
+    source.rest = colon + 1;
+    return open_output(tactile, target, kind, &source, rate, out, error);
+}
+
+thenar_status thenar_output_open_table(const thenar_tactile *tactile, const thenar_device_table *table, void *device,
+                                       double rate, thenar_output **out, thenar_error *error) {
+    USAGE_STATUS(out, error, "the pointer to the output is NULL");
+    *out = NULL;
+    USAGE_STATUS(tactile && table && device, error, "the devices, the table or the device are NULL");
+    const char *wrong = device_table_wrong(table, false);
+    USAGE_STATUS(!wrong && table->kind == THENAR_DEVICE_TACTILE, error, "%s",
+                 wrong ? wrong : "the table is not of a tactile device");
+    driver_source source = {.rest = table->name ? table->name : "device", .table = table, .device = device};
+    return open_output(tactile, source.rest, &driver_plugin, &source, rate, out, error);
+}
+
+thenar_status thenar_output_push(thenar_output *output, const thenar_tactile *tactile) {
+    USAGE_POINTER(output, THENAR_ERROR_USAGE);
+    USAGE(thenar_tactile_device_count(tactile) == output->device_count, THENAR_ERROR_USAGE,
+          "%d devices; expected the %d that it was opened for", thenar_tactile_device_count(tactile),
+          output->device_count);
     for (int d = 0; d < output->device_count; d++) {
         const thenar_tactile_command *c = thenar_tactile_command_of(tactile, d);
-        const double values[RING_WORDS] = {c->time,     c->pose[0],  c->pose[1],  c->pose[2], c->press,
-                                           c->touching, c->value[0], c->value[1], c->value[2]};
+        const double values[RING_WORDS] = {c->time,     c->platform[0], c->platform[1], c->platform[2], c->press,
+                                           c->touching, c->value[0],    c->value[1],    c->value[2]};
         ring_write(&output->queues[d], values);
     }
+    return THENAR_OK;
 }
 
 thenar_output_counts thenar_output_count(const thenar_output *output) {
     uint64_t pushed = 0;
+    USAGE_POINTER(output, (thenar_output_counts){0});
     for (int d = 0; d < output->device_count; d++) pushed += atomic_load(&output->queues[d].count);
     return (thenar_output_counts){.pushed = pushed,
                                   .sent = atomic_load(&output->sent),

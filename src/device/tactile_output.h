@@ -5,6 +5,8 @@
 
 #include "core/error.h"
 
+#include "thenar/output.h"
+#include "thenar/device.h"
 #include "thenar/tactile.h"
 
 #include <stdatomic.h>
@@ -19,13 +21,20 @@ typedef struct driver_command {
     double value[THENAR_WEARABLE_VALUES];
 } driver_command;
 
+/* What a driver opens. */
+typedef struct driver_source {
+    const char *rest;                 /* the target behind the colon */
+    const thenar_device_table *table; /* of a device of the program; NULL: the driver's own */
+    void *device;                     /* that is open already; NULL: table->open(rest) */
+} driver_source;
+
 typedef struct driver driver;
 typedef struct driver_class {
     const char *name; /* before the colon of a target */
     double rate;      /* sends a second and device, at most, unless told otherwise */
     bool all;         /* every command, not only the newest */
-    /* `rest` is the target behind the colon. */
-    thenar_status (*create)(const char *rest, const thenar_tactile *tactile, driver **out, thenar_error *error);
+    thenar_status (*create)(const driver_source *source, const thenar_tactile *tactile, driver **out,
+                            thenar_error *error);
     /* Opens what is not open. False: not now. */
     bool (*connect)(driver *self);
     /* False: it was not sent; the connection may have been closed. */

@@ -29,7 +29,7 @@ enum order { ORDER_NONE, ORDER_OPEN, ORDER_WRITE };
 /* The thread that calls the plugin, and what it shares with the writer. Whoever leaves second frees it. */
 typedef struct caller {
     const thenar_device_table *table;
-    void *library;
+    void *library, *given; /* the latter: a device that the program has opened, or NULL */
     char *argument;
     /* The thread's; the writer looks at them while there is no order. */
     void *opened; /* NULL: nothing is */
@@ -50,14 +50,15 @@ typedef struct plugin_driver {
 
 /* ------------------------------------------------------------------------------------------------- the caller's side */
 
+/* One that the program has opened stays open until the end. */
 static void close_device(caller *c) {
-    if (c->opened) c->table->close(c->opened);
+    if (c->opened && !c->given) c->table->close(c->opened);
     c->opened = NULL;
 }
 
 static void open_device(caller *c) {
     c->message[0] = 0;
-    c->opened = c->table->open(c->argument, c->message, sizeof c->message);
+    c->opened = c->given ? c->given : c->table->open(c->argument, c->message, sizeof c->message);
     c->message[sizeof c->message - 1] = 0;
     if (!c->opened) {
         if (!c->message[0]) strcpy(c->message, "cannot open");
@@ -96,6 +97,7 @@ static void *call_all(void *context) {
     }
     pthread_mutex_unlock(&c->mutex);
     close_device(c);
+    if (c->given) c->table->close(c->given);
     pthread_mutex_lock(&c->mutex);
     c->ended = true;
     bool left = c->left;
@@ -174,7 +176,14 @@ static void plugin_free(driver *self) {
 /* -------------------------------------------------------------------------------------------------------------- open */
 
 /* FILE or FILE,ARGUMENT */
-static thenar_status load(caller *c, const char *rest, thenar_error *error) {
+static thenar_status load(caller *c, const driver_source *source, thenar_error *error) {
+    const char *rest = source->rest;
+    if (source->table) { /* of the program */
+        c->table = source->table;
+        c->given = source->device;
+        c->argument = memory_string(rest);
+        return c->argument ? THENAR_OK : error_memory(error, rest);
+    }
     char *file = memory_string(rest);
     char *comma = file ? strchr(file, ',') : NULL;
     if (comma) *comma = 0;
@@ -197,10 +206,12 @@ static caller *new_caller(void) {
     return c;
 }
 
-static thenar_status plugin_create(const char *rest, const thenar_tactile *tactile, driver **out, thenar_error *error) {
+static thenar_status plugin_create(const driver_source *source, const thenar_tactile *tactile, driver **out,
+                                   thenar_error *error) {
+    const char *rest = source->rest;
     plugin_driver *plugin = MEMORY_ARRAY(plugin_driver, 1);
     caller *c = plugin ? new_caller() : NULL;
-    thenar_status status = c ? load(c, rest, error) : error_memory(error, rest);
+    thenar_status status = c ? load(c, source, error) : error_memory(error, rest);
     if (status == THENAR_OK && pthread_create(&c->thread, NULL, call_all, c) != 0)
         status = error_set(error, THENAR_ERROR_MEMORY, "plugin:%s: the system refused a thread", rest);
     if (status != THENAR_OK) {

@@ -98,11 +98,9 @@ void user_sample(const user_state *state, uint64_t sequence, thenar_device_sampl
     *out = (thenar_device_sample){.has = THENAR_DEVICE_POSITION | THENAR_DEVICE_ORIENTATION | THENAR_DEVICE_VELOCITY |
                                          THENAR_DEVICE_SPIN,
                                   .sequence = sequence};
-    vec3_store(out->position, state->position);
+    pose_store(out->pose, state->position, state->orientation);
     vec3_store(out->velocity, state->velocity);
     vec3_store(out->spin, state->spin);
-    out->orientation[0] = state->orientation.x, out->orientation[1] = state->orientation.y;
-    out->orientation[2] = state->orientation.z, out->orientation[3] = state->orientation.w;
 }
 
 /* The reader of scripts of simulated persons: one JSON object. */

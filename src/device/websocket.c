@@ -25,12 +25,12 @@ bool inverse_read(const char *text, size_t length, thenar_device_sample *sample,
     json_t *root = json_text_read(text, length, &fault);
     const json_t *device = first_of(root, "inverse3"), *state = json_object_get(device, "state");
     *sample = (thenar_device_sample){.has = THENAR_DEVICE_POSITION};
-    bool found = read_members(json_object_get(state, "cursor_position"), axes, 3, sample->position);
+    bool found = read_members(json_object_get(state, "cursor_position"), axes, 3, sample->pose);
     if (found && read_members(json_object_get(state, "cursor_velocity"), axes, 3, sample->velocity))
         sample->has |= THENAR_DEVICE_VELOCITY;
     for (int i = 0; found && i < 3; i++) {
         const json_t *grip = json_object_get(first_of(root, grips[i]), "state");
-        if (!read_members(json_object_get(grip, "orientation"), axes, 4, sample->orientation)) continue;
+        if (!read_members(json_object_get(grip, "orientation"), axes, 4, sample->pose + 3)) continue;
         sample->has |= THENAR_DEVICE_ORIENTATION;
         break;
     }

@@ -3,7 +3,7 @@
 #include "core/memory.h"
 #include "mesh/mesh.h"
 
-#include <assert.h>
+#include "core/assert.h"
 #include <stdlib.h>
 
 /* Distance to a point with a radius around it; `fallback` is the normal at the point itself. */

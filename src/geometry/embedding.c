@@ -1,6 +1,7 @@
 #include "geometry/embedding.h"
 
 #include "core/memory.h"
+#include "core/usage.h"
 #include "mesh/mesh.h"
 
 #include <math.h>
@@ -92,6 +93,7 @@ static bool has_volume(const thenar_tet_mesh *mesh) {
 
 thenar_status thenar_embedding_create(const thenar_tet_mesh *mesh, const thenar_surface *surface,
                                       thenar_embedding *embedding, int *outside, thenar_error *error) {
+    USAGE_STATUS(mesh && surface && embedding, error, "a pointer is NULL");
     *embedding = (thenar_embedding){0};
     tet_finder finder = {0};
     thenar_status status = tet_mesh_validate(mesh, error);
@@ -290,7 +292,7 @@ static void keep_own_tet(const spreading *s, int vertex, int *node, double *weig
 }
 
 /* From weights by node to lists by vertex. */
-static thenar_status collect(const spreading *s, double scale, smooth_embedding *out, thenar_error *error) {
+static thenar_status collect(const spreading *s, double scale, thenar_smooth_embedding *out, thenar_error *error) {
     int vertices = out->vertex_count, *count = MEMORY_ARRAY(int, vertices);
     size_t max = 4 * (size_t)vertices;
     int *begin = MEMORY_ARRAY(int, (size_t)vertices + 1), *nodes = MEMORY_ARRAY(int, s->holds.count);
@@ -327,21 +329,41 @@ static thenar_status collect(const spreading *s, double scale, smooth_embedding 
     free(nodes);
     free(weights);
     if (good) return THENAR_OK;
-    smooth_embedding_free(out);
+    thenar_smooth_embedding_free(out);
     return error_memory(error, "smooth embedding");
 }
 
-thenar_status smooth_embedding_create(const thenar_tet_mesh *mesh, const thenar_surface *surface,
-                                      const thenar_embedding *embedding, double reach, smooth_embedding *out,
-                                      thenar_error *error) {
-    *out = (smooth_embedding){.vertex_count = surface->vertex_count};
+/* A surface that follows coarse tets smoothly.
+ *
+ * Barycentric interpolation has a kink at every face between tets, which shading shows, and a step where tets overlap.
+ * Here the weight of each node is diffused along the surface, by about half an edge of the tets:
+ *     w_n <- (w_n + mean of w_n at the neighbours) / 2,   repeated.
+ * Diffused weights no longer reproduce the position of a vertex; a factor linear in the position of the node,
+ *     w_n <- w_n (c0 + c . (X_n - X_v)),   with sum w_n = 1 and sum w_n X_n = X_v,
+ * (moving least squares) restores it: affine motions are exact. A vertex then depends on ten to thirty nodes, and the
+ * surface bends where it had kinks. Diffusion along the surface never reaches from one finger to the next, however
+ * close they are. (A mean over a ball around the vertex needs to know the fingers, and leaves half of the kinks, since
+ * points of the ball outside the tets have to be left out.)
+ *
+ * For display only; contact uses the four nodes of thenar_embedding. */
+thenar_status thenar_smooth_embedding_create(const thenar_tet_mesh *mesh, const thenar_surface *surface,
+                                             const thenar_embedding *embedding, double reach,
+                                             thenar_smooth_embedding *out, thenar_error *error) {
+    USAGE_STATUS(mesh && surface && embedding && out, error, "a pointer is NULL");
+    USAGE_STATUS(reach > 0 && isfinite(reach), error, "the reach is %g; expected more than 0", reach);
+    USAGE_STATUS(embedding->vertex_count == surface->vertex_count, error, "an embedding of %d vertices; expected %d",
+                 embedding->vertex_count, surface->vertex_count);
+    thenar_status status = tet_mesh_validate(mesh, error);
+    if (status == THENAR_OK) status = surface_validate(surface, error);
+    if (status != THENAR_OK) return status;
+    *out = (thenar_smooth_embedding){.vertex_count = surface->vertex_count};
     double edge = mean_edge_of_tets(mesh), step = mean_edge_of_triangles(surface);
     /* A round is a random step of one edge with probability one half, in two dimensions: a variance of a quarter along
      * each. */
     double rounds = floor(4 * reach * reach * edge * edge / (step * step));
     spreading s = {.mesh = mesh, .surface = surface, .embedding = embedding};
     s.rounds = rounds < ROUNDS_MAX ? (int)rounds : ROUNDS_MAX; /* NaN: all */
-    thenar_status status = prepare(&s, error);
+    status = prepare(&s, error);
     for (int n = 0; n < mesh->node_count && status == THENAR_OK && s.rounds > 0; n++)
         if (!spread_node(&s, n)) status = error_memory(error, "smooth embedding");
     if (status == THENAR_OK) status = collect(&s, 1 / edge, out, error);
@@ -349,18 +371,22 @@ thenar_status smooth_embedding_create(const thenar_tet_mesh *mesh, const thenar_
     return status;
 }
 
-void smooth_embedding_free(smooth_embedding *embedding) {
+void thenar_smooth_embedding_free(thenar_smooth_embedding *embedding) {
+    if (!embedding) return;
     free(embedding->start);
     free(embedding->node);
     free(embedding->weight);
-    *embedding = (smooth_embedding){0};
+    *embedding = (thenar_smooth_embedding){0};
 }
 
-void smooth_embedding_apply(const smooth_embedding *embedding, const double *nodes, double *vertices) {
+thenar_status thenar_smooth_embedding_apply(const thenar_smooth_embedding *embedding, const double *nodes,
+                                            double *vertices) {
+    USAGE(embedding && nodes && vertices, THENAR_ERROR_USAGE, "a pointer is NULL");
     for (int v = 0; v < embedding->vertex_count; v++) {
         vec3 sum = {0};
         for (int i = embedding->start[v]; i < embedding->start[v + 1]; i++)
             sum = vec3_mul_add(sum, vec3_load(nodes + 3 * (size_t)embedding->node[i]), embedding->weight[i]);
         vec3_store(vertices + 3 * (size_t)v, sum);
     }
+    return THENAR_OK;
 }

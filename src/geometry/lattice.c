@@ -1,6 +1,7 @@
 #include "geometry/lattice.h"
 
 #include "core/memory.h"
+#include "core/usage.h"
 #include "geometry/embedding.h"
 #include "geometry/tets.h"
 #include "mesh/mesh.h"
@@ -224,8 +225,12 @@ thenar_status lattice_mend(const grid *g, unsigned char *keep, thenar_error *err
 #define TARGET_LIMIT 5000000 /* tets */
 #define CELL_LARGEST 1e100   /* m; squares of distances are still finite */
 
-thenar_mesh_options thenar_mesh_options_default(void) {
-    return (thenar_mesh_options){.lattice = THENAR_LATTICE_BCC, .target_tets = 5000, .fit_quality = 0.3};
+static const char *const lattice_names[] = {"bcc", "cube", "kuhn"};
+NAMES(thenar_lattice, lattice_names)
+
+thenar_status thenar_mesh_options_init(thenar_mesh_options *options, size_t size) {
+    const thenar_mesh_options defaults = {.lattice = THENAR_LATTICE_BCC, .target_tets = 5000, .fit_quality = 0.3};
+    return sized_give(options, size, &defaults, sizeof defaults, "thenar_mesh_options");
 }
 
 static thenar_status check_options(const thenar_mesh_options *options, thenar_error *error) {
@@ -447,16 +452,19 @@ static thenar_status used_vertices(const thenar_surface *surface, thenar_surface
 
 thenar_status thenar_tet_mesh_from_surface(const thenar_surface *surface, const thenar_mesh_options *options,
                                            thenar_tet_mesh *mesh, thenar_embedding *embedding, thenar_error *error) {
+    USAGE_STATUS(surface && mesh, error, "a pointer is NULL");
     *mesh = (thenar_tet_mesh){0};
     if (embedding) *embedding = (thenar_embedding){0};
-    thenar_mesh_options defaults = thenar_mesh_options_default();
+    thenar_mesh_options chosen = thenar_mesh_options_default();
     surface_distance distance;
     thenar_surface skin = {0};
-    thenar_status status = surface_distance_create(surface, &distance, error);
+    thenar_status status =
+        options ? sized_take(&chosen, sizeof chosen, options, "thenar_mesh_options", error) : THENAR_OK;
+    if (status == THENAR_OK) status = surface_distance_create(surface, &distance, error);
     if (status != THENAR_OK) return status;
     status = used_vertices(surface, &skin, error);
     lattice_solid solid = {signed_distance_of_surface(&distance), &distance, &skin};
-    if (status == THENAR_OK) status = lattice_mesh(&solid, options ? options : &defaults, mesh, error);
+    if (status == THENAR_OK) status = lattice_mesh(&solid, &chosen, mesh, error);
     if (status == THENAR_OK && embedding) status = thenar_embedding_create(mesh, surface, embedding, NULL, error);
     thenar_surface_free(&skin);
     surface_distance_free(&distance);

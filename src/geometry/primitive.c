@@ -1,9 +1,10 @@
 #include "geometry/lattice.h"
 
 #include "core/memory.h"
+#include "core/usage.h"
 #include "mesh/mesh.h"
 
-#include <assert.h>
+#include "core/assert.h"
 #include <math.h>
 #include <stdlib.h>
 
@@ -212,6 +213,7 @@ static const double pi = 3.14159265358979323846;
 
 thenar_status thenar_tet_mesh_box(const double low[3], const double high[3], const int cells[3], thenar_lattice lattice,
                                   thenar_tet_mesh *mesh, thenar_error *error) {
+    USAGE_STATUS(low && high && cells && mesh, error, "a pointer is NULL");
     *mesh = (thenar_tet_mesh){0};
     if (lattice != THENAR_LATTICE_CUBE && lattice != THENAR_LATTICE_KUHN)
         return error_set(error, THENAR_ERROR_INPUT,
@@ -324,6 +326,7 @@ static void cut_face(sphere_edges *edges, thenar_surface *surface, const vec3 co
 }
 
 thenar_status thenar_surface_sphere(double radius, int resolution, thenar_surface *surface, thenar_error *error) {
+    USAGE_STATUS(surface, error, "a pointer is NULL");
     *surface = (thenar_surface){0};
     thenar_status status = check_length(radius, "radius", error);
     if (status == THENAR_OK) status = check_resolution(resolution, error);
@@ -395,6 +398,7 @@ static thenar_status check_round(double radius, double length, int resolution, t
 
 thenar_status thenar_surface_capsule(double radius, double length, int resolution, thenar_surface *surface,
                                      thenar_error *error) {
+    USAGE_STATUS(surface, error, "a pointer is NULL");
     *surface = (thenar_surface){0};
     thenar_status status = check_round(radius, length, resolution, error);
     if (status != THENAR_OK) return status;
@@ -417,6 +421,7 @@ thenar_status thenar_surface_capsule(double radius, double length, int resolutio
 
 thenar_status thenar_surface_cylinder(double radius, double length, int resolution, thenar_surface *surface,
                                       thenar_error *error) {
+    USAGE_STATUS(surface, error, "a pointer is NULL");
     *surface = (thenar_surface){0};
     thenar_status status = check_round(radius, length, resolution, error);
     if (status != THENAR_OK) return status;
@@ -435,6 +440,7 @@ thenar_status thenar_surface_cylinder(double radius, double length, int resoluti
 
 thenar_status thenar_surface_torus(double ring, double tube, int resolution, thenar_surface *surface,
                                    thenar_error *error) {
+    USAGE_STATUS(surface, error, "a pointer is NULL");
     *surface = (thenar_surface){0};
     thenar_status status = check_round(ring, tube, resolution, error);
     if (status == THENAR_OK && !(tube < ring))
@@ -488,6 +494,7 @@ static void box_side(const double size[3], int n, int axis, int level, int *numb
 }
 
 thenar_status thenar_surface_box(const double size[3], int resolution, thenar_surface *surface, thenar_error *error) {
+    USAGE_STATUS(size && surface, error, "a pointer is NULL");
     *surface = (thenar_surface){0};
     thenar_status status = THENAR_OK;
     for (int a = 0; a < 3 && status == THENAR_OK; a++) status = check_length(size[a], "size", error);

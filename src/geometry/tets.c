@@ -1,6 +1,7 @@
 #include "geometry/tets.h"
 
 #include "core/memory.h"
+#include "core/usage.h"
 #include "geometry/distance.h"
 #include "geometry/embedding.h"
 #include "geometry/lattice.h"
@@ -416,6 +417,7 @@ bool fill_reaches_tet(const signed_distance *solid, const vec3 corner[4], double
 
 thenar_status thenar_tet_mesh_fill(const thenar_tet_mesh *mesh, const thenar_surface *surface, double *fill,
                                    thenar_error *error) {
+    USAGE_STATUS(mesh && surface && fill, error, "a pointer is NULL");
     surface_distance distance;
     thenar_status status = tet_mesh_validate(mesh, error);
     if (status == THENAR_OK) status = surface_distance_create(surface, &distance, error);

@@ -3,6 +3,7 @@
 
 #include "core/memory.h"
 #include "core/text.h"
+#include "core/usage.h"
 #include "hand/retarget.h"
 
 #include <stdlib.h>
@@ -10,7 +11,7 @@
 
 #define DEGREE (3.14159265358979323846 / 180)
 
-const char *const hand_pose_names[] = {"rest", "open", "relaxed", "fist", "pinch", "point", "spread"};
+static const char *const pose_names[] = {"rest", "open", "relaxed", "fist", "pinch", "point", "spread"};
 
 /* Degrees, in the order of the pose names after "rest": flexion, abduction, middle joint, end joint, for the thumb and
  * each finger. Our own choice. The thumb's first two angles count from the rest pose, so the position of its tip
@@ -24,42 +25,29 @@ static const double poses[][HAND_FINGERS][HAND_FINGER_ANGLES] = {
     {{-20, -10, 0, -5}, {0, 18, 0, 0}, {0, 4, 0, 0}, {0, -12, 0, 0}, {0, -28, 0, 0}},
 };
 
-int hand_pose_count(void) {
-    return (int)(sizeof hand_pose_names / sizeof *hand_pose_names);
-}
+NAMES(thenar_hand_pose, pose_names)
 
-bool hand_pose_find(const hand_skeleton *hand, const char *name, double q[HAND_ANGLES]) {
-    for (int p = 0; p < hand_pose_count(); p++) {
-        if (strcmp(name, hand_pose_names[p]) != 0) continue;
-        for (int i = 0; i < HAND_ANGLES; i++) {
-            double angle =
-                p == 0 ? hand->rest[i] : poses[p - 1][i / HAND_FINGER_ANGLES][i % HAND_FINGER_ANGLES] * DEGREE;
-            q[i] = fmax(hand->lower[i], fmin(hand->upper[i], angle));
-        }
-        return true;
+void hand_pose_angles(const hand_skeleton *hand, thenar_hand_pose pose, double q[HAND_ANGLES]) {
+    for (int i = 0; i < HAND_ANGLES; i++) {
+        double angle = pose == THENAR_HAND_POSE_REST
+                           ? hand->rest[i]
+                           : poses[pose - 1][i / HAND_FINGER_ANGLES][i % HAND_FINGER_ANGLES] * DEGREE;
+        q[i] = fmax(hand->lower[i], fmin(hand->upper[i], angle));
     }
-    return false;
-}
-
-static thenar_status find_pose(const char *name, int number, const hand_skeleton *hand, double *q,
-                               thenar_error *error) {
-    if (hand_pose_find(hand, name, q)) return THENAR_OK;
-    const char *closest = text_closest(name, hand_pose_names, (size_t)hand_pose_count());
-    return error_set(error, THENAR_ERROR_INPUT, "pose %d: unknown pose %s%s%s", number, name,
-                     closest ? "; did you mean " : "; expected rest, open, relaxed, fist, pinch, point or spread",
-                     closest ? closest : "");
 }
 
 /* A named pose, optionally blended with another, with single angles overridden. */
 static thenar_status read_pose(const thenar_hand_key *key, int number, const hand_skeleton *hand, double *q,
                                thenar_error *error) {
     double other[HAND_ANGLES];
-    thenar_status status = find_pose(key->pose ? key->pose : "rest", number, hand, q, error);
-    if (status == THENAR_OK && key->other) status = find_pose(key->other, number, hand, other, error);
-    if (status != THENAR_OK) return status;
-    if (key->other && !(key->share >= 0 && key->share <= 1))
+    if ((unsigned)key->pose >= THENAR_HAND_POSE_COUNT || (unsigned)key->other >= THENAR_HAND_POSE_COUNT)
+        return error_set(error, THENAR_ERROR_INPUT, "pose %d is of kind %d and %d; expected 0 to %d", number,
+                         (int)key->pose, (int)key->other, THENAR_HAND_POSE_COUNT - 1);
+    if (!(key->share >= 0 && key->share <= 1))
         return error_set(error, THENAR_ERROR_INPUT, "pose %d: its share is %g; expected 0 to 1", number, key->share);
-    for (int i = 0; key->other && i < HAND_ANGLES; i++) q[i] += key->share * (other[i] - q[i]);
+    hand_pose_angles(hand, key->pose, q);
+    hand_pose_angles(hand, key->other, other);
+    for (int i = 0; key->share > 0 && i < HAND_ANGLES; i++) q[i] += key->share * (other[i] - q[i]);
     for (int i = 0; key->angles && i < HAND_ANGLES; i++) {
         if (isnan(key->angles[i])) continue;
         if (!(key->angles[i] >= hand->lower[i] && key->angles[i] <= hand->upper[i]))

@@ -17,12 +17,8 @@
 
 #include "thenar/hand.h"
 
-/* Angles of a named pose, clamped to the limits of this hand. Returns false for an unknown name. */
-bool hand_pose_find(const hand_skeleton *hand, const char *name, double q[HAND_ANGLES]);
-
-/* All pose names, for messages. */
-extern const char *const hand_pose_names[];
-int hand_pose_count(void);
+/* The angles of a pose, within the limits of this hand. */
+void hand_pose_angles(const hand_skeleton *hand, thenar_hand_pose pose, double q[HAND_ANGLES]);
 
 /* A script: poses by name or by angles, and a path of the wrist, both as keys over time. */
 
@@ -124,8 +120,8 @@ thenar_status hand_model_create(const thenar_hand_def *def, hand_model **out, so
                                 thenar_error *error);
 void hand_model_free(hand_model *hand);
 uint64_t hand_model_hash(const hand_model *hand);
-/* Drives the hand by a track, or by its script again if `t` is NULL. Takes ownership of `t`. */
-void hand_model_set_track(hand_model *hand, track *t);
+/* The track drives it from now on; NULL: its script again. The hand holds a reference. */
+void hand_model_set_track(hand_model *hand, const track *t);
 
 void hand_layout(hand_state *state, arena *kept, arena *work);
 /* Moves the bones to the start of the drive and the flesh to its rest shape. Call after the reset of the bodies.
@@ -147,15 +143,5 @@ bool hand_is_finite(const hand_state *state);
 void hand_rest_bones(hand_state *state);
 
 #define HAND_SMALLEST_FILL 0.05 /* smallest fill of a tet that is hardly filled, as in scenes */
-
-/* Readers of files, set by libthenar_io when it is loaded (src/io/hand_files.c): the physics has no parsers. */
-typedef struct hand_file_readers {
-    thenar_status (*shape)(const char *path, int tets, hand_shape *out, thenar_error *error);
-    thenar_status (*track)(const char *path, track *out, thenar_error *error);
-} hand_file_readers;
-extern hand_file_readers hand_files SHARED(hand_files);
-
-/* Reads a track with them; an error without libthenar_io. */
-thenar_status hand_read_track(const char *path, track *out, thenar_error *error);
 
 #endif

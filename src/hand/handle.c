@@ -20,6 +20,7 @@
 #include "body/support.h"
 #include "core/hash.h"
 #include "core/text.h"
+#include "core/usage.h"
 
 #include <float.h>
 #include <stdlib.h>
@@ -29,15 +30,17 @@
 #define FLATTEST 1e-9 /* smallest inertia relative to the largest: collinear nodes have none about their line */
 #define STIFFEST 1e9  /* N/m and N m/rad */
 
-thenar_handle_def thenar_handle_def_default(void) {
-    return (thenar_handle_def){.spring_stiffness = 2000,
-                               .spring_damping = 2,
-                               .stiffness = 2000,
-                               .damping = 20,
-                               .turn_stiffness = 2,
-                               .turn_damping = 0.02,
-                               .max_force = 100,
-                               .max_torque = 5};
+thenar_status thenar_handle_def_init(thenar_handle_def *def, size_t size) {
+    const thenar_handle_def defaults = {.joint = THENAR_JOINT_NONE,
+                                        .spring_stiffness = 2000,
+                                        .spring_damping = 2,
+                                        .stiffness = 2000,
+                                        .damping = 20,
+                                        .turn_stiffness = 2,
+                                        .turn_damping = 0.02,
+                                        .max_force = 100,
+                                        .max_torque = 5};
+    return sized_give(def, size, &defaults, sizeof defaults, "thenar_handle_def");
 }
 
 static thenar_status check_number(const char *name, double value, bool positive, thenar_error *error) {
@@ -97,7 +100,7 @@ static handle_model *make(const thenar_handle_def *def) {
 static thenar_status pick(const thenar_handle_def *def, const soft_model *tool, handle_model *handle,
                           thenar_error *error) {
     thenar_region sphere = {.kind = THENAR_REGION_SPHERE, .radius = def->radius};
-    vec3_store(sphere.a, vec3_load(def->seed));
+    vec3_store(sphere.centre, vec3_load(def->seed));
     thenar_status status = region_check(&sphere, error);
     if (status != THENAR_OK) return status;
     int nodes = tool->mesh.node_count;
@@ -227,13 +230,12 @@ thenar_status handle_model_on_bone(const thenar_handle_def *def, const hand_mode
     *out = NULL;
     thenar_status status = check(def, error);
     if (status != THENAR_OK) return status;
-    int joint = hand_joint_find(def->bone), bone = HAND_BONES - 1;
-    while (bone >= 0 && (joint < 0 || hand_bone_joint(bone) != (hand_joint)joint)) bone--;
+    int bone = thenar_hand_joint_bone(def->joint);
     if (bone < 0)
         return error_set(error, THENAR_ERROR_INPUT,
                          "handle %s: no bone begins at %s; expected wrist, or a joint of WebXR at which a bone of a "
                          "finger begins, as index-finger-phalanx-distal",
-                         def->name, def->bone);
+                         def->name, thenar_hand_joint_name(def->joint));
     if (def->key_count > 0)
         return error_set(error, THENAR_ERROR_INPUT,
                          "handle %s: keys for a bone; expected the hand's own keys and poses", def->name);

@@ -1,6 +1,9 @@
 #include "hand/shape.h"
 
-#include <assert.h>
+#include "core/assert.h"
+#include "core/usage.h"
+#include "thenar/hand.h"
+
 #include <string.h>
 
 static const char *const names[HAND_JOINTS] = {"wrist",
@@ -34,11 +37,10 @@ const char *hand_joint_name(hand_joint joint) {
     return names[joint];
 }
 
-int hand_joint_find(const char *name) {
-    for (int i = 0; i < HAND_JOINTS; i++)
-        if (strcmp(names[i], name) == 0) return i;
-    return -1;
-}
+NAMES(thenar_hand_joint, names)
+
+static const char *const finger_names[] = {"thumb", "index", "middle", "ring", "little"};
+NAMES(thenar_finger, finger_names)
 
 /* The first joint of a finger, its metacarpal. */
 static int first_joint(int finger) {
@@ -64,6 +66,16 @@ int hand_joint_bone(hand_joint joint) {
     int place = (int)joint - first_joint(finger) - (finger > 0); /* -1 for a finger's metacarpal */
     if (place < 0) return 0;
     return 1 + 3 * finger + (place < 3 ? place : 2);
+}
+
+int thenar_hand_joint_bone(thenar_hand_joint joint) {
+    for (int bone = 0; bone < HAND_BONES; bone++)
+        if ((int)hand_bone_joint(bone) == (int)joint) return bone;
+    return -1;
+}
+
+const char *thenar_hand_bone_name(int bone) {
+    return bone == 0 ? "palm" : bone > 0 && bone < HAND_BONES ? names[hand_bone_joint(bone)] : "unknown";
 }
 
 /* Bone lengths and knuckles after Buchholz et al. 1992; the fingers' metacarpals after X-ray means of hands about 185

@@ -4,6 +4,7 @@
 
 #include "core/hash.h"
 #include "core/text.h"
+#include "core/usage.h"
 #include "geometry/tets.h"
 #include "hand/shape.h"
 #include "mesh/mesh.h"
@@ -225,7 +226,7 @@ static thenar_status hand_attach_flesh(const thenar_hand_def *def, const hand_sh
 #define LARGEST 1e9                             /* largest stiffness or damping */
 #define HAND_PHALANGES ((1u << HAND_BONES) - 2) /* bits of bones 1 to 15 */
 
-thenar_hand_def thenar_hand_def_default(void) {
+thenar_status thenar_hand_def_init(thenar_hand_def *def, size_t size) {
     hand_options shape = hand_options_default();
     thenar_material flesh = thenar_material_default();
     flesh.young = 6e4;
@@ -234,29 +235,31 @@ thenar_hand_def thenar_hand_def_default(void) {
     flesh.damping_stiffness = 0.01;
     flesh.stretch_min = 0.9;
     flesh.stretch_max = 1.1;
-    return (thenar_hand_def){.name = "hand",
-                             .length = shape.length,
-                             .triangles = shape.triangles,
-                             .tets = shape.tets,
-                             .material = flesh,
-                             .joint_stretch_min = 0.35,
-                             .joint_stretch_max = 1.8,
-                             .bone_share = 0.2,
-                             .flesh_stiffness = 5000,
-                             .flesh_damping = 1,
-                             .skin_share = 0.02,
-                             .joint_stiffness = 3,
-                             .joint_damping = 0.03,
-                             .base_stiffness = 4000,
-                             .base_damping = 80,
-                             .base_turn_stiffness = 20,
-                             .base_turn_damping = 0.4,
-                             .max_force = 100,
-                             .max_torque = 5,
-                             .touches = true,
-                             .friction = 0.5,
-                             .contact_spacing = 1,
-                             .self_distance = 0.015};
+    const thenar_hand_def defaults = {.name = "hand",
+                                      .length = shape.length,
+                                      .triangles = shape.triangles,
+                                      .tets = shape.tets,
+                                      .pose = {0, 0, 0, 0, 0, 0, 1},
+                                      .material = flesh,
+                                      .joint_stretch_min = 0.35,
+                                      .joint_stretch_max = 1.8,
+                                      .bone_share = 0.2,
+                                      .flesh_stiffness = 5000,
+                                      .flesh_damping = 1,
+                                      .skin_share = 0.02,
+                                      .joint_stiffness = 3,
+                                      .joint_damping = 0.03,
+                                      .base_stiffness = 4000,
+                                      .base_damping = 80,
+                                      .base_turn_stiffness = 20,
+                                      .base_turn_damping = 0.4,
+                                      .max_force = 100,
+                                      .max_torque = 5,
+                                      .touches = true,
+                                      .friction = 0.5,
+                                      .contact_spacing = 1,
+                                      .self_distance = 0.015};
+    return sized_give(def, size, &defaults, sizeof defaults, "thenar_hand_def");
 }
 
 /* A number of the definition and its allowed range. */
@@ -294,25 +297,14 @@ static thenar_status check_numbers(const thenar_hand_def *def, thenar_error *err
     if (def->only && (!def->phalanges || def->only & ~HAND_PHALANGES))
         return error_set(error, THENAR_ERROR_INPUT, "only is %#x; expected bones 1 to %d, of a hand of phalanges",
                          def->only, HAND_BONES - 1);
-    if (!vec3_is_finite(vec3_load(def->move)) || !vec3_is_finite(vec3_load(def->turn)))
-        return error_set(error, THENAR_ERROR_INPUT, "move or turn is not finite; expected three numbers each");
+    if (!vec3_is_finite(vec3_load(def->pose)) || !pose_has_orientation(def->pose))
+        return error_set(error, THENAR_ERROR_INPUT,
+                         "the pose is not finite or has no orientation; expected a position and a quaternion");
     return THENAR_OK;
 }
 
-hand_file_readers hand_files;
-
-static thenar_status no_reader(const char *path, thenar_error *error) {
-    return error_set(error, THENAR_ERROR_INPUT, "%s: files are read by the library thenar_io, which is not loaded",
-                     path);
-}
-
-thenar_status hand_read_track(const char *path, track *out, thenar_error *error) {
-    return hand_files.track ? hand_files.track(path, out, error) : no_reader(path, error);
-}
-
 static thenar_status make_shape(const thenar_hand_def *def, hand_shape *shape, thenar_error *error) {
-    if (def->file)
-        return hand_files.shape ? hand_files.shape(def->file, def->tets, shape, error) : no_reader(def->file, error);
+    if (def->shape) return hand_shape_copy(&def->shape->shape, shape, error);
     hand_options options = hand_options_default();
     double slender = options.breadth / options.length;
     options.length = def->length;
@@ -412,21 +404,14 @@ static thenar_status read_track(const thenar_hand_def *def, hand_model *hand, th
     hand->retarget = retarget_options_default();
     hand->retarget.cutoff = def->smoothing;
     if (!def->track) return THENAR_OK;
-    track *t = MEMORY_ARRAY(track, 1);
-    if (!t) return error_memory(error, def->track);
-    thenar_status status = hand_read_track(def->track, t, error);
-    if (status == THENAR_OK) {
-        hand_model_set_track(hand, t);
-        return track_expect(t, hand->skeleton.left, def->track, error);
-    }
-    free(t);
-    return status;
+    hand_model_set_track(hand, def->track);
+    return track_expect(def->track, hand->skeleton.left, error);
 }
 
 static thenar_status make_hand(const thenar_hand_def *def, hand_shape *shape, hand_model *hand, soft_model **flesh,
                                thenar_error *error) {
     double *fill = NULL;
-    place_shape(shape, vec3_load(def->move), quat_from_rotation_vector(vec3_load(def->turn)));
+    place_shape(shape, vec3_load(def->pose), pose_orientation(def->pose));
     thenar_status status = find_fill(shape, &fill, error);
     if (status == THENAR_OK) status = make_skeleton(def, shape, fill, hand, error);
     if (status == THENAR_OK) status = make_script(def, hand, error);
@@ -471,12 +456,9 @@ thenar_status hand_model_create(const thenar_hand_def *def, hand_model **out, so
     return status;
 }
 
-void hand_model_set_track(hand_model *hand, track *t) {
-    if (hand->track) {
-        track_free(hand->track);
-        free(hand->track);
-    }
-    hand->track = t;
+void hand_model_set_track(hand_model *hand, const track *t) {
+    thenar_track_free(hand->track);
+    hand->track = t ? track_keep(t) : NULL;
 }
 
 void hand_model_free(hand_model *hand) {

@@ -19,7 +19,11 @@
 #include "hand/shape.h"
 #include "hand/skeleton.h"
 
+#include "thenar/hand.h"
+
+#include <stdatomic.h>
 #include <stddef.h>
+
 
 #define HAND_FINGER_ANGLES 4
 #define HAND_ANGLES (HAND_FINGERS * HAND_FINGER_ANGLES)
@@ -247,7 +251,9 @@ typedef struct track_frame {
 /* The frames of one hand, by ascending time. */
 typedef ARRAY(track_frame) track_hand;
 
-typedef struct track {
+typedef struct thenar_track {
+    atomic_int owners;                /* of one that the API has handed out */
+    char *name;                       /* for messages, NULL for none */
     track_hand hands[2];   /* right, left: indexed by `left` */
     glove_track gloves[2]; /* likewise for gloves; one of the two is empty */
     long repeated,
@@ -264,8 +270,11 @@ thenar_status track_read(const char *path, track *out, thenar_error *error);
 thenar_status track_parse(const char *text, size_t size, const char *name, track *out, thenar_error *error);
 void track_free(track *t) SHARED(track_free);
 
+/* One more reference to a track of the API; thenar_track_free releases one. */
+track *track_keep(const track *t);
+
 /* Fails if the track does not have this hand; the message says what it has. */
-thenar_status track_expect(const track *t, bool left, const char *name, thenar_error *error);
+thenar_status track_expect(const track *t, bool left, thenar_error *error);
 
 /* The joints of a hand at a time, interpolated along straight lines and great circles, and constant before the first
  * and after the last frame. A joint missing in one of two frames is taken from the nearer one. All joints are unseen

@@ -134,6 +134,48 @@ void hand_shape_free(hand_shape *hand) {
     *hand = (hand_shape){0};
 }
 
+void thenar_hand_shape_free(thenar_hand_shape *shape) {
+    if (!shape) return;
+    hand_shape_free(&shape->shape);
+    free(shape);
+}
+
+/* A copy of an array, if there is one; *good becomes false when memory runs out. */
+static void *copy_array(const void *from, size_t size, bool *good) {
+    void *copy = from ? memory_copy(from, size) : NULL;
+    *good = *good && (copy || !from);
+    return copy;
+}
+
+thenar_status hand_shape_copy(const hand_shape *from, hand_shape *out, thenar_error *error) {
+    bool good = true;
+    size_t nodes = (size_t)from->mesh.node_count, tets = (size_t)from->mesh.tet_count;
+    size_t vertices = (size_t)from->skin.vertex_count, triangles = (size_t)from->skin.triangle_count;
+#define COPY(field, count) out->field = copy_array(from->field, (count) * sizeof *from->field, &good)
+    *out = *from;
+    COPY(skin.positions, 3 * vertices);
+    COPY(skin.triangles, 3 * triangles);
+    COPY(mesh.positions, 3 * nodes);
+    COPY(mesh.tets, 4 * tets);
+    COPY(mesh.tags, tets);
+    COPY(embedding.tet, vertices);
+    COPY(embedding.weights, 4 * vertices);
+    COPY(node_skinning, nodes);
+    COPY(vertex_skinning, vertices);
+    COPY(node_bone, nodes);
+    COPY(vertex_bone, vertices);
+    COPY(node_core, nodes);
+    COPY(contact_spacing, vertices);
+    for (int f = 0; f < HAND_FINGERS; f++) {
+        COPY(pad[f].vertex, (size_t)from->pad[f].count);
+        COPY(pad[f].area, (size_t)from->pad[f].count);
+    }
+#undef COPY
+    if (good) return THENAR_OK;
+    hand_shape_free(out);
+    return error_memory(error, "a hand");
+}
+
 static thenar_status check_options(const hand_options *o, thenar_error *error) {
     if (!(o->length >= HAND_LENGTH_MIN && o->length <= HAND_LENGTH_MAX))
         return error_set(error, THENAR_ERROR_INPUT, "the hand's length is %g m; expected %g to %g", o->length,

@@ -13,6 +13,7 @@
 #include "geometry/bvh.h"
 #include "geometry/distance.h"
 
+#include "thenar/hand.h"
 #include "thenar/mesh.h"
 
 #include <stdbool.h>
@@ -52,8 +53,7 @@ typedef enum hand_joint {
 
 /* WebXR's name of a joint: "wrist", "thumb-metacarpal", ..., "pinky-finger-tip". */
 const char *hand_joint_name(hand_joint joint) SHARED(hand_joint_name);
-/* The joint of that name, or -1. */
-int hand_joint_find(const char *name) SHARED(hand_joint_find);
+
 /* The joint at which a bone begins: the wrist; the thumb's metacarpal, proximal and distal joints; the fingers'
  * proximal, intermediate and distal joints. */
 hand_joint hand_bone_joint(int bone);
@@ -193,8 +193,15 @@ typedef struct hand_shape {
     double *contact_spacing;       /* of the skin's vertices: target spacing of contact points, m */
 } hand_shape;
 
+/* What the API hands out. */
+struct thenar_hand_shape {
+    hand_shape shape;
+};
+
 thenar_status hand_shape_create(const hand_options *options, hand_shape *out, thenar_error *error)
     SHARED(hand_shape_create);
+/* A copy with arrays of its own. */
+thenar_status hand_shape_copy(const hand_shape *from, hand_shape *out, thenar_error *error);
 void hand_shape_free(hand_shape *hand) SHARED(hand_shape_free);
 
 /* The palmar side of a distal phalanx: vertices of a skin beyond the joint of that bone that face out of the palm.

@@ -1,5 +1,7 @@
 #include "hand/retarget.h"
 
+#include "core/usage.h"
+
 #include <stdlib.h>
 
 void track_free(track *t) {
@@ -7,14 +9,38 @@ void track_free(track *t) {
         free(t->hands[left].data);
         free(t->gloves[left].data);
     }
+    free(t->name);
     *t = (track){0};
 }
 
-thenar_status track_expect(const track *t, bool left, const char *name, thenar_error *error) {
+track *track_keep(const track *t) {
+    track *own = (track *)t; /* the count is the one thing of it that changes; it is atomic */
+    atomic_fetch_add(&own->owners, 1);
+    return own;
+}
+
+void thenar_track_free(thenar_track *t) {
+    if (!t || atomic_fetch_sub(&t->owners, 1) > 1) return;
+    track_free(t);
+    free(t);
+}
+
+bool thenar_track_has_hand(const thenar_track *track, bool left) {
+    USAGE_POINTER(track, false);
+    return track_count(track, left) > 0;
+}
+
+double thenar_track_duration(const thenar_track *track) {
+    USAGE_POINTER(track, NAN);
+    return track_stop(track) - track_start(track);
+}
+
+thenar_status track_expect(const track *t, bool left, thenar_error *error) {
     if (track_count(t, left) > 0) return THENAR_OK;
     const char *wanted = left ? "left" : "right", *other = left ? "right" : "left";
-    return error_at(error, name, 0, 0, "has no frame of the %s hand, but %zu of the %s one; expected \"hand\": \"%s\"",
-                    wanted, track_count(t, !left), other, wanted);
+    return error_at(error, t->name ? t->name : "the track", 0, 0,
+                    "has no frame of the %s hand, but %zu of the %s one; expected \"hand\": \"%s\"", wanted,
+                    track_count(t, !left), other, wanted);
 }
 
 /* Number of frames at or before a time. */

@@ -5,9 +5,10 @@
 #include "core/error.h"
 #include "core/memory.h"
 #include "core/threads.h"
+#include "core/usage.h"
 #include "haptic/tick.h"
 
-#include <assert.h>
+#include "core/assert.h"
 #include <errno.h>
 #include <math.h>
 #include <pthread.h>
@@ -110,13 +111,13 @@ static void timing_read(timing *t, thenar_haptic_stats *out) {
     out->missed = GET(t->missed);
     out->seconds = 1e-9 * (double)(GET(t->ended_ns) - GET(t->began_ns));
     out->period_us = 1e-3 * (double)t->period_ns;
-    out->period_worst_us = 1e-3 * (double)GET(t->period_worst_ns);
-    out->period_p50_us = percentile(t->periods, t->period_bins, 0.5, 1, out->period_worst_us);
-    out->period_p99_us = percentile(t->periods, t->period_bins, 0.99, 1, out->period_worst_us);
-    out->period_p999_us = percentile(t->periods, t->period_bins, 0.999, 1, out->period_worst_us);
-    out->tick_worst_us = 1e-3 * (double)GET(t->cost_worst_ns);
-    out->tick_p50_us = percentile(t->costs, TIMING_COST_BINS, 0.5, 1e-3 * TIMING_COST_BIN_NS, out->tick_worst_us);
-    out->tick_p99_us = percentile(t->costs, TIMING_COST_BINS, 0.99, 1e-3 * TIMING_COST_BIN_NS, out->tick_worst_us);
+    out->period_max_us = 1e-3 * (double)GET(t->period_worst_ns);
+    out->period_p50_us = percentile(t->periods, t->period_bins, 0.5, 1, out->period_max_us);
+    out->period_p99_us = percentile(t->periods, t->period_bins, 0.99, 1, out->period_max_us);
+    out->period_p999_us = percentile(t->periods, t->period_bins, 0.999, 1, out->period_max_us);
+    out->tick_max_us = 1e-3 * (double)GET(t->cost_worst_ns);
+    out->tick_p50_us = percentile(t->costs, TIMING_COST_BINS, 0.5, 1e-3 * TIMING_COST_BIN_NS, out->tick_max_us);
+    out->tick_p99_us = percentile(t->costs, TIMING_COST_BINS, 0.99, 1e-3 * TIMING_COST_BIN_NS, out->tick_max_us);
     for (int i = 0; i < THENAR_HAPTIC_JITTER; i++) out->jitter[i] = GET(t->jitter[i]);
 }
 
@@ -125,12 +126,12 @@ static void timing_read(timing *t, thenar_haptic_stats *out) {
 
 /* From the device's axes to the world's. */
 static void to_world(const haptic_channel *c, thenar_device_sample *sample) {
-    vec3_store(sample->position, vec3_add(c->origin, quat_rotate(c->turn, vec3_load(sample->position))));
+    vec3_store(sample->pose, vec3_add(c->origin, quat_rotate(c->turn, vec3_load(sample->pose))));
     vec3_store(sample->velocity, quat_rotate(c->turn, vec3_load(sample->velocity)));
     vec3_store(sample->spin, quat_rotate(c->turn, vec3_load(sample->spin)));
-    const double *q = sample->orientation;
+    const double *q = sample->pose + 3;
     quat turned = quat_mul(quat_mul(c->turn, (quat){q[0], q[1], q[2], q[3]}), c->grip);
-    memcpy(sample->orientation, (double[]){turned.x, turned.y, turned.z, turned.w}, sizeof sample->orientation);
+    memcpy(sample->pose + 3, (double[]){turned.x, turned.y, turned.z, turned.w}, 4 * sizeof(double));
 }
 
 /* What was felt, for the statistics. */
@@ -162,27 +163,25 @@ static void tick_channel(const thenar_haptic *haptic, haptic_channel *c, int64_t
     if (c->state.updates == c->seen_updates) return;
     c->seen_updates = c->state.updates;
     c->latency_us = 1e-3 * (double)(haptic_now(haptic) - c->state.linear.published_ns);
-    c->latency_worst_us = fmax(c->latency_worst_us, c->latency_us);
+    c->latency_max_us = fmax(c->latency_max_us, c->latency_us);
 }
 
 static void report_channel(haptic_channel *c, thenar_haptic_handle_stats *out) {
     const haptic_state *s = &c->state;
-    vec3_store(out->device_position, s->device.position);
-    quat_store(out->device_orientation, s->device.orientation);
-    vec3_store(out->proxy_position, s->position);
-    quat_store(out->proxy_orientation, s->orientation);
+    pose_store(out->device_pose, s->device.position, s->device.orientation);
+    pose_store(out->proxy_pose, s->position, s->orientation);
     memcpy(out->force, s->energy.sent, sizeof out->force);
     memcpy(out->torque, s->energy.sent + 3, sizeof out->torque);
     out->gain = s->gain;
     out->fades = c->fades;
-    out->peak_force = c->peak_force;
-    out->peak_torque = c->peak_torque;
-    out->mean_force = c->ticks > 0 ? c->force_sum / (double)c->ticks : 0;
+    out->force_max = c->peak_force;
+    out->torque_max = c->peak_torque;
+    out->force_mean = c->ticks > 0 ? c->force_sum / (double)c->ticks : 0;
     out->energy_in = s->energy.in;
     out->energy_out = s->energy.out;
-    out->energy_worst = s->energy.worst;
+    out->energy_excess_max = s->energy.worst;
     out->latency_us = c->latency_us;
-    out->latency_worst_us = c->latency_worst_us;
+    out->latency_max_us = c->latency_max_us;
     out->updates = s->updates;
     out->samples = s->samples;
     memcpy(out->faults, s->faults, sizeof out->faults);
@@ -255,8 +254,10 @@ static void *loop_main(void *argument) {
 }
 
 /* Without a thread: the same ticks on a clock that only this moves. What they cost is measured by the system's. */
-void thenar_haptic_advance(thenar_haptic *haptic, double seconds) {
-    if (!haptic->simulated_time || !(seconds >= 0)) return;
+thenar_status thenar_haptic_advance(thenar_haptic *haptic, double seconds) {
+    USAGE_POINTER(haptic, THENAR_ERROR_USAGE);
+    USAGE(seconds >= 0, THENAR_ERROR_USAGE, "%g seconds; expected 0 or more", seconds);
+    if (!haptic->simulated_time) return THENAR_OK;
     const int64_t period = haptic->timing.period_ns;
     haptic->due_ns += llround(fmin(seconds, LONGEST_ADVANCE) * NS);
     while (haptic->simulated_ns + period <= haptic->due_ns) {
@@ -267,9 +268,11 @@ void thenar_haptic_advance(thenar_haptic *haptic, double seconds) {
         tell(haptic, now);
         timing_note(&haptic->timing, now, now - before, clock_now() - began, 0);
     }
+    return THENAR_OK;
 }
 
 thenar_status thenar_haptic_start(thenar_haptic *haptic, thenar_error *error) {
+    USAGE_STATUS(haptic, error, "the loop is NULL");
     if (haptic->running || haptic->simulated_time) return THENAR_OK;
     atomic_store(&haptic->stop, false);
     haptic->ready = false;
@@ -286,14 +289,17 @@ thenar_status thenar_haptic_start(thenar_haptic *haptic, thenar_error *error) {
     return THENAR_OK;
 }
 
-void thenar_haptic_stop(thenar_haptic *haptic) {
-    if (!haptic->running) return;
+thenar_status thenar_haptic_stop(thenar_haptic *haptic) {
+    USAGE_POINTER(haptic, THENAR_ERROR_USAGE);
+    if (!haptic->running) return THENAR_OK;
     atomic_store(&haptic->stop, true);
     pthread_join(haptic->thread, NULL);
     haptic->running = false;
+    return THENAR_OK;
 }
 
 const char *thenar_haptic_real_time(const thenar_haptic *haptic) {
+    USAGE_POINTER(haptic, NULL);
     return haptic->real_time_text;
 }
 
@@ -302,44 +308,47 @@ const char *thenar_haptic_real_time(const thenar_haptic *haptic) {
 
 #define AHEAD_MAX 0.02 /* s */
 
-thenar_status thenar_haptic_publish(thenar_haptic *haptic, int handle, const thenar_haptic_linear *linear) {
-    assert(handle >= 0 && handle < haptic->channel_count);
-    haptic_channel *c = &haptic->channels[handle];
+thenar_status thenar_haptic_publish(thenar_haptic *haptic, int channel, const thenar_haptic_linear *linear) {
+    USAGE_POINTER(haptic, THENAR_ERROR_USAGE);
+    USAGE_INDEX(channel, haptic->channel_count, THENAR_ERROR_USAGE);
+    USAGE_POINTER(linear, THENAR_ERROR_USAGE);
+    haptic_channel *c = &haptic->channels[channel];
     struct haptic_linear *slot = triple_buffer_slot(&c->updates);
     memcpy(slot, linear, sizeof *slot);
     slot->published_ns = haptic_now(haptic);
     if (slot->step == 0 || !haptic_linear_is_sane(slot)) {
         atomic_fetch_add_explicit(&c->refused, 1, memory_order_relaxed);
-        return THENAR_ERROR_INPUT;
+        return error_set(NULL, THENAR_ERROR_INPUT, "a linearization is not finite or of no step");
     }
     triple_buffer_publish(&c->updates);
     return THENAR_OK;
 }
 
-bool thenar_haptic_pose(thenar_haptic *haptic, int handle, double ahead, double position[3], double orientation[4],
-                        double velocity[6]) {
-    assert(handle >= 0 && handle < haptic->channel_count);
+bool thenar_haptic_pose(thenar_haptic *haptic, int channel, double ahead, double pose[7], double velocity[6]) {
+    USAGE_POINTER(haptic, false);
+    USAGE_INDEX(channel, haptic->channel_count, false);
     pthread_mutex_lock(&haptic->readers);
     const haptic_report *r = triple_buffer_read(&haptic->reports, NULL);
-    const thenar_haptic_handle_stats *h = &r->handles[handle];
+    const thenar_haptic_handle_stats *h = &r->handles[channel];
     double v[6], since = 1e-9 * (double)(haptic_now(haptic) - r->time_ns), time;
-    for (int i = 0; i < 6; i++) v[i] = r->silent[handle] ? 0 : r->velocity[handle][i];
-    vec3 x = vec3_load(h->device_position);
-    const double *o = h->device_orientation;
-    quat q = {o[0], o[1], o[2], o[3]};
-    bool known = r->known[handle], quiet = h->gain == 0;
+    for (int i = 0; i < 6; i++) v[i] = r->silent[channel] ? 0 : r->velocity[channel][i];
+    vec3 x = vec3_load(h->device_pose);
+    quat q = pose_quaternion(h->device_pose);
+    bool known = r->known[channel], quiet = h->gain == 0;
     pthread_mutex_unlock(&haptic->readers);
     /* What is not believed is not foretold. */
     time = quiet || !(since >= 0 && since < AHEAD_MAX) ? 0 : fmin(AHEAD_MAX, since + fmax(0, ahead));
-    if (position) vec3_store(position, vec3_mul_add(x, vec3_load(v), time));
-    if (orientation)
-        quat_store(orientation,
+    if (pose) vec3_store(pose, vec3_mul_add(x, vec3_load(v), time));
+    if (pose)
+        quat_store(pose + 3,
                    quat_unit(quat_mul(quat_from_rotation_vector(vec3_scale(vec3_load(v + 3), time)), quat_unit(q))));
     if (velocity) memcpy(velocity, v, sizeof v);
     return known;
 }
 
-void thenar_haptic_read_stats(thenar_haptic *haptic, thenar_haptic_stats *stats) {
+thenar_status thenar_haptic_read_stats(thenar_haptic *haptic, thenar_haptic_stats *stats) {
+    USAGE_POINTER(haptic, THENAR_ERROR_USAGE);
+    USAGE_POINTER(stats, THENAR_ERROR_USAGE);
     memset(stats, 0, sizeof *stats);
     timing_read(&haptic->timing, stats);
     stats->handle_count = haptic->channel_count;
@@ -347,21 +356,24 @@ void thenar_haptic_read_stats(thenar_haptic *haptic, thenar_haptic_stats *stats)
     const haptic_report *r = triple_buffer_read(&haptic->reports, NULL);
     memcpy(stats->handles, r->handles, (size_t)haptic->channel_count * sizeof *r->handles);
     pthread_mutex_unlock(&haptic->readers);
+    return THENAR_OK;
 }
 
 bool thenar_haptic_notice(thenar_haptic *haptic, char *text, int size) {
+    USAGE_POINTER(haptic, false);
+    USAGE_POINTER(text, false);
     thenar_haptic_stats stats;
     thenar_haptic_read_stats(haptic, &stats);
     int length = 0;
     if (size > 0) text[0] = 0;
     pthread_mutex_lock(&haptic->readers);
     for (int h = 0; h < stats.handle_count; h++)
-        for (int f = 0; f < THENAR_HAPTIC_FAULTS; f++) {
+        for (int f = 0; f < THENAR_HAPTIC_FAULT_COUNT; f++) {
             uint64_t more = stats.handles[h].faults[f] - haptic->reported[h][f];
             haptic->reported[h][f] = stats.handles[h].faults[f];
             if (more == 0 || length >= size) continue;
             length += snprintf(text + length, (size_t)(size - length), "%shandle %d: %s (%llu)", length ? "; " : "", h,
-                               haptic_fault_text((thenar_haptic_fault)f), (unsigned long long)more);
+                               thenar_haptic_fault_text((thenar_haptic_fault)f), (unsigned long long)more);
         }
     uint64_t missed = stats.missed - haptic->told_missed;
     haptic->told_missed = stats.missed;

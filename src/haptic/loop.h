@@ -47,7 +47,7 @@ typedef struct haptic_channel {
     haptic_state state;
     triple_buffer updates; /* struct haptic_linear, from the simulation */
     atomic_ullong refused; /* news that were not finite */
-    double latency_us, latency_worst_us;
+    double latency_us, latency_max_us;
     double peak_force, force_sum, peak_torque; /* of what was sent */
     uint64_t seen_updates, ticks, fades;
     bool fading;
@@ -75,7 +75,7 @@ struct thenar_haptic {
     timing timing;
     triple_buffer reports;
     pthread_mutex_t readers; /* of reports and told */
-    uint64_t reported[THENAR_HAPTIC_HANDLES][THENAR_HAPTIC_FAULTS], told_missed;
+    uint64_t reported[THENAR_HAPTIC_HANDLES][THENAR_HAPTIC_FAULT_COUNT], told_missed;
     pthread_mutex_t mutex; /* of what follows, while it starts */
     pthread_cond_t started;
     bool ready;

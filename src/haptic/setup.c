@@ -3,10 +3,11 @@
 
 #include "core/error.h"
 #include "core/memory.h"
+#include "core/usage.h"
 #include "haptic/tick.h"
+#include "io/file.h"
 #include "world/sim.h"
 
-#include <assert.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -37,13 +38,16 @@ thenar_haptic_settings thenar_haptic_settings_default(void) {
                                     .energy_max = 0.5};
 }
 
-thenar_haptic_handle thenar_haptic_handle_default(void) {
-    return (thenar_haptic_handle){
-        .settings = thenar_haptic_settings_default(), .turn = {0, 0, 0, 1}, .grip = {0, 0, 0, 1}};
+thenar_status thenar_haptic_handle_init(thenar_haptic_handle *handle, size_t size) {
+    const thenar_haptic_handle defaults = {
+        .settings = thenar_haptic_settings_default(), .base = {0, 0, 0, 0, 0, 0, 1}, .grip = {0, 0, 0, 1}};
+    return sized_give(handle, size, &defaults, sizeof defaults, "thenar_haptic_handle");
 }
 
-thenar_haptic_def thenar_haptic_def_default(void) {
-    return (thenar_haptic_def){.rate = THENAR_HAPTIC_RATE, .real_time = true, .priority = 80, .watchdog = 0.01};
+thenar_status thenar_haptic_def_init(thenar_haptic_def *def, size_t size) {
+    const thenar_haptic_def defaults = {
+        .rate = THENAR_HAPTIC_RATE, .real_time = true, .priority = 80, .watchdog = 0.01};
+    return sized_give(def, size, &defaults, sizeof defaults, "thenar_haptic_def");
 }
 
 #define AT(name) offsetof(thenar_haptic_settings, name)
@@ -76,7 +80,7 @@ double *haptic_setting_of(thenar_haptic_settings *settings, int index) {
 
 static const struct {
     const char *name, *text;
-} faults[THENAR_HAPTIC_FAULTS] = {
+} faults[THENAR_HAPTIC_FAULT_COUNT] = {
     [THENAR_HAPTIC_STALE] = {"stale", "the simulation is late, the force faded"},
     [THENAR_HAPTIC_SILENT] = {"silent", "the device says nothing, the force faded"},
     [THENAR_HAPTIC_BAD_SAMPLE] = {"bad_sample", "samples of the device are no poses, left out"},
@@ -95,12 +99,22 @@ static const struct {
     [THENAR_HAPTIC_HELD_BACK] = {"held_back", "ticks in which energy was held back"},
 };
 
-const char *thenar_haptic_fault_name(thenar_haptic_fault fault) {
-    return fault >= 0 && fault < THENAR_HAPTIC_FAULTS ? faults[fault].name : "unknown";
+int thenar_haptic_fault_count(void) {
+    return THENAR_HAPTIC_FAULT_COUNT;
 }
 
-const char *haptic_fault_text(thenar_haptic_fault fault) {
-    return faults[fault].text;
+const char *thenar_haptic_fault_name(thenar_haptic_fault fault) {
+    return (unsigned)fault < THENAR_HAPTIC_FAULT_COUNT ? faults[fault].name : "unknown";
+}
+
+int thenar_haptic_fault_find(const char *name) {
+    for (int i = 0; name && i < THENAR_HAPTIC_FAULT_COUNT; i++)
+        if (strcmp(faults[i].name, name) == 0) return i;
+    return -1;
+}
+
+const char *thenar_haptic_fault_text(thenar_haptic_fault fault) {
+    return (unsigned)fault < THENAR_HAPTIC_FAULT_COUNT ? faults[fault].text : "unknown";
 }
 
 #define SIMULATED_BEGIN_NS 1000000000 /* any time but 0, which means never */
@@ -133,9 +147,9 @@ static thenar_status check_def(const thenar_haptic_def *def, thenar_error *error
 
 static thenar_status open_channel(haptic_channel *c, const thenar_haptic_handle *handle, const thenar_haptic_def *def,
                                   thenar_error *error) {
-    const double *q = handle->turn, *g = handle->grip;
+    const double *q = handle->base + 3, *g = handle->grip;
     c->settings = handle->settings;
-    c->origin = vec3_load(handle->origin);
+    c->origin = vec3_load(handle->base);
     c->turn = quat_unit((quat){q[0], q[1], q[2], q[3]});
     c->grip = quat_unit((quat){g[0], g[1], g[2], g[3]});
     c->state.orientation = c->state.device.orientation = quat_mul(c->turn, c->grip);
@@ -144,25 +158,37 @@ static thenar_status open_channel(haptic_channel *c, const thenar_haptic_handle 
     if (!vec3_is_finite(c->origin) || !isfinite(q[0] + q[1] + q[2] + q[3]) || !isfinite(g[0] + g[1] + g[2] + g[3]))
         return error_set(error, THENAR_ERROR_INPUT, "the device's place in the world is not finite");
     if (!triple_buffer_create(&c->updates, sizeof(struct haptic_linear))) return error_memory(error, "a handle");
-    if (!handle->device || strcmp(handle->device, "none") == 0) return THENAR_OK;
-    status = device_open(handle->device, 1 / def->rate, def->watchdog, &c->device, error);
+    if (!handle->table && (!handle->device || strcmp(handle->device, "none") == 0)) return THENAR_OK;
+    if (handle->table)
+        status =
+            device_open_table(handle->table, handle->table_device, 1 / def->rate, def->watchdog, &c->device, error);
+    else
+        status = device_open(handle->device, 1 / def->rate, def->watchdog, &c->device, error);
     if (status != THENAR_OK) return status;
     if (def->simulated_time && !device_is_direct(c->device))
         return error_set(error, THENAR_ERROR_INPUT,
                          "device %s lives in real time; expected user:FILE, recorded:FILE or none in simulated time",
-                         handle->device);
+                         handle->table ? handle->table->name : handle->device);
     const thenar_device_info *info = device_info(c->device);
     c->settings.max_force = haptic_lower(c->settings.max_force, info->max_force);
     c->settings.max_torque = haptic_lower(c->settings.max_torque, info->max_torque);
     return THENAR_OK;
 }
 
-thenar_status thenar_haptic_create(const thenar_haptic_def *def, thenar_haptic **out, thenar_error *error) {
+thenar_status thenar_haptic_create(const thenar_haptic_def *given, thenar_haptic **out, thenar_error *error) {
+    USAGE_STATUS(out, error, "the pointer to the loop is NULL");
     *out = NULL;
-    thenar_status status = check_def(def, error);
+    thenar_haptic_def copy = thenar_haptic_def_default();
+    const thenar_haptic_def *def = &copy;
+    thenar_status status = sized_take(&copy, sizeof copy, given, "thenar_haptic_def", error);
+    if (status == THENAR_OK) status = check_def(def, error);
     if (status != THENAR_OK) return status;
+    const struct thenar_file_source *files = file_source_set(def->files);
     thenar_haptic *haptic = MEMORY_ARRAY(thenar_haptic, 1);
-    if (!haptic) return error_memory(error, "a haptic loop");
+    if (!haptic) {
+        file_source_set(files);
+        return error_memory(error, "a haptic loop");
+    }
     haptic->rate = def->rate;
     haptic->real_time = def->real_time;
     haptic->simulated_time = def->simulated_time;
@@ -178,10 +204,15 @@ thenar_status thenar_haptic_create(const thenar_haptic_def *def, thenar_haptic *
         !triple_buffer_create(&haptic->reports, sizeof(haptic_report)))
         status = error_memory(error, "a haptic loop");
     for (int i = 0; i < def->handle_count && status == THENAR_OK; i++) {
-        status = open_channel(&haptic->channels[i], &def->handles[i], def, error);
+        /* The caller's structs are as long as the first says. */
+        thenar_haptic_handle handle = thenar_haptic_handle_default();
+        const char *at = (const char *)def->handles + (size_t)i * def->handles[0].size;
+        status = sized_take(&handle, sizeof handle, at, "thenar_haptic_handle", error);
+        if (status == THENAR_OK) status = open_channel(&haptic->channels[i], &handle, def, error);
         if (status != THENAR_OK) error_prefix(error, "handle %d", i);
         haptic->channel_count = i + 1;
     }
+    file_source_set(files);
     if (status != THENAR_OK) {
         thenar_haptic_free(haptic);
         return status;
@@ -208,9 +239,12 @@ void thenar_haptic_free(thenar_haptic *haptic) {
 
 /* What a scene says of how its handles are held (its key `haptic`), laid over what their handles come to. */
 
-thenar_haptic_def thenar_haptic_def_of(const thenar_model *model) {
-    const haptic_scene *scene = model->attachment;
-    return scene ? scene->loop : thenar_haptic_def_default();
+thenar_status thenar_haptic_def_from(const thenar_model *model, thenar_haptic_def *def, size_t size) {
+    const haptic_scene *scene = model ? model->attachment : NULL;
+    const thenar_haptic_def defaults = thenar_haptic_def_default(), *own = scene ? &scene->loop : &defaults;
+    thenar_status status = sized_give(def, size, own, sizeof *own, "thenar_haptic_def");
+    USAGE_POINTER(model, THENAR_ERROR_USAGE);
+    return status;
 }
 
 /* Device, settings and place of a handle as the scene has them; what it does not say stays. */
@@ -223,11 +257,11 @@ static void haptic_as_said(const thenar_model *model, int handle, thenar_haptic_
         if (isnan(*haptic_setting_of(&said, i))) *haptic_setting_of(&said, i) = *haptic_setting_of(&out->settings, i);
     out->settings = said;
     out->device = binding->device;
-    if (binding->has_origin) memcpy(out->origin, binding->origin, sizeof out->origin);
+    if (binding->has_origin) memcpy(out->base, binding->origin, sizeof binding->origin);
     if (!binding->has_turn) return;
     /* The handle lies in the turned device as it lies in the world now. */
     quat grip = quat_mul(quat_conjugate(binding->turn), quat_load(out->grip));
-    quat_store(out->turn, binding->turn);
+    quat_store(out->base + 3, binding->turn);
     quat_store(out->grip, grip);
 }
 
@@ -240,10 +274,14 @@ static const skeleton_coupling *gains_of(const thenar_model *model, const handle
     return own->stiffness > 0 ? own : &handle->coupling;
 }
 
-thenar_haptic_handle thenar_haptic_handle_of(const thenar_sim *sim, int handle) {
+thenar_status thenar_haptic_handle_from(const thenar_sim *sim, int handle, thenar_haptic_handle *given, size_t size) {
+    thenar_haptic_handle out = thenar_haptic_handle_default();
+    thenar_status status = sized_give(given, size, &out, sizeof out, "thenar_haptic_handle");
+    if (status != THENAR_OK) return status;
+    USAGE_POINTER(sim, THENAR_ERROR_USAGE);
+    USAGE_INDEX(handle, sim->model->handle_count, THENAR_ERROR_USAGE);
     const handle_model *model = model_handle(sim->model, handle);
     const skeleton_coupling *gains = gains_of(sim->model, model);
-    thenar_haptic_handle out = thenar_haptic_handle_default();
     thenar_haptic_settings *s = &out.settings;
     thenar_handle_state now;
     s->stiffness = gains->stiffness;
@@ -255,33 +293,40 @@ thenar_haptic_handle thenar_haptic_handle_of(const thenar_sim *sim, int handle) 
     s->proxy_mass = model->rigid.mass;
     s->proxy_inertia = (model->rigid.inertia.m[0] + model->rigid.inertia.m[4] + model->rigid.inertia.m[8]) / 3;
     thenar_sim_handle(sim, handle, &now);
-    memcpy(out.origin, now.pose, sizeof out.origin);
+    memcpy(out.base, now.pose, 3 * sizeof *out.base);
     memcpy(out.grip, now.pose + 3, sizeof out.grip);
     haptic_as_said(sim->model, handle, &out);
-    return out;
+    return sized_give(given, size, &out, sizeof out, "thenar_haptic_handle");
 }
 
-bool thenar_haptic_drive(thenar_haptic *haptic, int of_loop, thenar_sim *sim, int handle) {
-    assert(of_loop >= 0 && of_loop < haptic->channel_count);
-    const haptic_channel *c = &haptic->channels[of_loop];
+bool thenar_haptic_drive_sim(thenar_haptic *haptic, int channel, thenar_sim *sim, int handle) {
+    USAGE_POINTER(haptic, false);
+    USAGE_INDEX(channel, haptic->channel_count, false);
+    USAGE_POINTER(sim, false);
+    USAGE_INDEX(handle, sim->model->handle_count, false);
+    const haptic_channel *c = &haptic->channels[channel];
     thenar_handle_state now;
     double pose[7], velocity[6];
     if (!c->device) return false;
     thenar_sim_linearize_handle(sim, handle, !c->settings.plain);
-    if (thenar_haptic_pose(haptic, of_loop, sim->dt, pose, pose + 3, velocity))
+    if (thenar_haptic_pose(haptic, channel, sim->dt, pose, velocity))
         return thenar_sim_drive_handle(sim, handle, pose, velocity) == THENAR_OK;
     thenar_sim_handle(sim, handle, &now);
     if (!sim_handle(sim, handle)->kept->is_driven) thenar_sim_drive_handle(sim, handle, now.pose, NULL);
     return false;
 }
 
-thenar_status thenar_haptic_tell(thenar_haptic *haptic, int of_loop, const thenar_sim *sim, int handle) {
-    assert(of_loop >= 0 && of_loop < haptic->channel_count);
+thenar_status thenar_haptic_publish_sim(thenar_haptic *haptic, int channel, const thenar_sim *sim, int handle) {
+    USAGE_POINTER(haptic, THENAR_ERROR_USAGE);
+    USAGE_INDEX(channel, haptic->channel_count, THENAR_ERROR_USAGE);
+    USAGE_POINTER(sim, THENAR_ERROR_USAGE);
+    USAGE_INDEX(handle, sim->model->handle_count, THENAR_ERROR_USAGE);
     struct haptic_linear linear;
     thenar_haptic_linear reported;
-    bool plain = haptic->channels[of_loop].settings.plain;
-    if (!sim_handle(sim, handle)->linear->is_there && !plain) return THENAR_ERROR_NUMERIC;
+    bool plain = haptic->channels[channel].settings.plain;
+    if (!sim_handle(sim, handle)->linear->is_there && !plain)
+        return error_set(NULL, THENAR_ERROR_NUMERIC, "the handle was not linearized in the last step");
     sim_handle_linear(sim, handle, &linear);
     memcpy(&reported, &linear, sizeof reported);
-    return thenar_haptic_publish(haptic, of_loop, &reported);
+    return thenar_haptic_publish(haptic, channel, &reported);
 }

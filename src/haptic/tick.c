@@ -69,8 +69,8 @@ static bool quaternion_is_sane(const double *q) {
 }
 
 static bool sample_is_sane(const thenar_device_sample *s) {
-    if (!(s->has & THENAR_DEVICE_POSITION) || !all_within(s->position, 3, SANE_LENGTH)) return false;
-    if ((s->has & THENAR_DEVICE_ORIENTATION) && !quaternion_is_sane(s->orientation)) return false;
+    if (!(s->has & THENAR_DEVICE_POSITION) || !all_within(s->pose, 3, SANE_LENGTH)) return false;
+    if ((s->has & THENAR_DEVICE_ORIENTATION) && !quaternion_is_sane(s->pose + 3)) return false;
     if ((s->has & THENAR_DEVICE_VELOCITY) && !all_within(s->velocity, 3, SANE_LENGTH)) return false;
     return !(s->has & THENAR_DEVICE_SPIN) || all_within(s->spin, 3, SANE_LENGTH);
 }
@@ -91,7 +91,7 @@ static void follow_velocity(const thenar_haptic_settings *settings, double veloc
 static void believe(const thenar_haptic_settings *settings, haptic_state *s, const thenar_device_sample *sample,
                     quat orientation, double elapsed) {
     haptic_device *device = &s->device;
-    vec3 position = vec3_load(sample->position);
+    vec3 position = vec3_load(sample->pose);
     vec3 move = vec3_sub(position, device->position), turn = turn_between(device->orientation, orientation);
     if (device->known) {
         double moved[6];
@@ -129,10 +129,10 @@ static void haptic_take_sample(const thenar_haptic_settings *settings, haptic_st
         return;
     }
     /* A device that does not know how it is turned holds the handle as it did at first. */
-    quat orientation = sample->body.has & THENAR_DEVICE_ORIENTATION ? quat_load(sample->body.orientation)
+    quat orientation = sample->body.has & THENAR_DEVICE_ORIENTATION ? quat_load(sample->body.pose + 3)
                                                                     : quat_unit(device->orientation);
     s->samples++;
-    if (is_jump(settings, device, vec3_load(sample->body.position), orientation, device->silence)) {
+    if (is_jump(settings, device, vec3_load(sample->body.pose), orientation, device->silence)) {
         if (!s->restarting) s->faults[THENAR_HAPTIC_JUMP]++;
         s->restarting = true;
     }

@@ -73,9 +73,6 @@ typedef struct haptic_scene {
     device_binding bindings[]; /* of each handle of the model */
 } haptic_scene;
 
-/* What happened, for a line of text. */
-const char *haptic_fault_text(thenar_haptic_fault fault);
-
 /* A limit, or what something else can bear if that is less; 0: it has none of its own. */
 static inline double haptic_lower(double limit, double other) {
     return other > 0 && other < limit ? other : limit;
@@ -152,7 +149,7 @@ typedef struct haptic_state {
     haptic_energy energy;
     int64_t last_ns;
     bool ticked;
-    uint64_t updates, samples, faults[THENAR_HAPTIC_FAULTS];
+    uint64_t updates, samples, faults[THENAR_HAPTIC_FAULT_COUNT];
 } haptic_state;
 
 /* The sample's pose is the world's. `dt`: how long a tick should be, s; `now_ns`: the monotonic clock. wrench: force and torque on the device, in the

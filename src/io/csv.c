@@ -3,6 +3,9 @@
 #include "io/file.h"
 #include "core/memory.h"
 #include "core/text.h"
+#include "core/usage.h"
+
+#include "thenar/file.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -63,5 +66,48 @@ thenar_status csv_close(csv_writer *csv, thenar_error *error) {
     thenar_status status = file_close(csv->file, csv->path, error);
     free(csv->path);
     *csv = (csv_writer){0};
+    return status;
+}
+
+struct thenar_csv {
+    csv_writer writer;
+};
+
+thenar_status thenar_csv_open(const char *path, thenar_csv **out, thenar_error *error) {
+    USAGE_STATUS(path && out, error, "the path or the pointer to the writer is NULL");
+    *out = NULL;
+    thenar_csv *csv = MEMORY_ARRAY(thenar_csv, 1);
+    thenar_status status = csv ? csv_open(&csv->writer, path, error) : error_memory(error, path);
+    if (status == THENAR_OK)
+        *out = csv;
+    else
+        free(csv);
+    return status;
+}
+
+void thenar_csv_text(thenar_csv *csv, const char *text) {
+    if (csv) csv_text(&csv->writer, text ? text : "");
+}
+
+void thenar_csv_number(thenar_csv *csv, double number) {
+    if (csv) csv_number(&csv->writer, number);
+}
+
+void thenar_csv_integer(thenar_csv *csv, long long number) {
+    if (csv) csv_integer(&csv->writer, number);
+}
+
+void thenar_csv_empty(thenar_csv *csv) {
+    if (csv) csv_empty(&csv->writer);
+}
+
+void thenar_csv_end_row(thenar_csv *csv) {
+    if (csv) csv_end_row(&csv->writer);
+}
+
+thenar_status thenar_csv_close(thenar_csv *csv, thenar_error *error) {
+    if (!csv) return THENAR_OK;
+    thenar_status status = csv_close(&csv->writer, error);
+    free(csv);
     return status;
 }

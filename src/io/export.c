@@ -2,6 +2,7 @@
 
 #include "core/memory.h"
 #include "core/text.h"
+#include "core/usage.h"
 #include "core/vec3.h"
 #include "io/recording.h"
 
@@ -59,7 +60,7 @@ static void write_row(csv_writer *csv, const thenar_recording *recording, int fr
 }
 
 static thenar_status write_rows(csv_writer *csv, thenar_recording *recording, export_selection selection,
-                                const export_options *options, thenar_error *error) {
+                                const thenar_export_options *options, thenar_error *error) {
     write_header(csv);
     thenar_status status = THENAR_OK;
     bool go_on = true;
@@ -74,7 +75,7 @@ static thenar_status write_rows(csv_writer *csv, thenar_recording *recording, ex
 }
 
 static thenar_status export_contacts_csv(thenar_recording *recording, const char *path, export_selection selection,
-                                         const export_options *options, thenar_error *error) {
+                                         const thenar_export_options *options, thenar_error *error) {
     csv_writer csv;
     thenar_status status = csv_open(&csv, path, error);
     if (status != THENAR_OK) return status;
@@ -162,7 +163,7 @@ static bool same_columns(const thenar_recording_channel *a, const thenar_recordi
            (is_summed(a) || a->element_count == b->element_count) && strcmp(a->name, b->name) == 0;
 }
 
-static bool is_chosen(const thenar_recording_channel *channel, const export_options *options) {
+static bool is_chosen(const thenar_recording_channel *channel, const thenar_export_options *options) {
     if (!options->channels) return !is_summed(channel);
     for (int i = 0; i < options->channel_count; i++)
         if (strcmp(options->channels[i], channel->name) == 0) return true;
@@ -177,7 +178,7 @@ static int find_or_add_group(csv_export *job, const thenar_recording_channel *ch
 }
 
 /* A name that was asked for and that no channel has is a mistake worth telling. */
-static thenar_status check_names(const csv_export *job, const export_options *options, thenar_error *error) {
+static thenar_status check_names(const csv_export *job, const thenar_export_options *options, thenar_error *error) {
     int count = thenar_recording_channel_count(job->recording);
     const char **names = MEMORY_ARRAY(const char *, count);
     if (!names) return error_memory(error, "a table");
@@ -195,7 +196,7 @@ static thenar_status check_names(const csv_export *job, const export_options *op
     return status;
 }
 
-static thenar_status prepare(csv_export *job, const export_options *options, thenar_error *error) {
+static thenar_status prepare(csv_export *job, const thenar_export_options *options, thenar_error *error) {
     thenar_status status = check_names(job, options, error);
     if (status != THENAR_OK) return status;
     int channels = thenar_recording_channel_count(job->recording);
@@ -336,8 +337,8 @@ static thenar_status export_csv_write_row(csv_export *job, int frame, int body, 
     return status;
 }
 
-static thenar_status export_csv_write_rows(csv_export *job, export_selection selection, const export_options *options,
-                                           thenar_error *error) {
+static thenar_status export_csv_write_rows(csv_export *job, export_selection selection,
+                                           const thenar_export_options *options, thenar_error *error) {
     export_csv_write_header(job);
     thenar_status status = THENAR_OK;
     bool go_on = true;
@@ -351,7 +352,7 @@ static thenar_status export_csv_write_rows(csv_export *job, export_selection sel
 }
 
 static thenar_status export_csv(thenar_recording *recording, const char *path, export_selection selection,
-                                const export_options *options, thenar_error *error) {
+                                const thenar_export_options *options, thenar_error *error) {
     csv_export job = {.recording = recording};
     thenar_status status = prepare(&job, options, error);
     if (status == THENAR_OK) status = csv_open(&job.csv, path, error);
@@ -364,49 +365,52 @@ static thenar_status export_csv(thenar_recording *recording, const char *path, e
     return status == THENAR_OK ? closed : status;
 }
 
-bool export_kind_from_name(const char *name, export_kind *kind) {
-    static const char *const names[] = {[EXPORT_VTK] = "vtk", [EXPORT_GLTF] = "gltf", [EXPORT_CSV] = "csv"};
-    for (int i = 0; i < (int)(sizeof names / sizeof *names); i++)
-        if (strcmp(name, names[i]) == 0) {
-            *kind = (export_kind)i;
-            return true;
-        }
-    return false;
+static const char *const formats[] = {"vtk", "gltf", "csv"};
+NAMES(thenar_export_format, formats)
+
+thenar_status thenar_export_options_init(thenar_export_options *options, size_t size) {
+    const thenar_export_options defaults = {.every = 1};
+    return sized_give(options, size, &defaults, sizeof defaults, "thenar_export_options");
 }
 
-bool export_tell(const export_options *options, int frames_done, int frame_count) {
+bool export_tell(const thenar_export_options *options, int frames_done, int frame_count) {
     return !options->progress || options->progress(options->context, frames_done, frame_count);
 }
 
-static thenar_status select_frames(const thenar_recording *recording, const export_options *options,
+static thenar_status select_frames(const thenar_recording *recording, const thenar_export_options *options,
                                    export_selection *out, thenar_error *error) {
     int count = thenar_recording_frame_count(recording);
-    int to = options->to == 0 || options->to > count ? count : options->to;
+    int to = options->end == 0 || options->end > count ? count : options->end;
     if (count == 0) return error_set(error, THENAR_ERROR_INPUT, "the recording has no frames; expected at least one");
     if (options->every < 0)
         return error_set(error, THENAR_ERROR_INPUT, "every is %d; expected at least 1", options->every);
-    if (options->from < 0 || options->from >= to)
+    if (options->first < 0 || options->first >= to)
         return error_set(error, THENAR_ERROR_INPUT,
                          "frames %d to %d are none; expected a range within the %d frames of the recording",
-                         options->from, to, count);
-    out->first = options->from;
+                         options->first, to, count);
+    out->first = options->first;
     out->every = options->every ? options->every : 1;
-    out->count = (to - options->from - 1) / out->every + 1;
+    out->count = (to - options->first - 1) / out->every + 1;
     return THENAR_OK;
 }
 
-thenar_status export_recording(thenar_recording *recording, export_kind kind, const char *out_path,
-                               const export_options *options, thenar_error *error) {
+thenar_status thenar_recording_export(thenar_recording *recording, thenar_export_format format, const char *path,
+                                      const thenar_export_options *given, thenar_error *error) {
+    USAGE_STATUS(recording && path, error, "the recording or the path is NULL");
     export_selection selection;
-    thenar_status status = select_frames(recording, options, &selection, error);
+    thenar_export_options options = thenar_export_options_default();
+    thenar_status status =
+        given ? sized_take(&options, sizeof options, given, "thenar_export_options", error) : THENAR_OK;
+    if (status == THENAR_OK) status = select_frames(recording, &options, &selection, error);
     if (status != THENAR_OK) return status;
-    switch (kind) {
-    case EXPORT_VTK:
-        return export_vtk(recording, out_path, selection, options, error);
-    case EXPORT_GLTF:
-        return export_gltf(recording, out_path, selection, options, error);
-    case EXPORT_CSV:
-        return (options->contacts ? export_contacts_csv : export_csv)(recording, out_path, selection, options, error);
+    switch (format) {
+    case THENAR_EXPORT_VTK:
+        return export_vtk(recording, path, selection, &options, error);
+    case THENAR_EXPORT_GLTF:
+        return export_gltf(recording, path, selection, &options, error);
+    case THENAR_EXPORT_CSV:
+        return (options.contacts ? export_contacts_csv : export_csv)(recording, path, selection, &options, error);
     }
-    return THENAR_OK;
+    return error_set(error, THENAR_ERROR_USAGE, "export format %d; expected 0 to %d", (int)format,
+                     thenar_export_format_count() - 1);
 }

@@ -15,7 +15,7 @@
 #include "core/vec3.h"
 #include "io/recording.h"
 
-#include <assert.h>
+#include "core/assert.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -355,7 +355,7 @@ static thenar_status add_key(gltf_export *job, int frame, float time, thenar_err
     return status;
 }
 
-static thenar_status add_keys(gltf_export *job, export_selection selection, const export_options *options,
+static thenar_status add_keys(gltf_export *job, export_selection selection, const thenar_export_options *options,
                               thenar_error *error) {
     int keys = choose_key_count(job, selection.count);
     double start = thenar_recording_frame_time(job->recording, selection.first);
@@ -446,7 +446,7 @@ static void add_body(gltf_export *job, int i) {
 }
 
 thenar_status export_gltf(thenar_recording *recording, const char *path, export_selection selection,
-                          const export_options *options, thenar_error *error) {
+                          const thenar_export_options *options, thenar_error *error) {
     gltf_export job = {.recording = recording};
     gltf_begin(&job.gltf, thenar_recording_get_info(recording).scene);
     thenar_status status = prepare(&job, error);

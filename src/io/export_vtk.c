@@ -209,7 +209,7 @@ static thenar_status write_series(const vtk_export *job, const char *kind, const
 }
 
 static thenar_status write_frames(vtk_export *job, const char *directory, export_selection selection,
-                                  const export_options *options, thenar_error *error) {
+                                  const thenar_export_options *options, thenar_error *error) {
     size_t room = 64, path_size = strlen(directory) + 1 + room;
     char *path = memory_array(path_size, 1);
     if (!path) return error_memory(error, "a path");
@@ -233,7 +233,7 @@ static thenar_status write_frames(vtk_export *job, const char *directory, export
 }
 
 thenar_status export_vtk(thenar_recording *recording, const char *directory, export_selection selection,
-                         const export_options *options, thenar_error *error) {
+                         const thenar_export_options *options, thenar_error *error) {
     vtk_export *job = MEMORY_ARRAY(vtk_export, 1);
     if (!job) return error_memory(error, "a grid");
     job->recording = recording;

@@ -2,6 +2,8 @@
 
 #include "core/memory.h"
 
+#include "thenar/file.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -29,8 +31,39 @@ static thenar_status read_open_file(FILE *file, const char *path, size_t limit, 
     return THENAR_OK;
 }
 
+thenar_status file_copy(const char *name, const void *bytes, size_t size, size_t limit, file_bytes *out,
+                        thenar_error *error) {
+    *out = (file_bytes){0};
+    if (size == 0) return error_at(error, name, 0, 0, "is empty");
+    if (size > limit) return error_at(error, name, 0, 0, "has %zu bytes; expected at most %zu", size, limit);
+    char *data = memory_array(size + 1, 1);
+    if (!data) return error_memory(error, name);
+    memcpy(data, bytes, size);
+    *out = (file_bytes){.data = data, .size = size};
+    return THENAR_OK;
+}
+
+static _Thread_local const thenar_file_source *source;
+
+const thenar_file_source *file_source_set(const thenar_file_source *new_source) {
+    const thenar_file_source *before = source;
+    source = new_source;
+    return before;
+}
+
+static thenar_status read_from_source(const char *path, size_t limit, file_bytes *out, thenar_error *error) {
+    const void *bytes = NULL;
+    size_t size = 0;
+    if (!source->read || !source->read(source->context, path, &bytes, &size) || (!bytes && size > 0))
+        return error_set(error, THENAR_ERROR_FILE, "%s: cannot open: the program has no such file", path);
+    thenar_status status = file_copy(path, bytes, size, limit, out, error);
+    if (source->release) source->release(source->context, bytes);
+    return status;
+}
+
 thenar_status file_read(const char *path, size_t limit, file_bytes *out, thenar_error *error) {
     *out = (file_bytes){0};
+    if (source) return read_from_source(path, limit, out, error);
     /* Non-blocking, since opening a pipe without a writer would never return. */
     int descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     FILE *file = descriptor >= 0 ? fdopen(descriptor, "rb") : NULL;

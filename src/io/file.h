@@ -14,6 +14,13 @@ typedef struct file_bytes {
     size_t size;
 } file_bytes;
 
+/* A copy of bytes in memory as a file; empty, or more than `limit` bytes, is an error. name: for the message. */
+thenar_status file_copy(const char *name, const void *bytes, size_t size, size_t limit, file_bytes *out,
+                        thenar_error *error);
+
+/* Where this thread's file_read takes files from; NULL: the file system. Returns what it was before, to be set again. */
+const struct thenar_file_source *file_source_set(const struct thenar_file_source *source);
+
 /* Reads a whole regular file. A missing or empty file, a directory, or more than `limit` bytes is an error. */
 thenar_status file_read(const char *path, size_t limit, file_bytes *out, thenar_error *error);
 

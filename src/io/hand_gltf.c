@@ -1,9 +1,12 @@
 #include "io/hand_gltf.h"
 
 #include "core/memory.h"
+#include "core/usage.h"
 #include "hand/shape.h"
 #include "io/json.h"
 #include "mesh/mesh.h"
+
+#include "thenar/file.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -290,7 +293,7 @@ static thenar_status read_joints(hand_file *f, const json_t *skin, hand_frame jo
         json_int_t number = json_is_integer(index) ? json_integer_value(index) : -1;
         const json_t *node = gltf_object(&f->gltf, "nodes", number > INT32_MAX ? -1 : (long)number);
         const char *name = json_string_value(json_object_get(node, "name"));
-        f->hand_joint[i] = name ? hand_joint_find(name) : -1;
+        f->hand_joint[i] = name ? thenar_hand_joint_find(name) : -1;
         if (f->hand_joint[i] < 0) continue;
         found[f->hand_joint[i]] = true;
         status = frame_of(f, matrix + 16 * (size_t)i, (hand_joint)f->hand_joint[i], &joint[f->hand_joint[i]], error);
@@ -441,12 +444,11 @@ thenar_status hand_gltf_parse(const char *path, file_bytes bytes, hand_shape *ou
     return status;
 }
 
-thenar_status hand_gltf_load(const char *path, int tets, hand_shape *out, thenar_error *error) {
+/* `bytes` are used up. */
+static thenar_status make_hand(const char *path, file_bytes bytes, int tets, hand_shape *out, thenar_error *error) {
     *out = (hand_shape){0};
     double *weight = NULL;
-    file_bytes bytes;
-    thenar_status status = file_read(path, FILE_SIZE_LIMIT, &bytes, error);
-    if (status == THENAR_OK) status = hand_gltf_parse(path, bytes, out, &weight, error);
+    thenar_status status = hand_gltf_parse(path, bytes, out, &weight, error);
     if (status == THENAR_OK) {
         status = hand_shape_import(out, weight, tets, error);
         if (status != THENAR_OK) error_prefix(error, "%s", path);
@@ -454,4 +456,43 @@ thenar_status hand_gltf_load(const char *path, int tets, hand_shape *out, thenar
     free(weight);
     if (status != THENAR_OK) hand_shape_free(out);
     return status;
+}
+
+thenar_status hand_gltf_load(const char *path, int tets, hand_shape *out, thenar_error *error) {
+    *out = (hand_shape){0};
+    file_bytes bytes;
+    thenar_status status = file_read(path, FILE_SIZE_LIMIT, &bytes, error);
+    return status == THENAR_OK ? make_hand(path, bytes, tets, out, error) : status;
+}
+
+/* Hands out a shape; its bytes are used up. */
+static thenar_status give(const char *path, file_bytes bytes, int tets, thenar_hand_shape **out, thenar_error *error) {
+    thenar_hand_shape *shape = MEMORY_ARRAY(thenar_hand_shape, 1);
+    if (!shape) {
+        free(bytes.data);
+        return error_memory(error, path);
+    }
+    thenar_status status = make_hand(path, bytes, tets, &shape->shape, error);
+    if (status == THENAR_OK)
+        *out = shape;
+    else
+        free(shape);
+    return status;
+}
+
+thenar_status thenar_hand_shape_load(const char *path, int tets, thenar_hand_shape **out, thenar_error *error) {
+    USAGE_STATUS(path && out, error, "the path or the pointer to the shape is NULL");
+    *out = NULL;
+    file_bytes bytes;
+    thenar_status status = file_read(path, FILE_SIZE_LIMIT, &bytes, error);
+    return status == THENAR_OK ? give(path, bytes, tets, out, error) : status;
+}
+
+thenar_status thenar_hand_shape_parse(const void *bytes, size_t size, int tets, thenar_hand_shape **out,
+                                      thenar_error *error) {
+    USAGE_STATUS(bytes && out, error, "the bytes or the pointer to the shape are NULL");
+    *out = NULL;
+    file_bytes copy;
+    thenar_status status = file_copy("a hand in memory", bytes, size, FILE_SIZE_LIMIT, &copy, error);
+    return status == THENAR_OK ? give("a hand in memory", copy, tets, out, error) : status;
 }

@@ -1,6 +1,11 @@
 #include "io/mesh_reader.h"
 
-#include <assert.h>
+#include "core/usage.h"
+
+#include "thenar/file.h"
+
+#include <stdio.h>
+#include "core/assert.h"
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -303,33 +308,101 @@ void mesh_file_free(mesh_file *file) {
     *file = (mesh_file){0};
 }
 
-thenar_status thenar_tet_mesh_load(const char *path, thenar_tet_mesh *mesh, thenar_error *error) {
-    *mesh = (thenar_tet_mesh){0};
-    mesh_file file;
-    thenar_status status = mesh_file_read(path, &file, error);
+static const char *const mesh_formats[] = {"auto", "msh", "vtk", "vtu", "obj", "stl", "ply"};
+NAMES(thenar_mesh_format, mesh_formats)
+
+/* A file in memory has the name that its format would give it: the reader looks at both. */
+static thenar_status parse_memory(const void *bytes, size_t size, thenar_mesh_format format, mesh_file *out,
+                                  thenar_error *error) {
+    char name[32];
+    file_bytes copy;
+    *out = (mesh_file){0};
+    if ((unsigned)format >= THENAR_MESH_FORMAT_COUNT)
+        return error_set(error, THENAR_ERROR_USAGE, "mesh format %d; expected 0 to %d", (int)format,
+                         THENAR_MESH_FORMAT_COUNT - 1);
+    snprintf(name, sizeof name, format == THENAR_MESH_AUTO ? "memory" : "memory.%s", mesh_formats[format]);
+    thenar_status status = file_copy(name, bytes, size, FILE_SIZE_LIMIT, &copy, error);
     if (status != THENAR_OK) return status;
-    if (file.tets.tet_count == 0) {
-        status = error_at(error, path, 0, 0, "has no tets, only %d triangles; expected a tet mesh",
-                          file.surface.triangle_count);
-    } else {
-        *mesh = file.tets;
-        file.tets = (thenar_tet_mesh){0};
-    }
-    mesh_file_free(&file);
+    status = parse(name, copy, false, out, error);
+    free(copy.data);
     return status;
 }
 
+/* Takes the tets out of a file that was read, which is freed. */
+static thenar_status take_tets(const char *path, mesh_file *file, thenar_tet_mesh *mesh, thenar_error *error) {
+    thenar_status status = THENAR_OK;
+    if (file->tets.tet_count == 0)
+        status = error_at(error, path, 0, 0, "has no tets, only %d triangles; expected a tet mesh",
+                          file->surface.triangle_count);
+    else
+        *mesh = file->tets, file->tets = (thenar_tet_mesh){0};
+    mesh_file_free(file);
+    return status;
+}
+
+static thenar_status take_surface(const char *path, mesh_file *file, thenar_surface *surface, thenar_error *error) {
+    thenar_status status = THENAR_OK;
+    if (file->surface.triangle_count == 0)
+        status =
+            error_at(error, path, 0, 0, "has no triangles, only %d tets; expected a surface", file->tets.tet_count);
+    else
+        *surface = file->surface, file->surface = (thenar_surface){0};
+    mesh_file_free(file);
+    return status;
+}
+
+thenar_status thenar_tet_mesh_load(const char *path, thenar_tet_mesh *mesh, thenar_error *error) {
+    USAGE_STATUS(path && mesh, error, "the path or the mesh is NULL");
+    *mesh = (thenar_tet_mesh){0};
+    mesh_file file;
+    thenar_status status = mesh_file_read(path, &file, error);
+    return status == THENAR_OK ? take_tets(path, &file, mesh, error) : status;
+}
+
+thenar_status thenar_tet_mesh_parse(const void *bytes, size_t size, thenar_mesh_format format, thenar_tet_mesh *mesh,
+                                    thenar_error *error) {
+    USAGE_STATUS(bytes && mesh, error, "the bytes or the mesh are NULL");
+    *mesh = (thenar_tet_mesh){0};
+    mesh_file file;
+    thenar_status status = parse_memory(bytes, size, format, &file, error);
+    return status == THENAR_OK ? take_tets("memory", &file, mesh, error) : status;
+}
+
 thenar_status thenar_surface_load(const char *path, thenar_surface *surface, thenar_error *error) {
+    USAGE_STATUS(path && surface, error, "the path or the surface is NULL");
     *surface = (thenar_surface){0};
     mesh_file file;
     thenar_status status = mesh_file_read(path, &file, error);
+    return status == THENAR_OK ? take_surface(path, &file, surface, error) : status;
+}
+
+thenar_status thenar_surface_parse(const void *bytes, size_t size, thenar_mesh_format format, thenar_surface *surface,
+                                   thenar_error *error) {
+    USAGE_STATUS(bytes && surface, error, "the bytes or the surface are NULL");
+    *surface = (thenar_surface){0};
+    mesh_file file;
+    thenar_status status = parse_memory(bytes, size, format, &file, error);
+    return status == THENAR_OK ? take_surface("memory", &file, surface, error) : status;
+}
+
+thenar_status thenar_mesh_file_load(const char *path, bool loose, thenar_mesh_file *out, thenar_error *error) {
+    USAGE_STATUS(path && out, error, "the path or the file is NULL");
+    *out = (thenar_mesh_file){0};
+    mesh_file file;
+    thenar_status status = read_path(path, loose, &file, error);
     if (status != THENAR_OK) return status;
-    if (file.surface.triangle_count == 0) {
-        status = error_at(error, path, 0, 0, "has no triangles, only %d tets; expected a surface", file.tets.tet_count);
-    } else {
-        *surface = file.surface;
-        file.surface = (thenar_surface){0};
-    }
+    out->tets = file.tets;
+    out->surface = file.surface;
+    snprintf(out->note, sizeof out->note, "%s", file.note.text);
+    file.tets = (thenar_tet_mesh){0};
+    file.surface = (thenar_surface){0};
     mesh_file_free(&file);
-    return status;
+    return THENAR_OK;
+}
+
+void thenar_mesh_file_free(thenar_mesh_file *file) {
+    if (!file) return;
+    thenar_tet_mesh_free(&file->tets);
+    thenar_surface_free(&file->surface);
+    *file = (thenar_mesh_file){0};
 }

@@ -2,7 +2,7 @@
 
 #include "core/text.h"
 
-#include <assert.h>
+#include "core/assert.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>

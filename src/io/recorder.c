@@ -3,6 +3,7 @@
 
 #include "core/memory.h"
 #include "core/text.h"
+#include "core/usage.h"
 #include "io/recording.h"
 #include "tactile/tactile.h"
 #include "world/model.h"
@@ -11,7 +12,7 @@
 #include "thenar/hand.h"
 #include "thenar/haptic.h"
 
-#include <assert.h>
+#include "core/assert.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +22,10 @@ static json_t *numbers(const double *values, int count) {
     json_t *list = json_array();
     for (int i = 0; i < count; i++) json_array_append_new(list, json_real(values[i]));
     return list;
+}
+
+static json_t *range(double min, double max) {
+    return json_pack("[f, f]", min, max);
 }
 
 static json_t *describe_pad(const hand_model *hand, const hand_pad_model *pad) {
@@ -48,17 +53,18 @@ static json_t *describe_devices(const thenar_tactile *tactile) {
     json_t *devices = json_array();
     for (int d = 0; d < thenar_tactile_device_count(tactile); d++) {
         const thenar_tactile_def *def = thenar_tactile_device(tactile, d);
+        const thenar_wearable_def *w = def->device;
         json_t *values = json_array();
-        for (int v = 0; v < thenar_wearable_value_count(&def->device); v++)
-            json_array_append_new(values, json_string(thenar_wearable_value_name(&def->device, v)));
+        for (int v = 0; v < thenar_wearable_value_count(w); v++)
+            json_array_append_new(values, json_string(thenar_wearable_value_name(w, v)));
         json_array_append_new(
             devices, json_pack("{s:s, s:s, s:s, s:i, s:f, s:s, s:s, s:f, s:o, s:o, s:o, s:o, s:o}", "name", def->name,
                                "hand", def->hand, "finger", thenar_finger_name(def->finger), "pad",
-                               thenar_tactile_device_pad(tactile, d), "turn", def->turn, "kind",
-                               thenar_wearable_kind_name(def->device.kind), "title", def->device.title, "radius",
-                               def->device.platform_radius, "pitch", numbers(def->device.pitch, 2), "roll",
-                               numbers(def->device.roll, 2), "displacement", numbers(def->device.displacement, 2),
-                               "servo", numbers(def->device.servo_range, 2), "values", values));
+                               thenar_tactile_device_pad(tactile, d), "turn", def->mount_angle, "kind",
+                               thenar_wearable_kind_name(w->kind), "title", w->title, "radius", w->platform_radius,
+                               "pitch", range(w->pitch_min, w->pitch_max), "roll", range(w->roll_min, w->roll_max),
+                               "displacement", range(w->displacement_min, w->displacement_max), "servo",
+                               range(w->servo_min, w->servo_max), "values", values));
     }
     return devices;
 }
@@ -108,7 +114,7 @@ bool recorded_pads_create(const thenar_tactile *tactile, recorded_pads *out) {
     if (!out->values || !out->names) return false;
     out->channel_count = count;
     for (int c = 0; c < count; c++) {
-        int size = RECORDED_DEVICE_NUMBERS;
+        int size = THENAR_TACTILE_NUMBERS;
         if (c < devices) {
             snprintf(out->names[c], sizeof *out->names, "tactile/%.200s", thenar_tactile_device(tactile, c)->name);
         } else {
@@ -134,33 +140,53 @@ static void recorded_pads_describe(const thenar_tactile *tactile, const recorded
             .body = -1,
             .place = THENAR_RECORDING_RUN,
             .element_count = device ? 1 : thenar_tactile_pad_of(tactile, c - devices)->point_count,
-            .components = device ? RECORDED_DEVICE_NUMBERS : 1};
+            .components = device ? THENAR_TACTILE_NUMBERS : 1};
     }
 }
 
-static void write_device(const thenar_tactile *tactile, int device, double *out) {
+thenar_status thenar_tactile_read_device(const thenar_tactile *tactile, int device,
+                                         double numbers[THENAR_TACTILE_NUMBERS]) {
     const thenar_tactile_command *c = thenar_tactile_command_of(tactile, device);
-    memcpy(out, c->pose, sizeof c->pose);
-    memcpy(out + 3, c->wanted, sizeof c->wanted);
-    out[6] = c->press;
-    out[7] = c->touching;
-    memcpy(out + 8, c->value, sizeof c->value);
-    memcpy(out + 11, thenar_tactile_pad_of(tactile, thenar_tactile_device_pad(tactile, device))->frame,
-           7 * sizeof *out);
+    if (!c) return THENAR_ERROR_USAGE;
+    USAGE_POINTER(numbers, THENAR_ERROR_USAGE);
+    memcpy(numbers, c->platform, sizeof c->platform);
+    memcpy(numbers + 3, c->target, sizeof c->target);
+    numbers[6] = c->press;
+    numbers[7] = c->touching;
+    memcpy(numbers + 8, c->value, sizeof c->value);
+    memcpy(numbers + 11, thenar_tactile_pad_of(tactile, thenar_tactile_device_pad(tactile, device))->pose,
+           7 * sizeof *numbers);
+    return THENAR_OK;
 }
 
-static void write_points(const thenar_tactile *tactile, int pad, double *out) {
+thenar_status thenar_tactile_read_touching(const thenar_tactile *tactile, int pad, double *touching) {
     const thenar_tactile_point *points = thenar_tactile_points(tactile, pad);
-    for (int p = 0; p < thenar_tactile_pad_of(tactile, pad)->point_count; p++) out[p] = points[p].touches;
+    if (!points) return THENAR_ERROR_USAGE;
+    USAGE_POINTER(touching, THENAR_ERROR_USAGE);
+    for (int p = 0; p < thenar_tactile_pad_of(tactile, pad)->point_count; p++) touching[p] = points[p].touches;
+    return THENAR_OK;
+}
+
+char *thenar_tactile_describe(const thenar_tactile *tactile) {
+    USAGE_POINTER(tactile, NULL);
+    json_t *all = describe_tactile(tactile);
+    char *text = all ? json_dumps(all, JSON_COMPACT) : NULL;
+    if (!text) error_memory(NULL, "a description");
+    json_decref(all);
+    return text;
+}
+
+void thenar_text_free(char *text) {
+    free(text);
 }
 
 void recorded_pads_update(const thenar_tactile *tactile, recorded_pads *pads) {
     int devices = tactile ? thenar_tactile_device_count(tactile) : 0;
     for (int c = 0; c < pads->channel_count; c++)
         if (c < devices)
-            write_device(tactile, c, pads->values[c]);
+            thenar_tactile_read_device(tactile, c, pads->values[c]);
         else
-            write_points(tactile, c - devices, pads->values[c]);
+            thenar_tactile_read_touching(tactile, c - devices, pads->values[c]);
 }
 
 void recorded_pads_free(recorded_pads *pads) {
@@ -194,14 +220,13 @@ static void recorded_inputs_free(recorded_inputs *inputs) {
 }
 
 inputs_start inputs_start_of(const thenar_sim *sim) {
-    static const char *const frictions[] = {
-        [FRICTION_PYRAMID] = "pyramid", [FRICTION_CONE] = "cone", [FRICTION_PRINTED] = "printed"};
     inputs_start start = {0};
-    snprintf(start.solver, sizeof start.solver, "%s", thenar_sim_solver(sim));
-    snprintf(start.contact, sizeof start.contact, "%s", thenar_sim_contact_method(sim));
-    solver_friction friction = sim->model->system_count > 0 ? sim->systems[0].friction : FRICTION_PYRAMID;
-    snprintf(start.friction, sizeof start.friction, "%s", frictions[friction]);
-    snprintf(start.coupling, sizeof start.coupling, "%s", coupling_method_names[sim->coupling]);
+    /* A world without anything to solve has no friction; such recordings have the first one. */
+    thenar_friction friction = sim->model->system_count > 0 ? thenar_sim_friction(sim) : THENAR_FRICTION_PYRAMID;
+    snprintf(start.solver, sizeof start.solver, "%s", thenar_solver_name(thenar_sim_solver(sim)));
+    snprintf(start.contact, sizeof start.contact, "%s", thenar_contact_method_name(thenar_sim_contact_method(sim)));
+    snprintf(start.friction, sizeof start.friction, "%s", thenar_friction_name(friction));
+    snprintf(start.coupling, sizeof start.coupling, "%s", thenar_coupling_name(thenar_sim_coupling(sim)));
     return start;
 }
 
@@ -355,7 +380,7 @@ static void take_handles(thenar_recorder *recorder) {
             thenar_handle_state state;
             thenar_sim_handle(recorder->sim, i, &state);
             memcpy(at, state.pose, sizeof state.pose);
-            memcpy(at + 7, state.wanted, sizeof state.wanted);
+            memcpy(at + 7, state.target, sizeof state.target);
             memcpy(at + 14, state.force, sizeof state.force);
             memcpy(at + 20, state.coupling, sizeof state.coupling);
             at += HANDLE_NUMBERS;
@@ -462,20 +487,24 @@ static char *join_metadata(char *limits, char *pads) {
     return text;
 }
 
-thenar_status thenar_recorder_create(const char *path, const thenar_sim *sim, thenar_recorder **out,
-                                     thenar_error *error) {
-    return thenar_recorder_create_tactile(path, sim, NULL, out, error);
+thenar_status thenar_recorder_options_init(thenar_recorder_options *options, size_t size) {
+    const thenar_recorder_options defaults = {0};
+    return sized_give(options, size, &defaults, sizeof defaults, "thenar_recorder_options");
 }
 
-thenar_status thenar_recorder_create_tactile(const char *path, const thenar_sim *sim, const thenar_tactile *tactile,
-                                             thenar_recorder **out, thenar_error *error) {
-    return thenar_recorder_create_more(path, sim, tactile, NULL, 0, out, error);
-}
-
-thenar_status thenar_recorder_create_more(const char *path, const thenar_sim *sim, const thenar_tactile *tactile,
-                                          const thenar_recorder_channel *more, int more_count, thenar_recorder **out,
-                                          thenar_error *error) {
+thenar_status thenar_recorder_create(const char *path, const thenar_sim *sim, const thenar_recorder_options *given,
+                                     thenar_recorder **out, thenar_error *error) {
+    USAGE_STATUS(out, error, "the pointer to the recorder is NULL");
     *out = NULL;
+    USAGE_STATUS(path && sim, error, "the path or the simulation is NULL");
+    thenar_recorder_options options = thenar_recorder_options_default();
+    thenar_status status =
+        given ? sized_take(&options, sizeof options, given, "thenar_recorder_options", error) : THENAR_OK;
+    if (status != THENAR_OK) return status;
+    const thenar_tactile *tactile = options.tactile;
+    const thenar_recorder_channel *more = options.channels;
+    int more_count = options.channel_count;
+    USAGE_STATUS(more_count >= 0 && (more || more_count == 0), error, "%d channels", more_count);
     const thenar_model *model = thenar_sim_model(sim);
     int body_count = thenar_model_body_count(model), hand_count = thenar_model_hand_count(model);
     int own_count = body_channel(body_count, hand_count) + held_bodies(model) + recorded_pads_count(tactile);
@@ -486,7 +515,7 @@ thenar_status thenar_recorder_create_more(const char *path, const thenar_sim *si
     thenar_recorder *recorder = MEMORY_ARRAY(thenar_recorder, 1);
     recording_body *bodies = MEMORY_ARRAY(recording_body, body_count);
     thenar_recording_channel *channels = MEMORY_ARRAY(thenar_recording_channel, channel_count);
-    thenar_status status = recorder && bodies && channels ? THENAR_OK : error_memory(error, path);
+    status = recorder && bodies && channels ? THENAR_OK : error_memory(error, path);
     if (status == THENAR_OK) {
         recorder->values = MEMORY_ARRAY(const double *, channel_count);
         recorder->joints = MEMORY_ARRAY(double, (size_t)hand_count *HAND_NUMBERS);
@@ -513,7 +542,7 @@ thenar_status thenar_recorder_create_more(const char *path, const thenar_sim *si
         recorder->tactile = tactile;
         connect_channels(recorder, sim, more, more_count);
         recording_description description = {.scene = thenar_model_name(model),
-                                             .solver = thenar_sim_solver(sim),
+                                             .solver = thenar_solver_name(thenar_sim_solver(sim)),
                                              .dt = thenar_sim_dt(sim),
                                              .metadata = *metadata ? metadata : NULL,
                                              .bodies = bodies,
@@ -535,6 +564,7 @@ thenar_status thenar_recorder_create_more(const char *path, const thenar_sim *si
 }
 
 thenar_status thenar_recorder_add(thenar_recorder *recorder, thenar_error *error) {
+    USAGE_STATUS(recorder, error, "the recorder is NULL");
     const thenar_sim *sim = recorder->sim;
     const thenar_stats *stats = thenar_sim_stats(sim);
     size_t size;
@@ -558,7 +588,8 @@ thenar_status thenar_recorder_add(thenar_recorder *recorder, thenar_error *error
     return recording_write_frame(recorder->writer, &frame, error);
 }
 
-uint64_t recorder_hash(const thenar_recorder *recorder) {
+uint64_t thenar_recorder_hash(const thenar_recorder *recorder) {
+    USAGE_POINTER(recorder, 0);
     return recorder->inputs.hash;
 }
 

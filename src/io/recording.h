@@ -242,16 +242,11 @@ typedef struct recorded_inputs {
 /* How large a payload can be. */
 size_t recorded_inputs_max(const thenar_sim *sim);
 
-/* The hash of the state that was recorded last: what a replay ends with. */
-uint64_t recorder_hash(const thenar_recorder *recorder);
-
 /* How a simulation was made, for comparison. */
 inputs_start inputs_start_of(const thenar_sim *sim);
 
 /* What a recording has of finger pads and tactile devices: where pads are, in its metadata, for whoever works commands
  * out of it later; and what the devices of a run did, in channels (thenar_recorder_create_tactile). */
-
-#define RECORDED_DEVICE_NUMBERS 18
 
 typedef struct recorded_pads {
     int channel_count;
@@ -276,7 +271,8 @@ void recorded_pads_free(recorded_pads *pads);
  * (recording_read.c). */
 
 struct thenar_recording {
-    int file;
+    int file;                    /* -1: in memory */
+    const unsigned char *memory; /* then: the caller's bytes */
     char *path;
     uint64_t size; /* of the file, bytes */
     recording_head head;

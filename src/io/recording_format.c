@@ -4,7 +4,7 @@
 #include "core/memory.h"
 #include "io/json.h"
 
-#include <assert.h>
+#include "core/assert.h"
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>

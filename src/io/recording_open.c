@@ -8,8 +8,9 @@
 
 #include "core/error.h"
 #include "core/memory.h"
+#include "core/usage.h"
 
-#include <assert.h>
+#include "core/assert.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -26,6 +27,12 @@ thenar_status recording_complain(const thenar_recording *recording, uint64_t off
 thenar_status recording_read_bytes(const thenar_recording *recording, uint64_t offset, void *bytes, size_t size,
                                    thenar_error *error) {
     char *at = bytes;
+    if (recording->memory) {
+        if (offset > recording->size || size > recording->size - offset)
+            return recording_complain(recording, offset, error, "the file ends here; expected more");
+        memcpy(bytes, recording->memory + offset, size);
+        return THENAR_OK;
+    }
     while (size > 0) {
         ssize_t got = pread(recording->file, at, size, (off_t)offset);
         if (got < 0 && errno == EINTR) continue;
@@ -263,18 +270,22 @@ static thenar_status read_contents(thenar_recording *recording, unsigned char *p
     return no_memory ? error_memory(error, "the index of a recording") : scan_frames(recording, offset, piece, error);
 }
 
-thenar_status thenar_recording_open(const char *path, thenar_recording **out, thenar_error *error) {
+/* `memory` of `size` bytes, or NULL: the file. */
+static thenar_status open_any(const char *path, const void *memory, size_t size, thenar_recording **out,
+                              thenar_error *error) {
     *out = NULL;
     thenar_recording *recording = MEMORY_ARRAY(thenar_recording, 1);
     if (!recording) return error_memory(error, "a recording");
     recording->file = -1;
+    recording->memory = memory;
+    recording->size = size;
     recording->frame_in_values = -1;
     recording->path = memory_string(path);
     recording->decompressor = ZSTD_createDCtx();
     unsigned char *piece = memory_array(RECORDING_PIECE, 1);
     thenar_status status =
         recording->path && recording->decompressor && piece ? THENAR_OK : error_memory(error, "a recording");
-    if (status == THENAR_OK) status = open_file(recording, error);
+    if (status == THENAR_OK && !memory) status = open_file(recording, error);
     if (status == THENAR_OK) status = read_contents(recording, piece, error);
     free(piece);
     if (status == THENAR_OK)
@@ -282,6 +293,17 @@ thenar_status thenar_recording_open(const char *path, thenar_recording **out, th
     else
         thenar_recording_close(recording);
     return status;
+}
+
+thenar_status thenar_recording_open(const char *path, thenar_recording **out, thenar_error *error) {
+    USAGE_STATUS(path && out, error, "the path or the pointer to the recording is NULL");
+    return open_any(path, NULL, 0, out, error);
+}
+
+thenar_status thenar_recording_open_memory(const void *bytes, size_t size, thenar_recording **out,
+                                           thenar_error *error) {
+    USAGE_STATUS(bytes && out, error, "the bytes or the pointer to the recording are NULL");
+    return open_any("a recording in memory", bytes, size, out, error);
 }
 
 void thenar_recording_close(thenar_recording *recording) {
@@ -305,52 +327,65 @@ void thenar_recording_close(thenar_recording *recording) {
 }
 
 const char *thenar_recording_damage(const thenar_recording *recording) {
+    USAGE_POINTER(recording, NULL);
     return recording->damage;
 }
 
 thenar_recording_info thenar_recording_get_info(const thenar_recording *recording) {
+    USAGE_POINTER(recording, (thenar_recording_info){0});
     return recording->head.info;
 }
 
 int thenar_recording_frame_count(const thenar_recording *recording) {
+    USAGE_POINTER(recording, 0);
     return recording->frame_count;
 }
 
 double thenar_recording_frame_time(const thenar_recording *recording, int frame) {
-    assert(frame >= 0 && frame < recording->frame_count);
+    USAGE_POINTER(recording, NAN);
+    USAGE_INDEX(frame, recording->frame_count, NAN);
     return recording->keys[frame].moment.time;
 }
 
 uint64_t thenar_recording_frame_step(const thenar_recording *recording, int frame) {
-    assert(frame >= 0 && frame < recording->frame_count);
+    USAGE_POINTER(recording, 0);
+    USAGE_INDEX(frame, recording->frame_count, 0);
     return recording->keys[frame].moment.step;
 }
 
 int thenar_recording_body_count(const thenar_recording *recording) {
+    USAGE_POINTER(recording, 0);
     return recording->head.body_count;
 }
 
 const thenar_recording_body *thenar_recording_body_at(const thenar_recording *recording, int body) {
-    assert(body >= 0 && body < recording->head.body_count);
+    USAGE_POINTER(recording, NULL);
+    USAGE_INDEX(body, recording->head.body_count, NULL);
     return &recording->head.bodies[body];
 }
 
 int thenar_recording_find_body(const thenar_recording *recording, const char *name) {
+    USAGE_POINTER(recording, -1);
+    USAGE_POINTER(name, -1);
     for (int i = 0; i < recording->head.body_count; i++)
         if (strcmp(recording->head.bodies[i].name, name) == 0) return i;
     return -1;
 }
 
 int thenar_recording_channel_count(const thenar_recording *recording) {
+    USAGE_POINTER(recording, 0);
     return recording->head.channel_count;
 }
 
 const thenar_recording_channel *thenar_recording_channel_at(const thenar_recording *recording, int channel) {
-    assert(channel >= 0 && channel < recording->head.channel_count);
+    USAGE_POINTER(recording, NULL);
+    USAGE_INDEX(channel, recording->head.channel_count, NULL);
     return &recording->head.channels[channel];
 }
 
 int thenar_recording_find_channel(const thenar_recording *recording, int body, const char *name) {
+    USAGE_POINTER(recording, -1);
+    USAGE_POINTER(name, -1);
     for (int i = 0; i < recording->head.channel_count; i++)
         if (recording->head.channels[i].body == body && strcmp(recording->head.channels[i].name, name) == 0) return i;
     return -1;

@@ -4,9 +4,10 @@
 
 #include "core/error.h"
 #include "core/memory.h"
+#include "core/usage.h"
 #include "core/vec3.h"
 
-#include <assert.h>
+#include "core/assert.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -120,7 +121,9 @@ static thenar_status load_mesh(thenar_recording *recording, int body, unsigned c
 
 thenar_status thenar_recording_read_mesh(thenar_recording *recording, int body, const thenar_recording_mesh **out,
                                          thenar_error *error) {
-    assert(body >= 0 && body < recording->head.body_count);
+    USAGE_STATUS(recording && out, error, "the recording or the pointer to the mesh is NULL");
+    USAGE_STATUS(body >= 0 && body < recording->head.body_count, error, "body %d; expected 0 to %d", body,
+                 recording->head.body_count - 1);
     *out = &recording->meshes[body];
     if (recording->mesh_blocks[body]) return THENAR_OK;
     *out = NULL;
@@ -180,7 +183,8 @@ static thenar_status decode_frame(thenar_recording *recording, int frame, thenar
 }
 
 static thenar_status load_frame(thenar_recording *recording, int frame, thenar_error *error) {
-    assert(frame >= 0 && frame < recording->frame_count);
+    USAGE_STATUS(frame >= 0 && frame < recording->frame_count, error, "frame %d; expected 0 to %d", frame,
+                 recording->frame_count - 1);
     if (recording->frame_in_values == frame) return THENAR_OK;
     recording->frame_in_values = -1;
     thenar_status status = decode_frame(recording, frame, error);
@@ -190,7 +194,9 @@ static thenar_status load_frame(thenar_recording *recording, int frame, thenar_e
 
 thenar_status thenar_recording_read_channel(thenar_recording *recording, int channel, int frame, double *values,
                                             thenar_error *error) {
-    assert(channel >= 0 && channel < recording->head.channel_count);
+    USAGE_STATUS(recording && values, error, "the recording or the array is NULL");
+    USAGE_STATUS(channel >= 0 && channel < recording->head.channel_count, error, "channel %d; expected 0 to %d",
+                 channel, recording->head.channel_count - 1);
     thenar_status status = load_frame(recording, frame, error);
     if (status != THENAR_OK) return status;
     const thenar_recording_channel *channels = recording->head.channels;
@@ -210,6 +216,7 @@ thenar_status thenar_recording_read_channel(thenar_recording *recording, int cha
 
 thenar_status thenar_recording_read_contacts(thenar_recording *recording, int frame, const thenar_contact **contacts,
                                              int *count, thenar_error *error) {
+    USAGE_STATUS(recording && contacts && count, error, "the recording or a pointer is NULL");
     *contacts = NULL;
     *count = 0;
     thenar_status status = load_frame(recording, frame, error);
@@ -244,6 +251,9 @@ int recording_find_numbers(const thenar_recording *recording, int body, const ch
 
 thenar_status thenar_recording_read_positions(thenar_recording *recording, int body, int frame, double *positions,
                                               thenar_error *error) {
+    USAGE_STATUS(recording && positions, error, "the recording or the array is NULL");
+    USAGE_STATUS(body >= 0 && body < recording->head.body_count, error, "body %d; expected 0 to %d", body,
+                 recording->head.body_count - 1);
     int channel = find_shaped(recording, body, "position", THENAR_RECORDING_NODES, 3);
     if (channel >= 0) return thenar_recording_read_channel(recording, channel, frame, positions, error);
     const thenar_recording_mesh *mesh;
@@ -291,6 +301,9 @@ static thenar_status rigid_surface(thenar_recording *recording, int body, const 
 
 thenar_status thenar_recording_read_surface(thenar_recording *recording, int body, int frame, double *positions,
                                             thenar_error *error) {
+    USAGE_STATUS(recording && positions, error, "the recording or the array is NULL");
+    USAGE_STATUS(body >= 0 && body < recording->head.body_count, error, "body %d; expected 0 to %d", body,
+                 recording->head.body_count - 1);
     const thenar_recording_mesh *mesh;
     thenar_status status = thenar_recording_read_mesh(recording, body, &mesh, error);
     if (status != THENAR_OK) return status;

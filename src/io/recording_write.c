@@ -6,7 +6,7 @@
 
 #include "core/memory.h"
 
-#include <assert.h>
+#include "core/assert.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>

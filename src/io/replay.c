@@ -3,6 +3,7 @@
 #include "thenar/recording.h"
 
 #include "core/memory.h"
+#include "core/usage.h"
 #include "io/recording.h"
 #include "world/sim.h"
 
@@ -118,6 +119,7 @@ static thenar_status next_chunk(thenar_replay *replay, recording_chunk *chunk, c
 }
 
 thenar_status thenar_replay_step(thenar_replay *replay, int *done, thenar_error *error) {
+    USAGE_STATUS(replay && done, error, "the replay or the pointer to the result is NULL");
     for (;;) {
         recording_chunk chunk;
         char kind;
@@ -151,28 +153,49 @@ static thenar_status begin(thenar_replay *replay, thenar_error *error) {
     return status;
 }
 
-thenar_status thenar_replay_open(const char *path, thenar_sim *sim, thenar_replay **out, thenar_error *error) {
-    *out = NULL;
+/* Takes the recording over, also if it fails. */
+static thenar_status open_replay(thenar_recording *recording, thenar_sim *sim, thenar_replay **out,
+                                 thenar_error *error) {
     thenar_replay *replay = MEMORY_ARRAY(thenar_replay, 1);
-    if (!replay) return error_memory(error, path);
-    thenar_status status = thenar_recording_open(path, &replay->recording, error);
-    if (status == THENAR_OK) {
-        replay->sim = sim;
-        replay->offset = replay->recording->first_chunk;
-        replay->max = recorded_inputs_max(sim);
-        replay->stored_capacity = ZSTD_compressBound(replay->max);
-        replay->state = memory_aligned(sim->kept_size);
-        replay->payload = memory_aligned(replay->max);
-        replay->stored = memory_aligned(replay->stored_capacity);
-        replay->piece = memory_aligned(RECORDING_PIECE);
-        if (!replay->state || !replay->payload || !replay->stored || !replay->piece) status = error_memory(error, path);
+    if (!replay) {
+        thenar_recording_close(recording);
+        return error_memory(error, "a replay");
     }
+    thenar_status status = THENAR_OK;
+    replay->recording = recording;
+    replay->sim = sim;
+    replay->offset = recording->first_chunk;
+    replay->max = recorded_inputs_max(sim);
+    replay->stored_capacity = ZSTD_compressBound(replay->max);
+    replay->state = memory_aligned(sim->kept_size);
+    replay->payload = memory_aligned(replay->max);
+    replay->stored = memory_aligned(replay->stored_capacity);
+    replay->piece = memory_aligned(RECORDING_PIECE);
+    if (!replay->state || !replay->payload || !replay->stored || !replay->piece)
+        status = error_memory(error, recording->path);
     if (status == THENAR_OK) status = begin(replay, error);
     if (status == THENAR_OK)
         *out = replay;
     else
         thenar_replay_close(replay);
     return status;
+}
+
+thenar_status thenar_replay_open(const char *path, thenar_sim *sim, thenar_replay **out, thenar_error *error) {
+    USAGE_STATUS(path && sim && out, error, "the path, the simulation or the pointer to the replay is NULL");
+    thenar_recording *recording;
+    *out = NULL;
+    thenar_status status = thenar_recording_open(path, &recording, error);
+    return status == THENAR_OK ? open_replay(recording, sim, out, error) : status;
+}
+
+thenar_status thenar_replay_open_memory(const void *bytes, size_t size, thenar_sim *sim, thenar_replay **out,
+                                        thenar_error *error) {
+    USAGE_STATUS(bytes && sim && out, error, "the bytes, the simulation or the pointer to the replay are NULL");
+    thenar_recording *recording;
+    *out = NULL;
+    thenar_status status = thenar_recording_open_memory(bytes, size, &recording, error);
+    return status == THENAR_OK ? open_replay(recording, sim, out, error) : status;
 }
 
 void thenar_replay_close(thenar_replay *replay) {

@@ -3,7 +3,10 @@
 
 #include "io/file.h"
 #include "core/memory.h"
+#include "core/usage.h"
 #include "io/json.h"
+
+#include "thenar/file.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -231,5 +234,42 @@ thenar_status track_read(const char *path, track *out, thenar_error *error) {
     thenar_status status = file_read(path, TRACK_MAX_BYTES, &bytes, error);
     if (status == THENAR_OK) status = track_parse(bytes.data, bytes.size, path, out, error);
     free(bytes.data);
+    return status;
+}
+
+/* Hands out a track, or frees it if it could not be read. */
+static thenar_status give(track *t, const char *name, thenar_status status, thenar_track **out, thenar_error *error) {
+    if (status == THENAR_OK) {
+        t->name = memory_string(name);
+        if (!t->name) status = error_memory(error, name);
+    }
+    if (status == THENAR_OK) {
+        atomic_init(&t->owners, 1);
+        *out = t;
+        return status;
+    }
+    track_free(t);
+    free(t);
+    return status;
+}
+
+thenar_status thenar_track_load(const char *path, thenar_track **out, thenar_error *error) {
+    USAGE_STATUS(path && out, error, "the path or the pointer to the track is NULL");
+    *out = NULL;
+    track *t = MEMORY_ARRAY(track, 1);
+    return t ? give(t, path, track_read(path, t, error), out, error) : error_memory(error, path);
+}
+
+thenar_status thenar_track_parse(const void *bytes, size_t size, thenar_track **out, thenar_error *error) {
+    USAGE_STATUS(bytes && out, error, "the bytes or the pointer to the track are NULL");
+    *out = NULL;
+    file_bytes copy;
+    thenar_status status = file_copy("a track in memory", bytes, size, TRACK_MAX_BYTES, &copy, error);
+    if (status != THENAR_OK) return status;
+    track *t = MEMORY_ARRAY(track, 1);
+    status =
+        t ? give(t, "a track in memory", track_parse(copy.data, copy.size, "a track in memory", t, error), out, error)
+          : error_memory(error, "a track");
+    free(copy.data);
     return status;
 }

@@ -3,8 +3,10 @@
 #include "io/file.h"
 #include "core/memory.h"
 #include "core/text.h"
+#include "core/usage.h"
 #include "core/vec3.h"
 
+#include "thenar/file.h"
 #include "thenar/sim.h"
 
 #include <ctype.h>
@@ -200,12 +202,12 @@ static bool describe_rigid(const thenar_sim *sim, int b, body_values *values, vt
     values->velocity = MEMORY_ARRAY(double, 3 * (size_t)surface->vertex_count);
     if (!values->surface || !values->velocity) return false;
     thenar_sim_surface(sim, b, values->surface);
-    double centre[3], turn[4], velocity[3], spin[3];
-    thenar_sim_pose(sim, b, centre, turn);
-    thenar_sim_twist(sim, b, velocity, spin);
+    double pose[7], twist[6];
+    thenar_sim_pose(sim, b, pose);
+    thenar_sim_twist(sim, b, twist);
     for (int i = 0; i < surface->vertex_count; i++) {
-        vec3 arm = vec3_sub(vec3_load(values->surface + 3 * i), vec3_load(centre));
-        vec3_store(values->velocity + 3 * i, vec3_add(vec3_load(velocity), vec3_cross(vec3_load(spin), arm)));
+        vec3 arm = vec3_sub(vec3_load(values->surface + 3 * i), vec3_load(pose));
+        vec3_store(values->velocity + 3 * i, vec3_add(vec3_load(twist), vec3_cross(vec3_load(twist + 3), arm)));
     }
     values->points[0] = values->surface;
     values->points[2] = values->velocity;
@@ -244,6 +246,7 @@ static bool describe_soft(const thenar_sim *sim, int b, body_values *values, vtk
 }
 
 thenar_status thenar_sim_write_vtk(const thenar_sim *sim, const char *path, thenar_error *error) {
+    USAGE_STATUS(sim && path, error, "the simulation or the path is NULL");
     const thenar_model *model = thenar_sim_model(sim);
     int bodies = thenar_model_body_count(model);
     vtk_piece *pieces = MEMORY_ARRAY(vtk_piece, bodies);
@@ -269,4 +272,12 @@ thenar_status thenar_sim_write_vtk(const thenar_sim *sim, const char *path, then
     free(values);
     free(pieces);
     return status;
+}
+
+thenar_status thenar_tet_mesh_write_vtk(const thenar_tet_mesh *mesh, const char *path, thenar_error *error) {
+    USAGE_STATUS(mesh && path, error, "the mesh or the path is NULL");
+    vtk_piece piece = {
+        .point_count = mesh->node_count, .tet_count = mesh->tet_count, .points = mesh->positions, .tets = mesh->tets};
+    vtk_grid grid = {.title = "thenar mesh", .pieces = &piece, .piece_count = 1};
+    return vtk_write(path, &grid, error);
 }

@@ -1,5 +1,7 @@
 #include "mesh/mesh.h"
 
+#include "core/usage.h"
+
 #include <stdlib.h>
 
 /* Moments about a point of the mesh itself, since sums about a distant origin would cancel. */
@@ -136,6 +138,7 @@ static thenar_status measure_edges(const thenar_tet_mesh *mesh, thenar_tet_figur
 }
 
 thenar_status thenar_tet_mesh_quality(const thenar_tet_mesh *mesh, thenar_tet_figures *figures, thenar_error *error) {
+    USAGE_STATUS(mesh && figures, error, "a pointer is NULL");
     thenar_tet_figures f = {.nodes = mesh->node_count, .tets = mesh->tet_count, .worst = -1};
     *figures = f;
     thenar_status status = tet_mesh_validate(mesh, error);
@@ -174,6 +177,7 @@ static void measure_sides(const thenar_surface *surface, const half_edge *side, 
 
 thenar_status thenar_surface_quality(const thenar_surface *surface, thenar_surface_figures *figures,
                                      thenar_error *error) {
+    USAGE_STATUS(surface && figures, error, "a pointer is NULL");
     thenar_surface_figures f = {.vertices = surface->vertex_count, .triangles = surface->triangle_count};
     *figures = f;
     thenar_status status = surface_validate(surface, error);

@@ -2,9 +2,10 @@
 
 #include "core/hash.h"
 #include "core/memory.h"
+#include "core/usage.h"
 #include "core/vec3.h"
 
-#include <assert.h>
+#include "core/assert.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -287,6 +288,14 @@ thenar_status mesh_check_surface(const thenar_surface *surface, const mesh_origi
     if (status == THENAR_OK) status = check_coordinates(surface->positions, surface->vertex_count, origin, error);
     if (status == THENAR_OK) status = check_repeated(surface->triangles, surface->triangle_count, 3, origin, error);
     return status;
+}
+
+bool thenar_mesh_size_warning(const double *positions, int count, char *text, size_t size) {
+    mesh_note warning;
+    USAGE(positions && count >= 0, false, "the positions are NULL or fewer than none");
+    if (!mesh_size_warning(positions, count, &warning)) return false;
+    if (text && size > 0) snprintf(text, size, "%s", warning.text);
+    return true;
 }
 
 bool mesh_size_warning(const double *positions, int count, mesh_note *warning) {

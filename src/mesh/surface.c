@@ -1,6 +1,7 @@
 #include "mesh/mesh.h"
 
 #include "core/memory.h"
+#include "core/usage.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -154,6 +155,7 @@ thenar_status surface_check_closed(const thenar_surface *surface, thenar_error *
 }
 
 thenar_status thenar_surface_check(const thenar_surface *surface, thenar_error *error) {
+    USAGE_STATUS(surface, error, "a pointer is NULL");
     thenar_surface welded;
     thenar_status status = surface_validate(surface, error);
     if (status == THENAR_OK) status = surface_weld(surface, &welded, error);
@@ -345,6 +347,7 @@ static thenar_status embed_in_corners(const thenar_tet_mesh *mesh, const boundar
 
 thenar_status thenar_tet_mesh_surface(const thenar_tet_mesh *mesh, thenar_surface *surface, thenar_embedding *embedding,
                                       thenar_error *error) {
+    USAGE_STATUS(mesh && surface, error, "a pointer is NULL");
     *surface = (thenar_surface){0};
     if (embedding) *embedding = (thenar_embedding){0};
     boundary b;

@@ -5,7 +5,7 @@
 #include "core/hash.h"
 #include "core/memory.h"
 
-#include <assert.h>
+#include "core/assert.h"
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>

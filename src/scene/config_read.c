@@ -4,7 +4,7 @@
 #include "core/memory.h"
 #include "core/text.h"
 
-#include <assert.h>
+#include "core/assert.h"
 #include <limits.h>
 #include <stdarg.h>
 #include <stdlib.h>

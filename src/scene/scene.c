@@ -3,6 +3,7 @@
 
 #include "core/memory.h"
 #include "core/text.h"
+#include "core/usage.h"
 #include "device/device.h"
 #include "haptic/tick.h"
 #include "scene/config.h"
@@ -62,8 +63,14 @@ static void read_handle(config_map *map, const char *name, thenar_build *build) 
     vec3 seed = {0}, pivot = {0};
     def.name = name;
     config_text(map, "tool", CONFIG_REQUIRED, &def.tool);
-    bool on_bone = config_text(map, "bone", CONFIG_OPTIONAL, &def.bone);
-    if (!on_bone) {
+    const char *bone = NULL;
+    if (config_text(map, "bone", CONFIG_OPTIONAL, &bone)) {
+        def.joint = (thenar_hand_joint)thenar_hand_joint_find(bone);
+        if (thenar_hand_joint_bone(def.joint) < 0)
+            config_fail(map, "bone",
+                        "no bone begins at %s; expected wrist, or a joint of WebXR at which a bone of a finger begins",
+                        bone);
+    } else {
         config_vec3(map, "seed", CONFIG_REQUIRED, config_any("m"), &seed);
         config_number(map, "radius", CONFIG_REQUIRED, config_positive("m"), &def.radius);
         read_springs(map, &def);
@@ -267,9 +274,9 @@ static void read_world(config_map *scene, thenar_world_def *world, thenar_scene_
         config_number(&touch, "stiffness", CONFIG_OPTIONAL, stiff, &world->contact_stiffness);
         config_number(&touch, "damping", CONFIG_OPTIONAL, damped, &world->contact_damping);
         int method = (int)world->contact_method, pressure = (int)world->contact_pressure;
-        static const char *const pressures[] = {"adaptive", "penetration", "uniform"};
         config_choice(&touch, "method", CONFIG_OPTIONAL, contact_method_names, CONTACT_METHODS, &method);
-        config_choice(&touch, "pressure", CONFIG_OPTIONAL, pressures, 3, &pressure);
+        config_choice(&touch, "pressure", CONFIG_OPTIONAL, contact_pressure_names, THENAR_CONTACT_PRESSURE_COUNT,
+                      &pressure);
         world->contact_method = (thenar_contact_method)method;
         world->contact_pressure = (thenar_contact_pressure)pressure;
         config_close(&touch);
@@ -304,8 +311,8 @@ static void scene_name(const char *path, char *name, size_t size) {
     text_make_printable(name);
 }
 
-static thenar_status build_model(const config_node *root, const char *path, const char *tracked, thenar_model **model,
-                                 thenar_scene_info *info, thenar_error *error) {
+static thenar_status build_model(const config_node *root, const char *path, const thenar_track *tracked,
+                                 thenar_model **model, thenar_scene_info *info, thenar_error *error) {
     config_reader reader = {.error = error};
     config_map scene;
     char name[128];
@@ -339,34 +346,49 @@ static thenar_status build_model(const config_node *root, const char *path, cons
     return status;
 }
 
-/* Takes the tree over. */
-static thenar_status compile(config *tree, const char *path, const thenar_scene_options *options, thenar_model **model,
-                             thenar_scene_info *info, thenar_error *error) {
-    thenar_scene_info ignored;
-    if (!info) info = &ignored;
+thenar_status thenar_scene_options_init(thenar_scene_options *options, size_t size) {
+    const thenar_scene_options defaults = {0};
+    return sized_give(options, size, &defaults, sizeof defaults, "thenar_scene_options");
+}
+
+/* text NULL: from the file. */
+static thenar_status load(const char *path, const char *text, size_t size, const thenar_scene_options *options,
+                          thenar_model **model, thenar_scene_info *info, thenar_error *error) {
+    config tree = {0};
+    thenar_status status = text ? config_parse(&tree, text, size, path, error) : config_load(&tree, path, error);
+    if (status != THENAR_OK) return status;
     *info = (thenar_scene_info){.time = 1};
-    thenar_status status = THENAR_OK;
-    for (int i = 0; options && i < options->set_count && status == THENAR_OK; i++)
-        status = config_set(tree, options->sets[i], error);
-    if (status == THENAR_OK)
-        status = build_model(tree->root, path, options ? options->track : NULL, model, info, error);
-    config_free(tree);
+    for (int i = 0; i < options->set_count && status == THENAR_OK; i++)
+        status = config_set(&tree, options->sets[i], error);
+    if (status == THENAR_OK) status = build_model(tree.root, path, options->track, model, info, error);
+    config_free(&tree);
+    return status;
+}
+
+static thenar_status load_with(const char *path, const char *text, size_t size, const thenar_scene_options *given,
+                               thenar_model **model, thenar_scene_info *info, thenar_error *error) {
+    thenar_scene_info ignored;
+    thenar_scene_options options = thenar_scene_options_default();
+    thenar_status status =
+        given ? sized_take(&options, sizeof options, given, "thenar_scene_options", error) : THENAR_OK;
+    if (status != THENAR_OK) return status;
+    const thenar_file_source *before = file_source_set(options.files);
+    status = load(path, text, size, &options, model, info ? info : &ignored, error);
+    file_source_set(before);
     return status;
 }
 
 thenar_status thenar_scene_load(const char *path, const thenar_scene_options *options, thenar_model **model,
                                 thenar_scene_info *info, thenar_error *error) {
+    USAGE_STATUS(path && model, error, "the path or the pointer to the model is NULL");
     *model = NULL;
-    config tree = {0};
     char located[SCENE_MAX_PATH];
-    path = scene_locate(path, located);
-    thenar_status status = config_load(&tree, path, error);
-    return status == THENAR_OK ? compile(&tree, path, options, model, info, error) : status;
+    return load_with(scene_locate(path, located), NULL, 0, options, model, info, error);
 }
 
-thenar_status scene_parse(const char *text, size_t size, const char *name, thenar_model **model, thenar_error *error) {
+thenar_status thenar_scene_parse(const char *text, size_t size, const char *name, const thenar_scene_options *options,
+                                 thenar_model **model, thenar_scene_info *info, thenar_error *error) {
+    USAGE_STATUS(text && name && model, error, "the text, its name or the pointer to the model are NULL");
     *model = NULL;
-    config tree = {0};
-    thenar_status status = config_parse(&tree, text, size, name, error);
-    return status == THENAR_OK ? compile(&tree, name, NULL, model, NULL, error) : status;
+    return load_with(name, text, size, options, model, info, error);
 }

@@ -69,7 +69,8 @@ typedef struct scene_haptic scene_haptic;
 
 /* Device files, and what the hands of a scene wear. */
 
-/* As thenar_wearable_load, from text in memory; `name` is for messages. */
+/* A device file, and the same from text in memory; `name` is for messages. */
+thenar_status scene_device_load(const char *path, thenar_wearable_def *def, thenar_error *error);
 thenar_status scene_device_parse(const char *text, size_t size, const char *name, thenar_wearable_def *def,
                                  thenar_error *error);
 

@@ -3,6 +3,8 @@
 #include "core/memory.h"
 #include "world/model.h"
 
+#include "thenar/file.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -64,8 +66,11 @@ static void read_region(config_map *map, const scene_shape *shape, thenar_region
         config_bool(&where, "all", CONFIG_REQUIRED, &all);
         if (!all) config_fail(&where, "all", "all is false; expected true, or another region");
     }
-    vec3_store(region->a, a);
-    vec3_store(region->b, b);
+    double *first = region->kind == THENAR_REGION_BOX      ? region->box_min
+                    : region->kind == THENAR_REGION_SPHERE ? region->centre
+                                                           : region->point;
+    vec3_store(first, a);
+    vec3_store(region->kind == THENAR_REGION_BOX ? region->box_max : region->normal, b);
     config_close(&where);
 }
 
@@ -87,8 +92,8 @@ static void read_fibres(config_map *limits, thenar_material *material) {
         config_vec3(&item, "direction", CONFIG_REQUIRED, config_any(""), &direction);
         if (item.node && vec3_length(direction) == 0)
             config_fail(&item, "direction", "no direction; expected a vector that is not zero");
-        config_number(&item, "min", CONFIG_OPTIONAL, min_range, &fibre->min);
-        config_number(&item, "max", CONFIG_OPTIONAL, max_range, &fibre->max);
+        config_number(&item, "min", CONFIG_OPTIONAL, min_range, &fibre->stretch_min);
+        config_number(&item, "max", CONFIG_OPTIONAL, max_range, &fibre->stretch_max);
         config_close(&item);
         vec3_store(fibre->direction, direction);
     }
@@ -282,15 +287,12 @@ static bool can_be_round(thenar_shape_kind kind) {
 }
 
 static void read_shape(config_map *body, thenar_rigid_def *def, thenar_surface *surface) {
-    static const char *const kinds[] = {
-        [THENAR_SHAPE_SPHERE] = "sphere",     [THENAR_SHAPE_BOX] = "box",     [THENAR_SHAPE_CAPSULE] = "capsule",
-        [THENAR_SHAPE_CYLINDER] = "cylinder", [THENAR_SHAPE_PLANE] = "plane", [THENAR_SHAPE_MESH] = "mesh"};
     config_map shape;
     vec3 move = {0}, turn = {0};
     if (!config_child(body, "shape", CONFIG_REQUIRED, &shape)) return;
     int given = 0;
-    for (int i = 0; i <= THENAR_SHAPE_MESH; i++) {
-        if (!config_has(&shape, kinds[i])) continue;
+    for (int i = 0; i < thenar_shape_kind_count(); i++) {
+        if (!config_has(&shape, thenar_shape_kind_name((thenar_shape_kind)i))) continue;
         given++;
         def->shape.kind = (thenar_shape_kind)i;
     }
@@ -303,8 +305,7 @@ static void read_shape(config_map *body, thenar_rigid_def *def, thenar_surface *
     config_vec3(&shape, "move", CONFIG_OPTIONAL, config_any("m"), &move);
     config_vec3(&shape, "turn", CONFIG_OPTIONAL, config_any("rad"), &turn);
     config_close(&shape);
-    vec3_store(def->move, move);
-    vec3_store(def->turn, turn);
+    pose_store(def->pose, move, quat_from_rotation_vector(turn));
 }
 
 /* A dynamic body's way to be heavy and to start moving. */
@@ -366,6 +367,8 @@ void scene_rigid_read(config_map *body, const char *name, thenar_build *build) {
 /* What a hand's definition points to while it is read. */
 typedef struct hand_parts {
     char *file, *track;
+    thenar_hand_shape *shape;
+    thenar_track *frames;
     ARRAY(thenar_hand_key) keys;
     double *angles; /* HAND_ANGLES a key */
     thenar_key *base_keys;
@@ -399,8 +402,7 @@ static void scene_hand_read_shape(config_map *body, thenar_hand_def *def, hand_p
     def->left = options.left;
     def->tets = options.tets;
     def->triangles = options.triangles;
-    vec3_store(def->move, move);
-    vec3_store(def->turn, turn);
+    pose_store(def->pose, move, quat_from_rotation_vector(turn));
 }
 
 static void read_bones(config_map *body, thenar_hand_def *def) {
@@ -441,6 +443,14 @@ static void read_degrees(config_map *item, double angles[HAND_ANGLES]) {
     config_close(&degrees);
 }
 
+static void read_pose(config_map *map, config_need need, thenar_hand_pose *pose) {
+    const char *names[THENAR_HAND_POSE_COUNT];
+    int index = (int)*pose;
+    for (int i = 0; i < THENAR_HAND_POSE_COUNT; i++) names[i] = thenar_hand_pose_name((thenar_hand_pose)i);
+    config_choice(map, "pose", need, names, THENAR_HAND_POSE_COUNT, &index);
+    *pose = (thenar_hand_pose)index;
+}
+
 static void read_poses(config_map *body, hand_parts *parts) {
     config_list list;
     if (!config_sequence(body, "poses", CONFIG_OPTIONAL, &list)) return;
@@ -454,9 +464,9 @@ static void read_poses(config_map *body, hand_parts *parts) {
         thenar_hand_key key = {.angles = parts->angles + HAND_ANGLES * list.index};
         config_item_map(&list, &item);
         config_number(&item, "time", CONFIG_REQUIRED, config_not_negative("s"), &key.time);
-        config_text(&item, "pose", CONFIG_OPTIONAL, &key.pose);
+        read_pose(&item, CONFIG_OPTIONAL, &key.pose);
         if (config_child(&item, "blend", CONFIG_OPTIONAL, &blend)) {
-            config_text(&blend, "pose", CONFIG_REQUIRED, &key.other);
+            read_pose(&blend, CONFIG_REQUIRED, &key.other);
             config_number(&blend, "share", CONFIG_REQUIRED, config_between(0, 1, ""), &key.share);
             config_close(&blend);
         }
@@ -469,6 +479,8 @@ static void read_poses(config_map *body, hand_parts *parts) {
 static void scene_hand_free_parts(hand_parts *parts) {
     free(parts->file);
     free(parts->track);
+    thenar_hand_shape_free(parts->shape);
+    thenar_track_free(parts->frames);
     free(parts->keys.data);
     free(parts->angles);
     free(parts->base_keys);
@@ -503,14 +515,17 @@ void scene_hand_read(config_map *body, const char *name, thenar_build *build) {
     config_number(body, "contact_spacing", CONFIG_OPTIONAL, config_not_negative(""), &def.contact_spacing);
     config_number(body, "self_distance", CONFIG_OPTIONAL, config_not_negative("m"), &def.self_distance);
     config_close(body);
-    def.file = parts.file;
-    def.track = parts.track;
     def.keys = parts.keys.data;
     def.key_count = (int)parts.keys.count;
     def.base_keys = parts.base_keys;
-    if (body->reader->status == THENAR_OK) {
-        thenar_error error;
+    thenar_error error;
+    if (body->reader->status == THENAR_OK && parts.file)
+        config_adopt(body, NULL, thenar_hand_shape_load(parts.file, def.tets, &parts.shape, &error), error.text);
+    if (body->reader->status == THENAR_OK && parts.track)
+        config_adopt(body, NULL, thenar_track_load(parts.track, &parts.frames, &error), error.text);
+    def.shape = parts.shape;
+    def.track = parts.frames;
+    if (body->reader->status == THENAR_OK)
         config_adopt(body, NULL, thenar_build_add_hand(build, &def, &error), error.text);
-    }
     scene_hand_free_parts(&parts);
 }

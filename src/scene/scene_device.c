@@ -1,6 +1,9 @@
 #include "scene/scene.h"
 
 #include "core/text.h"
+#include "core/usage.h"
+
+#include "thenar/scene.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,12 +12,13 @@
 #define DEGREE (3.14159265358979323846 / 180)
 
 /* Two numbers, the smaller first. */
-static void read_pair(config_map *map, const char *key, double unit, const char *name, double pair[2]) {
-    double read[2] = {pair[0] / unit, pair[1] / unit};
+static void read_pair(config_map *map, const char *key, double unit, const char *name, double *min, double *max) {
+    double read[2] = {*min / unit, *max / unit};
     if (!config_numbers(map, key, CONFIG_OPTIONAL, config_any(name), 2, read)) return;
     if (!(read[0] < read[1]))
         config_fail(map, key, "%s is %g to %g %s; expected the smaller number first", key, read[0], read[1], name);
-    for (int i = 0; i < 2; i++) pair[i] = read[i] * unit;
+    *min = read[0] * unit;
+    *max = read[1] * unit;
 }
 
 static void read_degrees(config_map *map, const char *key, config_range range, double *value) {
@@ -26,10 +30,10 @@ static void read_range(config_map *map, bool tilts, thenar_wearable_def *def) {
     config_map range;
     if (!config_child(map, "range", CONFIG_OPTIONAL, &range)) return;
     if (tilts) {
-        read_pair(&range, "pitch", DEGREE, "degrees", def->pitch);
-        read_pair(&range, "roll", DEGREE, "degrees", def->roll);
+        read_pair(&range, "pitch", DEGREE, "degrees", &def->pitch_min, &def->pitch_max);
+        read_pair(&range, "roll", DEGREE, "degrees", &def->roll_min, &def->roll_max);
     }
-    read_pair(&range, "displacement", 1, "m", def->displacement);
+    read_pair(&range, "displacement", 1, "m", &def->displacement_min, &def->displacement_max);
     config_close(&range);
 }
 
@@ -72,14 +76,14 @@ static void read_geometry(config_map *map, thenar_wearable_def *def) {
 static void read_servo(config_map *map, thenar_wearable_def *def) {
     config_map servo;
     if (!config_child(map, "servo", CONFIG_OPTIONAL, &servo)) return;
-    read_pair(&servo, "range", DEGREE, "degrees", def->servo_range);
+    read_pair(&servo, "range", DEGREE, "degrees", &def->servo_min, &def->servo_max);
     read_degrees(&servo, "speed", config_positive("degrees/s"), &def->servo_speed);
-    read_pair(&servo, "pulse", 1e-6, "us", def->servo_pulse);
+    read_pair(&servo, "pulse", 1e-6, "us", &def->pulse_min, &def->pulse_max);
     config_close(&servo);
 }
 
 static void read_vibration(config_map *map, thenar_wearable_def *def) {
-    read_pair(map, "frequency", 1, "Hz", def->frequency);
+    read_pair(map, "frequency", 1, "Hz", &def->frequency_min, &def->frequency_max);
     config_number(map, "rate_full", CONFIG_OPTIONAL, config_positive("N/s"), &def->rate_full);
     config_number(map, "slip_full", CONFIG_OPTIONAL, config_positive("m/s"), &def->slip_full);
     config_number(map, "release", CONFIG_OPTIONAL, config_positive("s"), &def->release);
@@ -131,7 +135,7 @@ static thenar_status read_device(config *tree, thenar_wearable_def *def, thenar_
     return reader.status;
 }
 
-thenar_status thenar_wearable_load(const char *path, thenar_wearable_def *def, thenar_error *error) {
+thenar_status scene_device_load(const char *path, thenar_wearable_def *def, thenar_error *error) {
     config tree = {0};
     thenar_status status = config_load(&tree, path, error);
     return status == THENAR_OK ? read_device(&tree, def, error) : status;
@@ -144,21 +148,39 @@ thenar_status scene_device_parse(const char *text, size_t size, const char *name
     return status == THENAR_OK ? read_device(&tree, def, error) : status;
 }
 
+thenar_status thenar_wearable_load(const char *path, thenar_wearable_def *out, size_t size, thenar_error *error) {
+    USAGE_STATUS(path && out, error, "the path or the device is NULL");
+    thenar_wearable_def def = thenar_wearable_def_default(THENAR_WEARABLE_CABLE);
+    thenar_status status = scene_device_load(path, &def, error);
+    return status == THENAR_OK ? sized_give(out, size, &def, sizeof def, "thenar_wearable_def") : status;
+}
+
+thenar_status thenar_wearable_parse(const char *text, size_t text_size, const char *name, thenar_wearable_def *out,
+                                    size_t size, thenar_error *error) {
+    USAGE_STATUS(text && name && out, error, "the text, its name or the device are NULL");
+    thenar_wearable_def def = thenar_wearable_def_default(THENAR_WEARABLE_CABLE);
+    thenar_status status = scene_device_parse(text, text_size, name, &def, error);
+    return status == THENAR_OK ? sized_give(out, size, &def, sizeof def, "thenar_wearable_def") : status;
+}
+
 static void read_worn(config_list *devices, thenar_build *build) {
     const char *fingers[THENAR_FINGER_COUNT], *hand = NULL;
     char *file = NULL;
     for (int i = 0; i < THENAR_FINGER_COUNT; i++) fingers[i] = thenar_finger_name((thenar_finger)i);
     config_map map;
     thenar_error error;
-    thenar_tactile_def def = {.name = devices->key};
+    thenar_wearable_def device = thenar_wearable_def_default(THENAR_WEARABLE_CABLE);
+    thenar_tactile_def def = thenar_tactile_def_default();
+    def.name = devices->key;
+    def.device = &device;
     int finger = 0;
     config_item_map(devices, &map);
     config_text(&map, "hand", CONFIG_OPTIONAL, &hand);
     config_choice(&map, "finger", CONFIG_REQUIRED, fingers, THENAR_FINGER_COUNT, &finger);
-    read_degrees(&map, "turn", config_between(-90, 90, "degrees"), &def.turn);
+    read_degrees(&map, "turn", config_between(-90, 90, "degrees"), &def.mount_angle);
     config_number(&map, "depth", CONFIG_OPTIONAL, config_between(0, 0.1, "m"), &def.depth);
     if (config_file(&map, "device", CONFIG_REQUIRED, &file)) {
-        config_adopt(&map, "device", thenar_wearable_load(file, &def.device, &error), error.text);
+        config_adopt(&map, "device", scene_device_load(file, &device, &error), error.text);
         free(file);
     }
     config_close(&map);

@@ -4,6 +4,8 @@
 #include "hand/finger.h"
 #include "io/hand_gltf.h"
 
+#include "thenar/file.h"
+
 #include <stdlib.h>
 #include <string.h>
 

@@ -15,7 +15,7 @@
 #include "solver/baseline/baseline.h"
 #include "solver/solver.h"
 
-#include <assert.h>
+#include "core/assert.h"
 #include <math.h>
 #include <string.h>
 

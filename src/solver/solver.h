@@ -191,9 +191,6 @@ typedef struct solver_class {
 extern const solver_class *const solver_table[];
 extern const int solver_count;
 
-/* The solver of that name, or NULL. */
-const solver_class *solver_find(const char *name);
-
 /* H d = g where contacts between soft bodies, or of one with itself, couple nodes that the pattern of H does not.
  *
  *   H = M + sum_c C_c,   M = A + limits + sum_c (J_a^T W J_a + J_b^T W J_b),   C_c = J_a^T W J_b + J_b^T W J_a

@@ -2,7 +2,7 @@
 
 #include "core/memory.h"
 
-#include <assert.h>
+#include "core/assert.h"
 #include <limits.h>
 #include <stdbool.h>
 #include <stdlib.h>

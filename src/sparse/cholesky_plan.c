@@ -7,7 +7,7 @@
 
 #include "core/memory.h"
 
-#include <assert.h>
+#include "core/assert.h"
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,20 +1,18 @@
 #include "tactile/tactile.h"
 
 #include "core/memory.h"
+#include "core/usage.h"
 #include "hand/shape.h"
 #include "mesh/mesh.h"
 
-#include <assert.h>
+#include "core/assert.h"
 #include <stdlib.h>
 #include <string.h>
 
 #define MIDDLE 0.5 /* of the way from the centre of a pad to its edge: the central region */
 
-const char *thenar_pad_region_name(thenar_pad_region region) {
-    static const char *const names[THENAR_PAD_REGION_COUNT] = {"centre", "distal", "proximal", "radial", "ulnar"};
-    assert(region >= 0 && region < THENAR_PAD_REGION_COUNT);
-    return names[region];
-}
+static const char *const regions[] = {"centre", "distal", "proximal", "radial", "ulnar"};
+NAMES(thenar_pad_region, regions)
 
 /* The bone's x, -z and y: a right angle about x, then the rotation about the finger. */
 static quat pad_axes(double turn) {
@@ -538,9 +536,9 @@ static void finish_sums(feel_pad *pad) {
         reported->region[r].shear *= scale;
         reported->region[r].energy_density *= scale;
     }
-    vec3_store(reported->frame, pad->frame.position);
+    vec3_store(reported->pose, pad->frame.position);
     const quat q = pad->frame.rotation;
-    reported->frame[3] = q.x, reported->frame[4] = q.y, reported->frame[5] = q.z, reported->frame[6] = q.w;
+    reported->pose[3] = q.x, reported->pose[4] = q.y, reported->pose[5] = q.z, reported->pose[6] = q.w;
 }
 
 void feel_reset(feel_world *world) {

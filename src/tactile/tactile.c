@@ -3,13 +3,14 @@
 
 #include "core/memory.h"
 #include "core/text.h"
+#include "core/usage.h"
 #include "tactile/wearable.h"
 #include "world/model.h"
 #include "world/sim.h"
 
 #include "thenar/hand.h"
 
-#include <assert.h>
+#include "core/assert.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,8 +19,14 @@
 #define SOFTNESS 0.0003 /* m: over which the weight of a point fades with its gap */
 #define ONSET 0.0002    /* m: the largest step towards a newly touched pad */
 
-thenar_tactile_options thenar_tactile_options_default(void) {
-    return (thenar_tactile_options){.points = 100, .touching = 0.05e-3, .hysteresis = 0.2e-3, .depth = 1e-3};
+thenar_status thenar_tactile_options_init(thenar_tactile_options *options, size_t size) {
+    const thenar_tactile_options defaults = {.points = 100, .touching = 0.05e-3, .hysteresis = 0.2e-3, .depth = 1e-3};
+    return sized_give(options, size, &defaults, sizeof defaults, "thenar_tactile_options");
+}
+
+thenar_status thenar_tactile_def_init(thenar_tactile_def *def, size_t size) {
+    const thenar_tactile_def defaults = {0};
+    return sized_give(def, size, &defaults, sizeof defaults, "thenar_tactile_def");
 }
 
 /* 1 below 0, 0 above 1, smooth in between. */
@@ -64,7 +71,7 @@ static double press_of(const feel_pad *pad, const double pose[3]) {
 
 /* Limits the force of the device: the pose moves back along z, as far as the workspace allows. */
 static void limit_press(const tactile_worn *worn, const feel_pad *pad, double pose[3]) {
-    double n[3], excess = press_of(pad, pose) - device_deepest(&worn->def.device);
+    double n[3], excess = press_of(pad, pose) - device_deepest(&worn->device);
     match_normal(pose, n);
     if (excess > 0) pose[2] = fmax(worn->low[2], pose[2] - excess / n[2]);
 }
@@ -73,7 +80,7 @@ static void limit_press(const tactile_worn *worn, const feel_pad *pad, double po
 static bool pose_problem(const thenar_tactile *tactile, const tactile_worn *worn, const double before[3],
                          match_problem *problem) {
     const feel_pad *pad = &tactile->world.pads[worn->pad];
-    double clearance = worn->def.device.clearance;
+    double clearance = worn->device.clearance;
     double presence = pad->apart <= 0 ? 1 : clearance > 0 ? fade(pad->apart / clearance) : 0;
     if (!(presence > 0)) return false;
     *problem = (match_problem){.arm = ARM, .points = tactile->points};
@@ -89,14 +96,14 @@ static bool pose_problem(const thenar_tactile *tactile, const tactile_worn *worn
 
 bool tactile_last_problem(const thenar_tactile *tactile, int device, match_problem *problem) {
     const tactile_worn *worn = &tactile->devices[device];
-    return worn->def.device.kind != THENAR_WEARABLE_VIBRATION && pose_problem(tactile, worn, worn->before, problem);
+    return worn->device.kind != THENAR_WEARABLE_VIBRATION && pose_problem(tactile, worn, worn->before, problem);
 }
 
 static void match_pose(thenar_tactile *tactile, tactile_worn *worn, const feel_pad *pad) {
     thenar_tactile_command *command = &worn->command;
     match_problem problem;
     match_result result = {0};
-    memcpy(worn->before, command->pose, sizeof worn->before);
+    memcpy(worn->before, command->platform, sizeof worn->before);
     command->touching = pad->reported.contact_count > 0;
     if (pose_problem(tactile, worn, worn->before, &problem)) {
         result = match_solve(&problem);
@@ -105,7 +112,7 @@ static void match_pose(thenar_tactile *tactile, tactile_worn *worn, const feel_p
         memcpy(result.pose, worn->home, sizeof worn->home);
         worn->engaged = false;
     }
-    memcpy(command->wanted, result.pose, sizeof command->wanted);
+    memcpy(command->target, result.pose, sizeof command->target);
     command->iterations = result.iterations;
     command->cost = result.cost;
     command->bounded = result.bounded;
@@ -114,31 +121,31 @@ static void match_pose(thenar_tactile *tactile, tactile_worn *worn, const feel_p
 static void move_device(tactile_worn *worn, double dt) {
     thenar_tactile_command *command = &worn->command;
     double max = worn->engaged ? INFINITY : ONSET;
-    device_approach(&worn->def.device, command->wanted, dt, max, command->pose, worn->angles);
-    if (command->touching && fabs(command->wanted[2] - command->pose[2]) <= ONSET) worn->engaged = true;
+    device_approach(&worn->device, command->target, dt, max, command->platform, worn->angles);
+    if (command->touching && fabs(command->target[2] - command->platform[2]) <= ONSET) worn->engaged = true;
 }
 
 /* Amplitude and frequency: a change of the normal force is rendered as a decaying knock, slip as long as it lasts. */
 static void vibrate(tactile_worn *worn, const feel_pad *pad, double dt) {
-    const thenar_wearable_def *def = &worn->def.device;
+    const thenar_wearable_def *def = &worn->device;
     double rate = dt > 0 ? fabs(pad->reported.normal_force - pad->force_before) / dt : 0;
     double slip = pad->reported.slip * pad->reported.slip_speed / def->slip_full;
     double now = fmin(1, rate / def->rate_full + slip);
     worn->amplitude = fmax(now, worn->amplitude * exp(-dt / def->release));
     worn->command.value[0] = worn->amplitude;
-    worn->command.value[1] = def->frequency[0] + (def->frequency[1] - def->frequency[0]) * fmin(1, slip);
+    worn->command.value[1] = def->frequency_min + (def->frequency_max - def->frequency_min) * fmin(1, slip);
     worn->command.touching = pad->reported.contact_count > 0;
 }
 
 static void set_values(tactile_worn *worn, const feel_pad *pad) {
-    const thenar_wearable_def *def = &worn->def.device;
-    worn->command.press = press_of(pad, worn->command.pose);
+    const thenar_wearable_def *def = &worn->device;
+    worn->command.press = press_of(pad, worn->command.platform);
     if (device_is_platform(def))
         memcpy(worn->command.value, worn->angles, sizeof worn->angles);
     else if (def->by_force)
         worn->command.value[0] = fmin(1, pad->reported.normal_force / def->force_limit);
     else
-        worn->command.value[0] = worn->command.pose[2];
+        worn->command.value[0] = worn->command.platform[2];
 }
 
 void tactile_update(thenar_tactile *tactile, const feel_moment *moment, double time, double dt) {
@@ -148,7 +155,7 @@ void tactile_update(thenar_tactile *tactile, const feel_moment *moment, double t
         tactile_worn *worn = &tactile->devices[i];
         const feel_pad *pad = &tactile->world.pads[worn->pad];
         worn->command.time = time;
-        if (worn->def.device.kind == THENAR_WEARABLE_VIBRATION) {
+        if (worn->device.kind == THENAR_WEARABLE_VIBRATION) {
             vibrate(worn, pad, dt);
             continue;
         }
@@ -158,24 +165,26 @@ void tactile_update(thenar_tactile *tactile, const feel_moment *moment, double t
     }
 }
 
-void thenar_tactile_reset(thenar_tactile *tactile) {
+thenar_status thenar_tactile_reset(thenar_tactile *tactile) {
+    USAGE_POINTER(tactile, THENAR_ERROR_USAGE);
     feel_reset(&tactile->world);
     tactile->time = -1;
     for (int i = 0; i < tactile->device_count; i++) {
         tactile_worn *worn = &tactile->devices[i];
-        const thenar_wearable_def *def = &worn->def.device;
+        const thenar_wearable_def *def = &worn->device;
         worn->command = (thenar_tactile_command){0};
         worn->engaged = false;
         worn->amplitude = 0;
         if (def->kind == THENAR_WEARABLE_VIBRATION) {
-            worn->command.value[1] = def->frequency[0];
+            worn->command.value[1] = def->frequency_min;
             continue;
         }
-        memcpy(worn->command.pose, worn->home, sizeof worn->home);
-        memcpy(worn->command.wanted, worn->home, sizeof worn->home);
+        memcpy(worn->command.platform, worn->home, sizeof worn->home);
+        memcpy(worn->command.target, worn->home, sizeof worn->home);
         if (device_is_platform(def)) platform_inverse(def, worn->home, worn->angles);
         set_values(worn, &tactile->world.pads[worn->pad]);
     }
+    return THENAR_OK;
 }
 
 static thenar_status find_hand(const tactile_source *source, const thenar_tactile_def *def, int *hand,
@@ -185,8 +194,9 @@ static thenar_status find_hand(const tactile_source *source, const thenar_tactil
     if (def->finger < 0 || def->finger >= THENAR_FINGER_COUNT)
         return error_set(error, THENAR_ERROR_INPUT, "%s: finger %d; expected 0 to %d", def->name, (int)def->finger,
                          THENAR_FINGER_COUNT - 1);
-    if (!(fabs(def->turn) <= 1.6))
-        return error_set(error, THENAR_ERROR_INPUT, "%s: turned by %g rad; expected -1.6 to 1.6", def->name, def->turn);
+    if (!(fabs(def->mount_angle) <= 1.6))
+        return error_set(error, THENAR_ERROR_INPUT, "%s: turned by %g rad; expected -1.6 to 1.6", def->name,
+                         def->mount_angle);
     if (!(def->depth >= 0 && def->depth <= 0.1))
         return error_set(error, THENAR_ERROR_INPUT, "%s: a depth of %g m; expected 0 to 0.1", def->name, def->depth);
     *hand = 0;
@@ -243,7 +253,7 @@ static thenar_status add_device(thenar_tactile *tactile, const tactile_source *s
         if (strcmp(tactile->devices[i].def.name, def->name) == 0)
             return error_set(error, THENAR_ERROR_INPUT, "there are two devices named %s; expected different names",
                              def->name);
-    status = thenar_wearable_check(&def->device, error);
+    status = thenar_wearable_check(def->device, error);
     if (status != THENAR_OK) {
         error_prefix(error, "%s", def->name);
         return status;
@@ -252,11 +262,15 @@ static thenar_status add_device(thenar_tactile *tactile, const tactile_source *s
     worn->def = *def;
     worn->def.name = memory_string(def->name);
     worn->def.hand = memory_string(source->hand_names[hand]);
+    worn->device = thenar_wearable_def_default(THENAR_WEARABLE_CABLE);
+    worn->def.device = &worn->device;
+    status = sized_take(&worn->device, sizeof worn->device, def->device, "thenar_wearable_def", error);
+    if (status != THENAR_OK) return status;
     if (!worn->def.name || !worn->def.hand) return error_memory(error, def->name);
-    device_bounds(&def->device, worn->low, worn->high);
-    device_home(&def->device, worn->home);
+    device_bounds(&worn->device, worn->low, worn->high);
+    device_home(&worn->device, worn->home);
     pad_place place = source->places[THENAR_FINGER_COUNT * hand + (int)def->finger];
-    place.turn = def->turn;
+    place.turn = def->mount_angle;
     place.depth = def->depth > 0 ? def->depth : options->depth;
     return add_pad(tactile, &place, options, &worn->pad, error);
 }
@@ -311,8 +325,13 @@ thenar_status tactile_create(const tactile_source *source, const thenar_tactile_
     tactile->joints = MEMORY_ARRAY(double, 7 * HAND_JOINTS * (size_t)source->hand_count);
     if (!world->slots || !world->pads || !tactile->devices || !tactile->motions || !tactile->joints)
         status = error_memory(error, "tactile devices");
-    for (int i = 0; i < options->device_count && status == THENAR_OK; i++)
-        status = add_device(tactile, source, options, &options->devices[i], error);
+    for (int i = 0; i < options->device_count && status == THENAR_OK; i++) {
+        /* The caller's structs are as long as the first says. */
+        thenar_tactile_def def = thenar_tactile_def_default();
+        const char *given = (const char *)options->devices + (size_t)i * options->devices[0].size;
+        status = sized_take(&def, sizeof def, given, "thenar_tactile_def", error);
+        if (status == THENAR_OK) status = add_device(tactile, source, options, &def, error);
+    }
     if (status == THENAR_OK) status = make_scratch(tactile, error);
     if (status != THENAR_OK) {
         world->skins = NULL; /* still owned by the caller */
@@ -350,27 +369,30 @@ void thenar_tactile_free(thenar_tactile *tactile) {
 }
 
 int thenar_tactile_device_count(const thenar_tactile *tactile) {
+    USAGE_POINTER(tactile, 0);
     return tactile->device_count;
 }
 
-static const tactile_worn *worn_of(const thenar_tactile *tactile, int device) {
-    assert(device >= 0 && device < tactile->device_count);
-    return &tactile->devices[device];
-}
-
 const thenar_tactile_def *thenar_tactile_device(const thenar_tactile *tactile, int device) {
-    return &worn_of(tactile, device)->def;
+    USAGE_POINTER(tactile, NULL);
+    USAGE_INDEX(device, tactile->device_count, NULL);
+    return &tactile->devices[device].def;
 }
 
 int thenar_tactile_device_pad(const thenar_tactile *tactile, int device) {
-    return worn_of(tactile, device)->pad;
+    USAGE_POINTER(tactile, -1);
+    USAGE_INDEX(device, tactile->device_count, -1);
+    return tactile->devices[device].pad;
 }
 
 const thenar_tactile_command *thenar_tactile_command_of(const thenar_tactile *tactile, int device) {
-    return &worn_of(tactile, device)->command;
+    USAGE_POINTER(tactile, NULL);
+    USAGE_INDEX(device, tactile->device_count, NULL);
+    return &tactile->devices[device].command;
 }
 
 int thenar_tactile_pad_count(const thenar_tactile *tactile) {
+    USAGE_POINTER(tactile, 0);
     return tactile->world.pad_count;
 }
 
@@ -380,7 +402,8 @@ const thenar_tactile_pad *thenar_tactile_pad_of(const thenar_tactile *tactile, i
 }
 
 const thenar_tactile_point *thenar_tactile_points(const thenar_tactile *tactile, int pad) {
-    assert(pad >= 0 && pad < tactile->world.pad_count);
+    USAGE_POINTER(tactile, NULL);
+    USAGE_INDEX(pad, tactile->world.pad_count, NULL);
     return tactile->world.pads[pad].model.points;
 }
 
@@ -416,8 +439,12 @@ static void describe_pads(const thenar_model *model, const char **names, pad_pla
 
 thenar_status thenar_tactile_create(const thenar_model *model, const thenar_tactile_options *options,
                                     thenar_tactile **out, thenar_error *error) {
+    USAGE_STATUS(out, error, "the pointer to the result is NULL");
     *out = NULL;
-    thenar_tactile_options all = options ? *options : thenar_tactile_options_default();
+    USAGE_STATUS(model, error, "the model is NULL");
+    thenar_tactile_options all = thenar_tactile_options_default();
+    thenar_status status = options ? sized_take(&all, sizeof all, options, "thenar_tactile_options", error) : THENAR_OK;
+    if (status != THENAR_OK) return status;
     if (!all.devices) {
         all.devices = model->tactile;
         all.device_count = model->tactile_count;
@@ -425,7 +452,7 @@ thenar_status thenar_tactile_create(const thenar_model *model, const thenar_tact
     pad_skin *skins = MEMORY_ARRAY(pad_skin, model->body_count);
     const char **names = MEMORY_ARRAY(const char *, model->hand_count);
     pad_place *places = MEMORY_ARRAY(pad_place, HAND_FINGERS * model->hand_count);
-    thenar_status status = skins && names && places ? THENAR_OK : error_memory(error, "tactile devices");
+    status = skins && names && places ? THENAR_OK : error_memory(error, "tactile devices");
     if (status == THENAR_OK) {
         describe_skins(model, skins);
         describe_pads(model, names, places);
@@ -447,9 +474,12 @@ thenar_status thenar_tactile_create(const thenar_model *model, const thenar_tact
     return status;
 }
 
-void thenar_tactile_update(thenar_tactile *tactile, const thenar_sim *sim) {
-    assert(thenar_model_body_count(thenar_sim_model(sim)) == tactile->world.body_count &&
-           thenar_model_hand_count(thenar_sim_model(sim)) == tactile->hand_count);
+thenar_status thenar_tactile_update(thenar_tactile *tactile, const thenar_sim *sim) {
+    USAGE_POINTER(tactile, THENAR_ERROR_USAGE);
+    USAGE_POINTER(sim, THENAR_ERROR_USAGE);
+    USAGE(thenar_model_body_count(thenar_sim_model(sim)) == tactile->world.body_count &&
+              thenar_model_hand_count(thenar_sim_model(sim)) == tactile->hand_count,
+          THENAR_ERROR_USAGE, "a simulation of another model; expected the same bodies and hands");
     double time = thenar_sim_time(sim);
     if (time < tactile->time) thenar_tactile_reset(tactile);
     double dt = tactile->time >= 0 ? time - tactile->time : thenar_sim_dt(sim);
@@ -460,11 +490,10 @@ void thenar_tactile_update(thenar_tactile *tactile, const thenar_sim *sim) {
             motion->v = thenar_sim_velocities(sim, b);
             continue;
         }
-        double position[3], turn[4], velocity[3], spin[3];
-        thenar_sim_pose(sim, b, position, turn);
-        thenar_sim_twist(sim, b, velocity, spin);
-        *motion =
-            (feel_motion){.centre = vec3_load(position), .velocity = vec3_load(velocity), .spin = vec3_load(spin)};
+        double pose[7], twist[6];
+        thenar_sim_pose(sim, b, pose);
+        thenar_sim_twist(sim, b, twist);
+        *motion = (feel_motion){.centre = vec3_load(pose), .velocity = vec3_load(twist), .spin = vec3_load(twist + 3)};
     }
     for (int h = 0; h < tactile->hand_count; h++)
         thenar_sim_hand_joints(sim, h, tactile->joints + 7 * HAND_JOINTS * (size_t)h);
@@ -473,4 +502,5 @@ void thenar_tactile_update(thenar_tactile *tactile, const thenar_sim *sim) {
                           .bodies = tactile->motions,
                           .joints = tactile->joints};
     tactile_update(tactile, &moment, time, dt);
+    return THENAR_OK;
 }

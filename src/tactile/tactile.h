@@ -195,7 +195,8 @@ typedef struct tactile_source {
 
 /* A device and its state. */
 typedef struct tactile_worn {
-    thenar_tactile_def def; /* name and hand are copies */
+    thenar_tactile_def def; /* name and hand are copies, device is the next */
+    thenar_wearable_def device;
     int pad;
     double low[3], high[3], home[3];
     thenar_tactile_command command;

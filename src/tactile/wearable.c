@@ -1,9 +1,10 @@
 #include "tactile/wearable.h"
 
 #include "core/error.h"
+#include "core/usage.h"
 #include "tactile/tactile.h"
 
-#include <assert.h>
+#include "core/assert.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -202,46 +203,44 @@ static bool platform_forward(const thenar_wearable_def *def, const double angles
 #define CHECKED 8      /* the workspace is checked on a grid of this many cells per side */
 #define SHORTENINGS 60 /* halvings of a step that is too fast for the servos */
 
-const char *thenar_finger_name(thenar_finger finger) {
-    static const char *const names[THENAR_FINGER_COUNT] = {"thumb", "index", "middle", "ring", "little"};
-    assert(finger >= 0 && finger < THENAR_FINGER_COUNT);
-    return names[finger];
-}
+static const char *const kinds[] = {"cable", "rrs", "thimble", "vibration"};
+NAMES(thenar_wearable_kind, kinds)
 
-const char *thenar_wearable_kind_name(thenar_wearable_kind kind) {
-    static const char *const names[THENAR_WEARABLE_KIND_COUNT] = {"cable", "rrs", "thimble", "vibration"};
-    assert(kind >= 0 && kind < THENAR_WEARABLE_KIND_COUNT);
-    return names[kind];
-}
-
-thenar_wearable_def thenar_wearable_def_default(thenar_wearable_kind kind) {
-    thenar_wearable_def def = {.kind = kind,
-                               .pitch = {-30 * DEGREE, 30 * DEGREE},
-                               .roll = {-30 * DEGREE, 30 * DEGREE},
-                               .displacement = {-0.003, 0.004},
-                               .tilt_speed = 300 * DEGREE,
-                               .displacement_speed = 0.05,
-                               .clearance = 0.001,
-                               .force_limit = 1.5,
-                               .pulp_force = 0.08,
-                               .pulp_rate = 1330,
-                               .azimuth = 90 * DEGREE,
-                               .base_radius = kind == THENAR_WEARABLE_RRS ? 0.004 : 0.015,
-                               .base_height = 0.020,
-                               .platform_radius = 0.012,
-                               .platform_depth = 0.002,
-                               .pulley_radius = 0.005,
-                               .crank = 0.015,
-                               .rod = 0.023,
-                               .servo_range = {kind == THENAR_WEARABLE_RRS ? -90 * DEGREE : -180 * DEGREE,
-                                               kind == THENAR_WEARABLE_RRS ? 90 * DEGREE : 180 * DEGREE},
-                               .servo_speed = 600 * DEGREE,
-                               .servo_pulse = {0.0005, 0.0025},
-                               .frequency = {80, 250},
-                               .rate_full = 10,
-                               .slip_full = 0.05,
-                               .release = 0.03};
-    return def;
+thenar_status thenar_wearable_def_init(thenar_wearable_def *def, size_t size, thenar_wearable_kind kind) {
+    bool rrs = kind == THENAR_WEARABLE_RRS;
+    const thenar_wearable_def defaults = {.kind = kind,
+                                          .pitch_min = -30 * DEGREE,
+                                          .pitch_max = 30 * DEGREE,
+                                          .roll_min = -30 * DEGREE,
+                                          .roll_max = 30 * DEGREE,
+                                          .displacement_min = -0.003,
+                                          .displacement_max = 0.004,
+                                          .tilt_speed = 300 * DEGREE,
+                                          .displacement_speed = 0.05,
+                                          .clearance = 0.001,
+                                          .force_limit = 1.5,
+                                          .pulp_force = 0.08,
+                                          .pulp_rate = 1330,
+                                          .azimuth = 90 * DEGREE,
+                                          .base_radius = rrs ? 0.004 : 0.015,
+                                          .base_height = 0.020,
+                                          .platform_radius = 0.012,
+                                          .platform_depth = 0.002,
+                                          .pulley_radius = 0.005,
+                                          .crank = 0.015,
+                                          .rod = 0.023,
+                                          .servo_min = rrs ? -90 * DEGREE : -180 * DEGREE,
+                                          .servo_max = rrs ? 90 * DEGREE : 180 * DEGREE,
+                                          .servo_speed = 600 * DEGREE,
+                                          .pulse_min = 0.0005,
+                                          .pulse_max = 0.0025,
+                                          .frequency_min = 80,
+                                          .frequency_max = 250,
+                                          .rate_full = 10,
+                                          .slip_full = 0.05,
+                                          .release = 0.03};
+    USAGE_INDEX((int)kind, THENAR_WEARABLE_KIND_COUNT, THENAR_ERROR_USAGE);
+    return sized_give(def, size, &defaults, sizeof defaults, "thenar_wearable_def");
 }
 
 bool device_is_platform(const thenar_wearable_def *def) {
@@ -249,36 +248,37 @@ bool device_is_platform(const thenar_wearable_def *def) {
 }
 
 int thenar_wearable_value_count(const thenar_wearable_def *def) {
+    USAGE_POINTER(def, 0);
     return device_is_platform(def) ? 3 : def->kind == THENAR_WEARABLE_VIBRATION ? 2 : 1;
 }
 
 const char *thenar_wearable_value_name(const thenar_wearable_def *def, int value) {
     static const char *const angles[] = {"angle_1 rad", "angle_2 rad", "angle_3 rad"};
     static const char *const vibration[] = {"amplitude 1", "frequency Hz"};
-    assert(value >= 0 && value < thenar_wearable_value_count(def));
+    USAGE_POINTER(def, NULL);
+    USAGE_INDEX(value, thenar_wearable_value_count(def), NULL);
     if (device_is_platform(def)) return angles[value];
     if (def->kind == THENAR_WEARABLE_VIBRATION) return vibration[value];
     return def->by_force ? "force 1" : "displacement m";
 }
 
-bool thenar_wearable_inverse(const thenar_wearable_def *def, const double pose[3], double angles[3]) {
-    assert(device_is_platform(def));
-    return platform_inverse(def, pose, angles);
+bool thenar_wearable_inverse(const thenar_wearable_def *def, const double platform[3], double angles[3]) {
+    USAGE(def && platform && angles, false, "a pointer is NULL");
+    USAGE(device_is_platform(def), false, "a %s; expected a platform", thenar_wearable_kind_name(def->kind));
+    return platform_inverse(def, platform, angles);
 }
 
-bool thenar_wearable_forward(const thenar_wearable_def *def, const double angles[3], double pose[3]) {
-    assert(device_is_platform(def));
-    return platform_forward(def, angles, pose);
+bool thenar_wearable_forward(const thenar_wearable_def *def, const double angles[3], double platform[3]) {
+    USAGE(def && platform && angles, false, "a pointer is NULL");
+    USAGE(device_is_platform(def), false, "a %s; expected a platform", thenar_wearable_kind_name(def->kind));
+    return platform_forward(def, angles, platform);
 }
 
 void device_bounds(const thenar_wearable_def *def, double low[3], double high[3]) {
     bool tilts = device_is_platform(def);
-    for (int i = 0; i < 2; i++) {
-        double *side = i == 0 ? low : high;
-        side[0] = tilts ? def->pitch[i] : 0;
-        side[1] = tilts ? def->roll[i] : 0;
-        side[2] = def->displacement[i];
-    }
+    low[0] = tilts ? def->pitch_min : 0, high[0] = tilts ? def->pitch_max : 0;
+    low[1] = tilts ? def->roll_min : 0, high[1] = tilts ? def->roll_max : 0;
+    low[2] = def->displacement_min, high[2] = def->displacement_max;
 }
 
 double device_deepest(const thenar_wearable_def *def) {
@@ -308,11 +308,12 @@ static thenar_status check_ranges(const range *ranges, int count, thenar_error *
     return THENAR_OK;
 }
 
-static thenar_status check_order(const char *name, const double pair[2], double low, double high, thenar_error *error) {
-    if (pair[0] >= low && pair[0] < pair[1] && pair[1] <= high) return THENAR_OK;
+static thenar_status check_order(const char *name, double min, double max, double low, double high,
+                                 thenar_error *error) {
+    if (min >= low && min < max && max <= high) return THENAR_OK;
     return error_set(error, THENAR_ERROR_INPUT,
-                     "%s is %g to %g; expected the smaller number first, both between %g and %g", name, pair[0],
-                     pair[1], low, high);
+                     "%s is %g to %g; expected the smaller number first, both between %g and %g", name, min, max, low,
+                     high);
 }
 
 static thenar_status check_numbers(const thenar_wearable_def *d, thenar_error *error) {
@@ -335,16 +336,19 @@ static thenar_status check_numbers(const thenar_wearable_def *d, thenar_error *e
     thenar_status status = THENAR_OK;
     if (d->kind == THENAR_WEARABLE_VIBRATION) {
         status = check_ranges(vibration, 3, error);
-        return status == THENAR_OK ? check_order("frequency", d->frequency, 1, 1e5, error) : status;
+        return status == THENAR_OK ? check_order("frequency", d->frequency_min, d->frequency_max, 1, 1e5, error)
+                                   : status;
     }
     status = check_ranges(all, 6, error);
-    if (status == THENAR_OK) status = check_order("displacement", d->displacement, -0.1, 0.1, error);
+    if (status == THENAR_OK)
+        status = check_order("displacement", d->displacement_min, d->displacement_max, -0.1, 0.1, error);
     if (status != THENAR_OK || !device_is_platform(d)) return status;
     status = check_ranges(platform, 9, error);
-    if (status == THENAR_OK) status = check_order("pitch", d->pitch, -60 * DEGREE, 60 * DEGREE, error);
-    if (status == THENAR_OK) status = check_order("roll", d->roll, -60 * DEGREE, 60 * DEGREE, error);
-    if (status == THENAR_OK) status = check_order("servo_range", d->servo_range, -1e3, 1e3, error);
-    return status == THENAR_OK ? check_order("servo_pulse", d->servo_pulse, 1e-6, 1, error) : status;
+    if (status == THENAR_OK)
+        status = check_order("pitch", d->pitch_min, d->pitch_max, -60 * DEGREE, 60 * DEGREE, error);
+    if (status == THENAR_OK) status = check_order("roll", d->roll_min, d->roll_max, -60 * DEGREE, 60 * DEGREE, error);
+    if (status == THENAR_OK) status = check_order("servo range", d->servo_min, d->servo_max, -1e3, 1e3, error);
+    return status == THENAR_OK ? check_order("servo pulse", d->pulse_min, d->pulse_max, 1e-6, 1, error) : status;
 }
 
 /* Checks a pose of the workspace, since the optimum may be anywhere in it. False if nothing is wrong. */
@@ -356,7 +360,7 @@ static bool is_out_of_reach(const thenar_wearable_def *def, const double pose[3]
         return true;
     }
     double min = fmin(angle[0], fmin(angle[1], angle[2])), max = fmax(angle[0], fmax(angle[1], angle[2]));
-    if (!(min >= def->servo_range[0] && max <= def->servo_range[1])) {
+    if (!(min >= def->servo_min && max <= def->servo_max)) {
         snprintf(what, size, "servos would turn %.4g to %.4g degrees", min / DEGREE, max / DEGREE);
         return true;
     }
@@ -385,7 +389,11 @@ static thenar_status check_workspace(const thenar_wearable_def *def, thenar_erro
     return THENAR_OK;
 }
 
-thenar_status thenar_wearable_check(const thenar_wearable_def *def, thenar_error *error) {
+thenar_status thenar_wearable_check(const thenar_wearable_def *given, thenar_error *error) {
+    thenar_wearable_def copy = thenar_wearable_def_default(THENAR_WEARABLE_CABLE);
+    const thenar_wearable_def *def = &copy;
+    thenar_status taken = sized_take(&copy, sizeof copy, given, "thenar_wearable_def", error);
+    if (taken != THENAR_OK) return taken;
     if (def->kind < 0 || def->kind >= THENAR_WEARABLE_KIND_COUNT)
         return error_set(error, THENAR_ERROR_INPUT, "a device of kind %d; expected 0 to %d", (int)def->kind,
                          THENAR_WEARABLE_KIND_COUNT - 1);

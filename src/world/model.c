@@ -2,9 +2,10 @@
 
 #include "core/hash.h"
 #include "core/text.h"
+#include "core/usage.h"
 #include "mesh/mesh.h"
 
-#include <assert.h>
+#include "core/assert.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +31,7 @@ void thenar_model_free(thenar_model *model) {
     for (int i = 0; i < model->tactile_count; i++) {
         free((void *)model->tactile[i].name);
         free((void *)model->tactile[i].hand);
+        free((void *)model->tactile[i].device);
     }
     free(model->tactile);
     if (model->attachment) model->free_attachment(model->attachment);
@@ -47,113 +49,10 @@ const rigid_model *model_rigid(const thenar_model *model, int body) {
     return (const rigid_model *)model->bodies[body];
 }
 
-const char *thenar_model_name(const thenar_model *model) {
-    return model->name;
-}
-
-double thenar_model_dt(const thenar_model *model) {
-    return model->dt;
-}
-
-int thenar_model_dof_count(const thenar_model *model) {
-    int nodes = 0;
-    for (int i = 0; i < model->system_count; i++) nodes += model->systems[i].pattern.node_count;
-    return 3 * nodes;
-}
-
-int thenar_model_body_count(const thenar_model *model) {
-    return model->body_count;
-}
-
-int thenar_model_find_body(const thenar_model *model, const char *name) {
-    for (int i = 0; i < model->body_count; i++)
-        if (strcmp(model->bodies[i]->name, name) == 0) return i;
-    return -1;
-}
-
-const char *thenar_model_body_name(const thenar_model *model, int body) {
-    assert(body >= 0 && body < model->body_count);
-    return model->bodies[body]->name;
-}
-
-thenar_body_kind thenar_model_body_kind(const thenar_model *model, int body) {
-    assert(body >= 0 && body < model->body_count);
-    return model->bodies[body]->kind == &rigid_class ? THENAR_BODY_RIGID : THENAR_BODY_SOFT;
-}
-
-double thenar_model_mass(const thenar_model *model, int body) {
-    assert(body >= 0 && body < model->body_count);
-    return model->bodies[body]->kind->mass(model->bodies[body]);
-}
-
-void thenar_model_inertia(const thenar_model *model, int body, double inertia[9]) {
-    memcpy(inertia, model_rigid(model, body)->inertia.m, 9 * sizeof *inertia);
-}
-
-thenar_motion thenar_model_motion(const thenar_model *model, int body) {
-    return model_rigid(model, body)->motion;
-}
-
-int thenar_model_find_support(const thenar_model *model, int body, const char *name) {
-    const soft_model *soft = model_soft(model, body);
-    for (int i = 0; i < soft->support_count; i++)
-        if (soft->supports[i].name && strcmp(soft->supports[i].name, name) == 0) return i;
-    return -1;
-}
-
-const thenar_tet_mesh *thenar_model_mesh(const thenar_model *model, int body) {
-    return &model_soft(model, body)->mesh;
-}
-
-const thenar_surface *thenar_model_surface(const thenar_model *model, int body) {
-    assert(body >= 0 && body < model->body_count);
-    return model->bodies[body]->kind->surface(model->bodies[body]);
-}
-
-const thenar_embedding *thenar_model_embedding(const thenar_model *model, int body) {
-    return &model_soft(model, body)->embedding;
-}
-
-const double *thenar_model_masses(const thenar_model *model, int body) {
-    return model_soft(model, body)->mass;
-}
-
-bool thenar_model_stretch_limits(const thenar_model *model, int body, double *limits) {
-    const soft_model *soft = model_soft(model, body);
-    for (int t = 0; t < soft->mesh.tet_count; t++) {
-        const soft_batch *batch = &soft->batches[t / SIMD_LANES];
-        double min = batch->s_min[t % SIMD_LANES], max = batch->s_max[t % SIMD_LANES];
-        limits[2 * t] = min > 0 ? min : 0;
-        limits[2 * t + 1] = max < SOFT_NO_LIMIT ? max : 0;
-    }
-    return soft->limited;
-}
-
-int thenar_model_contact_pair_count(const thenar_model *model) {
-    return model->contacts.pair_count;
-}
-
-void thenar_model_contact_pair(const thenar_model *model, int pair, int body[2]) {
-    assert(pair >= 0 && pair < model->contacts.pair_count);
-    memcpy(body, model->contacts.pairs[pair].body, sizeof model->contacts.pairs[pair].body);
-}
-
-int thenar_model_warning_count(const thenar_model *model) {
-    return model->warning_count;
-}
-
-const char *thenar_model_warning(const thenar_model *model, int index) {
-    assert(index >= 0 && index < model->warning_count);
-    return model->warnings[index];
-}
-
-int thenar_model_tactile_count(const thenar_model *model) {
-    return model->tactile_count;
-}
-
-const thenar_tactile_def *thenar_model_tactile(const thenar_model *model, int index) {
-    assert(index >= 0 && index < model->tactile_count);
-    return &model->tactile[index];
+/* The handle and hand of that index, as the bodies above. */
+const handle_model *model_handle(const thenar_model *model, int handle) {
+    assert(handle >= 0 && handle < model->handle_count);
+    return (const handle_model *)model->bodies[model->body_count + handle];
 }
 
 /* From definitions to a compiled model. */
@@ -169,24 +68,29 @@ struct thenar_build {
     ARRAY(thenar_tactile_def) tactile;
 };
 
-thenar_world_def thenar_world_def_default(void) {
-    return (thenar_world_def){.name = "",
-                              .gravity = {0, -9.81, 0},
-                              .dt = 0.01,
-                              .margin = 0.001,
-                              .contact_stiffness = 1e9,
-                              .contact_damping = 1e5};
+thenar_status thenar_world_def_init(thenar_world_def *def, size_t size) {
+    const thenar_world_def defaults = {.name = "",
+                                       .gravity = {0, -9.81, 0},
+                                       .dt = 0.01,
+                                       .margin = 0.001,
+                                       .contact_stiffness = 1e9,
+                                       .contact_damping = 1e5};
+    return sized_give(def, size, &defaults, sizeof defaults, "thenar_world_def");
 }
 
-thenar_build *thenar_build_create(const thenar_world_def *world) {
+thenar_build *thenar_build_create(const thenar_world_def *given) {
+    thenar_world_def world = thenar_world_def_default();
+    if (sized_take(&world, sizeof world, given, "thenar_world_def", NULL) != THENAR_OK) return NULL;
     thenar_build *build = MEMORY_ARRAY(thenar_build, 1);
-    if (!build) return NULL;
-    build->world = *world;
-    build->name = memory_string(world->name ? world->name : "");
-    if (!build->name) {
+    char *name = memory_string(world.name ? world.name : "");
+    if (!build || !name) {
+        error_memory(NULL, "a build");
+        free(name);
         free(build);
         return NULL;
     }
+    build->world = world;
+    build->name = name;
     return build;
 }
 
@@ -197,6 +101,7 @@ static void forget_bodies(thenar_build *build) {
     for (size_t i = 0; i < build->tactile.count; i++) {
         free((void *)build->tactile.data[i].name);
         free((void *)build->tactile.data[i].hand);
+        free((void *)build->tactile.data[i].device);
     }
     build->bodies.count = 0;
     build->hands.count = 0;
@@ -238,7 +143,12 @@ static thenar_status add_body(thenar_build *build, body_model *body, bool touche
     return status;
 }
 
-thenar_status thenar_build_add_soft(thenar_build *build, const thenar_soft_def *def, thenar_error *error) {
+thenar_status thenar_build_add_soft(thenar_build *build, const thenar_soft_def *given, thenar_error *error) {
+    USAGE_STATUS(build, error, "the build is NULL");
+    thenar_soft_def copy = thenar_soft_def_default();
+    const thenar_soft_def *def = &copy;
+    thenar_status taken = sized_take(&copy, sizeof copy, given, "thenar_soft_def", error);
+    if (taken != THENAR_OK) return taken;
     soft_model *body;
     thenar_status status = check_name(build, def->name, error);
     if (status == THENAR_OK) status = check_friction(def->friction, error);
@@ -246,7 +156,12 @@ thenar_status thenar_build_add_soft(thenar_build *build, const thenar_soft_def *
     return status == THENAR_OK ? add_body(build, &body->base, def->touches, def->friction, error) : status;
 }
 
-thenar_status thenar_build_add_rigid(thenar_build *build, const thenar_rigid_def *def, thenar_error *error) {
+thenar_status thenar_build_add_rigid(thenar_build *build, const thenar_rigid_def *given, thenar_error *error) {
+    USAGE_STATUS(build, error, "the build is NULL");
+    thenar_rigid_def copy = thenar_rigid_def_default();
+    const thenar_rigid_def *def = &copy;
+    thenar_status taken = sized_take(&copy, sizeof copy, given, "thenar_rigid_def", error);
+    if (taken != THENAR_OK) return taken;
     rigid_model *body;
     thenar_status status = check_name(build, def->name, error);
     if (status == THENAR_OK) status = check_friction(def->friction, error);
@@ -272,7 +187,12 @@ static thenar_status add_flesh(thenar_build *build, const thenar_hand_def *def, 
     return status;
 }
 
-thenar_status thenar_build_add_hand(thenar_build *build, const thenar_hand_def *def, thenar_error *error) {
+thenar_status thenar_build_add_hand(thenar_build *build, const thenar_hand_def *given, thenar_error *error) {
+    USAGE_STATUS(build, error, "the build is NULL");
+    thenar_hand_def copy = thenar_hand_def_default();
+    const thenar_hand_def *def = &copy;
+    thenar_status taken = sized_take(&copy, sizeof copy, given, "thenar_hand_def", error);
+    if (taken != THENAR_OK) return taken;
     hand_model *hand;
     soft_model **flesh;
     int count;
@@ -315,7 +235,7 @@ static int find_tool(const thenar_build *build, const char *name) {
 static thenar_status make_handle(thenar_build *build, const thenar_handle_def *def, handle_model **handle,
                                  thenar_error *error) {
     const char *tool = def->tool ? def->tool : "";
-    if (def->bone) {
+    if (def->joint != THENAR_JOINT_NONE) {
         int hand = find_hand(build, tool);
         if (hand >= 0) return handle_model_on_bone(def, build->hands.data[hand], hand, handle, error);
         return error_set(error, THENAR_ERROR_INPUT, "a handle on a bone of %s; expected a hand that was added before",
@@ -327,16 +247,21 @@ static thenar_status make_handle(thenar_build *build, const thenar_handle_def *d
                      "a handle in %s; expected a soft body that was added before, or a bone of a hand", tool);
 }
 
-thenar_status thenar_build_add_handle(thenar_build *build, const thenar_handle_def *def, thenar_error *error) {
+thenar_status thenar_build_add_handle(thenar_build *build, const thenar_handle_def *given, thenar_error *error) {
+    USAGE_STATUS(build, error, "the build is NULL");
+    thenar_handle_def copy = thenar_handle_def_default();
+    const thenar_handle_def *def = &copy;
+    thenar_status taken = sized_take(&copy, sizeof copy, given, "thenar_handle_def", error);
+    if (taken != THENAR_OK) return taken;
     for (size_t i = 0; def->name && i < build->handles.count; i++) {
         const handle_model *other = build->handles.data[i];
         if (strcmp(other->rigid.base.name, def->name) == 0)
             return error_set(error, THENAR_ERROR_INPUT, "there are two handles named %s; expected different names",
                              def->name);
-        if (def->bone && def->tool && handle_is_bone(other) && other->hand == find_hand(build, def->tool) &&
-            hand_bone_joint(other->bone) == (hand_joint)hand_joint_find(def->bone))
+        if (def->joint >= 0 && def->tool && handle_is_bone(other) && other->hand == find_hand(build, def->tool) &&
+            hand_bone_joint(other->bone) == (hand_joint)def->joint)
             return error_set(error, THENAR_ERROR_INPUT, "there are two handles on %s of %s; expected one a bone",
-                             def->bone, def->tool);
+                             thenar_hand_joint_name(def->joint), def->tool);
     }
     /* Room first: once it is made, its tool has springs. */
     if (!ARRAY_RESERVE(&build->handles, build->handles.count + 1)) return error_memory(error, "handles");
@@ -346,32 +271,17 @@ thenar_status thenar_build_add_handle(thenar_build *build, const thenar_handle_d
     return status;
 }
 
-/* Gives a hand the track if that has frames of its side. */
-static thenar_status offer_track(hand_model *hand, const char *path, int *taken, thenar_error *error) {
-    track *t = MEMORY_ARRAY(track, 1);
-    thenar_status status = t ? hand_read_track(path, t, error) : error_memory(error, path);
-    if (status != THENAR_OK) {
-        free(t);
-        return status;
-    }
-    status = track_expect(t, hand->skeleton.left, path, error);
-    if (status == THENAR_OK) {
-        hand_model_set_track(hand, t);
-        ++*taken;
-    } else {
-        track_free(t);
-        free(t);
-    }
-    return THENAR_OK;
-}
-
-thenar_status thenar_build_set_track(thenar_build *build, const char *path, thenar_error *error) {
+thenar_status thenar_build_set_track(thenar_build *build, const thenar_track *track, thenar_error *error) {
     int taken = 0;
+    USAGE_STATUS(build, error, "the build is NULL");
+    USAGE_STATUS(track, error, "the track is NULL");
     if (build->hands.count == 0)
         return error_set(error, THENAR_ERROR_INPUT, "a track for a world without hands; expected a body of kind hand");
     for (size_t i = 0; i < build->hands.count; i++) {
-        thenar_status status = offer_track(build->hands.data[i], path, &taken, error);
-        if (status != THENAR_OK) return status;
+        hand_model *hand = build->hands.data[i];
+        if (track_expect(track, hand->skeleton.left, error) != THENAR_OK) continue;
+        hand_model_set_track(hand, track);
+        taken++;
     }
     return taken > 0 ? THENAR_OK : THENAR_ERROR_INPUT; /* track_expect has said what there is */
 }
@@ -388,7 +298,12 @@ static thenar_status check_hand(const thenar_build *build, const thenar_tactile_
                      build->hands.count);
 }
 
-thenar_status thenar_build_add_tactile(thenar_build *build, const thenar_tactile_def *def, thenar_error *error) {
+thenar_status thenar_build_add_tactile(thenar_build *build, const thenar_tactile_def *given, thenar_error *error) {
+    USAGE_STATUS(build, error, "the build is NULL");
+    thenar_tactile_def copy = thenar_tactile_def_default();
+    const thenar_tactile_def *def = &copy;
+    thenar_status taken = sized_take(&copy, sizeof copy, given, "thenar_tactile_def", error);
+    if (taken != THENAR_OK) return taken;
     if (!def->name || !def->name[0] || !text_is_printable(def->name))
         return error_set(error, THENAR_ERROR_INPUT, "a device without a name; expected printable text");
     thenar_status status = check_hand(build, def, error);
@@ -397,13 +312,23 @@ thenar_status thenar_build_add_tactile(thenar_build *build, const thenar_tactile
             status = error_set(error, THENAR_ERROR_INPUT, "there are two devices named %s; expected different names",
                                def->name);
     if (status != THENAR_OK) return status;
-    thenar_tactile_def copy = *def;
+    thenar_wearable_def *device = MEMORY_ARRAY(thenar_wearable_def, 1);
+    if (!device) return error_memory(error, def->name);
+    *device = thenar_wearable_def_default(THENAR_WEARABLE_CABLE);
+    status = sized_take(device, sizeof *device, def->device, "thenar_wearable_def", error);
+    if (status != THENAR_OK) {
+        free(device);
+        return status;
+    }
+    copy.device = device;
     copy.name = memory_string(def->name);
     copy.hand = memory_string(def->hand ? def->hand : build->hands.data[0]->name);
     if (copy.name && copy.hand && ARRAY_PUSH(&build->tactile, copy)) return THENAR_OK;
+    error_memory(error, copy.name ? copy.name : "a device");
     free((void *)copy.name);
     free((void *)copy.hand);
-    return error_memory(error, def->name);
+    free(device);
+    return THENAR_ERROR_MEMORY;
 }
 
 static thenar_status check_world(const thenar_world_def *world, const char *name, thenar_error *error) {
@@ -584,7 +509,9 @@ static thenar_status compile(thenar_build *build, thenar_model *model, thenar_er
 }
 
 thenar_status thenar_build_compile(thenar_build *build, thenar_model **out, thenar_error *error) {
+    USAGE_STATUS(out, error, "the pointer to the model is NULL");
     *out = NULL;
+    USAGE_STATUS(build, error, "the build is NULL");
     thenar_status status = check_world(&build->world, build->name, error);
     thenar_model *model = status == THENAR_OK ? MEMORY_ARRAY(thenar_model, 1) : NULL;
     if (status == THENAR_OK && !model) status = error_memory(error, "model");

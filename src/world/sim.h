@@ -25,6 +25,7 @@ struct thenar_sim {
     workers *pool;
     const solver_class *solver;
     contact_method contact;
+    thenar_friction friction;
     coupling_method coupling;
     double dt;
     int pass;            /* of the step at hand, from 1 (step.c) */
@@ -46,6 +47,7 @@ soft_state *sim_soft(const thenar_sim *sim, int body);
 rigid_state *sim_rigid(const thenar_sim *sim, int body) SHARED(sim_rigid);
 /* Whether all that is kept are numbers, and bodies not too far away. */
 bool sim_is_finite(const thenar_sim *sim);
+hand_state *sim_hand(const thenar_sim *sim, int hand);
 handle_state *sim_handle(const thenar_sim *sim, int handle) SHARED(sim_handle);
 
 /* Takes over a kept state from outside, or refuses it and stays as it is. what: begins the message. */

@@ -2,6 +2,7 @@
 #include "world/sim.h"
 
 #include "core/hash.h"
+#include "core/usage.h"
 
 #include <limits.h>
 #include <math.h>
@@ -82,10 +83,13 @@ typedef struct snapshot_header {
 } snapshot_header;
 
 size_t thenar_sim_snapshot_size(const thenar_sim *sim) {
+    USAGE_POINTER(sim, 0);
     return sizeof(snapshot_header) + sim->kept_size;
 }
 
-void thenar_sim_snapshot(const thenar_sim *sim, void *bytes) {
+thenar_status thenar_sim_snapshot(const thenar_sim *sim, void *bytes) {
+    USAGE_POINTER(sim, THENAR_ERROR_USAGE);
+    USAGE_POINTER(bytes, THENAR_ERROR_USAGE);
     snapshot_header header = {.magic = SNAPSHOT_MAGIC,
                               .model_hash = sim->model->hash,
                               .size = sim->kept_size,
@@ -93,6 +97,7 @@ void thenar_sim_snapshot(const thenar_sim *sim, void *bytes) {
                               .checksum = thenar_sim_hash(sim)};
     memcpy(bytes, &header, sizeof header);
     memcpy((char *)bytes + sizeof header, sim->kept, sim->kept_size);
+    return THENAR_OK;
 }
 
 thenar_status sim_take_state(thenar_sim *sim, const char *state, const char *what, thenar_error *error) {
@@ -113,6 +118,7 @@ thenar_status sim_take_state(thenar_sim *sim, const char *state, const char *wha
 }
 
 thenar_status thenar_sim_restore(thenar_sim *sim, const void *bytes, size_t size, thenar_error *error) {
+    USAGE_STATUS(sim && bytes, error, "the simulation or the snapshot is NULL");
     snapshot_header header;
     if (size < sizeof header)
         return error_set(error, THENAR_ERROR_INPUT, "a snapshot of %zu bytes; expected %zu", size,
@@ -200,6 +206,7 @@ static void continue_bodies(thenar_sim *sim, const thenar_sim *from) {
 }
 
 thenar_status thenar_sim_continue(thenar_sim *sim, const thenar_sim *from, thenar_error *error) {
+    USAGE_STATUS(sim && from, error, "a simulation is NULL");
     if (!bodies_match(sim->model, from->model))
         return error_set(error, THENAR_ERROR_INPUT, "%s: its bodies are not those of %s; expected the same meshes",
                          sim->model->name, from->model->name);

@@ -3,6 +3,7 @@
 #include "world/sim.h"
 
 #include "core/threads.h"
+#include "core/usage.h"
 
 #include <string.h>
 
@@ -300,6 +301,7 @@ static bool any_slowed(const thenar_sim *sim) {
 }
 
 thenar_status thenar_sim_step(thenar_sim *sim) {
+    USAGE_POINTER(sim, THENAR_ERROR_USAGE);
     int64_t start = clock_now();
     sim->stats = (thenar_stats){0};
     bool done = advance_or_hold(sim);
@@ -310,5 +312,8 @@ thenar_status thenar_sim_step(thenar_sim *sim) {
     sim->clock->warnings[THENAR_WARNING_NOT_CONVERGED] += sim->stats.unconverged > 0;
     sim->clock->warnings[THENAR_WARNING_SPIN_LIMITED] += any_slowed(sim);
     sim->stats.step_ns = clock_now() - start;
-    return done ? THENAR_OK : THENAR_ERROR_NUMERIC;
+    if (done) return THENAR_OK;
+    return error_set(NULL, THENAR_ERROR_NUMERIC,
+                     "step %llu is impossible even in smaller ones; the bodies were stopped",
+                     (unsigned long long)sim->clock->step_count);
 }

@@ -12,7 +12,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         thenar_device_sample sample = {0};
         device_recorded_table.describe(device, &info);
         int came = device_recorded_read_at(device, 1000000000, &sample);
-        for (int i = 0; i < 3 && came > 0; i++) fuzz_check(isfinite(sample.position[i]));
+        for (int i = 0; i < 3 && came > 0; i++) fuzz_check(isfinite(sample.pose[i]));
         device_recorded_table.close(device);
     } else {
         fuzz_check(message[0] != 0);

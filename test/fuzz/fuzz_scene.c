@@ -1,6 +1,7 @@
 /* Scenes: YAML to a model. What takes long by design, large meshes and hands, is refused here (the linker sends those
  * calls to this file): the fuzzer is after the reader. */
 #include "fuzz.h"
+#include "thenar/scene.h"
 
 #include "scene/scene.h"
 #include "hand/finger.h"
@@ -26,6 +27,13 @@ thenar_status __wrap_thenar_internal_finger_mesh(const finger_options *options, 
 thenar_status __wrap_thenar_internal_finger_mesh(const finger_options *options, thenar_tet_mesh *out, thenar_error *error) {
     (void)options;
     *out = (thenar_tet_mesh){0};
+    return refuse(error);
+}
+
+thenar_status __wrap_thenar_hand_shape_load(const char *path, int tets, thenar_hand_shape **out, thenar_error *error);
+thenar_status __wrap_thenar_hand_shape_load(const char *path, int tets, thenar_hand_shape **out, thenar_error *error) {
+    (void)path, (void)tets;
+    *out = NULL;
     return refuse(error);
 }
 
@@ -63,7 +71,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     file_bytes bytes = fuzz_bytes(data, size);
     thenar_error error = {0};
     thenar_model *model;
-    thenar_status status = scene_parse(bytes.data, size, scene_name, &model, &error);
+    thenar_status status = thenar_scene_parse(bytes.data, size, scene_name, NULL, &model, NULL, &error);
     fuzz_check(status == THENAR_ERROR_NUMERIC || (fuzz_status(status, &error), true));
     fuzz_check((status == THENAR_OK) == (model != NULL));
     thenar_model_free(model);

@@ -25,17 +25,17 @@ static void show(view_source *source) {
 
 static void play(thenar_recording *recording) {
     thenar_error error = {0};
-    thenar_tactile_def worn = {
-        .name = "a", .finger = THENAR_FINGER_INDEX, .device = thenar_wearable_def_default(THENAR_WEARABLE_CABLE)};
+    thenar_wearable_def cable = thenar_wearable_def_default(THENAR_WEARABLE_CABLE);
+    thenar_tactile_def worn = {.size = sizeof worn, .name = "a", .finger = THENAR_FINGER_INDEX, .device = &cable};
     thenar_tactile_options options = thenar_tactile_options_default();
     options.devices = &worn;
     options.device_count = 1;
-    tactile_replay *replay;
-    thenar_status status = tactile_replay_create(recording, &options, &replay, &error);
+    thenar_tactile_replay *replay;
+    thenar_status status = thenar_tactile_replay_create(recording, &options, &replay, &error);
     fuzz_status(status, &error);
     for (int f = 0; status == THENAR_OK && f < thenar_recording_frame_count(recording) && f < FRAMES; f++)
-        if (tactile_replay_frame(replay, f, &error) != THENAR_OK) break;
-    tactile_replay_free(replay);
+        if (thenar_tactile_replay_frame(replay, f, &error) != THENAR_OK) break;
+    thenar_tactile_replay_free(replay);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
@@ -56,9 +56,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         if (small) {
             show(source);
             play(recording);
-            export_options options = {.to = thenar_recording_frame_count(recording) < FRAMES ? 0 : FRAMES};
-            export_recording(recording, EXPORT_CSV, "/dev/null", &options, &error);
-            export_recording(recording, EXPORT_GLTF, "/dev/null", &options, &error);
+            thenar_export_options options = {.size = sizeof options,
+                                             .end = thenar_recording_frame_count(recording) < FRAMES ? 0 : FRAMES};
+            thenar_recording_export(recording, THENAR_EXPORT_CSV, "/dev/null", &options, &error);
+            thenar_recording_export(recording, THENAR_EXPORT_GLTF, "/dev/null", &options, &error);
         }
         source->free(source);
     }

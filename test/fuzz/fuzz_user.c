@@ -15,7 +15,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         thenar_device_sample sample;
         user_advance(&model, &state, wrench, 0.01);
         user_sample(&state, 1, &sample);
-        for (int i = 0; i < 3; i++) fuzz_check(!isnan(sample.position[i]));
+        for (int i = 0; i < 3; i++) fuzz_check(!isnan(sample.pose[i]));
     }
     user_model_free(&model);
     free(bytes.data);

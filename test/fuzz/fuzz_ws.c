@@ -98,7 +98,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         thenar_device_sample sample;
         sched_yield();
         if (device_ws_table.read(device, &sample) > 0)
-            for (int k = 0; k < 3; k++) fuzz_check(isfinite(sample.position[k]));
+            for (int k = 0; k < 3; k++) fuzz_check(isfinite(sample.pose[k]));
         device_ws_table.write(device, force, 6);
     }
     device_ws_table.close(device);

@@ -54,11 +54,11 @@ void attack_set_state(void) {
 }
 
 static thenar_status call_drive(thenar_sim *sim, const double *v) {
-    return thenar_sim_drive(sim, 0, 0, v, v + 3);
+    return thenar_sim_drive_support(sim, 0, 0, v);
 }
 
 void attack_drive(void) {
-    attack_small_sim("support", (double[6]){0}, 6, call_drive);
+    attack_small_sim("support", (double[7]){0, 0, 0, 0, 0, 0, 1}, 7, call_drive);
 }
 
 static thenar_status call_apply_wrench(thenar_sim *sim, const double *v) {
@@ -70,7 +70,7 @@ void attack_apply_wrench(void) {
 }
 
 static thenar_status call_drive_pose(thenar_sim *sim, const double *v) {
-    return thenar_sim_drive_pose(sim, 3, v, v + 3);
+    return thenar_sim_drive_body(sim, 3, v);
 }
 
 void attack_drive_pose(void) {

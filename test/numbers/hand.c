@@ -9,20 +9,23 @@ static thenar_hand_def hand;
 static thenar_hand_key hand_keys[2];
 static double key_angles[THENAR_HAND_ANGLES];
 thenar_tactile_def tactile_def;
+thenar_wearable_def wearable_def;
 
 void make_hand(void) {
     hand = thenar_hand_def_default();
     hand.triangles = 6000;
     hand.touches = false;
-    hand_keys[0] = (thenar_hand_key){.time = 0, .pose = "open", .other = "fist", .share = 0.2, .angles = key_angles};
-    hand_keys[1] = (thenar_hand_key){.time = 0.05, .pose = "fist"};
+    hand_keys[0] = (thenar_hand_key){
+        .time = 0, .pose = THENAR_HAND_POSE_OPEN, .other = THENAR_HAND_POSE_FIST, .share = 0.2, .angles = key_angles};
+    hand_keys[1] = (thenar_hand_key){.time = 0.05, .pose = THENAR_HAND_POSE_FIST};
     for (int i = 0; i < THENAR_HAND_ANGLES; i++) key_angles[i] = NAN;
     hand.keys = hand_keys;
     hand.key_count = 2;
     hand.base_keys = keys;
     hand.base_key_count = 3;
+    wearable_def = thenar_wearable_def_default(THENAR_WEARABLE_RRS);
     tactile_def = (thenar_tactile_def){
-        .name = "worn", .finger = THENAR_FINGER_INDEX, .device = thenar_wearable_def_default(THENAR_WEARABLE_RRS)};
+        .size = sizeof tactile_def, .name = "worn", .finger = THENAR_FINGER_INDEX, .device = &wearable_def};
 }
 
 thenar_status make_hand_model(thenar_model **model, thenar_error *error) {

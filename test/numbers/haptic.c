@@ -25,7 +25,7 @@ static void make_haptic_def(void) {
     haptic_def.handles = &haptic_handle;
     haptic_def.handle_count = 1;
     haptic_def.real_time = false;
-    linear = (thenar_haptic_linear){.orientation = {0, 0, 0, 1}, .step = 1, .step_length = 0.01};
+    linear = (thenar_haptic_linear){.pose = {0, 0, 0, 0, 0, 0, 1}, .step = 1, .step_length = 0.01};
 }
 
 void attack_haptic_create(void) {
@@ -70,7 +70,7 @@ void attack_haptic_pose(void) {
     make_haptic(false);
     for (int i = 0; i < BAD_COUNT; i++) {
         double pose[13] = {0};
-        thenar_haptic_pose(haptic, 0, bad_numbers[i], pose, pose + 3, pose + 7);
+        thenar_haptic_pose(haptic, 0, bad_numbers[i], pose, pose + 7);
         count_attempt(false);
         assert_true(are_finite(pose, 13));
     }

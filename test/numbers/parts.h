@@ -22,6 +22,7 @@ void attack_call(thenar_sim *sim, const char *what, double *values, int count, s
 
 /* The world with a hand that wears a device (hand.c). make_hand: both as they are before any attack. */
 extern thenar_tactile_def tactile_def;
+extern thenar_wearable_def wearable_def;
 void make_hand(void);
 thenar_status make_hand_model(thenar_model **model, thenar_error *error);
 thenar_sim *make_hand_sim(void);

@@ -16,7 +16,7 @@ static thenar_status use_tactile(thenar_error *error) {
     for (int i = 0; i < 2; i++) {
         thenar_tactile_update(tactile, hand_sim);
         const thenar_tactile_command *c = thenar_tactile_command_of(tactile, 0);
-        assert_true(are_finite(c->pose, 3) && are_finite(c->wanted, 3) && are_finite(c->value, 3) &&
+        assert_true(are_finite(c->platform, 3) && are_finite(c->target, 3) && are_finite(c->value, 3) &&
                     isfinite(c->press));
     }
     thenar_tactile_free(tactile);
@@ -25,8 +25,8 @@ static thenar_status use_tactile(thenar_error *error) {
 
 static void attack_wearables(attempt use) {
     for (int kind = 0; kind < THENAR_WEARABLE_KIND_COUNT; kind++) {
-        tactile_def.device = thenar_wearable_def_default((thenar_wearable_kind)kind);
-        attack_struct("thenar_wearable_def", &tactile_def.device, use);
+        wearable_def = thenar_wearable_def_default((thenar_wearable_kind)kind);
+        attack_struct("thenar_wearable_def", &wearable_def, use);
     }
 }
 
@@ -49,7 +49,7 @@ void attack_add_tactile(void) {
         thenar_error error = {0};
         thenar_model *model;
         thenar_tactile *tactile;
-        tactile_def.device.crank = bad_numbers[i];
+        wearable_def.crank = bad_numbers[i];
         thenar_status status = make_hand_model(&model, &error);
         if (status == THENAR_OK) status = thenar_tactile_create(model, NULL, &tactile, &error);
         count_attempt(status != THENAR_OK);
@@ -60,7 +60,7 @@ void attack_add_tactile(void) {
 }
 
 static thenar_status use_wearable(thenar_error *error) {
-    return thenar_wearable_check(&tactile_def.device, error);
+    return thenar_wearable_check(&wearable_def, error);
 }
 
 void attack_wearable(void) {

@@ -29,14 +29,15 @@ void make_parts(void) {
     make_mesh();
     for (int i = 0; i < 3; i++) keys[i] = (thenar_key){.time = 0.01 * i, .move = {0, 0.001 * i, 0}};
     support = (thenar_support){.name = "held",
-                               .region = {.kind = THENAR_REGION_BOX, .a = {-1, -1, -1}, .b = {1e-4, 1, 1}},
+                               .region = {.kind = THENAR_REGION_BOX, .box_min = {-1, -1, -1}, .box_max = {1e-4, 1, 1}},
                                .keys = keys,
                                .key_count = 3,
                                .has_pivot = true};
-    load = (thenar_load){.region = {.kind = THENAR_REGION_SPHERE, .a = {0.02, 0, 0}, .radius = 0.02},
+    load = (thenar_load){.region = {.kind = THENAR_REGION_SPHERE, .centre = {0.02, 0, 0}, .radius = 0.02},
                          .force = {0, -0.1, 0}};
-    soft_region = (thenar_soft_region){.region = {.kind = THENAR_REGION_HALF, .a = {0.01, 0, 0}, .b = {1, 0, 0}},
-                                       .material = thenar_material_default()};
+    soft_region =
+        (thenar_soft_region){.region = {.kind = THENAR_REGION_HALF, .point = {0.01, 0, 0}, .normal = {1, 0, 0}},
+                             .material = thenar_material_default()};
     soft = thenar_soft_def_default();
     soft.name = "soft";
     soft.mesh = &mesh;
@@ -48,18 +49,18 @@ void make_parts(void) {
     soft.region_count = 1;
     soft.material.stretch_min = 0.8;
     soft.material.stretch_max = 1.2;
-    soft.material.fibres[0] = (thenar_fibre){.direction = {1, 0, 0}, .max = 1.1};
+    soft.material.fibres[0] = (thenar_fibre){.direction = {1, 0, 0}, .stretch_max = 1.1};
     ground = block = driven = thenar_rigid_def_default();
     ground.name = "ground";
     ground.motion = THENAR_MOTION_STATIC;
     ground.shape = (thenar_shape){.kind = THENAR_SHAPE_PLANE, .normal = {0, 1, 0}};
     block.name = "block";
     block.shape = (thenar_shape){.kind = THENAR_SHAPE_BOX, .size = {0.02, 0.01, 0.01}, .radius = 0.01, .length = 0.01};
-    block.move[0] = 0.01, block.move[1] = 0.02, block.move[2] = 0.005;
+    block.pose[0] = 0.01, block.pose[1] = 0.02, block.pose[2] = 0.005;
     driven.name = "driven";
     driven.motion = THENAR_MOTION_DRIVEN;
     driven.shape = (thenar_shape){.kind = THENAR_SHAPE_SPHERE, .radius = 0.005};
-    driven.move[0] = 0.1;
+    driven.pose[0] = 0.1;
     driven.keys = keys;
     driven.key_count = 3;
     driven.has_pivot = true;
@@ -121,13 +122,14 @@ static thenar_status make_sim(thenar_sim **sim, thenar_error *error) {
 thenar_sim *make_small_sim(void) {
     thenar_error error;
     thenar_sim *sim;
-    options.contact = NULL;
+    options.contact = THENAR_CONTACT_OF_MODEL;
     assert_ok(make_sim(&sim, &error), error);
     return sim;
 }
 
 static thenar_status use_world(thenar_error *error) {
-    static const char *const methods[] = {"point", "penalty", "aggregate"};
+    static const thenar_contact_method methods[] = {THENAR_CONTACT_POINT, THENAR_CONTACT_PENALTY,
+                                                    THENAR_CONTACT_AGGREGATE};
     for (int i = 0; i < (all_are_tried() ? 3 : 2); i++) {
         thenar_sim *sim;
         options.contact = methods[i];

@@ -48,11 +48,11 @@ static int faulty_read(void *device, thenar_device_sample *sample) {
     f->calls++;
     if (f->calls % 2 == 0 && strcmp(f->how, "sequence") != 0) return 0;
     sample->has = THENAR_DEVICE_POSITION | THENAR_DEVICE_ORIENTATION;
-    sample->orientation[3] = 1;
+    sample->pose[6] = 1;
     sample->sequence = ++f->count;
     if (strcmp(f->how, "fail") == 0 && f->count > 200) return -5;
     if (strcmp(f->how, "hang") == 0 && f->count == 200) sleep_ms(300);
-    if (strcmp(f->how, "nan") == 0 && f->count > 200) sample->position[0] = NAN;
+    if (strcmp(f->how, "nan") == 0 && f->count > 200) sample->pose[0] = NAN;
     if (strcmp(f->how, "garbage") == 0) {
         memset(sample, 0x7f, sizeof *sample);
         return 12345;

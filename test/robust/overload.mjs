@@ -7,7 +7,7 @@ import { burn, check, checkReplay, main, memoryOf, scene, spread, writePerson } 
 const seconds = Number(process.argv[2]);
 const folder = process.argv[3];
 const DT = 0.0002; // a step of this hand takes four times as long
-const OWED_MOST = 0.02; // s: PACE_SECONDS of base/pace.h, more than PACE_STEPS steps
+const OWED_MOST = 0.02; // s: the largest backlog of thenar_pace
 const VIEWERS = 20;
 const VIEWERS_MOST = 32;
 const options = ['--dt', String(DT)];

@@ -29,6 +29,7 @@
 #include "core/svd3.h"
 #include "core/vec3.h"
 #include "thenar/thenar.h"
+#include "poses.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -168,7 +169,7 @@ static inline double ledger_soft_work(const thenar_sim *sim, int body, double *b
 /* The work of the wrench that is applied to a rigid body. */
 static inline double ledger_wrench_work(const thenar_sim *sim, int body) {
     double force[3], torque[3], velocity[3], spin[3];
-    thenar_sim_twist(sim, body, velocity, spin);
+    body_twist(sim, body, velocity, spin);
     thenar_sim_wrench(sim, body, force, torque);
     double h = thenar_sim_dt(sim), w = vec3_length(vec3_load(spin)),
            turned = vec3_dot(vec3_load(torque), vec3_load(spin));
@@ -181,8 +182,8 @@ static inline double ledger_wrench_work(const thenar_sim *sim, int body) {
  * there it is each force times the way of the body's fastest point. */
 static inline double ledger_driven_work(const thenar_sim *sim, int body) {
     double force[3], torque[3], centre[3], turn[4], velocity[3], spin[3], h = thenar_sim_dt(sim);
-    thenar_sim_twist(sim, body, velocity, spin);
-    thenar_sim_pose(sim, body, centre, turn);
+    body_twist(sim, body, velocity, spin);
+    body_pose(sim, body, centre, turn);
     double way = h * vec3_length(vec3_load(velocity)), angle = h * vec3_length(vec3_load(spin));
     if (way < LEDGER_JUMP && angle < LEDGER_TURN) {
         thenar_sim_contact_wrench(sim, body, force, torque, NULL);
@@ -202,7 +203,7 @@ static inline double ledger_driven_work(const thenar_sim *sim, int body) {
 
 static inline double ledger_contact_work(ledger *l, double stiffness) {
     const thenar_contact *contacts = thenar_sim_contacts(l->sim);
-    bool by_springs = strcmp(thenar_sim_contact_method(l->sim), "penalty") == 0;
+    bool by_springs = thenar_sim_contact_method(l->sim) == THENAR_CONTACT_PENALTY;
     double work = 0, springs = 0, h = thenar_sim_dt(l->sim);
     for (int i = 0; i < thenar_sim_contact_count(l->sim); i++) {
         const thenar_contact *c = &contacts[i];

@@ -73,7 +73,7 @@ static inline thenar_material scene_material(random_scene *s) {
     if (scene_chance(s, 0.4)) m.stretch_max = 1 + scene_decades(s, 0.01, 1);
     if (scene_chance(s, 0.1)) {
         vec3_store(m.fibres[0].direction, scene_vector(s, 1));
-        m.fibres[0].max = 1 + scene_decades(s, 0.01, 0.5);
+        m.fibres[0].stretch_max = 1 + scene_decades(s, 0.01, 0.5);
     }
     return m;
 }
@@ -142,7 +142,7 @@ static inline bool scene_add_soft(random_scene *s, int index) {
     snprintf(name, sizeof name, "soft%d", index);
     thenar_soft_def def = thenar_soft_def_default();
     thenar_key keys[4];
-    thenar_support support = {.name = "held", .region = {.kind = THENAR_REGION_HALF, .b = {0, 1, 0}}};
+    thenar_support support = {.name = "held", .region = {.kind = THENAR_REGION_HALF, .normal = {0, 1, 0}}};
     thenar_load load = {.region = {.kind = THENAR_REGION_ALL}};
     def.name = name;
     def.mesh = &mesh;
@@ -154,8 +154,8 @@ static inline bool scene_add_soft(random_scene *s, int index) {
     if (scene_chance(s, 0.4)) {
         def.supports = &support;
         def.support_count = 1;
-        support.region.a[1] = scene_chance(s, 0.5) ? mesh.positions[1] : s->height; /* a side, or all of it */
-        if (scene_chance(s, 0.5)) support.region.b[1] = -1;
+        support.region.point[1] = scene_chance(s, 0.5) ? mesh.positions[1] : s->height; /* a side, or all of it */
+        if (scene_chance(s, 0.5)) support.region.normal[1] = -1;
         support.stiffness = scene_chance(s, 0.3) ? scene_decades(s, 1, 1e5) : 0;
         support.damping = support.stiffness > 0 && scene_chance(s, 0.5) ? scene_decades(s, 0.01, 100) : 0;
         support.linear = scene_chance(s, 0.5);
@@ -182,8 +182,8 @@ static inline bool scene_add_soft(random_scene *s, int index) {
         handle.stiffness = scene_decades(s, 10, 1e5);
         thenar_status held = thenar_build_add_handle(s->build, &handle, NULL); /* too few nodes there: no handle */
         if (held == THENAR_OK && scene_chance(s, 0.4) && s->world.contact_method != THENAR_CONTACT_AGGREGATE &&
-            s->options.solver == solver_table[0]->name)
-            s->options.coupling = scene_chance(s, 0.5) ? "schur" : "cg";
+            s->options.solver == THENAR_SOLVER_NEWTON)
+            s->options.coupling = scene_chance(s, 0.5) ? THENAR_COUPLING_SCHUR : THENAR_COUPLING_CG;
     }
     thenar_tet_mesh_free(&mesh);
     return status == THENAR_OK;
@@ -213,10 +213,11 @@ static inline bool scene_add_rigid(random_scene *s, int index, thenar_motion mot
     def.density = scene_decades(s, 10, 1e5);
     def.friction = scene_friction(s);
     s->height += 2 * size + s->world.margin;
-    def.move[1] = s->height;
+    def.pose[1] = s->height;
     s->height += 2 * size;
-    def.move[0] = scene_between(s, -0.02, 0.02), def.move[2] = scene_between(s, -0.02, 0.02);
-    vec3_store(def.turn, scene_vector(s, 2));
+    def.pose[0] = scene_between(s, -0.02, 0.02), def.pose[2] = scene_between(s, -0.02, 0.02);
+    vec3 turn = scene_vector(s, 2);
+    pose_store(def.pose, vec3_load(def.pose), quat_from_rotation_vector(turn));
     if (motion == THENAR_MOTION_DYNAMIC) {
         vec3_store(def.velocity, scene_vector(s, scene_decades(s, 0.01, 5)));
         if (scene_chance(s, 0.5)) vec3_store(def.spin, scene_vector(s, scene_decades(s, 0.1, 100)));
@@ -237,7 +238,7 @@ static inline bool scene_add_hand(random_scene *s, bool phalanges) {
     thenar_hand_def def = thenar_hand_def_default();
     def.phalanges = phalanges;
     s->height += 0.1;
-    def.move[1] = s->height;
+    def.pose[1] = s->height;
     s->height += 0.1;
     def.material.young = scene_decades(s, 1e4, 1e6);
     if (scene_chance(s, 0.3)) def.material.stretch_min = def.material.stretch_max = 0;
@@ -248,14 +249,15 @@ static inline bool scene_add_hand(random_scene *s, bool phalanges) {
     def.base_stiffness *= scene_decades(s, 0.1, 10);
     if (scene_chance(s, 0.5)) def.max_force = def.max_torque = 0;
     if (scene_chance(s, 0.5)) def.self_distance = 0;
-    thenar_hand_key keys[] = {
-        {.time = 0, .pose = "open"}, {.time = 0.5, .pose = "fist"}, {.time = 0.51, .pose = "spread"}};
+    thenar_hand_key keys[] = {{.time = 0, .pose = THENAR_HAND_POSE_OPEN},
+                              {.time = 0.5, .pose = THENAR_HAND_POSE_FIST},
+                              {.time = 0.51, .pose = THENAR_HAND_POSE_SPREAD}};
     def.keys = keys;
     def.key_count = 3;
     if (thenar_build_add_hand(s->build, &def, &s->error) != THENAR_OK) return false;
     for (int i = 0; i < (phalanges ? 15 : 1); i++) scene_note_body(s, &def.material);
-    thenar_tactile_def worn = {
-        .name = "index", .finger = THENAR_FINGER_INDEX, .device = thenar_wearable_def_default(THENAR_WEARABLE_CABLE)};
+    thenar_wearable_def cable = thenar_wearable_def_default(THENAR_WEARABLE_CABLE);
+    thenar_tactile_def worn = {.size = sizeof worn, .name = "index", .finger = THENAR_FINGER_INDEX, .device = &cable};
     return thenar_build_add_tactile(s->build, &worn, &s->error) == THENAR_OK;
 }
 
@@ -263,7 +265,8 @@ static inline void scene_choose(random_scene *s) {
     static const thenar_contact_method methods[] = {THENAR_CONTACT_POINT,     THENAR_CONTACT_POINT,
                                                     THENAR_CONTACT_PENALTY,   THENAR_CONTACT_PENALTY,
                                                     THENAR_CONTACT_AGGREGATE, THENAR_CONTACT_NONE};
-    static const char *const frictions[] = {NULL, "pyramid", "cone", "printed"};
+    static const thenar_friction frictions[] = {THENAR_FRICTION_PYRAMID, THENAR_FRICTION_PYRAMID, THENAR_FRICTION_CONE,
+                                                THENAR_FRICTION_PRINTED};
     s->world = thenar_world_def_default();
     s->world.dt = scene_decades(s, 1e-4, 0.02);
     s->world.margin = scene_decades(s, 1e-4, 5e-3);
@@ -274,13 +277,13 @@ static inline void scene_choose(random_scene *s) {
     if (scene_chance(s, 0.15)) s->world.gravity[1] = 0;
     if (scene_chance(s, 0.15)) vec3_store(s->world.gravity, scene_vector(s, 30));
     s->options = thenar_sim_options_default();
-    s->options.solver = solver_table[scene_chance(s, 0.5) ? 0 : scene_pick(s, solver_count)]->name;
+    s->options.solver = (thenar_solver)(scene_chance(s, 0.5) ? 0 : scene_pick(s, thenar_solver_count()));
     s->options.friction = frictions[scene_pick(s, 4)];
     s->options.threads = 1 + scene_chance(s, 0.2);
     s->sheet = scene_chance(s, 0.03);
     if (s->sheet) {
         s->world.dt = scene_between(s, 0.01, 0.02);
-        s->options.solver = solver_table[0]->name;
+        s->options.solver = THENAR_SOLVER_NEWTON;
         s->world.gravity[1] = -9.81;
     }
     s->jumps = scene_chance(s, 0.6);
@@ -299,7 +302,7 @@ static inline bool scene_add_ground(random_scene *s) {
 
 static inline bool scene_add_bodies(random_scene *s) {
     double steps = SCENE_SECONDS / s->world.dt;
-    bool newton = s->options.solver == solver_table[0]->name; /* the others take far longer */
+    bool newton = s->options.solver == THENAR_SOLVER_NEWTON; /* the others take far longer */
     s->room = (int)fmax(20, fmin(newton ? 1600 : 40, 5e4 / steps));
     if (s->sheet) s->room = 1600;
     bool good = !scene_chance(s, 0.85) || scene_add_ground(s),
@@ -312,12 +315,12 @@ static inline bool scene_add_bodies(random_scene *s) {
     for (int i = 0; i < soft && good && (i == 0 || s->room > 8); i++) good = scene_add_soft(s, i);
     for (int i = 0; i < rigid && good; i++) good = scene_add_rigid(s, number++, THENAR_MOTION_DYNAMIC);
     for (int i = 0; i < driven && good; i++) good = scene_add_rigid(s, number++, THENAR_MOTION_DRIVEN);
-    static const char *const methods[] = {"point", "aggregate", "penalty", "none"};
     snprintf(s->text, sizeof s->text, "dt %.3g ms, %s, %s, %s, margin %.2g mm, %d soft, %d rigid, %d driven%s%s%s%s%s",
-             1e3 * s->world.dt, s->options.solver, methods[s->world.contact_method],
-             s->options.friction ? s->options.friction : "-", 1e3 * s->world.margin, soft, rigid, driven,
-             hand ? ", a hand" : "", s->jumps ? ", jumps" : "", s->forces ? ", forces" : "",
-             s->options.coupling ? ", " : "", s->options.coupling ? s->options.coupling : "");
+             1e3 * s->world.dt, thenar_solver_name(s->options.solver),
+             thenar_contact_method_name(s->world.contact_method), thenar_friction_name(s->options.friction),
+             1e3 * s->world.margin, soft, rigid, driven, hand ? ", a hand" : "", s->jumps ? ", jumps" : "",
+             s->forces ? ", forces" : "", s->options.coupling ? ", " : "",
+             s->options.coupling ? thenar_coupling_name(s->options.coupling) : "");
     return good;
 }
 

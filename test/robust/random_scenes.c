@@ -14,6 +14,7 @@
 #include "allocations.h"
 #include "core/threads.h"
 #include "finite.h"
+#include "poses.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -59,12 +60,12 @@ static void disturb(random_scene *s, thenar_sim *sim) {
             thenar_sim_apply_force(sim, i, scene_pick(s, thenar_model_mesh(model, i)->node_count), move);
         if (s->forces && now && !soft) thenar_sim_apply_wrench(sim, i, move, torque);
         if (!s->jumps || !now) continue;
-        if (soft && thenar_model_find_support(model, i, "held") >= 0) thenar_sim_drive(sim, i, 0, move, torque);
+        if (soft && thenar_model_find_support(model, i, "held") >= 0) drive_support(sim, i, 0, move, torque);
         if (soft || thenar_model_motion(model, i) != THENAR_MOTION_DRIVEN) continue;
         quat q = quat_from_rotation_vector(vec3_load(torque));
         turn[0] = q.x, turn[1] = q.y, turn[2] = q.z, turn[3] = q.w;
         move[1] = fabs(move[1]);
-        thenar_sim_drive_pose(sim, i, move, turn);
+        drive_body(sim, i, move, turn);
     }
     for (int i = 0; s->jumps && i < thenar_model_hand_count(model); i++) jump_hand(s, sim, i);
     for (int i = 0; s->jumps && i < thenar_model_handle_count(model); i++) {
@@ -79,7 +80,7 @@ static bool check_step(const thenar_sim *sim, const thenar_tactile *tactile, led
     const char *nonsense = find_nonsense(sim);
     for (int i = 0; tactile && !nonsense && i < thenar_tactile_device_count(tactile); i++) {
         const thenar_tactile_command *c = thenar_tactile_command_of(tactile, i);
-        if (!are_finite(c->pose, 3) || !are_finite(c->value, 3)) nonsense = "a tactile command";
+        if (!are_finite(c->platform, 3) || !are_finite(c->value, 3)) nonsense = "a tactile command";
     }
     if (nonsense) snprintf(out->failure, sizeof out->failure, "%s not finite", nonsense);
     if (!nonsense && !ledger_step(energy, stiffness))

@@ -50,7 +50,7 @@ static void record(const thenar_model *model, const char *path, atomic_int *adde
     thenar_sim *sim;
     thenar_recorder *recorder;
     if (thenar_sim_create(model, NULL, &sim, &error) != THENAR_OK ||
-        thenar_recorder_create(path, sim, &recorder, &error) != THENAR_OK) {
+        thenar_recorder_create(path, sim, NULL, &recorder, &error) != THENAR_OK) {
         fprintf(stderr, "%s\n", error.text);
         exit(1);
     }

@@ -65,8 +65,7 @@ static void tell_haptic(const around *a, int handle) {
                                    .step_length = thenar_sim_dt(a->sim),
                                    .step = thenar_sim_step_count(a->sim),
                                    .contacts = state.contacts};
-    memcpy(linear.position, state.pose, sizeof linear.position);
-    memcpy(linear.orientation, state.pose + 3, sizeof linear.orientation);
+    memcpy(linear.pose, state.pose, sizeof linear.pose);
     memcpy(linear.force, state.force, sizeof linear.force);
     memcpy(linear.stiffness, state.stiffness, sizeof linear.stiffness);
     memcpy(linear.damping, state.damping, sizeof linear.damping);

@@ -13,9 +13,8 @@
  * lambda that they have, and friction follows in each iteration with a line search of its own (jacobi.c). */
 #include "solver/baseline/baseline.h"
 
+#include "core/assert.h"
 #include "core/dense.h"
-
-#include <assert.h>
 #include <math.h>
 #include <string.h>
 

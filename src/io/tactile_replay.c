@@ -1,8 +1,9 @@
-#include "app/tactile_replay.h"
-
-#include "app/support.h"
-#include "core/memory.h"
+/* Tactile commands computed from a recording: its pads (metadata), positions, joints and contacts, frame by frame. */
 #include "io/recording.h"
+
+#include "core/memory.h"
+#include "core/usage.h"
+#include "io/json.h"
 #include "tactile/tactile.h"
 
 #include <math.h>
@@ -16,7 +17,7 @@ typedef struct replay_body {
     int pose, twist; /* channels, -1: none */
 } replay_body;
 
-struct tactile_replay {
+struct thenar_tactile_replay {
     thenar_recording *recording;
     thenar_tactile *tactile;
     int body_count, hand_count;
@@ -25,8 +26,10 @@ struct tactile_replay {
     double time; /* of the frame before; below 0: none */
 };
 
-const json_t *tactile_replay_recorded(const json_t *metadata) {
-    return json_object_get(json_object_get(metadata, "tactile"), "devices");
+static json_t *read_metadata(const thenar_recording *recording) {
+    json_text_fault fault;
+    const char *text = thenar_recording_get_info(recording).metadata;
+    return json_text_read(text, strlen(text), &fault);
 }
 
 static thenar_status missing(thenar_error *error) {
@@ -34,7 +37,7 @@ static thenar_status missing(thenar_error *error) {
                      "the recording has no finger pads; expected one with a hand, made by this version of thenar run");
 }
 
-static thenar_status read_skins(tactile_replay *replay, pad_skin *skins, thenar_error *error) {
+static thenar_status read_skins(thenar_tactile_replay *replay, pad_skin *skins, thenar_error *error) {
     for (int b = 0; b < replay->body_count; b++) {
         const thenar_recording_mesh *mesh;
         const thenar_recording_body *body = thenar_recording_body_at(replay->recording, b);
@@ -57,7 +60,8 @@ static thenar_status read_skins(tactile_replay *replay, pad_skin *skins, thenar_
 }
 
 /* A pad of the metadata; its vertices are put into `vertices`, which is freed with all others. Files are untrusted. */
-static bool read_place(const json_t *pad, const tactile_replay *replay, const pad_skin *skins, pad_place *place) {
+static bool read_place(const json_t *pad, const thenar_tactile_replay *replay, const pad_skin *skins,
+                       pad_place *place) {
     const json_t *frame = json_object_get(pad, "frame"), *list = json_object_get(pad, "vertices");
     long long body = json_integer_value(json_object_get(pad, "body"));
     double f[7];
@@ -79,7 +83,7 @@ static bool read_place(const json_t *pad, const tactile_replay *replay, const pa
     return vertices && count > 0;
 }
 
-static bool read_places(const json_t *hands, tactile_replay *replay, const pad_skin *skins, const char **names,
+static bool read_places(const json_t *hands, thenar_tactile_replay *replay, const pad_skin *skins, const char **names,
                         pad_place *places) {
     for (int h = 0; h < replay->hand_count; h++) {
         const json_t *hand = json_array_get(hands, (size_t)h), *pads = json_object_get(hand, "pads");
@@ -102,8 +106,8 @@ static bool read_places(const json_t *hands, tactile_replay *replay, const pad_s
     return true;
 }
 
-static thenar_status prepare(tactile_replay *replay, const json_t *metadata, const thenar_tactile_options *options,
-                             thenar_error *error) {
+static thenar_status prepare(thenar_tactile_replay *replay, const json_t *metadata,
+                             const thenar_tactile_options *options, thenar_error *error) {
     const json_t *hands = json_object_get(metadata, "hands");
     int count = replay->hand_count = (int)json_array_size(hands);
     replay->body_count = thenar_recording_body_count(replay->recording);
@@ -131,24 +135,29 @@ static thenar_status prepare(tactile_replay *replay, const json_t *metadata, con
     return status;
 }
 
-thenar_status tactile_replay_create(thenar_recording *recording, const thenar_tactile_options *options,
-                                    tactile_replay **out, thenar_error *error) {
+thenar_status thenar_tactile_replay_create(thenar_recording *recording, const thenar_tactile_options *given,
+                                           thenar_tactile_replay **out, thenar_error *error) {
+    USAGE_STATUS(out, error, "the pointer to the result is NULL");
     *out = NULL;
-    tactile_replay *replay = MEMORY_ARRAY(tactile_replay, 1);
+    USAGE_STATUS(recording, error, "the recording is NULL");
+    thenar_tactile_options options = thenar_tactile_options_default();
+    thenar_status status = sized_take(&options, sizeof options, given, "thenar_tactile_options", error);
+    if (status != THENAR_OK) return status;
+    thenar_tactile_replay *replay = MEMORY_ARRAY(thenar_tactile_replay, 1);
     if (!replay) return error_memory(error, "recording");
     replay->recording = recording;
     replay->time = -1;
-    json_t *metadata = json_of_text(thenar_recording_get_info(recording).metadata);
-    thenar_status status = prepare(replay, metadata, options, error);
+    json_t *metadata = read_metadata(recording);
+    status = prepare(replay, metadata, &options, error);
     json_decref(metadata);
     if (status == THENAR_OK)
         *out = replay;
     else
-        tactile_replay_free(replay);
+        thenar_tactile_replay_free(replay);
     return status;
 }
 
-void tactile_replay_free(tactile_replay *replay) {
+void thenar_tactile_replay_free(thenar_tactile_replay *replay) {
     if (!replay) return;
     thenar_tactile_free(replay->tactile);
     for (int b = 0; replay->bodies && b < replay->body_count; b++) {
@@ -161,12 +170,13 @@ void tactile_replay_free(tactile_replay *replay) {
     free(replay);
 }
 
-thenar_tactile *tactile_replay_devices(const tactile_replay *replay) {
+thenar_tactile *thenar_tactile_replay_devices(const thenar_tactile_replay *replay) {
+    USAGE_POINTER(replay, NULL);
     return replay->tactile;
 }
 
 /* Velocities are differences to the frame before; none in the first. */
-static thenar_status read_body(tactile_replay *replay, int b, int frame, double dt, thenar_error *error) {
+static thenar_status read_body(thenar_tactile_replay *replay, int b, int frame, double dt, thenar_error *error) {
     replay_body *body = &replay->bodies[b];
     feel_motion *motion = &replay->tactile->motions[b];
     if (body->nodes > 0) {
@@ -189,7 +199,7 @@ static thenar_status read_body(tactile_replay *replay, int b, int frame, double 
 }
 
 /* Contacts whose vertices are those of the recorded skins. */
-static bool contacts_fit(const tactile_replay *replay, const thenar_contact *contacts, int count) {
+static bool contacts_fit(const thenar_tactile_replay *replay, const thenar_contact *contacts, int count) {
     for (int i = 0; i < count; i++) {
         const pad_skin *skin = &replay->tactile->world.skins[contacts[i].body[0]];
         if (skin->mesh && (contacts[i].vertex < 0 || contacts[i].vertex >= skin->surface->vertex_count)) return false;
@@ -197,7 +207,10 @@ static bool contacts_fit(const tactile_replay *replay, const thenar_contact *con
     return true;
 }
 
-thenar_status tactile_replay_frame(tactile_replay *replay, int frame, thenar_error *error) {
+thenar_status thenar_tactile_replay_frame(thenar_tactile_replay *replay, int frame, thenar_error *error) {
+    USAGE_STATUS(replay, error, "the replay is NULL");
+    USAGE_STATUS(frame >= 0 && frame < thenar_recording_frame_count(replay->recording), error,
+                 "frame %d; expected 0 to %d", frame, thenar_recording_frame_count(replay->recording) - 1);
     thenar_tactile *tactile = replay->tactile;
     double time = thenar_recording_frame_time(replay->recording, frame);
     if (time < replay->time) {
