@@ -17,6 +17,7 @@
 #ifndef TACTILE_TACTILE_H
 #define TACTILE_TACTILE_H
 
+#include "core/shared.h"
 #include "body/soft.h"
 #include "core/error.h"
 #include "core/simd.h"
@@ -221,9 +222,9 @@ struct thenar_tactile {
 
 /* options: complete, including devices. */
 thenar_status tactile_create(const tactile_source *source, const thenar_tactile_options *options, thenar_tactile **out,
-                             thenar_error *error);
+                             thenar_error *error) SHARED(tactile_create);
 /* Computes new commands; `dt` since the previous moment. motions and joints must be filled in. */
-void tactile_update(thenar_tactile *tactile, const feel_moment *moment, double time, double dt);
+void tactile_update(thenar_tactile *tactile, const feel_moment *moment, double time, double dt) SHARED(tactile_update);
 
 /* The problem that the last update solved for a device, for checks; false if nothing was near. Its points are valid
  * until the next call or update. */
