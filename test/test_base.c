@@ -83,7 +83,7 @@ static void a_directory_without_a_name_is_refused(void **state) {
 }
 
 /* A file of which the system says that it is longer than it is: those of sysfs. */
-static void a_file_that_ends_too_soon_is_told(void **state) {
+static void a_file_that_ends_too_soon_is_an_error(void **state) {
     (void)state;
     static const char path[] = "/sys/kernel/mm/transparent_hugepage/enabled";
     file_bytes bytes;
@@ -112,7 +112,7 @@ static int disk_close(void *cookie) {
     return ((bad_disk *)cookie)->failing_close ? -1 : 0;
 }
 
-static void a_disk_that_fails_at_any_moment_is_told(void **state) {
+static void a_disk_that_fails_at_any_moment_is_an_error(void **state) {
     (void)state;
     static const struct {
         bad_disk disk;
@@ -162,7 +162,7 @@ static void every_piece_runs_exactly_once_with_any_number_of_threads(void **stat
     }
 }
 
-static void threads_that_cannot_be_had_are_told(void **state) {
+static void threads_that_cannot_be_started_are_an_error(void **state) {
     (void)state;
     workers *pool;
     thenar_error error;
@@ -183,10 +183,10 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(numbers_are_read_whole_or_not_at_all),
     cmocka_unit_test(a_hash_sees_every_byte_and_the_length),
     cmocka_unit_test(a_directory_without_a_name_is_refused),
-    cmocka_unit_test(a_file_that_ends_too_soon_is_told),
-    cmocka_unit_test(a_disk_that_fails_at_any_moment_is_told),
+    cmocka_unit_test(a_file_that_ends_too_soon_is_an_error),
+    cmocka_unit_test(a_disk_that_fails_at_any_moment_is_an_error),
     cmocka_unit_test(every_piece_runs_exactly_once_with_any_number_of_threads),
-    cmocka_unit_test(threads_that_cannot_be_had_are_told),
+    cmocka_unit_test(threads_that_cannot_be_started_are_an_error),
 };
 
 TEST_MAIN(tests)

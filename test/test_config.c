@@ -650,7 +650,7 @@ static void each_type_reads_its_value_and_keeps_the_default_without_one(void **s
     assert_near(e.pair[0], 5, 0);
 }
 
-static void each_type_refuses_the_others_in_words(void **state) {
+static void each_type_refuses_the_others_with_a_reason(void **state) {
     (void)state;
     struct {
         const char *text, *message;
@@ -1008,7 +1008,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_set_key_that_nobody_knows_is_refused_by_the_reader),
     cmocka_unit_test(numbers_are_decimal_plain_and_in_range),
     cmocka_unit_test(each_type_reads_its_value_and_keeps_the_default_without_one),
-    cmocka_unit_test(each_type_refuses_the_others_in_words),
+    cmocka_unit_test(each_type_refuses_the_others_with_a_reason),
     cmocka_unit_test(the_first_error_wins),
     cmocka_unit_test(lists_and_named_entries_are_read_one_by_one),
     in_directory(a_file_name_is_seen_from_the_file_it_is_written_in),

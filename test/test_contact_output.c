@@ -1,4 +1,4 @@
-/* What is told of contacts: forces that balance, sums that agree, and the same in a recording. */
+/* The contact report: forces balance, sums agree, and a recording has the same. */
 #include "soft_tools.h"
 
 #include "world/sim.h"
@@ -11,7 +11,7 @@ enum { BLOCK, TABLE, PLATE };
 #define PLATE_MASS 0.1 /* kg */
 
 typedef struct world_parts {
-    bool held;                           /* the top layer of the block hangs on a support that goes down 2 mm */
+    bool held;                           /* the top layer of the block is held by a support that goes down 2 mm */
     bool with_plate;                     /* a rigid plate lies on the block */
     const thenar_surface *table_surface; /* NULL: the table is a plane at y = 0 */
 } world_parts;
@@ -236,7 +236,7 @@ static void friction_is_within_its_cone_and_normals_are_unit(void **unused) {
     drop(sim, model);
 }
 
-static void nothing_is_told_after_a_reset_or_a_restore(void **unused) {
+static void nothing_is_reported_after_a_reset_or_a_restore(void **unused) {
     (void)unused;
     thenar_model *model = make_world((world_parts){0});
     thenar_sim *sim = settle(model, 50);
@@ -318,7 +318,7 @@ static void compare_contacts(const thenar_contact *got, const thenar_contact *re
 }
 
 /* The table is a mesh, whose triangles the contacts name. */
-static void a_recording_has_the_contacts_that_the_simulation_told(void **unused) {
+static void a_recording_has_the_contacts_that_the_simulation_reported(void **unused) {
     (void)unused;
     enum { STEPS = 40 };
     const char *path = BINARY_DIR "/test_contact_output.thenar";
@@ -374,10 +374,10 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(two_bodies_that_touch_feel_opposite_wrenches),
     cmocka_unit_test(a_block_held_against_a_table_is_in_balance),
     cmocka_unit_test(friction_is_within_its_cone_and_normals_are_unit),
-    cmocka_unit_test(nothing_is_told_after_a_reset_or_a_restore),
+    cmocka_unit_test(nothing_is_reported_after_a_reset_or_a_restore),
     cmocka_unit_test(without_contact_bodies_fall_through_each_other),
     cmocka_unit_test(contact_methods_that_are_not_there_are_refused_by_name),
-    cmocka_unit_test(a_recording_has_the_contacts_that_the_simulation_told),
+    cmocka_unit_test(a_recording_has_the_contacts_that_the_simulation_reported),
 };
 
 TEST_MAIN(tests)

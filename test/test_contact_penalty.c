@@ -218,7 +218,7 @@ static double place_below(const thenar_sim *sim) {
 }
 
 /* All stick: the springs along the slope are stretched by what the slope pulls, and by no more ever after. */
-static void a_block_hangs_on_its_anchors_below_the_angle_of_friction(void **unused) {
+static void anchor_springs_hold_a_block_below_the_angle_of_friction_without_creep(void **unused) {
     (void)unused;
     for (int k = 0; k < 8; k++) {
         bool soft = k & 1;
@@ -467,7 +467,7 @@ static void a_block_that_lands_gains_no_energy(void **unused) {
     }
 }
 
-static void a_snapshot_goes_on_bit_for_bit_and_threads_make_no_difference(void **unused) {
+static void a_snapshot_continues_bit_for_bit_and_threads_make_no_difference(void **unused) {
     (void)unused;
     thenar_error error;
     thenar_model *model = load("pinch", 0);
@@ -491,7 +491,7 @@ static void a_snapshot_goes_on_bit_for_bit_and_threads_make_no_difference(void *
 }
 
 /* As a person who watches changes it. */
-static void methods_can_be_changed_on_the_way(void **unused) {
+static void contact_methods_can_be_changed_while_running(void **unused) {
     (void)unused;
     thenar_error error;
     thenar_sim *sim = with(pinch_start(0.01, 1), "point");
@@ -546,7 +546,7 @@ static void every_solver_only_sees_the_limits(void **unused) {
         pinch_squeeze(sim, 0.9e-3, 0.2);
         tools_run(sim, 30);
         double y = scene_place(sim, 2).y;
-        print_message("  %-10s: the cube hangs at %.4f mm, %d limits, normal forces %.3f N\n", solvers[k], 1e3 * y,
+        print_message("  %-10s: the cube is at %.4f mm, %d limits, normal forces %.3f N\n", solvers[k], 1e3 * y,
                       thenar_sim_stats(sim)->active_constraints, scene_contacts(sim, PINCH_MU).normal);
         if (k == 0) height = y;
         assert_near(y, height, 2e-4); /* at a feasible point near the optimum, or near a feasible one */
@@ -584,7 +584,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(the_equations_are_the_law_and_its_symmetric_slope),
     cmocka_unit_test(the_anchor_moves_on_until_the_spring_has_the_force_of_friction),
     cmocka_unit_test(a_block_at_rest_sinks_in_by_pressure_over_stiffness),
-    cmocka_unit_test(a_block_hangs_on_its_anchors_below_the_angle_of_friction),
+    cmocka_unit_test(anchor_springs_hold_a_block_below_the_angle_of_friction_without_creep),
     cmocka_unit_test(a_driven_plate_takes_a_block_along),
     cmocka_unit_test(a_block_held_against_the_ground_is_in_balance),
     cmocka_unit_test(the_pinched_cube_is_held_without_creep),
@@ -592,8 +592,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(the_pinch_scene_holds_its_cube),
     cmocka_unit_test(nothing_is_ever_not_a_number),
     cmocka_unit_test(a_block_that_lands_gains_no_energy),
-    cmocka_unit_test(a_snapshot_goes_on_bit_for_bit_and_threads_make_no_difference),
-    cmocka_unit_test(methods_can_be_changed_on_the_way),
+    cmocka_unit_test(a_snapshot_continues_bit_for_bit_and_threads_make_no_difference),
+    cmocka_unit_test(contact_methods_can_be_changed_while_running),
     cmocka_unit_test(a_step_by_springs_leaves_nothing_in_the_equations),
     cmocka_unit_test(every_solver_only_sees_the_limits),
     cmocka_unit_test(a_step_allocates_nothing),

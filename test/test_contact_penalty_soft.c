@@ -121,7 +121,7 @@ static vec3 momentum_of(const thenar_sim *sim, int body) {
     return vec3_scale(scene_velocity(sim, body), thenar_model_mass(thenar_sim_model(sim), body));
 }
 
-/* In every step each body gains what is told that the other pushes it with, and the other loses as much. */
+/* In every step each body gains the impulse of the reported force, and the other loses as much. */
 static void forces_on_two_soft_bodies_are_equal_and_opposite(void **unused) {
     (void)unused;
     for (int k = 0; k < 4; k++) {
@@ -149,16 +149,17 @@ static void forces_on_two_soft_bodies_are_equal_and_opposite(void **unused) {
             over = fmax(over, over_the_cone(sim, 0.5));
         }
         scene_momentum(sim, &after, &angular);
-        print_message("  h %g%s: in a step momentum is off by %.1e, what each gains is off the told force by %.1e; all "
-                      "in all off by %.1e, energy %.3f of before, %d steps in touch, friction over its bound by %.1e, "
-                      "unconverged %d\n",
-                      h, limit > 0 ? " with limits" : "", worst, off, vec3_distance(before, after) / size,
-                      scene_energy(sim) / energy, touched, over, unconverged(sim));
+        print_message(
+            "  h %g%s: in a step momentum is off by %.1e, what each gains is off the reported force by %.1e; all "
+            "in all off by %.1e, energy %.3f of before, %d steps in touch, friction over its bound by %.1e, "
+            "unconverged %d\n",
+            h, limit > 0 ? " with limits" : "", worst, off, vec3_distance(before, after) / size,
+            scene_energy(sim) / energy, touched, over, unconverged(sim));
         assert_true(touched > 0 && thenar_sim_stats(sim)->contacts == 0);
         assert_true((active > 0) == (limit > 0));
         assert_true(over < 0.02);
         assert_true(worst < 1e-12 && vec3_distance(before, after) < 1e-11 * size);
-        /* One that pulls by a trace is told as open. */
+        /* A contact that pulls by rounding is reported as open. */
         assert_true(off < 1e-6);
         assert_true(scene_energy(sim) <= energy * (1 + 1e-9));
         assert_int_equal(unconverged(sim), 0);
@@ -192,7 +193,7 @@ static void the_motion_solves_the_equations_of_both_sides(void **unused) {
         error += (left[i] - right[i]) * (left[i] - right[i]);
         size += right[i] * right[i];
     }
-    print_message("  %d contacts cross, residual %.1e, told %.1e\n", across, sqrt(error / size),
+    print_message("  %d contacts couple, residual %.1e, reported %.1e\n", across, sqrt(error / size),
                   thenar_sim_stats(sim)->residual);
     assert_true(across > 10);
     assert_true(sqrt(error / size) < 1e-8);

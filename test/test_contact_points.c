@@ -332,7 +332,7 @@ static void check_ends(const fixture *f, const contact_point *c) {
     assert_near(vec3_length(c->normal), 1, 1e-14);
 }
 
-static void a_soft_point_knows_where_it_hangs_on_both_bodies(void **unused) {
+static void a_soft_point_has_its_nodes_and_weights_on_both_bodies(void **unused) {
     (void)unused;
     thenar_surface surface;
     thenar_tet_mesh tets;
@@ -362,7 +362,7 @@ static void a_soft_point_knows_where_it_hangs_on_both_bodies(void **unused) {
     thenar_embedding_free(&embedding);
 }
 
-static void a_rigid_point_knows_where_it_hangs_on_both_bodies(void **unused) {
+static void a_rigid_point_has_its_place_on_both_bodies(void **unused) {
     (void)unused;
     thenar_rigid_def defs[] = {rigid("capsule", THENAR_MOTION_DYNAMIC, capsule),
                                rigid("ball", THENAR_MOTION_DYNAMIC, ball)};
@@ -696,7 +696,7 @@ static void a_fast_rigid_body_is_seen_before_it_arrives(void **unused) {
     fixture_end(&f);
 }
 
-static void a_full_array_is_not_overrun_and_the_number_is_told(void **unused) {
+static void a_full_array_is_not_overrun_and_the_whole_number_is_returned(void **unused) {
     (void)unused;
     thenar_tet_mesh tets = tools_box(0.5, 0.5, 0.5, 6, 6, 6);
     thenar_soft_def soft = soft_block(&tets);
@@ -810,8 +810,8 @@ static void bodies_far_away_touch_nothing(void **unused) {
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(candidates_are_those_that_brute_force_finds),
-    cmocka_unit_test(a_soft_point_knows_where_it_hangs_on_both_bodies),
-    cmocka_unit_test(a_rigid_point_knows_where_it_hangs_on_both_bodies),
+    cmocka_unit_test(a_soft_point_has_its_nodes_and_weights_on_both_bodies),
+    cmocka_unit_test(a_rigid_point_has_its_place_on_both_bodies),
     cmocka_unit_test(balls_of_a_solid_lie_in_it_and_reach_as_far),
     cmocka_unit_test(vertices_of_a_rigid_mesh_at_one_place_count_once),
     cmocka_unit_test(vertices_that_no_triangle_uses_touch_nothing),
@@ -822,7 +822,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(held_nodes_are_seen_to_come_as_they_are_driven),
     cmocka_unit_test(a_driven_body_is_seen_to_come_as_it_is_driven),
     cmocka_unit_test(a_fast_rigid_body_is_seen_before_it_arrives),
-    cmocka_unit_test(a_full_array_is_not_overrun_and_the_number_is_told),
+    cmocka_unit_test(a_full_array_is_not_overrun_and_the_whole_number_is_returned),
     cmocka_unit_test(normals_do_not_flicker_when_a_point_slides_over_an_edge),
     cmocka_unit_test(normals_do_not_flicker_when_a_ball_rolls_over_an_edge),
     cmocka_unit_test(bodies_far_away_touch_nothing),

@@ -253,10 +253,10 @@ static void a_soft_bar_bent_onto_itself_does_not_go_through_and_opens_again(void
             newton += thenar_sim_stats(sim)->iterations;
         }
         if (touches) {
-            print_message("  depth at most %.4f mm, %.2f mm if it may not touch itself; as told %.4f mm; %d touch, %d "
-                          "iterations in 170 steps, unconverged %d, at the end %.4f mm apart\n",
-                          1e3 * worst[1], 1e3 * worst[0], -1e3 * gap, max, newton, unconverged(sim),
-                          -1e3 * deepest(sim));
+            print_message(
+                "  depth at most %.4f mm, %.2f mm if it may not touch itself; as reported %.4f mm; %d touch, %d "
+                "iterations in 170 steps, unconverged %d, at the end %.4f mm apart\n",
+                1e3 * worst[1], 1e3 * worst[0], -1e3 * gap, max, newton, unconverged(sim), -1e3 * deepest(sim));
             assert_true(worst[1] < 0.2e-3 && worst[0] > 1e-3 && max > 10);
             assert_int_equal(thenar_sim_stats(sim)->contacts, 0);
             assert_near(-deepest(sim), 2 * BEND - THICK, 0.5e-3);
@@ -284,7 +284,7 @@ static void a_body_at_rest_does_not_feel_itself(void **unused) {
     }
 }
 
-/* The told gap is the search's own word: the test above measures for itself. */
+/* The reported gap comes from the search itself; the test above measures independently. */
 static void a_hand_that_is_curled_touches_itself_and_opens_again(void **unused) {
     (void)unused;
     thenar_error error;
@@ -451,7 +451,7 @@ static void soft_contacts_are_the_same_with_any_number_of_threads(void **unused)
     assert_memory_equal(hash[0], hash[1], sizeof hash[0]);
 }
 
-static void a_snapshot_with_soft_contacts_goes_on_bit_for_bit(void **unused) {
+static void a_snapshot_with_soft_contacts_continues_bit_for_bit(void **unused) {
     (void)unused;
     thenar_error error;
     for (int k = 0; k < 2; k++) {
@@ -557,7 +557,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(both_sides_of_a_contact_meet_in_one_point),
     cmocka_unit_test(the_crossing_part_completes_the_hessian),
     cmocka_unit_test(soft_contacts_are_the_same_with_any_number_of_threads),
-    cmocka_unit_test(a_snapshot_with_soft_contacts_goes_on_bit_for_bit),
+    cmocka_unit_test(a_snapshot_with_soft_contacts_continues_bit_for_bit),
     cmocka_unit_test(a_contact_memory_of_a_triangle_that_is_not_there_is_refused),
     cmocka_unit_test(a_step_with_soft_contacts_allocates_nothing),
     cmocka_unit_test(every_solver_holds_a_soft_block_on_a_soft_block),

@@ -78,7 +78,7 @@ static void csv_quotes_what_needs_quoting_and_nothing_else(void **state) {
     expect_text(FOLDER ".csv", "plain,\"a,b\",\"say \"\"hi\"\"\",\"two\nlines\"\n0.1,-3,,0.333333333\n");
 }
 
-static void a_full_disk_is_told_by_every_writer(void **state) {
+static void a_full_disk_is_an_error_of_every_writer(void **state) {
     (void)state;
     csv_writer csv;
     thenar_error error = {0};
@@ -711,7 +711,7 @@ static void forged_recordings_are_read_or_refused_but_never_crash(void **state) 
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(csv_quotes_what_needs_quoting_and_nothing_else),
-    cmocka_unit_test(a_full_disk_is_told_by_every_writer),
+    cmocka_unit_test(a_full_disk_is_an_error_of_every_writer),
     cmocka_unit_test(a_vtk_file_has_the_layout_of_the_format),
     cmocka_unit_test(a_frame_exported_to_vtk_reads_back),
     cmocka_unit_test(the_own_mesh_reader_reads_what_the_vtk_writer_wrote),

@@ -61,7 +61,7 @@ static void the_default_finger_has_342_tets_of_good_shape(void **state) {
     unmake(&f);
 }
 
-static void a_finger_of_any_size_is_of_sound_tets_and_met_within_ten_percent(void **state) {
+static void a_finger_of_any_size_has_valid_tets_and_its_size_within_ten_percent(void **state) {
     (void)state;
     static const int tets[] = {FINGER_TETS_MIN, 347, 600, 1200, 3000, 10000, FINGER_TETS_MAX};
     static const double sizes[][2] = {{0.07, 0.006},
@@ -299,7 +299,7 @@ static outcome run_scene(const char *name) {
     return o;
 }
 
-/* perez2013, Figs. 5 and 6. A limit counts as met within 1e-3 (solver/problem.h). */
+/* perez2013, Figs. 5 and 6. A limit counts as met within 1e-3 (solver/solver.h). */
 static void the_limited_finger_keeps_its_shape_where_the_linear_one_turns_inside_out(void **state) {
     (void)state;
     static const char *const scenes[] = {"finger-press", "finger-slide-forward", "finger-slide-back"};
@@ -318,7 +318,7 @@ static void the_limited_finger_keeps_its_shape_where_the_linear_one_turns_inside
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(the_default_finger_has_342_tets_of_good_shape),
-    cmocka_unit_test(a_finger_of_any_size_is_of_sound_tets_and_met_within_ten_percent),
+    cmocka_unit_test(a_finger_of_any_size_has_valid_tets_and_its_size_within_ten_percent),
     cmocka_unit_test(every_node_of_the_boundary_is_on_the_skin_or_in_the_cut),
     cmocka_unit_test(more_tets_come_closer_to_the_volume_of_the_round_form),
     cmocka_unit_test(the_pad_is_the_finest),

@@ -46,7 +46,7 @@ static void values_between_frames_are_on_straight_lines_and_held_outside(void **
     track_free(&glove);
 }
 
-static void what_is_missing_stays_as_it_was_and_what_is_never_told_stays_open(void **unused) {
+static void missing_angles_stay_as_they_were_and_angles_never_sent_stay_open(void **unused) {
     (void)unused;
     track glove;
     thenar_error error;
@@ -87,7 +87,7 @@ a_little_out_of_range_is_clamped_and_times_that_do_not_rise_are_left_out_and_bot
     track_free(&glove);
 }
 
-static void what_no_glove_tells_is_refused_with_its_line(void **unused) {
+static void invalid_glove_messages_are_refused_with_their_line(void **unused) {
     (void)unused;
     assert_refused("{\"t\": 0, \"hand\": \"right\", \"flexion\": [0, 0, 0, 0]}\n", "expected one a finger");
     assert_refused("{\"t\": 0, \"hand\": \"right\", \"flexion\": [0, 0, 0, 0, 0, 0]}\n", "expected one a finger");
@@ -155,7 +155,7 @@ static void a_track_of_a_glove_closes_a_hand_by_the_documented_angles(void **unu
     thenar_model_free(model);
 }
 
-static void a_live_glove_takes_over_and_what_is_wrong_with_it_changes_nothing(void **unused) {
+static void a_live_glove_takes_over_and_invalid_messages_change_nothing(void **unused) {
     (void)unused;
     thenar_hand_def def = hand_world_def();
     thenar_model *model = hand_world_model(&def);
@@ -195,13 +195,13 @@ static void a_track_of_too_many_frames_is_refused_with_its_line(void **unused) {
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(values_between_frames_are_on_straight_lines_and_held_outside),
-    cmocka_unit_test(what_is_missing_stays_as_it_was_and_what_is_never_told_stays_open),
+    cmocka_unit_test(missing_angles_stay_as_they_were_and_angles_never_sent_stay_open),
     cmocka_unit_test(a_little_out_of_range_is_clamped_and_times_that_do_not_rise_are_left_out_and_both_are_counted),
-    cmocka_unit_test(what_no_glove_tells_is_refused_with_its_line),
+    cmocka_unit_test(invalid_glove_messages_are_refused_with_their_line),
     cmocka_unit_test(a_track_of_too_many_frames_is_refused_with_its_line),
     cmocka_unit_test(one_hand_does_not_mix_joints_and_flexion),
     cmocka_unit_test(a_track_of_a_glove_closes_a_hand_by_the_documented_angles),
-    cmocka_unit_test(a_live_glove_takes_over_and_what_is_wrong_with_it_changes_nothing),
+    cmocka_unit_test(a_live_glove_takes_over_and_invalid_messages_change_nothing),
 };
 
 TEST_MAIN(tests)

@@ -126,7 +126,7 @@ static void the_joints_are_where_the_table_of_bones_has_them(void **state) {
     }
 }
 
-static void the_default_hand_is_a_closed_skin_over_602_sound_tets(void **state) {
+static void the_default_hand_is_a_closed_skin_over_602_valid_tets(void **state) {
     (void)state;
     hand_shape hand = default_hand();
     thenar_surface_figures skin;
@@ -319,7 +319,7 @@ static void check_finite(hand_options options, int min, int max) {
     hand_shape_free(&hand);
 }
 
-static void hands_of_all_sizes_and_finer_ones_are_sound(void **state) {
+static void hands_of_all_sizes_and_finer_ones_have_valid_meshes(void **state) {
     (void)state;
     static const double sizes[][2] = {{0.176, 0.077},
                                       {HAND_LENGTH_MIN, HAND_SLENDER * HAND_LENGTH_MIN},
@@ -563,14 +563,14 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_net_around_a_sphere_is_round_closed_and_as_fine_as_asked),
     cmocka_unit_test(cut_tets_match_face_to_face_and_share_the_volume_evenly),
     cmocka_unit_test(the_joints_are_where_the_table_of_bones_has_them),
-    cmocka_unit_test(the_default_hand_is_a_closed_skin_over_602_sound_tets),
+    cmocka_unit_test(the_default_hand_is_a_closed_skin_over_602_valid_tets),
     cmocka_unit_test(fingers_are_as_thick_as_measured),
     cmocka_unit_test(every_vertex_lies_in_a_tet_that_follows_its_own_finger),
     cmocka_unit_test(weights_add_up_change_smoothly_and_stay_local),
     cmocka_unit_test(each_of_16_phalanges_has_tets_nodes_and_vertices_and_each_fingertip_a_pad),
     cmocka_unit_test(a_left_hand_is_the_mirror_image_of_a_right_one),
     cmocka_unit_test(the_same_options_give_the_same_bits),
-    cmocka_unit_test(hands_of_all_sizes_and_finer_ones_are_sound),
+    cmocka_unit_test(hands_of_all_sizes_and_finer_ones_have_valid_meshes),
     cmocka_unit_test(options_that_make_no_hand_are_refused),
     cmocka_unit_test(a_fist_closes_to_the_palm_and_keeps_bones_and_fingertips_rigid),
     cmocka_unit_test(a_skin_that_follows_smoothly_mixes_no_finger_with_another_one),

@@ -195,7 +195,7 @@ static void a_fist_comes_to_rest(void **unused) {
     }
 }
 
-static void a_tracker_that_jumps_pulls_no_harder_than_it_may(void **unused) {
+static void a_tracker_that_jumps_pulls_with_its_maximum_force(void **unused) {
     (void)unused;
     thenar_hand_def def = hand_world_def();
     thenar_model *model = hand_world_model(&def);
@@ -445,7 +445,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(pressing_a_fingertip_moves_its_bone_and_loads_the_tracker),
     cmocka_unit_test(a_hand_follows_its_script),
     cmocka_unit_test(a_fist_comes_to_rest),
-    cmocka_unit_test(a_tracker_that_jumps_pulls_no_harder_than_it_may),
+    cmocka_unit_test(a_tracker_that_jumps_pulls_with_its_maximum_force),
     cmocka_unit_test(joints_from_outside_drive_a_hand),
     cmocka_unit_test(a_hand_s_step_allocates_nothing_and_repeats_bit_for_bit),
     cmocka_unit_test(bad_hands_are_refused),

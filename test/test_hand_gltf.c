@@ -181,7 +181,7 @@ static void replace(char *data, size_t size, const char *from, const char *to) {
         if (memcmp(data + i, from, length) == 0) memcpy(data + i, to, length);
 }
 
-static void what_is_wrong_with_a_hand_is_named(void **state) {
+static void the_error_names_what_is_wrong_with_a_hand(void **state) {
     (void)state;
     file_bytes glb = read_all(RIGHT);
     size_t start = binary_start(glb), length = u32_at(glb.data + 12);
@@ -324,7 +324,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(the_left_and_right_joints_mirror_each_other),
     cmocka_unit_test(joints_that_are_no_hand_are_refused),
     cmocka_unit_test(a_text_file_with_base64_is_the_same_hand),
-    cmocka_unit_test(what_is_wrong_with_a_hand_is_named),
+    cmocka_unit_test(the_error_names_what_is_wrong_with_a_hand),
     cmocka_unit_test(a_file_that_is_cut_off_anywhere_is_refused),
     cmocka_unit_test(a_file_with_wrong_bytes_does_no_harm),
     cmocka_unit_test(a_hand_of_too_few_tets_is_refused),

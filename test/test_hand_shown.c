@@ -83,7 +83,7 @@ static void a_hand_that_moves_does_not_jump_when_its_flesh_is_changed(void **sta
     assert_true(stiffer < 0.1 && unlimited < 0.5);
 }
 
-static void a_hand_that_goes_on_has_the_springs_of_its_new_model(void **state) {
+static void a_continued_hand_has_the_springs_of_its_new_model(void **state) {
     (void)state;
     thenar_model *model = make(60e3, 2000, true), *softer = make(60e3, 20, true);
     thenar_sim *sim = start(model), *next = start(softer);
@@ -161,7 +161,7 @@ static void a_recording_has_the_joints_of_a_hand(void **state) {
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_hand_that_moves_does_not_jump_when_its_flesh_is_changed),
-    cmocka_unit_test(a_hand_that_goes_on_has_the_springs_of_its_new_model),
+    cmocka_unit_test(a_continued_hand_has_the_springs_of_its_new_model),
     cmocka_unit_test(a_hand_that_was_driven_by_hand_still_is),
     cmocka_unit_test(a_recording_has_the_joints_of_a_hand),
 };

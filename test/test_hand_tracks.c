@@ -1,4 +1,4 @@
-/* Tracks as they come: what is wrong with them is told or borne, and no flesh explodes. */
+/* Tracks with errors: they are refused or tolerated, and the simulation stays stable. */
 #include "hand_world.h"
 #include "thenar/file.h"
 
@@ -142,7 +142,7 @@ static void a_good_track_is_followed(void **unused) {
     assert_true(vec3_distance(out.wrist, vec3_load(end)) < 3e-3);
 }
 
-static void what_is_missing_or_out_of_order_is_borne(void **unused) {
+static void missing_and_unordered_frames_are_tolerated(void **unused) {
     (void)unused;
     frame *t = fresh();
     for (int k = 0; k < FRAMES; k++)
@@ -202,7 +202,7 @@ static void what_is_missing_or_out_of_order_is_borne(void **unused) {
     assert_true(out.min > 0.1 && out.max < 2.5);
 }
 
-static void what_is_no_track_is_refused(void **unused) {
+static void files_that_are_no_track_are_refused(void **unused) {
     (void)unused;
     write_track(fresh(), 0);
     outcome out = follow(false);
@@ -261,8 +261,8 @@ int main(int argc, char **argv) {
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_good_track_is_followed),
-        cmocka_unit_test(what_is_missing_or_out_of_order_is_borne),
-        cmocka_unit_test(what_is_no_track_is_refused),
+        cmocka_unit_test(missing_and_unordered_frames_are_tolerated),
+        cmocka_unit_test(files_that_are_no_track_are_refused),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

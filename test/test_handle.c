@@ -471,7 +471,7 @@ static void the_same_steps_give_the_same_bits_and_allocate_nothing(void **unused
     thenar_sim_free(plain);
 }
 
-static void nonsense_is_refused_with_a_reason(void **unused) {
+static void invalid_options_are_refused_with_a_reason(void **unused) {
     (void)unused;
     thenar_error error;
     thenar_world_def world = thenar_world_def_default();
@@ -655,7 +655,7 @@ static thenar_sim *hand_sim(bool phalanges, const char *const *bones, int count)
     return sim;
 }
 
-/* The flesh of a separate phalanx hangs on its bone alone, so that only that bone's motion counts. */
+/* The flesh of a separate phalanx is attached to its bone alone, so that only that bone's motion counts. */
 static void a_bone_feels_its_flesh_as_the_slopes_say(void **unused) {
     (void)unused;
     static const char *const bones[] = {"index-finger-phalanx-distal"};
@@ -743,7 +743,7 @@ static void a_device_that_holds_the_palm_takes_the_hand_along(void **unused) {
 
 /* A bar that is fixed at its far end and pulled so slowly that its mass does not matter: what resists the handle is then the
  * bar, E A / L at rest, and beta times that against speed, in a row with the springs by which it is held. */
-static void what_resists_is_told_apart(void **unused) {
+static void elastic_and_viscous_resistance_are_separated(void **unused) {
     (void)unused;
     const double young = 1e5, beta = 0.3, slow = 1, length = 0.08, area = 4e-4;
     thenar_error error;
@@ -786,7 +786,7 @@ static void what_resists_is_told_apart(void **unused) {
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(what_resists_is_told_apart),
+    cmocka_unit_test(elastic_and_viscous_resistance_are_separated),
     cmocka_unit_test(mass_and_inertia_are_those_of_the_nodes_in_the_sphere),
     cmocka_unit_test(without_outer_forces_handle_and_tool_keep_their_momentum),
     cmocka_unit_test(at_rest_the_handle_bears_the_load),
@@ -794,7 +794,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(apart_and_together_give_the_same_motion),
     cmocka_unit_test(a_handle_goes_where_its_keys_want_it),
     cmocka_unit_test(the_same_steps_give_the_same_bits_and_allocate_nothing),
-    cmocka_unit_test(nonsense_is_refused_with_a_reason),
+    cmocka_unit_test(invalid_options_are_refused_with_a_reason),
     cmocka_unit_test(a_matrix_is_brought_to_the_nearest_semidefinite_one),
     cmocka_unit_test(a_device_that_jumps_is_survived),
     cmocka_unit_test(after_a_step_that_failed_nothing_is_felt),

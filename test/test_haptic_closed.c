@@ -1,5 +1,5 @@
 /* The whole of it, closed, in simulated time: a simulated person, a device, the loop's proxy, and a real simulation with
- * a soft tool in steps of 10 ms that are told of when they are over. Beside it the same simulation at the loop's rate,
+ * a soft tool in steps of 10 ms that are published when they are over. Beside it the same simulation at the loop's rate,
  * with the device on its handle's coupling and nothing in between. */
 #include "scene_files.h"
 
@@ -59,7 +59,7 @@ static void check_hands(thenar_sim *sim, real_script script, bool passivity, dou
             booked = fmax(booked, w.state.energy.worst);
             runs++;
         }
-    print_message("%s%s: %d hands, at most %.2g mJ more out than in (%.2g mJ by the loop's books)\n", name,
+    print_message("%s%s: %d hands, at most %.2g mJ more out than in (%.2g mJ by the loop's own account)\n", name,
                   passivity ? "" : ", passivity off", runs, 1e3 * worst, 1e3 * booked);
     assert_true(worst < 1e-3);
     assert_true(booked < 1e-3);
@@ -115,7 +115,7 @@ static void a_heavy_soft_tool_does_not_swing_by_its_own_dampers(void **unused) {
     thenar_sim_free(sim);
 }
 
-/* What a tool's weight gives on its way down is left out, by the loop's own books. */
+/* The loop's energy account leaves out the work of the tool's weight. */
 static void the_weight_of_a_finger_is_no_energy_of_the_loop_s(void **unused) {
     (void)unused;
     thenar_sim *sim = open_finger(true, STEP);
@@ -209,7 +209,7 @@ static void the_linearization_renders_walls_five_times_stiffer(void **unused) {
     assert_true(held.felt > 0 && plain.felt > 0); /* otherwise this tests nothing */
 }
 
-/* A surface is felt at the latest when the step is told in which the device crosses it. */
+/* A surface is felt at the latest when the step in which the device crosses it is published. */
 static void a_wall_is_felt_within_a_step_of_its_crossing(void **unused) {
     (void)unused;
     thenar_sim *sim = open_pad(1e6, STEP);

@@ -68,7 +68,7 @@ static struct haptic_linear frozen;
 
 static void simulation_stops(haptic_world *w, device_sample *sample, int64_t *now) {
     (void)sample, (void)now;
-    if (w->tick == 1000) frozen = w->reported; /* told in this tick, the last time for a second */
+    if (w->tick == 1000) frozen = w->reported; /* the last update for a second */
     w->reported = frozen;
 }
 
@@ -109,7 +109,7 @@ static void device_says_garbage(haptic_world *w, device_sample *sample, int64_t 
     memset(&sample->body, 0x7f, sizeof sample->body);
 }
 
-static void a_device_that_says_nonsense_takes_the_force_away(void **unused) {
+static void invalid_samples_of_a_device_end_the_force(void **unused) {
     (void)unused;
     check_fault(device_says_nan, THENAR_HAPTIC_BAD_SAMPLE, 100, 20, "NaN");
     check_fault(device_says_infinity_for_its_velocity, THENAR_HAPTIC_BAD_SAMPLE, 100, 20, "infinite velocity");
@@ -162,7 +162,7 @@ static void simulation_tells_nan(haptic_world *w, device_sample *sample, int64_t
     w->reported.stiffness[7] = NAN;
 }
 
-static void a_simulation_that_tells_nonsense_takes_the_force_away(void **unused) {
+static void an_invalid_linearization_ends_the_force(void **unused) {
     (void)unused;
     check_fault(simulation_tells_nan, THENAR_HAPTIC_BAD_LINEAR, 200, 10 + 20, "NaN from the simulation");
 }
@@ -281,10 +281,10 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(whoever_begins_does_so_where_the_device_is),
     cmocka_unit_test(a_simulation_that_stops_for_a_second_takes_the_force_away),
     cmocka_unit_test(a_device_that_is_silent_takes_the_force_away),
-    cmocka_unit_test(a_device_that_says_nonsense_takes_the_force_away),
+    cmocka_unit_test(invalid_samples_of_a_device_end_the_force),
     cmocka_unit_test(a_device_that_jumps_takes_the_force_away),
     cmocka_unit_test(a_clock_that_steps_takes_the_force_away),
-    cmocka_unit_test(a_simulation_that_tells_nonsense_takes_the_force_away),
+    cmocka_unit_test(an_invalid_linearization_ends_the_force),
     cmocka_unit_test(a_clock_that_stepped_back_does_not_hide_that_the_simulation_stopped),
     cmocka_unit_test(before_anything_is_known_there_is_no_force),
     cmocka_unit_test(a_matrix_that_is_not_what_it_should_be_moves_nothing_far),

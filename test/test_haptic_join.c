@@ -168,7 +168,7 @@ static void until_the_device_speaks_the_handle_stays(void **unused) {
     thenar_sim_free(sim);
 }
 
-static void what_a_step_came_to_is_told(void **unused) {
+static void a_step_publishes_its_linearization(void **unused) {
     (void)unused;
     thenar_sim *sim = open_scene("haptic-wall", NULL, 0, 0.01);
     thenar_haptic_handle handle = thenar_haptic_handle_of(sim, 0);
@@ -196,7 +196,7 @@ static void what_a_step_came_to_is_told(void **unused) {
         assert_near(reported->inertia[i], state.inertia[i], 0);
     }
     thenar_haptic_free(haptic);
-    /* A plain coupling knows of places only: nothing is linearized for it, and it is told all the same. */
+    /* A plain coupling needs poses alone: nothing is linearized for it, and poses are published all the same. */
     handle.settings.plain = true;
     haptic = make_loop(&handle);
     thenar_haptic_drive_sim(haptic, 0, sim, 0);
@@ -254,7 +254,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_device_at_its_origin_is_where_the_handle_is),
     cmocka_unit_test(a_step_goes_to_where_the_device_will_be_when_it_ends),
     cmocka_unit_test(until_the_device_speaks_the_handle_stays),
-    cmocka_unit_test(what_a_step_came_to_is_told),
+    cmocka_unit_test(a_step_publishes_its_linearization),
     cmocka_unit_test(a_person_feels_what_the_handle_bears),
 };
 

@@ -177,7 +177,7 @@ static void a_simulation_that_stops_is_noticed_and_said(void **unused) {
     thenar_haptic_free(haptic);
 }
 
-static void the_loop_goes_on_while_a_plugin_hangs(void **unused) {
+static void the_loop_keeps_running_while_a_plugin_hangs(void **unused) {
     (void)unused;
     thenar_haptic_handle handle = thenar_haptic_handle_default();
     handle.device = PLUGIN "faulty.so,hang";
@@ -331,7 +331,7 @@ static void a_loop_without_memory_is_refused(void **unused) {
         assert_true(haptic ? status == THENAR_OK : status < 0 && strstr(error.text, "memory"));
         refused += !haptic;
     }
-    assert_true(refused >= 6); /* the loop, its handles, its times (2), reports, news (2), the device */
+    assert_true(refused >= 6); /* the loop, its handles, its times (2), reports, updates (2), the device */
     thenar_haptic_free(haptic);
 }
 
@@ -363,7 +363,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_system_without_threads_refuses_the_loop),
     cmocka_unit_test(a_person_who_leans_on_a_wall_feels_it),
     cmocka_unit_test(a_simulation_that_stops_is_noticed_and_said),
-    cmocka_unit_test(the_loop_goes_on_while_a_plugin_hangs),
+    cmocka_unit_test(the_loop_keeps_running_while_a_plugin_hangs),
     cmocka_unit_test(nonsense_is_refused),
     cmocka_unit_test(every_fault_has_a_name),
     cmocka_unit_test(the_loop_allocates_nothing),

@@ -268,8 +268,8 @@ static void a_free_tool_feels_like_its_mass(void **unused) {
             if (w.tick > 1000) worst = fmax(worst, fabs(w.wrench[0] - expected));
             strongest = fmax(strongest, fabs(expected));
         }
-        print_message("0.2 kg shaken at 3 Hz%s: %.2f N, at most %.3f N off\n", reported ? "" : ", inertia not told",
-                      strongest, worst);
+        print_message("0.2 kg shaken at 3 Hz%s: %.2f N, at most %.3f N off\n",
+                      reported ? "" : ", inertia not published", strongest, worst);
         if (reported) assert_true(worst < 0.2 * strongest); /* K, M and a tick: 10 % at 3 Hz */
     }
 }
@@ -317,7 +317,7 @@ static void sliding_feels_like_friction_and_nothing_else(void **unused) {
             low = fmin(low, w.wrench[0]), high = fmax(high, w.wrench[0]);
         }
         print_message("tool of %.2f kg%s: friction %.4f N (%.4f to %.4f), expected %.4f N\n", tool,
-                      i % 2 ? ", inertia not told" : "", mean, low, high, -0.3 * normal);
+                      i % 2 ? ", inertia not published" : "", mean, low, high, -0.3 * normal);
         assert_near(mean, -0.3 * normal, 0.01 * normal);
         assert_true(high - low < 0.05 * normal);
     }
@@ -396,7 +396,7 @@ static void turns_are_felt_as_moves_are(void **unused) {
         if (i != 4) assert_near(wrench[i], 0, 1e-9);
 }
 
-/* A tool that is held: a spring to the origin both ways, in moves or in turns, told exactly every 10 ms. */
+/* A tool that is held: a spring to the origin both ways, in moves or in turns, published exactly every 10 ms. */
 static void feel_held(haptic_state *state, const thenar_haptic_settings *settings, const user_model *user, int axis,
                       double k, double *worst, bool *calm) {
     user_state person = user_begin(user);

@@ -116,7 +116,7 @@ static void a_recording_returns_every_number_as_it_was_stored(void **state) {
     unlink(RECORDING);
 }
 
-static void a_recording_returns_what_it_was_told_of_the_run(void **state) {
+static void a_recording_returns_the_description_of_the_run(void **state) {
     (void)state;
     fixture_record(RECORDING, THENAR_RECORDING_FLOAT32, NULL);
     thenar_recording *recording;
@@ -187,7 +187,7 @@ static void surfaces_follow_nodes_embeddings_and_poses(void **state) {
     assert_ok(thenar_recording_read_surface(recording, SHEET, frame, got, &error), error);
     for (int i = 0; i < 15; i++) assert_near(got[i], fixture_value(SHEET_POSITION, frame, i), 0);
 
-    /* By hand: vertex 3 of the pad hangs on tet 1 = (1, 4, 2, 3) with weights 1/2, 1/4, 1/8, 1/8. */
+    /* By hand: vertex 3 of the pad is embedded in tet 1 = (1, 4, 2, 3) with weights 1/2, 1/4, 1/8, 1/8. */
     assert_ok(thenar_recording_read_surface(recording, PAD, frame, got, &error), error);
     for (int x = 0; x < 3; x++) {
         double expected = fixture_value(PAD_POSITION, frame, 3 + x) / 2 +
@@ -268,7 +268,7 @@ static void a_flipped_byte_is_noticed_wherever_it_is(void **state) {
     unlink(RECORDING);
 }
 
-static void damage_is_told_with_the_last_good_frame(void **state) {
+static void damage_is_reported_with_the_last_good_frame(void **state) {
     (void)state;
     uint64_t ends[FIXTURE_FRAMES + 1];
     fixture_record(RECORDING, THENAR_RECORDING_FLOAT32, ends);
@@ -526,7 +526,7 @@ static void what_is_not_a_recording_is_refused(void **state) {
     unlink(RECORDING);
 }
 
-static void a_full_disk_is_told_by_name(void **state) {
+static void a_full_disk_is_an_error_with_the_file_name(void **state) {
     (void)state;
     recording_writer *writer;
     thenar_error error = {0};
@@ -535,7 +535,7 @@ static void a_full_disk_is_told_by_name(void **state) {
     assert_string_equal(error.text, "/dev/full: cannot write the header: No space left on device");
 }
 
-static void a_folder_that_is_not_there_is_told_by_name(void **state) {
+static void a_missing_folder_is_an_error_with_its_name(void **state) {
     (void)state;
     recording_writer *writer;
     thenar_error error = {0};
@@ -545,7 +545,7 @@ static void a_folder_that_is_not_there_is_told_by_name(void **state) {
 }
 
 /* The index is made of what stands in the file: if another has cut it, closing says so; what is left can be read. */
-static void a_recording_that_another_cuts_is_told_when_it_is_closed(void **state) {
+static void a_recording_truncated_by_another_program_is_an_error_on_close(void **state) {
     (void)state;
     uint64_t ends[FIXTURE_FRAMES + 1];
     fixture_record(RECORDING, THENAR_RECORDING_FLOAT32, ends);
@@ -561,7 +561,7 @@ static void a_recording_that_another_cuts_is_told_when_it_is_closed(void **state
 }
 
 /* A limit on the size of files stands in for a disk that fills up: write(2) comes back short, then fails. */
-static void a_write_that_fails_is_told_at_its_frame_and_keeps_the_frames_before(void **state) {
+static void a_failed_write_is_reported_with_its_frame_and_keeps_the_frames_before(void **state) {
     (void)state;
     uint64_t ends[FIXTURE_FRAMES + 1];
     fixture_record(RECORDING, THENAR_RECORDING_FLOAT32, ends);
@@ -648,12 +648,12 @@ static void names_that_are_not_text_are_refused(void **state) {
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_recording_returns_every_number_as_it_was_stored),
-    cmocka_unit_test(a_recording_returns_what_it_was_told_of_the_run),
+    cmocka_unit_test(a_recording_returns_the_description_of_the_run),
     cmocka_unit_test(meshes_come_back_as_they_went_in),
     cmocka_unit_test(surfaces_follow_nodes_embeddings_and_poses),
     cmocka_unit_test(a_recording_cut_anywhere_has_exactly_the_whole_frames_before_the_cut),
     cmocka_unit_test(a_flipped_byte_is_noticed_wherever_it_is),
-    cmocka_unit_test(damage_is_told_with_the_last_good_frame),
+    cmocka_unit_test(damage_is_reported_with_the_last_good_frame),
     cmocka_unit_test(a_header_that_lies_is_refused_by_name),
     cmocka_unit_test(a_small_file_cannot_ask_for_much_memory),
     cmocka_unit_test(a_recording_of_version_1_is_read_without_contacts),
@@ -662,10 +662,10 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(numbers_that_compress_too_well_are_stored_so_that_they_can_be_read),
     cmocka_unit_test(chunks_of_unknown_types_are_skipped),
     cmocka_unit_test(what_is_not_a_recording_is_refused),
-    cmocka_unit_test(a_full_disk_is_told_by_name),
-    cmocka_unit_test(a_folder_that_is_not_there_is_told_by_name),
-    cmocka_unit_test(a_recording_that_another_cuts_is_told_when_it_is_closed),
-    cmocka_unit_test(a_write_that_fails_is_told_at_its_frame_and_keeps_the_frames_before),
+    cmocka_unit_test(a_full_disk_is_an_error_with_the_file_name),
+    cmocka_unit_test(a_missing_folder_is_an_error_with_its_name),
+    cmocka_unit_test(a_recording_truncated_by_another_program_is_an_error_on_close),
+    cmocka_unit_test(a_failed_write_is_reported_with_its_frame_and_keeps_the_frames_before),
     cmocka_unit_test(a_killed_writer_loses_at_most_the_frame_it_was_writing),
     cmocka_unit_test(names_that_are_not_text_are_refused),
 };

@@ -273,7 +273,7 @@ static cluster random_cluster(random_source *source, double radius) {
     return c;
 }
 
-static void tangled_bodies_give_sound_meshes_of_one_part(void **state) {
+static void tangled_bodies_give_valid_meshes_of_one_part(void **state) {
     (void)state;
     random_source source = {5};
     for (int trial = 0; trial < 12; trial++) {
@@ -296,7 +296,7 @@ static void tangled_bodies_give_sound_meshes_of_one_part(void **state) {
     }
 }
 
-static void mending_joins_what_hangs_by_a_node_or_an_edge(void **state) {
+static void mending_joins_parts_that_share_only_a_node_or_an_edge(void **state) {
     (void)state;
     for (int kind = THENAR_LATTICE_BCC; kind <= THENAR_LATTICE_KUHN; kind++) {
         grid g = {.kind = (thenar_lattice)kind, .cells = {6, 6, 6}, .cell = {1, 1, 1}};
@@ -545,8 +545,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(the_filled_tets_of_the_bunny_have_its_mass_properties),
     cmocka_unit_test(a_box_on_the_planes_of_the_lattice_gains_no_layer),
     cmocka_unit_test(parts_much_thinner_than_a_cell_are_not_lost),
-    cmocka_unit_test(tangled_bodies_give_sound_meshes_of_one_part),
-    cmocka_unit_test(mending_joins_what_hangs_by_a_node_or_an_edge),
+    cmocka_unit_test(tangled_bodies_give_valid_meshes_of_one_part),
+    cmocka_unit_test(mending_joins_parts_that_share_only_a_node_or_an_edge),
     cmocka_unit_test(separate_parts_stay_separate_and_covered),
     cmocka_unit_test(crumbs_of_a_distance_field_are_dropped),
     cmocka_unit_test(a_surface_with_seams_is_meshed_and_all_its_vertices_embedded),

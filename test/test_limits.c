@@ -298,7 +298,7 @@ static void pulling_and_teleporting_break_nothing(void **unused) {
     tools_free(sim, model, &mesh);
 }
 
-static void a_snapshot_at_the_limits_goes_on_bit_for_bit(void **unused) {
+static void a_snapshot_at_the_limits_continues_bit_for_bit(void **unused) {
     (void)unused;
     thenar_error error;
     thenar_tet_mesh mesh = tools_box(1, 0.2, 0.2, 10, 2, 2);
@@ -330,7 +330,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_clamp_carries_the_weight_of_a_limited_beam),
     cmocka_unit_test(limits_do_not_pump_energy),
     cmocka_unit_test(pulling_and_teleporting_break_nothing),
-    cmocka_unit_test(a_snapshot_at_the_limits_goes_on_bit_for_bit),
+    cmocka_unit_test(a_snapshot_at_the_limits_continues_bit_for_bit),
 };
 
 TEST_MAIN(tests)

@@ -50,7 +50,7 @@ static int touching(const thenar_sim *sim, const char *object) {
     return sum;
 }
 
-/* From a second before the end on it hangs still, and what its contacts do is its weight, acting at its centre. */
+/* In the last second the object does not move, and its contact forces balance its weight at its centre. */
 static void hold_still_until(thenar_sim *sim, const char *object, double lift, double end, const char *name) {
     const thenar_model *model = thenar_sim_model(sim);
     int body = thenar_model_find_body(model, object);
@@ -65,7 +65,7 @@ static void hold_still_until(thenar_sim *sim, const char *object, double lift, d
                   name, 1e3 * after.position.x, 1e3 * after.position.y, 1e3 * after.position.z, 1e3 * creep, turn,
                   touching(sim, object), (int)thenar_sim_warning_count(sim, THENAR_WARNING_NOT_CONVERGED));
     assert_true(after.position.y > lift);
-    assert_true(creep < 1e-3 && turn < 0.02); /* asked of a grip: 1 mm; none is seen to slip */
+    assert_true(creep < 1e-3 && turn < 0.02); /* a grip may slip by 1 mm in a second */
     /* At rest to the solver's tolerance; what still settles in the joints accelerates it by a thousandth of g. */
     vec3 up = vec3_make(0, weight, 0);
     assert_true(vec3_distance(vec3_load(force), up) < 5e-3 * weight);
@@ -133,7 +133,7 @@ static void a_ball_is_enclosed_and_lifted(void **unused) {
     thenar_sim_free(sim);
 }
 
-/* Asked: 2 mm and 3 degrees. */
+/* Within 2 mm and 3 degrees. */
 static void patches_take_every_object_where_points_do(void **unused) {
     (void)unused;
     const struct {
@@ -173,7 +173,7 @@ static void a_hand_in_one_piece_holds_the_bar_level_either_way(void **unused) {
         placed end = pose_of(sim, "bar");
         double tilt = asin(quat_rotate(end.orientation, vec3_make(0, 0, 1)).y) * 180 / M_PI;
         print_message("  %s: the bar is at %.1f mm, %.1f degrees off level\n", ways[k], 1e3 * end.position.y, tilt);
-        assert_true(end.position.y > 0.16 && fabs(tilt) < 10); /* one that slips hangs down by 75 */
+        assert_true(end.position.y > 0.16 && fabs(tilt) < 10); /* one that slips tilts by 75 */
         thenar_sim_free(sim);
     }
 }

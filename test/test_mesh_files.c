@@ -155,7 +155,7 @@ static void check_finite(const mesh_file *file) {
     for (int i = 0; i < 3 * file->surface.vertex_count; i++) assert_true(isfinite(file->surface.positions[i]));
 }
 
-static void a_changed_byte_anywhere_is_refused_or_a_sound_mesh(void **state) {
+static void a_changed_byte_anywhere_is_refused_or_gives_a_valid_mesh(void **state) {
     (void)state;
     const int flips[] = {0x01, 0x04, 0x20, 0x80, 0xff};
     for (size_t i = 0; i < MESH_SAMPLE_COUNT; i++) {
@@ -415,7 +415,7 @@ static void binary_counts_and_lengths_are_held_against_the_file(void **state) {
     free(ply.data);
 }
 
-static void a_missing_file_a_directory_and_an_empty_file_are_told_apart(void **state) {
+static void a_missing_file_a_directory_and_an_empty_file_are_different_errors(void **state) {
     (void)state;
     mesh_file file;
     thenar_error error;
@@ -629,11 +629,11 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(content_decides_the_format_before_the_extension),
     cmocka_unit_test(text_keeps_every_bit_of_a_double),
     cmocka_unit_test(a_binary_file_cut_anywhere_is_refused_or_the_same),
-    cmocka_unit_test(a_changed_byte_anywhere_is_refused_or_a_sound_mesh),
+    cmocka_unit_test(a_changed_byte_anywhere_is_refused_or_gives_a_valid_mesh),
     cmocka_unit_test(a_malformed_file_is_refused_with_its_place_and_reason),
     cmocka_unit_test(a_count_beyond_the_file_is_refused_before_any_memory_is_taken),
     cmocka_unit_test(binary_counts_and_lengths_are_held_against_the_file),
-    cmocka_unit_test(a_missing_file_a_directory_and_an_empty_file_are_told_apart),
+    cmocka_unit_test(a_missing_file_a_directory_and_an_empty_file_are_different_errors),
     cmocka_unit_test(nodes_of_lines_and_triangles_alone_are_left_out),
     cmocka_unit_test(a_mesh_of_inverted_tets_alone_is_turned_with_a_note),
     cmocka_unit_test(polygons_become_fans_and_strips_keep_their_side),

@@ -71,7 +71,7 @@ static void a_step_that_was_late_is_made_up_for(void **unused) {
     assert_true(fabs(p.due_max - 3.5 * DT) < 1e-6);
 }
 
-static void what_cannot_be_made_up_for_is_forgiven_and_told(void **unused) {
+static void backlog_beyond_the_maximum_is_dropped_and_counted(void **unused) {
     (void)unused;
     double now = 0;
     thenar_pace p = thenar_pace_start(0, DT);
@@ -83,7 +83,7 @@ static void what_cannot_be_made_up_for_is_forgiven_and_told(void **unused) {
     assert_true(p.share_min < 0.5 && p.slow_seconds > 0.5 && !p.slow && p.share == 1);
 }
 
-static void a_machine_that_is_too_slow_goes_on_in_slow_motion_with_bounded_debt(void **unused) {
+static void a_machine_that_is_too_slow_runs_in_slow_motion_with_a_bounded_backlog(void **unused) {
     (void)unused;
     double now = 0;
     thenar_pace p = thenar_pace_start(0, DT);
@@ -93,9 +93,9 @@ static void a_machine_that_is_too_slow_goes_on_in_slow_motion_with_bounded_debt(
     assert_true(p.slow && fabs(p.share - 0.25) < 0.01 && fabs(p.share_min - 0.25) < 0.1);
     assert_true(fabs(p.slow_seconds - 100) < 1.5);
     assert_true(p.due_max <= PACE_STEPS * DT + 1e-12);
-    /* Nothing is lost in the books: what was asked for was done, or forgiven, or is due. */
+    /* All time is accounted for: it was simulated, dropped, or is due. */
     assert_true(fabs(DT + now - ((double)steps * DT + p.dropped + p.due)) < 1e-6);
-    /* Once it can keep up again the debt is gone within as many steps, and it is no longer told. */
+    /* Once it can keep up again the backlog is gone within as many steps, and is no longer reported. */
     uint64_t late = p.late_steps;
     steps = keep_pace(&p, &now, 1, 1, takes_half);
     assert_in_range(steps, 100, 100 + PACE_STEPS + 1);
@@ -113,7 +113,7 @@ static void load_that_comes_and_goes_never_makes_a_spiral(void **unused) {
     assert_true(fabs(DT + now - ((double)steps * DT + p.dropped + p.due)) < 1e-6);
 }
 
-static void other_speeds_pauses_and_endless_steps_keep_the_books(void **unused) {
+static void other_speeds_pauses_and_endless_steps_account_for_all_time(void **unused) {
     (void)unused;
     double now = 0;
     thenar_pace p = thenar_pace_start(0, 0);
@@ -130,7 +130,7 @@ static void other_speeds_pauses_and_endless_steps_keep_the_books(void **unused) 
     assert_true(p.slow && p.share < 0.01 && p.share >= 0 && isfinite(p.dropped));
 }
 
-static void half_of_what_may_be_owed_is_a_hurry_for_half_a_second_at_least(void **unused) {
+static void half_of_the_maximum_backlog_shortens_steps_for_at_least_half_a_second(void **unused) {
     (void)unused;
     double now = 0;
     thenar_pace p = thenar_pace_start(0, DT);
@@ -159,10 +159,10 @@ static void half_of_what_may_be_owed_is_a_hurry_for_half_a_second_at_least(void 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(steps_that_are_in_time_are_never_late_and_nothing_is_forgiven),
     cmocka_unit_test(a_step_that_was_late_is_made_up_for),
-    cmocka_unit_test(what_cannot_be_made_up_for_is_forgiven_and_told),
-    cmocka_unit_test(a_machine_that_is_too_slow_goes_on_in_slow_motion_with_bounded_debt),
+    cmocka_unit_test(backlog_beyond_the_maximum_is_dropped_and_counted),
+    cmocka_unit_test(a_machine_that_is_too_slow_runs_in_slow_motion_with_a_bounded_backlog),
     cmocka_unit_test(load_that_comes_and_goes_never_makes_a_spiral),
-    cmocka_unit_test(other_speeds_pauses_and_endless_steps_keep_the_books),
-    cmocka_unit_test(half_of_what_may_be_owed_is_a_hurry_for_half_a_second_at_least),
+    cmocka_unit_test(other_speeds_pauses_and_endless_steps_account_for_all_time),
+    cmocka_unit_test(half_of_the_maximum_backlog_shortens_steps_for_at_least_half_a_second),
 };
 TEST_MAIN(tests)

@@ -49,7 +49,7 @@ static double check_skin(const hand_phalanx *piece) {
     return figures.volume;
 }
 
-/* One sound mesh in which the skin lies, filled by it. */
+/* One valid mesh that contains the skin and is filled by it. */
 static void check_tets(const hand_phalanx *piece, double volume) {
     thenar_tet_figures figures;
     thenar_error error;
@@ -68,7 +68,7 @@ static void check_tets(const hand_phalanx *piece, double volume) {
         filled += piece->fill[t] * tet_volume(corner);
         assert_int_equal(piece->mesh.tags[t], piece->bone);
     }
-    /* The fill is exact to about 3 % (fill.h) of tets this large. */
+    /* The fill is exact to about 3 % of tets this large. */
     assert_near(filled / volume, 1, 0.05);
     /* Coarse flat faces stand off a round skin: twice its volume at most. */
     assert_true(figures.volume < 2 * volume);
@@ -141,13 +141,13 @@ static void check_hand(const char *file, bool left) {
     hand_shape_free(&hand);
 }
 
-static void a_hand_is_fifteen_closed_phalanges_and_a_palm_on_sound_tets(void **state) {
+static void a_hand_is_fifteen_closed_phalanges_and_a_palm_on_valid_tets(void **state) {
     (void)state;
     check_hand(NULL, false);
     if (test_full()) check_hand(NULL, true); /* its mirror image */
 }
 
-static void and_so_is_one_from_a_file(void **state) {
+static void a_hand_from_a_file_is_fifteen_closed_phalanges_and_a_palm_too(void **state) {
     (void)state;
     if (test_full()) check_hand(RIGHT, false);
     check_hand(LEFT, true);
@@ -244,8 +244,8 @@ static void numbers_that_make_no_phalanges_are_refused(void **state) {
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_hand_is_fifteen_closed_phalanges_and_a_palm_on_sound_tets),
-    cmocka_unit_test(and_so_is_one_from_a_file),
+    cmocka_unit_test(a_hand_is_fifteen_closed_phalanges_and_a_palm_on_valid_tets),
+    cmocka_unit_test(a_hand_from_a_file_is_fifteen_closed_phalanges_and_a_palm_too),
     cmocka_unit_test(a_vertex_is_on_the_hands_skin_or_on_a_cut_between_two_pieces),
     cmocka_unit_test(points_belong_to_one_bone_each),
     cmocka_unit_test(more_tets_are_there_when_asked_for_and_the_same_each_time),

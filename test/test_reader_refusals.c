@@ -160,7 +160,7 @@ static void scripts_and_recordings_of_devices_are_refused_by_name(void **state) 
 }
 
 /* A port of UDP that another has, and one of TCP that nobody has. */
-static void ports_that_do_not_work_are_told(void **state) {
+static void ports_that_do_not_work_are_errors(void **state) {
     (void)state;
     char message[256];
 #ifdef THENAR_OSC
@@ -381,7 +381,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(metadata_between_the_arrays_of_a_field_is_passed_over),
     cmocka_unit_test(hands_are_refused_by_name),
     cmocka_unit_test(scripts_and_recordings_of_devices_are_refused_by_name),
-    cmocka_unit_test(ports_that_do_not_work_are_told),
+    cmocka_unit_test(ports_that_do_not_work_are_errors),
     cmocka_unit_test(recordings_are_refused_by_name),
     cmocka_unit_test(a_frame_shorter_than_its_time_is_damage),
     cmocka_unit_test(values_that_are_set_too_deep_or_too_long_are_refused),

@@ -166,7 +166,7 @@ static void a_recording_of_a_hand_holds_what_drove_it(void **unused) {
     assert_ok(status, error);
     assert_true(thenar_sim_hash(other) == thenar_sim_hash(sim));
     thenar_replay_close(replay);
-    /* A snapshot with joints that were not seen is sound. */
+    /* A snapshot with joints that were not seen is valid. */
     size_t size = thenar_sim_snapshot_size(sim);
     void *snapshot = malloc(size);
     thenar_sim_snapshot(sim, snapshot);
@@ -178,7 +178,7 @@ static void a_recording_of_a_hand_holds_what_drove_it(void **unused) {
     unlink(RECORDING);
 }
 
-static void a_replay_goes_on_behind_frames_that_were_left_out_and_resets(void **unused) {
+static void a_replay_continues_after_omitted_frames_and_resets(void **unused) {
     (void)unused;
     thenar_error error;
     thenar_status status;
@@ -196,7 +196,7 @@ static void a_replay_goes_on_behind_frames_that_were_left_out_and_resets(void **
     uint64_t hash = thenar_sim_hash(sim);
     thenar_replay *replay;
     assert_ok(thenar_replay_open(RECORDING, sim, &replay, &error), error);
-    /* Steps 4 and 5 are one stride, and the first behind the reset cannot be told from a restore. */
+    /* Steps 4 and 5 are one stride, and the first behind the reset cannot be distinguished from a restore. */
     assert_int_equal(replay_all(replay, &status, &error), STEPS - 3);
     assert_ok(status, error);
     assert_true(thenar_sim_hash(sim) == hash);
@@ -365,7 +365,7 @@ static void a_replay_that_ends_otherwise_says_at_which_step(void **unused) {
     unlink(RECORDING);
 }
 
-/* Inputs with a sound checksum that write where they must not, or what no step leaves. */
+/* Inputs with a valid checksum that write where they must not, or what no step leaves. */
 static void forged_inputs_are_refused_and_change_nothing(void **unused) {
     (void)unused;
     thenar_error error;
@@ -489,7 +489,7 @@ static void a_cut_snapshot_and_any_flipped_bit_of_its_header_is_refused_by_name(
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(the_inputs_of_a_recording_give_its_states_bit_for_bit),
     cmocka_unit_test(a_recording_of_a_hand_holds_what_drove_it),
-    cmocka_unit_test(a_replay_goes_on_behind_frames_that_were_left_out_and_resets),
+    cmocka_unit_test(a_replay_continues_after_omitted_frames_and_resets),
     cmocka_unit_test(a_replay_in_another_simulation_is_refused_by_name),
     cmocka_unit_test(a_recording_that_was_cut_replays_up_to_the_cut),
     cmocka_unit_test(damaged_inputs_are_noticed),

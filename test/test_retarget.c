@@ -281,7 +281,7 @@ static void a_joint_that_jumps_is_not_followed(void **unused) {
     hand_skeleton_free(&hand);
 }
 
-static void a_hand_that_jumps_is_followed_and_told(void **unused) {
+static void a_hand_that_jumps_is_followed_and_reported(void **unused) {
     (void)unused;
     hand_skeleton_rest rest = plain_hand_right(1);
     hand_skeleton hand = plain_hand_skeleton(&rest);
@@ -306,7 +306,7 @@ static void a_hand_that_jumps_is_followed_and_told(void **unused) {
     hand_skeleton_free(&hand);
 }
 
-static void what_is_not_seen_stays(void **unused) {
+static void joints_that_are_not_seen_stay(void **unused) {
     (void)unused;
     hand_skeleton_rest rest = plain_hand_right(1);
     hand_skeleton hand = plain_hand_skeleton(&rest);
@@ -397,7 +397,7 @@ static void the_other_hand_is_recognized(void **unused) {
         recognized += retarget_is_other_hand(&left, &seen);
         hand_skeleton_free(&tracked);
     }
-    print_message("a right hand told from a left one: %d of 100, no false alarm\n", recognized);
+    print_message("a right hand distinguished from a left one: %d of 100, no false alarm\n", recognized);
     assert_true(recognized >= 90);
     hand_skeleton_free(&right);
     hand_skeleton_free(&left);
@@ -437,8 +437,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(directions_of_other_hands_are_kept),
     cmocka_unit_test(a_motion_is_followed_through_noise_and_gaps),
     cmocka_unit_test(a_joint_that_jumps_is_not_followed),
-    cmocka_unit_test(a_hand_that_jumps_is_followed_and_told),
-    cmocka_unit_test(what_is_not_seen_stays),
+    cmocka_unit_test(a_hand_that_jumps_is_followed_and_reported),
+    cmocka_unit_test(joints_that_are_not_seen_stay),
     cmocka_unit_test(orientations_help_where_positions_are_missing),
     cmocka_unit_test(the_other_hand_is_recognized),
     cmocka_unit_test(poses_are_within_limits_and_look_as_they_are_called),

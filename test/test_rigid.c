@@ -102,7 +102,7 @@ static mass_properties integrate_shape(const rigid_shape *shape, int cells) {
     return (mass_properties){.mass = volume, .inertia = inertia};
 }
 
-static void mass_and_inertia_are_those_of_the_solid_that_distance_tells_of(void **unused) {
+static void mass_and_inertia_are_those_of_the_solid_that_the_distance_describes(void **unused) {
     (void)unused;
     thenar_surface mesh = box_mesh(0.2, 0.3, 0.1);
     thenar_shape shapes[8];
@@ -227,7 +227,7 @@ static void normals_on_the_surface_of_a_mesh_are_those_of_its_faces(void **unuse
 }
 
 /* On a mesh with a hole, from inside to far outside. */
-static void the_least_distance_is_never_above_the_distance_nor_far_below(void **unused) {
+static void the_lower_bound_is_never_above_the_distance_nor_far_below(void **unused) {
     (void)unused;
     thenar_error error;
     thenar_surface ring;
@@ -566,7 +566,7 @@ static void refuse(const thenar_rigid_def *def, const char *words) {
     thenar_build_free(build);
 }
 
-static void what_makes_no_rigid_body_is_refused_in_words(void **unused) {
+static void invalid_rigid_bodies_are_refused_with_a_reason(void **unused) {
     (void)unused;
     thenar_key late_first[] = {{.time = 1}, {.time = 0.5}};
     const thenar_rigid_def good = tumbling_box();
@@ -755,12 +755,12 @@ static void a_recording_holds_the_pose_of_every_frame(void **unused) {
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(mass_and_inertia_are_those_of_the_solid_that_distance_tells_of),
+    cmocka_unit_test(mass_and_inertia_are_those_of_the_solid_that_the_distance_describes),
     cmocka_unit_test(a_rounding_that_leaves_no_core_makes_a_box_a_ball_and_a_cylinder_a_capsule),
     cmocka_unit_test(a_mesh_weighs_what_it_holds_wherever_its_origin_is),
     cmocka_unit_test(normals_outside_turn_no_faster_than_the_point_moves),
     cmocka_unit_test(normals_on_the_surface_of_a_mesh_are_those_of_its_faces),
-    cmocka_unit_test(the_least_distance_is_never_above_the_distance_nor_far_below),
+    cmocka_unit_test(the_lower_bound_is_never_above_the_distance_nor_far_below),
     cmocka_unit_test(a_free_body_falls_on_the_parabola_of_implicit_euler),
     cmocka_unit_test(a_box_that_spins_about_its_middle_axis_turns_over),
     cmocka_unit_test(a_tumbling_body_keeps_its_energy_and_angular_momentum),
@@ -773,7 +773,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(keys_turn_a_body_about_the_pivot),
     cmocka_unit_test(a_static_body_stays),
     cmocka_unit_test(an_impossible_force_is_survived),
-    cmocka_unit_test(what_makes_no_rigid_body_is_refused_in_words),
+    cmocka_unit_test(invalid_rigid_bodies_are_refused_with_a_reason),
     cmocka_unit_test(two_bodies_of_one_name_are_refused),
     cmocka_unit_test(mass_and_inertia_can_be_given),
     cmocka_unit_test(kinds_and_motions_can_be_asked_for),

@@ -102,7 +102,7 @@ static void round_surfaces_are_closed_and_fill_up_to_their_volume_as_they_get_fi
     }
 }
 
-static void nonsense_sizes_are_refused(void **state) {
+static void invalid_sizes_are_refused(void **state) {
     (void)state;
     thenar_surface surface;
     thenar_tet_mesh mesh;
@@ -128,7 +128,7 @@ static void nonsense_sizes_are_refused(void **state) {
 }
 
 /* Three tets on one face, and a tet without a volume. */
-static void tets_that_make_no_body_are_refused_in_words(void **state) {
+static void invalid_tets_are_refused_with_a_reason(void **state) {
     (void)state;
     double places[] = {0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 2, 0, 0, -1};
     int tets[] = {0, 1, 2, 3, 0, 1, 2, 4, 0, 2, 1, 5}, flat[] = {0, 3, 4, 5};
@@ -147,7 +147,7 @@ static void tets_that_make_no_body_are_refused_in_words(void **state) {
     assert_null(embedding.tet);
 }
 
-static void a_surface_that_is_not_closed_is_told_where(void **state) {
+static void the_error_says_where_a_surface_is_open(void **state) {
     (void)state;
     thenar_surface surface;
     thenar_error error;
@@ -539,9 +539,9 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_beam_of_ten_by_two_by_two_cubes_has_200_tets_on_99_nodes),
     cmocka_unit_test(the_boundary_of_a_box_is_closed_and_faces_outward),
     cmocka_unit_test(round_surfaces_are_closed_and_fill_up_to_their_volume_as_they_get_finer),
-    cmocka_unit_test(nonsense_sizes_are_refused),
-    cmocka_unit_test(tets_that_make_no_body_are_refused_in_words),
-    cmocka_unit_test(a_surface_that_is_not_closed_is_told_where),
+    cmocka_unit_test(invalid_sizes_are_refused),
+    cmocka_unit_test(invalid_tets_are_refused_with_a_reason),
+    cmocka_unit_test(the_error_says_where_a_surface_is_open),
     cmocka_unit_test(vertices_at_the_same_place_count_as_one),
     cmocka_unit_test(a_box_has_the_mass_properties_of_the_textbook_wherever_it_is),
     cmocka_unit_test(a_fine_sphere_has_two_fifths_m_r_squared),

@@ -829,7 +829,7 @@ static void a_step_allocates_nothing_and_repeats_bit_for_bit(void **unused) {
 }
 
 /* What is kept is all that the next step starts from: a copy of it, with any work memory, goes on bit for bit. */
-static void a_restored_snapshot_goes_on_bit_for_bit(void **unused) {
+static void a_restored_snapshot_continues_bit_for_bit(void **unused) {
     (void)unused;
     hand_skeleton_rest rest = plain_hand_right(1);
     hand_skeleton hand = plain_hand_skeleton(&rest);
@@ -861,8 +861,9 @@ static void a_restored_snapshot_goes_on_bit_for_bit(void **unused) {
     hand_skeleton_free(&hand);
 }
 
-/* Printed, not judged. */
-static void the_time_of_a_step_grows_with_the_number_of_bones(void **unused) {
+/* The cost is linear in the number of bones. The best of 20 rounds is compared, and three times of it is allowed, so that a
+ * busy machine does not matter; a dense solve would take a hundred times as long. */
+static void a_step_of_ten_times_as_many_bones_takes_about_ten_times_as_long(void **unused) {
     (void)unused;
     double microseconds[2];
     for (int n = 0; n < 2; n++) {
@@ -896,7 +897,7 @@ static void the_time_of_a_step_grows_with_the_number_of_bones(void **unused) {
         free(memory);
         skeleton_model_free(model);
     }
-    print_message("a step of 16 bones: %.1f us, of 160: %.1f us\n", microseconds[0], microseconds[1]);
+    assert_true(microseconds[1] < 30 * microseconds[0]);
 }
 
 static void bad_bones_are_refused(void **unused) {
@@ -955,8 +956,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(pressing_a_fingertip_loads_the_coupling),
     cmocka_unit_test(a_hand_is_at_rest_where_its_joints_were_given),
     cmocka_unit_test(a_step_allocates_nothing_and_repeats_bit_for_bit),
-    cmocka_unit_test(a_restored_snapshot_goes_on_bit_for_bit),
-    cmocka_unit_test(the_time_of_a_step_grows_with_the_number_of_bones),
+    cmocka_unit_test(a_restored_snapshot_continues_bit_for_bit),
+    cmocka_unit_test(a_step_of_ten_times_as_many_bones_takes_about_ten_times_as_long),
     cmocka_unit_test(bad_bones_are_refused),
 };
 

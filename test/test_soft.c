@@ -592,7 +592,7 @@ static void damping_only_takes_energy_away(void **unused) {
     tools_free(sim, model, &mesh);
 }
 
-static void nonsense_is_refused_in_words(void **unused) {
+static void invalid_definitions_are_refused_with_a_reason(void **unused) {
     (void)unused;
     thenar_tet_mesh mesh = tools_box(1, 1, 1, 1, 1, 1);
     thenar_error error;
@@ -698,8 +698,8 @@ static void names_that_are_not_plain_text_are_refused(void **unused) {
     thenar_tet_mesh_free(&mesh);
 }
 
-/* A mesh whose tets are all inverted is turned: the surface that hangs on it must follow. */
-static void a_surface_hangs_on_a_turned_mesh_as_on_the_one_it_was_given_with(void **unused) {
+/* A mesh whose tets are all inverted is turned: the surface that is embedded in it must follow. */
+static void a_surface_is_embedded_in_a_turned_mesh_as_in_the_original(void **unused) {
     (void)unused;
     thenar_error error;
     thenar_tet_mesh mesh = tools_box(1, 1, 1, 2, 2, 2);
@@ -731,7 +731,7 @@ static void a_surface_hangs_on_a_turned_mesh_as_on_the_one_it_was_given_with(voi
 }
 
 /* The parts of a body are checked against each other. */
-static void parts_that_do_not_fit_each_other_are_refused_in_words(void **unused) {
+static void parts_that_do_not_fit_each_other_are_refused_with_a_reason(void **unused) {
     (void)unused;
     thenar_tet_mesh mesh = tools_box(1, 1, 1, 1, 1, 1), loose = mesh;
     thenar_surface surface = {.vertex_count = 1, .positions = (double[]){0.3, 0.2, 0.1}};
@@ -803,11 +803,11 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_driven_support_takes_the_body_with_it),
     cmocka_unit_test(inverted_and_flat_bodies_come_right_side_out),
     cmocka_unit_test(damping_only_takes_energy_away),
-    cmocka_unit_test(nonsense_is_refused_in_words),
+    cmocka_unit_test(invalid_definitions_are_refused_with_a_reason),
     cmocka_unit_test(numbers_out_of_range_are_refused),
     cmocka_unit_test(names_that_are_not_plain_text_are_refused),
-    cmocka_unit_test(a_surface_hangs_on_a_turned_mesh_as_on_the_one_it_was_given_with),
-    cmocka_unit_test(parts_that_do_not_fit_each_other_are_refused_in_words),
+    cmocka_unit_test(a_surface_is_embedded_in_a_turned_mesh_as_in_the_original),
+    cmocka_unit_test(parts_that_do_not_fit_each_other_are_refused_with_a_reason),
     cmocka_unit_test(a_body_too_large_to_index_and_one_without_tets_are_refused),
 };
 

@@ -95,7 +95,7 @@ static void every_solver_keeps_the_limits_or_says_that_it_did_not(void **unused)
         for (int k = 0; k < 30; k++) {
             assert_int_equal(thenar_sim_step(sim), THENAR_OK);
             const thenar_stats *stats = thenar_sim_stats(sim);
-            /* 1e-9: the decompositions start from different V. What newton tells is a bound (problem.h). */
+            /* 1e-9: the decompositions start from different V. What newton reports is a bound (solver.h). */
             double violation = worst_violation(sim, &mesh);
             assert_true(fmax(violation, 0) <= stats->residual + 1e-9);
             if (i > 0) assert_near(fmax(violation, 0), stats->residual, 1e-9);
@@ -111,7 +111,7 @@ static void every_solver_keeps_the_limits_or_says_that_it_did_not(void **unused)
     tools_free(NULL, model, &mesh);
 }
 
-/* What is cut short is told, and is a number; without the bound all is well again. */
+/* A bounded number of iterations is reported and gives finite results; without the bound all converge again. */
 static void no_solver_takes_more_iterations_than_it_may(void **unused) {
     (void)unused;
     const int bound = 3, bounded_steps = 20;

@@ -1,4 +1,4 @@
-/* The decomposition of 3x3 matrices, judged by what defines it: U and V are rotations, the values are in
+/* The decomposition of 3x3 matrices, compared with its definition: U and V are rotations, the values are in
  * order and U diag(s) V^T is G again. By Weyl's inequality s is then right to the same error; where matrices
  * are made from known singular values, and by the invariants of G in long double, that is checked on its own.
  */

@@ -267,7 +267,7 @@ static void a_point_more_in_contact_makes_no_jump(void **state) {
     run_end(&r);
 }
 
-static void watching_changes_nothing_and_allocates_nothing(void **state) {
+static void reading_pads_changes_nothing_and_allocates_nothing(void **state) {
     (void)state;
     run r = run_start("tactile-flat", "point", NULL);
     thenar_sim *alone;
@@ -492,7 +492,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_soft_plate_is_rendered_too),
     cmocka_unit_test(the_onset_of_contact_is_smooth),
     cmocka_unit_test(a_point_more_in_contact_makes_no_jump),
-    cmocka_unit_test(watching_changes_nothing_and_allocates_nothing),
+    cmocka_unit_test(reading_pads_changes_nothing_and_allocates_nothing),
     cmocka_unit_test(forces_on_a_pad_are_those_of_the_contacts),
     cmocka_unit_test(strain_energy_density_is_that_of_the_material),
     cmocka_unit_test(a_strong_grip_presses_deeper_than_a_weak_one),

@@ -270,7 +270,7 @@ static void a_table_has_every_command(void **state) {
     thenar_tactile_free(tactile);
 }
 
-static void a_table_on_a_full_disk_is_told_and_does_not_come_back(void **state) {
+static void a_table_on_a_full_disk_is_reported_once(void **state) {
     (void)state;
     thenar_tactile *tactile = rest_devices();
     thenar_output *output;
@@ -352,7 +352,7 @@ static void a_plugin_that_fails_is_opened_again(void **state) {
 }
 
 /* It hangs as long as a file is there, which is until the output is closed: who waits for it would not come back. */
-static void a_plugin_that_hangs_is_left_behind(void **state) {
+static void a_tactile_plugin_that_hangs_does_not_block_the_program(void **state) {
     (void)state;
     thenar_tactile *tactile = rest_devices();
     char path[] = "/tmp/test_hang_XXXXXX", target[512];
@@ -504,10 +504,10 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_receiver_that_stops_reading_costs_nothing),
     cmocka_unit_test(a_line_that_comes_back_is_used_again),
     cmocka_unit_test(a_table_has_every_command),
-    cmocka_unit_test(a_table_on_a_full_disk_is_told_and_does_not_come_back),
+    cmocka_unit_test(a_table_on_a_full_disk_is_reported_once),
     cmocka_unit_test(a_plugin_is_given_ten_numbers_a_command),
     cmocka_unit_test(a_plugin_that_fails_is_opened_again),
-    cmocka_unit_test(a_plugin_that_hangs_is_left_behind),
+    cmocka_unit_test(a_tactile_plugin_that_hangs_does_not_block_the_program),
     cmocka_unit_test(bad_targets_say_what_was_expected),
     cmocka_unit_test(devices_that_cannot_be_worn_are_refused_by_name),
     cmocka_unit_test(outputs_without_a_thread_are_refused),

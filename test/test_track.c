@@ -141,7 +141,7 @@ static void bad_lines_are_refused_by_name(void **unused) {
     assert_refused("wave.jsonl:1: ", "expected JSON");
 }
 
-static void files_that_cannot_be_read_are_told(void **unused) {
+static void files_that_cannot_be_read_are_errors(void **unused) {
     (void)unused;
     track wave;
     thenar_error error;
@@ -157,7 +157,7 @@ static void files_that_cannot_be_read_are_told(void **unused) {
     unlink(path);
 }
 
-static void a_hand_that_is_not_there_is_told(void **unused) {
+static void a_missing_hand_is_an_error(void **unused) {
     (void)unused;
     t.size = 0;
     put_frame(0, "left", 0, 25);
@@ -434,8 +434,8 @@ static void a_track_drives_a_hand(void **unused) {
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(both_hands_of_one_file_are_read),
     cmocka_unit_test(bad_lines_are_refused_by_name),
-    cmocka_unit_test(files_that_cannot_be_read_are_told),
-    cmocka_unit_test(a_hand_that_is_not_there_is_told),
+    cmocka_unit_test(files_that_cannot_be_read_are_errors),
+    cmocka_unit_test(a_missing_hand_is_an_error),
     cmocka_unit_test(frames_out_of_order_and_a_cut_end_are_left_out_and_counted),
     cmocka_unit_test(any_bytes_are_read_or_refused),
     cmocka_unit_test(between_frames_joints_go_straight_and_turn_evenly),

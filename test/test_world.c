@@ -120,7 +120,7 @@ static void sixteen_simulations_of_one_model_side_by_side_are_those_one_after_th
     thenar_tet_mesh_free(&mesh);
 }
 
-static void a_restored_simulation_goes_on_bit_for_bit(void **unused) {
+static void a_restored_simulation_continues_bit_for_bit(void **unused) {
     (void)unused;
     thenar_error error;
     thenar_model *model = some_bodies(), *equal = some_bodies();
@@ -153,7 +153,7 @@ static void a_restored_simulation_goes_on_bit_for_bit(void **unused) {
     thenar_model_free(equal);
 }
 
-static void a_simulation_goes_on_from_another_with_a_time_step_of_its_own(void **unused) {
+static void a_simulation_continues_another_with_a_time_step_of_its_own(void **unused) {
     (void)unused;
     thenar_error error;
     thenar_model *model = some_bodies(), *equal = some_bodies();
@@ -230,7 +230,7 @@ static thenar_model *cushions_with_handle(bool limited, int cells, int support_c
 }
 
 /* The kept states have other layouts then: body by body, all that moves goes on from where it was. */
-static void a_simulation_goes_on_where_limits_have_come(void **unused) {
+static void a_simulation_continues_another_that_has_limits(void **unused) {
     (void)unused;
     thenar_error error;
     thenar_model *model = cushions_with_handle(false, 4, 1, "cushion"),
@@ -328,7 +328,7 @@ static void more_rigid_bodies_than_may_touch_are_refused(void **unused) {
     thenar_build_free(build);
 }
 
-static void a_simulation_does_not_go_on_from_one_of_other_bodies(void **unused) {
+static void a_simulation_does_not_continue_one_of_other_bodies(void **unused) {
     (void)unused;
     thenar_error error;
     thenar_world_def world = thenar_world_def_default();
@@ -504,7 +504,7 @@ static bool solve_nonsense(void *state, const solver_problem *problem, solver_re
     return done;
 }
 
-static void a_solve_that_yields_nonsense_is_taken_back_and_counted(void **unused) {
+static void a_solve_that_yields_no_numbers_is_undone_and_counted(void **unused) {
     (void)unused;
     thenar_tet_mesh mesh = tools_box(1, 1, 1, 2, 2, 2);
     thenar_soft_def def = thenar_soft_def_default();
@@ -588,7 +588,7 @@ static void a_step_done_in_pieces_is_the_step_that_was_asked_for(void **unused) 
     thenar_tet_mesh_free(&mesh);
 }
 
-static void what_is_not_finite_is_refused(void **unused) {
+static void inputs_that_are_not_finite_are_refused(void **unused) {
     (void)unused;
     thenar_tet_mesh mesh = tools_box(1, 1, 1, 1, 1, 1);
     thenar_soft_def def = thenar_soft_def_default();
@@ -674,20 +674,20 @@ static void a_mesh_in_millimetres_is_warned_of(void **unused) {
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(the_state_is_the_same_with_any_number_of_threads),
     cmocka_unit_test(sixteen_simulations_of_one_model_side_by_side_are_those_one_after_the_other),
-    cmocka_unit_test(a_restored_simulation_goes_on_bit_for_bit),
-    cmocka_unit_test(a_simulation_goes_on_from_another_with_a_time_step_of_its_own),
-    cmocka_unit_test(a_simulation_goes_on_where_limits_have_come),
+    cmocka_unit_test(a_restored_simulation_continues_bit_for_bit),
+    cmocka_unit_test(a_simulation_continues_another_with_a_time_step_of_its_own),
+    cmocka_unit_test(a_simulation_continues_another_that_has_limits),
     cmocka_unit_test(options_that_are_none_are_refused_by_name),
     cmocka_unit_test(more_rigid_bodies_than_may_touch_are_refused),
-    cmocka_unit_test(a_simulation_does_not_go_on_from_one_of_other_bodies),
+    cmocka_unit_test(a_simulation_does_not_continue_one_of_other_bodies),
     cmocka_unit_test(a_snapshot_that_does_not_fit_is_refused_and_changes_nothing),
     cmocka_unit_test(a_snapshot_of_a_model_whose_supports_move_otherwise_is_refused),
     cmocka_unit_test(a_reset_simulation_is_a_new_one),
     cmocka_unit_test(the_step_allocates_nothing_from_the_first_one_on),
     cmocka_unit_test(an_impossible_step_keeps_the_last_good_state),
-    cmocka_unit_test(a_solve_that_yields_nonsense_is_taken_back_and_counted),
+    cmocka_unit_test(a_solve_that_yields_no_numbers_is_undone_and_counted),
     cmocka_unit_test(a_step_done_in_pieces_is_the_step_that_was_asked_for),
-    cmocka_unit_test(what_is_not_finite_is_refused),
+    cmocka_unit_test(inputs_that_are_not_finite_are_refused),
     cmocka_unit_test(a_model_outlives_its_owner_while_a_simulation_uses_it),
     cmocka_unit_test(a_body_that_is_wholly_held_goes_where_it_is_taken),
     cmocka_unit_test(a_world_without_bodies_can_be_run_and_written),

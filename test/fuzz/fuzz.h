@@ -1,4 +1,4 @@
-/* A fuzz target is one function that is given any bytes and must come back: with an error or with something sound.
+/* A fuzz target is one function that is given any bytes and must come back: with an error or with something valid.
  * libFuzzer calls it with bytes of its making (preset fuzz, test/robust/fuzz.sh), replay.c with those that are kept in
  * corpus/ and found/. What must hold beyond "it did not crash" is a fuzz_check: it stays in every build. */
 #ifndef TEST_FUZZ_FUZZ_H

@@ -1,4 +1,4 @@
-/* The numbers of every struct that goes in. Structs that are not here only come out, or are told by devices
+/* The numbers of every struct that goes in. Structs that are not here only come out, or are given by devices
  * (test_haptic_faults has these). headers.c compares the list with the headers. */
 #include "numbers/attack.h"
 

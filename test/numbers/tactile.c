@@ -1,4 +1,4 @@
-/* Attacks on tactile devices: what they are, what they are told, and where that is sent. */
+/* Attacks on tactile devices: their definition, their input, and where their output goes. */
 #include "test.h"
 
 #include "finite.h"
@@ -42,7 +42,7 @@ void attack_tactile(void) {
     thenar_sim_free(hand_sim);
 }
 
-/* A model takes a device as it is; whoever watches the pads with it is told. */
+/* A model takes a device as it is; the error comes when its pads are made. */
 void attack_add_tactile(void) {
     make_hand();
     for (int i = 0; i < 2; i++) {

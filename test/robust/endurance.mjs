@@ -8,10 +8,10 @@ import { check, checkReplay, main, memoryOf, scene, writePerson } from './live.m
 const seconds = Number(process.argv[2]);
 const folder = process.argv[3];
 const options = process.argv.slice(4); // of the viewer, and of the replay
-const GROWTH_MOST = 1024; // kB of resident memory, from the end of the first tenth on
-const SLIP_MOST = 0.002; // m, of the block in the frame of the wrist
-const LOST_MOST = 0.02; // of the haptic loop's ticks, with which the grip is still judged
-const SLOW_MOST = 0.1; // of the time that is forgiven, likewise
+const GROWTH_MAX = 1024; // kB of resident memory, from the end of the first tenth on
+const SLIP_MAX = 0.002; // m, of the block in the frame of the wrist
+const LOST_MAX = 0.02; // of the haptic loop's ticks, up to which the grip is checked
+const SLOW_MAX = 0.1; // of the time that is forgiven, likewise
 
 /** The block in the frame of the wrist, m, at a frame of the recording. */
 async function grip(file, frame) {
@@ -63,7 +63,7 @@ await main(async () => {
       `simulation, loop and viewer went on in the ${which} half`,
     );
   const growth = samples[9].memory - samples[0].memory;
-  check(growth <= GROWTH_MOST, `memory: ${samples[0].memory} kB after the first tenth, ${samples[9].memory} kB at the end; ${GROWTH_MOST} kB more are allowed`);
+  check(growth <= GROWTH_MAX, `memory: ${samples[0].memory} kB after the first tenth, ${samples[9].memory} kB at the end; ${GROWTH_MAX} kB more are allowed`);
   const drift = (name) => {
     const part = (from, to) => (samples[to][name] - samples[from][name]) / (samples[to].at - samples[from].at);
     return (100 * (part(4, 9) / part(0, 4) - 1)).toFixed(2);
@@ -75,20 +75,20 @@ await main(async () => {
   const steps = Number(/: (\d+) steps recorded/.exec(server.out())?.[1]);
   console.log(`${(statSync(file).size / 1e6).toFixed(1)} MB recorded, ${(statSync(sent).size / 1e6).toFixed(1)} MB of commands sent`);
 
-  // From when the block hangs in the air: the person lifts it within 7 s, which are 7 simulated ones at most.
+  // From when the block is in the air: the person lifts it within 7 s, which are 7 simulated ones at most.
   const first = await grip(file, Math.min(800, steps - 1));
   const last = await grip(file, steps);
   const slip = Math.hypot(...last.place.map((c, i) => c - first.place[i]));
   const up = first.height > 0.1 && last.height > 0.1;
-  const told = `the block is at ${first.height.toFixed(4)} m and at the end at ${last.height.toFixed(4)} m, and moved by ${(1000 * slip).toFixed(3)} mm within the hand, ${1000 * SLIP_MOST} mm are allowed`;
+  const figures = `the block is at ${first.height.toFixed(4)} m and at the end at ${last.height.toFixed(4)} m, and moved by ${(1000 * slip).toFixed(3)} mm within the hand, ${1000 * SLIP_MAX} mm are allowed`;
   // A loop that does not get the processor is a person who jerks, and what is jerked slips; so is a force that fades.
   const lost = client.loop.missed / client.loop.ticks;
   const slow = client.pace[3] / seconds;
   const fades = client.loop.handles[0].faults.stale;
-  if (lost > LOST_MOST || slow > SLOW_MOST || fades > 0)
+  if (lost > LOST_MAX || slow > SLOW_MAX || fades > 0)
     console.log(
-      `not judged, as the loop lost ${(100 * lost).toFixed(1)} % of its ticks, the simulation ${(100 * slow).toFixed(1)} % of its time, ` +
-        `and the force faded ${fades} times: ${told}`,
+      `not checked, as the loop lost ${(100 * lost).toFixed(1)} % of its ticks, the simulation ${(100 * slow).toFixed(1)} % of its time, ` +
+        `and the force faded ${fades} times: ${figures}`,
     );
-  else check(up && slip <= SLIP_MOST, `the grip holds: ${told}`);
+  else check(up && slip <= SLIP_MAX, `the grip holds: ${figures}`);
 });

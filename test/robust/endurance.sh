@@ -1,5 +1,5 @@
 #!/bin/sh
-# For as long as it is told: a hand that grips, held by a simulated person, with the haptic loop, tactile output, a
+# For the given time: a hand that grips, held by a simulated person, with the haptic loop, tactile output, a
 # recording and a viewer. Memory does not grow, nothing is warned of, the grip holds, and the recording replays.
 # short form: 20 s
 . "$(dirname "$0")/common"

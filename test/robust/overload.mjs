@@ -7,9 +7,9 @@ import { burn, check, checkReplay, main, memoryOf, scene, spread, writePerson } 
 const seconds = Number(process.argv[2]);
 const folder = process.argv[3];
 const DT = 0.0002; // a step of this hand takes four times as long
-const OWED_MOST = 0.02; // s: the largest backlog of thenar_pace
+const OWED_MAX = 0.02; // s: the largest backlog of thenar_pace
 const VIEWERS = 20;
-const VIEWERS_MOST = 32;
+const VIEWERS_MAX = 32;
 const options = ['--dt', String(DT)];
 
 await main(async () => {
@@ -50,7 +50,7 @@ await main(async () => {
   const third = Math.ceil(stepRates.length / 3);
   const goesOn = [0, 1, 2].map((k) => stepRates.slice(k * third, (k + 1) * third).some((rate) => rate > 0));
   check(goesOn.every(Boolean), 'the simulation went on, in each third of the time');
-  check(owed <= OWED_MOST + 1e-9, `${owed} s owed at most, of ${OWED_MOST} s`);
+  check(owed <= OWED_MAX + 1e-9, `${owed} s owed at most, of ${OWED_MAX} s`);
   check(seenSlow > looks / 2 && first.pace[0] < 0.95, `slow motion is shown: in ${seenSlow} of ${looks} seconds, ${first.pace[0].toFixed(2)}x at last`);
   check(first.pace[6] > 0, `${first.pace[6]} of ${first.step} steps were hurried: the solver's iterations bounded`);
   check(overall > first.loop.rate / 2, `the haptic loop keeps its rate: ${overall.toFixed(1)} ticks a second of ${first.loop.rate}`);
@@ -67,12 +67,12 @@ await main(async () => {
 
   // The bound on viewers is a stated one: those beyond are refused, and the others do not notice.
   const more = [];
-  for (let i = VIEWERS; i < VIEWERS_MOST + 3; i++) more.push(await Client.open(server));
+  for (let i = VIEWERS; i < VIEWERS_MAX + 3; i++) more.push(await Client.open(server));
   const let_in = more.filter(({ accepted }) => accepted).length;
-  check(let_in === VIEWERS_MOST - VIEWERS && !clients.some(({ closed }) => closed), `${VIEWERS + let_in} viewers, and no more`);
+  check(let_in === VIEWERS_MAX - VIEWERS && !clients.some(({ closed }) => closed), `${VIEWERS + let_in} viewers, and no more`);
   [...more, ...clients].forEach((client) => client.kill());
   await checkReplay(server, run, file, options);
-  check(/slow motion, 0\.\d\dx real time/.test(server.errors()), 'the terminal was told');
+  check(/slow motion, 0\.\d\dx real time/.test(server.errors()), 'the terminal reports it');
   console.log(server.out().trim().split('\n').slice(1).join('\n'));
 
   // The same policy in a run that keeps to the clock.
@@ -81,6 +81,6 @@ await main(async () => {
   const { real_time: kept } = JSON.parse(readFileSync(join(out, 'summary.json')));
   console.log(`thenar run: ${JSON.stringify(kept)}`);
   check(made.status === 0 && kept.late_steps > 0 && kept.hurried_steps > 0 && kept.forgiven_s > 0 && kept.least_speed < 0.95 && kept.slow_motion_s > 0, 'summary.json tells');
-  check(kept.most_owed_s <= OWED_MOST + 1e-9, `${kept.most_owed_s} s owed at most by the run`);
+  check(kept.most_owed_s <= OWED_MAX + 1e-9, `${kept.most_owed_s} s owed at most by the run`);
   end();
 });

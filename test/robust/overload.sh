@@ -1,6 +1,6 @@
 #!/bin/sh
 # Steps that take four times as long as they simulate, with twenty viewers and other processors burning: what is owed stays
-# bounded, the simulation goes on in slow motion, which is told, and the haptic loop keeps its rate.
+# bounded, the simulation runs in slow motion, which is reported, and the haptic loop keeps its rate.
 # short form: 25 s
 . "$(dirname "$0")/common"
 run_live overload $((seconds > 60 ? seconds / 2 : seconds / 4))

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Random worlds (test/robust/random_scenes.c): those that failed once, then new ones from a seed that is told.
+# Random worlds (test/robust/random_scenes.c): those that failed once, then new ones from a seed that is printed.
 # random.sh [--seconds N] [--seed N]; the last line is promise, cases, failures, with tabs between.
 # short form: 30 s
 build=${THENAR_BUILD:-build}

@@ -18,8 +18,8 @@
  *     freely swells by that, the more the stiffer it is damped; one of 12 mg that a load of 0.2 N turned over an edge by
  *     300 rad within a step (seed 375) was 300 times as large at its end, and had 17 kJ.
  * Implicit integration, contact and friction take energy away, so that a world has mostly much less. The factor covers
- * that work is told with the force at the end of a step times the whole motion. Of a step that was done in pieces only the
- * last one's forces are told, and none of its rotations: there forces count as often as there may be pieces, and U - Q is
+ * that work is computed with the force at the end of a step times the whole motion. Of a step that was done in pieces only the
+ * last one's forces are reported, and none of its rotations: there forces count as often as there may be pieces, and U - Q is
  * a bound (ledger_turning_work). */
 #ifndef ROBUST_RANDOM_LEDGER_H
 #define ROBUST_RANDOM_LEDGER_H
@@ -173,12 +173,12 @@ static inline double ledger_wrench_work(const thenar_sim *sim, int body) {
     thenar_sim_wrench(sim, body, force, torque);
     double h = thenar_sim_dt(sim), w = vec3_length(vec3_load(spin)),
            turned = vec3_dot(vec3_load(torque), vec3_load(spin));
-    /* The spin that is told has turned with the body. */
+    /* The reported spin has turned with the body. */
     if (h * w > LEDGER_TURN) turned = w * vec3_length(vec3_load(torque));
     return h * (vec3_dot(vec3_load(force), vec3_load(velocity)) + turned);
 }
 
-/* The work that a driven body does by contact. Where it jumps, contacts are told where they end, not where they push:
+/* The work that a driven body does by contact. Where it jumps, contacts are reported where they end, not where they push:
  * there it is each force times the way of the body's fastest point. */
 static inline double ledger_driven_work(const thenar_sim *sim, int body) {
     double force[3], torque[3], centre[3], turn[4], velocity[3], spin[3], h = thenar_sim_dt(sim);

@@ -6,7 +6,7 @@
  *
  * Worlds of the seeds N, N + 1, ...; --replay: those of a file instead, one seed a line. --seconds: stop after about
  * that long. --keep: seeds of failures are added to that file. --patience: a world is left after so many
- * seconds of processor time, 60 unless told otherwise, and counted as cut short. Each world is a process of its own, so
+ * seconds of processor time, 60 by default, and counted as cut short. Each world is a process of its own, so
  * that a crash is one failure. --trace: a line a step. */
 #include "random_ledger.h"
 #include "random_scene.h"

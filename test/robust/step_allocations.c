@@ -1,4 +1,4 @@
-/* No step allocates, from the first one on: scenes as they are, with linearized handles told to a haptic loop, with
+/* No step allocates, from the first one on: scenes as they are, with linearized handles published to a haptic loop, with
  * tactile commands worked out and queued for sending. (A recording is written through a buffer of its own; what is
  * allocated there is none of the step's.)
  *

@@ -1,4 +1,4 @@
-// Hands driven over the viewer's socket: they follow, and what is wrong with a pose is told to its sender alone.
+// Hands driven over the viewer's socket: they follow, and errors in a pose are reported to its sender alone.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { Client, drive, endAll, frame, ORDER, sleep, view } from './tools.mjs';
@@ -73,7 +73,7 @@ test('a hand that is driven goes on when its flesh is changed', async () => {
   assert.ok(await until(() => Math.abs(client.target[0]) < 1e-6));
 });
 
-/** The order is refused with these words; its sender stays, the hand stays, nobody else is told. */
+/** The order is refused with these words; its sender stays, the hand stays, nobody else gets a message. */
 const refused = (name, words, bytes) =>
   test(`refused: ${name}`, async () => {
     client.notice = undefined;

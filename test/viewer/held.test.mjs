@@ -1,4 +1,4 @@
-// A device that holds a handle, live and from a recording: what viewers are told of it, and when it may push.
+// A device that holds a handle, live and from a recording: what viewers show of it, and when it may push.
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

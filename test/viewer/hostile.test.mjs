@@ -206,7 +206,7 @@ hostile('a flood of pings', async () => {
   await sleep(300);
   client.kill();
 });
-hostile('a value that the scene refuses is told and undone', async () => {
+hostile('a value that the scene refuses is reported and undone', async () => {
   const client = await Client.open(server);
   await client.until(() => client.state);
   const index = client.head.tunables.findIndex((t) => t.path.endsWith('poisson'));

@@ -108,7 +108,7 @@ test('a viewer that is killed leaves a recording that replays up to there', asyn
   assert.ok(Number(/: (\d+) steps, each/.exec(again.out)[1]) >= step, again.out);
 });
 
-test('a disk that is full ends the recording, not the simulation, and is told', async () => {
+test('a disk that is full ends the recording, not the simulation, and is reported', async () => {
   const file = join(folder, 'full.thenar');
   const limited = join(folder, 'limited.sh');
   writeFileSync(limited, '#!/bin/sh\nulimit -f 400\nexec "$@"\n', { mode: 0o755 });
@@ -123,7 +123,7 @@ test('a disk that is full ends the recording, not the simulation, and is told', 
   assert.equal(again.status, 0, again.err);
 });
 
-test('a file that cannot be written is told before anything begins, and a recording is not recorded', async () => {
+test('a file that cannot be written is reported before anything begins, and a recording is not recorded', async () => {
   const nowhere = await run('view', '--no-browser', 'pinch', '--record', join(folder, 'no/such/folder.thenar'));
   assert.equal(nowhere.status, 1);
   assert.match(nowhere.err, /folder.thenar/);

@@ -1,4 +1,4 @@
-// A finger with a tactile device, live and from a recording: what viewers are told of it.
+// A finger with a tactile device, live and from a recording: what viewers show of it.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
