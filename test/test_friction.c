@@ -39,7 +39,7 @@ static void add_load(scene *s, const incline *c) {
     if (c->load == CUBE) {
         vec3 at = tilted ? vec3_make(-sin(c->angle) * 0.01, cos(c->angle) * 0.01, 0) : vec3_make(0, 0.01, 0);
         thenar_rigid_def def = scene_cube("load", 0.02, 0.1, at, c->mu);
-        def.turn[2] = tilted ? c->angle : 0;
+        pose_turn(def.pose, 0, 0, tilted ? c->angle : 0);
         scene_add_rigid(s, &def);
     } else if (c->load == BLOCK) {
         add_box(s, "load", vec3_make(-0.02, 0, -0.02), vec3_make(0.02, 0.03, 0.02), (int[]){4, 3, 4},
@@ -70,8 +70,8 @@ static void add_ground(scene *s, const incline *c) {
     def.shape = (thenar_shape){.kind = THENAR_SHAPE_PLANE, .normal = {-sin(c->angle), cos(c->angle), 0}};
     if (c->ground == BOX) {
         def.shape = (thenar_shape){.kind = THENAR_SHAPE_BOX, .size = {20, 1, 20}};
-        def.turn[2] = c->angle;
-        vec3_store(def.move, vec3_make(sin(c->angle) * 0.5, -cos(c->angle) * 0.5, 0));
+        pose_turn(def.pose, 0, 0, c->angle);
+        vec3_store(def.pose, vec3_make(sin(c->angle) * 0.5, -cos(c->angle) * 0.5, 0));
     }
     scene_add_rigid(s, &def);
 }
@@ -91,7 +91,13 @@ static thenar_sim *start(const incline *c, const char *solver) {
     scene s = scene_begin(gravity, 0);
     add_load(&s, c);
     add_ground(&s, c);
-    thenar_sim_options options = {.size = sizeof(thenar_sim_options), .dt = c->dt, .threads = 1, .contact = (thenar_contact_method)thenar_contact_method_find(c->contact), .solver = solver ? (thenar_solver)thenar_solver_find(solver) : THENAR_SOLVER_NEWTON, .friction = (thenar_friction)thenar_friction_find(c->friction)};
+    thenar_sim_options options = {.size = sizeof(thenar_sim_options),
+                                  .dt = c->dt,
+                                  .threads = 1,
+                                  .contact = (thenar_contact_method)thenar_contact_method_find(c->contact),
+                                  .solver = solver ? (thenar_solver)thenar_solver_find(solver) : THENAR_SOLVER_NEWTON,
+                                  .friction = c->friction ? (thenar_friction)thenar_friction_find(c->friction)
+                                                          : THENAR_FRICTION_PYRAMID};
     return scene_sim_with(&s, &options);
 }
 
@@ -247,7 +253,11 @@ static void a_ball_rolls_or_slips_down_as_mechanics_says(void **unused) {
         vec3_store(ball.pose, vec3_make(0, r, 0));
         scene_add_rigid(&s, &ball);
         scene_add_ground(&s, mu);
-        thenar_sim_options options = {.size = sizeof(thenar_sim_options), .dt = h, .threads = 1, .contact = (thenar_contact_method)thenar_contact_method_find(penalty ? "penalty" : NULL)};
+        thenar_sim_options options = {
+            .size = sizeof(thenar_sim_options),
+            .dt = h,
+            .threads = 1,
+            .contact = (thenar_contact_method)thenar_contact_method_find(penalty ? "penalty" : NULL)};
         thenar_sim *sim = scene_sim_with(&s, &options);
         double velocity[2][3], spin[2][3];
         tools_run(sim, steps_in(0.2, h));

@@ -167,7 +167,7 @@ static void a_missing_hand_is_an_error(void **unused) {
     assert_ok(parse(&wave, &error), error);
     assert_ok(track_expect(&wave, true, &error), error);
     assert_int_equal(track_expect(&wave, false, &error), THENAR_ERROR_INPUT);
-    assert_string_equal(error.text, "wave.jsonl: has no frame of the right hand, but 2 of the left one; expected "
+    assert_string_equal(error.text, "the track: has no frame of the right hand, but 2 of the left one; expected "
                                     "\"hand\": \"right\"");
     tracked_hand seen;
     track_sample(&wave, false, 0, &seen);

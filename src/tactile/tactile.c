@@ -10,7 +10,6 @@
 
 #include "thenar/hand.h"
 
-#include "core/assert.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -397,7 +396,8 @@ int thenar_tactile_pad_count(const thenar_tactile *tactile) {
 }
 
 const thenar_tactile_pad *thenar_tactile_pad_of(const thenar_tactile *tactile, int pad) {
-    assert(pad >= 0 && pad < tactile->world.pad_count);
+    USAGE_POINTER(tactile, NULL);
+    USAGE_INDEX(pad, tactile->world.pad_count, NULL);
     return &tactile->world.pads[pad].reported;
 }
 

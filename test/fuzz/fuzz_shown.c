@@ -1,7 +1,6 @@
 /* What is made of a recording: shown in the viewer, packed into a report, played to tactile devices, exported. */
 #include "mend.h"
 
-#include "app/tactile_replay.h"
 #include "app/view.h"
 #include "io/export.h"
 
