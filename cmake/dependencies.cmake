@@ -1,6 +1,5 @@
 # What the libraries link; docs/dependencies.md has the reason and the licence of each.
 option(THENAR_IO "Build thenar_io (files, scenes, recordings, devices) and the command" ON)
-find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
 find_library(AMD_LIBRARY amd REQUIRED)
 find_path(AMD_INCLUDE amd.h PATH_SUFFIXES suitesparse REQUIRED)
@@ -15,6 +14,7 @@ if(NOT THENAR_IO)
     return()
 endif()
 
+find_package(PkgConfig REQUIRED)
 pkg_check_modules(YAML REQUIRED IMPORTED_TARGET yaml-0.1)
 pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
 pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)

@@ -4,22 +4,17 @@ include(CMakePackageConfigHelpers)
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/thenar)
 set(data_folder ${CMAKE_INSTALL_DATADIR}/thenar)
 
-set(headers status mesh model sim hand handle tactile)
 set(libraries thenar)
 if(THENAR_IO)
     list(APPEND libraries thenar_io)
-    install(DIRECTORY include/thenar DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
     install(TARGETS thenar_command)
     install(FILES man/thenar.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 OPTIONAL)
     # Scenes name their meshes ../assets/meshes/NAME.obj: the two folders stand side by side as in the source tree.
     install(DIRECTORY scenes DESTINATION ${data_folder}
         FILES_MATCHING PATTERN "*.yaml" PATTERN "*.obj" PATTERN "*.vtk" PATTERN "*.jsonl")
     install(DIRECTORY assets/meshes DESTINATION ${data_folder}/assets OPTIONAL FILES_MATCHING PATTERN "*.obj")
-else()
-    foreach(header ${headers})
-        install(FILES include/thenar/${header}.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/thenar OPTIONAL)
-    endforeach()
 endif()
+install(DIRECTORY include/thenar DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR}
     FILES_MATCHING PATTERN "*.c" PATTERN CMakeLists.txt PATTERN build EXCLUDE)

@@ -140,11 +140,11 @@ static void errors_say_where(void **state) {
     thenar_error error;
     static const char text[] = "{\n  \"\xc3\xa9\": [1,\n  \"\xc3\xa9\xc3\xa9\" 2]}";
     assert_int_equal(json_text_parse(text, sizeof text - 1, "a.json", &root, &error), THENAR_ERROR_INPUT);
-    assert_string_equal(error.text, "a.json:3:8: a list that does not go on; expected , or ]");
+    assert_string_equal(error.text, "a.json:3:8: unterminated array; expected , or ]");
     assert_int_equal(json_text_parse("{\"a\": 1,\n \"a\": 2}", 17, "a.json", &root, &error), THENAR_ERROR_INPUT);
-    assert_string_equal(error.text, "a.json:2:2: a key that was there before");
+    assert_string_equal(error.text, "a.json:2:2: duplicate key");
     assert_int_equal(json_text_parse("[1e999]", 7, "a.json", &root, &error), THENAR_ERROR_INPUT);
-    assert_string_equal(error.text, "a.json:1:2: a number that is too large");
+    assert_string_equal(error.text, "a.json:1:2: number out of range");
 }
 
 /* `count` times the beginning, then the end as often. */
@@ -179,7 +179,7 @@ static void depth_and_number_of_values_are_bounded(void **state) {
     char *many = repeated(" 0,", "", JSON_TEXT_VALUES - 2);
     many[0] = '[';
     assert_null(json_text_read(many, strlen(many), &fault));
-    assert_non_null(strstr(fault.what, "ends too soon"));
+    assert_non_null(strstr(fault.what, "unexpected end"));
     free(many);
     many = repeated(" 0,", "", JSON_TEXT_VALUES - 1);
     many[0] = '[';

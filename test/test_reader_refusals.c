@@ -213,7 +213,7 @@ static void recordings_are_refused_by_name(void **state) {
         {HEAD(BODY("0", "3", "rigid"), CHANNEL("vertices", "0", "4", "1")), "the count of the body"},
         {HEAD(BODY("0", "0", "none"), ""), "a mesh is missing"},
         {HEAD("", CHANNEL("run", "-1", "2147483647", "4096")), "frames of 35184372072448 bytes in a file of"},
-        {"[1", "a list that does not go on"},
+        {"[1", "unterminated array"},
         {"[]", "not an object"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char file[4096] = {0}, path[32];

@@ -1,7 +1,7 @@
-/* A simulated person: a hand's mass on a spring and a damper that pull it along a script, and a device in it that pushes
- * back. With it the loop is closed without hardware.
+/* A simulated person: the mass of a hand, pulled along a script by a spring and a damper, holds a device. It closes the loop
+ * without hardware.
  *     m dv/dt = k (p(t) - x) + d (p'(t) - v) - f v + F,
- * p the script, F the device's force, f the friction of the device itself; the same for turns. */
+ * p the script, F the force of the device, f the friction of the device; rotations likewise. */
 #ifndef DEVICE_USER_H
 #define DEVICE_USER_H
 
@@ -23,9 +23,8 @@ typedef struct user_model {
     double inertia, turn_stiffness, turn_damping, turn_friction; /* kg m2, N m/rad, N m s/rad, N m s/rad */
     user_key *keys;
     int key_count;
-    bool
-        turns; /* the device knows how it is turned, and twists back; else it is a thimble with three degrees of freedom */
-    bool repeat; /* from the start when the script is over; otherwise the last place is held */
+    bool turns;  /* the device measures its orientation and renders torques; false: three degrees of freedom */
+    bool repeat; /* the script starts again when it ends; false: the last position is held */
 } user_model;
 
 typedef struct user_state {
@@ -34,7 +33,7 @@ typedef struct user_state {
     quat orientation;
 } user_state;
 
-/* A hand of medium firmness that has no script yet. */
+/* A hand of medium stiffness, without a script. */
 user_model user_model_default(void);
 
 /* Reads a script (docs/haptic-devices.md has the format). "": a built-in one, which presses down every two seconds. */
@@ -43,10 +42,10 @@ thenar_status user_model_read(const char *path, user_model *out, thenar_error *e
 thenar_status user_model_parse(const char *text, size_t size, const char *name, user_model *out, thenar_error *error);
 void user_model_free(user_model *model);
 
-/* At rest where the script begins. */
+/* At rest at the start of the script. */
 user_state user_begin(const user_model *model);
 
-/* Moves on by dt seconds under a wrench (N, N m) that is held. */
+/* Advances by dt seconds under a constant wrench (N, N m). */
 void user_advance(const user_model *model, user_state *state, const double wrench[6], double dt);
 
 void user_sample(const user_state *state, uint64_t sequence, thenar_device_sample *out);

@@ -1,33 +1,34 @@
 /* The proxy of the handle (garre2009 section 3 and Fig. 2, after Garre and Otaduy 2009).
  *
- * A rigid body of mass M that hangs between the device and the tool:
+ * A rigid body of mass M between the device and the tool:
  *     M dv/dt = Fd + Ft,
  *     Fd = K (xd - x) + D (vd - v)                       the virtual coupling to the device,
- *     Ft = Fc - Kc (x - xh) - Dc (v - vh)                the tool, as the simulation told of it.
+ *     Ft = Fc - Kc (x - xh) - Dc (v - vh)                the tool, as the simulation published it.
  * Implicit Euler over a tick h, x1 = x0 + h v1 in both, gives one symmetric positive definite 6x6 system:
  *     (M/h + D + h K + Dc + h Kc) v1 = M v0/h + K (xd - x0) + D vd + Fc - Kc (x0 - xh) + Dc vh.
- * The device is given -Fd at the end of the tick. Turns are rotation vectors in the world's axes; what depends on how far
- * something is turned already is left out, as it is from Kc.
+ * The device receives -Fd at the end of the tick. Rotations are rotation vectors in world axes; terms that depend on the
+ * current rotation are neglected, as in Kc.
  *
- * The tool's mass that goes along with the handle is added to M; Fc, Kc and Dc are here what remains without it
- * (listen.c). A tool without contacts has no place of its own: what is left in Kc and Dc is then inertia too,
- * hs^2 Kc + hs Dc over a step hs of the simulation; pulling the proxy to where the handle was would drag (1.8 N at 0.2 m/s).
- * A tool that pushes may be left before the simulation knows: where Ft would turn against Fc, it is nothing
- * (`one_sided`); not so a tool that was seen to push both ways, which is held. So a wall that the simulation foresees
- * (thenar_haptic_pose, ahead) is met where it is, not a step late. For some steps after a wall was left it is still met
- * where it was, unless the simulation says that it is gone: a slack hand that hops along a wall would otherwise fall into
- * it for a step each time, and be thrown out (steps of 33 ms: 3 of 27 hands swing up without this, none with it). */
+ * The mass of the tool that moves with the handle is added to M; Fc, Kc and Dc are without it here (tick.c). A tool without
+ * contacts has no rest position: what remains in Kc and Dc is then inertia too, hs^2 Kc + hs Dc over a step hs of the
+ * simulation. Pulling the proxy to the old pose of the handle would cause drag (1.8 N at 0.2 m/s).
+ *
+ * A pushing contact may end before the simulation knows: where Ft would point against Fc it is zero (`one_sided`), unless the
+ * tool was seen to push in both directions, as a tool that is clamped. So a wall that the simulation predicts
+ * (thenar_haptic_pose, ahead) is felt where it is, not a step late. A wall is remembered for some steps after the contact
+ * ended, unless the simulation reports that it is gone. Otherwise a loosely held device that bounces along a wall enters it
+ * for a step each time and is thrown out (steps of 33 ms: 3 of 27 hands become unstable without this, none with it). */
 #include "haptic/tick.h"
 
 #include "core/spatial.h"
 
 #include <string.h>
 
-#define REMEMBER_STEPS 4.0 /* of the simulation that a wall is remembered for, */
-#define REMEMBER_MAX 0.1   /* s, at most */
-#define WEIGHT_TIME 0.1    /* s, of the low pass of a free tool's force */
+#define REMEMBER_STEPS 4.0 /* steps of the simulation for which a wall is remembered, */
+#define REMEMBER_MAX 0.1   /* but at most this time, s */
+#define WEIGHT_TIME 0.1    /* s, time constant of the low pass on the force of a free tool */
 
-/* The tool's force on the proxy: force - stiffness (x - pose) - damping (v - velocity), and inertia that it adds. */
+/* The tool's force on the proxy, force - stiffness (x - pose) - damping (v - velocity), and the inertia that it adds. */
 typedef struct tool_force {
     double force[6], stiffness[36], damping[36], inertia[36];
     vec3 position;
@@ -59,7 +60,7 @@ static void tool_linear(const struct haptic_linear *linear, tool_force *tool) {
     memcpy(tool->inertia, linear->inertia, sizeof tool->inertia);
 }
 
-/* Symmetric; the rows are linear first. */
+/* The symmetric part of a 6x6 matrix by rows, linear part first. */
 static spatial_inertia spatial_from_rows(const double *a) {
     spatial_inertia out;
     for (int i = 0; i < 3; i++)
@@ -71,7 +72,7 @@ static spatial_inertia spatial_from_rows(const double *a) {
     return out;
 }
 
-/* The system above; false if it has no solution. `ft` is the tool's force at the end of the tick. */
+/* Solves the system above; false if it has no solution. ft: the tool's force at the end of the tick. */
 static bool solve_proxy(const thenar_haptic_settings *settings, const haptic_state *s, const tool_force *tool, double h,
                         double v1[6], double ft[6]) {
     const double K[2] = {settings->stiffness, settings->turn_stiffness};
@@ -105,7 +106,7 @@ static bool solve_proxy(const thenar_haptic_settings *settings, const haptic_sta
     return true;
 }
 
-/* A wall that was left a moment ago, if the proxy is in it. */
+/* Solves with the remembered wall; false if there is none or the proxy is not in it. */
 static bool meet_wall(const thenar_haptic_settings *settings, haptic_state *s, double h, double v[6]) {
     if (!settings->one_sided || s->wall.step == 0 ||
         s->wall_age > fmin(REMEMBER_STEPS * s->wall.step_length, REMEMBER_MAX))

@@ -1,6 +1,6 @@
-/* A glTF 2.0 file, binary (.glb) or text (.gltf) with its buffers inside it: its objects, and its arrays as doubles.
+/* Reads glTF 2.0 files, binary (.glb) or text (.gltf) with embedded buffers.
  *
- * A file is untrusted: every offset, length, stride and index is checked before a byte is read. */
+ * Files are untrusted: every offset, length, stride and index is checked before a byte is read. */
 #ifndef IO_HAND_GLTF_H
 #define IO_HAND_GLTF_H
 
@@ -17,7 +17,7 @@ typedef struct gltf_bytes {
 } gltf_bytes;
 
 typedef struct gltf_file {
-    const char *path; /* the caller's */
+    const char *path; /* owned by the caller */
     file_bytes bytes;
     json_t *root;
     int buffer_count;
@@ -27,15 +27,14 @@ typedef struct gltf_file {
 /* Hands from glTF: any closed mesh with the 25 joints of WebXR, by name, and skin weights.
  *
  * Joints come from the inverse bind matrices, not from the nodes, which may be siblings, in any order and in any pose.
- * Vertices at the same place (texture seams) become one. The hand is turned into its wrist's frame; that its thumb is
- * at -x makes it a right one. The last joints of some hands lie deep inside the fingertips: they stay where the file
- * has them. */
+ * Vertices at the same position (texture seams) are merged. The hand is rotated into the frame of its wrist; a hand
+ * whose thumb is at -x is a right hand. The last joints of some hands lie deep inside the fingertips and are kept there. */
 
-/* About `tets` tets: in layers as those of the built-in hand. Metres. */
+/* Makes about `tets` tets, in layers as in the built-in hand. */
 thenar_status hand_gltf_load(const char *path, int tets, hand_shape *out, thenar_error *error);
 
-/* What is read of a file before any tet is made: joints and skin as the file has them, and HAND_BONES weights a vertex,
- * to be freed. `bytes` are used up, also if this fails; path is for messages. */
+/* Reads joints and skin as the file has them, without tets, and HAND_BONES weights per vertex; free() these. `bytes` are
+ * freed, also on an error. path: for messages. */
 thenar_status hand_gltf_parse(const char *path, file_bytes bytes, hand_shape *out, double **weight,
                               thenar_error *error);
 

@@ -13,11 +13,11 @@ typedef struct reader {
     size_t size, at;
     int depth;
     size_t values;
-    ARRAY(char) word; /* the text or number under work */
+    ARRAY(char) word; /* the string or number that is being read */
     json_text_fault *fault;
 } reader;
 
-/* Both return false or NULL alike, for the caller to return. */
+/* Both record the error and return false. */
 static bool fail(reader *r, const char *what) {
     *r->fault = (json_text_fault){.status = THENAR_ERROR_INPUT, .what = what, .offset = r->at};
     return false;
@@ -33,7 +33,7 @@ static int peek(const reader *r) {
     return r->at < r->size ? (unsigned char)r->text[r->at] : -1;
 }
 
-static int peek_behind_blanks(reader *r) {
+static int peek_after_blanks(reader *r) {
     while (r->at < r->size && strchr(" \t\r\n", r->text[r->at]) && r->text[r->at]) r->at++;
     return peek(r);
 }
@@ -42,7 +42,7 @@ static bool push(reader *r, char byte) {
     return ARRAY_PUSH(&r->word, byte) || no_memory(r);
 }
 
-/* Four digits behind \u. */
+/* The four digits after \u. */
 static bool read_unit(reader *r, unsigned *unit) {
     *unit = 0;
     for (int i = 0; i < 4; i++, r->at++) {
@@ -51,7 +51,7 @@ static bool read_unit(reader *r, unsigned *unit) {
                     : c >= 'a' && c <= 'f' ? c - 'a' + 10
                     : c >= 'A' && c <= 'F' ? c - 'A' + 10
                                            : -1;
-        if (digit < 0) return fail(r, "an escape that is none; expected four digits of base 16");
+        if (digit < 0) return fail(r, "invalid escape; expected four hexadecimal digits");
         *unit = *unit << 4 | (unsigned)digit;
     }
     return true;
@@ -67,17 +67,17 @@ static bool push_character(reader *r, unsigned c) {
            push(r, (char)(0x80 | (c >> 6 & 63))) && push(r, (char)(0x80 | (c & 63)));
 }
 
-/* Behind \u: a character, or two halves of one. */
+/* After \u: a character, or the two surrogates of one. */
 static bool read_unicode(reader *r) {
     unsigned c, low;
     if (!read_unit(r, &c)) return false;
-    if (c == 0) return fail(r, "a text with a zero character in it");
-    if (c >= 0xdc00 && c <= 0xdfff) return fail(r, "the second half of a character without the first");
+    if (c == 0) return fail(r, "string contains a zero character");
+    if (c >= 0xdc00 && c <= 0xdfff) return fail(r, "low surrogate without a high one");
     if (c < 0xd800 || c > 0xdbff) return push_character(r, c);
     for (int i = 0; i < 2; i++, r->at++)
-        if (peek(r) != "\\u"[i]) return fail(r, "the first half of a character without the second");
+        if (peek(r) != "\\u"[i]) return fail(r, "high surrogate without a low one");
     if (!read_unit(r, &low)) return false;
-    if (low < 0xdc00 || low > 0xdfff) return fail(r, "the first half of a character without the second");
+    if (low < 0xdc00 || low > 0xdfff) return fail(r, "high surrogate without a low one");
     return push_character(r, 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00));
 }
 
@@ -86,7 +86,7 @@ static bool read_escape(reader *r) {
     r->at++;
     int c = peek(r);
     const char *name = c > 0 ? strchr(names, c) : NULL;
-    if (c != 'u' && !name) return fail(r, "an escape that is none");
+    if (c != 'u' && !name) return fail(r, "invalid escape");
     r->at++;
     return c == 'u' ? read_unicode(r) : push(r, meanings[name - names]);
 }
@@ -95,25 +95,25 @@ static bool read_escape(reader *r) {
 static bool read_character(reader *r) {
     size_t length = text_utf8_length(r->text + r->at, r->size - r->at);
     if (length == 0) {
-        /* One that is cut off fails where more was expected, as all that is cut off does. */
-        size_t behind = 1;
-        while (r->at + behind < r->size && ((unsigned char)r->text[r->at + behind] & 0xc0) == 0x80) behind++;
-        if (r->at + behind == r->size && behind < 4 && peek(r) >= 0xc2) r->at = r->size;
-        return fail(r, "bytes that are not UTF-8");
+        /* A truncated character fails at the end of the text, as any other truncation. */
+        size_t after = 1;
+        while (r->at + after < r->size && ((unsigned char)r->text[r->at + after] & 0xc0) == 0x80) after++;
+        if (r->at + after == r->size && after < 4 && peek(r) >= 0xc2) r->at = r->size;
+        return fail(r, "invalid UTF-8");
     }
     for (; length > 0; length--)
         if (!push(r, r->text[r->at++])) return false;
     return true;
 }
 
-/* From the quote on; the text is then in `word`, with a zero behind it that is not counted. */
+/* Reads a string from its opening quote on into `word`, terminated by a zero that is not counted. */
 static bool read_text(reader *r) {
     r->word.count = 0;
     for (r->at++;;) {
         int c = peek(r);
         bool read = true;
-        if (c < 0) return fail(r, "a text without an end");
-        if (c < ' ') return fail(r, "a control character in a text");
+        if (c < 0) return fail(r, "unterminated string");
+        if (c < ' ') return fail(r, "control character in a string");
         if (c == '"') break;
         if (c == '\\')
             read = read_escape(r);
@@ -130,13 +130,13 @@ static bool read_text(reader *r) {
 }
 
 static bool read_digits(reader *r) {
-    if (!(peek(r) >= '0' && peek(r) <= '9')) return fail(r, "a number without a digit where one belongs");
+    if (!(peek(r) >= '0' && peek(r) <= '9')) return fail(r, "invalid number; expected a digit");
     while (peek(r) >= '0' && peek(r) <= '9')
         if (!push(r, r->text[r->at++])) return false;
     return true;
 }
 
-/* Into `word`; *whole: without a point and an exponent. */
+/* Reads a number into `word`. *whole: it has neither a point nor an exponent. */
 static bool read_number_text(reader *r, bool *whole) {
     *whole = true;
     r->word.count = 0;
@@ -169,7 +169,7 @@ static json_t *read_number(reader *r) {
                       : text_to_double(r->word.data, &number) && isfinite(number);
     if (!fits) {
         r->at = begin;
-        fail(r, "a number that is too large");
+        fail(r, "number out of range");
         return NULL;
     }
     json_t *value = whole ? json_integer(integer) : json_real(number);
@@ -179,7 +179,7 @@ static json_t *read_number(reader *r) {
 
 static bool read_word(reader *r, const char *word) {
     for (; *word; word++, r->at++)
-        if (peek(r) != *word) return fail(r, "a word that is none; expected true, false or null");
+        if (peek(r) != *word) return fail(r, "unknown word; expected true, false or null");
     return true;
 }
 
@@ -189,18 +189,18 @@ static json_t *read_list(reader *r) {
     json_t *list = json_array();
     if (!list) no_memory(r);
     r->at++;
-    if (list && peek_behind_blanks(r) == ']') {
+    if (list && peek_after_blanks(r) == ']') {
         r->at++;
         return list;
     }
     while (list) {
         json_t *item = read_value(r);
         if (item && json_array_append_new(list, item) == 0) {
-            int c = peek_behind_blanks(r);
+            int c = peek_after_blanks(r);
             if (c == ',' || c == ']') r->at++;
             if (c == ',') continue;
             if (c == ']') return list;
-            fail(r, "a list that does not go on; expected , or ]");
+            fail(r, "unterminated array; expected , or ]");
         } else if (item) {
             no_memory(r);
         }
@@ -212,22 +212,22 @@ static json_t *read_list(reader *r) {
 
 /* A key, a colon and a value. */
 static bool read_member(reader *r, json_t *object) {
-    if (peek_behind_blanks(r) != '"') return fail(r, "an object without a key; expected a text in quotes");
+    if (peek_after_blanks(r) != '"') return fail(r, "expected a key in quotes");
     size_t begin = r->at;
     if (!read_text(r)) return false;
     if (json_object_get(object, r->word.data)) {
         r->at = begin;
-        return fail(r, "a key that was there before");
+        return fail(r, "duplicate key");
     }
-    /* The value will be read into `word` too. */
+    /* Reading the value overwrites `word`. */
     char *key = memory_copy(r->word.data, r->word.count + 1);
     if (!key) return no_memory(r);
     json_t *value = NULL;
-    if (peek_behind_blanks(r) == ':') {
+    if (peek_after_blanks(r) == ':') {
         r->at++;
         value = read_value(r);
     } else {
-        fail(r, "a key without a value; expected :");
+        fail(r, "expected : after the key");
     }
     bool kept = value && json_object_set_new_nocheck(object, key, value) == 0;
     if (value && !kept) no_memory(r);
@@ -239,16 +239,16 @@ static json_t *read_object(reader *r) {
     json_t *object = json_object();
     if (!object) no_memory(r);
     r->at++;
-    if (object && peek_behind_blanks(r) == '}') {
+    if (object && peek_after_blanks(r) == '}') {
         r->at++;
         return object;
     }
     while (object && read_member(r, object)) {
-        int c = peek_behind_blanks(r);
+        int c = peek_after_blanks(r);
         if (c == ',' || c == '}') r->at++;
         if (c == ',') continue;
         if (c == '}') return object;
-        fail(r, "an object that does not go on; expected , or }");
+        fail(r, "unterminated object; expected , or }");
         break;
     }
     json_decref(object);
@@ -263,13 +263,13 @@ static json_t *read_string(reader *r) {
 }
 
 static json_t *read_value(reader *r) {
-    int c = peek_behind_blanks(r);
+    int c = peek_after_blanks(r);
     json_t *value = NULL;
     if (++r->values > JSON_TEXT_VALUES) {
         fail(r, "too many values; expected at most a million");
     } else if (c == '{' || c == '[') {
         if (++r->depth > JSON_TEXT_DEPTH)
-            fail(r, "lists and objects too deep in each other; expected at most 128");
+            fail(r, "nested too deep; expected at most 128 levels");
         else
             value = c == '{' ? read_object(r) : read_list(r);
         r->depth--;
@@ -284,9 +284,9 @@ static json_t *read_value(reader *r) {
     } else if (c == 'n') {
         value = read_word(r, "null") ? json_null() : NULL;
     } else {
-        fail(r, c < 0                  ? "ends too soon; expected a value"
-                : c == 'N' || c == 'I' ? "NaN or Infinity, which JSON does not have"
-                                       : "no value; expected JSON");
+        fail(r, c < 0                  ? "unexpected end; expected a value"
+                : c == 'N' || c == 'I' ? "NaN and Infinity are not JSON"
+                                       : "expected a JSON value");
     }
     return value;
 }
@@ -307,8 +307,8 @@ json_t *json_text_read(const char *text, size_t size, json_text_fault *fault) {
     reader r = {.text = text, .size = size, .fault = fault};
     *fault = (json_text_fault){0};
     json_t *root = read_value(&r);
-    if (root && peek_behind_blanks(&r) >= 0) {
-        fail(&r, "more text behind the value; expected the end");
+    if (root && peek_after_blanks(&r) >= 0) {
+        fail(&r, "text after the value; expected the end");
         json_decref(root);
         root = NULL;
     }

@@ -14,7 +14,7 @@
 typedef struct anchor {
     const char *name;
     const config_node *node;
-    bool open; /* its value is still being read, so that an alias to it would never end */
+    bool open; /* its value is still being read; an alias to it would be endless */
 } anchor;
 
 typedef struct parser {
@@ -57,7 +57,7 @@ static yaml_mark_t mark_of_offset(const parser *p, size_t offset) {
     return mark;
 }
 
-/* The byte at a line and column, or 0 behind the end. */
+/* The byte at a line and column, or 0 beyond the end. */
 static char byte_at_mark(const parser *p, yaml_mark_t mark) {
     size_t at = 0;
     for (size_t line = 0; line < mark.line; line++) {
@@ -97,7 +97,7 @@ static thenar_status check_tag(const parser *p, const yaml_event_t *event, const
                          config_quote((const char *)tag).text);
 }
 
-/* Remembers the node under the anchor's name, if the event has one; *index is then where, else left alone. */
+/* Stores the node under the event's anchor, if it has one; *index is then its position, else unchanged. */
 static thenar_status note_anchor(parser *p, const yaml_event_t *event, const yaml_char_t *name, const config_node *node,
                                  size_t *index) {
     if (!name) return THENAR_OK;
@@ -113,7 +113,7 @@ static thenar_status note_anchor(parser *p, const yaml_event_t *event, const yam
 static thenar_status parse_alias(parser *p, const yaml_event_t *event, int depth, config_node **out) {
     const char *name = (const char *)event->data.alias.anchor;
     yaml_mark_t mark = event->start_mark;
-    /* From the newest: a name can be anchored again. */
+    /* The newest first: a later anchor replaces one of the same name. */
     for (size_t i = p->anchors.count; i-- > 0;) {
         const anchor *a = &p->anchors.data[i];
         if (strcmp(a->name, name) != 0) continue;
@@ -179,7 +179,7 @@ static thenar_status parse_key(parser *p, const yaml_event_t *event, const confi
 
 static thenar_status parse_node(parser *p, const yaml_event_t *event, int depth, config_node **out);
 
-/* The item or value that the event begins; for a mapping, the event is that of the key. */
+/* Reads the item or value that the event begins; in a mapping the event is that of the key. */
 static thenar_status parse_child(parser *p, const yaml_event_t *event, int depth, config_node *parent) {
     config_node *child = NULL;
     if (parent->kind == CONFIG_SEQUENCE) {
@@ -232,7 +232,7 @@ static thenar_status parse_node(parser *p, const yaml_event_t *event, int depth,
     return parse_collection(p, event, depth, out);
 }
 
-/* One event of the stream, and the node if one begins there. *done: that was the end. */
+/* Reads one event of the stream and the node that begins there, if any. *done: the stream has ended. */
 static thenar_status parse_step(parser *p, int depth, config_node **root, bool *done) {
     yaml_event_t event;
     thenar_status status = next_event(p, &event);
@@ -277,7 +277,7 @@ thenar_status config_parse_document(config *tree, const char *text, size_t size,
         yaml_parser_delete(&p.yaml);
         return error_memory(error, file);
     }
-    /* Said, not guessed: a UTF-16 file is an error rather than a second way to write everything. */
+    /* The encoding is given, not detected: only UTF-8 is supported, UTF-16 is an error. */
     yaml_parser_set_encoding(&p.yaml, YAML_UTF8_ENCODING);
     yaml_parser_set_input_string(&p.yaml, (const unsigned char *)text, size);
     config_node *root = NULL;
@@ -313,7 +313,7 @@ bool config_to_number(const config_node *node, double *value) {
         return true;
     }
     double number;
-    /* The characters keep out what strtod knows beyond YAML: inf, nan, infinity. */
+    /* Checking the characters excludes what strtod accepts and YAML does not: inf, nan, infinity. */
     if (node->text[strspn(node->text, "0123456789+-.eE")] != 0 || !text_to_double(node->text, &number)) return false;
     if (!isfinite(number)) return false;
     *value = number;
@@ -343,20 +343,20 @@ const char *config_kind_name(const config_node *node) {
     return "text";
 }
 
-/* A tree back to YAML, through libyaml's emitter: it knows when text needs quotes. */
+/* Writes a tree as YAML with libyaml's emitter, which knows when text needs quotes. */
 
 typedef struct printer {
     yaml_emitter_t yaml;
     FILE *out;
 } printer;
 
-/* The emitter's output; a failed write is seen by who closes the file. */
+/* The emitter's output; a failed write is reported when the file is closed. */
 static int write_bytes(void *context, unsigned char *bytes, size_t size) {
     fwrite(bytes, 1, size, ((printer *)context)->out);
     return 1;
 }
 
-/* Takes the event, whatever comes of it. made: what making it returned. */
+/* Consumes the event, also on an error. made: the result of initializing it. */
 static bool emit(printer *p, int made, yaml_event_t *event) {
     return made && yaml_emitter_emit(&p->yaml, event);
 }
@@ -368,7 +368,7 @@ static bool print_scalar(printer *p, const char *text, bool plain) {
     return emit(p, made, &event);
 }
 
-/* A short row of numbers reads best on one line. */
+/* Short lists of numbers are written on one line. */
 static bool is_row(const config_node *node) {
     if (node->kind == CONFIG_MAPPING || node->count > 16) return false;
     for (const config_node *item = node->first; item; item = item->next)
