@@ -1,4 +1,5 @@
-/* Contact constraints: their terms of the augmented Lagrangian, and their construction from contact points (constraint.h). */
+/* Contact constraints: their terms of the augmented Lagrangian, and their construction from contact points
+ * (constraint.h). */
 #include "contact/constraint.h"
 
 #include "core/assert.h"
@@ -146,7 +147,8 @@ void contact_add_hessian(const contact *contacts, int count, double weight, doub
     }
 }
 
-/* Moves the shift to mu |u_t|: fully, until it oscillates (mostly between stick and slip), then with more and more damping. */
+/* Moves the shift to mu |u_t|: fully, until it oscillates (mostly between stick and slip), then with more and more
+ * damping. */
 static void move_shift(contact *c) {
     double wanted = c->state == CONE_STICK ? 0 : c->mu * cone_tangential(c->u), change = wanted - c->shift;
     c->share = change * c->last_change < 0 ? 0.5 * c->share : fmin(1, 2 * c->share);
@@ -164,16 +166,21 @@ void contact_update(contact *contacts, int count) {
     }
 }
 
-/* Construction. Held nodes and driven bodies are at their targets at the end of the step; everything else starts from its
- * current position and moves by the unknown d. With x the point of the skin, p the closest point of the other body and a
- * the point that x sticks to (p, if it does not stick),
+/* Construction. Held nodes and driven bodies are at their targets at the end of the step; everything else starts from
+ * its current position and moves by the unknown d. With x the point of the skin, p the closest point of the other body
+ * and a the point that x sticks to (p, if it does not stick),
+ *
  *   start_n = n . (x - p),   start_t = t . (x - a)
- * A rolling point (of a ball) changes with the body's rotation; there x - a is what it had slipped at the end of the last
- * step.
- *   The force acts on both bodies at x. With the lever arm of p instead, friction would change the angular momentum.
- *   On a soft body p and a are points of triangles of its skin, and move with the four nodes of the triangle of p
+ *
+ * A rolling point (of a ball) changes with the body's rotation; there x - a is what it had slipped at the end of the
+ * last step.
+ *
+ * The force acts on both bodies at x. With the lever arm of p instead, friction would change the angular momentum.
+ *
+ * On a soft body p and a are points of triangles of its skin, and move with the four nodes of the triangle of p
  * (find.h). The memory of a contact rotates with its triangle.
- *   Penetration at the start of the step is corrected at CONTACT_RECOVERY m/s only: a body that was placed inside another
+ *
+ * Penetration at the start of the step is corrected at CONTACT_RECOVERY m/s only: a body that was placed inside another
  * (by a driven one that jumps) must not be thrown out. */
 
 #define STIFFNESS 3.0
@@ -181,8 +188,8 @@ void contact_update(contact *contacts, int count) {
  * would grow without limit, see newton.c. */
 #define LARGEST_ACCELERATION 1e6
 #define SOFT_LENGTH 10e-6 /* m: compliance of a remembered force */
-/* The same between two soft bodies, which both yield by more: with 10 um, hand-letters takes 40 % more iterations, and 32
- * of its steps do not converge instead of 5. */
+/* The same between two soft bodies, which both yield by more: with 10 um, hand-letters takes 40 % more iterations,
+ * and 32 of its steps do not converge instead of 5. */
 #define SOFT_PAIR_LENGTH 50e-6
 
 /* Pose of a rigid body. */
@@ -356,8 +363,8 @@ static vec3 triangle_weights(const contact_skin_state *state, int triangle, vec3
     return vec3_make(1 - b - c, b, c);
 }
 
-/* The anchor stays the same while the contact sticks. The anchor of a spring contact (penalty.h) trails behind the point:
- * it is kept on the triangle that is nearest now. slipped: from the anchor to the point, m. */
+/* The anchor stays the same while the contact sticks. The anchor of a spring contact (penalty.h) trails behind the
+ * point: it is kept on the triangle that is nearest now. slipped: from the anchor to the point, m. */
 static void remember_on_soft(const contact *c, const contact_point *point, const contact_memory *before,
                              const contact_skin_state *skin, vec3 slipped, contact_memory *memory) {
     bool same = before && before->stuck && !c->anchored;

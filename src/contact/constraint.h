@@ -1,20 +1,22 @@
 /* A contact point as a constraint: non-penetration and Coulomb friction between two bodies (perez2013, section 4.2),
  * formulated as a term of the augmented Lagrangian that newton.c minimizes.
  *
- * u(d) = start + F sum_k M_k d_k is the relative position of the point at the end of the step, in the contact's frame
- * F = [n; t1; t2]. d has 3 numbers per node of the linear system. u_n is the gap. u_t is the distance slid from the
- * anchor, the point of the other body that it sticks to. The force f on the body of the skin obeys
+ * u(d) = start + F sum_k M_k d_k is the relative position of the point at the end of the step, in the contact's
+ * frame F = [n; t1; t2]. d has 3 numbers per node of the linear system. u_n is the gap. u_t is the distance slid
+ * from the anchor, the point of the other body that it sticks to. The force f on the body of the skin obeys
  *
  *   f in K = { |f_t| <= mu f_n },   u_n >= 0,   f_n u_n = 0,   u_t = 0 or f_t = -mu f_n u_t / |u_t|
  *
- * which is f = P(f - rho (u + s e_n)) for any rho > 0, with s = mu |u_t| where the contact slips. (Without this shift of
- * De Saxce, the projection P on the cone would lift a sliding point off the surface.) The term of the contact is
+ * which is f = P(f - rho (u + s e_n)) for any rho > 0, with s = mu |u_t| where the contact slips. (Without this
+ * shift of De Saxce, the projection P on the cone would lift a sliding point off the surface.) The term of the
+ * contact is
  *
  *   |P(z)|^2 / (2 rho),   z = lambda - rho (u + s e_n),   gradient -J^T P,   Hessian rho J^T D J,   J = F M
  *
  * and the multiplier step is lambda <- P, s <- mu |u_t|.
  *
- * P(z) is the point of the cone K that is nearest to z. Its derivative D = dP/dz is symmetric and positive semidefinite:
+ * P(z) is the point of the cone K that is nearest to z. Its derivative D = dP/dz is symmetric and positive
+ * semidefinite:
  *   stick  |z_t| <= mu z_n      P = z,                                  D = 1
  *   open   mu |z_t| <= -z_n     P = 0,                                  D = 0
  *   slip   otherwise            P = alpha w,  w = (1, mu t), t = z_t / |z_t|,  alpha = (z_n + mu |z_t|) / (1 + mu^2)
@@ -84,13 +86,13 @@ typedef struct contact {
     int leg_count;
     bool couples_soft; /* both sides are soft: the pattern of A has no blocks between them (solver/soft_coupling.c) */
     contact_leg legs[CONTACT_LEGS]; /* by ascending node; where a body touches itself, a node may occur twice */
-    int blocks
-        [CONTACT_BLOCKS]; /* blocks of the pattern for the pairs of legs (i, j <= i), row by row; -1 between two soft sides */
-    double rho;           /* N/m, fixed within a step */
-    double max;           /* N: maximum normal force of lambda (LARGEST_ACCELERATION) */
-    bool stuck;           /* at the end of the last step: u_t is measured from the anchor */
-    vec3 lambda;          /* force on the skin's body in the frame, N */
-    double shift;         /* s, m */
+    /* Blocks of the pattern for the pairs of legs (i, j <= i), row by row; -1 between two soft sides. */
+    int blocks[CONTACT_BLOCKS];
+    double rho;                /* N/m, fixed within a step */
+    double max;                /* N: maximum normal force of lambda (LARGEST_ACCELERATION) */
+    bool stuck;                /* at the end of the last step: u_t is measured from the anchor */
+    vec3 lambda;               /* force on the skin's body in the frame, N */
+    double shift;              /* s, m */
     double share, last_change; /* damping of the update of s; its last change, m */
     cone_state settled;        /* the state of the last multiplier step */
     bool anchored;             /* keeps its anchor while it slips, too (penalty.h) */
@@ -138,8 +140,8 @@ void contact_add_gradient(const contact *contacts, int count, double weight, dou
 void contact_add_hessian(const contact *contacts, int count, double weight, double *blocks);
 /* rho D in world axes: W of the Hessian J^T W J of one contact, N/m. */
 mat3 contact_stiffness(const contact *c);
-/* y += weight times the part of the Hessian between the two soft sides of a contact, times x. contact_add_hessian leaves
- * this part out. stiffness: as above. */
+/* y += weight times the part of the Hessian between the two soft sides of a contact, times x. contact_add_hessian
+ * leaves this part out. stiffness: as above. */
 void contact_add_soft_coupling(const contact *c, const mat3 *stiffness, double weight, const double *x, double *y);
 /* The multiplier step, and a new evaluation at the same u. */
 void contact_update(contact *contacts, int count);

@@ -1,9 +1,9 @@
 /* All contacts of a world. The model says which bodies may touch; the state has the points where they do, their
  * constraints, their memory from step to step, and the report of the last step.
  *
- * A contact passes through skin.c and faces.c (the points and triangles of a body), find.c (contact points near another
- * body), constraint.c (a constraint per point) or penalty.c (springs) or patch.c and patch_law.c (patches of points), and
- * report.c. step.c calls them in this order for world/step.c. */
+ * A contact passes through skin.c and faces.c (the points and triangles of a body), find.c (contact points near
+ * another body), constraint.c (a constraint per point) or penalty.c (springs) or patch.c and patch_law.c (patches of
+ * points), and report.c. step.c calls them in this order for world/step.c. */
 #ifndef CONTACT_CONTACT_H
 #define CONTACT_CONTACT_H
 
@@ -64,7 +64,8 @@ typedef struct contact_state {
     int report_count, pair_report_count;
 } contact_state;
 
-/* Lists the pairs of bodies that may touch: both allow it, and one of them can move. On an error nothing is left to free. */
+/* Lists the pairs of bodies that may touch: both allow it, and one of them can move. On an error nothing is left to
+ * free. */
 thenar_status contact_model_create(body_model *const *bodies, int body_count, double margin, penalty_law law,
                                    contact_model *out, thenar_error *error);
 /* Joins bodies that can both move, and may touch, in one island: island[body] is the same number for them. */
@@ -98,7 +99,8 @@ typedef enum contact_method {
 } contact_method;
 extern const char *const contact_method_names[CONTACT_METHODS] SHARED(contact_method_names);
 extern const char *const contact_pressure_names[THENAR_CONTACT_PRESSURE_COUNT] SHARED(contact_pressure_names);
-/* Whether the contact memory is valid in a copy of the kept state: counts and indices are in range, numbers are finite. */
+/* Whether the contact memory is valid in a copy of the kept state: counts and indices are in range, numbers are
+ * finite. */
 bool contact_memory_is_valid(const contact_model *contacts, const contact_state *state, const char *from_kept,
                              const char *kept);
 /* Drops the memory of a body's contacts, after the body was moved by hand. */
@@ -122,7 +124,8 @@ int contact_aggregate(contact_state *state, const contact_model *contacts, int s
 void contact_spread(contact_state *state, int s, const contact_equations *equations, const patch *patches, int count,
                     const double *displacement);
 
-/* Contacts by springs (penalty.c). The contacts of system s become terms of A and b; returns how many links there are. */
+/* Contacts by springs (penalty.c). The contacts of system s become terms of A and b; returns how many links there
+ * are. */
 int contact_penalize(contact_state *state, const contact_model *contacts, int s, const contact_equations *equations);
 /* Whether the linearized forces of system s agree with the contact law at the velocities v, to `tolerance` of the mean
  * force. pass: counts the solves of this step from 1. */

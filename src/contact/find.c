@@ -1,10 +1,10 @@
-/* The search for contact points. First the broad phase (sort and sweep over boxes), then points against rigid shapes,
- * then points against the triangles of soft skins.
+/* The search for contact points. First the broad phase (sort and sweep over boxes), then points against rigid
+ * shapes, then points against the triangles of soft skins.
  *
  * For a point x with the outward normal m of its own skin, the search against a soft skin finds two triangles within
  * max(CONTACT_DEPTH, margin + h |u|): the nearest of all, and the nearest that faces the point (its normal within 73
- * degrees of -m: FACING), which is the one touched. On an edge of a box both matter: a corner a micrometre inside another
- * box is nearest to its side, but lies on its top.
+ * degrees of -m: FACING), which is the one touched. On an edge of a box both matter: a corner a micrometre inside
+ * another box is nearest to its side, but lies on its top.
  *   With p the closest point of the facing triangle and o = x - p, the normal is
  *     s = the mean of the corner normals, weighted by the barycentric coordinates of p. A corner normal is that of the
  *         triangles around it that meet this one smoothly (FACES_SMOOTH), so s is continuous from one to the next;
@@ -12,14 +12,14 @@
  *         to the edge turns smoothly, but close to it rounding errors would dominate;
  *   and the gap is n . o. A point is a candidate if
  *     o . s >= 0 and gap < margin + h max(0, -n . u)      u the velocity relative to p
- *     and, where it is beside p, the direction to p leads out of its own skin (OUTWARDS): otherwise the points of a flat
- *     skin would stop a block that slides on it, before its edge;
+ *     and, where it is beside p, the direction to p leads out of its own skin (OUTWARDS): otherwise the points of a
+ *     flat skin would stop a block that slides on it, before its edge;
  *     or it is inside: o . s < 0, |o| < CONTACT_DEPTH, and x is not outside the nearest of all triangles by more than
  *     BESIDE (sign by the angle-weighted pseudonormal, geometry/distance.h).
  *
- * The force acts on the other body at x, too, by the weights of x in the current tet of the triangle, so it conserves
- * angular momentum. Where x is far outside a small tet, the force acts at the point between p and x where no weight
- * exceeds MAX_WEIGHT. */
+ * The force acts on the other body at x, too, by the weights of x in the current tet of the triangle, so it
+ * conserves angular momentum. Where x is far outside a small tet, the force acts at the point between p and x where
+ * no weight exceeds MAX_WEIGHT. */
 #include "contact/find.h"
 
 #include "contact/contact.h"
@@ -177,8 +177,9 @@ static vec3 relative(const target *t, vec3 velocity, vec3 arm) {
     return vec3_sub(vec3_sub(velocity, t->velocity), vec3_cross(t->spin, arm));
 }
 
-/* Sets the area of a point, a third of the projected triangles around it, and the face that is most opposed to the other
- * body. A vertex on the edge of a block that lies flat also has triangles on the sides of the block, which touch nothing. */
+/* Sets the area of a point, a third of the projected triangles around it, and the face that is most opposed to the
+ * other body. A vertex on the edge of a block that lies flat also has triangles on the sides of the block, which
+ * touch nothing. */
 static void describe_around(const contact_skin_state *state, int index, contact_point *point) {
     const contact_skin *skin = state->skin;
     double max_opposed = INFINITY, area = 0;

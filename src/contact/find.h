@@ -1,9 +1,10 @@
-/* Finding contact points: skin.c makes the points with which a body touches others, faces.c the triangles of soft bodies
- * that points touch, and find.c searches for points near other bodies.
+/* Finding contact points: skin.c makes the points with which a body touches others, faces.c the triangles of soft
+ * bodies that points touch, and find.c searches for points near other bodies.
  *
- * Primitives touch with a few balls that lie inside the solid and reach its surface. A sphere is one ball, a capsule a row
- * of balls along its axis. A box and a cylinder have balls of their rounding radius (0: points) at their corners and along
- * their rims. A body smaller than the space between the balls is detected only by balls of its own. */
+ * Primitives touch with a few balls that lie inside the solid and reach its surface. A sphere is one ball, a capsule
+ * a row of balls along its axis. A box and a cylinder have balls of their rounding radius (0: points) at their
+ * corners and along their rims. A body smaller than the space between the balls is detected only by balls of its
+ * own. */
 #ifndef CONTACT_FIND_H
 #define CONTACT_FIND_H
 
@@ -16,8 +17,8 @@
 
 #include <stdint.h>
 
-/* Longer sides of a box or a cylinder also have balls in their middle, since what they lie on may be smaller. Shorter ones
- * have none, since each ball costs time. */
+/* Longer sides of a box or a cylinder also have balls in their middle, since what they lie on may be smaller.
+ * Shorter ones have none, since each ball costs time. */
 #define CONTACT_LONG_SIDE 0.1 /* m */
 #define CONTACT_RIM 16    /* balls on a rim of a cylinder, which rolls like that polygon: round to 2 % of its radius */
 #define CONTACT_CAPSULE 9 /* maximum in a capsule; fewer if they are a radius apart */
@@ -29,23 +30,23 @@ int contact_balls(const rigid_shape *shape, vec3 centre[CONTACT_BALLS_MAX], doub
 
 /* An order of points in which each group of `group` consecutive points is compact in space.
  *
- * The leaves of a tree (geometry/bvh.h) vary in size, so consecutive groups would reach from one leaf to the next, which
- * may be elsewhere: on another finger of a hand. */
+ * The leaves of a tree (geometry/bvh.h) vary in size, so consecutive groups would reach from one leaf to the next,
+ * which may be elsewhere: on another finger of a hand. */
 
 /* order[i]: index of the point at place i. The same points always give the same order. */
 void compact_order(const vec3 *place, int count, int group, int *order);
 
 /* The points with which a body touches others, their positions and velocities.
  *
- * For a soft body these are the surface vertices (of the mesh boundary or the finer embedded surface) that a triangle
- * uses. With a contact_spacing they are some of these, with coarser triangles between them (geometry/simplify.h). For a
- * rigid body they are the centres of the balls above or the vertices of its mesh, vertices at the same place counted
- * once, with the growth of the mesh as radius.
+ * For a soft body these are the surface vertices (of the mesh boundary or the finer embedded surface) that a
+ * triangle uses. With a contact_spacing they are some of these, with coarser triangles between them
+ * (geometry/simplify.h). For a rigid body they are the centres of the balls above or the vertices of its mesh,
+ * vertices at the same place counted once, with the growth of the mesh as radius.
  *
- * A contact_skin is constant; a contact_skin_state belongs to a simulation. The points are ordered so that neighbours in
- * space are neighbours in memory. They are searched in clusters of CONTACT_CLUSTER consecutive points. Each cluster has a
- * bounding ball of positions and one of velocities, by which it is rejected as a whole. Nothing is allocated after
- * contact_skin_create. */
+ * A contact_skin is constant; a contact_skin_state belongs to a simulation. The points are ordered so that
+ * neighbours in space are neighbours in memory. They are searched in clusters of CONTACT_CLUSTER consecutive points.
+ * Each cluster has a bounding ball of positions and one of velocities, by which it is rejected as a whole. Nothing
+ * is allocated after contact_skin_create. */
 
 #define CONTACT_CLUSTER 8
 
@@ -96,9 +97,9 @@ thenar_status contact_skin_create(const body_model *body, contact_skin *out, the
 void contact_skin_free(contact_skin *skin);
 void contact_skin_layout(contact_skin_state *state, const contact_skin *skin, arena *work);
 
-/* Positions at the start of a step of h (s), and velocities over it if nothing touches the body. Free nodes and rigid
- * bodies keep their velocity plus that of the forces on the whole body (without gravity); held nodes move as driven. The
- * body's drive has run. */
+/* Positions at the start of a step of h (s), and velocities over it if nothing touches the body. Free nodes and
+ * rigid bodies keep their velocity plus that of the forces on the whole body (without gravity); held nodes move as
+ * driven. The body's drive has run. */
 void contact_skin_update(contact_skin_state *state, const body_state *body, double h);
 
 static inline int contact_cluster_end(const contact_skin *skin, int cluster) {
@@ -108,22 +109,23 @@ static inline int contact_cluster_end(const contact_skin *skin, int cluster) {
 
 /* The skin of a soft body as the other side of a contact: its triangles, and a tree of boxes around them.
  *
- * A point of a triangle moves with one tet: the one that contains the middle of the triangle, or the nearest one that
- * shares a node with the tets of its corners. It is thus attached to four nodes. FACES_LEAF neighbouring triangles form a
- * leaf with a bounding box, FACES_LEAF boxes in a row have one around them, and so on up to one. The points of the skin
- * have separate groups of CONTACT_CLUSTER here: the clusters of contact_skin are as good for a few large bodies, but on a
- * hand some reach from one finger to another. A body that may touch itself also has a contact_self: which contacts to
- * exclude. Nothing is allocated after contact_faces_create. */
+ * A point of a triangle moves with one tet: the one that contains the middle of the triangle, or the nearest one
+ * that shares a node with the tets of its corners. It is thus attached to four nodes. FACES_LEAF neighbouring
+ * triangles form a leaf with a bounding box, FACES_LEAF boxes in a row have one around them, and so on up to one.
+ * The points of the skin have separate groups of CONTACT_CLUSTER here: the clusters of contact_skin are as good for
+ * a few large bodies, but on a hand some reach from one finger to another. A body that may touch itself also has a
+ * contact_self: which contacts to exclude. Nothing is allocated after contact_faces_create. */
 
 #define FACES_LEAF SIMD_LANES
 #define FACES_LEVELS 12
 #define FACES_PIECES 8 /* parts of a search, for threads */
 
-/* Points deeper inside than this are ignored: they have passed through. Solvers leave micrometres, so only what is placed
- * or driven into another body gets this deep. It is also the minimum search distance. */
+/* Points deeper inside than this are ignored: they have passed through. Solvers leave micrometres, so only what is
+ * placed or driven into another body gets this deep. It is also the minimum search distance. */
 #define CONTACT_DEPTH 3e-3 /* m */
 
-/* Triangles meet smoothly if their normals at rest differ by less; then the normal is interpolated across their edge. */
+/* Triangles meet smoothly if their normals at rest differ by less; then the normal is interpolated across their
+ * edge. */
 #define FACES_SMOOTH 0.766 /* cosine of 40 degrees */
 
 /* Exclusions between the points of a group and the triangles of a leaf: one bit each, FACES_LEAF per point. */
@@ -228,15 +230,15 @@ int contact_faces_near(const contact_faces_state *state, const box *around, int 
 /* The box around a leaf. */
 box contact_faces_leaf_box(const contact_faces_state *state, int leaf);
 
-/* Candidate contact points: points of a skin that are closer than a margin to another body, or inside it, or get there
- * within the step.
+/* Candidate contact points: points of a skin that are closer than a margin to another body, or inside it, or get
+ * there within the step.
  *
- * With the gap g (m), the velocity u of the point relative to the other body there (m/s; see contact_skin_update), the
- * outward normal n of the other body and the step h (s), a point is a candidate if
+ * With the gap g (m), the velocity u of the point relative to the other body there (m/s; see contact_skin_update),
+ * the outward normal n of the other body and the step h (s), a point is a candidate if
  *   g < margin + h max(0, -n . u).
- * Bodies, then clusters, then points are rejected by their boxes and by lower bounds of the distance, with |u| as an upper
- * bound of the approach, so that no candidate is missed. The other body may be soft; see find.c for its triangles.
- * (`thenar run` writes the time of the search to steps.csv: find_contacts_us.) */
+ * Bodies, then clusters, then points are rejected by their boxes and by lower bounds of the distance, with |u| as an
+ * upper bound of the approach, so that no candidate is missed. The other body may be soft; see find.c for its
+ * triangles. (`thenar run` writes the time of the search to steps.csv: find_contacts_us.) */
 
 /* Two bodies that may touch: points of the first against the surface of the second. A soft body may touch itself. */
 typedef struct contact_pair {
@@ -272,14 +274,14 @@ typedef struct contact_point {
 } contact_point;
 
 /* A pair can have candidates only if these two boxes overlap. With c the point of the rigid body closest to a point,
- * -n . u <= |velocity of the point| + |velocity of the body| + |spin| |c - centre of mass|: the rest of the arm is along
- * n, and rotation moves it across n. */
+ * -n . u <= |velocity of the point| + |velocity of the body| + |spin| |c - centre of mass|: the rest of the arm is
+ * along n, and rotation moves it across n. */
 box contact_skin_reach(const contact_skin_state *skin, double margin, double h);
 box contact_rigid_reach(const rigid_state *rigid, double h);
 
-/* Finds all candidates of the pairs in `near` (near_count indices, ascending), sorted by pair and point. Writes the first
- * `capacity` of them and returns how many there are, which may be more. faces: may be NULL if no pair needs them. pool:
- * may be NULL. The skins are up to date, and the drives of the bodies have run. */
+/* Finds all candidates of the pairs in `near` (near_count indices, ascending), sorted by pair and point. Writes the
+ * first `capacity` of them and returns how many there are, which may be more. faces: may be NULL if no pair needs
+ * them. pool: may be NULL. The skins are up to date, and the drives of the bodies have run. */
 int contact_find_points(const contact_skin_state *const *skins, const rigid_state *const *rigids,
                         contact_faces_state *const *faces, const contact_pair *pairs, const int *near, int near_count,
                         double margin, double h, workers *pool, contact_point *points, int capacity);
@@ -302,12 +304,12 @@ static inline contact_point *candidates_add(candidates *out) {
 
 /* The broad phase: pairs of boxes that overlap, by sort and sweep along one axis.
  *
- * The boxes are sorted by their lower ends along the axis with the largest variance of their centres. A box overlaps only
- * those behind it that begin before it ends. n bodies side by side cost about n, and n in one heap n^2 / 2 comparisons,
- * still little beside the work for overlapping pairs.
+ * The boxes are sorted by their lower ends along the axis with the largest variance of their centres. A box overlaps
+ * only those behind it that begin before it ends. n bodies side by side cost about n, and n in one heap n^2 / 2
+ * comparisons, still little beside the work for overlapping pairs.
  *
- * The order of each axis is kept from call to call, since it hardly changes, and is updated by insertion; equal lower
- * ends are sorted by index. So the result depends on the boxes alone and not on earlier calls. */
+ * The order of each axis is kept from call to call, since it hardly changes, and is updated by insertion; equal
+ * lower ends are sorted by index. So the result depends on the boxes alone and not on earlier calls. */
 
 typedef struct broad_phase {
     int count;

@@ -99,8 +99,8 @@ static thenar_status create_skins(contact_model *contacts, body_model *const *bo
     return THENAR_OK;
 }
 
-/* Each body has a coefficient of friction; a pair has the geometric mean. Equal coefficients are kept, and nothing sticks
- * to a body without friction. */
+/* Each body has a coefficient of friction; a pair has the geometric mean. Equal coefficients are kept, and nothing
+ * sticks to a body without friction. */
 static thenar_status create_pairs(contact_model *contacts, body_model *const *bodies, int body_count,
                                   const touchable *others, thenar_error *error) {
     ARRAY(contact_pair) pairs = {0};

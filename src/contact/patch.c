@@ -1,4 +1,5 @@
-/* The patches of a step: grouping of contact points, construction, and distribution of forces back to the points (patch.h). */
+/* The patches of a step: grouping of contact points, construction, and distribution of forces back to the points
+ * (patch.h). */
 #include "contact/patch.h"
 
 #include "contact/contact.h"
@@ -64,8 +65,8 @@ static void distribute_forces(const patch *patches, int count, contact *contacts
  *   - their vertices have the same label (thenar_soft_def.contact_groups: the phalanx of a hand), and
  *   - a chain of skin triangles between points in contact connects them, or their two regions are closer than LINK and
  *     have similar normals.
- * So a phalanx that is touched by one body has one patch, as in talvas2015, or two if it is touched in two places. Points
- * of rigid skins stay single: one mean gap would let a rigid body tip over. */
+ * So a phalanx that is touched by one body has one patch, as in talvas2015, or two if it is touched in two places.
+ * Points of rigid skins stay single: one mean gap would let a rigid body tip over. */
 
 #define LINK 5e-3    /* m, between the boxes of two regions */
 #define SAME_WAY 0.5 /* cosine between normals */
@@ -164,8 +165,8 @@ static void join_regions(patch_set *set, const contact *contacts, int first, int
     }
 }
 
-/* Sets set->group of the contacts with positive set->depth to the index of their group, of others to -1. Returns the number
- * of groups. */
+/* Sets set->group of the contacts with positive set->depth to the index of their group, of others to -1. Returns the
+ * number of groups. */
 static int find_groups(patch_set *set, const contact *contacts, int count, const contact_point *points,
                        const contact_skin_state *const *skins) {
     for (int i = 0; i < count; i++) set->group[i] = set->depth[i] > 0 ? i : -1;
@@ -188,15 +189,15 @@ static int find_groups(patch_set *set, const contact *contacts, int count, const
     return groups;
 }
 
-/* Construction. A patch has the points that are inside the other body after the free motion and are local minima of the
- * distance (patch_is_proximity), each with its share of the pressure (patch_law.c). The rows are sums over the legs of the
- * points' contacts (constraint.h), so forces reach the nodes of the flesh, and through them the bones, as those of points
- * do.
+/* Construction. A patch has the points that are inside the other body after the free motion and are local minima of
+ * the distance (patch_is_proximity), each with its share of the pressure (patch_law.c). The rows are sums over the
+ * legs of the points' contacts (constraint.h), so forces reach the nodes of the flesh, and through them the bones,
+ * as those of points do.
  *
- * With adaptive pressure the mean gap stays close to 0, and penetration is corrected as for points (constraint.c). With the
- * pressure of the paper the mean gap jumps as the shares do. Then a patch that is inside at the start of the step is only
- * kept from going deeper: u_n is measured from there (allowed_penetration). A displacement after the velocity solve moves it
- * out (patch_forces_stabilize, Algorithm 1), so that this adds no velocity. */
+ * With adaptive pressure the mean gap stays close to 0, and penetration is corrected as for points (constraint.c).
+ * With the pressure of the paper the mean gap jumps as the shares do. Then a patch that is inside at the start of
+ * the step is only kept from going deeper: u_n is measured from there (allowed_penetration). A displacement after
+ * the velocity solve moves it out (patch_forces_stabilize, Algorithm 1), so that this adds no velocity. */
 
 #define SPREAD 0.5             /* cosine: normals of one patch are within 60 degrees of their mean */
 #define SMALLEST_DEPTH 1e-9    /* m, of points that belong to a patch */
@@ -274,8 +275,8 @@ static void add_leg(patch_set *set, patch *p, int node) {
     p->node[p->leg_count++] = node;
 }
 
-/* Lists the nodes first, then the gradients of each row, which are stored one after the other. There is room for all legs
- * of the contacts. */
+/* Lists the nodes first, then the gradients of each row, which are stored one after the other. There is room for all
+ * legs of the contacts. */
 static void find_legs(patch_set *set, patch *p, const making *m, const int *list, int count) {
     p->node = set->node + set->leg_count;
     p->gradient = set->gradient + PATCH_ROWS * (size_t)set->leg_count;
@@ -336,8 +337,8 @@ static void find_places(const making *m, const patch *p, const int *list, int co
     }
 }
 
-/* Sets the centre of pressure and the tangents, along the principal axes of the pressure. Returns the mean squares along
- * these. */
+/* Sets the centre of pressure and the tangents, along the principal axes of the pressure. Returns the mean squares
+ * along these. */
 static vec3 set_frame(const making *m, patch *p, const int *list, int count, const double *share, vec3 normal) {
     double xx = 0, xy = 0, yy = 0;
     p->frame = contact_frame(normal);
@@ -354,8 +355,8 @@ static vec3 set_frame(const making *m, patch *p, const int *list, int count, con
     return vec3_make(0, c * c * xx + 2 * c * d * xy + d * d * yy, d * d * xx - 2 * c * d * xy + c * c * yy);
 }
 
-/* Sets the rim: a polygon around all points, whose corners are the sides of the set of torques that pull no point. Where
- * its corners are not pulled, no point is. */
+/* Sets the rim: a polygon around all points, whose corners are the sides of the set of torques that pull no point.
+ * Where its corners are not pulled, no point is. */
 static void set_rim(const making *m, patch *p, int count, vec3 squares, double min) {
     /* cos and sin of multiples of 22.5 degrees */
     static const double C[PATCH_RIM] = {1, A1, A2, A3, 0, -A3, -A2, -A1, -1, -A1, -A2, -A3, 0, A3, A2, A1},
@@ -450,7 +451,8 @@ static int drop_idle(int *list, int count, double *share) {
     return kept;
 }
 
-/* Splits contacts whose normals differ too much, or cancel, into two patches: around the two normals that differ most. */
+/* Splits contacts whose normals differ too much, or cancel, into two patches: around the two normals that differ
+ * most. */
 static void make_or_split(const making *m, int *list, int all) {
     double *share = m->set->share, cosine;
     patch_find_shares(m->set, m->pressure, m->contacts, m->points, list, all, share);
@@ -478,9 +480,9 @@ static void make_or_split(const making *m, int *list, int all) {
     make_or_split(m, list + first, all - first);
 }
 
-/* Groups the contacts of a system; the groups are consecutive in set->order. Returns how many there are. The contacts were
- * evaluated at the end of the free motion; for adaptive pressure, of the motion with their remembered forces. points: by
- * contact.point. skins: by contact_point.skin. */
+/* Groups the contacts of a system; the groups are consecutive in set->order. Returns how many there are. The
+ * contacts were evaluated at the end of the free motion; for adaptive pressure, of the motion with their remembered
+ * forces. points: by contact.point. skins: by contact_point.skin. */
 static int group_contacts(patch_set *set, const contact *contacts, int count, const contact_point *points,
                           const contact_skin_state *const *skins, thenar_contact_pressure pressure) {
     bool adapts = pressure == THENAR_PRESSURE_ADAPTIVE;

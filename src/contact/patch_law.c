@@ -1,7 +1,7 @@
-/* The law of a patch: distribution of its pressure, Coulomb-Contensou friction, and the step of one patch whose rows move
- * by B times the change of its force (patch.h). Where it sticks and presses everywhere, the step is B^-1 u. Elsewhere its
- * parts step one after the other, each projected on its own set: the torques of the pressure on a polygon, friction on
- * the set of Coulomb and Contensou. */
+/* The law of a patch: distribution of its pressure, Coulomb-Contensou friction, and the step of one patch whose rows
+ * move by B times the change of its force (patch.h). Where it sticks and presses everywhere, the step is B^-1 u.
+ * Elsewhere its parts step one after the other, each projected on its own set: the torques of the pressure on a
+ * polygon, friction on the set of Coulomb and Contensou. */
 #include "contact/patch.h"
 
 #include "core/dense.h"
@@ -9,35 +9,36 @@
 #include <math.h>
 #include <string.h>
 
-/* Pressure. The paper distributes it by the depth of points after the free motion (talvas2015, Eqs. 7 and 11 to 13, divided
- * by their sum),
+/* Pressure. The paper distributes it by the depth of points after the free motion (talvas2015, Eqs. 7 and 11 to 13,
+ * divided by their sum),
  *
  *   share_i = S_i depth_i / sum_k S_k depth_k,   uniform: share_i = S_i / sum_k S_k
  *
- * with S_i a third of the triangles around the vertex. In a free motion all compressed flesh recovers, so the longer the
- * step, the more alike are depths and shares, and the gaps that they leave are never closed.
+ * with S_i a third of the triangles around the vertex. In a free motion all compressed flesh recovers, so the longer
+ * the step, the more alike are depths and shares, and the gaps that they leave are never closed.
  *
- * Adaptive pressure starts from the free motion with the forces p_i of the last step. The gaps g_i at its end are the
- * residual of these forces. With c_i an estimate of the compliance at the point, the points of a group would change by
+ * Adaptive pressure starts from the free motion with the forces p_i of the last step. The gaps g_i at its end are
+ * the residual of these forces. With c_i an estimate of the compliance at the point, the points of a group would
+ * change by
  *
  *   e_i = max(0, p_i + (b - g_i) / c_i) - p_i,   sum_i e_i = 0
  *
- * where the sum sets b, their common motion, which is left to the rows of their patch. With W_ik the motion of i per unit
- * of force at k, the best fraction of the change is taken,
+ * where the sum sets b, their common motion, which is left to the rows of their patch. With W_ik the motion of i per
+ * unit of force at k, the best fraction of the change is taken,
  *
  *   p_i <- p_i + t e_i,   g_i <- g_i + t sum_k W_ik e_k,   t = min(1, -sum_i g_i e_i / sum_ik e_i W_ik e_k)
  *
- * which is a projected gradient step for the minimum of p W p / 2 + g p, the problem that point contacts solve. So no
- * change increases it, however wrong the c_i are. Where a patch rests and all gaps are 0 nothing changes: the forces are
- * exactly those of points. Where it rolls, new points get their force at once; shares that lag behind would push from
- * behind, and accelerate a ball. Points without a force yet have p_i = -g_i / c_i: as in the paper, but with the
- * compliance instead of the area. */
+ * which is a projected gradient step for the minimum of p W p / 2 + g p, the problem that point contacts solve. So
+ * no change increases it, however wrong the c_i are. Where a patch rests and all gaps are 0 nothing changes: the
+ * forces are exactly those of points. Where it rolls, new points get their force at once; shares that lag behind
+ * would push from behind, and accelerate a ball. Points without a force yet have p_i = -g_i / c_i: as in the paper,
+ * but with the compliance instead of the area. */
 
 #define SMALLEST_AREA 1e-12       /* m^2, of a point: those of rigid skins have none */
 #define SMALLEST_COMPLIANCE 1e-12 /* m/N, of flesh that is held and does not yield */
 
-/* c_i: the compliance with all nodes but those of the contacts held, and a unit force on every contact in a group, so that
- * many points on few nodes do not overshoot. */
+/* c_i: the compliance with all nodes but those of the contacts held, and a unit force on every contact in a group,
+ * so that many points on few nodes do not overshoot. */
 static void find_compliance(patch_set *set, const contact *contacts, int count, const block_pattern *pattern,
                             const double *blocks, double h) {
     for (int i = 0; i < count; i++)
@@ -138,9 +139,10 @@ void patch_find_shares(const patch_set *set, thenar_contact_pressure pressure, c
  *
  *   y = argmin 1/2 |y - z|^2 + bound Phi(y)                     (Moreau)
  *
- * is a problem in three unknowns, smooth except where a cell does not move. There |.| is smoothed to sqrt(|.|^2 + e^2) with
- * e small beside |z|. Newton's method starts from the y of the last call, or near 0, where y is if z is in the set; if that
- * does not converge soon, from z with decreasing e. The torque is in units of `arm`, so that all are forces. */
+ * is a problem in three unknowns, smooth except where a cell does not move. There |.| is smoothed to sqrt(|.|^2 +
+ * e^2) with e small beside |z|. Newton's method starts from the y of the last call, or near 0, where y is if z is in
+ * the set; if that does not converge soon, from z with decreasing e. The torque is in units of `arm`, so that all
+ * are forces. */
 
 #define GRID 8                 /* cells per side, if there are more points than cells */
 #define ROUNDING 1e-5          /* e over |z| */
@@ -383,8 +385,8 @@ bool patch_settle(patch *p, const patch_response *response, const double u[PATCH
     return true;
 }
 
-/* The nearest point of a polygon, one side after the other: if the nearest point so far violates a side, it moves to the line
- * of that side, as far along it as the sides before allow. */
+/* The nearest point of a polygon, one side after the other: if the nearest point so far violates a side, it moves to
+ * the line of that side, as far along it as the sides before allow. */
 void patch_confine_pressure(const patch *p, double normal, const double D[PATCH_ROWS], double lambda[PATCH_ROWS]) {
     double *torque = lambda + PATCH_ROWS_PRINTED, scale[2], wanted[2], at[2], side[PATCH_RIM][2];
     for (int k = 0; k < 2; k++)

@@ -1,5 +1,5 @@
-/* penalty.h has the law and its derivation. Each contact is one penalty_term; the functions at the end work on the terms
- * of one linear system. */
+/* penalty.h has the law and its derivation. Each contact is one penalty_term; the functions at the end work on the
+ * terms of one linear system. */
 #include "contact/penalty.h"
 
 #include "contact/contact.h"

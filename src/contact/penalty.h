@@ -1,7 +1,7 @@
 /* Spring contacts: the anchored penalty method (perez2016, section II-B), integrated implicitly.
  *
- * A point at depth delta is pushed out by a spring and a damper. A second spring and damper of the same stiffness attach
- * it to its anchor a, a point of the other body. Both are linear in the displacement d of the step:
+ * A point at depth delta is pushed out by a spring and a damper. A second spring and damper of the same stiffness
+ * attach it to its anchor a, a point of the other body. Both are linear in the displacement d of the step:
  *
  *   z(d) = -k u(d) - c u'(d),   u(d) = start + B d,   u'(d) = (known + B d) / h,   B d = F sum_k M_k d_k
  *
@@ -12,16 +12,16 @@
  *   slip   otherwise               f_n = z_n,  f_t = mu z_n t,  t = z_t / |z_t|,
  *                                  and the anchor slides by (f_t - z_t) / k, so that z_t = f_t
  *
- * Its derivative is -K, with rho = k + c / h. Only the symmetric part is kept, so that A stays symmetric; this leaves out
- * mu rho t n^T, the effect of the normal force on friction.
+ * Its derivative is -K, with rho = k + c / h. Only the symmetric part is kept, so that A stays symmetric; this
+ * leaves out mu rho t n^T, the effect of the normal force on friction.
  *
  *   stick  K = rho 1               slip  K = rho (n n^T + (mu z_n / |z_t|) (1 - n n^T - (1 - s) t t^T)),   s = 0
  *
- * A contact thus adds h^2 B^T K B to A and h B^T (f + K B d) to b, linearized at d. If the solution is in another state
- * (a closed contact pulls, a sticking one slips), the law is linearized there and solved again: Newton's method. Usually
- * one solve is enough, since the first linearization is that of the last step. Without the further solves, contacts that
- * end within a step would hold back what leaves, and those that begin in it would act a step late, at depth h v, and
- * throw the body out.
+ * A contact thus adds h^2 B^T K B to A and h B^T (f + K B d) to b, linearized at d. If the solution is in another
+ * state (a closed contact pulls, a sticking one slips), the law is linearized there and solved again: Newton's
+ * method. Usually one solve is enough, since the first linearization is that of the last step. Without the further
+ * solves, contacts that end within a step would hold back what leaves, and those that begin in it would act a step
+ * late, at depth h v, and throw the body out.
  *
  * Three measures keep the iteration from oscillating between stick and slip, open and closed:
  *

@@ -93,8 +93,8 @@ static thenar_status no_memory(const contact_skin *skin, thenar_error *error) {
     return error_memory(error, skin->body->name);
 }
 
-/* Orders points by the leaves of a tree, so that neighbours in space are neighbours in memory. order[i]: index of the point
- * at place i. */
+/* Orders points by the leaves of a tree, so that neighbours in space are neighbours in memory. order[i]: index of
+ * the point at place i. */
 static thenar_status order_points(contact_skin *skin, const vec3 *place, int count, int *order, thenar_error *error) {
     skin->point_count = count;
     skin->cluster_count = (count + CONTACT_CLUSTER - 1) / CONTACT_CLUSTER;

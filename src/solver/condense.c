@@ -1,6 +1,6 @@
-/* W = h^2 Y^T Y with Y = L^-1 P J^T: half a substitution for each row of a contact, over the rows of L that it reaches,
- * eight at a time. Groups of eight are independent of each other, so threads take some each, and every number has one
- * owner. */
+/* The condensed contact problem of newton.h. W = h^2 Y^T Y with Y = L^-1 P J^T: half a solve for each row of a
+ * contact, over the rows of L that it reaches, eight at a time. Groups of eight are independent, so threads take
+ * some each, and every number has one owner. */
 #include "solver/newton.h"
 
 #include "core/simd.h"
@@ -9,15 +9,15 @@
 #include <math.h>
 #include <string.h>
 
-/* Newton's method on the residual r(f) = f - P(z), z = f - (u + mu |u_t| e_n) / W_nn, which is zero at the solution
- * (contact/contact.h), with P the projection on the cone and D its derivative (constraint/cone.h):
+/* The small problem: Newton's method on the residual r(f) = f - P(z), z = f - (u + mu |u_t| e_n) / W_nn, which is
+ * zero at the solution (contact/constraint.h), with P the projection on the cone and D its derivative:
  *
  *   r' = 1 - D + D S W / W_nn,   S = 1 + mu e_n u_t^T / |u_t|
  *
- * A dense matrix that is not symmetric, so it is factored with pivoting. The residual is smooth in pieces (open, stick,
- * slip), and where a step does not bring it down, the forces are in the wrong piece: then some sweeps of Gauss-Seidel,
- * each contact solved exactly while the others push as they did. Alone these would need hundreds where a light body
- * lies between two others. */
+ * This is a dense matrix that is not symmetric, so it is factored with pivoting (not by core/dense.h). The residual
+ * is piecewise smooth (open, stick, slip). Where a step does not reduce it, the forces are in the wrong piece; then
+ * some sweeps of Gauss-Seidel follow, each contact solved exactly with the others fixed. Alone these would need
+ * hundreds where a light body lies between two others. */
 
 #define RESIDUAL 1e-6 /* of the largest force */
 #define MAX_PASSES 30
@@ -58,7 +58,7 @@ static vec3 motion(const cone_problem *p, int i) {
     return vec3_load(u);
 }
 
-/* The rows of r' of contact i, where D and u are. */
+/* Fills the rows of r' of contact i. */
 static void fill_slope(cone_problem *p, int i, const mat3 *D, vec3 u) {
     double slip = cone_tangential(u), share = 1 / entry(p, 3 * i, 3 * i);
     double lift_y = slip > 0 ? p->mu[i] * u.y / slip : 0, lift_z = slip > 0 ? p->mu[i] * u.z / slip : 0;
@@ -72,8 +72,8 @@ static void fill_slope(cone_problem *p, int i, const mat3 *D, vec3 u) {
     }
 }
 
-/* The residual to step, its slope, and u. Returns the largest residual of a contact, of the largest force. */
-static double look(cone_problem *p) {
+/* Sets the residual (in step), its derivative and u. Returns the largest residual relative to the largest force. */
+static double evaluate(cone_problem *p) {
     double worst = 0, largest = 0;
     for (int i = 0; i < p->count; i++) {
         vec3 u = p->u[i] = motion(p, i);
@@ -114,7 +114,7 @@ static bool eliminate(cone_problem *p) {
         if (!(fabs(top[k]) > SMALLEST_PIVOT)) return false;
         for (int i = k + 1; i < n; i++) {
             double *row = p->slope + (size_t)i * stride, share = row[k] / top[k];
-            if (share == 0) continue; /* all rows of an open contact */
+            if (share == 0) continue; /* rows of open contacts */
             for (int j = k + 1; j < n; j++) row[j] -= share * top[j];
             p->step[i] -= share * p->step[k];
         }
@@ -127,9 +127,9 @@ static bool eliminate(cone_problem *p) {
     return true;
 }
 
-/* One contact with u = b + M f, M a 3x3 block of W. Without the normal, u_t = c + S f_t, and where it slips
- * u_t = -r f_t for some r > 0: (S + r) f_t = -c. |f_t| - mu f_n is positive at r = 0 if it does not stick, negative for
- * r without end, so there is an r between (by regula falsi in r / (1 + r)) for which it is zero. */
+/* One contact with u = b + M f, M a 3x3 block of W. After elimination of the normal, u_t = c + S f_t, and where it
+ * slips u_t = -r f_t for some r > 0: (S + r) f_t = -c. |f_t| - mu f_n is positive at r = 0 if the contact does not
+ * stick, and negative for large r. Regula falsi in r / (1 + r) finds its zero. */
 static vec3 solve_one(const double M[9], vec3 b, double mu) {
     if (b.x >= 0) return vec3_make(0, 0, 0);
     double normal = -b.x / M[0];
@@ -145,7 +145,7 @@ static vec3 solve_one(const double M[9], vec3 b, double mu) {
         f.x = normal - y * f.y - z * f.z;
         double excess = cone_tangential(f) - mu * f.x;
         if ((k == 0 && excess <= 0) || fabs(excess) <= SLIP_RESIDUAL * mu * normal) break;
-        /* The end that stays counts half as much the next time, or it might stay for ever. */
+        /* Illinois: halve the value of the end that stays, or it might stay forever. */
         if (excess > 0)
             low = share, at_low = excess, at_high *= k > 0 ? 0.5 : 1;
         else
@@ -167,7 +167,7 @@ static void sweep(cone_problem *p) {
 bool cone_problem_solve(cone_problem *p) {
     double best = INFINITY;
     for (int pass = 0; pass < MAX_PASSES; pass++) {
-        double now = look(p);
+        double now = evaluate(p);
         if (now <= RESIDUAL) return true;
         bool newton = now < best && eliminate(p);
         best = newton ? now : INFINITY;
@@ -177,10 +177,10 @@ bool cone_problem_solve(cone_problem *p) {
     return false;
 }
 
-/* Of W's diagonal, added to it: points of one tet may be more than its nodes can tell apart, and then W is singular.
- * The forces that this holds back, against the last multipliers, are those that move nothing. */
+/* Share of the diagonal of W that is added to it: points of one tet may outnumber its degrees of freedom, and then W
+ * is singular. This damps only forces that move nothing, towards the last multipliers. */
 #define PROXIMAL 1e-3
-#define STICKS (1 - 1e-9) /* of the bound of friction: less than that sticks */
+#define STICKS (1 - 1e-9) /* of the bound of friction: less sticks */
 
 static int group_count(int contacts) {
     return (CONTACT_ROWS * contacts + 7) / 8;
@@ -224,18 +224,18 @@ int condense_collect(condense *state, const solver_problem *problem) {
     return state->small.count = count;
 }
 
-/* A job over the groups: piece i takes i, i + pieces, and so on. */
+/* Work of the groups: part i has groups i, i + pieces, and so on. */
 typedef struct condense_job {
     condense *state;
     const solver_problem *problem;
     int groups, pieces;
 } condense_job;
 
-static void place(double *right, vec3 gradient) {
+static void scatter(double *right, vec3 gradient) {
     right[0] = gradient.x, right[8] = gradient.y, right[16] = gradient.z;
 }
 
-/* J^T of the group's rows instead of what was there. Returns how many nodes they have. */
+/* Replaces the contents of the group by J^T of its rows. Returns the number of their nodes. */
 static int place_rows(const condense *state, const solver_problem *problem, int g, int *nodes) {
     const int *position = cholesky_plan_position(problem->factor->plan);
     const condense_group *group = &state->groups[g];
@@ -249,8 +249,8 @@ static int place_rows(const condense *state, const solver_problem *problem, int 
             bool first = a < ROW_NODES;
             int node = first ? row->node[a] : row->tail->node[a - ROW_NODES];
             if (node < 0) continue;
-            place(group->half + 24 * (size_t)position[node] + lane,
-                  first ? row->gradient[a] : row->tail->gradient[a - ROW_NODES]);
+            scatter(group->half + 24 * (size_t)position[node] + lane,
+                    first ? row->gradient[a] : row->tail->gradient[a - ROW_NODES]);
             nodes[node_count++] = node;
         }
     }
@@ -305,7 +305,7 @@ static void multiply_piece(void *context, int piece) {
     }
 }
 
-/* W and q, and where the forces start. */
+/* Sets W, q and the initial forces. */
 static void formulate(condense *state, const solver_problem *problem) {
     cone_problem *small = &state->small;
     int groups = group_count(small->count);

@@ -1,21 +1,21 @@
-/* A contact (contact/contact.h) is linear in the unknowns, u = start + F sum_k M_k d_k, so its rows are the same in all
- * of a step: C = u_n >= 0 with its impulse lambda_n >= 0, and u_t1, u_t2 with the impulses of friction. Of these
- * perez2013 (section 4.2) says: "in each iteration of PGS, after the normal force of a contact is computed, we add
- * friction forces [that] maximize the dissipation of tangential velocity subject to the Coulomb cone constraint [...]
- * We approximate the cone constraint using a four-sided pyramid". Here that is
+/* Contacts as rows. A contact (contact/constraint.h) is linear in the unknowns, u = start + F sum_k M_k d_k, so its
+ * rows are the same for the whole step: C = u_n >= 0 with its impulse lambda_n >= 0, and u_t1, u_t2 with the
+ * impulses of friction. On these perez2013 (section 4.2) says: "in each iteration of PGS, after the normal force of
+ * a contact is computed, we add friction forces [that] maximize the dissipation of tangential velocity subject to
+ * the Coulomb cone constraint [...] We approximate the cone constraint using a four-sided pyramid". Here that is
  *
  *   lambda_t <- P(lambda_t - w_t / D_t),   P on |lambda_t1|, |lambda_t2| <= mu lambda_n, or on the disc of that radius
  *
- * with w = u / h, not the velocity alone: what sticks stays where it stuck (u_t counts from its anchor), without creep.
+ * with w = u / h instead of the velocity alone: a sticking contact stays at its anchor, without creep.
  *
- * Strain limits are pushed anew in every linearization and never let go (perez2016, Eqs. 5 and 11). Friction cannot be
- * bounded by a normal impulse that is forgotten, so the impulses of contacts are kept over all of a solve; what the
- * solvers change is the sum.
+ * The impulses of strain limits are recomputed in every linearization and never decrease (perez2016, Eqs. 5 and 11).
+ * Friction needs the normal impulse of the whole solve, so the impulses of contacts are kept; the solvers change the
+ * sum.
  *
- * A patch's rows hang on many nodes and have a fourth, the twist; its friction goes to the nearest point of its own set (see
- * constraint/contensou.h) or, with FRICTION_PRINTED, as talvas2015 has it: the forces into a disc and the torque into an
- * interval, whose sizes are the gradient of the velocity potential at the motion that all of lambda - w / D would have to stop
- * (Eqs. 17 to 20). */
+ * The rows of a patch involve many nodes, and there is a fourth, the twist. Its friction is projected on its own set
+ * (contact/patch.h) or, with FRICTION_PRINTED, as in talvas2015: the forces on a disc and the torque on an interval,
+ * whose sizes are the gradient of the velocity potential at the motion that lambda - w / D would have to stop (Eqs.
+ * 17 to 20). */
 #include "solver/newton.h"
 
 #include "contact/patch.h"
@@ -36,12 +36,12 @@ void contact_rows_layout(row_contacts *contacts, const solver_problem *problem, 
                                .lambda = ARENA_ARRAY(work, double, each *max)};
 }
 
-/* The nodes beyond those that the row itself has room for go to `node` and `gradient`; returns how many. */
+/* Nodes beyond the capacity of the row go to `node` and `gradient`; returns how many. */
 static int make_point_row(const contact *c, constraint_row *row, int node[CONTACT_TAIL], vec3 gradient[CONTACT_TAIL]) {
     vec3 direction = mat3_row(c->frame, row->axis);
     int used = 0;
     for (int k = 0; k < c->leg_count; k++) {
-        /* Both sides of a body that touches itself may hang on a node; legs stand by ascending node. */
+        /* Where a body touches itself, both sides may have the same node; legs are sorted by node. */
         bool again = k > 0 && c->legs[k - 1].node == c->legs[k].node;
         used += !again;
         int place = used - 1;
@@ -104,8 +104,7 @@ double contact_rows_values(const solver_problem *problem, int index, double u[MA
     return u[0];
 }
 
-/* (t1, t2) goes to the nearest point of the section of the pyramid or the cone where the normal impulse allows
- * `bound`. */
+/* Projects (t1, t2) on the section of the pyramid or the cone of size `bound`. */
 static void friction_project(solver_friction friction, double bound, double t[2]) {
     if (friction != FRICTION_CONE) {
         for (int i = 0; i < 2; i++) t[i] = fmax(-bound, fmin(bound, t[i]));
@@ -149,7 +148,7 @@ void contact_rows_project(const solver_problem *problem, int index, double lambd
     contact_rows_confine(problem, index, lambda[0], D, lambda);
 }
 
-/* What lambda - w / D is confined to. Whether friction was allowed as it was. */
+/* Projects lambda - w / D. True if friction was admissible. */
 static bool step_alone(const solver_problem *problem, int index, const double lambda[MAX_CONTACT_ROWS],
                        const double w[MAX_CONTACT_ROWS], const double D[MAX_CONTACT_ROWS],
                        double next[MAX_CONTACT_ROWS]) {
@@ -170,19 +169,20 @@ double contact_rows_error(const solver_problem *problem, int index, const double
     return problem->step->h * error;
 }
 
-/* How far a contact has left the point that it stuck to, m. */
-static double way_of(const solver_problem *problem, int index, const double u[MAX_CONTACT_ROWS]) {
+/* Distance of a contact from its anchor, m. */
+static double slid_distance(const solver_problem *problem, int index, const double u[MAX_CONTACT_ROWS]) {
     double turned = contact_rows_aggregated(problem) ? fabs(u[3]) * problem->patches[index].arm[3] : 0;
     return fmax(hypot(u[1], u[2]), turned);
 }
 
-/* It would leave its bounds if it were to stick, as newton has it, and has left its anchor by more than what sticks
- * may: near its bounds the tolerance alone would let go of anchors again and again, and a block on a slope creeps. */
+/* Whether a contact slips: sticking would exceed its bounds, as in newton, and it has left its anchor by more than
+ * the tolerance. Near the bounds the tolerance alone would release anchors again and again, and a block on a slope
+ * creeps. */
 static bool slips(const solver_problem *problem, int index, const double *lambda, const double *D) {
     double h = problem->step->h, u[MAX_CONTACT_ROWS], w[MAX_CONTACT_ROWS], next[MAX_CONTACT_ROWS];
     if (!(D[1] > 0 && D[2] > 0 && contact_rows_mu(problem, index) * lambda[0] > 0)) return true;
     contact_rows_values(problem, index, u);
-    if (way_of(problem, index, u) <= h * problem->tolerance.length) return false;
+    if (slid_distance(problem, index, u) <= h * problem->tolerance.length) return false;
     for (int i = 0; i < contact_rows_each(problem); i++) w[i] = u[i] / h;
     return !step_alone(problem, index, lambda, w, D, next);
 }

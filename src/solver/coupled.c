@@ -1,3 +1,4 @@
+/* The Schur complement of handles (solver.h; garre2009, Eqs. 12 and 13). */
 #include "solver/solver.h"
 
 #include "core/dense.h"
@@ -8,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CG_TOLERANCE 1e-12 /* of |r| at the start: so that the motion is the same to 1e-9 */
-#define CG_STEPS 20        /* at most so many times the unknowns */
+#define CG_TOLERANCE 1e-12 /* relative residual: the motion is then the same to 1e-9 */
+#define CG_STEPS 20        /* maximum iterations per unknown */
 
 const char *const coupling_method_names[COUPLING_METHODS] = {"monolithic", "schur", "cg"};
 
@@ -118,7 +119,7 @@ static void solve_tool(coupled_state *state, double *x) {
         cholesky_solve(&state->factor, x);
 }
 
-/* For each block of the whole matrix in a handle's row: what it does with a column of the tool, or of a handle. */
+/* Called for each block of the whole matrix in a row of a handle. */
 typedef void (*row_visitor)(coupled_state *state, int row, int column, const double *block, void *context);
 
 static void visit_handles(coupled_state *state, row_visitor visit, void *context) {
@@ -129,7 +130,7 @@ static void visit_handles(coupled_state *state, row_visitor visit, void *context
                 visit(state, state->whole->row[k] - tool, j, state->blocks + 9 * (size_t)k, context);
 }
 
-/* Z = H_th and S = H_h, for a start. */
+/* Initializes Z = H_th and S = H_h. */
 static void take_block(coupled_state *state, int row, int column, const double *block, void *context) {
     (void)context;
     int tool = state->model->tool_nodes, n = 3 * state->model->handle_nodes;

@@ -1,14 +1,14 @@
-/* Spectral augmented-Lagrangian Newton (perez2016 Eq. 1 solved to its optimum), with contact and friction in the same
- * solve.
+/* Newton's method on the augmented Lagrangian with spectral limits (perez2016, Eq. 1, solved to its optimum), and
+ * contact and friction in the same solve.
  *
- * Inner iterations minimize the augmented Lagrangian Phi (lagrangian.h) by Newton with an Armijo line search; the
- * Hessian has the pattern of A, so one iteration is one assembly and one factorization (where soft bodies touch each
- * other, some conjugate gradients on top: crossing.h). Where few contacts push and are not yet as they should be, an
- * iteration finds their forces too (condense.h). Outer steps move the multipliers and raise the penalty rho. Started
- * from the multipliers of the last step, mostly one outer step is left to do, and A itself is never factored.
+ * Inner iterations minimize the augmented Lagrangian Phi (newton.h) by Newton's method with an Armijo line search.
+ * The Hessian has the pattern of A, so one iteration is one assembly and one factorization, plus conjugate gradients
+ * where soft bodies touch (soft_coupling.c). Where few contacts are active and not converged, an iteration also
+ * finds their forces (condense.c). Outer iterations update the multipliers and increase the penalty rho. With the
+ * multipliers of the last step as a start, usually one outer iteration is enough, and A itself is never factored.
  *
- * What must not be left out (each was met): complementarity in the stopping rule, or multipliers that stuck pump energy
- * into the motion; the curvature of the limits in the Hessian, or the iteration stalls. */
+ * Two things are essential: complementarity in the stopping rule, or wrong multipliers add energy to the motion; and
+ * the curvature of the limits in the Hessian, or the iteration stalls. */
 #include "solver/newton.h"
 
 #include "body/rigid.h"
@@ -23,8 +23,8 @@ static int size_of(const solver_problem *problem) {
     return 3 * problem->pattern->node_count;
 }
 
-/* Limits and contacts are looked at where d takes them. */
-static void lagrangian_move(const solver_problem *problem, const double *d) {
+/* Evaluates limits and contacts at d. */
+static void lagrangian_evaluate(const solver_problem *problem, const double *d) {
     EACH_LIMITED (problem, k, limits) {
         limits->move(problem->bodies[k], problem->step, d + 3 * problem->first_node[k]);
         limits->evaluate(problem->bodies[k], problem->step);
@@ -76,8 +76,8 @@ static body_limit_measures lagrangian_measure_limits(const solver_problem *probl
     return all;
 }
 
-/* A soft body's forces are so much larger than a small object's weight that |gradient| alone hides what the object
- * still misses. */
+/* The forces of a soft body are so much larger than the weight of a small object that |gradient| alone hides an
+ * unbalanced object. */
 static double out_of_balance(const solver_problem *problem, const double *gradient) {
     double h = problem->step->h, worst = 0;
     for (int k = 0; k < problem->body_count; k++) {
@@ -103,54 +103,55 @@ static lagrangian_measures lagrangian_measure(const solver_problem *problem, con
                                  .balance = out_of_balance(problem, gradient)};
 }
 
-/* Penalties rho, in units of each tet's Young's modulus. Far from the limits a low one converges in few iterations,
- * near them a high one. It is raised only when a multipliers' step did not bring the distance down: with a rho that is
- * too high too early, the line search takes tiny steps (40 iterations instead of 16 on a hand that is thrown). */
+/* Penalties rho, in units of the Young's modulus of each tet. A low one converges in few iterations far from the
+ * limits, a high one near them. It is increased only when a multiplier step did not reduce the distance: with a rho
+ * that is too high too early, the line search takes tiny steps (40 iterations instead of 16 on a hand that is
+ * thrown). */
 #define RHO_NEAR NEWTON_RHO
 #define RHO_FAR 50.0
 #define RHO_GROWTH 10.0
 #define RHO_LARGEST 1e4
-/* Of a strain from its limits, where RHO_FAR is better. With 0.02 a hand that closes to a fist starts low in steps
- * where it should not, and takes up to 44 iterations instead of 15. */
+/* Distance of a strain from its limits above which RHO_FAR is better. With 0.02 a hand that closes to a fist starts
+ * low in steps where it should not, and takes up to 44 iterations instead of 15. */
 #define FAR_DISTANCE 0.05
-#define DISTANCE_DROP 0.3 /* that a multipliers' step should achieve */
+#define DISTANCE_DROP 0.3 /* reduction that a multiplier step should achieve */
 
-/* Young's moduli: the largest stress that a multiplier stands for (safeguarded multipliers [Andreani, Birgin, Martinez,
- * Schuverdt 2008, On augmented Lagrangian methods with general lower-level constraints, SIAM J. Optim. 18]). Where
- * limits, contacts and supports cannot all be met, as when pads are driven closer than their limits allow, multipliers
- * would grow without end and shoot what is between them away. */
+/* In Young's moduli: maximum stress of a multiplier (safeguarded multipliers [Andreani, Birgin, Martinez, Schuverdt
+ * 2008, On augmented Lagrangian methods with general lower-level constraints, SIAM J. Optim. 18]). Where limits,
+ * contacts and supports are incompatible, as when pads are driven closer than their limits allow, multipliers would
+ * grow without limit and throw away what is between them. */
 #define STRESS_LARGEST 1000.0
-#define STRESS_UNMET 10.0 /* that a step which could not be met leaves to the next one: with 30, squeezed pads buckle */
-#define NO_PROGRESS 0.8   /* of the distance is left by a multipliers' step: far from the limits, they cannot be met */
-#define UNMET_DISTANCE 0.01 /* of a strain from its limits, which is far in this sense */
+#define STRESS_UNMET 10.0   /* the same after a step that did not converge: with 30, squeezed pads buckle */
+#define NO_PROGRESS 0.8     /* of the distance remains after a multiplier step: the limits are incompatible */
+#define UNMET_DISTANCE 0.01 /* of a strain from its limits, for that test */
 
-/* How small the gradient must be, of |A (x - x*)|, for the multipliers to move. */
+/* |gradient| over |A (x - x*)| at which the multipliers are updated. */
 #define GRADIENT_SETTLED 0.01
 #define GRADIENT_TRACE 5e-4
-#define LOOSE_UPDATES 2  /* of the multipliers, while ten times that is enough */
-#define STRICT_UPDATES 3 /* from which on a tenth is asked for */
-#define SAME_START 1e-7  /* m: starts that differ by less are the same */
-#define MAX_INNER 8      /* Newton steps before the multipliers move anyway */
+#define LOOSE_UPDATES 2  /* updates of the multipliers for which ten times that is enough */
+#define STRICT_UPDATES 3 /* updates after which a tenth is required */
+#define SAME_START 1e-7  /* m: initial guesses that differ by less are equal */
+#define MAX_INNER 8      /* Newton steps before the multipliers are updated in any case */
 #define MAX_ITERATIONS 60
-/* Grips take fewer anyway. hand-letters, in steps of 10 ms: 12.2 iterations and 5.7 ms a step on average, 45 and 21 ms at
- * most; with 20: 9.8 and 4.8 ms, 14 ms at most, and letters are 3 mm elsewhere after 4 s. With 16 they are 77 mm elsewhere;
- * with 4 no step of grip-strong converges, and it takes 4.0 iterations instead of 1.4. */
+/* The maximum when time is short. hand-letters, in steps of 10 ms: 12.2 iterations and 5.7 ms per step on average,
+ * maximum 45 and 21 ms; with 20: 9.8 and 4.8 ms, maximum 14 ms, and letters differ by 3 mm after 4 s. With 16 they
+ * differ by 77 mm; with 4 no step of grip-strong converges, and it takes 4.0 iterations instead of 1.4. Grips take
+ * fewer in any case. */
 #define HURRIED_ITERATIONS 20
-/* Iterations in which contacts are condensed. Where these do not do, it may be the forces that go to and fro, as they
- * are exact for limits that are not what they will be: with up to 64 contacts condensed in all iterations, half of the
- * steps of 10 ms in which 1000 N press a finger on a table did not converge. */
+/* Iterations in which contacts are condensed. Beyond these the forces may oscillate, since they are exact for limits
+ * that are not converged: with up to 64 contacts condensed in all iterations, half of the steps of 10 ms in which
+ * 1000 N press a finger on a table did not converge. */
 #define MAX_CONDENSED 20
-#define MAX_PASSES 120 /* Newton and multipliers' steps together */
+#define MAX_PASSES 120 /* Newton and multiplier steps together */
 #define MAX_HALVINGS 20
 #define ARMIJO 1e-4
 
-/* How exactly a direction is found where soft bodies touch. Newton comes again anyway: with 1e-3 its steps are fewer by
- * a few in a hundred, but those of conjugate gradients are more than twice as many (hand-letters: 17 ms a step instead
- * of 7). */
-#define CROSSING_SHARE 0.1 /* of the gradient that is left */
-#define CROSSING_STEPS 100
-#define LINKED_SHARE 0.01   /* with contacts by springs, whose passes come to no end if the light bodies are left out */
-#define CROSSING_TRACE 1e-5 /* of |A (x - x*)|, a fiftieth of GRADIENT_TRACE: a system at rest need not be polished */
+/* Tolerance of a direction where soft bodies touch. With 1e-3 Newton takes a few percent fewer steps, but conjugate
+ * gradients more than twice as many (hand-letters: 17 ms per step instead of 7). */
+#define COUPLING_SHARE 0.1 /* relative residual */
+#define COUPLING_STEPS 100
+#define LINKED_SHARE 0.01   /* with spring contacts, whose passes do not converge if light bodies are inaccurate */
+#define COUPLING_TRACE 1e-5 /* of |A (x - x*)|, a fiftieth of GRADIENT_TRACE: enough for a system at rest */
 
 typedef struct newton_state {
     double *hessian;   /* 9 per block */
@@ -189,8 +190,8 @@ static bool newton_needs_free_motion(const solver_problem *problem) {
     return !has_multipliers(problem);
 }
 
-/* The direction with contacts condensed: their multipliers move, and so does the gradient. False, and nothing changes
- * but the factor, if that cannot be done. */
+/* The direction with condensed contacts; updates their multipliers and the gradient. False, and nothing changes but
+ * the factor, if that is not possible. */
 static bool find_condensed(newton_state *state, const solver_problem *problem, double rho) {
     if (problem->coupled || problem->uncondensed || condense_collect(&state->condense, problem) == 0) return false;
     lagrangian_hessian_of_limits(problem, rho, state->hessian);
@@ -201,8 +202,8 @@ static bool find_condensed(newton_state *state, const solver_problem *problem, d
     return true;
 }
 
-/* The forces of patches that fit the step that is to be taken, direction = H^-1 (h^2 J^T lambda - g) with g the gradient
- * without them, and that step. */
+/* The forces of patches for the next step, direction = H^-1 (h^2 J^T lambda - g) with g the gradient without them,
+ * and that direction. */
 static void find_direction_with_patches(newton_state *state, const solver_problem *problem) {
     int n = size_of(problem);
     double h = problem->step->h;
@@ -225,7 +226,7 @@ static bool is_limited(const solver_problem *problem) {
     return any;
 }
 
-/* Only patches: H is A, which was factored for the free motion that they were made from. */
+/* Without limits and contacts, H is A, which was factored for the free motion. */
 static bool is_factored(const solver_problem *problem) {
     return problem->patch_count > 0 && !is_limited(problem);
 }
@@ -242,14 +243,14 @@ static bool find_direction(newton_state *state, const solver_problem *problem, d
     }
     for (int i = 0; i < size_of(problem); i++) state->direction[i] = -state->gradient[i];
     double size = sqrt(rows_dot(state->residual, state->residual, size_of(problem)));
-    soft_coupling_end end = {.share = problem->link_count > 0 ? LINKED_SHARE : CROSSING_SHARE,
-                             .trace = CROSSING_TRACE * size,
-                             .max = CROSSING_STEPS};
+    soft_coupling_end end = {.share = problem->link_count > 0 ? LINKED_SHARE : COUPLING_SHARE,
+                             .trace = COUPLING_TRACE * size,
+                             .max = COUPLING_STEPS};
     soft_coupling_solve(problem, state->hessian, end, state->direction);
     return true;
 }
 
-/* Goes along the direction as far as Phi falls enough. Leaves the bodies at the new d. */
+/* Moves along the direction as far as Phi decreases enough. Leaves the bodies evaluated at the new d. */
 static void line_search(newton_state *state, const solver_problem *problem, double rho) {
     int n = size_of(problem);
     double slope = rows_dot(state->gradient, state->direction, n), before = lagrangian_constraint_energy(problem, rho);
@@ -260,7 +261,7 @@ static void line_search(newton_state *state, const solver_problem *problem, doub
     for (int halvings = 0;; halvings++, step /= 2) {
         for (int i = 0; i < n; i++) state->d[i] += (step - done) * state->direction[i];
         done = step;
-        lagrangian_move(problem, state->d);
+        lagrangian_evaluate(problem, state->d);
         double change =
             step * linear + 0.5 * step * step * square + lagrangian_constraint_energy(problem, rho) - before;
         if (change <= ARMIJO * step * slope || halvings == MAX_HALVINGS) break;
@@ -268,20 +269,20 @@ static void line_search(newton_state *state, const solver_problem *problem, doub
     for (int i = 0; i < n; i++) state->residual[i] += step * state->product[i];
 }
 
-/* residual = A d - h b; the bodies are looked at where d takes them. Returns Phi. */
-static double look_at(newton_state *state, const solver_problem *problem, double rho) {
+/* residual = A d - h b; evaluates the bodies at d. Returns Phi. */
+static double evaluate(newton_state *state, const solver_problem *problem, double rho) {
     double h = problem->step->h;
     int n = size_of(problem);
     soft_coupling_multiply(problem, state->d, state->residual);
     double linear = rows_dot(problem->b, state->d, n), square = rows_dot(state->d, state->residual, n);
     for (int i = 0; i < n; i++) state->residual[i] -= h * problem->b[i];
-    lagrangian_move(problem, state->d);
+    lagrangian_evaluate(problem, state->d);
     contact_guess_shift(problem->contacts, problem->contact_count);
     return 0.5 * square - h * linear + lagrangian_constraint_energy(problem, rho);
 }
 
-/* d of the motion going on as it did: at the velocities of the last step, or with these changing on as they did in it
- * (a body that turns grows at constant velocities), whichever is nearer to the minimum. */
+/* The initial d: h times the velocity of the last step, or with the same change of velocity as in that step (a body
+ * that rotates grows at constant velocities), whichever is closer to the minimum. */
 static void start_warm(newton_state *state, const solver_problem *problem) {
     double h = problem->step->h, *more = state->product, largest = 0;
     int n = size_of(problem);
@@ -295,14 +296,14 @@ static void start_warm(newton_state *state, const solver_problem *problem) {
         largest = fmax(largest, fabs(more[i]));
     }
     if (largest <= SAME_START) {
-        look_at(state, problem, RHO_NEAR);
+        evaluate(state, problem, RHO_NEAR);
         return;
     }
-    double plain = look_at(state, problem, RHO_NEAR);
+    double plain = evaluate(state, problem, RHO_NEAR);
     for (int i = 0; i < n; i++) state->d[i] += more[i];
-    if (look_at(state, problem, RHO_NEAR) <= plain) return;
+    if (evaluate(state, problem, RHO_NEAR) <= plain) return;
     for (int i = 0; i < n; i++) state->d[i] -= more[i];
-    look_at(state, problem, RHO_NEAR);
+    evaluate(state, problem, RHO_NEAR);
 }
 
 static void start(newton_state *state, const solver_problem *problem, bool is_warm) {
@@ -315,10 +316,10 @@ static void start(newton_state *state, const solver_problem *problem, bool is_wa
         return;
     }
     for (int i = 0; i < size_of(problem); i++) state->d[i] = problem->step->h * problem->v[i];
-    look_at(state, problem, RHO_NEAR);
+    evaluate(state, problem, RHO_NEAR);
 }
 
-/* The start's rho, with the multipliers (kept in units of RHO_NEAR) in its units. */
+/* The initial rho; converts the multipliers, stored in units of RHO_NEAR. */
 static double first_rho(const solver_problem *problem) {
     if (lagrangian_measure_limits(problem).distance <= FAR_DISTANCE) return RHO_NEAR;
     EACH_LIMITED (problem, k, limits) {
@@ -334,8 +335,8 @@ static bool contacts_agree(const solver_problem *problem, const contact_measures
            now->force <= slack * tolerance->force * now->mean;
 }
 
-/* Near enough to the minimum of Phi for the multipliers to move: loosely as long as they are far off; strictly once
- * those of contacts do not come to rest, since steps from rough minima may go round in circles. */
+/* Whether d is close enough to the minimum of Phi to update the multipliers: loose while they are far off, strict
+ * once those of contacts do not settle, since steps from inaccurate minima may cycle. */
 static bool is_settled(const solver_problem *problem, const lagrangian_measures *now, int updates) {
     bool limits_far = now->limits.distance > 5 * problem->tolerance.violation;
     bool contacts_far = updates < LOOSE_UPDATES && !contacts_agree(problem, &now->contacts, 10);
@@ -360,18 +361,18 @@ static bool iterate(newton_state *state, const solver_problem *problem, solver_r
         lagrangian_measures now = lagrangian_measure(problem, state->residual, state->gradient);
         if (problem->patch_count > 0 && report->iterations > 0)
             now.contacts = patch_forces_measure(&state->patch_forces, problem);
-        solver_tell(problem, report->iterations, false, now.limits.distance);
+        solver_trace_point(problem, report->iterations, false, now.limits.distance);
         bool settled = is_settled(problem, &now, updates);
-        /* One iteration is mostly enough; but where it leaves more than a trace, bodies at rest tremble between two
-         * states that are both within the tolerances, so contacts get a second one. */
+        /* One iteration is usually enough. But where it leaves more than rounding, bodies at rest tremble between
+         * two states within the tolerances, so contacts get a second one. */
         bool polish = problem->contact_count + problem->patch_count > 0 && report->iterations == 1 &&
                       now.slope > GRADIENT_TRACE * now.size;
         report->converged = report->iterations > 0 && !polish && is_converged(problem, &now);
-        /* A solve that is cut short still moves its multipliers, or the next step would begin where this one did. */
-        bool is_last = report->iterations >= solver_max(problem, MAX_ITERATIONS);
-        /* Multipliers that move twice without a step in between are moved by the same violation twice. */
+        /* The last iteration updates the multipliers in any case, or the next step would start where this one did. */
+        bool is_last = report->iterations >= solver_max_iterations(problem, MAX_ITERATIONS);
+        /* Two updates without a step in between would count the same violation twice. */
         if (!report->converged && !is_last && inner < MAX_INNER && (!settled || inner == 0 || polish)) {
-            /* Once begun it goes on: contacts that are terms in every second iteration go round in circles. */
+            /* Once started it continues: contacts that are terms in every other iteration cycle. */
             condensed |= !contacts_agree(problem, &now.contacts, 1);
             bool all_at_once = condensed && report->iterations < MAX_CONDENSED;
             if (!(all_at_once && find_condensed(state, problem, rho)) && !find_direction(state, problem, rho))
@@ -396,7 +397,7 @@ static bool iterate(newton_state *state, const solver_problem *problem, solver_r
         before = now.limits.distance;
         inner = 0;
     }
-    /* The units in which the next step finds its multipliers. */
+    /* The units of the stored multipliers. */
     double max = (report->converged ? STRESS_LARGEST : STRESS_UNMET) / RHO_NEAR;
     EACH_LIMITED (problem, k, limits) limits->rescale(problem->bodies[k], rho / RHO_NEAR, max);
     return true;

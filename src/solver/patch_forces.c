@@ -1,10 +1,11 @@
-/* Block Gauss-Seidel over the patches. With D the diagonal of W, a patch takes
+/* Forces of patches by block Gauss-Seidel. With D the diagonal of W, a patch takes
  *
  *   lambda_n <- max(0, lambda_n - u_n / (h^2 D_n)),   lambda_f <- P(lambda_f - u_f / (h^2 D_f))
  *
- * and the torques of its pressure like the first, within bounds, in turns: a few times with its own block of W alone, then it
- * tells the others. P is the projection on what mu lambda_n allows (constraint/contensou.h). Where the patch sticks and presses
- * everywhere, its own block is solved at once (contact/patch_law.h). */
+ * and the torques of its pressure like the first, within their bounds: a few times in turn with its own block of W
+ * alone, then the change is added to u of all patches. P is the projection on the friction that mu lambda_n allows
+ * (contact/patch.h). Where the patch sticks and presses everywhere, its own block is solved directly
+ * (contact/patch_law.c). */
 #include "solver/solver.h"
 
 #include "core/simd.h"
@@ -14,8 +15,8 @@
 
 #define MAX_SWEEPS 1000
 #define OWN_TURNS 4
-#define ENOUGH 0.2 /* of the tolerance of lengths, so that what newton leaves has room too */
-#define TRACE 1e-3 /* of the tolerance of lengths, that is nothing */
+#define ENOUGH 0.2 /* of the tolerance of lengths, which leaves room for the error of newton */
+#define TRACE 1e-3 /* of the tolerance of lengths: negligible */
 
 void patch_forces_layout(patch_forces *state, const solver_problem *problem, int rows, arena *work) {
     int max = rows * problem->max_patches, stride = (max + 7) / 8 * 8;
@@ -47,10 +48,10 @@ static double entry(const patch_forces *state, int row, int column) {
     return state->W[(size_t)row * (size_t)state->stride + (size_t)column];
 }
 
-/* The parts of a patch's force that take their steps one after the other. */
+/* The parts of the force of a patch, which step one after the other. */
 typedef enum part { PART_NORMAL, PART_SLOPES, PART_FRICTION, PARTS } part;
 
-/* What the patch's law makes of a part of lambda at u. Whether the patch sticks, of friction. */
+/* Projects one part of lambda on the law of the patch at u. For friction: true if the patch sticks. */
 static bool obey(patch *p, part which, const double D[PATCH_ROWS], const double u[PATCH_ROWS],
                  double lambda[PATCH_ROWS]) {
     if (!(D[0] > 0)) return false; /* nothing there can move */
@@ -62,35 +63,35 @@ static bool obey(patch *p, part which, const double D[PATCH_ROWS], const double 
     return which == PART_FRICTION && patch_friction(p, p->mu * lambda[0], D, u, lambda);
 }
 
-/* Row `row` of W times `change` is added to u. */
-static void tell(patch_forces *state, int row, double change, int count) {
+/* u += change times row `row` of W. */
+static void add_response(patch_forces *state, int row, double change, int count) {
     const double *W = state->W + (size_t)row * (size_t)state->stride;
     for (int i = 0; i < count; i += 8)
         f64x8_store(state->u + i, f64x8_fma(f64x8_load(W + i), f64x8_set(change), f64x8_load(state->u + i)));
 }
 
-/* By how much a patch's force changes, as what that moves and as a force itself. */
+/* The change of the force of a patch, as a motion and as a force. */
 typedef struct change {
     double length, force; /* m, N */
 } change;
 
-/* One component of lambda changes by so much. Torques count at their arms. */
-static void note(change *sum, const patch *p, const double D[PATCH_ROWS], int k, double by) {
+/* Includes the change of one component of lambda. Torques count at their arms. */
+static void include_change(change *sum, const patch *p, const double D[PATCH_ROWS], int k, double by) {
     double arm = p->arm[k];
     if (!(arm > 0)) return;
     sum->length = fmax(sum->length, fabs(D[k] * by) * arm);
     sum->force = fmax(sum->force, fabs(by) / arm);
 }
 
-/* Small enough, in shares of the tolerances: as a length, and as a force unless there is hardly any motion in it (where nothing
- * pushes, no force is small). */
+/* Whether a change is below a share of the tolerances: as a length, and as a force unless the motion is negligible
+ * (without active patches, no force is small). */
 static bool is_small(const change *c, const solver_problem *problem, double mean, double share) {
     double length = problem->tolerance.length * problem->step->h;
     return c->length <= share * length &&
            (c->force <= share * problem->tolerance.force * mean || c->length <= TRACE * length);
 }
 
-/* One patch takes its turns; returns by how much it changed. */
+/* Steps one patch; returns its change. */
 static change relax(patch_forces *state, const solver_problem *problem, int index) {
     patch *p = &problem->patches[index];
     const double *D = state->own[index].D;
@@ -100,7 +101,7 @@ static change relax(patch_forces *state, const solver_problem *problem, int inde
     memcpy(u, state->u + first, (size_t)each * sizeof *u);
     memcpy(lambda, p->lambda, sizeof lambda);
     bool sticks = patch_settle(p, &state->own[index], u, lambda);
-    for (int k = 0; k < each && sticks; k++) note(&moved, p, D, k, lambda[k] - p->lambda[k]);
+    for (int k = 0; k < each && sticks; k++) include_change(&moved, p, D, k, lambda[k] - p->lambda[k]);
     for (int turn = 0, turns = sticks ? 0 : OWN_TURNS; turn < turns; turn++) {
         change step = {0};
         for (part which = 0; which < PARTS; which++) {
@@ -110,7 +111,7 @@ static change relax(patch_forces *state, const solver_problem *problem, int inde
             for (int k = 0; k < each; k++) {
                 double by = lambda[k] - before[k];
                 for (int i = 0; i < each && by != 0; i++) u[i] += h * h * entry(state, first + i, first + k) * by;
-                note(&step, p, D, k, by);
+                include_change(&step, p, D, k, by);
             }
         }
         moved = (change){fmax(moved.length, step.length), fmax(moved.force, step.force)};
@@ -118,13 +119,13 @@ static change relax(patch_forces *state, const solver_problem *problem, int inde
     }
     p->settled = !(lambda[0] > 0) ? CONE_OPEN : sticks ? CONE_STICK : CONE_SLIP;
     for (int k = 0; k < each; k++) {
-        if (lambda[k] != p->lambda[k]) tell(state, first + k, h * h * (lambda[k] - p->lambda[k]), rows);
+        if (lambda[k] != p->lambda[k]) add_response(state, first + k, h * h * (lambda[k] - p->lambda[k]), rows);
         p->lambda[k] = lambda[k];
     }
     return moved;
 }
 
-/* Of the patches that push, N. */
+/* Mean normal force of the active patches, N. */
 static double mean_force(const solver_problem *problem) {
     double sum = 0;
     int active = 0;
@@ -142,7 +143,7 @@ void patch_forces_solve(patch_forces *state, const solver_problem *problem) {
     for (int i = 0; i < problem->patch_count; i++)
         memcpy(state->u + each * i, problem->patches[i].u, (size_t)each * sizeof *state->u);
     for (int i = 0; i < problem->patch_count; i++)
-        for (int k = 0; k < each; k++) tell(state, each * i + k, h * h * problem->patches[i].lambda[k], rows);
+        for (int k = 0; k < each; k++) add_response(state, each * i + k, h * h * problem->patches[i].lambda[k], rows);
     bool done = false;
     for (state->sweeps = 0; state->sweeps < MAX_SWEEPS && !done; state->sweeps++) {
         change moved = {0};
@@ -166,8 +167,8 @@ contact_measures patch_forces_measure(const patch_forces *state, const solver_pr
         memcpy(lambda, p->lambda, sizeof lambda);
         memcpy(guess, p->guess, sizeof guess);
         for (part which = 0; which < PARTS; which++) obey(p, which, D, p->u, lambda);
-        memcpy(p->guess, guess, sizeof guess); /* looking does not change what the next projection begins with */
-        for (int k = 0; k < state->rows; k++) note(&off, p, D, k, lambda[k] - p->lambda[k]);
+        memcpy(p->guess, guess, sizeof guess); /* evaluating does not change the start of the next projection */
+        for (int k = 0; k < state->rows; k++) include_change(&off, p, D, k, lambda[k] - p->lambda[k]);
         measures.active += p->lambda[0] > 0;
         measures.length = fmax(measures.length, off.length);
         if (!is_small(&off, problem, measures.mean, 1)) measures.force = fmax(measures.force, off.force);
@@ -181,7 +182,7 @@ bool patch_forces_stabilize(patch_forces *state, const solver_problem *problem, 
     for (int i = 0; i < count; i++) {
         const patch *p = &problem->patches[i];
         state->u[i] = p->u[0] - p->allowed_penetration;
-        /* What is deep is taken out over some steps. */
+        /* Deep penetration is corrected over several steps. */
         state->u[i] = fmax(state->u[i], -CONTACT_RECOVERY * h);
         deepest = fmax(deepest, -state->u[i]);
     }
@@ -200,7 +201,7 @@ bool patch_forces_stabilize(patch_forces *state, const solver_problem *problem, 
             if (by == 0) continue;
             push[i] = next;
             moved = fmax(moved, fabs(D * by));
-            tell(state, i, by, count);
+            add_response(state, i, by, count);
         }
     }
     memset(dq, 0, 3 * (size_t)problem->pattern->node_count * sizeof *dq);

@@ -1,3 +1,4 @@
+/* Conjugate gradients for contact between soft bodies (solver.h has the equations). */
 #include "solver/solver.h"
 
 #include "body/soft.h"
@@ -18,7 +19,7 @@ static int whole_bodies(const solver_problem *problem) {
     return count;
 }
 
-/* Soft bodies come first in a system. */
+/* Soft bodies are the first of a system. */
 static void find_bodies(soft_coupling *state, const solver_problem *problem) {
     for (int i = 0; i < problem->pattern->node_count; i++) state->body[i] = -1;
     for (int k = 0; k < state->whole; k++) {
@@ -63,7 +64,7 @@ void soft_coupling_multiply(const solver_problem *problem, const double *x, doub
     add_links(problem->links, problem->link_count, problem->step->h, x, y);
 }
 
-/* The block of T^T H T at bodies (a, b) gets weight times a 3x3 matrix. */
+/* Adds weight times a 3x3 block to T^T H T at bodies (a, b). */
 static void add_coarse(soft_coupling *state, int a, int b, const double *block, double weight) {
     double *target = state->coarse + 9 * (size_t)a * (size_t)state->whole + 3 * (size_t)b;
     for (int row = 0; row < 3; row++)
@@ -79,7 +80,7 @@ static void assemble_coarse(soft_coupling *state, const solver_problem *problem,
         int b = state->body[j];
         double sum[9] = {0};
         if (b < 0) continue;
-        /* No pattern couples two soft bodies, so a column's blocks are all the same body's or a rigid one's. */
+        /* No pattern couples two soft bodies: the blocks of a column belong to the same body or to a rigid one. */
         for (int k = pattern->column_start[j]; k < pattern->column_start[j + 1]; k++) {
             const double *block = blocks + 9 * (size_t)k;
             if (state->body[pattern->row[k]] < 0) continue;
@@ -114,7 +115,7 @@ static void add_whole(const soft_coupling *state, const solver_problem *problem,
         for (int c = 0; c < 3 && state->body[i] >= 0; c++) x[3 * i + c] += y[3 * state->body[i] + c];
 }
 
-/* Some contact is not of a body with itself: only then is there a way together that M does not know. */
+/* Whether two bodies touch, not only one itself: only then does M lack a common motion. */
 static bool couples_soft_bodies(const soft_coupling *state) {
     for (int i = 0; i < state->count; i++) {
         const contact *c = state->links[i].contact;
@@ -123,7 +124,7 @@ static bool couples_soft_bodies(const soft_coupling *state) {
             side[c->legs[k].other] = true;
             if (state->body[c->legs[k].node] != state->body[c->legs[0].node]) return true;
         }
-        if (!side[0] || !side[1]) return true; /* the other body is held */
+        if (!side[0] || !side[1]) return true; /* the other body cannot move */
     }
     return false;
 }
@@ -137,7 +138,7 @@ int soft_coupling_solve(const solver_problem *problem, const double *blocks, sof
         return 0;
     }
     double *r = state->residual, *z = state->solved, *p = state->direction, *q = state->product, *m = state->factored;
-    bool apart = couples_soft_bodies(state);
+    bool two_bodies = couples_soft_bodies(state);
     assemble_coarse(state, problem, blocks);
     /* A body without unknowns has a row of zeros, which is left out. */
     (void)dense_cholesky(state->coarse, 3 * state->whole, 3 * state->whole, 0);
@@ -147,11 +148,11 @@ int soft_coupling_solve(const solver_problem *problem, const double *blocks, sof
     while (steps < end.max) {
         memcpy(z, r, (size_t)n * sizeof *z);
         solver_solve(problem, z);
-        if (apart) add_whole(state, problem, r, z);
+        if (two_bodies) add_whole(state, problem, r, z);
         double now = rows_dot(r, z, n), keep = steps > 0 ? now / before : 0;
         for (int i = 0; i < n; i++) p[i] = steps > 0 ? z[i] + keep * p[i] : z[i];
-        /* M p: M z is the residual, unless T has its part in z. */
-        if (apart)
+        /* M p: M z is the residual, unless T contributes to z. */
+        if (two_bodies)
             block_pattern_multiply(problem->pattern, blocks, p, m);
         else
             for (int i = 0; i < n; i++) m[i] = steps > 0 ? r[i] + keep * m[i] : r[i];

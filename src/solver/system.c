@@ -6,16 +6,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of b that conjugate gradients may leave where contacts by springs cross. */
+/* Tolerance and maximum iterations of conjugate gradients for the free motion, where spring contacts couple soft
+ * bodies. */
 #define LINKED_SHARE 1e-9
 #define LINKED_STEPS 400
+
 static int find_member(const system_model *system, int body) {
     for (int k = 0; k < system->body_count; k++)
         if (system->bodies[k] == body) return k;
     return -1;
 }
 
-/* A handle with unknowns and its tool: where the unknowns of the tool start. NULL if the k-th body is no such handle. */
+/* The k-th body if it is a handle with unknowns, its tool, and the first node of the tool; else NULL. */
 static handle_model *handle_member(body_model *const *all_bodies, const system_model *system, int k,
                                    const soft_model **tool, int *tool_first) {
     body_model *body = all_bodies[system->bodies[k]];
@@ -128,7 +130,7 @@ void system_layout(system_state *state, const system_model *system, const system
     state->displacement = ARENA_ARRAY(work, double, state->max_patches > 0 ? components : 0);
     if (system->couples_soft) soft_coupling_layout(&state->soft_coupling, &problem, work);
     state->solver = arena_take(work, 1, choice->solver->state_size);
-    /* While measuring there is no state yet: the solver lays out one that nobody keeps. */
+    /* While measuring there is no state yet: the solver lays out a temporary one. */
     union {
         max_align_t alignment;
         char bytes[SOLVER_STATE_LARGEST];

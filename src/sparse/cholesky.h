@@ -1,8 +1,8 @@
-/* The pattern of a symmetric matrix of 3x3 node blocks: which pairs of nodes are coupled.
+/* Sparse direct solver for symmetric positive definite matrices of 3x3 node blocks.
  *
- * Only the lower triangle is kept, by columns: column j holds its rows i >= j in ascending order, the diagonal first.
- * The values of a matrix with this pattern are a flat array of 9 doubles a block (row-major 3x3), in the order of
- * `row`; block k stands for A_ij and, if i != j, for A_ji = A_ij^T. */
+ * The pattern of a matrix: which pairs of nodes are coupled. Only the lower triangle is stored, by columns: column j
+ * has its rows i >= j in ascending order, the diagonal first. The values are a flat array of 9 doubles per block
+ * (row-major 3x3), in the order of `row`; block k is A_ij and, if i != j, A_ji = A_ij^T. */
 #ifndef SPARSE_CHOLESKY_H
 #define SPARSE_CHOLESKY_H
 
@@ -21,9 +21,9 @@ typedef struct block_pattern {
     int *row;          /* block_count */
 } block_pattern;
 
-/* From groups of nodes that couple all with all: group g holds the nodes group_node[group_start[g]] up to
- * group_node[group_start[g + 1] - 1] (a tet is a group of four). Every diagonal block is there. Indices must lie in
- * [0, node_count). */
+/* Creates a pattern from groups of nodes that are all coupled with each other: group g has the nodes
+ * group_node[group_start[g]] to group_node[group_start[g + 1] - 1] (a tet is a group of four). Every diagonal block
+ * exists. Indices must be in [0, node_count). */
 thenar_status block_pattern_create(int node_count, int group_count, const int *group_start, const int *group_node,
                                    block_pattern *out, thenar_error *error);
 void block_pattern_free(block_pattern *pattern);
@@ -34,25 +34,24 @@ int block_pattern_find(const block_pattern *pattern, int row, int column);
 /* y = A x for a matrix with this pattern; x and y hold 3 * node_count doubles and do not overlap. */
 void block_pattern_multiply(const block_pattern *pattern, const double *blocks, const double *x, double *y);
 
-/* Direct solver for symmetric positive definite matrices of 3x3 node blocks: P A P^T = L L^T.
+/* Factorization P A P^T = L L^T.
  *
- * A plan (ordering, fronts, memory layout) is made once for a pattern; it never changes and may be shared by
- * threads. A factor holds the numbers; its arrays come from the caller's arena, and nothing below allocates
- * after that.
+ * A plan (ordering, fronts, memory layout) is made once for a pattern. It is constant and may be shared by threads.
+ * A factor has the numbers; its arrays come from the caller's arena, and nothing is allocated after that.
  *
  *     cholesky_plan_create(&pattern, NULL, &plan, error);
  *     cholesky_factor_layout(&factor, plan, arena);
  *     if (cholesky_factorize(&factor, blocks, workers) == CHOLESKY_DONE) cholesky_solve(&factor, x);
  *
- * Vectors hold three doubles a node, in the node order of the pattern unless "in elimination order" is said;
- * there node i stands at 3 * cholesky_plan_position(plan)[i]. Eight right-hand sides at once are interleaved:
- * component c of right-hand side s is x[8 * c + s].
+ * Vectors have three doubles per node, in the node order of the pattern or, where stated, in elimination order:
+ * there node i is at 3 * cholesky_plan_position(plan)[i]. Eight right-hand sides are interleaved: component c of
+ * right-hand side s is x[8 * c + s].
  *
- * Results do not depend on the number of threads, to the last bit. A factor serves one thread at a time: the
+ * Results do not depend on the number of threads, to the last bit. A factor serves one thread at a time, since
  * solves write to its workspace. */
 
 typedef enum cholesky_ordering {
-    CHOLESKY_ORDERING_BEST,   /* AMD and METIS, whichever needs fewer operations */
+    CHOLESKY_ORDERING_BEST,   /* the better of AMD and METIS, by operations */
     CHOLESKY_ORDERING_AMD,    /* approximate minimum degree */
     CHOLESKY_ORDERING_METIS,  /* nested dissection */
     CHOLESKY_ORDERING_NATURAL /* as numbered, up to a postorder of the elimination tree */
@@ -60,7 +59,7 @@ typedef enum cholesky_ordering {
 
 typedef struct cholesky_options {
     cholesky_ordering ordering;
-    int last_count; /* the last so many nodes are eliminated last, in their given order */
+    int last_count; /* this many nodes at the end are eliminated last, in their given order */
 } cholesky_options;
 
 typedef struct cholesky_plan cholesky_plan;
@@ -74,42 +73,41 @@ typedef struct cholesky_facts {
     int piece_count; /* independent subtrees that threads may take; 0: too small to be worth it */
 } cholesky_facts;
 
-/* options may be NULL: best ordering, no last nodes. The same pattern always gives the same plan. (METIS
- * draws from the rand() of the process, after seeding it: a program that calls rand() in another thread at
- * that moment spoils this.) */
+/* options may be NULL: best ordering, no last nodes. The same pattern always gives the same plan. (METIS seeds and uses
+ * rand() of the process: a program that calls rand() in another thread at the same time breaks this.) */
 thenar_status cholesky_plan_create(const block_pattern *pattern, const cholesky_options *options, cholesky_plan **out,
                                    thenar_error *error);
 void cholesky_plan_free(cholesky_plan *plan);
 cholesky_facts cholesky_plan_facts(const cholesky_plan *plan);
-/* position[node]: when the node is eliminated, 0 first. */
+/* position[node]: place of the node in the elimination order. */
 const int *cholesky_plan_position(const cholesky_plan *plan);
 
 typedef struct cholesky_factor {
     const cholesky_plan *plan;
     double *panels;  /* L, front by front */
     double *inverse; /* the entries of A^-1 in the pattern of L, front by front */
-    double *work;    /* fronts that wait for their parent */
-    double *scratch; /* the front at hand, one a piece */
+    double *work;    /* updates of fronts until their parent is assembled */
+    double *scratch; /* the current front of each piece */
     double *vector;  /* 3 * node_count rows of eight doubles */
     double *rows;    /* the rows of one front, eight doubles each */
-    bool *visited;   /* a front: met by what goes over a reach; all false between calls */
-    int *reached;    /* fronts that cholesky_solve_at goes over */
-    int *failed;     /* a piece: position of the first pivot that was not positive, or INT_MAX */
+    bool *visited;   /* per front: visited by the current reach; all false between calls */
+    int *reached;    /* fronts visited by cholesky_solve_at */
+    int *failed;     /* per piece: position of the first pivot that was not positive, or INT_MAX */
 } cholesky_factor;
 
-/* Takes the factor's arrays from the arena (base/arena.h: measure, then carve). */
+/* Takes the arrays of the factor from the arena (core/memory.h). */
 void cholesky_factor_layout(cholesky_factor *factor, const cholesky_plan *plan, arena *memory);
 
-/* A view: the numbers of a factor with a workspace of its own, so that threads can solve with one factor at the same
- * time. Only the solves and the reading of the inverse take it. */
+/* A view has the numbers of a factor and a separate workspace, so that threads can solve with one factor at the same
+ * time. Only solves and reading of the inverse accept a view. */
 void cholesky_view_layout(cholesky_factor *view, const cholesky_plan *plan, arena *memory);
-/* The view shows this factor from now on, also when it is factored anew. */
+/* Attaches a view to a factor; it stays valid when the matrix is factored again. */
 void cholesky_view_open(cholesky_factor *view, const cholesky_factor *factor);
 
 #define CHOLESKY_DONE (-1)
 
-/* Factors the matrix. CHOLESKY_DONE, or the node whose pivot was not a positive number (NaN and infinity are
- * not): then the factor must not be used until a factorization is done. pool may be NULL. */
+/* Factors the matrix. Returns CHOLESKY_DONE, or the node whose pivot was not a positive finite number; then the
+ * factor must not be used until a factorization succeeds. pool may be NULL. */
 int cholesky_factorize(cholesky_factor *factor, const double *blocks, workers *pool);
 
 /* x = A^-1 x, in place. */
@@ -128,26 +126,25 @@ typedef struct cholesky_range {
     int first, count;
 } cholesky_range;
 
-/* y = L^-1 y for eight sparse right-hand sides, in elimination order, that are zero but at node_count nodes:
- * only the rows that can become nonzero are visited (the reach of the nodes in the elimination tree). Writes
- * these rows to `reach`, ascending, which has room for cholesky_facts.front_count ranges, and returns their
- * number. */
+/* y = L^-1 y for eight sparse right-hand sides, in elimination order, that are nonzero only at node_count nodes.
+ * Only the rows that can become nonzero are visited (the reach of the nodes in the elimination tree). Writes these
+ * rows to `reach`, ascending, which has room for cholesky_facts.front_count ranges, and returns their number. */
 int cholesky_forward_reach(cholesky_factor *factor, const int *nodes, int node_count, double *y, cholesky_range *reach);
 
-/* The fronts that nodes reach: those that they are in, and all above these in the tree. Nodes are marked first, in any number of
- * calls; listing writes the fronts, ascending, of which there are at most cholesky_facts.front_count, returns their number and
- * forgets the marks. */
+/* The fronts that nodes reach: those that they are in, and all their ancestors in the tree. Nodes are marked first,
+ * in any number of calls. Listing writes the fronts, ascending (up to cholesky_facts.front_count), returns their
+ * number and clears the marks. */
 void cholesky_reach_mark(cholesky_factor *factor, const int *nodes, int node_count);
 int cholesky_reach_list(cholesky_factor *factor, int *fronts);
-/* cholesky_backward_eight for the nodes of these fronts only; x has nothing else written. */
+/* cholesky_backward_eight for the nodes of these fronts only; the rest of x is not written. */
 void cholesky_backward_eight_on(cholesky_factor *factor, const int *fronts, int front_count, const double *y,
                                 double *x);
 
-/* x = A^-1 x at some nodes, where x is zero elsewhere: goes over the rows that these reach only. What x has at other nodes is
- * neither read nor written. */
+/* x = A^-1 x at some nodes, with x zero elsewhere: visits only the rows that these nodes reach. Other entries of x
+ * are neither read nor written. */
 void cholesky_solve_at(cholesky_factor *factor, const int *nodes, int node_count, double *x);
 
-/* The entries of A^-1 in the pattern of L, which holds the pattern of A. The factor itself stays. */
+/* The entries of A^-1 in the pattern of L, which contains the pattern of A. The factor is kept. */
 void cholesky_inverse(cholesky_factor *factor, workers *pool);
 
 /* The block (i, j) of A^-1, row-major, after cholesky_inverse. False if it is not in the pattern of L. */
@@ -168,9 +165,10 @@ void cholesky_inverse_gather(const cholesky_factor *factor, const cholesky_locat
 /* g^T Z g with that block Z: g holds three numbers of each of the four nodes. */
 double cholesky_inverse_form(const cholesky_factor *factor, const cholesky_location *location, const double g[12]);
 
-/* W = J A^-1 J^T for sparse rows J and the factor of A: what forces along rows do to rows. See gram.c. */
+/* The row compliance W = J A^-1 J^T for sparse rows J and the factor of A: the response of rows to forces along
+ * rows. See row_compliance.c. */
 
-/* A row of J: no node comes twice. A row without nodes moves nothing. */
+/* A row of J. Its nodes are different; a row without nodes moves nothing. */
 typedef struct compliance_row {
     int count;
     const int *node;
@@ -185,14 +183,14 @@ typedef struct row_compliance {
     cholesky_range *reach;    /* of eight rows */
     int *filled;              /* the rows that have nodes */
     compliance_group *groups; /* eight of these each */
-    double *kept;             /* their halves, one after the other */
+    double *kept;             /* their L^-1 P J^T, one after the other */
     cholesky_range *ranges;   /* which rows of L these are */
     size_t room;              /* of kept */
 } row_compliance;
 
 void row_compliance_layout(row_compliance *g, const cholesky_plan *plan, int node_count, int max_rows, arena *memory);
 
-/* W: `stride` (a multiple of 8, at least count) to a row; columns up to the next multiple of 8 become 0. */
+/* W: `stride` numbers per row, a multiple of 8 and >= count; columns up to the next multiple of 8 are set to 0. */
 void row_compliance_product(row_compliance *g, cholesky_factor *factor, const compliance_row *rows, int count,
                             double *W, int stride);
 

@@ -1,15 +1,17 @@
-/* Multifrontal Cholesky: every front adds up its part of A and its children's Schur complements, eliminates
- * its pivots, and leaves a Schur complement for its parent.
+/* Multifrontal Cholesky factorization (Duff and Reid 1983): every front assembles its part of A and the Schur
+ * complements of its children, eliminates its pivots, and leaves a Schur complement for its parent.
  *
  *     [F11    ]   pivot columns of A        L11 L11^T = F11
  *     [F21 ...] = + sum of children    ->   L21 = F21 L11^-T
- *                                           U = - L21 L21^T + (children's entries outside the pivot columns)
+ *                                           U = - L21 L21^T + (entries of the children outside the pivot columns)
  *
- * Duff and Reid 1983. Arrays of a front (k, m, kp, mp: cholesky_plan.h):
- *   pivot columns F   scratch, column-major, height x k, padded rows zero
- *   panel L           strips of 8 rows (tile.h), height / 8 of them, k columns each; the diagonal holds
- * reciprocals update U          lower triangle in block columns of 8 (front_update_column), m x m A has
- * entries in the pivot columns only, so U is written by the product and never cleared. */
+ * Arrays of a front (k, m, kp, mp: cholesky_plan.h):
+ *
+ *     pivot columns F   scratch, column-major, height x k, padded rows zero
+ *     panel L           strips of 8 rows (tile.h), height / 8 of them, k columns each; the diagonal has reciprocals
+ *     update U          m x m, lower triangle in block columns of 8 (front_update_column)
+ *
+ * A has entries in the pivot columns only, so the product writes all of U, which is never cleared. */
 #include "sparse/cholesky_plan.h"
 
 #include "sparse/tile.h"

@@ -1,20 +1,21 @@
-/* The selected inverse: the entries of Z = A^-1 that lie in the pattern of L, down the tree.
+/* The selected inverse: the entries of Z = A^-1 in the pattern of L, from the root of the tree down.
  *
  *     M = L11^-1,  S = L21 M,  Z21 = - Z22 S,  Z11 = M^T M - S^T Z21
  *
- * Z22 is Z on the rows below a front; all of these are rows of its parent, which is done before. Takahashi,
- * Fagan and Chin 1973; Erisman and Tinney, Comm. ACM 18 (1975); here by fronts. Arrays of a front
- * (cholesky_plan.h): inverse   column-major, height x k: Z11 (both triangles) in the rows from 0, Z21 in the
- * rows from kp spread    column-major, height x m: Z12 in the rows from 0, Z22 in the rows from kp; so that
- * children read whole columns of Z, from `inverse` for pivots and from `spread` for the others M, S^T
- * scratch, strips of eight columns c: M(d, c) at [c / 8][d][c % 8], S^T(c, j) at [c / 8][j][c % 8] */
+ * Z22 is Z on the rows below a front. All of these are rows of its parent, which comes first. Takahashi, Fagan and
+ * Chin 1973; Erisman and Tinney, Comm. ACM 18 (1975); here by fronts. Arrays of a front (cholesky_plan.h):
+ *
+ *     inverse   column-major, height x k: Z11 (both triangles) in the rows from 0, Z21 in the rows from kp
+ *     spread    column-major, height x m: Z12 in the rows from 0, Z22 in the rows from kp; children read whole columns
+ *               of Z, from `inverse` for pivots and from `spread` for the others
+ *     M, S^T    scratch, strips of eight columns c: M(d, c) at [c / 8][d][c % 8], S^T(c, j) at [c / 8][j][c % 8] */
 #include "sparse/cholesky_plan.h"
 
 #include "sparse/tile.h"
 
 #include <string.h>
 
-/* One front at work; what the pieces of a large one share. */
+/* The current front; shared by the pieces of a large one. */
 typedef struct inverse_job {
     const cholesky_factor *factor;
     const front *f;

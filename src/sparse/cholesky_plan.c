@@ -45,7 +45,7 @@ typedef struct placed {
 typedef struct place_list {
     placed *items; /* room for all fronts */
     int count;
-    size_t end; /* the most that was ever in use */
+    size_t end; /* maximum size in use */
 } place_list;
 
 static size_t place_take(place_list *list, size_t size, int f) {

@@ -1,4 +1,4 @@
-/* Elimination orders of a graph, and what they lead to: elimination tree, postorder, column counts.
+/* Elimination orders of a graph, their elimination trees, postorders and column counts.
  *
  * Liu, "The role of elimination trees in sparse factorization", SIAM J. Matrix Anal. Appl. 11 (1990). */
 #ifndef SPARSE_CHOLESKY_PLAN_H
@@ -27,7 +27,7 @@ typedef struct elimination {
     double flops; /* of the factorization, node blocks being 3x3 */
 } elimination;
 
-/* The order asked for, in postorder: the nodes of every subtree stand together, its root last. */
+/* The requested order, in postorder: the nodes of every subtree are consecutive, its root last. */
 thenar_status elimination_create(const graph *g, const cholesky_options *options, elimination *out,
                                  thenar_error *error);
 void elimination_free(elimination *e);
@@ -51,11 +51,11 @@ typedef struct front {
     int row_start;                    /* into plan->row: elimination positions of the `below` nodes, ascending */
     int child_start, child_count;     /* into plan->child, ascending */
     int run_start, run_count;         /* into plan->run */
-    int inner;                        /* the first so many scalar rows of `below` are pivots of the parent */
+    int inner;                        /* number of leading scalar rows of `below` that are pivots of the parent */
     int scatter_start, scatter_count; /* into plan->scatter */
     size_t panel;                     /* of factor->panels and factor->inverse */
-    size_t update;                    /* of factor->work: the Schur complement, until the parent has taken it */
-    size_t spread; /* of factor->work: the inverse on the rows below, until the children have taken it */
+    size_t update;                    /* of factor->work: the Schur complement, until the parent is assembled */
+    size_t spread;                    /* of factor->work: the inverse on the rows below, until the children are done */
 } front;
 
 /* Rows [from, from + count) of a front's `below` part are the padded rows [to, to + count) of its parent. */
@@ -133,7 +133,7 @@ static inline size_t front_spread_size(const front *f) {
     return (size_t)front_height(f) * (size_t)front_m(f);
 }
 
-/* Which fronts threads may take on their own, and where in memory fronts wait for each other. */
+/* Pieces of work for threads, and the places of the updates in memory. */
 
 /* The pool if the front is large enough to be shared by its threads, else NULL. */
 workers *front_pool(const front *f, workers *pool);
@@ -155,9 +155,8 @@ void front_groups_free(front_groups *groups);
 
 /* The order of the pivots within a front. */
 
-/* The pivots of one front may be eliminated in any order. Puts those together that the same fronts below have
- * among their rows, so that these rows fall into few runs, and renumbers positions and rows. Fronts are known
- * with their rows; positions from first_last on stay. False if memory runs out. */
+/* The pivots of one front may be eliminated in any order. Sorts them so that the rows of the fronts below form few
+ * runs, and renumbers positions and rows. Positions from first_last on stay. False: out of memory. */
 bool front_sort_pivots(cholesky_plan *plan, int first_last);
 
 #endif

@@ -8,15 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* METIS starts from random vertices, and how uneven its halves may be is a guess: on meshes of 600 to 60,000
- * tets the best of a few tries saves 5-25 % of the operations. A plan is made once; large graphs get fewer
- * tries. */
+/* METIS starts from random vertices, and the best imbalance of its halves is unknown: on meshes of 600 to 60,000
+ * tets the best of a few tries saves 5-25 % of the operations. A plan is made once; large graphs get fewer tries. */
 #define METIS_TRIES 12
 #define METIS_TRIES_LARGE 4
 #define METIS_LARGE_NODES 5000
-#define METIS_UNEVEN 400 /* thousandths by which a half may be too large; the default is 200 */
-/* Smaller graphs METIS does not dissect. */
-#define METIS_LEAST_NODES 40
+#define METIS_UNEVEN 400 /* imbalance of the halves in thousandths; the default is 200 */
+/* METIS does not dissect smaller graphs. */
+#define METIS_NODES_MIN 40
 
 typedef struct edge {
     int a, b;
@@ -144,18 +143,18 @@ static bool free_graph_create(const graph *g, int last_count, free_graph *f) {
     return true;
 }
 
-/* What a library made of the graph. Running out of memory is not passed over in silence: with another order the same
- * model would give other bits. */
+/* Result of a library. Running out of memory is an error and not a reason to use another order, which would change
+ * the bits of the results. */
 typedef enum order_result { ORDER_FOUND, ORDER_NONE, ORDER_NO_MEMORY } order_result;
 
-/* METIS seeds and draws from rand(), which threads share: one order at a time, or it would not be repeatable. What the
- * program drew before does not matter, and it draws on afterwards as if nothing had been; but a program that calls rand()
- * in another thread while a model is compiled may get another order, and so other last digits. */
+/* METIS seeds and uses rand(), which threads share, so only one order is computed at a time. The state of the
+ * program's rand() is restored afterwards. A program that calls rand() in another thread while a model is compiled
+ * may get another order, and so other last digits. */
 static pthread_mutex_t metis_mutex = PTHREAD_MUTEX_INITIALIZER;
-static _Alignas(8) char metis_random[128]; /* as large as rand's own state: the same generator */
+static _Alignas(8) char metis_random[128]; /* the size of the default state of rand(): the same generator */
 
 static order_result order_metis(free_graph *f, int trial, int *node) {
-    if (f->start[f->count] == 0) return ORDER_NONE; /* METIS cannot do without edges */
+    if (f->start[f->count] == 0) return ORDER_NONE; /* METIS needs edges */
     idx_t options[METIS_NOPTIONS], count = f->count;
     METIS_SetDefaultOptions(options);
     options[METIS_OPTION_NUMBERING] = 0;
@@ -193,7 +192,7 @@ static bool pick_order(const graph *g, free_graph *f, cholesky_ordering wanted, 
     for (int i = 0; i < g->count; i++) best->node[i] = trial->node[i] = i;
     analyse(g, best, position, mark);
     if (wanted == CHOLESKY_ORDERING_NATURAL) return true;
-    bool found = false, dissect = wanted != CHOLESKY_ORDERING_AMD && f->count >= METIS_LEAST_NODES;
+    bool found = false, dissect = wanted != CHOLESKY_ORDERING_AMD && f->count >= METIS_NODES_MIN;
     order_result result = ORDER_NONE;
     if (wanted != CHOLESKY_ORDERING_METIS || !dissect) result = order_amd(f, trial->node);
     if (result == ORDER_FOUND) {

@@ -1,14 +1,15 @@
-/* With P A P^T = L L^T,
+/* The row compliance: with P A P^T = L L^T,
  *
  *   W = Y^T Y,   Y = L^-1 P J^T
  *
- * Half a solve for each row, and only over the rows of L that it reaches: the path from its nodes up to the root of the
- * elimination tree. The product of two rows has those that both reach. Rows of two bodies that meet at a third have only that
- * third one in common, which stands near the root. A whole solve for each row, and J times that, would go over all bodies for
- * each of them.
+ * takes half a solve for each row, and only over the rows of L that it reaches: the path from its nodes to the root
+ * of the elimination tree. The product of two rows needs the rows that both reach. Rows of two bodies that meet at a
+ * third one share only that body, which is close to the root. A whole solve for each row, times J, would visit all
+ * bodies for each of them.
  *
- * Eight rows at a time, a tile of W from two such groups. Halves are kept while there is room; if there is not enough for all
- * groups, what comes behind the kept ones is substituted once for these and again when it is its turn to be kept. */
+ * Eight rows form a group, and two groups a tile of W. Groups of Y are kept while there is room. If there is not
+ * enough for all, those beyond the kept ones are computed once for the products with these, and again when it is
+ * their turn to be kept. */
 #include "sparse/cholesky.h"
 
 #include "sparse/tile.h"
@@ -36,7 +37,7 @@ void row_compliance_layout(row_compliance *g, const cholesky_plan *plan, int nod
         .filled = ARENA_ARRAY(memory, int, max_rows),
         .groups = ARENA_ARRAY(memory, compliance_group, groups),
         .kept = ARENA_ARRAY(memory, double, room),
-        .ranges = ARENA_ARRAY(memory, cholesky_range, room / (3 * GROUP)), /* each has a node at least */
+        .ranges = ARENA_ARRAY(memory, cholesky_range, room / (3 * GROUP)), /* each has one node or more */
         .room = room};
     if (g->right) memset(g->right, 0, one * sizeof *g->right);
 }
@@ -62,7 +63,7 @@ static void clear(row_compliance *g, int ranges) {
         memset(g->right + GROUP * (size_t)g->reach[r].first, 0, GROUP * (size_t)g->reach[r].count * sizeof *g->right);
 }
 
-/* Puts g->right behind the groups that are kept; false if there is no room. */
+/* Appends g->right to the kept groups; false if there is no room. */
 static bool keep(row_compliance *g, compliance_group *group, const compliance_group *before, int ranges) {
     *group = (compliance_group){.ranges = ranges};
     if (before) {
@@ -84,7 +85,7 @@ static bool keep(row_compliance *g, compliance_group *group, const compliance_gr
     return true;
 }
 
-/* Products of the rows of a kept group and those at hand. A range is a front, so two are the same or have nothing in common. */
+/* Products of the rows of a kept group with the current ones. A range is a front, so two are equal or disjoint. */
 static tile multiply(const row_compliance *g, const compliance_group *group, int ranges) {
     tile sum = tile_zero();
     const cholesky_range *own = g->ranges + group->first, *end = own + group->ranges;

@@ -115,8 +115,8 @@ SIMD_INLINE tile_pair tile_multiply_pair(tile_factors f, size_t below, int depth
     return (tile_pair){upper, lower};
 }
 #else
-/* Where a register holds four doubles or two, a tile of sums does not fit into the registers there are: some rows at a time
- * are two to eight times as fast. */
+/* Where a register holds four doubles or two, a tile of sums does not fit into the registers there are: some rows at
+ * a time are two to eight times as fast. */
 #ifdef SIMD_PARTS
 typedef simd_part tile_rows;
 #define TILE_ROWS (8 / SIMD_PARTS)

@@ -1,28 +1,29 @@
-/* Handle-space linearization (garre2009 section 3, after their World Haptics paper; METHODS: handle and tool).
+/* Handle-space linearization (garre2009, section 3, after their World Haptics paper).
  *
- * Over one step the tool's velocities v_t answer to those v_h of a handle by X = dv_t / dv_h. With the springs' kappa =
- * h^2 k + h d, their points' w J v_h (w = 1 but for bones), and the limits and contacts that pushed held as equalities,
- *   H_t X = B,   B = kappa w J at the nodes that are tied,   H_t = A_t + rho sum_a J_a^T J_a,   rho -> infinity,
- * and the force of the tool on the handle changes by -(h K_c + D_c) dv_h,
+ * Over one step the velocities v_t of the tool respond to those v_h of a handle by X = dv_t / dv_h. With the
+ * springs' kappa = h^2 k + h d, the velocity w J v_h of their points (w = 1 except for bones), and the active limits
+ * and contacts as equalities,
+ *   H_t X = B,   B = kappa w J at the attached nodes,   H_t = A_t + rho sum_a J_a^T J_a,   rho -> infinity,
+ * the force of the tool on the handle changes by -(h K_c + D_c) dv_h,
  *   K_c = sum k w J^T (w J - X),   D_c = sum d w J^T (w J - X).
- * k and d have the same ratio at all nodes of a handle, so both are shares of S = sum kappa w J^T (w J - X), the Schur
- * complement of the tool in the handle, symmetric and positive semidefinite.
+ * k and d have the same ratio at all nodes of a handle, so both are shares of S = sum kappa w J^T (w J - X), the
+ * Schur complement of the tool in the handle, symmetric and positive semidefinite.
  *
- * H_t is not penalized without end: limits are held LIMITS_STIFFER times as hard as newton holds them and contacts
- * CONTACTS_STIFFER times, which leaves errors of 1e-5 and less; the curvature of limits is that of newton's Hessian. A
- * contact that sticks is held in all three directions. One that slips is held along its normal, and across its way by
- * mu f_n / |u_t|, since its friction turns with the way; that friction grows with the normal force is left out, which
- * has no symmetric form. Contacts between soft bodies are rows of their own (solver/pinned.h), as far as there is room
- * for them; beyond that each side is held as if the other were fixed. Springs of contacts (--contact penalty) are in A.
- * Solvers on rows keep no multipliers, so of theirs the limits are left out.
+ * The penalty rho is finite: limits are LIMITS_STIFFER times as stiff as in newton.c, contacts CONTACTS_STIFFER
+ * times, which leaves errors of 1e-5 or less. The curvature of limits is that of newton's Hessian. A sticking
+ * contact is held in all three directions. A slipping one is held along its normal and, since its friction turns
+ * with the direction of slip, across that direction with mu f_n / |u_t|; the change of friction with the normal
+ * force has no symmetric form and is left out. Contacts between soft bodies are separate rows (held_rows), up to
+ * HELD_ROWS_MAX; beyond that each side is held as if the other were fixed. Spring contacts (--contact penalty) are
+ * in A. Solvers on rows keep no multipliers, so with them limits are left out.
  *
- * S = X^T M X + h V + h^2 E: mass, dampers (V: Rayleigh's, and those of all springs), and elasticity with what holds. The
- * haptic loop must know which is which: between two steps they do not act alike (linearize_parts.c).
+ * S = X^T M X + h V + h^2 E: inertia, damping (V: Rayleigh damping and all dampers), and elasticity with everything
+ * held. The haptic loop gets the parts separately, since between two steps they act differently.
  *
- * A handle with unknowns is the last part of H; with E its six unit columns, H Y = E gives Y_h = S'^-1 and
- * X = Y_t Y_h^-1, from the same factor for all handles of an island. Other handles are not held: they answer as they
- * do in the step, on their own couplings. A bone's handle moves with the bones beyond it as one piece; all other bones
- * are held. */
+ * A handle with unknowns is the last part of H. With E its six unit columns, H Y = E gives Y_h = S'^-1 and X = Y_t
+ * Y_h^-1, from the same factor for all handles of an island. Other handles are not held: they respond through their
+ * own couplings, as in the step. The handle of a bone moves rigidly with the bones beyond it; all other bones are
+ * held. */
 #include "world/linearize.h"
 
 #include "body/rigid.h"
@@ -45,9 +46,9 @@ static void add_soft_mass(double *const X[6], const soft_model *soft, const doub
     }
 }
 
-/* Adds X^T M X of one body, whose unknowns start at node `first`, to a 6x6 matrix; X are six columns. */
-static void linearize_add_inertia(double *const X[6], const body_model *body, const body_state *state, int first,
-                                  double sum[36]) {
+/* Adds X^T M X of one body, whose unknowns start at node `first`, to a 6x6 matrix; X has six columns. */
+static void add_inertia(double *const X[6], const body_model *body, const body_state *state, int first,
+                        double sum[36]) {
     if (body->kind == &soft_class) {
         add_soft_mass(X, (const soft_model *)body, ((const soft_model *)body)->mass, first, sum);
         return;
@@ -81,9 +82,9 @@ static void add_batch(const soft_batch *batch, const soft_model *soft, const f64
     }
 }
 
-/* Adds X^T (alpha M + beta K) X of a soft body, and X^T d X of the dampers that tie its nodes to what does not move. Uses
- * up soft_state.free_velocity. */
-static void linearize_add_viscosity(double *const X[6], body_state *state, int first, double h, double sum[36]) {
+/* Adds X^T (alpha M + beta K) X of a soft body, and X^T d X of the dampers that attach its nodes to fixed points.
+ * Overwrites soft_state.free_velocity. */
+static void add_viscosity(double *const X[6], body_state *state, int first, double h, double sum[36]) {
     soft_state *of_soft = (soft_state *)state;
     const soft_model *soft = soft_of(of_soft);
     add_soft_mass(X, soft, soft->damped_mass, first, sum);
@@ -106,7 +107,7 @@ static int size_of(const solver_problem *problem) {
     return 3 * problem->pattern->node_count;
 }
 
-/* For systems of so many components and contacts; contacts 0: nothing is ever pinned. */
+/* contacts 0: no two soft bodies may touch. */
 static void held_rows_layout(held_rows *state, size_t components, int contacts, arena *work) {
     int max = contacts < HELD_ROWS_MAX / 3 ? (3 * contacts + 7) / 8 * 8 : HELD_ROWS_MAX;
     size_t rows = (size_t)max, own = max > 0 ? components : 0;
@@ -120,11 +121,11 @@ static void held_rows_layout(held_rows *state, size_t components, int contacts, 
 }
 
 /* Empties it. */
-static void held_rows_begin(held_rows *state) {
+static void held_rows_clear(held_rows *state) {
     state->count = 0;
 }
 
-/* Adds a row; weight: how hard it is held, N/m. False: there is no room. */
+/* Adds a row; weight: its stiffness, N/m. False: there is no room. */
 static bool held_rows_add(held_rows *state, const solver_problem *problem, int index, vec3 direction, double weight) {
     double h = problem->step->h;
     if (state->count == state->max) return false;
@@ -138,7 +139,7 @@ static void add_row(const held_row *row, const solver_problem *problem, double s
     contact_add_force(c, vec3_scale(mat3_mul_vec_transposed(c->frame, row->direction), scale), sum);
 }
 
-/* Eight rows of L^-1 P J^T; those beyond the last are zero. */
+/* Eight rows of L^-1 P J^T; zero beyond the last row. */
 static void solve_half(held_rows *state, const solver_problem *problem, int first) {
     int n = size_of(problem);
     memset(state->eight, 0, 8 * (size_t)n * sizeof *state->eight);
@@ -162,19 +163,19 @@ static void multiply_halves(held_rows *state, int n, int a, int b) {
     for (int s = 0; s < 8; s++) f64x8_store(state->C + (size_t)(a + s) * (size_t)state->max + (size_t)b, sum[s]);
 }
 
-/* All rows are there, and the problem's factor is that of M. False: C is not positive definite. */
+/* Computes C and its factor, with the problem's factor being that of M. False: C is not positive definite. */
 static bool held_rows_factor(held_rows *state, const solver_problem *problem) {
     int n = size_of(problem), max = state->max;
     for (int a = 0; a < state->count; a += 8) {
         solve_half(state, problem, a);
         for (int b = 0; b <= a; b += 8) multiply_halves(state, n, a, b);
     }
-    for (int i = 0; i < state->count; i++) state->C[(size_t)i * (size_t)(max + 1)] += state->rows[i].give;
+    for (int i = 0; i < state->count; i++) state->C[(size_t)i * (size_t)(max + 1)] += state->rows[i].compliance;
     return dense_cholesky(state->C, state->count, max, 0) == 0;
 }
 
-/* From x = M^-1 r to what is to be taken from it: out = J^T C^-1 J x. The caller solves M y = out; x - y is H^-1 r. */
-static void held_rows_react(held_rows *state, const solver_problem *problem, const double *x, double *out) {
+/* out = J^T C^-1 J x for x = M^-1 r. The caller solves M y = out; H^-1 r is x - y. */
+static void held_rows_correction(held_rows *state, const solver_problem *problem, const double *x, double *out) {
     int count = state->count;
     double *m = state->multiple;
     for (int i = 0; i < count; i++) {
@@ -221,8 +222,8 @@ void linearization_layout(linearization *state, const thenar_model *model, arena
     held_rows_layout(&state->held_rows, soft_coupling_components, soft_couplings, work);
 }
 
-/* The directions in which a contact that pushed is held, in its frame, and how hard, N/m. Returns how many. */
-static int hold(const contact *c, vec3 direction[3], double weight[3]) {
+/* Directions in which an active contact is held, in its frame, and their stiffness, N/m. Returns how many. */
+static int held_directions(const contact *c, vec3 direction[3], double weight[3]) {
     double firm = CONTACTS_STIFFER * c->rho, way = cone_tangential(c->u);
     weight[0] = weight[1] = weight[2] = firm;
     direction[0] = vec3_make(1, 0, 0), direction[1] = vec3_make(0, 1, 0), direction[2] = vec3_make(0, 0, 1);
@@ -238,7 +239,7 @@ static void hold_contact(linearization *state, const solver_problem *problem, in
     const contact *c = &problem->contacts[index];
     double h = problem->step->h, weight[3];
     vec3 direction[3];
-    int count = hold(c, direction, weight);
+    int count = held_directions(c, direction, weight);
     bool pins = c->couples_soft && state->held_rows.count + count <= state->held_rows.max;
     for (int i = 0; i < count; i++) {
         if (pins) {
@@ -250,7 +251,7 @@ static void hold_contact(linearization *state, const solver_problem *problem, in
     }
 }
 
-/* H, and the contacts whose sides it cannot couple. */
+/* Assembles H, and the held rows of contacts between soft bodies. */
 static void assemble(linearization *state, const solver_problem *problem, bool convex) {
     double h = problem->step->h;
     memcpy(state->tangent, problem->A, 9 * (size_t)problem->pattern->block_count * sizeof *state->tangent);
@@ -258,12 +259,12 @@ static void assemble(linearization *state, const solver_problem *problem, bool c
         if (limits->warm(problem->bodies[k]))
             limits->tangent(problem->bodies[k], problem->step, h * h * NEWTON_RHO, LIMITS_STIFFER, convex,
                             state->tangent);
-    held_rows_begin(&state->held_rows);
+    held_rows_clear(&state->held_rows);
     for (int i = 0; i < problem->contact_count; i++)
         if (problem->contacts[i].lambda.x > 0) hold_contact(state, problem, i);
 }
 
-/* Six columns with the factor of H, without what crosses. */
+/* Solves six columns with the factor of H, without the held rows. */
 static void solve_columns(linearization *state, const solver_problem *problem, double *const x[HANDLE_COLUMNS]) {
     int n = 3 * problem->pattern->node_count;
     memset(state->eight, 0, 8 * (size_t)n * sizeof *state->eight);
@@ -274,13 +275,13 @@ static void solve_columns(linearization *state, const solver_problem *problem, d
         for (int c = 0; c < HANDLE_COLUMNS; c++) x[c][i] = state->eight[8 * i + c];
 }
 
-/* And with it. */
+/* Adds the correction of the held rows. */
 static void solve_held_rows(linearization *state, const solver_problem *problem) {
     int n = 3 * problem->pattern->node_count;
     solve_columns(state, problem, state->column);
     if (state->held_rows.count == 0) return;
     for (int c = 0; c < HANDLE_COLUMNS; c++)
-        held_rows_react(&state->held_rows, problem, state->column[c], state->other[c]);
+        held_rows_correction(&state->held_rows, problem, state->column[c], state->other[c]);
     solve_columns(state, problem, state->other);
     for (int c = 0; c < HANDLE_COLUMNS; c++)
         for (int i = 0; i < n; i++) state->column[c][i] -= state->other[c][i];
@@ -315,7 +316,7 @@ static vec3 point_motion(const tie *t, int c) {
     return vec3_scale(c < 3 ? axis : vec3_cross(axis, t->arm), t->weight);
 }
 
-/* X = Y_t Y_h^-1, where Y are the columns: Y_h is symmetric and positive definite. False: it is not. */
+/* X = Y_t Y_h^-1 in place of Y in the columns. False: Y_h is not positive definite. */
 static bool divide_by_handle(linearization *state, int first, int n) {
     double L[36];
     for (int i = 0; i < 6; i++)
@@ -330,7 +331,7 @@ static bool divide_by_handle(linearization *state, int first, int n) {
     return true;
 }
 
-/* Leaves X of one handle in the columns. */
+/* Computes X of one handle in the columns. */
 static bool respond(linearization *state, const thenar_model *model, const solver_problem *problem, int s,
                     const handle_state *handle, int mover) {
     int n = 3 * problem->pattern->node_count, own = 3 * model->first_node_of[mover];
@@ -351,8 +352,8 @@ static bool respond(linearization *state, const thenar_model *model, const solve
     return is_bone || divide_by_handle(state, own, n);
 }
 
-/* Adds what a system has of S, of the sums of k, d and kappa, and of what the springs' dampers do to V: the tool's own
- * part has them as if the handle stood still. */
+/* Adds the contribution of one system to S, to the sums of k, d and kappa, and to V the dampers of the springs: the
+ * tool has them as if the handle were fixed. */
 static void add_springs(const linearization *state, const thenar_model *model, const handle_state *handle, int s,
                         double h, double S[36], double V[36], double sums[3]) {
     for (int k = 0; k < handle_of(handle)->link_count; k++) {
@@ -380,8 +381,8 @@ static bool are_finite(const double *values, int count) {
 }
 
 /* One handle in one system: adds to S (in linear->stiffness until all systems are done) and to the sums. */
-static bool linearize_in(linearization *state, const thenar_sim *sim, int number, int s, const solver_problem *problem,
-                         double sums[3]) {
+static bool linearize_handle_in(linearization *state, const thenar_sim *sim, int number, int s,
+                                const solver_problem *problem, double sums[3]) {
     const thenar_model *model = sim->model;
     const handle_state *handle = sim_handle(sim, number);
     int mover = model->body_count + number;
@@ -392,15 +393,14 @@ static bool linearize_in(linearization *state, const thenar_sim *sim, int number
         const body_model *body = model->bodies[system->bodies[k]];
         if (system->bodies[k] == mover || body->kind->system_node_count(body) == 0) continue;
         body_state *of_body = sim->bodies[system->bodies[k]];
-        linearize_add_inertia(state->column, body, of_body, system->first_node[k], handle->linear->inertia);
+        add_inertia(state->column, body, of_body, system->first_node[k], handle->linear->inertia);
         if (body->kind == &soft_class)
-            linearize_add_viscosity(state->column, of_body, system->first_node[k], problem->step->h,
-                                    handle->linear->viscosity);
+            add_viscosity(state->column, of_body, system->first_node[k], problem->step->h, handle->linear->viscosity);
     }
     return true;
 }
 
-/* Flesh at its limits under pressure has negative directions of its own; mostly A outweighs them. */
+/* Flesh at its limits under pressure has negative eigenvalues; usually A outweighs them. */
 static bool factor_tangent(linearization *state, const solver_problem *problem) {
     for (int convex = 0; convex < 2; convex++) {
         assemble(state, problem, convex);
@@ -430,13 +430,14 @@ void linearize_handles(linearization *state, const thenar_model *model, thenar_s
     for (int s = 0; s < model->system_count; s++) {
         bool is_ready = false, is_good = true;
         solver_problem problem = system_problem(&sim->systems[s], &model->systems[s], step);
-        problem.coupled = NULL; /* the factor in any case: conjugate gradients would not get along with penalties */
+        problem.coupled =
+            NULL; /* always the direct factor: conjugate gradients would not converge with the penalties */
         for (int i = 0; i < model->handle_count; i++) {
             handle_state *handle = sim_handle(sim, i);
             if (!handle->linear->is_there || !has_links_in(model, handle_of(handle), s)) continue;
             if (!is_ready) is_good = factor_tangent(state, &problem);
             is_ready = true;
-            handle->linear->is_there = is_good && linearize_in(state, sim, i, s, &problem, handle->linear->sums);
+            handle->linear->is_there = is_good && linearize_handle_in(state, sim, i, s, &problem, handle->linear->sums);
         }
     }
     for (int i = 0; i < model->handle_count; i++) {

@@ -1,8 +1,9 @@
-/* What the simulation tells the haptic loop of one handle at the end of a step (garre2009 section 5): the force of the
- * tool on the handle and how it changes as the handle moves,
+/* The linearization of the force on a handle, which the simulation publishes to the haptic loop at the end of a step
+ * (garre2009, section 5): the force of the tool on the handle and its derivatives with respect to the motion of the
+ * handle,
  *     F(x, v) = force - stiffness (x - pose) - damping (v - velocity).
- * Six numbers are linear first, angular second, in the world's axes, moments about the handle's origin; a small turn is
- * its rotation vector. Both matrices are symmetric and positive semidefinite, row after row. */
+ * Vectors of six are linear first, angular second, in world axes, with moments about the origin of the handle; a
+ * small rotation is its rotation vector. Both matrices are symmetric and positive semidefinite, row-major. */
 #ifndef WORLD_LINEARIZE_H
 #define WORLD_LINEARIZE_H
 
@@ -21,61 +22,62 @@ struct haptic_linear {
     double damping[36];    /* N s/m, N s, N m s */
     double time;           /* s, simulated time at the end of the step */
     double step_length;    /* s, simulated */
-    uint64_t step;         /* counts from 1; 0: nothing has been told yet */
-    int64_t published_ns;  /* the monotonic clock (base/clock.h) when it was told */
-    int contacts;          /* how many contacts the tool has; 0: the tool is free */
-    double inertia[36];   /* kg, kg m, kg m^2: mass that goes along with the handle (the tool's, and of what it pushes).
-                            * It is part of the matrices above: h^2 stiffness + h damping - inertia is what springs,
-                            * dampers and contacts do over the step h, and is nearly zero while the tool is free. */
-    double viscosity[36]; /* N s/m, N s, N m s: h viscosity of it is what dampers do; zeros: not known */
+    uint64_t step;         /* counts from 1; 0: nothing is published yet */
+    int64_t published_ns;  /* time of publication on the monotonic clock (core/threads.h) */
+    int contacts;          /* number of contacts of the tool; 0: it is free */
+    /* kg, kg m, kg m^2: inertia that moves with the handle (of the tool, and of what it pushes). It is part of the
+     * matrices above: h^2 stiffness + h damping - inertia is the effect of springs, dampers and contacts over the step
+     * h, nearly zero while the tool is free. */
+    double inertia[36];
+    /* N s/m, N s, N m s: h viscosity of it is the effect of dampers; zeros: unknown. */
+    double viscosity[36];
 };
 
-/* H x = r with contacts between soft bodies, or of one with itself, held all but firmly. The pattern of a system has no
- * blocks between their sides (solver/crossing.h); conjugate gradients would need the more steps the firmer they are.
- * But they are few, and held ones are rows: with M what the pattern has, J the rows and g = 1 / (h^2 w) by how much
- * each gives,
+/* H x = r with contacts between soft bodies, or of one with itself, held almost rigidly. The pattern of a system has
+ * no blocks between their sides (solver/soft_coupling.c), and the stiffer they are, the more iterations conjugate
+ * gradients would need. But they are few, and held contacts are rows: with M what the pattern has, J the rows and g
+ * = 1 / (h^2 w) the compliance of each,
  *   H = M + J^T g^-1 J,   H^-1 = M^-1 - M^-1 J^T C^-1 J M^-1,   C = g + J M^-1 J^T,   J M^-1 J^T = |L^-1 P J^T|^2
- * costs half a solve a row, eight at once, and then two solves for each right-hand side. */
+ * costs half a solve per row, eight at once, and then two solves for each right-hand side. */
 
-#define HELD_ROWS_MAX 512 /* at most */
+#define HELD_ROWS_MAX 512 /* maximum number of rows */
 
 /* One direction of a contact. */
 typedef struct held_row {
     int contact;
-    vec3 direction; /* unit, in the contact's frame */
-    double give;    /* g, over kg */
+    vec3 direction;    /* unit, in the contact's frame */
+    double compliance; /* g, 1/kg */
 } held_row;
 
 typedef struct held_rows {
-    int count, max; /* rows; most is a multiple of eight */
+    int count, max; /* rows; max is a multiple of eight */
     held_row *rows;
-    double *half;     /* L^-1 P J^T: for each eight rows, 8 numbers for each component */
-    double *eight;    /* 8 for each component */
-    double *C;        /* most x most: its Cholesky factor, below the diagonal */
-    double *multiple; /* most */
-    double *column;   /* 3 a node */
+    double *half;     /* L^-1 P J^T: for each eight rows, 8 numbers per component */
+    double *eight;    /* 8 per component */
+    double *C;        /* max x max: C, then its Cholesky factor in the lower triangle */
+    double *multiple; /* max */
+    double *column;   /* 3 per node */
 } held_rows;
 
-/* What a handle's motion does to its tool and to the force between them, at the end of a step. See linearize.c. */
+/* The response of a tool, and of the force on its handle, to the motion of the handle at the end of a step. See
+ * linearize.c. */
 
 struct thenar_sim;
 
 #define HANDLE_COLUMNS 6
 
-/* Work, as large as the largest system with a handle needs it. */
+/* Scratch for the largest system with a handle. */
 typedef struct linearization {
-    double *tangent;                /* 9 a block: A with the limits and contacts that pushed */
-    double *column[HANDLE_COLUMNS]; /* 3 a node: X */
-    double *eight;                  /* 8 for each of them: right-hand sides side by side */
-    double *other[HANDLE_COLUMNS];  /* the same again: what contacts that cross take from them */
-    held_rows held_rows;            /* these contacts */
+    double *tangent;                /* 9 per block: A with the active limits and contacts */
+    double *column[HANDLE_COLUMNS]; /* 3 per node: X */
+    double *eight;                  /* 8 per component: interleaved right-hand sides */
+    double *other[HANDLE_COLUMNS];  /* 3 per node: correction by the held rows */
+    held_rows held_rows;            /* of contacts between soft bodies */
 } linearization;
 
-/* Once a step, after all else. Handles that are not asked for, or whose system cannot be factored, have none. */
+/* Runs once per step, after everything else. Handles without a device, or whose system cannot be factored, get none. */
 void linearize_handles(linearization *state, const thenar_model *model, struct thenar_sim *sim, const body_step *step);
 
 void linearization_layout(linearization *state, const thenar_model *model, arena *work);
-
-/* What of a handle's resistance over a step is mass, and what is dampers (linearize.c has S and X). */
 
 #endif

@@ -359,7 +359,7 @@ static thenar_status check_world(const thenar_world_def *world, const char *name
 }
 
 /* The bodies of an island, soft ones first: rigid ones are eliminated last, since any point may touch them, and after
- * them the handles, so that what is before these is a system of its own (solver/coupled.h). */
+ * them the handles, so that the part before them is a separate system (solver/coupled.c). */
 static thenar_status compile_island(thenar_model *model, const int *island, int number, thenar_error *error) {
     static const body_class *const order[] = {&soft_class, &rigid_class, &handle_class};
     int *members = MEMORY_ARRAY(int, model_mover_count(model)), count = 0;

@@ -1,4 +1,4 @@
-/* A simulation's memory and its reset. sim_access.c has what can be read and set between steps. */
+/* Memory and reset of a simulation. sim_access.c has the access to its state between steps. */
 #include "world/sim.h"
 
 #include "core/hash.h"

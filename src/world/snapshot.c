@@ -9,9 +9,9 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Whether a simulation can go on from what it keeps. The step leaves nothing else; a snapshot may hold anything. */
+/* Validation of a kept state. A step always leaves a valid one; a snapshot may contain anything. */
 
-/* Structs of doubles are looked at as arrays of them. */
+/* Structs of doubles are checked as arrays. */
 static bool all_finite(const void *numbers, size_t bytes) {
     const double *values = numbers;
     for (size_t i = 0; i < bytes / sizeof *values; i++)
@@ -29,7 +29,7 @@ static bool is_turn(const double q[4]) {
     return q[0] != 0 || q[1] != 0 || q[2] != 0 || q[3] != 0;
 }
 
-/* What is no number: flags, and quaternions that turn to nowhere. */
+/* Checks what is not a plain number: flags, and quaternions of length 0. */
 static bool soft_has_flags(const soft_state *state) {
     bool is_finite = true;
     for (int s = 0; s < soft_of(state)->support_count; s++)
@@ -41,7 +41,7 @@ static bool rigid_has_flags(const rigid_state *state) {
     return is_flag(state->kept->driven) && is_turn(state->kept->orientation);
 }
 
-/* Of the joints that a tracker saw, some may be missing: these are NaN, as everywhere. */
+/* Joints that a tracker did not see are NaN. */
 static bool hand_has_all(const hand_state *state) {
     const skeleton_state *bones = &state->skeleton;
     const hand_kept *kept = state->kept;
@@ -51,8 +51,8 @@ static bool hand_has_all(const hand_state *state) {
            all_finite(&carried->turn, sizeof *carried - offsetof(retarget_carried, turn));
 }
 
-/* The numbers of a body are looked at by its class, as after every step. */
-static const char *sim_unsound(const thenar_sim *sim) {
+/* The class of a body checks its numbers, as after every step. Returns what is invalid, or NULL. */
+static const char *find_invalid(const thenar_sim *sim) {
     const thenar_model *model = sim->model;
     if (!isfinite(sim->clock->time) || !isfinite(sim->clock->first_time)) return "the clock";
     if (sim->clock->max_iterations > INT_MAX) return "the solver";
@@ -103,10 +103,10 @@ thenar_status thenar_sim_snapshot(const thenar_sim *sim, void *bytes) {
 thenar_status sim_take_state(thenar_sim *sim, const char *state, const char *what, thenar_error *error) {
     if (!contact_memory_is_valid(&sim->model->contacts, &sim->contacts, state, sim->kept))
         return error_set(error, THENAR_ERROR_INPUT, "%s: its contacts are not those of the model", what);
-    /* The backup is the step's; between steps it is free. */
+    /* The backup belongs to the step and is free between steps. */
     memcpy(sim->backup, sim->kept, sim->kept_size);
     memcpy(sim->kept, state, sim->kept_size);
-    const char *unsound = sim_unsound(sim);
+    const char *unsound = find_invalid(sim);
     if (unsound) {
         memcpy(sim->kept, sim->backup, sim->kept_size);
         return error_set(error, THENAR_ERROR_INPUT, "%s: %s has values that no step leaves", what, unsound);
@@ -141,8 +141,8 @@ thenar_status thenar_sim_restore(thenar_sim *sim, const void *bytes, size_t size
     return sim_take_state(sim, state, "a damaged snapshot", error);
 }
 
-/* One simulation goes on from another whose materials, time step or solver are different: what a person changes while
- * watching. A snapshot is stricter, since it promises the same bits. */
+/* A simulation continues from another one with different materials, time step or solver: what a person changes while
+ * watching. A snapshot is stricter, since it guarantees the same bits. */
 
 static bool bodies_match(const thenar_model *a, const thenar_model *b) {
     if (a->body_count != b->body_count || a->hand_count != b->hand_count || a->handle_count != b->handle_count)
@@ -165,7 +165,7 @@ static bool bodies_match(const thenar_model *a, const thenar_model *b) {
     return true;
 }
 
-/* Limits may have come or gone, and room for contacts with them; else the kept state can be taken over as it is. */
+/* Limits may have been added or removed, and with them room for contacts; otherwise the kept state is copied. */
 static bool same_layout(const thenar_sim *a, const thenar_sim *b) {
     if (a->kept_size != b->kept_size || a->model->contacts.capacity != b->model->contacts.capacity ||
         a->model->contacts.pair_count != b->model->contacts.pair_count)
@@ -190,8 +190,8 @@ static void continue_soft(soft_state *to, const soft_state *from) {
     memcpy(to->support_states, from->support_states, (size_t)body->support_count * sizeof *to->support_states);
 }
 
-/* Without the multipliers of limits and contacts: the solver finds them anew. Hands follow in any case: what their
- * springs are made of is kept, and may be another now. */
+/* Copies the bodies without multipliers of limits and contacts, which the solver finds again. Hands are always
+ * copied this way, since the parameters of their springs are part of the kept state and may have changed. */
 static void continue_bodies(thenar_sim *sim, const thenar_sim *from) {
     *sim->clock = *from->clock;
     for (int i = 0; i < sim->model->body_count; i++)
@@ -213,7 +213,7 @@ thenar_status thenar_sim_continue(thenar_sim *sim, const thenar_sim *from, thena
     thenar_sim_reset(sim);
     if (same_layout(sim, from)) {
         memcpy(sim->kept, from->kept, sim->kept_size);
-        /* The surfaces may be others: then triangles that contacts stick to are not there. */
+        /* With other surfaces, the triangles that contacts stick to may not exist. */
         if (!contact_memory_is_valid(&sim->model->contacts, &sim->contacts, sim->kept, sim->kept))
             contact_state_reset(&sim->contacts, &sim->model->contacts);
     } else {

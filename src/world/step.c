@@ -1,5 +1,17 @@
-/* One step of the world: the table of contents of the program. Each stage is one function below and one clock in
- * thenar_stats. */
+/* One step of the world. This file is the table of contents of the program: advance() below calls the stages in
+ * order, each stage is one function here, and each has a timer in thenar_stats.
+ *
+ *   drive              supports move to their targets                            body/support.c, body/rigid_step.c
+ *   skeletons          bones follow their tracks and pull the flesh              hand/step.c, hand/skeleton.c
+ *   formulate          every body writes its part of A v = b                     body/soft_step.c, body/rigid_step.c
+ *   find_contacts      points close to other bodies                              contact/find.c
+ *   build_constraints  a constraint, or spring, for each of them                 contact/step.c, contact/penalty.c
+ *   factor             A = L L^T                                                 sparse/cholesky_factorize.c
+ *   free_motion        A v* = b                                                  solver/system.c
+ *   solve_constraints  the velocity that satisfies limits and contacts           solver/newton.c
+ *   integrate          x = x0 + h v                                              body/
+ *   publish            forces on supports, and the report of contacts            contact/report.c
+ *   linearize          the response of handles, for the haptic loop              world/linearize.c */
 #include "world/sim.h"
 
 #include "core/threads.h"
@@ -7,29 +19,29 @@
 
 #include <string.h>
 
-/* The smallest piece of a step that a failing one is cut into. */
+/* A failing step is retried in up to this many substeps. */
 #define MAX_PIECES 16
-/* How often the equations of contacts by springs are renewed within a step; they mostly fit at once. */
+/* Maximum number of linearizations of spring contacts in a step; usually one is enough. */
 #define MAX_PASSES 40
 
-/* Supports go where their scripts or drivers want them at the end of the step. */
+/* Supports move to where their scripts or drivers want them at the end of the step. */
 static bool drive(thenar_sim *sim, const body_step *step) {
     for (int i = 0; i < model_mover_count(sim->model); i++) sim->model->bodies[i]->kind->drive(sim->bodies[i], step);
     return true;
 }
 
-/* Bones of hands go where they are tracked, as far as joints and flesh let them; flesh is pulled after them. */
+/* Bones of hands follow their tracks as far as joints and flesh allow; the flesh is pulled after them. */
 static bool skeletons(thenar_sim *sim, const body_step *step) {
     for (int i = 0; i < sim->model->hand_count; i++)
         if (!hand_advance(&sim->hands[i], sim->bodies, step)) return false;
     return true;
 }
 
-/* Each body writes its blocks of A and its part of b. */
+/* Every body writes its blocks of A and its part of b. */
 static bool formulate(thenar_sim *sim, const body_step *step) {
     for (int s = 0; s < sim->model->system_count; s++) {
         const system_model *system = &sim->model->systems[s];
-        /* Blocks between two bodies are no body's own: they are 0 until contacts by springs write to them. */
+        /* Blocks between two bodies belong to no body: they are 0 until spring contacts write to them. */
         if (sim->contact == CONTACT_PENALTY)
             memset(sim->systems[s].blocks, 0, 9 * (size_t)system->pattern.block_count * sizeof *sim->systems[s].blocks);
         for (int k = 0; k < system->body_count; k++) {
@@ -41,7 +53,7 @@ static bool formulate(thenar_sim *sim, const body_step *step) {
     return true;
 }
 
-/* Points of bodies that are near each other where the step begins, and what they remember of the last step. */
+/* Points of bodies that are close to other bodies at the start of the step, and their memory of the last step. */
 static bool find_contacts(thenar_sim *sim, const body_step *step) {
     if (sim->contact != CONTACT_NONE) contact_find(&sim->contacts, &sim->model->contacts, sim->bodies, step);
     return true;
@@ -61,22 +73,22 @@ static bool build_constraints(thenar_sim *sim, const body_step *step) {
         }
         system->is_due = true;
         system->continues = false;
-        system->patch_count = 0; /* those of the last step are no multipliers to start this one from */
+        system->patch_count = 0; /* patches do not start from the last step */
     }
     return true;
 }
 
-/* The solver has work. */
+/* Whether the system needs a solver. */
 static bool is_constrained(const thenar_sim *sim, int s) {
     const system_model *system = &sim->model->systems[s];
     return sim->contact == CONTACT_PENALTY ? system->limited : system_is_constrained(system);
 }
 
-/* A constrained system that starts from the multipliers of the last step needs no free motion. */
+/* A constrained system that starts from the multipliers of the last step does not need its free motion. */
 static bool moves_freely_first(thenar_sim *sim, int s, const body_step *step) {
     if (!sim->systems[s].is_due) return false;
     if (!is_constrained(sim, s)) return true;
-    if (sim->contact == CONTACT_AGGREGATE && sim->systems[s].contact_count > 0) return true; /* see patch_make.c */
+    if (sim->contact == CONTACT_AGGREGATE && sim->systems[s].contact_count > 0) return true; /* see contact/patch.c */
     solver_problem problem = system_problem(&sim->systems[s], &sim->model->systems[s], step);
     return !sim->solver->needs_free_motion || sim->solver->needs_free_motion(&problem);
 }
@@ -89,7 +101,7 @@ static bool factor(thenar_sim *sim, const body_step *step) {
     return true;
 }
 
-/* A v* = b: how everything would move if nothing touched. */
+/* A v* = b: the motion without limits and contacts. */
 static bool free_motion(thenar_sim *sim, const body_step *step) {
     for (int s = 0; s < sim->model->system_count; s++)
         if (moves_freely_first(sim, s, step)) system_solve(&sim->systems[s], &sim->model->systems[s], step);
@@ -115,7 +127,7 @@ static bool displace(thenar_sim *sim, const body_step *step) {
     return true;
 }
 
-/* The motion closest to the free one that keeps every limit. */
+/* The velocity closest to the free motion that satisfies limits and contacts. */
 static bool solve_constraints(thenar_sim *sim, const body_step *step) {
     for (int s = 0; s < sim->model->system_count; s++) {
         const system_model *system = &sim->model->systems[s];
@@ -134,7 +146,8 @@ static bool solve_constraints(thenar_sim *sim, const body_step *step) {
     return true;
 }
 
-/* Contacts by springs: systems whose equations do not fit where they were solved get new ones, and are due again. */
+/* Spring contacts: systems whose linearized forces differ from the contact law are linearized again, and solved in
+ * another pass. */
 static bool renew_contacts(thenar_sim *sim, const body_step *step) {
     const system_model *systems = sim->model->systems;
     for (int s = 0; s < sim->model->system_count; s++) {
@@ -156,8 +169,8 @@ static bool any_due(const thenar_sim *sim) {
     return any;
 }
 
-/* What the solves came to; of the last piece, where a step is done in several, in what is not a sum over them. */
-static void tally(thenar_sim *sim) {
+/* Collects the statistics of the solves; for a step in several substeps, those of the last one, except for sums. */
+static void collect_statistics(thenar_sim *sim) {
     sim->stats.active_constraints = 0;
     for (int s = 0; s < sim->model->system_count; s++) {
         if (!sim->model->systems[s].plan) continue;
@@ -170,7 +183,7 @@ static void tally(thenar_sim *sim) {
     }
 }
 
-/* x = x0 + h v; refuses to go on with what is not finite. */
+/* x = x0 + h v; false if a result is not finite. */
 static bool integrate(thenar_sim *sim, const body_step *step) {
     for (int s = 0; s < sim->model->system_count; s++) {
         const system_model *system = &sim->model->systems[s];
@@ -188,7 +201,7 @@ static bool integrate(thenar_sim *sim, const body_step *step) {
     return true;
 }
 
-/* Reactions of the supports, and the contacts; refuses to tell what is not a number. */
+/* Reactions of the supports, and the report of contacts; false if a number is not finite. */
 static bool publish(thenar_sim *sim, const body_step *step) {
     for (int i = 0; i < model_mover_count(sim->model); i++) sim->model->bodies[i]->kind->publish(sim->bodies[i], step);
     for (int s = 0; s < sim->model->system_count && sim->contact == CONTACT_AGGREGATE; s++) {
@@ -205,7 +218,7 @@ static bool publish(thenar_sim *sim, const body_step *step) {
     return sim_is_finite(sim) && contact_report_is_finite(&sim->contacts);
 }
 
-/* How the forces on handles would change with their motion. Of a step in pieces, over the last one. */
+/* The derivative of the force on each handle; for a step in several substeps, of the last one. */
 static bool linearize(thenar_sim *sim, const body_step *step) {
     if (sim->model->handle_count > 0) linearize_handles(&sim->linearization, sim->model, sim, step);
     return true;
@@ -219,7 +232,7 @@ static bool timed(thenar_sim *sim, thenar_stage stage, bool (*run)(thenar_sim *,
     return done;
 }
 
-/* Factor, free motion and constraints, again where contacts by springs turn out to be in another state. */
+/* Factor, free motion and constraints; in several passes if spring contacts change their state. */
 static bool find_motion(thenar_sim *sim, const body_step *step) {
     bool again = true;
     for (sim->pass = 1; again; sim->pass++) {
@@ -233,7 +246,7 @@ static bool find_motion(thenar_sim *sim, const body_step *step) {
     }
     if (sim->contact == CONTACT_AGGREGATE) timed(sim, THENAR_STAGE_SOLVE_CONSTRAINTS, displace, step);
     if (sim->contact == CONTACT_PENALTY) contact_penalty_settle(&sim->contacts);
-    tally(sim);
+    collect_statistics(sim);
     return true;
 }
 
@@ -246,14 +259,14 @@ static bool advance(thenar_sim *sim, const body_step *step) {
            timed(sim, THENAR_STAGE_LINEARIZE, linearize, step);
 }
 
-/* Tets that formulate found inverted. */
+/* Counts the tets that formulate found inverted. */
 static void count_inverted(thenar_sim *sim) {
     sim->stats.inverted_tets = 0;
     for (int i = 0; i < sim->model->body_count; i++)
         sim->stats.inverted_tets += sim->model->bodies[i]->kind->inverted(sim->bodies[i]);
 }
 
-/* The whole step in `pieces` equal ones, from the state in the backup. */
+/* Advances by one step in `pieces` equal substeps, from the state in the backup. */
 static bool advance_in_pieces(thenar_sim *sim, int pieces) {
     double start = sim->clock->time, h = sim->dt / pieces;
     for (int k = 1; k <= pieces; k++) {
@@ -272,7 +285,8 @@ static bool advance_in_pieces(thenar_sim *sim, int pieces) {
     return true;
 }
 
-/* Trouble is survived: smaller steps first, then the last good state, at rest. */
+/* A failed step is repeated with smaller substeps; if that fails, too, the world stays in its last good state, at
+ * rest. */
 static bool advance_or_hold(thenar_sim *sim) {
     memcpy(sim->backup, sim->kept, sim->kept_size);
     for (int i = 0; i < model_mover_count(sim->model); i++) sim->bodies[i]->slowed = false;

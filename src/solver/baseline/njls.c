@@ -10,7 +10,7 @@
  * feasible point, which is not the optimum of Eq. 1: a limit that was pushed too far is never let go.
  *
  * The paper's contacts are penalties. Here they are rows (contact_rows.c): normals move with the limits, but from the
- * lambda that they have, and friction follows in each iteration with a line search of its own (jacobi.c). */
+ * lambda that they have, and friction follows in each iteration with a line search of its own (below). */
 #include "solver/baseline/baseline.h"
 
 #include "core/assert.h"
@@ -38,9 +38,9 @@
  *
  * s^T B f is the product of what half a solve leaves of each. P is the projection on the pyramid's or the cone's
  * section, which is convex: every alpha ends within it. (One line search over both halves was left: where normals give
- * way, f may climb, and alpha is 0 for ever.) */
+ * way, f may climb, and alpha stays 0.) */
 
-#define AT_BOUND 1e-9 /* share of its bound by which friction may be off it and yet slip */
+#define AT_BOUND 1e-9 /* share of its bound by which friction of a slipping contact may be below it */
 
 /* s = max(0, -D^-1 C / h), of a contact's normal max(0, lambda - D^-1 C / h) - lambda, of friction 0; a row that no
  * unknown can help stays 0. Returns how many limits push; slope: s^T C / h. */
@@ -67,7 +67,7 @@ static double within(double alpha) {
     return fmax(0, fmin(1, alpha));
 }
 
-/* s_t of what slips. Whether anything does. */
+/* Sets s_t of slipping contacts. True if there are any. */
 static bool follow(const row_set *set, const solver_problem *problem, double *s) {
     bool any = false, together = problem->friction == FRICTION_CONE || contact_rows_aggregated(problem);
     for (int i = 0, k = 0; i < set->contacts.count; i++, k += set->contacts.each) {
@@ -106,7 +106,7 @@ static void jacobi_rates(const row_set *set, const solver_problem *problem, doub
         w[k] = set->rows[k].value / problem->step->h + alpha * row_times(&set->rows[k], set->motion);
 }
 
-/* lambda_t goes within its bounds; f to s. Whether that changed anything. */
+/* Projects lambda_t on its bounds; the change is added to s. True if anything changed. */
 static bool confine(row_set *set, const solver_problem *problem, double *s) {
     bool changed = false;
     for (int i = 0, k = 0; i < set->contacts.count; i++, k += set->contacts.each) {
@@ -198,8 +198,8 @@ static bool solve(njls_state *state, const solver_problem *problem, solver_repor
     rows_begin(set, problem, find_diagonal);
     for (;; report->iterations++) {
         rows_collect(set, problem);
-        solver_tell(problem, report->iterations, false, set->violation);
-        if (rows_agree(set, problem) || report->iterations == solver_max(problem, MAX_ITERATIONS)) break;
+        solver_trace_point(problem, report->iterations, false, set->violation);
+        if (rows_agree(set, problem) || report->iterations == solver_max_iterations(problem, MAX_ITERATIONS)) break;
         iterate(state, problem, report);
     }
     return rows_end(set, problem, report);
@@ -227,20 +227,22 @@ const solver_class njls_reach_solver = {.name = "njls-reach",
                                         .layout = njls_layout,
                                         .solve = njls_reach_solve};
 
-/* njls (njls.c) made as fast as it gets without changing what it is:
+/* njls+: njls accelerated without changing the method.
  *
- *   D_k = g^T Z g. A row touches one tet, whose nodes are neighbours in A, so the 12x12 block Z of A^-1 that it needs
- *   lies in the pattern of the factor: the selected inverse has it, once a step, for about the price of a
- *   factorization. The nodes of a contact are neighbours too, since the pattern couples all that may touch.
+ * D_k = g^T Z g. A row involves one tet, whose nodes are neighbours in A, so the 12x12 block Z of A^-1 that it needs
+ * is in the pattern of the factor: the selected inverse has it, once per step, for about the cost of a
+ * factorization. The nodes of a contact are neighbours too, since the pattern couples all that may touch.
  *
- *   Anderson acceleration of depth m: with f_i = g_i - v_i the change that an iteration makes and g_i where it ends,
- *   v_(i+1) = g_i - sum_j gamma_j (g_(j+1) - g_j), where gamma minimizes |f_i - sum_j gamma_j (f_(j+1) - f_j)| in the
- *   norm of A: |f|_A = |L^T P f|, and that vector is what half of the solve has left. The impulses go along; those of
- *   contacts are then brought back within their bounds, and v follows. The step is taken if it brings the violations
- *   down; otherwise the plain one is, and the history is dropped. */
+ * Anderson acceleration of depth m: with f_i = g_i - v_i the change of an iteration and g_i its end,
+ *
+ *   v_(i+1) = g_i - sum_j gamma_j (g_(j+1) - g_j)
+ *
+ * where gamma minimizes |f_i - sum_j gamma_j (f_(j+1) - f_j)| in the norm of A: |f|_A = |L^T P f|, a vector that
+ * half of the solve provides. The impulses follow; those of contacts are then projected on their bounds, and v with
+ * them. The step is taken if it reduces the violations; otherwise the plain one is, and the history is dropped. */
 
 #define DEPTH 5
-/* The normal equations of nearly dependent changes are solved with this share of their diagonal added. */
+/* Share of the diagonal added to the normal equations of nearly dependent changes. */
 #define RIDGE 1e-10
 
 typedef struct njls_plus_state {
@@ -319,10 +321,9 @@ static double diagonal_of_limit(const njls_plus_state *state, const solver_probl
     return free ? cholesky_inverse_form(problem->factor, location, g) : 0;
 }
 
-/* Contacts move their nodes in so many combinations that their blocks are looked up, once a step. What is not in the
- * pattern lies between two soft bodies, which A does not couple: zero. (Between two places of one body that touches
- * itself it is not zero; left out there, it makes D larger or smaller than it is, and a step of the iteration
- * with it.) */
+/* Contacts combine their nodes in so many ways that their blocks are looked up once per step. Blocks outside the
+ * pattern are between two soft bodies, which A does not couple: zero. (Between two places of one body that touches
+ * itself they are not zero; leaving them out changes D, and with it the step length.) */
 static double diagonal_of_contact(const solver_problem *problem, const constraint_row *row) {
     int node[CONTACT_LEGS], count = 0;
     vec3 gradient[CONTACT_LEGS];
@@ -343,7 +344,7 @@ static double diagonal_of_contact(const solver_problem *problem, const constrain
 /* A row_diagonal. */
 static void of_inverse(row_set *set, const solver_problem *problem, int first, int end) {
     njls_plus_state *state = (njls_plus_state *)set;
-    /* A patch hangs on nodes that are no neighbours: the selected inverse does not have what it needs. */
+    /* The nodes of a patch are not neighbours: the selected inverse lacks their blocks. */
     if (first < rows_of_contacts(set) && contact_rows_aggregated(problem)) {
         rows_diagonal_by_reach(set, problem, first, end);
         return;
@@ -415,7 +416,7 @@ static bool find_gamma(const njls_plus_state *state, double gamma[DEPTH]) {
     return true;
 }
 
-/* The impulses of contacts go back within their bounds, and v with them. */
+/* Projects the impulses of contacts on their bounds, and changes v with them. */
 static void njls_plus_confine(njls_plus_state *state, const solver_problem *problem) {
     row_set *set = &state->set;
     bool changed = false;
@@ -431,8 +432,8 @@ static void njls_plus_confine(njls_plus_state *state, const solver_problem *prob
     for (int i = 0; i < state->size; i++) problem->v[i] += set->motion[i];
 }
 
-/* Goes to g, less the changes with the weights gamma, if there are any; the rows are those at the new v. */
-static void go(njls_plus_state *state, const solver_problem *problem, const double *gamma) {
+/* Moves to g minus the changes with the weights gamma, if there are any, and collects the rows at the new v. */
+static void move_to(njls_plus_state *state, const solver_problem *problem, const double *gamma) {
     row_set *set = &state->set;
     if (gamma) memcpy(state->mixed, state->g, (size_t)state->whole * sizeof *state->g);
     for (int j = 0; gamma && j < state->history; j++)
@@ -449,9 +450,9 @@ static void go(njls_plus_state *state, const solver_problem *problem, const doub
 static void njls_plus_advance(njls_plus_state *state, const solver_problem *problem) {
     double gamma[DEPTH], before = rows_norm(&state->set, problem);
     bool accelerated = state->history > 0 && find_gamma(state, gamma);
-    go(state, problem, accelerated ? gamma : NULL);
+    move_to(state, problem, accelerated ? gamma : NULL);
     if (!accelerated || rows_norm(&state->set, problem) <= before) return;
-    go(state, problem, NULL);
+    move_to(state, problem, NULL);
     state->history = state->next = 0;
 }
 
@@ -478,15 +479,15 @@ static bool njls_plus_solve(void *solver, const solver_problem *problem, solver_
     forget(state, problem);
     rows_begin(set, problem, of_inverse);
     rows_collect(set, problem);
-    solver_tell(problem, 0, false, set->violation);
-    while (!rows_agree(set, problem) && report->iterations < solver_max(problem, MAX_ITERATIONS)) {
+    solver_trace_point(problem, 0, false, set->violation);
+    while (!rows_agree(set, problem) && report->iterations < solver_max_iterations(problem, MAX_ITERATIONS)) {
         njls_plus_iterate(state, problem, report);
         if (report->iterations > 0) remember(state);
         njls_plus_advance(state, problem);
         swap(&state->f, &state->last_f);
         swap(&state->g, &state->last_g);
         report->iterations++;
-        solver_tell(problem, report->iterations, false, set->violation);
+        solver_trace_point(problem, report->iterations, false, set->violation);
     }
     return rows_end(set, problem, report);
 }

@@ -10,7 +10,7 @@
  * Contacts are rows of the same LCP (section 4.2), all that are near: one that the others push into its body would have
  * no second chance.
  *
- * The limits are not linear, and there is no second linearization: the report tells what is left of the true violation,
+ * The limits are not linear, and there is no second linearization: the report has the true violation,
  * and mostly that is more than the tolerance. */
 #include "solver/baseline/baseline.h"
 
@@ -25,7 +25,7 @@
  *
  * and after the normal of a contact its friction (contact_rows.c). On the pyramid a tangent is a row with two bounds;
  * on the cone both tangents move at once, by w / D with D the largest eigenvalue of their 2x2 block of B, so that
- * friction ends up against the slip. The rows of a patch are solved together where it sticks (contact/patch_law.h).
+ * friction ends up against the slip. The rows of a patch are solved together where it sticks (contact/patch_law.c).
  *
  * w is kept up to date: a change of lambda_k adds a multiple of row k of B, and a row that does not change costs
  * nothing. B is symmetric, so its rows are its columns. */
@@ -94,8 +94,8 @@ static double largest_of_two(const dense_lcp *lcp, int k) {
     return 0.5 * (a + b) + hypot(0.5 * (a - b), across);
 }
 
-/* D of the i-th contact's rows, which begin at k: where friction is bounded in all directions alike, both tangents must go
- * equally far. */
+/* D of the i-th contact's rows, which begin at k: where friction is bounded in all directions alike, both tangents
+ * must go equally far. */
 static void contact_diagonal(dense_lcp *lcp, const row_set *set, const solver_problem *problem, int i, int k) {
     double *D = lcp->D + k;
     if (contact_rows_aggregated(problem)) {
@@ -142,7 +142,7 @@ static void change_to(dense_lcp *lcp, int k, double next, int count) {
         f64x8_store(lcp->w + i, f64x8_fma(f64x8_load(row + i), f64x8_set(change), f64x8_load(lcp->w + i)));
 }
 
-/* Friction of the i-th contact, whose rows begin at k. */
+/* The step of friction of the i-th contact, whose rows start at k. */
 static void relax_friction(dense_lcp *lcp, const row_set *set, const solver_problem *problem, int i, int k) {
     int index = set->contacts.index[i], each = set->contacts.each;
     const double *D = lcp->D + k;
@@ -195,7 +195,7 @@ int lcp_relax(dense_lcp *lcp, const row_set *set, const solver_problem *problem,
         sweep(lcp, set, problem);
         sweeps++;
         lcp_error error = error_of(lcp, set, problem);
-        solver_tell(problem, iterations + sweeps, true, error.largest);
+        solver_trace_point(problem, iterations + sweeps, true, error.largest);
         bool limits_agree = error.largest <= enough.largest || error.weighted <= enough.weighted;
         if (limits_agree && error.length <= enough.length) break;
     }
@@ -248,7 +248,7 @@ static int solve_lcp(pgs_state *state, const solver_problem *problem) {
     }
     double sum = limits > 0 ? problem->tolerance.violation * edges / limits : 0;
     lcp_error enough = {.largest = 0, .length = length, .weighted = sum + set->contacts.count * length};
-    return lcp_relax(lcp, set, problem, enough, solver_max(problem, MAX_SWEEPS), 0);
+    return lcp_relax(lcp, set, problem, enough, solver_max_iterations(problem, MAX_SWEEPS), 0);
 }
 
 static bool pgs_solve(void *solver, const solver_problem *problem, solver_report *report) {
@@ -257,12 +257,12 @@ static bool pgs_solve(void *solver, const solver_problem *problem, solver_report
     *report = (solver_report){0};
     rows_begin(set, problem, rows_diagonal_by_reach);
     rows_collect(set, problem);
-    solver_tell(problem, 0, false, set->violation);
+    solver_trace_point(problem, 0, false, set->violation);
     if (!rows_agree(set, problem)) {
         report->iterations = solve_lcp(state, problem);
         report->active = lcp_apply(&state->lcp, set, problem);
         rows_collect(set, problem);
-        solver_tell(problem, report->iterations, false, set->violation);
+        solver_trace_point(problem, report->iterations, false, set->violation);
     }
     return rows_end(set, problem, report);
 }

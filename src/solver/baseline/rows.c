@@ -15,10 +15,11 @@
 #include <string.h>
 
 #define GROUP 8 /* rows that are substituted at once */
-/* A solve has gone astray that leaves the limits this many times more violated than it found them, and this much. None of
- * the solvers on rows is sure to come nearer with each iteration: where a linearization is bad, they may run away. */
-#define ASTRAY_FACTOR 2.0
-#define ASTRAY_LEAST 0.1 /* of a stretch */
+/* A solve has diverged if it leaves the limits this many times more violated than at its start, and by at least this
+ * much. No solver on rows is guaranteed to improve with each iteration: where a linearization is bad, they may
+ * diverge. */
+#define DIVERGED_FACTOR 2.0
+#define DIVERGED_MIN 0.1 /* of a stretch */
 
 int rows_limit(const solver_problem *problem) {
     int limit = contact_rows_each(problem) * contact_rows_max(problem);
@@ -60,7 +61,7 @@ void rows_layout(row_set *set, const solver_problem *problem, int max_contacts, 
     }
 }
 
-/* A contact takes part from now on; its D is still to be found. */
+/* Adds a contact to the solve; its D is not set yet. */
 static void take_contact(row_set *set, const solver_problem *problem, int index) {
     row_contacts *contacts = &set->contacts;
     int i = contacts->count++, first = contacts->each * i;
@@ -77,7 +78,7 @@ static void find_contact_diagonals(row_set *set, const solver_problem *problem, 
     bool round = problem->friction == FRICTION_CONE || contact_rows_aggregated(problem);
     if (from == set->contacts.count) return;
     set->find_diagonal(set, problem, each * from, rows_of_contacts(set));
-    /* On a disc both tangents must go equally far, or friction would not oppose the slip. */
+    /* On a disc both tangents need the same D, or friction would not oppose the slip. */
     for (int k = each * from; round && k < rows_of_contacts(set); k += each)
         D[k + 1] = D[k + 2] = fmax(D[k + 1], D[k + 2]);
 }
@@ -144,21 +145,21 @@ static void give_up(row_set *set, const solver_problem *problem) {
 }
 
 bool rows_end(row_set *set, const solver_problem *problem, solver_report *report) {
-    bool astray = !(set->violation <= fmax(ASTRAY_LEAST, ASTRAY_FACTOR * set->at_first));
-    if (astray && problem->step->last) give_up(set, problem);
+    bool diverged = !(set->violation <= fmax(DIVERGED_MIN, DIVERGED_FACTOR * set->at_first));
+    if (diverged && problem->step->last) give_up(set, problem);
     const double *impulse = set->impulse;
     EACH_LIMITED (problem, k, limits) {
         limits->hold(problem->bodies[k], impulse);
         impulse += 3 * limits->node_count(problem->bodies[k]->model);
     }
     contact_rows_end(&set->contacts, problem, set->diagonal);
-    report->residual = astray ? set->at_first : set->violation;
+    report->residual = diverged ? set->at_first : set->violation;
     report->rows = set->seen;
     report->converged = rows_agree(set, problem);
-    return !astray || problem->step->last;
+    return !diverged || problem->step->last;
 }
 
-/* The contacts where set->d takes them; those that are violated there take part from now on. */
+/* Evaluates the contacts at set->d; adds those that are violated. */
 static void collect_contacts(row_set *set, const solver_problem *problem) {
     row_contacts *contacts = &set->contacts;
     int before = contacts->count;
@@ -339,8 +340,8 @@ static int list_filled(row_set *set, int first, int end) {
     return count;
 }
 
-/* L^-1 P J^T of up to eight rows of the list to scratch->right, in elimination order; returns the number of ranges that are
- * not zero. */
+/* L^-1 P J^T of up to eight rows of the list to scratch->right, in elimination order; returns the number of ranges
+ * that are not zero. */
 static int substitute(const row_job *job, row_scratch *scratch, int first, int count) {
     const int *position = cholesky_plan_position(job->problem->factor->plan);
     int *nodes = scratch->nodes, node_count = 0;
@@ -415,7 +416,7 @@ static void matrix_group(const row_job *job, row_scratch *scratch, int first, in
     }
 }
 
-/* The fronts of all rows' nodes, where columns of A^-1 J^T are looked at, go to set->fronts; returns how many. */
+/* The fronts of all rows' nodes, where columns of A^-1 J^T are needed, go to set->fronts; returns how many. */
 static int list_fronts(row_set *set, const solver_problem *problem, int filled) {
     for (int i = 0; i < filled; i++) {
         const constraint_row *row = &set->rows[set->filled[i]];

@@ -3,12 +3,13 @@
  *
  *   0 <= lambda,  B lambda + C(x_(i-1)) / h >= 0,  complementary
  *
- * gives v_i = v_(i-1) + A^-1 J^T lambda. The change of velocity is minimized, not the distance from the free motion, so
- * this ends at a feasible point that is not the optimum of Eq. 1. Contacts are linear, so of them the LCP is exact;
- * their lambda goes on from one to the next (contact_rows.c).
+ * gives v_i = v_(i-1) + A^-1 J^T lambda. The change of velocity is minimized, not the distance from the free motion,
+ * so this ends at a feasible point that is not the optimum of Eq. 1. Contacts are linear, so of them the LCP is
+ * exact; their lambda carries over from one to the next (contact_rows.c).
  *
- * It should not be hurried (solver.h): an LCP that is cut short leads astray, and what goes astray is done in pieces
- * (grip-strong by sqp-pgs, at most 100 sweeps: 14 of 150 steps, and the longest takes 17 instead of 6 ms). */
+ * Its iterations should not be limited further (solver.h): an LCP that is stopped early may diverge, and then the
+ * step is repeated in substeps (grip-strong by sqp-pgs, up to 100 sweeps: 14 of 150 steps, and the longest takes 17
+ * instead of 6 ms). */
 #include "solver/baseline/baseline.h"
 
 #include <math.h>
@@ -22,14 +23,14 @@ static bool sqp_solve(row_set *set, const solver_problem *problem, sqp_lcp lcp, 
     rows_begin(set, problem, rows_diagonal_by_reach);
     for (int i = 0;; i++) {
         rows_collect(set, problem);
-        solver_tell(problem, report->iterations, false, set->violation);
+        solver_trace_point(problem, report->iterations, false, set->violation);
         if (rows_agree(set, problem) || i == MAX_LINEARIZATIONS || sqp_left(problem, report, 1) == 0) break;
         lcp(state, set, problem, report);
     }
     return rows_end(set, problem, report);
 }
 
-/* SQP (sqp.c) whose LCPs are solved by projected Gauss-Seidel on the dense B (lcp.c). B takes a forward substitution
+/* SQP whose LCPs are solved by projected Gauss-Seidel on the dense B (pgs.c). B takes a forward substitution
  * over the reach of each eight rows and one backward substitution, on all threads; then 12 products an entry. */
 
 #define MAX_SWEEPS 500 /* of one LCP */
@@ -70,14 +71,14 @@ const solver_class sqp_pgs_solver = {.name = "sqp-pgs",
                                      .layout = sqp_pgs_layout,
                                      .solve = sqp_pgs_solve};
 
-/* SQP (sqp.c) whose LCPs are solved by projected Jacobi with a line search (perez2016, Eqs. 9 and 12 for lambda != 0):
+/* SQP whose LCPs are solved by projected Jacobi with a line search (perez2016, Eqs. 9 and 12 for lambda != 0):
  *
  *   w = B lambda + C / h,   s = max(0, lambda - D^-1 w) - lambda,   alpha = -s^T w / s^T B s within [0, 1]
  *   lambda += alpha s
  *
  * B is never formed: B s = J (A^-1 J^T s) is one solve, and A^-1 J^T lambda is summed up along the way. D takes the
  * substitutions of Eq. 13, eight rows at a time over their reach, once an LCP. Friction follows in each iteration
- * (jacobi.c); the lambda of contacts is that of the set. */
+ * (njls.c); the lambda of contacts is that of the set. */
 
 #define MAX_ITERATIONS 500 /* of one LCP */
 
@@ -152,7 +153,7 @@ static void sqp_pjls_relax(void *context, row_set *set, const solver_problem *pr
     for (int i = 0; i < max && left > SQP_LCP_SHARE; i++) {
         left = iterate(state, problem, &violation);
         report->iterations++;
-        solver_tell(problem, report->iterations, true, violation);
+        solver_trace_point(problem, report->iterations, true, violation);
     }
     for (int k = contacts; k < set->count; k++) active += state->lambda[k] > 0;
     if (active > report->active) report->active = active;
