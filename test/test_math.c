@@ -4,6 +4,7 @@
 
 #include "random.h"
 #include "core/dense.h"
+#include "core/same.h"
 #include "core/simd.h"
 #include "core/vec3.h"
 
@@ -212,6 +213,33 @@ static void rows_without_a_positive_pivot_are_left_out_of_a_dense_factor(void **
     assert_int_equal(dense_cholesky(near, 2, 2, 1e-9), 1);
 }
 
+static void the_transpose_of_eight_vectors_swaps_rows_and_columns(void **state) {
+    (void)state;
+    f64x8 in[8], out[8];
+    for (int i = 0; i < 8; i++)
+        for (int j = 0; j < 8; j++) in[i][j] = 8 * i + j;
+    f64x8_transpose(in, out);
+    for (int i = 0; i < 8; i++)
+        for (int j = 0; j < 8; j++) assert_near(out[i][j], 8 * j + i, 0);
+}
+
+/* Within one unit in the last place; the references are long doubles, which have more digits. */
+static void hypotenuses_and_cube_roots_are_right_to_the_last_digit_at_any_size(void **state) {
+    (void)state;
+    random_source source = {11};
+    for (int i = 0; i < 20000; i++) {
+        double x = ldexp(random_uniform(&source, 0.5, 1), i % 2000 - 1000), y = x * random_uniform(&source, -2, 2);
+        long double expected = sqrtl((long double)x * x + (long double)y * y), root = cbrtl(x);
+        assert_near((double)(hypot(x, y) / expected), 1, 3e-16);
+        assert_true(hypot(x, y) == hypot(-y, x));
+        assert_near((double)(cbrt(x) / root), 1, 3e-16);
+        assert_true(cbrt(-x) == -cbrt(x));
+    }
+    assert_true(hypot(3e300, 4e300) == 5e300 && hypot(0, -2) == 2 && hypot(NAN, -INFINITY) == INFINITY);
+    assert_true(isnan(hypot(NAN, 1)) && isnan(cbrt(NAN)) && cbrt(-INFINITY) == -INFINITY);
+    assert_true(cbrt(0x1p-1074) == 0x1p-358 && cbrt(27) == 3 && signbit(cbrt(-0.0)));
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(the_cross_product_is_perpendicular_and_has_the_area_for_length),
     cmocka_unit_test(a_unit_vector_has_length_one_and_zero_stays_zero),
@@ -225,5 +253,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(rows_without_a_positive_pivot_are_left_out_of_a_dense_factor),
     cmocka_unit_test(every_lane_of_eight_computes_what_one_number_would),
     cmocka_unit_test(a_mask_holds_in_any_lane_or_in_none),
+    cmocka_unit_test(the_transpose_of_eight_vectors_swaps_rows_and_columns),
+    cmocka_unit_test(hypotenuses_and_cube_roots_are_right_to_the_last_digit_at_any_size),
 };
 TEST_MAIN(tests)
