@@ -14,8 +14,8 @@ extern "C" {
 
 /** A tetrahedral mesh. A tet (a, b, c, d) is positively oriented: (b-a) x (c-a) . (d-a) > 0. */
 typedef struct thenar_tet_mesh {
-    int node_count;
-    int tet_count;
+    int node_count;    /**< number of nodes */
+    int tet_count;     /**< number of tets */
     double *positions; /**< 3 * node_count, metres */
     int *tets;         /**< 4 * tet_count node indices */
     int *tags;         /**< tet_count region tags (physical groups of Gmsh), or NULL when the mesh has none */
@@ -23,15 +23,15 @@ typedef struct thenar_tet_mesh {
 
 /** A triangle mesh; triangles are counter-clockwise seen from outside. */
 typedef struct thenar_surface {
-    int vertex_count;
-    int triangle_count;
+    int vertex_count;   /**< number of vertices */
+    int triangle_count; /**< number of triangles */
     double *positions; /**< 3 * vertex_count, metres */
     int *triangles;    /**< 3 * triangle_count vertex indices */
 } thenar_surface;
 
 /** How a surface is attached to a tet mesh: vertex i is the weighted sum of the four nodes of tet[i]. */
 typedef struct thenar_embedding {
-    int vertex_count;
+    int vertex_count; /**< number of vertices */
     int *tet;        /**< vertex_count tet indices */
     double *weights; /**< 4 * vertex_count barycentric weights, adding up to 1 */
 } thenar_embedding;
@@ -142,13 +142,19 @@ THENAR_API thenar_status thenar_surface_check(const thenar_surface *surface, the
  * three times the inscribed over the circumscribed radius: 1 for a regular tet, towards 0 for a flat one,
  * negative for an inverted one. */
 typedef struct thenar_tet_figures {
-    int nodes, tets;
+    int nodes; /**< number of nodes */
+    int tets;  /**< number of tets */
     int parts; /**< pieces that are joined by faces; 1 for a body in one piece */
-    double volume;
-    double edge_min, edge_mean, edge_max;
-    double edge_ratio_mean, edge_ratio_max; /**< longest over shortest edge of a tet */
-    double dihedral_min, dihedral_max;
-    double radius_ratio_min, radius_ratio_mean;
+    double volume;            /**< of all tets */
+    double edge_min;          /**< shortest edge */
+    double edge_mean;         /**< mean length of an edge */
+    double edge_max;          /**< longest edge */
+    double edge_ratio_mean;   /**< longest over shortest edge of a tet, mean */
+    double edge_ratio_max;    /**< longest over shortest edge of a tet, largest */
+    double dihedral_min;      /**< smallest angle between two faces of a tet */
+    double dihedral_max;      /**< largest angle between two faces of a tet */
+    double radius_ratio_min;  /**< of the worst tet */
+    double radius_ratio_mean; /**< mean of all tets */
     int inverted; /**< tets with negative volume */
     int flat;     /**< tets with a volume below 1e-9 of their longest edge cubed */
     int worst;    /**< the tet with the smallest radius ratio; -1 in an empty mesh */
@@ -160,11 +166,14 @@ THENAR_API thenar_status thenar_tet_mesh_quality(const thenar_tet_mesh *mesh, th
 
 /** Measures of a surface. Angles in degrees, lengths in metres, area and volume in m² and m³. */
 typedef struct thenar_surface_figures {
-    int vertices, triangles;
+    int vertices;  /**< number of vertices */
+    int triangles; /**< number of triangles */
     bool closed; /**< thenar_surface_check finds nothing */
-    double area;
+    double area;   /**< of all triangles */
     double volume; /**< enclosed, negative when inside out; means little unless closed */
-    double edge_min, edge_mean, edge_max;
+    double edge_min;  /**< shortest edge */
+    double edge_mean; /**< mean length of an edge */
+    double edge_max;  /**< longest edge */
     double angle_min; /**< smallest corner of a triangle */
 } thenar_surface_figures;
 
@@ -180,7 +189,7 @@ THENAR_API bool thenar_mesh_size_warning(const double *positions, int count, cha
  * tets. Each vertex is a weighted sum of ten to thirty nodes; affine motions are reproduced exactly. Contact uses
  * thenar_embedding. */
 typedef struct thenar_smooth_embedding {
-    int vertex_count;
+    int vertex_count; /**< number of vertices */
     int *start;     /**< vertex_count + 1: the nodes of vertex v are node[start[v]] up to node[start[v + 1] - 1] */
     int *node;      /**< ascending within a vertex */
     double *weight; /**< adding up to 1 within a vertex; some may be negative */

@@ -73,7 +73,7 @@ typedef enum thenar_region_kind {
  * centroid. Borders count as inside with a tolerance of 1e-9 of the body's extent. Fields of other kinds are not
  * read. */
 typedef struct thenar_region {
-    thenar_region_kind kind;
+    thenar_region_kind kind; /**< which of the fields below count */
     double box_min[3]; /**< corner with the smallest coordinates, m */
     double box_max[3]; /**< corner with the largest coordinates, m */
     double centre[3];  /**< of the sphere, m */
@@ -85,8 +85,8 @@ typedef struct thenar_region {
 
 /** The material of one region of a body. */
 typedef struct thenar_soft_region {
-    thenar_region region;
-    thenar_material material;
+    thenar_region region;     /**< where */
+    thenar_material material; /**< what is there */
 } thenar_soft_region;
 
 /** A key frame of a motion, relative to the rest pose. Translation and rotation vector are interpolated component by
@@ -184,7 +184,7 @@ THENAR_API int thenar_shape_kind_find(const char *name);
 
 /** A solid in its own axes. Fields of other kinds are not read. */
 typedef struct thenar_shape {
-    thenar_shape_kind kind;
+    thenar_shape_kind kind;        /**< which of the fields below count */
     double radius;                 /**< m, > 0 */
     double length;                 /**< m, > 0 */
     double size[3];                /**< edges of the box, m, > 0 */

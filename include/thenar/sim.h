@@ -275,7 +275,8 @@ typedef struct thenar_contact {
  * the points of each; the force between them is the first pair's force minus the second's. */
 typedef struct thenar_contact_pair {
     int body[2];         /**< as in their contacts */
-    int first, count;    /**< their contacts in thenar_sim_contacts */
+    int first;           /**< their first contact in thenar_sim_contacts */
+    int count;           /**< number of their contacts there */
     int touching;        /**< number of them with a force */
     double force[3];     /**< on body[0], N; on body[1] the opposite */
     double torque[3];    /**< on body[0] about the origin, N m */

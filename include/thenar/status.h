@@ -77,9 +77,13 @@
 extern "C" {
 #endif
 
+/** Version of these headers. Before 1.0 the binary interface may change with the minor version. */
 #define THENAR_VERSION_MAJOR 0
+/** Grows with new functions. */
 #define THENAR_VERSION_MINOR 2
+/** Grows with corrections. */
 #define THENAR_VERSION_PATCH 0
+/** The version as text. thenar_version() has that of the library. */
 #define THENAR_VERSION "0.2.0"
 /** The version as one number: 1000000 major + 1000 minor + patch. */
 #define THENAR_VERSION_NUMBER (1000000 * THENAR_VERSION_MAJOR + 1000 * THENAR_VERSION_MINOR + THENAR_VERSION_PATCH)
@@ -102,8 +106,8 @@ typedef enum thenar_status {
 /** An error with its message. The text is one line: "FILE:LINE:COLUMN: what is wrong; what was expected", without the
  * place where there is none. */
 typedef struct thenar_error {
-    thenar_status status;
-    char text[1024];
+    thenar_status status; /**< what the call returned */
+    char text[1024];      /**< the message */
 } thenar_error;
 
 /** A short English name of a status, never NULL: "ok", "bad input", ... */

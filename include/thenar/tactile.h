@@ -258,7 +258,7 @@ typedef struct thenar_tactile_pad {
         double pressure;       /**< Pa, over all of the region */
         double shear;          /**< Pa */
         double energy_density; /**< J/m^3 */
-    } region[THENAR_PAD_REGION_COUNT];
+    } region[THENAR_PAD_REGION_COUNT]; /**< the same for each part of the pad */
     double pose[7]; /**< of the pad's frame in the world */
 } thenar_tactile_pad;
 
