@@ -29,8 +29,8 @@ int main(void) {
     ball.motion = THENAR_MOTION_STATIC;
     ball.shape.kind = THENAR_SHAPE_SPHERE;
     ball.shape.radius = 0.04;
-    ball.move[1] = -0.09;
-    ball.move[2] = -0.08;
+    ball.pose[1] = -0.09;
+    ball.pose[2] = -0.08;
     if (status == THENAR_OK) status = thenar_build_add_rigid(build, &ball, &error);
 
     thenar_model *model = NULL;
@@ -42,8 +42,8 @@ int main(void) {
 
     /* What a tracker would say: the hand goes down by 6 cm within a second and half closes. */
     double open[THENAR_HAND_ANGLES], relaxed[THENAR_HAND_ANGLES];
-    thenar_model_hand_pose(model, 0, "open", open);
-    thenar_model_hand_pose(model, 0, "relaxed", relaxed);
+    thenar_model_hand_pose(model, 0, THENAR_HAND_POSE_OPEN, open);
+    thenar_model_hand_pose(model, 0, THENAR_HAND_POSE_RELAXED, relaxed);
     int body;
     thenar_model_hand_bodies(model, 0, &body);
     for (int i = 1; i <= 100; i++) {

@@ -27,7 +27,7 @@ int main(void) {
     table.motion = THENAR_MOTION_STATIC;
     table.shape.kind = THENAR_SHAPE_PLANE;
     table.shape.normal[1] = 1;
-    table.move[1] = -0.07; /* m, below the wrist */
+    table.pose[1] = -0.07; /* m, below the wrist */
     if (status == THENAR_OK) status = thenar_build_add_rigid(build, &table, &error);
 
     thenar_model *model = NULL;

@@ -38,7 +38,7 @@ int main(int argc, char **argv) {
         if (output) thenar_output_push(output, tactile);
         if (step % 20 != 0) continue;
         printf("%.1f s: platform at %+.2f mm, pad pressed with %.2f N in %d of %d points\n", command->time,
-               command->pose[2] * 1e3, pad->normal_force, pad->contact_count, pad->point_count);
+               command->platform[2] * 1e3, pad->normal_force, pad->contact_count, pad->point_count);
     }
     thenar_output_close(output, NULL);
     thenar_tactile_free(tactile);
