@@ -195,10 +195,10 @@ static thenar_status run_summary_write(const run_summary *summary, const run_fac
                                        const thenar_pace *clock, double wall, const char *path, thenar_error *error) {
     char hash[17];
     snprintf(hash, sizeof hash, "%016" PRIx64, thenar_sim_hash(sim));
-    json_t *root =
-        json_pack("{s:s, s:s, s:s, s:s, s:i, s:f, s:I}", "scene", facts->scene, "thenar_version", thenar_version(),
-                  "solver", thenar_sim_solver(sim), "contact", thenar_sim_contact_method(sim), "threads",
-                  facts->threads, "dt", thenar_sim_dt(sim), "steps", (json_int_t)thenar_sim_step_count(sim));
+    json_t *root = json_pack("{s:s, s:s, s:s, s:s, s:i, s:f, s:I}", "scene", facts->scene, "thenar_version",
+                             thenar_version(), "solver", thenar_solver_name(thenar_sim_solver(sim)), "contact",
+                             thenar_contact_method_name(thenar_sim_contact_method(sim)), "threads", facts->threads,
+                             "dt", thenar_sim_dt(sim), "steps", (json_int_t)thenar_sim_step_count(sim));
     add_sizes(root, thenar_sim_model(sim));
     json_object_set_new(root, "wall_s", json_real(wall));
     json_object_set_new(root, "step_us", step_times(summary));
