@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define PATIENCE_NS 60000000000 /* for one answer: a software renderer on a busy machine is slow */
+#define ANSWER_NS 60000000000 /* time limit for one answer: a software renderer on a busy machine is slow */
 
 struct chromium {
     pid_t process;
@@ -49,7 +49,7 @@ static void become_browser(const char *program, const char *folder, const int to
                                      "about:blank",
                                      /* Chromium refuses to run as root with its sandbox. */
                                      geteuid() == 0 ? "--no-sandbox" : NULL, NULL};
-    /* First out of the way of 3 and 4, which may be among them. */
+    /* First to other numbers, because 3 and 4 may be among them. */
     int input = fcntl(to[0], F_DUPFD, 10), output = fcntl(from[1], F_DUPFD, 10), null = open("/dev/null", O_RDWR);
     dup2(null, STDIN_FILENO);
     dup2(null, STDOUT_FILENO);
@@ -73,7 +73,7 @@ static thenar_status start(chromium *browser, const char *folder, thenar_error *
         close(to[0]), close(to[1]);
         return fail_errno(error, program, "start");
     }
-    signal(SIGPIPE, SIG_IGN); /* a browser that died is an error, not the end */
+    signal(SIGPIPE, SIG_IGN); /* a browser that died is an error that is reported */
     browser->process = fork();
     if (browser->process == 0) become_browser(program, folder, to, from);
     close(to[0]), close(from[1]);
@@ -86,7 +86,7 @@ static thenar_status write_all(chromium *browser, const char *text, size_t lengt
     while (length > 0) {
         ssize_t written = write(browser->to, text, length);
         if (written < 0 && errno == EINTR) continue;
-        if (written < 0) return fail_errno(error, "chromium", "talk to it");
+        if (written < 0) return fail_errno(error, "chromium", "write to its pipe");
         text += written;
         length -= (size_t)written;
     }
@@ -102,7 +102,7 @@ static thenar_status read_message(chromium *browser, int64_t deadline, json_t **
             *message = json_of_text(browser->incoming.data);
             browser->incoming.count -= length;
             memmove(browser->incoming.data, end + 1, browser->incoming.count);
-            return *message ? THENAR_OK : fail(error, THENAR_ERROR_FILE, "chromium: its answer cannot be read");
+            return *message ? THENAR_OK : fail(error, THENAR_ERROR_FILE, "chromium: its answer is not valid JSON");
         }
         int64_t left = deadline - clock_ns();
         struct pollfd wait = {.fd = browser->from, .events = POLLIN};
@@ -128,7 +128,7 @@ static thenar_status call(chromium *browser, const char *method, json_t *paramet
     if (!text) return fail_memory(error, "chromium");
     thenar_status status = write_all(browser, text, strlen(text) + 1, error);
     free(text);
-    int64_t deadline = clock_ns() + PATIENCE_NS;
+    int64_t deadline = clock_ns() + ANSWER_NS;
     while (status == THENAR_OK) {
         json_t *message;
         status = read_message(browser, deadline, &message, error);
@@ -149,7 +149,7 @@ static thenar_status call(chromium *browser, const char *method, json_t *paramet
 }
 
 /* For commands whose result does not matter. */
-static thenar_status tell(chromium *browser, const char *method, json_t *parameters, thenar_error *error) {
+static thenar_status send_command(chromium *browser, const char *method, json_t *parameters, thenar_error *error) {
     json_t *result;
     thenar_status status = call(browser, method, parameters, &result, error);
     json_decref(result);
@@ -175,7 +175,7 @@ thenar_status chromium_run(chromium *browser, const char *script, thenar_error *
 }
 
 thenar_status chromium_wait(chromium *browser, const char *expression, thenar_error *error) {
-    int64_t deadline = clock_ns() + PATIENCE_NS;
+    int64_t deadline = clock_ns() + ANSWER_NS;
     for (;;) {
         json_t *value = NULL;
         thenar_status status = evaluate(browser, expression, &value, error);
@@ -205,12 +205,12 @@ thenar_status chromium_open(const char *folder, const char *page, int width, int
                       error);
     if (status == THENAR_OK) {
         browser->session = json_incref(json_object_get(session, "sessionId"));
-        status = tell(
+        status = send(
             browser, "Emulation.setDeviceMetricsOverride",
             json_pack("{s:i, s:i, s:i, s:b}", "width", width, "height", height, "deviceScaleFactor", 1, "mobile", 0),
             error);
     }
-    if (status == THENAR_OK) status = tell(browser, "Page.navigate", json_pack("{s:s}", "url", url), error);
+    if (status == THENAR_OK) status = send_command(browser, "Page.navigate", json_pack("{s:s}", "url", url), error);
     json_decref(target);
     json_decref(session);
     if (status == THENAR_OK)
@@ -260,9 +260,9 @@ void chromium_close(chromium *browser) {
     json_decref(browser->session);
     browser->session = NULL;
     if (browser->process > 0) {
-        if (browser->to >= 0) tell(browser, "Browser.close", json_object(), &ignored);
+        if (browser->to >= 0) send_command(browser, "Browser.close", json_object(), &ignored);
         for (int i = 0; i < 150 && waitpid(browser->process, NULL, WNOHANG) == 0; i++) usleep(20000);
-        kill(-browser->process, SIGKILL); /* what is left of its group: helpers that outlived it */
+        kill(-browser->process, SIGKILL); /* the rest of its process group */
         waitpid(browser->process, NULL, 0);
     }
     if (browser->to >= 0) close(browser->to);

@@ -1,5 +1,5 @@
-/* A Chromium without a window that is told what to do over a pair of pipes (the DevTools protocol): loads one page,
- * runs scripts in it, takes pictures. */
+/* A headless Chromium, controlled over a pair of pipes with the DevTools protocol: loads one page, runs scripts in it, takes
+ * pictures. */
 #ifndef APP_CHROMIUM_H
 #define APP_CHROMIUM_H
 
@@ -7,12 +7,12 @@
 
 typedef struct chromium chromium;
 
-/* Starts $THENAR_BROWSER, or the first of chromium, chromium-browser and google-chrome that is there, and loads a file.
- * folder: an empty one, for the browser's own files. */
+/* Starts $THENAR_BROWSER, or the first of chromium, chromium-browser and google-chrome on the PATH, and loads a file.
+ * folder: an empty folder for the files of the browser. */
 thenar_status chromium_open(const char *folder, const char *page, int width, int height, chromium **out,
                             thenar_error *error);
 
-/* Runs a script and waits for its promise. */
+/* Runs a script and waits until its promise is settled. */
 thenar_status chromium_run(chromium *browser, const char *script, thenar_error *error);
 
 /* Waits until an expression is true. */

@@ -46,7 +46,7 @@ static thenar_status write_results(const bench_entry *bench, const table *result
 
 static thenar_status run_bench(const bench_entry *bench, const bench_request *request, const char *folder,
                                thenar_error *error) {
-    /* A folder that cannot be made is told before the measuring rather than after it. */
+    /* Fails before the measurement if the folder cannot be made. */
     if (folder && make_directory(folder, error) != THENAR_OK) return error->status;
     table results = {0};
     thenar_status status = bench->run(request, &results, error);
@@ -59,7 +59,7 @@ static thenar_status run_bench(const bench_entry *bench, const bench_request *re
 #ifdef THENAR_VIEWER
 extern const app_command command_report;
 
-/* A page of everything in the folder. */
+/* Makes a page of all results in the folder. */
 static int write_report(const char *folder) {
     return command_report.run(&command_report, 1, (char *[]){(char *)(uintptr_t)folder});
 }

@@ -20,13 +20,13 @@ static int run(const app_command *command, int argc, char **argv) {
     }
     printf("thenar %s: soft hands that touch things\n\nusage: thenar COMMAND ...\n\ncommands:\n", thenar_version());
     for (int i = 0; i < command_count; i++) printf("  %-8s %s\n", command_table[i]->name, command_table[i]->summary);
-    printf("\n'thenar COMMAND --help' tells more of one. Exit status: 0 done, 1 bad input, 2 usage,\n"
+    printf("\n'thenar COMMAND --help' explains one. Exit status: 0 success, 1 bad input, 2 wrong usage,\n"
            "3 the simulation could not go on, 130 interrupted.\n");
     return EXIT_DONE;
 }
 
 const app_command command_help = {.name = "help",
-                                  .summary = "list the commands, or tell more of one",
+                                  .summary = "list the commands, or explain one",
                                   .arguments = "[COMMAND]",
                                   .details = "",
                                   .run = run};

@@ -13,14 +13,14 @@
 #define PATH_SIZE 4096
 
 typedef struct report_request {
-    double rate; /* frames a second of simulated time */
+    double rate; /* frames per second of simulated time */
     double size; /* of all replays before compression, bytes */
-    long every;  /* 0: from rate and size */
+    long every;  /* 0: computed from rate and size */
 } report_request;
 
-#define CONTACT_WEIGHT 160 /* bytes of a contact; its 64 compress worse than positions do */
+#define CONTACT_WEIGHT 160 /* bytes per contact: 64, but they compress worse than positions */
 
-/* Contacts in a frame, on average over some. */
+/* Mean number of contacts per frame, estimated from some frames. */
 static double mean_contacts(thenar_recording *recording) {
     double sum = 0;
     enum { LOOKS = 8 };
@@ -34,7 +34,7 @@ static double mean_contacts(thenar_recording *recording) {
     return sum / LOOKS;
 }
 
-/* Each how manieth frame: no more a second than a film has, and no more in all than there is room for. */
+/* The stride of frames that keeps within the requested rate and size. */
 static int choose_every(const report_request *request, thenar_recording *recording) {
     if (request->every > 0) return (int)request->every;
     int frames = thenar_recording_frame_count(recording);
@@ -64,7 +64,7 @@ static int is_json(const struct dirent *entry) {
     return strcmp(path_extension(entry->d_name), "json") == 0;
 }
 
-/* The results of benchmarks in a folder: every JSON file that says which bench it is of. */
+/* The results of benchmarks in a folder: every JSON file with a key "bench". */
 static void collect_benches(const char *folder, view_message *message, int *count) {
     struct dirent **entries;
     int entry_count = scandir(folder, &entries, is_json, alphasort);
@@ -116,7 +116,7 @@ static thenar_status write_report(const report_request *request, const option_ar
     return status;
 }
 
-/* Beside the run, or where the command runs. */
+/* In the folder of the first run. */
 static void default_path(const char *first, char out[PATH_SIZE + 32]) {
     if (is_directory(first)) {
         snprintf(out, PATH_SIZE + 32, "%s/report.html", first);
@@ -131,11 +131,13 @@ static int run(const app_command *command, int argc, char **argv) {
     const char *out = NULL;
     double megabytes = 12;
     const app_option options[] = {
-        {"out", "FILE", "where to (default report.html beside the first run)", OPTION_TEXT, &out, 0, 0},
-        {"every", "N", "only each N-th frame (default: by --fps and --size)", OPTION_INTEGER, &request.every, 1, 1e9},
-        {"fps", "N", "at most so many frames a simulated second (default 60)", OPTION_NUMBER, &request.rate, 0.001,
+        {"out", "FILE", "output file (default report.html next to the first run)", OPTION_TEXT, &out, 0, 0},
+        {"every", "N", "every N-th frame (default: chosen by --fps and --size)", OPTION_INTEGER, &request.every, 1,
+         1e9},
+        {"fps", "N", "maximum number of frames per simulated second (default 60)", OPTION_NUMBER, &request.rate, 0.001,
          1e6},
-        {"size", "MB", "room for the replays before compression (default 12)", OPTION_NUMBER, &megabytes, 0.1, 2000},
+        {"size", "MB", "maximum size of the replays before compression (default 12)", OPTION_NUMBER, &megabytes, 0.1,
+         2000},
     };
     option_arguments arguments;
     int status = options_parse(command, argc, argv, options, sizeof options / sizeof *options, 1, 64, &arguments);
@@ -155,5 +157,5 @@ const app_command command_report = {
     .details =
         "DIR is what 'thenar run --out' or 'thenar bench --out' wrote. The page has the replay in 3D, the plots\n"
         "and the table of each run, and the tables of the benchmarks; it opens from disk, without a network.\n"
-        "Any two runs can be put side by side; the first two are if they have the same bodies.",
+        "Any two runs can be compared side by side; the first two are if they have the same bodies.",
     .run = run};

@@ -31,7 +31,7 @@ int command_misused(const app_command *command, const char *format, ...) {
     va_start(arguments, format);
     vfprintf(stderr, format, arguments);
     va_end(arguments);
-    fprintf(stderr, "\nusage: thenar %s %s   ('thenar %s --help' tells more)\n", command->name, command->arguments,
+    fprintf(stderr, "\nusage: thenar %s %s   ('thenar %s --help' for details)\n", command->name, command->arguments,
             command->name);
     return EXIT_USAGE;
 }

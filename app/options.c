@@ -13,7 +13,7 @@ static int unknown_option(const app_command *command, const char *name, const ap
     return command_misused(command, "unknown option --%s", name);
 }
 
-/* Stores a value; NULL, or what was expected. */
+/* Stores a value; returns NULL, or what was expected. */
 static const char *store(const app_option *option, const char *text, char *expected, size_t size) {
     switch (option->kind) {
     case OPTION_FLAG:
@@ -53,7 +53,7 @@ static const app_option *find(const char *name, size_t length, const app_option 
     return NULL;
 }
 
-/* Parses the option at argv[*at] and moves *at behind it. */
+/* Parses the option at argv[*at] and advances *at past it. */
 static int parse_option(const app_command *command, int argc, char **argv, int *at, const app_option *options,
                         int option_count) {
     const char *name = argv[*at] + 2;
@@ -87,7 +87,7 @@ int options_parse(const app_command *command, int argc, char **argv, const app_o
     arguments->count = 0;
     bool only_arguments = false;
     for (int at = 0; at < argc;) {
-        /* The one short option: where to write. */
+        /* The only short option: the output. */
         if (!only_arguments && strcmp(argv[at], "-o") == 0 && find("out", 3, options, option_count)) argv[at] = "--out";
         if (!only_arguments && strcmp(argv[at], "--") == 0) {
             only_arguments = true;
@@ -106,6 +106,6 @@ int options_parse(const app_command *command, int argc, char **argv, const app_o
         }
     }
     if (arguments->count < count_min)
-        return command_misused(command, "something is missing; expected %s", command->arguments);
+        return command_misused(command, "an argument is missing; expected %s", command->arguments);
     return OPTIONS_PARSED;
 }

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <zlib.h>
 
-/* The assembler takes the files in as they are; cmake/viewer.cmake says where they are. */
+/* The assembler includes the files as they are; cmake/viewer.cmake defines their paths. */
 #define INCLUDE_FILE(name, path)                                                                                       \
     __asm__(".pushsection .rodata\n"                                                                                   \
             ".global " name "\n.global " name "_end\n.balign 16\n" name ":\n.incbin \"" path "\"\n" name               \
@@ -23,7 +23,7 @@ thenar_status report_begin(report *page, const char *path, thenar_error *error) 
     if (!page->file) return THENAR_ERROR_FILE;
     const char *head = place_of(PAGE_HEAD_PLACE), *data = place_of(PAGE_DATA_PLACE);
     fwrite(page_html, 1, (size_t)(head - page_html), page->file);
-    /* Nothing but the page's own script runs, and nothing is fetched from anywhere. */
+    /* Only the page's own script runs, and nothing is loaded from elsewhere. */
     fprintf(page->file, "<meta http-equiv=\"Content-Security-Policy\" content=\"%.*s'none'\">",
             (int)(page_policy_end - page_policy), page_policy);
     head += strlen(PAGE_HEAD_PLACE);

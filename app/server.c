@@ -101,11 +101,11 @@ static bool guard_message(guard_rate *rate, int64_t now) {
 
 #define PROTOCOL "thenar-viewer-2"
 #define VIEWERS_MAX 32
-#define ORDER_MAX 1024      /* bytes of an order, and some more */
-#define CONNECTIONS_MAX 256 /* those that are being opened included; more wait in the system's queue */
+#define ORDER_MAX 1024      /* bytes, more than any order has */
+#define CONNECTIONS_MAX 256 /* including those being opened; others wait in the system's queue */
 #define HEADER_BYTES 4096   /* of a request */
-#define REQUEST_SECONDS 5   /* for all of a request to come */
-#define PIECE 16384         /* of the page that is written at once */
+#define REQUEST_SECONDS 5   /* until a request must be complete */
+#define PIECE 16384         /* bytes of the page per write */
 
 struct server {
     server_guard guard;
@@ -116,7 +116,7 @@ struct server {
     lws_sorted_usec_list_t tick;
 };
 
-/* One connection that asks for the page. */
+/* One connection that requests the page. */
 typedef struct page_session {
     size_t written;
 } page_session;
@@ -127,8 +127,8 @@ typedef struct viewer_session {
     view_cursor cursor;
     view_message out;
     guard_rate rate;
-    const char *notice;               /* that it has not been told yet, or NULL */
-    unsigned char partial[ORDER_MAX]; /* of an order that the network brings piece by piece */
+    const char *notice;               /* not yet sent to it, or NULL */
+    unsigned char partial[ORDER_MAX]; /* order that arrives in pieces */
     size_t partial_length;
 } viewer_session;
 
@@ -136,7 +136,7 @@ static bool read_header(struct lws *wsi, enum lws_token_indexes token, char *tex
     return lws_hdr_copy(wsi, text, size, token) > 0;
 }
 
-/* Host and token, which page and socket need alike. NULL, or what is wrong. */
+/* Checks host and token, for the page and the socket. Returns NULL, or what is wrong. */
 static const char *refuse(const server *s, struct lws *wsi, char host[GUARD_HOST]) {
     char token[GUARD_TOKEN * 2];
     if (!read_header(wsi, WSI_TOKEN_HOST, host, GUARD_HOST) || !guard_host(&s->guard, host))
@@ -167,7 +167,7 @@ static bool begin_response(struct lws *wsi, unsigned status, const char *type, s
            lws_finalize_write_http_header(wsi, start, &at, end) == 0;
 }
 
-/* A short answer in words; the connection ends. */
+/* A short text; then the connection ends. */
 static int answer(struct lws *wsi, unsigned status, const char *text) {
     unsigned char buffer[LWS_PRE + 256];
     size_t length = strlen(text);
@@ -182,7 +182,7 @@ static int begin_page(const server *s, struct lws *wsi, page_session *session, c
     if (lws_hdr_total_length(wsi, WSI_TOKEN_GET_URI) <= 0) return answer(wsi, 405, "Only GET is served here.\n");
     const char *wrong = refuse(s, wsi, host);
     if (wrong) return answer(wsi, 403, wrong);
-    if (length != 1 || path[0] != '/') return answer(wsi, 404, "There is one page here, and this is not it.\n");
+    if (length != 1 || path[0] != '/') return answer(wsi, 404, "There is no such page.\n");
     snprintf(policy, sizeof policy, "%.*s'self' ws://%s; frame-ancestors 'none'", (int)(page_policy_end - page_policy),
              page_policy, host);
     if (!begin_response(wsi, 200, "text/html; charset=utf-8", (size_t)(page_html_end - page_html), policy)) return -1;
@@ -211,11 +211,11 @@ static int serve_page(struct lws *wsi, enum lws_callback_reasons reason, void *u
         return begin_page(s, wsi, user, in, length);
     case LWS_CALLBACK_HTTP_WRITEABLE:
         return continue_page(wsi, user);
-    /* Bodies of requests are not taken. */
+    /* Requests with a body are refused. */
     case LWS_CALLBACK_HTTP_BODY:
     case LWS_CALLBACK_HTTP_BODY_COMPLETION:
         return -1;
-    /* A WebSocket that asks for no protocol, or for another than ours, would end here. */
+    /* A WebSocket with no protocol or another one ends up here. */
     case LWS_CALLBACK_FILTER_PROTOCOL_CONNECTION:
     case LWS_CALLBACK_ESTABLISHED:
         return -1;
@@ -226,7 +226,7 @@ static int serve_page(struct lws *wsi, enum lws_callback_reasons reason, void *u
 
 /* ---------------------------------------------------------------------------------------------------------- viewers */
 
-/* Nothing of a viewer is looked at before it has shown where it comes from and that it knows the token. */
+/* Checks host, token, origin and path before anything else of a viewer is read. */
 static int admit(const server *s, struct lws *wsi) {
     char host[GUARD_HOST], origin[GUARD_HOST + 16], path[64];
     if (refuse(s, wsi, host)) return -1;
@@ -240,7 +240,7 @@ static int close_viewer(struct lws *wsi, enum lws_close_status status, const cha
     return -1;
 }
 
-/* A piece of a message; an order is one frame, which may still come in pieces. */
+/* Receives a piece of a message; an order is one frame, which may arrive in pieces. */
 static int receive(server *s, struct lws *wsi, viewer_session *session, const void *in, size_t length) {
     view_order order;
     size_t missing = lws_remaining_packet_payload(wsi);
@@ -263,7 +263,7 @@ static int receive(server *s, struct lws *wsi, viewer_session *session, const vo
     return 0;
 }
 
-/* One message at a time: while one is on its way this is not called, and what happened meanwhile is left out. */
+/* Sends one message at a time. While one is being sent this is not called; frames in between are skipped. */
 static int send_updates(server *s, struct lws *wsi, viewer_session *session) {
     view_message *out = &session->out;
     if (!LIST_RESERVE(&out->bytes, LWS_PRE)) return -1;
@@ -320,7 +320,7 @@ static const struct lws_protocols protocols[] = {
     {NULL, NULL, 0, 0, 0, NULL, 0},
 };
 
-/* A viewer that does not even answer a ping is gone. */
+/* A viewer that does not answer pings is disconnected. */
 static const lws_retry_bo_t idle = {.secs_since_valid_ping = 15, .secs_since_valid_hangup = 40};
 
 thenar_status server_create(const char *host, int port, view_source *source, server **out, thenar_error *error) {
@@ -374,7 +374,7 @@ void server_notify(void *context) {
     lws_cancel_service(((server *)context)->context);
 }
 
-/* Wakes the loop twice a second: a signal may come just before it goes to sleep. */
+/* Wakes the loop twice per second, because a signal may arrive just before it sleeps. */
 static void tick(lws_sorted_usec_list_t *timer) {
     server *s = lws_container_of(timer, server, tick);
     lws_sul_schedule(s->context, 0, timer, tick, LWS_US_PER_SEC / 2);
@@ -388,7 +388,7 @@ thenar_status server_run(server *s, thenar_error *error) {
     tick(&s->tick);
     while (!process_interrupted())
         if (lws_service(s->context, 0) < 0)
-            return fail(error, THENAR_ERROR_FILE, "the server cannot go on waiting for viewers");
+            return fail(error, THENAR_ERROR_FILE, "the server failed while it waited for viewers");
     return THENAR_OK;
 }
 

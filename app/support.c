@@ -194,29 +194,29 @@ void sort_numbers(double *values, size_t count) {
 
 /* ------------------------------------------------------------------------------------------------------ interrupts */
 
-static volatile sig_atomic_t noted_signal;
+static volatile sig_atomic_t caught_signal;
 
-static void note_signal(int signal_number) {
-    noted_signal = signal_number;
+static void catch_signal(int signal_number) {
+    caught_signal = signal_number;
 }
 
 static void watch(int signal_number) {
     struct sigaction action;
     if (sigaction(signal_number, NULL, &action) != 0 || action.sa_handler == SIG_IGN) return;
-    action = (struct sigaction){.sa_handler = note_signal, .sa_flags = SA_RESTART};
+    action = (struct sigaction){.sa_handler = catch_signal, .sa_flags = SA_RESTART};
     sigemptyset(&action.sa_mask);
     sigaction(signal_number, &action, NULL);
 }
 
 void process_watch_interrupts(void) {
-    noted_signal = 0;
+    caught_signal = 0;
     watch(SIGINT);
     watch(SIGTERM);
     watch(SIGHUP);
 }
 
 int process_interrupted(void) {
-    return noted_signal;
+    return caught_signal;
 }
 
 void process_die_of(int signal_number) {
@@ -251,7 +251,7 @@ json_t *json_of_text(const char *text) {
     return json_loads(text, JSON_REJECT_DUPLICATES, NULL);
 }
 
-/* The processor's name as the kernel tells it. */
+/* The name of the processor, from the kernel. */
 static void read_cpu(char *name, size_t size) {
     snprintf(name, size, "unknown");
     FILE *file = fopen("/proc/cpuinfo", "r");

@@ -30,7 +30,7 @@ static thenar_status add_name(view_series *series, const char *name, size_t leng
     return THENAR_OK;
 }
 
-/* The line of names; quotes as RFC 4180 has them. Returns what follows the line. */
+/* Reads the line of names, quoted as in RFC 4180. Returns the text after the line. */
 static const char *read_names(view_series *series, const char *at, const char *path, thenar_error *error) {
     char name[1024];
     for (;;) {
@@ -43,8 +43,7 @@ static const char *read_names(view_series *series, const char *at, const char *p
             at++;
         }
         if (series->names.count >= COLUMN_LIMIT || (*at && *at != ',' && *at != '\n' && *at != '\r')) {
-            fail(error, THENAR_ERROR_INPUT, "%s:1: cannot make out the columns; expected names with commas between",
-                 path);
+            fail(error, THENAR_ERROR_INPUT, "%s:1: cannot read the columns; expected names separated by commas", path);
             return NULL;
         }
         if (add_name(series, name, length, error) != THENAR_OK) return NULL;
@@ -143,9 +142,9 @@ void series_free(view_series *series) {
 }
 
 #define PATH_SIZE 4096
-#define SERIES_ROWS 3000     /* what a plot can show, and more */
-#define TACTILE_NUMBERS 1000 /* points of a pad, at most */
-#define FRAMES_READ 500      /* for figures, where there is no steps.csv */
+#define SERIES_ROWS 3000     /* more than a plot has pixels */
+#define TACTILE_NUMBERS 1000 /* maximum number of points of a pad */
+#define FRAMES_READ 500      /* for the series, if there is no steps.csv */
 
 typedef struct view_recorded {
     view_source base;
@@ -159,7 +158,7 @@ thenar_recording *view_recorded_recording(view_source *source) {
     return ((view_recorded *)source)->recording;
 }
 
-/* The stretch limits of a body's tets as the recording's metadata has them: [min, max] for all, or one pair a tet. */
+/* The stretch limits of a body's tets from the metadata of the recording: [min, max] for all, or one pair per tet. */
 static double *read_limits(const json_t *metadata, const thenar_recording_body *body, int index) {
     const json_t *limits = json_array_get(json_object_get(metadata, "stretch_limits"), (size_t)index);
     size_t count = json_array_size(limits), tets = (size_t)body->tet_count;
@@ -200,7 +199,7 @@ static json_t *describe_bodies(thenar_recording *recording) {
     return bodies;
 }
 
-/* Hands are known by their channel, and numbered in its order. */
+/* Hands are recognized by their channel and numbered in its order. */
 static bool is_joints(const thenar_recording_channel *channel) {
     return channel->place == THENAR_RECORDING_BODY && strcmp(channel->name, "joints") == 0 &&
            channel->element_count == THENAR_HAND_JOINTS && channel->components == 7;
@@ -218,16 +217,16 @@ static json_t *describe_hands(const thenar_recording *recording) {
     return hands;
 }
 
-/* Devices that held handles are known by the names of their channels, and numbered in their order. */
-static bool is_held(const thenar_recording_channel *channel) {
+/* Haptic devices are recognized by the names of their channels and numbered in their order. */
+static bool is_haptic(const thenar_recording_channel *channel) {
     return channel->place == THENAR_RECORDING_RUN && strncmp(channel->name, "haptic/", 7) == 0 &&
            channel->components == RUN_HAPTIC_NUMBERS && channel->element_count == 1;
 }
 
-static json_t *describe_binding(const thenar_recording *recording) {
+static json_t *describe_haptic(const thenar_recording *recording) {
     json_t *names = json_array();
     for (int c = 0; c < thenar_recording_channel_count(recording); c++)
-        if (is_held(thenar_recording_channel_at(recording, c)))
+        if (is_haptic(thenar_recording_channel_at(recording, c)))
             json_array_append_new(names, json_string(thenar_recording_channel_at(recording, c)->name + 7));
     return names;
 }
@@ -238,9 +237,9 @@ static json_t *describe_columns(const view_series *series) {
     return columns;
 }
 
-#define FRAMES_MEASURED 8 /* for the bounds: spread over the recording, the last one among them */
+#define FRAMES_MEASURED 8 /* for the bounds: spread over the recording, including the last one */
 
-/* Low and high corner of all bodies but planes, at some moments: what a camera should have in the picture. */
+/* Low and high corner of all bodies but planes, at some times: what the camera should show. */
 static json_t *measure_bounds(view_recorded *recorded, view_range range) {
     thenar_recording *recording = recorded->recording;
     double low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY};
@@ -270,9 +269,9 @@ static void write_head(view_recorded *recorded, view_range range, view_message *
                              "recording", "scene", info.scene, "version", info.thenar_version, "solver", info.solver,
                              "dt", info.dt, "bodies", describe_bodies(recording), "columns",
                              describe_columns(&recorded->series), "hands", describe_hands(recording));
-    json_t *held = describe_binding(recording);
-    if (json_array_size(held) > 0) json_object_set(head, "haptic", held);
-    json_decref(held);
+    json_t *haptic = describe_haptic(recording);
+    if (json_array_size(haptic) > 0) json_object_set(head, "haptic", haptic);
+    json_decref(haptic);
     if (recorded->summary) json_object_set(head, "summary", recorded->summary);
     json_t *bounds = measure_bounds(recorded, range);
     if (bounds) json_object_set_new(head, "bounds", bounds);
@@ -339,7 +338,7 @@ static void write_handles(thenar_recording *recording, int frame, view_message *
     }
 }
 
-/* Devices and pads are known by the names of their channels, and numbered in their order. */
+/* Devices and pads are recognized by the names of their channels and numbered in their order. */
 static void write_tactile(thenar_recording *recording, int frame, view_message *out) {
     thenar_error error;
     for (int c = 0, device = 0, pad = 0; c < thenar_recording_channel_count(recording); c++) {
@@ -358,11 +357,11 @@ static void write_tactile(thenar_recording *recording, int frame, view_message *
     }
 }
 
-static void write_held(thenar_recording *recording, int frame, view_message *out) {
+static void write_haptic(thenar_recording *recording, int frame, view_message *out) {
     double values[RUN_HAPTIC_NUMBERS];
     thenar_error error;
     for (int c = 0, device = 0; c < thenar_recording_channel_count(recording); c++) {
-        if (!is_held(thenar_recording_channel_at(recording, c))) continue;
+        if (!is_haptic(thenar_recording_channel_at(recording, c))) continue;
         if (thenar_recording_read_channel(recording, c, frame, values, &error) == THENAR_OK)
             message_floats(out, SECTION_HELD, device, 1, values, RUN_HAPTIC_NUMBERS);
         device++;
@@ -377,7 +376,7 @@ static void write_contacts(thenar_recording *recording, int frame, view_message 
         message_contacts(out, contacts, count);
 }
 
-/* A frame that turns out to be damaged keeps what could be read of it. */
+/* Of a damaged frame, what can be read is shown. */
 static void recorded_updates(view_source *source, view_cursor *cursor, view_message *out) {
     view_recorded *recorded = (view_recorded *)source;
     thenar_recording *recording = recorded->recording;
@@ -398,7 +397,7 @@ static void recorded_updates(view_source *source, view_cursor *cursor, view_mess
     write_hands(recording, frame, out);
     write_handles(recording, frame, out);
     write_tactile(recording, frame, out);
-    write_held(recording, frame, out);
+    write_haptic(recording, frame, out);
     write_contacts(recording, frame, out);
 }
 
@@ -425,8 +424,8 @@ static void recorded_free(view_source *source) {
     free(recorded);
 }
 
-/* What stands beside the recording, if it belongs to it: the last step must be the same. */
-static thenar_status read_beside(view_recorded *recorded, const char *folder, thenar_error *error) {
+/* Reads summary.json and steps.csv next to the recording if they belong to it: the last step must be the same. */
+static thenar_status read_run_files(view_recorded *recorded, const char *folder, thenar_error *error) {
     char path[PATH_SIZE + 32];
     thenar_error ignored;
     int frames = thenar_recording_frame_count(recorded->recording);
@@ -452,7 +451,7 @@ static thenar_status read_beside(view_recorded *recorded, const char *folder, th
     return series_read_recording(series, recorded->recording, FRAMES_READ, error);
 }
 
-/* The recording of a path, and the folder it is in. */
+/* The recording at a path, and its folder. */
 static thenar_status find_recording(const char *path, char file[PATH_SIZE + 32], char folder[PATH_SIZE],
                                     thenar_error *error) {
     struct stat info;
@@ -486,8 +485,8 @@ thenar_status view_recorded_open(const char *path, view_source **out, thenar_err
     if (status == THENAR_OK && thenar_recording_damage(recorded->recording))
         fprintf(stderr, "thenar: warning: %s\n", thenar_recording_damage(recorded->recording));
     if (status == THENAR_OK && thenar_recording_frame_count(recorded->recording) == 0)
-        status = fail(error, THENAR_ERROR_INPUT, "%s: no frame that can be read; expected one at least", file);
-    if (status == THENAR_OK) status = read_beside(recorded, folder, error);
+        status = fail(error, THENAR_ERROR_INPUT, "%s: no readable frame; expected at least one", file);
+    if (status == THENAR_OK) status = read_run_files(recorded, folder, error);
     if (status == THENAR_OK) {
         int max = 1;
         for (int b = 0; b < thenar_recording_body_count(recorded->recording); b++) {
@@ -504,7 +503,7 @@ thenar_status view_recorded_open(const char *path, view_source **out, thenar_err
     return status;
 }
 
-/* Boxes first, then the frames: two passes over the recording. */
+/* Two passes over the recording: first the boxes, then the frames. */
 static thenar_status pack_frames(view_recorded *recorded, view_range range, view_packer *packers, view_message *out,
                                  thenar_error *error) {
     thenar_recording *recording = recorded->recording;
@@ -533,7 +532,7 @@ static thenar_status pack_frames(view_recorded *recorded, view_range range, view
             write_hands(recording, f, out);
             write_handles(recording, f, out);
             write_tactile(recording, f, out);
-            write_held(recording, f, out);
+            write_haptic(recording, f, out);
             write_contacts(recording, f, out);
         }
     }

@@ -23,7 +23,7 @@ static const finger_shape fingers[FINGERS] = {{-.40, .16, .354, .212, -0.80},
                                               {.402, .368, .414, .165, 0.45}};
 
 #define HAND_VOLUME 4e-4  /* cubic metres: 0.445 kg at 1.1 g/cm^3 */
-#define MIN_RADIUS 0.0005 /* metres: what is left of a finger that shrinks to nothing */
+#define MIN_RADIUS 0.0005 /* metres: minimum for a finger that would shrink to nothing */
 #define ROOT 0.15         /* how far a finger reaches back into the palm, as a share of hand length */
 
 typedef struct hand_shape {

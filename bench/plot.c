@@ -9,7 +9,7 @@
 #define WIDTH 720
 #define HEIGHT 480
 #define LEFT 80
-#define RIGHT 170 /* with the names of the lines */
+#define RIGHT 170 /* for the names of the lines */
 #define TOP 40
 #define BOTTOM 55
 #define LINES_MAX 12
@@ -21,8 +21,8 @@ typedef struct axis {
     const char *heading;
     int column;
     bool log;
-    double low, high; /* of what is drawn; their logarithms to ten on such an axis */
-    double from, to;  /* places in the drawing */
+    double low, high; /* range of the data; decimal logarithms on a logarithmic axis */
+    double from, to;  /* coordinates in the drawing */
 } axis;
 
 static int column_of(const table *t, const char *key) {
@@ -57,7 +57,7 @@ static void widen(axis *a, double value) {
     a->high = fmax(a->high, value);
 }
 
-/* Whole decades, or steps of 1, 2 or 5. */
+/* Decades, or steps of 1, 2 or 5. */
 static double tick_of(const axis *a) {
     if (a->log) return fmax(1, ceil((a->high - a->low) / 8));
     double rough = (a->high - a->low) / 6, decade = pow(10, floor(log10(rough))), share = rough / decade;

@@ -91,7 +91,7 @@ refuses 2 '^usage: thenar COMMAND'
 refuses 2 'unknown command rnu; did you mean run\?' rnu
 refuses 2 'unknown command frobnicate$' frobnicate
 refuses 2 'no command rnu; did you mean run\?' help rnu
-refuses 2 'something is missing; expected SCENE' run
+refuses 2 'an argument is missing; expected SCENE' run
 refuses 2 'unknown option --stpes; did you mean --steps\?' run beam-soft --stpes 3
 refuses 2 'options start with two dashes' run beam-soft -steps 3
 refuses 2 'unexpected argument second' run beam-soft second
@@ -111,7 +111,7 @@ for name in aggregated springs magic; do
 done
 refuses 2 '--out ; expected DIR' run beam-soft --out ''
 refuses 2 '--print takes no value' check beam-soft --print=yes
-refuses 2 'something is missing; expected RECORDING' export
+refuses 2 'an argument is missing; expected RECORDING' export
 refuses 2 '--to is missing; expected vtk, gltf or csv' export recording.thenar
 refuses 2 '--to pdf; expected vtk, gltf or csv' export recording.thenar --to pdf
 refuses 2 '--contacts with --to vtk; expected csv' export recording.thenar --to vtk --contacts
