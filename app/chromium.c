@@ -205,7 +205,7 @@ thenar_status chromium_open(const char *folder, const char *page, int width, int
                       error);
     if (status == THENAR_OK) {
         browser->session = json_incref(json_object_get(session, "sessionId"));
-        status = send(
+        status = send_command(
             browser, "Emulation.setDeviceMetricsOverride",
             json_pack("{s:i, s:i, s:i, s:b}", "width", width, "height", height, "deviceScaleFactor", 1, "mobile", 0),
             error);

@@ -1,7 +1,5 @@
 #include "app/command.h"
 #include "app/support.h"
-#include "scene/config.h"
-
 
 /* The scene as it is after includes and overrides. */
 static thenar_status print_merged(const char *scene, const option_list *sets, thenar_error *error) {

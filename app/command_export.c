@@ -1,6 +1,5 @@
 #include "app/command.h"
 #include "app/support.h"
-#include "io/export.h"
 
 #include "thenar/recording.h"
 

@@ -1,6 +1,5 @@
 #include "app/command.h"
 #include "app/support.h"
-#include "scene/config.h"
 
 #include <string.h>
 

@@ -1,7 +1,5 @@
 #include "app/command.h"
 #include "app/support.h"
-#include "io/export.h"
-#include "io/mesh_file.h"
 
 #include "thenar/thenar.h"
 

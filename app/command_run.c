@@ -1,8 +1,6 @@
 #include "app/command.h"
 #include "app/run.h"
 #include "app/support.h"
-#include "contact/contact.h"
-#include "solver/solver.h"
 
 #include "thenar/recording.h"
 

@@ -1,7 +1,6 @@
 /* Commands for another device than the one that a run was made with, from its recording. */
 #include "app/command.h"
 #include "app/support.h"
-#include "io/export.h"
 
 #include "thenar/scene.h"
 
@@ -107,23 +106,23 @@ static void widen(device_range *range, const thenar_tactile_command *c) {
     range->touched++;
 }
 
-static void write_rows(csv_writer *csv, const thenar_tactile *tactile, device_range *ranges) {
+static void write_rows(thenar_csv *csv, const thenar_tactile *tactile, device_range *ranges) {
     for (int d = 0; d < thenar_tactile_device_count(tactile); d++) {
         const thenar_tactile_def *def = thenar_tactile_device(tactile, d);
         const thenar_tactile_command *c = thenar_tactile_command_of(tactile, d);
         int values = thenar_wearable_value_count(def->device);
         widen(&ranges[d], c);
-        csv_number(csv, c->time);
-        csv_text(csv, def->name);
-        for (int k = 0; k < 3; k++) csv_number(csv, c->platform[k]);
-        csv_number(csv, c->press);
-        csv_integer(csv, c->touching);
+        thenar_csv_number(csv, c->time);
+        thenar_csv_text(csv, def->name);
+        for (int k = 0; k < 3; k++) thenar_csv_number(csv, c->platform[k]);
+        thenar_csv_number(csv, c->press);
+        thenar_csv_integer(csv, c->touching);
         for (int v = 0; v < THENAR_WEARABLE_VALUES; v++)
             if (v < values)
-                csv_number(csv, c->value[v]);
+                thenar_csv_number(csv, c->value[v]);
             else
-                csv_empty(csv);
-        csv_end_row(csv);
+                thenar_csv_empty(csv);
+        thenar_csv_end_row(csv);
     }
 }
 
@@ -160,23 +159,23 @@ static thenar_status replay_all(const tactile_request *request, thenar_recording
                                 thenar_tactile_replay *replay, thenar_error *error) {
     static const char *const columns[] = {"time",  "device",   "pitch",   "roll",    "displacement",
                                           "press", "touching", "value_1", "value_2", "value_3"};
-    csv_writer csv;
+    thenar_csv *csv;
     device_range ranges[MAX_DEVICES] = {{{0}, {0}, 0, 0}};
     thenar_tactile *tactile = thenar_tactile_replay_devices(replay);
     int frames = thenar_recording_frame_count(recording);
-    thenar_status status = csv_open(&csv, request->out, error);
+    thenar_status status = thenar_csv_open(request->out, &csv, error);
     if (status != THENAR_OK) return status;
-    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) csv_text(&csv, columns[i]);
-    csv_end_row(&csv);
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) thenar_csv_text(csv, columns[i]);
+    thenar_csv_end_row(csv);
     progress line = progress_start(request->recording, "frames", frames);
     for (int f = 0; f < frames && status == THENAR_OK; f++) {
         status = thenar_tactile_replay_frame(replay, f, error);
-        if (status == THENAR_OK) write_rows(&csv, tactile, ranges);
+        if (status == THENAR_OK) write_rows(csv, tactile, ranges);
         progress_update(&line, f + 1);
     }
     progress_end(&line);
     thenar_error second;
-    thenar_status closed = csv_close(&csv, status == THENAR_OK ? error : &second);
+    thenar_status closed = thenar_csv_close(csv, status == THENAR_OK ? error : &second);
     if (status == THENAR_OK) status = closed;
     if (status == THENAR_OK) print_ranges(tactile, ranges, frames);
     return status;

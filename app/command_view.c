@@ -2,8 +2,6 @@
 #include "app/server.h"
 #include "app/support.h"
 #include "app/view.h"
-#include "solver/solver.h"
-#include "contact/contact.h"
 
 #include <fcntl.h>
 #include <signal.h>

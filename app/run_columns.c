@@ -1,5 +1,4 @@
 #include "app/run.h"
-#include "world/sim.h"
 
 #include "thenar/hand.h"
 

@@ -1,7 +1,5 @@
 #include "app/command.h"
 #include "app/run.h"
-#include "device/device.h"
-#include "haptic/tick.h"
 
 #include "thenar/haptic.h"
 

@@ -1,7 +1,6 @@
 /* The files of `thenar run --out`: statistics and summary.json first, then the others. */
 #include "app/run.h"
 #include "app/support.h"
-#include "io/export.h"
 
 #include <inttypes.h>
 #include <jansson.h>
@@ -239,8 +238,7 @@ thenar_status run_record_open(const char *path, const thenar_sim *sim, const run
 struct run_output {
     run_facts facts;
     char *folder; /* NULL: nothing is written */
-    csv_writer csv;
-    bool csv_open;
+    thenar_csv *csv;
     double *row; /* of the csv */
     thenar_recorder *recorder;
     run_summary summary;
@@ -254,7 +252,7 @@ static thenar_status path_in(const run_output *output, const char *name, char pa
 }
 
 static void write_name(void *csv, const char *name) {
-    csv_text(csv, name);
+    thenar_csv_text(csv, name);
 }
 
 /* A sum over a body may overflow where every node is still finite: such a field stays empty. */
@@ -262,18 +260,18 @@ static void write_csv_row(run_output *output, const thenar_sim *sim) {
     run_row(sim, true, output->row);
     for (int i = 0, count = run_column_count(thenar_sim_model(sim), true); i < count; i++)
         if (run_column_counts(i))
-            csv_integer(&output->csv, (long long)output->row[i]);
+            thenar_csv_integer(output->csv, (long long)output->row[i]);
         else if (isfinite(output->row[i]))
-            csv_number(&output->csv, output->row[i]);
+            thenar_csv_number(output->csv, output->row[i]);
         else
-            csv_empty(&output->csv);
+            thenar_csv_empty(output->csv);
     const run_tactile *tactile = output->facts.tactile;
     double *values = output->row + run_column_count(thenar_sim_model(sim), true);
     run_tactile_row(tactile, values);
-    for (int i = 0; i < run_tactile_column_count(tactile); i++) csv_number(&output->csv, values[i]);
+    for (int i = 0; i < run_tactile_column_count(tactile); i++) thenar_csv_number(output->csv, values[i]);
     run_haptic_row(output->facts.haptic, values);
-    for (int i = 0; i < run_haptic_column_count(output->facts.haptic); i++) csv_number(&output->csv, values[i]);
-    csv_end_row(&output->csv);
+    for (int i = 0; i < run_haptic_column_count(output->facts.haptic); i++) thenar_csv_number(output->csv, values[i]);
+    thenar_csv_end_row(output->csv);
 }
 
 /* A file of an earlier run that this one writes only at its end: if it never gets there, the old one must not be taken
@@ -292,13 +290,12 @@ static thenar_status open_files(run_output *output, const thenar_sim *sim, thena
     if (status == THENAR_OK) status = remove_old(output, "summary.json", error);
     if (status == THENAR_OK) status = remove_old(output, "final.vtk", error);
     if (status == THENAR_OK) status = path_in(output, "steps.csv", path, sizeof path, error);
-    if (status == THENAR_OK) status = csv_open(&output->csv, path, error);
+    if (status == THENAR_OK) status = thenar_csv_open(path, &output->csv, error);
     if (status != THENAR_OK) return status;
-    output->csv_open = true;
-    run_columns(thenar_sim_model(sim), true, write_name, &output->csv);
-    run_tactile_columns(output->facts.tactile, write_name, &output->csv);
-    run_haptic_columns(output->facts.haptic, write_name, &output->csv);
-    csv_end_row(&output->csv);
+    run_columns(thenar_sim_model(sim), true, write_name, output->csv);
+    run_tactile_columns(output->facts.tactile, write_name, output->csv);
+    run_haptic_columns(output->facts.haptic, write_name, output->csv);
+    thenar_csv_end_row(output->csv);
     status = path_in(output, "recording.thenar", path, sizeof path, error);
     if (status != THENAR_OK) return status;
     return run_record_open(path, sim, output->facts.tactile, output->facts.haptic, &output->recorder, error);
@@ -359,8 +356,8 @@ thenar_status run_output_finish(run_output *output, const thenar_sim *sim, const
     thenar_recorder *recorder = output->recorder;
     output->recorder = NULL;
     keep_first(thenar_recorder_close(recorder, &reported), &reported, &first, error);
-    output->csv_open = false;
-    keep_first(csv_close(&output->csv, &reported), &reported, &first, error);
+    keep_first(thenar_csv_close(output->csv, &reported), &reported, &first, error);
+    output->csv = NULL;
     keep_first(write_final_vtk(output, sim, &reported), &reported, &first, error);
     keep_first(write_summary(output, sim, clock, wall, &reported), &reported, &first, error);
     return first;
@@ -374,7 +371,7 @@ void run_output_rates(run_output *output, double *median, double *longest) {
 void run_output_free(run_output *output) {
     if (!output) return;
     thenar_recorder_close(output->recorder, NULL);
-    if (output->csv_open) csv_close(&output->csv, NULL);
+    thenar_csv_close(output->csv, NULL);
     run_summary_free(&output->summary);
     free(output->folder);
     free(output->row);

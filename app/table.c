@@ -1,6 +1,6 @@
 #include "app/support.h"
 
-#include "io/export.h"
+#include "thenar/file.h"
 
 #include <assert.h>
 #include <jansson.h>
@@ -117,24 +117,24 @@ thenar_status table_write_json(const table *t, const char *name, const char *pat
 }
 
 thenar_status table_write_csv(const table *t, const char *path, thenar_error *error) {
-    csv_writer csv;
-    thenar_status status = csv_open(&csv, path, error);
+    thenar_csv *csv;
+    thenar_status status = thenar_csv_open(path, &csv, error);
     if (status != THENAR_OK) return status;
-    for (int c = 0; c < t->column_count; c++) csv_text(&csv, t->columns[c].key);
-    csv_end_row(&csv);
+    for (int c = 0; c < t->column_count; c++) thenar_csv_text(csv, t->columns[c].key);
+    thenar_csv_end_row(csv);
     for (int r = 0; r < t->row_count; r++) {
         for (int c = 0; c < t->column_count; c++) {
             const table_cell *cell = &t->cells[r * t->column_count + c];
             if (!cell->filled)
-                csv_empty(&csv);
+                thenar_csv_empty(csv);
             else if (cell->is_number)
-                csv_number(&csv, cell->number);
+                thenar_csv_number(csv, cell->number);
             else
-                csv_text(&csv, cell->text);
+                thenar_csv_text(csv, cell->text);
         }
-        csv_end_row(&csv);
+        thenar_csv_end_row(csv);
     }
-    return csv_close(&csv, error);
+    return thenar_csv_close(csv, error);
 }
 
 void table_free(table *t) {

@@ -1,9 +1,6 @@
 #include "app/command.h"
 #include "app/run.h"
 #include "app/view_live.h"
-#include "contact/contact.h"
-#include "io/recording.h"
-#include "solver/solver.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -247,7 +244,7 @@ static void live_free(view_source *source) {
     thenar_recorder_close(live->recorder, NULL);
     run_haptic_free(live->haptic);
     run_tactile_free(live->tactile);
-    recorded_pads_free(&live->pads);
+    free(live->touching);
     thenar_sim_free(live->sim);
     thenar_model_free(live->model);
     tunables_free(&live->tunables);
@@ -284,7 +281,13 @@ static thenar_status prepare(view_live *live, thenar_error *error) {
     if (status == THENAR_OK) status = open_devices(live, error);
     if (status != THENAR_OK) return status;
     run_tactile_begin(live->tactile, live->sim);
-    if (!recorded_pads_create(run_tactile_devices(live->tactile), &live->pads)) return fail_memory(error, live->path);
+    const thenar_tactile *tactile = run_tactile_devices(live->tactile);
+    int points = 0;
+    for (int p = 0; tactile && p < thenar_tactile_pad_count(tactile); p++) {
+        int count = thenar_tactile_pad_of(tactile, p)->point_count;
+        points = count > points ? count : points;
+    }
+    live->touching = NEW_ARRAY(double, points);
     live->column_count = run_column_count(live->model, false) + run_tactile_column_count(live->tactile) +
                          run_haptic_column_count(live->haptic);
     live->body_count = thenar_model_body_count(live->model);
@@ -294,7 +297,7 @@ static thenar_status prepare(view_live *live, thenar_error *error) {
     live->vertex_counts = NEW_ARRAY(int, live->body_count);
     live->fresh = NEW_ARRAY(double, ROWS_KEPT *(size_t)live->column_count);
     live->rows = NEW_ARRAY(double, ROWS_KEPT *(size_t)live->column_count);
-    if (!live->vertex_counts || !live->fresh || !live->rows) return fail_memory(error, live->path);
+    if (!live->touching || !live->vertex_counts || !live->fresh || !live->rows) return fail_memory(error, live->path);
     /* The pages are there from the beginning: memory does not grow while it runs. */
     memset(live->fresh, 0, ROWS_KEPT * (size_t)live->column_count * sizeof *live->fresh);
     memset(live->rows, 0, ROWS_KEPT * (size_t)live->column_count * sizeof *live->rows);

@@ -5,7 +5,6 @@
 
 #include "app/run.h"
 #include "app/view.h"
-#include "io/recording.h"
 
 #include <pthread.h>
 
@@ -91,7 +90,7 @@ typedef struct view_live {
     thenar_model *model;
     thenar_sim *sim;
     run_tactile *tactile; /* or NULL */
-    recorded_pads pads;   /* its numbers that are shown */
+    double *touching;     /* points of a pad in contact, as many as the largest has */
     run_haptic *haptic;   /* or NULL */
     view_message loop;    /* last report of the haptic loop, and its time, ns */
     int64_t loop_ns, fault_ns;
@@ -107,7 +106,7 @@ typedef struct view_live {
     int solver, contact; /* contact: -1 for the scene's own */
     char notice[1024];
     int64_t origin, last_frame; /* ns */
-    thenar_pace clock;                 /* how it keeps to real time */
+    thenar_pace clock;          /* how it keeps to real time */
     bool slow_reported;         /* on the terminal */
     view_message frame, state;  /* being written */
     double *fresh;              /* rows since the last frame */

@@ -1,5 +1,4 @@
 #include "app/view.h"
-#include "geometry/embedding.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -87,7 +86,7 @@ static void round_weights(const double *weight, int count, float *out) {
     out[heaviest] += (float)(1 - sum);
 }
 
-/* The fine surface hangs on its tets smoothly: see shape/thenar_smooth_embedding.h. */
+/* The attachment of the fine surface to the nodes. */
 static void write_skin(view_message *message, int body, const thenar_tet_mesh *mesh, const thenar_surface *surface,
                        const thenar_embedding *embedding) {
     thenar_smooth_embedding skin;

@@ -1,7 +1,4 @@
 #include "app/view_live.h"
-#include "contact/contact.h"
-#include "scene/config.h"
-#include "solver/solver.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -26,64 +23,62 @@ static const known_key of_damping[] = {{"mass", "Damping, mass", "1/s", NULL},
 static const known_key of_limits[] = {{"min", "Least stretch", "", "none"}, {"max", "Largest stretch", "", "none"}};
 static const known_key of_body[] = {{"friction", "Friction", "", "as usual"}};
 
-/* The number of a key, or NaN. */
-static double number_of(const config_node *map, const char *key) {
-    const config_node *node = map && map->kind == CONFIG_MAPPING ? config_find(map, key) : NULL;
-    double value;
-    return node && node->kind == CONFIG_SCALAR && node->plain && parse_number(node->text, &value) ? value : NAN;
+static bool is_mapping(const thenar_config *scene, const char *path) {
+    return thenar_config_kind_at(scene, path) == THENAR_CONFIG_MAPPING;
 }
 
-static config_node *child(const config_node *map, const char *key) {
-    config_node *node = map && map->kind == CONFIG_MAPPING ? config_find(map, key) : NULL;
-    return node && node->kind == CONFIG_MAPPING ? node : NULL;
-}
-
-static bool add_keys(view_tunables *tunables, const config_node *map, const char *path, const char *body,
+/* Adds the keys of the mapping at a path. */
+static bool add_keys(view_tunables *tunables, const thenar_config *scene, const char *path, const char *body,
                      const known_key *keys, size_t count) {
     for (size_t i = 0; i < count && tunables->list.count < TUNABLES_MAX; i++) {
-        double value = number_of(map, keys[i].key);
-        if (isnan(value) && !keys[i].empty) continue;
-        view_tunable one = {
-            .label = keys[i].label, .unit = keys[i].unit, .empty = keys[i].empty, .value = value, .needs_map = !map};
+        view_tunable one = {.label = keys[i].label,
+                            .unit = keys[i].unit,
+                            .empty = keys[i].empty,
+                            .needs_map = !is_mapping(scene, path)};
         int length = snprintf(one.path, sizeof one.path, "%s.%s", path, keys[i].key);
         if (length < 0 || (size_t)length >= sizeof one.path) continue;
+        one.value = thenar_config_number(scene, one.path);
+        if (isnan(one.value) && !keys[i].empty) continue;
         snprintf(one.body, sizeof one.body, "%s", body);
         if (!LIST_PUSH(&tunables->list, one)) return false;
     }
     return true;
 }
-#define ADD_KEYS(tunables, map, path, body, keys)                                                                      \
-    add_keys(tunables, map, path, body, keys, sizeof(keys) / sizeof *(keys))
+#define ADD_KEYS(path, keys) add_keys(tunables, scene, path, body, keys, sizeof(keys) / sizeof *(keys))
 
-static bool add_body(view_tunables *tunables, const config_node *body) {
-    const config_node *material = child(body, "material"), *kind = config_find(body, "kind");
-    bool soft = !kind || (kind->kind == CONFIG_SCALAR && strcmp(kind->text, "soft") == 0);
-    bool hand = kind && kind->kind == CONFIG_SCALAR && strcmp(kind->text, "hand") == 0;
-    char path[TUNABLE_PATH];
+static bool add_body(view_tunables *tunables, const thenar_config *scene, const char *body) {
+    char path[TUNABLE_PATH], kind_path[TUNABLE_PATH], material[TUNABLE_PATH];
     /* A name with dots or brackets in it cannot be part of a path. */
-    if (strpbrk(body->key, ".[]=") || strlen(body->key) > 100) return true;
-    snprintf(path, sizeof path, "bodies.%s.material", body->key);
-    bool good = hand ? ADD_KEYS(tunables, material, path, body->key, of_flesh)
-                     : !material || ADD_KEYS(tunables, material, path, body->key, of_material);
-    snprintf(path, sizeof path, "bodies.%s.material.limits", body->key);
-    good = good && (!material || !soft || ADD_KEYS(tunables, child(material, "limits"), path, body->key, of_limits));
-    snprintf(path, sizeof path, "bodies.%s.material.damping", body->key);
-    good = good && (!material || ADD_KEYS(tunables, child(material, "damping"), path, body->key, of_damping));
-    snprintf(path, sizeof path, "bodies.%s", body->key);
-    return good && ADD_KEYS(tunables, body, path, body->key, of_body);
+    if (strpbrk(body, ".[]=") || strlen(body) > 100) return true;
+    snprintf(path, sizeof path, "bodies.%s", body);
+    if (!is_mapping(scene, path)) return true;
+    snprintf(kind_path, sizeof kind_path, "bodies.%s.kind", body);
+    snprintf(material, sizeof material, "bodies.%s.material", body);
+    const char *kind = thenar_config_text(scene, kind_path);
+    bool soft = thenar_config_kind_at(scene, kind_path) == THENAR_CONFIG_NONE || (kind && strcmp(kind, "soft") == 0);
+    bool hand = kind && strcmp(kind, "hand") == 0, has_material = is_mapping(scene, material);
+    bool good = hand ? ADD_KEYS(material, of_flesh) : !has_material || ADD_KEYS(material, of_material);
+    snprintf(path, sizeof path, "bodies.%s.material.limits", body);
+    good = good && (!has_material || !soft || ADD_KEYS(path, of_limits));
+    snprintf(path, sizeof path, "bodies.%s.material.damping", body);
+    good = good && (!has_material || ADD_KEYS(path, of_damping));
+    snprintf(path, sizeof path, "bodies.%s", body);
+    return good && ADD_KEYS(path, of_body);
 }
 
 thenar_status tunables_read(view_tunables *tunables, const char *path, const option_list *sets, thenar_error *error) {
-    config tree = {0};
-    thenar_status status = config_load(&tree, path, error);
-    for (int i = 0; i < sets->count && status == THENAR_OK; i++) status = config_set(&tree, sets->values[i], error);
+    thenar_config *scene;
+    thenar_status status = thenar_config_load(path, &scene, error);
     if (status != THENAR_OK) return status;
+    for (int i = 0; i < sets->count && status == THENAR_OK; i++)
+        status = thenar_config_set(scene, sets->values[i], error);
     bool good = true;
-    const config_node *bodies = child(tree.root, "bodies");
-    for (const config_node *body = bodies ? bodies->first : NULL; body && good; body = body->next)
-        if (body->kind == CONFIG_MAPPING) good = add_body(tunables, body);
-    config_free(&tree);
-    return good ? THENAR_OK : fail_memory(error, "what can be changed");
+    for (int i = 0; status == THENAR_OK && good && i < thenar_config_count(scene, "bodies"); i++) {
+        const char *body = thenar_config_key(scene, "bodies", i);
+        good = !body || add_body(tunables, scene, body);
+    }
+    thenar_config_free(scene);
+    return good ? status : fail_memory(error, "tunable parameters");
 }
 
 void tunables_to_sets(const view_tunables *tunables, option_list *sets, tunable_text *texts) {

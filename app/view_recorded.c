@@ -1,7 +1,6 @@
 #include "app/run.h"
 #include "app/support.h"
 #include "app/view.h"
-#include "io/recording.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -306,8 +305,11 @@ static bool moves_nodes(const thenar_recording_body *body) {
 static void write_pose(thenar_recording *recording, int body, int frame, view_message *out) {
     double pose[7];
     thenar_error error;
-    int channel = recording_find_numbers(recording, body, "pose", 7);
-    if (channel >= 0 && thenar_recording_read_channel(recording, channel, frame, pose, &error) == THENAR_OK)
+    int channel = thenar_recording_find_channel(recording, body, "pose");
+    if (channel < 0 || thenar_recording_channel_at(recording, channel)->components != 7 ||
+        thenar_recording_channel_at(recording, channel)->element_count != 1)
+        return;
+    if (thenar_recording_read_channel(recording, channel, frame, pose, &error) == THENAR_OK)
         message_floats(out, SECTION_POSE, body, 1, pose, 7);
 }
 

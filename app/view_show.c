@@ -1,8 +1,5 @@
 #include "app/run.h"
 #include "app/view_live.h"
-#include "contact/contact.h"
-#include "hand/hand.h"
-#include "solver/solver.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -71,8 +68,11 @@ void live_write_head(view_live *live, const char *title) {
                   "solver", thenar_solver_name(thenar_sim_solver(live->sim)), "dt", live->dt, "bodies",
                   describe_bodies(model), "columns", columns, "solvers", solvers, "contacts", methods, "tunables",
                   tunables_describe(&live->tunables), "hands", describe_hands(model));
-    if (head && live->tactile)
-        json_object_set_new(head, "tactile", describe_tactile(run_tactile_devices(live->tactile)));
+    if (head && live->tactile) {
+        char *text = thenar_tactile_describe(run_tactile_devices(live->tactile));
+        json_object_set_new(head, "tactile", text ? json_of_text(text) : NULL);
+        thenar_text_free(text);
+    }
     if (head && live->haptic) {
         json_t *names = json_array();
         for (int i = 0; i < run_haptic_device_count(live->haptic); i++)
@@ -135,14 +135,16 @@ static void write_handles(const view_live *live, view_message *out) {
 
 static void write_tactile(view_live *live, view_message *out) {
     const thenar_tactile *tactile = run_tactile_devices(live->tactile);
-    int devices = tactile ? thenar_tactile_device_count(tactile) : 0;
-    recorded_pads_update(tactile, &live->pads);
-    for (int c = 0; c < live->pads.channel_count; c++)
-        if (c < devices)
-            message_device(out, c, live->pads.values[c]);
-        else
-            message_pad(out, c - devices, live->pads.values[c],
-                        thenar_tactile_pad_of(tactile, c - devices)->point_count);
+    if (!tactile) return;
+    for (int d = 0; d < thenar_tactile_device_count(tactile); d++) {
+        double numbers[THENAR_TACTILE_NUMBERS];
+        thenar_tactile_read_device(tactile, d, numbers);
+        message_device(out, d, numbers);
+    }
+    for (int p = 0; p < thenar_tactile_pad_count(tactile); p++) {
+        thenar_tactile_read_touching(tactile, p, live->touching);
+        message_pad(out, p, live->touching, thenar_tactile_pad_of(tactile, p)->point_count);
+    }
 }
 
 /* Devices at their handles, and how the loop does. Faults count while a device is to push. */

@@ -1,10 +1,12 @@
 /* A benchmark: one file bench/bench_NAME.c that defines `const bench_entry bench_NAME`; the build finds it by its name.
- * Benchmarks print, people judge: no time is ever a pass or a fail. */
+ * Benchmarks print times; no time is a pass or a fail.
+ *
+ * Benchmarks of kernels (linear, solvers, convergence, growth, force_area, haptic, tactile) measure parts that the API does not
+ * expose and include headers of src/; the others and everything in app/ use the public API only. */
 #ifndef BENCH_BENCH_H
 #define BENCH_BENCH_H
 
 #include "app/support.h"
-#include "core/error.h"
 
 #include "thenar/model.h"
 

@@ -12,7 +12,6 @@
 #include "bench/bench.h"
 
 #include "app/command.h"
-#include "core/memory.h"
 
 #include "thenar/thenar.h"
 
@@ -68,9 +67,9 @@ static thenar_status measure(const thenar_sim *held, const char *solver, const c
                                   .friction = THENAR_FRICTION_CONE,
                                   .contact = (thenar_contact_method)thenar_contact_method_find(contact)};
     thenar_sim *sim = NULL;
-    double *solve = MEMORY_ARRAY(double, steps), *constraints = MEMORY_ARRAY(double, steps),
-           *total = MEMORY_ARRAY(double, steps);
-    thenar_status status = solve && constraints && total ? THENAR_OK : error_memory(error, "benchmark");
+    double *solve = NEW_ARRAY(double, steps), *constraints = NEW_ARRAY(double, steps),
+           *total = NEW_ARRAY(double, steps);
+    thenar_status status = solve && constraints && total ? THENAR_OK : fail_memory(error, "benchmark");
     if (status == THENAR_OK) status = thenar_sim_create(thenar_sim_model(held), &options, &sim, error);
     if (status == THENAR_OK) status = thenar_sim_continue(sim, held, error);
     for (int i = 0; i < steps && status == THENAR_OK; i++) {
@@ -157,7 +156,7 @@ static thenar_status make_pad(const bench_case *c, thenar_model **model, thenar_
     thenar_world_def world = thenar_world_def_default();
     thenar_build *build = thenar_build_create(&world);
     int outside;
-    thenar_status status = build ? THENAR_OK : error_memory(error, "a pad");
+    thenar_status status = build ? THENAR_OK : fail_memory(error, "a pad");
     if (status == THENAR_OK) status = thenar_tet_mesh_box(low, high, coarse, THENAR_LATTICE_CUBE, &mesh, error);
     if (status == THENAR_OK) status = thenar_tet_mesh_box(low, high, fine, THENAR_LATTICE_CUBE, &finer, error);
     if (status == THENAR_OK) status = thenar_tet_mesh_surface(&finer, &skin, NULL, error);

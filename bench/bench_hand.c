@@ -13,7 +13,6 @@
  * it does so too. */
 #include "bench/bench.h"
 
-#include "core/memory.h"
 #include "thenar/hand.h"
 #include "thenar/sim.h"
 
@@ -73,11 +72,11 @@ typedef struct hand_bench {
 /* The hand of scenes/hand-fist, which waves. */
 static thenar_status make_model(hand_bench *bench, thenar_error *error) {
     int strokes = (int)ceil(bench->steps * thenar_world_def_default().dt / STROKE) + 1;
-    thenar_hand_key *fingers = MEMORY_ARRAY(thenar_hand_key, strokes + 2);
-    thenar_key *wrist = MEMORY_ARRAY(thenar_key, strokes + 2);
+    thenar_hand_key *fingers = NEW_ARRAY(thenar_hand_key, strokes + 2);
+    thenar_key *wrist = NEW_ARRAY(thenar_key, strokes + 2);
     thenar_world_def world = thenar_world_def_default();
     thenar_build *build = thenar_build_create(&world);
-    thenar_status status = fingers && wrist && build ? THENAR_OK : error_memory(error, "the hand");
+    thenar_status status = fingers && wrist && build ? THENAR_OK : fail_memory(error, "the hand");
     if (status == THENAR_OK) {
         fingers[0].pose = THENAR_HAND_POSE_OPEN;
         for (int i = 0; i <= strokes; i++) {
@@ -115,8 +114,8 @@ static thenar_status add_runner(hand_bench *bench, const char *solver, int threa
                                   .contact = THENAR_CONTACT_OF_MODEL};
     thenar_status status = thenar_sim_create(bench->model, &options, &r->sim, error);
     for (int f = 0; f < FIGURES && status == THENAR_OK; f++) {
-        r->figures[f] = MEMORY_ARRAY(double, bench->steps);
-        if (!r->figures[f]) status = error_memory(error, "samples");
+        r->figures[f] = NEW_ARRAY(double, bench->steps);
+        if (!r->figures[f]) status = fail_memory(error, "samples");
     }
     return status;
 }
@@ -142,11 +141,11 @@ static thenar_status enter_phase(hand_bench *bench, thenar_error *error) {
     char *snapshot = NULL;
     thenar_status status = thenar_sim_create(bench->model, NULL, &sim, error);
     while (status == THENAR_OK && thenar_sim_time(sim) < LEAD - 0.5 * thenar_sim_dt(sim))
-        if (thenar_sim_step(sim) != THENAR_OK) status = error_set(error, THENAR_ERROR_NUMERIC, "the hand broke");
+        if (thenar_sim_step(sim) != THENAR_OK) status = fail(error, THENAR_ERROR_NUMERIC, "the hand broke");
     if (status == THENAR_OK) {
         size_t size = thenar_sim_snapshot_size(sim);
-        snapshot = MEMORY_ARRAY(char, size);
-        if (!snapshot) status = error_memory(error, "snapshot");
+        snapshot = NEW_ARRAY(char, size);
+        if (!snapshot) status = fail_memory(error, "snapshot");
         if (snapshot) thenar_sim_snapshot(sim, snapshot);
         for (int i = 0; i < bench->runner_count && status == THENAR_OK; i++)
             status = thenar_sim_restore(bench->runners[i].sim, snapshot, size, error);
@@ -162,7 +161,7 @@ static bool is_done(const hand_bench *bench, const runner *r) {
 
 static thenar_status run_round(const hand_bench *bench, runner *r, thenar_error *error) {
     for (int i = 0; i < ROUND && !is_done(bench, r); i++, r->steps++) {
-        if (thenar_sim_step(r->sim) != THENAR_OK) return error_set(error, THENAR_ERROR_NUMERIC, "the hand broke");
+        if (thenar_sim_step(r->sim) != THENAR_OK) return fail(error, THENAR_ERROR_NUMERIC, "the hand broke");
         const thenar_stats *stats = thenar_sim_stats(r->sim);
         for (int s = 0; s < THENAR_STAGE_COUNT; s++) r->figures[s][r->steps] = 1e-3 * (double)stats->stage_ns[s];
         r->figures[STEP_TIME][r->steps] = 1e-3 * (double)stats->step_ns;

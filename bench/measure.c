@@ -1,15 +1,12 @@
 #include "bench/bench.h"
 
-#include "core/threads.h"
-#include "core/memory.h"
-
 #include <math.h>
 #include <stdlib.h>
 
 thenar_status bench_compile(const thenar_soft_def *def, thenar_model **model, thenar_error *error) {
     thenar_world_def world = thenar_world_def_default();
     thenar_build *build = thenar_build_create(&world);
-    thenar_status status = build ? thenar_build_add_soft(build, def, error) : error_memory(error, def->name);
+    thenar_status status = build ? thenar_build_add_soft(build, def, error) : fail_memory(error, def->name);
     if (status == THENAR_OK) status = thenar_build_compile(build, model, error);
     thenar_build_free(build);
     return status;
@@ -18,26 +15,21 @@ thenar_status bench_compile(const thenar_soft_def *def, thenar_model **model, th
 thenar_status bench_clock_create(bench_clock *clock, void (*run)(void *context), void *context, int capacity,
                                  thenar_error *error) {
     *clock = (bench_clock){.run = run, .context = context, .capacity = capacity};
-    clock->us = MEMORY_ARRAY(double, capacity);
-    return clock->us ? THENAR_OK : error_memory(error, "samples");
+    clock->us = NEW_ARRAY(double, capacity);
+    return clock->us ? THENAR_OK : fail_memory(error, "samples");
 }
 
 void bench_clock_round(bench_clock *clock, int count) {
     for (int i = 0; i < count && clock->count < clock->capacity; i++) {
-        int64_t start = clock_now();
+        int64_t start = clock_ns();
         clock->run(clock->context);
-        clock->us[clock->count++] = 1e-3 * (double)(clock_now() - start);
+        clock->us[clock->count++] = 1e-3 * (double)(clock_ns() - start);
     }
-}
-
-static int compare_values(const void *a, const void *b) {
-    double left = *(const double *)a, right = *(const double *)b;
-    return (left > right) - (left < right);
 }
 
 double bench_quantile(double *values, int count, double share) {
     if (count == 0) return NAN;
-    qsort(values, (size_t)count, sizeof *values, compare_values);
+    sort_numbers(values, (size_t)count);
     int at = (int)(share * count);
     return values[at < count ? at : count - 1];
 }

@@ -1,8 +1,5 @@
 #include "bench/bench.h"
 
-#include "io/file.h"
-#include "core/text.h"
-
 #include <math.h>
 #include <string.h>
 
@@ -146,11 +143,8 @@ static void draw(FILE *file, const plot_def *plot, const table *t) {
 }
 
 thenar_status plot_write(const plot_def *plot, const table *t, const char *path, thenar_error *error) {
-    FILE *file;
-    thenar_status status = file_create(path, &file, error);
-    if (status != THENAR_OK) return status;
-    text_locale locale = text_locale_begin();
+    FILE *file = create_file(path, error);
+    if (!file) return THENAR_ERROR_FILE;
     draw(file, plot, t);
-    text_locale_end(locale);
-    return file_close(file, path, error);
+    return close_file(file, path, error);
 }
