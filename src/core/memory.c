@@ -66,7 +66,7 @@ struct pool_block {
 };
 
 /* Block sizes double, so that a small tree stays small and a large one needs few allocations. */
-static struct pool_block *add_block(pool *p, size_t piece) {
+static struct pool_block *add_block(memory_pool *p, size_t piece) {
     size_t size = p->blocks ? 2 * p->blocks->size : SMALLEST_BLOCK;
     if (size > LARGEST_BLOCK) size = LARGEST_BLOCK;
     if (size < piece) size = piece;
@@ -79,7 +79,7 @@ static struct pool_block *add_block(pool *p, size_t piece) {
     return block;
 }
 
-void *pool_take(pool *p, size_t size) {
+void *pool_take(memory_pool *p, size_t size) {
     if (size > SIZE_MAX - sizeof(max_align_t)) return NULL;
     size_t piece = (size + sizeof(max_align_t) - 1) / sizeof(max_align_t) * sizeof(max_align_t);
     struct pool_block *block = p->blocks;
@@ -90,13 +90,13 @@ void *pool_take(pool *p, size_t size) {
     return taken;
 }
 
-char *pool_string(pool *p, const char *text, size_t length) {
+char *pool_string(memory_pool *p, const char *text, size_t length) {
     char *copy = length < SIZE_MAX ? pool_take(p, length + 1) : NULL;
     if (copy && length > 0) memcpy(copy, text, length);
     return copy;
 }
 
-void pool_free(pool *p) {
+void pool_free(memory_pool *p) {
     while (p->blocks) {
         struct pool_block *older = p->blocks->older;
         free(p->blocks);

@@ -60,22 +60,22 @@ void *arena_take(arena *a, size_t count, size_t element_size);
 #define ARENA_ARRAY(a, type, count) ((type *)arena_take((a), (size_t)(count), sizeof(type)))
 
 /* A pool: many small objects with a common lifetime, such as the nodes and strings of a tree that is loaded once.
- *     pool memory = {0};
+ *     memory_pool memory = {0};
  *     thing *t = POOL_NEW(&memory, thing);
  *     pool_free(&memory); */
 
-typedef struct pool {
+typedef struct memory_pool {
     struct pool_block *blocks; /* newest first; objects are taken from the newest */
-} pool;
+} memory_pool;
 
 /* size zeroed bytes, aligned for any type, valid until pool_free; NULL when out of memory. */
-void *pool_take(pool *p, size_t size);
+void *pool_take(memory_pool *p, size_t size);
 
 /* A copy of length bytes of text with a terminating zero; NULL when out of memory. */
-char *pool_string(pool *p, const char *text, size_t length);
+char *pool_string(memory_pool *p, const char *text, size_t length);
 
 /* Frees all objects; the pool is then empty and can be used again. */
-void pool_free(pool *p);
+void pool_free(memory_pool *p);
 
 #define POOL_NEW(p, type) ((type *)pool_take((p), sizeof(type)))
 

@@ -323,19 +323,19 @@ static void cut_into_eight(const signed_distance *solid, const sampled_tet *tet,
      * along the diagonal from the middle of 02 to that of 13. */
     static const int points[8][4] = {{0, 4, 5, 6}, {4, 1, 7, 8}, {5, 7, 2, 9}, {6, 8, 9, 3},
                                      {5, 8, 6, 4}, {5, 8, 9, 6}, {5, 8, 7, 9}, {5, 8, 4, 7}};
-    vec3 place[10];
+    vec3 point[10];
     double value[10];
     for (int i = 0; i < 4; i++) {
-        place[i] = tet->corner[i];
+        point[i] = tet->corner[i];
         value[i] = tet->value[i];
     }
     for (int i = 0; i < 6; i++) {
-        place[4 + i] = vec3_scale(vec3_add(place[ends[i][0]], place[ends[i][1]]), 0.5);
-        value[4 + i] = signed_distance_at(solid, place[4 + i], NULL);
+        point[4 + i] = vec3_scale(vec3_add(point[ends[i][0]], point[ends[i][1]]), 0.5);
+        value[4 + i] = signed_distance_at(solid, point[4 + i], NULL);
     }
     for (int p = 0; p < 8; p++)
         for (int i = 0; i < 4; i++) {
-            part[p].corner[i] = place[points[p][i]];
+            part[p].corner[i] = point[points[p][i]];
             part[p].value[i] = value[points[p][i]];
         }
 }

@@ -25,14 +25,14 @@ void thenar_track_free(thenar_track *t) {
     free(t);
 }
 
-bool thenar_track_has_hand(const thenar_track *track, bool left) {
-    USAGE_POINTER(track, false);
-    return track_count(track, left) > 0;
+bool thenar_track_has_hand(const thenar_track *frames, bool left) {
+    USAGE_POINTER(frames, false);
+    return track_count(frames, left) > 0;
 }
 
-double thenar_track_duration(const thenar_track *track) {
-    USAGE_POINTER(track, NAN);
-    return track_stop(track) - track_start(track);
+double thenar_track_duration(const thenar_track *frames) {
+    USAGE_POINTER(frames, NAN);
+    return track_stop(frames) - track_start(frames);
 }
 
 thenar_status track_expect(const track *t, bool left, thenar_error *error) {

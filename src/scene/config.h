@@ -58,7 +58,7 @@ struct config_node {
 
 typedef struct config {
     config_node *root;
-    pool memory;        /* everything that the tree consists of */
+    memory_pool memory; /* everything that the tree consists of */
     size_t node_count;  /* ever made, for CONFIG_NODE_LIMIT */
     size_t alias_count; /* of those made by aliases */
     size_t byte_count;  /* read */

@@ -271,16 +271,16 @@ thenar_status thenar_build_add_handle(thenar_build *build, const thenar_handle_d
     return status;
 }
 
-thenar_status thenar_build_set_track(thenar_build *build, const thenar_track *track, thenar_error *error) {
+thenar_status thenar_build_set_track(thenar_build *build, const thenar_track *frames, thenar_error *error) {
     int taken = 0;
     USAGE_STATUS(build, error, "the build is NULL");
-    USAGE_STATUS(track, error, "the track is NULL");
+    USAGE_STATUS(frames, error, "the track is NULL");
     if (build->hands.count == 0)
         return error_set(error, THENAR_ERROR_INPUT, "a track for a world without hands; expected a body of kind hand");
     for (size_t i = 0; i < build->hands.count; i++) {
         hand_model *hand = build->hands.data[i];
-        if (track_expect(track, hand->skeleton.left, error) != THENAR_OK) continue;
-        hand_model_set_track(hand, track);
+        if (track_expect(frames, hand->skeleton.left, error) != THENAR_OK) continue;
+        hand_model_set_track(hand, frames);
         taken++;
     }
     return taken > 0 ? THENAR_OK : THENAR_ERROR_INPUT; /* track_expect has said what there is */
