@@ -8,6 +8,8 @@
 #include "thenar/thenar.h"
 
 #include <setjmp.h>
+#include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static const char beam[] = "thenar: 1\n"
@@ -173,6 +175,12 @@ TAKES(thenar_scene_options, parse_scene(d, error))
 TAKES(thenar_haptic_def, create_haptic(d, error))
 TAKES(thenar_haptic_handle, create_held(d, error))
 TAKES(thenar_recorder_options, record(d, error))
+/* The options are checked before anything is read of the recording. */
+TAKES(thenar_export_options, thenar_recording_export((thenar_recording *)d, THENAR_EXPORT_CSV, "/nowhere", d, error))
+TAKES(thenar_wearable_def, thenar_wearable_check(d, error))
+static thenar_status thimble_init(void *def, size_t size) {
+    return thenar_wearable_def_init(def, size, THENAR_WEARABLE_THIMBLE);
+}
 
 static void every_struct_with_a_size_is_refused_without_it(void **state) {
     (void)state;
@@ -187,11 +195,21 @@ static void every_struct_with_a_size_is_refused_without_it(void **state) {
         size_t size;
         thenar_status (*init)(void *def, size_t size);
         thenar_status (*take)(void *def, thenar_error *error);
-    } rows[] = {ROW(thenar_sim_options),     ROW(thenar_world_def),       ROW(thenar_soft_def),
-                ROW(thenar_rigid_def),       ROW(thenar_hand_def),        ROW(thenar_handle_def),
-                ROW(thenar_tactile_def),     ROW(thenar_tactile_options), ROW(thenar_mesh_options),
-                ROW(thenar_scene_options),   ROW(thenar_haptic_def),      ROW(thenar_haptic_handle),
-                ROW(thenar_recorder_options)};
+    } rows[] = {ROW(thenar_sim_options),
+                ROW(thenar_world_def),
+                ROW(thenar_soft_def),
+                ROW(thenar_rigid_def),
+                ROW(thenar_hand_def),
+                ROW(thenar_handle_def),
+                ROW(thenar_tactile_def),
+                ROW(thenar_tactile_options),
+                ROW(thenar_mesh_options),
+                ROW(thenar_scene_options),
+                ROW(thenar_haptic_def),
+                ROW(thenar_haptic_handle),
+                ROW(thenar_recorder_options),
+                ROW(thenar_export_options),
+                {"thenar_wearable_def", sizeof(thenar_wearable_def), thimble_init, take_thenar_wearable_def}};
     thenar_sim *sim = beam_sim();
     any_model = (thenar_model *)thenar_sim_model(sim);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -397,6 +415,48 @@ static void misuse_is_a_status_with_a_message(void **state) {
     thenar_haptic_free(NULL);
     thenar_output_close(NULL, NULL);
     thenar_csv_close(NULL, NULL);
+}
+
+/* Every public function with nothing but zeros, each in a process of its own: null handles, null strings, null results. */
+typedef long any_function(long, long, long, long, long, long, double, double, double, double, long, long, long, long);
+static const struct {
+    const char *name, *returns;
+    any_function *call;
+} functions[] = {
+#include "api_functions.inc"
+};
+
+static int call_with_zeros(any_function *call, long *result) {
+    int ends[2], status;
+    assert_int_equal(pipe(ends), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        signal(SIGSEGV, SIG_DFL); /* cmocka would go on with the tests */
+        long value = call(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
+        _exit(write(ends[1], &value, sizeof value) == sizeof value ? 0 : 1);
+    }
+    close(ends[1]);
+    if (read(ends[0], result, sizeof *result) != sizeof *result) *result = 0;
+    close(ends[0]);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return status;
+}
+
+/* Nothing crashes, and what returns a status refuses; only closing nothing succeeds. */
+static void every_function_survives_zeros(void **state) {
+    (void)state;
+    int wrong = 0, count = (int)(sizeof functions / sizeof *functions);
+    for (int i = 0; i < count; i++) {
+        const char *name = functions[i].name;
+        long result;
+        int status = call_with_zeros(functions[i].call, &result);
+        bool accepts = !status && strcmp(functions[i].returns, "thenar_status") == 0 && (int)result == THENAR_OK;
+        if (!status && !(accepts && !strstr(name, "_close"))) continue;
+        print_message("%s(0, ...) %s\n", name, status ? "ends the process" : "succeeds");
+        wrong++;
+    }
+    assert_true(count > 200);
+    assert_int_equal(wrong, 0);
 }
 
 static jmp_buf out_of_the_assert;
@@ -751,6 +811,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(every_struct_with_a_size_is_refused_without_it),
     cmocka_unit_test(every_enumerator_is_found_by_its_name),
     cmocka_unit_test(misuse_is_a_status_with_a_message),
+    cmocka_unit_test(every_function_survives_zeros),
     cmocka_unit_test(an_invariant_that_fails_goes_to_the_handler),
     cmocka_unit_test(a_scene_and_what_it_names_come_from_memory),
     cmocka_unit_test(a_recording_in_memory_is_read_and_replayed),

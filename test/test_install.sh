@@ -154,22 +154,25 @@ compile() {
     done
 }
 
-# check_prefix: the command, and the examples with pkg-config and with CMake, shared and static.
-check_prefix() {
-    promise "the command finds its scenes and their meshes from any folder"
+# check_scenes: the command and the libraries find their scenes.
+check_scenes() {
     expect "beam-soft" "$prefix/bin/thenar" list
     expect "state_hash" "$prefix/bin/thenar" run beam-soft --steps 5 --out out
     if [ -e "$source_folder/assets/meshes/bunny.obj" ]; then
         expect "state_hash" "$prefix/bin/thenar" run bunny-soft --steps 1
     fi
     [ -e "$(pkg-config --variable=scenes thenar-io)/beam-soft.yaml" ] || fail "the variable scenes of thenar-io"
+}
 
-    promise "the examples work with pkg-config"
-    rm -rf shared cmake
-    compile shared shared
-    check_examples shared
-    promise "the examples work with find_package"
-    cat >CMakeLists.txt <<END
+promise "the command finds its scenes and their meshes from any folder"
+check_scenes
+
+promise "the examples work with pkg-config"
+compile shared shared
+check_examples shared
+
+promise "the examples work with find_package"
+cat >CMakeLists.txt <<END
 cmake_minimum_required(VERSION 3.16)
 project(outside LANGUAGES C)
 find_package(thenar ${version%.*} REQUIRED COMPONENTS physics io)
@@ -191,14 +194,12 @@ target_link_libraries(first_static PRIVATE thenar::io_static)
 add_executable(contact_static $examples/contact.c)
 target_link_libraries(contact_static PRIVATE thenar::static)
 END
-    expect "" "$CMAKE" -G Ninja -S . -B cmake -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$CC"
-    expect "" "$CMAKE" --build cmake
-    check_examples cmake/examples
-    expect " ticks, period p50 " cmake/examples/haptic "plugin:$work/cmake/examples/device_plugin.so" 0.2
-    expect "2.00 s  tip at -0." cmake/first_static "$prefix/share/thenar/scenes/beam-soft.yaml"
-    expect "sum 0.627840 N" cmake/contact_static
-}
-check_prefix
+expect "" "$CMAKE" -G Ninja -S . -B cmake -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$CC"
+expect "" "$CMAKE" --build cmake
+check_examples cmake/examples
+expect " ticks, period p50 " cmake/examples/haptic "plugin:$work/cmake/examples/device_plugin.so" 0.2
+expect "2.00 s  tip at -0." cmake/first_static "$prefix/share/thenar/scenes/beam-soft.yaml"
+expect "sum 0.627840 N" cmake/contact_static
 
 promise "the examples work with the static libraries, in a program with an arena_take of its own"
 echo 'int arena_take(void); int arena_take(void) { return 0; }' >own.c
@@ -228,12 +229,18 @@ else
     echo "   left out: no $CXX here"
 fi
 
-promise "all of it again after the copy has been moved once more"
+promise "programs and scenes work after the copy has been moved once more"
 mv "$prefix" "$work/elsewhere"
 prefix="$work/elsewhere"
 library_folder="$prefix${library_folder#"$work/moved"}"
 export PKG_CONFIG_PATH="$library_folder/pkgconfig"
-check_prefix
+check_scenes
+# shellcheck disable=SC2046
+"$CC" "$examples/first.c" -o moved_first $(pkg-config --cflags --libs thenar-io)
+expect "2.00 s  tip at -0." ./moved_first beam-soft
+expect "" "$CMAKE" -G Ninja -S . -B cmake_moved -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$CC"
+expect "" "$CMAKE" --build cmake_moved --target first contact_static
+expect "2.00 s  tip at -0." cmake_moved/examples/first beam-soft
 
 promise "the README's first program works as printed, in a home of its own"
 mkdir home readme
