@@ -8,7 +8,7 @@
 #
 # Sources are compiled once. The libraries are made of the objects, and the command and the tests link them all
 # (thenar_objects), since benchmarks and tests call internal functions.
-set(core_sources src/core/error.c src/core/hash.c src/core/memory.c src/core/text.c src/core/threads.c src/core/usage.c)
+set(core_sources src/core/error.c src/core/hash.c src/core/memory.c src/core/text.c src/core/threads.c)
 list(TRANSFORM core_sources PREPEND ${PROJECT_SOURCE_DIR}/)
 file(GLOB physics_sources CONFIGURE_DEPENDS src/*/*.c src/solver/baseline/*.c)
 file(GLOB io_sources CONFIGURE_DEPENDS src/io/*.c src/scene/*.c src/device/*.c src/haptic/*.c)

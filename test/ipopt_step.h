@@ -18,8 +18,7 @@
 #define TEST_IPOPT_STEP_H
 
 #include "dense_step.h"
-
-#include "core/svd3.h"
+#include "svd3_single.h"
 
 #include <IpStdCInterface.h>
 

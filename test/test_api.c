@@ -2,7 +2,7 @@
  * devices of the program, reading everything in one call. */
 #include "test.h"
 
-#include "core/assert.h"
+#include "core/error.h"
 #include "hand_world.h"
 
 #include "thenar/thenar.h"

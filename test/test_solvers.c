@@ -2,8 +2,8 @@
  * optimum of perez2016's Eq. 1, which an independent method finds here. */
 #include "allocations.h"
 #include "dense_step.h"
+#include "svd3_single.h"
 
-#include "core/svd3.h"
 #include "solver/baseline/baseline.h"
 
 #define S_MIN 0.9

@@ -5,7 +5,7 @@
 #include "test.h"
 
 #include "random.h"
-#include "core/svd3.h"
+#include "svd3_single.h"
 
 #include <float.h>
 

@@ -1,8 +1,8 @@
 /* Builds a rigid body from its definition: shape, mass, inertia, path. */
 #include "body/rigid.h"
 
+#include "core/error.h"
 #include "core/memory.h"
-#include "core/usage.h"
 #include "mesh/mesh.h"
 
 #include <stdlib.h>

@@ -3,11 +3,10 @@
 
 #include "body/body.h"
 #include "body/support.h"
+#include "core/error.h"
 #include "core/text.h"
-#include "core/usage.h"
 #include "mesh/mesh.h"
 
-#include "core/assert.h"
 #include "thenar/hand.h"
 
 #include <stdlib.h>

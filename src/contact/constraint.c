@@ -2,7 +2,8 @@
  * (constraint.h). */
 #include "contact/constraint.h"
 
-#include "core/assert.h"
+#include "core/error.h"
+
 #include <string.h>
 
 mat3 contact_frame(vec3 n) {

@@ -2,11 +2,11 @@
  * exclusions of self-contact (find.h). */
 #include "contact/find.h"
 
+#include "core/error.h"
 #include "geometry/distance.h"
 #include "geometry/embedding.h"
 #include "mesh/mesh.h"
 
-#include "core/assert.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -23,11 +23,11 @@
 #include "contact/find.h"
 
 #include "contact/contact.h"
+#include "core/error.h"
 #include "geometry/distance.h"
 #include "geometry/embedding.h"
 #include "mesh/mesh.h"
 
-#include "core/assert.h"
 #include <math.h>
 #include <string.h>
 

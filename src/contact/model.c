@@ -1,7 +1,7 @@
 /* Which bodies may touch, and how that couples their linear systems. */
 #include "contact/contact.h"
 
-#include "core/usage.h"
+#include "core/error.h"
 
 #include <stdlib.h>
 #include <string.h>

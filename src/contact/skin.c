@@ -1,11 +1,11 @@
 /* The points of a body that touch others: balls of primitives, vertices of meshes and soft surfaces (find.h). */
 #include "contact/find.h"
 
+#include "core/error.h"
 #include "geometry/bvh.h"
 #include "geometry/simplify.h"
 #include "mesh/mesh.h"
 
-#include "core/assert.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,9 +2,9 @@
  * halves of the 128-bit product. The length goes into the last word, so a tail of zeros changes the hash. */
 #include "core/hash.h"
 
+#include "core/error.h"
 #include "core/memory.h"
 
-#include "core/assert.h"
 #include <stdlib.h>
 #include <string.h>
 

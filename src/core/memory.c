@@ -1,6 +1,7 @@
 #include "core/memory.h"
 
-#include "core/assert.h"
+#include "core/error.h"
+
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

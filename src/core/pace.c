@@ -1,5 +1,5 @@
 /* Keeping pace with a clock: thenar/sim.h has the rules. */
-#include "core/usage.h"
+#include "core/error.h"
 
 #include "thenar/sim.h"
 

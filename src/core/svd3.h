@@ -1,4 +1,4 @@
-/* Signed singular value decomposition of 3x3 matrices, and the polar decomposition that follows from it.
+/* Signed singular value decomposition of 3x3 matrices.
  *
  *     G = U diag(s) V^T,   U and V proper rotations,   s1 >= s2 >= |s3|,   s3 has the sign of det G
  *
@@ -10,7 +10,6 @@
 #define CORE_SVD3_H
 
 #include "core/simd.h"
-#include "core/vec3.h"
 
 /* Eight matrices at a time, one per lane, row-major: entry (i, j) of all eight is G[3 * i + j].
  *
@@ -18,13 +17,6 @@
  * most of the work. Every call makes it orthonormal again, so it can be passed on forever. A lane does not depend on
  * its neighbours except for the sign of a zero. To pad a lane: G zero, V the identity. */
 void svd3_batch(const f64x8 G[9], f64x8 U[9], f64x8 s[3], f64x8 V[9]);
-
-/* One matrix, from a cold start. */
-void svd3(mat3 G, mat3 *U, double s[3], mat3 *V);
-
-/* G = R S: R the closest rotation, S = V diag(s) V^T symmetric. Where the closest rotation is not unique
- * (s2 + s3 = 0) it is one of them; for G = 0 it is the identity. */
-void polar3(mat3 G, mat3 *R, mat3 *S);
 
 /* R = U V^T, on eight matrices. */
 SIMD_INLINE void svd3_rotation(const f64x8 U[9], const f64x8 V[9], f64x8 R[9]) {

@@ -5,9 +5,9 @@
  * are fewer free cores than threads. */
 #include "core/threads.h"
 
+#include "core/error.h"
 #include "core/memory.h"
 
-#include "core/assert.h"
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>

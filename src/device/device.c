@@ -1,10 +1,10 @@
 /* Opening and closing devices, and the loop's side of them. */
 #include "device/device.h"
 
+#include "core/error.h"
 #include "core/memory.h"
 #include "core/text.h"
 #include "core/threads.h"
-#include "core/usage.h"
 
 #include <dlfcn.h>
 #include <math.h>

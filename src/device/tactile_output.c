@@ -2,9 +2,9 @@
  * entries into the queues: whatever a receiver does, or does not, it is never waited for. */
 #include "device/tactile_output.h"
 
+#include "core/error.h"
 #include "core/memory.h"
 #include "core/threads.h"
-#include "core/usage.h"
 #include "device/device.h"
 
 #include <stdio.h>

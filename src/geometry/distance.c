@@ -1,9 +1,9 @@
 #include "geometry/distance.h"
 
+#include "core/error.h"
 #include "core/memory.h"
 #include "mesh/mesh.h"
 
-#include "core/assert.h"
 #include <stdlib.h>
 
 /* Distance to a point with a radius around it; `fallback` is the normal at the point itself. */

@@ -1,7 +1,7 @@
 #include "geometry/embedding.h"
 
+#include "core/error.h"
 #include "core/memory.h"
-#include "core/usage.h"
 #include "mesh/mesh.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 #include "geometry/lattice.h"
 
+#include "core/error.h"
 #include "core/memory.h"
-#include "core/usage.h"
 #include "geometry/embedding.h"
 #include "geometry/tets.h"
 #include "mesh/mesh.h"

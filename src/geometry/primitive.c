@@ -1,10 +1,9 @@
 #include "geometry/lattice.h"
 
+#include "core/error.h"
 #include "core/memory.h"
-#include "core/usage.h"
 #include "mesh/mesh.h"
 
-#include "core/assert.h"
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 #include "geometry/tets.h"
 
+#include "core/error.h"
 #include "core/memory.h"
-#include "core/usage.h"
 #include "geometry/distance.h"
 #include "geometry/embedding.h"
 #include "geometry/lattice.h"

@@ -4,7 +4,8 @@
  * Two solids are blended by smooth_min. */
 #include "hand/shape.h"
 
-#include "core/assert.h"
+#include "core/error.h"
+
 #include <stddef.h>
 
 /* The cubic through p1 and p2 with the slopes of the neighbouring chords. */

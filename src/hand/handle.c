@@ -18,9 +18,9 @@
 #include "hand/handle.h"
 
 #include "body/support.h"
+#include "core/error.h"
 #include "core/hash.h"
 #include "core/text.h"
-#include "core/usage.h"
 
 #include <float.h>
 #include <stdlib.h>

@@ -1,7 +1,6 @@
 #include "hand/shape.h"
 
-#include "core/assert.h"
-#include "core/usage.h"
+#include "core/error.h"
 #include "thenar/hand.h"
 
 #include <string.h>

@@ -2,9 +2,9 @@
  * them. The flesh is one soft body, or one per phalanx. */
 #include "hand/hand.h"
 
+#include "core/error.h"
 #include "core/hash.h"
 #include "core/text.h"
-#include "core/usage.h"
 #include "geometry/tets.h"
 #include "hand/shape.h"
 #include "mesh/mesh.h"

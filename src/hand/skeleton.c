@@ -2,10 +2,10 @@
 #include "hand/skeleton.h"
 
 #include "body/rigid.h"
+#include "core/error.h"
 #include "core/hash.h"
 #include "core/memory.h"
 
-#include "core/assert.h"
 #include <stdlib.h>
 #include <string.h>
 

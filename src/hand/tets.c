@@ -1,11 +1,11 @@
 /* Tets of a hand: sections across palm and fingers, layers of tets between them, and refinement. */
 #include "hand/shape.h"
 
+#include "core/error.h"
 #include "core/memory.h"
 #include "geometry/tets.h"
 #include "mesh/mesh.h"
 
-#include "core/assert.h"
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>

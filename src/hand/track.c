@@ -1,6 +1,6 @@
 #include "hand/retarget.h"
 
-#include "core/usage.h"
+#include "core/error.h"
 
 #include <stdlib.h>
 

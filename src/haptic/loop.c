@@ -5,10 +5,8 @@
 #include "core/error.h"
 #include "core/memory.h"
 #include "core/threads.h"
-#include "core/usage.h"
 #include "haptic/tick.h"
 
-#include "core/assert.h"
 #include <errno.h>
 #include <math.h>
 #include <pthread.h>

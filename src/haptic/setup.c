@@ -3,7 +3,6 @@
 
 #include "core/error.h"
 #include "core/memory.h"
-#include "core/usage.h"
 #include "haptic/tick.h"
 #include "io/file.h"
 #include "world/sim.h"

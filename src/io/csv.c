@@ -1,9 +1,9 @@
 #include "io/export.h"
 
-#include "io/file.h"
+#include "core/error.h"
 #include "core/memory.h"
 #include "core/text.h"
-#include "core/usage.h"
+#include "io/file.h"
 
 #include "thenar/file.h"
 

@@ -1,8 +1,8 @@
 #include "io/export.h"
 
+#include "core/error.h"
 #include "core/memory.h"
 #include "core/text.h"
-#include "core/usage.h"
 #include "core/vec3.h"
 #include "io/recording.h"
 

@@ -10,12 +10,12 @@
  * included. */
 #include "io/export.h"
 
-#include "io/file.h"
+#include "core/error.h"
 #include "core/memory.h"
 #include "core/vec3.h"
+#include "io/file.h"
 #include "io/recording.h"
 
-#include "core/assert.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 #include "io/hand_gltf.h"
 
+#include "core/error.h"
 #include "core/memory.h"
-#include "core/usage.h"
 #include "hand/shape.h"
 #include "io/json.h"
 #include "mesh/mesh.h"

@@ -1,11 +1,10 @@
 #include "io/mesh_reader.h"
 
-#include "core/usage.h"
+#include "core/error.h"
 
 #include "thenar/file.h"
 
 #include <stdio.h>
-#include "core/assert.h"
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>

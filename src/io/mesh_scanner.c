@@ -1,8 +1,8 @@
 #include "io/mesh_reader.h"
 
+#include "core/error.h"
 #include "core/text.h"
 
-#include "core/assert.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /* From a simulation to a recording: which arrays become which channels. */
 #include "thenar/recording.h"
 
+#include "core/error.h"
 #include "core/memory.h"
 #include "core/text.h"
-#include "core/usage.h"
 #include "io/recording.h"
 #include "tactile/tactile.h"
 #include "world/model.h"
@@ -12,7 +12,6 @@
 #include "thenar/hand.h"
 #include "thenar/haptic.h"
 
-#include "core/assert.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 #include "io/recording.h"
 
+#include "core/error.h"
 #include "core/hash.h"
 #include "core/memory.h"
 #include "io/json.h"
 
-#include "core/assert.h"
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>

@@ -8,9 +8,7 @@
 
 #include "core/error.h"
 #include "core/memory.h"
-#include "core/usage.h"
 
-#include "core/assert.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>

@@ -4,10 +4,8 @@
 
 #include "core/error.h"
 #include "core/memory.h"
-#include "core/usage.h"
 #include "core/vec3.h"
 
-#include "core/assert.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -4,9 +4,9 @@
  * gathered from the frames' headers in the file. */
 #include "io/recording.h"
 
+#include "core/error.h"
 #include "core/memory.h"
 
-#include "core/assert.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>

@@ -2,8 +2,8 @@
  * snapshot is. */
 #include "thenar/recording.h"
 
+#include "core/error.h"
 #include "core/memory.h"
-#include "core/usage.h"
 #include "io/recording.h"
 #include "world/sim.h"
 

@@ -1,8 +1,8 @@
 /* Tactile commands computed from a recording: its pads (metadata), positions, joints and contacts, frame by frame. */
 #include "io/recording.h"
 
+#include "core/error.h"
 #include "core/memory.h"
-#include "core/usage.h"
 #include "io/json.h"
 #include "tactile/tactile.h"
 

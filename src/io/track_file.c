@@ -1,9 +1,9 @@
 /* The reader of tracks: line by line, each line one JSON object. */
 #include "hand/retarget.h"
 
-#include "io/file.h"
+#include "core/error.h"
 #include "core/memory.h"
-#include "core/usage.h"
+#include "io/file.h"
 #include "io/json.h"
 
 #include "thenar/file.h"

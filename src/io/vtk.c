@@ -1,10 +1,10 @@
 #include "io/export.h"
 
-#include "io/file.h"
+#include "core/error.h"
 #include "core/memory.h"
 #include "core/text.h"
-#include "core/usage.h"
 #include "core/vec3.h"
+#include "io/file.h"
 
 #include "thenar/file.h"
 #include "thenar/sim.h"

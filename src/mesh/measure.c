@@ -1,6 +1,6 @@
 #include "mesh/mesh.h"
 
-#include "core/usage.h"
+#include "core/error.h"
 
 #include <stdlib.h>
 

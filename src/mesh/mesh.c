@@ -1,11 +1,10 @@
 #include "mesh/mesh.h"
 
+#include "core/error.h"
 #include "core/hash.h"
 #include "core/memory.h"
-#include "core/usage.h"
 #include "core/vec3.h"
 
-#include "core/assert.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

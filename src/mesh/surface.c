@@ -1,7 +1,7 @@
 #include "mesh/mesh.h"
 
+#include "core/error.h"
 #include "core/memory.h"
-#include "core/usage.h"
 
 #include <stdlib.h>
 #include <string.h>

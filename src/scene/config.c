@@ -1,11 +1,11 @@
 /* Loading: a file, the files that it includes, and how they are laid over each other. */
 #include "scene/config.h"
 
-#include "io/file.h"
+#include "core/error.h"
 #include "core/hash.h"
 #include "core/memory.h"
+#include "io/file.h"
 
-#include "core/assert.h"
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>

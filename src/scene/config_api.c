@@ -1,8 +1,8 @@
 /* The tree of a YAML file through the API: nodes by path. */
-#include "io/file.h"
+#include "core/error.h"
 #include "core/memory.h"
 #include "core/text.h"
-#include "core/usage.h"
+#include "io/file.h"
 #include "scene/config.h"
 
 #include "thenar/scene.h"

@@ -1,10 +1,10 @@
 /* Typed reads. Each finds the node (ask, item_field) and hands it to the one function that knows the type. */
 #include "scene/config.h"
 
+#include "core/error.h"
 #include "core/memory.h"
 #include "core/text.h"
 
-#include "core/assert.h"
 #include <limits.h>
 #include <stdarg.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* A scene file to a model. The keys are documented in docs/scenes.md; every read below is one of them. */
 #include "thenar/scene.h"
 
+#include "core/error.h"
 #include "core/memory.h"
 #include "core/text.h"
-#include "core/usage.h"
 #include "device/device.h"
 #include "haptic/tick.h"
 #include "scene/config.h"

@@ -1,7 +1,7 @@
 #include "scene/scene.h"
 
+#include "core/error.h"
 #include "core/text.h"
-#include "core/usage.h"
 
 #include "thenar/scene.h"
 

@@ -12,10 +12,10 @@
 #include "solver/newton.h"
 
 #include "body/rigid.h"
+#include "core/error.h"
 #include "solver/baseline/baseline.h"
 #include "solver/solver.h"
 
-#include "core/assert.h"
 #include <math.h>
 #include <string.h>
 

@@ -1,8 +1,8 @@
 #include "sparse/cholesky.h"
 
+#include "core/error.h"
 #include "core/memory.h"
 
-#include "core/assert.h"
 #include <limits.h>
 #include <stdbool.h>
 #include <stdlib.h>

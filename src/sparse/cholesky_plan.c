@@ -5,9 +5,9 @@
  * linear equations", ACM Trans. Math. Softw. 9 (1983); Liu, SIAM Review 34 (1992). */
 #include "sparse/cholesky_plan.h"
 
+#include "core/error.h"
 #include "core/memory.h"
 
-#include "core/assert.h"
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>

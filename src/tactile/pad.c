@@ -1,11 +1,10 @@
 #include "tactile/tactile.h"
 
+#include "core/error.h"
 #include "core/memory.h"
-#include "core/usage.h"
 #include "hand/shape.h"
 #include "mesh/mesh.h"
 
-#include "core/assert.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,10 +1,8 @@
 #include "tactile/wearable.h"
 
 #include "core/error.h"
-#include "core/usage.h"
 #include "tactile/tactile.h"
 
-#include "core/assert.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

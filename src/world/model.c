@@ -1,11 +1,10 @@
 #include "world/model.h"
 
+#include "core/error.h"
 #include "core/hash.h"
 #include "core/text.h"
-#include "core/usage.h"
 #include "mesh/mesh.h"
 
-#include "core/assert.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Reading a model through the API. */
 #include "world/model.h"
 
-#include "core/usage.h"
+#include "core/error.h"
 #include "hand/hand.h"
 
 #include "thenar/handle.h"

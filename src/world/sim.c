@@ -1,10 +1,9 @@
 /* Memory and reset of a simulation. sim_access.c has the access to its state between steps. */
 #include "world/sim.h"
 
+#include "core/error.h"
 #include "core/hash.h"
-#include "core/usage.h"
 
-#include "core/assert.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* Reading and setting the state of a simulation between steps, through the API. */
 #include "world/sim.h"
 
+#include "core/error.h"
 #include "core/hash.h"
-#include "core/usage.h"
 
 #include "thenar/handle.h"
 

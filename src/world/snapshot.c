@@ -1,8 +1,8 @@
 /* A snapshot: a header that names the model, then the kept state, byte for byte. */
 #include "world/sim.h"
 
+#include "core/error.h"
 #include "core/hash.h"
-#include "core/usage.h"
 
 #include <limits.h>
 #include <math.h>

@@ -14,8 +14,8 @@
  *   linearize          the response of handles, for the haptic loop              world/linearize.c */
 #include "world/sim.h"
 
+#include "core/error.h"
 #include "core/threads.h"
-#include "core/usage.h"
 
 #include <string.h>
 

@@ -26,10 +26,10 @@
 
 #include "contact/constraint.h"
 #include "contact/penalty.h"
-#include "core/svd3.h"
 #include "core/vec3.h"
 #include "thenar/thenar.h"
 #include "poses.h"
+#include "svd3_single.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -13,8 +13,9 @@
  * lambda that they have, and friction follows in each iteration with a line search of its own (below). */
 #include "solver/baseline/baseline.h"
 
-#include "core/assert.h"
 #include "core/dense.h"
+#include "core/error.h"
+
 #include <math.h>
 #include <string.h>
 
