@@ -98,4 +98,12 @@ static inline skeleton_state plain_state(const skeleton_model *model, void **mem
     return state;
 }
 
+/* A whole step without flesh. */
+static inline bool plain_step(skeleton_state *state, double h, vec3 gravity) {
+    skeleton_begin(state, h, gravity);
+    if (!skeleton_solve(state, h)) return false;
+    skeleton_integrate(state, h);
+    return true;
+}
+
 #endif

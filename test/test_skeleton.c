@@ -190,6 +190,18 @@ static skeleton_model *random_tree(random_source *r, int bone_count, bool free_b
     return model;
 }
 
+/* The same without springs. */
+static skeleton_model *loose_tree(random_source *r, int bone_count, bool free_base) {
+    skeleton_model *model = random_tree(r, bone_count, free_base);
+    for (int b = 0; b < bone_count; b++)
+        for (int k = 0; k < model->bones[b].axis_count; k++) {
+            skeleton_axis *axis = &model->bones[b].axes[k];
+            axis->stiffness = axis->damping = 0;
+            axis->lower = -INFINITY, axis->upper = INFINITY;
+        }
+    return model;
+}
+
 typedef struct setting {
     skeleton_pose base;
     spatial_motion twist;
@@ -209,9 +221,38 @@ static setting random_setting(random_source *r, const skeleton_model *model) {
     return s;
 }
 
+/* base: the motion of bone 0 at its origin, if it is free. */
+static void set_rates(skeleton_state *state, spatial_motion base, const double *rate) {
+    const skeleton_model *model = state->model;
+    skeleton_begin(state, 0, vec3_make(0, 0, 0)); /* places the axes */
+    memcpy(state->rate, rate, (size_t)model->dof_count * sizeof *rate);
+    for (int b = 0; b < model->bone_count; b++) {
+        const skeleton_bone *bone = &model->bones[b];
+        spatial_motion V = bone->parent >= 0 ? state->twist[bone->parent] : spatial_motion_zero();
+        if (bone->free) V = base; /* its origin is the reference point */
+        for (int i = model->first_dof[b]; i < model->first_dof[b + 1]; i++)
+            V = spatial_motion_mul_add(V, state->axis[i], rate[i]);
+        vec3 centre = vec3_add(state->pose[b].position, quat_rotate(state->pose[b].orientation, bone->centre));
+        state->twist[b] = V;
+        state->motion[b] = (skeleton_bone_motion){spatial_motion_point(V, vec3_sub(centre, state->origin)), V.angular};
+    }
+}
+
+static double kinetic_energy(const skeleton_state *state) {
+    double sum = 0;
+    for (int b = 0; b < state->model->bone_count; b++) {
+        const skeleton_bone *bone = &state->model->bones[b];
+        const skeleton_bone_motion *motion = &state->motion[b];
+        vec3 spin = quat_rotate(quat_conjugate(state->pose[b].orientation), motion->spin);
+        sum += 0.5 * bone->mass * vec3_dot(motion->velocity, motion->velocity) +
+               0.5 * vec3_dot(spin, mat3_mul_vec(bone->inertia, spin));
+    }
+    return sum;
+}
+
 static void set(skeleton_state *state, const setting *s) {
     skeleton_set_pose(state, &s->base, s->q);
-    skeleton_set_rates(state, &s->twist, s->rate);
+    set_rates(state, s->twist, s->rate);
 }
 
 /* The base's matrix after moving on at its velocity for a time. */
@@ -268,23 +309,38 @@ static void forward_kinematics_is_the_product_of_the_joints_matrices(void **unus
     }
 }
 
+/* Accelerations from the velocities of two short steps. In the first step a bone has no motion from an earlier pose, so
+ * its velocities lack the velocity products. */
+static void accelerate(skeleton_state *state, const setting *s, double h, vec3 gravity, double *out) {
+    for (int step = 0; step < 2; step++) {
+        if (step == 0) set(state, s);
+        assert_true(plain_step(state, h, gravity));
+        const spatial_motion *V = &state->twist[0];
+        const double base[6] = {V->angular.x, V->angular.y, V->angular.z, V->linear.x, V->linear.y, V->linear.z};
+        int bases = state->model->bones[0].free ? 6 : 0;
+        for (int i = 0; i < bases + state->model->dof_count; i++) {
+            double now = i < bases ? base[i] : state->rate[i - bases];
+            out[i] = step == 0 ? now : (now - out[i]) / h;
+        }
+    }
+}
+
 /* Velocity products by differentiating the reference's Jacobians along the motion, sixth-order central differences. */
 static void accelerations_agree_with_a_dense_mass_matrix(void **unused) {
     (void)unused;
     random_source r = {2};
-    double worst = 0;
+    double once = 0, worst = 0; /* error of the shorter steps, and extrapolated to steps of length 0 */
     for (int n = 0; n < 40; n++) {
-        skeleton_model *model = random_tree(&r, 16, n % 2);
+        skeleton_model *model = loose_tree(&r, 16, n % 2);
         void *memory;
         skeleton_state state = plain_state(model, &memory);
         setting s = random_setting(&r, model);
-        set(&state, &s);
         for (int b = 0; b < model->bone_count; b++)
             state.wrench[b] = (skeleton_wrench){random_vector(&r, 1), random_vector(&r, 0.1)};
         vec3 gravity = vec3_make(1, -9.81, 2);
-        spatial_motion base;
-        double got[MAX_DOFS];
-        assert_true(skeleton_accelerations(&state, gravity, &base, got));
+        double longer[MAX_DOFS], shorter[MAX_DOFS];
+        accelerate(&state, &s, 2e-6, gravity, longer);
+        accelerate(&state, &s, 1e-6, gravity, shorter);
 
         dense d = dense_of(model, &s, 0);
         dense_mass(&d);
@@ -311,20 +367,19 @@ static void accelerations_agree_with_a_dense_mass_matrix(void **unused) {
             dense_push(&d, b, force, torque);
         }
         dense_solve(d.size);
-        const double base_got[6] = {base.angular.x, base.angular.y, base.angular.z,
-                                    base.linear.x,  base.linear.y,  base.linear.z};
         double largest = 0;
         for (int i = 0; i < d.size; i++) largest = fmax(largest, fabs(right[i]));
         for (int i = 0; i < d.size; i++) {
-            double value = i < d.base ? base_got[i] : got[i - d.base];
-            worst = fmax(worst, fabs(value - right[i]) / largest);
+            once = fmax(once, fabs(shorter[i] - right[i]) / largest);
+            worst = fmax(worst, fabs(2 * shorter[i] - longer[i] - right[i]) / largest);
         }
         free(memory);
         skeleton_model_free(model);
     }
-    print_message("accelerations: %.1e off, relative\n", worst);
-    /* The differences' own error; the two solves differ by less. */
-    assert_near(worst, 0, 1e-10);
+    print_message("accelerations: %.1e off, relative; %.1e extrapolated\n", once, worst);
+    /* First order in the step; extrapolated, the rounding of the velocities is left, divided by 1e-6 s. */
+    assert_near(once, 0, 1e-3);
+    assert_near(worst, 0, 1e-5);
 }
 
 /* The system of one step, built by the reference: springs, coupling, limits that are known to push. */
@@ -425,7 +480,7 @@ static void a_step_solves_the_dense_implicit_equations(void **unused) {
         if (d.base) {
             vec3 spin = vec3_make(right[0], right[1], right[2]), velocity = vec3_make(right[3], right[4], right[5]);
             worst = fmax(worst, vec3_distance(state.twist[0].angular, spin) / largest);
-            worst = fmax(worst, vec3_distance(skeleton_point_velocity(&state, 0, s.base.position), velocity) / largest);
+            worst = fmax(worst, vec3_distance(state.twist[0].linear, velocity) / largest);
         }
         free(memory);
         skeleton_model_free(model);
@@ -433,50 +488,6 @@ static void a_step_solves_the_dense_implicit_equations(void **unused) {
     print_message("implicit step: %.1e off, relative; %d limits pushed\n", worst, limits);
     assert_true(limits > 50);
     assert_near(worst, 0, 1e-10);
-}
-
-static void a_response_is_the_difference_of_two_solves(void **unused) {
-    (void)unused;
-    random_source r = {4};
-    skeleton_model *model = random_tree(&r, 16, true);
-    void *memory;
-    skeleton_state state = plain_state(model, &memory);
-    setting s = random_setting(&r, model);
-    for (int i = 0; i < model->dof_count; i++) s.q[i] *= 0.3, s.rate[i] *= 0.3;
-    set(&state, &s);
-    const double h = 1e-3;
-    skeleton_begin(&state, h, vec3_make(0, 0, 0));
-    assert_true(skeleton_solve(&state, h));
-    spatial_motion before[MAX_BONES], change[MAX_BONES];
-    double rate_before[MAX_DOFS], rate[MAX_DOFS];
-    memcpy(before, state.twist, 16 * sizeof *before);
-    memcpy(rate_before, state.next_rate, (size_t)model->dof_count * sizeof *rate);
-    vec3 force = vec3_make(1e-4, 2e-4, -1e-4), point = vec3_make(0.1, 0, 0.1);
-    spatial_force impulse[MAX_BONES] = {0};
-    impulse[9] = spatial_force_at(vec3_make(0, 0, 0), force, vec3_sub(point, state.origin));
-    skeleton_respond(&state, impulse, change, rate);
-    skeleton_begin(&state, h, vec3_make(0, 0, 0));
-    skeleton_add_point(&state, 9, point, 0, force);
-    assert_true(skeleton_solve(&state, h));
-    for (int b = 0; b < 16; b++) {
-        assert_near(vec3_distance(vec3_sub(state.twist[b].linear, before[b].linear), change[b].linear), 0, 1e-12);
-        assert_near(vec3_distance(vec3_sub(state.twist[b].angular, before[b].angular), change[b].angular), 0, 1e-11);
-    }
-    for (int i = 0; i < model->dof_count; i++) assert_near(state.next_rate[i] - rate_before[i], rate[i], 1e-11);
-    free(memory);
-    skeleton_model_free(model);
-}
-
-/* A free tree without springs. */
-static skeleton_model *loose_tree(random_source *r, int bone_count) {
-    skeleton_model *model = random_tree(r, bone_count, true);
-    for (int b = 0; b < bone_count; b++)
-        for (int k = 0; k < model->bones[b].axis_count; k++) {
-            skeleton_axis *axis = &model->bones[b].axes[k];
-            axis->stiffness = axis->damping = 0;
-            axis->lower = -INFINITY, axis->upper = INFINITY;
-        }
-    return model;
 }
 
 static void momenta(const skeleton_state *state, vec3 *linear, vec3 *angular) {
@@ -498,7 +509,7 @@ static void energy_and_momentum_of_a_free_skeleton_drift_less_with_smaller_steps
     double energy[3], turning[3];
     for (int n = 0; n < 3; n++) {
         random_source r = {6};
-        skeleton_model *model = loose_tree(&r, 8);
+        skeleton_model *model = loose_tree(&r, 8, true);
         void *memory;
         skeleton_state state = plain_state(model, &memory);
         setting s = random_setting(&r, model);
@@ -506,10 +517,10 @@ static void energy_and_momentum_of_a_free_skeleton_drift_less_with_smaller_steps
         const double h = n == 0 ? 1e-3 : n == 1 ? 1e-4 : 1e-5;
         vec3 none = vec3_make(0, 0, 0), p0, L0, p, L;
         momenta(&state, &p0, &L0);
-        double first = skeleton_energy(&state, none).kinetic, last = first;
+        double first = kinetic_energy(&state), last = first;
         for (int i = 0; i < (int)lround(0.5 / h); i++) {
-            assert_true(skeleton_step(&state, h, none));
-            double now = skeleton_energy(&state, none).kinetic;
+            assert_true(plain_step(&state, h, none));
+            double now = kinetic_energy(&state);
             assert_true(now <= last * (1 + 1e-12));
             last = now;
         }
@@ -549,7 +560,7 @@ static void a_pendulum_swings_with_its_period(void **unused) {
     int passages = 0, steps = 0;
     while (passages < 2) {
         double before = state.q[0];
-        assert_true(skeleton_step(&state, h, vec3_make(0, -9.81, 0)));
+        assert_true(plain_step(&state, h, vec3_make(0, -9.81, 0)));
         steps++;
         passages += (before > 0) != (state.q[0] > 0);
     }
@@ -572,10 +583,10 @@ static void a_free_bone_moves_as_a_rigid_body(void **unused) {
     set(&state, &s);
     vec3 none = vec3_make(0, 0, 0), p0, L0, p, L;
     momenta(&state, &p0, &L0);
-    double first = skeleton_energy(&state, none).kinetic;
-    for (int i = 0; i < 2000; i++) assert_true(skeleton_step(&state, 0.01, none));
+    double first = kinetic_energy(&state);
+    for (int i = 0; i < 2000; i++) assert_true(plain_step(&state, 0.01, none));
     momenta(&state, &p, &L);
-    assert_near(skeleton_energy(&state, none).kinetic, first, 1e-11 * first);
+    assert_near(kinetic_energy(&state), first, 1e-11 * first);
     assert_near(vec3_distance(L, L0), 0, 1e-11 * vec3_length(L0));
     free(memory);
     skeleton_model_free(model);
@@ -599,9 +610,9 @@ static void limits_hold_against_torques_and_fast_fingers(void **unused) {
             }
             state.coupling[0] = (skeleton_coupling){
                 .target = state.pose[0], .stiffness = 2000, .damping = 20, .turn_stiffness = 20, .turn_damping = 0.2};
-            skeleton_set_rates(&state, NULL, rate);
+            set_rates(&state, spatial_motion_zero(), rate);
             for (int i = 0; i < (int)(0.6 / h); i++) {
-                assert_true(skeleton_step(&state, h, vec3_make(0, -9.81, 0)));
+                assert_true(plain_step(&state, h, vec3_make(0, -9.81, 0)));
                 settled = 0;
                 for (int k = 0; k < HAND_ANGLES; k++) {
                     double over = fmax(state.q[k] - hand.upper[k], hand.lower[k] - state.q[k]);
@@ -648,11 +659,10 @@ static void a_coupled_hand_follows_and_stays_stable(void **unused) {
                                                         .damping = damping,
                                                         .turn_stiffness = k * 1e-2,
                                                         .turn_damping = turn_damping};
-                assert_true(skeleton_step(&state, h, vec3_make(0, -9.81, 0)));
+                assert_true(plain_step(&state, h, vec3_make(0, -9.81, 0)));
                 double angle, error = pose_error(&state, 0, &angle);
                 if (t > 0.5) worst = fmax(worst, error), worst_angle = fmax(worst_angle, angle);
-                skeleton_energies e = skeleton_energy(&state, vec3_make(0, 0, 0));
-                max = fmax(max, e.kinetic);
+                max = fmax(max, kinetic_energy(&state));
             }
             if (decade % 3 == 1)
                 print_message("h %g s, %g N/m: off by at most %.3g mm, %.3g degrees\n", h, k, 1e3 * worst,
@@ -687,7 +697,7 @@ static void a_jump_of_the_tracked_hand_does_not_explode(void **unused) {
                                                     .max_torque = bounded ? 1 : 0};
             for (int i = 0; i < HAND_ANGLES; i++) state.target[i] = hand.upper[i];
             for (int i = 0; i < (int)(2 / h); i++) {
-                assert_true(skeleton_step(&state, h, vec3_make(0, 0, 0)));
+                assert_true(plain_step(&state, h, vec3_make(0, 0, 0)));
                 for (int d = 0; d < HAND_ANGLES; d++)
                     beyond = fmax(beyond, fmax(state.q[d] - hand.upper[d], hand.lower[d] - state.q[d]));
             }
@@ -696,7 +706,7 @@ static void a_jump_of_the_tracked_hand_does_not_explode(void **unused) {
                               bounded ? ", at most 30 N" : "", beyond, state.unsettled);
             assert_near(pose_error(&state, 0, &angle), 0, 1e-4);
             assert_near(angle, 0, 1e-3);
-            assert_true(skeleton_energy(&state, vec3_make(0, 0, 0)).kinetic < 1e-6);
+            assert_true(kinetic_energy(&state) < 1e-6);
             if (bounded) assert_true(beyond < 0.3);
         }
     free(memory);
@@ -714,7 +724,7 @@ static void a_hand_that_is_held_does_not_drift(void **unused) {
             .target = state.pose[b], .stiffness = 500, .damping = 3, .turn_stiffness = 1, .turn_damping = 0.01};
     skeleton_pose before[HAND_BONES];
     memcpy(before, state.pose, sizeof before);
-    for (int i = 0; i < 1000; i++) assert_true(skeleton_step(&state, 1e-3, vec3_make(0, 0, 0)));
+    for (int i = 0; i < 1000; i++) assert_true(plain_step(&state, 1e-3, vec3_make(0, 0, 0)));
     for (int b = 0; b < HAND_BONES; b++)
         assert_near(vec3_distance(state.pose[b].position, before[b].position), 0, 1e-9);
     free(memory);
@@ -731,7 +741,7 @@ static void pressing_a_fingertip_loads_the_coupling(void **unused) {
         .target = state.pose[0], .stiffness = 5000, .damping = 20, .turn_stiffness = 50, .turn_damping = 0.2};
     int tip_bone = hand_joint_bone(HAND_INDEX_TIP);
     state.wrench[tip_bone].force = vec3_make(0, 0.5, 0);
-    for (int i = 0; i < 3000; i++) assert_true(skeleton_step(&state, 1e-3, vec3_make(0, 0, 0)));
+    for (int i = 0; i < 3000; i++) assert_true(plain_step(&state, 1e-3, vec3_make(0, 0, 0)));
     skeleton_wrench pull = skeleton_coupling_wrench(&state, 0);
     assert_near(vec3_distance(pull.force, vec3_make(0, -0.5, 0)), 0, 1e-6);
     /* The torque about the wrist, and that of the knuckle's spring, balance the force at the end bone's centre. */
@@ -818,7 +828,7 @@ static void a_step_allocates_nothing_and_repeats_bit_for_bit(void **unused) {
                                                 .turn_damping = 0.1};
         for (int i = 0; i < HAND_ANGLES; i++) state.target[i] = hand.upper[i];
         long before = allocation_count;
-        for (int i = 0; i < 200; i++) assert_true(skeleton_step(&state, 2e-3, vec3_make(0, -9.81, 0)));
+        for (int i = 0; i < 200; i++) assert_true(plain_step(&state, 2e-3, vec3_make(0, -9.81, 0)));
         assert_int_equal(allocation_count, before);
         hashes[n] = hash_bytes(0, state.pose, HAND_BONES * sizeof *state.pose);
         hashes[n] = hash_bytes(hashes[n], state.motion, HAND_BONES * sizeof *state.motion);
@@ -849,13 +859,13 @@ static void a_restored_snapshot_continues_bit_for_bit(void **unused) {
                                             .turn_damping = 0.1};
     for (int i = 0; i < HAND_ANGLES; i++) state.target[i] = hand.upper[i];
     vec3 gravity = vec3_make(0, -9.81, 0);
-    for (int i = 0; i < 50; i++) assert_true(skeleton_step(&state, 2e-3, gravity));
+    for (int i = 0; i < 50; i++) assert_true(plain_step(&state, 2e-3, gravity));
     memcpy(snapshot, kept_memory, kept_size);
-    for (int i = 0; i < 50; i++) assert_true(skeleton_step(&state, 2e-3, gravity));
+    for (int i = 0; i < 50; i++) assert_true(plain_step(&state, 2e-3, gravity));
     memcpy(end, kept_memory, kept_size);
     memcpy(kept_memory, snapshot, kept_size);
     memset(work_memory, 0xff, work_size);
-    for (int i = 0; i < 50; i++) assert_true(skeleton_step(&state, 2e-3, gravity));
+    for (int i = 0; i < 50; i++) assert_true(plain_step(&state, 2e-3, gravity));
     assert_memory_equal(kept_memory, end, kept_size);
     free(kept_memory), free(work_memory), free(snapshot), free(end);
     hand_skeleton_free(&hand);
@@ -890,7 +900,7 @@ static void a_step_of_ten_times_as_many_bones_takes_about_ten_times_as_long(void
         double best = INFINITY;
         for (int round = 0; round < 20; round++) {
             int64_t start = clock_now();
-            for (int i = 0; i < 100; i++) assert_true(skeleton_step(&state, 1e-3, vec3_make(0, 0, 0)));
+            for (int i = 0; i < 100; i++) assert_true(plain_step(&state, 1e-3, vec3_make(0, 0, 0)));
             best = fmin(best, (double)(clock_now() - start) / 100e3);
         }
         microseconds[n] = best;
@@ -945,7 +955,6 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(forward_kinematics_is_the_product_of_the_joints_matrices),
     cmocka_unit_test(accelerations_agree_with_a_dense_mass_matrix),
     cmocka_unit_test(a_step_solves_the_dense_implicit_equations),
-    cmocka_unit_test(a_response_is_the_difference_of_two_solves),
     cmocka_unit_test(energy_and_momentum_of_a_free_skeleton_drift_less_with_smaller_steps),
     cmocka_unit_test(a_pendulum_swings_with_its_period),
     cmocka_unit_test(a_free_bone_moves_as_a_rigid_body),

@@ -396,7 +396,7 @@ static void a_track_drives_a_hand(void **unused) {
                                                     .max_force = 50,
                                                     .max_torque = 2};
             start = thread_microseconds();
-            assert_true(skeleton_step(&state, h, vec3_make(0, 0, 0)));
+            assert_true(plain_step(&state, h, vec3_make(0, 0, 0)));
             stepping += thread_microseconds() - start;
             lag = fmax(lag, vec3_distance(state.pose[0].position, result.base.position));
             for (int i = 0; i < HAND_ANGLES; i++) {

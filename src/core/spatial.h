@@ -38,9 +38,6 @@ static inline spatial_motion spatial_motion_mul_add(spatial_motion a, spatial_mo
 static inline spatial_force spatial_force_add(spatial_force a, spatial_force b) {
     return (spatial_force){vec3_add(a.torque, b.torque), vec3_add(a.force, b.force)};
 }
-static inline spatial_force spatial_force_sub(spatial_force a, spatial_force b) {
-    return (spatial_force){vec3_sub(a.torque, b.torque), vec3_sub(a.force, b.force)};
-}
 static inline spatial_force spatial_force_mul_add(spatial_force a, spatial_force b, double s) {
     return (spatial_force){vec3_mul_add(a.torque, b.torque, s), vec3_mul_add(a.force, b.force, s)};
 }
@@ -64,17 +61,6 @@ static inline vec3 spatial_motion_point(spatial_motion m, vec3 r) {
 /* A force acting at r from O, with a torque about that point. */
 static inline spatial_force spatial_force_at(vec3 torque, vec3 force, vec3 r) {
     return (spatial_force){vec3_add(torque, vec3_cross(r, force)), force};
-}
-
-/* Rate of change of motion b when it is carried by motion a: a x b. */
-static inline spatial_motion spatial_cross_motion(spatial_motion a, spatial_motion b) {
-    return (spatial_motion){vec3_cross(a.angular, b.angular),
-                            vec3_add(vec3_cross(a.angular, b.linear), vec3_cross(a.linear, b.angular))};
-}
-/* The same for a force: a x* f. */
-static inline spatial_force spatial_cross_force(spatial_motion a, spatial_force f) {
-    return (spatial_force){vec3_add(vec3_cross(a.angular, f.torque), vec3_cross(a.linear, f.force)),
-                           vec3_cross(a.angular, f.force)};
 }
 
 /* A rigid body of mass m, centre of mass at c from O, inertia about that centre in the same axes. */

@@ -227,24 +227,6 @@ void skeleton_set_pose(skeleton_state *state, const skeleton_pose *base, const d
     memset(state->motion, 0, (size_t)model->bone_count * sizeof *state->motion);
 }
 
-void skeleton_set_rates(skeleton_state *state, const spatial_motion *base, const double *rate) {
-    const skeleton_model *model = state->model;
-    place_axes(state);
-    memcpy(state->rate, rate, (size_t)model->dof_count * sizeof *rate);
-    for (int b = 0; b < model->bone_count; b++) {
-        const skeleton_bone *bone = &model->bones[b];
-        spatial_motion V = bone->parent >= 0 ? state->twist[bone->parent] : spatial_motion_zero();
-        if (bone->free && base) {
-            V = spatial_motion_at(base->angular, base->linear, vec3_sub(state->pose[b].position, state->origin));
-            base++;
-        }
-        for (int i = model->first_dof[b]; i < model->first_dof[b + 1]; i++)
-            V = spatial_motion_mul_add(V, state->axis[i], rate[i]);
-        state->twist[b] = V;
-        state->motion[b] = (skeleton_bone_motion){spatial_motion_point(V, centre_arm(state, b)), V.angular};
-    }
-}
-
 static coupling_spring linear_spring(const skeleton_state *state, int b) {
     const skeleton_coupling *c = &state->coupling[b];
     return coupling_soften(vec3_sub(c->target.position, state->pose[b].position), c->stiffness, c->damping,
@@ -331,13 +313,6 @@ void skeleton_integrate(skeleton_state *state, double h) {
         state->motion[b].spin = quat_rotate(state->pose[b].orientation, state->motion[b].spin);
 }
 
-bool skeleton_step(skeleton_state *state, double h, vec3 gravity) {
-    skeleton_begin(state, h, gravity);
-    if (!skeleton_solve(state, h)) return false;
-    skeleton_integrate(state, h);
-    return true;
-}
-
 skeleton_wrench skeleton_coupling_wrench(const skeleton_state *state, int bone) {
     const skeleton_coupling *c = &state->coupling[bone];
     const skeleton_bone_motion *motion = &state->motion[bone];
@@ -360,33 +335,6 @@ double skeleton_joint_torque(const skeleton_state *state, int dof) {
     double excess = beyond(axis, state->q[dof]), rate = state->rate[dof];
     return -axis->limit_stiffness * excess + axis->stiffness * (state->target[dof] - state->q[dof]) -
            axis->damping * rate;
-}
-
-skeleton_energies skeleton_energy(const skeleton_state *state, vec3 gravity) {
-    const skeleton_model *model = state->model;
-    skeleton_energies sum = {0};
-    for (int b = 0; b < model->bone_count; b++) {
-        const skeleton_bone *bone = &model->bones[b];
-        const skeleton_bone_motion *motion = &state->motion[b];
-        quat R = state->pose[b].orientation;
-        vec3 spin = quat_rotate(quat_conjugate(R), motion->spin);
-        sum.kinetic += 0.5 * bone->mass * vec3_dot(motion->velocity, motion->velocity) +
-                       0.5 * vec3_dot(spin, mat3_mul_vec(bone->inertia, spin));
-        vec3 centre = vec3_add(state->pose[b].position, quat_rotate(R, bone->centre));
-        sum.potential -= bone->mass * vec3_dot(gravity, centre);
-        if (is_coupled(&state->coupling[b])) {
-            coupling_spring linear = linear_spring(state, b), angular = angular_spring(state, b);
-            sum.elastic += 0.5 * linear.stiffness * vec3_dot(linear.way, linear.way) +
-                           0.5 * angular.stiffness * vec3_dot(angular.way, angular.way);
-        }
-        for (int k = 0; k < bone->axis_count; k++) {
-            const skeleton_axis *axis = &bone->axes[k];
-            int i = model->first_dof[b] + k;
-            double stretch = state->q[i] - state->target[i], excess = beyond(axis, state->q[i]);
-            sum.elastic += 0.5 * axis->stiffness * stretch * stretch + 0.5 * axis->limit_stiffness * excess * excess;
-        }
-    }
-    return sum;
 }
 
 /* The velocities of a skeleton at the end of a step, in time linear in the number of bones (perez2016, II-A).
@@ -541,54 +489,5 @@ bool skeleton_solve(skeleton_state *state, double h) {
         changed = set_limits(state, state->next_rate, h);
     }
     state->unsettled += changed;
-    return true;
-}
-
-void skeleton_respond(const skeleton_state *state, const spatial_force *impulse, spatial_motion *change, double *rate) {
-    memcpy(state->carried, impulse, (size_t)state->model->bone_count * sizeof *state->carried);
-    memset(state->push, 0, (size_t)state->model->dof_count * sizeof *state->push);
-    substitute(state, state->carried, state->push, change, rate);
-}
-
-/* The same elimination gives accelerations: with the springs left out, A_b = I_b and b_b = f - I_b z_b - V_b x* I_b
- * V_b, where z_b is the acceleration of the bones at constant rates. */
-bool skeleton_accelerations(skeleton_state *state, vec3 gravity, spatial_motion *base, double *acceleration) {
-    const skeleton_model *model = state->model;
-    skeleton_begin(state, 0, gravity);
-    memset(state->limit, 0, (size_t)model->dof_count * sizeof *state->limit);
-    if (!factor(state, 0)) return false;
-    spatial_motion *drift = state->twist; /* z_b, until the solution overwrites it */
-    for (int b = 0; b < model->bone_count; b++) {
-        const skeleton_bone *bone = &model->bones[b];
-        vec3 centre =
-            vec3_add(vec3_sub(state->pose[b].position, state->origin), mat3_mul_vec(state->turn[b], bone->centre));
-        spatial_motion V = spatial_motion_at(state->motion[b].spin, state->motion[b].velocity, centre);
-        drift[b] = bone->parent >= 0 ? drift[bone->parent] : spatial_motion_zero();
-        /* Each axis is carried by those before it: V without the rotation of this axis and the following ones. */
-        spatial_motion before = V;
-        for (int i = model->first_dof[b + 1] - 1; i >= model->first_dof[b]; i--) {
-            before = spatial_motion_mul_add(before, state->axis[i], -state->rate[i]);
-            spatial_motion turned = spatial_cross_motion(before, state->axis[i]);
-            drift[b] = spatial_motion_mul_add(drift[b], turned, state->rate[i]);
-        }
-        spatial_force swirl = spatial_cross_force(V, spatial_inertia_mul(&state->inertia[b], V));
-        skeleton_wrench applied = state->wrench[b];
-        vec3 pull = vec3_mul_add(applied.force, gravity, bone->mass);
-        state->carried[b] = spatial_force_sub(spatial_force_at(applied.torque, pull, centre), swirl);
-        state->carried[b] = spatial_force_sub(state->carried[b], spatial_inertia_mul(&state->inertia[b], drift[b]));
-    }
-    memset(state->push, 0, (size_t)model->dof_count * sizeof *state->push);
-    substitute(state, state->carried, state->push, state->twist, acceleration);
-    for (int b = 0; b < model->bone_count; b++) {
-        if (!model->bones[b].free) continue;
-        assert(base);
-        /* From the spatial acceleration to that of the origin: the rate of change of V there plus spin x velocity. */
-        vec3 r = vec3_sub(state->pose[b].position, state->origin), spin = state->motion[b].spin;
-        vec3 to_origin = mat3_mul_vec(state->turn[b], vec3_scale(model->bones[b].centre, -1));
-        vec3 velocity = vec3_add(state->motion[b].velocity, vec3_cross(spin, to_origin));
-        base->angular = state->twist[b].angular;
-        base->linear = vec3_add(spatial_motion_point(state->twist[b], r), vec3_cross(spin, velocity));
-        base++;
-    }
     return true;
 }

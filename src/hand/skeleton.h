@@ -6,9 +6,8 @@
  *     skeleton_begin       poses, momenta, gravity, applied wrenches, springs of joints and couplings
  *     skeleton_add_point   any number of times: flesh that pulls at bones
  *     skeleton_solve       the velocities at the end of the step, with joint limits
- *     skeleton_respond     any number of times: the response to further impulses
  *     skeleton_integrate   the new pose
- * or skeleton_step for all of it when nothing is added. World axes, SI units. */
+ * World axes, SI units. */
 #ifndef HAND_SKELETON_H
 #define HAND_SKELETON_H
 
@@ -137,8 +136,6 @@ void skeleton_reset(skeleton_state *state);
 /* Sets a pose at zero velocity. base: frames of the free bones in order, NULL: unchanged. q: every angle, NULL:
  * unchanged. Targets and couplings stay. */
 void skeleton_set_pose(skeleton_state *state, const skeleton_pose *base, const double *q);
-/* Sets velocities. base: of the free bones in order (angular; linear at the bone's origin), NULL: zero. */
-void skeleton_set_rates(skeleton_state *state, const spatial_motion *base, const double *rate);
 
 /* Forward kinematics without a state. pose: bone_count frames; those of free bones are read, all others written. */
 void skeleton_place(const skeleton_model *model, const double *q, skeleton_pose *pose);
@@ -149,33 +146,13 @@ void skeleton_begin(skeleton_state *state, double h, vec3 gravity);
 void skeleton_add_point(skeleton_state *state, int bone, vec3 point, double kappa, vec3 impulse);
 /* False if the matrix is not positive definite or a velocity is out of bounds; the state is then unchanged. */
 bool skeleton_solve(skeleton_state *state, double h);
-/* The change of every bone's motion (about O) and of every dof's rate due to impulses on the bones (about O), with the
- * factor of the last solve. change, rate: one per bone, one per dof; not NULL. */
-void skeleton_respond(const skeleton_state *state, const spatial_force *impulse, spatial_motion *change, double *rate);
 /* To the pose at the end of the step, after a successful solve. */
 void skeleton_integrate(skeleton_state *state, double h);
-/* A whole step. False if skeleton_solve fails. */
-bool skeleton_step(skeleton_state *state, double h, vec3 gravity);
-
-/* The velocity at the end of the step of the material point that is at `point` in the world at its start, after solve. */
-static inline vec3 skeleton_point_velocity(const skeleton_state *state, int bone, vec3 point) {
-    return spatial_motion_point(state->twist[bone], vec3_sub(point, state->origin));
-}
 
 /* Force and torque of a coupling at the bone's origin in its current pose. The tracked hand feels the opposite (the
  * bilateral coupling of talvas2015, section 4). */
 skeleton_wrench skeleton_coupling_wrench(const skeleton_state *state, int bone);
 /* The torque of a dof's spring, damper and limit spring at its current angle, N m. */
 double skeleton_joint_torque(const skeleton_state *state, int dof);
-
-/* Accelerations of the continuous motion without springs: d/dt of every rate, and of the free bones' angular velocity
- * and velocity of the origin, after skeleton_set_pose and skeleton_set_rates. Used by tests, not by the step. base may
- * be NULL without free bones. False as for skeleton_solve. */
-bool skeleton_accelerations(skeleton_state *state, vec3 gravity, spatial_motion *base, double *acceleration);
-
-typedef struct skeleton_energies {
-    double kinetic, elastic, potential; /* J; elastic: springs of joints, limits and couplings */
-} skeleton_energies;
-skeleton_energies skeleton_energy(const skeleton_state *state, vec3 gravity);
 
 #endif
