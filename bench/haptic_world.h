@@ -6,7 +6,7 @@
 #ifndef BENCH_HAPTIC_WORLD_H
 #define BENCH_HAPTIC_WORLD_H
 
-#include "device/user.h"
+#include "device/device.h"
 #include "haptic/tick.h"
 
 #include <string.h>

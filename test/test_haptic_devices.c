@@ -7,7 +7,6 @@
 #include "core/threads.h"
 #include "random.h"
 #include "device/device.h"
-#include "device/user.h"
 
 #include <arpa/inet.h>
 #include <pthread.h>
@@ -218,9 +217,9 @@ static void a_table_of_neither_kind_is_refused(void **unused) {
     (void)unused;
     thenar_device_table table = device_user_table;
     table.read = read_nothing;
-    assert_null(device_table_wrong(&table, true));
+    assert_null(device_table_fault(&table, true));
     table.kind = 7;
-    assert_string_equal(device_table_wrong(&table, true), "it is neither a haptic nor a tactile device");
+    assert_string_equal(device_table_fault(&table, true), "it is neither a haptic nor a tactile device");
 }
 
 static void the_example_plugin_swings_and_gives_way(void **unused) {
@@ -228,7 +227,6 @@ static void the_example_plugin_swings_and_gives_way(void **unused) {
     refused("plugin:" PLUGIN "device_plugin.so,far", "far", "amplitude");
     device_port *d = open_ok("plugin:" PLUGIN "device_plugin.so,0.001");
     assert_near(device_info(d)->max_force, 5, 0);
-    assert_string_equal(device_name(d), "weight on a spring");
     const double push[6] = {0, 2, 0, 0, 0, 0};
     device_sample sample = {0};
     for (int ms = 0; ms < PATIENCE && !(sample.body.pose[1] > 0.015); ms++) {

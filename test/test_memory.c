@@ -8,7 +8,6 @@
 #include "contact/find.h"
 #include "io/file.h"
 #include "device/device.h"
-#include "device/user.h"
 #include "hand/hand.h"
 #include "hand/retarget.h"
 #include "io/hand_gltf.h"

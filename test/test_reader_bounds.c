@@ -7,7 +7,6 @@
 #include "io/json.h"
 #include "hand/retarget.h"
 #include "device/device.h"
-#include "device/user.h"
 #include "io/recording.h"
 #include "scene/config.h"
 #include "io/hand_gltf.h"

@@ -5,7 +5,6 @@
 #include "io/file.h"
 #include "core/text.h"
 #include "device/device.h"
-#include "device/user.h"
 #include "io/recording.h"
 #include "scene/config.h"
 #include "scene/scene.h"

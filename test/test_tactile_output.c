@@ -4,7 +4,7 @@
 #include "allocations.h"
 #include "hand_world.h"
 #include "no_threads.h"
-#include "device/tactile_output.h"
+#include "device/device.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>

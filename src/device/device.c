@@ -1,4 +1,4 @@
-/* Opening and closing devices, and the loop's side of them. */
+/* The kinds of devices, the thread that calls a device (the pump), and the side of the haptic loop. */
 #include "device/device.h"
 
 #include "core/error.h"
@@ -8,26 +8,28 @@
 
 #include <dlfcn.h>
 #include <math.h>
+#include <pthread.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 static const device_kind kinds[] = {
-    {"user", &device_user_table, true, device_user_read_at},
-    {"recorded", &device_recorded_table, true, device_recorded_read_at},
+    {"user", &device_user_table, device_user_read_at},
+    {"recorded", &device_recorded_table, device_recorded_read_at},
 #ifdef THENAR_OSC
-    {"osc", &device_osc_table, false, NULL},
+    {"osc", &device_osc_table, NULL},
 #endif
 #ifdef THENAR_WEBSOCKET
-    {"ws", &device_ws_table, false, NULL},
+    {"ws", &device_ws_table, NULL},
 #endif
-    {"plugin", NULL, false, NULL},
+    {"plugin", NULL, NULL},
 };
 #define KINDS (sizeof kinds / sizeof kinds[0])
 
-/* Kinds that this build lacks are named, with what they need. */
-static const char *left_out(const char *name) {
+/* Describes what a kind needs that this build lacks; NULL: there is no such kind. */
+static const char *missing_support(const char *name) {
 #ifndef THENAR_OSC
     if (strcmp(name, "osc") == 0) return "this build has no OSC (it needs liblo, -DTHENAR_OSC=ON)";
 #endif
@@ -38,13 +40,13 @@ static const char *left_out(const char *name) {
     return NULL;
 }
 
-/* What the program has registered. Entries are never removed, so that a name stays valid. */
-#define REGISTERED 32
+/* Devices that the program has registered. Entries are never removed, so names stay valid. */
+#define REGISTERED_MAX 32
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct registered {
     char name[DEVICE_NAME_SIZE];
     const thenar_device_table *table;
-} registered[REGISTERED];
+} registered[REGISTERED_MAX];
 static int registered_count;
 
 static int find_registered(const char *name) {
@@ -65,21 +67,21 @@ thenar_status thenar_device_register(const char *name, const thenar_device_table
     USAGE_STATUS(name && name[0] && !strchr(name, ':') && strlen(name) < DEVICE_NAME_SIZE, error,
                  "the name of a device is '%s'; expected 1 to %d characters without a colon", name ? name : "",
                  DEVICE_NAME_SIZE - 1);
-    const char *wrong = device_table_wrong(table, true);
-    USAGE_STATUS(!wrong, error, "device %s: %s", name, wrong);
+    const char *fault = device_table_fault(table, true);
+    USAGE_STATUS(!fault, error, "device %s: %s", name, fault);
     static const char *const taken[] = {"none", "scene", "user", "recorded", "osc", "ws", "plugin", "serial", "csv"};
     bool is_taken = names_find(taken, (int)(sizeof taken / sizeof *taken), name) >= 0;
     pthread_mutex_lock(&lock);
     is_taken = is_taken || find_registered(name) < registered_count;
-    bool full = registered_count == REGISTERED;
+    bool full = registered_count == REGISTERED_MAX;
     if (!is_taken && !full) {
         struct registered *entry = &registered[registered_count++];
         snprintf(entry->name, sizeof entry->name, "%s", name);
         entry->table = table;
     }
     pthread_mutex_unlock(&lock);
-    USAGE_STATUS(!is_taken, error, "there is a device %s already; expected another name", name);
-    USAGE_STATUS(!full, error, "device %s is one too many; expected at most %d", name, REGISTERED);
+    USAGE_STATUS(!is_taken, error, "a device %s already exists; expected another name", name);
+    USAGE_STATUS(!full, error, "device %s is one too many; expected at most %d", name, REGISTERED_MAX);
     return THENAR_OK;
 }
 
@@ -106,7 +108,7 @@ int thenar_device_find(const char *name) {
     USAGE_POINTER(name, -1);
     for (int i = 0; i < thenar_device_count(); i++)
         if (strcmp(thenar_device_name(i), name) == 0) return i;
-    (void)device_kind_find(name, &found, NULL); /* says what there is */
+    (void)device_kind_find(name, &found, NULL); /* for its message */
     return -1;
 }
 
@@ -123,7 +125,7 @@ thenar_status device_kind_find(const char *name, device_kind *out, thenar_error 
         *out = (device_kind){.name = own->name, .table = own};
         return THENAR_OK;
     }
-    const char *missing = left_out(name);
+    const char *missing = missing_support(name);
     if (missing) return error_set(error, THENAR_ERROR_INPUT, "device %s: %s", name, missing);
     const char *closest = text_closest(name, names, KINDS);
     return error_set(error, THENAR_ERROR_INPUT,
@@ -131,7 +133,7 @@ thenar_status device_kind_find(const char *name, device_kind *out, thenar_error 
                      name, closest ? "; did you mean " : "", closest ? closest : "");
 }
 
-const char *device_table_wrong(const thenar_device_table *table, bool opens) {
+const char *device_table_fault(const thenar_device_table *table, bool needs_open) {
     static _Thread_local char text[128];
     if (!table) return "its table is NULL";
     if (table->version != THENAR_DEVICE_VERSION) {
@@ -143,39 +145,137 @@ const char *device_table_wrong(const thenar_device_table *table, bool opens) {
     if (table->kind != THENAR_DEVICE_HAPTIC && table->kind != THENAR_DEVICE_TACTILE)
         return "it is neither a haptic nor a tactile device";
     if (!table->name) return "its device has no name";
-    if ((opens && !table->open) || !table->read || !table->write || !table->close)
+    if ((needs_open && !table->open) || !table->read || !table->write || !table->close)
         return "one of open, read, write and close is NULL";
     return NULL;
 }
 
-thenar_status plugin_load(const char *path, thenar_device_kind kind, void **library, const thenar_device_table **table,
+void *device_refuse(char *message, size_t size, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(message, size, format, arguments);
+    va_end(arguments);
+    return NULL;
+}
+
+thenar_status plugin_load(char *text, thenar_device_kind kind, void **library, const thenar_device_table **table,
                           thenar_error *error) {
-    *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (!*library) return error_set(error, THENAR_ERROR_FILE, "%s: cannot load the plugin: %s", path, dlerror());
-    /* POSIX lets dlsym give functions; C has no cast for it. */
-    void *symbol = dlsym(*library, THENAR_DEVICE_PLUGIN_SYMBOL);
-    thenar_device_plugin_function function = NULL;
-    memcpy(&function, &symbol, sizeof function);
-    const char *wrong = symbol ? NULL : "it does not export " THENAR_DEVICE_PLUGIN_SYMBOL;
-    *table = wrong ? NULL : function();
-    if (!wrong) wrong = device_table_wrong(*table, true);
-    if (!wrong && (*table)->kind != (uint32_t)kind)
-        wrong = kind == THENAR_DEVICE_TACTILE ? "it is a haptic device; expected a tactile one"
-                                              : "it is a tactile device; expected a haptic one";
-    if (!wrong) return THENAR_OK;
-    thenar_status status = error_set(error, THENAR_ERROR_INPUT, "%s: not a device plugin of ours: %s", path, wrong);
-    dlclose(*library);
-    *library = NULL;
+    char *comma = strchr(text, ',');
+    if (comma) *comma = 0;
+    thenar_status status = THENAR_OK;
+    *library = dlopen(text, RTLD_NOW | RTLD_LOCAL);
+    if (*library) {
+        /* POSIX lets dlsym return functions; C has no cast for it. */
+        void *symbol = dlsym(*library, THENAR_DEVICE_PLUGIN_SYMBOL);
+        thenar_device_plugin_function function = NULL;
+        memcpy(&function, &symbol, sizeof function);
+        *table = symbol ? function() : NULL;
+        const char *fault =
+            symbol ? device_table_fault(*table, true) : "it does not export " THENAR_DEVICE_PLUGIN_SYMBOL;
+        if (!fault && (*table)->kind != (uint32_t)kind)
+            fault = kind == THENAR_DEVICE_TACTILE ? "it is a haptic device; expected a tactile one"
+                                                  : "it is a tactile device; expected a haptic one";
+        if (fault) status = error_set(error, THENAR_ERROR_INPUT, "%s: not a Thenar device plugin: %s", text, fault);
+    } else {
+        status = error_set(error, THENAR_ERROR_FILE, "%s: cannot load the plugin: %s", text, dlerror());
+    }
+    if (status != THENAR_OK && *library) {
+        dlclose(*library);
+        *library = NULL;
+    }
+    const char *argument = comma ? comma + 1 : "";
+    memmove(text, argument, strlen(argument) + 1);
     return status;
 }
 
-/* The thread of a device: opens it, goes round at the loop's rate (reads all that came, writes the newest force), and
- * closes it. Whatever the device's functions do, only this thread waits for them. */
+/* A device with its thread. */
 
-#define OPEN_SECONDS 5     /* that a plugin may take to open its device */
-#define CLOSE_MS 500       /* and to let it go */
-#define RAMP 0.01          /* s, of the watchdog's way to no force */
-#define SAMPLES_AT_ONCE 64 /* that are read before a force is written again */
+#define SECOND_NS 1000000000
+#define OPEN_SECONDS 5     /* maximum time to open a device */
+#define CLOSE_MS 500       /* maximum time to close it */
+#define RAMP 0.01          /* s, in which the watchdog reduces the force to zero */
+#define SAMPLES_AT_ONCE 64 /* read before a force is written again */
+#define HANG_NS 20000000   /* a call that takes longer counts as hanging */
+#define RESTARTED 1000     /* a sequence number that falls by more, */
+#define GAP_MAX 100000     /* or rises by more, belongs to a restarted sequence */
+
+typedef struct device_force {
+    double values[THENAR_DEVICE_CHANNELS];
+    int count;
+    int64_t time_ns;
+} device_force;
+
+enum pump_phase { PUMP_OPENING, PUMP_RUNS, PUMP_FAILED };
+
+struct device_port {
+    const thenar_device_table *table;
+    thenar_device_info info;
+    void *opened, *library;
+    void *program_device;                                                       /* opened by the program, or NULL */
+    int (*read_at)(void *device, int64_t now_ns, thenar_device_sample *sample); /* direct devices; else NULL */
+    char *argument;
+    char message[256];
+    double period, watchdog;   /* s */
+    uint64_t number, sequence; /* of the last accepted sample */
+    device_sample last;        /* direct devices: the newest sample */
+    /* The pump. */
+    pthread_t thread;
+    pthread_mutex_t mutex; /* guards phase while the device is opened */
+    pthread_cond_t changed;
+    enum pump_phase phase;
+    triple_buffer samples, forces;
+    bool watchdog_active; /* the watchdog reduces the force */
+    atomic_bool stop, done;
+    atomic_llong call_began; /* ns; 0: no call is running */
+    int64_t hung_call;       /* used by the loop: start of the hanging call that it has counted */
+    atomic_ullong lost, doubled, reordered, errors, hung, watchdogs;
+};
+
+/* Adds to a counter that one thread writes and any thread reads. */
+static void add_count(atomic_ullong *counter, uint64_t more) {
+    atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + more, memory_order_relaxed);
+}
+
+/* Whether a sample is newer than all before, by its sequence number. */
+static bool is_newer(device_port *d, uint64_t sequence) {
+    uint64_t last = d->sequence;
+    bool restarted = sequence < last ? last - sequence > RESTARTED : sequence - last > GAP_MAX;
+    bool counted = sequence != 0 && last != 0 && !restarted;
+    if (counted && sequence <= last) {
+        add_count(sequence == last ? &d->doubled : &d->reordered, 1);
+        return false;
+    }
+    if (counted) add_count(&d->lost, sequence - last - 1);
+    d->sequence = sequence;
+    return true;
+}
+
+/* Reads once, a direct device at the given time. 1: an accepted sample; 0: nothing new; -1: a rejected sample. */
+static int read_once(device_port *d, int64_t now_ns, device_sample *out) {
+    thenar_device_sample sample;
+    memset(&sample, 0, sizeof sample);
+    int result = d->read_at ? d->read_at(d->opened, now_ns, &sample) : d->table->read(d->opened, &sample);
+    if (result < 0) add_count(&d->errors, 1);
+    if (result <= 0) return 0;
+    if (!is_newer(d, sample.sequence)) return -1;
+    out->body = sample;
+    out->number = ++d->number;
+    return 1;
+}
+
+/* Frees everything except the device itself, which is closed by now. */
+static void release(device_port *d) {
+    if (d->library) dlclose(d->library);
+    triple_buffer_free(&d->samples);
+    triple_buffer_free(&d->forces);
+    pthread_cond_destroy(&d->changed);
+    pthread_mutex_destroy(&d->mutex);
+    free(d->argument);
+    free(d);
+}
+
+/* The pump: opens the device, then at the rate of the loop reads all new samples and writes the newest force, and
+ * closes the device. Only this thread waits for the functions of the device. */
 
 static void begin_call(device_port *d) {
     atomic_store_explicit(&d->call_began, clock_now(), memory_order_release);
@@ -185,49 +285,41 @@ static void end_call(device_port *d) {
     atomic_store_explicit(&d->call_began, 0, memory_order_release);
 }
 
-static int device_read_once(device_port *d, int64_t now_ns, device_sample *out);
-
 static void pump_samples(device_port *d) {
     device_sample sample = {0};
     for (int i = 0; i < SAMPLES_AT_ONCE && !atomic_load(&d->stop); i++) {
         begin_call(d);
-        int came = device_read_once(d, 0, &sample);
+        int result = read_once(d, 0, &sample);
         end_call(d);
-        if (came == 0) return;
-        if (came < 0) continue;
+        if (result == 0) return;
+        if (result < 0) continue;
         memcpy(triple_buffer_slot(&d->samples), &sample, sizeof sample);
         triple_buffer_publish(&d->samples);
     }
 }
 
-/* The newest force; without a new one for too long, it ends in a ramp. */
+/* Writes the newest force; one that was not renewed in time is ramped down to zero. */
 static void pump_force(device_port *d) {
-    const force_updates *force = triple_buffer_read(&d->forces, NULL);
+    const device_force *force = triple_buffer_read(&d->forces, NULL);
     if (force->count == 0) return;
     double late = 1e-9 * (double)(clock_now() - force->time_ns) - d->watchdog;
     double share = late <= 0 ? 1 : fmax(0, 1 - late / RAMP), values[THENAR_DEVICE_CHANNELS];
-    if (late > 0 && !d->guarding) device_count(&d->watchdogs, 1);
-    d->guarding = late > 0;
+    if (late > 0 && !d->watchdog_active) add_count(&d->watchdogs, 1);
+    d->watchdog_active = late > 0;
     for (int i = 0; i < force->count; i++) values[i] = share * force->values[i];
     begin_call(d);
-    if (d->table->write(d->opened, values, force->count) < 0) device_count(&d->errors, 1);
+    if (d->table->write(d->opened, values, force->count) < 0) add_count(&d->errors, 1);
     end_call(d);
 }
 
-static void pump_set_phase(device_port *d, enum pump_phase phase) {
-    pthread_mutex_lock(&d->mutex);
-    d->phase = phase;
-    pthread_cond_signal(&d->changed);
-    pthread_mutex_unlock(&d->mutex);
-}
-
-static void device_release(device_port *d);
-
 static void *pump_main(void *argument) {
     device_port *d = argument;
-    d->opened = d->given ? d->given : d->table->open(d->argument, d->message, sizeof d->message);
+    d->opened = d->program_device ? d->program_device : d->table->open(d->argument, d->message, sizeof d->message);
     if (d->opened && d->table->describe) d->table->describe(d->opened, &d->info);
-    pump_set_phase(d, d->opened ? PUMP_RUNS : PUMP_FAILED);
+    pthread_mutex_lock(&d->mutex);
+    d->phase = d->opened ? PUMP_RUNS : PUMP_FAILED;
+    pthread_cond_signal(&d->changed);
+    pthread_mutex_unlock(&d->mutex);
     int64_t period = (int64_t)(1e9 * d->period), next = clock_now();
     while (d->opened && !atomic_load(&d->stop)) {
         pump_samples(d);
@@ -235,37 +327,36 @@ static void *pump_main(void *argument) {
         next += period;
         int64_t now = clock_now();
         if (next < now) next = now;
-        struct timespec at = {next / DEVICE_NS, next % DEVICE_NS};
+        struct timespec at = {next / SECOND_NS, next % SECOND_NS};
         clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL);
     }
     if (d->opened) {
         const double none[THENAR_DEVICE_CHANNELS] = {0};
-        const force_updates *force = triple_buffer_read(&d->forces, NULL);
+        const device_force *force = triple_buffer_read(&d->forces, NULL);
         if (force->count > 0) d->table->write(d->opened, none, force->count);
         d->table->close(d->opened);
     }
-    /* Whoever comes second, this thread or the one that closes, frees the rest. */
-    if (atomic_exchange(&d->done, true)) device_release(d);
+    /* Of this thread and the one that closes the device, the second frees the port. */
+    if (atomic_exchange(&d->done, true)) release(d);
     return NULL;
 }
 
-/* Gives the thread so many milliseconds to end; if it does not, it frees itself when it does. */
-static bool pump_join(device_port *d, int64_t ms) {
+/* Stops the thread and frees `d`. A thread that does not end in time is abandoned and frees `d` when it ends. */
+static void pump_stop(device_port *d, int64_t ms) {
     struct timespec until;
+    atomic_store(&d->stop, true);
     clock_gettime(CLOCK_REALTIME, &until);
-    int64_t end = (int64_t)until.tv_sec * DEVICE_NS + until.tv_nsec + ms * 1000000;
-    until = (struct timespec){end / DEVICE_NS, end % DEVICE_NS};
-    if (pthread_timedjoin_np(d->thread, NULL, &until) == 0) return true;
-    pthread_detach(d->thread);
-    if (!atomic_exchange(&d->done, true)) return false;
-    /* It ended just now: it is about to return and touches nothing any more. */
-    return true;
+    int64_t end = (int64_t)until.tv_sec * SECOND_NS + until.tv_nsec + ms * 1000000;
+    until = (struct timespec){end / SECOND_NS, end % SECOND_NS};
+    bool joined = pthread_timedjoin_np(d->thread, NULL, &until) == 0;
+    if (!joined) pthread_detach(d->thread);
+    if (joined || atomic_exchange(&d->done, true)) release(d);
 }
 
-/* Starts the thread and waits until it has opened the device. On error `d` is gone. */
+/* Starts the thread and waits until it has opened the device. On error `d` is freed. */
 static thenar_status pump_start(device_port *d, const char *text, thenar_error *error) {
     if (pthread_create(&d->thread, NULL, pump_main, d) != 0) {
-        device_release(d);
+        release(d);
         return error_set(error, THENAR_ERROR_MEMORY, "device %s: the system refused a thread", text);
     }
     struct timespec until;
@@ -284,94 +375,29 @@ static thenar_status pump_start(device_port *d, const char *text, thenar_error *
         d->message[sizeof d->message - 1] = 0;
         status = error_set(error, THENAR_ERROR_FILE, "device %s: %s", text, d->message[0] ? d->message : "cannot open");
     }
-    atomic_store(&d->stop, true);
-    if (pump_join(d, phase == PUMP_OPENING ? 0 : CLOSE_MS)) device_release(d);
+    pump_stop(d, phase == PUMP_OPENING ? 0 : CLOSE_MS);
     return status;
 }
 
-/* Ends the thread; one that hangs is left behind and frees `d` itself when it comes back. */
-static void pump_stop(device_port *d) {
-    atomic_store(&d->stop, true);
-    if (pump_join(d, CLOSE_MS)) device_release(d);
-}
-
-#define HANG_NS 20000000 /* a call that takes longer than this hangs */
-#define RESTARTED 1000   /* a sequence that falls back by more has begun anew, */
-#define GAP_MAX 100000   /* and one that leaps ahead by more too */
-
-/* ----------------------------------------------------------------------------------------------------------- samples */
-
-void device_count(atomic_ullong *counter, uint64_t more) {
-    atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + more, memory_order_relaxed);
-}
-
-/* Whether a sample is later than all before, by its own count. */
-static bool is_next(device_port *d, uint64_t sequence) {
-    uint64_t last = d->sequence;
-    bool began_anew = sequence < last ? last - sequence > RESTARTED : sequence - last > GAP_MAX;
-    if (sequence == 0 || last == 0 || sequence == last + 1 || began_anew) {
-        d->sequence = sequence;
-        return true;
-    }
-    if (sequence == last)
-        device_count(&d->doubled, 1);
-    else if (sequence < last)
-        device_count(&d->reordered, 1);
-    else {
-        device_count(&d->lost, sequence - last - 1);
-        d->sequence = sequence;
-        return true;
-    }
-    return false;
-}
-
-/* Reads once, a direct one at this time; 1: a sample that counts, 0: nothing new, -1: one that does not count. */
-static int device_read_once(device_port *d, int64_t now_ns, device_sample *out) {
-    thenar_device_sample sample;
-    memset(&sample, 0, sizeof sample);
-    int came = d->read_at ? d->read_at(d->opened, now_ns, &sample) : d->table->read(d->opened, &sample);
-    if (came < 0) device_count(&d->errors, 1);
-    if (came <= 0) return 0;
-    if (!is_next(d, sample.sequence)) return -1;
-    out->body = sample;
-    out->number = ++d->number;
-    return 1;
-}
-
-/* ---------------------------------------------------------------------------------------------------- open and close */
-
-/* Frees all but what the device itself has opened. */
-static void device_release(device_port *d) {
-    if (d->library) dlclose(d->library);
-    triple_buffer_free(&d->samples);
-    triple_buffer_free(&d->forces);
-    pthread_cond_destroy(&d->changed);
-    pthread_mutex_destroy(&d->mutex);
-    free(d->argument);
-    free(d);
-}
-
-static double known(double value, double max) {
+/* 0 for a number that cannot be right. */
+static double plausible(double value, double max) {
     return value > 0 && value <= max ? value : 0;
 }
 
-/* A plugin may say anything. */
-static void check_info(device_port *d) {
-    thenar_device_info *info = &d->info;
+/* A plugin may report anything. */
+static void check_info(thenar_device_info *info) {
     info->can &= 63u;
-    info->max_force = known(info->max_force, 1e4);
-    info->max_torque = known(info->max_torque, 1e4);
-    info->rate = known(info->rate, 1e6);
-    if (d->table->kind == THENAR_DEVICE_HAPTIC) info->channels = 6;
-    if (info->channels < 0) info->channels = 0;
-    if (info->channels > THENAR_DEVICE_CHANNELS) info->channels = THENAR_DEVICE_CHANNELS;
+    info->max_force = plausible(info->max_force, 1e4);
+    info->max_torque = plausible(info->max_torque, 1e4);
+    info->rate = plausible(info->rate, 1e6);
+    info->channels = 6;
 }
 
 static thenar_status open_direct(device_port *d, const char *text, thenar_error *error) {
     d->opened = d->table->open(d->argument, d->message, sizeof d->message);
     if (!d->opened) {
         thenar_status status = error_set(error, THENAR_ERROR_INPUT, "device %s: %s", text, d->message);
-        device_release(d);
+        release(d);
         return status;
     }
     if (d->table->describe) d->table->describe(d->opened, &d->info);
@@ -389,16 +415,16 @@ static device_port *new_port(const char *argument, double period, double watchdo
                                           THENAR_DEVICE_TORQUE};
     d->argument = memory_string(argument);
     if (d->argument && triple_buffer_create(&d->samples, sizeof(device_sample)) &&
-        triple_buffer_create(&d->forces, sizeof(force_updates)))
+        triple_buffer_create(&d->forces, sizeof(device_force)))
         return d;
-    device_release(d);
+    release(d);
     return NULL;
 }
 
 static thenar_status start(device_port *d, const char *text, device_port **out, thenar_error *error) {
-    thenar_status status = d->direct ? open_direct(d, text, error) : pump_start(d, text, error);
+    thenar_status status = d->read_at ? open_direct(d, text, error) : pump_start(d, text, error);
     if (status != THENAR_OK) return status;
-    check_info(d);
+    check_info(&d->info);
     *out = d;
     return THENAR_OK;
 }
@@ -407,54 +433,36 @@ thenar_status device_open(const char *text, double period, double watchdog, devi
     *out = NULL;
     const char *colon = strchr(text, ':');
     char name[DEVICE_NAME_SIZE];
-    size_t length = colon ? (size_t)(colon - text) : strlen(text);
-    if (length >= sizeof name) length = sizeof name - 1;
-    memcpy(name, text, length);
-    name[length] = 0;
+    snprintf(name, sizeof name, "%.*s", colon ? (int)(colon - text) : (int)sizeof name, text);
     device_kind kind;
     thenar_status status = device_kind_find(name, &kind, error);
     if (status != THENAR_OK) return status;
     device_port *d = new_port(colon ? colon + 1 : "", period, watchdog);
     if (!d) return error_memory(error, text);
-    d->direct = kind.direct;
     d->read_at = kind.read_at;
     d->table = kind.table;
-    if (!d->table) { /* plugin:FILE[,ARGUMENT] */
-        char *comma = strchr(d->argument, ',');
-        if (comma) *comma = 0;
-        status = plugin_load(d->argument, THENAR_DEVICE_HAPTIC, &d->library, &d->table, error);
-        if (comma)
-            memmove(d->argument, comma + 1, strlen(comma + 1) + 1);
-        else
-            d->argument[0] = 0;
-        if (status != THENAR_OK) {
-            device_release(d);
-            return status;
-        }
-    }
-    return start(d, text, out, error);
+    if (!d->table) status = plugin_load(d->argument, THENAR_DEVICE_HAPTIC, &d->library, &d->table, error);
+    if (status == THENAR_OK) return start(d, text, out, error);
+    release(d);
+    return status;
 }
 
 thenar_status device_open_table(const thenar_device_table *table, void *device, double period, double watchdog,
                                 device_port **out, thenar_error *error) {
     *out = NULL;
-    const char *wrong = device_table_wrong(table, false);
-    if (!wrong && table->kind != THENAR_DEVICE_HAPTIC) wrong = "it is a tactile device; expected a haptic one";
-    if (!wrong && !device) wrong = "the device is NULL";
-    if (wrong) return error_set(error, THENAR_ERROR_USAGE, "a device of the program: %s", wrong);
+    const char *fault = device_table_fault(table, false);
+    if (!fault && table->kind != THENAR_DEVICE_HAPTIC) fault = "it is a tactile device; expected a haptic one";
+    if (!fault && !device) fault = "the device is NULL";
+    if (fault) return error_set(error, THENAR_ERROR_USAGE, "a device of the program: %s", fault);
     device_port *d = new_port("", period, watchdog);
     if (!d) return error_memory(error, table->name);
     d->table = table;
-    d->given = device;
+    d->program_device = device;
     return start(d, table->name, out, error);
 }
 
-const char *device_name(const device_port *d) {
-    return d->table->name;
-}
-
 bool device_is_direct(const device_port *d) {
-    return d->direct;
+    return d->read_at != NULL;
 }
 
 const thenar_device_info *device_info(const device_port *d) {
@@ -463,20 +471,18 @@ const thenar_device_info *device_info(const device_port *d) {
 
 void device_close(device_port *d) {
     if (!d) return;
-    if (d->direct) {
-        d->table->close(d->opened);
-        device_release(d);
+    if (!d->read_at) {
+        pump_stop(d, CLOSE_MS);
         return;
     }
-    pump_stop(d);
+    d->table->close(d->opened);
+    release(d);
 }
 
-/* --------------------------------------------------------------------------------------------------- the loop's side */
-
 void device_read(device_port *d, int64_t now_ns, device_sample *sample) {
-    if (d->direct) {
+    if (d->read_at) {
         device_sample next;
-        if (device_read_once(d, now_ns, &next) > 0) d->last = next;
+        if (read_once(d, now_ns, &next) > 0) d->last = next;
         *sample = d->last;
         return;
     }
@@ -484,17 +490,17 @@ void device_read(device_port *d, int64_t now_ns, device_sample *sample) {
     int64_t began = atomic_load_explicit(&d->call_began, memory_order_acquire);
     if (began != 0 && now_ns - began > HANG_NS && began != d->hung_call) {
         d->hung_call = began;
-        device_count(&d->hung, 1);
+        add_count(&d->hung, 1);
     }
 }
 
 void device_write(device_port *d, int64_t now_ns, const double *values, int value_count) {
     if (value_count > THENAR_DEVICE_CHANNELS) value_count = THENAR_DEVICE_CHANNELS;
-    if (d->direct) {
-        if (d->table->write(d->opened, values, value_count) < 0) device_count(&d->errors, 1);
+    if (d->read_at) {
+        if (d->table->write(d->opened, values, value_count) < 0) add_count(&d->errors, 1);
         return;
     }
-    force_updates *force = triple_buffer_slot(&d->forces);
+    device_force *force = triple_buffer_slot(&d->forces);
     memcpy(force->values, values, (size_t)value_count * sizeof *values);
     force->count = value_count;
     force->time_ns = now_ns;

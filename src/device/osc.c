@@ -1,7 +1,7 @@
-/* A device that speaks OSC over UDP (docs/haptic-devices.md): poses come in, forces go back to where they came from.
+/* A device that uses OSC over UDP (docs/haptic-devices.md): receives poses and sends forces back to their sender.
  *     in:   /thenar/pose  i count, 3 or 7 numbers (f or d): position, quaternion
  *     out:  /thenar/force i count, ffffff: force, torque
- * osc:PORT takes poses from this machine only; osc:PORT,HOST from that address (a number, not a name). */
+ * osc:PORT accepts poses from this machine only, osc:PORT,HOST from that numeric address. */
 #ifdef THENAR_OSC
 
 #include "device/device.h"
@@ -16,11 +16,11 @@
 
 #define QUEUE 64 /* samples of one bundle */
 #define HOST 64
-#define AT_ONCE 256 /* packets that are looked at before a force is sent again */
+#define PACKETS_AT_ONCE 256 /* received before a force is sent again */
 
 typedef struct osc_device {
     lo_server server;
-    lo_address back; /* where forces go; NULL before the first pose */
+    lo_address sender; /* receives the forces; NULL before the first pose */
     char allowed[HOST], host[HOST], port[16];
     thenar_device_sample queue[QUEUE];
     int first, count;
@@ -36,16 +36,16 @@ static bool is_allowed(const osc_device *device, const char *host) {
     return device->allowed[0] ? strcmp(host, device->allowed) == 0 : is_this_machine(host);
 }
 
-/* Forces go where the last good pose came from. */
-static void answer_to(osc_device *device, const char *host, const char *port) {
-    if (device->back && strcmp(host, device->host) == 0 && strcmp(port, device->port) == 0) return;
-    if (device->back) lo_address_free(device->back);
+/* Forces go to the sender of the last valid pose. */
+static void set_sender(osc_device *device, const char *host, const char *port) {
+    if (device->sender && strcmp(host, device->host) == 0 && strcmp(port, device->port) == 0) return;
+    if (device->sender) lo_address_free(device->sender);
     snprintf(device->host, sizeof device->host, "%s", host);
     snprintf(device->port, sizeof device->port, "%s", port);
-    device->back = lo_address_new(device->host, device->port);
+    device->sender = lo_address_new(device->host, device->port);
 }
 
-/* liblo's arguments lie where the packet has them, four bytes aligned. */
+/* The arguments of liblo point into the packet, where they are aligned to four bytes only. */
 static double read_number(char type, const lo_arg *argument) {
     float single;
     double number;
@@ -57,7 +57,7 @@ static double read_number(char type, const lo_arg *argument) {
     return (double)single;
 }
 
-static int take_pose(const char *path, const char *types, lo_arg **argv, int argc, lo_message message, void *user) {
+static int on_pose(const char *path, const char *types, lo_arg **argv, int argc, lo_message message, void *user) {
     (void)path;
     osc_device *device = user;
     lo_address source = lo_message_get_source(message);
@@ -78,18 +78,18 @@ static int take_pose(const char *path, const char *types, lo_arg **argv, int arg
         memcpy(sample->pose + 3, v + 3, 4 * sizeof *v);
     }
     const char *port = lo_address_get_port(source);
-    if (port) answer_to(device, host, port);
+    if (port) set_sender(device, host, port);
     return 0;
 }
 
-/* What cannot be read is left out: the network may send anything. */
+/* Invalid packets are ignored: the network may send anything. */
 static void ignore_error(int number, const char *message, const char *path) {
     (void)number, (void)message, (void)path;
 }
 
 static void osc_close(void *opened) {
     osc_device *device = opened;
-    if (device->back) lo_address_free(device->back);
+    if (device->sender) lo_address_free(device->sender);
     if (device->server) lo_server_free(device->server);
     free(device);
 }
@@ -99,32 +99,26 @@ static void *osc_open(const char *argument, char *message, size_t size) {
     const char *comma = strchr(argument, ',');
     long number;
     snprintf(port, sizeof port, "%.*s", comma ? (int)(comma - argument) : (int)strlen(argument), argument);
-    if (!text_to_long(port, 1, 65535, &number)) {
-        snprintf(message, size, "%s is not a port; expected osc:PORT or osc:PORT,HOST", port);
-        return NULL;
-    }
+    if (!text_to_long(port, 1, 65535, &number))
+        return device_refuse(message, size, "%s is not a port; expected osc:PORT or osc:PORT,HOST", port);
     osc_device *device = MEMORY_ARRAY(osc_device, 1);
-    if (!device) {
-        snprintf(message, size, "out of memory");
-        return NULL;
-    }
+    if (!device) return device_refuse(message, size, "out of memory");
     snprintf(device->allowed, sizeof device->allowed, "%s", comma ? comma + 1 : "");
     device->server = lo_server_new(port, ignore_error);
-    if (!device->server || !lo_server_add_method(device->server, "/thenar/pose", NULL, take_pose, device)) {
-        snprintf(message, size, "cannot listen on UDP port %s; expected a free one", port);
+    if (!device->server || !lo_server_add_method(device->server, "/thenar/pose", NULL, on_pose, device)) {
         osc_close(device);
-        return NULL;
+        return device_refuse(message, size, "cannot listen on UDP port %s; expected a free one", port);
     }
-    /* What is dated is taken now: bundles for later would be kept until then, any number of them, from anyone. */
+    /* Bundles with a later time are delivered at once; liblo would queue any number of them, from anyone. */
     lo_server_enable_queue(device->server, 0, 1);
     return device;
 }
 
 static int osc_read(void *opened, thenar_device_sample *sample) {
     osc_device *device = opened;
-    /* Below 0: not OSC. A flood of that must not hold up the poses behind it. */
+    /* A result below 0 is a packet that is not OSC. A flood of those must not delay the poses behind it. */
     for (int packets = 0; device->count == 0; packets++)
-        if (packets == AT_ONCE || lo_server_recv_noblock(device->server, 0) == 0) return 0;
+        if (packets == PACKETS_AT_ONCE || lo_server_recv_noblock(device->server, 0) == 0) return 0;
     *sample = device->queue[device->first];
     device->first = (device->first + 1) % QUEUE;
     device->count--;
@@ -134,9 +128,9 @@ static int osc_read(void *opened, thenar_device_sample *sample) {
 static int osc_write(void *opened, const double *values, int count) {
     osc_device *device = opened;
     if (count != 6) return -1;
-    if (!device->back) return 0;
+    if (!device->sender) return 0;
     device->sent = (device->sent + 1) & 0x7fffffff;
-    int sent = lo_send_from(device->back, device->server, LO_TT_IMMEDIATE, "/thenar/force", "iffffff", device->sent,
+    int sent = lo_send_from(device->sender, device->server, LO_TT_IMMEDIATE, "/thenar/force", "iffffff", device->sent,
                             values[0], values[1], values[2], values[3], values[4], values[5]);
     return sent < 0 ? -1 : 0;
 }
@@ -150,5 +144,5 @@ const thenar_device_table device_osc_table = {.version = THENAR_DEVICE_VERSION,
                                               .write = osc_write,
                                               .close = osc_close};
 #else
-typedef int device_osc_is_left_out;
+typedef int device_osc_is_not_built;
 #endif

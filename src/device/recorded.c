@@ -1,5 +1,5 @@
-/* A recorded device: JSON lines {"t": s, "position": [x, y, z], "orientation": [x, y, z, w]}, played in the loop's time,
- * in between linearly. It takes forces and does nothing with them. When it is over it says nothing any more. */
+/* A recorded device: JSON lines {"t": s, "position": [x, y, z], "orientation": [x, y, z, w]}, played on the clock of the
+ * loop and interpolated linearly. It ignores forces. After the last line it sends no more samples. */
 #include "device/device.h"
 
 #include "io/file.h"
@@ -12,18 +12,18 @@
 #include <string.h>
 
 #define FRAMES_MAX 10000000u
-#define FURTHEST 1000.0 /* m */
+#define POSITION_MAX 1000.0 /* m */
 
 typedef struct recorded_frame {
     double time;
     vec3 position;
     quat orientation;
-    bool turned; /* has an orientation */
+    bool has_orientation;
 } recorded_frame;
 
 typedef struct recorded_device {
     ARRAY(recorded_frame) frames;
-    size_t at; /* of the frame before now */
+    size_t at; /* index of the last frame before now */
     int64_t began_ns;
     uint64_t sequence;
 } recorded_device;
@@ -38,17 +38,17 @@ static bool read_numbers(const json_t *list, size_t count, double max, double *o
     return true;
 }
 
-/* What is wrong with a line, or NULL. */
+/* Describes what is wrong with a line, or returns NULL. */
 static const char *read_frame(const json_t *root, recorded_frame *frame) {
     const json_t *time = json_object_get(root, "t"), *turn = json_object_get(root, "orientation");
     double v[4];
     if (!json_is_number(time) || !isfinite(json_number_value(time))) return "t is not a time in seconds";
     frame->time = json_number_value(time);
-    if (!read_numbers(json_object_get(root, "position"), 3, FURTHEST, v))
+    if (!read_numbers(json_object_get(root, "position"), 3, POSITION_MAX, v))
         return "position is not three numbers, metres";
     frame->position = vec3_load(v);
     frame->orientation = quat_identity();
-    frame->turned = turn != NULL;
+    frame->has_orientation = turn != NULL;
     if (!turn) return NULL;
     if (!read_numbers(turn, 4, 2, v) || !(v[0] * v[0] + v[1] * v[1] + v[2] * v[2] + v[3] * v[3] > 0.25))
         return "orientation is not a unit quaternion x, y, z, w";
@@ -62,17 +62,17 @@ static const char *read_lines(recorded_device *device, char *text, long *line) {
         if (end) *end = 0;
         ++*line;
         if (at[strspn(at, " \t\r")]) {
-            json_text_fault fault;
-            json_t *root = json_text_read(at, strlen(at), &fault);
+            json_text_fault syntax;
+            json_t *root = json_text_read(at, strlen(at), &syntax);
             recorded_frame frame;
-            const char *wrong = root ? read_frame(root, &frame) : fault.what;
+            const char *fault = root ? read_frame(root, &frame) : syntax.what;
             json_decref(root);
             size_t count = device->frames.count;
-            if (!wrong && count > 0 && !(frame.time > device->frames.data[count - 1].time))
-                wrong = "t is not later than in the line before";
-            if (!wrong && count >= FRAMES_MAX) wrong = "too many lines";
-            if (!wrong && !ARRAY_PUSH(&device->frames, frame)) wrong = "out of memory";
-            if (wrong) return wrong;
+            if (!fault && count > 0 && !(frame.time > device->frames.data[count - 1].time))
+                fault = "t is not later than in the line before";
+            if (!fault && count >= FRAMES_MAX) fault = "too many lines";
+            if (!fault && !ARRAY_PUSH(&device->frames, frame)) fault = "out of memory";
+            if (fault) return fault;
         }
         at = end ? end + 1 : NULL;
     }
@@ -89,37 +89,35 @@ static void *recorded_open(const char *path, char *message, size_t size) {
     thenar_error error;
     file_bytes bytes;
     recorded_device *device = MEMORY_ARRAY(recorded_device, 1);
-    if (!device || file_read(path, FILE_SIZE_LIMIT, &bytes, &error) != THENAR_OK) {
-        snprintf(message, size, "%s", device ? error.text : "out of memory");
+    if (!device) return device_refuse(message, size, "out of memory");
+    if (file_read(path, FILE_SIZE_LIMIT, &bytes, &error) != THENAR_OK) {
         free(device);
-        return NULL;
+        return device_refuse(message, size, "%s", error.text);
     }
     long line = 0;
-    const char *wrong = read_lines(device, bytes.data, &line);
+    const char *fault = read_lines(device, bytes.data, &line);
     free(bytes.data);
-    if (!wrong) return device;
-    snprintf(message, size, "%s:%ld: %s", path, line, wrong);
+    if (!fault) return device;
     recorded_close(device);
-    return NULL;
+    return device_refuse(message, size, "%s:%ld: %s", path, line, fault);
 }
 
 static void recorded_describe(void *opened, thenar_device_info *info) {
     const recorded_device *device = opened;
     info->can = THENAR_DEVICE_POSITION | THENAR_DEVICE_FORCE | THENAR_DEVICE_TORQUE;
-    if (device->frames.data[0].turned) info->can |= THENAR_DEVICE_ORIENTATION;
+    if (device->frames.data[0].has_orientation) info->can |= THENAR_DEVICE_ORIENTATION;
 }
 
-static void between(const recorded_frame *a, const recorded_frame *b, double time, thenar_device_sample *out) {
+static void interpolate(const recorded_frame *a, const recorded_frame *b, double time, thenar_device_sample *out) {
     double span = b->time - a->time, s = (time - a->time) / span;
-    vec3 way = vec3_sub(b->position, a->position);
+    vec3 move = vec3_sub(b->position, a->position);
     vec3 turn = quat_to_rotation_vector(quat_mul(b->orientation, quat_conjugate(a->orientation)));
     quat q = quat_unit(quat_mul(quat_from_rotation_vector(vec3_scale(turn, s)), a->orientation));
     out->has = THENAR_DEVICE_POSITION | THENAR_DEVICE_VELOCITY;
-    vec3_store(out->pose, vec3_mul_add(a->position, way, s));
-    vec3_store(out->velocity, vec3_scale(way, 1 / span));
-    if (!a->turned || !b->turned) return;
+    pose_store(out->pose, vec3_mul_add(a->position, move, s), q);
+    vec3_store(out->velocity, vec3_scale(move, 1 / span));
+    if (!a->has_orientation || !b->has_orientation) return;
     out->has |= THENAR_DEVICE_ORIENTATION | THENAR_DEVICE_SPIN;
-    memcpy(out->pose + 3, (double[]){q.x, q.y, q.z, q.w}, 4 * sizeof(double));
     vec3_store(out->spin, vec3_scale(turn, 1 / span));
 }
 
@@ -131,7 +129,7 @@ int device_recorded_read_at(void *opened, int64_t now_ns, thenar_device_sample *
     double time = frames[0].time + 1e-9 * (double)(now_ns - device->began_ns);
     while (device->at + 1 < count && frames[device->at + 1].time <= time) device->at++;
     if (device->at + 1 == count) return 0;
-    between(&frames[device->at], &frames[device->at + 1], time, sample);
+    interpolate(&frames[device->at], &frames[device->at + 1], time, sample);
     sample->sequence = ++device->sequence;
     return 1;
 }

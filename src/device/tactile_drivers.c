@@ -1,19 +1,23 @@
-/* A table of all commands in a file. */
-#include "device/tactile_output.h"
+/* The drivers of tactile commands: a table in a file, OSC, a serial line, a plugin. */
+#include "device/device.h"
 
 #include "core/memory.h"
 #include "core/text.h"
-#include "tactile/wearable.h"
+#include "core/threads.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <termios.h>
 #include <unistd.h>
+
+/* A table of all commands in a file. */
 
 typedef struct csv_driver {
     driver base;
@@ -24,7 +28,7 @@ static bool csv_is_connected(const driver *self) {
     return !ferror(((const csv_driver *)self)->file);
 }
 
-/* A table that has lost rows, on a disk that was full, stays lost. */
+/* A table that has lost rows, say on a full disk, stays incomplete: there is no second attempt. */
 static bool csv_connect(driver *self) {
     return csv_is_connected(self);
 }
@@ -53,14 +57,14 @@ static void csv_free(driver *self) {
 
 static thenar_status csv_create(const driver_source *source, const thenar_tactile *tactile, driver **out,
                                 thenar_error *error) {
-    const char *rest = source->rest;
+    const char *argument = source->argument;
     csv_driver *csv = MEMORY_ARRAY(csv_driver, 1);
-    if (!csv) return error_memory(error, rest);
+    if (!csv) return error_memory(error, argument);
     csv->base = (driver){&driver_csv, tactile};
-    csv->file = fopen(rest, "w");
+    csv->file = fopen(argument, "w");
     if (!csv->file) {
         free(csv);
-        return error_errno(error, rest, "write");
+        return error_errno(error, argument, "write");
     }
     fputs("time,device,pitch,roll,displacement,press,touching,value_1,value_2,value_3\n", csv->file);
     *out = &csv->base;
@@ -76,35 +80,19 @@ const driver_class driver_csv = {.name = "csv",
                                  .is_connected = csv_is_connected,
                                  .free = csv_free};
 
-/* Open Sound Control over UDP: one message a command, /thenar/tactile/NAME with time (d), pitch, roll (rad), displacement
- * and press (m) (f), touching (i) and the values for the actuators (f). */
+/* Open Sound Control over UDP: one message per command, /thenar/tactile/NAME with time (d), pitch, roll (rad),
+ * displacement and press (m) (f), touching (i) and the values for the actuators (f). */
 
 #ifdef THENAR_OSC
 
-#include "core/memory.h"
-#include "core/text.h"
-
 #include <lo/lo.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 typedef struct osc_driver {
     driver base;
     lo_address target;
-    char **paths; /* of each device */
+    char **paths; /* one per device */
     int device_count;
 } osc_driver;
-
-static bool osc_connect(driver *self) {
-    (void)self;
-    return true; /* UDP has no connection */
-}
-
-static bool osc_is_connected(const driver *self) {
-    (void)self;
-    return true;
-}
 
 static bool osc_send(driver *self, int device, const driver_command *command) {
     osc_driver *osc = (osc_driver *)self;
@@ -129,13 +117,13 @@ static void osc_free(driver *self) {
     free(osc);
 }
 
-/* Characters that OSC gives a meaning, or does not allow, become '_'. */
+/* Characters that OSC reserves or does not allow become '_'. */
 static char *path_of(const char *name) {
-    static const char before[] = "/thenar/tactile/";
-    char *path = MEMORY_ARRAY(char, sizeof before + strlen(name));
+    static const char prefix[] = "/thenar/tactile/";
+    char *path = MEMORY_ARRAY(char, sizeof prefix + strlen(name));
     if (!path) return NULL;
-    sprintf(path, "%s%s", before, name);
-    for (char *c = path + sizeof before - 1; *c; c++)
+    sprintf(path, "%s%s", prefix, name);
+    for (char *c = path + sizeof prefix - 1; *c; c++)
         if (strchr(" #*,/?[]{}", *c) || (unsigned char)*c > 126) *c = '_';
     return path;
 }
@@ -143,59 +131,55 @@ static char *path_of(const char *name) {
 /* HOST:PORT */
 static thenar_status osc_create(const driver_source *source, const thenar_tactile *tactile, driver **out,
                                 thenar_error *error) {
-    const char *rest = source->rest;
-    const char *colon = strrchr(rest, ':');
+    const char *argument = source->argument;
+    const char *colon = strrchr(argument, ':');
     long port;
-    if (!colon || colon == rest || !text_to_long(colon + 1, 1, 65535, &port))
-        return error_set(error, THENAR_ERROR_INPUT, "osc:%s; expected osc:HOST:PORT with a port of 1 to 65535", rest);
+    if (!colon || colon == argument || !text_to_long(colon + 1, 1, 65535, &port))
+        return error_set(error, THENAR_ERROR_INPUT, "osc:%s; expected osc:HOST:PORT with a port of 1 to 65535",
+                         argument);
     osc_driver *osc = MEMORY_ARRAY(osc_driver, 1);
-    char *host = memory_string(rest);
+    char *host = memory_string(argument);
     int count = thenar_tactile_device_count(tactile);
     if (osc && host) {
-        host[colon - rest] = 0;
+        host[colon - argument] = 0;
         osc->base = (driver){&driver_osc, tactile};
         osc->device_count = count;
         osc->paths = MEMORY_ARRAY(char *, count);
         osc->target = lo_address_new_with_proto(LO_UDP, host, colon + 1);
     }
     free(host);
-    bool enough = osc && osc->paths && osc->target;
-    for (int i = 0; i < count && enough; i++)
-        enough = (osc->paths[i] = path_of(thenar_tactile_device(tactile, i)->name)) != NULL;
-    if (enough) {
+    bool complete = osc && osc->paths && osc->target;
+    for (int i = 0; i < count && complete; i++)
+        complete = (osc->paths[i] = path_of(thenar_tactile_device(tactile, i)->name)) != NULL;
+    if (complete) {
         *out = &osc->base;
         return THENAR_OK;
     }
     if (osc) osc_free(&osc->base);
-    return error_memory(error, rest);
+    return error_memory(error, argument);
 }
 
-const driver_class driver_osc = {.name = "osc",
-                                 .rate = 500,
-                                 .create = osc_create,
-                                 .connect = osc_connect,
-                                 .send = osc_send,
-                                 .is_connected = osc_is_connected,
-                                 .free = osc_free};
+const driver_class driver_osc = {.name = "osc", .rate = 500, .create = osc_create, .send = osc_send, .free = osc_free};
 
 #else
 
 static thenar_status osc_create(const driver_source *source, const thenar_tactile *tactile, driver **out,
                                 thenar_error *error) {
-    const char *rest = source->rest;
     (void)tactile, (void)out;
-    return error_set(error, THENAR_ERROR_INPUT, "osc:%s: this build has no OSC; expected serial:... or csv:...", rest);
+    return error_set(error, THENAR_ERROR_INPUT, "osc:%s: this build has no OSC; expected serial:... or csv:...",
+                     source->argument);
 }
 
 const driver_class driver_osc = {.name = "osc", .create = osc_create};
 
 #endif
 
-/* A serial line. By termios rather than libserialport: version 0.1.1 of that opens only what /sys/class/tty lists, so no
- * pseudo-terminal, and with it nothing here could be tested. */
+/* A serial line, by termios: libserialport 0.1.1 opens only lines that /sys/class/tty lists, which has no
+ * pseudo-terminals, so tests could not use it. */
 
-#define WRITE_MS 20 /* that a line may take before a frame is given up */
-#define USUAL_BAUD 115200
+#define WRITE_MS 20 /* maximum time to wait for the line before a frame is dropped */
+#define DEFAULT_BAUD 115200
+#define FRAME_MAX 24 /* bytes */
 
 typedef struct serial_driver {
     driver base;
@@ -214,19 +198,18 @@ unsigned driver_crc(const unsigned char *bytes, int count) {
     return crc;
 }
 
-/* Where x is between low and high, as 0 to `most`. */
-static unsigned scaled(double x, double low, double high, double max) {
-    double share = (x - low) / (high - low);
-    return (unsigned)lround(max * fmax(0, fmin(1, share)));
+/* Maps x from low..high to 0..65535. */
+static unsigned scaled(double x, double low, double high) {
+    return (unsigned)lround(65535 * fmax(0, fmin(1, (x - low) / (high - low))));
 }
 
 static unsigned word_of(const thenar_wearable_def *def, int value, const driver_command *command) {
     double x = command->value[value];
     switch (def->kind) {
     case THENAR_WEARABLE_THIMBLE:
-        return def->by_force ? scaled(x, 0, 1, 65535) : scaled(x, def->displacement_min, def->displacement_max, 65535);
+        return def->by_force ? scaled(x, 0, 1) : scaled(x, def->displacement_min, def->displacement_max);
     case THENAR_WEARABLE_VIBRATION:
-        return value == 0 ? scaled(x, 0, 1, 65535) : scaled(x, 0, 6553.5, 65535);
+        return scaled(x, 0, value == 0 ? 1 : 6553.5);
     default: {
         double share = (x - def->servo_min) / (def->servo_max - def->servo_min);
         double us = 1e6 * (def->pulse_min + fmax(0, fmin(1, share)) * (def->pulse_max - def->pulse_min));
@@ -235,10 +218,10 @@ static unsigned word_of(const thenar_wearable_def *def, int value, const driver_
     }
 }
 
-/* A frame of the serial protocol (docs/tactile.md): "TH", length of what is between, sequence number, device, kind, the
- * values as u16, CRC-16 of all from the length on; little-endian. Returns its bytes. */
-static int driver_frame(const thenar_wearable_def *def, int device, unsigned sequence, const driver_command *command,
-                        unsigned char frame[DRIVER_FRAME_MAX]) {
+/* A frame of the serial protocol (docs/tactile.md): "TH", length of sequence number to values, sequence number, device,
+ * kind, the values as u16, CRC-16 of everything after "TH"; little-endian. Returns its size in bytes. */
+static int make_frame(const thenar_wearable_def *def, int device, unsigned sequence, const driver_command *command,
+                      unsigned char frame[FRAME_MAX]) {
     int values = thenar_wearable_value_count(def), at = 0;
     frame[at++] = 'T', frame[at++] = 'H';
     frame[at++] = (unsigned char)(3 + 2 * values);
@@ -260,7 +243,7 @@ static const struct {
 } speeds[] = {{9600, B9600},     {19200, B19200},   {38400, B38400},   {57600, B57600},
               {115200, B115200}, {230400, B230400}, {460800, B460800}, {921600, B921600}};
 
-static void attach_all(serial_driver *serial) {
+static void close_line(serial_driver *serial) {
     if (serial->file >= 0) close(serial->file);
     serial->file = -1;
 }
@@ -277,19 +260,19 @@ static bool serial_connect(driver *self) {
         cfsetspeed(&line, serial->speed);
         if (tcsetattr(serial->file, TCSANOW, &line) == 0) return true;
     }
-    int kept = errno;
-    attach_all(serial);
-    errno = kept;
+    int reason = errno;
+    close_line(serial);
+    errno = reason;
     return false;
 }
 
-/* All of it, or as much as the line takes in time: a frame that breaks off is one that the receiver's checksum finds. */
+/* Sends as much of a frame as the line accepts in time. The receiver detects an incomplete frame by its checksum. */
 static bool serial_send(driver *self, int device, const driver_command *command) {
     serial_driver *serial = (serial_driver *)self;
     if (serial->file < 0) return false;
-    unsigned char frame[DRIVER_FRAME_MAX];
+    unsigned char frame[FRAME_MAX];
     const thenar_wearable_def *def = thenar_tactile_device(self->tactile, device)->device;
-    int size = driver_frame(def, device, serial->sequence++, command, frame), sent = 0;
+    int size = make_frame(def, device, serial->sequence++, command, frame), sent = 0;
     while (sent < size) {
         ssize_t part = write(serial->file, frame + sent, (size_t)(size - sent));
         if (part > 0) {
@@ -298,11 +281,11 @@ static bool serial_send(driver *self, int device, const driver_command *command)
             struct pollfd wait = {.fd = serial->file, .events = POLLOUT};
             if (poll(&wait, 1, WRITE_MS) <= 0) return false;
             if (wait.revents & (POLLERR | POLLHUP | POLLNVAL)) {
-                attach_all(serial);
+                close_line(serial);
                 return false;
             }
         } else if (part < 0 && errno != EINTR) {
-            attach_all(serial);
+            close_line(serial);
             return false;
         }
     }
@@ -315,7 +298,7 @@ static bool serial_is_connected(const driver *self) {
 
 static void serial_free(driver *self) {
     serial_driver *serial = (serial_driver *)self;
-    attach_all(serial);
+    close_line(serial);
     free(serial->path);
     free(serial);
 }
@@ -323,24 +306,24 @@ static void serial_free(driver *self) {
 /* PATH or PATH@BAUD. */
 static thenar_status serial_create(const driver_source *source, const thenar_tactile *tactile, driver **out,
                                    thenar_error *error) {
-    const char *rest = source->rest;
-    long baud = USUAL_BAUD;
-    const char *at = strrchr(rest, '@');
-    size_t length = at ? (size_t)(at - rest) : strlen(rest), index = 0, count = sizeof speeds / sizeof *speeds;
+    const char *argument = source->argument;
+    long baud = DEFAULT_BAUD;
+    const char *at = strrchr(argument, '@');
+    size_t length = at ? (size_t)(at - argument) : strlen(argument), index = 0, count = sizeof speeds / sizeof *speeds;
     if (at && !text_to_long(at + 1, 1, 10000000, &baud)) baud = -1;
     while (index < count && speeds[index].baud != baud) index++;
     if (index == count || length == 0)
         return error_set(error, THENAR_ERROR_INPUT,
                          "serial:%s; expected serial:PATH or serial:PATH@BAUD with 9600, 19200, 38400, 57600, 115200, "
                          "230400, 460800 or 921600 baud",
-                         rest);
+                         argument);
     serial_driver *serial = MEMORY_ARRAY(serial_driver, 1);
-    if (!serial) return error_memory(error, rest);
+    if (!serial) return error_memory(error, argument);
     *serial = (serial_driver){
-        .base = {&driver_serial, tactile}, .path = memory_string(rest), .speed = speeds[index].speed, .file = -1};
+        .base = {&driver_serial, tactile}, .path = memory_string(argument), .speed = speeds[index].speed, .file = -1};
     if (!serial->path) {
         free(serial);
-        return error_memory(error, rest);
+        return error_memory(error, argument);
     }
     serial->path[length] = 0;
     if (!serial_connect(&serial->base)) {
@@ -359,3 +342,220 @@ const driver_class driver_serial = {.name = "serial",
                                     .send = serial_send,
                                     .is_connected = serial_is_connected,
                                     .free = serial_free};
+
+/* A device that somebody else's code drives: plugin:FILE[,ARGUMENT] or a device of the program, with the table of
+ * thenar/device.h that haptic devices use too. A command is ten numbers: device, time (s), pitch, roll (rad),
+ * displacement, press (m), touching (0 or 1) and three values for the actuators.
+ *
+ * The pump of haptic devices (device.c) does not fit: it repeats the newest force and lets it fade, while one plugin
+ * here serves several fingers. As there, the functions of the plugin are called from a thread of their own, which is
+ * abandoned if they do not return. The writer hands that thread one request at a time and waits briefly for it. */
+
+#define NUMBERS 10
+#define SECOND_NS 1000000000LL
+#define OPEN_NS (5 * SECOND_NS)  /* maximum time to open the device at first, */
+#define CALL_NS (SECOND_NS / 10) /* for any later request before the plugin counts as hanging, */
+#define CLOSE_NS (SECOND_NS / 2) /* and to close the device */
+_Static_assert(THENAR_WEARABLE_VALUES == NUMBERS - 7, "a command is ten numbers");
+
+enum request { REQUEST_NONE, REQUEST_OPEN, REQUEST_WRITE };
+
+/* The thread that calls the plugin, and its exchange with the writer. The one of both that ends last frees it. */
+typedef struct caller {
+    const thenar_device_table *table;
+    void *library, *program_device; /* the latter: opened by the program, or NULL */
+    char *argument;
+    /* Used by the thread, and by the writer while there is no request. */
+    void *opened; /* NULL: not open */
+    char message[256];
+    double numbers[NUMBERS];
+    pthread_t thread;
+    pthread_mutex_t mutex; /* guards the members below */
+    pthread_cond_t changed;
+    enum request request; /* pending or in progress */
+    bool stop, ended, abandoned;
+} caller;
+
+typedef struct plugin_driver {
+    driver base;
+    caller *caller;
+    bool connected; /* the last request succeeded in time */
+} plugin_driver;
+
+/* A device that the program has opened stays open until the end. */
+static void close_device(caller *c) {
+    if (c->opened && !c->program_device) c->table->close(c->opened);
+    c->opened = NULL;
+}
+
+static void open_device(caller *c) {
+    c->message[0] = 0;
+    c->opened = c->program_device ? c->program_device : c->table->open(c->argument, c->message, sizeof c->message);
+    c->message[sizeof c->message - 1] = 0;
+    if (!c->opened) {
+        if (!c->message[0]) strcpy(c->message, "cannot open");
+        return;
+    }
+    thenar_device_info info = {0};
+    if (c->table->describe) c->table->describe(c->opened, &info);
+    if (info.channels >= NUMBERS) return;
+    snprintf(c->message, sizeof c->message, "it takes %d channels; expected %d or more", info.channels, NUMBERS);
+    close_device(c);
+}
+
+static void caller_free(caller *c) {
+    if (c->library) dlclose(c->library);
+    pthread_cond_destroy(&c->changed);
+    pthread_mutex_destroy(&c->mutex);
+    free(c->argument);
+    free(c);
+}
+
+static void *caller_main(void *context) {
+    caller *c = context;
+    pthread_mutex_lock(&c->mutex);
+    for (;;) {
+        while (c->request == REQUEST_NONE && !c->stop) pthread_cond_wait(&c->changed, &c->mutex);
+        if (c->stop) break;
+        enum request request = c->request;
+        pthread_mutex_unlock(&c->mutex);
+        if (request == REQUEST_OPEN)
+            open_device(c);
+        else if (c->table->write(c->opened, c->numbers, NUMBERS) < 0)
+            close_device(c);
+        pthread_mutex_lock(&c->mutex);
+        c->request = REQUEST_NONE;
+        pthread_cond_signal(&c->changed);
+    }
+    pthread_mutex_unlock(&c->mutex);
+    close_device(c);
+    if (c->program_device) c->table->close(c->program_device);
+    pthread_mutex_lock(&c->mutex);
+    c->ended = true;
+    bool abandoned = c->abandoned;
+    pthread_cond_signal(&c->changed);
+    pthread_mutex_unlock(&c->mutex);
+    if (abandoned) caller_free(c);
+    return NULL;
+}
+
+/* Waits at most so long until the thread has handled its request or has ended. To be called with the mutex held. */
+static bool wait_for_caller(caller *c, int64_t ns) {
+    int64_t end = clock_now() + ns;
+    struct timespec until = {end / SECOND_NS, end % SECOND_NS};
+    int waited = 0;
+    while (!c->ended && (c->request != REQUEST_NONE || c->stop) && waited == 0)
+        waited = pthread_cond_timedwait(&c->changed, &c->mutex, &until);
+    return c->ended || (c->request == REQUEST_NONE && !c->stop);
+}
+
+/* Makes a request, unless one is pending. True if it was handled in time and the device is open. */
+static bool make_request(caller *c, enum request request, const double *numbers, int64_t ns) {
+    pthread_mutex_lock(&c->mutex);
+    bool done = c->request == REQUEST_NONE;
+    if (done && (request == REQUEST_OPEN) == !c->opened) { /* a late request may have opened it meanwhile */
+        if (numbers) memcpy(c->numbers, numbers, sizeof c->numbers);
+        c->request = request;
+        pthread_cond_signal(&c->changed);
+        done = wait_for_caller(c, ns);
+    }
+    bool open = done && c->opened;
+    pthread_mutex_unlock(&c->mutex);
+    return open;
+}
+
+static bool plugin_connect(driver *self) {
+    plugin_driver *plugin = (plugin_driver *)self;
+    plugin->connected = make_request(plugin->caller, REQUEST_OPEN, NULL, CALL_NS);
+    return plugin->connected;
+}
+
+static bool plugin_is_connected(const driver *self) {
+    return ((const plugin_driver *)self)->connected;
+}
+
+static bool plugin_send(driver *self, int device, const driver_command *command) {
+    plugin_driver *plugin = (plugin_driver *)self;
+    if (!plugin->connected) return false;
+    const double numbers[NUMBERS] = {
+        device,         command->time,     command->pose[0],  command->pose[1],  command->pose[2],
+        command->press, command->touching, command->value[0], command->value[1], command->value[2]};
+    plugin->connected = make_request(plugin->caller, REQUEST_WRITE, numbers, CALL_NS);
+    return plugin->connected;
+}
+
+/* A plugin that hangs is abandoned together with its thread, which frees `c` if it ever ends. */
+static void caller_stop(caller *c) {
+    pthread_mutex_lock(&c->mutex);
+    c->stop = true;
+    pthread_cond_signal(&c->changed);
+    bool ended = wait_for_caller(c, CLOSE_NS);
+    c->abandoned = !ended;
+    if (!ended) pthread_detach(c->thread);
+    pthread_mutex_unlock(&c->mutex);
+    if (!ended) return;
+    pthread_join(c->thread, NULL);
+    caller_free(c);
+}
+
+static void plugin_free(driver *self) {
+    caller_stop(((plugin_driver *)self)->caller);
+    free(self);
+}
+
+static thenar_status load(caller *c, const driver_source *source, thenar_error *error) {
+    c->argument = memory_string(source->argument);
+    if (!c->argument) return error_memory(error, source->argument);
+    c->table = source->table;
+    c->program_device = source->device;
+    return c->table ? THENAR_OK : plugin_load(c->argument, THENAR_DEVICE_TACTILE, &c->library, &c->table, error);
+}
+
+static caller *new_caller(void) {
+    caller *c = MEMORY_ARRAY(caller, 1);
+    if (!c) return NULL;
+    pthread_condattr_t steady; /* the clock of clock_now */
+    pthread_condattr_init(&steady);
+    pthread_condattr_setclock(&steady, CLOCK_MONOTONIC);
+    pthread_cond_init(&c->changed, &steady);
+    pthread_condattr_destroy(&steady);
+    pthread_mutex_init(&c->mutex, NULL);
+    return c;
+}
+
+static thenar_status plugin_create(const driver_source *source, const thenar_tactile *tactile, driver **out,
+                                   thenar_error *error) {
+    const char *argument = source->argument;
+    plugin_driver *plugin = MEMORY_ARRAY(plugin_driver, 1);
+    caller *c = plugin ? new_caller() : NULL;
+    thenar_status status = c ? load(c, source, error) : error_memory(error, argument);
+    if (status == THENAR_OK && pthread_create(&c->thread, NULL, caller_main, c) != 0)
+        status = error_set(error, THENAR_ERROR_MEMORY, "plugin:%s: the system refused a thread", argument);
+    if (status != THENAR_OK) {
+        if (c) caller_free(c);
+        free(plugin);
+        return status;
+    }
+    *plugin = (plugin_driver){{&driver_plugin, tactile}, c, make_request(c, REQUEST_OPEN, NULL, OPEN_NS)};
+    if (plugin->connected) {
+        *out = &plugin->base;
+        return THENAR_OK;
+    }
+    pthread_mutex_lock(&c->mutex);
+    if (c->request == REQUEST_NONE)
+        status = error_set(error, THENAR_ERROR_FILE, "plugin:%s: %s", argument, c->message);
+    else
+        status =
+            error_set(error, THENAR_ERROR_FILE, "plugin:%s did not open within %lld s", argument, OPEN_NS / SECOND_NS);
+    pthread_mutex_unlock(&c->mutex);
+    plugin_free(&plugin->base);
+    return status;
+}
+
+const driver_class driver_plugin = {.name = "plugin",
+                                    .rate = 1000,
+                                    .create = plugin_create,
+                                    .connect = plugin_connect,
+                                    .send = plugin_send,
+                                    .is_connected = plugin_is_connected,
+                                    .free = plugin_free};

@@ -1,16 +1,16 @@
-#include "device/user.h"
+/* The simulated person (device.h): its motion, the reader of its scripts, and the device. */
+#include "device/device.h"
 
 #include "io/file.h"
 #include "core/memory.h"
 #include "core/text.h"
-#include "device/device.h"
 #include "io/json.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define LONGEST_PIECE 2e-4 /* s: 1/50 of a radian for 2000 N/m on 0.2 kg */
+#define SUBSTEP_MAX 2e-4 /* s: 1/50 of a radian for 2000 N/m on 0.2 kg */
 
 user_model user_model_default(void) {
     return (user_model){.mass = 0.2,
@@ -29,9 +29,9 @@ void user_model_free(user_model *model) {
     *model = (user_model){0};
 }
 
-/* From key to key as 3 s^2 - 2 s^3: at rest at each. */
-static void user_wanted(const user_model *model, double time, vec3 *position, quat *orientation, vec3 *velocity,
-                        vec3 *spin) {
+/* Pose and velocity of the script at a time. Between two keys it moves as 3 s^2 - 2 s^3, at rest at each key. */
+static void script_at(const user_model *model, double time, vec3 *position, quat *orientation, vec3 *velocity,
+                      vec3 *spin) {
     const user_key *keys = model->keys;
     *velocity = *spin = (vec3){0, 0, 0};
     *position = (vec3){0, 0, 0};
@@ -39,7 +39,7 @@ static void user_wanted(const user_model *model, double time, vec3 *position, qu
     if (model->key_count == 0) return;
     double last = keys[model->key_count - 1].time;
     if (model->repeat && last > 0) time = fmod(time, last);
-    int next = 0; /* the first key that is later; by halves, since a script may have any number of them */
+    int next = 0; /* the first later key, by bisection: a script may be long */
     for (int end = model->key_count; next < end;) {
         int middle = next + (end - next) / 2;
         if (keys[middle].time <= time)
@@ -56,42 +56,42 @@ static void user_wanted(const user_model *model, double time, vec3 *position, qu
     const user_key *a = &keys[next - 1], *b = &keys[next];
     double span = b->time - a->time, s = (time - a->time) / span;
     double share = s * s * (3 - 2 * s), speed = 6 * s * (1 - s) / span;
-    vec3 way = vec3_sub(b->position, a->position), turn = vec3_sub(b->turn, a->turn);
-    *position = vec3_mul_add(a->position, way, share);
+    vec3 move = vec3_sub(b->position, a->position), turn = vec3_sub(b->turn, a->turn);
+    *position = vec3_mul_add(a->position, move, share);
     *orientation = quat_from_rotation_vector(vec3_mul_add(a->turn, turn, share));
-    *velocity = vec3_scale(way, speed);
-    *spin = vec3_scale(turn, speed); /* exact about one axis, which is what scripts do */
+    *velocity = vec3_scale(move, speed);
+    *spin = vec3_scale(turn, speed); /* exact for turns about one axis, as scripts have them */
 }
 
 user_state user_begin(const user_model *model) {
     user_state state = {0};
-    user_wanted(model, 0, &state.position, &state.orientation, &state.velocity, &state.spin);
+    script_at(model, 0, &state.position, &state.orientation, &state.velocity, &state.spin);
     state.velocity = state.spin = (vec3){0, 0, 0};
     return state;
 }
 
-static void advance_piece(const user_model *m, user_state *s, const double wrench[6], double h) {
-    vec3 place, speed, spin;
+static void substep(const user_model *m, user_state *s, const double wrench[6], double h) {
+    vec3 position, velocity, spin;
     quat orientation;
-    user_wanted(m, s->time, &place, &orientation, &speed, &spin);
-    vec3 pull = vec3_scale(vec3_sub(place, s->position), m->stiffness);
-    pull = vec3_mul_add(pull, vec3_sub(speed, s->velocity), m->damping);
-    pull = vec3_add(vec3_mul_add(pull, s->velocity, -m->friction), vec3_load(wrench));
+    script_at(m, s->time, &position, &orientation, &velocity, &spin);
+    vec3 force = vec3_scale(vec3_sub(position, s->position), m->stiffness);
+    force = vec3_mul_add(force, vec3_sub(velocity, s->velocity), m->damping);
+    force = vec3_add(vec3_mul_add(force, s->velocity, -m->friction), vec3_load(wrench));
     vec3 turn = quat_to_rotation_vector(quat_mul(orientation, quat_conjugate(s->orientation)));
-    vec3 twist = vec3_scale(turn, m->turn_stiffness);
-    twist = vec3_mul_add(twist, vec3_sub(spin, s->spin), m->turn_damping);
-    twist = vec3_add(vec3_mul_add(twist, s->spin, -m->turn_friction), vec3_load(wrench + 3));
-    /* Symplectic Euler: keeps the energy of an undamped hand bounded. */
-    s->velocity = vec3_mul_add(s->velocity, pull, h / m->mass);
-    s->spin = vec3_mul_add(s->spin, twist, h / m->inertia);
+    vec3 torque = vec3_scale(turn, m->turn_stiffness);
+    torque = vec3_mul_add(torque, vec3_sub(spin, s->spin), m->turn_damping);
+    torque = vec3_add(vec3_mul_add(torque, s->spin, -m->turn_friction), vec3_load(wrench + 3));
+    /* Symplectic Euler keeps the energy of an undamped hand bounded. */
+    s->velocity = vec3_mul_add(s->velocity, force, h / m->mass);
+    s->spin = vec3_mul_add(s->spin, torque, h / m->inertia);
     s->position = vec3_mul_add(s->position, s->velocity, h);
     s->orientation = quat_unit(quat_mul(quat_from_rotation_vector(vec3_scale(s->spin, h)), s->orientation));
     s->time += h;
 }
 
 void user_advance(const user_model *model, user_state *state, const double wrench[6], double dt) {
-    int pieces = (int)ceil(dt / LONGEST_PIECE - 1e-6);
-    for (int i = 0; i < pieces; i++) advance_piece(model, state, wrench, dt / pieces);
+    int count = (int)ceil(dt / SUBSTEP_MAX - 1e-6);
+    for (int i = 0; i < count; i++) substep(model, state, wrench, dt / count);
 }
 
 void user_sample(const user_state *state, uint64_t sequence, thenar_device_sample *out) {
@@ -103,22 +103,22 @@ void user_sample(const user_state *state, uint64_t sequence, thenar_device_sampl
     vec3_store(out->spin, state->spin);
 }
 
-/* The reader of scripts of simulated persons: one JSON object. */
+/* The reader of scripts: one JSON object. */
 
 #define SCRIPT_BYTES ((size_t)1 << 22)
-#define LONGEST 1e6   /* s */
-#define SHORTEST 1e-6 /* s between keys: what is divided by it stays a number */
-#define FURTHEST 10.0 /* m, rad */
-#define STIFFEST 1e5  /* of any figure of the hand */
+#define TIME_MAX 1e6       /* s */
+#define INTERVAL_MIN 1e-6  /* s between keys, so that speeds stay finite */
+#define COORDINATE_MAX 10. /* m, rad */
+#define PARAMETER_MAX 1e5
 
-/* The figures of a hand by name; all but friction are more than zero. */
-typedef struct figure {
+/* The parameters of a hand by name. */
+typedef struct parameter {
     const char *name;
     size_t offset;
     double min;
-} figure;
+} parameter;
 
-static const figure figures[] = {
+static const parameter parameters[] = {
     {"mass", offsetof(user_model, mass), 1e-3},
     {"stiffness", offsetof(user_model, stiffness), 0},
     {"damping", offsetof(user_model, damping), 0},
@@ -128,7 +128,7 @@ static const figure figures[] = {
     {"turn_damping", offsetof(user_model, turn_damping), 0},
     {"turn_friction", offsetof(user_model, turn_friction), 0},
 };
-#define FIGURES (sizeof figures / sizeof figures[0])
+#define PARAMETERS (sizeof parameters / sizeof *parameters)
 
 static thenar_status read_vector(const json_t *value, const char *what, int key, const char *path, vec3 *out,
                                  thenar_error *error) {
@@ -140,14 +140,14 @@ static thenar_status read_vector(const json_t *value, const char *what, int key,
     for (size_t i = 0; i < 3; i++) {
         const json_t *number = json_array_get(value, i);
         v[i] = json_number_value(number);
-        if (json_array_size(value) != 3 || !json_is_number(number) || !(fabs(v[i]) <= FURTHEST))
-            return error_at(error, path, 0, 0, "key %d: %s is not three numbers up to %g", key, what, FURTHEST);
+        if (json_array_size(value) != 3 || !json_is_number(number) || !(fabs(v[i]) <= COORDINATE_MAX))
+            return error_at(error, path, 0, 0, "key %d: %s is not three numbers up to %g", key, what, COORDINATE_MAX);
     }
     *out = vec3_load(v);
     return THENAR_OK;
 }
 
-/* A name that is not known is mistyped, and its vector would be zero. */
+/* An unknown name is a typing error, and the vector that it stands for would be zero. */
 static thenar_status check_names(const json_t *key, int index, const char *path, thenar_error *error) {
     static const char *const names[] = {"t", "position", "turn"};
     const char *name;
@@ -174,11 +174,11 @@ static thenar_status read_keys(const json_t *list, const char *path, user_model 
         thenar_status status = check_names(item, (int)i, path, error);
         if (status != THENAR_OK) return status;
         key->time = json_number_value(time);
-        if (!json_is_number(time) || !(key->time >= 0 && key->time <= LONGEST) ||
-            (i > 0 && !(key->time >= model->keys[i - 1].time + SHORTEST)))
+        if (!json_is_number(time) || !(key->time >= 0 && key->time <= TIME_MAX) ||
+            (i > 0 && !(key->time >= model->keys[i - 1].time + INTERVAL_MIN)))
             return error_at(error, path, 0, 0,
                             "key %zu: t is not a time in seconds, up to %g and %g later than the one before", i,
-                            LONGEST, SHORTEST);
+                            TIME_MAX, INTERVAL_MIN);
         status = read_vector(json_object_get(item, "position"), "position", (int)i, path, &key->position, error);
         if (status == THENAR_OK)
             status = read_vector(json_object_get(item, "turn"), "turn", (int)i, path, &key->turn, error);
@@ -188,19 +188,20 @@ static thenar_status read_keys(const json_t *list, const char *path, user_model 
     return THENAR_OK;
 }
 
-static thenar_status read_figure(const char *name, const json_t *value, const char *path, user_model *model,
-                                 thenar_error *error) {
-    const char *names[FIGURES + 3] = {"keys", "repeat", "turns"};
-    for (size_t i = 0; i < FIGURES; i++) {
-        names[i + 3] = figures[i].name;
-        if (strcmp(name, figures[i].name) != 0) continue;
+static thenar_status read_parameter(const char *name, const json_t *value, const char *path, user_model *model,
+                                    thenar_error *error) {
+    const char *names[PARAMETERS + 3] = {"keys", "repeat", "turns"};
+    for (size_t i = 0; i < PARAMETERS; i++) {
+        names[i + 3] = parameters[i].name;
+        if (strcmp(name, parameters[i].name) != 0) continue;
         double number = json_number_value(value);
-        if (!json_is_number(value) || !(number >= figures[i].min && number <= STIFFEST))
-            return error_at(error, path, 0, 0, "%s is not a number from %g to %g", name, figures[i].min, STIFFEST);
-        memcpy((char *)model + figures[i].offset, &number, sizeof number);
+        if (!json_is_number(value) || !(number >= parameters[i].min && number <= PARAMETER_MAX))
+            return error_at(error, path, 0, 0, "%s is not a number from %g to %g", name, parameters[i].min,
+                            PARAMETER_MAX);
+        memcpy((char *)model + parameters[i].offset, &number, sizeof number);
         return THENAR_OK;
     }
-    const char *closest = text_closest(name, names, FIGURES + 3);
+    const char *closest = text_closest(name, names, PARAMETERS + 3);
     return error_at(error, path, 0, 0, "unknown key %s%s%s", name, closest ? "; did you mean " : "",
                     closest ? closest : "");
 }
@@ -209,7 +210,7 @@ static thenar_status read_script(json_t *root, const char *path, user_model *mod
     const char *name;
     json_t *value;
     thenar_status status = THENAR_OK;
-    if (!json_is_object(root)) return error_at(error, path, 0, 0, "is not an object; expected {\"keys\": [...]}");
+    if (!json_is_object(root)) return error_at(error, path, 0, 0, "not an object; expected {\"keys\": [...]}");
     json_object_foreach(root, name, value) {
         if (strcmp(name, "keys") == 0) continue;
         bool is_repeat = strcmp(name, "repeat") == 0;
@@ -218,13 +219,13 @@ static thenar_status read_script(json_t *root, const char *path, user_model *mod
         else if (is_repeat || strcmp(name, "turns") == 0)
             status = error_at(error, path, 0, 0, "%s is neither true nor false", name);
         else
-            status = read_figure(name, value, path, model, error);
+            status = read_parameter(name, value, path, model, error);
         if (status != THENAR_OK) return status;
     }
     return read_keys(json_object_get(root, "keys"), path, model, error);
 }
 
-/* From 2 cm above the ground to 1 cm below, stays for a second, and up again. */
+/* Moves from 2 cm above the ground to 1 cm below, stays for a second, and moves up again. */
 static thenar_status built_in(user_model *out, thenar_error *error) {
     static const user_key keys[] = {{0, {0, 0.02, 0}, {0, 0, 0}},
                                     {0.5, {0, -0.01, 0}, {0, 0, 0}},
@@ -259,9 +260,9 @@ thenar_status user_model_read(const char *path, user_model *out, thenar_error *e
     return status;
 }
 
-/* The simulated person as a device: lives in the loop's time. */
+/* The simulated person as a device, on the clock of the loop. */
 
-#define DEVICE_USER_LONGEST 0.05 /* s; whoever was not looked at for longer has paused */
+#define PAUSE_MAX 0.05 /* s: a longer time between two reads is a pause of the loop, and this much passes */
 
 typedef struct user_device {
     user_model model;
@@ -274,10 +275,10 @@ typedef struct user_device {
 static void *user_open(const char *argument, char *message, size_t size) {
     thenar_error error;
     user_device *user = MEMORY_ARRAY(user_device, 1);
-    if (!user || user_model_read(argument, &user->model, &error) != THENAR_OK) {
-        snprintf(message, size, "%s", user ? error.text : "out of memory");
+    if (!user) return device_refuse(message, size, "out of memory");
+    if (user_model_read(argument, &user->model, &error) != THENAR_OK) {
         free(user);
-        return NULL;
+        return device_refuse(message, size, "%s", error.text);
     }
     user->state = user_begin(&user->model);
     return user;
@@ -293,8 +294,7 @@ int device_user_read_at(void *device, int64_t now_ns, thenar_device_sample *samp
     user_device *user = device;
     double elapsed = user->last_ns ? 1e-9 * (double)(now_ns - user->last_ns) : 0;
     user->last_ns = now_ns;
-    user_advance(&user->model, &user->state, user->wrench,
-                 elapsed < DEVICE_USER_LONGEST ? elapsed : DEVICE_USER_LONGEST);
+    user_advance(&user->model, &user->state, user->wrench, fmin(elapsed, PAUSE_MAX));
     user_sample(&user->state, ++user->sequence, sample);
     if (!user->model.turns) sample->has &= ~(unsigned)(THENAR_DEVICE_ORIENTATION | THENAR_DEVICE_SPIN);
     return 1;

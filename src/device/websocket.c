@@ -1,10 +1,11 @@
+/* A device behind a WebSocket with JSON messages on this machine, like the Haply Inverse service. */
 #include "device/device.h"
 
 #include "io/json.h"
 
 #include <stdio.h>
 
-/* The first device of a kind: its object, or NULL. */
+/* The object of the first device of a kind, or NULL. */
 static const json_t *first_of(const json_t *root, const char *kind) {
     return json_array_get(json_object_get(root, kind), 0);
 }
@@ -48,32 +49,26 @@ size_t inverse_write(const char *id, const double force[3], char *text, size_t s
     return length <= size ? length : 0;
 }
 
-/* A device behind a WebSocket with JSON on this machine, in the manner of the Haply Inverse service: `ws:PORT` connects
- * to ws://127.0.0.1:PORT/. Every message of the service is answered by one with the newest force; a service that waits
- * for the answer before it speaks again is never kept waiting. A connection that ends is tried again. */
+/* `ws:PORT` connects to ws://127.0.0.1:PORT/. Every message of the service is answered at once with the newest force,
+ * since a service may wait for the answer before it sends the next message. A lost connection is opened again. */
 #ifdef THENAR_WEBSOCKET
 
-#include "device/device.h"
-#include "device/device.h"
-
-#include "core/threads.h"
 #include "core/memory.h"
 #include "core/text.h"
+#include "core/threads.h"
 
 #include <libwebsockets.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define MESSAGE_MAX 65536 /* bytes of a message of the service */
-#define ORDER_MAX 512
-#define AGAIN_NS 500000000 /* until a lost connection is tried again */
+#define COMMAND_MAX 512
+#define RETRY_NS 500000000 /* between two attempts to connect */
 #define CONNECT_NS 3000000000
 #define DEFAULT_PORT 10001
 
 typedef struct ws_device {
     struct lws_context *context;
-    struct lws *connection; /* NULL: none, and none under way */
+    struct lws *connection; /* NULL: neither connected nor connecting */
     bool connected;
     int port;
     int64_t tried_ns;
@@ -81,21 +76,21 @@ typedef struct ws_device {
     size_t length;
     bool too_long;
     thenar_device_sample sample;
-    bool news;
+    bool is_new; /* the sample was not read yet */
     char id[INVERSE_ID];
     double force[3];
 } ws_device;
 
-static void take_message(ws_device *device) {
+static void parse_message(ws_device *device) {
     char id[INVERSE_ID];
     thenar_device_sample sample;
     if (device->too_long || !inverse_read(device->message, device->length, &sample, id)) return;
     device->sample = sample;
-    device->news = true;
+    device->is_new = true;
     memcpy(device->id, id, sizeof id);
 }
 
-static void take_piece(ws_device *device, struct lws *connection, const void *in, size_t length) {
+static void receive_fragment(ws_device *device, struct lws *connection, const void *in, size_t length) {
     if (lws_is_first_fragment(connection)) {
         device->length = 0;
         device->too_long = false;
@@ -107,18 +102,18 @@ static void take_piece(ws_device *device, struct lws *connection, const void *in
         device->length += length;
     }
     if (!lws_is_final_fragment(connection) || lws_remaining_packet_payload(connection) > 0) return;
-    take_message(device);
+    parse_message(device);
     lws_callback_on_writable(connection);
 }
 
-static int send_order(ws_device *device, struct lws *connection) {
-    unsigned char order[LWS_PRE + ORDER_MAX];
-    size_t length = inverse_write(device->id, device->force, (char *)order + LWS_PRE, ORDER_MAX);
+static int send_force(ws_device *device, struct lws *connection) {
+    unsigned char command[LWS_PRE + COMMAND_MAX];
+    size_t length = inverse_write(device->id, device->force, (char *)command + LWS_PRE, COMMAND_MAX);
     if (length == 0) return 0;
-    return lws_write(connection, order + LWS_PRE, length, LWS_WRITE_TEXT) < 0 ? -1 : 0;
+    return lws_write(connection, command + LWS_PRE, length, LWS_WRITE_TEXT) < 0 ? -1 : 0;
 }
 
-static int happen(struct lws *connection, enum lws_callback_reasons reason, void *user, void *in, size_t length) {
+static int on_event(struct lws *connection, enum lws_callback_reasons reason, void *user, void *in, size_t length) {
     (void)user;
     ws_device *device = lws_context_user(lws_get_context(connection));
     switch (reason) {
@@ -127,10 +122,10 @@ static int happen(struct lws *connection, enum lws_callback_reasons reason, void
         lws_callback_on_writable(connection);
         return 0;
     case LWS_CALLBACK_CLIENT_RECEIVE:
-        take_piece(device, connection, in, length);
+        receive_fragment(device, connection, in, length);
         return 0;
     case LWS_CALLBACK_CLIENT_WRITEABLE:
-        return send_order(device, connection);
+        return send_force(device, connection);
     case LWS_CALLBACK_CLIENT_CONNECTION_ERROR:
     case LWS_CALLBACK_CLIENT_CLOSED:
         device->connected = false;
@@ -142,13 +137,13 @@ static int happen(struct lws *connection, enum lws_callback_reasons reason, void
 }
 
 static const struct lws_protocols protocols[] = {
-    {"inverse", happen, 0, 4096, 0, NULL, 0},
+    {"inverse", on_event, 0, 4096, 0, NULL, 0},
     {NULL, NULL, 0, 0, 0, NULL, 0},
 };
 
-static void connect_again(ws_device *device) {
+static void try_to_connect(ws_device *device) {
     int64_t now = clock_now();
-    if (device->connection || (device->tried_ns != 0 && now - device->tried_ns < AGAIN_NS)) return;
+    if (device->connection || (device->tried_ns != 0 && now - device->tried_ns < RETRY_NS)) return;
     device->tried_ns = now;
     struct lws_client_connect_info info = {.context = device->context,
                                            .address = "127.0.0.1",
@@ -160,13 +155,13 @@ static void connect_again(ws_device *device) {
     if (!lws_client_connect_via_info(&info)) device->connection = NULL;
 }
 
-/* All that can be done at once; never waits. */
-static void serve(ws_device *device) {
-    connect_again(device);
+/* Handles pending events without blocking. */
+static void service(ws_device *device) {
+    try_to_connect(device);
     lws_service(device->context, -1);
 }
 
-/* The last force that was written, none, still goes out. */
+/* Sends the last force that was written, zero, before it disconnects. */
 static void ws_close(void *opened) {
     ws_device *device = opened;
     if (device->connected && device->connection) lws_callback_on_writable(device->connection);
@@ -178,7 +173,7 @@ static void ws_close(void *opened) {
 static bool wait_for_connection(ws_device *device) {
     struct timespec pause = {0, 1000000};
     for (int64_t end = clock_now() + CONNECT_NS; clock_now() < end;) {
-        serve(device);
+        service(device);
         if (device->connected) return true;
         nanosleep(&pause, NULL);
     }
@@ -187,15 +182,10 @@ static bool wait_for_connection(ws_device *device) {
 
 static void *ws_open(const char *argument, char *message, size_t size) {
     long port = DEFAULT_PORT;
-    if (argument[0] && !text_to_long(argument, 1, 65535, &port)) {
-        snprintf(message, size, "%s is not a port; expected ws:PORT", argument);
-        return NULL;
-    }
+    if (argument[0] && !text_to_long(argument, 1, 65535, &port))
+        return device_refuse(message, size, "%s is not a port; expected ws:PORT", argument);
     ws_device *device = MEMORY_ARRAY(ws_device, 1);
-    if (!device) {
-        snprintf(message, size, "out of memory");
-        return NULL;
-    }
+    if (!device) return device_refuse(message, size, "out of memory");
     device->port = (int)port;
     lws_set_log_level(0, NULL);
     struct lws_context_creation_info info = {.port = CONTEXT_PORT_NO_LISTEN,
@@ -206,9 +196,8 @@ static void *ws_open(const char *argument, char *message, size_t size) {
                                              .options = LWS_SERVER_OPTION_DISABLE_IPV6};
     device->context = lws_create_context(&info);
     if (device->context && wait_for_connection(device)) return device;
-    snprintf(message, size, "no service answers at ws://127.0.0.1:%ld/; expected one that runs already", port);
     ws_close(device);
-    return NULL;
+    return device_refuse(message, size, "no service answers at ws://127.0.0.1:%ld/; expected a running one", port);
 }
 
 static void ws_describe(void *opened, thenar_device_info *info) {
@@ -218,10 +207,10 @@ static void ws_describe(void *opened, thenar_device_info *info) {
 
 static int ws_read(void *opened, thenar_device_sample *sample) {
     ws_device *device = opened;
-    if (!device->news) serve(device);
-    if (!device->news) return 0;
+    if (!device->is_new) service(device);
+    if (!device->is_new) return 0;
     *sample = device->sample;
-    device->news = false;
+    device->is_new = false;
     return 1;
 }
 
@@ -241,6 +230,4 @@ const thenar_device_table device_ws_table = {.version = THENAR_DEVICE_VERSION,
                                              .read = ws_read,
                                              .write = ws_write,
                                              .close = ws_close};
-#else
-typedef int device_ws_is_left_out;
 #endif

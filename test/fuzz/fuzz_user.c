@@ -1,7 +1,7 @@
 /* Scripts of simulated persons: JSON. */
 #include "fuzz.h"
 
-#include "device/user.h"
+#include "device/device.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     file_bytes bytes = fuzz_bytes(data, size);
