@@ -7,7 +7,7 @@
 #define BENCH_HAPTIC_REAL_H
 
 #include "device/device.h"
-#include "haptic/tick.h"
+#include "haptic/haptic.h"
 #include "world/sim.h"
 
 #include "thenar/thenar.h"

@@ -7,7 +7,7 @@
 #define BENCH_HAPTIC_WORLD_H
 
 #include "device/device.h"
-#include "haptic/tick.h"
+#include "haptic/haptic.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
 #include "scene_files.h"
 
 #include "core/threads.h"
-#include "haptic/loop.h"
+#include "haptic/haptic.h"
 #include "world/sim.h"
 
 #include <time.h>

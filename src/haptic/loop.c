@@ -1,15 +1,13 @@
-/* The loop: a thread that ticks at a set rate, for every handle: the device's newest sample, the simulation's newest
- * news, haptic_tick, the force to the device. It waits for the clock and for nothing else, and allocates nothing. */
-#include "haptic/loop.h"
+/* The loop: a thread that ticks at a set rate. For every handle a tick takes the newest sample of the device and the
+ * newest linearization of the simulation, calls haptic_tick and sends the force to the device. The thread waits for the
+ * clock only, and allocates nothing. */
+#include "haptic/haptic.h"
 
-#include "core/error.h"
 #include "core/memory.h"
-#include "core/threads.h"
-#include "haptic/tick.h"
+#include "core/usage.h"
 
 #include <errno.h>
 #include <math.h>
-#include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +19,7 @@
 bool real_time_begin(int priority, char *text, size_t size) {
     char scheduling[128], memory[128];
     struct sched_param param = {.sched_priority = priority};
-    /* Without real-time priority the system may wake a thread 50 us late on purpose, to wake several at once. */
+    /* By default the system may wake a thread without real-time priority 50 us late, to wake several at once. */
     prctl(PR_SET_TIMERSLACK, 1UL);
     int refused = pthread_setschedparam(pthread_self(), SCHED_FIFO, &param);
     if (refused == 0)
@@ -29,7 +27,7 @@ bool real_time_begin(int priority, char *text, size_t size) {
     else
         snprintf(scheduling, sizeof scheduling, "no real-time priority (%s; `ulimit -r %d` or CAP_SYS_NICE gives it)",
                  refused == EPERM ? "not permitted" : "refused", priority);
-    /* Only what is there now: with a limit on locked memory, later allocations of the program would fail. */
+    /* Only memory that exists now: with a limit on locked memory, later allocations of the program would fail. */
     bool locked = mlockall(MCL_CURRENT) == 0;
     snprintf(memory, sizeof memory,
              locked ? "memory locked" : "memory not locked (`ulimit -l unlimited` or CAP_IPC_LOCK gives it)");
@@ -57,7 +55,7 @@ void timing_free(timing *t) {
 #define GET(counter) atomic_load_explicit(&(counter), memory_order_relaxed)
 #define SET(counter, value) atomic_store_explicit(&(counter), (value), memory_order_relaxed)
 
-/* The loop begins; figures begin anew. */
+/* Resets all counters. */
 static void timing_begin(timing *t, int64_t now_ns) {
     for (int i = 0; i < t->period_bins; i++) SET(t->periods[i], 0);
     for (int i = 0; i < TIMING_COST_BINS; i++) SET(t->costs[i], 0);
@@ -70,20 +68,21 @@ static void timing_begin(timing *t, int64_t now_ns) {
     SET(t->ended_ns, now_ns);
 }
 
-static void add(atomic_uint *bins, int count, int64_t bin) {
+static void count_bin(atomic_uint *bins, int count, int64_t bin) {
     if (bin >= count) bin = count - 1;
     SET(bins[bin], GET(bins[bin]) + 1);
 }
 
-/* A tick that began `period_ns` after the one before (0: there was none), took `cost_ns`, and missed so many deadlines. */
-static void timing_note(timing *t, int64_t now_ns, int64_t period_ns, int64_t cost_ns, int64_t missed) {
+/* Counts a tick that began `period_ns` after the previous one (0: it is the first), took `cost_ns` and missed so many
+ * deadlines. */
+static void timing_count(timing *t, int64_t now_ns, int64_t period_ns, int64_t cost_ns, int64_t missed) {
     SET(t->ticks, GET(t->ticks) + 1);
     SET(t->missed, GET(t->missed) + (unsigned long long)missed);
     SET(t->ended_ns, now_ns);
-    add(t->costs, TIMING_COST_BINS, cost_ns / TIMING_COST_BIN_NS);
+    count_bin(t->costs, TIMING_COST_BINS, cost_ns / TIMING_COST_BIN_NS);
     if (cost_ns > GET(t->cost_worst_ns)) SET(t->cost_worst_ns, cost_ns);
     if (period_ns <= 0) return;
-    add(t->periods, t->period_bins, period_ns / 1000);
+    count_bin(t->periods, t->period_bins, period_ns / 1000);
     if (period_ns > GET(t->period_worst_ns)) SET(t->period_worst_ns, period_ns);
     int64_t off = llabs(period_ns - t->period_ns) / 1000;
     int class = 0;
@@ -91,7 +90,7 @@ static void timing_note(timing *t, int64_t now_ns, int64_t period_ns, int64_t co
     SET(t->jitter[class], GET(t->jitter[class]) + 1);
 }
 
-/* The upper edge of the bin in which a share of all lies, in bins; what lies in the last one is as bad as the worst. */
+/* Upper edge of the bin that holds the percentile `share` of all counts; the worst value if that is the last bin. */
 static double percentile(atomic_uint *bins, int count, double share, double bin_us, double worst_us) {
     uint64_t all = 0, sum = 0;
     for (int i = 0; i < count; i++) all += GET(bins[i]);
@@ -119,23 +118,22 @@ static void timing_read(timing *t, thenar_haptic_stats *out) {
     for (int i = 0; i < THENAR_HAPTIC_JITTER; i++) out->jitter[i] = GET(t->jitter[i]);
 }
 
-#define LONGEST_ADVANCE 60 /* s */
-#define NS 1000000000
+#define ADVANCE_MAX 60 /* s */
+#define SECOND_NS 1000000000
+#define AHEAD_MAX 0.02 /* s */
 
-/* From the device's axes to the world's. */
+/* From the axes of the device to world axes. */
 static void to_world(const haptic_channel *c, thenar_device_sample *sample) {
     vec3_store(sample->pose, vec3_add(c->origin, quat_rotate(c->turn, vec3_load(sample->pose))));
     vec3_store(sample->velocity, quat_rotate(c->turn, vec3_load(sample->velocity)));
     vec3_store(sample->spin, quat_rotate(c->turn, vec3_load(sample->spin)));
-    const double *q = sample->pose + 3;
-    quat turned = quat_mul(quat_mul(c->turn, (quat){q[0], q[1], q[2], q[3]}), c->grip);
-    memcpy(sample->pose + 3, (double[]){turned.x, turned.y, turned.z, turned.w}, 4 * sizeof(double));
+    quat_store(sample->pose + 3, quat_mul(quat_mul(c->turn, pose_quaternion(sample->pose)), c->grip));
 }
 
-/* What was felt, for the statistics. */
-static void note_force(haptic_channel *c, double gain_before) {
-    double force = vec3_length(vec3_load(c->state.energy.sent)),
-           torque = vec3_length(vec3_load(c->state.energy.sent + 3));
+/* Statistics of the force that was sent. */
+static void count_force(haptic_channel *c, double gain_before) {
+    const double *sent = c->state.energy.sent;
+    double force = vec3_length(vec3_load(sent)), torque = vec3_length(vec3_load(sent + 3));
     bool fading = c->state.gain < gain_before;
     c->peak_force = fmax(c->peak_force, force);
     c->peak_torque = fmax(c->peak_torque, torque);
@@ -143,6 +141,11 @@ static void note_force(haptic_channel *c, double gain_before) {
     c->ticks++;
     c->fades += fading && !c->fading;
     c->fading = fading;
+}
+
+/* The clock of the loop. */
+static int64_t loop_now(const thenar_haptic *haptic) {
+    return haptic->simulated_time ? haptic->simulated_ns : clock_now();
 }
 
 static void tick_channel(const thenar_haptic *haptic, haptic_channel *c, int64_t now, double dt, double fade) {
@@ -153,14 +156,14 @@ static void tick_channel(const thenar_haptic *haptic, haptic_channel *c, int64_t
     haptic_tick(&c->settings, &c->state, &sample, triple_buffer_read(&c->updates, NULL), now, dt, wrench);
     if (!c->device) return;
     if (fade < 1) haptic_energy_send(&c->state.energy, c->state.wrench, c->state.weight, fade * c->state.gain);
-    note_force(c, gain);
+    count_force(c, gain);
     memcpy(wrench, c->state.energy.sent, sizeof wrench);
     vec3_store(values, quat_rotate(quat_conjugate(c->turn), vec3_load(wrench)));
     vec3_store(values + 3, quat_rotate(quat_conjugate(c->turn), vec3_load(wrench + 3)));
     device_write(c->device, now, values, 6);
     if (c->state.updates == c->seen_updates) return;
     c->seen_updates = c->state.updates;
-    c->latency_us = 1e-3 * (double)(haptic_now(haptic) - c->state.linear.published_ns);
+    c->latency_us = 1e-3 * (double)(loop_now(haptic) - c->state.linear.published_ns);
     c->latency_max_us = fmax(c->latency_max_us, c->latency_us);
 }
 
@@ -194,7 +197,7 @@ static void report_channel(haptic_channel *c, thenar_haptic_handle_stats *out) {
     out->faults[THENAR_HAPTIC_WATCHDOG] = counts.watchdog;
 }
 
-static void tell(thenar_haptic *haptic, int64_t now) {
+static void publish_report(thenar_haptic *haptic, int64_t now) {
     haptic_report *r = triple_buffer_slot(&haptic->reports);
     r->time_ns = now;
     for (int i = 0; i < haptic->channel_count; i++) {
@@ -207,18 +210,11 @@ static void tell(thenar_haptic *haptic, int64_t now) {
     triple_buffer_publish(&haptic->reports);
 }
 
-/* The share of the force while the loop ends: none after the longest fade of its handles. */
-static double ending(const thenar_haptic *haptic, int64_t stopped_ns, int64_t now) {
+/* Share of the force while the loop stops: zero after the longest fade time of its handles. */
+static double stop_fade(const thenar_haptic *haptic, int64_t stopped_ns, int64_t now) {
     double longest = 0;
     for (int i = 0; i < haptic->channel_count; i++) longest = fmax(longest, haptic->channels[i].settings.fade_time);
     return stopped_ns == 0 ? 1 : fmax(0, 1 - 1e-9 * (double)(now - stopped_ns) / longest);
-}
-
-static void announce(thenar_haptic *haptic) {
-    pthread_mutex_lock(&haptic->mutex);
-    haptic->ready = true;
-    pthread_cond_signal(&haptic->started);
-    pthread_mutex_unlock(&haptic->mutex);
 }
 
 static void *loop_main(void *argument) {
@@ -228,21 +224,24 @@ static void *loop_main(void *argument) {
         locked = real_time_begin(haptic->priority, haptic->real_time_text, sizeof haptic->real_time_text);
     else
         snprintf(haptic->real_time_text, sizeof haptic->real_time_text, "real-time priority was not asked for");
-    announce(haptic);
+    pthread_mutex_lock(&haptic->mutex);
+    haptic->ready = true;
+    pthread_cond_signal(&haptic->started);
+    pthread_mutex_unlock(&haptic->mutex);
     const int64_t period = haptic->timing.period_ns;
     int64_t next = clock_now() + period, last = 0, stopped = 0;
     timing_begin(&haptic->timing, next - period);
     for (;;) {
-        struct timespec at = {next / NS, next % NS};
+        struct timespec at = {next / SECOND_NS, next % SECOND_NS};
         clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL);
         int64_t now = clock_now();
         if (stopped == 0 && atomic_load_explicit(&haptic->stop, memory_order_relaxed)) stopped = now;
-        double fade = ending(haptic, stopped, now);
+        double fade = stop_fade(haptic, stopped, now);
         for (int i = 0; i < haptic->channel_count; i++)
             tick_channel(haptic, &haptic->channels[i], now, 1e-9 * (double)period, fade);
-        tell(haptic, now);
+        publish_report(haptic, now);
         int64_t end = clock_now(), missed = (end - next) / period;
-        timing_note(&haptic->timing, now, last ? now - last : 0, end - now, missed);
+        timing_count(&haptic->timing, now, last ? now - last : 0, end - now, missed);
         last = now;
         next += (missed + 1) * period;
         if (fade == 0) break;
@@ -251,20 +250,20 @@ static void *loop_main(void *argument) {
     return NULL;
 }
 
-/* Without a thread: the same ticks on a clock that only this moves. What they cost is measured by the system's. */
+/* The same ticks without a thread, on a simulated clock. Their cost is measured by the real one. */
 thenar_status thenar_haptic_advance(thenar_haptic *haptic, double seconds) {
     USAGE_POINTER(haptic, THENAR_ERROR_USAGE);
     USAGE(seconds >= 0, THENAR_ERROR_USAGE, "%g seconds; expected 0 or more", seconds);
     if (!haptic->simulated_time) return THENAR_OK;
     const int64_t period = haptic->timing.period_ns;
-    haptic->due_ns += llround(fmin(seconds, LONGEST_ADVANCE) * NS);
+    haptic->due_ns += llround(fmin(seconds, ADVANCE_MAX) * SECOND_NS);
     while (haptic->simulated_ns + period <= haptic->due_ns) {
         int64_t began = clock_now(), before = haptic->simulated_ns;
         int64_t now = haptic->simulated_ns += period;
         for (int i = 0; i < haptic->channel_count; i++)
             tick_channel(haptic, &haptic->channels[i], now, 1e-9 * (double)period, 1);
-        tell(haptic, now);
-        timing_note(&haptic->timing, now, now - before, clock_now() - began, 0);
+        publish_report(haptic, now);
+        timing_count(&haptic->timing, now, now - before, clock_now() - began, 0);
     }
     return THENAR_OK;
 }
@@ -274,7 +273,7 @@ thenar_status thenar_haptic_start(thenar_haptic *haptic, thenar_error *error) {
     if (haptic->running || haptic->simulated_time) return THENAR_OK;
     atomic_store(&haptic->stop, false);
     haptic->ready = false;
-    for (int i = 0; i < haptic->channel_count; i++) { /* whatever happened since it was stopped */
+    for (int i = 0; i < haptic->channel_count; i++) { /* anything may have happened while it was stopped */
         haptic->channels[i].state.ticked = false;
         haptic->channels[i].state.gain = 0;
     }
@@ -301,10 +300,8 @@ const char *thenar_haptic_real_time(const thenar_haptic *haptic) {
     return haptic->real_time_text;
 }
 
-/* Telling a loop and asking it, from other threads. The loop waits for none of them: the simulation tells through a triple
- * buffer; who reads takes turns at a lock that the loop does not know. */
-
-#define AHEAD_MAX 0.02 /* s */
+/* Other threads. The loop waits for none of them: the simulation publishes through a triple buffer, and readers share a
+ * lock that the loop does not use. */
 
 thenar_status thenar_haptic_publish(thenar_haptic *haptic, int channel, const thenar_haptic_linear *linear) {
     USAGE_POINTER(haptic, THENAR_ERROR_USAGE);
@@ -313,10 +310,10 @@ thenar_status thenar_haptic_publish(thenar_haptic *haptic, int channel, const th
     haptic_channel *c = &haptic->channels[channel];
     struct haptic_linear *slot = triple_buffer_slot(&c->updates);
     memcpy(slot, linear, sizeof *slot);
-    slot->published_ns = haptic_now(haptic);
+    slot->published_ns = loop_now(haptic);
     if (slot->step == 0 || !haptic_linear_is_sane(slot)) {
         atomic_fetch_add_explicit(&c->refused, 1, memory_order_relaxed);
-        return error_set(NULL, THENAR_ERROR_INPUT, "a linearization is not finite or of no step");
+        return error_set(NULL, THENAR_ERROR_INPUT, "the linearization is not finite, or its step is 0");
     }
     triple_buffer_publish(&c->updates);
     return THENAR_OK;
@@ -328,13 +325,13 @@ bool thenar_haptic_pose(thenar_haptic *haptic, int channel, double ahead, double
     pthread_mutex_lock(&haptic->readers);
     const haptic_report *r = triple_buffer_read(&haptic->reports, NULL);
     const thenar_haptic_handle_stats *h = &r->handles[channel];
-    double v[6], since = 1e-9 * (double)(haptic_now(haptic) - r->time_ns), time;
+    double v[6], since = 1e-9 * (double)(loop_now(haptic) - r->time_ns), time;
     for (int i = 0; i < 6; i++) v[i] = r->silent[channel] ? 0 : r->velocity[channel][i];
     vec3 x = vec3_load(h->device_pose);
     quat q = pose_quaternion(h->device_pose);
     bool known = r->known[channel], quiet = h->gain == 0;
     pthread_mutex_unlock(&haptic->readers);
-    /* What is not believed is not foretold. */
+    /* A pose that is not reliable is not extrapolated. */
     time = quiet || !(since >= 0 && since < AHEAD_MAX) ? 0 : fmin(AHEAD_MAX, since + fmax(0, ahead));
     if (pose) vec3_store(pose, vec3_mul_add(x, vec3_load(v), time));
     if (pose)
@@ -367,14 +364,14 @@ bool thenar_haptic_notice(thenar_haptic *haptic, char *text, int size) {
     pthread_mutex_lock(&haptic->readers);
     for (int h = 0; h < stats.handle_count; h++)
         for (int f = 0; f < THENAR_HAPTIC_FAULT_COUNT; f++) {
-            uint64_t more = stats.handles[h].faults[f] - haptic->reported[h][f];
-            haptic->reported[h][f] = stats.handles[h].faults[f];
+            uint64_t more = stats.handles[h].faults[f] - haptic->noticed[h][f];
+            haptic->noticed[h][f] = stats.handles[h].faults[f];
             if (more == 0 || length >= size) continue;
             length += snprintf(text + length, (size_t)(size - length), "%shandle %d: %s (%llu)", length ? "; " : "", h,
                                thenar_haptic_fault_text((thenar_haptic_fault)f), (unsigned long long)more);
         }
-    uint64_t missed = stats.missed - haptic->told_missed;
-    haptic->told_missed = stats.missed;
+    uint64_t missed = stats.missed - haptic->noticed_missed;
+    haptic->noticed_missed = stats.missed;
     if (missed > 0 && length < size)
         length += snprintf(text + length, (size_t)(size - length), "%s%llu deadlines missed", length ? "; " : "",
                            (unsigned long long)missed);

@@ -18,7 +18,7 @@
  * (thenar_haptic_pose, ahead) is felt where it is, not a step late. A wall is remembered for some steps after the contact
  * ended, unless the simulation reports that it is gone. Otherwise a loosely held device that bounces along a wall enters it
  * for a step each time and is thrown out (steps of 33 ms: 3 of 27 hands become unstable without this, none with it). */
-#include "haptic/tick.h"
+#include "haptic/haptic.h"
 
 #include "core/spatial.h"
 
@@ -107,7 +107,7 @@ static bool solve_proxy(const thenar_haptic_settings *settings, const haptic_sta
 }
 
 /* Solves with the remembered wall; false if there is none or the proxy is not in it. */
-static bool meet_wall(const thenar_haptic_settings *settings, haptic_state *s, double h, double v[6]) {
+static bool solve_at_wall(const thenar_haptic_settings *settings, haptic_state *s, double h, double v[6]) {
     if (!settings->one_sided || s->wall.step == 0 ||
         s->wall_age > fmin(REMEMBER_STEPS * s->wall.step_length, REMEMBER_MAX))
         return false;
@@ -141,8 +141,9 @@ void haptic_proxy_move(const thenar_haptic_settings *settings, haptic_state *s, 
         memset(tool.damping, 0, sizeof tool.damping);
         solved = solve_proxy(settings, s, &tool, h, v, ft);
     }
-    double met[6];
-    if (!settings->plain && s->linear.contacts == 0 && meet_wall(settings, s, h, met)) memcpy(v, met, sizeof v);
+    double at_wall[6];
+    if (!settings->plain && s->linear.contacts == 0 && solve_at_wall(settings, s, h, at_wall))
+        memcpy(v, at_wall, sizeof v);
     if (!solved) {
         s->faults[THENAR_HAPTIC_UNSOLVED]++;
         memset(v, 0, sizeof v);

@@ -1,14 +1,12 @@
-/* Making and freeing loops. */
-#include "haptic/loop.h"
+/* Setup of a loop from its definition, from a scene and from the handles of a simulation. */
+#include "haptic/haptic.h"
 
-#include "core/error.h"
 #include "core/memory.h"
-#include "haptic/tick.h"
+#include "core/usage.h"
 #include "io/file.h"
 #include "world/sim.h"
 
 #include <math.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,64 +75,52 @@ double *haptic_setting_of(thenar_haptic_settings *settings, int index) {
     return (double *)(void *)((char *)settings + haptic_setting_table[index].offset);
 }
 
-static const struct {
-    const char *name, *text;
-} faults[THENAR_HAPTIC_FAULT_COUNT] = {
-    [THENAR_HAPTIC_STALE] = {"stale", "the simulation is late, the force faded"},
-    [THENAR_HAPTIC_SILENT] = {"silent", "the device says nothing, the force faded"},
-    [THENAR_HAPTIC_BAD_SAMPLE] = {"bad_sample", "samples of the device are no poses, left out"},
-    [THENAR_HAPTIC_JUMP] = {"jump", "the device jumped, the force faded"},
-    [THENAR_HAPTIC_BAD_LINEAR] = {"bad_linear", "what the simulation told is not finite, left out"},
-    [THENAR_HAPTIC_CLOCK] = {"clock", "the clock stepped, or the loop was held up"},
-    [THENAR_HAPTIC_UNSOLVED] = {"unsolved", "the proxy's equations have no solution"},
-    [THENAR_HAPTIC_LOST] = {"lost", "samples of the device were lost"},
-    [THENAR_HAPTIC_DOUBLED] = {"doubled", "samples of the device came twice, left out"},
-    [THENAR_HAPTIC_REORDERED] = {"reordered", "samples of the device came late, left out"},
-    [THENAR_HAPTIC_DEVICE_ERROR] = {"device_error", "calls of the device failed"},
-    [THENAR_HAPTIC_HUNG] = {"hung", "a call of the device does not come back"},
-    [THENAR_HAPTIC_WATCHDOG] = {"watchdog", "the loop is held up, the watchdog took the force away"},
-    [THENAR_HAPTIC_CLAMPED] = {"clamped", "ticks at the limit of the force"},
-    [THENAR_HAPTIC_SLEWED] = {"slewed", "ticks at the limit of its change"},
-    [THENAR_HAPTIC_HELD_BACK] = {"held_back", "ticks in which energy was held back"},
-};
-
-int thenar_haptic_fault_count(void) {
-    return THENAR_HAPTIC_FAULT_COUNT;
-}
-
-const char *thenar_haptic_fault_name(thenar_haptic_fault fault) {
-    return (unsigned)fault < THENAR_HAPTIC_FAULT_COUNT ? faults[fault].name : "unknown";
-}
-
-int thenar_haptic_fault_find(const char *name) {
-    for (int i = 0; name && i < THENAR_HAPTIC_FAULT_COUNT; i++)
-        if (strcmp(faults[i].name, name) == 0) return i;
-    return -1;
-}
+static const char *const fault_names[] = {"stale",    "silent",  "bad_sample", "jump",      "bad_linear",   "clock",
+                                          "unsolved", "lost",    "doubled",    "reordered", "device_error", "hung",
+                                          "watchdog", "clamped", "slewed",     "held_back"};
+NAMES(thenar_haptic_fault, fault_names)
 
 const char *thenar_haptic_fault_text(thenar_haptic_fault fault) {
-    return (unsigned)fault < THENAR_HAPTIC_FAULT_COUNT ? faults[fault].text : "unknown";
+    static const char *const texts[THENAR_HAPTIC_FAULT_COUNT] = {
+        [THENAR_HAPTIC_STALE] = "the simulation is late, the force faded",
+        [THENAR_HAPTIC_SILENT] = "the device sends nothing, the force faded",
+        [THENAR_HAPTIC_BAD_SAMPLE] = "invalid samples of the device, ignored",
+        [THENAR_HAPTIC_JUMP] = "the device jumped, the force faded",
+        [THENAR_HAPTIC_BAD_LINEAR] = "linearizations of the simulation are not finite, ignored",
+        [THENAR_HAPTIC_CLOCK] = "the clock was changed, or the loop was delayed",
+        [THENAR_HAPTIC_UNSOLVED] = "the equations of the proxy have no solution",
+        [THENAR_HAPTIC_LOST] = "samples of the device were lost",
+        [THENAR_HAPTIC_DOUBLED] = "samples of the device came twice, ignored",
+        [THENAR_HAPTIC_REORDERED] = "samples of the device came late, ignored",
+        [THENAR_HAPTIC_DEVICE_ERROR] = "calls of the device failed",
+        [THENAR_HAPTIC_HUNG] = "a call of the device does not return",
+        [THENAR_HAPTIC_WATCHDOG] = "the loop is delayed, the watchdog set the force to zero",
+        [THENAR_HAPTIC_CLAMPED] = "ticks in which the force was limited",
+        [THENAR_HAPTIC_SLEWED] = "ticks in which the change of the force was limited",
+        [THENAR_HAPTIC_HELD_BACK] = "ticks in which the returned energy was limited",
+    };
+    return names_get(texts, THENAR_HAPTIC_FAULT_COUNT, (int)fault);
 }
 
-#define SIMULATED_BEGIN_NS 1000000000 /* any time but 0, which means never */
+#define SIMULATED_BEGIN_NS 1000000000 /* any time except 0, which means never */
 
-static thenar_status check_positive(const char *name, double value, bool zero_is_fine, thenar_error *error) {
-    if (isfinite(value) && (value > 0 || (zero_is_fine && value == 0))) return THENAR_OK;
+static thenar_status check_positive(const char *name, double value, bool may_be_zero, thenar_error *error) {
+    if (isfinite(value) && (value > 0 || (may_be_zero && value == 0))) return THENAR_OK;
     return error_set(error, THENAR_ERROR_INPUT, "%s is %g; expected %s", name, value,
-                     zero_is_fine ? "0 or more" : "more than 0");
+                     may_be_zero ? "0 or more" : "more than 0");
 }
 
 static thenar_status check_settings(thenar_haptic_settings *s, thenar_error *error) {
     thenar_status status = THENAR_OK;
     for (int i = 0; i < HAPTIC_SETTINGS && status == THENAR_OK; i++)
         status = check_positive(haptic_setting_table[i].name, *haptic_setting_of(s, i),
-                                haptic_setting_table[i].zero_is_fine, error);
+                                haptic_setting_table[i].may_be_zero, error);
     return status;
 }
 
 static thenar_status check_def(const thenar_haptic_def *def, thenar_error *error) {
     if (!(def->rate >= HAPTIC_SLOWEST && def->rate <= HAPTIC_FASTEST))
-        return error_set(error, THENAR_ERROR_INPUT, "a rate of %g; expected %g to %g ticks a second", def->rate,
+        return error_set(error, THENAR_ERROR_INPUT, "a rate of %g; expected %g to %g ticks per second", def->rate,
                          HAPTIC_SLOWEST, HAPTIC_FASTEST);
     if (def->handle_count < 1 || def->handle_count > THENAR_HAPTIC_HANDLES || !def->handles)
         return error_set(error, THENAR_ERROR_INPUT, "%d handles; expected 1 to %d", def->handle_count,
@@ -142,6 +128,11 @@ static thenar_status check_def(const thenar_haptic_def *def, thenar_error *error
     if (def->real_time && (def->priority < 1 || def->priority > 99))
         return error_set(error, THENAR_ERROR_INPUT, "priority %d; expected 1 to 99", def->priority);
     return check_positive("watchdog", def->watchdog, false, error);
+}
+
+/* The lower of two limits; a limit of 0 of the other side means that it has none. */
+static double lower_limit(double limit, double other) {
+    return other > 0 && other < limit ? other : limit;
 }
 
 static thenar_status open_channel(haptic_channel *c, const thenar_haptic_handle *handle, const thenar_haptic_def *def,
@@ -155,7 +146,7 @@ static thenar_status open_channel(haptic_channel *c, const thenar_haptic_handle 
     thenar_status status = check_settings(&c->settings, error);
     if (status != THENAR_OK) return status;
     if (!vec3_is_finite(c->origin) || !isfinite(q[0] + q[1] + q[2] + q[3]) || !isfinite(g[0] + g[1] + g[2] + g[3]))
-        return error_set(error, THENAR_ERROR_INPUT, "the device's place in the world is not finite");
+        return error_set(error, THENAR_ERROR_INPUT, "the pose of the device in the world is not finite");
     if (!triple_buffer_create(&c->updates, sizeof(struct haptic_linear))) return error_memory(error, "a handle");
     if (!handle->table && (!handle->device || strcmp(handle->device, "none") == 0)) return THENAR_OK;
     if (handle->table)
@@ -169,8 +160,8 @@ static thenar_status open_channel(haptic_channel *c, const thenar_haptic_handle 
                          "device %s lives in real time; expected user:FILE, recorded:FILE or none in simulated time",
                          handle->table ? handle->table->name : handle->device);
     const thenar_device_info *info = device_info(c->device);
-    c->settings.max_force = haptic_lower(c->settings.max_force, info->max_force);
-    c->settings.max_torque = haptic_lower(c->settings.max_torque, info->max_torque);
+    c->settings.max_force = lower_limit(c->settings.max_force, info->max_force);
+    c->settings.max_torque = lower_limit(c->settings.max_torque, info->max_torque);
     return THENAR_OK;
 }
 
@@ -203,7 +194,7 @@ thenar_status thenar_haptic_create(const thenar_haptic_def *given, thenar_haptic
         !triple_buffer_create(&haptic->reports, sizeof(haptic_report)))
         status = error_memory(error, "a haptic loop");
     for (int i = 0; i < def->handle_count && status == THENAR_OK; i++) {
-        /* The caller's structs are as long as the first says. */
+        /* All structs of the caller have the size of the first. */
         thenar_haptic_handle handle = thenar_haptic_handle_default();
         const char *at = (const char *)def->handles + (size_t)i * def->handles[0].size;
         status = sized_take(&handle, sizeof handle, at, "thenar_haptic_handle", error);
@@ -236,7 +227,7 @@ void thenar_haptic_free(thenar_haptic *haptic) {
     free(haptic);
 }
 
-/* What a scene says of how its handles are held (its key `haptic`), laid over what their handles come to. */
+/* The key `haptic` of a scene takes precedence over what the handles of the simulation determine. */
 
 thenar_status thenar_haptic_def_from(const thenar_model *model, thenar_haptic_def *def, size_t size) {
     const haptic_scene *scene = model ? model->attachment : NULL;
@@ -246,27 +237,29 @@ thenar_status thenar_haptic_def_from(const thenar_model *model, thenar_haptic_de
     return status;
 }
 
-/* Device, settings and place of a handle as the scene has them; what it does not say stays. */
-static void haptic_as_said(const thenar_model *model, int handle, thenar_haptic_handle *out) {
+/* Device, settings and pose of a handle from the scene; anything that the scene does not set stays. */
+static void apply_binding(const thenar_model *model, int handle, thenar_haptic_handle *out) {
     const haptic_scene *scene = model->attachment;
     if (!scene || !scene->bindings[handle].is_set) return;
     const device_binding *binding = &scene->bindings[handle];
-    thenar_haptic_settings said = binding->settings;
-    for (int i = 0; i < HAPTIC_SETTINGS; i++)
-        if (isnan(*haptic_setting_of(&said, i))) *haptic_setting_of(&said, i) = *haptic_setting_of(&out->settings, i);
-    out->settings = said;
+    thenar_haptic_settings settings = binding->settings;
+    for (int i = 0; i < HAPTIC_SETTINGS; i++) {
+        double *value = haptic_setting_of(&settings, i);
+        if (isnan(*value)) *value = *haptic_setting_of(&out->settings, i);
+    }
+    out->settings = settings;
     out->device = binding->device;
     if (binding->has_origin) memcpy(out->base, binding->origin, sizeof binding->origin);
     if (!binding->has_turn) return;
-    /* The handle lies in the turned device as it lies in the world now. */
+    /* The orientation of the handle in the world stays as it is. */
     quat grip = quat_mul(quat_conjugate(binding->turn), quat_load(out->grip));
     quat_store(out->base + 3, binding->turn);
     quat_store(out->grip, grip);
 }
 
-/* The loop and a simulation: where the device wants a handle before a step, what the handle tells after it. */
+/* The loop and a simulation: the device drives a handle before a step; the handle is published after it. */
 
-/* A bone that the hand itself couples to its tracker has the hand's gains, whoever drives it (hand_step.c). */
+/* A bone that the hand itself couples to its tracker has the gains of the hand, whoever drives it (hand/step.c). */
 static const skeleton_coupling *gains_of(const thenar_model *model, const handle_model *handle) {
     if (!handle_is_bone(handle)) return &handle->coupling;
     const skeleton_coupling *own = &model->hands[handle->hand]->coupling[handle->bone];
@@ -287,14 +280,14 @@ thenar_status thenar_haptic_handle_from(const thenar_sim *sim, int handle, thena
     s->damping = gains->damping;
     s->turn_stiffness = gains->turn_stiffness;
     s->turn_damping = gains->turn_damping;
-    s->max_force = haptic_lower(s->max_force, gains->max_force);
-    s->max_torque = haptic_lower(s->max_torque, gains->max_torque);
+    s->max_force = lower_limit(s->max_force, gains->max_force);
+    s->max_torque = lower_limit(s->max_torque, gains->max_torque);
     s->proxy_mass = model->rigid.mass;
     s->proxy_inertia = (model->rigid.inertia.m[0] + model->rigid.inertia.m[4] + model->rigid.inertia.m[8]) / 3;
     thenar_sim_handle(sim, handle, &now);
     memcpy(out.base, now.pose, 3 * sizeof *out.base);
     memcpy(out.grip, now.pose + 3, sizeof out.grip);
-    haptic_as_said(sim->model, handle, &out);
+    apply_binding(sim->model, handle, &out);
     return sized_give(given, size, &out, sizeof out, "thenar_haptic_handle");
 }
 

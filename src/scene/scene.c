@@ -5,7 +5,7 @@
 #include "core/memory.h"
 #include "core/text.h"
 #include "device/device.h"
-#include "haptic/tick.h"
+#include "haptic/haptic.h"
 #include "scene/config.h"
 #include "scene/scene.h"
 #include "world/model.h"
@@ -152,7 +152,7 @@ static void read_binding(config_map *map, scene_binding *out) {
     read_device(map, &out->device);
     for (int i = 0; i < HAPTIC_SETTINGS; i++) { /* what is not said stays as the handle has it */
         const haptic_setting *one = &haptic_setting_table[i];
-        config_range range = one->zero_is_fine ? config_not_negative(one->unit) : config_positive(one->unit);
+        config_range range = one->may_be_zero ? config_not_negative(one->unit) : config_positive(one->unit);
         double *value = haptic_setting_of(settings, i);
         *value = NAN;
         config_number(map, one->name, CONFIG_OPTIONAL, range, value);
