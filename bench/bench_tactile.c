@@ -133,7 +133,7 @@ static thenar_status step_case(const bench_case *c, thenar_sim *sim, thenar_tact
         for (int m = 0; m < MOMENTS; m++) {
             match_problem problem;
             if (fabs(thenar_sim_time(sim) - c->moments[m]) > 0.5 * thenar_sim_dt(sim)) continue;
-            if (!tactile_last_problem(tactile, 0, &problem)) continue;
+            if (!tactile_problem(tactile, tactile->devices, tactile->devices->before, &problem)) continue;
             double found = thenar_tactile_command_of(tactile, 0)->cost, min = search_grid(&problem);
             out->excess = fmax(out->excess, found / min - 1);
         }

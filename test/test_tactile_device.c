@@ -3,7 +3,7 @@
 #include "thenar/scene.h"
 
 #include "random.h"
-#include "tactile/wearable.h"
+#include "tactile/tactile.h"
 #include "thenar/thenar.h"
 
 #include <unistd.h>
@@ -12,7 +12,7 @@
 
 static void random_pose(random_source *random, const thenar_wearable_def *def, double pose[3]) {
     double low[3], high[3];
-    device_bounds(def, low, high);
+    wearable_bounds(def, low, high);
     for (int k = 0; k < 3; k++) pose[k] = random_uniform(random, low[k], high[k]);
 }
 
@@ -68,12 +68,12 @@ static void no_step_is_longer_than_the_speeds_allow(void **state) {
             double pose[3], wanted[3], angles[3] = {0}, dt = 0.001 * (1 + round % 10);
             random_pose(&random, &def, pose);
             random_pose(&random, &def, wanted);
-            if (device_is_platform(&def)) platform_inverse(&def, pose, angles);
+            if (wearable_is_platform(&def)) platform_inverse(&def, pose, angles);
             bool arrived = false;
             for (int step = 0; step < 20000 && !arrived; step++) {
                 double before[3], turned[3], max = step % 2 ? INFINITY : 1e-4;
                 memcpy(before, pose, sizeof pose), memcpy(turned, angles, sizeof angles);
-                device_approach(&def, wanted, dt, max, pose, angles);
+                wearable_approach(&def, wanted, dt, max, pose, angles);
                 for (int k = 0; k < 3; k++) {
                     double allowed = dt * (k < 2 ? def.tilt_speed : def.displacement_speed);
                     if (k == 2 && pose[k] > before[k]) allowed = fmin(allowed, max);

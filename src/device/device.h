@@ -163,17 +163,17 @@ typedef struct driver_class {
     bool all;         /* sends every command, not only the newest */
     thenar_status (*create)(const driver_source *source, const thenar_tactile *tactile, driver **out,
                             thenar_error *error);
-    /* Opens what is not open; false: not possible now. */
-    bool (*connect)(driver *self);
-    /* False: not sent; the connection may have been closed. */
+    /* Sets `connected` if the connection can be opened again now. NULL: it cannot be opened twice. */
+    void (*connect)(driver *self);
+    /* False: not sent. Clears `connected` if the connection is lost. */
     bool (*send)(driver *self, int device, const driver_command *command);
-    bool (*is_connected)(const driver *self); /* NULL: always, and then `connect` is not used */
     void (*free)(driver *self);
 } driver_class;
 
 struct driver {
     const driver_class *kind;
     const thenar_tactile *tactile; /* for the definitions of the devices, not for commands */
+    bool connected;
 };
 
 extern const driver_class driver_osc, driver_serial, driver_csv, driver_plugin;

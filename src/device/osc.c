@@ -8,6 +8,7 @@
 
 #include "core/memory.h"
 #include "core/text.h"
+#include "core/usage.h"
 
 #include <lo/lo.h>
 #include <stdio.h>
@@ -27,13 +28,10 @@ typedef struct osc_device {
     int sent;
 } osc_device;
 
-static bool is_this_machine(const char *host) {
-    return strcmp(host, "127.0.0.1") == 0 || strcmp(host, "::1") == 0 || strcmp(host, "::ffff:127.0.0.1") == 0;
-}
-
 static bool is_allowed(const osc_device *device, const char *host) {
-    if (!host) return false;
-    return device->allowed[0] ? strcmp(host, device->allowed) == 0 : is_this_machine(host);
+    static const char *const this_machine[] = {"127.0.0.1", "::1", "::ffff:127.0.0.1"};
+    if (device->allowed[0]) return host && strcmp(host, device->allowed) == 0;
+    return names_find(this_machine, 3, host) >= 0;
 }
 
 /* Forces go to the sender of the last valid pose. */

@@ -24,15 +24,6 @@ typedef struct csv_driver {
     FILE *file;
 } csv_driver;
 
-static bool csv_is_connected(const driver *self) {
-    return !ferror(((const csv_driver *)self)->file);
-}
-
-/* A table that has lost rows, say on a full disk, stays incomplete: there is no second attempt. */
-static bool csv_connect(driver *self) {
-    return csv_is_connected(self);
-}
-
 static bool csv_send(driver *self, int device, const driver_command *command) {
     FILE *file = ((csv_driver *)self)->file;
     const thenar_tactile_def *def = thenar_tactile_device(self->tactile, device);
@@ -47,7 +38,8 @@ static bool csv_send(driver *self, int device, const driver_command *command) {
             fputc(',', file);
     fputc('\n', file);
     text_locale_end(before);
-    return !ferror(file);
+    self->connected = !ferror(file); /* a table that has lost rows, say on a full disk, stays incomplete */
+    return self->connected;
 }
 
 static void csv_free(driver *self) {
@@ -60,7 +52,7 @@ static thenar_status csv_create(const driver_source *source, const thenar_tactil
     const char *argument = source->argument;
     csv_driver *csv = MEMORY_ARRAY(csv_driver, 1);
     if (!csv) return error_memory(error, argument);
-    csv->base = (driver){&driver_csv, tactile};
+    csv->base = (driver){&driver_csv, tactile, true};
     csv->file = fopen(argument, "w");
     if (!csv->file) {
         free(csv);
@@ -71,14 +63,8 @@ static thenar_status csv_create(const driver_source *source, const thenar_tactil
     return THENAR_OK;
 }
 
-const driver_class driver_csv = {.name = "csv",
-                                 .rate = 1000,
-                                 .all = true,
-                                 .create = csv_create,
-                                 .connect = csv_connect,
-                                 .send = csv_send,
-                                 .is_connected = csv_is_connected,
-                                 .free = csv_free};
+const driver_class driver_csv = {
+    .name = "csv", .rate = 1000, .all = true, .create = csv_create, .send = csv_send, .free = csv_free};
 
 /* Open Sound Control over UDP: one message per command, /thenar/tactile/NAME with time (d), pitch, roll (rad),
  * displacement and press (m) (f), touching (i) and the values for the actuators (f). */
@@ -142,7 +128,7 @@ static thenar_status osc_create(const driver_source *source, const thenar_tactil
     int count = thenar_tactile_device_count(tactile);
     if (osc && host) {
         host[colon - argument] = 0;
-        osc->base = (driver){&driver_osc, tactile};
+        osc->base = (driver){&driver_osc, tactile, true};
         osc->device_count = count;
         osc->paths = MEMORY_ARRAY(char *, count);
         osc->target = lo_address_new_with_proto(LO_UDP, host, colon + 1);
@@ -244,32 +230,30 @@ static const struct {
               {115200, B115200}, {230400, B230400}, {460800, B460800}, {921600, B921600}};
 
 static void close_line(serial_driver *serial) {
+    int reason = errno;
     if (serial->file >= 0) close(serial->file);
     serial->file = -1;
+    serial->base.connected = false;
+    errno = reason;
 }
 
-static bool serial_connect(driver *self) {
+static void serial_connect(driver *self) {
     serial_driver *serial = (serial_driver *)self;
-    if (serial->file >= 0) return true;
     serial->file = open(serial->path, O_WRONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
-    if (serial->file < 0) return false;
     struct termios line;
-    if (tcgetattr(serial->file, &line) == 0) {
+    if (serial->file >= 0 && tcgetattr(serial->file, &line) == 0) {
         cfmakeraw(&line);
         line.c_cflag |= CLOCAL;
         cfsetspeed(&line, serial->speed);
-        if (tcsetattr(serial->file, TCSANOW, &line) == 0) return true;
+        self->connected = tcsetattr(serial->file, TCSANOW, &line) == 0;
     }
-    int reason = errno;
-    close_line(serial);
-    errno = reason;
-    return false;
+    if (!self->connected) close_line(serial);
 }
 
 /* Sends as much of a frame as the line accepts in time. The receiver detects an incomplete frame by its checksum. */
 static bool serial_send(driver *self, int device, const driver_command *command) {
     serial_driver *serial = (serial_driver *)self;
-    if (serial->file < 0) return false;
+    if (!self->connected) return false;
     unsigned char frame[FRAME_MAX];
     const thenar_wearable_def *def = thenar_tactile_device(self->tactile, device)->device;
     int size = make_frame(def, device, serial->sequence++, command, frame), sent = 0;
@@ -290,10 +274,6 @@ static bool serial_send(driver *self, int device, const driver_command *command)
         }
     }
     return true;
-}
-
-static bool serial_is_connected(const driver *self) {
-    return ((const serial_driver *)self)->file >= 0;
 }
 
 static void serial_free(driver *self) {
@@ -319,14 +299,17 @@ static thenar_status serial_create(const driver_source *source, const thenar_tac
                          argument);
     serial_driver *serial = MEMORY_ARRAY(serial_driver, 1);
     if (!serial) return error_memory(error, argument);
-    *serial = (serial_driver){
-        .base = {&driver_serial, tactile}, .path = memory_string(argument), .speed = speeds[index].speed, .file = -1};
+    *serial = (serial_driver){.base = {&driver_serial, tactile, false},
+                              .path = memory_string(argument),
+                              .speed = speeds[index].speed,
+                              .file = -1};
     if (!serial->path) {
         free(serial);
         return error_memory(error, argument);
     }
     serial->path[length] = 0;
-    if (!serial_connect(&serial->base)) {
+    serial_connect(&serial->base);
+    if (!serial->base.connected) {
         thenar_status status = error_errno(error, serial->path, "open the serial line");
         serial_free(&serial->base);
         return status;
@@ -340,7 +323,6 @@ const driver_class driver_serial = {.name = "serial",
                                     .create = serial_create,
                                     .connect = serial_connect,
                                     .send = serial_send,
-                                    .is_connected = serial_is_connected,
                                     .free = serial_free};
 
 /* A device that somebody else's code drives: plugin:FILE[,ARGUMENT] or a device of the program, with the table of
@@ -377,9 +359,8 @@ typedef struct caller {
 } caller;
 
 typedef struct plugin_driver {
-    driver base;
+    driver base; /* connected: the last request succeeded in time */
     caller *caller;
-    bool connected; /* the last request succeeded in time */
 } plugin_driver;
 
 /* A device that the program has opened stays open until the end. */
@@ -464,24 +445,17 @@ static bool make_request(caller *c, enum request request, const double *numbers,
     return open;
 }
 
-static bool plugin_connect(driver *self) {
-    plugin_driver *plugin = (plugin_driver *)self;
-    plugin->connected = make_request(plugin->caller, REQUEST_OPEN, NULL, CALL_NS);
-    return plugin->connected;
-}
-
-static bool plugin_is_connected(const driver *self) {
-    return ((const plugin_driver *)self)->connected;
+static void plugin_connect(driver *self) {
+    self->connected = make_request(((plugin_driver *)self)->caller, REQUEST_OPEN, NULL, CALL_NS);
 }
 
 static bool plugin_send(driver *self, int device, const driver_command *command) {
-    plugin_driver *plugin = (plugin_driver *)self;
-    if (!plugin->connected) return false;
+    if (!self->connected) return false;
     const double numbers[NUMBERS] = {
         device,         command->time,     command->pose[0],  command->pose[1],  command->pose[2],
         command->press, command->touching, command->value[0], command->value[1], command->value[2]};
-    plugin->connected = make_request(plugin->caller, REQUEST_WRITE, numbers, CALL_NS);
-    return plugin->connected;
+    self->connected = make_request(((plugin_driver *)self)->caller, REQUEST_WRITE, numbers, CALL_NS);
+    return self->connected;
 }
 
 /* A plugin that hangs is abandoned together with its thread, which frees `c` if it ever ends. */
@@ -536,8 +510,8 @@ static thenar_status plugin_create(const driver_source *source, const thenar_tac
         free(plugin);
         return status;
     }
-    *plugin = (plugin_driver){{&driver_plugin, tactile}, c, make_request(c, REQUEST_OPEN, NULL, OPEN_NS)};
-    if (plugin->connected) {
+    *plugin = (plugin_driver){{&driver_plugin, tactile, make_request(c, REQUEST_OPEN, NULL, OPEN_NS)}, c};
+    if (plugin->base.connected) {
         *out = &plugin->base;
         return THENAR_OK;
     }
@@ -557,5 +531,4 @@ const driver_class driver_plugin = {.name = "plugin",
                                     .create = plugin_create,
                                     .connect = plugin_connect,
                                     .send = plugin_send,
-                                    .is_connected = plugin_is_connected,
                                     .free = plugin_free};

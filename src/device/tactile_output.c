@@ -61,19 +61,13 @@ static void send_new(thenar_output *output, int device) {
             atomic_fetch_add(output->kind->all ? &output->dropped : &output->superseded, 1);
 }
 
-static bool is_connected(const thenar_output *output) {
-    return !output->kind->is_connected || output->kind->is_connected(output->driver);
-}
-
 static void try_to_connect(thenar_output *output) {
     int64_t now = clock_now();
-    bool was = atomic_load(&output->connected), is = is_connected(output);
-    if (!is && now - output->last_try >= RETRY_NS) {
-        output->last_try = now;
-        is = output->kind->connect(output->driver);
-        if (is && !was) atomic_fetch_add(&output->reconnects, 1);
-    }
-    atomic_store(&output->connected, is);
+    if (output->driver->connected || !output->kind->connect || now - output->last_try < RETRY_NS) return;
+    output->last_try = now;
+    output->kind->connect(output->driver);
+    if (output->driver->connected) atomic_fetch_add(&output->reconnects, 1);
+    atomic_store(&output->connected, output->driver->connected);
 }
 
 static void *write_all(void *context) {
@@ -84,7 +78,7 @@ static void *write_all(void *context) {
         last = atomic_load(&output->stop); /* commands pushed before are still sent */
         try_to_connect(output);
         for (int d = 0; d < output->device_count; d++) send_new(output, d);
-        atomic_store(&output->connected, is_connected(output));
+        atomic_store(&output->connected, output->driver->connected);
         int64_t rest = output->period - (clock_now() - begun);
         for (; !last && rest > 0 && !atomic_load(&output->stop); rest -= PAUSE_NS) {
             struct timespec pause = {.tv_nsec = rest < PAUSE_NS ? rest : PAUSE_NS};
@@ -128,7 +122,7 @@ static thenar_status open_output(const thenar_tactile *tactile, const char *targ
     thenar_status status = output->queues && output->next ? kind->create(source, tactile, &output->driver, error)
                                                           : error_memory(error, target);
     if (status == THENAR_OK) {
-        atomic_store(&output->connected, is_connected(output));
+        atomic_store(&output->connected, output->driver->connected);
         if (pthread_create(&output->thread, NULL, write_all, output) != 0)
             status = error_set(error, THENAR_ERROR_MEMORY, "cannot start a thread for %s", target);
     }

@@ -39,6 +39,12 @@ static inline vec3 turn_between(quat a, quat b) {
     return quat_to_rotation_vector(quat_mul(b, quat_conjugate(a)));
 }
 
+/* Translation and rotation vector from one pose to another. */
+static inline void pose_difference(double out[6], vec3 from, quat from_turn, vec3 to, quat to_turn) {
+    vec3_store(out, vec3_sub(to, from));
+    vec3_store(out + 3, turn_between(from_turn, to_turn));
+}
+
 /* out += factor matrix v */
 static inline void six_add_product(double out[6], const double *matrix, const double *v, double factor) {
     for (int i = 0; i < 6; i++)

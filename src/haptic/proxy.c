@@ -78,10 +78,8 @@ static bool solve_proxy(const thenar_haptic_settings *settings, const haptic_sta
     const double K[2] = {settings->stiffness, settings->turn_stiffness};
     const double D[2] = {settings->damping, settings->turn_damping};
     double a[36], b[6], stretch[6], away[6], change[6];
-    vec3_store(stretch, vec3_sub(s->device.position, s->position));
-    vec3_store(stretch + 3, turn_between(s->orientation, s->device.orientation));
-    vec3_store(away, vec3_sub(s->position, tool->position));
-    vec3_store(away + 3, turn_between(tool->orientation, s->orientation));
+    pose_difference(stretch, s->position, s->orientation, s->device.position, s->device.orientation);
+    pose_difference(away, tool->position, tool->orientation, s->position, s->orientation);
     for (int i = 0; i < 36; i++) a[i] = tool->inertia[i] / h + tool->damping[i] + h * tool->stiffness[i];
     memcpy(b, tool->force, sizeof b);
     six_add_product(b, tool->inertia, s->velocity, 1 / h);
@@ -151,11 +149,8 @@ void haptic_proxy_move(const thenar_haptic_settings *settings, haptic_state *s, 
     memcpy(s->velocity, v, sizeof v);
     s->position = vec3_mul_add(s->position, vec3_load(v), h);
     s->orientation = quat_unit(quat_mul(quat_from_rotation_vector(vec3_scale(vec3_load(v + 3), h)), s->orientation));
-    vec3 away = vec3_sub(s->position, s->device.position);
-    vec3 turn = turn_between(s->device.orientation, s->orientation);
     double stretch[6];
-    vec3_store(stretch, away);
-    vec3_store(stretch + 3, turn);
+    pose_difference(stretch, s->device.position, s->device.orientation, s->position, s->orientation);
     for (int i = 0; i < 6; i++)
         wrench[i] = (i < 3 ? settings->stiffness : settings->turn_stiffness) * stretch[i] +
                     (i < 3 ? settings->damping : settings->turn_damping) * (v[i] - s->device.velocity[i]);

@@ -218,21 +218,20 @@ thenar_status thenar_tactile_replay_frame(thenar_tactile_replay *replay, int fra
         replay->time = -1;
     }
     double dt = replay->time >= 0 ? time - replay->time : thenar_recording_get_info(replay->recording).dt;
-    feel_moment moment = {.bodies = tactile->motions, .joints = tactile->joints};
+    feel_input input = {.bodies = tactile->motions, .joints = tactile->joints};
     thenar_status status = THENAR_OK;
     for (int b = 0; b < replay->body_count && status == THENAR_OK; b++) status = read_body(replay, b, frame, dt, error);
     for (int h = 0; h < replay->hand_count && status == THENAR_OK; h++)
         status = thenar_recording_read_channel(replay->recording, replay->joints[h], frame,
                                                tactile->joints + 7 * HAND_JOINTS * (size_t)h, error);
     if (status == THENAR_OK)
-        status =
-            thenar_recording_read_contacts(replay->recording, frame, &moment.contacts, &moment.contact_count, error);
+        status = thenar_recording_read_contacts(replay->recording, frame, &input.contacts, &input.contact_count, error);
     if (status != THENAR_OK) return status;
-    if (!contacts_fit(replay, moment.contacts, moment.contact_count))
+    if (!contacts_fit(replay, input.contacts, input.contact_count))
         return error_set(error, THENAR_ERROR_INPUT,
                          "frame %d has a contact at a vertex that is not there; expected vertices of its bodies",
                          frame);
-    tactile_update(tactile, &moment, time, dt);
+    tactile_update(tactile, &input, time, dt);
     replay->time = time;
     return THENAR_OK;
 }

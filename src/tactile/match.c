@@ -1,3 +1,4 @@
+/* Contact surface matching (tactile.h): Newton's method within the workspace. */
 #include "tactile/tactile.h"
 
 #include <stdbool.h>

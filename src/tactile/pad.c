@@ -1,14 +1,15 @@
+/* Finger pads (tactile.h): their points, built once, and what they feel in each update. */
 #include "tactile/tactile.h"
 
 #include "core/error.h"
 #include "core/memory.h"
-#include "hand/shape.h"
+#include "core/usage.h"
 #include "mesh/mesh.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define MIDDLE 0.5 /* of the way from the centre of a pad to its edge: the central region */
+#define CENTRAL 0.5 /* of the way from the centre of a pad to its edge: the central region */
 
 static const char *const regions[] = {"centre", "distal", "proximal", "radial", "ulnar"};
 NAMES(thenar_pad_region, regions)
@@ -37,7 +38,7 @@ typedef struct candidate {
 } candidate;
 
 /* State while a pad is being built. */
-typedef struct making {
+typedef struct pad_builder {
     const pad_place *place;
     const pad_skin *skin;
     quat to_pad;
@@ -47,9 +48,9 @@ typedef struct making {
     bool *is_in;  /* of each vertex of the skin: on the pad */
     candidate *candidates;
     int candidate_count;
-} making;
+} pad_builder;
 
-static void find_origin(making *m, pad_model *pad) {
+static void find_origin(pad_builder *m, pad_model *pad) {
     const pad_place *place = m->place;
     double area = 0, outermost = INFINITY;
     vec3 sum = {0};
@@ -66,12 +67,12 @@ static void find_origin(making *m, pad_model *pad) {
 }
 
 /* True if all corners of a triangle are on the pad. */
-static bool is_on_pad(const making *m, int triangle) {
+static bool is_on_pad(const pad_builder *m, int triangle) {
     const int *corner = surface_triangle(m->skin->surface, triangle);
     return m->is_in[corner[0]] && m->is_in[corner[1]] && m->is_in[corner[2]];
 }
 
-static void add_candidate(making *m, const pad_model *pad, candidate c) {
+static void add_candidate(pad_builder *m, const pad_model *pad, candidate c) {
     vec3 from = vec3_sub(c.place, m->place->frame.position);
     c.at = vec3_sub(quat_rotate(m->to_pad, from), pad->origin);
     c.near = INFINITY;
@@ -79,7 +80,7 @@ static void add_candidate(making *m, const pad_model *pad, candidate c) {
 }
 
 /* The centres of the n^2 triangles into which a triangle is divided. */
-static void cut_triangle(making *m, const pad_model *pad, int triangle, int n) {
+static void subdivide_triangle(pad_builder *m, const pad_model *pad, int triangle, int n) {
     const thenar_surface *surface = m->skin->surface;
     vec3 x[3];
     surface_corners(surface, triangle, x);
@@ -97,7 +98,7 @@ static void cut_triangle(making *m, const pad_model *pad, int triangle, int n) {
 }
 
 /* Vertices of the pad or, where these are too few, places in its triangles, twice as many as the requested points. */
-static thenar_status list_candidates(making *m, int points, const pad_model *pad, thenar_error *error) {
+static thenar_status list_candidates(pad_builder *m, int points, const pad_model *pad, thenar_error *error) {
     const thenar_surface *surface = m->skin->surface;
     int triangles = 0, count = m->place->vertex_count;
     for (int t = 0; t < surface->triangle_count; t++) triangles += is_on_pad(m, t);
@@ -110,12 +111,12 @@ static thenar_status list_candidates(making *m, int points, const pad_model *pad
         add_candidate(m, pad, (candidate){.vertex = v, .place = surface_vertex(surface, v), .area = m->area[v]});
     }
     for (int t = 0; few && t < surface->triangle_count; t++)
-        if (is_on_pad(m, t)) cut_triangle(m, pad, t, cut);
+        if (is_on_pad(m, t)) subdivide_triangle(m, pad, t, cut);
     return THENAR_OK;
 }
 
 /* Barycentric weights of a rest position in a tet. */
-static vec3 shares_in(const thenar_tet_mesh *mesh, int tet, vec3 place) {
+static vec3 barycentric(const thenar_tet_mesh *mesh, int tet, vec3 place) {
     vec3 x[4];
     for (int k = 0; k < 4; k++) x[k] = vec3_load(mesh->positions + 3 * mesh->tets[4 * tet + k]);
     mat3 edges = mat3_columns(vec3_sub(x[1], x[0]), vec3_sub(x[2], x[0]), vec3_sub(x[3], x[0]));
@@ -127,20 +128,20 @@ static int find_tet(const thenar_tet_mesh *mesh, vec3 place) {
     int best = 0;
     double deepest = -INFINITY;
     for (int t = 0; t < mesh->tet_count; t++) {
-        vec3 share = shares_in(mesh, t, place);
+        vec3 share = barycentric(mesh, t, place);
         double min = fmin(fmin(share.x, share.y), fmin(share.z, 1 - share.x - share.y - share.z));
         if (min > deepest) deepest = min, best = t;
     }
     return best;
 }
 
-static void attach_point(const making *m, const candidate *from, int p, pad_model *pad) {
+static void attach_point(const pad_builder *m, const candidate *from, int p, pad_model *pad) {
     const thenar_tet_mesh *mesh = m->skin->mesh;
     int tet = m->skin->embedding->tet[from->vertex];
     for (int k = 0; k < 4; k++) pad->weight[p][k] = m->skin->embedding->weights[4 * from->vertex + k];
     if (from->between) {
         tet = find_tet(mesh, from->place);
-        vec3 share = shares_in(mesh, tet, from->place);
+        vec3 share = barycentric(mesh, tet, from->place);
         vec3_store(pad->weight[p] + 1, share);
         pad->weight[p][0] = 1 - share.x - share.y - share.z;
     }
@@ -152,7 +153,7 @@ static void attach_point(const making *m, const candidate *from, int p, pad_mode
 
 /* Each point is the candidate farthest from those chosen before, which distributes points evenly for any
  * triangulation. The first is the one nearest to the centre. Each candidate then adds its area to the nearest point. */
-static void choose_points(making *m, pad_model *pad) {
+static void choose_points(pad_builder *m, pad_model *pad) {
     int next = 0, count = m->candidate_count;
     candidate *all = m->candidates;
     double min = INFINITY;
@@ -174,8 +175,8 @@ static void choose_points(making *m, pad_model *pad) {
     for (int p = 0; p < pad->point_count; p++) pad->area += pad->points[p].area;
 }
 
-/* Assigns a point to a region of the pad: the centre, or one side. */
-static void divide(const making *m, pad_model *pad) {
+/* Assigns each point to a region of the pad: the centre, or one side. */
+static void assign_regions(const pad_builder *m, pad_model *pad) {
     double half[2] = {1e-9, 1e-9};
     for (int p = 0; p < pad->point_count; p++)
         for (int k = 0; k < 2; k++) half[k] = fmax(half[k], fabs(pad->points[p].rest[k]));
@@ -183,7 +184,7 @@ static void divide(const making *m, pad_model *pad) {
         double u = pad->points[p].rest[0] / half[0], v = pad->points[p].rest[1] / half[1];
         bool radial = m->place->left ? u > 0 : u < 0;
         thenar_pad_region part = THENAR_PAD_CENTRE;
-        if (u * u + v * v > MIDDLE * MIDDLE) {
+        if (u * u + v * v > CENTRAL * CENTRAL) {
             if (fabs(v) > fabs(u))
                 part = v > 0 ? THENAR_PAD_DISTAL : THENAR_PAD_PROXIMAL;
             else
@@ -194,8 +195,8 @@ static void divide(const making *m, pad_model *pad) {
     }
 }
 
-/* Two passes: first counts, then fills. */
-static thenar_status spread(const making *m, pad_model *pad, thenar_error *error) {
+/* Weights by which vertices act on points; the first pass counts, the second fills. */
+static thenar_status set_spread(const pad_builder *m, pad_model *pad, thenar_error *error) {
     double spacing = sqrt(pad->area / pad->point_count), reach = fmax(PAD_REACH, 2.5 * spacing);
     for (int pass = 0; pass < 2; pass++) {
         int count = 0;
@@ -220,7 +221,7 @@ static thenar_status spread(const making *m, pad_model *pad, thenar_error *error
 }
 
 /* Copies the element of a tet to a lane. */
-static void take_element(const soft_model *soft, int tet, double young, pad_model *pad, int index) {
+static void copy_element(const soft_model *soft, int tet, double young, pad_model *pad, int index) {
     const soft_batch *from = &soft->batches[tet / SIMD_LANES];
     soft_batch *to = &pad->batches[index / SIMD_LANES];
     int a = tet % SIMD_LANES, b = index % SIMD_LANES;
@@ -232,7 +233,7 @@ static void take_element(const soft_model *soft, int tet, double young, pad_mode
     pad->per_volume[index / SIMD_LANES][b] = young / from->stiffness[a];
 }
 
-static thenar_status take_elements(const making *m, pad_model *pad, thenar_error *error) {
+static thenar_status copy_elements(const pad_builder *m, pad_model *pad, thenar_error *error) {
     const soft_model *soft = m->skin->soft;
     if (!soft) return THENAR_OK;
     int *seen = MEMORY_ARRAY(int, pad->point_count), count = 0;
@@ -250,18 +251,18 @@ static thenar_status take_elements(const making *m, pad_model *pad, thenar_error
         while (i < count && seen[i] != tet) i++;
         if (i == count) {
             seen[count++] = tet;
-            take_element(soft, tet, m->place->young, pad, i);
+            copy_element(soft, tet, m->place->young, pad, i);
         }
         pad->tet[p] = i;
     }
     pad->batch_count = (count + SIMD_LANES - 1) / SIMD_LANES;
     /* The last batch is padded with its first tet. */
-    for (int i = count; i < SIMD_LANES * pad->batch_count; i++) take_element(soft, seen[0], m->place->young, pad, i);
+    for (int i = count; i < SIMD_LANES * pad->batch_count; i++) copy_element(soft, seen[0], m->place->young, pad, i);
     free(seen);
     return THENAR_OK;
 }
 
-static thenar_status make(making *m, int points, pad_model *pad, thenar_error *error) {
+static thenar_status build(pad_builder *m, int points, pad_model *pad, thenar_error *error) {
     const pad_place *place = m->place;
     const thenar_surface *surface = m->skin->surface;
     int count = place->vertex_count, all = surface->vertex_count;
@@ -293,19 +294,19 @@ static thenar_status make(making *m, int points, pad_model *pad, thenar_error *e
     if (status != THENAR_OK) return status;
     pad->point_count = points < m->candidate_count ? points : m->candidate_count;
     choose_points(m, pad);
-    divide(m, pad);
-    status = spread(m, pad, error);
-    return status == THENAR_OK ? take_elements(m, pad, error) : status;
+    assign_regions(m, pad);
+    status = set_spread(m, pad, error);
+    return status == THENAR_OK ? copy_elements(m, pad, error) : status;
 }
 
 thenar_status pad_create(const pad_place *place, const pad_skin *skin, int points, pad_model *out,
                          thenar_error *error) {
     *out = (pad_model){0};
     if (place->vertex_count < 3)
-        return error_set(error, THENAR_ERROR_INPUT, "the pad of the %s has %d vertices of skin; expected 3 at least",
+        return error_set(error, THENAR_ERROR_INPUT, "the pad of the %s has %d vertices of skin; expected at least 3",
                          thenar_finger_name(place->finger), place->vertex_count);
-    making m = {.place = place, .skin = skin};
-    thenar_status status = make(&m, points, out, error);
+    pad_builder m = {.place = place, .skin = skin};
+    thenar_status status = build(&m, points, out, error);
     free(m.at);
     free(m.area);
     free(m.normal);
@@ -333,12 +334,12 @@ void pad_free(pad_model *pad) {
 #define SLIP_BEGINS 0.5 /* share of the normal force on slipping points */
 #define SLIP_ENDS 0.2
 
-static void place_points(feel_pad *pad, const feel_moment *moment) {
+static void place_points(feel_pad *pad, const feel_input *input) {
     pad_model *model = &pad->model;
     int joint = (int)hand_bone_joint(3 * (int)model->finger + 3);
-    pad->frame = pad_frame(model, moment->joints + 7 * (HAND_JOINTS * model->hand + joint));
+    pad->frame = pad_frame(model, input->joints + 7 * (HAND_JOINTS * model->hand + joint));
     pad->turn = quat_to_mat3(pad->frame.rotation);
-    const double *x = moment->bodies[model->body].x;
+    const double *x = input->bodies[model->body].x;
     for (int p = 0; p < model->point_count; p++) {
         vec3 sum = {0};
         for (int k = 0; k < 4; k++) sum = vec3_mul_add(sum, vec3_load(x + 3 * model->node[p][k]), model->weight[p][k]);
@@ -351,7 +352,7 @@ static void place_points(feel_pad *pad, const feel_moment *moment) {
     }
 }
 
-static void begin(feel_pad *pad) {
+static void clear_report(feel_pad *pad) {
     thenar_tactile_pad *reported = &pad->reported;
     pad->force_before = reported->normal_force;
     pad->friction = 0;
@@ -372,10 +373,10 @@ static vec3 vertex_velocity(const pad_skin *skin, const feel_motion *motion, int
 }
 
 /* Velocity of one side of a contact: its vertex, the centre of its triangle, or a point of a rigid body. */
-static vec3 side_velocity(const feel_world *world, const feel_moment *moment, const thenar_contact *c, int side) {
+static vec3 side_velocity(const feel_world *world, const feel_input *input, const thenar_contact *c, int side) {
     int body = c->body[side];
     const pad_skin *skin = &world->skins[body];
-    const feel_motion *motion = &moment->bodies[body];
+    const feel_motion *motion = &input->bodies[body];
     if (!motion->x) {
         vec3 arm = vec3_sub(vec3_load(c->position), motion->centre);
         return vec3_add(motion->velocity, vec3_cross(motion->spin, arm));
@@ -388,17 +389,17 @@ static vec3 side_velocity(const feel_world *world, const feel_moment *moment, co
     return vec3_scale(sum, 1.0 / 3);
 }
 
-static void add_slip(const feel_world *world, const feel_moment *moment, const thenar_contact *c, feel_pad *pad) {
+static void add_slip(const feel_world *world, const feel_input *input, const thenar_contact *c, feel_pad *pad) {
     if (c->sticks) return;
     vec3 n = vec3_load(c->normal);
-    vec3 v = vec3_sub(side_velocity(world, moment, c, 0), side_velocity(world, moment, c, 1));
+    vec3 v = vec3_sub(side_velocity(world, input, c, 0), side_velocity(world, input, c, 1));
     v = vec3_mul_add(v, n, -vec3_dot(v, n));
     pad->reported.slip += c->force;
     pad->reported.slip_speed += c->force * vec3_length(v);
 }
 
 /* A contact at a vertex of a pad. flipped: the pad is the touched side. */
-static void add_contact(const feel_world *world, const feel_moment *moment, const thenar_contact *c, feel_slot slot,
+static void add_contact(const feel_world *world, const feel_input *input, const thenar_contact *c, feel_slot slot,
                         bool flipped) {
     feel_pad *pad = &world->pads[slot.pad];
     pad_model *model = &pad->model;
@@ -433,7 +434,7 @@ static void add_contact(const feel_world *world, const feel_moment *moment, cons
     reported->normal_force += c->force;
     pad->friction += vec3_length(friction);
     if (c->area > 0) reported->peak_pressure = fmax(reported->peak_pressure, c->force / c->area);
-    add_slip(world, moment, c, pad);
+    add_slip(world, input, c, pad);
 }
 
 /* The pad vertex of a triangle, if it has one. */
@@ -448,14 +449,14 @@ static feel_slot slot_of_face(const feel_world *world, int body, int face) {
 }
 
 /* First the contacts of the pads' own points, then those in which pads are touched. */
-static void add_contacts(const feel_world *world, const feel_moment *moment) {
+static void add_contacts(const feel_world *world, const feel_input *input) {
     for (int side = 0; side < 2; side++)
-        for (int i = 0; i < moment->contact_count; i++) {
-            const thenar_contact *c = &moment->contacts[i];
+        for (int i = 0; i < input->contact_count; i++) {
+            const thenar_contact *c = &input->contacts[i];
             if (!world->slots[c->body[side]]) continue;
             feel_slot slot =
                 side == 0 ? world->slots[c->body[0]][c->vertex] : slot_of_face(world, c->body[1], c->face[1]);
-            if (slot.pad >= 0) add_contact(world, moment, c, slot, side == 1);
+            if (slot.pad >= 0) add_contact(world, input, c, slot, side == 1);
         }
 }
 
@@ -478,7 +479,7 @@ static void finish_points(const feel_world *world, feel_pad *pad) {
         reported->region[pad->model.part[p]].pressure += point->force;
         reported->region[pad->model.part[p]].shear += vec3_length(vec3_load(point->friction));
     }
-    pad->apart = reported->normal_force > 0 ? fmin(0, pad->min_gap) : pad->min_gap;
+    pad->distance = reported->normal_force > 0 ? fmin(0, pad->min_gap) : pad->min_gap;
     double base = reported->normal_force > 0 ? fmax(0, pad->min_gap) : 0;
     for (int p = 0; p < pad->model.point_count; p++) {
         thenar_tactile_point *point = &pad->model.points[p];
@@ -535,9 +536,7 @@ static void finish_sums(feel_pad *pad) {
         reported->region[r].shear *= scale;
         reported->region[r].energy_density *= scale;
     }
-    vec3_store(reported->pose, pad->frame.position);
-    const quat q = pad->frame.rotation;
-    reported->pose[3] = q.x, reported->pose[4] = q.y, reported->pose[5] = q.z, reported->pose[6] = q.w;
+    pose_store(reported->pose, pad->frame.position, pad->frame.rotation);
 }
 
 void feel_reset(feel_world *world) {
@@ -550,16 +549,16 @@ void feel_reset(feel_world *world) {
     }
 }
 
-void feel_update(feel_world *world, const feel_moment *moment) {
+void feel_update(feel_world *world, const feel_input *input) {
     for (int i = 0; i < world->pad_count; i++) {
-        place_points(&world->pads[i], moment);
-        begin(&world->pads[i]);
+        place_points(&world->pads[i], input);
+        clear_report(&world->pads[i]);
     }
-    add_contacts(world, moment);
+    add_contacts(world, input);
     for (int i = 0; i < world->pad_count; i++) {
         feel_pad *pad = &world->pads[i];
         finish_points(world, pad);
-        add_energy(pad, moment->bodies[pad->model.body].x);
+        add_energy(pad, input->bodies[pad->model.body].x);
         finish_sums(pad);
     }
 }

@@ -4,7 +4,7 @@
 #include "core/error.h"
 #include "core/memory.h"
 #include "core/text.h"
-#include "tactile/wearable.h"
+#include "core/usage.h"
 #include "world/model.h"
 #include "world/sim.h"
 
@@ -70,17 +70,16 @@ static double press_of(const feel_pad *pad, const double pose[3]) {
 
 /* Limits the force of the device: the pose moves back along z, as far as the workspace allows. */
 static void limit_press(const tactile_worn *worn, const feel_pad *pad, double pose[3]) {
-    double n[3], excess = press_of(pad, pose) - device_deepest(&worn->device);
+    double n[3], excess = press_of(pad, pose) - wearable_depth_max(&worn->device);
     match_normal(pose, n);
     if (excess > 0) pose[2] = fmax(worn->low[2], pose[2] - excess / n[2]);
 }
 
-/* The matching problem of a device starting from a pose; false if nothing is near. Its points are scratch memory. */
-static bool pose_problem(const thenar_tactile *tactile, const tactile_worn *worn, const double before[3],
-                         match_problem *problem) {
+bool tactile_problem(const thenar_tactile *tactile, const tactile_worn *worn, const double before[3],
+                     match_problem *problem) {
     const feel_pad *pad = &tactile->world.pads[worn->pad];
     double clearance = worn->device.clearance;
-    double presence = pad->apart <= 0 ? 1 : clearance > 0 ? fade(pad->apart / clearance) : 0;
+    double presence = pad->distance <= 0 ? 1 : clearance > 0 ? fade(pad->distance / clearance) : 0;
     if (!(presence > 0)) return false;
     *problem = (match_problem){.arm = ARM, .points = tactile->points};
     double touched = weigh_points(pad, presence, &problem->points);
@@ -93,18 +92,13 @@ static bool pose_problem(const thenar_tactile *tactile, const tactile_worn *worn
     return true;
 }
 
-bool tactile_last_problem(const thenar_tactile *tactile, int device, match_problem *problem) {
-    const tactile_worn *worn = &tactile->devices[device];
-    return worn->device.kind != THENAR_WEARABLE_VIBRATION && pose_problem(tactile, worn, worn->before, problem);
-}
-
 static void match_pose(thenar_tactile *tactile, tactile_worn *worn, const feel_pad *pad) {
     thenar_tactile_command *command = &worn->command;
     match_problem problem;
     match_result result = {0};
     memcpy(worn->before, command->platform, sizeof worn->before);
     command->touching = pad->reported.contact_count > 0;
-    if (pose_problem(tactile, worn, worn->before, &problem)) {
+    if (tactile_problem(tactile, worn, worn->before, &problem)) {
         result = match_solve(&problem);
         limit_press(worn, pad, result.pose);
     } else {
@@ -120,7 +114,7 @@ static void match_pose(thenar_tactile *tactile, tactile_worn *worn, const feel_p
 static void move_device(tactile_worn *worn, double dt) {
     thenar_tactile_command *command = &worn->command;
     double max = worn->engaged ? INFINITY : ONSET;
-    device_approach(&worn->device, command->target, dt, max, command->platform, worn->angles);
+    wearable_approach(&worn->device, command->target, dt, max, command->platform, worn->angles);
     if (command->touching && fabs(command->target[2] - command->platform[2]) <= ONSET) worn->engaged = true;
 }
 
@@ -139,7 +133,7 @@ static void vibrate(tactile_worn *worn, const feel_pad *pad, double dt) {
 static void set_values(tactile_worn *worn, const feel_pad *pad) {
     const thenar_wearable_def *def = &worn->device;
     worn->command.press = press_of(pad, worn->command.platform);
-    if (device_is_platform(def))
+    if (wearable_is_platform(def))
         memcpy(worn->command.value, worn->angles, sizeof worn->angles);
     else if (def->by_force)
         worn->command.value[0] = fmin(1, pad->reported.normal_force / def->force_limit);
@@ -147,8 +141,8 @@ static void set_values(tactile_worn *worn, const feel_pad *pad) {
         worn->command.value[0] = worn->command.platform[2];
 }
 
-void tactile_update(thenar_tactile *tactile, const feel_moment *moment, double time, double dt) {
-    feel_update(&tactile->world, moment);
+void tactile_update(thenar_tactile *tactile, const feel_input *input, double time, double dt) {
+    feel_update(&tactile->world, input);
     tactile->time = time;
     for (int i = 0; i < tactile->device_count; i++) {
         tactile_worn *worn = &tactile->devices[i];
@@ -180,7 +174,7 @@ thenar_status thenar_tactile_reset(thenar_tactile *tactile) {
         }
         memcpy(worn->command.platform, worn->home, sizeof worn->home);
         memcpy(worn->command.target, worn->home, sizeof worn->home);
-        if (device_is_platform(def)) platform_inverse(def, worn->home, worn->angles);
+        if (wearable_is_platform(def)) platform_inverse(def, worn->home, worn->angles);
         set_values(worn, &tactile->world.pads[worn->pad]);
     }
     return THENAR_OK;
@@ -201,11 +195,11 @@ static thenar_status find_hand(const tactile_source *source, const thenar_tactil
     *hand = 0;
     if (!def->hand && source->hand_count == 1) return THENAR_OK;
     if (!def->hand)
-        return error_set(error, THENAR_ERROR_INPUT, "%s: on no hand; expected the name of one of %d hands", def->name,
-                         source->hand_count);
+        return error_set(error, THENAR_ERROR_INPUT, "%s: no hand is given; expected the name of one of the %d hands",
+                         def->name, source->hand_count);
     for (; *hand < source->hand_count; ++*hand)
         if (strcmp(source->hand_names[*hand], def->hand) == 0) return THENAR_OK;
-    return error_set(error, THENAR_ERROR_INPUT, "%s: there is no hand '%s'; expected the name of one", def->name,
+    return error_set(error, THENAR_ERROR_INPUT, "%s: unknown hand '%s'; expected the name of a hand", def->name,
                      def->hand);
 }
 
@@ -217,8 +211,8 @@ static thenar_status add_pad(thenar_tactile *tactile, const pad_place *place, co
         if (pad->hand != place->hand || pad->finger != place->finger) continue;
         if (pad->turn == place->turn && pad->depth == place->depth) return THENAR_OK;
         return error_set(error, THENAR_ERROR_INPUT,
-                         "two devices on a %s are turned by %g and %g rad, look %g and %g m deep; expected devices on "
-                         "one finger alike",
+                         "two devices on a %s are turned by %g and %g rad and have depths of %g and %g m; expected the "
+                         "same for all devices on one finger",
                          thenar_finger_name(pad->finger), pad->turn, place->turn, pad->depth, place->depth);
     }
     feel_pad *pad = &world->pads[*index];
@@ -266,8 +260,8 @@ static thenar_status add_device(thenar_tactile *tactile, const tactile_source *s
     status = sized_take(&worn->device, sizeof worn->device, def->device, "thenar_wearable_def", error);
     if (status != THENAR_OK) return status;
     if (!worn->def.name || !worn->def.hand) return error_memory(error, def->name);
-    device_bounds(&worn->device, worn->low, worn->high);
-    device_home(&worn->device, worn->home);
+    wearable_bounds(&worn->device, worn->low, worn->high);
+    wearable_home(&worn->device, worn->home);
     pad_place place = source->places[THENAR_FINGER_COUNT * hand + (int)def->finger];
     place.turn = def->mount_angle;
     place.depth = def->depth > 0 ? def->depth : options->depth;
@@ -291,10 +285,9 @@ static thenar_status make_scratch(thenar_tactile *tactile, thenar_error *error) 
 }
 
 static thenar_status check_options(const thenar_tactile_options *o, thenar_error *error) {
-    if (o->device_count < 1)
-        return error_set(error, THENAR_ERROR_INPUT, "no device on any finger; expected one at least");
+    if (o->device_count < 1) return error_set(error, THENAR_ERROR_INPUT, "no tactile device; expected at least one");
     if (o->points < 10 || o->points > 1000)
-        return error_set(error, THENAR_ERROR_INPUT, "%d points a pad; expected 10 to 1000", o->points);
+        return error_set(error, THENAR_ERROR_INPUT, "%d points per pad; expected 10 to 1000", o->points);
     if (!(o->touching >= 0 && o->hysteresis > 0 && o->depth >= 0 && o->touching < 1 && o->hysteresis < 1 &&
           o->depth < 1))
         return error_set(error, THENAR_ERROR_INPUT,
@@ -325,7 +318,7 @@ thenar_status tactile_create(const tactile_source *source, const thenar_tactile_
     if (!world->slots || !world->pads || !tactile->devices || !tactile->motions || !tactile->joints)
         status = error_memory(error, "tactile devices");
     for (int i = 0; i < options->device_count && status == THENAR_OK; i++) {
-        /* The caller's structs are as long as the first says. */
+        /* All structs of the caller have the size of the first. */
         thenar_tactile_def def = thenar_tactile_def_default();
         const char *given = (const char *)options->devices + (size_t)i * options->devices[0].size;
         status = sized_take(&def, sizeof def, given, "thenar_tactile_def", error);
@@ -497,10 +490,10 @@ thenar_status thenar_tactile_update(thenar_tactile *tactile, const thenar_sim *s
     }
     for (int h = 0; h < tactile->hand_count; h++)
         thenar_sim_hand_joints(sim, h, tactile->joints + 7 * HAND_JOINTS * (size_t)h);
-    feel_moment moment = {.contacts = thenar_sim_contacts(sim),
-                          .contact_count = thenar_sim_contact_count(sim),
-                          .bodies = tactile->motions,
-                          .joints = tactile->joints};
-    tactile_update(tactile, &moment, time, dt);
+    feel_input input = {.contacts = thenar_sim_contacts(sim),
+                        .contact_count = thenar_sim_contact_count(sim),
+                        .bodies = tactile->motions,
+                        .joints = tactile->joints};
+    tactile_update(tactile, &input, time, dt);
     return THENAR_OK;
 }

@@ -21,6 +21,7 @@
 #include "body/soft.h"
 #include "core/error.h"
 #include "core/simd.h"
+#include "core/vec3.h"
 #include "hand/shape.h"
 
 #include "thenar/tactile.h"
@@ -124,7 +125,7 @@ typedef struct pad_model {
 thenar_status pad_create(const pad_place *place, const pad_skin *skin, int points, pad_model *out, thenar_error *error);
 void pad_free(pad_model *pad);
 
-/* What the pads of hands feel at one moment, from the positions of the flesh and the list of contacts, whether these
+/* What the pads of hands feel at one instant, from the positions of the flesh and the list of contacts, whether these
  * come from a simulation or from a recording, and whatever the contact method.
  *
  * A contact near a pad is treated as the plane of the other surface, n . (x - p) + gap = 0. The gap of a point of the
@@ -143,12 +144,12 @@ typedef struct feel_motion {
     vec3 centre, velocity, spin; /* of a rigid body: centre of mass, m; m/s; rad/s */
 } feel_motion;
 
-typedef struct feel_moment {
+typedef struct feel_input {
     const thenar_contact *contacts;
     int contact_count;
     const feel_motion *bodies;
     const double *joints; /* 7 x 25 numbers per hand, as thenar_sim_hand_joints */
-} feel_moment;
+} feel_input;
 
 /* A pad and what it feels. */
 typedef struct feel_pad {
@@ -159,8 +160,8 @@ typedef struct feel_pad {
     vec3 *normal, *target; /* of each point, in the frame: normal of the nearby plane, and its projection on it */
     double *weight;        /* of each point: weight of the contacts around it */
     double min_gap;        /* m */
-    double apart; /* m: the same, but 0 with active contacts, which may lie between the points of a coarse skin */
-    double force_before; /* N: normal force at the previous moment */
+    double distance; /* m: the same, but 0 with active contacts, which may lie between the points of a coarse skin */
+    double force_before; /* N: normal force at the previous update */
     double friction;     /* N: sum of magnitudes */
     int own_contacts;    /* contacts of the pad's own points */
 } feel_pad;
@@ -181,9 +182,49 @@ typedef struct feel_world {
 } feel_world;
 
 void feel_reset(feel_world *world);
-void feel_update(feel_world *world, const feel_moment *moment);
+void feel_update(feel_world *world, const feel_input *input);
 
-/* Behind thenar_tactile: pads and the devices on them. A source describes bodies and pads, a moment their motion; both
+/* Wearable devices: their workspace, their motion, and actuator values from a pose. */
+
+bool wearable_is_platform(const thenar_wearable_def *def);
+
+/* The workspace. A thimble does not tilt. */
+void wearable_bounds(const thenar_wearable_def *def, double low[3], double high[3]);
+
+/* Maximum depth, m: where the pad pushes back with the force limit. */
+double wearable_depth_max(const thenar_wearable_def *def);
+
+/* The pose when nothing is near. */
+void wearable_home(const thenar_wearable_def *def, double pose[3]);
+
+/* Moves from the current pose towards the target, as far as its speeds allow within dt. `max` further bounds the
+ * displacement into the pad, m, but not away from it. `angles` (platforms): current servo angles, updated. Both poses
+ * are in the workspace, in which the links close. */
+void wearable_approach(const thenar_wearable_def *def, const double wanted[3], double dt, double max, double pose[3],
+                       double angles[3]);
+
+/* Kinematics of the platforms: from the pose of the surface that touches the pad to the angles of three servos, and
+ * back. Poses as in tactile.h, lengths and angles as in thenar_wearable_def.
+ *
+ * Both platforms rotate without torsion, about an axis in the plane of the base: R is the smallest rotation from e_z
+ * to the normal n, R e_z = n. Their joints are M_k = c + R r e_k, with the centre c of their circle platform_depth
+ * behind the surface, and three directions e_k at 120 degrees.
+ *
+ * Cable: the centre of the surface stays on the axis. l_k = |M_k - b_k| with the pulleys b_k; a pulley rotates by
+ * (l_k0 - l_k) / pulley_radius from its angle at the zero pose.
+ *
+ * 3-RRS: each leg moves in the plane of e_k and z, which determines c: c_x = r/2 (R_11 - R_22), c_y = -r R_21 with x
+ * along the first leg. In that plane, measured from the servo, the ball joint is rho = e_k . M_k - base_radius outward
+ * and zeta = base_height - M_kz down, L^2 = rho^2 + zeta^2, and the crank is at
+ *     theta_k = atan2(zeta, rho) - acos((crank^2 + L^2 - rod^2) / (2 crank L)),
+ * where 0 is straight out and a right angle points towards the pad, with its hinge on the outer side. */
+
+/* False: the links do not close. */
+bool platform_inverse(const thenar_wearable_def *def, const double pose[3], double angles[3]);
+/* Positions of the joints of the platform. */
+void platform_joints(const thenar_wearable_def *def, const double pose[3], vec3 joint[3]);
+
+/* Behind thenar_tactile: pads and the devices on them. A source describes bodies and pads, an input their motion; both
  * come from a simulation or from a recording. */
 
 typedef struct tactile_source {
@@ -223,11 +264,12 @@ struct thenar_tactile {
 /* options: complete, including devices. */
 thenar_status tactile_create(const tactile_source *source, const thenar_tactile_options *options, thenar_tactile **out,
                              thenar_error *error) SHARED(tactile_create);
-/* Computes new commands; `dt` since the previous moment. motions and joints must be filled in. */
-void tactile_update(thenar_tactile *tactile, const feel_moment *moment, double time, double dt) SHARED(tactile_update);
+/* Computes new commands; `dt` since the previous update. motions and joints must be filled in. */
+void tactile_update(thenar_tactile *tactile, const feel_input *input, double time, double dt) SHARED(tactile_update);
 
-/* The problem that the last update solved for a device, for checks; false if nothing was near. Its points are valid
- * until the next call or update. */
-bool tactile_last_problem(const thenar_tactile *tactile, int device, match_problem *problem);
+/* The matching problem of a device that starts from a pose; false if nothing is near. Its points are scratch memory,
+ * valid until the next call or update. */
+bool tactile_problem(const thenar_tactile *tactile, const tactile_worn *worn, const double before[3],
+                     match_problem *problem);
 
 #endif

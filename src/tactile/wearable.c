@@ -1,7 +1,7 @@
-#include "tactile/wearable.h"
-
-#include "core/error.h"
+/* Wearable devices (tactile.h): kinematics of the platforms, defaults and checks, and limited motion. */
 #include "tactile/tactile.h"
+
+#include "core/usage.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -121,6 +121,7 @@ static void cable_jacobian(const thenar_wearable_def *def, const double pose[3],
     }
 }
 
+/* Newton's method from the zero pose. */
 static bool cable_forward(const thenar_wearable_def *def, const double angles[3], double pose[3]) {
     for (int i = 0; i < 3; i++) pose[i] = 0;
     for (int step = 0; step < NEWTON_STEPS; step++) {
@@ -171,6 +172,8 @@ static double platform_hold(const thenar_wearable_def *def, const double pose[3]
     return solve_dense(6, J, b);
 }
 
+/* Newton's method on all six coordinates of the platform, with the planes of the legs as equations: independent of the
+ * formulas of platform_inverse, and a check of them. */
 static bool rrs_forward(const thenar_wearable_def *def, const double angles[3], double pose[3]) {
     vec3 c = vec3_make(0, 0, -def->platform_depth);
     quat turn = quat_identity();
@@ -191,15 +194,9 @@ static bool rrs_forward(const thenar_wearable_def *def, const double angles[3], 
     return false;
 }
 
-/* Newton's method from the zero pose. For the 3-RRS it works on all six coordinates of the platform, with the planes
- * of the legs as equations, so it is independent of the formulas above and checks them. */
-static bool platform_forward(const thenar_wearable_def *def, const double angles[3], double pose[3]) {
-    return def->kind == THENAR_WEARABLE_CABLE ? cable_forward(def, angles, pose) : rrs_forward(def, angles, pose);
-}
-
 #define DEGREE (3.14159265358979323846 / 180)
-#define CHECKED 8      /* the workspace is checked on a grid of this many cells per side */
-#define SHORTENINGS 60 /* halvings of a step that is too fast for the servos */
+#define CHECK_CELLS 8  /* per side of the grid on which the workspace is checked */
+#define SHORTENINGS 60 /* maximum, of a step that is too fast for the servos */
 
 static const char *const kinds[] = {"cable", "rrs", "thimble", "vibration"};
 NAMES(thenar_wearable_kind, kinds)
@@ -241,13 +238,13 @@ thenar_status thenar_wearable_def_init(thenar_wearable_def *def, size_t size, th
     return sized_give(def, size, &defaults, sizeof defaults, "thenar_wearable_def");
 }
 
-bool device_is_platform(const thenar_wearable_def *def) {
+bool wearable_is_platform(const thenar_wearable_def *def) {
     return def->kind == THENAR_WEARABLE_CABLE || def->kind == THENAR_WEARABLE_RRS;
 }
 
 int thenar_wearable_value_count(const thenar_wearable_def *def) {
     USAGE_POINTER(def, 0);
-    return device_is_platform(def) ? 3 : def->kind == THENAR_WEARABLE_VIBRATION ? 2 : 1;
+    return wearable_is_platform(def) ? 3 : def->kind == THENAR_WEARABLE_VIBRATION ? 2 : 1;
 }
 
 const char *thenar_wearable_value_name(const thenar_wearable_def *def, int value) {
@@ -255,37 +252,40 @@ const char *thenar_wearable_value_name(const thenar_wearable_def *def, int value
     static const char *const vibration[] = {"amplitude 1", "frequency Hz"};
     USAGE_POINTER(def, NULL);
     USAGE_INDEX(value, thenar_wearable_value_count(def), NULL);
-    if (device_is_platform(def)) return angles[value];
+    if (wearable_is_platform(def)) return angles[value];
     if (def->kind == THENAR_WEARABLE_VIBRATION) return vibration[value];
     return def->by_force ? "force 1" : "displacement m";
 }
 
 bool thenar_wearable_inverse(const thenar_wearable_def *def, const double platform[3], double angles[3]) {
     USAGE(def && platform && angles, false, "a pointer is NULL");
-    USAGE(device_is_platform(def), false, "a %s; expected a platform", thenar_wearable_kind_name(def->kind));
+    USAGE(wearable_is_platform(def), false, "the device is a %s; expected a platform",
+          thenar_wearable_kind_name(def->kind));
     return platform_inverse(def, platform, angles);
 }
 
 bool thenar_wearable_forward(const thenar_wearable_def *def, const double angles[3], double platform[3]) {
     USAGE(def && platform && angles, false, "a pointer is NULL");
-    USAGE(device_is_platform(def), false, "a %s; expected a platform", thenar_wearable_kind_name(def->kind));
-    return platform_forward(def, angles, platform);
+    USAGE(wearable_is_platform(def), false, "the device is a %s; expected a platform",
+          thenar_wearable_kind_name(def->kind));
+    return def->kind == THENAR_WEARABLE_CABLE ? cable_forward(def, angles, platform)
+                                              : rrs_forward(def, angles, platform);
 }
 
-void device_bounds(const thenar_wearable_def *def, double low[3], double high[3]) {
-    bool tilts = device_is_platform(def);
+void wearable_bounds(const thenar_wearable_def *def, double low[3], double high[3]) {
+    bool tilts = wearable_is_platform(def);
     low[0] = tilts ? def->pitch_min : 0, high[0] = tilts ? def->pitch_max : 0;
     low[1] = tilts ? def->roll_min : 0, high[1] = tilts ? def->roll_max : 0;
     low[2] = def->displacement_min, high[2] = def->displacement_max;
 }
 
-double device_deepest(const thenar_wearable_def *def) {
+double wearable_depth_max(const thenar_wearable_def *def) {
     return log1p(def->force_limit / def->pulp_force) / def->pulp_rate;
 }
 
-void device_home(const thenar_wearable_def *def, double pose[3]) {
+void wearable_home(const thenar_wearable_def *def, double pose[3]) {
     double low[3], high[3];
-    device_bounds(def, low, high);
+    wearable_bounds(def, low, high);
     for (int k = 0; k < 3; k++) pose[k] = fmax(low[k], fmin(high[k], k == 2 ? -def->clearance : 0));
 }
 
@@ -331,7 +331,7 @@ static thenar_status check_numbers(const thenar_wearable_def *d, thenar_error *e
     const range vibration[] = {{"rate_full", d->rate_full, 0, 1e9, true},
                                {"slip_full", d->slip_full, 0, 1e9, true},
                                {"release", d->release, 0, 1e3, true}};
-    thenar_status status = THENAR_OK;
+    thenar_status status;
     if (d->kind == THENAR_WEARABLE_VIBRATION) {
         status = check_ranges(vibration, 3, error);
         return status == THENAR_OK ? check_order("frequency", d->frequency_min, d->frequency_max, 1, 1e5, error)
@@ -340,7 +340,7 @@ static thenar_status check_numbers(const thenar_wearable_def *d, thenar_error *e
     status = check_ranges(all, 6, error);
     if (status == THENAR_OK)
         status = check_order("displacement", d->displacement_min, d->displacement_max, -0.1, 0.1, error);
-    if (status != THENAR_OK || !device_is_platform(d)) return status;
+    if (status != THENAR_OK || !wearable_is_platform(d)) return status;
     status = check_ranges(platform, 9, error);
     if (status == THENAR_OK)
         status = check_order("pitch", d->pitch_min, d->pitch_max, -60 * DEGREE, 60 * DEGREE, error);
@@ -359,7 +359,7 @@ static bool is_out_of_reach(const thenar_wearable_def *def, const double pose[3]
     }
     double min = fmin(angle[0], fmin(angle[1], angle[2])), max = fmax(angle[0], fmax(angle[1], angle[2]));
     if (!(min >= def->servo_min && max <= def->servo_max)) {
-        snprintf(what, size, "servos would turn %.4g to %.4g degrees", min / DEGREE, max / DEGREE);
+        snprintf(what, size, "the servos would turn %.4g to %.4g degrees", min / DEGREE, max / DEGREE);
         return true;
     }
     if (!(side * platform_hold(def, pose) > 0)) {
@@ -372,12 +372,13 @@ static bool is_out_of_reach(const thenar_wearable_def *def, const double pose[3]
 static thenar_status check_workspace(const thenar_wearable_def *def, thenar_error *error) {
     static const double zero[3];
     double low[3], high[3], side = platform_hold(def, zero) > 0 ? 1 : -1;
-    device_bounds(def, low, high);
-    for (int i = 0; i < (CHECKED + 1) * (CHECKED + 1) * (CHECKED + 1); i++) {
-        const int at[3] = {i % (CHECKED + 1), i / (CHECKED + 1) % (CHECKED + 1), i / (CHECKED + 1) / (CHECKED + 1)};
+    wearable_bounds(def, low, high);
+    for (int i = 0; i < (CHECK_CELLS + 1) * (CHECK_CELLS + 1) * (CHECK_CELLS + 1); i++) {
+        const int at[3] = {i % (CHECK_CELLS + 1), i / (CHECK_CELLS + 1) % (CHECK_CELLS + 1),
+                           i / (CHECK_CELLS + 1) / (CHECK_CELLS + 1)};
         double pose[3];
         char what[128];
-        for (int c = 0; c < 3; c++) pose[c] = low[c] + (high[c] - low[c]) * at[c] / CHECKED;
+        for (int c = 0; c < 3; c++) pose[c] = low[c] + (high[c] - low[c]) * at[c] / CHECK_CELLS;
         if (!is_out_of_reach(def, pose, side, what, sizeof what)) continue;
         return error_set(error, THENAR_ERROR_INPUT,
                          "%s at pitch %.3g, roll %.3g degrees, displacement %.3g mm; expected links and servos that "
@@ -390,23 +391,23 @@ static thenar_status check_workspace(const thenar_wearable_def *def, thenar_erro
 thenar_status thenar_wearable_check(const thenar_wearable_def *given, thenar_error *error) {
     thenar_wearable_def copy = thenar_wearable_def_default(THENAR_WEARABLE_CABLE);
     const thenar_wearable_def *def = &copy;
-    thenar_status taken = sized_take(&copy, sizeof copy, given, "thenar_wearable_def", error);
-    if (taken != THENAR_OK) return taken;
+    thenar_status status = sized_take(&copy, sizeof copy, given, "thenar_wearable_def", error);
+    if (status != THENAR_OK) return status;
     if (def->kind < 0 || def->kind >= THENAR_WEARABLE_KIND_COUNT)
-        return error_set(error, THENAR_ERROR_INPUT, "a device of kind %d; expected 0 to %d", (int)def->kind,
+        return error_set(error, THENAR_ERROR_INPUT, "the kind of the device is %d; expected 0 to %d", (int)def->kind,
                          THENAR_WEARABLE_KIND_COUNT - 1);
-    thenar_status status = check_numbers(def, error);
-    return status == THENAR_OK && device_is_platform(def) ? check_workspace(def, error) : status;
+    status = check_numbers(def, error);
+    return status == THENAR_OK && wearable_is_platform(def) ? check_workspace(def, error) : status;
 }
 
-void device_approach(const thenar_wearable_def *def, const double wanted[3], double dt, double max, double pose[3],
-                     double angles[3]) {
+void wearable_approach(const thenar_wearable_def *def, const double wanted[3], double dt, double max, double pose[3],
+                       double angles[3]) {
     double step[3];
     for (int k = 0; k < 3; k++) {
         double bound = dt * (k < 2 ? def->tilt_speed : def->displacement_speed);
         step[k] = fmax(-bound, fmin(k < 2 ? bound : fmin(bound, max), wanted[k] - pose[k]));
     }
-    if (!device_is_platform(def)) {
+    if (!wearable_is_platform(def)) {
         for (int k = 0; k < 3; k++) pose[k] += step[k];
         return;
     }

@@ -2,7 +2,7 @@
 #include "fuzz.h"
 
 #include "scene/scene.h"
-#include "tactile/wearable.h"
+#include "tactile/tactile.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     file_bytes bytes = fuzz_bytes(data, size);
@@ -13,9 +13,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (status == THENAR_OK) {
         double low[3], high[3], pose[3], angles[3] = {0};
         fuzz_check(thenar_wearable_check(&def, &error) == THENAR_OK);
-        device_bounds(&def, low, high);
-        device_home(&def, pose);
-        for (int i = 0; i < 8; i++) device_approach(&def, i % 2 ? low : high, 0.01, 1, pose, angles);
+        wearable_bounds(&def, low, high);
+        wearable_home(&def, pose);
+        for (int i = 0; i < 8; i++) wearable_approach(&def, i % 2 ? low : high, 0.01, 1, pose, angles);
         for (int i = 0; i < 3; i++) fuzz_check(isfinite(pose[i]) && isfinite(angles[i]));
     }
     free(bytes.data);
