@@ -1,14 +1,14 @@
-/* talvas2015, Table 1: contact by points and by patches, with projected Gauss-Seidel on the constraints, which is what the
- * paper does (on the exact cone), and with newton.
+/* talvas2015, Table 1: contact by points and by patches, with projected Gauss-Seidel on the constraints, as in the
+ * paper (but on the exact cone), and with newton.
  *
- * Each scene goes on with newton until its object is held; from there 100 steps are done by points and, from the same state,
- * by patches, as the paper's means are of 100 iterations. Times are medians over these, one thread: "solve" is what
- * solving the constraints takes, "constraints" with making them (with the free motion's part: patches are made from
- * it), "total" a whole step. The paper's
- * hand is another one, so its contacts are not ours; what can be compared is by how much constraints' time falls.
+ * Each scene runs with newton until its object is held. From that state, 100 steps are made by points and 100 by
+ * patches, since the means of the paper are over 100 iterations. Times are medians of one thread: "solve" is the
+ * solution of the constraints, "constraints" adds their construction (and the free motion, from which patches are
+ * made), "total" is the whole step. The paper has another hand and other contacts; comparable is by how much the time
+ * of the constraints falls.
  *
- * Below stands a flat pad of 375 tets that is pressed on the ground, with skins of 1, 4 and 16 points where the first has one:
- * constraints of patches ought to cost what they did. */
+ * The last rows are a flat pad of 375 tets pressed on the ground, with skins of 1, 4 and 16 times as many points:
+ * constraints of patches should cost the same for all. */
 #include "bench/bench.h"
 
 #include "app/command.h"
@@ -21,13 +21,13 @@
 #define USUAL_STEPS 100
 #define PAD 0.014 /* m, side of the flat pad */
 #define HEIGHT 0.01
-#define CELLS 5     /* along a side, of its tets and of its coarsest skin */
+#define CELLS 5     /* per side, of its tets and of its coarsest skin */
 #define PRESSED 0.3 /* s */
 
 typedef struct bench_case {
-    const char *scene, *set; /* set: a key, or NULL */
-    int finer;               /* 0: a scene; else the pad, with a skin so many times as fine along a side */
-    double held;             /* s: when the object is */
+    const char *scene, *set; /* set: an override of the scene, or NULL */
+    int finer;               /* 0: a scene; else the pad, with a skin this many times finer per side */
+    double held;             /* s: when the object is held */
     double paper_contacts, paper_rows[2], paper_constraints[2], paper_total[2]; /* by points, by patches; ms */
 } bench_case;
 
@@ -52,13 +52,13 @@ static const bench_case cases[] = {
 };
 #define CASES (int)(sizeof cases / sizeof *cases)
 
-/* What 100 steps came to. */
+/* Results of 100 steps. */
 typedef struct figures {
     double contacts, rows, solve_us, constraints_us, total_us;
     int unconverged;
 } figures;
 
-/* Steps from where `held` is. */
+/* Makes steps from the state of `held`. */
 static thenar_status measure(const thenar_sim *held, const char *solver, const char *contact, int steps, figures *out,
                              thenar_error *error) {
     *out = (figures){0};
@@ -126,7 +126,7 @@ static thenar_status load_scene(const bench_case *c, thenar_model **model, thena
     return status == THENAR_OK ? thenar_scene_load(path, &options, model, NULL, error) : status;
 }
 
-/* The pad hangs on its top, which goes down by 1 mm. */
+/* The top of the pad is held and moves down by 1 mm. */
 static thenar_status build_pad(thenar_build *build, const thenar_tet_mesh *mesh, const thenar_surface *skin,
                                const thenar_embedding *embedding, thenar_error *error) {
     static const thenar_key keys[] = {{.time = 0}, {.time = 0.2, .move = {0, -1e-3, 0}}};

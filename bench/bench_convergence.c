@@ -1,14 +1,16 @@
-/* How each solver comes to the limits in one frame of a hand: the largest violation against iterations and time
- * (perez2016, Fig. 5). Of the SQP solvers an iteration is one of a linear complementarity problem; a row stands where
- * the limits themselves were evaluated, with the violation of the linearized ones that the LCP before had come to.
- * Time is counted from the beginning of the step. */
-#include "bench/bench.h"
-
-#include "core/threads.h"
+/* Convergence of each solver to the limits in one frame of a hand: the largest violation against iterations and time
+ * (perez2016, Fig. 5). For the SQP solvers an iteration is one of the linear complementarity problem (LCP); a row is
+ * an evaluation of the nonlinear limits, together with the violation of the linearized limits after the last LCP. Time
+ * counts from the start of the step. */
 #include "bench/limited_hand.h"
+
+#include "core/memory.h"
+#include "core/threads.h"
+#include "world/sim.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #define FRAME (LIMITED_HAND_FRAMES / 2)
 #define MAX_POINTS 20000
@@ -16,7 +18,7 @@
 
 typedef struct trace_point {
     int iterations;
-    double us, residual, linearized; /* linearized: NAN where no LCP came before */
+    double us, residual, linearized; /* linearized: NAN if no LCP preceded */
 } trace_point;
 
 typedef struct trace_log {
@@ -40,7 +42,7 @@ static void note(void *context, int iterations, bool linearized, double residual
     log->linearized = NAN;
 }
 
-/* The frame, traced, as often as asked for; the log of the fastest run stays in logs[0]. */
+/* Traces the frame `repeats` times; the log of the fastest run is logs[0]. */
 static thenar_status trace_solver(const limited_hand *hand, const solver_class *solver, int repeats, trace_log logs[2],
                                   thenar_error *error) {
     thenar_sim_options options = {.size = sizeof(thenar_sim_options),
@@ -69,7 +71,7 @@ static thenar_status trace_solver(const limited_hand *hand, const solver_class *
     return status;
 }
 
-/* Rows for about every fourth root of ten in the number of points, and the last. */
+/* Adds rows at about four points per decade, and the last point. */
 static void add_points(table *results, const char *scene, const char *solver, const trace_log *log) {
     double next = 0;
     for (int i = 0; i < log->count; i++) {

@@ -1,10 +1,10 @@
-/* A finger pressed flat against a plane: total normal force against total contact area, with strain limits and without
- * (perez2013, section 5.2 and Fig. 7). The paper prints curves and no numbers: with limits "the expected fast increase
- * of the contact force once a certain contact area is reached", and stairs that come from the nodes of the skin.
+/* A finger pressed flat against a plane: total normal force against total contact area, with and without strain limits
+ * (perez2013, section 5.2 and Fig. 7). The paper has curves but no numbers: with limits "the expected fast increase of
+ * the contact force once a certain contact area is reached", and steps in the curve that come from the nodes of the
+ * skin.
  *
- * The finger of the scenes (E 2 MPa, limits 0.9 and 1.1, its bone held by springs) goes down in small steps; each is
- * waited out until nothing moves. A finer mesh is run beside it, to tell what is the finger's from what is the
- * mesh's. */
+ * The finger of the scenes (E 2 MPa, limits 0.9 and 1.1, its bone held by springs) moves down in small increments,
+ * each until nothing moves. A second run with a finer mesh shows the influence of the mesh. */
 #include "bench/bench.h"
 
 #include "core/memory.h"
@@ -17,14 +17,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define TILT 0.03 /* rad, tip down: then the underside is level */
+#define TILT 0.03 /* rad, tip down, so that the underside is level */
 #define TRAVEL 0.006
 #define STOPS 24
-#define STIFFNESS 2e5 /* N/m, all springs together */
+#define STIFFNESS 2e5 /* N/m, sum of all springs */
 #define DAMPING 200   /* N s/m */
-#define AT_REST 1e-4  /* m/s: no node is faster, so that none moves by more than 1 um in a step */
-#define PATIENCE 300  /* steps of 10 ms for a stop */
-#define TURNS_UP 2    /* times the force of the linear finger at the same area */
+#define AT_REST 1e-4  /* m/s: if no node is faster, none moves by more than 1 um per step */
+#define PATIENCE 300  /* maximum number of steps of 10 ms per increment */
+#define TURNS_UP 2    /* ratio to the force of the linear finger at the same area */
 
 typedef struct stop {
     double force, area, min; /* N, m^2, smallest stretch */
@@ -34,7 +34,7 @@ typedef struct stop {
 typedef struct press {
     thenar_model *model;
     thenar_sim *sim;
-    double *stretches; /* 3 a tet */
+    double *stretches; /* 3 per tet */
 } press;
 
 static thenar_status make_finger(int tets, thenar_tet_mesh *mesh, thenar_error *error) {
@@ -103,7 +103,7 @@ static thenar_status press_to(press *p, double travel, stop *out, thenar_error *
     const double pose[7] = {0, -travel, 0, 0, 0, 0, 1};
     *out = (stop){.min = INFINITY};
     thenar_sim_drive_support(p->sim, 0, 0, pose);
-    /* It begins at rest, and needs a step or two to be moving. */
+    /* It starts at rest and needs a step or two to begin to move. */
     for (bool moves = true; moves && out->steps < PATIENCE; moves = out->steps < 3 || fastest(p) > AT_REST) {
         if (thenar_sim_step(p->sim) != THENAR_OK) return error_set(error, THENAR_ERROR_NUMERIC, "the finger broke");
         out->unconverged += thenar_sim_stats(p->sim)->unconverged;
@@ -133,7 +133,7 @@ static thenar_status press_all(const thenar_tet_mesh *mesh, bool limited, stop s
     return status;
 }
 
-/* The force of a curve where it first comes to an area; NAN if it does not, or starts beyond it. */
+/* The force at which a curve first reaches an area; NAN if it does not, or starts above it. */
 static double force_at(const stop stops[STOPS], double area) {
     for (int i = 1; i < STOPS; i++)
         if (stops[i - 1].area < area && stops[i].area >= area) {

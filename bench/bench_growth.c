@@ -1,9 +1,9 @@
-/* How the time of a step grows with the number of tets: a block at its strain limits, cut ever finer.
+/* Time of a step against the number of tets: a block at its strain limits, meshed ever finer.
  *
- * The block is held at one end and so soft that its own weight would bend it by many times its limits, 0.9 and 1.1;
- * it turns about its axis all the time, so that other tets come to their limits in every step. Load and shape are the
- * same for all sizes, and so is about the share of limits that push. The last row has the exponent p of the law
- * time = c tets^p that fits the rows above best (least squares of logarithms). */
+ * The block is held at one end and so soft that its own weight would bend it far beyond its limits, 0.9 and 1.1. It
+ * turns about its axis all the time, so that other tets reach their limits in every step. Load and shape are the same
+ * for all sizes, and the share of active limits nearly so. The last row has the exponent p of time = c tets^p, fitted
+ * to the rows above (least squares of the logarithms). */
 #include "bench/bench.h"
 
 #include "core/memory.h"
@@ -15,14 +15,14 @@
 #define SIZES 5
 #define SETTLE_STEPS 60
 #define SPIN 2.0      /* of the held end, rad/s */
-#define LONGEST 30.0  /* s, that the turning goes on */
+#define LONGEST 30.0  /* s, duration of the turning */
 #define MIN_TIME 10.0 /* us */
 
-/* About 200, 600, 2,000, 6,000 and 20,000 tets, five a cell, of nearly cubic cells. */
+/* About 200, 600, 2,000, 6,000 and 20,000 tets, five per nearly cubic cell. */
 static const int cells[SIZES][3] = {{5, 3, 3}, {8, 4, 4}, {11, 6, 6}, {17, 9, 8}, {26, 13, 12}};
 static const int usual_repeats[SIZES] = {600, 400, 200, 60, 30};
 
-/* What is timed: the stages, the step, and what the constraint solver takes for an iteration. */
+/* What is timed: the stages, the step, and one iteration of the constraint solver. */
 enum { STEP = THENAR_STAGE_COUNT, ITERATION, CLOCKS };
 static const char *const keys[CLOCKS] = {[THENAR_STAGE_FORMULATE] = "formulate_ms",
                                          [THENAR_STAGE_FACTOR] = "factor_ms",
@@ -96,7 +96,7 @@ static void add_row(const thenar_model *model, growth *g, table *results) {
     table_number(results, "unconverged", g->unconverged);
 }
 
-/* Runs one size; median[c] gets the medians for the fit, us. */
+/* Runs one size; median[c]: the medians for the fit, us. */
 static thenar_status measure(int size, int repeats, double *tets, double median[CLOCKS], table *results,
                              thenar_error *error) {
     growth g = {0};
@@ -118,7 +118,7 @@ static thenar_status measure(int size, int repeats, double *tets, double median[
     return status;
 }
 
-/* The slope of log(us) over log(tets); NAN where a stage was left out and only its clock was read. */
+/* The slope of log(us) over log(tets); NAN for a stage that was skipped. */
 static double exponent(const double tets[SIZES], const double median[SIZES][CLOCKS], int clock) {
     double x = 0, y = 0, xx = 0, xy = 0;
     if (median[SIZES - 1][clock] < MIN_TIME) return NAN;

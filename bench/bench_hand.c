@@ -1,16 +1,15 @@
-/* How many steps a second the built-in hand makes in free motion, bent a little, and as a fist, beside perez2016's
- * figures (section V: the nonlinear Jacobi solver on a quad-core of 2011, 597 tets, 16 bones).
+/* Steps per second of the built-in hand in free motion, slightly bent, and as a fist, compared with perez2016 (section
+ * V: the nonlinear Jacobi solver on a quad-core of 2011, 597 tets, 16 bones).
  *
- * The hand has bones, limits and contact with itself; its wrist waves all the time, and in all phases but the last its
- * fingers go to and fro between two poses, so that no solver finds the step before done again. Poses are shares of the
- * way from the open hand to the fist, chosen for the paper's ranges of active limits; "tight fist" is the one of
- * scenes/hand-fist, held.
+ * The hand has bones, limits and contact with itself. Its wrist waves all the time, and in all phases except the last
+ * its fingers move between two poses, so that no step repeats the previous one. Poses are interpolated between the
+ * open hand and the fist, chosen for the ranges of active limits in the paper; "tight fist" is the held fist of
+ * scenes/hand-fist.
  *
- * Every phase begins with the same snapshot for all solvers and threads, taken after the hand came to its pose with the
- * default solver; then each goes on by itself and meets its own states. They take turns. A solver whose steps would
- * take longer than MAX_SECONDS in all makes fewer of them: the column of steps says how many. That is njls in a tight
- * fist, which ends at its bound of 500 iterations; without contacts and with contact by springs, which is the paper's,
- * it does so too. */
+ * Every phase starts from the same snapshot for all solvers and numbers of threads, taken after the default solver has
+ * brought the hand to its pose. From there each solver computes its own states; they take turns. A solver that needs
+ * more than MAX_SECONDS makes fewer steps, as the column of steps shows. That happens to njls in a tight fist, which
+ * reaches its maximum of 500 iterations, also without contacts and with the penalty contact of the paper. */
 #include "bench/bench.h"
 
 #include "thenar/hand.h"
@@ -22,18 +21,18 @@
 #include <unistd.h>
 
 #define USUAL_STEPS 200
-#define MAX_SECONDS 6.0 /* of steps of one solver with one number of threads in a phase */
-#define ROUND 10        /* steps, then it is another one's turn */
+#define MAX_SECONDS 6.0 /* for all steps of one solver with one number of threads in a phase */
+#define ROUND 10        /* steps, then the next solver takes its turn */
 #define PAPER_THREADS 4
 #define MAX_THREADS 64
 #define MAX_RUNNERS 16
-#define LEAD 1.0   /* s, in which the hand comes to its pose */
+#define LEAD 1.0   /* s, in which the hand reaches its pose */
 #define STROKE 0.5 /* s, from one end of a motion to the other */
 
 typedef struct hand_phase {
     const char *name;
-    double pose[2];   /* shares of the fist in the open hand */
-    double paper_fps; /* in such a situation; "tight fist": 22 ms a step with 335 active limits, around Fig. 3 */
+    double pose[2];   /* interpolation between open hand (0) and fist (1) */
+    double paper_fps; /* in a comparable situation; "tight fist": 22 ms per step with 335 active limits, see Fig. 3 */
     bool scaling;     /* with other numbers of threads too */
 } hand_phase;
 static const hand_phase phases[] = {{"free", {0, 0.1}, 119, false},
@@ -44,7 +43,7 @@ static const hand_phase phases[] = {{"free", {0, 0.1}, 119, false},
 static const char *const solvers[] = {"njls", "newton"};
 #define SOLVERS ((int)(sizeof solvers / sizeof *solvers))
 
-/* What is kept of every step. */
+/* What is recorded of every step. */
 enum { STEP_TIME = THENAR_STAGE_COUNT, ACTIVE, ITERATIONS, CONTACTS, FIGURES };
 static const char *const stage_keys[THENAR_STAGE_COUNT] = {
     [THENAR_STAGE_SKELETONS] = "skeletons_us",         [THENAR_STAGE_FORMULATE] = "formulate_us",
@@ -56,20 +55,20 @@ typedef struct runner {
     const char *solver;
     int threads;
     thenar_sim *sim;
-    double *figures[FIGURES]; /* a step each; times in us */
+    double *figures[FIGURES]; /* one number per step; times in us */
     int steps, converged;
     double seconds; /* of all steps */
 } runner;
 
 typedef struct hand_bench {
     const hand_phase *phase;
-    int steps; /* wanted of each runner */
+    int steps; /* per runner */
     thenar_model *model;
     runner runners[MAX_RUNNERS];
     int runner_count;
 } hand_bench;
 
-/* The hand of scenes/hand-fist, which waves. */
+/* The waving hand of scenes/hand-fist. */
 static thenar_status make_model(hand_bench *bench, thenar_error *error) {
     int strokes = (int)ceil(bench->steps * thenar_world_def_default().dt / STROKE) + 1;
     thenar_hand_key *fingers = NEW_ARRAY(thenar_hand_key, strokes + 2);
@@ -120,7 +119,7 @@ static thenar_status add_runner(hand_bench *bench, const char *solver, int threa
     return status;
 }
 
-/* As many as the paper had, or as there are; where scaling is asked for, powers of two up to all there are. */
+/* As many threads as the paper, or as there are cores; for scaling, powers of two up to all cores. */
 static thenar_status add_runners(hand_bench *bench, thenar_error *error) {
     thenar_status status = THENAR_OK;
     int cores = (int)fmin((double)sysconf(_SC_NPROCESSORS_ONLN), MAX_THREADS);
@@ -135,7 +134,7 @@ static thenar_status add_runners(hand_bench *bench, thenar_error *error) {
     return status;
 }
 
-/* All begin where the default solver brought the hand. */
+/* All runners start from the state that the default solver has reached. */
 static thenar_status enter_phase(hand_bench *bench, thenar_error *error) {
     thenar_sim *sim = NULL;
     char *snapshot = NULL;

@@ -1,4 +1,4 @@
-/* The linear algebra of a free step, on three meshes, beside CHOLMOD on the same matrices in the same run. */
+/* The linear algebra of a free step on three meshes, compared with CHOLMOD on the same matrices in the same run. */
 #include "bench/bench.h"
 
 #include "app/command.h"
@@ -15,14 +15,14 @@
 #include <unistd.h>
 
 #define HAND_TETS 600
-#define SETTLE_STEPS 10 /* the matrix is taken from a body in motion, not at rest */
+#define SETTLE_STEPS 10 /* the matrix is that of a moving body */
 #define ROUNDS 10       /* in which the solvers take turns */
 
-/* A solver at work on one mesh: ours with a pool, or a peer. */
+/* A solver with one mesh: ours with a pool, or a peer. */
 typedef struct linear_solver {
     char name[64];
     thenar_model *model;
-    thenar_sim *sim; /* each of ours has its own: a step moves it on */
+    thenar_sim *sim; /* each of ours has its own, since a step changes it */
     workers *pool;
     const bench_peer *peer; /* NULL: ours */
     void *peer_solver;
@@ -109,7 +109,7 @@ static bool create_peer(linear_solver *s, const bench_peer *peer, int kind, cons
     return true;
 }
 
-/* The solvers of one mesh, *count of them; those that were made are freed by the caller, error or not. */
+/* Creates the solvers of one mesh, *count of them, which the caller frees even after an error. */
 static thenar_status create_solvers(linear_solver *solvers, int *count, thenar_model *model, const bench_peer *peer,
                                     int repeats, thenar_error *error) {
     thenar_status status = THENAR_OK;
@@ -197,7 +197,7 @@ static thenar_status scene_model(const char *scene, thenar_model **model, thenar
     return scene_open(scene, &none, NULL, model, &info, error);
 }
 
-/* CHOLMOD comes as a module beside the program, built where CHOLMOD is installed; the command links nothing of it. */
+/* CHOLMOD is a module beside the program, built where CHOLMOD is installed; the command does not link it. */
 static const bench_peer *load_peer(void) {
     char path[4200];
     ssize_t length = readlink("/proc/self/exe", path, 4096);
@@ -208,7 +208,7 @@ static const bench_peer *load_peer(void) {
     if (!module) return NULL;
     bench_peer_entry entry;
     void *symbol = dlsym(module, BENCH_PEER_SYMBOL);
-    memcpy(&entry, &symbol, sizeof entry); /* the way POSIX gives from a data to a function pointer */
+    memcpy(&entry, &symbol, sizeof entry); /* POSIX lets dlsym return functions; C has no cast for it */
     return entry ? entry() : NULL;
 }
 

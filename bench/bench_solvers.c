@@ -1,13 +1,15 @@
-/* Every solver on the same ten frames of a hand at its limits, in three scenes (limited_hand.h), beside perez2016's
- * figures for the same comparison (section V: a quad-core of 2011, 597 tets, 335 active limits). Each frame starts
- * from the same snapshot for all, and they take turns; a time is the whole step. What they come to is compared with
- * the optimum of Eq. 1, found by the default solver with tolerances far below the usual ones. */
-#include "bench/bench.h"
-
+/* All solvers on the same ten frames of a hand at its limits, in three scenes (limited_hand.h), compared with the
+ * figures of perez2016 (section V: a quad-core of 2011, 597 tets, 335 active limits). Each frame starts from the same
+ * snapshot for all solvers, which take turns; a time is that of the whole step. The results are compared with the
+ * optimum of Eq. 1, found by the default solver with much smaller tolerances. */
 #include "bench/limited_hand.h"
+
+#include "core/memory.h"
+#include "world/sim.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define USUAL_REPEATS 5
@@ -22,15 +24,15 @@ typedef struct runner {
     thenar_sim *sim;
     bench_clock frames[LIMITED_HAND_FRAMES]; /* whole steps */
     double iterations, active;               /* sums over the frames */
-    double residual;                         /* the worst of the frames */
-    int unconverged;                         /* frames */
+    double residual;                         /* maximum over the frames */
+    int unconverged;                         /* number of frames */
     double objective, off;                   /* sums over the frames */
 } runner;
 
 /* The free motion and the optimum of a frame. */
 typedef struct frame_answer {
     double *free_motion, *optimum, *difference, *product;
-    double distance; /* of the two, in the norm of A */
+    double distance; /* between both, in the norm of A */
     constraint_row *rows;
 } frame_answer;
 
@@ -42,7 +44,8 @@ typedef struct comparison {
     frame_answer answer;
     const limited_hand_scene *scene;
     double exact_residual;
-    double violated, active; /* sums over the frames: limits that the free motion violates, that push at the optimum */
+    double violated,
+        active; /* sums over the frames: limits violated by the free motion, and limits active at the optimum */
     int repeats;
 } comparison;
 
@@ -55,12 +58,12 @@ static double distance(const comparison *c, const double *a, const double *b) {
     return sqrt(sum);
 }
 
-/* Limits that the free motion of the frame that was just solved violates. */
+/* The number of limits that the free motion of the last solved frame violates. */
 static int count_violated(comparison *c) {
     thenar_sim *sim = c->exact;
     const system_model *system = &c->hand.model->systems[0];
     const body_limits *limits = c->hand.model->bodies[0]->kind->limits;
-    body_step step = {.h = 0}; /* the held nodes have arrived */
+    body_step step = {.h = 0}; /* the held nodes are at their targets */
     for (int i = 0; i < 3 * system->pattern.node_count; i++)
         c->answer.difference[i] = sim->dt * (c->answer.free_motion[i] - c->answer.optimum[i]);
     limits->move(sim->bodies[0], &step, c->answer.difference);
@@ -85,7 +88,8 @@ static thenar_status find_answer(comparison *c, int frame, thenar_error *error) 
     return THENAR_OK;
 }
 
-/* Twice, and the second is timed: in a run a solver has the caches to itself, and here others have been in between. */
+/* Runs twice and times the second run: in a simulation a solver has the caches to itself, but here the others ran in
+ * between. */
 static thenar_status run_frame(comparison *c, runner *r, int frame, bool judge, thenar_error *error) {
     thenar_status status = THENAR_OK;
     for (int i = 0; i < 2 && status == THENAR_OK; i++) {
@@ -163,7 +167,7 @@ static thenar_status measure(comparison *c, thenar_error *error) {
     return status;
 }
 
-/* The medians of the frames: their own median (rank 0.5) or the worst of them (rank 1). */
+/* Over the medians of the frames: their median (rank 0.5) or their maximum (rank 1). */
 static double frame_time(runner *r, double rank) {
     double times[LIMITED_HAND_FRAMES];
     for (int f = 0; f < LIMITED_HAND_FRAMES; f++) {
@@ -185,7 +189,7 @@ static double median_of(comparison *c, const char *name, int threads) {
 /* perez2016, section V. */
 typedef struct paper_figure {
     const char *solver;
-    double ms, ratio; /* a step; how many times as long as the paper's own solver */
+    double ms, ratio; /* per step; ratio to the paper's own solver */
 } paper_figure;
 static const paper_figure paper[] = {{"sqp-pgs", 313, 14.2}, {"sqp-pjls", 282, 12.8}, {"njls", 22, 1}};
 

@@ -1,11 +1,12 @@
-/* Tactile rendering: what an update costs a finger, how good its optimum is beside a search over a grid of the workspace,
- * and how far the rendered surface is from the one that touches, where that is known to be a plane.
+/* Tactile rendering: the time of an update per finger, the quality of its optimum compared with a search over a grid
+ * of the workspace, and the error of the rendered surface where the touched surface is known to be a plane.
  *
- * The paper (perez2016, section IV): just over 1 ms a finger. Times are medians over the updates in which something was
- * near a pad; the angle is that between the commanded plane and the body's, the displacement its distance along the axis
- * of the pad, both the largest over all steps in which three points of the pad or more touch: "still" while nothing
- * moves, else "moving". "excess" is by how much the cost of the optimum is above the least on a grid of 201^3 poses, of
- * some moments; below 0: the grid does not come as close. The last row has a device on every finger of two hands. */
+ * The paper (perez2016, section IV) needs just over 1 ms per finger. Times are medians over the updates with something
+ * near a pad. The angle is that between the commanded plane and the plane of the body, the displacement their distance
+ * along the axis of the pad; both are the maxima over all steps in which at least three points of the pad touch:
+ * "still" while nothing moves, else "moving". "excess" is by how much the cost of the optimum exceeds the minimum on a
+ * grid of 201^3 poses at some times; below 0: the grid has no better pose. The last row has a device on every finger
+ * of two hands. */
 #include "bench/bench.h"
 
 #include "app/command.h"
@@ -22,11 +23,11 @@
 #include <string.h>
 
 #define CELLS 200
-#define MOMENTS 2 /* of a scene at which the grid is searched */
+#define MOMENTS 2 /* per scene: times at which the grid is searched */
 #define DEGREE (3.14159265358979323846 / 180)
-#define STILL 1e-4 /* m/s, and rad/s */
+#define STILL 1e-4 /* m/s and rad/s */
 
-/* A face of a rigid body, in its own frame; which device sees which is by their numbers. */
+/* A face of a rigid body in its own frame; face i belongs to device i. */
 typedef struct face {
     const char *body;
     double point[3], normal[3];
@@ -34,7 +35,7 @@ typedef struct face {
 
 typedef struct bench_case {
     const char *scene;
-    face faces[3]; /* of the devices; body NULL: none is known */
+    face faces[3]; /* body NULL: unknown */
     double moments[MOMENTS];
     bool everywhere; /* a device on every finger */
 } bench_case;
@@ -66,7 +67,7 @@ static const bench_case cases[] = {{"tactile-flat", {PLATE}, {0.5, 1.2}, false},
                                    {"two-hands", {{0}}, {-1, -1}, true}};
 
 typedef struct figures {
-    ARRAY(double) us; /* a device each */
+    ARRAY(double) us; /* per device */
     double angle[2], displacement[2], excess, iterations;
     long touched;
 } figures;
@@ -89,7 +90,7 @@ static double search_grid(const match_problem *problem) {
     return min;
 }
 
-/* How far a command is from the face of a body. */
+/* Compares a command with the face of a body. */
 static void compare_face(const thenar_sim *sim, const thenar_tactile *tactile, int device, const face *f,
                          figures *out) {
     const thenar_tactile_pad *pad = thenar_tactile_pad_of(tactile, thenar_tactile_device_pad(tactile, device));
@@ -141,7 +142,7 @@ static thenar_status step_case(const bench_case *c, thenar_sim *sim, thenar_tact
     return THENAR_OK;
 }
 
-/* A device on every finger of every hand, instead of those of the scene. */
+/* The devices of the scene, or one on every finger of every hand. */
 static thenar_status wear(const bench_case *c, const thenar_model *model, thenar_tactile **out, thenar_error *error) {
     thenar_tactile_options options = thenar_tactile_options_default();
     thenar_wearable_def cable = thenar_wearable_def_default(THENAR_WEARABLE_CABLE);

@@ -9,10 +9,10 @@
 #define FINGERS 5
 
 typedef struct finger_shape {
-    double across, along; /* the joint at the palm: shares of breadth and length */
-    double length;        /* of the bones beyond it: share of length */
+    double across, along; /* joint at the palm: shares of breadth and length */
+    double length;        /* of the bones beyond it, share of length */
     double thickness;     /* share of breadth */
-    double spread;        /* radians from straight ahead, positive towards the little finger */
+    double spread;        /* rad from straight ahead, positive towards the little finger */
 } finger_shape;
 
 /* Thumb to little finger. */
@@ -22,9 +22,9 @@ static const finger_shape fingers[FINGERS] = {{-.40, .16, .354, .212, -0.80},
                                               {.206, .409, .516, .182, 0.20},
                                               {.402, .368, .414, .165, 0.45}};
 
-#define HAND_VOLUME 4e-4  /* cubic metres: 0.445 kg at 1.1 g/cm^3 */
-#define MIN_RADIUS 0.0005 /* metres: minimum for a finger that would shrink to nothing */
-#define ROOT 0.15         /* how far a finger reaches back into the palm, as a share of hand length */
+#define HAND_VOLUME 4e-4  /* m^3: 0.445 kg at 1.1 g/cm^3 */
+#define MIN_RADIUS 0.0005 /* m: minimum for a finger that would shrink to nothing */
+#define ROOT 0.15         /* extension of a finger into the palm, share of hand length */
 
 typedef struct hand_shape {
     box_shape palm;
@@ -64,8 +64,8 @@ static double hand_distance(const void *context, vec3 point, vec3 *normal) {
 }
 
 thenar_status shape_hand_like(int target_tets, thenar_tet_mesh *mesh, thenar_error *error) {
-    /* The lattice covers what it meshes and sticks out; the fingers would grow together. So the hand shrinks
-     * first, by that share of a cell with which the mesh has the volume of a hand. Five tets share a cube. */
+    /* The mesh of a lattice covers the solid and extends beyond it, so the fingers would merge. The hand is therefore
+     * shrunk first, by the share of a cell for which the mesh has the volume of a hand. A cube has five tets. */
     double cell = cbrt(5 * HAND_VOLUME / (target_tets > 1 ? target_tets : 1));
     hand_shape hand = hand_make(fmin(0.3 * cell, 0.3 * 0.28 * HAND_BREADTH));
     lattice_solid solid = {.distance = {hand_distance, &hand, signed_distance_of_box(&hand.palm).bounds}};

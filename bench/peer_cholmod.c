@@ -1,5 +1,5 @@
-/* CHOLMOD (SuiteSparse) as a bench peer, at its best: it tries AMD and METIS and keeps the better order,
- * refactors into the factor that it has, LL^T, and its BLAS runs on one thread. */
+/* CHOLMOD (SuiteSparse) at its best, for comparison: it tries AMD and METIS and keeps the better ordering, factorizes
+ * into the existing LL^T factor, and its BLAS runs on one thread. */
 #include "bench/peer.h"
 
 #include <cholmod.h>
@@ -14,7 +14,7 @@ typedef struct solver {
     int *source; /* entry of matrix -> entry of blocks */
 } solver;
 
-/* Weak: found among the libraries that CHOLMOD brings along, if its BLAS is OpenBLAS. */
+/* Weak: defined if the BLAS of CHOLMOD is OpenBLAS. */
 __attribute__((weak)) void openblas_set_num_threads(int count);
 
 static void solver_free(void *pointer) {
@@ -30,7 +30,7 @@ static void solver_free(void *pointer) {
     free(s);
 }
 
-/* The scalar lower triangle by columns, rows ascending, and where each entry comes from. */
+/* The scalar lower triangle by columns with ascending rows, and the source of each entry. */
 static void fill_pattern(solver *s, const block_pattern *pattern) {
     int *start = s->matrix->p, *row = s->matrix->i, count = 0;
     for (int j = 0; j < pattern->node_count; j++)
@@ -61,8 +61,8 @@ static void *solver_create(const block_pattern *pattern, int kind) {
     if (s->source && s->matrix && s->right) {
         fill_pattern(s, pattern);
         memset(s->matrix->x, 0, entries * sizeof(double));
-        /* nmethods 0: a given order (none here), then AMD, and METIS where AMD's leaves much fill. Both are
-         * forced, so that neither kind of mesh is at a disadvantage. */
+        /* By default CHOLMOD tries METIS only if AMD leaves much fill. Both are forced, so that neither kind of mesh
+         * is at a disadvantage. */
         s->common.nmethods = 2;
         s->common.method[0].ordering = CHOLMOD_AMD;
         s->common.method[1].ordering = CHOLMOD_METIS;

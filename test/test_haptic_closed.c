@@ -3,7 +3,7 @@
  * with the device on its handle's coupling and nothing in between. */
 #include "scene_files.h"
 
-#include "../bench/haptic_real.h"
+#include "bench/closed_loop.h"
 
 #define STEP 0.01
 #define PAD_GAP 0.002 /* m between the pad of haptic-wall and the wall */
@@ -28,11 +28,11 @@ static thenar_sim *open_finger(bool has_weight, double dt) {
 }
 
 /* 1 cm beyond the wall, and along it; 8 mm beyond the table. */
-static real_script pad_script(void) {
-    return real_press(vec3_make(0, -0.012, 0), vec3_make(0.05, -0.012, 0));
+static press_script pad_script(void) {
+    return press_script_make(vec3_make(0, -0.012, 0), vec3_make(0.05, -0.012, 0));
 }
-static real_script finger_script(void) {
-    return real_press(vec3_make(0, -0.013, 0), vec3_make(0, -0.013, 0.03));
+static press_script finger_script(void) {
+    return press_script_make(vec3_make(0, -0.013, 0), vec3_make(0, -0.013, 0.03));
 }
 
 /* As the handle is held; whoever presses hard is not to be stopped by what a device can do. */
@@ -44,18 +44,18 @@ static thenar_haptic_settings settings_of(const thenar_sim *sim, bool passivity)
 }
 
 /* Hands of 100 to 2000 N/m from slack to firm, at one tool. */
-static void check_hands(thenar_sim *sim, real_script script, bool passivity, double finer, const char *name) {
+static void check_hands(thenar_sim *sim, press_script script, bool passivity, double finer, const char *name) {
     double worst = 0, booked = 0;
     int runs = 0;
     for (double stiffness = 100; stiffness < 2100; stiffness *= SANITIZED ? 19.9 : finer)
         for (double share = 0.05; share < 1.3; share *= SANITIZED ? 20 : finer) {
-            haptic_real w =
-                haptic_real_begin(sim, FEEL_LINEAR, settings_of(sim, passivity), real_hand(&script, stiffness, share));
-            if (!real_is_calm(&w, NULL)) {
+            closed_loop w = closed_loop_begin(sim, RENDER_LINEAR, settings_of(sim, passivity),
+                                              press_script_user(&script, stiffness, share));
+            if (!closed_loop_is_stable(&w)) {
                 print_error("%s: a hand of %g N/m, %g of critical damping\n", name, stiffness, share);
                 fail();
             }
-            worst = fmax(worst, w.max_given);
+            worst = fmax(worst, w.returned_max);
             booked = fmax(booked, w.state.energy.worst);
             runs++;
         }
@@ -63,9 +63,10 @@ static void check_hands(thenar_sim *sim, real_script script, bool passivity, dou
                   passivity ? "" : ", passivity off", runs, 1e3 * worst, 1e3 * booked);
     assert_true(worst < 1e-3);
     assert_true(booked < 1e-3);
-    haptic_real held = haptic_real_begin(sim, FEEL_HELD, settings_of(sim, passivity), real_hand(&script, 100, 0.05));
-    while (held.tick < 3300) haptic_real_tick(&held);
-    assert_true(held.max_given > 5e-3); /* otherwise this tests nothing */
+    closed_loop held =
+        closed_loop_begin(sim, RENDER_HELD, settings_of(sim, passivity), press_script_user(&script, 100, 0.05));
+    while (held.tick < 3300) closed_loop_tick(&held);
+    assert_true(held.returned_max > 5e-3); /* otherwise this tests nothing */
 }
 
 static void no_hand_at_a_pad_makes_it_swing_or_give_energy(void **unused) {
@@ -101,14 +102,14 @@ static void a_heavy_soft_tool_does_not_swing_by_its_own_dampers(void **unused) {
         "handles.device.springs={stiffness: 2000, damping: 2}",
         "handles.device.coupling={stiffness: 3000, damping: 60, turn_stiffness: 10, turn_damping: 0.3}"};
     thenar_sim *sim = open_scene("haptic-wall", sets, (int)(sizeof sets / sizeof *sets), STEP);
-    real_script script = real_press(vec3_make(0, -0.02, 0), vec3_make(0.03, -0.02, 0));
+    press_script script = press_script_make(vec3_make(0, -0.02, 0), vec3_make(0.03, -0.02, 0));
     thenar_haptic_settings settings = settings_of(sim, true);
     double worst = 0;
     settings.max_torque = 10;
     for (double share = 0.05; share < 0.3; share *= 2.15) {
-        haptic_real w = haptic_real_begin(sim, FEEL_LINEAR, settings, real_hand(&script, 2000, share));
-        assert_true(real_is_calm(&w, NULL));
-        worst = fmax(worst, w.max_given);
+        closed_loop w = closed_loop_begin(sim, RENDER_LINEAR, settings, press_script_user(&script, 2000, share));
+        assert_true(closed_loop_is_stable(&w));
+        worst = fmax(worst, w.returned_max);
     }
     print_message("bar of 120 g: at most %.2g mJ more out than in\n", 1e3 * worst);
     assert_true(worst < 1e-3);
@@ -119,11 +120,12 @@ static void a_heavy_soft_tool_does_not_swing_by_its_own_dampers(void **unused) {
 static void the_weight_of_a_finger_is_no_energy_of_the_loop_s(void **unused) {
     (void)unused;
     thenar_sim *sim = open_finger(true, STEP);
-    real_script script = finger_script();
+    press_script script = finger_script();
     double worst = 0;
     for (double stiffness = 100; stiffness < 2100; stiffness *= 19.9) {
-        haptic_real w = haptic_real_begin(sim, FEEL_LINEAR, settings_of(sim, true), real_hand(&script, stiffness, 0.2));
-        assert_true(real_is_calm(&w, NULL));
+        closed_loop w =
+            closed_loop_begin(sim, RENDER_LINEAR, settings_of(sim, true), press_script_user(&script, stiffness, 0.2));
+        assert_true(closed_loop_is_stable(&w));
         worst = fmax(worst, w.state.energy.worst);
     }
     print_message("finger with its weight: at most %.2g mJ more out than in\n", 1e3 * worst);
@@ -135,8 +137,8 @@ static void free_space_does_not_drag(void **unused) {
     (void)unused;
     for (int i = 0; i < 2; i++) {
         thenar_sim *sim = i == 0 ? open_pad(1e6, STEP) : open_finger(true, STEP);
-        double drag = real_drag(sim, FEEL_LINEAR, settings_of(sim, true), 0.2);
-        double plain = real_drag(sim, FEEL_PLAIN, settings_of(sim, true), 0.2);
+        double drag = closed_loop_drag(sim, RENDER_LINEAR, settings_of(sim, true), 0.2);
+        double plain = closed_loop_drag(sim, RENDER_PLAIN, settings_of(sim, true), 0.2);
         print_message("%s at 0.2 m/s: %.2g N, plain coupling %.2f N\n", i == 0 ? "pad" : "finger", drag, plain);
         assert_true(drag < 1e-3); /* asked for: 0.1 */
         assert_true(plain > 1);   /* otherwise this tests nothing */
@@ -146,14 +148,14 @@ static void free_space_does_not_drag(void **unused) {
 
 /* After the press: the force of a simulation in steps of a tick, with the device on its handle's own coupling. `along`: how
  * far apart they are as vectors, else upwards, as shares of the force. */
-static double apart_from_direct(thenar_sim *slow, thenar_sim *fast, real_script script, bool along, const char *name) {
+static double apart_from_direct(thenar_sim *slow, thenar_sim *fast, press_script script, bool along, const char *name) {
     double worst = 0;
     for (double stiffness = 100; stiffness < 2100; stiffness *= SANITIZED ? 19.9 : 4.47) {
-        user_model user = real_hand(&script, stiffness, 0.5);
-        haptic_real loop = haptic_real_begin(slow, FEEL_LINEAR, settings_of(slow, true), user);
-        haptic_real whole = haptic_real_begin(fast, FEEL_DIRECT, settings_of(fast, true), user);
-        while (loop.tick < 1600) haptic_real_tick(&loop);
-        while (whole.tick < 1600) haptic_real_tick(&whole);
+        user_model user = press_script_user(&script, stiffness, 0.5);
+        closed_loop loop = closed_loop_begin(slow, RENDER_LINEAR, settings_of(slow, true), user);
+        closed_loop whole = closed_loop_begin(fast, RENDER_DIRECT, settings_of(fast, true), user);
+        while (loop.tick < 1600) closed_loop_tick(&loop);
+        while (whole.tick < 1600) closed_loop_tick(&whole);
         vec3 off = vec3_sub(vec3_load(loop.wrench), vec3_load(whole.wrench));
         worst = fmax(worst, (along ? vec3_length(off) : fabs(off.y)) / vec3_length(vec3_load(whole.wrench)));
         print_message("%s, hand of %.0f N/m: %.4f N, whole simulation at 1 kHz %.4f N\n", name, stiffness,
@@ -196,11 +198,11 @@ static thenar_sim *make_stiff_pad(void *unused, double stiffness, double damping
 static void the_linearization_renders_walls_five_times_stiffer(void **unused) {
     (void)unused;
     if (SANITIZED) skip();
-    real_script script = pad_script();
-    real_wall linear = real_stiffest(make_stiff_pad, NULL, FEEL_LINEAR, 0.1, &script, PAD_GAP, 1.5);
-    real_wall held = real_stiffest(make_stiff_pad, NULL, FEEL_HELD, 0.1, &script, PAD_GAP, 1.5);
-    real_wall plain = real_stiffest(make_stiff_pad, NULL, FEEL_PLAIN, 0.1, &script, PAD_GAP, 1.5);
-    real_wall dragging = real_stiffest(make_stiff_pad, NULL, FEEL_PLAIN, INFINITY, &script, PAD_GAP, 1.5);
+    press_script script = pad_script();
+    stable_wall linear = closed_loop_stiffest(make_stiff_pad, NULL, RENDER_LINEAR, 0.1, &script, PAD_GAP, 1.5);
+    stable_wall held = closed_loop_stiffest(make_stiff_pad, NULL, RENDER_HELD, 0.1, &script, PAD_GAP, 1.5);
+    stable_wall plain = closed_loop_stiffest(make_stiff_pad, NULL, RENDER_PLAIN, 0.1, &script, PAD_GAP, 1.5);
+    stable_wall dragging = closed_loop_stiffest(make_stiff_pad, NULL, RENDER_PLAIN, INFINITY, &script, PAD_GAP, 1.5);
     print_message("stiffest stable wall: %.0f N/m linearized (drag %.2g N); %.0f N/m with the simulation's force held; "
                   "%.0f N/m by a plain coupling with a drag under 0.1 N, %.0f N/m with one of %.1f N\n",
                   linear.felt, linear.drag, held.felt, plain.felt, dragging.felt, dragging.drag);
@@ -216,7 +218,7 @@ static void a_wall_is_felt_within_a_step_of_its_crossing(void **unused) {
     double soonest = INFINITY, latest = -INFINITY;
     for (int phase = 0; phase < 10; phase += SANITIZED ? 5 : 1)
         for (double speed = 0.05; speed < 0.3; speed *= 2) {
-            double delay = real_delay(sim, FEEL_LINEAR, settings_of(sim, true), PAD_GAP, speed, phase, 0);
+            double delay = closed_loop_delay(sim, RENDER_LINEAR, settings_of(sim, true), PAD_GAP, speed, phase, 0);
             soonest = fmin(soonest, delay), latest = fmax(latest, delay);
         }
     print_message("a force comes %.0f to %.0f ms after the surface was crossed\n", 1e3 * soonest, 1e3 * latest);
@@ -227,11 +229,13 @@ static void a_wall_is_felt_within_a_step_of_its_crossing(void **unused) {
 static void the_same_person_feels_the_same_bits(void **unused) {
     (void)unused;
     thenar_sim *sim = open_pad(1e6, STEP);
-    real_script script = pad_script();
-    haptic_real first = haptic_real_begin(sim, FEEL_LINEAR, settings_of(sim, true), real_hand(&script, 450, 0.2));
-    while (first.tick < 1000) haptic_real_tick(&first);
-    haptic_real second = haptic_real_begin(sim, FEEL_LINEAR, settings_of(sim, true), real_hand(&script, 450, 0.2));
-    while (second.tick < 1000) haptic_real_tick(&second);
+    press_script script = pad_script();
+    closed_loop first =
+        closed_loop_begin(sim, RENDER_LINEAR, settings_of(sim, true), press_script_user(&script, 450, 0.2));
+    while (first.tick < 1000) closed_loop_tick(&first);
+    closed_loop second =
+        closed_loop_begin(sim, RENDER_LINEAR, settings_of(sim, true), press_script_user(&script, 450, 0.2));
+    while (second.tick < 1000) closed_loop_tick(&second);
     assert_memory_equal(first.wrench, second.wrench, sizeof first.wrench);
     thenar_sim_free(sim);
 }

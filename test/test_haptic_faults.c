@@ -2,7 +2,7 @@
  * all is well again, no number that is not finite gets out, and it was counted. */
 #include "test.h"
 
-#include "../bench/haptic_world.h"
+#include "haptic_wall.h"
 
 #define MS 1000000
 

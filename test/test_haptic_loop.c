@@ -230,7 +230,7 @@ static void nonsense_is_refused(void **unused) {
     handle.device = NULL;
     handle.base[2] = INFINITY;
     assert_int_equal(thenar_haptic_create(&def, &haptic, &error), THENAR_ERROR_INPUT);
-    assert_non_null(strstr(error.text, "place"));
+    assert_non_null(strstr(error.text, "pose of the device"));
     handle.base[2] = 0;
     handle.grip[1] = NAN;
     assert_int_equal(thenar_haptic_create(&def, &haptic, &error), THENAR_ERROR_INPUT);

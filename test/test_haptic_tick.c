@@ -1,7 +1,7 @@
 /* One tick of the haptic loop, and the loop closed by a simulated person, in simulated time. */
 #include "test.h"
 
-#include "../bench/haptic_world.h"
+#include "haptic_wall.h"
 
 #define FREE                                                                                                           \
     (vec3) {                                                                                                           \
@@ -155,7 +155,7 @@ static void no_hand_at_no_wall_makes_it_swing_or_give_energy(void **unused) {
                 w.wall.friction = 0.3;
                 haptic_world open = w;
                 open.settings.passivity = false;
-                if (!is_calm(&w) || !is_calm(&open)) {
+                if (!is_stable(&w) || !is_stable(&open)) {
                     print_error("hand %g N/m, %g of critical damping, wall %g N/m\n", stiffness, share, wall);
                     fail();
                 }
@@ -181,7 +181,7 @@ static void no_tool_of_its_own_mass_makes_it_swing_or_give_energy(void **unused)
                     w.wall.tool = tool;
                     haptic_world open = w;
                     open.settings.passivity = false;
-                    if (!is_calm(&w) || !is_calm(&open)) {
+                    if (!is_stable(&w) || !is_stable(&open)) {
                         print_error("hand %g N/m, %g of critical damping, wall %g N/m, tool %g kg\n", stiffness, share,
                                     wall, tool);
                         fail();
@@ -205,8 +205,8 @@ static void slow_simulations_do_not_make_it_swing_or_give_energy(void **unused) 
                         haptic_world_make(thenar_haptic_settings_default(), press_hand(stiffness, share), wall);
                     w.wall.friction = 0.3;
                     w.wall.step = step;
-                    w.wall.ahead = 0.02; /* the most that is foretold */
-                    if (!is_calm(&w)) {
+                    w.wall.ahead = 0.02; /* the maximum extrapolation */
+                    if (!is_stable(&w)) {
                         print_error("hand %g N/m, %g of critical damping, wall %g N/m, %g s\n", stiffness, share, wall,
                                     step);
                         fail();
@@ -252,7 +252,7 @@ static void a_free_tool_feels_like_its_mass(void **unused) {
     for (int reported = 0; reported < 2; reported++) {
         haptic_world w = haptic_world_make(thenar_haptic_settings_default(), press_hand(500, 1), 2000);
         w.wall.tool = 0.2;
-        w.wall.mute = !reported;
+        w.wall.hides_inertia = !reported;
         w.wall.tie = 2e6; /* rigid */
         w.wall.tie_damping = 2000;
         double omega = 2 * M_PI * 3, size = 0.02, worst = 0, strongest = 0;
@@ -283,8 +283,8 @@ static void a_device_of_coarse_positions_is_calm_too(void **unused) {
                 haptic_world w =
                     haptic_world_make(thenar_haptic_settings_default(), press_hand(stiffness, share), wall);
                 w.positions_only = true;
-                w.grain = 55e-6; /* a Phantom Omni's */
-                if (!is_calm(&w)) {
+                w.resolution = 55e-6; /* a Phantom Omni's */
+                if (!is_stable(&w)) {
                     print_error("hand %g N/m, %g of critical damping, wall %g N/m\n", stiffness, share, wall);
                     fail();
                 }
@@ -301,7 +301,7 @@ static void sliding_feels_like_friction_and_nothing_else(void **unused) {
         double tool = i / 2 == 0 ? 0.02 : i / 2 == 1 ? 0.09 : 0.4;
         haptic_world w = haptic_world_make(thenar_haptic_settings_default(), press_hand(500, 1), 2000);
         w.wall.tool = tool;
-        w.wall.mute = i % 2;
+        w.wall.hides_inertia = i % 2;
         w.wall.friction = 0.3;
         double mean = 0, low = INFINITY, high = -INFINITY, normal = 0;
         for (; w.tick < 2000; w.tick++) {

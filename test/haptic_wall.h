@@ -1,10 +1,10 @@
-/* A world with one wall, for the haptic loop: simulated time, a person with a device, and a simulation that steps slower
- * than the loop, is a step behind and knows where the device was when the step began.
+/* A world with one wall for the haptic loop, in simulated time: a person with a device, and a simulation that steps
+ * slower than the loop, is a step behind and uses the pose of the device at the start of the step.
  *
- * The simulation is exact, so that it can be an oracle: a handle of some mass on the virtual coupling, one axis at a
+ * The simulation is exact, so that it can be an oracle: a handle with mass on the virtual coupling, one axis at a
  * time, and below y = 0 an elastic wall with friction, both implicit. */
-#ifndef BENCH_HAPTIC_WORLD_H
-#define BENCH_HAPTIC_WORLD_H
+#ifndef TEST_HAPTIC_WALL_H
+#define TEST_HAPTIC_WALL_H
 
 #include "device/device.h"
 #include "haptic/haptic.h"
@@ -12,24 +12,24 @@
 #include <string.h>
 
 typedef struct wall_world {
-    double stiffness, damping, friction; /* of the wall: N/m, N s/m, share of the normal force */
+    double stiffness, damping, friction; /* of the wall: N/m, N s/m, coefficient */
     double coupling, coupling_damping;   /* of the handle to the device */
     double mass;                         /* of the handle, kg */
-    double tool;                         /* mass of a tool that hangs on the handle, kg; 0: the handle itself touches */
-    bool mute;                           /* it does not tell of its inertia */
-    double tie, tie_damping;             /* by a spring and a damper: N/m, N s/m */
-    double step;                         /* s */
-    double ahead;                        /* s that the device is foretold */
-    vec3 x, v;                           /* of the handle */
-    vec3 y, u;                           /* of the tool */
+    double tool;             /* mass of a tool attached to the handle, kg; 0: the handle itself touches the wall */
+    bool hides_inertia;      /* it does not publish its inertia */
+    double tie, tie_damping; /* spring and damper of that attachment: N/m, N s/m */
+    double step;             /* s */
+    double ahead;            /* s by which the pose of the device is extrapolated */
+    vec3 x, v;               /* of the handle */
+    vec3 y, u;               /* of the tool */
     uint64_t steps;
 } wall_world;
 
-/* A step of one axis of a tool of its own mass: handle and tool at once, and what garre2009 makes of it. The contact pulls
- * at the tool with f - k (y1 - y0) - d u1. */
+/* A step of one axis of a tool with mass: handle and tool together, and the linearization of garre2009. The contact
+ * acts on the tool with f - k (y1 - y0) - d u1. */
 typedef struct tool_axis {
     double f, k, d;
-    double vh, vt, K, D, M, force; /* new velocities, linearization, inertia in it, force on the handle */
+    double vh, vt, K, D, M, force; /* new velocities, linearization, its inertia, force on the handle */
 } tool_axis;
 
 static inline void tool_solve(const wall_world *w, int i, double wanted, double pace, tool_axis *t) {
@@ -73,12 +73,12 @@ static inline void tool_step(wall_world *w, const double *wanted, const double *
         *u = t.vt, *y += h * t.vt;
         out->position[i] = (&w->x.x)[i], out->velocity[i] = t.vh, out->force[i] = t.force;
         out->stiffness[7 * i] = t.K, out->damping[7 * i] = t.D;
-        if (!w->mute) out->inertia[7 * i] = t.M;
+        if (!w->hides_inertia) out->inertia[7 * i] = t.M;
     }
     out->contacts = normal > 0;
 }
 
-/* One step; what it tells. */
+/* One step; `out`: what it publishes. */
 static inline void wall_step(wall_world *w, vec3 device, vec3 speed, struct haptic_linear *out) {
     vec3 target = vec3_mul_add(device, speed, w->ahead);
     double h = w->step, *x = &w->x.x, *v = &w->v.x, normal = 0;
@@ -113,20 +113,20 @@ static inline void wall_step(wall_world *w, vec3 device, vec3 speed, struct hapt
     out->contacts = normal > 0;
 }
 
-/* Everything together. */
+/* Person, device, loop and simulation. */
 typedef struct haptic_world {
     thenar_haptic_settings settings;
     user_model user;
     user_state person;
     wall_world wall;
     haptic_state state;
-    struct haptic_linear reported, next; /* what the loop has, what the step under way will tell */
-    double wrench[6], before[6];         /* sent in this tick and the one before */
+    struct haptic_linear reported, next; /* known to the loop; of the current step */
+    double wrench[6], before[6];         /* sent in this tick and in the previous one */
     double dt;                           /* of the loop, s */
-    bool late;                           /* the device acts a tick late, as most do */
-    bool positions_only;                 /* the device has no velocities, */
-    double grain;                        /* and its positions are multiples of this, m; 0: any */
-    bool held; /* the simulation's force is held until the next one: no linearization at all */
+    bool late;                           /* the device renders a force one tick late, as most do */
+    bool positions_only;                 /* the device does not measure velocities */
+    double resolution;                   /* its positions are multiples of this, m; 0: exact */
+    bool held; /* the force of the simulation is held until the next one, without linearization */
     int64_t tick;
 } haptic_world;
 
@@ -146,7 +146,7 @@ static inline haptic_world haptic_world_make(thenar_haptic_settings settings, us
     return w;
 }
 
-/* The simulation ends a step and begins the next, if it is time to. */
+/* Publishes a step and begins the next one when they are due. */
 static inline void haptic_world_simulate(haptic_world *w, int64_t now_ns) {
     int64_t every = (int64_t)lround(w->wall.step / w->dt);
     if (w->tick % every != 0) return;
@@ -158,12 +158,13 @@ static inline void haptic_world_simulate(haptic_world *w, int64_t now_ns) {
     wall_step(&w->wall, w->person.position, w->person.velocity, &w->next);
 }
 
-/* The loop and the person, one tick. */
+/* One tick of the loop and the person. */
 static inline void haptic_world_feel(haptic_world *w, int64_t now_ns) {
     device_sample sample = {.number = (uint64_t)w->tick + 1};
     user_sample(&w->person, sample.number, &sample.body);
     if (w->positions_only) sample.body.has = THENAR_DEVICE_POSITION | THENAR_DEVICE_ORIENTATION;
-    for (int i = 0; i < 3 && w->grain > 0; i++) sample.body.pose[i] = w->grain * floor(sample.body.pose[i] / w->grain);
+    for (int i = 0; i < 3 && w->resolution > 0; i++)
+        sample.body.pose[i] = w->resolution * floor(sample.body.pose[i] / w->resolution);
     memcpy(w->before, w->wrench, sizeof w->before);
     haptic_tick(&w->settings, &w->state, &sample, &w->reported, now_ns, w->dt, w->wrench);
     user_advance(&w->user, &w->person, w->late ? w->before : w->wrench, w->dt);
@@ -180,16 +181,14 @@ static inline double force_size(const haptic_world *w) {
     return vec3_length(vec3_load(w->wrench));
 }
 
-/* ------------------------------------------------------------------------------------- what is asked of a coupling */
-
-/* Touch, press, slide, let go. */
+/* Touch, press, slide, release. */
 static const user_key press_keys[] = {
     {0, {0, 0.02, 0}, {0, 0, 0}},      {0.3, {0, 0.02, 0}, {0, 0, 0}},     {0.7, {0, -0.01, 0}, {0, 0, 0}},
     {1.6, {0, -0.01, 0}, {0, 0, 0}},   {2.0, {0.05, -0.01, 0}, {0, 0, 0}}, {2.3, {0.05, 0.02, 0}, {0, 0, 0}},
     {3.3, {0.05, 0.02, 0}, {0, 0, 0}},
 };
 
-/* A hand of some firmness; `share` of critical damping. */
+/* A hand with this stiffness and this share of critical damping. */
 static inline user_model press_hand(double stiffness, double share) {
     user_model user = user_model_default();
     user.stiffness = stiffness;
@@ -206,14 +205,14 @@ static inline device_sample sample_at(uint64_t number, vec3 position) {
     return sample;
 }
 
-/* The force in free space at a steady speed, N. */
+/* The force in free space at a constant speed, N. */
 static inline double drag_at(thenar_haptic_settings settings, double speed, double tool_mass) {
     haptic_state state = {0};
     double wrench[6], worst = 0, h = 0.01;
     struct haptic_linear reported = {0}, next = {0};
     for (int64_t tick = 0; tick < 1500; tick++) {
         vec3 x = {speed * 1e-3 * (double)tick, 0, 0};
-        if (tick % 10 == 0) { /* the handle is a step behind; a free tool resists by its mass alone */
+        if (tick % 10 == 0) { /* the handle is a step behind; a free tool resists by its mass only */
             reported = next;
             reported.published_ns = tick * 1000000;
             next = (struct haptic_linear){
@@ -228,7 +227,7 @@ static inline double drag_at(thenar_haptic_settings settings, double speed, doub
     return worst;
 }
 
-/* How far the hand swings between two times. */
+/* Runs until a tick; returns the amplitude of the hand, m. */
 static inline double swing(haptic_world *w, int64_t until) {
     double low = INFINITY, high = -INFINITY;
     while (w->tick < until) {
@@ -239,34 +238,34 @@ static inline double swing(haptic_world *w, int64_t until) {
     return high - low;
 }
 
-/* Touch, press, slide, release: false if a swing grows while the hand holds still. */
-static inline bool is_calm(haptic_world *w) {
+/* Touch, press, slide, release: false if an oscillation grows while the hand holds still. */
+static inline bool is_stable(haptic_world *w) {
     swing(w, 700);
     double early = swing(w, 1150), late = swing(w, 1600);
     bool calm = late < 0.8 * early + 2e-4;
-    swing(w, 2300); /* slides, lets go */
+    swing(w, 2300); /* slides and releases */
     early = swing(w, 2800), late = swing(w, 3300);
     return calm && late < 0.8 * early + 2e-4 && isfinite(w->person.position.y);
 }
 
-/* A wall as it is felt, N/m, and the drag in free space at 0.2 m/s, N. */
+/* Stiffness of wall and coupling together, N/m, and the drag in free space at 0.2 m/s, N. */
 typedef struct stiff_wall {
     double felt, drag;
 } stiff_wall;
 
-/* Whether three hands stay calm with these settings and a wall ten times as stiff as the coupling. */
-static inline bool all_calm(thenar_haptic_settings settings, bool held) {
+/* Whether three hands are stable with these settings and a wall ten times as stiff as the coupling. */
+static inline bool all_stable(thenar_haptic_settings settings, bool held) {
     const double hands[] = {100, 450, 2000};
     for (int i = 0; i < 3; i++) {
         haptic_world w = haptic_world_make(settings, press_hand(hands[i], 0.2), 10 * settings.stiffness);
         w.held = held;
-        if (!is_calm(&w)) return false;
+        if (!is_stable(&w)) return false;
     }
     return true;
 }
 
-/* The stiffest wall that stays calm: couplings are made stiffer until one does not. `max_drag`: couplings that drag
- * more do not count. `held`: the simulation's force is held from step to step. */
+/* The stiffest stable wall: the coupling becomes stiffer until it is unstable or drags more than `max_drag`. `held`:
+ * the force of the simulation is held from step to step. */
 static inline stiff_wall stiffest(bool plain, bool held, double max_drag) {
     stiff_wall best = {0, 0};
     for (double k = 10; k < 3e4; k *= 1.25) {
@@ -275,9 +274,9 @@ static inline stiff_wall stiffest(bool plain, bool held, double max_drag) {
         settings.damping = fmin(settings.damping, 0.02 * k);
         settings.plain = plain;
         settings.passivity = false;
-        settings.max_force = settings.force_slew = 1e6; /* limits would hide it */
+        settings.max_force = settings.force_slew = 1e6; /* limits would hide an instability */
         double drag = drag_at(settings, 0.2, 0);
-        if (drag > max_drag || !all_calm(settings, held)) return best;
+        if (drag > max_drag || !all_stable(settings, held)) return best;
         haptic_world press = haptic_world_make(settings, press_hand(500, 1), 10 * k);
         press.held = held;
         while (press.tick < 1500) haptic_world_tick(&press);
