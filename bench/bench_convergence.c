@@ -14,7 +14,7 @@
 
 #define FRAME (LIMITED_HAND_FRAMES / 2)
 #define MAX_POINTS 20000
-#define USUAL_REPEATS 5
+#define DEFAULT_REPEATS 5
 
 typedef struct trace_point {
     int iterations;
@@ -113,8 +113,8 @@ static thenar_status run(const bench_request *request, table *results, thenar_er
                          {.points = MEMORY_ARRAY(trace_point, MAX_POINTS)}};
     thenar_status status = logs[0].points && logs[1].points ? THENAR_OK : error_memory(error, "points");
     for (int i = 0; i < LIMITED_HAND_SCENES && status == THENAR_OK; i++)
-        status = run_scene(&limited_hand_scenes[i], request->repeats ? request->repeats : USUAL_REPEATS, logs, results,
-                           error);
+        status = run_scene(&limited_hand_scenes[i], request->repeats ? request->repeats : DEFAULT_REPEATS, logs,
+                           results, error);
     free(logs[0].points);
     free(logs[1].points);
     return status;

@@ -105,7 +105,8 @@ static thenar_status press_to(press *p, double travel, stop *out, thenar_error *
     thenar_sim_drive_support(p->sim, 0, 0, pose);
     /* It starts at rest and needs a step or two to begin to move. */
     for (bool moves = true; moves && out->steps < PATIENCE; moves = out->steps < 3 || fastest(p) > AT_REST) {
-        if (thenar_sim_step(p->sim) != THENAR_OK) return error_set(error, THENAR_ERROR_NUMERIC, "the finger broke");
+        if (thenar_sim_step(p->sim) != THENAR_OK)
+            return error_set(error, THENAR_ERROR_NUMERIC, "the simulation of the finger failed");
         out->unconverged += thenar_sim_stats(p->sim)->unconverged;
         out->steps++;
     }

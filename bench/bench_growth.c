@@ -14,13 +14,13 @@
 
 #define SIZES 5
 #define SETTLE_STEPS 60
-#define SPIN 2.0      /* of the held end, rad/s */
-#define LONGEST 30.0  /* s, duration of the turning */
-#define MIN_TIME 10.0 /* us */
+#define SPIN 2.0       /* of the held end, rad/s */
+#define TURN_TIME 30.0 /* s, duration of the turning */
+#define MIN_TIME 10.0  /* us */
 
 /* About 200, 600, 2,000, 6,000 and 20,000 tets, five per nearly cubic cell. */
 static const int cells[SIZES][3] = {{5, 3, 3}, {8, 4, 4}, {11, 6, 6}, {17, 9, 8}, {26, 13, 12}};
-static const int usual_repeats[SIZES] = {600, 400, 200, 60, 30};
+static const int default_repeats[SIZES] = {600, 400, 200, 60, 30};
 
 /* What is timed: the stages, the step, and one iteration of the constraint solver. */
 enum { STEP = THENAR_STAGE_COUNT, ITERATION, CLOCKS };
@@ -43,7 +43,7 @@ static thenar_status block_model(const int count[3], thenar_model **model, thena
     thenar_tet_mesh mesh;
     thenar_status status = thenar_tet_mesh_box(low, high, count, THENAR_LATTICE_CUBE, &mesh, error);
     if (status != THENAR_OK) return status;
-    const thenar_key turn[] = {{.time = 0}, {.time = LONGEST, .turn = {SPIN * LONGEST, 0, 0}}};
+    const thenar_key turn[] = {{.time = 0}, {.time = TURN_TIME, .turn = {SPIN * TURN_TIME, 0, 0}}};
     thenar_support end = {.region = {.kind = THENAR_REGION_HALF, .point = {0, 0, 0}, .normal = {1, 0, 0}},
                           .keys = turn,
                           .key_count = 2,
@@ -61,19 +61,20 @@ static thenar_status block_model(const int count[3], thenar_model **model, thena
     return status;
 }
 
-static void take(bench_clock *clock, double us) {
+static void add_sample(bench_clock *clock, double us) {
     clock->us[clock->count++] = us;
 }
 
 static thenar_status run_steps(thenar_sim *sim, int repeats, growth *g, thenar_error *error) {
     for (int i = 0; i < SETTLE_STEPS + repeats; i++) {
-        if (thenar_sim_step(sim) != THENAR_OK) return error_set(error, THENAR_ERROR_NUMERIC, "the block broke");
+        if (thenar_sim_step(sim) != THENAR_OK)
+            return error_set(error, THENAR_ERROR_NUMERIC, "the simulation of the block failed");
         if (i < SETTLE_STEPS) continue;
         const thenar_stats *stats = thenar_sim_stats(sim);
-        for (int s = 0; s < THENAR_STAGE_COUNT; s++) take(&g->clocks[s], 1e-3 * (double)stats->stage_ns[s]);
-        take(&g->clocks[STEP], 1e-3 * (double)stats->step_ns);
-        take(&g->clocks[ITERATION],
-             1e-3 * (double)stats->stage_ns[THENAR_STAGE_SOLVE_CONSTRAINTS] / fmax(stats->iterations, 1));
+        for (int s = 0; s < THENAR_STAGE_COUNT; s++) add_sample(&g->clocks[s], 1e-3 * (double)stats->stage_ns[s]);
+        add_sample(&g->clocks[STEP], 1e-3 * (double)stats->step_ns);
+        add_sample(&g->clocks[ITERATION],
+                   1e-3 * (double)stats->stage_ns[THENAR_STAGE_SOLVE_CONSTRAINTS] / fmax(stats->iterations, 1));
         g->worst_us = fmax(g->worst_us, 1e-3 * (double)stats->step_ns);
         g->active += (double)stats->active_constraints / repeats;
         g->iterations += (double)stats->iterations / repeats;
@@ -136,7 +137,7 @@ static void add_columns(table *results) {
     table_add_column(results, "tets", "tets", 0);
     table_add_column(results, "unknowns", "unknowns", 0);
     table_add_column(results, "active", "active", 0);
-    table_add_column(results, "share", "of all limits", 3);
+    table_add_column(results, "share", "share of all limits", 3);
     table_add_column(results, "iterations", "iterations", 1);
     table_add_column(results, "step_ms", "step ms", 3);
     table_add_column(results, "worst_ms", "worst ms", 3);
@@ -144,7 +145,7 @@ static void add_columns(table *results) {
     table_add_column(results, "factor_ms", "factor ms", 3);
     table_add_column(results, "free_motion_ms", "free motion ms", 3);
     table_add_column(results, "solve_constraints_ms", "solve constraints ms", 3);
-    table_add_column(results, "iteration_ms", "an iteration ms", 3);
+    table_add_column(results, "iteration_ms", "ms per iteration", 3);
     table_add_column(results, "integrate_ms", "integrate ms", 3);
     table_add_column(results, "unconverged", "unconverged", 0);
 }
@@ -155,11 +156,10 @@ static thenar_status run(const bench_request *request, table *results, thenar_er
     add_columns(results);
     for (int i = 0; i < SIZES && status == THENAR_OK; i++)
         status =
-            measure(i, request->repeats ? request->repeats : usual_repeats[i], &tets[i], median[i], results, error);
+            measure(i, request->repeats ? request->repeats : default_repeats[i], &tets[i], median[i], results, error);
     if (status != THENAR_OK) return status;
     printf(
-        "a block at its strain limits, turning; one thread; medians of a step. Last row: exponent of the time over the"
-        " tets\n");
+        "a turning block at its strain limits; one thread; medians over steps. Last row: exponent of time over tets\n");
     table_add_row(results);
     table_text(results, "tets", "exponent");
     for (int c = 0; c < CLOCKS; c++) {

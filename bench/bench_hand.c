@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define USUAL_STEPS 200
+#define DEFAULT_STEPS 200
 #define MAX_SECONDS 6.0 /* for all steps of one solver with one number of threads in a phase */
 #define ROUND 10        /* steps, then the next solver takes its turn */
 #define PAPER_THREADS 4
@@ -140,7 +140,8 @@ static thenar_status enter_phase(hand_bench *bench, thenar_error *error) {
     char *snapshot = NULL;
     thenar_status status = thenar_sim_create(bench->model, NULL, &sim, error);
     while (status == THENAR_OK && thenar_sim_time(sim) < LEAD - 0.5 * thenar_sim_dt(sim))
-        if (thenar_sim_step(sim) != THENAR_OK) status = fail(error, THENAR_ERROR_NUMERIC, "the hand broke");
+        if (thenar_sim_step(sim) != THENAR_OK)
+            status = fail(error, THENAR_ERROR_NUMERIC, "the simulation of the hand failed");
     if (status == THENAR_OK) {
         size_t size = thenar_sim_snapshot_size(sim);
         snapshot = NEW_ARRAY(char, size);
@@ -160,7 +161,8 @@ static bool is_done(const hand_bench *bench, const runner *r) {
 
 static thenar_status run_round(const hand_bench *bench, runner *r, thenar_error *error) {
     for (int i = 0; i < ROUND && !is_done(bench, r); i++, r->steps++) {
-        if (thenar_sim_step(r->sim) != THENAR_OK) return fail(error, THENAR_ERROR_NUMERIC, "the hand broke");
+        if (thenar_sim_step(r->sim) != THENAR_OK)
+            return fail(error, THENAR_ERROR_NUMERIC, "the simulation of the hand failed");
         const thenar_stats *stats = thenar_sim_stats(r->sim);
         for (int s = 0; s < THENAR_STAGE_COUNT; s++) r->figures[s][r->steps] = 1e-3 * (double)stats->stage_ns[s];
         r->figures[STEP_TIME][r->steps] = 1e-3 * (double)stats->step_ns;
@@ -216,8 +218,8 @@ static thenar_status run_phase(const hand_phase *phase, int steps, table *result
     if (status == THENAR_OK) status = add_runners(&bench, error);
     if (status == THENAR_OK) status = enter_phase(&bench, error);
     if (status == THENAR_OK && phase == phases)
-        printf("%d tets, %d bones, h = 10 ms; limits 0.9 to 1.1, at the joints 0.5 to 1.5; touches itself; one "
-               "tolerance for all solvers\n"
+        printf("%d tets, %d bones, h = 10 ms; limits 0.9 to 1.1, at the joints 0.5 to 1.5; contact with itself; the "
+               "same tolerance for all solvers\n"
                "paper: perez2016, njls on four cores of 2011, mean fps; a solver stops after %.0f s of a phase\n",
                thenar_model_mesh(bench.model, 0)->tet_count, THENAR_HAND_BONES, MAX_SECONDS);
     for (bool all_done = false; !all_done && status == THENAR_OK;) {
@@ -238,7 +240,7 @@ static void add_columns(table *results) {
     table_add_column(results, "threads", "threads", 0);
     table_add_column(results, "steps", "steps", 0);
     table_add_column(results, "active", "active limits", 0);
-    table_add_column(results, "active_range", "from to", 0);
+    table_add_column(results, "active_range", "range", 0);
     table_add_column(results, "contacts", "contacts", 0);
     table_add_column(results, "iterations", "iterations", 0);
     table_add_column(results, "converged", "converged", 2);
@@ -258,11 +260,11 @@ static thenar_status run(const bench_request *request, table *results, thenar_er
     thenar_status status = THENAR_OK;
     add_columns(results);
     for (int i = 0; i < PHASES && status == THENAR_OK; i++)
-        status = run_phase(&phases[i], request->repeats ? request->repeats : USUAL_STEPS, results, error);
+        status = run_phase(&phases[i], request->repeats ? request->repeats : DEFAULT_STEPS, results, error);
     return status;
 }
 
 const bench_entry bench_hand = {
     .name = "hand",
-    .summary = "a whole hand waves, bends, makes a fist: steps a second beside perez2016's, njls and newton",
+    .summary = "a whole hand waves, bends and makes a fist: steps per second of njls and newton, with perez2016",
     .run = run};

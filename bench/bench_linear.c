@@ -131,7 +131,7 @@ static thenar_status create_solvers(linear_solver *solvers, int *count, thenar_m
     return status;
 }
 
-static void take_turns(linear_solver *solvers, int count, int repeats) {
+static void run_rounds(linear_solver *solvers, int count, int repeats) {
     int each = (repeats + ROUNDS - 1) / ROUNDS;
     for (int round = 0; round < ROUNDS; round++)
         for (int i = 0; i < count; i++) {
@@ -168,7 +168,7 @@ static thenar_status measure_mesh(const char *mesh, thenar_model *model, const b
     int count = 0;
     thenar_status status = create_solvers(solvers, &count, model, peer, repeats, error);
     if (status == THENAR_OK) {
-        take_turns(solvers, count, repeats);
+        run_rounds(solvers, count, repeats);
         add_rows(results, mesh, solvers, count);
     }
     for (int i = 0; i < count; i++) free_solver(&solvers[i]);
@@ -219,7 +219,7 @@ static void add_columns(table *results) {
     table_add_column(results, "solver", "solver", 0);
     table_add_column(results, "assembly_us", "assembly us", 1);
     table_add_column(results, "factor_us", "factor us", 1);
-    table_add_column(results, "factor_ratio", "x ours", 2);
+    table_add_column(results, "factor_ratio", "x one thread", 2);
     table_add_column(results, "solve_us", "solve us", 1);
     table_add_column(results, "inverse_us", "selected inverse us", 1);
     table_add_column(results, "step_us", "whole step us", 1);
@@ -227,7 +227,7 @@ static void add_columns(table *results) {
 
 static thenar_status run(const bench_request *request, table *results, thenar_error *error) {
     static const char *const names[] = {"beam", "hand-like", "bunny"};
-    static const int usual_repeats[] = {1000, 500, 50};
+    static const int default_repeats[] = {1000, 500, 50};
     const bench_peer *peer = load_peer();
     if (!peer) printf("CHOLMOD is not installed: its rows are missing\n");
     add_columns(results);
@@ -238,7 +238,7 @@ static thenar_status run(const bench_request *request, table *results, thenar_er
                  : i == 1 ? hand_flesh_model(&model, error)
                           : scene_model("bunny-soft", &model, error);
         if (status == THENAR_OK)
-            status = measure_mesh(names[i], model, peer, request->repeats ? request->repeats : usual_repeats[i],
+            status = measure_mesh(names[i], model, peer, request->repeats ? request->repeats : default_repeats[i],
                                   results, error);
         thenar_model_free(model);
     }
@@ -247,5 +247,5 @@ static thenar_status run(const bench_request *request, table *results, thenar_er
 
 const bench_entry bench_linear = {
     .name = "linear",
-    .summary = "assembly, factor, solve and selected inverse, beside CHOLMOD on the same matrices",
+    .summary = "assembly, factor, solve and selected inverse, compared with CHOLMOD on the same matrices",
     .run = run};

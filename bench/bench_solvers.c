@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define USUAL_REPEATS 5
+#define DEFAULT_REPEATS 5
 #define MAX_THREADS 2
 #define MAX_RUNNERS 32
 #define EXACT ((solver_tolerances){.violation = 1e-6, .stationarity = 1e-5})
@@ -26,7 +26,7 @@ typedef struct runner {
     double iterations, active;               /* sums over the frames */
     double residual;                         /* maximum over the frames */
     int unconverged;                         /* number of frames */
-    double objective, off;                   /* sums over the frames */
+    double objective, error;                 /* sums over the frames */
 } runner;
 
 /* The free motion and the optimum of a frame. */
@@ -90,7 +90,7 @@ static thenar_status find_answer(comparison *c, int frame, thenar_error *error) 
 
 /* Runs twice and times the second run: in a simulation a solver has the caches to itself, but here the others ran in
  * between. */
-static thenar_status run_frame(comparison *c, runner *r, int frame, bool judge, thenar_error *error) {
+static thenar_status run_frame(comparison *c, runner *r, int frame, bool compare, thenar_error *error) {
     thenar_status status = THENAR_OK;
     for (int i = 0; i < 2 && status == THENAR_OK; i++) {
         status = limited_hand_enter(&c->hand, frame, r->sim, error);
@@ -100,7 +100,7 @@ static thenar_status run_frame(comparison *c, runner *r, int frame, bool judge, 
     const thenar_stats *stats = thenar_sim_stats(r->sim);
     bench_clock *clock = &r->frames[frame];
     clock->us[clock->count++] = 1e-3 * (double)stats->step_ns;
-    if (!judge) return THENAR_OK;
+    if (!compare) return THENAR_OK;
     const double *v = r->sim->systems[0].v;
     double far = distance(c, v, c->answer.free_motion) / c->answer.distance;
     r->iterations += stats->iterations;
@@ -108,7 +108,7 @@ static thenar_status run_frame(comparison *c, runner *r, int frame, bool judge, 
     r->residual = fmax(r->residual, stats->residual);
     r->unconverged += stats->unconverged > 0;
     r->objective += far * far;
-    r->off += distance(c, v, c->answer.optimum) / c->answer.distance;
+    r->error += distance(c, v, c->answer.optimum) / c->answer.distance;
     return THENAR_OK;
 }
 
@@ -206,11 +206,11 @@ static void add_columns(table *results) {
     table_add_column(results, "paper_ms", "paper ms", 0);
     table_add_column(results, "paper_ratio", "paper x njls", 1);
     table_add_column(results, "iterations", "iterations", 1);
-    table_add_column(results, "pushed", "pushed", 0);
+    table_add_column(results, "solver_active", "active by solver", 0);
     table_add_column(results, "residual", "residual", 5);
     table_add_column(results, "unconverged", "unconverged", 0);
     table_add_column(results, "objective", "objective / optimum", 4);
-    table_add_column(results, "off", "off by", 4);
+    table_add_column(results, "error", "error", 4);
 }
 
 static void add_row(comparison *c, runner *r, table *results) {
@@ -231,11 +231,11 @@ static void add_row(comparison *c, runner *r, table *results) {
             table_number(results, "paper_ratio", paper[i].ratio);
         }
     table_number(results, "iterations", r->iterations / LIMITED_HAND_FRAMES);
-    table_number(results, "pushed", r->active / LIMITED_HAND_FRAMES);
+    table_number(results, "solver_active", r->active / LIMITED_HAND_FRAMES);
     table_number(results, "residual", r->residual);
     table_number(results, "unconverged", r->unconverged);
     table_number(results, "objective", r->objective / LIMITED_HAND_FRAMES);
-    table_number(results, "off", r->off / LIMITED_HAND_FRAMES);
+    table_number(results, "error", r->error / LIMITED_HAND_FRAMES);
 }
 
 static thenar_status run_scene(const limited_hand_scene *scene, int repeats, table *results, thenar_error *error) {
@@ -258,9 +258,9 @@ static thenar_status run(const bench_request *request, table *results, thenar_er
     add_columns(results);
     for (int i = 0; i < LIMITED_HAND_SCENES && status == THENAR_OK; i++)
         status =
-            run_scene(&limited_hand_scenes[i], request->repeats ? request->repeats : USUAL_REPEATS, results, error);
+            run_scene(&limited_hand_scenes[i], request->repeats ? request->repeats : DEFAULT_REPEATS, results, error);
     return status;
 }
 
 const bench_entry bench_solvers = {
-    .name = "solvers", .summary = "a hand at its strain limits: every solver's time and how right it is", .run = run};
+    .name = "solvers", .summary = "a hand at its strain limits: time and accuracy of every solver", .run = run};

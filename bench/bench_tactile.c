@@ -207,9 +207,9 @@ static thenar_status run(const bench_request *request, table *results, thenar_er
     (void)request;
     table_add_column(results, "scene", "scene", 0);
     table_add_column(results, "devices", "devices", 0);
-    table_add_column(results, "finger_us", "us a finger", 2);
-    table_add_column(results, "finger_us_p99", "99 %", 2);
-    table_add_column(results, "all_us", "us all", 1);
+    table_add_column(results, "finger_us", "us per finger", 2);
+    table_add_column(results, "finger_us_p99", "p99", 2);
+    table_add_column(results, "all_us", "us total", 1);
     table_add_column(results, "iterations", "iterations", 2);
     table_add_column(results, "excess", "excess %", 4);
     table_add_column(results, "still_deg", "still deg", 3);
@@ -223,4 +223,6 @@ static thenar_status run(const bench_request *request, table *results, thenar_er
 }
 
 const bench_entry bench_tactile = {
-    .name = "tactile", .summary = "tactile devices: time a finger, optimum beside a grid, error of angles", .run = run};
+    .name = "tactile",
+    .summary = "tactile devices: time per finger, optimum against a grid search, error of the rendered surface",
+    .run = run};
