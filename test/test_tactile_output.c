@@ -423,7 +423,7 @@ static void devices_that_cannot_be_worn_are_refused_by_name(void **state) {
         const char *words;
     } bad[] = {
         {.count = 0, .points = 100, .words = "no device on any finger"},
-        {{{.name = "a", .device = &thimble}}, 1, 5, "5 points a pad; expected 10 to 1000"},
+        {{{.name = "a", .device = &thimble}}, 1, 5, "5 points per pad; expected 10 to 1000"},
         {{{.name = "", .device = &thimble}}, 1, 100, "a device without a name"},
         {{{.name = "a", .finger = (thenar_finger)9, .device = &thimble}}, 1, 100, "a: finger 9; expected 0 to 4"},
         {{{.name = "a", .hand = "foot", .device = &thimble}}, 1, 100, "a: there is no hand 'foot'"},

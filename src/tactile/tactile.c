@@ -199,7 +199,7 @@ static thenar_status find_hand(const tactile_source *source, const thenar_tactil
                          def->name, source->hand_count);
     for (; *hand < source->hand_count; ++*hand)
         if (strcmp(source->hand_names[*hand], def->hand) == 0) return THENAR_OK;
-    return error_set(error, THENAR_ERROR_INPUT, "%s: unknown hand '%s'; expected the name of a hand", def->name,
+    return error_set(error, THENAR_ERROR_INPUT, "%s: there is no hand '%s'; expected the name of a hand", def->name,
                      def->hand);
 }
 
