@@ -1,7 +1,6 @@
 /* The kinds of devices, the thread that calls a device (the pump), and the side of the haptic loop. */
 #include "device/device.h"
 
-#include "core/error.h"
 #include "core/memory.h"
 #include "core/text.h"
 #include "core/threads.h"

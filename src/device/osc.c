@@ -8,7 +8,6 @@
 
 #include "core/memory.h"
 #include "core/text.h"
-#include "core/usage.h"
 
 #include <lo/lo.h>
 #include <stdio.h>

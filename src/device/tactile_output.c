@@ -2,10 +2,8 @@
  * into the queues and never waits for a receiver. */
 #include "device/device.h"
 
-#include "core/error.h"
 #include "core/memory.h"
 #include "core/threads.h"
-#include "core/usage.h"
 
 #include <pthread.h>
 #include <stdio.h>

@@ -4,7 +4,6 @@
 #include "haptic/haptic.h"
 
 #include "core/memory.h"
-#include "core/usage.h"
 
 #include <errno.h>
 #include <math.h>

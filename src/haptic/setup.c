@@ -2,7 +2,6 @@
 #include "haptic/haptic.h"
 
 #include "core/memory.h"
-#include "core/usage.h"
 #include "io/file.h"
 #include "world/sim.h"
 

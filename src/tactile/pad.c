@@ -1,9 +1,7 @@
 /* Finger pads (tactile.h): their points, built once, and what they feel in each update. */
 #include "tactile/tactile.h"
 
-#include "core/error.h"
 #include "core/memory.h"
-#include "core/usage.h"
 #include "mesh/mesh.h"
 
 #include <stdlib.h>

@@ -1,10 +1,8 @@
 /* From what a pad feels to the command of a device: matching, force limit, speed limits, vibration. */
 #include "tactile/tactile.h"
 
-#include "core/error.h"
 #include "core/memory.h"
 #include "core/text.h"
-#include "core/usage.h"
 #include "world/model.h"
 #include "world/sim.h"
 
