@@ -374,7 +374,7 @@ static void what_does_not_fit_a_hand_is_refused_by_name(void **unused) {
     assert_ok(thenar_build_add_handle(build, &handle, &error), error);
     handle.name = "second";
     assert_int_equal(thenar_build_add_handle(build, &handle, &error), THENAR_ERROR_INPUT);
-    assert_non_null(strstr(error.text, "two handles on index-finger-phalanx-distal of hand; expected one a bone"));
+    assert_non_null(strstr(error.text, "two handles on index-finger-phalanx-distal of hand; expected one per bone"));
     handle.joint = THENAR_JOINT_INDEX_TIP;
     assert_int_equal(thenar_build_add_handle(build, &handle, &error), THENAR_ERROR_INPUT);
     assert_non_null(strstr(error.text, "handle second: no bone begins at index-finger-tip"));

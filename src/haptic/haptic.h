@@ -6,7 +6,7 @@
 #include "core/threads.h"
 #include "core/vec3.h"
 #include "device/device.h"
-#include "world/linearize.h"
+#include "world/sim.h"
 
 #include "thenar/haptic.h"
 

@@ -9,7 +9,7 @@
  * k and d have the same ratio at all nodes of a handle, so both are shares of S = sum kappa w J^T (w J - X), the
  * Schur complement of the tool in the handle, symmetric and positive semidefinite.
  *
- * The penalty rho is finite: limits are LIMITS_STIFFER times as stiff as in newton.c, contacts CONTACTS_STIFFER
+ * The penalty rho is finite: limits are LIMIT_FACTOR times as stiff as in newton.c, contacts CONTACT_FACTOR
  * times, which leaves errors of 1e-5 or less. The curvature of limits is that of newton's Hessian. A sticking
  * contact is held in all three directions. A slipping one is held along its normal and, since its friction turns
  * with the direction of slip, across that direction with mu f_n / |u_t|; the change of friction with the normal
@@ -24,7 +24,7 @@
  * Y_h^-1, from the same factor for all handles of an island. Other handles are not held: they respond through their
  * own couplings, as in the step. The handle of a bone moves rigidly with the bones beyond it; all other bones are
  * held. */
-#include "world/linearize.h"
+#include "world/sim.h"
 
 #include "body/rigid.h"
 #include "body/soft.h"
@@ -32,8 +32,8 @@
 #include "core/simd.h"
 #include "core/spatial.h"
 #include "solver/newton.h"
-#include "world/sim.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -64,7 +64,7 @@ static void add_inertia(double *const X[6], const body_model *body, const body_s
     }
 }
 
-/* Column c of beta K X in eight tets, against the columns up to it. */
+/* Adds X^T beta K X of eight tets: column c against the columns up to it. */
 static void add_batch(const soft_batch *batch, const soft_model *soft, const f64x8 product[12], double *const X[6],
                       int first, int c, double h, double sum[36]) {
     for (int l = 0; l < batch->tet_count; l++) {
@@ -107,7 +107,7 @@ static int size_of(const solver_problem *problem) {
     return 3 * problem->pattern->node_count;
 }
 
-/* contacts 0: no two soft bodies may touch. */
+/* contacts: maximum number of contacts between soft bodies. */
 static void held_rows_layout(held_rows *state, size_t components, int contacts, arena *work) {
     int max = contacts < HELD_ROWS_MAX / 3 ? (3 * contacts + 7) / 8 * 8 : HELD_ROWS_MAX;
     size_t rows = (size_t)max, own = max > 0 ? components : 0;
@@ -116,21 +116,8 @@ static void held_rows_layout(held_rows *state, size_t components, int contacts, 
                          .half = ARENA_ARRAY(work, double, rows *own),
                          .eight = ARENA_ARRAY(work, double, 8 * own),
                          .C = ARENA_ARRAY(work, double, rows *rows),
-                         .multiple = ARENA_ARRAY(work, double, rows),
+                         .multipliers = ARENA_ARRAY(work, double, rows),
                          .column = ARENA_ARRAY(work, double, own)};
-}
-
-/* Empties it. */
-static void held_rows_clear(held_rows *state) {
-    state->count = 0;
-}
-
-/* Adds a row; weight: its stiffness, N/m. False: there is no room. */
-static bool held_rows_add(held_rows *state, const solver_problem *problem, int index, vec3 direction, double weight) {
-    double h = problem->step->h;
-    if (state->count == state->max) return false;
-    state->rows[state->count++] = (held_row){index, direction, 1 / (h * h * weight)};
-    return true;
 }
 
 /* Adds J_i^T times a number to `sum`. */
@@ -177,7 +164,7 @@ static bool held_rows_factor(held_rows *state, const solver_problem *problem) {
 /* out = J^T C^-1 J x for x = M^-1 r. The caller solves M y = out; H^-1 r is x - y. */
 static void held_rows_correction(held_rows *state, const solver_problem *problem, const double *x, double *out) {
     int count = state->count;
-    double *m = state->multiple;
+    double *m = state->multipliers;
     for (int i = 0; i < count; i++) {
         const held_row *row = &state->rows[i];
         m[i] = vec3_dot(row->direction, contact_motion(&problem->contacts[row->contact], x));
@@ -187,8 +174,8 @@ static void held_rows_correction(held_rows *state, const solver_problem *problem
     for (int i = 0; i < count; i++) add_row(&state->rows[i], problem, m[i], out);
 }
 
-#define LIMITS_STIFFER 65536.0
-#define CONTACTS_STIFFER 16384.0
+#define LIMIT_FACTOR 65536.0
+#define CONTACT_FACTOR 16384.0
 
 static bool has_links_in(const thenar_model *model, const handle_model *handle, int s) {
     int first, count = handle_is_bone(handle) ? model->hands[handle->hand]->flesh_count : 1;
@@ -224,14 +211,14 @@ void linearization_layout(linearization *state, const thenar_model *model, arena
 
 /* Directions in which an active contact is held, in its frame, and their stiffness, N/m. Returns how many. */
 static int held_directions(const contact *c, vec3 direction[3], double weight[3]) {
-    double firm = CONTACTS_STIFFER * c->rho, way = cone_tangential(c->u);
-    weight[0] = weight[1] = weight[2] = firm;
+    double stiff = CONTACT_FACTOR * c->rho, slip_speed = cone_tangential(c->u);
+    weight[0] = weight[1] = weight[2] = stiff;
     direction[0] = vec3_make(1, 0, 0), direction[1] = vec3_make(0, 1, 0), direction[2] = vec3_make(0, 0, 1);
     if (c->settled == CONE_STICK) return 3;
-    double turning = way > 0 ? fmin(firm, c->mu * c->lambda.x / way) : 0;
-    if (!(turning > 0)) return 1;
-    weight[1] = turning;
-    direction[1] = vec3_make(0, -c->u.z / way, c->u.y / way);
+    double turn_stiffness = slip_speed > 0 ? fmin(stiff, c->mu * c->lambda.x / slip_speed) : 0;
+    if (!(turn_stiffness > 0)) return 1;
+    weight[1] = turn_stiffness;
+    direction[1] = vec3_make(0, -c->u.z / slip_speed, c->u.y / slip_speed);
     return 2;
 }
 
@@ -240,10 +227,10 @@ static void hold_contact(linearization *state, const solver_problem *problem, in
     double h = problem->step->h, weight[3];
     vec3 direction[3];
     int count = held_directions(c, direction, weight);
-    bool pins = c->couples_soft && state->held_rows.count + count <= state->held_rows.max;
+    bool has_rows = c->couples_soft && state->held_rows.count + count <= state->held_rows.max;
     for (int i = 0; i < count; i++) {
-        if (pins) {
-            held_rows_add(&state->held_rows, problem, index, direction[i], weight[i]);
+        if (has_rows) {
+            state->held_rows.rows[state->held_rows.count++] = (held_row){index, direction[i], 1 / (h * h * weight[i])};
             continue;
         }
         vec3 n = mat3_mul_vec_transposed(c->frame, direction[i]);
@@ -257,9 +244,9 @@ static void assemble(linearization *state, const solver_problem *problem, bool c
     memcpy(state->tangent, problem->A, 9 * (size_t)problem->pattern->block_count * sizeof *state->tangent);
     EACH_LIMITED (problem, k, limits)
         if (limits->warm(problem->bodies[k]))
-            limits->tangent(problem->bodies[k], problem->step, h * h * NEWTON_RHO, LIMITS_STIFFER, convex,
+            limits->tangent(problem->bodies[k], problem->step, h * h * NEWTON_RHO, LIMIT_FACTOR, convex,
                             state->tangent);
-    held_rows_clear(&state->held_rows);
+    state->held_rows.count = 0;
     for (int i = 0; i < problem->contact_count; i++)
         if (problem->contacts[i].lambda.x > 0) hold_contact(state, problem, i);
 }
@@ -288,30 +275,31 @@ static void solve_held_rows(linearization *state, const solver_problem *problem)
 }
 
 /* A spring of a handle in one system. */
-typedef struct tie {
-    int unknown;        /* first of the node's three */
+typedef struct handle_spring {
+    int unknown;        /* first of the three of the node */
     double k, d, kappa; /* of the spring */
     double weight;
     vec3 arm;
-} tie;
+} handle_spring;
 
 /* False: the link is not in this system. */
-static bool find_tie(const thenar_model *model, const handle_state *state, int link_index, int s, double h, tie *out) {
+static bool find_spring(const thenar_model *model, const handle_state *state, int link_index, int s, double h,
+                        handle_spring *out) {
     const handle_link *link = &handle_of(state)->links[link_index];
     if (model->system_of[link->body] != s) return false;
     const soft_model *tool = model_soft(model, link->body);
     double k = tool->stiffness[link->node], d = tool->damping[link->node];
-    *out = (tie){.unknown = 3 * (model->first_node_of[link->body] + tool->system_node[link->node]),
-                 .k = k,
-                 .d = d,
-                 .kappa = h * (h * k + d),
-                 .weight = link->weight,
-                 .arm = vec3_load(state->arms + 3 * link_index)};
+    *out = (handle_spring){.unknown = 3 * (model->first_node_of[link->body] + tool->system_node[link->node]),
+                           .k = k,
+                           .d = d,
+                           .kappa = h * (h * k + d),
+                           .weight = link->weight,
+                           .arm = vec3_load(state->arms + 3 * link_index)};
     return true;
 }
 
 /* Column c of w J: how the point moves with the handle. */
-static vec3 point_motion(const tie *t, int c) {
+static vec3 point_motion(const handle_spring *t, int c) {
     vec3 axis = vec3_make(c % 3 == 0, c % 3 == 1, c % 3 == 2);
     return vec3_scale(c < 3 ? axis : vec3_cross(axis, t->arm), t->weight);
 }
@@ -332,8 +320,8 @@ static bool divide_by_handle(linearization *state, int first, int n) {
 }
 
 /* Computes X of one handle in the columns. */
-static bool respond(linearization *state, const thenar_model *model, const solver_problem *problem, int s,
-                    const handle_state *handle, int mover) {
+static bool solve_response(linearization *state, const thenar_model *model, const solver_problem *problem, int s,
+                           const handle_state *handle, int mover) {
     int n = 3 * problem->pattern->node_count, own = 3 * model->first_node_of[mover];
     bool is_bone = handle_is_bone(handle_of(handle));
     for (int c = 0; c < HANDLE_COLUMNS; c++) {
@@ -341,8 +329,8 @@ static bool respond(linearization *state, const thenar_model *model, const solve
         if (!is_bone) state->column[c][own + c] = 1;
     }
     for (int k = 0; k < handle_of(handle)->link_count && is_bone; k++) {
-        tie t;
-        if (!find_tie(model, handle, k, s, problem->step->h, &t)) continue;
+        handle_spring t;
+        if (!find_spring(model, handle, k, s, problem->step->h, &t)) continue;
         for (int c = 0; c < HANDLE_COLUMNS; c++) {
             double *at = state->column[c] + t.unknown;
             vec3_store(at, vec3_mul_add(vec3_load(at), point_motion(&t, c), t.kappa));
@@ -352,32 +340,26 @@ static bool respond(linearization *state, const thenar_model *model, const solve
     return is_bone || divide_by_handle(state, own, n);
 }
 
-/* Adds the contribution of one system to S, to the sums of k, d and kappa, and to V the dampers of the springs: the
- * tool has them as if the handle were fixed. */
+/* Adds the contribution of one system to S and to the sums of k, d and kappa. V of the tool has the dampers of the
+ * springs as if the handle were fixed; their motion with the handle is added here. */
 static void add_springs(const linearization *state, const thenar_model *model, const handle_state *handle, int s,
                         double h, double S[36], double V[36], double sums[3]) {
     for (int k = 0; k < handle_of(handle)->link_count; k++) {
-        tie t;
-        if (!find_tie(model, handle, k, s, h, &t)) continue;
-        vec3 motion[HANDLE_COLUMNS], tool[HANDLE_COLUMNS], gives[HANDLE_COLUMNS];
+        handle_spring t;
+        if (!find_spring(model, handle, k, s, h, &t)) continue;
+        vec3 motion[HANDLE_COLUMNS], tool[HANDLE_COLUMNS], force[HANDLE_COLUMNS];
         for (int c = 0; c < HANDLE_COLUMNS; c++) {
             motion[c] = point_motion(&t, c);
             tool[c] = vec3_load(state->column[c] + t.unknown);
-            gives[c] = vec3_scale(vec3_sub(motion[c], tool[c]), t.kappa);
+            force[c] = vec3_scale(vec3_sub(motion[c], tool[c]), t.kappa);
         }
         for (int i = 0; i < 36; i++) {
             vec3 a = motion[i / 6], b = motion[i % 6];
-            S[i] += vec3_dot(a, gives[i % 6]);
+            S[i] += vec3_dot(a, force[i % 6]);
             V[i] += t.d * (vec3_dot(a, b) - vec3_dot(a, tool[i % 6]) - vec3_dot(tool[i / 6], b));
         }
         sums[0] += t.k, sums[1] += t.d, sums[2] += t.kappa;
     }
-}
-
-static bool are_finite(const double *values, int count) {
-    for (int i = 0; i < count; i++)
-        if (!isfinite(values[i])) return false;
-    return true;
 }
 
 /* One handle in one system: adds to S (in linear->stiffness until all systems are done) and to the sums. */
@@ -386,7 +368,7 @@ static bool linearize_handle_in(linearization *state, const thenar_sim *sim, int
     const thenar_model *model = sim->model;
     const handle_state *handle = sim_handle(sim, number);
     int mover = model->body_count + number;
-    if (!respond(state, model, problem, s, handle, mover)) return false;
+    if (!solve_response(state, model, problem, s, handle, mover)) return false;
     add_springs(state, model, handle, s, problem->step->h, handle->linear->stiffness, handle->linear->viscosity, sums);
     const system_model *system = &model->systems[s];
     for (int k = 0; k < system->body_count; k++) {
@@ -412,8 +394,8 @@ static bool factor_tangent(linearization *state, const solver_problem *problem) 
 static void finish(handle_linear *linear, const double sums[3]) {
     double S[36];
     memcpy(S, linear->stiffness, sizeof S);
-    linear->is_there = linear->is_there && sums[2] > 0 && are_finite(S, 36) && are_finite(linear->inertia, 36) &&
-                       are_finite(linear->viscosity, 36);
+    linear->is_there = linear->is_there && sums[2] > 0 && body_within(S, 36, DBL_MAX) &&
+                       body_within(linear->inertia, 36, DBL_MAX) && body_within(linear->viscosity, 36, DBL_MAX);
     if (!linear->is_there) return;
     sym6_make_semidefinite(S);
     for (int i = 0; i < 36; i++) {
@@ -431,7 +413,7 @@ void linearize_handles(linearization *state, const thenar_model *model, thenar_s
         bool is_ready = false, is_good = true;
         solver_problem problem = system_problem(&sim->systems[s], &model->systems[s], step);
         problem.coupled =
-            NULL; /* always the direct factor: conjugate gradients would not converge with the penalties */
+            NULL; /* always the direct factor: conjugate gradients would not converge with such stiff penalties */
         for (int i = 0; i < model->handle_count; i++) {
             handle_state *handle = sim_handle(sim, i);
             if (!handle->linear->is_there || !has_links_in(model, handle_of(handle), s)) continue;

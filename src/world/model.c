@@ -1,3 +1,5 @@
+/* From definitions to a compiled model, in two steps: thenar_build_add_... checks and makes the parts, thenar_build_compile
+ * joins them into systems. */
 #include "world/model.h"
 
 #include "core/error.h"
@@ -5,13 +7,23 @@
 #include "core/text.h"
 #include "mesh/mesh.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 void model_keep(const thenar_model *model) {
-    /* The count is the one thing of a model that changes; it is atomic. */
+    /* The count is the only part of a model that changes; it is atomic. */
     atomic_fetch_add(&((thenar_model *)model)->owners, 1);
+}
+
+static void free_tactile(thenar_tactile_def *devices, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        free((void *)devices[i].name);
+        free((void *)devices[i].hand);
+        free((void *)devices[i].device);
+    }
+    free(devices);
 }
 
 void thenar_model_free(thenar_model *model) {
@@ -27,12 +39,7 @@ void thenar_model_free(thenar_model *model) {
     free(model->first_node_of);
     free(model->bodies);
     free(model->hands);
-    for (int i = 0; i < model->tactile_count; i++) {
-        free((void *)model->tactile[i].name);
-        free((void *)model->tactile[i].hand);
-        free((void *)model->tactile[i].device);
-    }
-    free(model->tactile);
+    free_tactile(model->tactile, (size_t)model->tactile_count);
     if (model->attachment) model->free_attachment(model->attachment);
     free(model->name);
     free(model);
@@ -48,15 +55,12 @@ const rigid_model *model_rigid(const thenar_model *model, int body) {
     return (const rigid_model *)model->bodies[body];
 }
 
-/* The handle and hand of that index, as the bodies above. */
 const handle_model *model_handle(const thenar_model *model, int handle) {
     assert(handle >= 0 && handle < model->handle_count);
     return (const handle_model *)model->bodies[model->body_count + handle];
 }
 
-/* From definitions to a compiled model. */
-
-#define TRACK_WARNINGS 5 /* that a track may give */
+/* ---- Adding parts ---- */
 
 struct thenar_build {
     char *name;
@@ -93,28 +97,22 @@ thenar_build *thenar_build_create(const thenar_world_def *given) {
     return build;
 }
 
-static void forget_bodies(thenar_build *build) {
+/* Frees the parts that have not moved to a model. */
+static void free_parts(thenar_build *build) {
     for (size_t i = 0; i < build->bodies.count; i++) build->bodies.data[i]->kind->free(build->bodies.data[i]);
     for (size_t i = 0; i < build->hands.count; i++) hand_model_free(build->hands.data[i]);
     for (size_t i = 0; i < build->handles.count; i++) handle_free(&build->handles.data[i]->rigid.base);
-    for (size_t i = 0; i < build->tactile.count; i++) {
-        free((void *)build->tactile.data[i].name);
-        free((void *)build->tactile.data[i].hand);
-        free((void *)build->tactile.data[i].device);
-    }
-    build->bodies.count = 0;
-    build->hands.count = 0;
-    build->handles.count = 0;
-    build->tactile.count = 0;
+    free_tactile(build->tactile.data, build->tactile.count);
+    memset(&build->tactile, 0, sizeof build->tactile);
+    build->bodies.count = build->hands.count = build->handles.count = 0;
 }
 
 void thenar_build_free(thenar_build *build) {
     if (!build) return;
-    forget_bodies(build);
+    free_parts(build);
     free(build->bodies.data);
     free(build->hands.data);
     free(build->handles.data);
-    free(build->tactile.data);
     free(build->name);
     free(build);
 }
@@ -144,72 +142,57 @@ static thenar_status add_body(thenar_build *build, body_model *body, bool touche
 
 thenar_status thenar_build_add_soft(thenar_build *build, const thenar_soft_def *given, thenar_error *error) {
     USAGE_STATUS(build, error, "the build is NULL");
-    thenar_soft_def copy = thenar_soft_def_default();
-    const thenar_soft_def *def = &copy;
-    thenar_status taken = sized_take(&copy, sizeof copy, given, "thenar_soft_def", error);
-    if (taken != THENAR_OK) return taken;
+    thenar_soft_def def = thenar_soft_def_default();
     soft_model *body;
-    thenar_status status = check_name(build, def->name, error);
-    if (status == THENAR_OK) status = check_friction(def->friction, error);
-    if (status == THENAR_OK) status = soft_model_create(def, &body, error);
-    return status == THENAR_OK ? add_body(build, &body->base, def->touches, def->friction, error) : status;
+    thenar_status status = sized_take(&def, sizeof def, given, "thenar_soft_def", error);
+    if (status == THENAR_OK) status = check_name(build, def.name, error);
+    if (status == THENAR_OK) status = check_friction(def.friction, error);
+    if (status == THENAR_OK) status = soft_model_create(&def, &body, error);
+    return status == THENAR_OK ? add_body(build, &body->base, def.touches, def.friction, error) : status;
 }
 
 thenar_status thenar_build_add_rigid(thenar_build *build, const thenar_rigid_def *given, thenar_error *error) {
     USAGE_STATUS(build, error, "the build is NULL");
-    thenar_rigid_def copy = thenar_rigid_def_default();
-    const thenar_rigid_def *def = &copy;
-    thenar_status taken = sized_take(&copy, sizeof copy, given, "thenar_rigid_def", error);
-    if (taken != THENAR_OK) return taken;
+    thenar_rigid_def def = thenar_rigid_def_default();
     rigid_model *body;
-    thenar_status status = check_name(build, def->name, error);
-    if (status == THENAR_OK) status = check_friction(def->friction, error);
-    if (status == THENAR_OK) status = rigid_model_create(def, &body, error);
-    return status == THENAR_OK ? add_body(build, &body->base, def->touches, def->friction, error) : status;
-}
-
-/* All of the flesh, or none of it. */
-static thenar_status add_flesh(thenar_build *build, const thenar_hand_def *def, soft_model **flesh, int count,
-                               thenar_error *error) {
-    thenar_status status = THENAR_OK;
-    for (int k = 0; k < count && status == THENAR_OK; k++) status = check_name(build, flesh[k]->base.name, error);
-    size_t before = build->bodies.count;
-    int added = 0;
-    for (; added < count && status == THENAR_OK; added++)
-        status = add_body(build, &flesh[added]->base, def->touches, def->friction, error);
-    if (status == THENAR_OK) return status;
-    while (build->bodies.count > before) {
-        body_model *body = build->bodies.data[--build->bodies.count];
-        body->kind->free(body);
-    }
-    for (int k = added; k < count; k++) flesh[k]->base.kind->free(&flesh[k]->base);
-    return status;
+    thenar_status status = sized_take(&def, sizeof def, given, "thenar_rigid_def", error);
+    if (status == THENAR_OK) status = check_name(build, def.name, error);
+    if (status == THENAR_OK) status = check_friction(def.friction, error);
+    if (status == THENAR_OK) status = rigid_model_create(&def, &body, error);
+    return status == THENAR_OK ? add_body(build, &body->base, def.touches, def.friction, error) : status;
 }
 
 thenar_status thenar_build_add_hand(thenar_build *build, const thenar_hand_def *given, thenar_error *error) {
     USAGE_STATUS(build, error, "the build is NULL");
-    thenar_hand_def copy = thenar_hand_def_default();
-    const thenar_hand_def *def = &copy;
-    thenar_status taken = sized_take(&copy, sizeof copy, given, "thenar_hand_def", error);
-    if (taken != THENAR_OK) return taken;
+    thenar_hand_def def = thenar_hand_def_default();
     hand_model *hand;
     soft_model **flesh;
     int count;
-    thenar_status status = check_friction(def->friction, error);
-    if (status == THENAR_OK) status = check_name(build, def->name, error);
-    if (status == THENAR_OK) status = hand_model_create(def, &hand, &flesh, &count, error);
+    thenar_status status = sized_take(&def, sizeof def, given, "thenar_hand_def", error);
+    if (status == THENAR_OK) status = check_friction(def.friction, error);
+    if (status == THENAR_OK) status = check_name(build, def.name, error);
+    if (status == THENAR_OK) status = hand_model_create(&def, &hand, &flesh, &count, error);
     if (status != THENAR_OK) return status;
-    hand->first_body = (int)build->bodies.count;
-    for (int k = 0; k < count; k++) flesh[k]->base.family = (int)build->hands.count + 1;
-    for (int k = 0; k < count; k++) hand->flesh[k].body = hand->first_body + k;
-    bool enough = ARRAY_PUSH(&build->hands, hand);
-    if (!enough) hand_model_free(hand);
-    status = add_flesh(build, def, flesh, enough ? count : 0, error);
-    if (!enough) {
-        for (int k = 0; k < count; k++) flesh[k]->base.kind->free(&flesh[k]->base);
-        status = error_memory(error, def->name);
-    } else if (status != THENAR_OK) {
-        hand_model_free(build->hands.data[--build->hands.count]);
+    for (int k = 0; k < count && status == THENAR_OK; k++) status = check_name(build, flesh[k]->base.name, error);
+    /* Reserve memory first: the hand and all of its flesh are added, or nothing. */
+    if (status == THENAR_OK && !(ARRAY_RESERVE(&build->hands, build->hands.count + 1) &&
+                                 ARRAY_RESERVE(&build->bodies, build->bodies.count + (size_t)count)))
+        status = error_memory(error, def.name);
+    if (status == THENAR_OK) {
+        hand->first_body = (int)build->bodies.count;
+        build->hands.data[build->hands.count++] = hand;
+    } else {
+        hand_model_free(hand);
+    }
+    for (int k = 0; k < count; k++) {
+        body_model *body = &flesh[k]->base;
+        if (status == THENAR_OK) {
+            body->family = (int)build->hands.count;
+            hand->flesh[k].body = hand->first_body + k;
+            add_body(build, body, def.touches, def.friction, error);
+        } else {
+            body->kind->free(body);
+        }
     }
     free(flesh);
     return status;
@@ -248,24 +231,23 @@ static thenar_status make_handle(thenar_build *build, const thenar_handle_def *d
 
 thenar_status thenar_build_add_handle(thenar_build *build, const thenar_handle_def *given, thenar_error *error) {
     USAGE_STATUS(build, error, "the build is NULL");
-    thenar_handle_def copy = thenar_handle_def_default();
-    const thenar_handle_def *def = &copy;
-    thenar_status taken = sized_take(&copy, sizeof copy, given, "thenar_handle_def", error);
-    if (taken != THENAR_OK) return taken;
-    for (size_t i = 0; def->name && i < build->handles.count; i++) {
+    thenar_handle_def def = thenar_handle_def_default();
+    thenar_status status = sized_take(&def, sizeof def, given, "thenar_handle_def", error);
+    if (status != THENAR_OK) return status;
+    for (size_t i = 0; def.name && i < build->handles.count; i++) {
         const handle_model *other = build->handles.data[i];
-        if (strcmp(other->rigid.base.name, def->name) == 0)
+        if (strcmp(other->rigid.base.name, def.name) == 0)
             return error_set(error, THENAR_ERROR_INPUT, "there are two handles named %s; expected different names",
-                             def->name);
-        if (def->joint >= 0 && def->tool && handle_is_bone(other) && other->hand == find_hand(build, def->tool) &&
-            hand_bone_joint(other->bone) == (hand_joint)def->joint)
-            return error_set(error, THENAR_ERROR_INPUT, "there are two handles on %s of %s; expected one a bone",
-                             thenar_hand_joint_name(def->joint), def->tool);
+                             def.name);
+        if (def.joint >= 0 && def.tool && handle_is_bone(other) && other->hand == find_hand(build, def.tool) &&
+            hand_bone_joint(other->bone) == (hand_joint)def.joint)
+            return error_set(error, THENAR_ERROR_INPUT, "there are two handles on %s of %s; expected one per bone",
+                             thenar_hand_joint_name(def.joint), def.tool);
     }
-    /* Room first: once it is made, its tool has springs. */
+    /* Reserve memory first: making the handle adds springs to its tool. */
     if (!ARRAY_RESERVE(&build->handles, build->handles.count + 1)) return error_memory(error, "handles");
     handle_model *handle;
-    thenar_status status = make_handle(build, def, &handle, error);
+    status = make_handle(build, &def, &handle, error);
     if (status == THENAR_OK) build->handles.data[build->handles.count++] = handle;
     return status;
 }
@@ -282,53 +264,48 @@ thenar_status thenar_build_set_track(thenar_build *build, const thenar_track *fr
         hand_model_set_track(hand, frames);
         taken++;
     }
-    return taken > 0 ? THENAR_OK : THENAR_ERROR_INPUT; /* track_expect has said what there is */
+    return taken > 0 ? THENAR_OK : THENAR_ERROR_INPUT; /* track_expect has set the message */
 }
 
-/* The hand that a device is on must be there already; one that is not named must be the only one. */
+/* A device must name a hand that was added before, or there must be one hand only. */
 static thenar_status check_hand(const thenar_build *build, const thenar_tactile_def *def, thenar_error *error) {
-    for (size_t i = 0; def->hand && i < build->hands.count; i++)
-        if (strcmp(build->hands.data[i]->name, def->hand) == 0) return THENAR_OK;
+    if (def->hand ? find_hand(build, def->hand) >= 0 : build->hands.count == 1) return THENAR_OK;
     if (def->hand)
         return error_set(error, THENAR_ERROR_INPUT, "there is no hand '%s'; expected the name of a body of kind hand",
                          def->hand);
-    if (build->hands.count == 1) return THENAR_OK;
     return error_set(error, THENAR_ERROR_INPUT, "a device in a world of %zu hands; expected the name of one",
                      build->hands.count);
 }
 
 thenar_status thenar_build_add_tactile(thenar_build *build, const thenar_tactile_def *given, thenar_error *error) {
     USAGE_STATUS(build, error, "the build is NULL");
-    thenar_tactile_def copy = thenar_tactile_def_default();
-    const thenar_tactile_def *def = &copy;
-    thenar_status taken = sized_take(&copy, sizeof copy, given, "thenar_tactile_def", error);
-    if (taken != THENAR_OK) return taken;
-    if (!def->name || !def->name[0] || !text_is_printable(def->name))
-        return error_set(error, THENAR_ERROR_INPUT, "a device without a name; expected printable text");
-    thenar_status status = check_hand(build, def, error);
-    for (size_t i = 0; i < build->tactile.count && status == THENAR_OK; i++)
-        if (strcmp(build->tactile.data[i].name, def->name) == 0)
-            status = error_set(error, THENAR_ERROR_INPUT, "there are two devices named %s; expected different names",
-                               def->name);
+    thenar_tactile_def def = thenar_tactile_def_default();
+    thenar_status status = sized_take(&def, sizeof def, given, "thenar_tactile_def", error);
     if (status != THENAR_OK) return status;
-    thenar_wearable_def *device = MEMORY_ARRAY(thenar_wearable_def, 1);
-    if (!device) return error_memory(error, def->name);
-    *device = thenar_wearable_def_default(THENAR_WEARABLE_CABLE);
-    status = sized_take(device, sizeof *device, def->device, "thenar_wearable_def", error);
-    if (status != THENAR_OK) {
-        free(device);
-        return status;
+    if (!def.name || !def.name[0] || !text_is_printable(def.name))
+        return error_set(error, THENAR_ERROR_INPUT, "a device without a name; expected printable text");
+    for (size_t i = 0; i < build->tactile.count; i++)
+        if (strcmp(build->tactile.data[i].name, def.name) == 0)
+            return error_set(error, THENAR_ERROR_INPUT, "there are two devices named %s; expected different names",
+                             def.name);
+    thenar_wearable_def device = thenar_wearable_def_default(THENAR_WEARABLE_CABLE), *copy;
+    status = check_hand(build, &def, error);
+    if (status == THENAR_OK) status = sized_take(&device, sizeof device, def.device, "thenar_wearable_def", error);
+    if (status != THENAR_OK) return status;
+    def.device = copy = MEMORY_ARRAY(thenar_wearable_def, 1);
+    def.name = memory_string(def.name);
+    def.hand = memory_string(def.hand ? def.hand : build->hands.data[0]->name);
+    if (copy && def.name && def.hand && ARRAY_PUSH(&build->tactile, def)) {
+        *copy = device;
+        return THENAR_OK;
     }
-    copy.device = device;
-    copy.name = memory_string(def->name);
-    copy.hand = memory_string(def->hand ? def->hand : build->hands.data[0]->name);
-    if (copy.name && copy.hand && ARRAY_PUSH(&build->tactile, copy)) return THENAR_OK;
-    error_memory(error, copy.name ? copy.name : "a device");
-    free((void *)copy.name);
-    free((void *)copy.hand);
-    free(device);
-    return THENAR_ERROR_MEMORY;
+    free((void *)def.name);
+    free((void *)def.hand);
+    free(copy);
+    return error_memory(error, "a device");
 }
+
+/* ---- Compiling ---- */
 
 static thenar_status check_world(const thenar_world_def *world, const char *name, thenar_error *error) {
     if (!(world->dt >= MODEL_DT_SMALLEST && world->dt <= MODEL_DT_LARGEST))
@@ -372,7 +349,7 @@ static thenar_status compile_island(thenar_model *model, const int *island, int 
     return status;
 }
 
-/* Bodies that can move and may touch are solved together, handles with their tools, the others alone. */
+/* Bodies that can move and may touch are one system; so are a handle and its tool. All others are systems of their own. */
 static thenar_status compile_systems(thenar_model *model, thenar_error *error) {
     int count = model_mover_count(model);
     model->systems = MEMORY_ARRAY(system_model, count);
@@ -398,107 +375,109 @@ static thenar_status compile_systems(thenar_model *model, thenar_error *error) {
     return status;
 }
 
-static bool add_warning(thenar_model *model, const char *text) {
+#define WARNINGS_PER_TRACK 5
+
+static bool add_warning(thenar_model *model, const char *format, ...) THENAR_PRINTF(2, 3);
+static bool add_warning(thenar_model *model, const char *format, ...) {
+    char text[512];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
     model->warnings[model->warning_count] = memory_string(text);
     return model->warnings[model->warning_count] && ++model->warning_count;
 }
 
-/* What is odd about a hand's track. */
+/* False: out of memory. */
 static bool warn_of_track(thenar_model *model, const hand_model *hand) {
     const track *t = hand->track;
-    char text[512];
+    const char *name = hand->name;
     bool enough = true;
     if (!t) return true;
-    if (t->repeated > 0) {
-        snprintf(text, sizeof text,
-                 "track of %s: %ld frames at the time of the one before are left out (first: line %ld)", hand->name,
-                 t->repeated, t->repeated_line);
-        enough = enough && add_warning(model, text);
-    }
-    if (t->decreasing > 0) {
-        snprintf(text, sizeof text,
-                 "track of %s: %ld frames at an earlier time than the one before are left out (first: line %ld)",
-                 hand->name, t->decreasing, t->decreasing_line);
-        enough = enough && add_warning(model, text);
-    }
-    if (t->truncated_line > 0) {
-        snprintf(text, sizeof text, "track of %s: line %ld ends in the middle and is left out", hand->name,
-                 t->truncated_line);
-        enough = enough && add_warning(model, text);
-    }
-    if (t->clamped > 0) {
-        snprintf(text, sizeof text, "track of %s: %ld values of its glove are brought within 0 and 1 (first: line %ld)",
-                 hand->name, t->clamped, t->clamped_line);
-        enough = enough && add_warning(model, text);
-    }
-    if (hand_track_looks_mirrored(hand)) {
-        snprintf(text, sizeof text, "track of %s: its joints look like those of a %s hand", hand->name,
-                 hand->skeleton.left ? "right" : "left");
-        enough = enough && add_warning(model, text);
-    }
+    if (t->repeated > 0)
+        enough =
+            add_warning(model, "track of %s: %ld frames at the time of the one before are left out (first: line %ld)",
+                        name, t->repeated, t->repeated_line);
+    if (t->decreasing > 0)
+        enough &= add_warning(
+            model, "track of %s: %ld frames at an earlier time than the one before are left out (first: line %ld)",
+            name, t->decreasing, t->decreasing_line);
+    if (t->truncated_line > 0)
+        enough &=
+            add_warning(model, "track of %s: line %ld ends in the middle and is left out", name, t->truncated_line);
+    if (t->clamped > 0)
+        enough &= add_warning(model, "track of %s: %ld values of its glove are clamped to 0 and 1 (first: line %ld)",
+                              name, t->clamped, t->clamped_line);
+    if (hand_track_looks_mirrored(hand))
+        enough &= add_warning(model, "track of %s: its joints look like those of a %s hand", name,
+                              hand->skeleton.left ? "right" : "left");
     return enough;
 }
 
 static thenar_status collect_warnings(thenar_model *model, thenar_error *error) {
-    model->warnings = MEMORY_ARRAY(char *, model->body_count + TRACK_WARNINGS * model->hand_count);
+    model->warnings = MEMORY_ARRAY(char *, model->body_count + WARNINGS_PER_TRACK * model->hand_count);
     if (!model->warnings) return error_memory(error, "warnings");
     for (int i = 0; i < model->body_count; i++) {
         const thenar_surface *surface = thenar_model_surface(model, i);
         mesh_note size;
-        char text[512];
         if (!mesh_size_warning(surface->positions, surface->vertex_count, &size)) continue;
-        snprintf(text, sizeof text, "body %s %s", thenar_model_body_name(model, i), size.text);
-        if (!add_warning(model, text)) return error_memory(error, "warnings");
+        if (!add_warning(model, "body %s %s", model->bodies[i]->name, size.text))
+            return error_memory(error, "warnings");
     }
     for (int i = 0; i < model->hand_count; i++)
         if (!warn_of_track(model, model->hands[i])) return error_memory(error, "warnings");
     return THENAR_OK;
 }
 
-static thenar_status compile(thenar_build *build, thenar_model *model, thenar_error *error) {
-    model->name = memory_string(build->name);
+#define ADD_TO_HASH(value) (model->hash = hash_bytes(model->hash, &(value), sizeof(value)))
+
+/* Moves bodies, hands, handles and devices from the build to the model, and hashes them. */
+static thenar_status take_parts(thenar_build *build, thenar_model *model, thenar_error *error) {
     model->bodies = MEMORY_ARRAY(body_model *, build->bodies.count + build->handles.count);
-    if (!model->name || !model->bodies) return error_memory(error, "model");
-    model->gravity = vec3_load(build->world.gravity);
-    model->dt = build->world.dt;
-    model->hash = hash_bytes(0, &model->gravity, sizeof model->gravity);
-    model->hash = hash_bytes(model->hash, &build->world.margin, sizeof build->world.margin);
-    penalty_law law = {build->world.contact_stiffness, build->world.contact_damping};
-    model->hash = hash_bytes(model->hash, &law, sizeof law);
-    model->contact = (contact_method)build->world.contact_method;
-    int pressure = (int)build->world.contact_pressure;
-    model->hash = hash_bytes(model->hash, &pressure, sizeof pressure);
-    for (size_t i = 0; i < build->bodies.count; i++) {
-        model->bodies[model->body_count++] = build->bodies.data[i];
-        const body_model *body = build->bodies.data[i];
-        uint64_t hash = body->kind->hash(body);
-        model->hash = hash_bytes(model->hash, &hash, sizeof hash);
-        model->hash = hash_bytes(model->hash, &body->touches, sizeof body->touches);
-        model->hash = hash_bytes(model->hash, &body->friction, sizeof body->friction);
-    }
-    build->bodies.count = 0;
     model->hands = MEMORY_ARRAY(hand_model *, build->hands.count);
-    if (!model->hands) return error_memory(error, "model");
+    if (!model->bodies || !model->hands) return error_memory(error, "model");
+    for (size_t i = 0; i < build->bodies.count; i++) {
+        const body_model *body = model->bodies[model->body_count++] = build->bodies.data[i];
+        uint64_t hash = body->kind->hash(body);
+        ADD_TO_HASH(hash);
+        ADD_TO_HASH(body->touches);
+        ADD_TO_HASH(body->friction);
+    }
     for (size_t i = 0; i < build->hands.count; i++) {
         model->hands[model->hand_count++] = build->hands.data[i];
         uint64_t hash = hand_model_hash(build->hands.data[i]);
-        model->hash = hash_bytes(model->hash, &hash, sizeof hash);
+        ADD_TO_HASH(hash);
     }
-    build->hands.count = 0;
     for (size_t i = 0; i < build->handles.count; i++) {
         body_model *handle = &build->handles.data[i]->rigid.base;
-        model->bodies[model_mover_count(model)] = handle;
-        model->handle_count++;
+        model->bodies[model->body_count + model->handle_count++] = handle;
         uint64_t hash = handle->kind->hash(handle);
-        model->hash = hash_bytes(model->hash, &hash, sizeof hash);
+        ADD_TO_HASH(hash);
     }
-    build->handles.count = 0;
     model->tactile = build->tactile.data;
     model->tactile_count = (int)build->tactile.count;
     memset(&build->tactile, 0, sizeof build->tactile);
-    thenar_status status =
-        contact_model_create(model->bodies, model->body_count, build->world.margin, law, &model->contacts, error);
-    model->contacts.pressure = build->world.contact_pressure;
+    build->bodies.count = build->hands.count = build->handles.count = 0;
+    return THENAR_OK;
+}
+
+static thenar_status compile(thenar_build *build, thenar_model *model, thenar_error *error) {
+    const thenar_world_def *world = &build->world;
+    penalty_law law = {world->contact_stiffness, world->contact_damping};
+    int pressure = (int)world->contact_pressure;
+    model->name = memory_string(build->name);
+    if (!model->name) return error_memory(error, "model");
+    model->gravity = vec3_load(world->gravity);
+    model->dt = world->dt;
+    model->contact = (contact_method)world->contact_method;
+    ADD_TO_HASH(model->gravity);
+    ADD_TO_HASH(world->margin);
+    ADD_TO_HASH(law);
+    ADD_TO_HASH(pressure);
+    thenar_status status = take_parts(build, model, error);
+    if (status == THENAR_OK)
+        status = contact_model_create(model->bodies, model->body_count, world->margin, law, &model->contacts, error);
+    model->contacts.pressure = world->contact_pressure;
     if (status == THENAR_OK) status = compile_systems(model, error);
     if (status == THENAR_OK)
         status = contact_model_assign(&model->contacts, model->bodies, model->body_count, model->system_of, error);
@@ -522,6 +501,6 @@ thenar_status thenar_build_compile(thenar_build *build, thenar_model **out, then
         else
             thenar_model_free(model);
     }
-    forget_bodies(build);
+    free_parts(build);
     return status;
 }

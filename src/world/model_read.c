@@ -1,45 +1,16 @@
-/* Reading a model through the API. */
+/* API: reading a model. */
 #include "world/model.h"
-
-#include "core/error.h"
-#include "hand/hand.h"
 
 #include "thenar/handle.h"
 
 #include <math.h>
 #include <string.h>
 
-#define BODY(result)                                                                                                   \
-    do {                                                                                                               \
-        USAGE_POINTER(model, result);                                                                                  \
-        USAGE_INDEX(body, model->body_count, result);                                                                  \
-    } while (0)
-#define SOFT(result)                                                                                                   \
-    do {                                                                                                               \
-        BODY(result);                                                                                                  \
-        USAGE(!is_rigid(model, body), result, "body %d (%s) is rigid; expected a soft one", body,                      \
-              model->bodies[body]->name);                                                                              \
-    } while (0)
-#define RIGID(result)                                                                                                  \
-    do {                                                                                                               \
-        BODY(result);                                                                                                  \
-        USAGE(is_rigid(model, body), result, "body %d (%s) is soft; expected a rigid one", body,                       \
-              model->bodies[body]->name);                                                                              \
-    } while (0)
-#define HAND(result)                                                                                                   \
-    do {                                                                                                               \
-        USAGE_POINTER(model, result);                                                                                  \
-        USAGE_INDEX(hand, model->hand_count, result);                                                                  \
-    } while (0)
-#define HANDLE(result)                                                                                                 \
-    do {                                                                                                               \
-        USAGE_POINTER(model, result);                                                                                  \
-        USAGE_INDEX(handle, model->handle_count, result);                                                              \
-    } while (0)
-
-static bool is_rigid(const thenar_model *model, int body) {
-    return model->bodies[body]->kind == &rigid_class;
-}
+#define BODY(result) USAGE_BODY(model, model, result)
+#define SOFT(result) USAGE_KIND(model, model, false, result)
+#define RIGID(result) USAGE_KIND(model, model, true, result)
+#define HAND(result) USAGE_HAND(model, model, result)
+#define HANDLE(result) USAGE_HANDLE(model, model, result)
 
 static const char *const body_kinds[] = {"soft", "rigid"};
 NAMES(thenar_body_kind, body_kinds)
@@ -81,13 +52,13 @@ const char *thenar_model_body_name(const thenar_model *model, int body) {
 
 int thenar_model_body_kind(const thenar_model *model, int body) {
     BODY(-1);
-    return is_rigid(model, body) ? THENAR_BODY_RIGID : THENAR_BODY_SOFT;
+    return model_is_rigid(model, body) ? THENAR_BODY_RIGID : THENAR_BODY_SOFT;
 }
 
-/* Nodes of the bodies before `end`. */
+/* Number of nodes of the bodies before `end`. */
 static int count_nodes(const thenar_model *model, int end) {
     int count = 0;
-    for (int i = 0; i < end; i++) count += is_rigid(model, i) ? 0 : model_soft(model, i)->mesh.node_count;
+    for (int i = 0; i < end; i++) count += model_is_rigid(model, i) ? 0 : model_soft(model, i)->mesh.node_count;
     return count;
 }
 
@@ -95,7 +66,7 @@ int thenar_model_node_count(const thenar_model *model, int body) {
     USAGE_POINTER(model, 0);
     if (body == THENAR_ALL_BODIES) return count_nodes(model, model->body_count);
     BODY(0);
-    return is_rigid(model, body) ? 0 : model_soft(model, body)->mesh.node_count;
+    return model_is_rigid(model, body) ? 0 : model_soft(model, body)->mesh.node_count;
 }
 
 int thenar_model_first_node(const thenar_model *model, int body) {
@@ -124,7 +95,7 @@ int thenar_model_first_vertex(const thenar_model *model, int body) {
 int thenar_model_rigid_count(const thenar_model *model) {
     int count = 0;
     USAGE_POINTER(model, 0);
-    for (int i = 0; i < model->body_count; i++) count += is_rigid(model, i);
+    for (int i = 0; i < model->body_count; i++) count += model_is_rigid(model, i);
     return count;
 }
 
@@ -234,7 +205,7 @@ const thenar_tactile_def *thenar_model_tactile(const thenar_model *model, int in
     return &model->tactile[index];
 }
 
-/* Hands. */
+/* ---- Hands ---- */
 
 int thenar_model_hand_count(const thenar_model *model) {
     USAGE_POINTER(model, 0);
@@ -300,7 +271,7 @@ double thenar_model_track_time(const thenar_model *model) {
     return longest;
 }
 
-/* Handles. */
+/* ---- Handles ---- */
 
 int thenar_model_handle_count(const thenar_model *model) {
     USAGE_POINTER(model, 0);

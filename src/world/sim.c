@@ -1,14 +1,16 @@
-/* Memory and reset of a simulation. sim_access.c has the access to its state between steps. */
+/* The state of a simulation as a whole: its memory, reset, snapshots, and continuing with another model. sim_access.c has
+ * the access to parts of it. */
 #include "world/sim.h"
 
 #include "core/error.h"
 #include "core/hash.h"
 
-#include <stdio.h>
+#include <float.h>
+#include <limits.h>
+#include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* What can be read of contacts between steps. */
 
 static const char *const stages[] = {
     "drive",       "skeletons",         "formulate", "find_contacts", "build_constraints", "factor",
@@ -29,6 +31,8 @@ thenar_status thenar_sim_options_init(thenar_sim_options *options, size_t size) 
     const thenar_sim_options defaults = {.threads = 1, .contact = THENAR_CONTACT_OF_MODEL};
     return sized_give(options, size, &defaults, sizeof defaults, "thenar_sim_options");
 }
+
+/* ---- Memory ---- */
 
 /* The fixed part: the struct, its tables, and one state struct per body. */
 static thenar_sim *layout_fixed(const thenar_model *model, arena *fixed) {
@@ -55,7 +59,7 @@ static thenar_sim *layout_fixed(const thenar_model *model, arena *fixed) {
     return sim;
 }
 
-/* What a simulation's memory depends on beside its model. */
+/* What the memory of a simulation depends on besides its model. */
 typedef struct sim_choice {
     const solver_class *solver;
     coupling_method coupling;
@@ -72,7 +76,7 @@ static void layout_arrays(thenar_sim *sim, const sim_choice *choice, arena *kept
         if (sim->model->systems[i].pattern.node_count > max_nodes)
             max_nodes = sim->model->systems[i].pattern.node_count;
     contact_state_layout(&sim->contacts, &sim->model->contacts, sim->model->body_count, sim->model->system_count,
-                    choice->aggregates, max_nodes, kept, work);
+                         choice->aggregates, max_nodes, kept, work);
     linearization_layout(&sim->linearization, sim->model, work);
     body_state *const *members = sim->members;
     bool adapts = sim->model->contacts.pressure == THENAR_PRESSURE_ADAPTIVE;
@@ -84,7 +88,7 @@ static void layout_arrays(thenar_sim *sim, const sim_choice *choice, arena *kept
     }
 }
 
-/* The arrays' sizes, found on a throw-away fixed part. False: out of memory. */
+/* The sizes of the parts, from a layout on a temporary fixed part. False: out of memory. */
 static bool measure(const thenar_model *model, const sim_choice *choice, size_t *fixed_size, size_t *kept_size,
                     size_t *work_size) {
     arena fixed = {0}, kept = {0}, work = {0};
@@ -120,13 +124,13 @@ static thenar_sim *allocate(const thenar_model *model, const sim_choice *choice)
     return sim;
 }
 
-/* What the options say beside numbers, which are enumerators. */
-static thenar_status check_choices(const thenar_sim_options *o, thenar_contact_method method, thenar_error *error) {
+/* Checks the enumerations of the options. */
+static thenar_status check_choices(const thenar_sim_options *o, thenar_error *error) {
     const struct {
         const char *what;
         int value, count;
     } choices[] = {{"solver", (int)o->solver, THENAR_SOLVER_COUNT},
-                   {"contact method", (int)method, THENAR_CONTACT_METHOD_COUNT},
+                   {"contact method", (int)o->contact, THENAR_CONTACT_METHOD_COUNT},
                    {"friction", (int)o->friction, THENAR_FRICTION_COUNT},
                    {"coupling", (int)o->coupling, THENAR_COUPLING_COUNT}};
     for (size_t i = 0; i < sizeof choices / sizeof *choices; i++)
@@ -138,7 +142,7 @@ static thenar_status check_choices(const thenar_sim_options *o, thenar_contact_m
         return error_set(error, THENAR_ERROR_INPUT, "coupling %s with solver %s; expected solver %s",
                          thenar_coupling_name(o->coupling), thenar_solver_name(o->solver),
                          thenar_solver_name(THENAR_SOLVER_NEWTON));
-    if (method == THENAR_CONTACT_AGGREGATE)
+    if (o->contact == THENAR_CONTACT_AGGREGATE)
         return error_set(error, THENAR_ERROR_INPUT,
                          "coupling %s with aggregated contact; expected another contact method, or monolithic",
                          thenar_coupling_name(o->coupling));
@@ -158,27 +162,22 @@ thenar_status thenar_sim_create(const thenar_model *model, const thenar_sim_opti
     if (!(dt >= MODEL_DT_SMALLEST && dt <= MODEL_DT_LARGEST))
         return error_set(error, THENAR_ERROR_INPUT, "dt is %g; expected %g to %g s", dt, MODEL_DT_SMALLEST,
                          MODEL_DT_LARGEST);
-    thenar_contact_method chosen_method =
-        chosen.contact == THENAR_CONTACT_OF_MODEL ? (thenar_contact_method)model->contact : chosen.contact;
-    status = check_choices(&chosen, chosen_method, error);
-    if (status != THENAR_OK) return status;
-    const solver_class *solver = solver_table[chosen.solver];
-    contact_method method = (contact_method)chosen_method;
-    solver_friction friction = (solver_friction)chosen.friction;
-    coupling_method coupling = (coupling_method)chosen.coupling;
+    if (chosen.contact == THENAR_CONTACT_OF_MODEL) chosen.contact = (thenar_contact_method)model->contact;
+    status = check_choices(&chosen, error);
     workers *pool;
-    status = workers_create(chosen.threads == 0 ? 1 : chosen.threads, &pool, error);
+    if (status == THENAR_OK) status = workers_create(chosen.threads == 0 ? 1 : chosen.threads, &pool, error);
     if (status != THENAR_OK) return status;
-    sim_choice choice = {solver, coupling, method == CONTACT_AGGREGATE};
+    sim_choice choice = {solver_table[chosen.solver], (coupling_method)chosen.coupling,
+                         chosen.contact == THENAR_CONTACT_AGGREGATE};
     thenar_sim *sim = allocate(model, &choice);
     if (!sim) {
         workers_free(pool);
         return error_memory(error, "simulation");
     }
-    for (int i = 0; i < model->system_count; i++) sim->systems[i].friction = friction;
+    for (int i = 0; i < model->system_count; i++) sim->systems[i].friction = (solver_friction)chosen.friction;
     sim->pool = pool;
     sim->friction = chosen.friction;
-    sim->contact = method;
+    sim->contact = (contact_method)chosen.contact;
     sim->dt = dt;
     model_keep(model);
     thenar_sim_reset(sim);
@@ -232,4 +231,211 @@ handle_state *sim_handle(const thenar_sim *sim, int handle) {
     return (handle_state *)sim->bodies[sim->model->body_count + handle];
 }
 
-/* What can be read and set of rigid bodies between steps. */
+/* ---- Snapshots: a header that names the model, then the kept state, byte for byte ---- */
+
+/* A step always leaves a valid state; a snapshot may contain anything. */
+
+static bool is_flag(long long value) {
+    return value == 0 || value == 1;
+}
+
+static bool is_turn(const double q[4]) {
+    return q[0] != 0 || q[1] != 0 || q[2] != 0 || q[3] != 0;
+}
+
+/* These check flags, and quaternions of length 0; the classes of the bodies check numbers. */
+static bool soft_is_valid(const soft_state *state) {
+    for (int s = 0; s < soft_of(state)->support_count; s++)
+        if (!is_flag(state->support_states[s].driven)) return false;
+    return true;
+}
+
+static bool rigid_is_valid(const rigid_state *state) {
+    return is_flag(state->kept->driven) && is_turn(state->kept->orientation);
+}
+
+/* Joints that a tracker did not see are NaN, so they are not checked. */
+static bool hand_is_valid(const hand_state *state) {
+    const skeleton_state *bones = &state->skeleton;
+    const hand_kept *kept = state->kept;
+    const retarget_carried *carried = &kept->carried;
+    size_t count = (size_t)bones->model->bone_count, from_turn = offsetof(retarget_carried, turn);
+    return body_within((const double *)bones->coupling, count * sizeof *bones->coupling / sizeof(double), DBL_MAX) &&
+           body_within((const double *)bones->wrench, count * sizeof *bones->wrench / sizeof(double), DBL_MAX) &&
+           kept->driver >= HAND_BY_SCRIPT && kept->driver <= HAND_BY_ANGLES && is_flag(carried->started) &&
+           body_within((const double *)&carried->turn, (sizeof *carried - from_turn) / sizeof(double), DBL_MAX);
+}
+
+/* Returns what is invalid, or NULL. */
+static const char *find_invalid(const thenar_sim *sim) {
+    const thenar_model *model = sim->model;
+    if (!isfinite(sim->clock->time) || !isfinite(sim->clock->first_time)) return "the clock";
+    if (sim->clock->max_iterations > INT_MAX) return "the solver";
+    for (int i = 0; i < model_mover_count(model); i++) {
+        const body_class *kind = model->bodies[i]->kind;
+        const body_state *state = sim->bodies[i];
+        bool is_handle = i >= model->body_count;
+        bool is_valid = kind->is_finite(state) && (kind == &soft_class ? soft_is_valid((const soft_state *)state)
+                                                                       : rigid_is_valid((const rigid_state *)state));
+        if (!is_valid || (is_handle && !is_flag(((const handle_state *)state)->kept->is_driven)))
+            return model->bodies[i]->name;
+    }
+    for (int i = 0; i < model->hand_count; i++)
+        if (!hand_is_finite(&sim->hands[i]) || !hand_is_valid(&sim->hands[i])) return model->hands[i]->name;
+    return NULL;
+}
+
+#define SNAPSHOT_MAGIC 0x31534e4148454854u /* "THEHANS1" */
+
+typedef struct snapshot_header {
+    uint64_t magic;
+    uint64_t model_hash;
+    uint64_t size; /* of the state that follows, bytes */
+    double dt;
+    uint64_t checksum; /* of that state */
+} snapshot_header;
+
+size_t thenar_sim_snapshot_size(const thenar_sim *sim) {
+    USAGE_POINTER(sim, 0);
+    return sizeof(snapshot_header) + sim->kept_size;
+}
+
+thenar_status thenar_sim_snapshot(const thenar_sim *sim, void *bytes) {
+    USAGE_POINTER(sim, THENAR_ERROR_USAGE);
+    USAGE_POINTER(bytes, THENAR_ERROR_USAGE);
+    snapshot_header header = {.magic = SNAPSHOT_MAGIC,
+                              .model_hash = sim->model->hash,
+                              .size = sim->kept_size,
+                              .dt = sim->dt,
+                              .checksum = thenar_sim_hash(sim)};
+    memcpy(bytes, &header, sizeof header);
+    memcpy((char *)bytes + sizeof header, sim->kept, sim->kept_size);
+    return THENAR_OK;
+}
+
+thenar_status sim_take_state(thenar_sim *sim, const char *state, const char *what, thenar_error *error) {
+    if (!contact_memory_is_valid(&sim->model->contacts, &sim->contacts, state, sim->kept))
+        return error_set(error, THENAR_ERROR_INPUT, "%s: its contacts are not those of the model", what);
+    /* The backup belongs to the step and is free between steps. */
+    memcpy(sim->backup, sim->kept, sim->kept_size);
+    memcpy(sim->kept, state, sim->kept_size);
+    const char *invalid = find_invalid(sim);
+    if (invalid) {
+        memcpy(sim->kept, sim->backup, sim->kept_size);
+        return error_set(error, THENAR_ERROR_INPUT, "%s: %s has values that no step leaves", what, invalid);
+    }
+    sim->stats = (thenar_stats){0};
+    contact_report_clear(&sim->contacts);
+    for (int i = 0; i < sim->model->handle_count; i++) sim_handle(sim, i)->linear->is_there = false;
+    return THENAR_OK;
+}
+
+thenar_status thenar_sim_restore(thenar_sim *sim, const void *bytes, size_t size, thenar_error *error) {
+    USAGE_STATUS(sim && bytes, error, "the simulation or the snapshot is NULL");
+    snapshot_header header;
+    if (size < sizeof header)
+        return error_set(error, THENAR_ERROR_INPUT, "a snapshot of %zu bytes; expected %zu", size,
+                         thenar_sim_snapshot_size(sim));
+    memcpy(&header, bytes, sizeof header);
+    if (header.magic != SNAPSHOT_MAGIC)
+        return error_set(error, THENAR_ERROR_INPUT, "not a snapshot of this version of Thenar");
+    if (header.model_hash != sim->model->hash)
+        return error_set(error, THENAR_ERROR_INPUT, "a snapshot of another model; expected one of %s",
+                         sim->model->name);
+    if (header.dt != sim->dt)
+        return error_set(error, THENAR_ERROR_INPUT, "a snapshot with a time step of %g s; expected %g s", header.dt,
+                         sim->dt);
+    if (header.size != sim->kept_size || size != thenar_sim_snapshot_size(sim))
+        return error_set(error, THENAR_ERROR_INPUT, "a snapshot of %zu bytes; expected %zu", size,
+                         thenar_sim_snapshot_size(sim));
+    const char *state = (const char *)bytes + sizeof header;
+    if (hash_bytes(0, state, sim->kept_size) != header.checksum)
+        return error_set(error, THENAR_ERROR_INPUT, "a damaged snapshot: its checksum is wrong");
+    return sim_take_state(sim, state, "a damaged snapshot", error);
+}
+
+/* ---- Continuing from another simulation, with different materials, time step or solver: what a person changes while
+ * watching. A snapshot is stricter, since it guarantees the same bits ---- */
+
+static bool bodies_match(const thenar_model *a, const thenar_model *b) {
+    if (a->body_count != b->body_count || a->hand_count != b->hand_count || a->handle_count != b->handle_count)
+        return false;
+    for (int i = 0; i < a->body_count; i++) {
+        if (a->bodies[i]->kind != b->bodies[i]->kind) return false;
+        if (model_is_rigid(a, i)) continue;
+        const soft_model *x = model_soft(a, i), *y = model_soft(b, i);
+        if (x->mesh.node_count != y->mesh.node_count || x->mesh.tet_count != y->mesh.tet_count ||
+            x->support_count != y->support_count)
+            return false;
+    }
+    for (int i = 0; i < a->handle_count; i++)
+        if (model_handle(a, i)->body != model_handle(b, i)->body ||
+            model_handle(a, i)->bone != model_handle(b, i)->bone)
+            return false;
+    for (int i = 0; i < a->hand_count; i++)
+        if (a->hands[i]->first_body != b->hands[i]->first_body || a->hands[i]->flesh_count != b->hands[i]->flesh_count)
+            return false;
+    return true;
+}
+
+/* Whether the kept states have the same arrays. Limits that are added or removed change them, also those of contacts. */
+static bool same_layout(const thenar_sim *a, const thenar_sim *b) {
+    if (a->kept_size != b->kept_size || a->model->contacts.capacity != b->model->contacts.capacity ||
+        a->model->contacts.pair_count != b->model->contacts.pair_count)
+        return false;
+    for (int i = 0; i < a->model->body_count; i++)
+        if (!model_is_rigid(a->model, i) && model_soft(a->model, i)->limited != model_soft(b->model, i)->limited)
+            return false;
+    return true;
+}
+
+static void continue_soft(soft_state *to, const soft_state *from) {
+    const soft_model *body = soft_of(to);
+    size_t bytes = 3 * (size_t)body->mesh.node_count * sizeof(double), batches = (size_t)body->batch_count;
+    memcpy(to->x, from->x, bytes);
+    memcpy(to->v, from->v, bytes);
+    memcpy(to->change, from->change, bytes);
+    memcpy(to->applied, from->applied, bytes);
+    memcpy(to->force, from->force, bytes);
+    memcpy(to->touched, from->touched, (size_t)body->mesh.node_count * sizeof *to->touched);
+    memcpy(to->warm, from->warm, 9 * batches * sizeof *to->warm);
+    memcpy(to->support_states, from->support_states, (size_t)body->support_count * sizeof *to->support_states);
+}
+
+/* Copies the bodies without multipliers of limits and contacts, which the solver finds again. Hands are always
+ * copied this way, since the parameters of their springs are part of the kept state and may have changed. */
+static void continue_bodies(thenar_sim *sim, const thenar_sim *from) {
+    *sim->clock = *from->clock;
+    for (int i = 0; i < sim->model->body_count; i++)
+        if (model_is_rigid(sim->model, i))
+            *sim_rigid(sim, i)->kept = *sim_rigid(from, i)->kept;
+        else
+            continue_soft(sim_soft(sim, i), sim_soft(from, i));
+    for (int i = 0; i < sim->model->handle_count; i++) {
+        *sim_handle(sim, i)->rigid.kept = *sim_handle(from, i)->rigid.kept;
+        *sim_handle(sim, i)->kept = *sim_handle(from, i)->kept;
+    }
+}
+
+thenar_status thenar_sim_continue(thenar_sim *sim, const thenar_sim *from, thenar_error *error) {
+    USAGE_STATUS(sim && from, error, "a simulation is NULL");
+    if (!bodies_match(sim->model, from->model))
+        return error_set(error, THENAR_ERROR_INPUT, "%s: its bodies are not those of %s; expected the same meshes",
+                         sim->model->name, from->model->name);
+    thenar_sim_reset(sim);
+    if (same_layout(sim, from)) {
+        memcpy(sim->kept, from->kept, sim->kept_size);
+        /* With other surfaces, the triangles that contacts stick to may not exist. */
+        if (!contact_memory_is_valid(&sim->model->contacts, &sim->contacts, sim->kept, sim->kept))
+            contact_state_reset(&sim->contacts, &sim->model->contacts);
+    } else {
+        continue_bodies(sim, from);
+    }
+    for (int i = 0; i < sim->model->hand_count; i++) hand_continue(&sim->hands[i], &from->hands[i]);
+    for (int i = 0; i < sim->model->handle_count; i++) sim_handle(sim, i)->linearize = sim_handle(from, i)->linearize;
+    if (sim->dt != from->dt) {
+        sim->clock->first_time = from->clock->time;
+        sim->clock->first_step = from->clock->step_count;
+    }
+    return THENAR_OK;
+}

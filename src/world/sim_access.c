@@ -1,4 +1,4 @@
-/* Reading and setting the state of a simulation between steps, through the API. */
+/* API: reading and setting the state of a simulation between steps. */
 #include "world/sim.h"
 
 #include "core/error.h"
@@ -6,47 +6,21 @@
 
 #include "thenar/handle.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
-#define DEVICE_FARTHEST 1e6 /* m, and m/s: beyond it a device is broken */
-#define UNIT_TOLERANCE 0.1
+#define DEVICE_FARTHEST 1e6 /* m, and m/s: a device that reports more is broken */
+#define UNIT_TOLERANCE 0.1  /* of the length of a quaternion from a tracker */
 
-/* The checks that most functions begin with. `sim`, and `body` or `hand` or `handle`, are parameters. */
-#define BODY(result)                                                                                                   \
-    do {                                                                                                               \
-        USAGE_POINTER(sim, result);                                                                                    \
-        USAGE_INDEX(body, sim->model->body_count, result);                                                             \
-    } while (0)
-#define SOFT(result)                                                                                                   \
-    do {                                                                                                               \
-        BODY(result);                                                                                                  \
-        USAGE(!is_rigid(sim, body), result, "body %d (%s) is rigid; expected a soft one", body,                        \
-              sim->model->bodies[body]->name);                                                                         \
-    } while (0)
-#define RIGID(result)                                                                                                  \
-    do {                                                                                                               \
-        BODY(result);                                                                                                  \
-        USAGE(is_rigid(sim, body), result, "body %d (%s) is soft; expected a rigid one", body,                         \
-              sim->model->bodies[body]->name);                                                                         \
-    } while (0)
-#define HAND(result)                                                                                                   \
-    do {                                                                                                               \
-        USAGE_POINTER(sim, result);                                                                                    \
-        USAGE_INDEX(hand, sim->model->hand_count, result);                                                             \
-    } while (0)
-#define HANDLE(result)                                                                                                 \
-    do {                                                                                                               \
-        USAGE_POINTER(sim, result);                                                                                    \
-        USAGE_INDEX(handle, sim->model->handle_count, result);                                                         \
-    } while (0)
+#define BODY(result) USAGE_BODY(sim, sim->model, result)
+#define SOFT(result) USAGE_KIND(sim, sim->model, false, result)
+#define RIGID(result) USAGE_KIND(sim, sim->model, true, result)
+#define HAND(result) USAGE_HAND(sim, sim->model, result)
+#define HANDLE(result) USAGE_HANDLE(sim, sim->model, result)
 #define FAILED THENAR_ERROR_USAGE
 
-static bool is_rigid(const thenar_sim *sim, int body) {
-    return sim->model->bodies[body]->kind == &rigid_class;
-}
-
-/* A unit quaternion in the direction of q; false if that is not finite or has no length. */
+/* Normalizes q; false if its length is 0 or not finite. */
 static bool take_quaternion(const double q[4], quat *out) {
     quat given = rigid_orientation(q);
     double square = given.x * given.x + given.y * given.y + given.z * given.z + given.w * given.w;
@@ -246,8 +220,7 @@ thenar_status thenar_sim_drive_body(thenar_sim *sim, int body, const double pose
           sim->model->bodies[body]->name, thenar_motion_name(rigid_of(state)->motion));
     if (!body_is_near(vec3_load(pose)) || !take_quaternion(pose + 3, &turn))
         return refuse("the pose of a body is not finite, too far away or has no orientation");
-    const double unit[7] = {pose[0], pose[1], pose[2], turn.x, turn.y, turn.z, turn.w};
-    memcpy(state->kept->driven_pose, unit, sizeof unit);
+    pose_store(state->kept->driven_pose, vec3_load(pose), turn);
     state->kept->driven = 1;
     return THENAR_OK;
 }
@@ -297,12 +270,13 @@ thenar_status thenar_sim_contact_wrench(const thenar_sim *sim, int body, double 
     for (int i = 0; i < sim->contacts.pair_report_count; i++) {
         const thenar_contact_pair *pair = &sim->contacts.pair_reports[i];
         if (pair->body[0] != body && pair->body[1] != body) continue;
-        /* Of two soft bodies each has its own points and so its own area; a body does nothing to itself as a whole. */
+        /* Each of two soft bodies has contact points, and so an area, of its own. The forces of a body on itself sum to
+         * zero. */
         bool own = pair->body[0] == body, both = pair->body[0] == pair->body[1];
         double sign = both ? 0 : own ? 1 : -1;
         f = vec3_mul_add(f, vec3_load(pair->force), sign);
         t = vec3_mul_add(t, vec3_load(pair->torque), sign);
-        if (own || is_rigid(sim, body)) sum += pair->area;
+        if (own || model_is_rigid(sim->model, body)) sum += pair->area;
     }
     if (force) vec3_store(force, f);
     if (torque) vec3_store(torque, t);
@@ -319,7 +293,7 @@ thenar_status thenar_sim_contact_wrench(const thenar_sim *sim, int body, double 
         USAGE(out || numbers == 0, FAILED, "the array is NULL");                                                       \
     } while (0)
 
-/* One array of the soft bodies' states, all of them or one. */
+/* Reads one array of the state, of one soft body or of all. */
 typedef const double *soft_array(const thenar_sim *sim, int body);
 
 static thenar_status read_nodes(const thenar_sim *sim, int body, soft_array *array, double *out, size_t count) {
@@ -328,7 +302,7 @@ static thenar_status read_nodes(const thenar_sim *sim, int body, soft_array *arr
     if (!all) SOFT(FAILED);
     ROOM(3 * (size_t)thenar_model_node_count(sim->model, body));
     for (int b = all ? 0 : body; b < (all ? sim->model->body_count : body + 1); b++) {
-        if (is_rigid(sim, b)) continue;
+        if (model_is_rigid(sim->model, b)) continue;
         size_t size = 3 * (size_t)model_soft(sim->model, b)->mesh.node_count;
         memcpy(out, array(sim, b), size * sizeof *out);
         out += size;
@@ -364,7 +338,7 @@ thenar_status thenar_sim_read_poses(const thenar_sim *sim, double *out, size_t c
     USAGE_POINTER(sim, FAILED);
     ROOM(7 * (size_t)thenar_model_rigid_count(sim->model));
     for (int b = 0; b < sim->model->body_count; b++)
-        if (is_rigid(sim, b)) thenar_sim_pose(sim, b, out), out += 7;
+        if (model_is_rigid(sim->model, b)) thenar_sim_pose(sim, b, out), out += 7;
     return THENAR_OK;
 }
 
@@ -372,7 +346,7 @@ thenar_status thenar_sim_read_twists(const thenar_sim *sim, double *out, size_t 
     USAGE_POINTER(sim, FAILED);
     ROOM(6 * (size_t)thenar_model_rigid_count(sim->model));
     for (int b = 0; b < sim->model->body_count; b++)
-        if (is_rigid(sim, b)) thenar_sim_twist(sim, b, out), out += 6;
+        if (model_is_rigid(sim->model, b)) thenar_sim_twist(sim, b, out), out += 6;
     return THENAR_OK;
 }
 
@@ -385,20 +359,16 @@ thenar_status thenar_sim_read_contact_wrenches(const thenar_sim *sim, double *ou
 
 /* ---- Hands ---- */
 
-/* Not seen at all (some number is NaN), or as a position or quaternion should be. */
-static bool position_is_fine(const double p[3]) {
+/* Whether a tracked position or quaternion is valid. NaN is: the tracker did not see it. */
+static bool position_is_valid(const double p[3]) {
     for (int k = 0; k < 3; k++)
         if (fabs(p[k]) > TRACK_MAX_DISTANCE) return false; /* false for NaN */
     return true;
 }
 
-static bool quaternion_is_fine(const double q[4]) {
+static bool quaternion_is_valid(const double q[4]) {
     double size = sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]);
     return isnan(size) || fabs(size - 1) <= UNIT_TOLERANCE;
-}
-
-static quat unit_quaternion(const double q[4]) {
-    return quat_unit((quat){q[0], q[1], q[2], q[3]});
 }
 
 thenar_status thenar_sim_drive_hand(thenar_sim *sim, int hand, const double joints[7 * THENAR_HAND_JOINTS]) {
@@ -408,12 +378,12 @@ thenar_status thenar_sim_drive_hand(thenar_sim *sim, int hand, const double join
     tracked_hand seen = tracked_hand_unseen();
     for (int j = 0; j < HAND_JOINTS; j++) {
         const double *joint = joints + 7 * j;
-        if (!position_is_fine(joint) || !quaternion_is_fine(joint + 3))
+        if (!position_is_valid(joint) || !quaternion_is_valid(joint + 3))
             return error_set(NULL, THENAR_ERROR_INPUT,
-                             "the pose of joint %s is not one; expected up to %g m and a unit quaternion",
+                             "the pose of joint %s is invalid; expected up to %g m and a unit quaternion",
                              hand_joint_name((hand_joint)j), TRACK_MAX_DISTANCE);
         if (vec3_is_finite(vec3_load(joint))) seen.position[j] = vec3_load(joint);
-        quat q = unit_quaternion(joint + 3);
+        quat q = quat_unit(rigid_orientation(joint + 3));
         if (isfinite(q.x) && isfinite(q.y) && isfinite(q.z) && isfinite(q.w)) seen.orientation[j] = q;
     }
     kept->joints = seen;
@@ -428,10 +398,10 @@ thenar_status thenar_sim_drive_hand_angles(thenar_sim *sim, int hand, const doub
     USAGE_POINTER(angles, FAILED);
     hand_state *state = sim_hand(sim, hand);
     const hand_skeleton *skeleton = &state->model->skeleton;
-    hand_target given = {.base = {vec3_load(wrist), unit_quaternion(wrist + 3)}};
-    if (!vec3_is_finite(given.base.position) || !position_is_fine(wrist) || !isfinite(wrist[3]) ||
-        !isfinite(wrist[4]) || !isfinite(wrist[5]) || !quaternion_is_fine(wrist + 3) || !isfinite(wrist[6]))
-        return refuse("the pose of a wrist is not one; expected finite numbers and a unit quaternion");
+    hand_target given = {.base = {vec3_load(wrist), quat_unit(rigid_orientation(wrist + 3))}};
+    if (!body_within(wrist, 3, TRACK_MAX_DISTANCE) || !body_within(wrist + 3, 4, DBL_MAX) ||
+        !quaternion_is_valid(wrist + 3))
+        return refuse("the pose of a wrist is invalid; expected finite numbers and a unit quaternion");
     for (int i = 0; i < HAND_ANGLES; i++) {
         if (!isfinite(angles[i])) return refuse("an angle of a hand is not finite");
         given.q[i] = fmax(skeleton->lower[i], fmin(skeleton->upper[i], angles[i]));
@@ -439,12 +409,6 @@ thenar_status thenar_sim_drive_hand_angles(thenar_sim *sim, int hand, const doub
     state->kept->given = given;
     state->kept->driver = HAND_BY_ANGLES;
     return THENAR_OK;
-}
-
-static void write_pose(skeleton_pose pose, double out[7]) {
-    vec3_store(out, pose.position);
-    out[3] = pose.orientation.x, out[4] = pose.orientation.y;
-    out[5] = pose.orientation.z, out[6] = pose.orientation.w;
 }
 
 thenar_status thenar_sim_drive_hand_flexion(thenar_sim *sim, int hand, const double flexion[HAND_FINGERS],
@@ -456,10 +420,11 @@ thenar_status thenar_sim_drive_hand_flexion(thenar_sim *sim, int hand, const dou
     double pose[7];
     for (int f = 0; f < HAND_FINGERS; f++) {
         if (isnan(flexion[f])) continue;
-        if (!glove_value_is_fine(flexion[f])) return refuse("the flexion of a finger is not one; expected -0.5 to 1.5");
+        if (!glove_value_is_fine(flexion[f]))
+            return refuse("the flexion of a finger is out of range; expected -0.5 to 1.5");
         glove_finger(&state->model->skeleton, f, flexion[f], target.q);
     }
-    write_pose(target.base, pose);
+    pose_store(pose, target.base.position, target.base.orientation);
     return thenar_sim_drive_hand_angles(sim, hand, wrist ? wrist : pose, target.q);
 }
 
@@ -469,7 +434,7 @@ thenar_status thenar_sim_hand_joints(const thenar_sim *sim, int hand, double joi
     USAGE_POINTER(joints, FAILED);
     const hand_state *state = sim_hand(sim, hand);
     hand_skeleton_joints(&state->model->skeleton, state->skeleton.pose, frames);
-    for (int j = 0; j < HAND_JOINTS; j++) write_pose(frames[j], joints + 7 * j);
+    for (int j = 0; j < HAND_JOINTS; j++) pose_store(joints + 7 * j, frames[j].position, frames[j].orientation);
     return THENAR_OK;
 }
 
@@ -484,7 +449,7 @@ thenar_status thenar_sim_hand_target(const thenar_sim *sim, int hand, double wri
                                      double angles[THENAR_HAND_ANGLES]) {
     HAND(FAILED);
     const hand_kept *kept = sim_hand(sim, hand)->kept;
-    if (wrist) write_pose(kept->target.base, wrist);
+    if (wrist) pose_store(wrist, kept->target.base.position, kept->target.base.orientation);
     if (angles) memcpy(angles, kept->target.q, sizeof kept->target.q);
     return THENAR_OK;
 }
@@ -509,26 +474,18 @@ thenar_status thenar_sim_hand_coupling(const thenar_sim *sim, int hand, int bone
 
 /* ---- Handles ---- */
 
-static bool are_usable(const double *values, int count) {
-    for (int i = 0; i < count; i++)
-        if (!(fabs(values[i]) <= DEVICE_FARTHEST)) return false;
-    return true;
-}
-
 thenar_status thenar_sim_drive_handle(thenar_sim *sim, int handle, const double pose[7], const double velocity[6]) {
     static const double at_rest[6] = {0};
     HANDLE(FAILED);
     USAGE_POINTER(pose, FAILED);
     handle_kept *kept = sim_handle(sim, handle)->kept;
     if (!velocity) velocity = at_rest;
-    if (!are_usable(pose, 7) || !are_usable(velocity, 6))
+    if (!body_within(pose, 7, DEVICE_FARTHEST) || !body_within(velocity, 6, DEVICE_FARTHEST))
         return refuse("the pose or velocity of a handle is not finite or too large");
     quat turn = rigid_orientation(pose + 3);
     double square = turn.x * turn.x + turn.y * turn.y + turn.z * turn.z + turn.w * turn.w;
     if (!(square > 1e-6)) return refuse("the quaternion of a handle has no length");
-    turn = quat_unit(turn);
-    const double unit[7] = {pose[0], pose[1], pose[2], turn.x, turn.y, turn.z, turn.w};
-    memcpy(kept->driven, unit, sizeof unit);
+    pose_store(kept->driven, vec3_load(pose), quat_unit(turn));
     memcpy(kept->driven_motion, velocity, sizeof kept->driven_motion);
     kept->is_driven = 1;
     return THENAR_OK;

@@ -327,7 +327,6 @@ thenar_status thenar_sim_step(thenar_sim *sim) {
     sim->clock->warnings[THENAR_WARNING_SPIN_LIMITED] += any_slowed(sim);
     sim->stats.step_ns = clock_now() - start;
     if (done) return THENAR_OK;
-    return error_set(NULL, THENAR_ERROR_NUMERIC,
-                     "step %llu is impossible even in smaller ones; the bodies were stopped",
+    return error_set(NULL, THENAR_ERROR_NUMERIC, "step %llu failed, in smaller substeps too; the bodies were stopped",
                      (unsigned long long)sim->clock->step_count);
 }
