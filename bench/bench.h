@@ -2,7 +2,7 @@
  * name. Benchmarks print times and never pass or fail on them.
  *
  * The benchmarks of kernels (linear, solvers, convergence, growth, force_area, haptic, tactile) measure parts that the
- * API does not expose and include headers of src/; the others use the public API only. */
+ * API does not expose. So bench/, unlike app/, is compiled with the headers of src/ (cmake/command.cmake). */
 #ifndef BENCH_BENCH_H
 #define BENCH_BENCH_H
 
