@@ -82,24 +82,15 @@ const char *command_closest(const char *name);
 /* Prints the help of one command to stdout. */
 void command_print_help(const app_command *command, const app_option *options, int option_count);
 
-/* Scenes (scene.c): a path, or a name that is looked up in the scene folders. */
+/* Scenes (scene.c), given by path or name. */
 
 #define SCENE_PATH_SIZE 4096
-#define SCENE_FOLDERS 4
 
-/* The folders that contain scenes, in order: $THENAR_SCENES, then those next to the program (the source tree's if it was
- * built there, share/thenar/scenes if it was installed), each once. Returns their number. */
-int scene_folders(char folders[SCENE_FOLDERS][SCENE_PATH_SIZE]);
-
-/* The file of a scene given as a path (with a slash or an extension) or a name; the first folder that has it wins. The error
- * for an unknown name suggests a similar one. */
+/* As thenar_scene_find; warns on stderr if THENAR_SCENES is set to something else than a folder. */
 thenar_status scene_find(const char *scene, char path[SCENE_PATH_SIZE], thenar_error *error);
+void scene_check_folder(void);
 
-/* Calls visit(context, name, path) for every scene of a folder, sorted by name. */
-void scene_each(const char *folder, void (*visit)(void *context, const char *name, const char *path), void *context);
-
-/* Loads a scene given by path or name and prints the warnings of its model to stderr. track: file of tracked joints for its
- * hands, or NULL. */
+/* Loads a scene and prints the warnings of its model to stderr. track: file of tracked joints for its hands, or NULL. */
 thenar_status scene_open(const char *scene, const option_list *sets, const char *track, thenar_model **model,
                          thenar_scene_info *info, thenar_error *error);
 

@@ -72,7 +72,7 @@ if(THENAR_IO)
     target_link_libraries(thenar_io PUBLIC thenar)
     # Scenes are found relative to the library, wherever it has been moved to.
     file(RELATIVE_PATH scenes_from_library ${CMAKE_INSTALL_FULL_LIBDIR} ${CMAKE_INSTALL_FULL_DATADIR}/thenar/scenes)
-    set_source_files_properties(src/scene/scene_locate.c PROPERTIES
+    set_source_files_properties(src/scene/scene.c PROPERTIES
         COMPILE_DEFINITIONS SCENES_FROM_LIBRARY="${scenes_from_library}")
 endif()
 if(NOT THENAR_SANITIZE)

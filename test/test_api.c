@@ -499,6 +499,51 @@ static void release_memory(void *context, const void *bytes) {
     files->releases++;
 }
 
+/* The scenes that thenar_scene_each visits. */
+typedef struct visited {
+    int count, beams;
+    char beam[4096];
+} visited;
+
+static void visit_scene(void *context, const char *name, const char *path) {
+    visited *all = context;
+    all->count++;
+    if (strcmp(name, "beam-soft") != 0) return;
+    all->beams++;
+    snprintf(all->beam, sizeof all->beam, "%s", path);
+}
+
+static void scenes_are_found_by_name(void **state) {
+    (void)state;
+    char path[4096], small[8];
+    thenar_error error;
+    thenar_model *model;
+    visited all = {0};
+    setenv("THENAR_SCENES", SOURCE_DIR "/scenes", 1);
+    assert_ok(thenar_scene_find("beam-soft", path, sizeof path, &error), error);
+    assert_int_equal(thenar_scene_each(visit_scene, &all), THENAR_OK);
+    assert_true(all.count > 10);
+    assert_int_equal(all.beams, 1);
+    assert_string_equal(all.beam, path);
+    assert_ok(thenar_scene_load("beam-soft", NULL, &model, NULL, &error), error);
+    assert_string_equal(thenar_model_name(model), "beam-soft");
+    thenar_model_free(model);
+    /* Texts with a slash or an extension are paths, whether the file exists or not. */
+    assert_ok(thenar_scene_find("./beam-soft", path, sizeof path, &error), error);
+    assert_string_equal(path, "./beam-soft");
+    assert_ok(thenar_scene_find("nowhere.yaml", path, sizeof path, &error), error);
+    assert_string_equal(path, "nowhere.yaml");
+    assert_int_equal(thenar_scene_find("beam-sfot", path, sizeof path, &error), THENAR_ERROR_FILE);
+    assert_non_null(strstr(error.text, "did you mean beam-soft?"));
+    assert_int_equal(thenar_scene_load("beam-sfot", NULL, &model, NULL, &error), THENAR_ERROR_FILE);
+    assert_non_null(strstr(error.text, "did you mean beam-soft?"));
+    assert_int_equal(thenar_scene_find("", path, sizeof path, &error), THENAR_ERROR_FILE);
+    assert_int_equal(thenar_scene_find("beam-soft.yaml", small, sizeof small, &error), THENAR_ERROR_FILE);
+    assert_non_null(strstr(error.text, "too long"));
+    assert_int_equal(thenar_scene_find(NULL, path, sizeof path, &error), THENAR_ERROR_USAGE);
+    assert_int_equal(thenar_scene_each(NULL, NULL), THENAR_ERROR_USAGE);
+}
+
 static void a_scene_and_what_it_names_come_from_memory(void **state) {
     (void)state;
     const char tets[] = "# vtk DataFile Version 3.0\nt\nASCII\nDATASET UNSTRUCTURED_GRID\nPOINTS 4 double\n"
@@ -813,6 +858,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(misuse_is_a_status_with_a_message),
     cmocka_unit_test(every_function_survives_zeros),
     cmocka_unit_test(an_invariant_that_fails_goes_to_the_handler),
+    cmocka_unit_test(scenes_are_found_by_name),
     cmocka_unit_test(a_scene_and_what_it_names_come_from_memory),
     cmocka_unit_test(a_recording_in_memory_is_read_and_replayed),
     cmocka_unit_test(a_scene_is_changed_before_it_is_compiled),

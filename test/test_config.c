@@ -585,20 +585,12 @@ typedef struct everything {
     int steps, solver;
     bool on;
     const char *name;
-    vec3 gravity;
-    quat rotation;
-    double limit, pair[2];
+    double gravity[3], limit, pair[2];
 } everything;
 
 static everything read_everything(config_reader *reader, const config_node *node) {
-    everything e = {.steps = 3,
-                    .solver = 1,
-                    .on = true,
-                    .name = "none",
-                    .gravity = {0, 0, -1},
-                    .rotation = {0, 0, 0, 1},
-                    .limit = 9,
-                    .pair = {1, 2}};
+    everything e = {
+        .steps = 3, .solver = 1, .on = true, .name = "none", .gravity = {0, 0, -1}, .limit = 9, .pair = {1, 2}};
     config_map map;
     config_range limits = config_positive("m");
     limits.infinite = true;
@@ -607,8 +599,7 @@ static everything read_everything(config_reader *reader, const config_node *node
     config_choice(&map, "solver", CONFIG_OPTIONAL, solvers, 3, &e.solver);
     config_bool(&map, "on", CONFIG_OPTIONAL, &e.on);
     config_text(&map, "name", CONFIG_OPTIONAL, &e.name);
-    config_vec3(&map, "gravity", CONFIG_OPTIONAL, config_any("m/s^2"), &e.gravity);
-    config_quat(&map, "rotation", CONFIG_OPTIONAL, &e.rotation);
+    config_vec3(&map, "gravity", CONFIG_OPTIONAL, config_any("m/s^2"), e.gravity);
     config_number(&map, "limit", CONFIG_OPTIONAL, limits, &e.limit);
     config_numbers(&map, "pair", CONFIG_OPTIONAL, config_not_negative(""), 2, e.pair);
     config_close(&map);
@@ -632,20 +623,19 @@ static void each_type_reads_its_value_and_keeps_the_default_without_one(void **s
     everything e;
     assert_string_equal(everything_message("{}", &e), "");
     assert_int_equal(e.steps, 3);
-    assert_near(e.gravity.z, -1, 0);
+    assert_near(e.gravity[2], -1, 0);
     assert_string_equal(everything_message("steps: ~\non: null", &e), "");
     assert_int_equal(e.steps, 3);
     assert_string_equal(
         everything_message("steps: 100\nsolver: 'multigrid'\non: False\nname: 5\ngravity: [1, 2.5, -3]\n"
-                           "rotation: [0, 0, 2, 2]\nlimit: .inf\npair: [5, 0]\n",
+                           "limit: .inf\npair: [5, 0]\n",
                            &e),
         "");
     assert_int_equal(e.steps, 100);
     assert_int_equal(e.solver, 2);
     assert_false(e.on);
     assert_string_equal(e.name, "read");
-    assert_near(e.gravity.y, 2.5, 0);
-    assert_near(e.rotation.w, sqrt(0.5), 1e-15); /* one rounding of a square root and a division */
+    assert_near(e.gravity[1], 2.5, 0);
     assert_true(isinf(e.limit));
     assert_near(e.pair[0], 5, 0);
 }
@@ -671,8 +661,6 @@ static void each_type_refuses_the_others_with_a_reason(void **state) {
         {"gravity: [1, 2]", "scene.yaml:1:10: gravity has 2 items; expected a sequence of 3 numbers"},
         {"gravity: [1, ~, 3]", "scene.yaml:1:14: gravity[1]: expected a number, found null"},
         {"gravity: [1, 2, .inf]", "gravity[2] is .inf; expected a finite number (m/s^2)"},
-        {"rotation: [0, 0, 0, 0]", "rotation is all zeros; expected a rotation as [x, y, z, w]"},
-        {"rotation: [0, 0, 1]", "rotation has 3 items; expected a sequence of 4 numbers"},
         {"limit: -.inf", "limit is -.inf; expected a number > 0 (m)"},
         {"limit: .nan", "limit is .nan; expected a number > 0 (m)"},
         {"pair: [3, -1]", "scene.yaml:1:11: pair[1] is -1; expected a number >= 0"},
@@ -681,7 +669,7 @@ static void each_type_refuses_the_others_with_a_reason(void **state) {
         everything e;
         assert_contains(everything_message(cases[i].text, &e), cases[i].message);
         assert_near(e.pair[0], 1, 0);
-        assert_near(e.gravity.z, -1, 0);
+        assert_near(e.gravity[2], -1, 0);
     }
 }
 
@@ -702,7 +690,7 @@ static void the_first_error_wins(void **state) {
 /* Reads "bodies" by name, each with "points" and an optional "inner" mapping; returns how many. */
 static int read_bodies(config_reader *reader, const config_node *root, char *names, double *sum) {
     config_map scene;
-    config_list bodies, points, rows;
+    config_list bodies, points;
     int count = 0;
     config_open(reader, root, "scene", &scene);
     config_entries(&scene, "bodies", CONFIG_REQUIRED, &bodies);
@@ -712,25 +700,15 @@ static int read_bodies(config_reader *reader, const config_node *root, char *nam
         strcat(strcat(names, bodies.key), " ");
         config_sequence(&body, "points", CONFIG_OPTIONAL, &points);
         while (config_next(&points)) {
-            vec3 point = {0};
-            config_item_vec3(&points, config_any("m"), &point);
-            *sum += point.x + 10 * (double)points.index;
-        }
-        config_sequence(&body, "rows", CONFIG_OPTIONAL, &rows);
-        while (config_next(&rows)) {
-            config_list row;
-            config_item_sequence(&rows, &row);
-            while (config_next(&row)) {
-                int integer = 0;
-                config_item_integer(&row, 0, 9, &integer);
-                *sum += integer;
-            }
+            double point[3] = {0};
+            config_item_vec3(&points, config_any("m"), point);
+            *sum += point[0] + 10 * (double)points.index;
         }
         int level = 0;
         if (config_child(&body, "inner", CONFIG_OPTIONAL, &inner))
             config_integer(&inner, "level", CONFIG_REQUIRED, 0, 9, &level);
         config_close(&inner);
-        if (level == 9) config_fail(&inner, "level", "level 9 is not for '%s'", body.key);
+        if (level == 9) config_fail(&inner, "level", "level 9 is not for '%s'", bodies.key);
         config_close(&body);
         count++;
     }
@@ -755,13 +733,13 @@ static void lists_and_named_entries_are_read_one_by_one(void **state) {
     int count;
     char names[64];
     double sum;
-    assert_string_equal(bodies_message("bodies:\n  b: {points: [[1, 0, 0], [2, 0, 0]], rows: [[1, 2], [], [3]]}\n"
+    assert_string_equal(bodies_message("bodies:\n  b: {points: [[1, 0, 0], [2, 0, 0]]}\n"
                                        "  gone: ~\n  a: {}\n",
                                        &count, names, &sum),
                         "");
     assert_int_equal(count, 2);
     assert_string_equal(names, "b a ");
-    assert_near(sum, 1 + 12 + 6, 0);
+    assert_near(sum, 1 + 12, 0);
     assert_contains(bodies_message("bodies: [1]\n", &count, names, &sum),
                     "scene.yaml:1:9: bodies: expected a mapping, found");
     assert_contains(bodies_message("{}\n", &count, names, &sum), "scene.yaml:1:1: scene has no key 'bodies'");
@@ -769,8 +747,6 @@ static void lists_and_named_entries_are_read_one_by_one(void **state) {
                     "bodies.a.points[1] has 1 items; expected a sequence of 3 numbers");
     assert_contains(bodies_message("bodies: {a: {points: [[0, 0, x]]}}", &count, names, &sum),
                     "scene.yaml:1:30: bodies.a.points[0][2]: expected a number, found text 'x'");
-    assert_contains(bodies_message("bodies: {a: {rows: [[1], [2, 10]]}}", &count, names, &sum),
-                    "bodies.a.rows[1][1] is 10; expected an integer between 0 and 9");
     assert_contains(bodies_message("bodies: {a: 5}", &count, names, &sum), "a: expected a mapping, found a number '5'");
     assert_contains(bodies_message("bodies: {a: {inner: {levl: 1}}}", &count, names, &sum),
                     "scene.yaml:1:22: unknown key 'levl' in bodies.a.inner; did you mean 'level'?");

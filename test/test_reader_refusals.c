@@ -302,7 +302,7 @@ static void scenes_are_refused_by_name(void **state) {
         {SOFT("{embed: {sphere: 1, capsule: [1, 1], cell: 0.5}}", ""), "several things to embed; expected one of"},
         {SOFT("{embed: {cell: 0.5}}", ""), "nothing to embed; expected surface: FILE"},
         {SOFT("{embed: {sphere: 1, cell: 0.5, tets: 100}}", ""), "cell and tets together; expected one of them"},
-        {SOFT("{hand: {file: a.glb, length: 0.2}}", ""), "length beside file"},
+        {SOFT("{hand: {file: a.glb, length: 0.2}}", ""), "length together with file"},
         {SOFT(BOX, "    loads: [{where: {box: [[0, 0, 0]]}, force: [0, 1, 0]}]\n"), "1 corners; expected two"},
         {SOFT(BOX, "    loads: [{where: {all: false}, force: [0, 1, 0]}]\n"), "all is false; expected true"},
         {LIMITED("{along: [{direction: [0, 0, 0], max: 1.1}]}"), "no direction; expected a vector that is not zero"},

@@ -38,7 +38,18 @@ typedef struct thenar_scene_info {
     double time;     /**< intended duration of a run, s: that of the track if there is one, else the scene's */
 } thenar_scene_info;
 
-/** Loads a scene. options and info may be NULL. Errors name file, line and column. */
+/** The file of a scene. A text with a slash is a path. Any other is a name: NAME.yaml is searched in $THENAR_SCENES,
+ * then in the scene folders next to the library and next to the program. If no folder has it, it is a path if it has an
+ * extension or the file exists, else an error that suggests a similar name. size: of `path`, bytes. */
+THENAR_IO_API thenar_status thenar_scene_find(const char *name, char *path, size_t size, thenar_error *error);
+
+/** Calls visit(context, name, path) for each scene that thenar_scene_find finds by name: folder by folder, sorted by name,
+ * without those that a scene of the same name in an earlier folder hides. The texts are valid during the call. */
+THENAR_IO_API thenar_status thenar_scene_each(void (*visit)(void *context, const char *name, const char *path),
+                                              void *context);
+
+/** Loads a scene, given by path or name as for thenar_scene_find. options and info may be NULL. Errors name file, line
+ * and column. */
 THENAR_IO_API thenar_status thenar_scene_load(const char *path, const thenar_scene_options *options,
                                               thenar_model **model, thenar_scene_info *info, thenar_error *error);
 

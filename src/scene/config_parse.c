@@ -243,7 +243,8 @@ static thenar_status parse_step(parser *p, int depth, config_node **root, bool *
         break;
     case YAML_DOCUMENT_START_EVENT:
         if (*root)
-            status = error_at_mark(p, event.start_mark, "a second document starts here; expected one document a file");
+            status =
+                error_at_mark(p, event.start_mark, "a second document starts here; expected one document per file");
         break;
     case YAML_STREAM_END_EVENT:
         *done = true;

@@ -1,18 +1,26 @@
-/* A scene file to a model. The keys are documented in docs/scenes.md; every read below is one of them. */
-#include "thenar/scene.h"
+/* Scenes: found by name, read, and compiled to a model. docs/scenes.md describes the keys; every read below is one of
+ * them. */
+#include "scene/scene.h"
 
 #include "core/error.h"
 #include "core/memory.h"
 #include "core/text.h"
 #include "device/device.h"
 #include "haptic/haptic.h"
-#include "scene/config.h"
-#include "scene/scene.h"
+#include "io/file.h"
 #include "world/model.h"
 
+#include <dirent.h>
+#include <dlfcn.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define SCENE_FORMAT 1
+#define PATH_SIZE 4096
 
 thenar_key *scene_keys_read(config_map *map, int *count) {
     *count = 0;
@@ -25,17 +33,21 @@ thenar_key *scene_keys_read(config_map *map, int *count) {
     }
     while (config_next(&list)) {
         config_map key;
-        vec3 move = {0}, turn = {0};
         thenar_key *to = &keys[(*count)++];
         config_item_map(&list, &key);
         config_number(&key, "time", CONFIG_REQUIRED, config_not_negative("s"), &to->time);
-        config_vec3(&key, "move", CONFIG_OPTIONAL, config_any("m"), &move);
-        config_vec3(&key, "turn", CONFIG_OPTIONAL, config_any("rad"), &turn);
+        config_vec3(&key, "move", CONFIG_OPTIONAL, config_any("m"), to->move);
+        config_vec3(&key, "turn", CONFIG_OPTIONAL, config_any("rad"), to->turn);
         config_close(&key);
-        vec3_store(to->move, move);
-        vec3_store(to->turn, turn);
     }
     return keys;
+}
+
+void scene_pose_read(config_map *shape, double pose[7]) {
+    double move[3] = {0}, turn[3] = {0};
+    config_vec3(shape, "move", CONFIG_OPTIONAL, config_any("m"), move);
+    config_vec3(shape, "turn", CONFIG_OPTIONAL, config_any("rad"), turn);
+    pose_store(pose, vec3_load(move), quat_from_rotation_vector(vec3_load(turn)));
 }
 
 static void read_springs(config_map *map, thenar_handle_def *def) {
@@ -60,7 +72,6 @@ static void read_coupling(config_map *map, thenar_handle_def *def) {
 
 static void read_handle(config_map *map, const char *name, thenar_build *build) {
     thenar_handle_def def = thenar_handle_def_default();
-    vec3 seed = {0}, pivot = {0};
     def.name = name;
     config_text(map, "tool", CONFIG_REQUIRED, &def.tool);
     const char *bone = NULL;
@@ -71,18 +82,16 @@ static void read_handle(config_map *map, const char *name, thenar_build *build) 
                         "no bone begins at %s; expected wrist, or a joint of WebXR at which a bone of a finger begins",
                         bone);
     } else {
-        config_vec3(map, "seed", CONFIG_REQUIRED, config_any("m"), &seed);
+        config_vec3(map, "seed", CONFIG_REQUIRED, config_any("m"), def.seed);
         config_number(map, "radius", CONFIG_REQUIRED, config_positive("m"), &def.radius);
         read_springs(map, &def);
     }
     read_coupling(map, &def);
     thenar_key *keys = scene_keys_read(map, &def.key_count);
     config_bool(map, "linear", CONFIG_OPTIONAL, &def.linear);
-    def.has_pivot = config_vec3(map, "pivot", CONFIG_OPTIONAL, config_any("m"), &pivot);
+    def.has_pivot = config_vec3(map, "pivot", CONFIG_OPTIONAL, config_any("m"), def.pivot);
     config_bool(map, "linearize", CONFIG_OPTIONAL, &def.linearize);
     config_close(map);
-    vec3_store(def.seed, seed);
-    vec3_store(def.pivot, pivot);
     def.keys = keys;
     if (map->reader->status == THENAR_OK) {
         thenar_error error;
@@ -91,9 +100,7 @@ static void read_handle(config_map *map, const char *name, thenar_build *build) 
     free(keys);
 }
 
-/* Reads the mapping under `handles`, if there is one, and adds them to the build, which has the bodies already. Errors
- * go to the map's reader. */
-static void scene_handles_read(config_map *scene, thenar_build *build) {
+static void read_handles(config_map *scene, thenar_build *build) {
     config_list handles;
     if (!config_entries(scene, "handles", CONFIG_OPTIONAL, &handles)) return;
     while (config_next(&handles)) {
@@ -103,19 +110,7 @@ static void scene_handles_read(config_map *scene, thenar_build *build) {
     }
 }
 
-/* What the scene says of one handle. */
-typedef struct scene_binding {
-    const char *name; /* the tree's */
-    char *device;     /* or NULL */
-    device_binding bindings;
-} scene_binding;
-
-struct scene_haptic {
-    thenar_haptic_def loop;
-    ARRAY(scene_binding) bindings;
-};
-
-/* KIND:FILE and KIND:FILE,MORE with the file seen from the one that it is written in. NULL: out of memory. */
+/* A device KIND:FILE or KIND:FILE,MORE with the file relative to the scene file. NULL: out of memory. */
 static char *resolve_device(const config_node *node, const char *text, size_t kind) {
     static const char *const of_files[] = {"user", "recorded", "plugin"};
     bool has_file = false;
@@ -144,30 +139,29 @@ static void read_device(config_map *map, char **device) {
     if (!*device) config_out_of_memory(map);
 }
 
-static void read_binding(config_map *map, scene_binding *out) {
-    device_binding *bindings = &out->bindings;
-    thenar_haptic_settings *settings = &bindings->settings;
-    vec3 origin = {0}, turn = {0};
+static void read_binding(config_map *map, device_binding *binding) {
+    thenar_haptic_settings *settings = &binding->settings;
+    double turn[3] = {0};
+    binding->is_set = true;
     *settings = thenar_haptic_settings_default();
-    read_device(map, &out->device);
-    for (int i = 0; i < HAPTIC_SETTINGS; i++) { /* what is not said stays as the handle has it */
+    read_device(map, &binding->device);
+    for (int i = 0; i < HAPTIC_SETTINGS; i++) {
         const haptic_setting *one = &haptic_setting_table[i];
         config_range range = one->may_be_zero ? config_not_negative(one->unit) : config_positive(one->unit);
         double *value = haptic_setting_of(settings, i);
-        *value = NAN;
+        *value = NAN; /* the value of the handle, unless the scene has one */
         config_number(map, one->name, CONFIG_OPTIONAL, range, value);
     }
     config_bool(map, "one_sided", CONFIG_OPTIONAL, &settings->one_sided);
     config_bool(map, "passivity", CONFIG_OPTIONAL, &settings->passivity);
     config_bool(map, "plain", CONFIG_OPTIONAL, &settings->plain);
-    bindings->has_origin = config_vec3(map, "origin", CONFIG_OPTIONAL, config_any("m"), &origin);
-    bindings->has_turn = config_vec3(map, "turn", CONFIG_OPTIONAL, config_any("rad"), &turn);
-    vec3_store(bindings->origin, origin);
-    bindings->turn = quat_from_rotation_vector(turn);
+    binding->has_origin = config_vec3(map, "origin", CONFIG_OPTIONAL, config_any("m"), binding->origin);
+    binding->has_turn = config_vec3(map, "turn", CONFIG_OPTIONAL, config_any("rad"), turn);
+    binding->turn = quat_from_rotation_vector(vec3_load(turn));
     config_close(map);
 }
 
-/* The handles of the scene, for a name that is none of them. */
+/* The error for a name under haptic.handles that is not under `handles`. */
 static void refuse_name(config_list *list, const config_node *handles) {
     const char *names[CONFIG_CANDIDATES];
     size_t count = handles ? config_candidates(handles, names) : 0;
@@ -179,92 +173,65 @@ static void refuse_name(config_list *list, const config_node *handles) {
                      closest ? "'?" : "", count ? ": " : "", known);
 }
 
-static void read_handles(config_map *map, const config_node *handles, scene_haptic *haptic) {
-    config_list list;
-    if (!config_entries(map, "handles", CONFIG_OPTIONAL, &list)) return;
-    while (config_next(&list)) {
-        config_map one;
-        scene_binding bindings = {.name = list.key};
-        const config_node *handle = handles ? config_find(handles, list.key) : NULL;
-        if (!handle || config_is_null(handle)) {
-            refuse_name(&list, handles);
-            return;
-        }
-        config_item_map(&list, &one);
-        read_binding(&one, &bindings);
-        if (ARRAY_PUSH(&haptic->bindings, bindings)) continue;
-        free(bindings.device);
-        config_out_of_memory(map);
+/* The index of a handle in the model, which has those under `handles` in their order; -1: there is no such handle. */
+static int find_handle(const config_node *handles, const char *name) {
+    int index = 0;
+    for (const config_node *handle = handles ? handles->first : NULL; handle; handle = handle->next) {
+        if (config_is_null(handle)) continue;
+        if (strcmp(handle->key, name) == 0) return index;
+        index++;
     }
+    return -1;
 }
 
-/* Reads the mapping under `haptic`; *out is NULL if there is none. Errors go to the map's reader. */
-static void scene_haptic_read(config_map *scene, scene_haptic **out) {
-    *out = NULL;
+static void free_haptic(void *attachment) {
+    haptic_scene *haptic = attachment;
+    for (int i = 0; haptic && i < haptic->handle_count; i++) free(haptic->bindings[i].device);
+    free(haptic);
+}
+
+/* The mapping `haptic`: the loop, and the devices of the handles. NULL if there is none. */
+static haptic_scene *read_haptic(config_map *scene) {
     config_map map;
-    if (!config_child(scene, "haptic", CONFIG_OPTIONAL, &map)) return;
-    scene_haptic *haptic = MEMORY_ARRAY(scene_haptic, 1);
+    config_list list;
+    if (!config_child(scene, "haptic", CONFIG_OPTIONAL, &map)) return NULL;
+    const config_node *handles = config_peek(scene, "handles");
+    size_t count = handles ? handles->count : 0;
+    haptic_scene *haptic = memory_array(1, sizeof *haptic + count * sizeof *haptic->bindings);
     if (!haptic) {
         config_out_of_memory(scene);
-        return;
+        return NULL;
     }
-    *out = haptic;
+    haptic->handle_count = (int)count;
     thenar_haptic_def *loop = &haptic->loop;
     *loop = thenar_haptic_def_default();
     config_number(&map, "rate", CONFIG_OPTIONAL, config_between(HAPTIC_SLOWEST, HAPTIC_FASTEST, "1/s"), &loop->rate);
     config_bool(&map, "real_time", CONFIG_OPTIONAL, &loop->real_time);
     config_integer(&map, "priority", CONFIG_OPTIONAL, 1, 99, &loop->priority);
     config_number(&map, "watchdog", CONFIG_OPTIONAL, config_positive("s"), &loop->watchdog);
-    read_handles(&map, config_peek(scene, "handles"), haptic);
-    config_close(&map);
-}
-
-static void free_attachment(void *attachment) {
-    haptic_scene *scene = attachment;
-    for (int i = 0; i < scene->handle_count; i++) free(scene->bindings[i].device);
-    free(scene);
-}
-
-/* Attaches it to a model that nobody else has yet. NULL is fine. */
-static thenar_status scene_haptic_give(const scene_haptic *haptic, thenar_model *model, thenar_error *error) {
-    if (!haptic) return THENAR_OK;
-    int count = model->handle_count;
-    haptic_scene *scene = memory_array(1, sizeof *scene + (size_t)count * sizeof *scene->bindings);
-    if (!scene) return error_memory(error, "haptic");
-    scene->loop = haptic->loop;
-    scene->handle_count = count;
-    model->attachment = scene;
-    model->free_attachment = free_attachment;
-    for (size_t i = 0; i < haptic->bindings.count; i++) {
-        const scene_binding *one = &haptic->bindings.data[i];
-        device_binding *binding = &scene->bindings[thenar_model_find_handle(model, one->name)];
-        *binding = one->bindings;
-        binding->is_set = true;
-        binding->device = memory_string(one->device);
-        if (one->device && !binding->device) return error_memory(error, "haptic");
+    config_entries(&map, "handles", CONFIG_OPTIONAL, &list);
+    while (config_next(&list)) {
+        config_map one;
+        int handle = find_handle(handles, list.key);
+        if (handle < 0) {
+            refuse_name(&list, handles);
+            break;
+        }
+        config_item_map(&list, &one);
+        read_binding(&one, &haptic->bindings[handle]);
     }
-    return THENAR_OK;
+    config_close(&map);
+    return haptic;
 }
-
-static void scene_haptic_free(scene_haptic *haptic) {
-    if (!haptic) return;
-    for (size_t i = 0; i < haptic->bindings.count; i++) free(haptic->bindings.data[i].device);
-    free(haptic->bindings.data);
-    free(haptic);
-}
-
-#define SCENE_FORMAT 1
 
 static void read_world(config_map *scene, thenar_world_def *world, thenar_scene_info *info) {
     int format = SCENE_FORMAT;
     const char *title = "";
-    vec3 gravity = vec3_load(world->gravity);
     config_integer(scene, "thenar", CONFIG_REQUIRED, SCENE_FORMAT, SCENE_FORMAT, &format);
     config_text(scene, "title", CONFIG_OPTIONAL, &title);
     config_number(scene, "dt", CONFIG_OPTIONAL, config_between(MODEL_DT_SMALLEST, MODEL_DT_LARGEST, "s"), &world->dt);
     config_number(scene, "time", CONFIG_OPTIONAL, config_positive("s"), &info->time);
-    config_vec3(scene, "gravity", CONFIG_OPTIONAL, config_any("m/s^2"), &gravity);
-    vec3_store(world->gravity, gravity);
+    config_vec3(scene, "gravity", CONFIG_OPTIONAL, config_any("m/s^2"), world->gravity);
     config_map touch;
     if (config_child(scene, "contact", CONFIG_OPTIONAL, &touch)) {
         config_range range = {.low = 0, .above_low = true, .high = MODEL_MARGIN_LARGEST, .unit = "m"};
@@ -324,10 +291,9 @@ static thenar_status build_model(const config_node *root, const char *path, cons
     thenar_build *build = thenar_build_create(&world);
     if (!build) return error_memory(error, path);
     read_bodies(&scene, build);
-    scene_handles_read(&scene, build);
+    read_handles(&scene, build);
     scene_tactile_read(&scene, build);
-    scene_haptic *haptic;
-    scene_haptic_read(&scene, &haptic);
+    haptic_scene *haptic = read_haptic(&scene);
     config_close(&scene);
     thenar_status status = reader.status;
     if (status == THENAR_OK && tracked) status = thenar_build_set_track(build, tracked, error);
@@ -336,12 +302,12 @@ static thenar_status build_model(const config_node *root, const char *path, cons
         if (status != THENAR_OK) error_prefix(error, "%s", path);
         if (status == THENAR_OK && tracked) info->time = fmax(world.dt, thenar_model_track_time(*model));
     }
-    if (status == THENAR_OK) status = scene_haptic_give(haptic, *model, error);
-    if (status != THENAR_OK) {
-        thenar_model_free(*model);
-        *model = NULL;
+    if (status == THENAR_OK) {
+        (*model)->attachment = haptic;
+        (*model)->free_attachment = free_haptic;
+    } else {
+        free_haptic(haptic);
     }
-    scene_haptic_free(haptic);
     thenar_build_free(build);
     return status;
 }
@@ -351,29 +317,32 @@ thenar_status thenar_scene_options_init(thenar_scene_options *options, size_t si
     return sized_give(options, size, &defaults, sizeof defaults, "thenar_scene_options");
 }
 
-/* text NULL: from the file. */
-static thenar_status load(const char *path, const char *text, size_t size, const thenar_scene_options *options,
+/* text NULL: reads the file, which may be given by name. */
+static thenar_status load(const char *path, const char *text, size_t size, const thenar_scene_options *given,
                           thenar_model **model, thenar_scene_info *info, thenar_error *error) {
+    char found[PATH_SIZE];
     config tree = {0};
-    thenar_status status = text ? config_parse(&tree, text, size, path, error) : config_load(&tree, path, error);
-    if (status != THENAR_OK) return status;
-    *info = (thenar_scene_info){.time = 1};
-    for (int i = 0; i < options->set_count && status == THENAR_OK; i++)
-        status = config_set(&tree, options->sets[i], error);
-    if (status == THENAR_OK) status = build_model(tree.root, path, options->track, model, info, error);
-    config_free(&tree);
-    return status;
-}
-
-static thenar_status load_with(const char *path, const char *text, size_t size, const thenar_scene_options *given,
-                               thenar_model **model, thenar_scene_info *info, thenar_error *error) {
     thenar_scene_info ignored;
     thenar_scene_options options = thenar_scene_options_default();
     thenar_status status =
         given ? sized_take(&options, sizeof options, given, "thenar_scene_options", error) : THENAR_OK;
+    *model = NULL;
+    if (status == THENAR_OK && !text) {
+        status = thenar_scene_find(path, found, sizeof found, error);
+        if (status == THENAR_OK)
+            path = found;
+        else if (options.files) /* may have it */
+            status = THENAR_OK;
+    }
     if (status != THENAR_OK) return status;
+    if (!info) info = &ignored;
+    *info = (thenar_scene_info){.time = 1};
     const thenar_file_source *before = file_source_set(options.files);
-    status = load(path, text, size, &options, model, info ? info : &ignored, error);
+    status = text ? config_parse(&tree, text, size, path, error) : config_load(&tree, path, error);
+    for (int i = 0; i < options.set_count && status == THENAR_OK; i++)
+        status = config_set(&tree, options.sets[i], error);
+    if (status == THENAR_OK) status = build_model(tree.root, path, options.track, model, info, error);
+    config_free(&tree);
     file_source_set(before);
     return status;
 }
@@ -381,14 +350,128 @@ static thenar_status load_with(const char *path, const char *text, size_t size, 
 thenar_status thenar_scene_load(const char *path, const thenar_scene_options *options, thenar_model **model,
                                 thenar_scene_info *info, thenar_error *error) {
     USAGE_STATUS(path && model, error, "the path or the pointer to the model is NULL");
-    *model = NULL;
-    char located[SCENE_MAX_PATH];
-    return load_with(scene_locate(path, located), NULL, 0, options, model, info, error);
+    return load(path, NULL, 0, options, model, info, error);
 }
 
 thenar_status thenar_scene_parse(const char *text, size_t size, const char *name, const thenar_scene_options *options,
                                  thenar_model **model, thenar_scene_info *info, thenar_error *error) {
-    USAGE_STATUS(text && name && model, error, "the text, its name or the pointer to the model are NULL");
-    *model = NULL;
-    return load_with(name, text, size, options, model, info, error);
+    USAGE_STATUS(text && name && model, error, "the text, its name or the pointer to the model is NULL");
+    return load(name, text, size, options, model, info, error);
+}
+
+/* ---- Scenes by name ---- */
+
+#define MAX_FOLDERS 9
+
+typedef struct scene_folders {
+    char *paths[MAX_FOLDERS];
+    int count;
+} scene_folders;
+
+/* Adds a folder that exists and is not in the list yet. */
+static void add_folder(scene_folders *folders, const char *path) {
+    struct stat info;
+    char *folder = stat(path, &info) == 0 && S_ISDIR(info.st_mode) ? realpath(path, NULL) : NULL;
+    bool is_known = false;
+    for (int i = 0; folder && i < folders->count; i++) is_known = is_known || strcmp(folders->paths[i], folder) == 0;
+    if (folder && !is_known)
+        folders->paths[folders->count++] = folder;
+    else
+        free(folder);
+}
+
+static scene_folders find_folders(void) {
+    scene_folders folders = {0};
+    const char *chosen = getenv("THENAR_SCENES");
+    if (chosen && *chosen) add_folder(&folders, chosen);
+    Dl_info info;
+    /* Next to the library; next to the program, which may contain the library. */
+    const char *files[] = {dladdr((void *)find_folders, &info) ? info.dli_fname : "", "/proc/self/exe"};
+    /* Of an installed library; of an installed program; of the build trees build/ and build/PRESET/. */
+    const char *const beside[] = {SCENES_FROM_LIBRARY, "../share/thenar/scenes", "../scenes", "../../scenes"};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        char *whole = strchr(files[i], '/') ? realpath(files[i], NULL) : NULL;
+        for (size_t k = 0; whole && k < sizeof beside / sizeof *beside; k++) {
+            char path[PATH_SIZE];
+            int length = snprintf(path, sizeof path, "%.*s/%s", (int)(strrchr(whole, '/') - whole), whole, beside[k]);
+            if (length < PATH_SIZE) add_folder(&folders, path);
+        }
+        free(whole);
+    }
+    return folders;
+}
+
+static void free_folders(scene_folders *folders) {
+    for (int i = 0; i < folders->count; i++) free(folders->paths[i]);
+}
+
+/* The first folder that has NAME.yaml, or -1. */
+static int find_in(const scene_folders *folders, const char *name, char *path, size_t size) {
+    for (int i = 0; i < folders->count; i++) {
+        int length = snprintf(path, size, "%s/%s.yaml", folders->paths[i], name);
+        if (length > 0 && (size_t)length < size && access(path, R_OK) == 0) return i;
+    }
+    return -1;
+}
+
+static int is_scene(const struct dirent *entry) {
+    return strcmp(file_extension(entry->d_name), "yaml") == 0;
+}
+
+thenar_status thenar_scene_each(void (*visit)(void *context, const char *name, const char *path), void *context) {
+    USAGE_POINTER(visit, THENAR_ERROR_USAGE);
+    scene_folders folders = find_folders();
+    for (int i = 0; i < folders.count; i++) {
+        struct dirent **entries;
+        int count = scandir(folders.paths[i], &entries, is_scene, alphasort);
+        for (int k = 0; k < count; k++) {
+            char path[PATH_SIZE], *name = entries[k]->d_name;
+            *strrchr(name, '.') = 0;
+            if (find_in(&folders, name, path, sizeof path) == i) visit(context, name, path);
+            free(entries[k]);
+        }
+        if (count >= 0) free(entries);
+    }
+    free_folders(&folders);
+    return THENAR_OK;
+}
+
+typedef struct name_list {
+    ARRAY(const char *) names;
+} name_list;
+
+static void collect_name(void *context, const char *name, const char *path) {
+    (void)path;
+    name_list *list = context;
+    char *copy = memory_string(name);
+    if (copy && !ARRAY_PUSH(&list->names, copy)) free(copy);
+}
+
+static thenar_status no_such_scene(const char *name, thenar_error *error) {
+    name_list list = {0};
+    thenar_scene_each(collect_name, &list);
+    const char *closest = text_closest(name, list.names.data, list.names.count);
+    thenar_status status =
+        closest
+            ? error_set(error, THENAR_ERROR_FILE, "%s: no such scene; did you mean %s?", name, closest)
+            : error_set(error, THENAR_ERROR_FILE, "%s: no such scene or file; 'thenar list' shows the scenes", name);
+    for (size_t i = 0; i < list.names.count; i++) free((void *)list.names.data[i]);
+    free(list.names.data);
+    return status;
+}
+
+thenar_status thenar_scene_find(const char *name, char *path, size_t size, thenar_error *error) {
+    USAGE_STATUS(name && path, error, "the name or the path is NULL");
+    if (!*name)
+        return error_set(error, THENAR_ERROR_FILE, "the name of the scene is empty; 'thenar list' shows the scenes");
+    if (!strchr(name, '/')) {
+        scene_folders folders = find_folders();
+        bool is_found = find_in(&folders, name, path, size) >= 0;
+        free_folders(&folders);
+        if (is_found) return THENAR_OK;
+        if (!*file_extension(name) && access(name, F_OK) != 0) return no_such_scene(name, error);
+    }
+    if (strlen(name) >= size) return error_set(error, THENAR_ERROR_FILE, "the path of the scene is too long");
+    strcpy(path, name);
+    return THENAR_OK;
 }

@@ -1,3 +1,4 @@
+/* The bodies of a scene: soft, rigid, and hands. */
 #include "scene/scene.h"
 
 #include "core/memory.h"
@@ -8,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a soft body's definition points to while it is read. */
+/* What the definition of a soft body points to. */
 typedef struct soft_parts {
     scene_shape shape;
     ARRAY(thenar_soft_region) regions;
@@ -24,60 +25,55 @@ static void free_parts(soft_parts *parts) {
     scene_shape_free(&parts->shape);
 }
 
-/* A region under the key `where`: one of all, box, sphere, half, tag. */
+/* The mapping `where`: a part of a body. */
 static void read_region(config_map *map, const scene_shape *shape, thenar_region *region) {
     *region = (thenar_region){.kind = THENAR_REGION_ALL};
-    config_map where;
+    static const char *const kinds[] = {"all", "box", "sphere", "half", "tag"}; /* as in the enumeration */
+    config_map where, inner;
     config_list corners;
-    if (!config_child(map, "where", CONFIG_REQUIRED, &where)) return;
-    static const char *const kinds[] = {"all", "box", "sphere", "half", "tag"};
-    int given = 0;
-    for (int i = 0; i < 5; i++) given += config_has(&where, kinds[i]);
-    if (given != 1) config_fail(&where, NULL, "%d regions; expected one of all, box, sphere, half, tag", given);
-    vec3 a = {0}, b = {0};
-    config_map inner;
+    const char *name = "";
     bool all = true;
-    if (config_has(&where, "box")) {
-        region->kind = THENAR_REGION_BOX;
+    if (!config_child(map, "where", CONFIG_REQUIRED, &where)) return;
+    int kind = config_one_of(&where, "region", kinds, 5);
+    if (kind < 0) return;
+    region->kind = (thenar_region_kind)kind;
+    switch (region->kind) {
+    case THENAR_REGION_ALL:
+        config_bool(&where, "all", CONFIG_REQUIRED, &all);
+        if (!all) config_fail(&where, "all", "all is false; expected true, or another region");
+        break;
+    case THENAR_REGION_BOX:
         config_sequence(&where, "box", CONFIG_REQUIRED, &corners);
         if (corners.count != 2)
             config_fail(&where, "box", "%zu corners; expected two: [[x, y, z], [x, y, z]]", corners.count);
-        if (config_next(&corners)) config_item_vec3(&corners, config_any("m"), &a);
-        if (config_next(&corners)) config_item_vec3(&corners, config_any("m"), &b);
-    } else if (config_has(&where, "sphere")) {
-        region->kind = THENAR_REGION_SPHERE;
+        if (config_next(&corners)) config_item_vec3(&corners, config_any("m"), region->box_min);
+        if (config_next(&corners)) config_item_vec3(&corners, config_any("m"), region->box_max);
+        break;
+    case THENAR_REGION_SPHERE:
         config_child(&where, "sphere", CONFIG_REQUIRED, &inner);
-        config_vec3(&inner, "centre", CONFIG_REQUIRED, config_any("m"), &a);
+        config_vec3(&inner, "centre", CONFIG_REQUIRED, config_any("m"), region->centre);
         config_number(&inner, "radius", CONFIG_REQUIRED, config_positive("m"), &region->radius);
         config_close(&inner);
-    } else if (config_has(&where, "half")) {
-        region->kind = THENAR_REGION_HALF;
+        break;
+    case THENAR_REGION_HALF:
         config_child(&where, "half", CONFIG_REQUIRED, &inner);
-        config_vec3(&inner, "point", CONFIG_REQUIRED, config_any("m"), &a);
-        config_vec3(&inner, "normal", CONFIG_REQUIRED, config_any(""), &b);
+        config_vec3(&inner, "point", CONFIG_REQUIRED, config_any("m"), region->point);
+        config_vec3(&inner, "normal", CONFIG_REQUIRED, config_any(""), region->normal);
         config_close(&inner);
-    } else if (config_has(&where, "tag")) {
-        region->kind = THENAR_REGION_TAG;
-        const char *name = "";
+        break;
+    case THENAR_REGION_TAG:
         config_text(&where, "tag", CONFIG_REQUIRED, &name);
         region->tag = scene_shape_find_tag(shape, name);
         if (region->tag < 0) config_integer(&where, "tag", CONFIG_REQUIRED, 0, 1000000, &region->tag);
-    } else {
-        config_bool(&where, "all", CONFIG_REQUIRED, &all);
-        if (!all) config_fail(&where, "all", "all is false; expected true, or another region");
+        break;
     }
-    double *first = region->kind == THENAR_REGION_BOX      ? region->box_min
-                    : region->kind == THENAR_REGION_SPHERE ? region->centre
-                                                           : region->point;
-    vec3_store(first, a);
-    vec3_store(region->kind == THENAR_REGION_BOX ? region->box_max : region->normal, b);
     config_close(&where);
 }
 
 static const config_range min_range = {.low = 0, .high = 1, .above_low = true, .below_high = true};
 static const config_range max_range = {.low = 1, .high = 1e6, .above_low = true};
 
-/* Limits along directions of the rest shape. */
+/* Strain limits along directions of the rest shape. */
 static void read_fibres(config_map *limits, thenar_material *material) {
     config_list list;
     if (!config_sequence(limits, "along", CONFIG_OPTIONAL, &list)) return;
@@ -86,21 +82,19 @@ static void read_fibres(config_map *limits, thenar_material *material) {
     memset(material->fibres, 0, sizeof material->fibres);
     while (config_next(&list)) {
         config_map item;
-        vec3 direction = {0};
         thenar_fibre *fibre = &material->fibres[list.index];
         config_item_map(&list, &item);
-        config_vec3(&item, "direction", CONFIG_REQUIRED, config_any(""), &direction);
-        if (item.node && vec3_length(direction) == 0)
+        config_vec3(&item, "direction", CONFIG_REQUIRED, config_any(""), fibre->direction);
+        if (item.node && vec3_length(vec3_load(fibre->direction)) == 0)
             config_fail(&item, "direction", "no direction; expected a vector that is not zero");
         config_number(&item, "min", CONFIG_OPTIONAL, min_range, &fibre->stretch_min);
         config_number(&item, "max", CONFIG_OPTIONAL, max_range, &fibre->stretch_max);
         config_close(&item);
-        vec3_store(fibre->direction, direction);
     }
 }
 
-/* The mapping under the key `material`; what it does not say stays. */
-static void scene_material_read(config_map *map, config_need need, thenar_material *material) {
+/* The mapping `material`; what it lacks stays unchanged. */
+static void read_material(config_map *map, config_need need, thenar_material *material) {
     config_map child, damping, limits;
     if (!config_child(map, "material", need, &child)) return;
     config_number(&child, "young", need, config_positive("Pa"), &material->young);
@@ -129,7 +123,7 @@ static void read_regions(config_map *body, const thenar_soft_def *def, soft_part
         thenar_soft_region region = {.material = def->material};
         config_item_map(&list, &item);
         read_region(&item, &parts->shape, &region.region);
-        scene_material_read(&item, CONFIG_OPTIONAL, &region.material);
+        read_material(&item, CONFIG_OPTIONAL, &region.material);
         config_close(&item);
         if (!ARRAY_PUSH(&parts->regions, region)) config_out_of_memory(body);
     }
@@ -141,15 +135,13 @@ static void read_supports(config_map *body, soft_parts *parts) {
     while (config_next(&list)) {
         config_map item;
         thenar_support support = {.name = list.key};
-        vec3 pivot = {0};
         config_item_map(&list, &item);
         read_region(&item, &parts->shape, &support.region);
         support.keys = scene_keys_read(&item, &support.key_count);
         config_bool(&item, "linear", CONFIG_OPTIONAL, &support.linear);
         config_number(&item, "stiffness", CONFIG_OPTIONAL, config_positive("N/m"), &support.stiffness);
         config_number(&item, "damping", CONFIG_OPTIONAL, config_not_negative("N s/m"), &support.damping);
-        support.has_pivot = config_vec3(&item, "pivot", CONFIG_OPTIONAL, config_any("m"), &pivot);
-        vec3_store(support.pivot, pivot);
+        support.has_pivot = config_vec3(&item, "pivot", CONFIG_OPTIONAL, config_any("m"), support.pivot);
         config_close(&item);
         if (!ARRAY_PUSH(&parts->supports, support)) {
             free((void *)support.keys);
@@ -164,17 +156,15 @@ static void read_loads(config_map *body, soft_parts *parts) {
     while (config_next(&list)) {
         config_map item;
         thenar_load load = {0};
-        vec3 force = {0};
         config_item_map(&list, &item);
         read_region(&item, &parts->shape, &load.region);
-        config_vec3(&item, "force", CONFIG_REQUIRED, config_any("N"), &force);
-        vec3_store(load.force, force);
+        config_vec3(&item, "force", CONFIG_REQUIRED, config_any("N"), load.force);
         config_close(&item);
         if (!ARRAY_PUSH(&parts->loads, load)) config_out_of_memory(body);
     }
 }
 
-/* A length, or `hand`: what the hand's shape has for its own skin. */
+/* A length, or `hand`: the spacing that the shape of a hand has at each vertex. */
 static void read_contact_spacing(config_map *body, const scene_shape *shape, thenar_soft_def *def) {
     const char *word = "";
     if (!config_has(body, "contact_spacing") || !config_text(body, "contact_spacing", CONFIG_OPTIONAL, &word)) return;
@@ -184,34 +174,26 @@ static void read_contact_spacing(config_map *body, const scene_shape *shape, the
     }
     def->contact_spacing_at = shape->contact_spacing;
     if (!shape->contact_spacing)
-        config_fail(body, "contact_spacing", "the body is no hand; expected a length in m, or a shape with hand");
-}
-
-static void add_body(config_map *body, const thenar_soft_def *def, thenar_build *build) {
-    if (body->reader->status != THENAR_OK) return;
-    thenar_error error;
-    config_adopt(body, NULL, thenar_build_add_soft(build, def, &error), error.text);
+        config_fail(body, "contact_spacing", "the shape is not a hand; expected a length in m");
 }
 
 void scene_soft_read(config_map *body, const char *name, thenar_build *build) {
     soft_parts parts = {0};
     thenar_soft_def def = thenar_soft_def_default();
-    vec3 velocity = {0}, spin = {0};
+    thenar_error error;
     def.name = name;
     scene_shape_read(body, &parts.shape);
-    scene_material_read(body, CONFIG_REQUIRED, &def.material);
+    read_material(body, CONFIG_REQUIRED, &def.material);
     read_regions(body, &def, &parts);
     read_supports(body, &parts);
     read_loads(body, &parts);
-    config_vec3(body, "velocity", CONFIG_OPTIONAL, config_any("m/s"), &velocity);
-    config_vec3(body, "spin", CONFIG_OPTIONAL, config_any("rad/s"), &spin);
+    config_vec3(body, "velocity", CONFIG_OPTIONAL, config_any("m/s"), def.velocity);
+    config_vec3(body, "spin", CONFIG_OPTIONAL, config_any("rad/s"), def.spin);
     config_bool(body, "touches", CONFIG_OPTIONAL, &def.touches);
     config_number(body, "friction", CONFIG_OPTIONAL, config_between(0, MODEL_FRICTION_LARGEST, ""), &def.friction);
     read_contact_spacing(body, &parts.shape, &def);
     config_number(body, "self_distance", CONFIG_OPTIONAL, config_not_negative("m"), &def.self_distance);
     config_close(body);
-    vec3_store(def.velocity, velocity);
-    vec3_store(def.spin, spin);
     def.mesh = &parts.shape.mesh;
     def.fill = parts.shape.fill;
     if (parts.shape.embedding.vertex_count > 0) {
@@ -224,7 +206,8 @@ void scene_soft_read(config_map *body, const char *name, thenar_build *build) {
     def.support_count = (int)parts.supports.count;
     def.loads = parts.loads.data;
     def.load_count = (int)parts.loads.count;
-    add_body(body, &def, build);
+    if (body->reader->status == THENAR_OK)
+        config_adopt(body, NULL, thenar_build_add_soft(build, &def, &error), error.text);
     free_parts(&parts);
 }
 
@@ -246,25 +229,23 @@ static void read_mesh(config_map *shape, thenar_shape *out, thenar_surface *surf
 }
 
 static void read_plane(config_map *shape, thenar_shape *out) {
+    static const double up[3] = {0, 1, 0};
     config_map plane;
-    vec3 normal = {0, 1, 0};
+    memcpy(out->normal, up, sizeof up);
     if (!config_child(shape, "plane", CONFIG_REQUIRED, &plane)) return;
-    config_vec3(&plane, "normal", CONFIG_OPTIONAL, config_any(""), &normal);
+    config_vec3(&plane, "normal", CONFIG_OPTIONAL, config_any(""), out->normal);
     config_close(&plane);
-    vec3_store(out->normal, normal);
 }
 
-/* The numbers of one kind of shape, under its own key. */
+/* The dimensions of a shape, under the key of its kind. */
 static void read_kind(config_map *shape, thenar_shape *out, thenar_surface *surface) {
     double round[2] = {0};
-    vec3 size = {0};
     switch (out->kind) {
     case THENAR_SHAPE_SPHERE:
         config_number(shape, "sphere", CONFIG_REQUIRED, config_positive("m"), &out->radius);
         return;
     case THENAR_SHAPE_BOX:
-        config_vec3(shape, "box", CONFIG_REQUIRED, config_positive("m"), &size);
-        vec3_store(out->size, size);
+        config_vec3(shape, "box", CONFIG_REQUIRED, config_positive("m"), out->size);
         return;
     case THENAR_SHAPE_CAPSULE:
     case THENAR_SHAPE_CYLINDER:
@@ -282,40 +263,29 @@ static void read_kind(config_map *shape, thenar_shape *out, thenar_surface *surf
     }
 }
 
-static bool can_be_round(thenar_shape_kind kind) {
+static bool has_edges(thenar_shape_kind kind) {
     return kind == THENAR_SHAPE_BOX || kind == THENAR_SHAPE_CYLINDER || kind == THENAR_SHAPE_MESH;
 }
 
 static void read_shape(config_map *body, thenar_rigid_def *def, thenar_surface *surface) {
+    static const char *const kinds[] = {"sphere", "box", "capsule", "cylinder", "plane", "mesh"};
     config_map shape;
-    vec3 move = {0}, turn = {0};
     if (!config_child(body, "shape", CONFIG_REQUIRED, &shape)) return;
-    int given = 0;
-    for (int i = 0; i < thenar_shape_kind_count(); i++) {
-        if (!config_has(&shape, thenar_shape_kind_name((thenar_shape_kind)i))) continue;
-        given++;
-        def->shape.kind = (thenar_shape_kind)i;
-    }
-    if (given != 1)
-        config_fail(&shape, NULL, "%s; expected sphere, box, capsule, cylinder, plane or mesh",
-                    given == 0 ? "no shape" : "several shapes in one");
+    int kind = config_one_of(&shape, "shape", kinds, 6);
+    if (kind < 0) return;
+    def->shape.kind = (thenar_shape_kind)kind;
     read_kind(&shape, &def->shape, surface);
-    if (can_be_round(def->shape.kind))
+    if (has_edges(def->shape.kind))
         config_number(&shape, "rounding", CONFIG_OPTIONAL, config_not_negative("m"), &def->shape.rounding);
-    config_vec3(&shape, "move", CONFIG_OPTIONAL, config_any("m"), &move);
-    config_vec3(&shape, "turn", CONFIG_OPTIONAL, config_any("rad"), &turn);
+    scene_pose_read(&shape, def->pose);
     config_close(&shape);
-    pose_store(def->pose, move, quat_from_rotation_vector(turn));
 }
 
-/* A dynamic body's way to be heavy and to start moving. */
+/* Initial velocities and damping. */
 static void read_dynamics(config_map *body, thenar_rigid_def *def) {
     config_map damping;
-    vec3 velocity = {0}, spin = {0};
-    config_vec3(body, "velocity", CONFIG_OPTIONAL, config_any("m/s"), &velocity);
-    config_vec3(body, "spin", CONFIG_OPTIONAL, config_any("rad/s"), &spin);
-    vec3_store(def->velocity, velocity);
-    vec3_store(def->spin, spin);
+    config_vec3(body, "velocity", CONFIG_OPTIONAL, config_any("m/s"), def->velocity);
+    config_vec3(body, "spin", CONFIG_OPTIONAL, config_any("rad/s"), def->spin);
     if (!config_child(body, "damping", CONFIG_OPTIONAL, &damping)) return;
     config_number(&damping, "linear", CONFIG_OPTIONAL, config_not_negative("1/s"), &def->damping_linear);
     config_number(&damping, "angular", CONFIG_OPTIONAL, config_not_negative("1/s"), &def->damping_angular);
@@ -333,11 +303,9 @@ static void read_mass(config_map *body, thenar_rigid_def *def) {
 }
 
 static void read_path(config_map *body, thenar_rigid_def *def) {
-    vec3 pivot = {0};
     def->keys = scene_keys_read(body, &def->key_count);
     config_bool(body, "linear", CONFIG_OPTIONAL, &def->linear);
-    def->has_pivot = config_vec3(body, "pivot", CONFIG_OPTIONAL, config_any("m"), &pivot);
-    vec3_store(def->pivot, pivot);
+    def->has_pivot = config_vec3(body, "pivot", CONFIG_OPTIONAL, config_any("m"), def->pivot);
 }
 
 void scene_rigid_read(config_map *body, const char *name, thenar_build *build) {
@@ -362,19 +330,17 @@ void scene_rigid_read(config_map *body, const char *name, thenar_build *build) {
     thenar_surface_free(&surface);
 }
 
-#define DEGREE (3.14159265358979323846 / 180)
-
-/* What a hand's definition points to while it is read. */
+/* What the definition of a hand points to. */
 typedef struct hand_parts {
     char *file, *track;
     thenar_hand_shape *shape;
     thenar_track *frames;
     ARRAY(thenar_hand_key) keys;
-    double *angles; /* HAND_ANGLES a key */
+    double *angles; /* HAND_ANGLES per key */
     thenar_key *base_keys;
 } hand_parts;
 
-/* The bones that are named, as bits. */
+/* The phalanges of `only`, as bits. */
 static void read_only(config_map *shape, unsigned *bones) {
     config_list list;
     if (!config_sequence(shape, "only", CONFIG_OPTIONAL, &list)) return;
@@ -386,23 +352,20 @@ static void read_only(config_map *shape, unsigned *bones) {
         if (config_item_choice(&list, names, HAND_BONES - 1, &bone)) *bones |= 1u << (bone + 1);
 }
 
-static void scene_hand_read_shape(config_map *body, thenar_hand_def *def, hand_parts *parts) {
+static void read_hand_shape(config_map *body, thenar_hand_def *def, hand_parts *parts) {
     config_map shape;
     if (!config_child(body, "shape", CONFIG_REQUIRED, &shape)) return;
     hand_options options = hand_options_default();
-    vec3 move = {0}, turn = {0};
     scene_hand_options_read(&shape, &options, &parts->file);
     config_bool(&shape, "phalanges", CONFIG_OPTIONAL, &def->phalanges);
     read_only(&shape, &def->only);
-    config_vec3(&shape, "move", CONFIG_OPTIONAL, config_any("m"), &move);
-    config_vec3(&shape, "turn", CONFIG_OPTIONAL, config_any("rad"), &turn);
+    scene_pose_read(&shape, def->pose);
     config_close(&shape);
     def->length = options.length;
     def->breadth = options.breadth;
     def->left = options.left;
     def->tets = options.tets;
     def->triangles = options.triangles;
-    pose_store(def->pose, move, quat_from_rotation_vector(turn));
 }
 
 static void read_bones(config_map *body, thenar_hand_def *def) {
@@ -427,7 +390,7 @@ static void read_bones(config_map *body, thenar_hand_def *def) {
     config_close(&bones);
 }
 
-/* Angles of some fingers, four each. */
+/* The angles of the fingers that are named, four per finger. */
 static void read_degrees(config_map *item, double angles[HAND_ANGLES]) {
     static const char *const fingers[HAND_FINGERS] = {"thumb", "index", "middle", "ring", "little"};
     config_map degrees;
@@ -476,7 +439,7 @@ static void read_poses(config_map *body, hand_parts *parts) {
     }
 }
 
-static void scene_hand_free_parts(hand_parts *parts) {
+static void free_hand_parts(hand_parts *parts) {
     free(parts->file);
     free(parts->track);
     thenar_hand_shape_free(parts->shape);
@@ -490,10 +453,10 @@ void scene_hand_read(config_map *body, const char *name, thenar_build *build) {
     hand_parts parts = {0};
     thenar_hand_def def = thenar_hand_def_default();
     def.name = name;
-    scene_hand_read_shape(body, &def, &parts);
+    read_hand_shape(body, &def, &parts);
     bool limited = true;
     config_bool(body, "limited", CONFIG_OPTIONAL, &limited);
-    scene_material_read(body, CONFIG_OPTIONAL, &def.material);
+    read_material(body, CONFIG_OPTIONAL, &def.material);
     if (!limited) {
         def.material.stretch_min = def.material.stretch_max = 0;
         memset(def.material.fibres, 0, sizeof def.material.fibres);
@@ -527,5 +490,5 @@ void scene_hand_read(config_map *body, const char *name, thenar_build *build) {
     def.track = parts.frames;
     if (body->reader->status == THENAR_OK)
         config_adopt(body, NULL, thenar_build_add_hand(build, &def, &error), error.text);
-    scene_hand_free_parts(&parts);
+    free_hand_parts(&parts);
 }

@@ -1,17 +1,15 @@
+/* Device files, and the wearable devices of a scene. docs/tactile.md describes the keys. */
 #include "scene/scene.h"
 
 #include "core/error.h"
 #include "core/text.h"
 
-#include "thenar/scene.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 
 #define DEVICE_FORMAT 1
-#define DEGREE (3.14159265358979323846 / 180)
 
-/* Two numbers, the smaller first. */
+/* A range: two numbers, the smaller first. */
 static void read_pair(config_map *map, const char *key, double unit, const char *name, double *min, double *max) {
     double read[2] = {*min / unit, *max / unit};
     if (!config_numbers(map, key, CONFIG_OPTIONAL, config_any(name), 2, read)) return;
@@ -89,8 +87,8 @@ static void read_vibration(config_map *map, thenar_wearable_def *def) {
     config_number(map, "release", CONFIG_OPTIONAL, config_positive("s"), &def->release);
 }
 
-/* A device of the mapping at hand, which is closed: `kind` decides the defaults. Errors say where. */
-static void scene_device_read(config_map *map, thenar_wearable_def *def) {
+/* Reads and closes the mapping of a device. Its kind decides the defaults. */
+static void read_wearable(config_map *map, thenar_wearable_def *def) {
     const char *kinds[THENAR_WEARABLE_KIND_COUNT], *title = "";
     for (int i = 0; i < THENAR_WEARABLE_KIND_COUNT; i++) kinds[i] = thenar_wearable_kind_name((thenar_wearable_kind)i);
     int kind = THENAR_WEARABLE_CABLE;
@@ -123,47 +121,39 @@ static void scene_device_read(config_map *map, thenar_wearable_def *def) {
         config_adopt(map, tilts ? "geometry" : NULL, thenar_wearable_check(def, &error), error.text);
 }
 
-/* Takes the tree over. */
-static thenar_status read_device(config *tree, thenar_wearable_def *def, thenar_error *error) {
+/* text NULL: reads the file. */
+static thenar_status load(const char *path, const char *text, size_t size, thenar_wearable_def *def,
+                          thenar_error *error) {
+    config tree = {0};
+    thenar_status status = text ? config_parse(&tree, text, size, path, error) : config_load(&tree, path, error);
+    if (status != THENAR_OK) return status;
     config_reader reader = {.error = error};
     config_map map;
     int format = DEVICE_FORMAT;
-    config_open(&reader, tree->root, "device", &map);
+    config_open(&reader, tree.root, "device", &map);
     config_integer(&map, "thenar_device", CONFIG_REQUIRED, DEVICE_FORMAT, DEVICE_FORMAT, &format);
-    scene_device_read(&map, def);
-    config_free(tree);
+    read_wearable(&map, def);
+    config_free(&tree);
     return reader.status;
-}
-
-thenar_status scene_device_load(const char *path, thenar_wearable_def *def, thenar_error *error) {
-    config tree = {0};
-    thenar_status status = config_load(&tree, path, error);
-    return status == THENAR_OK ? read_device(&tree, def, error) : status;
-}
-
-thenar_status scene_device_parse(const char *text, size_t size, const char *name, thenar_wearable_def *def,
-                                 thenar_error *error) {
-    config tree = {0};
-    thenar_status status = config_parse(&tree, text, size, name, error);
-    return status == THENAR_OK ? read_device(&tree, def, error) : status;
 }
 
 thenar_status thenar_wearable_load(const char *path, thenar_wearable_def *out, size_t size, thenar_error *error) {
     USAGE_STATUS(path && out, error, "the path or the device is NULL");
     thenar_wearable_def def = thenar_wearable_def_default(THENAR_WEARABLE_CABLE);
-    thenar_status status = scene_device_load(path, &def, error);
+    thenar_status status = load(path, NULL, 0, &def, error);
     return status == THENAR_OK ? sized_give(out, size, &def, sizeof def, "thenar_wearable_def") : status;
 }
 
 thenar_status thenar_wearable_parse(const char *text, size_t text_size, const char *name, thenar_wearable_def *out,
                                     size_t size, thenar_error *error) {
-    USAGE_STATUS(text && name && out, error, "the text, its name or the device are NULL");
+    USAGE_STATUS(text && name && out, error, "the text, its name or the device is NULL");
     thenar_wearable_def def = thenar_wearable_def_default(THENAR_WEARABLE_CABLE);
-    thenar_status status = scene_device_parse(text, text_size, name, &def, error);
+    thenar_status status = load(name, text, text_size, &def, error);
     return status == THENAR_OK ? sized_give(out, size, &def, sizeof def, "thenar_wearable_def") : status;
 }
 
-static void read_worn(config_list *devices, thenar_build *build) {
+/* A device on a finger. */
+static void read_tactile(config_list *devices, thenar_build *build) {
     const char *fingers[THENAR_FINGER_COUNT], *hand = NULL;
     char *file = NULL;
     for (int i = 0; i < THENAR_FINGER_COUNT; i++) fingers[i] = thenar_finger_name((thenar_finger)i);
@@ -180,7 +170,7 @@ static void read_worn(config_list *devices, thenar_build *build) {
     read_degrees(&map, "turn", config_between(-90, 90, "degrees"), &def.mount_angle);
     config_number(&map, "depth", CONFIG_OPTIONAL, config_between(0, 0.1, "m"), &def.depth);
     if (config_file(&map, "device", CONFIG_REQUIRED, &file)) {
-        config_adopt(&map, "device", scene_device_load(file, &device, &error), error.text);
+        config_adopt(&map, "device", load(file, NULL, 0, &device, &error), error.text);
         free(file);
     }
     config_close(&map);
@@ -193,5 +183,5 @@ static void read_worn(config_list *devices, thenar_build *build) {
 void scene_tactile_read(config_map *scene, thenar_build *build) {
     config_list devices;
     if (!config_entries(scene, "tactile", CONFIG_OPTIONAL, &devices)) return;
-    while (config_next(&devices)) read_worn(&devices, build);
+    while (config_next(&devices)) read_tactile(&devices, build);
 }

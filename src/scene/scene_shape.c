@@ -1,3 +1,4 @@
+/* The `shape` of a soft body: a tet mesh, scaled and put in its place. */
 #include "scene/scene.h"
 
 #include "core/memory.h"
@@ -6,22 +7,22 @@
 
 #include "thenar/file.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define SMALLEST_FILL 0.05 /* an almost empty tet keeps this share of its mass and stiffness */
+#define FILL_MIN 0.05 /* share of its mass and stiffness that an almost empty tet keeps */
 #define MAX_CELLS 1000
 #define MAX_TETS 5000000
 
 static void read_box(config_map *shape, scene_shape *out) {
     config_map map;
     if (!config_child(shape, "box", CONFIG_REQUIRED, &map)) return;
-    vec3 size = {1, 1, 1};
-    double cells[3] = {1, 1, 1};
+    double size[3] = {1, 1, 1}, cells[3] = {1, 1, 1};
     static const char *const splits[] = {"five", "six"};
     int split = 0;
-    config_vec3(&map, "size", CONFIG_REQUIRED, config_positive("m"), &size);
-    config_numbers(&map, "cells", CONFIG_REQUIRED, config_between(1, MAX_CELLS, "cells"), 3, cells);
+    config_vec3(&map, "size", CONFIG_REQUIRED, config_positive("m"), size);
+    config_vec3(&map, "cells", CONFIG_REQUIRED, config_between(1, MAX_CELLS, "cells"), cells);
     config_choice(&map, "split", CONFIG_OPTIONAL, splits, 2, &split);
     config_close(&map);
     if (shape->reader->status != THENAR_OK) return;
@@ -38,9 +39,9 @@ static void read_box(config_map *shape, scene_shape *out) {
         return;
     }
     thenar_error error;
-    const double low[3] = {0, 0, 0}, high[3] = {size.x, size.y, size.z};
+    const double low[3] = {0};
     thenar_lattice lattice = split == 0 ? THENAR_LATTICE_CUBE : THENAR_LATTICE_KUHN;
-    config_adopt(shape, "box", thenar_tet_mesh_box(low, high, whole, lattice, &out->mesh, &error), error.text);
+    config_adopt(shape, "box", thenar_tet_mesh_box(low, size, whole, lattice, &out->mesh, &error), error.text);
 }
 
 static void read_mesh_file(config_map *shape, scene_shape *out) {
@@ -60,7 +61,7 @@ static void read_mesh_file(config_map *shape, scene_shape *out) {
 static void read_surface(config_map *embed, thenar_surface *surface) {
     thenar_error error;
     char *path;
-    vec3 size;
+    double size[3];
     static const char *const kinds[] = {"surface", "sphere", "capsule", "box"};
     int given = 0;
     for (int i = 0; i < 4; i++) given += config_has(embed, kinds[i]);
@@ -80,9 +81,8 @@ static void read_surface(config_map *embed, thenar_surface *surface) {
         config_numbers(embed, "capsule", CONFIG_REQUIRED, config_positive("m"), 2, sizes);
         if (embed->reader->status == THENAR_OK)
             config_adopt(embed, "capsule", thenar_surface_capsule(sizes[0], sizes[1], 8, surface, &error), error.text);
-    } else if (config_vec3(embed, "box", CONFIG_OPTIONAL, config_positive("m"), &size)) {
-        const double sides[3] = {size.x, size.y, size.z};
-        config_adopt(embed, "box", thenar_surface_box(sides, 4, surface, &error), error.text);
+    } else if (config_vec3(embed, "box", CONFIG_OPTIONAL, config_positive("m"), size)) {
+        config_adopt(embed, "box", thenar_surface_box(size, 4, surface, &error), error.text);
     } else {
         config_fail(embed, NULL,
                     "nothing to embed; expected surface: FILE, sphere: RADIUS, capsule: [RADIUS, LENGTH] or "
@@ -103,7 +103,7 @@ static double height_of(const double *positions, int count) {
     return high - low;
 }
 
-/* The factor that `scale` or `height` asks for; 1 if neither is there. */
+/* The factor of `scale` or `height`; 1 without them. */
 static double read_scale(config_map *shape, const double *positions, int count) {
     double scale = 1, height = 0;
     config_number(shape, "scale", CONFIG_OPTIONAL, config_positive(""), &scale);
@@ -114,14 +114,14 @@ static double read_scale(config_map *shape, const double *positions, int count) 
     return height / present;
 }
 
-static void scale_made(config_map *shape, scene_shape *out) {
+static void scale_mesh(config_map *shape, scene_shape *out) {
     double scale = read_scale(shape, out->mesh.positions, out->mesh.node_count);
     scale_positions(out->mesh.positions, out->mesh.node_count, scale);
     scale_positions(out->surface.positions, out->surface.vertex_count, scale);
     for (int v = 0; out->contact_spacing && v < out->surface.vertex_count; v++) out->contact_spacing[v] *= scale;
 }
 
-/* Partly filled tets get their share. */
+/* The share of each tet that is inside the surface. */
 static void fill_tets(config_map *embed, scene_shape *out) {
     thenar_error error;
     out->fill = MEMORY_ARRAY(double, out->mesh.tet_count);
@@ -130,7 +130,7 @@ static void fill_tets(config_map *embed, scene_shape *out) {
         return;
     }
     config_adopt(embed, "fill", thenar_tet_mesh_fill(&out->mesh, &out->surface, out->fill, &error), error.text);
-    for (int t = 0; t < out->mesh.tet_count; t++) out->fill[t] = fmax(SMALLEST_FILL, fmin(1, out->fill[t]));
+    for (int t = 0; t < out->mesh.tet_count; t++) out->fill[t] = fmax(FILL_MIN, fmin(1, out->fill[t]));
 }
 
 static void embed_surface(config_map *embed, const thenar_mesh_options *options, bool fill, scene_shape *out) {
@@ -163,13 +163,21 @@ static void read_embed(config_map *shape, scene_shape *out) {
     embed_surface(&embed, &options, fill, out);
 }
 
-/* The bone's tag gets its name, as if it came from a file. */
-static bool name_bone(scene_shape *out) {
-    out->file.regions = MEMORY_ARRAY(mesh_region, 1);
-    if (!out->file.regions) return false;
-    out->file.region_count = 1;
-    out->file.regions[0] = (mesh_region){.tag = FINGER_BONE, .name = memory_string("bone")};
-    return out->file.regions[0].name;
+/* Names the tags first, first + 1, ... as if they came from a file. */
+static void name_tags(config_map *map, int first, int count, const char *(*name)(int), scene_shape *out) {
+    out->file.regions = MEMORY_ARRAY(mesh_region, count);
+    bool enough = out->file.regions;
+    for (int i = 0; i < count && enough; i++) {
+        out->file.regions[i] = (mesh_region){.tag = first + i, .name = memory_string(name(first + i))};
+        enough = out->file.regions[i].name;
+        out->file.region_count += enough;
+    }
+    if (!enough) config_out_of_memory(map);
+}
+
+static const char *finger_tag_name(int tag) {
+    (void)tag;
+    return "bone";
 }
 
 static void read_finger(config_map *shape, scene_shape *out) {
@@ -186,23 +194,10 @@ static void read_finger(config_map *shape, scene_shape *out) {
     thenar_error error;
     thenar_status status = finger_mesh(&options, &out->mesh, &error);
     config_adopt(shape, "finger", status, error.text);
-    if (status != THENAR_OK) return;
-    if (!name_bone(out)) config_out_of_memory(&finger);
+    if (status == THENAR_OK) name_tags(shape, FINGER_BONE, 1, finger_tag_name, out);
 }
 
-/* Each bone's tag gets its name. */
-static bool name_bones(scene_shape *out) {
-    out->file.regions = MEMORY_ARRAY(mesh_region, HAND_BONES);
-    if (!out->file.regions) return false;
-    for (int bone = 0; bone < HAND_BONES; bone++) {
-        out->file.regions[bone] = (mesh_region){.tag = bone, .name = memory_string(hand_bone_name(bone))};
-        if (!out->file.regions[bone].name) return false;
-        out->file.region_count++;
-    }
-    return true;
-}
-
-/* Mesh, skin and embedding move over; the rest of the hand is not for a plain soft body. */
+/* Moves mesh, skin and embedding; a plain soft body does not need the rest of the hand. */
 static void take_hand(hand_shape *hand, scene_shape *out) {
     out->mesh = hand->mesh;
     out->surface = hand->skin;
@@ -232,7 +227,7 @@ void scene_hand_options_read(config_map *shape, hand_options *options, char **pa
     static const char *const built_in[] = {"length", "breadth", "side", "triangles"};
     for (int i = 0; i < 4 && *path; i++)
         if (config_has(&map, built_in[i]))
-            config_fail(&map, built_in[i], "%s beside file; expected the file to say how the hand is", built_in[i]);
+            config_fail(&map, built_in[i], "%s together with file; expected it in the file", built_in[i]);
     config_close(&map);
     options->left = side == 1;
 }
@@ -250,15 +245,16 @@ static void read_hand(config_map *shape, scene_shape *out) {
         if (status == THENAR_OK) {
             take_hand(&hand, out);
             fill_tets(shape, out);
-            if (!name_bones(out)) config_out_of_memory(shape);
+            name_tags(shape, 0, HAND_BONES, hand_bone_name, out);
         }
     }
     free(path);
 }
 
-static void place(double *positions, int count, vec3 move, quat turn) {
+static void place(double *positions, int count, const double pose[7]) {
+    quat turn = {pose[3], pose[4], pose[5], pose[6]};
     for (int i = 0; i < count; i++)
-        vec3_store(positions + 3 * i, vec3_add(quat_rotate(turn, vec3_load(positions + 3 * i)), move));
+        vec3_store(positions + 3 * i, vec3_add(quat_rotate(turn, vec3_load(positions + 3 * i)), vec3_load(pose)));
 }
 
 void scene_shape_read(config_map *body, scene_shape *out) {
@@ -268,24 +264,15 @@ void scene_shape_read(config_map *body, scene_shape *out) {
     static const char *const kinds[] = {"box", "mesh", "embed", "finger", "hand"};
     static void (*const readers[])(config_map * shape, scene_shape * out) = {read_box, read_mesh_file, read_embed,
                                                                              read_finger, read_hand};
-    int given = 0, kind = 0;
-    for (int i = 0; i < 5; i++) {
-        if (!config_has(&shape, kinds[i])) continue;
-        given++;
-        kind = i;
-    }
-    if (given != 1)
-        config_fail(&shape, NULL, "%s; expected box, mesh, embed, finger or hand",
-                    given == 0 ? "no shape" : "several shapes in one");
+    int kind = config_one_of(&shape, "shape", kinds, 5);
+    if (kind < 0) return;
     readers[kind](&shape, out);
-    /* What is embedded was scaled before it was meshed. */
-    if (readers[kind] != read_embed) scale_made(&shape, out);
-    vec3 move = {0, 0, 0}, turn = {0, 0, 0};
-    config_vec3(&shape, "move", CONFIG_OPTIONAL, config_any("m"), &move);
-    config_vec3(&shape, "turn", CONFIG_OPTIONAL, config_any("rad"), &turn);
-    quat rotation = quat_from_rotation_vector(turn);
-    place(out->mesh.positions, out->mesh.node_count, move, rotation);
-    place(out->surface.positions, out->surface.vertex_count, move, rotation);
+    /* An embedded surface is scaled before it is meshed. */
+    if (readers[kind] != read_embed) scale_mesh(&shape, out);
+    double pose[7];
+    scene_pose_read(&shape, pose);
+    place(out->mesh.positions, out->mesh.node_count, pose);
+    place(out->surface.positions, out->surface.vertex_count, pose);
     config_close(&shape);
 }
 

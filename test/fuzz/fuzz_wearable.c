@@ -1,14 +1,15 @@
 /* Descriptions of tactile devices: YAML. */
 #include "fuzz.h"
 
-#include "scene/scene.h"
 #include "tactile/tactile.h"
+
+#include "thenar/scene.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     file_bytes bytes = fuzz_bytes(data, size);
     thenar_error error = {0};
     thenar_wearable_def def = {0};
-    thenar_status status = scene_device_parse(bytes.data, size, "fuzz", &def, &error);
+    thenar_status status = thenar_wearable_parse(bytes.data, size, "fuzz", &def, sizeof def, &error);
     fuzz_status(status, &error);
     if (status == THENAR_OK) {
         double low[3], high[3], pose[3], angles[3] = {0};
