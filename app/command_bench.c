@@ -78,12 +78,11 @@ static int run(const app_command *command, int argc, char **argv) {
     long repeats = 0;
     bool report = false;
     const app_option options[] = {
-        {"out", "DIR", "write DIR/NAME.json and .csv too, and a plot as .svg where there is one", OPTION_TEXT, &folder,
-         0, 0},
-        {"repeats", "N", "measurements that each median is taken from (default: enough)", OPTION_INTEGER, &repeats, 1,
-         1e6},
+        {"out", "DIR", "also write DIR/NAME.json and .csv, and .svg if there is a plot", OPTION_TEXT, &folder, 0, 0},
+        {"repeats", "N", "number of measurements per median (default: chosen by the benchmark)", OPTION_INTEGER,
+         &repeats, 1, 1e6},
 #ifdef THENAR_VIEWER
-        {"report", NULL, "then make a page of all results in DIR (default out/bench): DIR/report.html", OPTION_FLAG,
+        {"report", NULL, "also make a page of all results in DIR (default out/bench): DIR/report.html", OPTION_FLAG,
          &report, 0, 0},
 #endif
     };
@@ -113,5 +112,5 @@ const app_command command_bench = {
     .summary = "run a benchmark, or list them",
     .arguments = "[NAME] [--out DIR] [--repeats N] [--report]",
     .details = "Prints a table and, with --out, writes it as JSON with a description of the machine, as CSV,\n"
-               "and as a plot (SVG) where there is one.",
+               "and as SVG if there is a plot.",
     .run = run};

@@ -1,7 +1,7 @@
 #include "app/command.h"
 #include "app/support.h"
 
-/* The scene as it is after includes and overrides. */
+/* Prints the scene after includes and overrides. */
 static thenar_status print_merged(const char *scene, const option_list *sets, thenar_error *error) {
     char path[SCENE_PATH_SIZE];
     thenar_config *tree = NULL;
@@ -42,9 +42,9 @@ static int run(const app_command *command, int argc, char **argv) {
     option_list sets = {0};
     bool print = false;
     const app_option options[] = {
-        {"track", "FILE", "tracked joints that would drive its hands", OPTION_TEXT, &track, 0, 0},
+        {"track", "FILE", "tracked joints for its hands, checked too", OPTION_TEXT, &track, 0, 0},
         {"set", "PATH=VALUE", "override a key of the scene; may be given several times", OPTION_LIST, &sets, 0, 0},
-        {"print", NULL, "print the scene as it is after includes and overrides", OPTION_FLAG, &print, 0, 0},
+        {"print", NULL, "print the scene after includes and overrides", OPTION_FLAG, &print, 0, 0},
     };
     option_arguments arguments;
     int status = options_parse(command, argc, argv, options, sizeof options / sizeof *options, 1, 1, &arguments);
@@ -63,9 +63,9 @@ static int run(const app_command *command, int argc, char **argv) {
     return EXIT_DONE;
 }
 
-const app_command command_check = {.name = "check",
-                                   .summary = "validate a scene without running it",
-                                   .arguments = "SCENE [--track FILE] [--set PATH=VALUE]... [--print]",
-                                   .details =
-                                       "Reads and compiles the scene, tells what is in it, or what is wrong and where.",
-                                   .run = run};
+const app_command command_check = {
+    .name = "check",
+    .summary = "validate a scene without running it",
+    .arguments = "SCENE [--track FILE] [--set PATH=VALUE]... [--print]",
+    .details = "Reads and compiles the scene, and prints its bodies, or what is wrong and where.",
+    .run = run};

@@ -13,7 +13,7 @@ static bool show_progress(void *context, int frames_done, int frame_count) {
     return true;
 }
 
-/* frames/ for VTK, recording.glb, recording.csv, contacts.csv: beside where the command runs. */
+/* In the current directory. */
 static const char *default_path(thenar_export_format kind, bool contacts) {
     if (kind == THENAR_EXPORT_CSV) return contacts ? "contacts.csv" : "recording.csv";
     return kind == THENAR_EXPORT_VTK ? "frames" : "recording.glb";
@@ -25,13 +25,13 @@ static int run(const app_command *command, int argc, char **argv) {
     bool contacts = false;
     const app_option options[] = {
         {"to", "KIND", "vtk (a folder for ParaView), gltf (one .glb with animation) or csv", OPTION_TEXT, &to, 0, 0},
-        {"out", "PATH", "where to (default frames, recording.glb, recording.csv, contacts.csv)", OPTION_TEXT, &out, 0,
+        {"out", "PATH", "output (default frames, recording.glb, recording.csv or contacts.csv)", OPTION_TEXT, &out, 0,
          0},
         {"contacts", NULL, "csv: a row per contact point instead of one per frame and body", OPTION_FLAG, &contacts, 0,
          0},
         {"first", "N", "first frame, from 0", OPTION_INTEGER, &first, 0, 1e9},
         {"end", "N", "frame to stop before (default all)", OPTION_INTEGER, &end, 0, 1e9},
-        {"every", "N", "only each N-th frame", OPTION_INTEGER, &every, 1, 1e9},
+        {"every", "N", "only every N-th frame", OPTION_INTEGER, &every, 1, 1e9},
     };
     option_arguments arguments;
     int status = options_parse(command, argc, argv, options, sizeof options / sizeof *options, 1, 1, &arguments);
@@ -40,7 +40,7 @@ static int run(const app_command *command, int argc, char **argv) {
     thenar_export_format kind = (thenar_export_format)found;
     if (found < 0) return command_misused(command, "--to %s; expected vtk, gltf or csv", to ? to : "is missing");
     if (contacts && kind != THENAR_EXPORT_CSV)
-        return command_misused(command, "--contacts with --to %s; expected csv (a folder of vtk has them anyway)", to);
+        return command_misused(command, "--contacts with --to %s; expected csv (vtk always has them)", to);
     if (!out) out = default_path(kind, contacts);
     if (is_same_file(arguments.values[0], out))
         return command_misused(command, "--out %s is the recording itself; expected another file", out);
@@ -51,7 +51,7 @@ static int run(const app_command *command, int argc, char **argv) {
     if (thenar_recording_damage(recording))
         fprintf(stderr, "thenar: warning: %s\n", thenar_recording_damage(recording));
     if (contacts && thenar_recording_get_info(recording).max_contacts == 0)
-        fprintf(stderr, "thenar: warning: %s: no contacts were recorded; nothing in it could touch\n",
+        fprintf(stderr, "thenar: warning: %s: no contacts were recorded; none of its bodies can touch\n",
                 arguments.values[0]);
     progress line = progress_start(arguments.values[0], "frames", thenar_recording_frame_count(recording));
     thenar_export_options chosen = thenar_export_options_default();
@@ -71,8 +71,8 @@ static int run(const app_command *command, int argc, char **argv) {
 
 const app_command command_export = {
     .name = "export",
-    .summary = "turn a recording into files of other programs",
+    .summary = "convert a recording to VTK, glTF or CSV",
     .arguments = "RECORDING --to vtk|gltf|csv [--contacts] [--out PATH] [--first N] [--end N] [--every N]",
-    .details = "A recording that broke off is exported up to its last whole frame.\n"
-               "Where bodies can touch, a folder of vtk also has a file of contact points a frame.",
+    .details = "An incomplete recording is exported up to its last complete frame.\n"
+               "If bodies can touch, vtk also has a file of contact points per frame.",
     .run = run};

@@ -65,7 +65,7 @@ static thenar_status print_surface(const thenar_surface *surface, thenar_error *
     return THENAR_OK;
 }
 
-static void warn_of_size(const char *path, const double *positions, int count) {
+static void warn_about_size(const char *path, const double *positions, int count) {
     char warning[256];
     if (count > 0 && thenar_mesh_size_warning(positions, count, warning, sizeof warning))
         fprintf(stderr, "thenar: warning: %s: %s\n", path, warning);
@@ -82,7 +82,7 @@ typedef struct mesh_request {
     bool fit;
 } mesh_request;
 
-/* Tets from the file's surface, if it has no tets of its own. */
+/* Makes tets from the surface of the file. */
 static thenar_status make_tets(const mesh_request *request, const char *path, thenar_mesh_file *file,
                                thenar_error *error) {
     thenar_error reported;
@@ -95,8 +95,8 @@ static thenar_status make_tets(const mesh_request *request, const char *path, th
     return status == THENAR_OK ? THENAR_OK : fail(error, status, "%s: %s", path, reported.text);
 }
 
-/* The table of a mesh that is refused for its shape: what is wrong with it can be seen there. */
-static void print_refused(const char *path, double factor) {
+/* Prints the table of a mesh with invalid tets, which shows what is wrong with it. */
+static void print_invalid(const char *path, double factor) {
     thenar_mesh_file file;
     if (thenar_mesh_file_load(path, true, &file, NULL) == THENAR_OK && file.tets.tet_count > 0) {
         scale(file.tets.positions, file.tets.node_count, factor);
@@ -109,15 +109,15 @@ static thenar_status describe(const mesh_request *request, const char *path, the
                               thenar_error *error) {
     thenar_status status = thenar_mesh_file_load(path, false, file, error);
     if (status != THENAR_OK) {
-        print_refused(path, request->scale);
+        print_invalid(path, request->scale);
         return status;
     }
     if (file->note[0]) fprintf(stderr, "thenar: note: %s\n", file->note);
     scale(file->tets.positions, file->tets.node_count, request->scale);
     scale(file->surface.positions, file->surface.vertex_count, request->scale);
-    warn_of_size(path, file->tets.positions, file->tets.node_count);
+    warn_about_size(path, file->tets.positions, file->tets.node_count);
     if (file->tets.tet_count == 0) {
-        warn_of_size(path, file->surface.positions, file->surface.vertex_count);
+        warn_about_size(path, file->surface.positions, file->surface.vertex_count);
         status = print_surface(&file->surface, error);
         if (status == THENAR_OK) status = make_tets(request, path, file, error);
     }
@@ -130,11 +130,12 @@ static thenar_status describe(const mesh_request *request, const char *path, the
 static int run(const app_command *command, int argc, char **argv) {
     mesh_request request = {.lattice = "bcc", .scale = 1};
     const app_option options[] = {
-        {"tets", "N", "about so many tets from a surface (default 5000)", OPTION_INTEGER, &request.tets, 1, 5e6},
+        {"tets", "N", "approximate number of tets from a surface (default 5000)", OPTION_INTEGER, &request.tets, 1,
+         5e6},
         {"cell", "M", "edge of a lattice cube in metres, instead of --tets", OPTION_NUMBER, &request.cell, 1e-6, 10},
         {"lattice", "NAME", "bcc (default), cube or kuhn", OPTION_TEXT, &request.lattice, 0, 0},
-        {"fit", NULL, "draw the boundary of the lattice to the surface", OPTION_FLAG, &request.fit, 0, 0},
-        {"scale", "S", "multiply all lengths, 0.001 for a mesh in millimetres", OPTION_NUMBER, &request.scale, 1e-9,
+        {"fit", NULL, "move the boundary of the lattice to the surface", OPTION_FLAG, &request.fit, 0, 0},
+        {"scale", "S", "factor for all lengths, 0.001 for a mesh in millimetres", OPTION_NUMBER, &request.scale, 1e-9,
          1e9},
         {"out", "FILE.vtk", "write the tets as legacy VTK", OPTION_TEXT, &request.out, 0, 0},
     };
@@ -156,7 +157,6 @@ const app_command command_mesh = {
     .name = "mesh",
     .summary = "read a mesh and print its quality; turn a closed surface into tets",
     .arguments = "FILE [--tets N | --cell M] [--lattice NAME] [--fit] [--scale S] [--out FILE.vtk]",
-    .details = "Reads Gmsh .msh 2.2 and 4.1, legacy VTK, VTU, OBJ, STL and PLY. A closed surface is embedded "
-               "in a regular\n"
-               "lattice of tets that covers it.",
+    .details = "Reads Gmsh .msh 2.2 and 4.1, legacy VTK, VTU, OBJ, STL and PLY. A closed surface is embedded in a\n"
+               "regular lattice of tets that covers it.",
     .run = run};

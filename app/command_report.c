@@ -105,8 +105,7 @@ static thenar_status write_report(const report_request *request, const option_ar
     }
     if (status == THENAR_OK && bench_count > 0) status = report_add(&page, &benches, error);
     message_free(&benches);
-    thenar_error second;
-    thenar_status ended = report_end(&page, status == THENAR_OK ? error : &second);
+    thenar_status ended = report_end(&page, status == THENAR_OK ? error : NULL);
     if (status == THENAR_OK) status = ended;
     if (status != THENAR_OK)
         remove(out);

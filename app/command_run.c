@@ -69,7 +69,7 @@ typedef struct run_request {
     const char *save, *restore, *replay; /* files */
 } run_request;
 
-/* Appends a name of several, of which the first is the default: "newton (default), ..." for the help. */
+/* Appends a name to a list for the help, which marks the first as the default: "newton (default), ...". */
 static void list_name(char *text, size_t size, const char *name, bool first) {
     size_t used = strlen(text);
     snprintf(text + used, size - used, "%s%s%s", first ? "" : ", ", name, first ? " (default)" : "");
@@ -86,7 +86,7 @@ static void list_contact_methods(char *text, size_t size) {
         list_name(text, size, thenar_contact_method_name((thenar_contact_method)i), i == 0);
 }
 
-/* How many steps are asked for: by a number, a time, or from where it is to the end of the scene's time. */
+/* The number of steps: as given, from a time, or up to the end of the scene's time. */
 static thenar_status count_steps(const run_request *request, double scene_time, const thenar_sim *sim, long *steps,
                                  thenar_error *error) {
     *steps = request->steps;
@@ -99,7 +99,8 @@ static thenar_status count_steps(const run_request *request, double scene_time, 
     return THENAR_OK;
 }
 
-/* Stops early after a step during which the process was interrupted. clock: NULL, or the steps keep to it. */
+/* Stops after the current step if the process is interrupted. clock: steps wait until they are due; NULL: as fast as
+ * possible. */
 static thenar_status step_all(thenar_sim *sim, long steps, const run_facts *facts, thenar_pace *clock,
                               run_output *output, thenar_error *error) {
     const char *scene = facts->scene;
@@ -112,9 +113,8 @@ static thenar_status step_all(thenar_sim *sim, long steps, const run_facts *fact
         run_haptic_before(facts->haptic, sim);
         if (clock) run_pace_limit(clock, facts->iterations, sim);
         if (thenar_sim_step(sim) != THENAR_OK)
-            status = fail(error, THENAR_ERROR_NUMERIC,
-                          "%s: step %ld at %g s could not be done; the state before it was kept", scene, i + 1,
-                          thenar_sim_time(sim));
+            status = fail(error, THENAR_ERROR_NUMERIC, "%s: step %ld at %g s failed; the state before it was kept",
+                          scene, i + 1, thenar_sim_time(sim));
         run_haptic_after(facts->haptic, sim, status == THENAR_OK);
         run_tactile_step(facts->tactile, sim);
         if (clock) {
@@ -130,7 +130,7 @@ static thenar_status step_all(thenar_sim *sim, long steps, const run_facts *fact
     return status;
 }
 
-/* time: simulated by this run, s */
+/* time: duration of the run in simulated time, s. */
 static void report(const run_request *request, const thenar_sim *sim, run_output *output, const char *scene,
                    double time, double wall) {
     double median, longest;
@@ -143,7 +143,7 @@ static void report(const run_request *request, const thenar_sim *sim, run_output
     if (request->save) printf("state written to %s\n", request->save);
 }
 
-/* Steps, and closes the files whatever became of the steps: what was simulated until trouble came is kept. */
+/* Closes the files even if a step fails, so that everything simulated before it is kept. */
 static thenar_status step_and_finish(const run_request *request, thenar_sim *sim, long steps, const run_facts *facts,
                                      run_output *output, thenar_error *error) {
     const char *scene = facts->scene;
@@ -153,14 +153,13 @@ static thenar_status step_and_finish(const run_request *request, thenar_sim *sim
     thenar_status status = run_haptic_start(facts->haptic, error);
     if (run_haptic_refused(facts->haptic))
         fprintf(stderr, "thenar: warning: haptic loop: %s\n", run_haptic_refused(facts->haptic));
-    /* Devices are moved and felt by a person: a run with live ones keeps to the clock. Its first step begins at once. */
+    /* A person moves and feels a live device, so a run with one keeps to real time. Its first step is due at once. */
     thenar_pace kept = thenar_pace_start(clock_ns(), thenar_sim_dt(sim));
     thenar_pace *clock = request->sends.count > 0 || run_haptic_is_live(facts->haptic) ? &kept : NULL;
     if (status == THENAR_OK) status = step_all(sim, steps, facts, clock, output, error);
     double wall = 1e-9 * (double)(clock_ns() - start);
     run_haptic_stop(facts->haptic);
-    thenar_error second;
-    thenar_status finished = run_output_finish(output, sim, clock, wall, status == THENAR_OK ? error : &second);
+    thenar_status finished = run_output_finish(output, sim, clock, wall, status == THENAR_OK ? error : NULL);
     if (status == THENAR_OK) status = finished;
     if (status == THENAR_OK && request->save) status = state_file_save(request->save, sim, error);
     if (status != THENAR_OK) return status;
@@ -174,7 +173,7 @@ static thenar_status step_and_finish(const run_request *request, thenar_sim *sim
     return status;
 }
 
-/* A recorded run again. */
+/* Repeats a recorded run. */
 static thenar_status replay(const run_request *request, thenar_sim *sim, thenar_error *error) {
     process_watch_interrupts();
     thenar_status status = state_file_replay(request->replay, sim, error);
@@ -229,37 +228,37 @@ static int run(const app_command *command, int argc, char **argv) {
     list_solvers(solver_names, sizeof solver_names);
     list_contact_methods(contact_names, sizeof contact_names);
     const app_option options[] = {
-        {"steps", "N", "so many steps, instead of the scene's time", OPTION_INTEGER, &request.steps, 0, MAX_STEPS},
-        {"time", "S", "so many simulated seconds", OPTION_NUMBER, &request.time, 1e-6, 1e6},
+        {"steps", "N", "number of steps, instead of the scene's time", OPTION_INTEGER, &request.steps, 0, MAX_STEPS},
+        {"time", "S", "simulated time in seconds, instead of the scene's", OPTION_NUMBER, &request.time, 1e-6, 1e6},
         {"dt", "S", "time step, instead of the scene's", OPTION_NUMBER, &request.dt, 1e-6, 1},
         {"solver", "NAME", solver_names, OPTION_TEXT, &request.solver, 0, 0},
-        {"friction", "NAME", "of solvers other than newton: pyramid (default), cone, printed", OPTION_TEXT,
+        {"friction", "NAME", "friction of solvers other than newton: pyramid (default), cone, printed", OPTION_TEXT,
          &request.friction, 0, 0},
         {"contact", "NAME", contact_names, OPTION_TEXT, &request.contact, 0, 0},
-        {"coupling", "NAME", "of handles and tools: monolithic (default), schur, cg", OPTION_TEXT, &request.coupling, 0,
-         0},
-        {"threads", "N", "threads inside a step (default 1); the result is the same", OPTION_INTEGER, &request.threads,
+        {"coupling", "NAME", "coupling of handles and tools: monolithic (default), schur, cg", OPTION_TEXT,
+         &request.coupling, 0, 0},
+        {"threads", "N", "threads per step (default 1); results do not depend on it", OPTION_INTEGER, &request.threads,
          1, 256},
-        {"iterations", "N", "of the solver at most in a step, instead of as many as it needs", OPTION_INTEGER,
+        {"iterations", "N", "maximum number of solver iterations per step (default: as many as needed)", OPTION_INTEGER,
          &request.iterations, 1, 1000000},
-        {"track", "FILE", "tracked joints that drive its hands, for as long as they last", OPTION_TEXT, &request.track,
-         0, 0},
+        {"track", "FILE", "tracked joints that drive the hands; sets the duration", OPTION_TEXT, &request.track, 0, 0},
         {"set", "PATH=VALUE", "override a key of the scene; may be given several times", OPTION_LIST, &request.sets, 0,
          0},
-        {"send", "TARGET", "commands of tactile devices to osc:HOST:PORT, serial:PATH[@BAUD], csv:FILE, plugin:FILE",
-         OPTION_LIST, &request.sends, 0, 0},
+        {"send", "TARGET",
+         "send commands of tactile devices to osc:HOST:PORT, serial:PATH[@BAUD], csv:FILE, plugin:FILE", OPTION_LIST,
+         &request.sends, 0, 0},
         {"device", "[HANDLE=]DEVICE",
-         "who holds a handle: user:FILE, recorded:FILE, osc:PORT, ws:PORT, plugin:FILE, scene; in real time",
+         "device for a handle: user:FILE, recorded:FILE, osc:PORT, ws:PORT, plugin:FILE, scene; in real time",
          OPTION_LIST, &request.devices, 0, 0},
-        {"offline", NULL, "with --device: in simulated time, as fast as it goes, the same each time", OPTION_FLAG,
+        {"offline", NULL, "with --device: in simulated time, as fast as possible, reproducible", OPTION_FLAG,
          &request.offline, 0, 0},
-        {"save", "FILE", "write the state at the end there", OPTION_TEXT, &request.save, 0, 0},
-        {"restore", "FILE", "go on from the state that --save wrote, of the same scene and options", OPTION_TEXT,
+        {"save", "FILE", "write the final state to this file", OPTION_TEXT, &request.save, 0, 0},
+        {"restore", "FILE", "continue from a state that --save wrote, with the same scene and options", OPTION_TEXT,
          &request.restore, 0, 0},
-        {"replay", "FILE", "the inputs of a recording again; each state is compared with the recorded one", OPTION_TEXT,
+        {"replay", "FILE", "repeat the inputs of a recording and compare each state with the recorded one", OPTION_TEXT,
          &request.replay, 0, 0},
-        {"out", "DIR", "write summary.json, steps.csv, recording.thenar and final.vtk there", OPTION_TEXT, &request.out,
-         0, 0},
+        {"out", "DIR", "write summary.json, steps.csv, recording.thenar and final.vtk to this folder", OPTION_TEXT,
+         &request.out, 0, 0},
     };
     option_arguments arguments;
     int status = options_parse(command, argc, argv, options, sizeof options / sizeof *options, 1, 1, &arguments);
@@ -288,19 +287,19 @@ static int run(const app_command *command, int argc, char **argv) {
 
 const app_command command_run = {
     .name = "run",
-    .summary = "simulate a scene as fast as it goes",
+    .summary = "simulate a scene as fast as possible",
     .arguments =
         "SCENE [--steps N | --time S] [--dt S] [--contact NAME] [--threads N] [--track FILE] [--set PATH=VALUE]... "
         "[--send TARGET]... [--device [HANDLE=]DEVICE]... [--offline] [--restore FILE | --replay FILE] [--save FILE] "
         "[--out DIR]",
     .details =
         "SCENE is a name from 'thenar list' or a path. --set overrides any key of the scene by its path:\n"
-        "--set bodies.beam.material.young=2e6. Without --out only the rates and the state's hash are printed.\n"
-        "--device lets a device hold a handle of the scene and feel it, in real time; with --offline a simulated\n"
-        "user or a recorded device, in simulated time. --device scene takes those that the scene names.\n"
-        "--send sends what tactile devices of the scene are to do, and keeps the run to real time.\n"
-        "--save and --restore cut a run in two: the parts end in the same state as the whole, bit for bit. The time\n"
-        "of a scene counts from its beginning, --steps and --time from where the run begins.\n"
-        "--replay FILE repeats the run that 'thenar run --out' recorded, given the same scene and options.\n"
-        "An interrupt (Ctrl-C) stops the run after the current step, with all files complete up to there.",
+        "--set bodies.beam.material.young=2e6. Without --out only the rates and the hash of the state are printed.\n"
+        "--device binds a device to a handle of the scene, in real time, or with --offline a simulated user or a\n"
+        "recorded device in simulated time. --device scene uses the devices that the scene names.\n"
+        "--send sends the commands of the tactile devices of the scene and keeps the run to real time.\n"
+        "--save and --restore divide a run: its parts end in the same state as the whole, bit for bit. The time of a\n"
+        "scene counts from its beginning, --steps and --time from the beginning of the run.\n"
+        "--replay FILE repeats the run that 'thenar run --out' recorded, with the same scene and options.\n"
+        "An interrupt (Ctrl-C) stops the run after the current step; all files are complete up to there.",
     .run = run};

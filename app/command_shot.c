@@ -18,8 +18,8 @@
 
 typedef struct shot_request {
     const char *what, *out, *view, *colour, *theme, *clip, *track;
-    double at, from, to, fps; /* at: NaN for the end */
-    double top;               /* of the legend, in SI units; 0: from the data */
+    double at, from, to, fps; /* s; at: NaN for the end */
+    double top;               /* of the colour scale, in SI units; 0: from the data */
     long width, height, threads;
     bool wire, bones, page, no_grid, sequence;
     option_list sets;
@@ -33,7 +33,7 @@ static double picture_time(const shot_request *request, int picture) {
     return request->sequence ? request->from + picture / request->fps : request->at;
 }
 
-/* A scene is run up to the last picture, each picture's moment a frame. */
+/* Runs a scene up to the last picture and records one frame per picture. */
 static thenar_status simulate(const shot_request *request, const char *path, thenar_error *error) {
     thenar_model *model;
     thenar_scene_info info;
@@ -58,7 +58,7 @@ static thenar_status simulate(const shot_request *request, const char *path, the
         while (thenar_sim_time(sim) < time - 0.5 * thenar_sim_dt(sim) && status == THENAR_OK &&
                !process_interrupted()) {
             if (thenar_sim_step(sim) != THENAR_OK)
-                status = fail(error, THENAR_ERROR_NUMERIC, "%s: the step at %g s could not be done", request->what,
+                status = fail(error, THENAR_ERROR_NUMERIC, "%s: the step at %g s failed", request->what,
                               thenar_sim_time(sim));
             run_tactile_step(tactile, sim);
         }
@@ -66,8 +66,7 @@ static thenar_status simulate(const shot_request *request, const char *path, the
         progress_update(&line, i + 1);
     }
     progress_end(&line);
-    thenar_error second;
-    thenar_status closed = thenar_recorder_close(recorder, status == THENAR_OK ? error : &second);
+    thenar_status closed = thenar_recorder_close(recorder, status == THENAR_OK ? error : NULL);
     run_tactile_free(tactile);
     thenar_sim_free(sim);
     thenar_model_free(model);
@@ -84,7 +83,7 @@ static int nearest_frame(thenar_recording *recording, double time) {
     return best;
 }
 
-/* A page with the frames that are needed, and no others. */
+/* Writes a page with the frames of the pictures only. */
 static thenar_status write_page(const shot_request *request, const char *recording_path, const char *page,
                                 thenar_error *error) {
     view_source *source;
@@ -98,23 +97,22 @@ static thenar_status write_page(const shot_request *request, const char *recordi
     status = view_recorded_pack(source, (view_range){first, last + 1, 1}, &message, error);
     if (status == THENAR_OK) status = report_begin(&out, page, error);
     if (status == THENAR_OK) status = report_add(&out, &message, error);
-    thenar_error second;
-    thenar_status ended = report_end(&out, status == THENAR_OK ? error : &second);
+    thenar_status ended = report_end(&out, status == THENAR_OK ? error : NULL);
     message_free(&message);
     source->free(source);
     return status != THENAR_OK ? status : ended;
 }
 
-/* What the page is asked for, as the argument of thenar.show. */
-static char *describe_wish(const shot_request *request, double time) {
+/* The argument of thenar.show in the page. */
+static char *describe_view(const shot_request *request, double time) {
     json_t *look = json_pack("{s:s, s:b, s:b, s:b, s:s}", "measure", request->colour, "wire", request->wire, "bones",
                              request->bones, "grid", !request->no_grid, "clip", request->clip);
     if (request->top > 0) json_object_set_new(look, "top", json_real(request->top));
-    json_t *wish = json_pack("{s:s, s:s, s:b, s:o}", "view", request->view, "theme", request->theme, "bare",
+    json_t *view = json_pack("{s:s, s:s, s:b, s:o}", "view", request->view, "theme", request->theme, "bare",
                              !request->page, "look", look);
-    if (!isnan(time)) json_object_set_new(wish, "time", json_real(time));
-    char *text = wish ? json_dumps(wish, JSON_COMPACT) : NULL;
-    json_decref(wish);
+    if (!isnan(time)) json_object_set_new(view, "time", json_real(time));
+    char *text = view ? json_dumps(view, JSON_COMPACT) : NULL;
+    json_decref(view);
     return text;
 }
 
@@ -128,10 +126,10 @@ static void picture_path(const shot_request *request, int picture, char path[PAT
         snprintf(path, PATH_SIZE + 16, "%s", request->out);
 }
 
-static thenar_status show_moment(const shot_request *request, chromium *browser, double time, thenar_error *error) {
-    char *wish = describe_wish(request, time), script[2048];
-    snprintf(script, sizeof script, "thenar.show(%s)", wish ? wish : "");
-    free(wish);
+static thenar_status show_time(const shot_request *request, chromium *browser, double time, thenar_error *error) {
+    char *argument = describe_view(request, time), script[2048];
+    snprintf(script, sizeof script, "thenar.show(%s)", argument ? argument : "");
+    free(argument);
     return chromium_run(browser, script, error);
 }
 
@@ -139,15 +137,14 @@ static thenar_status take_pictures(const shot_request *request, chromium *browse
     thenar_status status = chromium_wait(browser, "document.readyState === 'complete' && !!window.thenar", error);
     if (status == THENAR_OK) status = chromium_run(browser, "thenar.ready", error);
     int count = picture_count(request);
-    /* The page scales force arrows by the largest force that it has shown. It sees the last moment first, so that a
-     * sequence that ends with a grip has arrows of one scale. */
-    if (status == THENAR_OK && count > 1)
-        status = show_moment(request, browser, picture_time(request, count - 1), error);
+    /* The page scales force arrows by the largest force shown so far. Showing the last moment first gives all arrows
+     * of a sequence that ends with a grip one scale. */
+    if (status == THENAR_OK && count > 1) status = show_time(request, browser, picture_time(request, count - 1), error);
     progress line = progress_start(request->what, "pictures", count);
     for (int i = 0; i < count && status == THENAR_OK && !process_interrupted(); i++) {
         char path[PATH_SIZE + 16];
         picture_path(request, i, path);
-        status = show_moment(request, browser, picture_time(request, i), error);
+        status = show_time(request, browser, picture_time(request, i), error);
         if (status == THENAR_OK) status = chromium_picture(browser, path, error);
         progress_update(&line, i + 1);
     }
@@ -201,26 +198,26 @@ static int run(const app_command *command, int argc, char **argv) {
                             .height = 640,
                             .threads = 1};
     const app_option options[] = {
-        {"at", "S", "moment of the picture (default: the end)", OPTION_NUMBER, &request.at, 0, 1e9},
+        {"at", "S", "simulated time of the picture (default: the end)", OPTION_NUMBER, &request.at, 0, 1e9},
         {"view", "NAME", "iso (default), front, back, left, right, top, bottom", OPTION_TEXT, &request.view, 0, 0},
-        {"out", "FILE.png", "the picture; -o for short", OPTION_TEXT, &request.out, 0, 0},
-        {"from", "S", "first moment of a sequence FILE-0001.png, FILE-0002.png, ...", OPTION_NUMBER, &request.from, 0,
-         1e9},
-        {"to", "S", "last moment of the sequence", OPTION_NUMBER, &request.to, 0, 1e9},
-        {"fps", "N", "pictures a simulated second (default 30)", OPTION_NUMBER, &request.fps, 0.001, 1e5},
+        {"out", "FILE.png", "output file; -o for short", OPTION_TEXT, &request.out, 0, 0},
+        {"from", "S", "time of the first picture of a sequence FILE-0001.png, FILE-0002.png, ...", OPTION_NUMBER,
+         &request.from, 0, 1e9},
+        {"to", "S", "time of the last picture of the sequence", OPTION_NUMBER, &request.to, 0, 1e9},
+        {"fps", "N", "pictures per simulated second (default 30)", OPTION_NUMBER, &request.fps, 0.001, 1e5},
         {"colour", "NAME", "none (default), strain, limit, displacement, pressure", OPTION_TEXT, &request.colour, 0, 0},
-        {"top", "VALUE", "upper end of the colours in SI units (default: from the data)", OPTION_NUMBER, &request.top,
-         1e-12, 1e12},
+        {"top", "VALUE", "upper end of the colour scale in SI units (default: from the data)", OPTION_NUMBER,
+         &request.top, 1e-12, 1e12},
         {"theme", "NAME", "light (default) or dark", OPTION_TEXT, &request.theme, 0, 0},
-        {"wire", NULL, "with the wireframe of the tets", OPTION_FLAG, &request.wire, 0, 0},
-        {"bones", NULL, "with the bones of hands, seen through the skin", OPTION_FLAG, &request.bones, 0, 0},
-        {"clip", "AXIS", "cut in the middle across x, y or z", OPTION_TEXT, &request.clip, 0, 0},
-        {"no-grid", NULL, "without the grid", OPTION_FLAG, &request.no_grid, 0, 0},
-        {"page", NULL, "the whole page, with panel and plots", OPTION_FLAG, &request.page, 0, 0},
+        {"wire", NULL, "show the wireframe of the tets", OPTION_FLAG, &request.wire, 0, 0},
+        {"bones", NULL, "show the bones of hands through the skin", OPTION_FLAG, &request.bones, 0, 0},
+        {"clip", "AXIS", "clip at the centre, across x, y or z", OPTION_TEXT, &request.clip, 0, 0},
+        {"no-grid", NULL, "hide the grid", OPTION_FLAG, &request.no_grid, 0, 0},
+        {"page", NULL, "show the whole page, with panel and plots", OPTION_FLAG, &request.page, 0, 0},
         {"width", "N", "pixels (default 960)", OPTION_INTEGER, &request.width, 64, 8192},
         {"height", "N", "pixels (default 640)", OPTION_INTEGER, &request.height, 64, 8192},
-        {"threads", "N", "threads inside a step (default 1)", OPTION_INTEGER, &request.threads, 1, 256},
-        {"track", "FILE", "tracked joints that drive the scene's hands", OPTION_TEXT, &request.track, 0, 0},
+        {"threads", "N", "threads per step (default 1)", OPTION_INTEGER, &request.threads, 1, 256},
+        {"track", "FILE", "tracked joints that drive the hands of the scene", OPTION_TEXT, &request.track, 0, 0},
         {"set", "PATH=VALUE", "override a key of the scene", OPTION_LIST, &request.sets, 0, 0},
     };
     option_arguments arguments;
@@ -257,6 +254,7 @@ const app_command command_shot = {
     .summary = "pictures of a scene or a recording, without a display",
     .arguments = "SCENE|RECORDING|DIR --out FILE.png [--at S | --from S --to S --fps N] [--view NAME] [--colour NAME] "
                  "[--bones] [--track FILE]",
-    .details = "Needs Chromium (Debian's package chromium). With --from and --to it makes a sequence of pictures, for\n"
-               "'ffmpeg -framerate 30 -i FILE-%04d.png film.mp4' or the like.",
+    .details =
+        "Needs Chromium (Debian's package chromium). With --from and --to it makes a sequence of pictures, which\n"
+        "'ffmpeg -framerate 30 -i FILE-%04d.png film.mp4' turns into a film.",
     .run = run};

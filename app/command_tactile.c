@@ -1,6 +1,5 @@
-/* Commands for another device than the one that a run was made with, from its recording. */
-#include "app/command.h"
-#include "app/support.h"
+/* Commands of a tactile device from a recording; the recorded run may have had another device, or none. */
+#include "app/run.h"
 
 #include "thenar/scene.h"
 
@@ -15,19 +14,19 @@
 
 typedef struct tactile_request {
     const char *recording, *device, *fingers, *hand, *out;
-    double turn; /* degrees; NAN: as recorded, or 0 */
+    double turn; /* degrees; NaN: as recorded, or 0 */
 } tactile_request;
 
-/* What is put on the fingers: names and hands belong to it. */
-typedef struct worn_list {
+/* The devices on the fingers, with the memory of their names. */
+typedef struct device_list {
     thenar_tactile_def defs[MAX_DEVICES];
     thenar_wearable_def device;
     int count;
     char names[MAX_DEVICES][160];
     char hands[MAX_DEVICES][128];
-} worn_list;
+} device_list;
 
-/* How a finger's device was turned in the recorded run. */
+/* The mount angle of the device on a finger in the recorded run. */
 static double recorded_turn(const json_t *metadata, const char *hand, const char *finger) {
     const json_t *devices = json_object_get(json_object_get(metadata, "tactile"), "devices");
     for (size_t i = 0; i < json_array_size(devices); i++) {
@@ -40,28 +39,35 @@ static double recorded_turn(const json_t *metadata, const char *hand, const char
     return 0;
 }
 
-static bool wants_finger(const char *list, const char *finger) {
-    size_t length = strlen(finger);
-    for (const char *at = list; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
-        if (strncmp(at, finger, length) == 0 && (at[length] == ',' || at[length] == 0)) return true;
+/* Whether the list begins with this name. */
+static bool is_name(const char *list, const char *name) {
+    size_t length = strlen(name);
+    return strncmp(list, name, length) == 0 && (list[length] == ',' || list[length] == 0);
+}
+
+static const char *next_name(const char *list) {
+    const char *comma = strchr(list, ',');
+    return comma ? comma + 1 : NULL;
+}
+
+static bool has_finger(const char *list, const char *finger) {
+    for (; list; list = next_name(list))
+        if (is_name(list, finger)) return true;
     return false;
 }
 
-/* Every name of the list is that of a finger. */
+/* Whether all names in the list are fingers. */
 static bool fingers_are_known(const char *list) {
-    for (const char *at = list; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
+    for (; list; list = next_name(list)) {
         bool known = false;
-        for (int f = 0; f < THENAR_FINGER_COUNT; f++) {
-            const char *name = thenar_finger_name((thenar_finger)f);
-            size_t length = strlen(name);
-            known = known || (strncmp(at, name, length) == 0 && (at[length] == ',' || at[length] == 0));
-        }
+        for (int f = 0; f < THENAR_FINGER_COUNT; f++)
+            known = known || is_name(list, thenar_finger_name((thenar_finger)f));
         if (!known) return false;
     }
     return true;
 }
 
-static thenar_status choose(const tactile_request *request, const json_t *metadata, worn_list *list,
+static thenar_status choose(const tactile_request *request, const json_t *metadata, device_list *list,
                             thenar_error *error) {
     thenar_status status = thenar_wearable_load(request->device, &list->device, sizeof list->device, error);
     if (status != THENAR_OK) return status;
@@ -71,7 +77,7 @@ static thenar_status choose(const tactile_request *request, const json_t *metada
         if (!hand || (request->hand && strcmp(request->hand, hand) != 0)) continue;
         for (int f = 0; f < THENAR_FINGER_COUNT && list->count < MAX_DEVICES; f++) {
             const char *finger = thenar_finger_name((thenar_finger)f);
-            if (!wants_finger(request->fingers, finger)) continue;
+            if (!has_finger(request->fingers, finger)) continue;
             int i = list->count++;
             snprintf(list->hands[i], sizeof list->hands[i], "%s", hand);
             snprintf(list->names[i], sizeof list->names[i], "%.120s.%s", hand, finger);
@@ -90,28 +96,12 @@ static thenar_status choose(const tactile_request *request, const json_t *metada
                 request->recording, request->hand ? " " : "", request->hand ? request->hand : "");
 }
 
-/* What a device did over all frames. */
-typedef struct device_range {
-    double low[3], high[3], press;
-    int touched;
-} device_range;
-
-static void widen(device_range *range, const thenar_tactile_command *c) {
-    if (!c->touching) return;
-    for (int k = 0; k < 3; k++) {
-        range->low[k] = range->touched ? fmin(range->low[k], c->platform[k]) : c->platform[k];
-        range->high[k] = range->touched ? fmax(range->high[k], c->platform[k]) : c->platform[k];
-    }
-    range->press = range->touched ? fmax(range->press, c->press) : c->press;
-    range->touched++;
-}
-
-static void write_rows(thenar_csv *csv, const thenar_tactile *tactile, device_range *ranges) {
+static void write_rows(thenar_csv *csv, const thenar_tactile *tactile, run_tactile_range *ranges) {
     for (int d = 0; d < thenar_tactile_device_count(tactile); d++) {
         const thenar_tactile_def *def = thenar_tactile_device(tactile, d);
         const thenar_tactile_command *c = thenar_tactile_command_of(tactile, d);
         int values = thenar_wearable_value_count(def->device);
-        widen(&ranges[d], c);
+        run_tactile_widen(&ranges[d], c);
         thenar_csv_number(csv, c->time);
         thenar_csv_text(csv, def->name);
         for (int k = 0; k < 3; k++) thenar_csv_number(csv, c->platform[k]);
@@ -126,7 +116,7 @@ static void write_rows(thenar_csv *csv, const thenar_tactile *tactile, device_ra
     }
 }
 
-static void print_ranges(const thenar_tactile *tactile, const device_range *ranges, int frames) {
+static void print_ranges(const thenar_tactile *tactile, const run_tactile_range *ranges, int frames) {
     table t = {0};
     table_add_column(&t, "device", "device", 0);
     table_add_column(&t, "frames", "frames in contact", 0);
@@ -138,10 +128,10 @@ static void print_ranges(const thenar_tactile *tactile, const device_range *rang
     table_add_column(&t, "high", "to", 3);
     table_add_column(&t, "press", "deepest press mm", 3);
     for (int d = 0; d < thenar_tactile_device_count(tactile); d++) {
-        const device_range *r = &ranges[d];
+        const run_tactile_range *r = &ranges[d];
         table_add_row(&t);
         table_text(&t, "device", "%s", thenar_tactile_device(tactile, d)->name);
-        table_text(&t, "frames", "%d of %d", r->touched, frames);
+        table_text(&t, "frames", "%ld of %d", r->touched, frames);
         if (r->touched == 0) continue;
         table_number(&t, "pitch_low", r->low[0] / DEGREE);
         table_number(&t, "pitch_high", r->high[0] / DEGREE);
@@ -160,7 +150,7 @@ static thenar_status replay_all(const tactile_request *request, thenar_recording
     static const char *const columns[] = {"time",  "device",   "pitch",   "roll",    "displacement",
                                           "press", "touching", "value_1", "value_2", "value_3"};
     thenar_csv *csv;
-    device_range ranges[MAX_DEVICES] = {{{0}, {0}, 0, 0}};
+    run_tactile_range ranges[MAX_DEVICES] = {{{0}, {0}, 0, 0}};
     thenar_tactile *tactile = thenar_tactile_replay_devices(replay);
     int frames = thenar_recording_frame_count(recording);
     thenar_status status = thenar_csv_open(request->out, &csv, error);
@@ -174,8 +164,7 @@ static thenar_status replay_all(const tactile_request *request, thenar_recording
         progress_update(&line, f + 1);
     }
     progress_end(&line);
-    thenar_error second;
-    thenar_status closed = thenar_csv_close(csv, status == THENAR_OK ? error : &second);
+    thenar_status closed = thenar_csv_close(csv, status == THENAR_OK ? error : NULL);
     if (status == THENAR_OK) status = closed;
     if (status == THENAR_OK) print_ranges(tactile, ranges, frames);
     return status;
@@ -188,7 +177,7 @@ static thenar_status work(const tactile_request *request, thenar_error *error) {
     if (thenar_recording_damage(recording))
         fprintf(stderr, "thenar: warning: %s\n", thenar_recording_damage(recording));
     json_t *metadata = json_of_text(thenar_recording_get_info(recording).metadata);
-    worn_list *list = calloc(1, sizeof *list);
+    device_list *list = calloc(1, sizeof *list);
     thenar_tactile_options options = thenar_tactile_options_default();
     thenar_tactile_replay *replay = NULL;
     status = list ? choose(request, metadata, list, error) : fail_memory(error, request->recording);
@@ -211,9 +200,9 @@ static int run(const app_command *command, int argc, char **argv) {
         {"device", "FILE", "description of the device (docs/tactile.md)", OPTION_TEXT, &request.device, 0, 0},
         {"fingers", "LIST", "fingers that wear it (default thumb,index,middle)", OPTION_TEXT, &request.fingers, 0, 0},
         {"hand", "NAME", "only this hand", OPTION_TEXT, &request.hand, 0, 0},
-        {"turn", "DEGREES", "how it is turned about the fingers (default as recorded)", OPTION_NUMBER, &request.turn,
-         -90, 90},
-        {"out", "FILE", "where commands are written (default tactile.csv)", OPTION_TEXT, &request.out, 0, 0},
+        {"turn", "DEGREES", "mount angle about the fingers (default as recorded)", OPTION_NUMBER, &request.turn, -90,
+         90},
+        {"out", "FILE", "output file (default tactile.csv)", OPTION_TEXT, &request.out, 0, 0},
     };
     option_arguments arguments;
     int status = options_parse(command, argc, argv, options, sizeof options / sizeof *options, 1, 1, &arguments);
@@ -221,7 +210,8 @@ static int run(const app_command *command, int argc, char **argv) {
     request.recording = arguments.values[0];
     if (!request.device) return command_misused(command, "--device is missing; expected a file that describes one");
     if (!fingers_are_known(request.fingers))
-        return command_misused(command, "--fingers %s; expected thumb, index, middle, ring, little with commas between",
+        return command_misused(command,
+                               "--fingers %s; expected thumb, index, middle, ring or little, separated by commas",
                                request.fingers);
     if (is_same_file(request.recording, request.out))
         return command_misused(command, "--out %s is the recording itself; expected another file", request.out);
@@ -233,9 +223,9 @@ static int run(const app_command *command, int argc, char **argv) {
 
 const app_command command_tactile = {
     .name = "tactile",
-    .summary = "work out commands of a tactile device from a recording",
+    .summary = "compute the commands of a tactile device from a recording",
     .arguments = "RECORDING --device FILE [--fingers LIST] [--hand NAME] [--turn DEGREES] [--out FILE]",
     .details =
-        "The recorded run need not have had this device, or any: pads, contacts and bones are in every recording\n"
-        "of a hand. A row a frame and device: pose (rad, m), press (m), and the values for its actuators.",
+        "The recorded run need not have had this device, or any: every recording of a hand has pads, contacts and\n"
+        "bones. Writes a row per frame and device: pose (rad, m), press (m), and the values of its actuators.",
     .run = run};

@@ -14,14 +14,14 @@
 
 extern char **environ;
 
-/* A page that leads to the address, for a browser to open: other users see what a program is called with, but not what
- * is in this file. Empty: there is no browser to open. */
+/* Opens a browser with a temporary page that redirects to the address: other users can see the arguments of a process,
+ * but not the contents of this file. page: empty if there is no display. */
 static void open_browser(const char *address, char page[128]) {
     page[0] = 0;
     if (!getenv("DISPLAY") && !getenv("WAYLAND_DISPLAY")) return;
     const char *folder = getenv("XDG_RUNTIME_DIR");
     snprintf(page, 128, "%.80s/thenar-XXXXXX.html", folder && *folder ? folder : "/tmp");
-    int file = mkstemps(page, 5); /* for its owner only */
+    int file = mkstemps(page, 5); /* readable by its owner only */
     if (file < 0) {
         page[0] = 0;
         return;
@@ -39,7 +39,7 @@ static void open_browser(const char *address, char page[128]) {
     posix_spawn_file_actions_destroy(&quiet);
 }
 
-/* Signals go to the thread that serves. */
+/* Blocks signals in the new thread: the thread of the server handles them. */
 static thenar_status start_live(view_source *source, server *s, thenar_error *error) {
     sigset_t all, before;
     sigfillset(&all);
@@ -63,14 +63,13 @@ static thenar_status view(const view_live_request *request, const char *host, in
     if (status == THENAR_OK) {
         printf("%s\n", server_address(s));
         fflush(stdout);
-        fprintf(stderr, "Open this address in a browser on this machine; Ctrl-C ends.\n");
+        fprintf(stderr, "Open this address in a browser on this machine; Ctrl-C ends the viewer.\n");
         if (browser) open_browser(server_address(s), page);
         status = server_run(s, error);
     }
     if (source && !recorded) {
         view_live_stop(source);
-        thenar_error second;
-        thenar_status finished = view_live_finish(source, status == THENAR_OK ? error : &second);
+        thenar_status finished = view_live_finish(source, status == THENAR_OK ? error : NULL);
         if (status == THENAR_OK) status = finished;
     }
     server_free(s);
@@ -88,27 +87,27 @@ static int run(const app_command *command, int argc, char **argv) {
         {"host", "ADDRESS", "IP address to listen on (default 127.0.0.1: this machine only)", OPTION_TEXT, &host, 0, 0},
         {"port", "N", "port to listen on (default: any free one)", OPTION_INTEGER, &port, 1, 65535},
         {"no-browser", NULL, "do not open a browser", OPTION_FLAG, &no_browser, 0, 0},
-        {"paused", NULL, "begin with the simulation standing still", OPTION_FLAG, &request.paused, 0, 0},
+        {"paused", NULL, "start with the simulation paused", OPTION_FLAG, &request.paused, 0, 0},
         {"dt", "S", "time step, instead of the scene's", OPTION_NUMBER, &request.dt, 1e-6, 1},
-        {"solver", "NAME", "solver of the strain limits, as for run", OPTION_TEXT, &request.solver, 0, 0},
+        {"solver", "NAME", "solver of strain limits and contacts, as for run", OPTION_TEXT, &request.solver, 0, 0},
         {"contact", "NAME", "contact method, as for run", OPTION_TEXT, &request.contact, 0, 0},
-        {"threads", "N", "threads inside a step (default 1)", OPTION_INTEGER, &threads, 1, 256},
-        {"iterations", "N", "of the solver at most in a step", OPTION_INTEGER, &iterations, 1, 1000000},
-        {"track", "FILE", "tracked joints that drive its hands", OPTION_TEXT, &request.track, 0, 0},
+        {"threads", "N", "threads per step (default 1)", OPTION_INTEGER, &threads, 1, 256},
+        {"iterations", "N", "maximum number of solver iterations per step", OPTION_INTEGER, &iterations, 1, 1000000},
+        {"track", "FILE", "tracked joints that drive the hands", OPTION_TEXT, &request.track, 0, 0},
         {"set", "PATH=VALUE", "override a key of the scene; may be given several times", OPTION_LIST, &request.sets, 0,
          0},
-        {"send", "TARGET", "commands of tactile devices, as for run", OPTION_LIST, &request.sends, 0, 0},
-        {"device", "[HANDLE=]DEVICE", "who holds a handle, as for run", OPTION_LIST, &request.devices, 0, 0},
-        {"record", "FILE", "record all of it there, for 'thenar run SCENE --replay FILE'", OPTION_TEXT, &request.record,
-         0, 0},
+        {"send", "TARGET", "send commands of tactile devices, as for run", OPTION_LIST, &request.sends, 0, 0},
+        {"device", "[HANDLE=]DEVICE", "device for a handle, as for run", OPTION_LIST, &request.devices, 0, 0},
+        {"record", "FILE", "record the session to this file, for 'thenar run SCENE --replay FILE'", OPTION_TEXT,
+         &request.record, 0, 0},
     };
     option_arguments arguments;
     int status = options_parse(command, argc, argv, options, sizeof options / sizeof *options, 1, 1, &arguments);
     if (status != OPTIONS_PARSED) return status;
     if (request.solver && thenar_solver_find(request.solver) < 0)
-        return command_misused(command, "--solver %s; expected one that 'thenar run --help' names", request.solver);
+        return command_misused(command, "--solver %s; expected one listed by 'thenar run --help'", request.solver);
     if (request.contact && thenar_contact_method_find(request.contact) < 0)
-        return command_misused(command, "--contact %s; expected one that 'thenar run --help' names", request.contact);
+        return command_misused(command, "--contact %s; expected one listed by 'thenar run --help'", request.contact);
     request.scene = arguments.values[0];
     if (request.record && view_is_recording(request.scene))
         return command_misused(command, "--record with %s; expected a scene", request.scene);
@@ -124,9 +123,9 @@ const app_command command_view = {
     .arguments = "SCENE|RECORDING|DIR [--host ADDRESS] [--port N] [--no-browser] [--paused] [--track FILE] "
                  "[--set PATH=VALUE]... [--send TARGET]... [--device [HANDLE=]DEVICE]... [--record FILE]",
     .details =
-        "Runs the scene in real time, or replays what 'thenar run --out DIR' recorded, and serves the viewer. The\n"
-        "address that is printed has a token in it that is new each time; nobody gets in without.\n"
-        "--record FILE writes what 'thenar run' records, with all that viewers and devices do: 'thenar run SCENE\n"
-        "--replay FILE' repeats it step by step, bit for bit. Time step, solver, contacts and materials stay as they\n"
-        "are as long as it is recorded; viewers who want to change them are told so.",
+        "Runs the scene in real time, or replays a recording of 'thenar run --out DIR', and serves the viewer. The\n"
+        "printed address contains a token that is new each time; without it nobody can connect.\n"
+        "--record FILE records the simulation with everything that viewers and devices do: 'thenar run SCENE --replay\n"
+        "FILE' repeats it step by step, bit for bit. Viewers cannot change time step, solver, contact method and\n"
+        "materials while it is recorded.",
     .run = run};

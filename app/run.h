@@ -74,6 +74,15 @@ void run_pace_print(const thenar_pace *p);
 
 typedef struct run_tactile run_tactile;
 
+/* The poses and the deepest press of a device while it touched the finger. */
+typedef struct run_tactile_range {
+    double low[3], high[3], press;
+    long touched; /* number of commands in contact */
+} run_tactile_range;
+
+/* Extends the range by a command. */
+void run_tactile_widen(run_tactile_range *range, const thenar_tactile_command *command);
+
 /* The devices that the hands of a model wear, and where to send their commands (targets of thenar_output_open; may be NULL).
  * *out is NULL if they wear none, which is an error if commands are to be sent. */
 thenar_status run_tactile_create(const thenar_model *model, const option_list *sends, run_tactile **out,
@@ -120,7 +129,7 @@ bool run_haptic_is_live(const run_haptic *haptic);
 const char *run_haptic_refused(const run_haptic *haptic);
 
 /* Reads the poses of the devices while no step is done. */
-void run_haptic_look(run_haptic *haptic);
+void run_haptic_refresh(run_haptic *haptic);
 
 /* Before and after each step. publish: the loop gets the result of the step; otherwise its force fades out. */
 void run_haptic_before(run_haptic *haptic, thenar_sim *sim);

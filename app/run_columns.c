@@ -27,7 +27,7 @@ static void centroid(const thenar_sim *sim, int body, double out[3]) {
     for (int k = 0; k < 3; k++) out[k] = sum[k] * (1 / total);
 }
 
-/* A torque about the origin becomes one about a point: T - p x F. */
+/* Moves the reference point of a torque from the origin: T - p x F. */
 static void move_torque(double torque[3], const double force[3], const double point[3]) {
     for (int k = 0; k < 3; k++) {
         int i = (k + 1) % 3, j = (k + 2) % 3;
@@ -101,13 +101,13 @@ static void handle_row(const thenar_sim *sim, int handle, double *row) {
 }
 
 static const char *const fixed[] = {"step", "time", "active", "contacts", "rows", "iterations", "residual", "step_us"};
-/* Where a body is, what contact does to it, and what the supports of a soft one do. */
+/* Position, wrench of contact, wrench of the supports (soft bodies only). */
 static const char *const of_body[] = {
     "centre_x",        "centre_y",        "centre_z",        "force_x",          "force_y",
     "force_z",         "torque_x",        "torque_y",        "torque_z",         "area",
     "support_force_x", "support_force_y", "support_force_z", "support_torque_x", "support_torque_y",
     "support_torque_z"};
-/* Of a handle: its position, what its tool and its coupling do to it, and the contact area of the tool, m^2. */
+/* Position, wrench of the tool, wrench of the coupling, contact area of the tool (m^2). */
 static const char *const of_handle[] = {"x",
                                         "y",
                                         "z",
@@ -124,7 +124,7 @@ static const char *const of_handle[] = {"x",
                                         "coupling_torque_y",
                                         "coupling_torque_z",
                                         "area"};
-/* What one body does to another: the sums over their contacts. */
+/* Sums over the contacts of two bodies. */
 static const char *const of_pair[] = {"force_x",  "force_y", "force_z",  "torque_x",     "torque_y",
                                       "torque_z", "area",    "pressure", "normal_force", "points"};
 enum {
@@ -147,7 +147,7 @@ int run_column_count(const thenar_model *model, bool pairs) {
     return count + (pairs ? OF_PAIR * thenar_model_contact_pair_count(model) : 0);
 }
 
-/* Names `count` columns PREFIX_column. */
+/* Visits PREFIX_NAME for each name. */
 static void name_columns(const char *prefix, const char *const *columns, int count, run_column_visit *visit,
                          void *context) {
     for (int i = 0; i < count; i++) {
@@ -184,7 +184,7 @@ bool run_column_counts(int column) {
     return column == 0 || (column >= 2 && column <= 5);
 }
 
-/* The pairs that touched are among those that may, in the same order. */
+/* The touching pairs are a subset of the possible ones, in the same order. */
 static void pair_figures(const thenar_sim *sim, double *row) {
     const thenar_model *model = thenar_sim_model(sim);
     const thenar_contact_pair none = {0}, *touching = thenar_sim_contact_pairs(sim);

@@ -11,9 +11,9 @@
 /* -------------------------------------------------------------------------------------------------- the option --device */
 
 typedef struct device_choice {
-    int handle_count; /* that are held */
+    int handle_count; /* that have a device */
     int handle[THENAR_HAPTIC_HANDLES];
-    const char *device[THENAR_HAPTIC_HANDLES]; /* KIND:ARGUMENT; the option's text or the model's */
+    const char *device[THENAR_HAPTIC_HANDLES]; /* KIND:ARGUMENT; belongs to the option or to the model */
 } device_choice;
 
 /* "palm, thumb, index" */
@@ -25,8 +25,8 @@ static void list_handles(const thenar_model *model, char *text, size_t size) {
     }
 }
 
-/* The handle that stands before an equals sign, and what stands behind it: a name may have such signs in it, and so may an
- * argument. -1: no handle is named; -2: one that is not there. */
+/* Splits HANDLE=DEVICE; both parts may contain equals signs. Returns the handle, -1 if none is named, -2 if it does
+ * not exist. */
 static int split_handle(const thenar_model *model, const char *option, const char **device) {
     *device = option;
     for (const char *equals = strchr(option, '='); equals; equals = strchr(equals + 1, '='))
@@ -52,7 +52,7 @@ static thenar_status refuse_handle(const thenar_model *model, const char *option
                 closest ? "?" : "", all);
 }
 
-/* Whether the scene's device is of that kind, or the kind is "scene" and there is one. */
+/* Whether a device of the scene is of that kind; every device is of kind "scene". */
 static bool is_of_kind(const char *device, const char *kind) {
     if (!device) return false;
     if (strcmp(kind, "scene") == 0) return true;
@@ -64,25 +64,26 @@ static thenar_status add(const thenar_model *model, device_choice *choice, int h
                          const char *option, thenar_error *error) {
     for (int i = 0; i < choice->handle_count; i++)
         if (choice->handle[i] == handle)
-            return fail(error, THENAR_ERROR_INPUT, "--device %s: handle %s has a device already; expected one each",
-                        option, thenar_model_handle_name(model, handle));
+            return fail(error, THENAR_ERROR_INPUT,
+                        "--device %s: handle %s has a device already; expected one per handle", option,
+                        thenar_model_handle_name(model, handle));
     if (choice->handle_count == THENAR_HAPTIC_HANDLES)
-        return fail(error, THENAR_ERROR_INPUT, "--device %s: more than %d devices; expected at most so many", option,
+        return fail(error, THENAR_ERROR_INPUT, "--device %s: too many devices; expected at most %d", option,
                     THENAR_HAPTIC_HANDLES);
     choice->handle[choice->handle_count] = handle;
     choice->device[choice->handle_count++] = device;
     return THENAR_OK;
 }
 
-/* `first` up to, not with, `end`: the handles that are meant. */
+/* Adds the devices of that kind that the scene names for the handles from `first` to before `end`. */
 static thenar_status add_of_scene(const thenar_sim *sim, const char *option, const char *kind, int first, int end,
                                   device_choice *choice, bool *any, thenar_error *error) {
     thenar_status status = THENAR_OK;
     for (int h = first; h < end && status == THENAR_OK; h++) {
-        thenar_haptic_handle said = thenar_haptic_handle_of(sim, h);
-        if (!is_of_kind(said.device, kind)) continue;
+        thenar_haptic_handle of_scene = thenar_haptic_handle_of(sim, h);
+        if (!is_of_kind(of_scene.device, kind)) continue;
         *any = true;
-        status = add(thenar_sim_model(sim), choice, h, said.device, option, error);
+        status = add(thenar_sim_model(sim), choice, h, of_scene.device, option, error);
     }
     return status;
 }
@@ -116,16 +117,16 @@ static thenar_status choose(const thenar_sim *sim, const char *option, device_ch
 
 /* Each value of the option is one of
  *     HANDLE=KIND[:ARGUMENT]   a device for a handle
- *     KIND[:ARGUMENT]          for the only handle
- *     scene                    for all handles the devices that the scene names
- * A KIND without argument is the scene's device of that kind, of all handles that have one, if there is one. */
+ *     KIND[:ARGUMENT]          a device for the only handle
+ *     scene                    the devices that the scene names, for all handles
+ * A KIND without an argument selects the devices of that kind that the scene names, if there are any. */
 static thenar_status device_choose(const thenar_sim *sim, const option_list *options, device_choice *out,
                                    thenar_error *error) {
     *out = (device_choice){0};
     const thenar_model *model = thenar_sim_model(sim);
     if (options->count > 0 && thenar_model_handle_count(model) == 0)
         return fail(error, THENAR_ERROR_INPUT,
-                    "--device %s: %s has no handle that a device could hold; expected a scene with the key handles",
+                    "--device %s: %s has no handle for a device; expected a scene with the key handles",
                     options->values[0], thenar_model_name(model));
     thenar_status status = THENAR_OK;
     for (int i = 0; i < options->count && status == THENAR_OK; i++)
@@ -135,9 +136,9 @@ static thenar_status device_choose(const thenar_sim *sim, const option_list *opt
 
 /* ------------------------------------------------------------------------------------------------ the devices of a run */
 
-/* Ticks and steps since it began, and what the one before came to, a second. */
+/* Counts ticks and steps since start_ns; the rates are those of the previous window, 1/s. */
 typedef struct rate_window {
-    int64_t begun_ns;
+    int64_t start_ns;
     uint64_t ticks, steps;
     double rate, step_rate;
 } rate_window;
@@ -145,7 +146,7 @@ typedef struct rate_window {
 struct run_haptic {
     thenar_haptic *loop;
     device_choice choice;
-    char *text[THENAR_HAPTIC_HANDLES]; /* of each device; the model that named it may be gone */
+    char *text[THENAR_HAPTIC_HANDLES]; /* of each device; the model that named it may have been freed */
     char channel[THENAR_HAPTIC_HANDLES][256];
     double rate;
     bool offline;
@@ -157,19 +158,19 @@ struct run_haptic {
     double late_seconds;
 };
 
-/* The name of the handle that a device holds. */
+/* The name of the handle of a device. */
 static inline const char *run_haptic_name(const run_haptic *haptic, int device) {
-    return haptic->channel[device] + 7; /* behind "haptic/" */
+    return haptic->channel[device] + 7; /* after "haptic/" */
 }
 
-#define RATE_NS 250000000 /* over which rates are counted */
+#define RATE_NS 250000000 /* length of a window */
 
-/* Of a device, in the order of its numbers. */
+/* Columns of a device, in the order of its numbers. */
 static const char *const of_device[RUN_HAPTIC_NUMBERS] = {
     "x",       "y",       "z",       "qx",       "qy",       "qz",       "qw",
     "proxy_x", "proxy_y", "proxy_z", "proxy_qx", "proxy_qy", "proxy_qz", "proxy_qw",
     "force_x", "force_y", "force_z", "torque_x", "torque_y", "torque_z", "gain"};
-/* Of all: ticks and steps a second as they come, deadlines missed since the beginning, steps that were late. */
+/* Columns of the loop: current rates of ticks and steps, missed deadlines and late steps so far. */
 static const char *const of_loop[] = {"haptic_rate", "haptic_step_rate", "haptic_missed", "haptic_late_steps"};
 enum { OF_LOOP = sizeof of_loop / sizeof *of_loop };
 
@@ -193,7 +194,7 @@ static thenar_status open_loop(run_haptic *haptic, const thenar_sim *sim, bool o
     return thenar_haptic_create(&def, &haptic->loop, error);
 }
 
-/* What the loop says now, as numbers. */
+/* Reads the statistics of the loop. */
 static void take_stats(run_haptic *haptic) {
     thenar_haptic_read_stats(haptic->loop, &haptic->stats);
     for (int i = 0; i < haptic->choice.handle_count; i++) {
@@ -238,9 +239,9 @@ static int64_t now_ns(const run_haptic *haptic, const thenar_sim *sim) {
 thenar_status run_haptic_start(run_haptic *haptic, thenar_error *error) {
     if (!haptic) return THENAR_OK;
     thenar_status status = thenar_haptic_start(haptic->loop, error);
-    thenar_haptic_advance(haptic->loop, 1 / haptic->rate); /* offline: that the first step knows where the device is */
+    thenar_haptic_advance(haptic->loop, 1 / haptic->rate); /* offline: the first step needs the pose of the device */
     take_stats(haptic);
-    haptic->window = (rate_window){.begun_ns = haptic->offline ? 0 : clock_ns(), .ticks = haptic->stats.ticks};
+    haptic->window = (rate_window){.start_ns = haptic->offline ? 0 : clock_ns(), .ticks = haptic->stats.ticks};
     return status;
 }
 
@@ -262,26 +263,28 @@ static void count_rates(run_haptic *haptic, const thenar_sim *sim) {
     rate_window *w = &haptic->window;
     int64_t now = now_ns(haptic, sim);
     w->steps++;
-    if (now < w->begun_ns) *w = (rate_window){.begun_ns = now, .ticks = haptic->stats.ticks}; /* a reset */
-    if (now - w->begun_ns < RATE_NS) return;
-    double seconds = 1e-9 * (double)(now - w->begun_ns);
-    *w = (rate_window){.begun_ns = now,
+    if (now < w->start_ns)
+        *w = (rate_window){.start_ns = now, .ticks = haptic->stats.ticks}; /* the simulation was reset */
+    if (now - w->start_ns < RATE_NS) return;
+    double seconds = 1e-9 * (double)(now - w->start_ns);
+    *w = (rate_window){.start_ns = now,
                        .ticks = haptic->stats.ticks,
                        .rate = (double)(haptic->stats.ticks - w->ticks) / seconds,
                        .step_rate = (double)w->steps / seconds};
 }
 
-/* Offline a step's news come when its time is over, as from a machine that just keeps up. */
-void run_haptic_after(run_haptic *haptic, const thenar_sim *sim, bool tells) {
+/* Offline, the loop advances by the time of the step before it gets its result, as with a simulation that just keeps
+ * up with real time. */
+void run_haptic_after(run_haptic *haptic, const thenar_sim *sim, bool publish) {
     if (!haptic) return;
     if (haptic->offline) thenar_haptic_advance(haptic->loop, thenar_sim_dt(sim));
-    for (int i = 0; tells && i < haptic->choice.handle_count; i++)
+    for (int i = 0; publish && i < haptic->choice.handle_count; i++)
         thenar_haptic_publish_sim(haptic->loop, i, sim, haptic->choice.handle[i]);
     take_stats(haptic);
     count_rates(haptic, sim);
 }
 
-void run_haptic_look(run_haptic *haptic) {
+void run_haptic_refresh(run_haptic *haptic) {
     if (haptic) take_stats(haptic);
 }
 
@@ -334,7 +337,7 @@ void run_haptic_stop(run_haptic *haptic) {
     take_stats(haptic);
 }
 
-/* ------------------------------------------------------------------------------------------------- what came of it */
+/* ------------------------------------------------------------------------------------------------------------ results */
 
 static json_t *describe_faults(const uint64_t faults[THENAR_HAPTIC_FAULT_COUNT]) {
     json_t *all = json_object();
@@ -353,7 +356,7 @@ static json_t *describe_handle(const run_haptic *haptic, int i) {
                      describe_faults(h->faults));
 }
 
-/* Ticks by how far their period was from what was asked for. */
+/* Histogram of the deviation of the period. */
 static json_t *describe_jitter(const thenar_haptic_stats *stats) {
     json_t *edges = json_array(), *ticks = json_array();
     for (int i = 0; i < THENAR_HAPTIC_JITTER; i++) {
@@ -399,7 +402,8 @@ json_t *run_haptic_updates(run_haptic *haptic, char *fault, size_t size) {
         for (int f = 0; f < THENAR_HAPTIC_FAULT_COUNT; f++) {
             bool more = faults[f] > haptic->reported[i][f];
             haptic->reported[i][f] = faults[f];
-            if (!more || f >= THENAR_HAPTIC_CLAMPED || used >= size) continue; /* limits that hold are no news */
+            if (!more || f >= THENAR_HAPTIC_CLAMPED || used >= size)
+                continue; /* limits that hold are not worth a message */
             int length = snprintf(fault + used, size - used, "%s%s: %s", used > 0 ? "; " : "",
                                   run_haptic_name(haptic, i), thenar_haptic_fault_text((thenar_haptic_fault)f));
             used += length > 0 ? (size_t)length : 0;

@@ -1,4 +1,4 @@
-/* The files of `thenar run --out`: statistics and summary.json first, then the others. */
+/* The files of `thenar run --out`: first the statistics and summary.json, then the other files. */
 #include "app/run.h"
 #include "app/support.h"
 
@@ -10,27 +10,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-typedef struct run_summary {
-    LIST(thenar_stats) steps;
-} run_summary;
+/* The statistics of all steps. */
+typedef struct run_steps {
+    LIST(thenar_stats) list;
+} run_steps;
 
-static bool run_summary_add(run_summary *summary, const thenar_stats *stats) {
-    return LIST_PUSH(&summary->steps, *stats);
-}
-
-static void run_summary_free(run_summary *summary) {
-    free(summary->steps.data);
-    *summary = (run_summary){0};
-}
-
-/* One number of each step, sorted; free() it. NULL when memory runs out or there is no step. */
+/* One number of each step in ascending order; free() it. NULL: out of memory, or no steps. */
 typedef double (*step_value)(const thenar_stats *stats, int which);
 
-static double *sorted_values(const run_summary *summary, step_value value, int which) {
-    size_t count = summary->steps.count;
+static double *sorted_values(const run_steps *steps, step_value value, int which) {
+    size_t count = steps->list.count;
     double *values = count ? NEW_ARRAY(double, count) : NULL;
     if (!values) return NULL;
-    for (size_t i = 0; i < count; i++) values[i] = value(&summary->steps.data[i], which);
+    for (size_t i = 0; i < count; i++) values[i] = value(&steps->list.data[i], which);
     sort_numbers(values, count);
     return values;
 }
@@ -68,14 +60,14 @@ static double figure(const thenar_stats *stats, int which) {
     }
 }
 
-static double run_summary_percentile(const run_summary *summary, double percent) {
-    double *sorted = sorted_values(summary, step_us, 0);
-    double value = percentile(sorted, summary->steps.count, percent);
+static double step_percentile(const run_steps *steps, double percent) {
+    double *sorted = sorted_values(steps, step_us, 0);
+    double value = percentile(sorted, steps->list.count, percent);
     free(sorted);
     return value;
 }
 
-/* JSON has no infinity: a sum that overflowed while every node was still finite is null. */
+/* JSON has no infinity: a sum over a body that overflowed is null. */
 static json_t *number(double value) {
     return isfinite(value) ? json_real(value) : json_null();
 }
@@ -84,18 +76,18 @@ static json_t *vector(const double value[3]) {
     return json_pack("[o, o, o]", number(value[0]), number(value[1]), number(value[2]));
 }
 
-static json_t *mean_and_max(const run_summary *summary, int which) {
-    double *sorted = sorted_values(summary, figure, which);
-    size_t count = summary->steps.count;
+static json_t *mean_and_max(const run_steps *steps, int which) {
+    double *sorted = sorted_values(steps, figure, which);
+    size_t count = steps->list.count;
     json_t *result =
         json_pack("{s:o, s:o}", "mean", number(mean(sorted, count)), "max", number(percentile(sorted, count, 100)));
     free(sorted);
     return result;
 }
 
-static json_t *step_times(const run_summary *summary) {
-    double *sorted = sorted_values(summary, step_us, 0);
-    size_t count = summary->steps.count;
+static json_t *step_times(const run_steps *steps) {
+    double *sorted = sorted_values(steps, step_us, 0);
+    size_t count = steps->list.count;
     json_t *result =
         json_pack("{s:f, s:f, s:f, s:f}", "mean", mean(sorted, count), "p50", percentile(sorted, count, 50), "p99",
                   percentile(sorted, count, 99), "max", percentile(sorted, count, 100));
@@ -103,12 +95,12 @@ static json_t *step_times(const run_summary *summary) {
     return result;
 }
 
-static json_t *stage_times(const run_summary *summary) {
+static json_t *stage_times(const run_steps *steps) {
     json_t *stages = json_object();
     for (int s = 0; s < THENAR_STAGE_COUNT; s++) {
-        double *sorted = sorted_values(summary, stage_us, s);
+        double *sorted = sorted_values(steps, stage_us, s);
         json_object_set_new(stages, thenar_stage_name((thenar_stage)s),
-                            json_real(percentile(sorted, summary->steps.count, 50)));
+                            json_real(percentile(sorted, steps->list.count, 50)));
         free(sorted);
     }
     return stages;
@@ -177,7 +169,7 @@ static json_t *handles(const thenar_sim *sim) {
     return all;
 }
 
-/* How large the model is. */
+/* The size of the model. */
 static void add_sizes(json_t *root, const thenar_model *model) {
     int nodes = 0, tets = 0;
     for (int b = 0; b < thenar_model_body_count(model); b++) {
@@ -190,8 +182,8 @@ static void add_sizes(json_t *root, const thenar_model *model) {
     json_object_set_new(root, "dofs", json_integer(thenar_model_dof_count(model)));
 }
 
-static thenar_status run_summary_write(const run_summary *summary, const run_facts *facts, const thenar_sim *sim,
-                                       const thenar_pace *clock, double wall, const char *path, thenar_error *error) {
+static thenar_status write_summary_file(const run_steps *steps, const run_facts *facts, const thenar_sim *sim,
+                                        const thenar_pace *clock, double wall, const char *path, thenar_error *error) {
     char hash[17];
     snprintf(hash, sizeof hash, "%016" PRIx64, thenar_sim_hash(sim));
     json_t *root = json_pack("{s:s, s:s, s:s, s:s, s:i, s:f, s:I}", "scene", facts->scene, "thenar_version",
@@ -200,12 +192,12 @@ static thenar_status run_summary_write(const run_summary *summary, const run_fac
                              "dt", thenar_sim_dt(sim), "steps", (json_int_t)thenar_sim_step_count(sim));
     add_sizes(root, thenar_sim_model(sim));
     json_object_set_new(root, "wall_s", json_real(wall));
-    json_object_set_new(root, "step_us", step_times(summary));
-    json_object_set_new(root, "stage_us", stage_times(summary));
-    json_object_set_new(root, "iterations", mean_and_max(summary, FIGURE_ITERATIONS));
-    json_object_set_new(root, "active_constraints", mean_and_max(summary, FIGURE_ACTIVE));
-    json_object_set_new(root, "contacts", mean_and_max(summary, FIGURE_CONTACTS));
-    json_object_set_new(root, "residual", mean_and_max(summary, FIGURE_RESIDUAL));
+    json_object_set_new(root, "step_us", step_times(steps));
+    json_object_set_new(root, "stage_us", stage_times(steps));
+    json_object_set_new(root, "iterations", mean_and_max(steps, FIGURE_ITERATIONS));
+    json_object_set_new(root, "active_constraints", mean_and_max(steps, FIGURE_ACTIVE));
+    json_object_set_new(root, "contacts", mean_and_max(steps, FIGURE_CONTACTS));
+    json_object_set_new(root, "residual", mean_and_max(steps, FIGURE_RESIDUAL));
     json_object_set_new(root, "warnings", warnings(sim));
     json_object_set_new(root, "state_hash", json_string(hash));
     json_object_set_new(root, "bodies", bodies(sim));
@@ -239,9 +231,9 @@ struct run_output {
     run_facts facts;
     char *folder; /* NULL: nothing is written */
     thenar_csv *csv;
-    double *row; /* of the csv */
+    double *row; /* of steps.csv */
     thenar_recorder *recorder;
-    run_summary summary;
+    run_steps steps;
 };
 
 static thenar_status path_in(const run_output *output, const char *name, char path[], size_t size,
@@ -255,7 +247,7 @@ static void write_name(void *csv, const char *name) {
     thenar_csv_text(csv, name);
 }
 
-/* A sum over a body may overflow where every node is still finite: such a field stays empty. */
+/* A sum over a body that overflowed is an empty field. */
 static void write_csv_row(run_output *output, const thenar_sim *sim) {
     run_row(sim, true, output->row);
     for (int i = 0, count = run_column_count(thenar_sim_model(sim), true); i < count; i++)
@@ -274,8 +266,8 @@ static void write_csv_row(run_output *output, const thenar_sim *sim) {
     thenar_csv_end_row(output->csv);
 }
 
-/* A file of an earlier run that this one writes only at its end: if it never gets there, the old one must not be taken
- * for the new. Links and devices are left alone. */
+/* Removes the file of an earlier run that this run writes only at its end; if it does not get there, the old file must
+ * not be mistaken for its own. Links and devices are left alone. */
 static thenar_status remove_old(const run_output *output, const char *name, thenar_error *error) {
     char path[4096];
     struct stat info;
@@ -320,7 +312,7 @@ thenar_status run_output_open(const char *folder, const run_facts *facts, const 
 }
 
 thenar_status run_output_step(run_output *output, const thenar_sim *sim, thenar_error *error) {
-    if (!run_summary_add(&output->summary, thenar_sim_stats(sim))) return fail_memory(error, "statistics");
+    if (!LIST_PUSH(&output->steps.list, *thenar_sim_stats(sim))) return fail_memory(error, "statistics");
     if (!output->folder) return THENAR_OK;
     write_csv_row(output, sim);
     return thenar_recorder_add(output->recorder, error);
@@ -336,7 +328,7 @@ static thenar_status write_summary(const run_output *output, const thenar_sim *s
                                    double wall, thenar_error *error) {
     char path[4096];
     thenar_status status = path_in(output, "summary.json", path, sizeof path, error);
-    return status == THENAR_OK ? run_summary_write(&output->summary, &output->facts, sim, clock, wall, path, error)
+    return status == THENAR_OK ? write_summary_file(&output->steps, &output->facts, sim, clock, wall, path, error)
                                : status;
 }
 
@@ -347,7 +339,7 @@ static void keep_first(thenar_status status, const thenar_error *reported, thena
     if (error) *error = *reported;
 }
 
-/* Each file is finished even if another could not be. */
+/* Finishes every file even if another one failed. */
 thenar_status run_output_finish(run_output *output, const thenar_sim *sim, const thenar_pace *clock, double wall,
                                 thenar_error *error) {
     if (!output->folder) return THENAR_OK;
@@ -364,15 +356,15 @@ thenar_status run_output_finish(run_output *output, const thenar_sim *sim, const
 }
 
 void run_output_rates(run_output *output, double *median, double *longest) {
-    *median = run_summary_percentile(&output->summary, 50);
-    *longest = run_summary_percentile(&output->summary, 100);
+    *median = step_percentile(&output->steps, 50);
+    *longest = step_percentile(&output->steps, 100);
 }
 
 void run_output_free(run_output *output) {
     if (!output) return;
     thenar_recorder_close(output->recorder, NULL);
     thenar_csv_close(output->csv, NULL);
-    run_summary_free(&output->summary);
+    free(output->steps.list.data);
     free(output->folder);
     free(output->row);
     free(output);

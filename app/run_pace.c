@@ -31,7 +31,7 @@ json_t *run_pace_summary(const thenar_pace *p) {
 }
 
 void run_pace_print(const thenar_pace *p) {
-    printf("real time: %" PRIu64 " of %" PRIu64 " steps late, %" PRIu64 " hurried, "
-           "%.3f s owed at most, %.3f s forgiven, %.2fx at the slowest, %.1f s in slow motion\n",
+    printf("real time: %" PRIu64 " of %" PRIu64 " steps late, %" PRIu64 " shortened, "
+           "%.3f s largest backlog, %.3f s dropped, %.2fx lowest speed, %.1f s in slow motion\n",
            p->late_steps, p->steps, p->hurried_steps, p->due_max, p->dropped, p->share_min, p->slow_seconds);
 }

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of a device, before the values for its actuators. */
+/* Columns of a device; the values of its actuators follow. */
 static const char *const of_device[] = {"pitch", "roll", "displacement", "press", "touching"};
 static const char *const of_pad[] = {
     "force_x", "force_y",  "force_z", "normal_force",  "centre_x",       "centre_y", "centre_z",   "area",
@@ -19,20 +19,14 @@ enum {
     UPDATES_KEPT = 16384
 };
 
-/* What a device did. */
-typedef struct device_record {
-    double low[3], high[3], press; /* of the poses in contact; the deepest press */
-    long touched;                  /* steps */
-} device_record;
-
 struct run_tactile {
     thenar_tactile *devices;
-    device_record *records;
-    double us[UPDATES_KEPT]; /* of the last updates, in turn: a viewer may run for days */
+    run_tactile_range *ranges;
+    double us[UPDATES_KEPT]; /* ring buffer: a viewer may run for days */
     uint64_t updates;
     const thenar_model *model;
     const option_list *sends;
-    thenar_output **outputs; /* of each */
+    thenar_output **outputs; /* one per --send */
     size_t output_count;
 };
 
@@ -55,7 +49,7 @@ thenar_status run_tactile_create(const thenar_model *model, const option_list *s
     if (thenar_model_tactile_count(model) == 0) {
         if (!sends || sends->count == 0) return THENAR_OK;
         return fail(error, THENAR_ERROR_INPUT,
-                    "%s: nothing to send, for no hand wears a device; expected a scene with the key tactile",
+                    "%s: nothing to send, since no hand wears a device; expected a scene with the key tactile",
                     thenar_model_name(model));
     }
     run_tactile *tactile = NEW_ARRAY(run_tactile, 1);
@@ -64,8 +58,8 @@ thenar_status run_tactile_create(const thenar_model *model, const option_list *s
     thenar_status status = thenar_tactile_create(model, NULL, &tactile->devices, error);
     if (status == THENAR_OK) {
         int count = thenar_tactile_device_count(tactile->devices);
-        tactile->records = NEW_ARRAY(device_record, count);
-        if (!tactile->records) status = fail_memory(error, "tactile devices");
+        tactile->ranges = NEW_ARRAY(run_tactile_range, count);
+        if (!tactile->ranges) status = fail_memory(error, "tactile devices");
     }
     if (status == THENAR_OK) status = open_outputs(tactile, sends, error);
     if (status == THENAR_OK)
@@ -80,7 +74,7 @@ void run_tactile_free(run_tactile *tactile) {
     for (size_t i = 0; i < tactile->output_count; i++) thenar_output_close(tactile->outputs[i], NULL);
     free(tactile->outputs);
     thenar_tactile_free(tactile->devices);
-    free(tactile->records);
+    free(tactile->ranges);
     free(tactile);
 }
 
@@ -103,15 +97,15 @@ void run_tactile_begin(run_tactile *tactile, const thenar_sim *sim) {
     if (tactile) thenar_tactile_update(tactile->devices, sim);
 }
 
-static void record(device_record *record, const thenar_tactile_command *command) {
+void run_tactile_widen(run_tactile_range *range, const thenar_tactile_command *command) {
     if (!command->touching) return;
     for (int k = 0; k < 3; k++) {
         double x = command->platform[k];
-        record->low[k] = record->touched ? fmin(record->low[k], x) : x;
-        record->high[k] = record->touched ? fmax(record->high[k], x) : x;
+        range->low[k] = range->touched ? fmin(range->low[k], x) : x;
+        range->high[k] = range->touched ? fmax(range->high[k], x) : x;
     }
-    record->press = record->touched ? fmax(record->press, command->press) : command->press;
-    record->touched++;
+    range->press = range->touched ? fmax(range->press, command->press) : command->press;
+    range->touched++;
 }
 
 void run_tactile_step(run_tactile *tactile, const thenar_sim *sim) {
@@ -122,7 +116,7 @@ void run_tactile_step(run_tactile *tactile, const thenar_sim *sim) {
     for (size_t i = 0; i < tactile->output_count; i++) thenar_output_push(tactile->outputs[i], tactile->devices);
     tactile->us[tactile->updates++ % UPDATES_KEPT] = us;
     for (int d = 0; d < thenar_tactile_device_count(tactile->devices); d++)
-        record(&tactile->records[d], thenar_tactile_command_of(tactile->devices, d));
+        run_tactile_widen(&tactile->ranges[d], thenar_tactile_command_of(tactile->devices, d));
 }
 
 static int device_columns(const run_tactile *tactile, int device) {
@@ -136,7 +130,7 @@ int run_tactile_column_count(const run_tactile *tactile) {
     return count;
 }
 
-/* A column of a value is named without its unit. */
+/* The columns of actuator values have no unit in their names. */
 static void name_device(const thenar_tactile_def *def, run_column_visit *visit, void *context) {
     char name[NAME_SIZE];
     for (int i = 0; i < OF_DEVICE; i++) {
@@ -205,7 +199,7 @@ void run_tactile_row(const run_tactile *tactile, double *row) {
         row = pad_row(thenar_tactile_pad_of(tactile->devices, p), row);
 }
 
-static json_t *range(double low, double high) {
+static json_t *pair(double low, double high) {
     return json_pack("[f, f]", low, high);
 }
 
@@ -215,15 +209,15 @@ json_t *run_tactile_summary(const run_tactile *tactile) {
         const thenar_tactile_def *def = thenar_tactile_device(tactile->devices, d);
         const thenar_tactile_pad *pad =
             thenar_tactile_pad_of(tactile->devices, thenar_tactile_device_pad(tactile->devices, d));
-        const device_record *r = &tactile->records[d];
+        const run_tactile_range *r = &tactile->ranges[d];
         json_t *device = json_pack(
             "{s:s, s:s, s:s, s:s, s:i, s:I, s:i}", "hand", def->hand, "finger", thenar_finger_name(def->finger), "kind",
             thenar_wearable_kind_name(def->device->kind), "title", def->device->title, "points", pad->point_count,
             "steps_touched", (json_int_t)r->touched, "slip_onsets", pad->slip_onsets);
         if (r->touched > 0 && def->device->kind != THENAR_WEARABLE_VIBRATION) {
-            json_object_set_new(device, "pitch", range(r->low[0], r->high[0]));
-            json_object_set_new(device, "roll", range(r->low[1], r->high[1]));
-            json_object_set_new(device, "displacement", range(r->low[2], r->high[2]));
+            json_object_set_new(device, "pitch", pair(r->low[0], r->high[0]));
+            json_object_set_new(device, "roll", pair(r->low[1], r->high[1]));
+            json_object_set_new(device, "displacement", pair(r->low[2], r->high[2]));
             json_object_set_new(device, "deepest_press", json_real(r->press));
         }
         json_object_set_new(devices, def->name, device);

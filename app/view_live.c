@@ -10,9 +10,9 @@
 #include <string.h>
 #include <time.h>
 
-/* The recording of a running simulation. Everything that viewers and devices do becomes part of the state before a step,
- * and so an input of it (io/recording_inputs.h): drags, poses of hands, handles. A recording is of one model, time step,
- * solver and contact method: as long as it lasts these stay as they are (view_live_orders.c). */
+/* The recording of a running simulation. Everything that viewers and devices do (drags, poses of hands and handles)
+ * changes the state before a step and is recorded as its input. A recording has one model, time step, solver and
+ * contact method; they cannot be changed while it runs (view_orders.c). */
 
 static thenar_status live_record_begin(view_live *live, thenar_error *error) {
     if (!live->request.record) return THENAR_OK;
@@ -48,8 +48,9 @@ static thenar_status live_record_end(view_live *live, thenar_error *error) {
     return live->record_error.status;
 }
 
-/* Two threads meet here. The simulation's thread steps; it publishes frames and takes orders only when nobody holds the
- * lock, so that it never waits for a viewer. The server's thread copies what is published. */
+/* Two threads share a view_live. The thread of the simulation only ever tries to take the lock, so it never waits for
+ * a viewer; if it fails, it publishes frames and takes orders after the next step. The thread of the server copies
+ * what is published. */
 
 /* ------------------------------------------------------------------------------------------- the simulation's thread */
 
@@ -59,10 +60,9 @@ static void step(view_live *live) {
     run_pace_limit(live->playing ? &live->clock : NULL, live->request.iterations, live->sim);
     if (thenar_sim_step(live->sim) != THENAR_OK) {
         live->playing = false;
-        live_notice(live,
-                    "A step could not be done; the state before it was kept. Reset, or change what it is run with.");
+        live_notice(live, "A step failed; the state before it was kept. Reset the simulation, or change its settings.");
     }
-    /* A device pushes in real time only: not by single steps, not in slow motion. */
+    /* A device exerts forces in real time only: not in single steps, not in slow motion. */
     run_haptic_after(live->haptic, live->sim, live->playing && live->speed == 1);
     run_tactile_step(live->tactile, live->sim);
     live_record(live, true);
@@ -76,7 +76,7 @@ static void step(view_live *live) {
     live->frame_due = true;
 }
 
-/* Once, and not of a moment, for who watches the terminal; viewers see it all the time. */
+/* Warns once on the terminal, and only of lasting slow motion; viewers always see the speed. */
 static void report_slow(view_live *live) {
     char text[RUN_PACE_TEXT];
     run_pace_text(&live->clock, live->speed, text);
@@ -85,7 +85,7 @@ static void report_slow(view_live *live) {
     fprintf(stderr, "thenar: warning: %s: steps take longer than they simulate\n", text);
 }
 
-/* Steps until real time is caught up with (thenar_pace), a stretch at most. */
+/* Steps until the simulation has caught up with real time (thenar_pace), for STRETCH_NS at most. */
 static void step_as_due(view_live *live, int64_t now) {
     thenar_pace_update(&live->clock, now, live->playing ? live->speed : 0, live->dt);
     while (live->playing && thenar_pace_is_due(&live->clock, live->dt) && clock_ns() - now < STRETCH_NS) {
@@ -103,7 +103,8 @@ static void add_nanoseconds(struct timespec *time, int64_t ns) {
     time->tv_nsec = sum % 1000000000;
 }
 
-/* Takes the orders, if nobody holds the lock; sleeps until the next step is due. False: time to end. */
+/* Executes the waiting orders if the lock is free. sleep: time until the next step is due, ns. False: the thread shall
+ * end. */
 static bool take_orders(view_live *live, int64_t sleep) {
     view_order orders[ORDERS_KEPT];
     if (sleep <= 0) {
@@ -134,8 +135,9 @@ static void *simulate(void *context) {
         int64_t now = clock_ns();
         step_as_due(live, now);
         now = clock_ns();
-        if (live->haptic && !live->playing && now - live->last_frame >= 2 * FRAME_NS) { /* devices move all the same */
-            run_haptic_look(live->haptic);
+        if (live->haptic && !live->playing &&
+            now - live->last_frame >= 2 * FRAME_NS) { /* devices move while the simulation is paused */
+            run_haptic_refresh(live->haptic);
             live->frame_due = true;
         }
         if (live->frame_due && now - live->last_frame >= (live->playing ? FRAME_NS : 0)) live_publish(live, now);
@@ -176,7 +178,8 @@ static void live_updates(view_source *source, view_cursor *cursor, view_message 
     pthread_mutex_unlock(&live->lock);
 }
 
-/* What waits and says where to go, at the end of the queue: only where the mouse or a hand is now matters. */
+/* An order at the end of the queue that the new one replaces: of several targets for the mouse or for a hand only the
+ * latest matters. */
 static view_order *superseded(view_live *live, const view_order *order) {
     bool drag = order->kind == ORDER_DRAG, drives = order_drives(order->kind);
     for (int i = live->order_count - 1; i >= 0 && (drag || drives); i--) {
@@ -260,7 +263,7 @@ static void live_free(view_source *source) {
     free(live);
 }
 
-/* Signals go to the thread that serves, never to those of devices. */
+/* Blocks signals in the threads of devices: the thread of the server handles them. */
 static thenar_status open_devices(view_live *live, thenar_error *error) {
     sigset_t all, before;
     sigfillset(&all);
@@ -298,7 +301,7 @@ static thenar_status prepare(view_live *live, thenar_error *error) {
     live->fresh = NEW_ARRAY(double, ROWS_KEPT *(size_t)live->column_count);
     live->rows = NEW_ARRAY(double, ROWS_KEPT *(size_t)live->column_count);
     if (!live->touching || !live->vertex_counts || !live->fresh || !live->rows) return fail_memory(error, live->path);
-    /* The pages are there from the beginning: memory does not grow while it runs. */
+    /* Touches all pages now, so that memory does not grow while the simulation runs. */
     memset(live->fresh, 0, ROWS_KEPT * (size_t)live->column_count * sizeof *live->fresh);
     memset(live->rows, 0, ROWS_KEPT * (size_t)live->column_count * sizeof *live->rows);
     for (int b = 0; b < live->body_count; b++)

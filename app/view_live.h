@@ -44,7 +44,6 @@ typedef struct view_tunable {
     const char *label, *unit;
     const char *empty; /* label of the default if the scene has no value; NULL: the scene must have one */
     double value;      /* NaN: the scene has none */
-    double before;
     bool changed;
     bool needs_map; /* the scene has no mapping for it yet: "limits" */
 } view_tunable;

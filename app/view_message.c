@@ -73,7 +73,7 @@ static void write_indices(view_message *message, uint32_t kind, int body, int co
     if (out) memcpy(out, values, size);
 }
 
-/* Multiples of 2^-16 that add up to 1: a micrometre off, and half the size in a report. */
+/* Rounds weights to multiples of 2^-16 that add up to 1. Positions change by a micrometre; a report has half the size. */
 static void round_weights(const double *weight, int count, float *out) {
     double sum = 0;
     int heaviest = 0;
@@ -191,7 +191,7 @@ void packer_add(view_packer *packer, view_message *message, int body, const doub
     if (!low) return;
     for (size_t i = 0; i < count; i++) {
         uint16_t now = pack((float)positions[i], packer->low[i % 3], packer->high[i % 3]);
-        /* Small differences of either sign become small numbers: 0, -1, 1, -2 are 0, 1, 2, 3. */
+        /* Zigzag code: 0, -1, 1, -2 become 0, 1, 2, 3, so that small differences have a zero high byte. */
         int16_t difference = (int16_t)(uint16_t)(now - packer->last[i]);
         uint16_t folded = (uint16_t)((unsigned)difference * 2u ^ (difference < 0 ? 0xffffu : 0u));
         low[i] = (unsigned char)(folded & 0xff);

@@ -1,3 +1,4 @@
+/* Tunable parameters of a running simulation, and the execution of orders. */
 #include "app/view_live.h"
 
 #include <math.h>
@@ -5,29 +6,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TUNABLES_MAX 128 /* each may take two overrides, and those have a limit */
+#define TUNABLES_MAX 128 /* a tunable takes up to two of the OPTION_LIST_LIMIT overrides */
 
 typedef struct known_key {
     const char *key, *label, *unit;
-    const char *empty; /* offered where the scene does not have it, with these words for what holds then */
+    const char *empty; /* label of the default if the scene lacks the key; NULL: the key is not offered then */
 } known_key;
 
 static const known_key of_material[] = {{"young", "Young's modulus", "Pa", NULL},
                                         {"poisson", "Poisson's ratio", "", NULL},
                                         {"density", "Density", "kg/m³", NULL}};
-static const known_key of_flesh[] = {{"young", "Young's modulus", "Pa", "as usual"},
-                                     {"poisson", "Poisson's ratio", "", "as usual"},
-                                     {"density", "Density", "kg/m³", "as usual"}};
+static const known_key of_flesh[] = {{"young", "Young's modulus", "Pa", "default"},
+                                     {"poisson", "Poisson's ratio", "", "default"},
+                                     {"density", "Density", "kg/m³", "default"}};
 static const known_key of_damping[] = {{"mass", "Damping, mass", "1/s", NULL},
                                        {"stiffness", "Damping, stiff.", "s", NULL}};
 static const known_key of_limits[] = {{"min", "Least stretch", "", "none"}, {"max", "Largest stretch", "", "none"}};
-static const known_key of_body[] = {{"friction", "Friction", "", "as usual"}};
+static const known_key of_body[] = {{"friction", "Friction", "", "default"}};
 
 static bool is_mapping(const thenar_config *scene, const char *path) {
     return thenar_config_kind_at(scene, path) == THENAR_CONFIG_MAPPING;
 }
 
-/* Adds the keys of the mapping at a path. */
+/* Adds the tunables of the mapping at a path. */
 static bool add_keys(view_tunables *tunables, const thenar_config *scene, const char *path, const char *body,
                      const known_key *keys, size_t count) {
     for (size_t i = 0; i < count && tunables->list.count < TUNABLES_MAX; i++) {
@@ -48,7 +49,7 @@ static bool add_keys(view_tunables *tunables, const thenar_config *scene, const 
 
 static bool add_body(view_tunables *tunables, const thenar_config *scene, const char *body) {
     char path[TUNABLE_PATH], kind_path[TUNABLE_PATH], material[TUNABLE_PATH];
-    /* A name with dots or brackets in it cannot be part of a path. */
+    /* Such a name cannot be part of a path. */
     if (strpbrk(body, ".[]=") || strlen(body) > 100) return true;
     snprintf(path, sizeof path, "bodies.%s", body);
     if (!is_mapping(scene, path)) return true;
@@ -85,7 +86,7 @@ void tunables_to_sets(const view_tunables *tunables, option_list *sets, tunable_
     for (size_t i = 0; i < tunables->list.count; i++) {
         const view_tunable *one = &tunables->list.data[i];
         if (!one->changed) continue;
-        bool made = false; /* the mapping, by an earlier key of it */
+        bool made = false; /* an earlier override creates the mapping */
         for (size_t k = 0; k < i; k++) {
             const view_tunable *other = &tunables->list.data[k];
             const char *dot = strrchr(one->path, '.');
@@ -130,7 +131,7 @@ void tunables_free(view_tunables *tunables) {
     *tunables = (view_tunables){0};
 }
 
-/* What viewers want of a running simulation. */
+/* ------------------------------------------------------------------------------------------------------------- orders */
 
 void live_notice(view_live *live, const char *text) {
     snprintf(live->notice, sizeof live->notice, "%s", text);
@@ -157,7 +158,7 @@ thenar_status live_rebuild(view_live *live, bool new_model, thenar_error *error)
     options.dt = live->dt;
     options.threads = live->request.threads;
     options.solver = (thenar_solver)live->solver;
-    options.contact = (thenar_contact_method)live->contact; /* -1: the scene's own */
+    options.contact = (thenar_contact_method)live->contact; /* -1: as in the scene */
     if (status == THENAR_OK) status = thenar_sim_create(model ? model : live->model, &options, &sim, error);
     if (status == THENAR_OK && live->sim) status = thenar_sim_continue(sim, live->sim, error);
     free(texts);
@@ -167,7 +168,7 @@ thenar_status live_rebuild(view_live *live, bool new_model, thenar_error *error)
         return status;
     }
     bool held = live->drag.active;
-    drag_release(&live->drag, sim); /* the forces came along */
+    drag_release(&live->drag, sim); /* thenar_sim_continue has copied its forces */
     thenar_sim_free(live->sim);
     live->sim = sim;
     if (model) {
@@ -185,37 +186,20 @@ static thenar_status rebuild_unless_recorded(view_live *live, bool new_model, th
                 "This is being recorded: time step, solver, contacts and materials stay as they are.");
 }
 
-static void rebuild_or_report(view_live *live, bool new_model, void (*undo)(view_live *live, const view_order *order),
-                              const view_order *order) {
+/* Makes a new simulation with the changed settings; on an error, viewers see it and the settings are those of the old one. */
+static bool rebuild_or_report(view_live *live, bool new_model) {
     thenar_error error;
     live->state_changed = live->frame_due = true;
     live_notice(live, "");
-    if (rebuild_unless_recorded(live, new_model, &error) == THENAR_OK) return;
-    undo(live, order);
+    if (rebuild_unless_recorded(live, new_model, &error) == THENAR_OK) return true;
     live_notice(live, error.text);
-}
-
-static void undo_dt(view_live *live, const view_order *order) {
-    (void)order;
     live->dt = thenar_sim_dt(live->sim);
-}
-
-static void undo_solver(view_live *live, const view_order *order) {
-    (void)order;
     live->solver = (int)thenar_sim_solver(live->sim);
-}
-
-static void undo_contact(view_live *live, const view_order *order) {
-    (void)order;
     live->contact = (int)thenar_sim_contact_method(live->sim);
+    return false;
 }
 
-static void undo_tune(view_live *live, const view_order *order) {
-    view_tunable *one = &live->tunables.list.data[order->a];
-    one->value = one->before;
-}
-
-/* From the next step on the hand follows; until the next order, or a reset. */
+/* Drives a hand from the next step on, until the next order or a reset. */
 static void drive(view_live *live, const view_order *order) {
     double numbers[ORDER_JOINT_NUMBERS];
     for (int i = 0; i < ORDER_JOINT_NUMBERS; i++) numbers[i] = (double)order->drive[i];
@@ -253,22 +237,22 @@ void live_take_order(view_live *live, const view_order *order) {
         break;
     case ORDER_DT:
         live->dt = order->x[0];
-        rebuild_or_report(live, false, undo_dt, order);
+        rebuild_or_report(live, false);
         break;
     case ORDER_SOLVER:
         live->solver = (int)order->a;
-        rebuild_or_report(live, false, undo_solver, order);
+        rebuild_or_report(live, false);
         break;
     case ORDER_CONTACT:
         live->contact = (int)order->a;
-        rebuild_or_report(live, false, undo_contact, order);
+        rebuild_or_report(live, false);
         break;
     case ORDER_TUNE: {
         view_tunable *one = &live->tunables.list.data[order->a];
-        one->before = one->value;
+        double before = one->value;
         one->value = order->x[0];
         one->changed = true;
-        rebuild_or_report(live, true, undo_tune, order);
+        if (!rebuild_or_report(live, true)) one->value = before;
         break;
     }
     case ORDER_DRAG: {
@@ -277,7 +261,7 @@ void live_take_order(view_live *live, const view_order *order) {
         memcpy(drag->target, order->x, sizeof drag->target);
         drag->strength = order->x[3];
         if (!same) drag_take(drag, live->sim, (int)order->a, (int)order->b);
-        drag_apply(drag, live->sim); /* shows at once, also when time stands still */
+        drag_apply(drag, live->sim); /* shows the force at once, also while the simulation is paused */
         break;
     }
     case ORDER_JOINTS:
@@ -299,7 +283,7 @@ static bool is_unit(const float q[4]) {
     return within(sqrt(square), 0.9, 1.1);
 }
 
-/* Not seen (NaN), or within what thenar_sim_drive_hand takes. */
+/* NaN, since the tracker did not see it, or in the range of thenar_sim_drive_hand. */
 static bool joint_is_valid(const float joint[7]) {
     bool turned = true;
     for (int k = 0; k < 7; k++) {
@@ -314,12 +298,12 @@ static const char *check_drive(const view_live *live, const view_order *order) {
     if (order->kind == ORDER_JOINTS) {
         for (int j = 0; j < THENAR_HAND_JOINTS; j++)
             if (!joint_is_valid(order->drive + 7 * j))
-                return "a joint that is infinite, more than 1000 m away, or turned by no unit quaternion";
+                return "a joint that is infinite, more than 1000 m away, or without a unit quaternion";
         return NULL;
     }
     for (int i = 0; i < ORDER_ANGLE_NUMBERS; i++)
         if (!isfinite(order->drive[i])) return "an angle or a wrist that is not finite";
-    return joint_is_valid(order->drive) ? NULL : "a wrist more than 1000 m away, or turned by no unit quaternion";
+    return joint_is_valid(order->drive) ? NULL : "a wrist more than 1000 m away, or without a unit quaternion";
 }
 
 static bool is_valid(const view_live *live, const view_order *order) {

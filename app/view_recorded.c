@@ -298,10 +298,6 @@ static void recorded_head(view_source *source, view_message *out) {
     write_head(recorded, whole(recorded), out);
 }
 
-static bool moves_nodes(const thenar_recording_body *body) {
-    return body->node_count > 0;
-}
-
 static void write_pose(thenar_recording *recording, int body, int frame, view_message *out) {
     double pose[7];
     thenar_error error;
@@ -378,7 +374,16 @@ static void write_contacts(thenar_recording *recording, int frame, view_message 
         message_contacts(out, contacts, count);
 }
 
-/* Of a damaged frame, what can be read is shown. */
+/* Everything of a frame but the bodies. */
+static void write_details(thenar_recording *recording, int frame, view_message *out) {
+    write_hands(recording, frame, out);
+    write_handles(recording, frame, out);
+    write_tactile(recording, frame, out);
+    write_haptic(recording, frame, out);
+    write_contacts(recording, frame, out);
+}
+
+/* Shows what can be read of a damaged frame. */
 static void recorded_updates(view_source *source, view_cursor *cursor, view_message *out) {
     view_recorded *recorded = (view_recorded *)source;
     thenar_recording *recording = recorded->recording;
@@ -390,17 +395,13 @@ static void recorded_updates(view_source *source, view_cursor *cursor, view_mess
     for (int b = 0; b < thenar_recording_body_count(recording); b++) {
         const thenar_recording_body *body = thenar_recording_body_at(recording, b);
         thenar_error error;
-        if (!moves_nodes(body))
+        if (body->node_count == 0)
             write_pose(recording, b, frame, out);
         else if (thenar_recording_read_positions(recording, b, frame, recorded->scratch, &error) == THENAR_OK)
             message_floats(out, SECTION_POSITIONS, b, (size_t)body->node_count, recorded->scratch,
                            3 * (size_t)body->node_count);
     }
-    write_hands(recording, frame, out);
-    write_handles(recording, frame, out);
-    write_tactile(recording, frame, out);
-    write_haptic(recording, frame, out);
-    write_contacts(recording, frame, out);
+    write_details(recording, frame, out);
 }
 
 static const char *recorded_order(view_source *source, view_cursor *cursor, const view_order *order) {
@@ -456,9 +457,8 @@ static thenar_status read_run_files(view_recorded *recorded, const char *folder,
 /* The recording at a path, and its folder. */
 static thenar_status find_recording(const char *path, char file[PATH_SIZE + 32], char folder[PATH_SIZE],
                                     thenar_error *error) {
-    struct stat info;
     if (strlen(path) >= PATH_SIZE) return fail(error, THENAR_ERROR_FILE, "the path is too long");
-    if (stat(path, &info) == 0 && S_ISDIR(info.st_mode)) {
+    if (is_directory(path)) {
         snprintf(folder, PATH_SIZE, "%s", path);
         snprintf(file, PATH_SIZE + 32, "%s/recording.thenar", path);
         return THENAR_OK;
@@ -531,11 +531,7 @@ static thenar_status pack_frames(view_recorded *recorded, view_range range, view
                     packer_add(&packers[b], out, b, recorded->scratch);
             }
             if (pass == 0) continue;
-            write_hands(recording, f, out);
-            write_handles(recording, f, out);
-            write_tactile(recording, f, out);
-            write_haptic(recording, f, out);
-            write_contacts(recording, f, out);
+            write_details(recording, f, out);
         }
     }
     return status;

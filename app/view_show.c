@@ -1,15 +1,14 @@
+/* The messages of a running simulation: head, state and frames. */
 #include "app/run.h"
 #include "app/view_live.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* What viewers see of a running simulation. */
-
 static json_t *describe_bodies(const thenar_model *model) {
     json_t *bodies = json_array();
     for (int b = 0; b < thenar_model_body_count(model); b++) {
-        bool rigid = thenar_model_body_kind(model, b) == THENAR_BODY_RIGID;
+        bool rigid = run_body_is_rigid(model, b);
         const thenar_tet_mesh *mesh = rigid ? NULL : thenar_model_mesh(model, b);
         const thenar_surface *surface = thenar_model_surface(model, b);
         json_array_append_new(
@@ -81,7 +80,7 @@ void live_write_head(view_live *live, const char *title) {
     }
     message_json(&live->head, SECTION_HEAD, head);
     for (int b = 0; b < live->body_count; b++) {
-        bool rigid = thenar_model_body_kind(model, b) == THENAR_BODY_RIGID;
+        bool rigid = run_body_is_rigid(model, b);
         message_mesh(&live->head, b, rigid ? NULL : thenar_model_mesh(model, b), thenar_model_surface(model, b),
                      rigid ? NULL : thenar_model_embedding(model, b), NULL);
     }
@@ -99,7 +98,7 @@ static void write_state(view_live *live) {
                            thenar_contact_method_name(thenar_sim_contact_method(live->sim)), "values",
                            tunables_values(&live->tunables), "notice", live->notice, "warnings", warnings));
     for (int b = 0; b < live->body_count; b++) {
-        if (thenar_model_body_kind(live->model, b) == THENAR_BODY_RIGID) continue;
+        if (run_body_is_rigid(live->model, b)) continue;
         size_t tets = (size_t)thenar_model_mesh(live->model, b)->tet_count;
         double *limits = NEW_ARRAY(double, 2 * tets);
         if (limits && thenar_model_stretch_limits(live->model, b, limits))
@@ -147,7 +146,7 @@ static void write_tactile(view_live *live, view_message *out) {
     }
 }
 
-/* Devices at their handles, and how the loop does. Faults count while a device is to push. */
+/* The haptic devices and the state of the loop. Faults are shown only while devices exert forces. */
 static void write_haptic(view_live *live, view_message *out, int64_t now) {
     if (!live->haptic) return;
     for (int i = 0; i < run_haptic_device_count(live->haptic); i++)
@@ -180,7 +179,7 @@ static void write_frame(view_live *live, int64_t now) {
                            clock->due_max, clock->share_min, (double)clock->hurried_steps};
     message_doubles(out, SECTION_PACE, 1, kept, sizeof kept / sizeof *kept);
     for (int b = 0; b < live->body_count; b++)
-        if (thenar_model_body_kind(live->model, b) == THENAR_BODY_RIGID) {
+        if (run_body_is_rigid(live->model, b)) {
             double pose[7];
             thenar_sim_pose(live->sim, b, pose);
             message_floats(out, SECTION_POSE, b, 1, pose, 7);

@@ -75,7 +75,7 @@ refuses 1 '--device handle=user: haptic-wall has no handle handle; .*expected on
 refuses 1 '--device belo=user: two has no handle belo; did you mean below\?; expected one of: device, below' \
     run two.yaml --device belo=user
 refuses 1 'for which handle of two\? expected HANDLE=recorded:a, with one of: device, below' run two.yaml --device recorded:a
-refuses 1 'beam-soft has no handle that a device could hold; expected a scene with the key handles' run beam-soft --device user
+refuses 1 'beam-soft has no handle for a device; expected a scene with the key handles' run beam-soft --device user
 refuses 1 'handle device has a device already' run haptic-wall --device user --device device=user
 refuses 1 'two names no device for below; expected one under haptic.handles' run two.yaml --device below=scene
 refuses 1 'nowhere.json: cannot open' run haptic-wall --device user:nowhere.json
@@ -206,7 +206,7 @@ check equal "$(sed -n 's/^state_hash //p' out)" "$hash"
 promise "steps that take longer than they simulate: bounded debt and slow motion, which are told"
 # shellcheck disable=SC2086
 run run haptic-wall --device user $calm --dt 1e-5 --steps 4000 --out slow
-check has out '^real time: [0-9]+ of 4000 steps late, [1-9][0-9]* hurried, 0\.020 s owed at most, [0-9.]+ s forgiven, 0\.[0-9]+x at the slowest'
+check has out '^real time: [0-9]+ of 4000 steps late, [1-9][0-9]* shortened, 0\.020 s largest backlog, [0-9.]+ s dropped, 0\.[0-9]+x lowest speed'
 kept() {
     sed -n '/"real_time": {/,/}/s/.*"'"$1"'": \([0-9.e-]*\).*/\1/p' slow/summary.json
 }
