@@ -2,7 +2,7 @@
  * lengths after Buchholz et al. 1992, thickness of the middle phalanges after the same measurements. */
 #include "bench/hand_like.h"
 
-#include "geometry/lattice.h"
+#include "geometry/meshing.h"
 
 #define HAND_LENGTH 0.19
 #define HAND_BREADTH 0.086

@@ -1,11 +1,10 @@
 /* The built-in hand, and what it is made with: nets around solids, finer tets. */
 #include "test.h"
 
-#include "mesh/mesh.h"
+#include "geometry/distance.h"
+#include "geometry/meshing.h"
 #include "hand/shape.h"
-#include "geometry/polygonize.h"
-#include "geometry/embedding.h"
-#include "geometry/tets.h"
+#include "mesh/mesh.h"
 
 #include <thenar/thenar.h>
 

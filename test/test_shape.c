@@ -1,10 +1,9 @@
 #include "test.h"
 
-#include "random.h"
-#include "mesh/mesh.h"
-#include "geometry/embedding.h"
-#include "geometry/tets.h"
 #include "geometry/distance.h"
+#include "geometry/meshing.h"
+#include "mesh/mesh.h"
+#include "random.h"
 #include "test_bunny.h"
 
 static const double pi = 3.14159265358979323846;
@@ -28,7 +27,7 @@ static void a_beam_of_ten_by_two_by_two_cubes_has_200_tets_on_99_nodes(void **st
     thenar_tet_mesh mesh = beam(THENAR_LATTICE_CUBE);
     assert_int_equal(mesh.tet_count, 200);
     assert_int_equal(mesh.node_count, 99);
-    assert_near(mass_of_tets(&mesh, 1).mass, 0.04, 1e-15);
+    assert_near(mass_of_tets(&mesh, NULL, 1).mass, 0.04, 1e-15);
     thenar_tet_figures figures;
     thenar_error error;
     assert_ok(thenar_tet_mesh_quality(&mesh, &figures, &error), error);
@@ -223,7 +222,7 @@ static void a_box_has_the_mass_properties_of_the_textbook_wherever_it_is(void **
     thenar_error error;
     assert_ok(thenar_tet_mesh_box(low, high, (int[]){3, 2, 4}, THENAR_LATTICE_CUBE, &mesh, &error), error);
     assert_ok(thenar_tet_mesh_surface(&mesh, &surface, NULL, &error), error);
-    mass_properties both[2] = {mass_of_tets(&mesh, 1100), mass_of_surface(&surface, 1100)};
+    mass_properties both[2] = {mass_of_tets(&mesh, NULL, 1100), mass_of_surface(&surface, 1100)};
     double m = 1100 * 0.3 * 0.2 * 0.5;
     for (int i = 0; i < 2; i++) {
         /* Coordinates near 100 carry rounding of 1e-14, over sizes of 0.2: ten digits and more remain. */
@@ -254,7 +253,7 @@ static void a_right_angled_tet_has_the_integrals_done_by_hand(void **state) {
     double positions[12] = {0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1};
     int tets[4] = {0, 1, 2, 3};
     thenar_tet_mesh mesh = {4, 1, positions, tets, NULL};
-    mass_properties got = mass_of_tets(&mesh, 6);
+    mass_properties got = mass_of_tets(&mesh, NULL, 6);
     /* With V = 1/6: int x = 1/24, int x^2 = 1/60, int xy = 1/120; about the centre (1/4, 1/4, 1/4). */
     double square = 6 * (1.0 / 60 - 1.0 / 96), product = 6 * (1.0 / 120 - 1.0 / 96);
     assert_near(got.mass, 1, 1e-15);
@@ -505,7 +504,7 @@ static void the_fill_of_a_box_mesh_adds_up_to_the_sphere_inside(void **state) {
     signed_distance solid = signed_distance_of_sphere(&sphere);
     double *fill = malloc((size_t)mesh.tet_count * sizeof *fill);
     fill_of_mesh(&solid, &mesh, fill);
-    mass_properties got = mass_of_filled_tets(&mesh, fill, 1);
+    mass_properties got = mass_of_tets(&mesh, fill, 1);
     /* Linear pieces of a tenth of the radius under a curved surface: a few thousandths. */
     assert_near(got.mass, 4 * pi / 3 * 0.512, 0.01 * got.mass);
     assert_near(vec3_distance(got.centre, sphere.centre), 0, 0.005);

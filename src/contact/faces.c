@@ -4,7 +4,6 @@
 
 #include "core/error.h"
 #include "geometry/distance.h"
-#include "geometry/embedding.h"
 #include "mesh/mesh.h"
 
 #include <stdlib.h>

@@ -25,7 +25,6 @@
 #include "contact/contact.h"
 #include "core/error.h"
 #include "geometry/distance.h"
-#include "geometry/embedding.h"
 #include "mesh/mesh.h"
 
 #include <math.h>

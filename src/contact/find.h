@@ -13,7 +13,7 @@
 #include "core/memory.h"
 #include "core/simd.h"
 #include "core/vec3.h"
-#include "geometry/bvh.h"
+#include "geometry/distance.h"
 
 #include <stdint.h>
 
@@ -30,7 +30,7 @@ int contact_balls(const rigid_shape *shape, vec3 centre[CONTACT_BALLS_MAX], doub
 
 /* An order of points in which each group of `group` consecutive points is compact in space.
  *
- * The leaves of a tree (geometry/bvh.h) vary in size, so consecutive groups would reach from one leaf to the next,
+ * The leaves of a tree (geometry/distance.h) vary in size, so consecutive groups would reach from one leaf to the next,
  * which may be elsewhere: on another finger of a hand. */
 
 /* order[i]: index of the point at place i. The same points always give the same order. */
@@ -40,7 +40,7 @@ void compact_order(const vec3 *place, int count, int group, int *order);
  *
  * For a soft body these are the surface vertices (of the mesh boundary or the finer embedded surface) that a
  * triangle uses. With a contact_spacing they are some of these, with coarser triangles between them
- * (geometry/simplify.h). For a rigid body they are the centres of the balls above or the vertices of its mesh,
+ * (geometry/simplify.c). For a rigid body they are the centres of the balls above or the vertices of its mesh,
  * vertices at the same place counted once, with the growth of the mesh as radius.
  *
  * A contact_skin is constant; a contact_skin_state belongs to a simulation. The points are ordered so that

@@ -2,8 +2,8 @@
 #include "contact/find.h"
 
 #include "core/error.h"
-#include "geometry/bvh.h"
-#include "geometry/simplify.h"
+#include "geometry/distance.h"
+#include "geometry/meshing.h"
 #include "mesh/mesh.h"
 
 #include <stdlib.h>

@@ -1,16 +1,72 @@
-/* Signed distance to a solid: negative inside, positive outside, in metres.
- *
- * A signed_distance is an evaluate function with its context, and a box that contains the solid. Primitives are exact
- * everywhere, inside as well. */
+/* Where points are: boxes and a tree of them, signed distances to solids, and the tet that contains a point. */
 #ifndef GEOMETRY_DISTANCE_H
 #define GEOMETRY_DISTANCE_H
 
+#include "core/error.h"
 #include "core/vec3.h"
-#include "geometry/bvh.h"
 
 #include "thenar/mesh.h"
 
 #include <stdbool.h>
+
+/* A bounding volume hierarchy of boxes, for finding the items near a point or box. */
+
+#define BVH_STACK 64 /* the tree halves its items at each level, so it is at most 32 deep */
+
+typedef struct box {
+    vec3 low, high;
+} box;
+
+static inline box box_of(const vec3 *point, int count) {
+    box b = {point[0], point[0]};
+    for (int i = 1; i < count; i++) {
+        b.low = vec3_min(b.low, point[i]);
+        b.high = vec3_max(b.high, point[i]);
+    }
+    return b;
+}
+static inline box box_join(box a, box b) {
+    return (box){vec3_min(a.low, b.low), vec3_max(a.high, b.high)};
+}
+static inline box box_grow(box a, double by) {
+    vec3 margin = {by, by, by};
+    return (box){vec3_sub(a.low, margin), vec3_add(a.high, margin)};
+}
+static inline bool box_overlaps(const box *a, const box *b) {
+    return a->low.x <= b->high.x && b->low.x <= a->high.x && a->low.y <= b->high.y && b->low.y <= a->high.y &&
+           a->low.z <= b->high.z && b->low.z <= a->high.z;
+}
+/* 0 for a point inside. */
+static inline double box_distance_squared(const box *a, vec3 p) {
+    double x = fmax(fmax(a->low.x - p.x, p.x - a->high.x), 0), y = fmax(fmax(a->low.y - p.y, p.y - a->high.y), 0),
+           z = fmax(fmax(a->low.z - p.z, p.z - a->high.z), 0);
+    return x * x + y * y + z * z;
+}
+
+typedef struct bvh_node {
+    box bounds;
+    int first, count; /* a leaf: item[first] up to item[first + count - 1]; count 0: an inner node */
+    int right;        /* an inner node: its second child; the first one follows the node itself */
+} bvh_node;
+
+typedef struct bvh {
+    int node_count;
+    bvh_node *node; /* node[0] is the root; none in a tree without items */
+    int *item;      /* the items in the order of the leaves */
+} bvh;
+
+thenar_status bvh_create(const box *boxes, int count, bvh *out, thenar_error *error);
+void bvh_free(bvh *tree);
+
+/* Calls visit for each item whose leaf overlaps the query (the item's own box may not) until it returns
+ * false. */
+typedef bool (*bvh_visit)(void *context, int item);
+void bvh_overlap(const bvh *tree, box query, bvh_visit visit, void *context);
+
+/* Signed distance to a solid: negative inside, positive outside, in metres.
+ *
+ * A signed_distance is an evaluate function with its context, and a box that contains the solid. Primitives are exact
+ * everywhere, inside as well. */
 
 typedef struct signed_distance {
     /* normal, if not NULL, receives the unit vector in which the distance grows: out of the solid. Where it is not
@@ -129,14 +185,25 @@ signed_distance signed_distance_of_surface(const surface_distance *solid);
 /* True if a triangle of the surface reaches deeper than `tolerance` (metres) into the tet. */
 bool surface_distance_cuts_tet(const surface_distance *solid, const vec3 corner[4], double tolerance);
 
-/* Triangle-tet overlap by separating axes: two convex bodies are disjoint exactly if they are separated along a face
- * normal of either or along the cross product of an edge of each (Gottschalk, Lin and Manocha 1996). */
+/* Points in tets: barycentric weights, and which tet of a mesh contains a point.
+ *
+ * The weights w of p in the tet (a, b, c, d): [b-a c-a d-a] (w1 w2 w3)^T = p - a and w0 = 1 - w1 - w2 - w3. All are
+ * positive inside; weight i is the distance from the face opposite to corner i over that of the corner itself. */
 
-typedef struct tri_tet {
-    vec3 corner[4];
-    vec3 edge[6];
-    vec3 face_normal[4]; /* unit */
-    double tolerance;    /* m: smaller overlaps do not count */
-} tri_tet;
+/* Returns the smallest weight: how deep p lies inside. A tet without volume gives minus infinity. */
+double tet_weights(const vec3 corner[4], vec3 p, double weights[4]);
+
+/* A tree over the tets of a mesh, which must outlive it. */
+typedef struct tet_finder {
+    const thenar_tet_mesh *mesh;
+    bvh tree;
+} tet_finder;
+
+thenar_status tet_finder_create(const thenar_tet_mesh *mesh, tet_finder *out, thenar_error *error);
+void tet_finder_free(tet_finder *finder);
+
+/* The tet in which p lies deepest, with its weights; for p outside all tets a nearby one with the largest smallest
+ * weight. The mesh must have a tet with volume. */
+int tet_finder_find(const tet_finder *finder, vec3 p, double weights[4]);
 
 #endif

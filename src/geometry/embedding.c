@@ -1,4 +1,4 @@
-#include "geometry/embedding.h"
+#include "geometry/distance.h"
 
 #include "core/error.h"
 #include "core/memory.h"

@@ -1,9 +1,8 @@
-#include "geometry/lattice.h"
+#include "geometry/meshing.h"
 
 #include "core/error.h"
 #include "core/memory.h"
-#include "geometry/embedding.h"
-#include "geometry/tets.h"
+#include "geometry/distance.h"
 #include "mesh/mesh.h"
 
 #include <stdint.h>

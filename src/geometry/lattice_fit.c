@@ -2,10 +2,10 @@
  * towards the nearest point of the surface: all the way, or half, a quarter, an eighth of it, whichever is the first
  * that leaves every tet around it with the requested quality and every vertex of the skin in a tet. Several sweeps
  * bring most nodes as far as they get, since each move makes room for others. */
-#include "geometry/lattice.h"
+#include "geometry/meshing.h"
 
 #include "core/memory.h"
-#include "geometry/embedding.h"
+#include "geometry/distance.h"
 #include "mesh/mesh.h"
 
 #include <stdlib.h>

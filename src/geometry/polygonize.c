@@ -1,4 +1,4 @@
-#include "geometry/polygonize.h"
+#include "geometry/meshing.h"
 
 #include "core/memory.h"
 #include "mesh/mesh.h"

@@ -1,4 +1,4 @@
-#include "geometry/lattice.h"
+#include "geometry/meshing.h"
 
 #include "core/error.h"
 #include "core/memory.h"

@@ -12,7 +12,7 @@
  *   new triangles face the same way as the vertices at their corners did, and are no slivers;
  *   no removed vertex is too far from the new triangles. Each removed vertex is assigned to the nearest remaining
  *   triangle of its neighbourhood. */
-#include "geometry/simplify.h"
+#include "geometry/meshing.h"
 
 #include "core/memory.h"
 #include "geometry/distance.h"
@@ -404,19 +404,4 @@ void simple_surface_free(simple_surface *simple) {
     free(simple->vertex);
     free(simple->triangles);
     *simple = (simple_surface){0};
-}
-
-thenar_status simple_surface_extract(const thenar_surface *surface, const simple_surface *simple, thenar_surface *out,
-                                     thenar_error *error) {
-    int *number = MEMORY_ARRAY(int, surface->vertex_count);
-    if (!number) return error_memory(error, "simplified surface");
-    thenar_status status = surface_create(simple->vertex_count, simple->triangle_count, out, error);
-    for (int i = 0; i < simple->vertex_count && status == THENAR_OK; i++) {
-        number[simple->vertex[i]] = i;
-        vec3_store(out->positions + 3 * (size_t)i, surface_vertex(surface, simple->vertex[i]));
-    }
-    for (int i = 0; i < 3 * simple->triangle_count && status == THENAR_OK; i++)
-        out->triangles[i] = number[simple->triangles[i]];
-    free(number);
-    return status;
 }

@@ -1,10 +1,8 @@
-#include "geometry/tets.h"
+#include "geometry/meshing.h"
 
 #include "core/error.h"
 #include "core/memory.h"
 #include "geometry/distance.h"
-#include "geometry/embedding.h"
-#include "geometry/lattice.h"
 #include "mesh/mesh.h"
 
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #include "core/error.h"
 #include "core/hash.h"
 #include "core/text.h"
-#include "geometry/tets.h"
+#include "geometry/meshing.h"
 #include "hand/shape.h"
 #include "mesh/mesh.h"
 
@@ -349,7 +349,7 @@ static thenar_status weigh_bones(const hand_shape *shape, const double *fill, do
     if (!own) return error_memory(error, "hand");
     for (int b = 0; b < HAND_BONES; b++) {
         for (int t = 0; t < shape->mesh.tet_count; t++) own[t] = shape->mesh.tags[t] == b ? fill[t] : 0;
-        mass_properties mass = mass_of_filled_tets(&shape->mesh, own, density);
+        mass_properties mass = mass_of_tets(&shape->mesh, own, density);
         skeleton_pose frame = rest->joints[hand_bone_joint(b)];
         if (!(mass.mass > LIGHTEST_BONE * 1e-3)) {
             double side = 0.01; /* m: side of a cube of that mass */

@@ -3,9 +3,7 @@
 #include "hand/shape.h"
 
 #include "core/memory.h"
-#include "geometry/lattice.h"
-#include "geometry/polygonize.h"
-#include "geometry/tets.h"
+#include "geometry/meshing.h"
 #include "mesh/mesh.h"
 
 #include <stdlib.h>

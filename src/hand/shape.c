@@ -1,8 +1,8 @@
 #include "hand/shape.h"
 
 #include "core/memory.h"
-#include "geometry/embedding.h"
-#include "geometry/polygonize.h"
+#include "geometry/distance.h"
+#include "geometry/meshing.h"
 #include "mesh/mesh.h"
 
 #include <stdlib.h>

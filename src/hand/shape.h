@@ -10,7 +10,6 @@
 #include "core/error.h"
 #include "core/shared.h"
 #include "core/vec3.h"
-#include "geometry/bvh.h"
 #include "geometry/distance.h"
 
 #include "thenar/hand.h"

@@ -3,7 +3,7 @@
 
 #include "core/error.h"
 #include "core/memory.h"
-#include "geometry/tets.h"
+#include "geometry/meshing.h"
 #include "mesh/mesh.h"
 
 #include <stddef.h>

@@ -36,7 +36,7 @@ static mass_properties properties_of(const moments *sum, vec3 reference, double 
     return result;
 }
 
-mass_properties mass_of_filled_tets(const thenar_tet_mesh *mesh, const double *fill, double density) {
+mass_properties mass_of_tets(const thenar_tet_mesh *mesh, const double *fill, double density) {
     moments sum = {0};
     vec3 reference = mesh->node_count > 0 ? tet_mesh_node(mesh, 0) : vec3_make(0, 0, 0);
     for (int t = 0; t < mesh->tet_count; t++) {
@@ -46,10 +46,6 @@ mass_properties mass_of_filled_tets(const thenar_tet_mesh *mesh, const double *f
         add_tet(&sum, corner, fill ? fill[t] : 1);
     }
     return properties_of(&sum, reference, density);
-}
-
-mass_properties mass_of_tets(const thenar_tet_mesh *mesh, double density) {
-    return mass_of_filled_tets(mesh, NULL, density);
 }
 
 mass_properties mass_of_surface(const thenar_surface *surface, double density) {

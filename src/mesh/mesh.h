@@ -175,10 +175,8 @@ typedef struct mass_properties {
     mat3 inertia; /* kg m^2, about the centre, in the axes of the mesh */
 } mass_properties;
 
-/* density in kg/m^3. A mesh without volume has mass 0 and its centre at its first point. */
-mass_properties mass_of_tets(const thenar_tet_mesh *mesh, double density);
-/* As mass_of_tets with each tet's density times fill[tet]. */
-mass_properties mass_of_filled_tets(const thenar_tet_mesh *mesh, const double *fill, double density);
+/* density in kg/m^3, times fill[tet] unless fill is NULL. A mesh without volume has mass 0 and its centre at its first point. */
+mass_properties mass_of_tets(const thenar_tet_mesh *mesh, const double *fill, double density);
 /* Meaningless for an open surface; the mass of an inverted one is negative. */
 mass_properties mass_of_surface(const thenar_surface *surface, double density);
 
