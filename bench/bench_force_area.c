@@ -8,7 +8,7 @@
 #include "bench/bench.h"
 
 #include "core/memory.h"
-#include "hand/finger.h"
+#include "hand/shape.h"
 #include "mesh/mesh.h"
 
 #include "thenar/sim.h"

@@ -1,8 +1,8 @@
 /* The finger of scenes. */
 #include "test.h"
 
+#include "hand/shape.h"
 #include "mesh/mesh.h"
-#include "hand/finger.h"
 
 #include <thenar/thenar.h>
 

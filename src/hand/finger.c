@@ -11,7 +11,7 @@
  * - The lattice mesher: with 347 tets its cells of 11 mm stick out in bumps, and none of its nodes form a bone. */
 #include "core/memory.h"
 
-#include "hand/finger.h"
+#include "hand/shape.h"
 #include "mesh/mesh.h"
 
 #include <math.h>

@@ -5,8 +5,54 @@
 #include "hand/shape.h"
 
 #include "core/error.h"
+#include "core/memory.h"
 
 #include <stddef.h>
+
+/* A limb: an oval swept along a curve, varying on the way, with round ends.
+ *
+ * Around a point of the curve, with the axes `side` and `up` across it, the oval is two half ellipses of half breadth
+ * `across` and heights `above` and `below`. Knots give the values; in between they are interpolated smoothly
+ * (Catmull-Rom). */
+
+#define LIMB_KNOTS 12
+#define LIMB_STEPS 12 /* segments between two knots */
+#define LIMB_SAMPLES ((LIMB_KNOTS - 1) * LIMB_STEPS + 1)
+
+typedef struct limb_knot {
+    vec3 centre;
+    vec3 side, up; /* unit, across the curve */
+    double across, above, below;
+} limb_knot;
+
+typedef struct limb {
+    int count; /* samples */
+    limb_knot sample[LIMB_SAMPLES];
+    double start_cap, end_cap; /* length of the round ends beyond the first and the last knot */
+    box bounds;
+} limb;
+
+#define HAND_FLESH_PADS 24
+
+/* An ellipsoid. */
+typedef struct hand_pad {
+    vec3 centre, axis[3]; /* unit axes */
+    double half[3];
+    double blend; /* length over which it blends into the rest, m */
+} hand_pad;
+
+struct hand_flesh {
+    double unit;               /* hand breadth, m */
+    limb finger[HAND_FINGERS]; /* thumb to little finger, from the knuckle to the tip */
+    limb ray[HAND_FINGERS];    /* of the palm, along the metacarpals */
+    limb wrist;
+    int pad_count;
+    hand_pad pad[HAND_FLESH_PADS];
+    int hollow_count;
+    hand_pad hollow[4];
+    double wrist_end; /* z of the cut */
+    box bounds;
+};
 
 /* The cubic through p1 and p2 with the slopes of the neighbouring chords. */
 static double through(double p0, double p1, double p2, double p3, double t) {
@@ -304,7 +350,9 @@ static double evaluate_flesh(const void *context, vec3 p, vec3 *normal) {
     return value;
 }
 
-void hand_flesh_make(hand_size size, const hand_frame joint[HAND_JOINTS], hand_flesh *out) {
+hand_flesh *hand_flesh_create(hand_size size, const hand_frame joint[HAND_JOINTS]) {
+    hand_flesh *out = MEMORY_ARRAY(hand_flesh, 1);
+    if (!out) return NULL;
     *out = (hand_flesh){.unit = size.breadth, .wrist_end = 0.10 * size.length};
     out->finger[0] = thumb_limb(size, joint);
     out->ray[0] = thumb_ray(size, joint);
@@ -319,6 +367,7 @@ void hand_flesh_make(hand_size size, const hand_frame joint[HAND_JOINTS], hand_f
         out->bounds = box_join(out->bounds, box_join(out->finger[i].bounds, out->ray[i].bounds));
     out->bounds = box_grow(out->bounds, 0.12 * size.breadth);
     out->bounds.high.z = out->wrist_end;
+    return out;
 }
 
 signed_distance signed_distance_of_flesh(const hand_flesh *flesh) {

@@ -15,7 +15,7 @@
  *
  * Mass and inertia repeat those of the tool's nodes. Gravity already acts on the nodes, so it does not act on the
  * handle. */
-#include "hand/handle.h"
+#include "hand/hand.h"
 
 #include "body/support.h"
 #include "core/error.h"

@@ -87,6 +87,12 @@ static double rounded_region(const hand_cut *cut, int bone, vec3 p) {
     return bone % 3 == 0 ? region : smooth_max(region, before_joint(cut, bone + 1, p), k);
 }
 
+/* A piece as a solid, with rounded cut edges. */
+typedef struct hand_piece {
+    const hand_cut *cut;
+    int bone;
+} hand_piece;
+
 static double piece_value(const hand_piece *piece, vec3 p) {
     double region = rounded_region(piece->cut, piece->bone, p);
     /* This far out the distance to the skin, which is expensive, does not matter. */
@@ -106,7 +112,8 @@ static double evaluate_piece(const void *context, vec3 p, vec3 *normal) {
     return value;
 }
 
-signed_distance signed_distance_of_piece(const hand_piece *piece) {
+/* piece must outlive the result. */
+static signed_distance signed_distance_of_piece(const hand_piece *piece) {
     return (signed_distance){evaluate_piece, piece, piece->cut->bounds[piece->bone]};
 }
 

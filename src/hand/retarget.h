@@ -24,7 +24,6 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
-
 #define HAND_FINGER_ANGLES 4
 #define HAND_ANGLES (HAND_FINGERS * HAND_FINGER_ANGLES)
 enum { HAND_FLEXION, HAND_ABDUCTION, HAND_MIDDLE_FLEXION, HAND_END_FLEXION };
@@ -58,7 +57,7 @@ typedef struct hand_skeleton {
     double lower[HAND_ANGLES], upper[HAND_ANGLES], rest[HAND_ANGLES]; /* rad */
 } hand_skeleton;
 
-/* Ranges of motion as in bones.c, widened where the rest pose lies outside. */
+/* Ranges of motion as in joints.c, widened where the rest pose lies outside. */
 thenar_status hand_skeleton_create(const hand_skeleton_rest *rest, const hand_springs *springs, hand_skeleton *out,
                                    thenar_error *error);
 void hand_skeleton_free(hand_skeleton *hand);
@@ -252,8 +251,8 @@ typedef struct track_frame {
 typedef ARRAY(track_frame) track_hand;
 
 typedef struct thenar_track {
-    atomic_int owners;                /* of one that the API has handed out */
-    char *name;                       /* for messages, NULL for none */
+    atomic_int owners;     /* of one that the API has handed out */
+    char *name;            /* for messages, NULL for none */
     track_hand hands[2];   /* right, left: indexed by `left` */
     glove_track gloves[2]; /* likewise for gloves; one of the two is empty */
     long repeated,

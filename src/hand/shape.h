@@ -101,10 +101,8 @@ static inline vec3 hand_frame_side(const hand_frame *frame) {
 /* Length of a phalanx or of the thumb's metacarpal: from its joint to the next one, m. Not for tips. */
 double hand_bone_length(hand_size size, hand_joint joint);
 
-/* Skinning: which bones a point of the hand follows, and where it moves with them.
- *
- * Linear blend skinning: x' = sum_k w_k B_k B_k,rest^-1 x, where B is the frame of a bone, that of the joint at which
- * it begins. */
+/* Linear blend skinning: which bones a point of the hand follows, x' = sum_k w_k B_k B_k,rest^-1 x, where B is the frame
+ * of a bone, that of the joint at which it begins. */
 
 #define HAND_SKINNING_BONES 4
 
@@ -117,16 +115,6 @@ typedef struct hand_skinning {
 /* The four largest weights of all bones, without those below a fiftieth. The weights need not add up to 1; if all are
  * zero, the result is the palm. */
 hand_skinning hand_skinning_of(const double weight[HAND_BONES]);
-
-/* Moves one point, or many, from the rest frames of the joints to other frames. */
-vec3 hand_skinning_point(const hand_skinning *skinning, const hand_frame rest[HAND_JOINTS],
-                         const hand_frame posed[HAND_JOINTS], vec3 point);
-void hand_skinning_apply(const hand_skinning *skinning, int count, const hand_frame rest[HAND_JOINTS],
-                         const hand_frame posed[HAND_JOINTS], const double *positions, double *out);
-
-/* The frames of a bent hand: turn[joint] rotates everything beyond a joint, in the axes of the joint (-x bends a
- * finger), before the rest frame; that of the wrist rotates the whole hand. */
-void hand_bend(const hand_frame rest[HAND_JOINTS], const quat turn[HAND_JOINTS], hand_frame posed[HAND_JOINTS]);
 
 /* Tets around a hand: layers along the fingers and along the palm, five columns of nodes per finger.
  *
@@ -186,8 +174,7 @@ typedef struct hand_shape {
     thenar_embedding embedding; /* of the skin in the tets */
     hand_skinning *node_skinning, *vertex_skinning;
     int *node_bone, *vertex_bone; /* the bone with the largest weight, hence the phalanx */
-    double *
-        node_core; /* 1 on the axis of a bone, falling to 0 at the boundary: how firmly a node is attached to the bones */
+    double *node_core; /* how firmly a node is attached: 1 on the axis of a bone, falling to 0 at the boundary */
     hand_region pad[HAND_FINGERS]; /* palmar side of the distal phalanges, thumb to little finger */
     double *contact_spacing;       /* of the skin's vertices: target spacing of contact points, m */
 } hand_shape;
@@ -212,11 +199,6 @@ void hand_region_free(hand_region *region);
 /* "palm", or the name of the joint at which a bone begins: the tag of its tets in scenes. */
 const char *hand_bone_name(int bone) SHARED(hand_bone_name);
 
-/* Positions of the skin for given bones and nodes: each vertex follows its bones, plus the displacement of its tet's
- * nodes relative to where their bones would carry them. Large rotations at joints are then as smooth as the skinning,
- * and only the deformation of the flesh is interpolated, so the facets of the tets do not show. Positions are xyz. */
-void hand_shape_follow(const hand_shape *hand, const hand_frame posed[HAND_JOINTS], const double *nodes, double *skin);
-
 /* Turns a right hand into a left one and back: mirrors x and reverses the order of corners. */
 void hand_shape_mirror(hand_shape *hand);
 
@@ -231,88 +213,13 @@ thenar_status hand_shape_import(hand_shape *hand, const double *vertex_weight, i
 thenar_status hand_shape_finish(const double *vertex_weight, const double *node_weight, hand_shape *hand,
                                 thenar_error *error);
 
-/* A limb: an oval swept along a curve, varying on the way, with round ends.
- *
- * Around a point of the curve, with the axes `side` and `up` across it, the oval is two half ellipses of half breadth
- * `across` and heights `above` and `below`. Knots give the values; in between they are interpolated smoothly
- * (Catmull-Rom). */
-
-#define LIMB_KNOTS 12
-#define LIMB_STEPS 12 /* segments between two knots */
-#define LIMB_SAMPLES ((LIMB_KNOTS - 1) * LIMB_STEPS + 1)
-
-typedef struct limb_knot {
-    vec3 centre;
-    vec3 side, up; /* unit, across the curve */
-    double across, above, below;
-} limb_knot;
-
-typedef struct limb {
-    int count; /* samples */
-    limb_knot sample[LIMB_SAMPLES];
-    double start_cap, end_cap; /* length of the round ends beyond the first and the last knot */
-    box bounds;
-} limb;
-
-/* The solid of a hand around its joints at rest: limbs and pads blended smoothly.
- *
- * For a right hand; the left one is mirrored as a mesh. */
-
-#define HAND_FLESH_PADS 24
-
-/* An ellipsoid. */
-typedef struct hand_pad {
-    vec3 centre, axis[3]; /* unit axes */
-    double half[3];
-    double blend; /* length over which it blends into the rest, m */
-} hand_pad;
-
-typedef struct hand_flesh {
-    double unit;               /* hand breadth, m */
-    limb finger[HAND_FINGERS]; /* thumb to little finger, from the knuckle to the tip */
-    limb ray[HAND_FINGERS];    /* of the palm, along the metacarpals */
-    limb wrist;
-    int pad_count;
-    hand_pad pad[HAND_FLESH_PADS];
-    int hollow_count;
-    hand_pad hollow[4];
-    double wrist_end; /* z of the cut */
-    box bounds;
-} hand_flesh;
-
-void hand_flesh_make(hand_size size, const hand_frame joint[HAND_JOINTS], hand_flesh *out);
+/* The solid of a right hand around its joints at rest; the left one is mirrored as a mesh. NULL when out of memory;
+ * free() it. */
+typedef struct hand_flesh hand_flesh;
+hand_flesh *hand_flesh_create(hand_size size, const hand_frame joint[HAND_JOINTS]);
 
 /* Negative inside; close to a distance near the skin. flesh must outlive the result. */
 signed_distance signed_distance_of_flesh(const hand_flesh *flesh);
-
-/* Positions of the sections of a hand's tets: across the palm from the wrist to the web, then across each finger. */
-
-#define HAND_RAYS (HAND_FINGERS - 1) /* of the palm: index to little finger */
-#define HAND_LINES (HAND_RAYS + 1)   /* lines that separate the rays, including the two outer sides */
-#define HAND_PALM_LIMIT 12           /* layers */
-#define HAND_FINGER_LIMIT 12
-
-/* Numbers of layers: of the palm; of a finger from the web to its second joint, to the third, to the tip; of the thumb
- * from its root to its first knuckle, to the second, to the tip. */
-typedef struct hand_layers {
-    int palm, finger[3], thumb[3];
-} hand_layers;
-
-/* A rectangle across a finger: corners at -side +up, +side +up, +side -up, -side -up, then the middle. */
-typedef struct hand_section {
-    vec3 corner[5];
-    /* Position along the bones of the finger: 0 at the first knuckle (for the thumb, at its root), 1 at the next
-     * joint, 3 at the tip. */
-    double place;
-} hand_section;
-
-typedef struct hand_sections {
-    hand_layers layers;
-    vec3 middle[HAND_RAYS][HAND_PALM_LIMIT + 1];
-    vec3 top[HAND_LINES][HAND_PALM_LIMIT + 1], bottom[HAND_LINES][HAND_PALM_LIMIT + 1];
-    int count[HAND_FINGERS]; /* beyond the last section of the palm */
-    hand_section finger[HAND_FINGERS][HAND_FINGER_LIMIT];
-} hand_sections;
 
 /* Bone weights of the skin's vertices, from their position along the bones. */
 
@@ -353,13 +260,6 @@ void hand_cut_make(const hand_shape *hand, const surface_distance *skin, hand_cu
  * an edge between two cuts it underestimates the distance. */
 double hand_cut_region(const hand_cut *cut, int bone, vec3 p);
 
-/* A piece as a solid, with rounded cut edges. */
-typedef struct hand_piece {
-    const hand_cut *cut;
-    int bone;
-} hand_piece;
-signed_distance signed_distance_of_piece(const hand_piece *piece); /* piece must outlive the result */
-
 /* A hand as separate soft phalanges on bones (talvas2015, section 4: 1513 tets for all 15 phalanges).
  *
  * Each piece is a body of its own at rest, in the frame of the hand: a closed skin (that of the hand, and the cuts at
@@ -394,8 +294,9 @@ typedef struct hand_phalanx {
     thenar_surface skin;  /* closed */
     thenar_embedding embedding;
     double *node_core; /* of a node: 1 on the axis of the bone, falling to 0 at the hand's skin and outside */
-    bool *
-        held; /* of a node: inside the bone, which holds it. These nodes are not collinear, so the piece cannot rotate about its bone */
+    /* Of a node: inside the bone, which holds it. These nodes are not collinear, so the piece cannot rotate about its
+     * bone. */
+    bool *held;
     double *fill;            /* share of each tet that the piece fills, 0 to 1; apply a lower bound to it */
     double *contact_spacing; /* of a vertex of the skin, as in hand_shape, m; wide on the cuts */
     bool *cut;               /* of a vertex: on a cut or the rounding of its edge, inside the hand, not on its skin */
@@ -409,5 +310,37 @@ typedef struct hand_phalanges {
 thenar_status hand_phalanges_create(const hand_shape *hand, const hand_phalanges_options *options, hand_phalanges *out,
                                     thenar_error *error);
 void hand_phalanges_free(hand_phalanges *phalanges);
+
+/* A human index finger: tets whose boundary lies on its skin, fine at the pad, with a bone inside.
+ *
+ * The finger points along -z like that of a WebXR hand: the origin is the centre of the cut end, the tip is at z =
+ * -length, the pad faces down (-y), the nail up. Dimensions are those of an adult hand 86 mm broad; a finger of
+ * another length is the same finger cut off elsewhere. */
+
+#define FINGER_BONE 1 /* tag of the tets of the bone; those of the flesh have 0 */
+
+#define FINGER_LENGTH_MIN 0.03
+#define FINGER_LENGTH_MAX 0.1
+#define FINGER_PULP_MIN 0.003
+#define FINGER_PULP_MAX 0.01
+#define FINGER_TETS_MIN 200
+#define FINGER_TETS_MAX 200000
+
+typedef struct finger_options {
+    double length;   /* from the cut end to the tip, m */
+    double pulp;     /* from the end of the bone to the tip, m */
+    int target_tets; /* met within 10 % */
+} finger_options;
+
+/* 7 cm, 6 mm, 347: the finger of perez2013. */
+finger_options finger_options_default(void) SHARED(finger_options_default);
+
+/* A point of the skin, in coordinates about the tip: `from_tip` along the axis, m; angle 0 is the pad, a quarter turn
+ * the side at +x, half a turn the nail. z of the result is from_tip. */
+vec3 finger_skin_point(double from_tip, double angle);
+
+/* The mesh is symmetric in x. Every boundary node lies on the skin or in the plane of the cut. */
+thenar_status finger_mesh(const finger_options *options, thenar_tet_mesh *mesh, thenar_error *error)
+    SHARED(finger_mesh);
 
 #endif

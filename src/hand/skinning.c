@@ -60,42 +60,6 @@ static thenar_status hand_skinning_smooth(const thenar_surface *skin, int rounds
     return THENAR_OK;
 }
 
-vec3 hand_skinning_point(const hand_skinning *skinning, const hand_frame rest[HAND_JOINTS],
-                         const hand_frame posed[HAND_JOINTS], vec3 point) {
-    vec3 sum = {0};
-    for (int k = 0; k < HAND_SKINNING_BONES && skinning->weight[k] > 0; k++) {
-        hand_joint joint = hand_bone_joint(skinning->bone[k]);
-        vec3 local = quat_rotate(quat_conjugate(rest[joint].rotation), vec3_sub(point, rest[joint].position));
-        vec3 there = vec3_add(posed[joint].position, quat_rotate(posed[joint].rotation, local));
-        sum = vec3_mul_add(sum, there, skinning->weight[k]);
-    }
-    return sum;
-}
-
-void hand_skinning_apply(const hand_skinning *skinning, int count, const hand_frame rest[HAND_JOINTS],
-                         const hand_frame posed[HAND_JOINTS], const double *positions, double *out) {
-    for (int i = 0; i < count; i++)
-        vec3_store(out + 3 * (size_t)i,
-                   hand_skinning_point(&skinning[i], rest, posed, vec3_load(positions + 3 * (size_t)i)));
-}
-
-void hand_bend(const hand_frame rest[HAND_JOINTS], const quat turn[HAND_JOINTS], hand_frame posed[HAND_JOINTS]) {
-    for (int j = 0; j < HAND_JOINTS; j++) {
-        /* The parent of each joint of a finger is the one before it; of the first ones, the wrist. */
-        int parent = j == HAND_WRIST                                                      ? -1
-                     : j == HAND_THUMB_METACARPAL || (j - HAND_INDEX_METACARPAL) % 5 == 0 ? HAND_WRIST
-                                                                                          : j - 1;
-        hand_frame from = {{0, 0, 0}, quat_identity()}, to = from;
-        if (parent >= 0) {
-            from = rest[parent];
-            to = posed[parent];
-        }
-        quat carry = quat_mul(to.rotation, quat_conjugate(from.rotation));
-        posed[j].position = vec3_add(to.position, quat_rotate(carry, vec3_sub(rest[j].position, from.position)));
-        posed[j].rotation = quat_unit(quat_mul(quat_mul(carry, rest[j].rotation), turn[j]));
-    }
-}
-
 /* A vertex belongs to the finger whose chain of joints is nearest, measured in thicknesses of that finger. Along the
  * chain the weight passes from one bone to the next over a band around the joint; between thumb and palm it follows
  * the difference of the distances from both. Sharp transitions, as in the web, are then smoothed on the skin. */

@@ -24,7 +24,7 @@
  * Flesh that spans a joint resists flexion, more so near its strain limits, but never by more than the springs around
  * the joint can bear, k JOINT_REACH^2. (With a third of that, a fist at its limits oscillates forever.) This
  * resistance is added at the target rate of the joint; as inertia, at the last rate, it would let the joints ring. */
-#include "hand/handle.h"
+#include "hand/hand.h"
 
 #include <float.h>
 #include <string.h>

@@ -10,6 +10,35 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Positions of the sections of a hand's tets: across the palm from the wrist to the web, then across each finger. */
+
+#define HAND_RAYS (HAND_FINGERS - 1) /* of the palm: index to little finger */
+#define HAND_LINES (HAND_RAYS + 1)   /* lines that separate the rays, including the two outer sides */
+#define HAND_PALM_LIMIT 12           /* layers */
+#define HAND_FINGER_LIMIT 12
+
+/* Numbers of layers: of the palm; of a finger from the web to its second joint, to the third, to the tip; of the thumb
+ * from its root to its first knuckle, to the second, to the tip. */
+typedef struct hand_layers {
+    int palm, finger[3], thumb[3];
+} hand_layers;
+
+/* A rectangle across a finger: corners at -side +up, +side +up, +side -up, -side -up, then the middle. */
+typedef struct hand_section {
+    vec3 corner[5];
+    /* Position along the bones of the finger: 0 at the first knuckle (for the thumb, at its root), 1 at the next
+     * joint, 3 at the tip. */
+    double place;
+} hand_section;
+
+typedef struct hand_sections {
+    hand_layers layers;
+    vec3 middle[HAND_RAYS][HAND_PALM_LIMIT + 1];
+    vec3 top[HAND_LINES][HAND_PALM_LIMIT + 1], bottom[HAND_LINES][HAND_PALM_LIMIT + 1];
+    int count[HAND_FINGERS]; /* beyond the last section of the palm */
+    hand_section finger[HAND_FINGERS][HAND_FINGER_LIMIT];
+} hand_sections;
+
 #define MARGIN 1.05      /* of a section over the hand: straight edges between sections cut into round shapes */
 #define TIP_SIZE 0.66    /* of a finger's last section over that in the middle of the last bone */
 #define TIP_BEYOND 0.025 /* of the last section beyond the end of the last joint, over hand length */

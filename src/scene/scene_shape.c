@@ -2,7 +2,7 @@
 #include "scene/scene.h"
 
 #include "core/memory.h"
-#include "hand/finger.h"
+#include "hand/shape.h"
 #include "io/hand_gltf.h"
 
 #include "thenar/file.h"

@@ -1,6 +1,6 @@
 #include "solver/system.h"
 
-#include "hand/handle.h"
+#include "hand/hand.h"
 
 #include <stddef.h>
 #include <stdlib.h>

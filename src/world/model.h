@@ -9,7 +9,6 @@
 #include "core/error.h"
 #include "core/shared.h"
 #include "hand/hand.h"
-#include "hand/handle.h"
 #include "solver/system.h"
 
 #include "thenar/model.h"

@@ -4,7 +4,7 @@
 #include "thenar/scene.h"
 
 #include "scene/scene.h"
-#include "hand/finger.h"
+#include "hand/shape.h"
 #include "io/hand_gltf.h"
 #include "thenar/mesh.h"
 
