@@ -3,8 +3,8 @@
 
 #include "allocations.h"
 
+#include "contact/contact.h"
 #include "random.h"
-#include "contact/penalty.h"
 
 #include "thenar/scene.h"
 #include "poses.h"

@@ -3,7 +3,7 @@
 
 #include "allocations.h"
 
-#include "contact/penalty.h"
+#include "contact/contact.h"
 #include "world/sim.h"
 
 #include "thenar/scene.h"

@@ -269,7 +269,8 @@ static void a_solve_at_some_nodes_equals_a_whole_one_there(void **state) {
         double *y = random_vector(8 * s.n, 16), *whole = MEMORY_ARRAY(double, 8 * s.n),
                *some = MEMORY_ARRAY(double, 8 * s.n);
         int *fronts = MEMORY_ARRAY(int, cholesky_plan_facts(s.plan).front_count);
-        cholesky_backward_eight(&s.factor, y, whole);
+        for (int i = 0; i < s.pattern.node_count; i++) cholesky_reach_mark(&s.factor, &i, 1);
+        cholesky_backward_eight_on(&s.factor, fronts, cholesky_reach_list(&s.factor, fronts), y, whole);
         for (int i = 0; i < 8 * s.n; i++) some[i] = 1e30;
         for (int i = 0; i < 2; i++) cholesky_reach_mark(&s.factor, &nodes[i], 1);
         cholesky_backward_eight_on(&s.factor, fronts, cholesky_reach_list(&s.factor, fronts), y, some);
@@ -373,7 +374,7 @@ static void the_selected_inverse_equals_the_dense_one_on_the_pattern(void **stat
         }
 }
 
-static void the_inverse_of_a_tet_is_gathered_in_the_order_of_its_nodes(void **state) {
+static void the_quadratic_form_of_a_tet_takes_its_nodes_in_the_order_given(void **state) {
     (void)state;
     box_mesh mesh = box_mesh_create(5, 4, 4, NULL);
     system_case s = case_from_groups(mesh.node_count, mesh.tet_count, mesh.start, mesh.tets, NULL);
@@ -383,14 +384,14 @@ static void the_inverse_of_a_tet_is_gathered_in_the_order_of_its_nodes(void **st
     for (int t = 0; t < mesh.tet_count; t++) {
         const int *nodes = mesh.tets + 4 * t;
         cholesky_location location;
-        double block[144];
-        assert_true(cholesky_locate(s.plan, nodes, &location));
-        cholesky_inverse_gather(&s.factor, &location, block);
+        double *g = random_vector(12, (uint64_t)t), expected = 0;
         for (int e = 0; e < 144; e++) {
             int row = 3 * nodes[e / 12 / 3] + e / 12 % 3, column = 3 * nodes[e % 12 / 3] + e % 12 % 3;
-            assert_near(block[e], z[column * s.n + row], TOLERANCE * scale);
-            assert_near(block[e], block[e % 12 * 12 + e / 12], 0);
+            expected += g[e / 12] * z[column * s.n + row] * g[e % 12];
         }
+        assert_true(cholesky_locate(s.plan, nodes, &location));
+        assert_near(cholesky_inverse_form(&s.factor, &location, g), expected, 144 * TOLERANCE * scale);
+        free(g);
     }
     free(z);
     box_mesh_free(&mesh);
@@ -579,7 +580,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_solve_at_some_nodes_equals_a_whole_one_there),
     cmocka_unit_test(products_of_halves_equal_those_of_whole_solves),
     cmocka_unit_test(the_selected_inverse_equals_the_dense_one_on_the_pattern),
-    cmocka_unit_test(the_inverse_of_a_tet_is_gathered_in_the_order_of_its_nodes),
+    cmocka_unit_test(the_quadratic_form_of_a_tet_takes_its_nodes_in_the_order_given),
     cmocka_unit_test(the_last_nodes_are_eliminated_last_in_their_order),
     cmocka_unit_test(a_pivot_that_is_not_positive_is_reported_with_its_node),
     cmocka_unit_test(a_nan_off_the_diagonal_is_never_missed),

@@ -11,7 +11,6 @@
 #define BODY_RIGID_H
 
 #include "body/body.h"
-#include "body/support.h"
 #include "geometry/distance.h"
 #include "mesh/mesh.h"
 

@@ -8,7 +8,6 @@
 #define BODY_SOFT_H
 
 #include "body/body.h"
-#include "body/support.h"
 #include "core/error.h"
 #include "core/simd.h"
 

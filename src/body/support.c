@@ -1,4 +1,4 @@
-#include "body/support.h"
+#include "body/body.h"
 
 #include "core/text.h"
 

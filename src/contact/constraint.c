@@ -364,7 +364,7 @@ static vec3 triangle_weights(const contact_skin_state *state, int triangle, vec3
     return vec3_make(1 - b - c, b, c);
 }
 
-/* The anchor stays the same while the contact sticks. The anchor of a spring contact (penalty.h) trails behind the
+/* The anchor stays the same while the contact sticks. The anchor of a spring contact (penalty.c) trails behind the
  * point: it is kept on the triangle that is nearest now. slipped: from the anchor to the point, m. */
 static void remember_on_soft(const contact *c, const contact_point *point, const contact_memory *before,
                              const contact_skin_state *skin, vec3 slipped, contact_memory *memory) {

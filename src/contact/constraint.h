@@ -95,7 +95,7 @@ typedef struct contact {
     double shift;              /* s, m */
     double share, last_change; /* damping of the update of s; its last change, m */
     cone_state settled;        /* the state of the last multiplier step */
-    bool anchored;             /* keeps its anchor while it slips, too (penalty.h) */
+    bool anchored;             /* keeps its anchor while it slips, too (penalty.c) */
     vec3 slide;                /* displacement of that anchor at the end of the step, in the frame, m */
     /* The last evaluation. */
     vec3 u; /* m */
@@ -177,7 +177,7 @@ typedef struct contact_link {
     mat3 stiffness; /* W in world axes, N/m */
 } contact_link;
 
-/* What contacts read and write of one linear system A v = b, whose arrays the solver owns (solver/system.h). */
+/* What contacts read and write of one linear system A v = b, whose arrays the solver owns (solver/solver.h). */
 typedef struct contact_equations {
     const block_pattern *pattern;
     double *blocks;                         /* A, 9 per block */

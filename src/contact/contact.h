@@ -10,10 +10,56 @@
 #include "contact/constraint.h"
 #include "contact/find.h"
 #include "contact/patch.h"
-#include "contact/penalty.h"
 #include "core/shared.h"
 
 #include "thenar/sim.h"
+
+/* Spring contacts: penalty.c has the law. */
+
+/* Stiffness and damping per area of skin, so that they do not depend on the mesh. */
+typedef struct penalty_law {
+    double stiffness; /* Pa/m */
+    double damping;   /* Pa s/m */
+} penalty_law;
+
+#define PENALTY_RIGID_AREA 1e-4  /* m^2: area of a point of a rigid body */
+#define PENALTY_SECANT_LEFT 0.25 /* factor of s after a pass without wrong states */
+#define PENALTY_AREA_MIN 1e-7    /* m^2: minimum of a soft point; skin seen edge on has none */
+
+typedef struct penalty_term {
+    double k, rho;             /* N/m */
+    vec3 still;                /* z at d = 0, N */
+    cone_state state;          /* of the linearization */
+    double bound;              /* N: friction is limited to mu times this */
+    double share, last_change; /* damping of the update of the bound; its last change, N */
+    vec3 slip;                 /* t, if it slips */
+    int turns;                 /* how often that reversed */
+    double secant;             /* its own s, after that */
+    mat3 K;                    /* N/m, in the frame */
+    vec3 offset;               /* f + K B d, N: the linearized force is offset - K B d */
+    vec3 motion;               /* B d of the last evaluation, m */
+    vec3 z;                    /* of the last evaluation, N */
+} penalty_term;
+
+/* Linearizes the law for the first solve, at d (the continued motion, say): with the remembered force or, if there is
+ * none and d leads inside, without friction. */
+void penalty_begin(penalty_term *term, const contact *c, const contact_point *point, const penalty_law *law, double h,
+                   const double *d);
+
+/* How well the linearized forces agree with the law at the solution. */
+typedef struct penalty_fit {
+    bool same;     /* no contact pulls, and none that touches was left open */
+    double change; /* N: largest difference between linearized force and law */
+    double mean;   /* N: mean normal force of the active contacts */
+    int active;
+} penalty_fit;
+
+/* Evaluates the contact at d and adds it to the fit; `mean` is a sum until all are added. */
+void penalty_evaluate(penalty_term *term, const contact *c, const double *d, penalty_fit *fit);
+/* Linearizes the law at the last evaluation; secant: s. */
+void penalty_renew(penalty_term *term, const contact *c, double secant);
+/* The end of the step: sets the contact's force, by the linearization, and moves its anchor. */
+void penalty_settle(const penalty_term *term, contact *c);
 
 typedef struct contact_model {
     double margin;                    /* m */
@@ -51,7 +97,7 @@ typedef struct contact_state {
     patch_set patches;   /* of aggregated contacts */
     int system_count;
     int *system_start; /* system_count + 1: the contacts of each system */
-    double *secant;    /* system_count: s in the slope of friction of spring contacts (penalty.h) */
+    double *secant;    /* system_count: s in the slope of friction of spring contacts (penalty.c) */
     int point_count;
     int next_point; /* the first point that no system has made a contact of yet */
     int lost;       /* points beyond the capacity */

@@ -8,9 +8,9 @@
 #ifndef HAND_HAND_H
 #define HAND_HAND_H
 
+#include "body/body.h"
 #include "body/rigid.h"
 #include "body/soft.h"
-#include "body/support.h"
 #include "core/error.h"
 #include "core/shared.h"
 #include "hand/retarget.h"

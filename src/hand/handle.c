@@ -17,7 +17,7 @@
  * handle. */
 #include "hand/hand.h"
 
-#include "body/support.h"
+#include "body/body.h"
 #include "core/error.h"
 #include "core/hash.h"
 #include "core/text.h"

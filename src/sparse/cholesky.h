@@ -68,7 +68,6 @@ typedef struct cholesky_plan cholesky_plan;
 typedef struct cholesky_facts {
     const char *ordering; /* the one picked: "amd", "metis" or "natural" */
     double flops;         /* multiplications and additions of one factorization, each counted as one */
-    double nonzeros;      /* doubles in the lower triangle of L, with the zeros that merged fronts hold */
     int front_count;
     int piece_count; /* independent subtrees that threads may take; 0: too small to be worth it */
 } cholesky_facts;
@@ -119,7 +118,6 @@ void cholesky_solve_eight(cholesky_factor *factor, double *x);
 void cholesky_forward(cholesky_factor *factor, const double *b, double *y);
 void cholesky_backward(cholesky_factor *factor, const double *y, double *x);
 void cholesky_forward_eight(cholesky_factor *factor, const double *b, double *y);
-void cholesky_backward_eight(cholesky_factor *factor, const double *y, double *x);
 
 /* A range of rows in elimination order: scalar rows [first, first + count). */
 typedef struct cholesky_range {
@@ -136,7 +134,7 @@ int cholesky_forward_reach(cholesky_factor *factor, const int *nodes, int node_c
  * number and clears the marks. */
 void cholesky_reach_mark(cholesky_factor *factor, const int *nodes, int node_count);
 int cholesky_reach_list(cholesky_factor *factor, int *fronts);
-/* cholesky_backward_eight for the nodes of these fronts only; the rest of x is not written. */
+/* cholesky_backward for eight right-hand sides and the nodes of these fronts only; the rest of x is not written. */
 void cholesky_backward_eight_on(cholesky_factor *factor, const int *fronts, int front_count, const double *y,
                                 double *x);
 
@@ -160,9 +158,7 @@ typedef struct cholesky_location {
 
 /* False if some pair of the nodes is not in the pattern of L. */
 bool cholesky_locate(const cholesky_plan *plan, const int nodes[4], cholesky_location *location);
-/* The 12x12 block of A^-1 of the four nodes, row-major, in the order in which they were given. */
-void cholesky_inverse_gather(const cholesky_factor *factor, const cholesky_location *location, double out[144]);
-/* g^T Z g with that block Z: g holds three numbers of each of the four nodes. */
+/* g^T Z g with the 12x12 block Z of A^-1 of the four nodes: g holds three numbers of each of them, in the order given. */
 double cholesky_inverse_form(const cholesky_factor *factor, const cholesky_location *location, const double g[12]);
 
 /* The row compliance W = J A^-1 J^T for sparse rows J and the factor of A: the response of rows to forces along

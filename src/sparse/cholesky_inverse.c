@@ -229,16 +229,6 @@ bool cholesky_locate(const cholesky_plan *plan, const int nodes[4], cholesky_loc
     return true;
 }
 
-void cholesky_inverse_gather(const cholesky_factor *factor, const cholesky_location *location, double out[144]) {
-    for (int pair = 0; pair < 10; pair++) {
-        const double *z = factor->inverse + location->block[pair];
-        int stride = location->stride[pair], row = location->row[pair], column = location->column[pair];
-        double *block = out + 36 * row + 3 * column, *mirror = out + 36 * column + 3 * row;
-        for (int c = 0; c < 3; c++, z += stride)
-            for (int r = 0; r < 3; r++) block[12 * r + c] = mirror[12 * c + r] = z[r];
-    }
-}
-
 double cholesky_inverse_form(const cholesky_factor *factor, const cholesky_location *location, const double g[12]) {
     double diagonal = 0, others = 0;
     for (int pair = 0; pair < 10; pair++) {

@@ -133,7 +133,6 @@ static void measure_subtrees(cholesky_plan *plan, double *subtree, int *first) {
         first[f] = f;
         subtree[f] += front_flops(it);
         plan->facts.flops += front_flops(it);
-        plan->facts.nonzeros += 0.5 * front_k(it) * (front_k(it) + 1) + (double)front_k(it) * front_m(it);
         if (it->child_count > 0) first[f] = first[plan->child[it->child_start]];
         if (it->parent >= 0) subtree[it->parent] += subtree[f];
     }

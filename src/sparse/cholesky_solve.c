@@ -234,12 +234,6 @@ void cholesky_backward(cholesky_factor *factor, const double *y, double *x) {
     permute_back(factor->plan, 3, factor->vector, x);
 }
 
-void cholesky_backward_eight(cholesky_factor *factor, const double *y, double *x) {
-    memcpy(factor->vector, y, 24 * (size_t)factor->plan->node_count * sizeof *y);
-    backward_eight(factor, factor->vector);
-    permute_back(factor->plan, 24, factor->vector, x);
-}
-
 int cholesky_forward_reach(cholesky_factor *factor, const int *nodes, int node_count, double *y,
                            cholesky_range *reach) {
     const cholesky_plan *plan = factor->plan;

@@ -9,7 +9,7 @@
 #include "core/error.h"
 #include "core/shared.h"
 #include "hand/hand.h"
-#include "solver/system.h"
+#include "solver/solver.h"
 
 #include "thenar/model.h"
 #include "thenar/tactile.h"

@@ -25,7 +25,7 @@
 #define ROBUST_RANDOM_LEDGER_H
 
 #include "contact/constraint.h"
-#include "contact/penalty.h"
+#include "contact/contact.h"
 #include "core/vec3.h"
 #include "thenar/thenar.h"
 #include "poses.h"
