@@ -55,7 +55,7 @@ SIMD_INLINE void add_columns(column_triple target, column_triple source, int j, 
     for (run++; run < end; run++) add_run(target, run->to, source, run->from, run->count);
 }
 
-/* What a child adds to the pivot columns [begin, end) of its parent; multiples of 3, as below. */
+/* Adds a child's update to the pivot columns [begin, end) of its parent; multiples of 3, as below. */
 static void add_inner(const cholesky_plan *plan, const front *child, double *update, double *columns, size_t height,
                       int begin, int end) {
     const front_run *run = plan->run + child->run_start, *last = run + child->run_count;
@@ -71,7 +71,7 @@ static void add_inner(const cholesky_plan *plan, const front *child, double *upd
     }
 }
 
-/* What a child adds to the columns [begin, end) of its parent's update. */
+/* Adds a child's update to the columns [begin, end) of its parent's update. */
 static void add_outer(const cholesky_plan *plan, const front *child, double *update, const front *parent,
                       double *parent_update, int begin, int end) {
     const front_run *run = plan->run + child->run_start, *last = run + child->run_count;
@@ -107,7 +107,7 @@ static void scatter_matrix(const cholesky_plan *plan, const front *f, const doub
     }
 }
 
-/* One front at work; what the pieces of a large one share. */
+/* The current front; shared by the pieces of a large one. */
 typedef struct front_job {
     const cholesky_factor *factor;
     const front *f;
@@ -117,9 +117,9 @@ typedef struct front_job {
     int first; /* column of the block being factored */
 } front_job;
 
-/* Columns that a piece of a large front takes: whole tiles and whole nodes. */
+/* Columns per piece of a large front: whole tiles and whole nodes. */
 #define PIECE_COLUMNS 24
-/* Row strips that a piece takes of a column block. */
+/* Strips per piece of a column block. */
 #define PIECE_STRIPS 8
 
 static int min(int a, int b) {
@@ -132,7 +132,7 @@ static void clear_columns(double *columns, int k, int height) {
         for (int i = j & ~7; i < height; i += 8) f64x8_store(columns + i, f64x8_set(0));
 }
 
-/* The pivot columns [begin, end) from the children; the entries of A are there. */
+/* Adds the updates of the children to the pivot columns [begin, end), which hold the entries of A. */
 static void assemble_columns(const front_job *job, int begin, int end) {
     const cholesky_plan *plan = job->factor->plan;
     const front *f = job->f;
@@ -147,7 +147,7 @@ static void assemble_piece(void *context, int piece) {
     assemble_columns(job, PIECE_COLUMNS * piece, min(PIECE_COLUMNS * (piece + 1), front_k(job->f)));
 }
 
-/* The diagonal tile of column block `first`, `columns` wide: left-looking over the blocks before it. Returns
+/* Factors the diagonal tile of column block `first`, `columns` wide: left-looking over the blocks before it. Returns
  * the column that failed, or -1. */
 SIMD_INLINE int factor_diagonal(const front_job *job, int first, int columns) {
     size_t strip = 8 * (size_t)front_k(job->f), height = (size_t)front_height(job->f);
@@ -159,7 +159,7 @@ SIMD_INLINE int factor_diagonal(const front_job *job, int first, int columns) {
     return failed;
 }
 
-/* The strips [p, end) of column block `first`, below its diagonal tile. */
+/* Solves for the strips [p, end) of column block `first`, below its diagonal tile. */
 SIMD_INLINE void factor_strips(const front_job *job, int first, int p, int end, int columns) {
     size_t strip = 8 * (size_t)front_k(job->f), height = (size_t)front_height(job->f);
     const double *own = job->panel + (size_t)(first / 8) * strip, *diagonal = own + 8 * first;
@@ -188,7 +188,7 @@ static void strips_piece(void *context, int piece) {
 #undef CALL
 }
 
-/* Pivot columns to panel. The position of the first pivot that fails, or INT_MAX. */
+/* Factors the pivot columns into the panel. Returns the position of the first pivot that fails, or INT_MAX. */
 static int factor_columns(front_job *job, workers *pool) {
     int k = front_k(job->f), strips = front_height(job->f) / 8, failed = -1;
     for (int first = 0; first < k; first += 8) {
@@ -255,7 +255,7 @@ static int pieces_of(int columns) {
     return (columns + PIECE_COLUMNS - 1) / PIECE_COLUMNS;
 }
 
-/* The position of the first pivot that fails, or INT_MAX. With a pool, the front is shared by its threads. */
+/* Returns the position of the first pivot that fails, or INT_MAX. With a pool, its threads share the front. */
 static int factor_front(const cholesky_factor *factor, const front *f, const double *blocks, double *scratch,
                         workers *pool) {
     front_job job = {.factor = factor,

@@ -24,15 +24,15 @@ typedef struct inverse_job {
     double *m, *s; /* M and S^T */
 } inverse_job;
 
-/* Copies rows of the three columns of a node. Also writes up to 7 numbers behind each: rows that a later run
- * writes, padding, or rows of Z12, which come later. */
+/* Copies rows of the three columns of a node. Also writes up to 7 numbers behind each: rows that a later run writes,
+ * padding, or rows of Z12, which are written later. */
 SIMD_INLINE void copy_run(double *target, size_t height, const double *source, size_t source_height, int count) {
     for (int c = 0; c < 3; c++, target += height, source += source_height)
         for (int i = 0; i < count; i += 8) f64x8_store(target + i, f64x8_load(source + i));
 }
 
-/* Columns [begin, end) of Z22, multiples of 3, from the parent. Both triangles: to copy one and mirror it
- * tile by tile took as long. */
+/* Copies the columns [begin, end) of Z22, multiples of 3, from the parent. Both triangles: copying one and mirroring
+ * it tile by tile takes as long. */
 static void gather_below(const inverse_job *job, int begin, int end) {
     const cholesky_plan *plan = job->factor->plan;
     const front *f = job->f, *parent = &plan->fronts[f->parent];
@@ -49,7 +49,7 @@ static void gather_below(const inverse_job *job, int begin, int end) {
     }
 }
 
-/* Eight columns of M, from the diagonal down: the unit vectors, substituted. */
+/* Computes eight columns of M, from the diagonal down, by substitution of unit vectors. */
 static void invert_pivots(const double *panel, int k, double *m, int block) {
     size_t strip = 8 * (size_t)k;
     int first = 8 * block;
@@ -77,8 +77,7 @@ static void scale_below(const front *f, const double *panel, const double *m, do
         tile_store(s + 64 * p, 8, tile_product(m + 8 * first, row, k - first, 8), 8);
 }
 
-/* A tile of Z21 to its place in `inverse` and, where children will want it, its mirror image to Z12 in
- * `spread`. */
+/* Stores a tile of Z21 in `inverse` and, if there are children to read it, its transpose as Z12 in `spread`. */
 SIMD_INLINE void store_below(const front *f, tile t, double *inverse, double *across, size_t height, int rows,
                              int columns) {
     tile_store(inverse, height, t, columns);
@@ -114,7 +113,7 @@ static void multiply_below(const front *f, double *spread, const double *s, doub
 #undef CALL
 }
 
-/* Tile (row block, column block) of Z11, row block >= column block, and its mirror image. */
+/* Computes the tile (row block, column block) of Z11, row block >= column block, and stores it and its transpose. */
 static void invert_tile(const front *f, const double *m, const double *s, double *inverse, int row, int column) {
     size_t height = (size_t)front_height(f), kp = (size_t)front_kp(f), mp = (size_t)front_mp(f);
     int k = front_k(f), first = 8 * row;
@@ -136,8 +135,8 @@ static void invert_tile(const front *f, const double *m, const double *s, double
 #undef CALL
 }
 
-/* Columns of Z22 that a piece of a large front gathers: whole nodes. The vector that ends a column may reach
- * into the first rows of the next one, which belong to Z12 and are written after all pieces. */
+/* Columns of Z22 that a piece of a large front gathers: whole nodes. The store at the end of a column may reach into
+ * the first rows of the next one, which belong to Z12 and are written after all pieces. */
 #define PIECE_COLUMNS 24
 
 static void gather_piece(void *context, int piece) {
@@ -192,7 +191,7 @@ void cholesky_inverse(cholesky_factor *factor, workers *pool) {
     workers_run(pool, plan->piece_count, invert_piece, factor);
 }
 
-/* Where block (i, j) is stored; *transposed if as (j, i). */
+/* Finds where block (i, j) is stored; *transposed if it is stored as (j, i). */
 static bool locate_block(const cholesky_plan *plan, int i, int j, size_t *block, int *stride, bool *transposed) {
     int p = plan->position[i], q = plan->position[j];
     *transposed = p < q;

@@ -1,8 +1,8 @@
-/* The symbolic factorization: from a pattern to fronts.
+/* Symbolic factorization: from the pattern of A to fronts.
  *
- * Rows of a front below its pivots = (rows of A in the pivot columns, and the rows below of its children)
- * without the pivots themselves. Duff and Reid, "The multifrontal solution of indefinite sparse symmetric
- * linear equations", ACM Trans. Math. Softw. 9 (1983); Liu, SIAM Review 34 (1992). */
+ * The rows of a front below its pivots are the rows of A in the pivot columns and the rows below of its children,
+ * without the pivots themselves. Duff and Reid, "The multifrontal solution of indefinite sparse symmetric linear
+ * equations", ACM Trans. Math. Softw. 9 (1983); Liu, SIAM Review 34 (1992). */
 #include "sparse/cholesky_plan.h"
 
 #include "core/error.h"
@@ -12,18 +12,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A front's Schur complement waits from the front's turn to its parent's; on the way down, a front's part of
- * the inverse waits until its last child has copied from it. The schedule is known, so every such array gets
- * its place here, first fit, and is free for others when its wait is over: the working set stays small enough
- * for the cache. Pieces run at the same time, hence each has memory of its own. */
+/* Memory. The Schur complement of a front is needed until its parent is assembled. On the way down, a front's part of
+ * the inverse is needed until its last child has copied from it. The order of the fronts is known, so every such array
+ * gets a fixed offset here, first fit, and its memory is reused afterwards: the working set stays small enough for the
+ * cache. Pieces run at the same time, so each has memory of its own. */
 
-/* Below so many operations (about 0.2 ms) waking threads costs more than it gains. */
+/* Below this number of operations (about 0.2 ms), waking threads costs more than it saves. */
 #define PARALLEL_FLOPS 6e6
-/* A piece is at most this part of all operations, so that a few threads can share them evenly. */
+/* A piece has at most this share of all operations, so that a few threads can divide them evenly. */
 #define PIECE_PART (1.0 / 12)
-/* A front of so many operations (about 20 us) is shared by the threads. */
+/* Threads share a front of this many operations (about 20 us). */
 #define SHARED_FLOPS 1e6
-/* Vectors of eight may write, unchanged, what lies behind the end of an array. */
+/* Stores of eight doubles may rewrite, unchanged, the values behind the end of an array. */
 #define OVERHANG 8
 
 /* Operations of one front. */
@@ -41,7 +41,7 @@ typedef struct placed {
     int front;
 } placed;
 
-/* What is in use, by ascending offset. */
+/* The arrays in use, by ascending offset. */
 typedef struct place_list {
     placed *items; /* room for all fronts */
     int count;
@@ -55,8 +55,7 @@ static size_t place_take(place_list *list, size_t size, int f) {
         offset = list->items[i].offset + list->items[i].size;
         i++;
     }
-    /* items before i end at or before offset, since the walk only passes those that are in the way or below
-     */
+    /* Items before i end at or before offset: the loop only passes items that overlap the range or lie below it. */
     memmove(list->items + i + 1, list->items + i, (size_t)(list->count - i) * sizeof *list->items);
     list->items[i] = (placed){offset, size, f};
     list->count++;
@@ -77,8 +76,8 @@ static size_t round_up(size_t doubles) {
     return (doubles + OVERHANG + 7) / 8 * 8;
 }
 
-/* The fronts of `order` one after the other, up the tree and then down again; `base` is where their memory
- * starts. Returns its size. */
+/* Assigns memory to the fronts of `order`, up the tree and then down again; `base` is where their memory starts.
+ * Returns its size. */
 static size_t place_fronts(cholesky_plan *plan, const int *order, int count, const bool *in_piece, size_t base,
                            place_list *list) {
     list->count = 0;
@@ -94,7 +93,7 @@ static size_t place_fronts(cholesky_plan *plan, const int *order, int count, con
         f->spread = base + place_take(list, round_up(front_spread_size(f)), order[i]);
         if (f->child_count == 0) place_release(list, order[i]);
         bool last_reader = f->parent >= 0 && plan->child[plan->fronts[f->parent].child_start] == order[i];
-        /* What pieces read must outlive the whole top of the tree. */
+        /* Pieces read it after the whole top of the tree is done. */
         bool pieces_read = false;
         if (last_reader)
             for (int c = 0; c < plan->fronts[f->parent].child_count; c++)
@@ -138,7 +137,7 @@ static void measure_subtrees(cholesky_plan *plan, double *subtree, int *first) {
     }
 }
 
-/* Scratch of the front at hand: its pivot columns and, for the inverse, three arrays of about that size. */
+/* Scratch of a front: its pivot columns or, for the inverse, three arrays of about that size. */
 static size_t scratch_of(const front *f) {
     return 3 * (size_t)front_height(f) * (size_t)front_kp(f);
 }
@@ -169,8 +168,8 @@ static void place_all(cholesky_plan *plan, int *order, const bool *in_piece, pla
     }
 }
 
-/* Cuts the tree into pieces and fills in the offsets and sizes of all that a factor holds. The fronts of the
- * plan are known, with their rows and children. */
+/* Divides the tree into pieces and fills in the offsets and sizes of all arrays of a factor. The fronts of the plan
+ * have their rows and children. */
 static thenar_status front_memory_plan(cholesky_plan *plan, thenar_error *error) {
     int count = plan->front_count;
     double *subtree = MEMORY_ARRAY(double, count);
@@ -249,7 +248,7 @@ static void name_fronts(cholesky_plan *plan, const elimination *e, const front_g
 
 typedef ARRAY(int) int_list;
 
-/* Appends the rows of front f to `rows`. mark[position] = f where taken. */
+/* Appends the rows of front f to `rows`. mark[position] is f for rows already appended. */
 static bool collect_rows(cholesky_plan *plan, const graph *g, int f, int *mark, int_list *rows) {
     front *it = &plan->fronts[f];
     int end = it->first + it->pivots;

@@ -1,4 +1,4 @@
-/* Elimination orders of a graph, their elimination trees, postorders and column counts.
+/* Internals of a factorization: elimination orders with their trees and column counts, and the fronts of a plan.
  *
  * Liu, "The role of elimination trees in sparse factorization", SIAM J. Matrix Anal. Appl. 11 (1990). */
 #ifndef SPARSE_CHOLESKY_PLAN_H
@@ -6,15 +6,15 @@
 
 #include "sparse/cholesky.h"
 
-/* Neighbours of node i: neighbour[start[i]] up to neighbour[start[i + 1] - 1], i itself not among them. */
+/* The neighbours of node i, without i itself: neighbour[start[i]] up to neighbour[start[i + 1] - 1]. */
 typedef struct graph {
     int count;
     int *start;
     int *neighbour;
 } graph;
 
-/* The graph of a pattern. The last last_count nodes are also joined to a chain: the elimination tree then
- * holds them as its last path, and its postorder keeps them at the end in their order. */
+/* The graph of a pattern. The last last_count nodes are also linked to a chain, so that they are the last path of the
+ * elimination tree and its postorder keeps them at the end, in their order. */
 thenar_status graph_create(const block_pattern *pattern, int last_count, graph *out, thenar_error *error);
 void graph_free(graph *g);
 
@@ -22,9 +22,9 @@ void graph_free(graph *g);
 typedef struct elimination {
     int *node;   /* position -> node */
     int *parent; /* the elimination tree, -1 at a root; a parent comes after its children */
-    int *count;  /* nodes in the column of L, the diagonal one among them */
+    int *count;  /* nodes in the column of L, including the diagonal */
     const char *name;
-    double flops; /* of the factorization, node blocks being 3x3 */
+    double flops; /* of the factorization, with 3x3 node blocks */
 } elimination;
 
 /* The requested order, in postorder: the nodes of every subtree are consecutive, its root last. */
@@ -36,12 +36,12 @@ void elimination_free(elimination *e);
  * next are workspace, n + 1 ints each. */
 void tree_postorder(const int *parent, int n, int *head, int *next, int *order);
 
-/* Inside a plan: the fronts of the multifrontal method and the maps between them.
+/* A plan: the fronts of the multifrontal method and the maps between them.
  *
- * A front eliminates `pivots` nodes (its columns) and touches `below` more (its other rows). In scalars its rows are
+ * A front eliminates `pivots` nodes (its columns) and has `below` more nodes as rows. In scalars its rows are
  *     [0, k)         k = 3 pivots, then padding up to kp, a multiple of 8
  *     [kp, kp + m)   m = 3 below, then padding up to height = kp + mp
- * so that both parts start at a register of eight doubles. "Padded row" means an index into this. */
+ * so that both parts start at a register of eight doubles. A "padded row" is an index into this range. */
 
 typedef struct front {
     int first;                        /* elimination position of the first pivot */
@@ -63,13 +63,13 @@ typedef struct front_run {
     int from, to, count;
 } front_run;
 
-/* Block `source` / 2 of the matrix, transposed if source is odd, goes to `target` in the pivot columns of its
- * front (column-major, `height` to a column). */
+/* Block `source` / 2 of the matrix, transposed if source is odd, is added at `target` in the pivot columns of its
+ * front (column-major, `height` per column). */
 typedef struct front_scatter {
     int source, target;
 } front_scatter;
 
-/* Fronts [first, end): a subtree, the last front its root. */
+/* Fronts [first, end): a subtree; the last front is its root. */
 typedef struct front_piece {
     int first, end;
     double flops;
@@ -81,9 +81,9 @@ struct cholesky_plan {
     int front_count;
     int piece_count;
     int top_count;
-    int max_rows;  /* the greatest height of a front */
+    int max_rows;  /* maximum height of a front */
     int *position; /* node_count: node -> elimination position */
-    int *node;     /* node_count: its inverse */
+    int *node;     /* node_count: elimination position -> node */
     int *front_of; /* node_count: elimination position -> front */
     front *fronts;
     int *row;
@@ -119,8 +119,8 @@ static inline int front_height(const front *f) {
 /* The padded row of an elimination position in a front, or -1. */
 int front_find_row(const cholesky_plan *plan, const front *f, int position);
 
-/* The Schur complement is kept as its lower triangle in block columns of 8: block column b holds the rows
- * from 8 b on. This is where column j would start at row 0; entries from row 8 (j / 8) on exist. */
+/* The Schur complement is stored as its lower triangle in block columns of 8: block column b has the rows from 8 b on.
+ * The result is the offset of row 0 of column j; entries from row 8 (j / 8) on exist. */
 static inline size_t front_update_column(int mp, int j) {
     int b = j / 8;
     return (size_t)(8 * b) * (size_t)mp - (size_t)(32 * b) * (size_t)(b - 1) + (size_t)(j % 8) * (size_t)(mp - 8 * b) -
@@ -133,12 +133,8 @@ static inline size_t front_spread_size(const front *f) {
     return (size_t)front_height(f) * (size_t)front_m(f);
 }
 
-/* Pieces of work for threads, and the places of the updates in memory. */
-
 /* The pool if the front is large enough to be shared by its threads, else NULL. */
 workers *front_pool(const front *f, workers *pool);
-
-/* Supernodes: which nodes are eliminated together in one front. */
 
 /* The groups of an elimination, in postorder. Group g holds the positions member[start[g]] up to
  * member[start[g + 1] - 1] of the elimination, to be renumbered in this order. */
@@ -149,13 +145,11 @@ typedef struct front_groups {
     int *member;
 } front_groups;
 
-/* Positions from first_last on (the nodes to be eliminated last) are not put together with earlier ones. */
+/* Positions from first_last on (the nodes to be eliminated last) are not merged with earlier ones. */
 thenar_status front_groups_create(const elimination *e, int n, int first_last, front_groups *out, thenar_error *error);
 void front_groups_free(front_groups *groups);
 
-/* The order of the pivots within a front. */
-
-/* The pivots of one front may be eliminated in any order. Sorts them so that the rows of the fronts below form few
+/* The pivots of one front may be eliminated in any order. Sorts them so that the rows of its descendants form few
  * runs, and renumbers positions and rows. Positions from first_last on stay. False: out of memory. */
 bool front_sort_pivots(cholesky_plan *plan, int first_last);
 

@@ -3,16 +3,16 @@
  *     up the tree    y1 = L11^-1 y1,  y2 -= L21 y1
  *     down the tree  y1 = L11^-T (y1 - L21^T y2)
  *
- * y is in elimination order; y1 are the rows of the pivots, y2 those below, gathered to and from factor->rows
- * by node. One right-hand side: a vector register holds eight rows. Eight right-hand sides: it holds one row
- * of all. */
+ * y is in elimination order; y1 has the rows of the pivots and y2 those below, gathered from and scattered to y by way
+ * of factor->rows. With one right-hand side, a vector register holds eight rows; with eight right-hand sides, one row
+ * of all eight. */
 #include "sparse/cholesky_plan.h"
 
 #include "sparse/tile.h"
 
 #include <string.h>
 
-/* sum over t < depth of strip(:, t) z[t]; four sums, for the latency of the addition. */
+/* sum over t < depth of strip(:, t) z[t]; four partial sums hide the latency of the additions. */
 SIMD_INLINE f64x8 strip_times(const double *strip, const double *z, int depth) {
     f64x8 s0 = f64x8_set(0), s1 = s0, s2 = s0, s3 = s0;
     int t = 0;
@@ -26,8 +26,9 @@ SIMD_INLINE f64x8 strip_times(const double *strip, const double *z, int depth) {
     return (s0 + s1) + (s2 + s3);
 }
 
-/* The tile of the diagonal for one right-hand side: L z = z and L^T z = z, in scalar registers. The loops run over all
- * eight rows and columns, with the conditions inside: only then does clang unroll both and keep x out of memory. */
+/* Substitution with a diagonal tile for one right-hand side, L z = z or L^T z = z, in scalar registers. The loops run
+ * over all eight rows and columns with the conditions inside; only then does clang unroll both and keep x out of
+ * memory. */
 SIMD_INLINE void substitute(const double *l, double *z, int columns) {
     double x[8];
     SIMD_FOR (c, 0, 8) x[c] = c < columns ? z[c] : 0;
@@ -79,7 +80,7 @@ SIMD_INLINE f64x8 tile_sums(tile t) {
     return ((t.c0 + t.c1) + (t.c2 + t.c3)) + ((t.c4 + t.c5) + (t.c6 + t.c7));
 }
 
-/* L(:, columns)^T z over `strips` strips; `panel` points to the first strip at the first of the columns. */
+/* L(:, columns)^T z over `strips` strips; `panel` points to the first of the columns in the first strip. */
 SIMD_INLINE f64x8 columns_times(const double *panel, size_t strip, int strips, const double *z, int columns) {
     tile sum = tile_zero();
     for (int p = 0; p < strips; p++, panel += strip) {
@@ -143,7 +144,7 @@ static void forward_front_eight(const cholesky_factor *factor, const front *f, d
         }
 }
 
-/* sum over the strips and their rows r of z(r) L(r, c): `z` eight right-hand sides a row. */
+/* sum over the rows r of the strips of z(r) L(r, c); a row of z has eight right-hand sides. */
 SIMD_INLINE tile rows_times(const double *panel, size_t strip, int strips, const double *z, int columns) {
     tile sum = tile_zero();
     for (int p = 0; p < strips; p++, panel += strip, z += 64)
@@ -177,7 +178,7 @@ static void backward_front_eight(const cholesky_factor *factor, const front *f, 
     memcpy(own, z, 8 * (size_t)k * sizeof *z);
 }
 
-/* Rows of `width` doubles a node, from node order to elimination order and back. */
+/* Rows of `width` doubles per node, from node order to elimination order and back. */
 static void permute(const cholesky_plan *plan, size_t width, const double *from, double *to) {
     for (int p = 0; p < plan->node_count; p++)
         memcpy(to + width * (size_t)p, from + width * (size_t)plan->node[p], width * sizeof *to);
@@ -239,8 +240,8 @@ int cholesky_forward_reach(cholesky_factor *factor, const int *nodes, int node_c
     const cholesky_plan *plan = factor->plan;
     int count = 0;
     for (int i = 0; i < node_count; i++) {
-        /* Up the tree until a front is met that is in the list already; the path is ascending, so each front
-         * moves down from the end of the list to its place. */
+        /* Up the tree to the first front that is already listed. The path is ascending, so each front moves from the
+         * end of the list to its place. */
         int f = plan->front_of[plan->position[nodes[i]]];
         for (; f >= 0 && !factor->visited[f]; f = plan->fronts[f].parent) {
             factor->visited[f] = true;

@@ -1,5 +1,5 @@
-/* The order of elimination, and its columns in fronts: the order with the fewest operations, which columns make one
- * front, and the order of the columns within a front (cholesky_plan.h). */
+/* The order of elimination: the one with the fewest operations, which columns form a front, and the order of the
+ * columns within a front. */
 #include "sparse/cholesky_plan.h"
 
 #include "core/memory.h"
@@ -62,8 +62,8 @@ void graph_free(graph *g) {
     *g = (graph){0};
 }
 
-/* The elimination tree and the column counts of an order, by walking up the tree from every entry of every
- * row: the work is the size of L. mark: count ints. */
+/* The elimination tree and the column counts of an order, by walking up the tree from every entry of every row; the
+ * time is proportional to the size of L. mark: count ints. */
 static void analyse(const graph *g, elimination *e, int *position, int *mark) {
     int n = g->count;
     for (int p = 0; p < n; p++) position[e->node[p]] = p;
@@ -103,7 +103,7 @@ void elimination_free(elimination *e) {
     *e = (elimination){0};
 }
 
-/* The graph without its last nodes, in the integers of METIS and AMD. */
+/* The graph without its last nodes, in the integer types of METIS and AMD. */
 typedef struct free_graph {
     int count;
     idx_t *start, *neighbour;
@@ -145,8 +145,8 @@ static bool free_graph_create(const graph *g, int last_count, free_graph *f) {
     return true;
 }
 
-/* Result of a library. Running out of memory is an error and not a reason to use another order, which would change
- * the bits of the results. */
+/* Result of a library. Running out of memory is an error and no reason to fall back to another order, which would
+ * change the bits of the results. */
 typedef enum order_result { ORDER_FOUND, ORDER_NONE, ORDER_NO_MEMORY } order_result;
 
 /* METIS seeds and uses rand(), which threads share, so only one order is computed at a time. The state of the
@@ -225,8 +225,8 @@ void tree_postorder(const int *parent, int n, int *head, int *next, int *order) 
         next[p] = head[above];
         head[above] = p;
     }
-    /* Down to the first child while there is one; a node without children left is done, and so on with its
-     * parent. */
+    /* Descends to the first child while there is one. A node without remaining children is finished; the walk goes on
+     * with its parent. */
     int place = 0;
     for (int p = n;;) {
         int child = head[p];
@@ -241,7 +241,7 @@ void tree_postorder(const int *parent, int n, int *head, int *next, int *order) 
     }
 }
 
-/* Rearranges e along `order` into out. renamed: n ints. */
+/* Copies e to out in the given order. renamed: n ints. */
 static void reorder(const elimination *e, int n, const int *order, int *renamed, elimination *out) {
     for (int p = 0; p < n; p++) renamed[order[p]] = p;
     for (int p = 0; p < n; p++) {
@@ -276,16 +276,15 @@ thenar_status elimination_create(const graph *g, const cholesky_options *options
     return ready ? THENAR_OK : error_memory(error, "elimination order");
 }
 
-/* A column whose parent's column has the same rows joins its parent at no cost (fundamental supernodes).
- * Beyond that, a child with pivots k_c and a parent with pivots k and rows below m may merge to one front of
- * k_c + k pivots and the same rows m: some zeros are stored and computed with, but a front less is assembled,
- * and its Schur complement is not added to another. A child is merged where a model of the time says that it
- * pays.
+/* Which columns form a front. A column with the same rows as its parent's column joins it at no cost (fundamental
+ * supernodes). Beyond that, a child with k_c pivots and a parent with k pivots and m rows below may be merged to one
+ * front of k_c + k pivots and m rows: it stores some zeros and computes with them, but one front less is assembled,
+ * and its Schur complement is not added to another. A child is merged if a model of the time predicts a gain.
  *
- * Ashcraft and Grimes, "The influence of relaxed supernode partitions on the multifrontal method", ACM Trans.
- * Math. Softw. 15 (1989), with predicted time in place of a count of zeros. */
+ * Ashcraft and Grimes, "The influence of relaxed supernode partitions on the multifrontal method", ACM Trans. Math.
+ * Softw. 15 (1989), with predicted time in place of the number of zeros. */
 
-/* Time of a front in cycles or so; the weights were fitted on meshes of 200 to 5,760 tets (AVX-512, one
+/* Predicted time of a front, roughly in cycles. The weights were fitted on meshes of 200 to 5,760 tets (AVX-512, one
  * thread). */
 #define COST_FRONT 150.0
 #define COST_PIVOT_COLUMN 30.0
@@ -330,7 +329,7 @@ static void absorb(group *groups, int s, int child, int previous, int *next_pivo
     c->merged = true;
 }
 
-/* Merges children into s as long as the best of them gains. */
+/* Merges children into s as long as the best merge saves time. */
 static void merge_children(group *groups, int s, int *next_pivot) {
     for (;;) {
         int best = -1, before_best = -1;
@@ -377,7 +376,7 @@ static int fundamental_groups(const elimination *e, int n, int first_last, group
     return count;
 }
 
-/* Puts the groups that are left in postorder. work: 5 (n + 1) ints. */
+/* Puts the remaining groups in postorder. work: 5 (n + 1) ints. */
 static void number_groups(const group *groups, int count, const int *next_pivot, int *work, int n, front_groups *out) {
     int *kept = work, *short_parent = kept + n + 1, *head = short_parent + n + 1, *next = head + n + 1,
         *order = next + n + 1;
@@ -424,27 +423,27 @@ void front_groups_free(front_groups *groups) {
     *groups = (front_groups){0};
 }
 
-/* Partition refinement (Jacquelin, Ng and Peyton, "Fast and effective reordering of columns within supernodes
- * using partition refinement", SIAM CSC 2018). The pivots start as one class. The rows that a front below has
- * in here are a set; every class that is partly in the set is split in two, the part in the set towards the
- * other classes of the set. Sets come from the nearest front below to the farthest: a child's set lies within
- * its parent's.
+/* The order of columns within a front: partition refinement (Jacquelin, Ng and Peyton, "Fast and effective reordering
+ * of columns within supernodes using partition refinement", SIAM CSC 2018). The pivots start as one class. The rows
+ * that a descendant has among them form a set. Every class that is partly in the set is split in two, with the part in
+ * the set next to the other classes of the set. Sets are taken from the nearest descendant to the farthest, since a
+ * child's set is a subset of its parent's.
  *
- * On a block of 5,760 tets this brings the rows of a front from 9 runs in its parent to 5.5 (and its
- * factorization from 3.0 to 2.8 ms). */
+ * On a block of 5,760 tets this reduces the number of runs that the rows of a front form in its parent from 9 to 5.5,
+ * and the time of a factorization from 3.0 to 2.8 ms. */
 
 /* Rows [start, start + count) of plan->row are pivots of one front. */
 typedef struct segment {
     int start, count;
 } segment;
 
-/* The segments by the front whose pivots they are: of front f from first[f] to first[f + 1]. */
+/* The segments sorted by the front that owns their pivots: those of front f start at first[f] and end at first[f + 1]. */
 typedef struct segments {
     int *first;
     segment *list;
 } segments;
 
-/* Two passes over all rows, count and place; fronts descending, hence the nearest first. */
+/* Two passes over all rows, to count and to store. Fronts are visited in descending order, so the nearest come first. */
 static bool segments_create(const cholesky_plan *plan, segments *out) {
     *out = (segments){.first = MEMORY_ARRAY(int, plan->front_count + 2)};
     if (!out->first) return false;
@@ -477,14 +476,13 @@ static void segments_free(segments *s) {
 /* The pivots of one front while they are sorted. */
 typedef struct refinement {
     int count;
-    int *order;   /* place -> pivot, as numbered before */
-    int *other;   /* room for a class */
+    int *order;   /* place -> pivot, in the old numbering */
+    int *other;   /* scratch for a class */
     bool *begins; /* place: a class begins here */
-    bool *inside; /* pivot: in the set at hand */
+    bool *inside; /* pivot: in the current set */
 } refinement;
 
-/* Splits the class of the places [begin, end), `members` of them in the set; these go to the front or to the
- * back. */
+/* Splits the class of the places [begin, end), of which `members` are in the set; those go first or last. */
 static void split_class(refinement *r, int begin, int end, int members, bool to_front) {
     int in = to_front ? begin : end - members, out = to_front ? begin + members : begin;
     r->begins[to_front ? out : in] = true;
@@ -509,7 +507,7 @@ static void refine(refinement *r, const int *set, int set_count, int first) {
     for (int i = 0; i < set_count; i++) r->inside[set[i] - first] = false;
 }
 
-/* place[position]: where the position moves to. */
+/* place[position]: the new position. */
 static void sort_front(const cholesky_plan *plan, const front *f, const segment *list, const segment *end,
                        refinement *r, int *place) {
     r->count = f->pivots;

@@ -1,12 +1,11 @@
-/* Eight by eight tiles of dense matrices in registers: the arithmetic of the fronts.
+/* 8x8 tiles of dense matrices in registers: the arithmetic of the fronts.
  *
- * A tile is up to eight columns of eight rows. A strip is eight rows of a matrix stored one column after the
- * other: entry (row r, column t) is strip[8 t + r]. All products here are of the kind tile(r, c) = sum over t
- * of a(r, t) b(c, t) with a and b strips, both read from front to end: `a` gives vectors of eight rows, `b`
- * single numbers.
+ * A tile has up to eight columns of eight rows. A strip is eight rows of a matrix, stored column after column: entry
+ * (row r, column t) is strip[8 t + r]. All products here have the form tile(r, c) = sum over t of a(r, t) b(c, t),
+ * where a and b are strips that are read sequentially: `a` as vectors of eight rows, `b` as single numbers.
  *
- * `columns` is a constant where these are called, so that the unused columns vanish. Fields, not an array:
- * GCC keeps an array of vectors in memory. */
+ * `columns` is a constant at every call, so the compiler drops the unused columns. A tile has fields and not an array
+ * because GCC keeps an array of vectors in memory. */
 #ifndef SPARSE_TILE_H
 #define SPARSE_TILE_H
 
@@ -18,8 +17,8 @@
 #include <immintrin.h>
 #endif
 
-/* *p in all lanes. GCC would turn eight of these from successive places into one load and eight permutations,
- * which compete with the arithmetic (7 % slower on Zen 4); the intrinsic keeps them loads. */
+/* *p in all lanes. GCC would turn eight consecutive broadcasts into one load and eight permutations, which compete
+ * with the arithmetic (7 % slower on Zen 4); the intrinsic keeps them loads. */
 SIMD_INLINE f64x8 tile_broadcast(const double *p) {
 #if defined(__AVX512F__)
     return (f64x8)_mm512_broadcastsd_pd(_mm_load_sd(p));
@@ -28,8 +27,7 @@ SIMD_INLINE f64x8 tile_broadcast(const double *p) {
 #endif
 }
 
-/* target[i] += source[i] for i < count, 1 to 7; nothing else is written, so that threads may own what is
- * behind. */
+/* target[i] += source[i] for i < count, 1 to 7. Writes nothing else, since another thread may own what follows. */
 SIMD_INLINE void tile_add_rows(double *target, const double *source, int count) {
 #if defined(__AVX512F__)
     __mmask8 mask = (__mmask8)((1u << count) - 1);
@@ -47,7 +45,7 @@ typedef struct tile {
 #define TILE_EACH(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
 #define TILE_PAIRS(X, a) X(a, 0) X(a, 1) X(a, 2) X(a, 3) X(a, 4) X(a, 5) X(a, 6) X(a, 7)
 
-/* Calls CALL(n) with the constant n equal to the variable `columns`, or 8 if that is more. */
+/* Calls CALL(n) with a constant n: the value of `columns`, at most 8. */
 #define TILE_CASE(n, CALL)                                                                                             \
     case n:                                                                                                            \
         CALL(n);                                                                                                       \
@@ -71,13 +69,12 @@ SIMD_INLINE tile tile_zero(void) {
     return (tile){zero, zero, zero, zero, zero, zero, zero, zero};
 }
 
-/* Two tiles one below the other: half as many loads of b for a product. */
+/* Two tiles, one above the other: a product loads b half as often. */
 typedef struct tile_pair {
     tile upper, lower;
 } tile_pair;
 
-/* The two factors of a product: a(:, t) stands at a + t * a_step, b(c, t) at b + t * b_step + c * b_stride.
- */
+/* The two factors of a product: a(:, t) is at a + t * a_step, b(c, t) at b + t * b_step + c * b_stride. */
 typedef struct tile_factors {
     const double *a;
     size_t a_step;
@@ -98,7 +95,7 @@ SIMD_INLINE tile tile_multiply(tile_factors f, int depth, int columns) {
     return sum;
 }
 
-/* The lower tile's rows stand `below` behind the upper one's. */
+/* The rows of the lower tile are `below` doubles behind those of the upper one. */
 SIMD_INLINE tile_pair tile_multiply_pair(tile_factors f, size_t below, int depth, int columns) {
     tile upper = tile_zero(), lower = tile_zero();
     for (int t = 0; t < depth; t++, f.a += f.a_step, f.b += f.b_step) {
@@ -115,8 +112,8 @@ SIMD_INLINE tile_pair tile_multiply_pair(tile_factors f, size_t below, int depth
     return (tile_pair){upper, lower};
 }
 #else
-/* Where a register holds four doubles or two, a tile of sums does not fit into the registers there are: some rows at
- * a time are two to eight times as fast. */
+/* With registers of four or two doubles, a tile of sums does not fit into the registers; a few rows at a time are two
+ * to eight times as fast. */
 #ifdef SIMD_PARTS
 typedef simd_part tile_rows;
 #define TILE_ROWS (8 / SIMD_PARTS)
@@ -175,7 +172,7 @@ SIMD_INLINE tile_pair tile_pair_product(const double *a, size_t strip, const dou
     return tile_multiply_pair((tile_factors){a, 8, b, 8, 1}, strip, depth, columns);
 }
 
-/* As tile_product, but a(:, t) stands at a + t * stride; and for eight rows more, below. */
+/* As tile_product, but a(:, t) is at a + t * stride; the second also for the eight rows below. */
 SIMD_INLINE tile tile_product_columns(const double *a, size_t stride, const double *b, int depth, int columns) {
     return tile_multiply((tile_factors){a, stride, b, 8, 1}, depth, columns);
 }
@@ -185,7 +182,7 @@ SIMD_INLINE tile_pair tile_pair_product_columns(const double *a, size_t stride, 
     return tile_multiply_pair((tile_factors){a, stride, b, 8, 1}, 8, depth, columns);
 }
 
-/* As tile_product, but b(c, t) stands at b[t + c * stride]. */
+/* As tile_product, but b(c, t) is b[t + c * stride]. */
 SIMD_INLINE tile tile_product_rows(const double *a, const double *b, size_t stride, int depth, int columns) {
     return tile_multiply((tile_factors){a, 8, b, 1, stride}, depth, columns);
 }
@@ -230,10 +227,10 @@ SIMD_INLINE tile tile_add(tile a, tile b, int columns) {
     return a;
 }
 
-/* The Cholesky factor of a tile, lower triangle, with the reciprocals of the diagonal in its place; what is
- * above the diagonal means nothing. *failed becomes the first column whose pivot is not a positive number, if
- * any. The next pivot waits only for a division: with d the pivot and a its column, the rest is updated by a
- * a^T / d, and the square root that scales the column is off the critical path. */
+/* The Cholesky factor of a tile: its lower triangle, with reciprocals on the diagonal; entries above the diagonal are
+ * meaningless. *failed is set to the first column whose pivot is not a positive finite number, if there is one. The
+ * next pivot waits for one division only: with the pivot d and its column a, the rest is updated by a a^T / d, and the
+ * square root that scales the column is off the critical path. */
 SIMD_INLINE tile tile_factor(tile t, int columns, int *failed) {
 #define TILE_UPDATE(i, j)                                                                                              \
     if (j > i && j < columns) t.c##j = f64x8_fma(column, f64x8_set(column[j] * minus_reciprocal), t.c##j);
@@ -270,7 +267,7 @@ SIMD_INLINE tile tile_solve(tile t, const double *l, int columns) {
     return t;
 }
 
-/* X with X L = t: tile_solve for the way back. */
+/* X with X L = t: the backward substitution. */
 SIMD_INLINE tile tile_solve_back(tile t, const double *l, int columns) {
 #define TILE_UPDATE(i, j)                                                                                              \
     if (j < i && i < columns) t.c##j = f64x8_fma(minus, tile_broadcast(l + 8 * j + i), t.c##j);
@@ -300,7 +297,7 @@ SIMD_INLINE tile tile_transpose(tile t) {
     return out;
 }
 
-/* (t + t^T) / 2: equal to its mirror image to the last bit. */
+/* (t + t^T) / 2, symmetric to the last bit. */
 SIMD_INLINE tile tile_symmetric(tile t) {
     tile mirror = tile_transpose(t);
 #define TILE_STEP(i) t.c##i = (t.c##i + mirror.c##i) * f64x8_set(0.5);
