@@ -32,10 +32,6 @@ thenar_status elimination_create(const graph *g, const cholesky_options *options
                                  thenar_error *error);
 void elimination_free(elimination *e);
 
-/* Postorder of a forest (parents -1 at roots), children and roots ascending: order[place] = node. head and
- * next are workspace, n + 1 ints each. */
-void tree_postorder(const int *parent, int n, int *head, int *next, int *order);
-
 /* A plan: the fronts of the multifrontal method and the maps between them.
  *
  * A front eliminates `pivots` nodes (its columns) and has `below` more nodes as rows. In scalars its rows are
@@ -63,7 +59,7 @@ typedef struct front_run {
     int from, to, count;
 } front_run;
 
-/* Block `source` / 2 of the matrix, transposed if source is odd, is added at `target` in the pivot columns of its
+/* Block `source` / 2 of the matrix, transposed if source is odd, is stored at `target` in the pivot columns of its
  * front (column-major, `height` per column). */
 typedef struct front_scatter {
     int source, target;

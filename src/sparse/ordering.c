@@ -218,7 +218,9 @@ static bool pick_order(const graph *g, free_graph *f, cholesky_ordering wanted, 
     return result != ORDER_NO_MEMORY;
 }
 
-void tree_postorder(const int *parent, int n, int *head, int *next, int *order) {
+/* Postorder of a forest (parents -1 at roots), children and roots ascending: order[place] = node. head and
+ * next are workspace, n + 1 ints each. */
+static void tree_postorder(const int *parent, int n, int *head, int *next, int *order) {
     for (int p = 0; p <= n; p++) head[p] = -1;
     for (int p = n - 1; p >= 0; p--) {
         int above = parent[p] < 0 ? n : parent[p];
