@@ -214,7 +214,7 @@ check equal "$(head -c 4 film.glb)" glTF
 check equal "$(od -An -tu4 -j8 -N4 film.glb | tr -d ' ')" "$(stat -c %s film.glb)"
 run export results/recording.thenar --to csv --first 5 --end 15 --every 3 --out some.csv
 check equal "$(cut -d, -f1 some.csv | tr '\n' ' ')" "frame 5 8 11 14 "
-refuses 1 'frames 30 to 21 are none; expected a range within the 21 frames' export results/recording.thenar --to csv --first 30
+refuses 1 'frames 30 to 21 are an empty range; expected a range within the 21 frames' export results/recording.thenar --to csv --first 30
 promise "an export never overwrites its own recording"
 cp results/recording.thenar own.thenar
 ln -s own.thenar link.thenar
@@ -627,7 +627,7 @@ for kind in csv vtk gltf; do
     run export cut.thenar --to $kind --out cut.$kind
     check exits 0
     check one_line
-    check has err '^thenar: warning: cut.thenar: damaged after frame [0-9]+: .*it was cut'
+    check has err '^thenar: warning: cut.thenar: damaged after frame [0-9]+: .*it is truncated'
 done
 check cmp -s cut.csv <(head -n "$(wc -l <cut.csv)" frames.csv)
 check test "$(wc -l <cut.csv)" -ge 8

@@ -280,7 +280,7 @@ static void damage_is_reported_with_the_last_good_frame(void **state) {
     thenar_recording_close(recording);
     assert_int_equal(truncate(RECORDING, (off_t)ends[3]), 0);
     assert_ok(thenar_recording_open(RECORDING, &recording, &error), error);
-    assert_non_null(strstr(thenar_recording_damage(recording), "not closed by its writer; it has 3 whole frames"));
+    assert_non_null(strstr(thenar_recording_damage(recording), "not closed by its writer; it has 3 complete frames"));
     thenar_recording_close(recording);
     unlink(RECORDING);
 }

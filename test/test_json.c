@@ -1,7 +1,7 @@
 /* The reader of JSON: what it takes, what it refuses and where, against jansson's own. */
 #include "test.h"
 
-#include "io/json.h"
+#include "io/file.h"
 
 static const char *const good[] = {
     "{}",

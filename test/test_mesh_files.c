@@ -3,7 +3,7 @@
 
 #include "core/threads.h"
 #include "core/hash.h"
-#include "io/mesh_file.h"
+#include "io/file.h"
 #include "io/mesh_reader.h"
 
 #include <sys/resource.h>
@@ -233,7 +233,7 @@ static const bad_file bad_files[] = {
     {"hex.msh", GMSH_FIVE("1\n1 5 0 1 2 3 4 5 1 2 3\n"), {"msh:14:", "hexahedron"}},
     {"prism.msh", GMSH_FIVE("1\n1 6 0 1 2 3 4 5 1\n"), {"msh:14:", "prism"}},
     {"old.msh", "$MeshFormat\n4 0 8\n$EndMeshFormat\n", {"msh:2:1:", "version 4", "expected 2.2 or 4.1"}},
-    {"tagged.msh", GMSH_2("2\n1 0 0 0\n1 1 0 0\n", "0\n"), {"msh:7:1:", "node 1 is there twice"}},
+    {"tagged.msh", GMSH_2("2\n1 0 0 0\n1 1 0 0\n", "0\n"), {"msh:7:1:", "node 1 appears twice"}},
     {"more.msh", GMSH_FIVE("2\n1 4 0 1 2 3 4 5\n2 4 0 2 3 4 5\n"), {"msh:14:15:", "\"5\"", "end of the line"}},
     {"fewer.msh", GMSH_FIVE("2\n1 4 0 1 2 3 4\n"), {"msh:15:", "$EndElements", "element tag"}},
     {"behind.msh", GMSH_FIVE("2\n1 4 0 1 2 3 4\n2 4 0 5 4 3 2\n") "garbage\n", {"msh:17:1:", "garbage", "a section"}},
@@ -272,13 +272,13 @@ static const bad_file bad_files[] = {
     {"index.vtu",
      VTU("UnstructuredGrid", "ascii", "4", VTU_CELLS("0 1 2 4", "4", "10")),
      {"node index 4", "out of range"}},
-    {"more.vtu", VTU("UnstructuredGrid", "ascii", "3", VTU_CELLS("0 1 2 3", "4", "10")), {"goes on", "3 points"}},
+    {"more.vtu", VTU("UnstructuredGrid", "ascii", "3", VTU_CELLS("0 1 2 3", "4", "10")), {"continues", "3 points"}},
     {"fewer.vtu",
      VTU("UnstructuredGrid", "ascii", "5", VTU_CELLS("0 1 2 3", "4", "10")),
      {"has 4 points", "expected 5"}},
     {"tet10.vtu", VTU("UnstructuredGrid", "ascii", "4", VTU_CELLS("0 1 2 3", "4", "24")), {"quadratic tet (tet10)"}},
     {"word.vtu", VTU("UnstructuredGrid", "ascii", "4", VTU_CELLS("0 1 two 3", "4", "10")), {"\"two\"", "a number"}},
-    {"behind.vtu", VTU("UnstructuredGrid", "ascii", "4", VTU_CELLS("0 1 2 3", "4", "10")) " x", {"behind </VTKFile>"}},
+    {"behind.vtu", VTU("UnstructuredGrid", "ascii", "4", VTU_CELLS("0 1 2 3", "4", "10")) " x", {"after </VTKFile>"}},
     {"early.vtu", "<VTKFile type=\"UnstructuredGrid\"><UnstructuredGrid>\n", {"vtu:2:", "ends early"}},
     {"html.vtu", "<html></html>", {"does not begin", "<?xml"}},
     /* OBJ */
@@ -307,14 +307,14 @@ static const bad_file bad_files[] = {
     {"two.ply", PLY("3", "1", "0 0 0\n1 0 0\n0 1 0\n2 0 1\n"), {"ply:13:", "2 nodes"}},
     {"more.ply", PLY("3", "1", "0 0 0 5\n1 0 0\n0 1 0\n3 0 1 2\n"), {"ply:10:7:", "\"5\"", "end of the line"}},
     {"fewer.ply", PLY("3", "1", "0 0\n1 0 0\n0 1 0\n3 0 1 2\n"), {"ply:10:4:", "3 properties"}},
-    {"behind.ply", PLY("3", "1", "0 0 0\n1 0 0\n0 1 0\n3 0 1 2\nx\n"), {"ply:14:1:", "2 bytes behind"}},
+    {"behind.ply", PLY("3", "1", "0 0 0\n1 0 0\n0 1 0\n3 0 1 2\nx\n"), {"ply:14:1:", "2 bytes after"}},
     {"points.ply", PLY("3", "0", "0 0 0\n1 0 0\n0 1 0\n"), {"no tets and no triangles"}},
     {"no_y.ply", "ply\nformat ascii 1.0\nelement vertex 1\nproperty float x\nend_header\n0\n", {"x, y and z"}},
     {"type.ply",
      "ply\nformat ascii 1.0\nelement vertex 1\nproperty quad x\nend_header\n0\n",
      {"ply:4:10:", "\"quad\""}},
     /* neither content nor extension */
-    {"unknown.xyz", "1 2 3\n", {"not a mesh file", "Gmsh"}},
+    {"unknown.xyz", "1 2 3\n", {"not a known mesh file", "Gmsh"}},
 };
 
 static void check_refused(const char *file, thenar_status status, const thenar_error *error, const char *const *words,
@@ -393,7 +393,7 @@ static void binary_counts_and_lengths_are_held_against_the_file(void **state) {
     (void)state;
     const char *few[] = {"truncated", "600 bytes", "found 599"};
     const char *many[] = {"2000000000 triangles", "1e+11"};
-    const char *behind[] = {"1 bytes behind", "end of the file"};
+    const char *after[] = {"1 bytes after", "end of the file"};
     sample_bytes stl = {0}, ply = {0};
     sample_stl_binary(&stl);
     sample_ply_little(&ply);
@@ -403,10 +403,10 @@ static void binary_counts_and_lengths_are_held_against_the_file(void **state) {
     check_refused("cut.stl", status, &error, few, 3);
     put_bits(&stl, 0, 1);
     status = read_file("long.stl", stl.data, stl.count, &file, &error);
-    check_refused("long.stl", status, &error, behind, 2);
+    check_refused("long.stl", status, &error, after, 2);
     put_bits(&ply, 0, 1);
     status = read_file("long.ply", ply.data, ply.count, &file, &error);
-    check_refused("long.ply", status, &error, behind, 2);
+    check_refused("long.ply", status, &error, after, 2);
     stl.count = 80;
     put_i32(&stl, 2000000000);
     status = read_file("lie.stl", stl.data, stl.count, &file, &error);
@@ -597,7 +597,7 @@ static void a_raw_value_is_read_when_all_of_its_bytes_are_there(void **state) {
         for (size_t size = 0; size <= 8; size++) {
             thenar_error error = {0};
             double value;
-            scanner s = scanner_on("bytes", (file_bytes){.data = zeros, .size = size}, &error);
+            scanner s = scanner_make("bytes", (file_bytes){.data = zeros, .size = size}, &error);
             s.binary = true;
             bool fits = size >= scanner_type_size((scanner_type)type);
             assert_int_equal(scanner_number(&s, (scanner_type)type, &value, "a number"), fits);

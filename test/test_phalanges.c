@@ -3,7 +3,7 @@
 
 #include "mesh/mesh.h"
 #include "hand/shape.h"
-#include "io/hand_gltf.h"
+#include "io/file.h"
 
 #include <thenar/thenar.h>
 

@@ -4,13 +4,10 @@
 
 #include "core/threads.h"
 #include "io/file.h"
-#include "io/json.h"
 #include "hand/retarget.h"
 #include "device/device.h"
 #include "io/recording.h"
 #include "scene/config.h"
-#include "io/hand_gltf.h"
-#include "io/mesh_file.h"
 
 #include <sys/mman.h>
 #include <unistd.h>

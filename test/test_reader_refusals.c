@@ -8,8 +8,6 @@
 #include "io/recording.h"
 #include "scene/config.h"
 #include "scene/scene.h"
-#include "io/hand_gltf.h"
-#include "io/mesh_file.h"
 #include "world/model.h"
 #include "poses.h"
 
@@ -39,7 +37,7 @@ static void mesh_files_are_refused_by_name(void **state) {
     (void)state;
     static const char *const cases[][3] = {
         {"a.ply", PLY "element vertex 1\n", "a second element vertex"},
-        {"a.ply", PLY "element face 1\nproperty list float int vertex_indices\n", "has its count as float"},
+        {"a.ply", PLY "element face 1\nproperty list float int vertex_indices\n", "the count of a list has type float"},
         {"a.ply", PLY "element face 1\nproperty list uchar float vertex_indices\n", "not of an integer type"},
         {"a.vtk", VTK "POINTS 1 int\n0 0 0\n", "has points of type int"},
         {"a.vtk",
@@ -81,8 +79,9 @@ static void metadata_between_the_arrays_of_a_field_is_passed_over(void **state) 
     mesh_file_free(&file);
     char path[32];
     int at = open_file(text, strlen(text), path);
-    assert_ok(mesh_file_read_loose(path, &file, &error), error);
-    mesh_file_free(&file);
+    thenar_mesh_file loaded;
+    assert_ok(thenar_mesh_file_load(path, true, &loaded, &error), error);
+    thenar_mesh_file_free(&loaded);
     close(at);
 }
 
@@ -106,9 +105,9 @@ static void hands_are_refused_by_name(void **state) {
          "\"bufferView\": 4, \"componentType\": 5125, \"count\": 9", "of triangle"},
         {"\"skin\": 0", "\"skim\": 0", "no mesh with a skin"},
         {"\"count\": 25", "\"count\": 24", "24 bind matrices"},
-        {"\"indices\": 4}", "\"indices\": 4, \"mode\": 1}", "other things than triangles"},
+        {"\"indices\": 4}", "\"indices\": 4, \"mode\": 1}", "a primitive that is not triangles"},
         {"\"bufferView\": 2, \"componentType\": 5121, \"count\": 9",
-         "\"bufferView\": 2, \"componentType\": 5121, \"count\": 8", "expected as many of each"},
+         "\"bufferView\": 2, \"componentType\": 5121, \"count\": 8", "expected equal numbers"},
         {"{\"attributes\": {\"POSITION\": 1, \"JOINTS_0\": 2, \"WEIGHTS_0\": 3}, \"indices\": 4}", "", "no triangles"}};
     file_bytes good;
     thenar_error error;
@@ -124,7 +123,7 @@ static void hands_are_refused_by_name(void **state) {
     for (int i = 0; i < 1000; i++) strcat(many, ",0");
     file_bytes wrong = replaced(&good, "\"joints\": [0", many);
     assert_int_equal(hand_gltf_parse("a.gltf", wrong, &hand, &weight, &error), THENAR_ERROR_INPUT);
-    assert_says(&error, "a skin of more than 1000 joints");
+    assert_says(&error, "the skin has more than 1000 joints");
     wrong = (file_bytes){strdup("[]"), 2};
     assert_int_equal(hand_gltf_parse("a.gltf", wrong, &hand, &weight, &error), THENAR_ERROR_INPUT);
     assert_says(&error, "expected a JSON object");

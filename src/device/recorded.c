@@ -5,7 +5,6 @@
 #include "io/file.h"
 #include "core/memory.h"
 #include "core/vec3.h"
-#include "io/json.h"
 
 #include <stdio.h>
 #include <stdlib.h>

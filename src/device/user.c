@@ -4,7 +4,6 @@
 #include "io/file.h"
 #include "core/memory.h"
 #include "core/text.h"
-#include "io/json.h"
 
 #include <stdio.h>
 #include <stdlib.h>

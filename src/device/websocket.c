@@ -1,7 +1,7 @@
 /* A device behind a WebSocket with JSON messages on this machine, like the Haply Inverse service. */
 #include "device/device.h"
 
-#include "io/json.h"
+#include "io/file.h"
 
 #include <stdio.h>
 

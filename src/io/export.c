@@ -1,142 +1,22 @@
+/* CSV tables of a recording, and the choice of the exporter. */
 #include "io/export.h"
 
-#include "core/error.h"
 #include "core/memory.h"
 #include "core/text.h"
-#include "core/vec3.h"
 #include "io/recording.h"
+
+#include "thenar/file.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* The contacts of a recording: a table with a row each, and points with vectors for ParaView. Forces are those on the
- * first of the two bodies; on the second they are the opposite. */
-
-/* Normal force and friction together, N. */
-static vec3 total_force(const thenar_contact *contact) {
+vec3 export_contact_force(const thenar_contact *contact) {
     return vec3_mul_add(vec3_load(contact->friction), vec3_load(contact->normal), contact->force);
 }
 
-/* Of the skin around the point, Pa; points of rigid bodies have no area, and so 0. */
-static double pressure(const thenar_contact *contact) {
+double export_contact_pressure(const thenar_contact *contact) {
     return contact->area > 0 ? contact->force / contact->area : 0;
 }
-
-static void write_header(csv_writer *csv) {
-    static const char *const columns[] = {"frame",      "step",         "time",       "body_a",     "body_b",
-                                          "vertex",     "face_a",       "face_b",     "sticks",     "position_x",
-                                          "position_y", "position_z",   "normal_x",   "normal_y",   "normal_z",
-                                          "gap",        "normal_force", "friction_x", "friction_y", "friction_z",
-                                          "force_x",    "force_y",      "force_z",    "area",       "pressure"};
-    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) csv_text(csv, columns[i]);
-    csv_end_row(csv);
-}
-
-static void write_vector(csv_writer *csv, vec3 v) {
-    csv_number(csv, v.x);
-    csv_number(csv, v.y);
-    csv_number(csv, v.z);
-}
-
-static void write_row(csv_writer *csv, const thenar_recording *recording, int frame, const thenar_contact *contact) {
-    csv_integer(csv, frame);
-    csv_integer(csv, (long long)thenar_recording_frame_step(recording, frame));
-    csv_number(csv, thenar_recording_frame_time(recording, frame));
-    csv_text(csv, thenar_recording_body_at(recording, contact->body[0])->name);
-    csv_text(csv, thenar_recording_body_at(recording, contact->body[1])->name);
-    csv_integer(csv, contact->vertex);
-    csv_integer(csv, contact->face[0]);
-    csv_integer(csv, contact->face[1]);
-    csv_integer(csv, contact->sticks);
-    write_vector(csv, vec3_load(contact->position));
-    write_vector(csv, vec3_load(contact->normal));
-    csv_number(csv, contact->gap);
-    csv_number(csv, contact->force);
-    write_vector(csv, vec3_load(contact->friction));
-    write_vector(csv, total_force(contact));
-    csv_number(csv, contact->area);
-    csv_number(csv, pressure(contact));
-    csv_end_row(csv);
-}
-
-static thenar_status write_rows(csv_writer *csv, thenar_recording *recording, export_selection selection,
-                                const thenar_export_options *options, thenar_error *error) {
-    write_header(csv);
-    thenar_status status = THENAR_OK;
-    bool go_on = true;
-    for (int i = 0; status == THENAR_OK && go_on && i < selection.count; i++) {
-        const thenar_contact *contacts;
-        int frame = export_frame(selection, i), count;
-        status = thenar_recording_read_contacts(recording, frame, &contacts, &count, error);
-        for (int c = 0; c < count; c++) write_row(csv, recording, frame, &contacts[c]);
-        if (status == THENAR_OK) go_on = export_tell(options, i + 1, selection.count);
-    }
-    return status;
-}
-
-static thenar_status export_contacts_csv(thenar_recording *recording, const char *path, export_selection selection,
-                                         const thenar_export_options *options, thenar_error *error) {
-    csv_writer csv;
-    thenar_status status = csv_open(&csv, path, error);
-    if (status != THENAR_OK) return status;
-    status = write_rows(&csv, recording, selection, options, error);
-    thenar_status closed = csv_close(&csv, status == THENAR_OK ? error : NULL);
-    return status == THENAR_OK ? closed : status;
-}
-
-/* Arrays of the points in VTK. */
-enum { NORMAL, FORCE, FRICTION, NORMAL_FORCE, GAP, AREA, PRESSURE, STICKS, BODY_A, BODY_B, ARRAYS };
-static const vtk_array arrays[ARRAYS] = {[NORMAL] = {"normal", 3},     [FORCE] = {"force", 3},
-                                         [FRICTION] = {"friction", 3}, [NORMAL_FORCE] = {"normal_force", 1},
-                                         [GAP] = {"gap", 1},           [AREA] = {"area", 1},
-                                         [PRESSURE] = {"pressure", 1}, [STICKS] = {"sticks", 1},
-                                         [BODY_A] = {"body_a", 1},     [BODY_B] = {"body_b", 1}};
-
-static void fill(double *points, double *const *values, const thenar_contact *contacts, int count) {
-    for (size_t i = 0; i < (size_t)count; i++) {
-        const thenar_contact *contact = &contacts[i];
-        vec3_store(points + 3 * i, vec3_load(contact->position));
-        vec3_store(values[NORMAL] + 3 * i, vec3_load(contact->normal));
-        vec3_store(values[FORCE] + 3 * i, total_force(contact));
-        vec3_store(values[FRICTION] + 3 * i, vec3_load(contact->friction));
-        values[NORMAL_FORCE][i] = contact->force;
-        values[GAP][i] = contact->gap;
-        values[AREA][i] = contact->area;
-        values[PRESSURE][i] = pressure(contact);
-        values[STICKS][i] = contact->sticks;
-        values[BODY_A][i] = contact->body[0];
-        values[BODY_B][i] = contact->body[1];
-    }
-}
-
-thenar_status export_contacts_vtk(thenar_recording *recording, const char *path, int frame, thenar_error *error) {
-    const thenar_contact *contacts;
-    int count;
-    thenar_status status = thenar_recording_read_contacts(recording, frame, &contacts, &count, error);
-    if (status != THENAR_OK) return status;
-    size_t numbers = 3;
-    for (int a = 0; a < ARRAYS; a++) numbers += (size_t)arrays[a].components;
-    double *points = MEMORY_ARRAY(double, numbers *(size_t)count), *values[ARRAYS];
-    if (!points) return error_memory(error, "contacts");
-    double *next = points + 3 * (size_t)count;
-    for (int a = 0; a < ARRAYS; a++) {
-        values[a] = next;
-        next += (size_t)arrays[a].components * (size_t)count;
-    }
-    fill(points, values, contacts, count);
-    char title[256];
-    snprintf(title, sizeof title, "%.150s contacts of frame %d", thenar_recording_get_info(recording).scene, frame);
-    vtk_piece piece = {.point_count = count, .points = points, .point_values = (const double *const *)values};
-    vtk_grid grid = {
-        .title = title, .pieces = &piece, .piece_count = 1, .point_arrays = arrays, .point_array_count = ARRAYS};
-    status = vtk_write_points(path, &grid, error);
-    free(points);
-    return status;
-}
-
-/* One row per frame and body: where the body is (centroid and bounding box of its nodes, or of its vertices
- * where it has none) and the chosen channels. Channels of the run are repeated on each row of a frame; a body
- * that lacks a channel leaves its fields empty. */
 
 /* Columns of the same name and shape, shared by the bodies that have them. */
 typedef struct column_group {
@@ -144,15 +24,72 @@ typedef struct column_group {
     bool summed;                           /* on nodes, tets or vertices: a sum and a largest magnitude */
 } column_group;
 
+/* A table of contacts, or of bodies; the members after `csv` are for bodies. */
 typedef struct csv_export {
     thenar_recording *recording;
-    csv_writer csv;
+    thenar_csv *csv;
     column_group *groups;
     int group_count;
-    int *group_of_channel; /* -1: not chosen */
-    int *channel_of_group; /* for the body of the present row; -1: it has none */
-    double *values;        /* the largest channel or set of positions */
+    int *group_of_channel; /* -1: not selected */
+    int *channel_of_group; /* for the body of the current row; -1: it has none */
+    double *values;        /* room for the largest channel or set of positions */
 } csv_export;
+
+static void write_vector(thenar_csv *csv, vec3 v) {
+    thenar_csv_number(csv, v.x);
+    thenar_csv_number(csv, v.y);
+    thenar_csv_number(csv, v.z);
+}
+
+static void write_frame_columns(const csv_export *job, int frame) {
+    thenar_csv_integer(job->csv, frame);
+    thenar_csv_integer(job->csv, (long long)thenar_recording_frame_step(job->recording, frame));
+    thenar_csv_number(job->csv, thenar_recording_frame_time(job->recording, frame));
+}
+
+/* The table of contacts: one row per contact, with forces on the first of its two bodies. */
+
+static void write_contact_header(thenar_csv *csv) {
+    static const char *const columns[] = {"frame",      "step",         "time",       "body_a",     "body_b",
+                                          "vertex",     "face_a",       "face_b",     "sticks",     "position_x",
+                                          "position_y", "position_z",   "normal_x",   "normal_y",   "normal_z",
+                                          "gap",        "normal_force", "friction_x", "friction_y", "friction_z",
+                                          "force_x",    "force_y",      "force_z",    "area",       "pressure"};
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) thenar_csv_text(csv, columns[i]);
+    thenar_csv_end_row(csv);
+}
+
+static void write_contact(const csv_export *job, int frame, const thenar_contact *contact) {
+    thenar_csv *csv = job->csv;
+    write_frame_columns(job, frame);
+    thenar_csv_text(csv, thenar_recording_body_at(job->recording, contact->body[0])->name);
+    thenar_csv_text(csv, thenar_recording_body_at(job->recording, contact->body[1])->name);
+    thenar_csv_integer(csv, contact->vertex);
+    thenar_csv_integer(csv, contact->face[0]);
+    thenar_csv_integer(csv, contact->face[1]);
+    thenar_csv_integer(csv, contact->sticks);
+    write_vector(csv, vec3_load(contact->position));
+    write_vector(csv, vec3_load(contact->normal));
+    thenar_csv_number(csv, contact->gap);
+    thenar_csv_number(csv, contact->force);
+    write_vector(csv, vec3_load(contact->friction));
+    write_vector(csv, export_contact_force(contact));
+    thenar_csv_number(csv, contact->area);
+    thenar_csv_number(csv, export_contact_pressure(contact));
+    thenar_csv_end_row(csv);
+}
+
+static thenar_status write_contacts(csv_export *job, int frame, thenar_error *error) {
+    const thenar_contact *contacts;
+    int count;
+    thenar_status status = thenar_recording_read_contacts(job->recording, frame, &contacts, &count, error);
+    for (int c = 0; c < count; c++) write_contact(job, frame, &contacts[c]);
+    return status;
+}
+
+/* The table of bodies: one row per frame and body with its location (centroid and bounding box of its nodes, or of its
+ * vertices if it has no nodes) and the selected channels. Channels of the run are repeated on each row of a frame; a
+ * body without a channel has empty fields there. */
 
 static bool is_summed(const thenar_recording_channel *channel) {
     return channel->place != THENAR_RECORDING_RUN && channel->place != THENAR_RECORDING_BODY;
@@ -163,7 +100,7 @@ static bool same_columns(const thenar_recording_channel *a, const thenar_recordi
            (is_summed(a) || a->element_count == b->element_count) && strcmp(a->name, b->name) == 0;
 }
 
-static bool is_chosen(const thenar_recording_channel *channel, const thenar_export_options *options) {
+static bool is_selected(const thenar_recording_channel *channel, const thenar_export_options *options) {
     if (!options->channels) return !is_summed(channel);
     for (int i = 0; i < options->channel_count; i++)
         if (strcmp(options->channels[i], channel->name) == 0) return true;
@@ -177,7 +114,7 @@ static int find_or_add_group(csv_export *job, const thenar_recording_channel *ch
     return job->group_count++;
 }
 
-/* A name that was asked for and that no channel has is a mistake worth telling. */
+/* A requested name that no channel has is an error. */
 static thenar_status check_names(const csv_export *job, const thenar_export_options *options, thenar_error *error) {
     int count = thenar_recording_channel_count(job->recording);
     const char **names = MEMORY_ARRAY(const char *, count);
@@ -196,7 +133,7 @@ static thenar_status check_names(const csv_export *job, const thenar_export_opti
     return status;
 }
 
-static thenar_status prepare(csv_export *job, const thenar_export_options *options, thenar_error *error) {
+static thenar_status prepare_groups(csv_export *job, const thenar_export_options *options, thenar_error *error) {
     thenar_status status = check_names(job, options, error);
     if (status != THENAR_OK) return status;
     int channels = thenar_recording_channel_count(job->recording);
@@ -207,7 +144,7 @@ static thenar_status prepare(csv_export *job, const thenar_export_options *optio
     if (!job->groups || !job->group_of_channel || !job->channel_of_group) return error_memory(error, "a table");
     for (int c = 0; c < channels; c++) {
         const thenar_recording_channel *channel = thenar_recording_channel_at(job->recording, c);
-        job->group_of_channel[c] = is_chosen(channel, options) ? find_or_add_group(job, channel) : -1;
+        job->group_of_channel[c] = is_selected(channel, options) ? find_or_add_group(job, channel) : -1;
         if (recording_channel_numbers(channel) > largest) largest = recording_channel_numbers(channel);
     }
     for (int b = 0; b < thenar_recording_body_count(job->recording); b++) {
@@ -236,13 +173,13 @@ static void write_column(csv_export *job, const thenar_recording_channel *channe
     char suffix[16], name[256];
     component_suffix(channel, component, suffix, sizeof suffix);
     snprintf(name, sizeof name, "%.200s%s%s", channel->name, middle, suffix);
-    csv_text(&job->csv, name);
+    thenar_csv_text(job->csv, name);
 }
 
-static void export_csv_write_header(csv_export *job) {
+static void write_body_header(csv_export *job) {
     static const char *const fixed[] = {"frame", "step",  "time",  "body",  "centroid_x", "centroid_y", "centroid_z",
                                         "min_x", "min_y", "min_z", "max_x", "max_y",      "max_z"};
-    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) csv_text(&job->csv, fixed[i]);
+    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) thenar_csv_text(job->csv, fixed[i]);
     for (int g = 0; g < job->group_count; g++) {
         const thenar_recording_channel *channel = job->groups[g].shape;
         for (int e = 0; e < (job->groups[g].summed ? 1 : channel->element_count); e++) {
@@ -256,18 +193,18 @@ static void export_csv_write_header(csv_export *job) {
         if (job->groups[g].summed) {
             char name[256];
             snprintf(name, sizeof name, "%.200s_max", channel->name);
-            csv_text(&job->csv, name);
+            thenar_csv_text(job->csv, name);
         }
     }
-    csv_end_row(&job->csv);
+    thenar_csv_end_row(job->csv);
 }
 
-static thenar_status write_place(csv_export *job, int b, int frame, thenar_error *error) {
+static thenar_status write_location(csv_export *job, int b, int frame, thenar_error *error) {
     const thenar_recording_body *body = thenar_recording_body_at(job->recording, b);
     bool by_nodes = body->node_count > 0 && body->surface != THENAR_RECORDING_SURFACE_RIGID;
     size_t count = (size_t)(by_nodes ? body->node_count : body->vertex_count);
     if (count == 0) {
-        for (int i = 0; i < 9; i++) csv_empty(&job->csv);
+        for (int i = 0; i < 9; i++) thenar_csv_empty(job->csv);
         return THENAR_OK;
     }
     thenar_status status = by_nodes ? thenar_recording_read_positions(job->recording, b, frame, job->values, error)
@@ -280,9 +217,9 @@ static thenar_status write_place(csv_export *job, int b, int frame, thenar_error
         low = vec3_min(low, point);
         high = vec3_max(high, point);
     }
-    write_vector(&job->csv, vec3_scale(sum, 1 / (double)count));
-    write_vector(&job->csv, low);
-    write_vector(&job->csv, high);
+    write_vector(job->csv, vec3_scale(sum, 1 / (double)count));
+    write_vector(job->csv, low);
+    write_vector(job->csv, high);
     return THENAR_OK;
 }
 
@@ -298,9 +235,9 @@ static void write_sums(csv_export *job, const thenar_recording_channel *channel)
     for (size_t k = 0; k < components; k++) {
         double sum = 0;
         for (size_t e = 0; e < elements; e++) sum += job->values[e * components + k];
-        csv_number(&job->csv, sum);
+        thenar_csv_number(job->csv, sum);
     }
-    csv_number(&job->csv, sqrt(largest));
+    thenar_csv_number(job->csv, sqrt(largest));
 }
 
 static thenar_status write_group(csv_export *job, int g, int frame, thenar_error *error) {
@@ -308,7 +245,7 @@ static thenar_status write_group(csv_export *job, int g, int frame, thenar_error
     int channel = job->channel_of_group[g];
     size_t fields = group->summed ? (size_t)group->shape->components + 1 : recording_channel_numbers(group->shape);
     if (channel < 0) {
-        for (size_t i = 0; i < fields; i++) csv_empty(&job->csv);
+        for (size_t i = 0; i < fields; i++) thenar_csv_empty(job->csv);
         return THENAR_OK;
     }
     thenar_status status = thenar_recording_read_channel(job->recording, channel, frame, job->values, error);
@@ -316,37 +253,43 @@ static thenar_status write_group(csv_export *job, int g, int frame, thenar_error
     if (group->summed)
         write_sums(job, thenar_recording_channel_at(job->recording, channel));
     else
-        for (size_t i = 0; i < fields; i++) csv_number(&job->csv, job->values[i]);
+        for (size_t i = 0; i < fields; i++) thenar_csv_number(job->csv, job->values[i]);
     return THENAR_OK;
 }
 
-static thenar_status export_csv_write_row(csv_export *job, int frame, int body, thenar_error *error) {
+static thenar_status write_body(csv_export *job, int frame, int body, thenar_error *error) {
     for (int g = 0; g < job->group_count; g++) job->channel_of_group[g] = -1;
     for (int c = 0; c < thenar_recording_channel_count(job->recording); c++) {
         int owner = thenar_recording_channel_at(job->recording, c)->body;
         if (job->group_of_channel[c] >= 0 && (owner == body || owner < 0))
             job->channel_of_group[job->group_of_channel[c]] = c;
     }
-    csv_integer(&job->csv, frame);
-    csv_integer(&job->csv, (long long)thenar_recording_frame_step(job->recording, frame));
-    csv_number(&job->csv, thenar_recording_frame_time(job->recording, frame));
-    csv_text(&job->csv, thenar_recording_body_at(job->recording, body)->name);
-    thenar_status status = write_place(job, body, frame, error);
+    write_frame_columns(job, frame);
+    thenar_csv_text(job->csv, thenar_recording_body_at(job->recording, body)->name);
+    thenar_status status = write_location(job, body, frame, error);
     for (int g = 0; status == THENAR_OK && g < job->group_count; g++) status = write_group(job, g, frame, error);
-    csv_end_row(&job->csv);
+    thenar_csv_end_row(job->csv);
     return status;
 }
 
-static thenar_status export_csv_write_rows(csv_export *job, export_selection selection,
-                                           const thenar_export_options *options, thenar_error *error) {
-    export_csv_write_header(job);
+static thenar_status write_bodies(csv_export *job, int frame, thenar_error *error) {
     thenar_status status = THENAR_OK;
-    bool go_on = true;
-    for (int i = 0; status == THENAR_OK && go_on && i < selection.count; i++) {
-        int frame = export_frame(selection, i);
-        for (int b = 0; status == THENAR_OK && b < thenar_recording_body_count(job->recording); b++)
-            status = export_csv_write_row(job, frame, b, error);
-        if (status == THENAR_OK) go_on = export_tell(options, i + 1, selection.count);
+    for (int b = 0; status == THENAR_OK && b < thenar_recording_body_count(job->recording); b++)
+        status = write_body(job, frame, b, error);
+    return status;
+}
+
+static thenar_status write_table(csv_export *job, export_selection selection, const thenar_export_options *options,
+                                 thenar_error *error) {
+    if (options->contacts)
+        write_contact_header(job->csv);
+    else
+        write_body_header(job);
+    thenar_status status = THENAR_OK;
+    bool stopped = false;
+    for (int i = 0; status == THENAR_OK && !stopped && i < selection.count; i++) {
+        status = (options->contacts ? write_contacts : write_bodies)(job, export_frame(selection, i), error);
+        stopped = status == THENAR_OK && !export_report_progress(options, i + 1, selection.count);
     }
     return status;
 }
@@ -354,10 +297,10 @@ static thenar_status export_csv_write_rows(csv_export *job, export_selection sel
 static thenar_status export_csv(thenar_recording *recording, const char *path, export_selection selection,
                                 const thenar_export_options *options, thenar_error *error) {
     csv_export job = {.recording = recording};
-    thenar_status status = prepare(&job, options, error);
-    if (status == THENAR_OK) status = csv_open(&job.csv, path, error);
-    if (status == THENAR_OK) status = export_csv_write_rows(&job, selection, options, error);
-    thenar_status closed = csv_close(&job.csv, status == THENAR_OK ? error : NULL);
+    thenar_status status = options->contacts ? THENAR_OK : prepare_groups(&job, options, error);
+    if (status == THENAR_OK) status = thenar_csv_open(path, &job.csv, error);
+    if (status == THENAR_OK) status = write_table(&job, selection, options, error);
+    thenar_status closed = thenar_csv_close(job.csv, status == THENAR_OK ? error : NULL);
     free(job.groups);
     free(job.group_of_channel);
     free(job.channel_of_group);
@@ -373,7 +316,7 @@ thenar_status thenar_export_options_init(thenar_export_options *options, size_t 
     return sized_give(options, size, &defaults, sizeof defaults, "thenar_export_options");
 }
 
-bool export_tell(const thenar_export_options *options, int frames_done, int frame_count) {
+bool export_report_progress(const thenar_export_options *options, int frames_done, int frame_count) {
     return !options->progress || options->progress(options->context, frames_done, frame_count);
 }
 
@@ -386,7 +329,7 @@ static thenar_status select_frames(const thenar_recording *recording, const then
         return error_set(error, THENAR_ERROR_INPUT, "every is %d; expected at least 1", options->every);
     if (options->first < 0 || options->first >= to)
         return error_set(error, THENAR_ERROR_INPUT,
-                         "frames %d to %d are none; expected a range within the %d frames of the recording",
+                         "frames %d to %d are an empty range; expected a range within the %d frames of the recording",
                          options->first, to, count);
     out->first = options->first;
     out->every = options->every ? options->every : 1;
@@ -409,7 +352,7 @@ thenar_status thenar_recording_export(thenar_recording *recording, thenar_export
     case THENAR_EXPORT_GLTF:
         return export_gltf(recording, path, selection, &options, error);
     case THENAR_EXPORT_CSV:
-        return (options.contacts ? export_contacts_csv : export_csv)(recording, path, selection, &options, error);
+        return export_csv(recording, path, selection, &options, error);
     }
     return error_set(error, THENAR_ERROR_USAGE, "export format %d; expected 0 to %d", (int)format,
                      thenar_export_format_count() - 1);

@@ -1,16 +1,14 @@
-/* The surfaces of a recording as one animated .glb.
+/* The surfaces of a recording as one animated binary glTF 2.0 file (.glb).
  *
- * Soft bodies: the first keyframe is the mesh, every later keyframe k a morph target (position and normal
- * minus the mesh's), and the animation of the weights makes target k 1 at its time and 0 at the other
- * keyframes, linear in between: at a keyframe the picture is exact, between two it is their mean. Rigid
- * bodies: the mesh in the body's frame, moved by an animated translation and rotation.
+ * Soft bodies: the first keyframe is the mesh, and every later keyframe k is a morph target (position and normal minus
+ * those of the mesh). The animated weight of target k is 1 at its time and 0 at the other keyframes, linear in between:
+ * the shape is exact at keyframes and interpolated between two. Rigid bodies: the mesh in the body's frame, moved by an
+ * animated translation and rotation.
  *
- * The size grows with keyframes times vertices (24 bytes) and keyframes squared times bodies (4 bytes); where
- * all the selected frames would be too much, keyframes are spread evenly over them, the first and the last
- * included. */
+ * The size grows with keyframes times vertices (24 bytes) and keyframes squared times bodies (4 bytes). If all selected
+ * frames would be too large, keyframes are spread evenly over them, including the first and the last. */
 #include "io/export.h"
 
-#include "core/error.h"
 #include "core/memory.h"
 #include "core/vec3.h"
 #include "io/file.h"
@@ -33,6 +31,18 @@ enum {
     GLB_CHUNK_HEADER_SIZE = 8,
 };
 
+/* Collects the file: arrays go to its one buffer, objects to its lists. gltf_write reports memory that ran out on the
+ * way; indices returned after that mean nothing. */
+typedef struct gltf_builder {
+    json_t *root;
+    unsigned char *bytes; /* the buffer */
+    size_t size, capacity;
+    bool failed;
+} gltf_builder;
+
+/* What the numbers of an accessor are for. */
+typedef enum gltf_use { GLTF_VERTICES, GLTF_ANIMATION } gltf_use;
+
 static void gltf_begin(gltf_builder *gltf, const char *scene_name) {
     *gltf = (gltf_builder){0};
     gltf->root = json_pack("{s:{s:s, s:s}, s:i, s:[{s:s, s:[]}]}", "asset", "version", "2.0", "generator",
@@ -46,7 +56,7 @@ static void gltf_free(gltf_builder *gltf) {
     *gltf = (gltf_builder){0};
 }
 
-/* Appends to the list of that name (made when first used) and takes the object over; returns its index. */
+/* Appends to the list of that name, which is created on first use; takes ownership of the object. Returns its index. */
 static int gltf_append(gltf_builder *gltf, const char *list, json_t *object) {
     json_t *array = json_object_get(gltf->root, list);
     if (!array && !gltf->failed) {
@@ -60,7 +70,7 @@ static int gltf_append(gltf_builder *gltf, const char *list, json_t *object) {
     return (int)json_array_size(array) - 1;
 }
 
-/* Every array begins at a multiple of 4, as accessors of 4-byte numbers must. */
+/* Every array begins at a multiple of 4, as accessors of 4-byte numbers require. */
 static int add_view(gltf_builder *gltf, const void *bytes, size_t size, int target) {
     assert(size % 4 == 0);
     if (gltf->failed || !memory_grow((void **)&gltf->bytes, &gltf->capacity, gltf->size + size, 1)) {
@@ -124,8 +134,8 @@ static thenar_status write_text(const gltf_builder *gltf, const char *text, cons
     size_t length = strlen(text), padding = (4 - length % 4) % 4;
     size_t total = GLB_HEADER_SIZE + 2 * GLB_CHUNK_HEADER_SIZE + length + padding + gltf->size;
     if (total > UINT32_MAX)
-        return error_set(error, THENAR_ERROR_INPUT, "%s: would have %zu bytes; a .glb file can have 4 GiB", path,
-                         total);
+        return error_set(error, THENAR_ERROR_INPUT, "%s: would have %zu bytes; expected at most 4 GiB for a .glb file",
+                         path, total);
     FILE *file;
     thenar_status status = file_create(path, &file, error);
     if (status != THENAR_OK) return status;
@@ -151,120 +161,122 @@ static thenar_status gltf_write(gltf_builder *gltf, const char *path, thenar_err
 enum { KEYFRAMES_MAX = 256 };
 #define MORPH_BYTES_MAX ((double)(64 << 20)) /* a browser loads this in a few seconds */
 
-/* A body on its way to the file. Vertices that no triangle uses (nodes inside) are left out. */
-typedef struct shown_body {
-    int body;
+/* A body with a surface. Vertices that no triangle uses (inner nodes) are left out. */
+typedef struct exported_body {
+    int index; /* in the recording */
     bool rigid;
     int pose_channel; /* of a rigid body; -1: it does not move */
     size_t vertex_count, triangle_count;
-    int *vertices;       /* index in the recording of each vertex that is used */
-    uint32_t *triangles; /* by the used vertices */
-    double *positions;   /* all surface vertices of the present frame */
-    float *base, *now;   /* 3 * vertex_count positions, then as many normals */
-    float *poses;        /* translation 3, then from 3 * KEYFRAMES_MAX on rotation 4, per keyframe */
+    int *vertices;         /* of each used vertex: its index in the recording */
+    uint32_t *triangles;   /* indices of used vertices */
+    double *positions;     /* of all surface vertices in this frame */
+    float *base, *current; /* 3 * vertex_count positions, then as many normals: of the first and of this keyframe */
+    float *poses;          /* translation 3, then from 3 * KEYFRAMES_MAX on rotation 4, per keyframe */
     json_t *targets;
     int base_position, base_normal, indices; /* accessors */
-} shown_body;
+} exported_body;
 
 typedef struct gltf_export {
     thenar_recording *recording;
     gltf_builder gltf;
-    shown_body *bodies;
+    exported_body *bodies;
     int body_count;
     float times[KEYFRAMES_MAX];
     int key_count; /* keyframes so far */
 } gltf_export;
 
 /* Numbers the vertices that triangles use, in the order of their first use. */
-static bool keep_used_vertices(shown_body *shown, const thenar_surface *surface) {
+static bool keep_used_vertices(exported_body *body, const thenar_surface *surface) {
     int *renumbered = MEMORY_ARRAY(int, surface->vertex_count); /* 1 + new index; 0: not seen yet */
-    shown->vertices = MEMORY_ARRAY(int, surface->vertex_count);
-    shown->triangle_count = (size_t)surface->triangle_count;
-    shown->triangles = MEMORY_ARRAY(uint32_t, 3 * shown->triangle_count);
-    bool good = renumbered && shown->vertices && shown->triangles;
-    for (size_t i = 0; good && i < 3 * shown->triangle_count; i++) {
+    body->vertices = MEMORY_ARRAY(int, surface->vertex_count);
+    body->triangle_count = (size_t)surface->triangle_count;
+    body->triangles = MEMORY_ARRAY(uint32_t, 3 * body->triangle_count);
+    bool enough = renumbered && body->vertices && body->triangles;
+    for (size_t i = 0; enough && i < 3 * body->triangle_count; i++) {
         int vertex = surface->triangles[i];
         if (renumbered[vertex] == 0) {
-            shown->vertices[shown->vertex_count++] = vertex;
-            renumbered[vertex] = (int)shown->vertex_count;
+            body->vertices[body->vertex_count++] = vertex;
+            renumbered[vertex] = (int)body->vertex_count;
         }
-        shown->triangles[i] = (uint32_t)renumbered[vertex] - 1;
+        body->triangles[i] = (uint32_t)renumbered[vertex] - 1;
     }
     free(renumbered);
-    return good;
+    return enough;
 }
 
-static thenar_status prepare_body(gltf_export *job, int b, shown_body *shown, thenar_error *error) {
-    const thenar_recording_body *body = thenar_recording_body_at(job->recording, b);
+static thenar_status prepare_body(gltf_export *job, int b, exported_body *body, thenar_error *error) {
+    const thenar_recording_body *recorded = thenar_recording_body_at(job->recording, b);
     const thenar_recording_mesh *mesh;
     thenar_status status = thenar_recording_read_mesh(job->recording, b, &mesh, error);
     if (status != THENAR_OK) return status;
-    shown->body = b;
-    shown->rigid = body->surface == THENAR_RECORDING_SURFACE_RIGID;
-    shown->pose_channel = shown->rigid ? recording_find_numbers(job->recording, b, "pose", 7) : -1;
-    if (!keep_used_vertices(shown, &mesh->surface)) return error_memory(error, "a surface");
-    shown->positions = MEMORY_ARRAY(double, 3 * (size_t)body->vertex_count);
-    shown->base = MEMORY_ARRAY(float, 6 * shown->vertex_count);
-    shown->now = MEMORY_ARRAY(float, 6 * shown->vertex_count);
-    shown->targets = json_array();
-    if (shown->rigid) shown->poses = MEMORY_ARRAY(float, 7 * KEYFRAMES_MAX);
-    if (!shown->positions || !shown->base || !shown->now || !shown->targets || (shown->rigid && !shown->poses))
+    body->index = b;
+    body->rigid = recorded->surface == THENAR_RECORDING_SURFACE_RIGID;
+    body->pose_channel = body->rigid ? recording_find_numbers(job->recording, b, "pose", 7) : -1;
+    if (!keep_used_vertices(body, &mesh->surface)) return error_memory(error, "a surface");
+    size_t numbers = 3 * (size_t)recorded->vertex_count;
+    body->positions = MEMORY_ARRAY(double, numbers);
+    body->base = MEMORY_ARRAY(float, 6 * body->vertex_count);
+    body->current = MEMORY_ARRAY(float, 6 * body->vertex_count);
+    body->targets = json_array();
+    if (body->rigid) body->poses = MEMORY_ARRAY(float, 7 * KEYFRAMES_MAX);
+    if (!body->positions || !body->base || !body->current || !body->targets || (body->rigid && !body->poses))
         return error_memory(error, "a surface");
-    if (shown->rigid)
-        memcpy(shown->positions, mesh->surface.positions, 3 * (size_t)body->vertex_count * sizeof(double));
+    if (body->rigid) memcpy(body->positions, mesh->surface.positions, numbers * sizeof(double));
     return THENAR_OK;
 }
 
 static thenar_status prepare(gltf_export *job, thenar_error *error) {
     int count = thenar_recording_body_count(job->recording);
-    job->bodies = MEMORY_ARRAY(shown_body, count);
+    job->bodies = MEMORY_ARRAY(exported_body, count);
     if (!job->bodies) return error_memory(error, "surfaces");
     thenar_status status = THENAR_OK;
     for (int b = 0; status == THENAR_OK && b < count; b++)
         if (thenar_recording_body_at(job->recording, b)->triangle_count > 0)
             status = prepare_body(job, b, &job->bodies[job->body_count++], error);
     if (status == THENAR_OK && job->body_count == 0)
-        status = error_set(error, THENAR_ERROR_INPUT, "the recording has no surface; expected a body that can be seen");
+        status = error_set(error, THENAR_ERROR_INPUT, "the recording has no surface; expected a body with triangles");
     return status;
 }
 
 static void release(gltf_export *job) {
     for (int i = 0; i < job->body_count; i++) {
-        shown_body *shown = &job->bodies[i];
-        free(shown->vertices);
-        free(shown->triangles);
-        free(shown->positions);
-        free(shown->base);
-        free(shown->now);
-        free(shown->poses);
-        json_decref(shown->targets);
+        exported_body *body = &job->bodies[i];
+        free(body->vertices);
+        free(body->triangles);
+        free(body->positions);
+        free(body->base);
+        free(body->current);
+        free(body->poses);
+        json_decref(body->targets);
     }
     free(job->bodies);
     gltf_free(&job->gltf);
 }
 
-static thenar_status complain(const gltf_export *job, const shown_body *shown, int frame, thenar_error *error) {
-    return error_set(error, THENAR_ERROR_INPUT, "frame %d, body \"%s\": a position is not finite; glTF cannot show it",
-                     frame, thenar_recording_body_at(job->recording, shown->body)->name);
+static thenar_status report_not_finite(const gltf_export *job, const exported_body *body, int frame,
+                                       thenar_error *error) {
+    return error_set(error, THENAR_ERROR_INPUT,
+                     "frame %d, body \"%s\": a position is not finite; expected finite numbers", frame,
+                     thenar_recording_body_at(job->recording, body->index)->name);
 }
 
-/* Area-weighted vertex normals; a vertex of degenerate triangles gets one that points up, for glTF wants
- * units. */
-static bool compute_vertices(const shown_body *shown, float *out) {
-    size_t count = shown->vertex_count;
+/* Positions and area-weighted normals; false if a position is not finite. A vertex of degenerate triangles gets a normal
+ * that points up, since glTF requires unit vectors. */
+static bool compute_vertices(const exported_body *body, float *out) {
+    size_t count = body->vertex_count;
     float *normals = out + 3 * count;
     bool finite = true;
     for (size_t i = 0; i < count; i++)
         for (size_t k = 0; k < 3; k++) {
-            out[3 * i + k] = (float)shown->positions[3 * (size_t)shown->vertices[i] + k];
+            out[3 * i + k] = (float)body->positions[3 * (size_t)body->vertices[i] + k];
             normals[3 * i + k] = 0;
             finite = finite && isfinite(out[3 * i + k]);
         }
-    for (size_t t = 0; t < shown->triangle_count; t++) {
-        const uint32_t *corner = shown->triangles + 3 * t;
-        vec3 a = vec3_load(shown->positions + 3 * (size_t)shown->vertices[corner[0]]);
-        vec3 b = vec3_load(shown->positions + 3 * (size_t)shown->vertices[corner[1]]);
-        vec3 c = vec3_load(shown->positions + 3 * (size_t)shown->vertices[corner[2]]);
+    for (size_t t = 0; t < body->triangle_count; t++) {
+        const uint32_t *corner = body->triangles + 3 * t;
+        vec3 a = vec3_load(body->positions + 3 * (size_t)body->vertices[corner[0]]);
+        vec3 b = vec3_load(body->positions + 3 * (size_t)body->vertices[corner[1]]);
+        vec3 c = vec3_load(body->positions + 3 * (size_t)body->vertices[corner[2]]);
         vec3 normal = vec3_cross(vec3_sub(b, a), vec3_sub(c, a));
         for (int k = 0; k < 3; k++) {
             float *sum = normals + 3 * (size_t)corner[k];
@@ -279,53 +291,53 @@ static bool compute_vertices(const shown_body *shown, float *out) {
     return finite;
 }
 
-static thenar_status add_base(gltf_export *job, shown_body *shown, int frame, thenar_error *error) {
-    if (!compute_vertices(shown, shown->base)) return complain(job, shown, frame, error);
-    size_t count = shown->vertex_count;
-    shown->base_position = gltf_add_floats(&job->gltf, GLTF_VERTICES, shown->base, count, 3);
-    shown->base_normal = gltf_add_floats(&job->gltf, GLTF_VERTICES, shown->base + 3 * count, count, 3);
-    shown->indices = gltf_add_indices(&job->gltf, shown->triangles, 3 * shown->triangle_count);
+static thenar_status add_base(gltf_export *job, exported_body *body, int frame, thenar_error *error) {
+    if (!compute_vertices(body, body->base)) return report_not_finite(job, body, frame, error);
+    size_t count = body->vertex_count;
+    body->base_position = gltf_add_floats(&job->gltf, GLTF_VERTICES, body->base, count, 3);
+    body->base_normal = gltf_add_floats(&job->gltf, GLTF_VERTICES, body->base + 3 * count, count, 3);
+    body->indices = gltf_add_indices(&job->gltf, body->triangles, 3 * body->triangle_count);
     return THENAR_OK;
 }
 
-static thenar_status add_target(gltf_export *job, shown_body *shown, int frame, thenar_error *error) {
-    if (!compute_vertices(shown, shown->now)) return complain(job, shown, frame, error);
-    size_t count = shown->vertex_count;
+static thenar_status add_target(gltf_export *job, exported_body *body, int frame, thenar_error *error) {
+    if (!compute_vertices(body, body->current)) return report_not_finite(job, body, frame, error);
+    size_t count = body->vertex_count;
     for (size_t i = 0; i < 6 * count; i++) {
-        shown->now[i] -= shown->base[i];
-        if (!isfinite(shown->now[i])) return complain(job, shown, frame, error);
+        body->current[i] -= body->base[i];
+        if (!isfinite(body->current[i])) return report_not_finite(job, body, frame, error);
     }
-    int position = gltf_add_floats(&job->gltf, GLTF_VERTICES, shown->now, count, 3);
-    int normal = gltf_add_floats(&job->gltf, GLTF_VERTICES, shown->now + 3 * count, count, 3);
-    if (json_array_append_new(shown->targets, json_pack("{s:i, s:i}", "POSITION", position, "NORMAL", normal)) != 0)
+    int position = gltf_add_floats(&job->gltf, GLTF_VERTICES, body->current, count, 3);
+    int normal = gltf_add_floats(&job->gltf, GLTF_VERTICES, body->current + 3 * count, count, 3);
+    if (json_array_append_new(body->targets, json_pack("{s:i, s:i}", "POSITION", position, "NORMAL", normal)) != 0)
         return error_memory(error, "a surface");
     return THENAR_OK;
 }
 
-static thenar_status add_soft_key(gltf_export *job, shown_body *shown, int frame, thenar_error *error) {
-    thenar_status status = thenar_recording_read_surface(job->recording, shown->body, frame, shown->positions, error);
+static thenar_status add_soft_key(gltf_export *job, exported_body *body, int frame, thenar_error *error) {
+    thenar_status status = thenar_recording_read_surface(job->recording, body->index, frame, body->positions, error);
     if (status != THENAR_OK) return status;
-    return job->key_count == 0 ? add_base(job, shown, frame, error) : add_target(job, shown, frame, error);
+    return job->key_count == 0 ? add_base(job, body, frame, error) : add_target(job, body, frame, error);
 }
 
-static thenar_status add_rigid_key(gltf_export *job, shown_body *shown, int frame, thenar_error *error) {
+static thenar_status add_rigid_key(gltf_export *job, exported_body *body, int frame, thenar_error *error) {
     if (job->key_count == 0) {
-        thenar_status status = add_base(job, shown, frame, error);
+        thenar_status status = add_base(job, body, frame, error);
         if (status != THENAR_OK) return status;
     }
-    if (shown->pose_channel < 0) return THENAR_OK;
+    if (body->pose_channel < 0) return THENAR_OK;
     double pose[7];
-    thenar_status status = thenar_recording_read_channel(job->recording, shown->pose_channel, frame, pose, error);
+    thenar_status status = thenar_recording_read_channel(job->recording, body->pose_channel, frame, pose, error);
     if (status != THENAR_OK) return status;
-    quat turn = quat_unit((quat){pose[3], pose[4], pose[5], pose[6]});
-    float *translation = shown->poses + 3 * job->key_count;
-    float *rotation = shown->poses + 3 * KEYFRAMES_MAX + 4 * job->key_count;
+    quat q = quat_unit((quat){pose[3], pose[4], pose[5], pose[6]});
+    float *translation = body->poses + 3 * job->key_count;
+    float *rotation = body->poses + 3 * KEYFRAMES_MAX + 4 * job->key_count;
     for (int k = 0; k < 3; k++) {
         translation[k] = (float)pose[k];
-        if (!isfinite(translation[k])) return complain(job, shown, frame, error);
+        if (!isfinite(translation[k])) return report_not_finite(job, body, frame, error);
     }
-    rotation[0] = (float)turn.x, rotation[1] = (float)turn.y, rotation[2] = (float)turn.z, rotation[3] = (float)turn.w;
-    /* Of q and -q take the one nearer to the keyframe before, or viewers turn the long way round. */
+    rotation[0] = (float)q.x, rotation[1] = (float)q.y, rotation[2] = (float)q.z, rotation[3] = (float)q.w;
+    /* Of q and -q take the one nearer to the previous keyframe, so that viewers rotate the short way. */
     float dot = 0;
     for (int k = 0; k < 4 && job->key_count > 0; k++) dot += rotation[k] * rotation[k - 4];
     for (int k = 0; k < 4 && dot < 0; k++) rotation[k] = -rotation[k];
@@ -348,8 +360,8 @@ static int choose_key_count(const gltf_export *job, int frames) {
 static thenar_status add_key(gltf_export *job, int frame, float time, thenar_error *error) {
     thenar_status status = THENAR_OK;
     for (int i = 0; status == THENAR_OK && i < job->body_count; i++) {
-        shown_body *shown = &job->bodies[i];
-        status = shown->rigid ? add_rigid_key(job, shown, frame, error) : add_soft_key(job, shown, frame, error);
+        exported_body *body = &job->bodies[i];
+        status = body->rigid ? add_rigid_key(job, body, frame, error) : add_soft_key(job, body, frame, error);
     }
     job->times[job->key_count++] = time;
     return status;
@@ -360,19 +372,19 @@ static thenar_status add_keys(gltf_export *job, export_selection selection, cons
     int keys = choose_key_count(job, selection.count);
     double start = thenar_recording_frame_time(job->recording, selection.first);
     thenar_status status = THENAR_OK;
-    bool go_on = true;
-    for (int i = 0; status == THENAR_OK && go_on && i < keys; i++) {
+    bool stopped = false;
+    for (int i = 0; status == THENAR_OK && !stopped && i < keys; i++) {
         int frame = export_frame(selection, keys > 1 ? (int)((long long)i * (selection.count - 1) / (keys - 1)) : 0);
         float time = i == 0 ? 0 : (float)(thenar_recording_frame_time(job->recording, frame) - start);
-        /* Times of keyframes must grow; a frame whose time does not is left out. */
+        /* Times of keyframes must increase; a frame whose time does not is left out. */
         if (i > 0 && !(time > job->times[job->key_count - 1] && isfinite(time))) continue;
         status = add_key(job, frame, time, error);
-        if (status == THENAR_OK) go_on = export_tell(options, i + 1, keys);
+        stopped = status == THENAR_OK && !export_report_progress(options, i + 1, keys);
     }
     return status;
 }
 
-/* Row k of the weights, at keyframe k: target k - 1 alone. The mesh itself is keyframe 0. */
+/* Row k, at keyframe k, has weight 1 for target k - 1 alone: keyframe 0 is the mesh itself. */
 static int add_weights(gltf_export *job) {
     size_t keys = (size_t)job->key_count, targets = keys - 1;
     float *weights = MEMORY_ARRAY(float, keys *targets);
@@ -399,13 +411,13 @@ static void add_animation(gltf_export *job) {
     json_t *animation = json_pack("{s:s, s:[], s:[]}", "name", "recording", "samplers", "channels");
     int times = -1, weights = -1;
     for (int i = 0; i < job->body_count; i++) {
-        const shown_body *shown = &job->bodies[i];
+        const exported_body *body = &job->bodies[i];
         size_t keys = (size_t)job->key_count;
-        if (shown->rigid && shown->pose_channel < 0) continue;
+        if (body->rigid && body->pose_channel < 0) continue;
         if (times < 0) times = gltf_add_floats(&job->gltf, GLTF_ANIMATION, job->times, keys, 1);
-        if (shown->rigid) {
-            const float *rotations = shown->poses + 3 * KEYFRAMES_MAX;
-            add_track(animation, times, gltf_add_floats(&job->gltf, GLTF_ANIMATION, shown->poses, keys, 3), i,
+        if (body->rigid) {
+            const float *rotations = body->poses + 3 * KEYFRAMES_MAX;
+            add_track(animation, times, gltf_add_floats(&job->gltf, GLTF_ANIMATION, body->poses, keys, 3), i,
                       "translation");
             add_track(animation, times, gltf_add_floats(&job->gltf, GLTF_ANIMATION, rotations, keys, 4), i, "rotation");
         } else {
@@ -422,20 +434,20 @@ static void add_animation(gltf_export *job) {
 static void add_body(gltf_export *job, int i) {
     static const double colours[][3] = {{0.84, 0.60, 0.48}, {0.45, 0.60, 0.78}, {0.55, 0.72, 0.45},
                                         {0.80, 0.70, 0.40}, {0.62, 0.52, 0.74}, {0.60, 0.60, 0.60}};
-    const shown_body *shown = &job->bodies[i];
-    const double *colour = colours[shown->body % (int)(sizeof colours / sizeof *colours)];
-    const char *name = thenar_recording_body_at(job->recording, shown->body)->name;
+    const exported_body *body = &job->bodies[i];
+    const double *colour = colours[body->index % (int)(sizeof colours / sizeof *colours)];
+    const char *name = thenar_recording_body_at(job->recording, body->index)->name;
     int material = gltf_append(&job->gltf, "materials",
                                json_pack("{s:b, s:{s:[f,f,f,f], s:f, s:f}}", "doubleSided", 1, "pbrMetallicRoughness",
                                          "baseColorFactor", colour[0], colour[1], colour[2], 1.0, "metallicFactor", 0.0,
                                          "roughnessFactor", 0.7));
-    json_t *primitive = json_pack("{s:{s:i, s:i}, s:i, s:i}", "attributes", "POSITION", shown->base_position, "NORMAL",
-                                  shown->base_normal, "indices", shown->indices, "material", material);
-    if (json_array_size(shown->targets) > 0) json_object_set(primitive, "targets", shown->targets);
+    json_t *primitive = json_pack("{s:{s:i, s:i}, s:i, s:i}", "attributes", "POSITION", body->base_position, "NORMAL",
+                                  body->base_normal, "indices", body->indices, "material", material);
+    if (json_array_size(body->targets) > 0) json_object_set(primitive, "targets", body->targets);
     int mesh = gltf_append(&job->gltf, "meshes", json_pack("{s:s, s:[o]}", "name", name, "primitives", primitive));
     json_t *node = json_pack("{s:s, s:i}", "name", name, "mesh", mesh);
-    if (shown->pose_channel >= 0) {
-        const float *t = shown->poses, *r = shown->poses + 3 * KEYFRAMES_MAX;
+    if (body->pose_channel >= 0) {
+        const float *t = body->poses, *r = body->poses + 3 * KEYFRAMES_MAX;
         json_object_set_new(node, "translation", json_pack("[f,f,f]", (double)t[0], (double)t[1], (double)t[2]));
         json_object_set_new(node, "rotation",
                             json_pack("[f,f,f,f]", (double)r[0], (double)r[1], (double)r[2], (double)r[3]));

@@ -1,6 +1,7 @@
 #include "io/file.h"
 
 #include "core/memory.h"
+#include "core/text.h"
 
 #include "thenar/file.h"
 
@@ -85,17 +86,13 @@ thenar_status file_create(const char *path, FILE **out, thenar_error *error) {
 thenar_status file_close(FILE *file, const char *path, thenar_error *error) {
     bool failed_before = ferror(file);
     errno = 0;
-    bool failed_now = fflush(file) != 0;
-    if (failed_now) error_errno(error, path, "write");
-    if (fclose(file) != 0 && !failed_now) {
-        failed_now = true;
-        error_errno(error, path, "write");
-    }
-    if (failed_now) return THENAR_ERROR_FILE;
+    bool flushed = fflush(file) == 0;
+    thenar_status status = flushed ? THENAR_OK : error_errno(error, path, "write");
+    if (fclose(file) != 0 && flushed) status = error_errno(error, path, "write");
     /* The reason of an earlier failed write is lost; a full disk is the usual one. */
-    if (failed_before)
+    if (status == THENAR_OK && failed_before)
         return error_set(error, THENAR_ERROR_FILE, "%s: cannot write: a write failed (disk full?)", path);
-    return THENAR_OK;
+    return status;
 }
 
 thenar_status file_make_directory(const char *path, thenar_error *error) {
@@ -125,4 +122,77 @@ const char *file_extension(const char *path) {
     const char *slash = strrchr(path, '/');
     const char *dot = strrchr(slash ? slash : path, '.');
     return dot ? dot + 1 : "";
+}
+
+struct thenar_csv {
+    FILE *file;
+    char *path;
+    bool row_begun;
+};
+
+thenar_status thenar_csv_open(const char *path, thenar_csv **out, thenar_error *error) {
+    USAGE_STATUS(path && out, error, "the path or the pointer to the writer is NULL");
+    *out = NULL;
+    thenar_csv *csv = MEMORY_ARRAY(thenar_csv, 1);
+    char *copy = memory_string(path);
+    FILE *file;
+    thenar_status status = csv && copy ? file_create(path, &file, error) : error_memory(error, path);
+    if (status != THENAR_OK) {
+        free(csv);
+        free(copy);
+        return status;
+    }
+    *csv = (thenar_csv){.file = file, .path = copy};
+    *out = csv;
+    return THENAR_OK;
+}
+
+static void begin_field(thenar_csv *csv) {
+    if (csv->row_begun) fputc(',', csv->file);
+    csv->row_begun = true;
+}
+
+void thenar_csv_text(thenar_csv *csv, const char *text) {
+    if (!csv) return;
+    begin_field(csv);
+    if (!text) return;
+    bool quoted = strpbrk(text, ",\"\r\n");
+    if (quoted) fputc('"', csv->file);
+    for (; *text; text++) {
+        if (*text == '"') fputc('"', csv->file);
+        fputc(*text, csv->file);
+    }
+    if (quoted) fputc('"', csv->file);
+}
+
+void thenar_csv_number(thenar_csv *csv, double number) {
+    if (!csv) return;
+    begin_field(csv);
+    text_locale saved = text_locale_begin();
+    fprintf(csv->file, "%.9g", number);
+    text_locale_end(saved);
+}
+
+void thenar_csv_integer(thenar_csv *csv, long long number) {
+    if (!csv) return;
+    begin_field(csv);
+    fprintf(csv->file, "%lld", number);
+}
+
+void thenar_csv_empty(thenar_csv *csv) {
+    if (csv) begin_field(csv);
+}
+
+void thenar_csv_end_row(thenar_csv *csv) {
+    if (!csv) return;
+    fputc('\n', csv->file);
+    csv->row_begun = false;
+}
+
+thenar_status thenar_csv_close(thenar_csv *csv, thenar_error *error) {
+    if (!csv) return THENAR_OK;
+    thenar_status status = file_close(csv->file, csv->path, error);
+    free(csv->path);
+    free(csv);
+    return status;
 }

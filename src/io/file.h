@@ -1,9 +1,13 @@
-/* Reads and writes whole files, with errors that name the file. */
+/* Reading files and text into checked data: whole files, JSON, meshes and hands. What they contain is untrusted: an
+ * error names the file, the position in it, what is wrong, and what was expected. */
 #ifndef IO_FILE_H
 #define IO_FILE_H
 
 #include "core/error.h"
+#include "hand/shape.h"
+#include "mesh/mesh.h"
 
+#include <jansson.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -14,11 +18,11 @@ typedef struct file_bytes {
     size_t size;
 } file_bytes;
 
-/* A copy of bytes in memory as a file; empty, or more than `limit` bytes, is an error. name: for the message. */
+/* Copies bytes as file_read would read them; none, or more than `limit`, is an error. name: for the message. */
 thenar_status file_copy(const char *name, const void *bytes, size_t size, size_t limit, file_bytes *out,
                         thenar_error *error);
 
-/* Where this thread's file_read takes files from; NULL: the file system. Returns what it was before, to be set again. */
+/* Sets where file_read of this thread takes files from; NULL: the file system. Returns the previous source. */
 const struct thenar_file_source *file_source_set(const struct thenar_file_source *source);
 
 /* Reads a whole regular file. A missing or empty file, a directory, or more than `limit` bytes is an error. */
@@ -27,13 +31,81 @@ thenar_status file_read(const char *path, size_t limit, file_bytes *out, thenar_
 /* Opens a file for writing. Numbers are printed in the locale of the thread: see text_locale_begin. */
 thenar_status file_create(const char *path, FILE **out, thenar_error *error);
 
-/* Flushes and closes; a write that failed at any time since file_create (a full disk) is an error here. */
+/* Flushes and closes the file. A write that failed at any time since file_create (disk full) is an error here. */
 thenar_status file_close(FILE *file, const char *path, thenar_error *error);
 
-/* Creates a directory and its parents; existing ones are fine. */
+/* Creates a directory and its parents; they may exist. */
 thenar_status file_make_directory(const char *path, thenar_error *error);
 
 /* The part of path after the last dot of its last component, in its original case; "" if there is none. */
 const char *file_extension(const char *path);
+
+/* Reads JSON (RFC 8259) from untrusted text into jansson's values.
+ *
+ * jansson's own reader is not used: when memory runs out within a string or a number it continues without the rest, and
+ * reads beyond its buffer or aborts. Its functions that create values report running out of memory.
+ *
+ * Limits: JSON_TEXT_DEPTH, JSON_TEXT_VALUES, and about 100 bytes of memory per byte of text. Duplicate keys are errors.
+ * Strings are UTF-8 without zeros, whole numbers fit into 64 bits, and other numbers are finite. */
+
+#define JSON_TEXT_DEPTH 128      /* levels of nested arrays and objects */
+#define JSON_TEXT_VALUES 1000000 /* values in a text */
+
+/* What is wrong with a text, and where. */
+typedef struct json_text_fault {
+    thenar_status status; /* THENAR_ERROR_INPUT or THENAR_ERROR_MEMORY */
+    const char *what;     /* "unterminated string", ...: a constant */
+    size_t offset;        /* bytes from the start; the size of the text if more was expected */
+    long line, column;    /* of the offset, from 1, in characters */
+} json_text_fault;
+
+/* A new reference, or NULL and a fault. */
+json_t *json_text_read(const char *text, size_t size, json_text_fault *fault);
+
+/* The same with a message that begins with `name`, line and column. */
+thenar_status json_text_parse(const char *text, size_t size, const char *name, json_t **out, thenar_error *error);
+
+/* Mesh files: Gmsh 2.2 and 4.1 (text, binary), legacy VTK (text, binary), VTU (inline text), OBJ, STL (text, binary),
+ * PLY (text, binary of both byte orders). The content decides the format if it has a signature, else the extension.
+ * Memory stays within a small multiple of the file's size.
+ *
+ * A file with several kinds of elements gives a tet mesh and a surface, each with the nodes that it uses, in their
+ * order. Polygons become fans of triangles. Elements of higher order, and volumes other than tets, are errors. In a
+ * file with tets, a node without an element is an error. */
+
+/* A named physical group of tets. */
+typedef struct mesh_region {
+    int tag;
+    char *name;
+} mesh_region;
+
+typedef struct mesh_file {
+    thenar_tet_mesh tets;   /* may be empty */
+    thenar_surface surface; /* may be empty, but not both */
+    int region_count;
+    mesh_region *regions; /* in the order of the file; a tag may have no name, and a name no tet */
+    mesh_note note;       /* what was repaired in the tets */
+} mesh_file;
+
+thenar_status mesh_file_read(const char *path, mesh_file *out, thenar_error *error);
+
+/* The same for bytes in memory (followed by a zero, as from file_read); path is for its extension and for messages. */
+thenar_status mesh_file_parse(const char *path, file_bytes bytes, mesh_file *out, thenar_error *error);
+void mesh_file_free(mesh_file *file);
+
+/* Hands in glTF 2.0 files, binary (.glb) or text (.gltf) with embedded buffers: any closed mesh with the 25 joints of
+ * WebXR, by name, and skin weights. Every offset, length, stride and index is checked before a byte is read.
+ *
+ * Joints come from the inverse bind matrices, not from the nodes, which may be siblings, in any order and in any pose.
+ * Vertices at the same position (texture seams) are merged. The hand is rotated into the frame of its wrist; a hand
+ * whose thumb is at -x is a right hand. The last joints of some hands lie deep inside the fingertips and are kept there. */
+
+/* Makes about `tets` tets, in layers as in the built-in hand. */
+thenar_status hand_gltf_load(const char *path, int tets, hand_shape *out, thenar_error *error);
+
+/* Reads joints and skin as they are in the file, without tets, and HAND_BONES weights per vertex; free() these. `bytes`
+ * are freed, also on an error. path: for messages. */
+thenar_status hand_gltf_parse(const char *path, file_bytes bytes, hand_shape *out, double **weight,
+                              thenar_error *error);
 
 #endif

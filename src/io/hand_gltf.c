@@ -1,10 +1,7 @@
-#include "io/hand_gltf.h"
+/* Reads hands from glTF 2.0 files. */
+#include "io/file.h"
 
-#include "core/error.h"
 #include "core/memory.h"
-#include "hand/shape.h"
-#include "io/json.h"
-#include "mesh/mesh.h"
 
 #include "thenar/file.h"
 
@@ -14,26 +11,63 @@
 
 #define COUNT_LIMIT 20000000 /* elements of an accessor */
 
+typedef struct gltf_bytes {
+    const unsigned char *data;
+    size_t size;
+    unsigned char *owned; /* decoded from text, or NULL */
+} gltf_bytes;
+
+typedef struct gltf_file {
+    const char *path; /* owned by the caller */
+    file_bytes bytes;
+    json_t *root;
+    int buffer_count;
+    gltf_bytes *buffers;
+} gltf_file;
+
+static void gltf_close(gltf_file *file) {
+    for (int i = 0; i < file->buffer_count; i++) free(file->buffers[i].owned);
+    free(file->buffers);
+    json_decref(file->root);
+    free(file->bytes.data);
+    *file = (gltf_file){0};
+}
+
+/* The object at an index of one of the root's lists ("nodes"), or NULL. */
+static json_t *gltf_object(const gltf_file *file, const char *list, long index) {
+    json_t *object = index >= 0 ? json_array_get(json_object_get(file->root, list), (size_t)index) : NULL;
+    return json_is_object(object) ? object : NULL;
+}
+
+/* A member that is a whole number, at least 0; -1: missing or not such a number. */
+static long gltf_index(const json_t *object, const char *key) {
+    const json_t *value = json_object_get(object, key);
+    if (!json_is_integer(value)) return -1;
+    json_int_t number = json_integer_value(value);
+    return number < 0 || number > INT32_MAX ? -1 : (long)number;
+}
+
 static uint32_t u32_at(const unsigned char *p) {
     return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
 }
 
-static thenar_status bad(const gltf_file *file, thenar_error *error, const char *what) {
+static thenar_status gltf_fail(const gltf_file *file, thenar_error *error, const char *what) {
     return error_at(error, file->path, 0, 0, "%s", what);
 }
 
-/* The two chunks of a binary file: text and bytes. */
+/* Finds the two chunks of a binary file: text and bytes. */
 static thenar_status split_binary(const gltf_file *file, const char **text, size_t *length, gltf_bytes *binary,
                                   thenar_error *error) {
     const unsigned char *p = (const unsigned char *)file->bytes.data;
     size_t size = file->bytes.size;
-    if (size < 20 || u32_at(p + 4) != 2) return bad(file, error, "not a glTF of version 2; expected a 20-byte header");
+    if (size < 20 || u32_at(p + 4) != 2)
+        return gltf_fail(file, error, "not a glTF file of version 2; expected a 20-byte header");
     if (u32_at(p + 8) != size)
-        return error_at(error, file->path, 0, 0, "the header says %u bytes and the file has %zu; is it cut off?",
+        return error_at(error, file->path, 0, 0, "the header says %u bytes and the file has %zu; is it truncated?",
                         u32_at(p + 8), size);
     size_t first = u32_at(p + 12);
     if (memcmp(p + 16, "JSON", 4) != 0 || first > size - 20)
-        return bad(file, error, "the first chunk does not fit; expected a JSON chunk within the file");
+        return gltf_fail(file, error, "the first chunk is not JSON or extends beyond the file; expected a JSON chunk");
     *text = (const char *)p + 20;
     *length = first;
     size_t at = 20 + first;
@@ -41,7 +75,7 @@ static thenar_status split_binary(const gltf_file *file, const char **text, size
     size_t second = u32_at(p + at);
     if (memcmp(p + at + 4, "BIN\0", 4) != 0) return THENAR_OK;
     if (second > size - at - 8)
-        return bad(file, error, "the binary chunk goes beyond the end of the file; is it cut off?");
+        return gltf_fail(file, error, "the binary chunk extends beyond the end of the file; is it truncated?");
     *binary = (gltf_bytes){.data = p + at + 8, .size = second};
     return THENAR_OK;
 }
@@ -53,31 +87,27 @@ static int digit_of(char c) {
     return c == '+' ? 62 : c == '/' ? 63 : -1;
 }
 
-/* Base64 after the comma of a data URI; false: not that, or memory ran out (then owned is NULL). */
+/* Decodes the base64 after the comma of a data URI; false: it is not base64, or memory ran out (then owned is NULL). */
 static bool decode(const char *uri, gltf_bytes *out) {
     const char *comma = strchr(uri, ',');
     size_t length = strlen(comma + 1), size = 0;
     out->owned = MEMORY_ARRAY(unsigned char, length / 4 * 3 + 3);
     if (!out->owned) return false;
     uint32_t bits = 0;
-    int held = 0;
+    int bit_count = 0;
     for (size_t i = 0; i < length && comma[1 + i] != '='; i++) {
         int digit = digit_of(comma[1 + i]);
         if (digit < 0) return false;
         bits = bits << 6 | (uint32_t)digit;
-        held += 6;
-        if (held < 8) continue;
-        held -= 8;
-        out->owned[size++] = (unsigned char)(bits >> held);
+        bit_count += 6;
+        if (bit_count < 8) continue;
+        bit_count -= 8;
+        out->owned[size++] = (unsigned char)(bits >> bit_count);
     }
     out->data = out->owned;
     out->size = size;
     return true;
 }
-
-static json_t *gltf_object(const gltf_file *file, const char *list, long index);
-
-static long gltf_index(const json_t *object, const char *key);
 
 static thenar_status open_buffer(const gltf_file *file, int index, gltf_bytes binary, gltf_bytes *out,
                                  thenar_error *error) {
@@ -102,7 +132,7 @@ static thenar_status open_buffer(const gltf_file *file, int index, gltf_bytes bi
 
 static thenar_status open_buffers(gltf_file *file, gltf_bytes binary, thenar_error *error) {
     size_t count = json_array_size(json_object_get(file->root, "buffers"));
-    if (count > 1000) return bad(file, error, "more than 1000 buffers");
+    if (count > 1000) return gltf_fail(file, error, "more than 1000 buffers");
     file->buffers = MEMORY_ARRAY(gltf_bytes, count);
     if (!file->buffers) return error_memory(error, "glTF buffers");
     thenar_status status = THENAR_OK;
@@ -113,8 +143,7 @@ static thenar_status open_buffers(gltf_file *file, gltf_bytes binary, thenar_err
     return status;
 }
 
-static void gltf_close(gltf_file *file);
-
+/* Takes ownership of the bytes, also on an error. path: for messages. */
 static thenar_status gltf_parse(const char *path, file_bytes bytes, gltf_file *out, thenar_error *error) {
     *out = (gltf_file){.path = path, .bytes = bytes};
     thenar_status status = THENAR_OK;
@@ -125,37 +154,14 @@ static thenar_status gltf_parse(const char *path, file_bytes bytes, gltf_file *o
     if (status == THENAR_OK) {
         status = json_text_parse(text, length, path, &out->root, error);
         if (status == THENAR_OK && !json_is_object(out->root))
-            status = bad(out, error, "not a glTF; expected a JSON object");
+            status = gltf_fail(out, error, "not a glTF file; expected a JSON object");
     }
     if (status == THENAR_OK) status = open_buffers(out, binary, error);
     if (status != THENAR_OK) gltf_close(out);
     return status;
 }
 
-/* The bytes, as file_read gives them, are the file's from here on, also if this fails; path is for messages. */
-static void gltf_close(gltf_file *file) {
-    for (int i = 0; i < file->buffer_count; i++) free(file->buffers[i].owned);
-    free(file->buffers);
-    json_decref(file->root);
-    free(file->bytes.data);
-    *file = (gltf_file){0};
-}
-
-/* The object at an index of one of the root's lists ("nodes"), or NULL. */
-static json_t *gltf_object(const gltf_file *file, const char *list, long index) {
-    json_t *object = index >= 0 ? json_array_get(json_object_get(file->root, list), (size_t)index) : NULL;
-    return json_is_object(object) ? object : NULL;
-}
-
-/* A member that is a whole number from 0 on; -1: not there or not such a number. */
-static long gltf_index(const json_t *object, const char *key) {
-    const json_t *value = json_object_get(object, key);
-    if (!json_is_integer(value)) return -1;
-    json_int_t number = json_integer_value(value);
-    return number < 0 || number > INT32_MAX ? -1 : (long)number;
-}
-
-/* An offset that may be left out: 0 then. */
+/* An optional offset; 0 if it is missing. */
 static long offset_of(const json_t *object, const char *key) {
     return json_object_get(object, key) ? gltf_index(object, key) : 0;
 }
@@ -185,12 +191,13 @@ static double component_at(const unsigned char *p, long type, bool normalized) {
     }
 }
 
-/* All numbers of an accessor, `components` an element (1 SCALAR, 3 VEC3, 4 VEC4, 16 MAT4, column by column), normalized
- * ones as 0..1. free() it. */
-static thenar_status gltf_read(const gltf_file *file, long accessor, int components, double **out, int *count,
-                               thenar_error *error) {
+/* Reads all numbers of the accessor that object.key names, `components` per element (1 SCALAR, 3 VEC3, 4 VEC4, 16 MAT4, column by column);
+ * normalized integers become 0..1 or -1..1. free() them. */
+static thenar_status gltf_read(const gltf_file *file, const json_t *object, const char *key, int components,
+                               double **out, int *count, thenar_error *error) {
     *out = NULL;
     *count = 0;
+    long accessor = gltf_index(object, key);
     const json_t *a = gltf_object(file, "accessors", accessor);
     const json_t *view = gltf_object(file, "bufferViews", gltf_index(a, "bufferView"));
     const char *type = json_string_value(json_object_get(a, "type"));
@@ -204,14 +211,14 @@ static thenar_status gltf_read(const gltf_file *file, long accessor, int compone
     long stride = offset_of(view, "byteStride");
     size_t each = component_size(kind) * (size_t)components;
     if (each == 0 || elements < 1 || elements > COUNT_LIMIT || offset < 0 || stride < 0)
-        return error_at(error, file->path, 0, 0, "accessor %ld has a component type, count or offset that is none",
+        return error_at(error, file->path, 0, 0, "accessor %ld has an invalid component type, count or offset",
                         accessor);
     if (buffer < 0 || buffer >= file->buffer_count || start < 0 || length < 0 ||
         (size_t)start + (size_t)length > file->buffers[buffer].size)
-        return error_at(error, file->path, 0, 0, "the buffer view of accessor %ld goes beyond its buffer", accessor);
+        return error_at(error, file->path, 0, 0, "the buffer view of accessor %ld extends beyond its buffer", accessor);
     size_t step = stride > 0 ? (size_t)stride : each;
     if (step < each || (size_t)offset + step * (size_t)(elements - 1) + each > (size_t)length)
-        return error_at(error, file->path, 0, 0, "accessor %ld goes beyond its buffer view", accessor);
+        return error_at(error, file->path, 0, 0, "accessor %ld extends beyond its buffer view", accessor);
     *out = MEMORY_ARRAY(double, (size_t)elements *(size_t)components);
     if (!*out) return error_memory(error, "glTF numbers");
     const unsigned char *from = file->buffers[buffer].data + start + offset;
@@ -224,9 +231,9 @@ static thenar_status gltf_read(const gltf_file *file, long accessor, int compone
     return THENAR_OK;
 }
 
-#define VERTEX_LEAST 65536 /* vertices, and corners of triangles, that every file may have; and one more a byte */
+#define VERTEX_ALLOWANCE 65536 /* a file may have this many vertices, or triangle corners, plus one per byte */
 #define SKIN_JOINT_LIMIT 1000
-#define SQUARE 0.02 /* a bind matrix has columns at right angles to within this cosine */
+#define BIND_TOLERANCE 0.02 /* on right angles (cosine) and equal lengths (relative) of the columns of a bind matrix */
 
 typedef struct vertex_bones {
     double weight[HAND_BONES];
@@ -234,8 +241,8 @@ typedef struct vertex_bones {
 
 typedef struct hand_file {
     gltf_file gltf;
-    int joint_count;                  /* of the file's skin */
-    int hand_joint[SKIN_JOINT_LIMIT]; /* which of ours each is, or -1 */
+    int joint_count;                  /* of the skin in the file */
+    int hand_joint[SKIN_JOINT_LIMIT]; /* the joint of Thenar's hand that each is, or -1 */
     ARRAY(vec3) position;
     ARRAY(vertex_bones) bones;
     ARRAY(int) corner;
@@ -256,19 +263,21 @@ static const json_t *find_skinned_node(const gltf_file *gltf) {
     return NULL;
 }
 
-/* The frame of a joint: the inverse of its matrix, column by column. */
-static thenar_status frame_of(const hand_file *f, const double *m, hand_joint joint, hand_frame *out,
-                              thenar_error *error) {
+/* The frame of a joint from its bind matrix m, which maps to it; column by column. */
+static thenar_status read_frame(const hand_file *f, const double *m, hand_joint joint, hand_frame *out,
+                                thenar_error *error) {
     mat3 linear = {{m[0], m[4], m[8], m[1], m[5], m[9], m[2], m[6], m[10]}};
     double size = cbrt(fabs(mat3_determinant(linear)));
-    bool good = mat3_determinant(linear) > 0 && isfinite(size) && size > 1e-6 && size < 1e6;
-    for (int i = 0; i < 16; i++) good = good && isfinite(m[i]);
+    bool valid = mat3_determinant(linear) > 0 && isfinite(size) && size > 1e-6 && size < 1e6;
+    for (int i = 0; i < 16; i++) valid = valid && isfinite(m[i]);
     for (int i = 0; i < 3; i++) {
         vec3 a = mat3_column(linear, i), b = mat3_column(linear, (i + 1) % 3);
-        good = good && fabs(vec3_dot(a, b)) < SQUARE * size * size && fabs(vec3_length(a) / size - 1) < SQUARE;
+        valid = valid && fabs(vec3_dot(a, b)) < BIND_TOLERANCE * size * size &&
+                fabs(vec3_length(a) / size - 1) < BIND_TOLERANCE;
     }
-    if (!good)
-        return error_at(error, f->gltf.path, 0, 0, "the bind matrix of joint %s is not a turn, a move and a scale",
+    if (!valid)
+        return error_at(error, f->gltf.path, 0, 0,
+                        "the bind matrix of joint %s is not a rotation, a translation and a uniform scale",
                         hand_joint_name(joint));
     mat3 inverse = mat3_inverse(linear);
     out->position = vec3_scale(mat3_mul_vec(inverse, vec3_make(m[12], m[13], m[14])), -1);
@@ -283,8 +292,9 @@ static thenar_status read_joints(hand_file *f, const json_t *skin, hand_frame jo
     double *matrix = NULL;
     int matrices = 0;
     if (json_array_size(list) > SKIN_JOINT_LIMIT)
-        return error_at(error, f->gltf.path, 0, 0, "a skin of more than %d joints", SKIN_JOINT_LIMIT);
-    thenar_status status = gltf_read(&f->gltf, gltf_index(skin, "inverseBindMatrices"), 16, &matrix, &matrices, error);
+        return error_at(error, f->gltf.path, 0, 0, "the skin has more than %d joints; expected fewer",
+                        SKIN_JOINT_LIMIT);
+    thenar_status status = gltf_read(&f->gltf, skin, "inverseBindMatrices", 16, &matrix, &matrices, error);
     if (status == THENAR_OK && matrices < f->joint_count)
         status = error_at(error, f->gltf.path, 0, 0, "%d bind matrices; expected one for each of %d joints", matrices,
                           f->joint_count);
@@ -296,7 +306,7 @@ static thenar_status read_joints(hand_file *f, const json_t *skin, hand_frame jo
         f->hand_joint[i] = name ? thenar_hand_joint_find(name) : -1;
         if (f->hand_joint[i] < 0) continue;
         found[f->hand_joint[i]] = true;
-        status = frame_of(f, matrix + 16 * (size_t)i, (hand_joint)f->hand_joint[i], &joint[f->hand_joint[i]], error);
+        status = read_frame(f, matrix + 16 * (size_t)i, (hand_joint)f->hand_joint[i], &joint[f->hand_joint[i]], error);
     }
     for (int j = 0; j < HAND_JOINTS && status == THENAR_OK; j++)
         if (!found[j])
@@ -317,15 +327,15 @@ static thenar_status add_vertices(hand_file *f, const double *position, const do
         for (int k = 0; k < 4; k++) {
             double w = weight[4 * (size_t)v + (size_t)k], j = joint[4 * (size_t)v + (size_t)k];
             if (!(w >= 0) || !isfinite(w))
-                return error_at(error, f->gltf.path, 0, 0, "vertex %d has the weight %g", v, w);
+                return error_at(error, f->gltf.path, 0, 0, "vertex %d has the weight %g; expected 0 or more", v, w);
             if (w == 0) continue;
             if (!(j >= 0 && j < f->joint_count) || f->hand_joint[(int)j] < 0)
                 return error_at(error, f->gltf.path, 0, 0,
-                                "vertex %d hangs on joint %g of the skin; expected one of the 25 of WebXR", v, j);
+                                "vertex %d is attached to joint %g of the skin; expected one of the 25 of WebXR", v, j);
             bones.weight[hand_joint_bone((hand_joint)f->hand_joint[(int)j])] += w;
             total += w;
         }
-        if (!(total > 0)) return error_at(error, f->gltf.path, 0, 0, "vertex %d hangs on no joint", v);
+        if (!(total > 0)) return error_at(error, f->gltf.path, 0, 0, "vertex %d is attached to no joint", v);
         for (int i = 0; i < HAND_BONES; i++) bones.weight[i] /= total;
         if (!ARRAY_PUSH(&f->position, p) || !ARRAY_PUSH(&f->bones, bones)) return error_memory(error, "glTF hand");
     }
@@ -334,7 +344,7 @@ static thenar_status add_vertices(hand_file *f, const double *position, const do
 
 static thenar_status add_corners(hand_file *f, const double *index, int count, int first, int vertices,
                                  thenar_error *error) {
-    if (count % 3 != 0) return error_at(error, f->gltf.path, 0, 0, "%d indices; expected three a triangle", count);
+    if (count % 3 != 0) return error_at(error, f->gltf.path, 0, 0, "%d indices; expected three per triangle", count);
     for (int i = 0; i < count; i++) {
         if (!(index[i] >= 0 && index[i] < vertices))
             return error_at(error, f->gltf.path, 0, 0, "index %g of triangle %d; expected 0..%d", index[i], i / 3,
@@ -349,18 +359,16 @@ static thenar_status read_primitive(hand_file *f, const json_t *primitive, thena
     double *position = NULL, *joint = NULL, *weight = NULL, *index = NULL;
     int positions = 0, joints = 0, weights = 0, indices = 0, first = (int)f->position.count;
     if (json_object_get(primitive, "mode") && gltf_index(primitive, "mode") != 4)
-        return error_at(error, f->gltf.path, 0, 0, "a mesh of other things than triangles (mode 4)");
-    thenar_status status = gltf_read(&f->gltf, gltf_index(attributes, "POSITION"), 3, &position, &positions, error);
-    if (status == THENAR_OK)
-        status = gltf_read(&f->gltf, gltf_index(attributes, "JOINTS_0"), 4, &joint, &joints, error);
-    if (status == THENAR_OK)
-        status = gltf_read(&f->gltf, gltf_index(attributes, "WEIGHTS_0"), 4, &weight, &weights, error);
-    if (status == THENAR_OK) status = gltf_read(&f->gltf, gltf_index(primitive, "indices"), 1, &index, &indices, error);
+        return error_at(error, f->gltf.path, 0, 0, "the mesh has a primitive that is not triangles; expected mode 4");
+    thenar_status status = gltf_read(&f->gltf, attributes, "POSITION", 3, &position, &positions, error);
+    if (status == THENAR_OK) status = gltf_read(&f->gltf, attributes, "JOINTS_0", 4, &joint, &joints, error);
+    if (status == THENAR_OK) status = gltf_read(&f->gltf, attributes, "WEIGHTS_0", 4, &weight, &weights, error);
+    if (status == THENAR_OK) status = gltf_read(&f->gltf, primitive, "indices", 1, &index, &indices, error);
     if (status == THENAR_OK && (joints != positions || weights != positions))
-        status = error_at(error, f->gltf.path, 0, 0, "%d positions, %d joints, %d weights; expected as many of each",
+        status = error_at(error, f->gltf.path, 0, 0, "%d positions, %d joints, %d weights; expected equal numbers",
                           positions, joints, weights);
-    /* Pieces of a mesh may share their arrays: a small file could ask for very much. */
-    size_t max = VERTEX_LEAST + f->gltf.bytes.size;
+    /* Primitives may share arrays, so a small file could ask for very much memory. */
+    size_t max = VERTEX_ALLOWANCE + f->gltf.bytes.size;
     if (status == THENAR_OK && (f->position.count + (size_t)positions > max || f->corner.count + (size_t)indices > max))
         status = error_at(error, f->gltf.path, 0, 0, "more than %zu vertices or corners for %zu bytes; is it damaged?",
                           max, f->gltf.bytes.size);
@@ -373,7 +381,7 @@ static thenar_status read_primitive(hand_file *f, const json_t *primitive, thena
     return status;
 }
 
-/* One vertex a place, no triangle without three; weights go with the first vertex of a place. */
+/* Merges vertices at the same position, which keep the weights of the first, and drops triangles that degenerate. */
 static thenar_status merge_vertices(const hand_file *f, thenar_surface *out, double **weight, thenar_error *error) {
     thenar_surface raw = {.vertex_count = (int)f->position.count,
                           .triangle_count = (int)(f->corner.count / 3),
@@ -428,15 +436,10 @@ thenar_status hand_gltf_parse(const char *path, file_bytes bytes, hand_shape *ou
                               thenar_error *error) {
     *out = (hand_shape){0};
     *weight = NULL;
-    hand_file *f = MEMORY_ARRAY(hand_file, 1);
-    if (!f) {
-        free(bytes.data);
-        return error_memory(error, "glTF hand");
-    }
-    thenar_status status = gltf_parse(path, bytes, &f->gltf, error);
-    if (status == THENAR_OK) status = read_file(f, out, weight, error);
-    hand_file_free(f);
-    free(f);
+    hand_file f = {0};
+    thenar_status status = gltf_parse(path, bytes, &f.gltf, error);
+    if (status == THENAR_OK) status = read_file(&f, out, weight, error);
+    hand_file_free(&f);
     if (status == THENAR_OK) return status;
     free(*weight);
     *weight = NULL;
@@ -444,9 +447,8 @@ thenar_status hand_gltf_parse(const char *path, file_bytes bytes, hand_shape *ou
     return status;
 }
 
-/* `bytes` are used up. */
+/* Frees the bytes, also on an error. */
 static thenar_status make_hand(const char *path, file_bytes bytes, int tets, hand_shape *out, thenar_error *error) {
-    *out = (hand_shape){0};
     double *weight = NULL;
     thenar_status status = hand_gltf_parse(path, bytes, out, &weight, error);
     if (status == THENAR_OK) {
@@ -465,8 +467,8 @@ thenar_status hand_gltf_load(const char *path, int tets, hand_shape *out, thenar
     return status == THENAR_OK ? make_hand(path, bytes, tets, out, error) : status;
 }
 
-/* Hands out a shape; its bytes are used up. */
-static thenar_status give(const char *path, file_bytes bytes, int tets, thenar_hand_shape **out, thenar_error *error) {
+static thenar_status make_shape(const char *path, file_bytes bytes, int tets, thenar_hand_shape **out,
+                                thenar_error *error) {
     thenar_hand_shape *shape = MEMORY_ARRAY(thenar_hand_shape, 1);
     if (!shape) {
         free(bytes.data);
@@ -485,7 +487,7 @@ thenar_status thenar_hand_shape_load(const char *path, int tets, thenar_hand_sha
     *out = NULL;
     file_bytes bytes;
     thenar_status status = file_read(path, FILE_SIZE_LIMIT, &bytes, error);
-    return status == THENAR_OK ? give(path, bytes, tets, out, error) : status;
+    return status == THENAR_OK ? make_shape(path, bytes, tets, out, error) : status;
 }
 
 thenar_status thenar_hand_shape_parse(const void *bytes, size_t size, int tets, thenar_hand_shape **out,
@@ -494,5 +496,5 @@ thenar_status thenar_hand_shape_parse(const void *bytes, size_t size, int tets, 
     *out = NULL;
     file_bytes copy;
     thenar_status status = file_copy("a hand in memory", bytes, size, FILE_SIZE_LIMIT, &copy, error);
-    return status == THENAR_OK ? give("a hand in memory", copy, tets, out, error) : status;
+    return status == THENAR_OK ? make_shape("a hand in memory", copy, tets, out, error) : status;
 }

@@ -1,4 +1,4 @@
-#include "io/json.h"
+#include "io/file.h"
 
 #include "core/memory.h"
 #include "core/text.h"

@@ -1,6 +1,5 @@
+/* The builder of meshes, the choice of the format, and the public functions that load meshes. */
 #include "io/mesh_reader.h"
-
-#include "core/error.h"
 
 #include "thenar/file.h"
 
@@ -10,13 +9,12 @@
 #include <string.h>
 #include <strings.h>
 
-/* Bound on element and node counts, so that 4 * count is an int. */
-#define LARGEST_COUNT ((size_t)INT_MAX / 4)
+#define COUNT_MAX ((size_t)INT_MAX / 4) /* of nodes or elements: 4 * count is an int */
 
 static void mesh_builder_free(mesh_builder *builder) {
     free(builder->positions.data);
     free(builder->node_places.data);
-    free(builder->touched.data);
+    free(builder->used.data);
     free(builder->tets.data);
     free(builder->tet_places.data);
     free(builder->tags.data);
@@ -32,18 +30,18 @@ int mesh_builder_node_count(const mesh_builder *builder) {
 }
 
 static bool too_many(scanner *s, size_t count, const char *what) {
-    return count >= LARGEST_COUNT && !scanner_fail(s, "more than %zu %s; expected fewer", LARGEST_COUNT, what);
+    return count >= COUNT_MAX && !scanner_fail(s, "more than %zu %s; expected fewer", COUNT_MAX, what);
 }
 
-bool mesh_builder_node(mesh_builder *builder, scanner *s, const double position[3], int number) {
+bool mesh_builder_add_node(mesh_builder *builder, scanner *s, const double position[3], int number) {
     if (too_many(s, builder->positions.count, "nodes")) return false;
     mesh_place place = {.number = number, .line = scanner_line(s)};
     return (ARRAY_PUSH(&builder->positions, vec3_make(position[0], position[1], position[2])) &&
-            ARRAY_PUSH(&builder->node_places, place) && ARRAY_PUSH(&builder->touched, 0)) ||
+            ARRAY_PUSH(&builder->node_places, place) && ARRAY_PUSH(&builder->used, 0)) ||
            scanner_no_memory(s);
 }
 
-bool mesh_builder_tet(mesh_builder *builder, scanner *s, const int nodes[4], int tag, mesh_place place) {
+bool mesh_builder_add_tet(mesh_builder *builder, scanner *s, const int nodes[4], int tag, mesh_place place) {
     if (too_many(s, builder->tets.count, "tets")) return false;
     mesh_tet tet = {{nodes[0], nodes[1], nodes[2], nodes[3]}};
     return (ARRAY_PUSH(&builder->tets, tet) && ARRAY_PUSH(&builder->tags, tag) &&
@@ -58,30 +56,30 @@ static bool add_triangle(mesh_builder *builder, scanner *s, int a, int b, int c,
            scanner_no_memory(s);
 }
 
-bool mesh_builder_polygon(mesh_builder *builder, scanner *s, const int *nodes, size_t count, mesh_place place) {
+bool mesh_builder_add_polygon(mesh_builder *builder, scanner *s, const int *nodes, size_t count, mesh_place place) {
     if (count < 3) return scanner_fail(s, "face %d has %zu nodes; expected at least 3", place.number, count);
     for (size_t i = 2; i < count; i++)
         if (!add_triangle(builder, s, nodes[0], nodes[i - 1], nodes[i], place)) return false;
     return true;
 }
 
-bool mesh_builder_strip(mesh_builder *builder, scanner *s, const int *nodes, size_t count, mesh_place place) {
+bool mesh_builder_add_strip(mesh_builder *builder, scanner *s, const int *nodes, size_t count, mesh_place place) {
     if (count < 3) return scanner_fail(s, "strip %d has %zu nodes; expected at least 3", place.number, count);
     for (size_t i = 2; i < count; i++) {
-        size_t turned = i % 2;
-        if (!add_triangle(builder, s, nodes[i - 2 + turned], nodes[i - 1 - turned], nodes[i], place)) return false;
+        size_t flip = i % 2;
+        if (!add_triangle(builder, s, nodes[i - 2 + flip], nodes[i - 1 - flip], nodes[i], place)) return false;
     }
     return true;
 }
 
-void mesh_builder_touch(mesh_builder *builder, const int *nodes, size_t count) {
+void mesh_builder_mark_used(mesh_builder *builder, const int *nodes, size_t count) {
     for (size_t i = 0; i < count; i++) {
         assert(nodes[i] >= 0 && nodes[i] < mesh_builder_node_count(builder));
-        builder->touched.data[nodes[i]] = 1;
+        builder->used.data[nodes[i]] = 1;
     }
 }
 
-bool mesh_builder_region(mesh_builder *builder, scanner *s, int tag, const char *name) {
+bool mesh_builder_add_region(mesh_builder *builder, scanner *s, int tag, const char *name) {
     mesh_region region = {.tag = tag, .name = memory_string(name)};
     if (region.name && ARRAY_PUSH(&builder->regions, region)) return true;
     free(region.name);
@@ -89,15 +87,16 @@ bool mesh_builder_region(mesh_builder *builder, scanner *s, int tag, const char 
 }
 
 /* The nodes used by some elements, renumbered in the same order. */
-typedef struct selection {
+typedef struct node_selection {
     int count;
     int *renumbered; /* per node of the builder: its new index, or -1 */
     mesh_place *places;
-} selection;
+} node_selection;
 
-static bool select_nodes(const mesh_builder *builder, const int *indices, size_t index_count, selection *out) {
+static bool select_nodes(const mesh_builder *builder, const int *indices, size_t index_count, node_selection *out) {
     size_t node_count = builder->positions.count;
-    *out = (selection){.renumbered = MEMORY_ARRAY(int, node_count), .places = MEMORY_ARRAY(mesh_place, node_count)};
+    *out =
+        (node_selection){.renumbered = MEMORY_ARRAY(int, node_count), .places = MEMORY_ARRAY(mesh_place, node_count)};
     if (!out->renumbered || !out->places) return false;
     for (size_t i = 0; i < index_count; i++) out->renumbered[indices[i]] = 1;
     for (size_t i = 0; i < node_count; i++) {
@@ -108,18 +107,15 @@ static bool select_nodes(const mesh_builder *builder, const int *indices, size_t
     return true;
 }
 
-static void selection_free(selection *selected) {
+static void node_selection_free(node_selection *selected) {
     free(selected->renumbered);
     free(selected->places);
 }
 
-static void copy_positions(const mesh_builder *builder, const selection *selected, double *positions) {
-    for (size_t i = 0; i < builder->positions.count; i++) {
-        if (selected->renumbered[i] < 0) continue;
-        vec3 p = builder->positions.data[i];
-        double *to = positions + 3 * (size_t)selected->renumbered[i];
-        to[0] = p.x, to[1] = p.y, to[2] = p.z;
-    }
+static void copy_positions(const mesh_builder *builder, const node_selection *selected, double *positions) {
+    for (size_t i = 0; i < builder->positions.count; i++)
+        if (selected->renumbered[i] >= 0)
+            vec3_store(positions + 3 * (size_t)selected->renumbered[i], builder->positions.data[i]);
 }
 
 static bool has_tags(const mesh_builder *builder) {
@@ -131,7 +127,7 @@ static bool has_tags(const mesh_builder *builder) {
 static thenar_status finish_tets(const mesh_builder *builder, const char *path, mesh_file *out, thenar_error *error) {
     const int *indices = (const int *)builder->tets.data;
     size_t index_count = 4 * builder->tets.count;
-    selection selected;
+    node_selection selected;
     thenar_status status =
         select_nodes(builder, indices, index_count, &selected)
             ? tet_mesh_create(selected.count, (int)builder->tets.count, has_tags(builder), &out->tets, error)
@@ -147,7 +143,7 @@ static thenar_status finish_tets(const mesh_builder *builder, const char *path, 
         status = builder->loose ? tet_mesh_validate(&out->tets, error)
                                 : mesh_check_tets(&out->tets, &origin, &out->note, error);
     }
-    selection_free(&selected);
+    node_selection_free(&selected);
     return status;
 }
 
@@ -155,7 +151,7 @@ static thenar_status finish_surface(const mesh_builder *builder, const char *pat
                                     thenar_error *error) {
     const int *indices = (const int *)builder->triangles.data;
     size_t index_count = 3 * builder->triangles.count;
-    selection selected;
+    node_selection selected;
     thenar_status status = select_nodes(builder, indices, index_count, &selected)
                                ? surface_create(selected.count, (int)builder->triangles.count, &out->surface, error)
                                : error_memory(error, path);
@@ -168,7 +164,7 @@ static thenar_status finish_surface(const mesh_builder *builder, const char *pat
                               .first_node = builder->first_node};
         status = mesh_check_surface(&out->surface, &origin, error);
     }
-    selection_free(&selected);
+    node_selection_free(&selected);
     return status;
 }
 
@@ -186,7 +182,7 @@ static thenar_status check_all_indices(const mesh_builder *builder, const char *
 }
 
 static thenar_status check_all_used(mesh_builder *builder, const char *path, thenar_error *error) {
-    unsigned char *used = builder->touched.data;
+    unsigned char *used = builder->used.data;
     for (size_t i = 0; i < builder->tets.count; i++)
         for (int j = 0; j < 4; j++) used[builder->tets.data[i].nodes[j]] = 1;
     for (size_t i = 0; i < builder->triangles.count; i++)
@@ -235,8 +231,8 @@ static bool starts_with(const scanner *s, const char *text) {
     return scanner_left(s) >= strlen(text) && memcmp(s->at, text, strlen(text)) == 0;
 }
 
-/* A binary STL file has no signature, but its size follows from its number of triangles. A text file has letters in
- * place of that number, hence a number beyond any file's size. */
+/* A binary STL file has no signature, but its size follows from its number of triangles. A text file has letters there,
+ * which read as a number give more triangles than any file has. */
 static bool is_stl(const scanner *s) {
     if (starts_with(s, "solid")) return true;
     if (scanner_left(s) < 84) return false;
@@ -259,18 +255,17 @@ static const mesh_format *choose_format(const scanner *s) {
 static bool read_any(scanner *s, mesh_builder *builder) {
     const mesh_format *format = choose_format(s);
     if (!format)
-        return scanner_fail(s,
-                            "is not a mesh file that is known; expected Gmsh (.msh), VTK (.vtk), VTU (.vtu), OBJ, STL "
-                            "or PLY");
+        return scanner_fail(s, "is not a known mesh file; expected Gmsh (.msh), VTK (.vtk), VTU (.vtu), OBJ, STL "
+                               "or PLY");
     if (format->beginning && !starts_with(s, format->beginning))
-        return scanner_fail(s, "does not begin as a .%s file; expected \"%.*s\"", format->extension,
+        return scanner_fail(s, "does not begin like a .%s file; expected \"%.*s\"", format->extension,
                             (int)strcspn(format->beginning, "\r\n"), format->beginning);
     return format->read(s, builder);
 }
 
 static thenar_status parse(const char *path, file_bytes bytes, bool loose, mesh_file *out, thenar_error *error) {
     *out = (mesh_file){0};
-    scanner s = scanner_on(path, bytes, error);
+    scanner s = scanner_make(path, bytes, error);
     mesh_builder builder = {.loose = loose};
     thenar_status status = read_any(&s, &builder) ? mesh_builder_finish(&builder, path, out, error) : s.status;
     mesh_builder_free(&builder);
@@ -295,10 +290,6 @@ thenar_status mesh_file_read(const char *path, mesh_file *out, thenar_error *err
     return read_path(path, false, out, error);
 }
 
-thenar_status mesh_file_read_loose(const char *path, mesh_file *out, thenar_error *error) {
-    return read_path(path, true, out, error);
-}
-
 void mesh_file_free(mesh_file *file) {
     thenar_tet_mesh_free(&file->tets);
     thenar_surface_free(&file->surface);
@@ -310,7 +301,7 @@ void mesh_file_free(mesh_file *file) {
 static const char *const mesh_formats[] = {"auto", "msh", "vtk", "vtu", "obj", "stl", "ply"};
 NAMES(thenar_mesh_format, mesh_formats)
 
-/* A file in memory has the name that its format would give it: the reader looks at both. */
+/* A file in memory gets the extension of its format, from which the reader takes it. */
 static thenar_status parse_memory(const void *bytes, size_t size, thenar_mesh_format format, mesh_file *out,
                                   thenar_error *error) {
     char name[32];
@@ -327,76 +318,69 @@ static thenar_status parse_memory(const void *bytes, size_t size, thenar_mesh_fo
     return status;
 }
 
-/* Takes the tets out of a file that was read, which is freed. */
-static thenar_status take_tets(const char *path, mesh_file *file, thenar_tet_mesh *mesh, thenar_error *error) {
-    thenar_status status = THENAR_OK;
-    if (file->tets.tet_count == 0)
+/* Moves the tets of a file to `mesh` if it was read (status), and frees the rest. */
+static thenar_status take_tets(const char *path, thenar_status status, mesh_file *file, thenar_tet_mesh *mesh,
+                               thenar_error *error) {
+    *mesh = file->tets;
+    file->tets = (thenar_tet_mesh){0};
+    if (status == THENAR_OK && mesh->tet_count == 0)
         status = error_at(error, path, 0, 0, "has no tets, only %d triangles; expected a tet mesh",
                           file->surface.triangle_count);
-    else
-        *mesh = file->tets, file->tets = (thenar_tet_mesh){0};
     mesh_file_free(file);
     return status;
 }
 
-static thenar_status take_surface(const char *path, mesh_file *file, thenar_surface *surface, thenar_error *error) {
-    thenar_status status = THENAR_OK;
-    if (file->surface.triangle_count == 0)
+static thenar_status take_surface(const char *path, thenar_status status, mesh_file *file, thenar_surface *surface,
+                                  thenar_error *error) {
+    *surface = file->surface;
+    file->surface = (thenar_surface){0};
+    if (status == THENAR_OK && surface->triangle_count == 0)
         status =
             error_at(error, path, 0, 0, "has no triangles, only %d tets; expected a surface", file->tets.tet_count);
-    else
-        *surface = file->surface, file->surface = (thenar_surface){0};
     mesh_file_free(file);
     return status;
 }
 
 thenar_status thenar_tet_mesh_load(const char *path, thenar_tet_mesh *mesh, thenar_error *error) {
     USAGE_STATUS(path && mesh, error, "the path or the mesh is NULL");
-    *mesh = (thenar_tet_mesh){0};
     mesh_file file;
     thenar_status status = mesh_file_read(path, &file, error);
-    return status == THENAR_OK ? take_tets(path, &file, mesh, error) : status;
+    return take_tets(path, status, &file, mesh, error);
 }
 
 thenar_status thenar_tet_mesh_parse(const void *bytes, size_t size, thenar_mesh_format format, thenar_tet_mesh *mesh,
                                     thenar_error *error) {
     USAGE_STATUS(bytes && mesh, error, "the bytes or the mesh are NULL");
-    *mesh = (thenar_tet_mesh){0};
     mesh_file file;
     thenar_status status = parse_memory(bytes, size, format, &file, error);
-    return status == THENAR_OK ? take_tets("memory", &file, mesh, error) : status;
+    return take_tets("memory", status, &file, mesh, error);
 }
 
 thenar_status thenar_surface_load(const char *path, thenar_surface *surface, thenar_error *error) {
     USAGE_STATUS(path && surface, error, "the path or the surface is NULL");
-    *surface = (thenar_surface){0};
     mesh_file file;
     thenar_status status = mesh_file_read(path, &file, error);
-    return status == THENAR_OK ? take_surface(path, &file, surface, error) : status;
+    return take_surface(path, status, &file, surface, error);
 }
 
 thenar_status thenar_surface_parse(const void *bytes, size_t size, thenar_mesh_format format, thenar_surface *surface,
                                    thenar_error *error) {
     USAGE_STATUS(bytes && surface, error, "the bytes or the surface are NULL");
-    *surface = (thenar_surface){0};
     mesh_file file;
     thenar_status status = parse_memory(bytes, size, format, &file, error);
-    return status == THENAR_OK ? take_surface("memory", &file, surface, error) : status;
+    return take_surface("memory", status, &file, surface, error);
 }
 
 thenar_status thenar_mesh_file_load(const char *path, bool loose, thenar_mesh_file *out, thenar_error *error) {
     USAGE_STATUS(path && out, error, "the path or the file is NULL");
-    *out = (thenar_mesh_file){0};
     mesh_file file;
     thenar_status status = read_path(path, loose, &file, error);
-    if (status != THENAR_OK) return status;
-    out->tets = file.tets;
-    out->surface = file.surface;
+    *out = (thenar_mesh_file){.tets = file.tets, .surface = file.surface};
     snprintf(out->note, sizeof out->note, "%s", file.note.text);
     file.tets = (thenar_tet_mesh){0};
     file.surface = (thenar_surface){0};
     mesh_file_free(&file);
-    return THENAR_OK;
+    return status;
 }
 
 void thenar_mesh_file_free(thenar_mesh_file *file) {

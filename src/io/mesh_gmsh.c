@@ -1,8 +1,8 @@
 /* Gmsh .msh, formats 2.2 and 4.1, text and binary (Gmsh reference manual, "MSH file format").
  *
  * A file is a sequence of sections, $Name ... $EndName. $Nodes and $Elements define the mesh; $PhysicalNames (always
- * text) the names of regions. In 4.1, $Entities assigns physical groups to volumes; in 2.2, each element does so
- * itself. Other sections are skipped. If an element of 4.1 is in several groups, the first counts. */
+ * text) the names of regions. In 4.1, $Entities assigns physical groups to volumes; in 2.2, each element has
+ * its own. Other sections are skipped. If an element of 4.1 is in several groups, the first counts. */
 #include "io/mesh_reader.h"
 
 #include "core/hash.h"
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef enum element_kind { ELEMENT_OTHER, ELEMENT_TOUCH, ELEMENT_POLYGON, ELEMENT_TET } element_kind;
+typedef enum element_kind { ELEMENT_OTHER, ELEMENT_POINT_OR_LINE, ELEMENT_POLYGON, ELEMENT_TET } element_kind;
 
 typedef struct element_type {
     const char *name;
@@ -23,7 +23,7 @@ typedef struct element_type {
 #define MAX_NODES 4 /* of the types that are read */
 
 static const element_type element_types[] = {
-    [1] = {"line", 2, ELEMENT_TOUCH},
+    [1] = {"line", 2, ELEMENT_POINT_OR_LINE},
     [2] = {"triangle", 3, ELEMENT_POLYGON},
     [3] = {"quad", 4, ELEMENT_POLYGON},
     [4] = {"tet", 4, ELEMENT_TET},
@@ -37,7 +37,7 @@ static const element_type element_types[] = {
     [12] = {"second-order hexahedron (hexahedron27)", 27, ELEMENT_OTHER},
     [13] = {"second-order prism (prism18)", 18, ELEMENT_OTHER},
     [14] = {"second-order pyramid (pyramid14)", 14, ELEMENT_OTHER},
-    [15] = {"point", 1, ELEMENT_TOUCH},
+    [15] = {"point", 1, ELEMENT_POINT_OR_LINE},
     [16] = {"second-order quad (quad8)", 8, ELEMENT_OTHER},
     [17] = {"second-order hexahedron (hexahedron20)", 20, ELEMENT_OTHER},
     [18] = {"second-order prism (prism15)", 15, ELEMENT_OTHER},
@@ -66,7 +66,7 @@ static bool read_int(gmsh *g, long low, long high, long *value, const char *what
     return scanner_integer(g->s, SCANNER_INT32, low, high, value, what);
 }
 
-/* 4.1's size_t. Counts and tags above INT_MAX are refused: no file within the size limit needs them. */
+/* A size_t of 4.1. Counts and tags above INT_MAX are refused: no file within the size limit needs them. */
 static bool read_size(gmsh *g, long low, long *value, const char *what) {
     return scanner_integer(g->s, SCANNER_UINT64, low, INT_MAX, value, what);
 }
@@ -102,7 +102,7 @@ static bool read_format(gmsh *g) {
     return read;
 }
 
-/* The word of s continues up to a closing quote, possibly over blanks. */
+/* A name in quotes, which may contain blanks. */
 static bool read_name(scanner *s, char *name, size_t size) {
     if (scanner_at_line_end(s) || *s->at != '"') return scanner_fail(s, "no name here; expected a name in quotes");
     const char *start = s->at + 1;
@@ -126,7 +126,7 @@ static bool read_physical_names(gmsh *g) {
         if (!read_int(g, 0, 3, &dimension, "a dimension") || !read_int(g, INT_MIN, INT_MAX, &tag, "a physical tag") ||
             !read_name(g->s, name, sizeof name))
             return false;
-        if (dimension == 3 && !mesh_builder_region(g->builder, g->s, (int)tag, name)) return false;
+        if (dimension == 3 && !mesh_builder_add_region(g->builder, g->s, (int)tag, name)) return false;
     }
     return true;
 }
@@ -135,8 +135,7 @@ static bool add_volume(gmsh *g, int tag, int group) {
     if (!ARRAY_PUSH(&g->volume_tags, tag) || !ARRAY_PUSH(&g->volume_groups, group)) return scanner_no_memory(g->s);
     long first = key_table_put(&g->volumes_by_tag, g->volume_tags.data, g->volume_tags.count - 1);
     if (first == KEY_TABLE_NO_MEMORY) return scanner_no_memory(g->s);
-    return first == (long)g->volume_tags.count - 1 ||
-           scanner_fail(g->s, "volume %d is there twice; expected once", tag);
+    return first == (long)g->volume_tags.count - 1 || scanner_fail(g->s, "volume %d appears twice; expected once", tag);
 }
 
 static bool read_entity(gmsh *g, int dimension) {
@@ -171,7 +170,7 @@ static bool add_tag(gmsh *g, long tag) {
     long first = key_table_put(&g->nodes_by_tag, g->node_tags.data, g->node_tags.count - 1);
     if (first == KEY_TABLE_NO_MEMORY) return scanner_no_memory(g->s);
     return first == (long)g->node_tags.count - 1 ||
-           scanner_fail(g->s, "node %ld is there twice; expected different tags", tag);
+           scanner_fail(g->s, "node %ld appears twice; expected different tags", tag);
 }
 
 static bool read_nodes_2(gmsh *g) {
@@ -183,7 +182,8 @@ static bool read_nodes_2(gmsh *g) {
     if (!scanner_need(s, (size_t)count, s->binary ? 28 : 8, "nodes")) return false;
     for (long i = 0; i < count; i++)
         if (!read_int(g, 1, INT_MAX, &tag, "a node tag") || !add_tag(g, tag) ||
-            !scanner_position(s, SCANNER_FLOAT64, position) || !mesh_builder_node(g->builder, s, position, (int)tag))
+            !scanner_position(s, SCANNER_FLOAT64, position) ||
+            !mesh_builder_add_node(g->builder, s, position, (int)tag))
             return false;
     return true;
 }
@@ -202,14 +202,14 @@ static bool read_node_block(gmsh *g) {
         if (!read_size(g, 1, &tag, "a node tag") || !add_tag(g, tag)) return false;
     for (size_t i = 0; i < (size_t)count; i++)
         if (!scanner_position(s, SCANNER_FLOAT64, position) ||
-            !mesh_builder_node(g->builder, s, position, g->node_tags.data[first + i]) ||
+            !mesh_builder_add_node(g->builder, s, position, g->node_tags.data[first + i]) ||
             !skip_numbers(g, SCANNER_FLOAT64, (long)parameters, "a parameter"))
             return false;
     return true;
 }
 
-/* The heads of $Nodes and $Elements of 4.1: blocks, total, smallest and largest tag. */
-static bool read_head_4(gmsh *g, long *blocks, long *total) {
+/* The first line of $Nodes and of $Elements in 4.1: blocks, total, smallest and largest tag. */
+static bool read_counts_4(gmsh *g, long *blocks, long *total) {
     long smallest, largest;
     return read_size(g, 0, blocks, "the number of blocks") && read_size(g, 0, total, "the total number") &&
            read_size(g, 0, &smallest, "the smallest tag") && read_size(g, 0, &largest, "the largest tag");
@@ -218,7 +218,7 @@ static bool read_head_4(gmsh *g, long *blocks, long *total) {
 static bool read_nodes_4(gmsh *g) {
     long blocks, total;
     g->s->binary = g->binary;
-    if (!read_head_4(g, &blocks, &total)) return false;
+    if (!read_counts_4(g, &blocks, &total)) return false;
     if (!scanner_need(g->s, (size_t)total, g->binary ? 32 : 8, "nodes")) return false;
     for (long i = 0; i < blocks; i++)
         if (!read_node_block(g)) return false;
@@ -226,7 +226,7 @@ static bool read_nodes_4(gmsh *g) {
            scanner_fail(g->s, "$Nodes has %zu nodes; expected %ld by its first line", g->node_tags.count, total);
 }
 
-/* Tags usually count up by one; then the index follows from the first tag, without a table look-up. */
+/* Tags are usually consecutive; then the index follows from the first tag, without a table lookup. */
 static long find_node(const gmsh *g, long tag) {
     if (g->node_tags.count == 0) return KEY_TABLE_NONE;
     long guess = tag - g->node_tags.data[0];
@@ -235,7 +235,7 @@ static long find_node(const gmsh *g, long tag) {
     return key_table_find(&g->nodes_by_tag, g->node_tags.data, &key);
 }
 
-/* Reads the nodes of an element, which end its line, and adds the element to the builder. */
+/* Reads the nodes of an element, the last items of its line, and adds the element to the builder. */
 static bool read_element(gmsh *g, const element_type *type, scanner_type integer, mesh_place place, int group) {
     int nodes[MAX_NODES];
     for (int i = 0; i < type->node_count; i++) {
@@ -249,11 +249,11 @@ static bool read_element(gmsh *g, const element_type *type, scanner_type integer
     }
     switch (type->kind) {
     case ELEMENT_TET:
-        return mesh_builder_tet(g->builder, g->s, nodes, group, place);
+        return mesh_builder_add_tet(g->builder, g->s, nodes, group, place);
     case ELEMENT_POLYGON:
-        return mesh_builder_polygon(g->builder, g->s, nodes, (size_t)type->node_count, place);
+        return mesh_builder_add_polygon(g->builder, g->s, nodes, (size_t)type->node_count, place);
     default:
-        mesh_builder_touch(g->builder, nodes, (size_t)type->node_count);
+        mesh_builder_mark_used(g->builder, nodes, (size_t)type->node_count);
         return true;
     }
 }
@@ -268,7 +268,7 @@ static bool read_type(gmsh *g, const element_type **type) {
                         number);
 }
 
-/* The tags of an element of 2.2, the first of which is its physical group. */
+/* The tags of an element in 2.2, the first of which is its physical group. */
 static bool read_tags_2(gmsh *g, long tag_count, int *group) {
     *group = 0;
     for (long i = 0; i < tag_count; i++) {
@@ -290,7 +290,7 @@ static bool read_element_2_text(gmsh *g) {
            scanner_end_line(g->s);
 }
 
-/* A block of binary elements of one type. left: how many elements the section still has to contain. */
+/* A block of binary elements of one type. left: number of elements that the section has yet to contain. */
 static bool read_block_2_binary(gmsh *g, long *left) {
     const element_type *type;
     long count, tag_count, number;
@@ -349,10 +349,10 @@ static bool read_block_4(gmsh *g, long *left) {
 static bool read_elements_4(gmsh *g) {
     long blocks, left;
     g->s->binary = g->binary;
-    if (!read_head_4(g, &blocks, &left)) return false;
+    if (!read_counts_4(g, &blocks, &left)) return false;
     for (long i = 0; i < blocks; i++)
         if (!read_block_4(g, &left)) return false;
-    return left == 0 || scanner_fail(g->s, "$Elements has %ld elements less than its first line says", left);
+    return left == 0 || scanner_fail(g->s, "$Elements has %ld elements fewer than its first line says", left);
 }
 
 static bool read_nodes(gmsh *g) {
@@ -377,7 +377,7 @@ static bool read_section(gmsh *g) {
     if (!scanner_word(s, "a section")) return false;
     if (s->word[0] != '$' || strlen(s->word) < 2 || strncmp(s->word, "$End", 4) == 0)
         return scanner_fail(s, "found \"%s\"; expected a section such as $Nodes", s->word);
-    char end[SCANNER_LONGEST_WORD + 8];
+    char end[SCANNER_WORD_MAX + 8];
     snprintf(end, sizeof end, "$End%s", s->word + 1);
     if (strcmp(s->word, "$PartitionedEntities") == 0)
         return scanner_fail(s, "is a partitioned mesh; expected one without partitions");
@@ -401,7 +401,7 @@ bool mesh_read_gmsh(scanner *s, mesh_builder *builder) {
     bool done = true;
     while (done && !scanner_at_end(s)) done = read_section(&g);
     if (done && !g.has_nodes) done = scanner_fail(s, "the file ends without $Nodes; expected $Nodes and $Elements");
-    if (done && !g.has_elements) done = scanner_fail(s, "the file ends without $Elements; expected it behind $Nodes");
+    if (done && !g.has_elements) done = scanner_fail(s, "the file ends without $Elements; expected it after $Nodes");
     free(g.node_tags.data);
     free(g.nodes_by_tag.slots);
     free(g.volume_tags.data);

@@ -1,24 +1,21 @@
-/* Reading mesh files: a cursor over the bytes (words and numbers of text with line numbers, raw values of either byte
- * order with bounds checks), and a builder that collects nodes and elements.
+/* What the readers of mesh formats share: a scanner over the bytes (words and numbers of text with line numbers, raw
+ * values of either byte order with bounds checks), and a builder that collects nodes and elements.
  *
- * Functions that return bool return false after a failure; the message is then in the error, and scanner.status has
- * its kind. `what` names the thing being read, for messages ("a node number"). scanner_integer and scanner_number read
- * a word of text or raw bytes, depending on scanner.binary, so that one reader serves the text and the binary variant
- * of a format. */
+ * Functions that return bool return false on a failure, with the message in scanner.error and its kind in
+ * scanner.status. `what` names what is being read, for messages ("a node number"). scanner_integer and scanner_number
+ * read a word of text or raw bytes, depending on scanner.binary, so that one reader serves the text and the binary
+ * variant of a format. */
 #ifndef IO_MESH_READER_H
 #define IO_MESH_READER_H
 
-#include "core/error.h"
 #include "io/file.h"
 #include "core/memory.h"
 #include "core/vec3.h"
-#include "io/mesh_file.h"
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
-#define SCANNER_LONGEST_WORD 127
+#define SCANNER_WORD_MAX 127
 
 typedef enum scanner_type {
     SCANNER_INT8,
@@ -37,19 +34,19 @@ typedef struct scanner {
     const char *path;
     const char *start, *at, *end; /* *end is zero, as from file_read */
     const char *line_start;
-    long line;                           /* of `at`, from 1 */
-    const char *token;                   /* start of the last word or value, for messages */
-    long token_line, token_column;       /* from 1 */
-    char word[SCANNER_LONGEST_WORD + 1]; /* the last word; control characters become '?', a long one ends in ... */
-    bool binary;                         /* values are raw bytes from now on */
-    bool has_binary;                     /* raw bytes were read, so messages give the byte instead of the line */
+    long line;                       /* of `at`, from 1 */
+    const char *token;               /* start of the last word or value, for messages */
+    long token_line, token_column;   /* from 1 */
+    char word[SCANNER_WORD_MAX + 1]; /* the last word; control characters become '?', a word that is cut ends in ... */
+    bool binary;                     /* values are raw bytes from now on */
+    bool has_binary;                 /* raw bytes were read, so messages give the byte instead of the line */
     bool big_endian;
     bool continues; /* a backslash at the end of a line joins it with the next */
     thenar_status status;
     thenar_error *error;
 } scanner;
 
-scanner scanner_on(const char *path, file_bytes bytes, thenar_error *error);
+scanner scanner_make(const char *path, file_bytes bytes, thenar_error *error);
 
 /* THENAR_ERROR_INPUT at the token; returns false. */
 bool scanner_fail(scanner *s, const char *format, ...) THENAR_PRINTF(2, 3);
@@ -72,7 +69,7 @@ bool scanner_at_line_end(scanner *s);
 bool scanner_end_line(scanner *s);
 void scanner_skip_line(scanner *s);
 
-/* Advances past the next occurrence of text; false, without a message and without moving, if there is none. */
+/* Advances past the next occurrence of text; false, without a message and without advancing, if there is none. */
 bool scanner_skip_past(scanner *s, const char *text);
 
 /* The next word, into s->word. */
@@ -109,7 +106,7 @@ typedef struct mesh_builder {
     bool loose; /* tets of any shape and unused nodes are allowed; only numbers are checked */
     ARRAY(vec3) positions;
     ARRAY(mesh_place) node_places;
-    ARRAY(unsigned char) touched; /* per node: a point or a line element uses it */
+    ARRAY(unsigned char) used; /* per node: a point or a line element uses it */
     ARRAY(mesh_tet) tets;
     ARRAY(mesh_place) tet_places;
     ARRAY(int) tags; /* per tet */
@@ -121,36 +118,24 @@ typedef struct mesh_builder {
 
 int mesh_builder_node_count(const mesh_builder *builder);
 
-/* `number` is that of the node or element in the file. Node indices count from 0 in the order of addition; those of
- * tets and polygons may refer to later nodes and are checked at the end. */
-bool mesh_builder_node(mesh_builder *builder, scanner *s, const double position[3], int number);
-bool mesh_builder_tet(mesh_builder *builder, scanner *s, const int nodes[4], int tag, mesh_place place);
+/* `number` is that of the node or element in the file. Node indices count from 0 in the order of addition; tets and
+ * polygons may refer to nodes that are added later, so their indices are checked at the end. */
+bool mesh_builder_add_node(mesh_builder *builder, scanner *s, const double position[3], int number);
+bool mesh_builder_add_tet(mesh_builder *builder, scanner *s, const int nodes[4], int tag, mesh_place place);
 
 /* A fan of count - 2 triangles around the first node. */
-bool mesh_builder_polygon(mesh_builder *builder, scanner *s, const int *nodes, size_t count, mesh_place place);
+bool mesh_builder_add_polygon(mesh_builder *builder, scanner *s, const int *nodes, size_t count, mesh_place place);
 
 /* A strip of count - 2 triangles, every second one flipped so that all face the same way. */
-bool mesh_builder_strip(mesh_builder *builder, scanner *s, const int *nodes, size_t count, mesh_place place);
+bool mesh_builder_add_strip(mesh_builder *builder, scanner *s, const int *nodes, size_t count, mesh_place place);
 
-/* Points and lines: only marks their nodes, which must have been added, as used. */
-void mesh_builder_touch(mesh_builder *builder, const int *nodes, size_t count);
+/* For points and lines: marks their nodes, which must have been added, as used. */
+void mesh_builder_mark_used(mesh_builder *builder, const int *nodes, size_t count);
 
 /* Copies the name. */
-bool mesh_builder_region(mesh_builder *builder, scanner *s, int tag, const char *name);
+bool mesh_builder_add_region(mesh_builder *builder, scanner *s, int tag, const char *name);
 
-/* Cells as in legacy VTK and VTU files. */
-
-/* Types of VTK's cells (vtkCellType.h) that the readers assign to cells of polydata. */
-enum { VTK_POLY_VERTEX = 2, VTK_POLY_LINE = 4, VTK_TRIANGLE_STRIP = 6, VTK_POLYGON = 7 };
-
-typedef struct vtk_cells {
-    ARRAY(int) connectivity; /* point indices of all cells, cell by cell */
-    ARRAY(int) ends;         /* per cell: where its indices end in connectivity */
-    ARRAY(uint32_t) lines;   /* per cell: its line in the file; shorter than ends if there are none */
-    ARRAY(int) types;        /* per cell */
-} vtk_cells;
-
-/* One reader per file format. Each adds what it finds to the builder; false: the scanner has the error. */
+/* One reader per file format. Each adds nodes and elements to the builder; false: the scanner has the error. */
 
 bool mesh_read_gmsh(scanner *s, mesh_builder *builder);
 bool mesh_read_vtk(scanner *s, mesh_builder *builder);

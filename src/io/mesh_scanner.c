@@ -1,6 +1,5 @@
 #include "io/mesh_reader.h"
 
-#include "core/error.h"
 #include "core/text.h"
 
 #include <stdarg.h>
@@ -8,7 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
-scanner scanner_on(const char *path, file_bytes bytes, thenar_error *error) {
+scanner scanner_make(const char *path, file_bytes bytes, thenar_error *error) {
     return (scanner){.path = path,
                      .start = bytes.data,
                      .at = bytes.data,
@@ -62,7 +61,7 @@ static void count_line(scanner *s) {
     s->line_start = s->at;
 }
 
-/* The length of a backslash and line break at `at`, or 0. */
+/* The length of a backslash and a line break at `at`, or 0. */
 static size_t continuation(const scanner *s, const char *at) {
     if (!s->continues || *at != '\\') return 0;
     if (at[1] == '\n') return 2;
@@ -133,9 +132,9 @@ bool scanner_word(scanner *s, const char *what) {
     if (s->at == s->end) return scanner_fail(s, "the file ends early; expected %s", what);
     size_t length = 0;
     for (; s->at < s->end && !is_blank(*s->at) && !continuation(s, s->at); s->at++, length++)
-        if (length < SCANNER_LONGEST_WORD) s->word[length] = (unsigned char)*s->at < 32 || *s->at == 127 ? '?' : *s->at;
-    if (length > SCANNER_LONGEST_WORD) {
-        length = SCANNER_LONGEST_WORD;
+        if (length < SCANNER_WORD_MAX) s->word[length] = (unsigned char)*s->at < 32 || *s->at == 127 ? '?' : *s->at;
+    if (length > SCANNER_WORD_MAX) {
+        length = SCANNER_WORD_MAX;
         memcpy(s->word + length - 3, "...", 3);
     }
     s->word[length] = 0;
@@ -186,22 +185,11 @@ static bool raw_bits(scanner *s, scanner_type type, uint64_t *bits, const char *
 static bool raw_integer(scanner *s, scanner_type type, int64_t *value, const char *what) {
     uint64_t bits = 0;
     if (!raw_bits(s, type, &bits, what)) return false;
-    switch (type) {
-    case SCANNER_INT8:
-        *value = (int8_t)bits;
-        break;
-    case SCANNER_INT16:
-        *value = (int16_t)bits;
-        break;
-    case SCANNER_INT32:
-        *value = (int32_t)bits;
-        break;
-    case SCANNER_UINT64:
-        *value = bits > INT64_MAX ? INT64_MAX : (int64_t)bits;
-        break;
-    default:
-        *value = (int64_t)bits;
-    }
+    *value = type == SCANNER_INT8                         ? (int8_t)bits
+             : type == SCANNER_INT16                      ? (int16_t)bits
+             : type == SCANNER_INT32                      ? (int32_t)bits
+             : type == SCANNER_UINT64 && bits > INT64_MAX ? INT64_MAX
+                                                          : (int64_t)bits;
     return true;
 }
 
@@ -234,9 +222,9 @@ bool scanner_number(scanner *s, scanner_type type, double *value, const char *wh
     uint64_t bits = 0;
     if (!raw_bits(s, type, &bits, what)) return false;
     if (type == SCANNER_FLOAT32) {
-        uint32_t half = (uint32_t)bits;
+        uint32_t word = (uint32_t)bits;
         float single;
-        memcpy(&single, &half, sizeof single);
+        memcpy(&single, &word, sizeof single);
         *value = (double)single;
     } else {
         memcpy(value, &bits, sizeof *value);

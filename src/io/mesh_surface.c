@@ -32,7 +32,7 @@ static bool read_vertex(scanner *s, mesh_builder *builder) {
         if (!scanner_number(s, SCANNER_FLOAT64, &numbers[count], "a coordinate")) return false;
     }
     if (count < 3) return scanner_fail(s, "a vertex has %d numbers; expected x y z", count);
-    if (!mesh_builder_node(builder, s, numbers, mesh_builder_node_count(builder) + 1)) return false;
+    if (!mesh_builder_add_node(builder, s, numbers, mesh_builder_node_count(builder) + 1)) return false;
     builder->node_places.data[builder->node_places.count - 1].line = line;
     return true;
 }
@@ -40,14 +40,14 @@ static bool read_vertex(scanner *s, mesh_builder *builder) {
 /* The vertex of "v", "v/vt", "v//vn" or "v/vt/vn", counting from 0. */
 static bool parse_corner(scanner *s, int vertex_count, int *vertex) {
     char *slash = strchr(s->word, '/');
-    bool is_finite = !slash || (strspn(slash, "/-0123456789") == strlen(slash) && slash[strlen(slash) - 1] != '/');
+    bool is_valid = !slash || (strspn(slash, "/-0123456789") == strlen(slash) && slash[strlen(slash) - 1] != '/');
     if (slash) *slash = 0;
     long index = 0;
-    is_finite = is_finite && text_to_long(s->word, -(long)INT_MAX, INT_MAX, &index) && index != 0;
+    is_valid = is_valid && text_to_long(s->word, -(long)INT_MAX, INT_MAX, &index) && index != 0;
     if (slash) *slash = '/';
-    if (!is_finite) return scanner_fail(s, "found \"%s\"; expected an index such as 1, 1/2, 1//3 or 1/2/3", s->word);
+    if (!is_valid) return scanner_fail(s, "found \"%s\"; expected an index such as 1, 1/2, 1//3 or 1/2/3", s->word);
     if (index < -(long)vertex_count)
-        return scanner_fail(s, "index %ld is out of range; expected -%d or more: the vertices so far", index,
+        return scanner_fail(s, "index %ld is out of range; expected -%d or more, the number of vertices so far", index,
                             vertex_count);
     *vertex = (int)(index > 0 ? index - 1 : vertex_count + index);
     return true;
@@ -63,7 +63,7 @@ static bool read_face(scanner *s, mesh_builder *builder, index_list *corners, in
         if (!scanner_word(s, "an index") || !parse_corner(s, mesh_builder_node_count(builder), &vertex)) return false;
         if (!ARRAY_PUSH(corners, vertex)) return scanner_no_memory(s);
     }
-    return mesh_builder_polygon(builder, s, corners->data, corners->count, place);
+    return mesh_builder_add_polygon(builder, s, corners->data, corners->count, place);
 }
 
 static void skip_comment(scanner *s) {
@@ -100,11 +100,11 @@ bool mesh_read_obj(scanner *s, mesh_builder *builder) {
     return done;
 }
 
-/* STL, text and binary: triangles with corners of their own. Corners with exactly equal coordinates become one vertex;
- * there is no tolerance that could join separate ones. Normals are ignored, the order of corners counts. Binary is
+/* STL, text and binary: triangles with separate corners. Corners with exactly equal coordinates become one vertex; a
+ * tolerance could merge different ones. Normals are ignored; the order of corners gives the orientation. Binary is
  * little-endian: 80 bytes of any text, the number of triangles (4 bytes), then 50 bytes for each. */
 
-#define HEAD_SIZE 80
+#define HEADER_SIZE 80
 #define TRIANGLE_SIZE 50
 
 typedef struct stl {
@@ -115,18 +115,18 @@ typedef struct stl {
 } stl;
 
 static bool add_vertex(stl *t, const double position[3], int *index) {
-    /* -0 + 0 is 0: both zeros are one position and must have the same bytes. */
+    /* -0 + 0 is 0: vertices are compared by their bytes, so both zeros must have the same. */
     double place[3] = {position[0] + 0.0, position[1] + 0.0, position[2] + 0.0};
     mesh_builder *builder = t->builder;
     int newest = mesh_builder_node_count(builder);
-    if (!mesh_builder_node(builder, t->s, place, newest)) return false;
+    if (!mesh_builder_add_node(builder, t->s, place, newest)) return false;
     long first = key_table_put(&t->vertices, builder->positions.data, (size_t)newest);
     if (first == KEY_TABLE_NO_MEMORY) return scanner_no_memory(t->s);
     *index = (int)first;
     if (first != newest) {
         builder->positions.count--;
         builder->node_places.count--;
-        builder->touched.count--;
+        builder->used.count--;
     }
     return true;
 }
@@ -142,7 +142,7 @@ static bool read_corners(stl *t, bool keyword, int corners[3]) {
 
 static bool add_triangle(stl *t, const int corners[3], uint32_t line) {
     mesh_place place = {.number = t->triangle_count++, .line = line};
-    return mesh_builder_polygon(t->builder, t->s, corners, 3, place);
+    return mesh_builder_add_polygon(t->builder, t->s, corners, 3, place);
 }
 
 /* facet normal x y z outer loop, three vertices, endloop endfacet; the word "facet" has been read. */
@@ -176,13 +176,13 @@ static bool read_binary(stl *t) {
     double normal[3];
     int corners[3];
     s->binary = s->has_binary = true;
-    if (!scanner_need(s, 1, HEAD_SIZE + 4, "STL head")) return false;
-    s->at += HEAD_SIZE;
+    if (!scanner_need(s, 1, HEADER_SIZE + 4, "STL header")) return false;
+    s->at += HEADER_SIZE;
     if (!scanner_integer(s, SCANNER_UINT32, 0, UINT32_MAX, &count, "the number of triangles") ||
         !scanner_need(s, (size_t)count, TRIANGLE_SIZE, "triangles"))
         return false;
     if (scanner_left(s) != (size_t)count * TRIANGLE_SIZE)
-        return scanner_fail(s, "found %zu bytes behind the %ld triangles; expected the end of the file",
+        return scanner_fail(s, "found %zu bytes after the %ld triangles; expected the end of the file",
                             scanner_left(s) - (size_t)count * TRIANGLE_SIZE, count);
     for (long i = 0; i < count; i++)
         if (!scanner_position(s, SCANNER_FLOAT32, normal) || !read_corners(t, false, corners) ||
@@ -191,10 +191,10 @@ static bool read_binary(stl *t) {
     return true;
 }
 
-/* Binary files may begin with "solid" too, but contain zero bytes early: in the header, or in the count. */
+/* Binary files may begin with "solid" too, but have a zero byte in the header or in the count. */
 static bool is_text(const scanner *s) {
-    size_t looked_at = scanner_left(s) < HEAD_SIZE + 4 ? scanner_left(s) : HEAD_SIZE + 4;
-    return looked_at >= 5 && memcmp(s->at, "solid", 5) == 0 && !memchr(s->at, 0, looked_at);
+    size_t size = scanner_left(s) < HEADER_SIZE + 4 ? scanner_left(s) : HEADER_SIZE + 4;
+    return size >= 5 && memcmp(s->at, "solid", 5) == 0 && !memchr(s->at, 0, size);
 }
 
 bool mesh_read_stl(scanner *s, mesh_builder *builder) {
@@ -228,7 +228,7 @@ typedef struct property {
 typedef struct element {
     enum { ELEMENT_OTHER, ELEMENT_VERTEX, ELEMENT_FACE } kind;
     long count;
-    int roles; /* number of properties that are read */
+    int role_count; /* properties with a role */
     ARRAY(property) properties;
 } element;
 
@@ -273,7 +273,7 @@ static bool read_format(ply *p) {
     return scanner_expect(s, "1.0");
 }
 
-static bool read_element_head(ply *p) {
+static bool read_element_header(ply *p) {
     scanner *s = p->s;
     element e = {0};
     if (!scanner_word(s, "the name of an element")) return false;
@@ -305,7 +305,7 @@ static bool read_property(ply *p) {
     if (!added.list) *s = before;
     if (added.list && !read_type(s, &added.count_type)) return false;
     if (added.list && added.count_type >= SCANNER_FLOAT32)
-        return scanner_fail(s, "a list has its count as %s; expected an integer type", s->word);
+        return scanner_fail(s, "the count of a list has type %s; expected an integer type", s->word);
     if (!read_type(s, &added.type) || !scanner_word(s, "the name of a property")) return false;
     added.role = role_of(e, s->word, added.list);
     if (added.role == ROLE_CORNERS && added.type >= SCANNER_FLOAT32)
@@ -313,12 +313,12 @@ static bool read_property(ply *p) {
     for (size_t i = 0; added.role != ROLE_NONE && i < e->properties.count; i++)
         if (e->properties.data[i].role == added.role)
             return scanner_fail(s, "a second property %s; expected one", s->word);
-    e->roles += added.role != ROLE_NONE;
+    e->role_count += added.role != ROLE_NONE;
     return ARRAY_PUSH(&e->properties, added) || scanner_no_memory(s);
 }
 
-/* done: the header ended here. */
-static bool read_head_line(ply *p, bool *done) {
+/* *done: this was the last line. */
+static bool read_header_line(ply *p, bool *done) {
     scanner *s = p->s;
     if (!scanner_word(s, "end_header")) return false;
     if (strcmp(s->word, "comment") == 0 || strcmp(s->word, "obj_info") == 0) {
@@ -329,7 +329,7 @@ static bool read_head_line(ply *p, bool *done) {
     if (strcmp(s->word, "format") == 0)
         read = read_format(p);
     else if (strcmp(s->word, "element") == 0)
-        read = read_element_head(p);
+        read = read_element_header(p);
     else if (strcmp(s->word, "property") == 0)
         read = read_property(p);
     else {
@@ -339,20 +339,20 @@ static bool read_head_line(ply *p, bool *done) {
     return read && scanner_end_line(s);
 }
 
-static bool read_head(ply *p) {
+static bool read_header(ply *p) {
     bool done = false;
     if (!scanner_expect(p->s, "ply")) return false;
     while (!done)
-        if (!read_head_line(p, &done)) return false;
-    if (!p->has_format) return scanner_fail(p->s, "the head has no format; expected \"format ascii 1.0\" or binary");
+        if (!read_header_line(p, &done)) return false;
+    if (!p->has_format) return scanner_fail(p->s, "the header has no format; expected \"format ascii 1.0\" or binary");
     for (size_t i = 0; i < p->elements.count; i++) {
         const element *e = &p->elements.data[i];
-        /* Rows of zero bytes would permit any count. */
+        /* Rows without bytes would permit any count. */
         if (e->properties.count == 0 && e->count > 0)
-            return scanner_fail(p->s, "element %zu of the head has no properties; expected some", i);
-        if (e->kind == ELEMENT_VERTEX && e->roles < 3)
+            return scanner_fail(p->s, "element %zu of the header has no properties; expected some", i);
+        if (e->kind == ELEMENT_VERTEX && e->role_count < 3)
             return scanner_fail(p->s, "the vertices lack coordinates; expected properties x, y and z");
-        if (e->kind == ELEMENT_FACE && e->roles < 1)
+        if (e->kind == ELEMENT_FACE && e->role_count < 1)
             return scanner_fail(p->s, "the faces lack their vertices; expected a list vertex_indices");
     }
     return true;
@@ -388,8 +388,9 @@ static bool read_row(ply *p, const element *e, int number) {
         if (read->role >= ROLE_X && read->role <= ROLE_Z) position[read->role - ROLE_X] = value;
     }
     mesh_place place = {.number = number, .line = scanner_line(p->s)};
-    if (e->kind == ELEMENT_VERTEX && !mesh_builder_node(p->builder, p->s, position, number)) return false;
-    if (e->kind == ELEMENT_FACE && !mesh_builder_polygon(p->builder, p->s, p->corners.data, p->corners.count, place))
+    if (e->kind == ELEMENT_VERTEX && !mesh_builder_add_node(p->builder, p->s, position, number)) return false;
+    if (e->kind == ELEMENT_FACE &&
+        !mesh_builder_add_polygon(p->builder, p->s, p->corners.data, p->corners.count, place))
         return false;
     return p->binary || scanner_end_line(p->s);
 }
@@ -412,12 +413,12 @@ static bool read_body(ply *p) {
         if (!read_rows(p, &p->elements.data[i])) return false;
     bool ended = p->binary ? scanner_left(s) == 0 : scanner_at_end(s);
     return ended ||
-           scanner_fail(s, "found %zu bytes behind the last element; expected the end of the file", scanner_left(s));
+           scanner_fail(s, "found %zu bytes after the last element; expected the end of the file", scanner_left(s));
 }
 
 bool mesh_read_ply(scanner *s, mesh_builder *builder) {
     ply p = {.s = s, .builder = builder};
-    bool done = read_head(&p) && read_body(&p);
+    bool done = read_header(&p) && read_body(&p);
     for (size_t i = 0; i < p.elements.count; i++) free(p.elements.data[i].properties.data);
     free(p.elements.data);
     free(p.corners.data);

@@ -1,6 +1,6 @@
-/* Legacy VTK, unstructured grids and polydata, text and binary (VTK User's Guide, "Simple Legacy Formats";
- * binary values are big-endian). Up to version 4 cells are "count index index ..."; from version 5 on an
- * OFFSETS and a CONNECTIVITY array. Point and cell data, which follow the geometry, are not read. */
+/* Legacy VTK, unstructured grids and polydata, text and binary (VTK User's Guide, "Simple Legacy Formats"; binary values
+ * are big-endian). Up to version 4, cells are "count index index ..."; from version 5 on, they are an OFFSETS and a
+ * CONNECTIVITY array. Point and cell data, which follow the geometry, are not read. */
 #include "io/mesh_reader.h"
 
 #include "core/text.h"
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef enum cell_kind { CELL_OTHER, CELL_TOUCH, CELL_POLYGON, CELL_STRIP, CELL_TET } cell_kind;
+typedef enum cell_kind { CELL_OTHER, CELL_POINT_OR_LINE, CELL_POLYGON, CELL_STRIP, CELL_TET } cell_kind;
 
 typedef struct cell_type {
     const char *name;
@@ -20,10 +20,10 @@ typedef struct cell_type {
 
 static const cell_type cell_types[] = {
     [0] = {"empty cell", CELL_OTHER, 0},
-    [1] = {"vertex", CELL_TOUCH, 1},
-    [2] = {"poly-vertex", CELL_TOUCH, 0},
-    [3] = {"line", CELL_TOUCH, 2},
-    [4] = {"poly-line", CELL_TOUCH, 0},
+    [1] = {"vertex", CELL_POINT_OR_LINE, 1},
+    [2] = {"poly-vertex", CELL_POINT_OR_LINE, 0},
+    [3] = {"line", CELL_POINT_OR_LINE, 2},
+    [4] = {"poly-line", CELL_POINT_OR_LINE, 0},
     [5] = {"triangle", CELL_POLYGON, 3},
     [6] = {"triangle strip", CELL_STRIP, 0},
     [7] = {"polygon", CELL_POLYGON, 0},
@@ -49,7 +49,18 @@ static const cell_type cell_types[] = {
     [71] = {"Lagrange tet", CELL_OTHER, 0},
     [72] = {"Lagrange hexahedron", CELL_OTHER, 0},
 };
+/* Types that polydata sections give to their cells. */
+enum { POLY_VERTEX = 2, POLY_LINE = 4, TRIANGLE_STRIP = 6, POLYGON = 7 };
 #define CELL_TYPE_COUNT ((int)(sizeof cell_types / sizeof cell_types[0]))
+
+typedef ARRAY(int) int_list;
+
+typedef struct vtk_cells {
+    int_list connectivity; /* point indices of all cells, cell by cell */
+    int_list ends;         /* per cell: where its indices end in connectivity */
+    int_list types;        /* per cell */
+    ARRAY(uint32_t) lines; /* per cell: its line in the file; shorter than ends if there are none */
+} vtk_cells;
 
 static void vtk_cells_free(vtk_cells *cells) {
     free(cells->connectivity.data);
@@ -65,19 +76,19 @@ static bool add_cell(scanner *s, mesh_builder *builder, int type_number, const i
     if (type->kind == CELL_OTHER)
         return scanner_fail(s,
                             "cell %d is a %s (VTK type %d); expected linear tets, triangles, polygons, lines or points",
-                            place.number, type->name ? type->name : "cell of a kind that is not read", type_number);
+                            place.number, type->name ? type->name : "cell of an unsupported type", type_number);
     if (type->node_count != 0 && count != type->node_count)
         return scanner_fail(s, "cell %d is a %s with %zu points; expected %zu", place.number, type->name, count,
                             type->node_count);
     switch (type->kind) {
     case CELL_TET:
-        return mesh_builder_tet(builder, s, nodes, 0, place);
+        return mesh_builder_add_tet(builder, s, nodes, 0, place);
     case CELL_POLYGON:
-        return mesh_builder_polygon(builder, s, nodes, count, place);
+        return mesh_builder_add_polygon(builder, s, nodes, count, place);
     case CELL_STRIP:
-        return mesh_builder_strip(builder, s, nodes, count, place);
+        return mesh_builder_add_strip(builder, s, nodes, count, place);
     default:
-        mesh_builder_touch(builder, nodes, count);
+        mesh_builder_mark_used(builder, nodes, count);
         return true;
     }
 }
@@ -130,22 +141,20 @@ typedef struct type_name {
     scanner_type type;
 } type_name;
 
-static const type_name type_names[] = {
-    {"float", SCANNER_FLOAT32},
-    {"double", SCANNER_FLOAT64},
-    {"int", SCANNER_INT32},
-    {"unsigned_int", SCANNER_UINT32},
-    {"long", SCANNER_INT64},
-    {"unsigned_long", SCANNER_UINT64},
-    {"short", SCANNER_INT16},
-    {"unsigned_short", SCANNER_UINT16},
-    {"char", SCANNER_INT8},
-    {"unsigned_char", SCANNER_UINT8},
-    {"vtkIdType", SCANNER_INT32},
-    {"vtktypeint64", SCANNER_INT64},
-    {"vtktypeuint64", SCANNER_UINT64},
-    {"vtktypeint32", SCANNER_INT32},
-};
+static const type_name type_names[] = {{"float", SCANNER_FLOAT32},
+                                       {"double", SCANNER_FLOAT64},
+                                       {"int", SCANNER_INT32},
+                                       {"unsigned_int", SCANNER_UINT32},
+                                       {"long", SCANNER_INT64},
+                                       {"unsigned_long", SCANNER_UINT64},
+                                       {"short", SCANNER_INT16},
+                                       {"unsigned_short", SCANNER_UINT16},
+                                       {"char", SCANNER_INT8},
+                                       {"unsigned_char", SCANNER_UINT8},
+                                       {"vtkIdType", SCANNER_INT32},
+                                       {"vtktypeint64", SCANNER_INT64},
+                                       {"vtktypeuint64", SCANNER_UINT64},
+                                       {"vtktypeint32", SCANNER_INT32}};
 
 static bool read_type(scanner *s, scanner_type *type) {
     if (!scanner_word(s, "a data type")) return false;
@@ -161,7 +170,7 @@ static bool read_count(vtk *v, long *count, const char *what) {
     return scanner_integer(v->s, SCANNER_INT32, 0, INT_MAX, count, what);
 }
 
-/* Values follow: as words, or raw directly after this line. */
+/* Values follow: words, or raw bytes directly after this line. */
 static bool begin_values(vtk *v) {
     if (!scanner_end_line(v->s)) return false;
     v->s->binary = v->binary;
@@ -180,7 +189,7 @@ static bool read_points(vtk *v) {
         return false;
     for (long i = 0; i < count; i++) {
         double position[3];
-        if (!scanner_position(v->s, type, position) || !mesh_builder_node(v->builder, v->s, position, (int)i))
+        if (!scanner_position(v->s, type, position) || !mesh_builder_add_node(v->builder, v->s, position, (int)i))
             return false;
     }
     v->s->binary = false;
@@ -209,7 +218,7 @@ static bool read_counted_cells(vtk *v, long cell_count, long size) {
     }
     v->s->binary = false;
     return size == 0 ||
-           scanner_fail(v->s, "the cells end %ld integers before their size; expected them to match", size);
+           scanner_fail(v->s, "the cells end %ld integers before their size; expected the size to match", size);
 }
 
 /* Versions from 5 on: one more offset than cells, the first of which is 0. */
@@ -253,7 +262,8 @@ static bool read_grid_cells(vtk *v) {
 
 static bool read_cell_types(vtk *v) {
     long count, type;
-    if (!v->has_cells || v->cells.types.count > 0) return scanner_fail(v->s, "CELL_TYPES; expected one, behind CELLS");
+    if (!v->has_cells || v->cells.types.count > 0)
+        return scanner_fail(v->s, "unexpected CELL_TYPES; expected one, after CELLS");
     if (!read_count(v, &count, "the number of cell types") || !begin_values(v) ||
         !scanner_need(v->s, (size_t)count, scanner_min_bytes(v->s, SCANNER_INT32), "cell types"))
         return false;
@@ -308,7 +318,7 @@ static bool skip_field(vtk *v) {
     return true;
 }
 
-/* One section; *geometry becomes false where the geometry ends. */
+/* Reads one section; *geometry becomes false at the end of the geometry. */
 static bool read_section(vtk *v, bool *geometry) {
     scanner *s = v->s;
     if (!scanner_word(s, "a section")) return false;
@@ -321,15 +331,15 @@ static bool read_section(vtk *v, bool *geometry) {
     }
     if (!v->polydata && scanner_word_is(s, "CELLS")) return read_grid_cells(v);
     if (!v->polydata && scanner_word_is(s, "CELL_TYPES")) return read_cell_types(v);
-    if (v->polydata && scanner_word_is(s, "VERTICES")) return read_poly_cells(v, VTK_POLY_VERTEX);
-    if (v->polydata && scanner_word_is(s, "LINES")) return read_poly_cells(v, VTK_POLY_LINE);
-    if (v->polydata && scanner_word_is(s, "POLYGONS")) return read_poly_cells(v, VTK_POLYGON);
-    if (v->polydata && scanner_word_is(s, "TRIANGLE_STRIPS")) return read_poly_cells(v, VTK_TRIANGLE_STRIP);
+    if (v->polydata && scanner_word_is(s, "VERTICES")) return read_poly_cells(v, POLY_VERTEX);
+    if (v->polydata && scanner_word_is(s, "LINES")) return read_poly_cells(v, POLY_LINE);
+    if (v->polydata && scanner_word_is(s, "POLYGONS")) return read_poly_cells(v, POLYGON);
+    if (v->polydata && scanner_word_is(s, "TRIANGLE_STRIPS")) return read_poly_cells(v, TRIANGLE_STRIP);
     return scanner_fail(s, "found \"%s\"; expected a section such as POINTS or %s", s->word,
                         v->polydata ? "POLYGONS" : "CELLS");
 }
 
-static bool read_head(vtk *v) {
+static bool read_header(vtk *v) {
     scanner *s = v->s;
     double version;
     if (!scanner_expect(s, "#") || !scanner_expect(s, "vtk") || !scanner_expect(s, "DataFile") ||
@@ -353,54 +363,54 @@ bool mesh_read_vtk(scanner *s, mesh_builder *builder) {
     vtk v = {.s = s, .builder = builder};
     s->big_endian = true;
     bool geometry = true;
-    bool done = read_head(&v);
+    bool done = read_header(&v);
     while (done && geometry && !scanner_at_end(s)) done = read_section(&v, &geometry);
     if (done && !v.has_points) done = scanner_fail(s, "the geometry ends without POINTS; expected POINTS and cells");
-    if (done && !v.has_cells) done = scanner_fail(s, "the geometry ends without cells; expected cells behind POINTS");
+    if (done && !v.has_cells) done = scanner_fail(s, "the geometry ends without cells; expected cells after POINTS");
     if (done && !v.polydata && v.cells.types.count != v.cells.ends.count)
-        done = scanner_fail(s, "the geometry ends without CELL_TYPES; expected them behind CELLS");
+        done = scanner_fail(s, "the geometry ends without CELL_TYPES; expected them after CELLS");
     vtk_cells_free(&v.cells);
     return done;
 }
 
-/* VTU: VTK's XML file of an unstructured grid, with format="ascii" arrays (VTK User's Guide, "XML File
- * Formats"). Binary (base64), appended and hence compressed arrays are refused by name. Point, cell and field
- * data are skipped; several pieces become one mesh. */
+/* VTU: VTK's XML file of an unstructured grid, with format="ascii" arrays (VTK User's Guide, "XML File Formats"). Binary
+ * (base64), appended and thus compressed arrays are refused by name. Point, cell and field data are skipped; several
+ * pieces become one mesh. */
 
 #define MAX_ATTRIBUTES 24
-#define LONGEST_NAME 63
+#define NAME_MAX_LENGTH 63
 
 typedef struct attribute {
-    char name[LONGEST_NAME + 1];
-    char value[SCANNER_LONGEST_WORD + 1];
+    char name[NAME_MAX_LENGTH + 1];
+    char value[SCANNER_WORD_MAX + 1];
 } attribute;
 
 typedef struct tag {
-    char name[LONGEST_NAME + 1];
+    char name[NAME_MAX_LENGTH + 1];
     bool closing;      /* </name> */
     bool self_closing; /* <name/> */
     int attribute_count;
     attribute attributes[MAX_ATTRIBUTES];
 } tag;
 
-static bool read_name(scanner *s, char name[LONGEST_NAME + 1]) {
+static bool read_name(scanner *s, char name[NAME_MAX_LENGTH + 1]) {
     size_t length = 0;
     while (s->at < s->end && (isalnum((unsigned char)*s->at) || strchr("_:.-", *s->at)) && *s->at) {
-        if (length == LONGEST_NAME)
-            return scanner_fail(s, "a name is longer than %d; expected a shorter one", LONGEST_NAME);
+        if (length == NAME_MAX_LENGTH)
+            return scanner_fail(s, "a name is longer than %d characters; expected a shorter one", NAME_MAX_LENGTH);
         name[length++] = *s->at++;
     }
     name[length] = 0;
-    return length > 0 || scanner_fail(s, "no name behind \"<\" or in a tag; expected one");
+    return length > 0 || scanner_fail(s, "no name after \"<\" or in a tag; expected one");
 }
 
-/* Values too long for their buffer are truncated; none of those that matter is so long. */
+/* Values too long for their buffer are truncated; no value that is used is so long. */
 static bool read_attribute(scanner *s, tag *t) {
     if (t->attribute_count == MAX_ATTRIBUTES)
         return scanner_fail(s, "<%s> has more than %d attributes; expected fewer", t->name, MAX_ATTRIBUTES);
     attribute *a = &t->attributes[t->attribute_count++];
     if (!read_name(s, a->name)) return false;
-    if (scanner_at_end(s) || *s->at != '=') return scanner_fail(s, "no \"=\" behind %s; expected a value", a->name);
+    if (scanner_at_end(s) || *s->at != '=') return scanner_fail(s, "no \"=\" after %s; expected a value", a->name);
     s->at++;
     if (scanner_at_end(s) || (*s->at != '"' && *s->at != '\''))
         return scanner_fail(s, "the value of %s has no quotes; expected quotes", a->name);
@@ -408,7 +418,7 @@ static bool read_attribute(scanner *s, tag *t) {
     const char *stop = memchr(s->at, quote, scanner_left(s));
     if (!stop) return scanner_fail(s, "the value of %s does not end; expected a closing quote", a->name);
     size_t length = (size_t)(stop - s->at);
-    if (length > SCANNER_LONGEST_WORD) length = SCANNER_LONGEST_WORD;
+    if (length > SCANNER_WORD_MAX) length = SCANNER_WORD_MAX;
     for (size_t i = 0; i < length; i++) a->value[i] = (unsigned char)s->at[i] < 32 ? '?' : s->at[i];
     a->value[length] = 0;
     char closing[2] = {quote, 0};
@@ -439,7 +449,7 @@ static bool next_tag(scanner *s, tag *t) {
             t->self_closing = true;
             s->at++;
         } else if (t->self_closing || !read_attribute(s, t)) {
-            return t->self_closing ? scanner_fail(s, "\"/\" inside <%s>; expected \">\" behind it", t->name) : false;
+            return t->self_closing ? scanner_fail(s, "\"/\" inside <%s>; expected \">\" after it", t->name) : false;
         }
     }
     s->at++;
@@ -458,7 +468,7 @@ static bool is_closing(const tag *t, const char *name) {
 
 static bool skip_element(scanner *s, const tag *opened) {
     if (opened->self_closing) return true;
-    char name[LONGEST_NAME + 1];
+    char name[NAME_MAX_LENGTH + 1];
     memcpy(name, opened->name, sizeof name);
     tag t;
     for (int depth = 1; depth > 0;) {
@@ -468,7 +478,7 @@ static bool skip_element(scanner *s, const tag *opened) {
     return true;
 }
 
-static bool mesh_vtu_read_count(scanner *s, const tag *t, const char *name, long *count) {
+static bool vtu_read_count(scanner *s, const tag *t, const char *name, long *count) {
     const char *value = attribute_of(t, name);
     return text_to_long(value, 0, INT_MAX, count) ||
            scanner_fail(s, "<%s> has %s=\"%s\"; expected a count", t->name, name, value);
@@ -490,7 +500,7 @@ static bool expect_closing(scanner *s, const char *name) {
 }
 
 /* The words of an array end at a tag, which may directly follow the last of them. */
-static bool array_goes_on(scanner *s) {
+static bool array_continues(scanner *s) {
     return !scanner_at_end(s) && *s->at != '<';
 }
 
@@ -506,7 +516,7 @@ static bool read_array_number(scanner *s, double *value) {
     return true;
 }
 
-static bool mesh_vtu_read_points(scanner *s, mesh_builder *builder, long count) {
+static bool vtu_read_points(scanner *s, mesh_builder *builder, long count) {
     tag array;
     double position[3];
     if (!next_tag(s, &array)) return false;
@@ -519,47 +529,41 @@ static bool mesh_vtu_read_points(scanner *s, mesh_builder *builder, long count) 
     if (!scanner_need(s, (size_t)count, 6, "points")) return false;
     for (long i = 0; i < count; i++) {
         for (int axis = 0; axis < 3; axis++) {
-            if (!array_goes_on(s)) return scanner_fail(s, "the array has %ld points; expected %ld", i, count);
+            if (!array_continues(s)) return scanner_fail(s, "the array has %ld points; expected %ld", i, count);
             if (!read_array_number(s, &position[axis])) return false;
         }
-        if (!mesh_builder_node(builder, s, position, mesh_builder_node_count(builder))) return false;
+        if (!mesh_builder_add_node(builder, s, position, mesh_builder_node_count(builder))) return false;
     }
-    if (array_goes_on(s)) return scanner_fail(s, "the array goes on behind %ld points; expected its end", count);
+    if (array_continues(s)) return scanner_fail(s, "the array continues after %ld points; expected its end", count);
     return (array.self_closing || expect_closing(s, "DataArray")) && expect_closing(s, "Points");
 }
 
-static bool read_integers(scanner *s, int **data, size_t *count, size_t *capacity) {
-    while (array_goes_on(s)) {
+static bool read_integers(scanner *s, int_list *list) {
+    while (array_continues(s)) {
         double value;
         if (!read_array_number(s, &value)) return false;
         if (!(value >= 0 && value <= INT_MAX) || value != (int)value)
             return scanner_fail(s, "found %g; expected an integer, 0..%d", value, INT_MAX);
-        if (!memory_grow((void **)data, capacity, *count + 1, sizeof **data)) return scanner_no_memory(s);
-        (*data)[(*count)++] = (int)value;
+        if (!ARRAY_PUSH(list, (int)value)) return scanner_no_memory(s);
     }
     return expect_closing(s, "DataArray");
 }
 
-static bool mesh_vtu_read_cells(scanner *s, vtk_cells *cells) {
+static bool vtu_read_cells(scanner *s, vtk_cells *cells) {
     tag t;
     for (;;) {
         if (!next_tag(s, &t)) return false;
         if (is_closing(&t, "Cells")) return true;
-        const char *name = attribute_of(&t, "Name");
-        bool connectivity = strcmp(name, "connectivity") == 0, ends = strcmp(name, "offsets") == 0;
         if (t.closing || strcmp(t.name, "DataArray") != 0)
             return scanner_fail(s, "found <%s%s> in <Cells>; expected <DataArray>", t.closing ? "/" : "", t.name);
-        if (!connectivity && !ends && strcmp(name, "types") != 0) {
-            if (!skip_element(s, &t)) return false;
-            continue;
-        }
-        if (!check_inline(s, &t)) return false;
+        const char *name = attribute_of(&t, "Name");
+        int_list *list = strcmp(name, "connectivity") == 0 ? &cells->connectivity
+                         : strcmp(name, "offsets") == 0    ? &cells->ends
+                         : strcmp(name, "types") == 0      ? &cells->types
+                                                           : NULL;
+        if (list && !check_inline(s, &t)) return false;
         if (t.self_closing) continue;
-        bool read = connectivity ? read_integers(s, &cells->connectivity.data, &cells->connectivity.count,
-                                                 &cells->connectivity.capacity)
-                    : ends       ? read_integers(s, &cells->ends.data, &cells->ends.count, &cells->ends.capacity)
-                                 : read_integers(s, &cells->types.data, &cells->types.count, &cells->types.capacity);
-        if (!read) return false;
+        if (!(list ? read_integers(s, list) : skip_element(s, &t))) return false;
     }
 }
 
@@ -568,8 +572,8 @@ static bool read_piece(scanner *s, mesh_builder *builder, const tag *piece, vtk_
     tag t;
     bool has_points = false;
     int first_point = mesh_builder_node_count(builder);
-    if (!mesh_vtu_read_count(s, piece, "NumberOfPoints", &point_count) ||
-        !mesh_vtu_read_count(s, piece, "NumberOfCells", &piece_cells))
+    if (!vtu_read_count(s, piece, "NumberOfPoints", &point_count) ||
+        !vtu_read_count(s, piece, "NumberOfCells", &piece_cells))
         return false;
     if (piece->self_closing) return true;
     for (;;) {
@@ -579,9 +583,9 @@ static bool read_piece(scanner *s, mesh_builder *builder, const tag *piece, vtk_
         if (strcmp(t.name, "Points") == 0 && !t.self_closing) {
             if (has_points) return scanner_fail(s, "a second <Points>; expected one");
             has_points = true;
-            if (!mesh_vtu_read_points(s, builder, point_count)) return false;
+            if (!vtu_read_points(s, builder, point_count)) return false;
         } else if (strcmp(t.name, "Cells") == 0 && !t.self_closing) {
-            if (!mesh_vtu_read_cells(s, cells)) return false;
+            if (!vtu_read_cells(s, cells)) return false;
         } else if (!skip_element(s, &t)) {
             return false;
         }
@@ -619,5 +623,5 @@ bool mesh_read_vtu(scanner *s, mesh_builder *builder) {
         vtk_cells_free(&cells);
         if (!done) return false;
     }
-    return scanner_at_end(s) || scanner_fail(s, "text behind </VTKFile>; expected the end of the file");
+    return scanner_at_end(s) || scanner_fail(s, "text after </VTKFile>; expected the end of the file");
 }

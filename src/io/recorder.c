@@ -1,7 +1,6 @@
-/* From a simulation to a recording: which arrays become which channels. */
+/* Records a simulation: its arrays as channels, its finger pads as metadata, and its inputs. */
 #include "thenar/recording.h"
 
-#include "core/error.h"
 #include "core/memory.h"
 #include "core/text.h"
 #include "io/recording.h"
@@ -17,13 +16,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static json_t *numbers(const double *values, int count) {
+static json_t *json_numbers(const double *values, int count) {
     json_t *list = json_array();
     for (int i = 0; i < count; i++) json_array_append_new(list, json_real(values[i]));
     return list;
 }
 
-static json_t *range(double min, double max) {
+static json_t *json_range(double min, double max) {
     return json_pack("[f, f]", min, max);
 }
 
@@ -33,7 +32,7 @@ static json_t *describe_pad(const hand_model *hand, const hand_pad_model *pad) {
     json_t *vertices = json_array();
     for (int i = 0; i < pad->region.count; i++) json_array_append_new(vertices, json_integer(pad->region.vertex[i]));
     return json_pack("{s:i, s:o, s:o}", "body", hand->first_body + pad->flesh, "frame",
-                     numbers((const double[7]){p.x, p.y, p.z, q.x, q.y, q.z, q.w}, 7), "vertices", vertices);
+                     json_numbers((const double[7]){p.x, p.y, p.z, q.x, q.y, q.z, q.w}, 7), "vertices", vertices);
 }
 
 static json_t *describe_hands(const thenar_model *model) {
@@ -56,26 +55,28 @@ static json_t *describe_devices(const thenar_tactile *tactile) {
         json_t *values = json_array();
         for (int v = 0; v < thenar_wearable_value_count(w); v++)
             json_array_append_new(values, json_string(thenar_wearable_value_name(w, v)));
-        json_array_append_new(
-            devices, json_pack("{s:s, s:s, s:s, s:i, s:f, s:s, s:s, s:f, s:o, s:o, s:o, s:o, s:o}", "name", def->name,
-                               "hand", def->hand, "finger", thenar_finger_name(def->finger), "pad",
-                               thenar_tactile_device_pad(tactile, d), "turn", def->mount_angle, "kind",
-                               thenar_wearable_kind_name(w->kind), "title", w->title, "radius", w->platform_radius,
-                               "pitch", range(w->pitch_min, w->pitch_max), "roll", range(w->roll_min, w->roll_max),
-                               "displacement", range(w->displacement_min, w->displacement_max), "servo",
-                               range(w->servo_min, w->servo_max), "values", values));
+        json_array_append_new(devices,
+                              json_pack("{s:s, s:s, s:s, s:i, s:f, s:s, s:s, s:f, s:o, s:o, s:o, s:o, s:o}", "name",
+                                        def->name, "hand", def->hand, "finger", thenar_finger_name(def->finger), "pad",
+                                        thenar_tactile_device_pad(tactile, d), "turn", def->mount_angle, "kind",
+                                        thenar_wearable_kind_name(w->kind), "title", w->title, "radius",
+                                        w->platform_radius, "pitch", json_range(w->pitch_min, w->pitch_max), "roll",
+                                        json_range(w->roll_min, w->roll_max), "displacement",
+                                        json_range(w->displacement_min, w->displacement_max), "servo",
+                                        json_range(w->servo_min, w->servo_max), "values", values));
     }
     return devices;
 }
 
-/* The hand of a pad: as a device on it has it. */
-static const char *hand_of(const thenar_tactile *tactile, int pad) {
+/* The name of the hand of a pad, from the first device on it. */
+static const char *pad_hand(const thenar_tactile *tactile, int pad) {
     int device = 0;
     while (thenar_tactile_device_pad(tactile, device) != pad) device++;
     return thenar_tactile_device(tactile, device)->hand;
 }
 
-json_t *describe_tactile(const thenar_tactile *tactile) {
+/* {"devices": [...], "pads": [...]}: the devices, and the vertices of skin of each pad. A new reference. */
+static json_t *describe_tactile(const thenar_tactile *tactile) {
     json_t *pads = json_array();
     for (int p = 0; p < thenar_tactile_pad_count(tactile); p++) {
         const thenar_tactile_pad *pad = thenar_tactile_pad_of(tactile, p);
@@ -83,17 +84,18 @@ json_t *describe_tactile(const thenar_tactile *tactile) {
         json_t *vertices = json_array(), *places = json_array();
         for (int i = 0; i < pad->point_count; i++) {
             json_array_append_new(vertices, json_integer(points[i].vertex));
-            /* In micrometres: short in print. */
+            /* In micrometres, as short integers. */
             for (int k = 0; k < 2; k++) json_array_append_new(places, json_integer(lround(1e6 * points[i].rest[k])));
         }
-        json_array_append_new(pads, json_pack("{s:s, s:s, s:i, s:o, s:o}", "hand", hand_of(tactile, p), "finger",
+        json_array_append_new(pads, json_pack("{s:s, s:s, s:i, s:o, s:o}", "hand", pad_hand(tactile, p), "finger",
                                               thenar_finger_name(pad->finger), "body",
                                               tactile->world.pads[p].model.body, "vertices", vertices, "um", places));
     }
     return json_pack("{s:o, s:o}", "devices", describe_devices(tactile), "pads", pads);
 }
 
-char *describe_pads(const thenar_model *model, const thenar_tactile *tactile) {
+/* {"hands": [...], "tactile": {...}}, or "" without hands. free() it; NULL when out of memory. tactile may be NULL. */
+static char *describe_pads(const thenar_model *model, const thenar_tactile *tactile) {
     if (model->hand_count == 0) return memory_string("");
     json_t *all = json_pack("{s:o}", "hands", describe_hands(model));
     if (all && tactile) json_object_set_new(all, "tactile", describe_tactile(tactile));
@@ -102,12 +104,19 @@ char *describe_pads(const thenar_model *model, const thenar_tactile *tactile) {
     return text;
 }
 
-/* Channels: one a device, one a pad. tactile may be NULL: none. */
+/* The channels of tactile devices, one per device and one per pad. `tactile` of these functions may be NULL: none. */
+typedef struct recorded_pads {
+    int channel_count;
+    double **values; /* of each channel */
+    char (*names)[256];
+} recorded_pads;
+
 static int recorded_pads_count(const thenar_tactile *tactile) {
     return tactile ? thenar_tactile_device_count(tactile) + thenar_tactile_pad_count(tactile) : 0;
 }
 
-bool recorded_pads_create(const thenar_tactile *tactile, recorded_pads *out) {
+/* False: out of memory. */
+static bool recorded_pads_create(const thenar_tactile *tactile, recorded_pads *out) {
     int count = recorded_pads_count(tactile), devices = tactile ? thenar_tactile_device_count(tactile) : 0;
     *out = (recorded_pads){.values = MEMORY_ARRAY(double *, count), .names = memory_array((size_t)count, 256)};
     if (!out->values || !out->names) return false;
@@ -119,7 +128,7 @@ bool recorded_pads_create(const thenar_tactile *tactile, recorded_pads *out) {
         } else {
             const thenar_tactile_pad *pad = thenar_tactile_pad_of(tactile, c - devices);
             size = pad->point_count;
-            snprintf(out->names[c], sizeof *out->names, "pad/%.200s.%s", hand_of(tactile, c - devices),
+            snprintf(out->names[c], sizeof *out->names, "pad/%.200s.%s", pad_hand(tactile, c - devices),
                      thenar_finger_name(pad->finger));
         }
         out->values[c] = MEMORY_ARRAY(double, size);
@@ -179,7 +188,7 @@ void thenar_text_free(char *text) {
     free(text);
 }
 
-void recorded_pads_update(const thenar_tactile *tactile, recorded_pads *pads) {
+static void recorded_pads_update(const thenar_tactile *tactile, recorded_pads *pads) {
     int devices = tactile ? thenar_tactile_device_count(tactile) : 0;
     for (int c = 0; c < pads->channel_count; c++)
         if (c < devices)
@@ -188,19 +197,28 @@ void recorded_pads_update(const thenar_tactile *tactile, recorded_pads *pads) {
             thenar_tactile_read_touching(tactile, c - devices, pads->values[c]);
 }
 
-void recorded_pads_free(recorded_pads *pads) {
+static void recorded_pads_free(recorded_pads *pads) {
     for (int c = 0; pads->values && c < pads->channel_count; c++) free(pads->values[c]);
     free(pads->values);
     free(pads->names);
     *pads = (recorded_pads){0};
 }
 
+/* The inputs between two steps. */
+typedef struct recorded_inputs {
+    bool started;
+    uint64_t step;      /* the latest step that was recorded */
+    uint64_t hash;      /* of the state after it */
+    char *after;        /* the kept state after it */
+    unsigned char *out; /* the payload of a chunk */
+} recorded_inputs;
+
 #define WORD sizeof(uint64_t)
 
-/* Ranges closer than their own header are one: then all of them take no more room than the state and one header. */
+/* Ranges closer than the size of their header are merged: then all of them need at most the state and one header. */
 #define GAP (sizeof(inputs_range) / WORD)
 
-size_t recorded_inputs_max(const thenar_sim *sim) {
+size_t recording_inputs_max(const thenar_sim *sim) {
     size_t state = sizeof(inputs_start) + thenar_sim_snapshot_size(sim);
     size_t ranges = sizeof(inputs_step) + sizeof(inputs_range) + sim->kept_size;
     return state > ranges ? state : ranges;
@@ -208,7 +226,7 @@ size_t recorded_inputs_max(const thenar_sim *sim) {
 
 static bool recorded_inputs_create(const thenar_sim *sim, recorded_inputs *inputs) {
     *inputs =
-        (recorded_inputs){.after = memory_aligned(sim->kept_size), .out = memory_aligned(recorded_inputs_max(sim))};
+        (recorded_inputs){.after = memory_aligned(sim->kept_size), .out = memory_aligned(recording_inputs_max(sim))};
     return inputs->after && inputs->out;
 }
 
@@ -220,7 +238,7 @@ static void recorded_inputs_free(recorded_inputs *inputs) {
 
 inputs_start inputs_start_of(const thenar_sim *sim) {
     inputs_start start = {0};
-    /* A world without anything to solve has no friction; such recordings have the first one. */
+    /* A world without anything to solve has no friction model; such recordings have the first one. */
     thenar_friction friction = sim->model->system_count > 0 ? thenar_sim_friction(sim) : THENAR_FRICTION_PYRAMID;
     snprintf(start.solver, sizeof start.solver, "%s", thenar_solver_name(thenar_sim_solver(sim)));
     snprintf(start.contact, sizeof start.contact, "%s", thenar_contact_method_name(thenar_sim_contact_method(sim)));
@@ -236,19 +254,15 @@ static size_t put_state(unsigned char *out, const thenar_sim *sim) {
     return sizeof start + thenar_sim_snapshot_size(sim);
 }
 
-static bool same_word(const char *a, const char *b, size_t word) {
-    return memcmp(a + word * WORD, b + word * WORD, WORD) == 0;
-}
-
 /* The first word from `word` on that differs; `words` if none does. */
 static size_t next_change(const char *a, const char *b, size_t word, size_t words) {
-    const size_t stretch = 512; /* at a time while nothing differs, which is nearly always */
-    while (words - word >= stretch && memcmp(a + word * WORD, b + word * WORD, stretch * WORD) == 0) word += stretch;
-    while (word < words && same_word(a, b, word)) word++;
+    const size_t batch = 512; /* compared at once, since nearly all words are equal */
+    while (words - word >= batch && memcmp(a + word * WORD, b + word * WORD, batch * WORD) == 0) word += batch;
+    while (word < words && memcmp(a + word * WORD, b + word * WORD, WORD) == 0) word++;
     return word;
 }
 
-/* Where `to` differs from `from`. */
+/* Writes the ranges in which `to` differs from `from`; returns their size. */
 static size_t put_ranges(unsigned char *out, const char *from, const char *to, size_t bytes) {
     size_t words = bytes / WORD, used = 0;
     for (size_t begin = next_change(from, to, 0, words); begin < words;) {
@@ -266,8 +280,8 @@ static size_t put_ranges(unsigned char *out, const char *from, const char *to, s
     return used;
 }
 
-/* Behind a step: the payload for it in inputs->out, its size, and the type of its chunk: INPT, or STAT where the state
- * is not one step further than at the last call. NULL: there was no step. */
+/* After a step: puts the payload for it into inputs->out and returns the type of its chunk: INPT, or STAT if the
+ * simulation is not one step further than at the last call. NULL: there was no step. */
 static const char *recorded_inputs_next(recorded_inputs *inputs, const thenar_sim *sim, size_t *size) {
     assert(sim->kept_size % WORD == 0);
     uint64_t step = thenar_sim_step_count(sim);
@@ -275,7 +289,7 @@ static const char *recorded_inputs_next(recorded_inputs *inputs, const thenar_si
     bool follows = inputs->started && step == inputs->step + 1;
     uint64_t hash = thenar_sim_hash(sim);
     if (follows) {
-        /* The step's backup is what it began with. */
+        /* The backup of the step is the state at its start. */
         inputs_step head = {.step = step, .hash = hash};
         memcpy(inputs->out, &head, sizeof head);
         *size = sizeof head + put_ranges(inputs->out + sizeof head, inputs->after, sim->backup, sim->kept_size);
@@ -289,8 +303,8 @@ static const char *recorded_inputs_next(recorded_inputs *inputs, const thenar_si
     return follows ? "INPT" : "STAT";
 }
 
-/* Channels of a recording: three of the run, then two a body, one a hand, one a body with handles, then one a tactile device
- * and a pad, and those of the caller. */
+/* Channels of a recording, in this order: three of the run, two per body, one per hand, one per body with handles, one per
+ * tactile device, one per pad, and those of the caller. */
 enum { RUN_STEP_US, RUN_RESIDUAL, RUN_ITERATIONS, RUN_CHANNELS };
 enum { SOFT_POSITION, SOFT_FORCE, RIGID_POSE = 0, RIGID_TWIST, BODY_CHANNELS };
 
@@ -299,26 +313,24 @@ static int body_channel(int body, int channel) {
 }
 
 #define HAND_NUMBERS (7 * THENAR_HAND_JOINTS)
-/* Of a handle: pose, wanted pose, force of the tool, force of the coupling. */
-#define HANDLE_NUMBERS (7 + 7 + 6 + 6)
+#define HANDLE_NUMBERS (7 + 7 + 6 + 6) /* pose, target pose, force of the tool, force of the coupling */
 
-/* How many handles a body has. */
-static int handles_of(const thenar_model *model, int body) {
+static int count_handles(const thenar_model *model, int body) {
     int count = 0;
     for (int i = 0; i < thenar_model_handle_count(model); i++) count += thenar_model_handle_body(model, i) == body;
     return count;
 }
 
-static int held_bodies(const thenar_model *model) {
+static int count_bodies_with_handles(const thenar_model *model) {
     int count = 0;
-    for (int b = 0; b < thenar_model_body_count(model); b++) count += handles_of(model, b) > 0;
+    for (int b = 0; b < thenar_model_body_count(model); b++) count += count_handles(model, b) > 0;
     return count;
 }
 
 struct thenar_recorder {
     const thenar_sim *sim;
     recording_writer *writer;
-    const double **values;         /* one array per channel: the simulation's own, or run_values, or joints */
+    const double **values;         /* one array per channel: of the simulation, or of this struct */
     double *joints;                /* of each hand */
     double *handles;               /* of each handle, body by body */
     const thenar_tactile *tactile; /* or NULL */
@@ -332,12 +344,12 @@ static bool is_rigid(const thenar_model *model, int body) {
 }
 
 static void describe_channels(thenar_recording_channel *channels, const thenar_model *model) {
-    const thenar_recording_channel of_run = {.unit = "", .body = -1, .place = THENAR_RECORDING_RUN, .components = 1};
-    for (int i = 0; i < RUN_CHANNELS; i++) channels[i] = of_run;
-    channels[RUN_STEP_US].name = "step_us";
-    channels[RUN_STEP_US].unit = "us";
-    channels[RUN_RESIDUAL].name = "residual";
-    channels[RUN_ITERATIONS].name = "iterations";
+    static const thenar_recording_channel of_run[RUN_CHANNELS] = {
+        [RUN_STEP_US] = {.name = "step_us", .unit = "us", .body = -1, .place = THENAR_RECORDING_RUN, .components = 1},
+        [RUN_RESIDUAL] = {.name = "residual", .unit = "", .body = -1, .place = THENAR_RECORDING_RUN, .components = 1},
+        [RUN_ITERATIONS] = {
+            .name = "iterations", .unit = "", .body = -1, .place = THENAR_RECORDING_RUN, .components = 1}};
+    for (int i = 0; i < RUN_CHANNELS; i++) channels[i] = of_run[i];
     static const thenar_recording_channel of_soft[BODY_CHANNELS] = {
         [SOFT_POSITION] = {.name = "position", .unit = "m", .place = THENAR_RECORDING_NODES, .components = 3},
         [SOFT_FORCE] = {.name = "force", .unit = "N", .place = THENAR_RECORDING_NODES, .components = 3}};
@@ -360,17 +372,17 @@ static void describe_channels(thenar_recording_channel *channels, const thenar_m
     }
     int next = body_channel(thenar_model_body_count(model), thenar_model_hand_count(model));
     for (int b = 0; b < thenar_model_body_count(model); b++)
-        if (handles_of(model, b) > 0)
+        if (count_handles(model, b) > 0)
             channels[next++] = (thenar_recording_channel){.name = "handles",
                                                           .unit = "m",
                                                           .place = THENAR_RECORDING_BODY,
                                                           .body = b,
-                                                          .element_count = handles_of(model, b),
+                                                          .element_count = count_handles(model, b),
                                                           .components = HANDLE_NUMBERS};
 }
 
-/* Pose, wanted pose, force and pull of each handle, in the order of their bodies. */
-static void take_handles(thenar_recorder *recorder) {
+/* In the order of the bodies. */
+static void copy_handles(thenar_recorder *recorder) {
     const thenar_model *model = thenar_sim_model(recorder->sim);
     double *at = recorder->handles;
     for (int b = 0; b < thenar_model_body_count(model); b++)
@@ -401,7 +413,7 @@ static void describe_bodies(recording_body *bodies, const thenar_model *model) {
 
 #define PAIR_TEXT 64 /* "[0.9,1.1]," with 17 digits each */
 
-/* Appends the limits of a body's tets: null, [min, max] if they are alike, or one such pair a tet. */
+/* Appends the limits of the tets of a body: [min, max] if all are equal, else one such pair per tet. */
 static char *write_limits(char *at, const double *limits, int tets) {
     int same = 1;
     while (same < tets && memcmp(limits, limits + 2 * same, 2 * sizeof *limits) == 0) same++;
@@ -413,8 +425,8 @@ static char *write_limits(char *at, const double *limits, int tets) {
     return at;
 }
 
-/* {"stretch_limits": [one entry a body]}: what a viewer needs to show how close a tet is to its limit; 0 stands for no
- * limit. Empty text if no body has one; NULL when memory runs out. */
+/* {"stretch_limits": [one entry per body, null without limits]}: with them a viewer shows how close a tet is to its limit.
+ * 0 means no limit. Empty if no body has limits; NULL when out of memory. */
 static char *describe_limits(const thenar_model *model) {
     size_t tets = 0;
     int body_count = thenar_model_body_count(model);
@@ -446,35 +458,33 @@ static char *describe_limits(const thenar_model *model) {
     return text;
 }
 
-static void connect_channels(thenar_recorder *recorder, const thenar_sim *sim, const thenar_recorder_channel *more,
-                             int more_count) {
-    for (int i = 0; i < RUN_CHANNELS; i++) recorder->values[i] = &recorder->run_values[i];
-    for (int b = 0; b < thenar_model_body_count(thenar_sim_model(sim)); b++) {
-        bool rigid = is_rigid(thenar_sim_model(sim), b);
-        const double **values = recorder->values + body_channel(b, 0);
-        values[0] = rigid ? sim_rigid(sim, b)->kept->pose : thenar_sim_positions(sim, b);
-        values[1] = rigid ? sim_rigid(sim, b)->kept->twist : thenar_sim_forces(sim, b);
-    }
-    int bodies = thenar_model_body_count(thenar_sim_model(sim)), hands = thenar_model_hand_count(thenar_sim_model(sim));
-    for (int h = 0; h < hands; h++)
-        recorder->values[body_channel(bodies, h)] = recorder->joints + (size_t)h * HAND_NUMBERS;
+static void connect_channels(thenar_recorder *recorder, const thenar_recorder_options *options) {
+    const thenar_sim *sim = recorder->sim;
     const thenar_model *model = thenar_sim_model(sim);
-    const double *handles = recorder->handles;
-    int next = body_channel(bodies, thenar_model_hand_count(model));
+    int bodies = thenar_model_body_count(model), next = 0;
+    for (int i = 0; i < RUN_CHANNELS; i++) recorder->values[next++] = &recorder->run_values[i];
     for (int b = 0; b < bodies; b++) {
-        if (handles_of(model, b) == 0) continue;
+        bool rigid = is_rigid(model, b);
+        recorder->values[next++] = rigid ? sim_rigid(sim, b)->kept->pose : thenar_sim_positions(sim, b);
+        recorder->values[next++] = rigid ? sim_rigid(sim, b)->kept->twist : thenar_sim_forces(sim, b);
+    }
+    for (int h = 0; h < thenar_model_hand_count(model); h++)
+        recorder->values[next++] = recorder->joints + (size_t)h * HAND_NUMBERS;
+    const double *handles = recorder->handles;
+    for (int b = 0; b < bodies; b++) {
+        if (count_handles(model, b) == 0) continue;
         recorder->values[next++] = handles;
-        handles += HANDLE_NUMBERS * handles_of(model, b);
+        handles += HANDLE_NUMBERS * count_handles(model, b);
     }
     for (int c = 0; c < recorder->pads.channel_count; c++) recorder->values[next++] = recorder->pads.values[c];
-    for (int c = 0; c < more_count; c++) recorder->values[next++] = more[c].values;
+    for (int c = 0; c < options->channel_count; c++) recorder->values[next++] = options->channels[c].values;
 }
 
 static int max_contacts(const thenar_sim *sim) {
     return sim->contact == CONTACT_NONE ? 0 : sim->model->contacts.capacity;
 }
 
-/* One JSON object of two texts, each an object or empty; they are freed. NULL when memory runs out. */
+/* Merges two JSON objects, either of which may be empty text, and frees them. NULL when out of memory. */
 static char *join_metadata(char *limits, char *pads) {
     char *text = limits && pads ? MEMORY_ARRAY(char, strlen(limits) + strlen(pads) + 2) : NULL;
     if (text && *limits && *pads)
@@ -491,6 +501,32 @@ thenar_status thenar_recorder_options_init(thenar_recorder_options *options, siz
     return sized_give(options, size, &defaults, sizeof defaults, "thenar_recorder_options");
 }
 
+/* False: out of memory. */
+static bool allocate(thenar_recorder *recorder, int channel_count) {
+    const thenar_model *model = thenar_sim_model(recorder->sim);
+    recorder->values = MEMORY_ARRAY(const double *, channel_count);
+    recorder->joints = MEMORY_ARRAY(double, (size_t)thenar_model_hand_count(model) * HAND_NUMBERS);
+    recorder->handles = MEMORY_ARRAY(double, HANDLE_NUMBERS *thenar_model_handle_count(model));
+    return recorder->values && recorder->joints && recorder->handles &&
+           recorded_pads_create(recorder->tactile, &recorder->pads) &&
+           recorded_inputs_create(recorder->sim, &recorder->inputs);
+}
+
+/* Describes the channels of the recorder and of the caller. */
+static void describe_all_channels(const thenar_recorder *recorder, const thenar_recorder_options *options,
+                                  thenar_recording_channel *channels, int channel_count) {
+    int extra = channel_count - options->channel_count, pads = extra - recorder->pads.channel_count;
+    describe_channels(channels, thenar_sim_model(recorder->sim));
+    recorded_pads_describe(recorder->tactile, &recorder->pads, channels + pads);
+    for (int c = 0; c < options->channel_count; c++)
+        channels[extra + c] = (thenar_recording_channel){.name = options->channels[c].name,
+                                                         .unit = options->channels[c].unit,
+                                                         .body = -1,
+                                                         .place = THENAR_RECORDING_RUN,
+                                                         .element_count = 1,
+                                                         .components = options->channels[c].components};
+}
+
 thenar_status thenar_recorder_create(const char *path, const thenar_sim *sim, const thenar_recorder_options *given,
                                      thenar_recorder **out, thenar_error *error) {
     USAGE_STATUS(out, error, "the pointer to the recorder is NULL");
@@ -500,46 +536,24 @@ thenar_status thenar_recorder_create(const char *path, const thenar_sim *sim, co
     thenar_status status =
         given ? sized_take(&options, sizeof options, given, "thenar_recorder_options", error) : THENAR_OK;
     if (status != THENAR_OK) return status;
-    const thenar_tactile *tactile = options.tactile;
-    const thenar_recorder_channel *more = options.channels;
-    int more_count = options.channel_count;
-    USAGE_STATUS(more_count >= 0 && (more || more_count == 0), error, "%d channels", more_count);
+    USAGE_STATUS(options.channel_count >= 0 && (options.channels || options.channel_count == 0), error, "%d channels",
+                 options.channel_count);
     const thenar_model *model = thenar_sim_model(sim);
-    int body_count = thenar_model_body_count(model), hand_count = thenar_model_hand_count(model);
-    int own_count = body_channel(body_count, hand_count) + held_bodies(model) + recorded_pads_count(tactile);
-    int channel_count = own_count + more_count;
+    int body_count = thenar_model_body_count(model);
+    int channel_count = body_channel(body_count, thenar_model_hand_count(model)) + count_bodies_with_handles(model) +
+                        recorded_pads_count(options.tactile) + options.channel_count;
     if (channel_count > RECORDING_CHANNELS_MAX)
         return error_set(error, THENAR_ERROR_INPUT, "%s: cannot record %d bodies; expected at most %d", path,
                          body_count, (RECORDING_CHANNELS_MAX - RUN_CHANNELS) / BODY_CHANNELS);
     thenar_recorder *recorder = MEMORY_ARRAY(thenar_recorder, 1);
+    if (recorder) *recorder = (thenar_recorder){.sim = sim, .tactile = options.tactile};
     recording_body *bodies = MEMORY_ARRAY(recording_body, body_count);
     thenar_recording_channel *channels = MEMORY_ARRAY(thenar_recording_channel, channel_count);
-    status = recorder && bodies && channels ? THENAR_OK : error_memory(error, path);
-    if (status == THENAR_OK) {
-        recorder->values = MEMORY_ARRAY(const double *, channel_count);
-        recorder->joints = MEMORY_ARRAY(double, (size_t)hand_count *HAND_NUMBERS);
-        recorder->handles = MEMORY_ARRAY(double, HANDLE_NUMBERS *thenar_model_handle_count(model));
-        if (!recorder->values || !recorder->joints || !recorder->handles ||
-            !recorded_pads_create(tactile, &recorder->pads) || !recorded_inputs_create(sim, &recorder->inputs))
-            status = error_memory(error, path);
-    }
-    char *metadata = join_metadata(describe_limits(model), describe_pads(model, tactile));
-    if (!metadata && status == THENAR_OK) status = error_memory(error, path);
-    if (status == THENAR_OK) {
+    char *metadata = join_metadata(describe_limits(model), describe_pads(model, options.tactile));
+    if (recorder && bodies && channels && metadata && allocate(recorder, channel_count)) {
         describe_bodies(bodies, model);
-        describe_channels(channels, model);
-        recorded_pads_describe(tactile, &recorder->pads,
-                               channels + body_channel(body_count, hand_count) + held_bodies(model));
-        for (int c = 0; c < more_count; c++)
-            channels[own_count + c] = (thenar_recording_channel){.name = more[c].name,
-                                                                 .unit = more[c].unit,
-                                                                 .body = -1,
-                                                                 .place = THENAR_RECORDING_RUN,
-                                                                 .element_count = 1,
-                                                                 .components = more[c].components};
-        recorder->sim = sim;
-        recorder->tactile = tactile;
-        connect_channels(recorder, sim, more, more_count);
+        describe_all_channels(recorder, &options, channels, channel_count);
+        connect_channels(recorder, &options);
         recording_description description = {.scene = thenar_model_name(model),
                                              .solver = thenar_solver_name(thenar_sim_solver(sim)),
                                              .dt = thenar_sim_dt(sim),
@@ -549,8 +563,10 @@ thenar_status thenar_recorder_create(const char *path, const thenar_sim *sim, co
                                              .channels = channels,
                                              .channel_count = channel_count,
                                              .max_contacts = max_contacts(sim),
-                                             .max_extra = recorded_inputs_max(sim)};
+                                             .max_extra = recording_inputs_max(sim)};
         status = recording_create(path, &description, &recorder->writer, error);
+    } else {
+        status = error_memory(error, path);
     }
     free(bodies);
     free(channels);
@@ -577,7 +593,7 @@ thenar_status thenar_recorder_add(thenar_recorder *recorder, thenar_error *error
     recorder->run_values[RUN_ITERATIONS] = stats->iterations;
     for (int h = 0; h < thenar_model_hand_count(thenar_sim_model(sim)); h++)
         thenar_sim_hand_joints(sim, h, recorder->joints + (size_t)h * HAND_NUMBERS);
-    take_handles(recorder);
+    copy_handles(recorder);
     recorded_pads_update(recorder->tactile, &recorder->pads);
     recording_frame frame = {.step = thenar_sim_step_count(sim),
                              .time = thenar_sim_time(sim),

@@ -1,10 +1,9 @@
 /* The writer: the header and the meshes at create, one chunk per frame, the index at close.
  *
- * The index is not kept in memory, which would have to grow while the simulation runs: at close it is
- * gathered from the frames' headers in the file. */
+ * The index is not kept in memory, where it would have to grow while the simulation runs: at close it is collected from
+ * the headers of the frames in the file. */
 #include "io/recording.h"
 
-#include "core/error.h"
 #include "core/memory.h"
 
 #include <errno.h>
@@ -15,120 +14,37 @@
 #include <unistd.h>
 #include <zstd.h>
 
-/* The arrays in the order of the file: where their numbers are in a thenar_contact. */
-static const struct contact_array {
-    size_t offset;
-    int components;
-    bool is_integer;
-} arrays[] = {
-    {offsetof(thenar_contact, body), 2, true},      {offsetof(thenar_contact, vertex), 1, true},
-    {offsetof(thenar_contact, face), 2, true},      {offsetof(thenar_contact, sticks), 1, true},
-    {offsetof(thenar_contact, position), 3, false}, {offsetof(thenar_contact, normal), 3, false},
-    {offsetof(thenar_contact, gap), 1, false},      {offsetof(thenar_contact, force), 1, false},
-    {offsetof(thenar_contact, friction), 3, false}, {offsetof(thenar_contact, area), 1, false},
-};
-enum { ARRAY_COUNT = sizeof arrays / sizeof *arrays, WIDTH = 4 };
-
-static size_t array_numbers(int array, int count) {
-    return (size_t)arrays[array].components * (size_t)count;
-}
-
-/* To numbers in single precision, contact_count * RECORDING_CONTACT_SIZE bytes. */
-static void recording_contacts_put(unsigned char *numbers, const thenar_contact *contacts, int count) {
-    for (int a = 0; a < ARRAY_COUNT; a++)
-        for (int i = 0; i < count; i++)
-            for (int k = 0; k < arrays[a].components; k++, numbers += WIDTH) {
-                const char *from = (const char *)&contacts[i] + arrays[a].offset;
-                if (arrays[a].is_integer) {
-                    memcpy(numbers, from + (size_t)k * sizeof(int), WIDTH);
-                } else {
-                    double number;
-                    memcpy(&number, from + (size_t)k * sizeof number, sizeof number);
-                    float single = (float)number;
-                    memcpy(numbers, &single, WIDTH);
-                }
-            }
-}
-
-/* What a reader may use as an index without looking. The vertices of rigid primitives are points of their own. */
-static bool is_valid(const thenar_contact *contact, const thenar_recording_body *bodies, int body_count) {
-    for (int k = 0; k < 2; k++)
-        if (contact->body[k] < 0 || contact->body[k] >= body_count || contact->face[k] < -1 ||
-            contact->face[k] >= bodies[contact->body[k]].triangle_count)
-            return false;
-    return contact->vertex >= 0 && (contact->sticks == 0 || contact->sticks == 1);
-}
-
-bool recording_contacts_get(const unsigned char *numbers, const thenar_recording_body *bodies, int body_count,
-                            thenar_contact *contacts, int count) {
-    for (int a = 0; a < ARRAY_COUNT; a++)
-        for (int i = 0; i < count; i++)
-            for (int k = 0; k < arrays[a].components; k++, numbers += WIDTH) {
-                char *to = (char *)&contacts[i] + arrays[a].offset;
-                if (arrays[a].is_integer) {
-                    memcpy(to + (size_t)k * sizeof(int), numbers, WIDTH);
-                } else {
-                    float single;
-                    memcpy(&single, numbers, WIDTH);
-                    double number = single;
-                    memcpy(to + (size_t)k * sizeof number, &number, sizeof number);
-                }
-            }
-    bool is_finite = true;
-    for (int i = 0; i < count && is_finite; i++) is_finite = is_valid(&contacts[i], bodies, body_count);
-    return is_finite;
-}
-
-static void recording_contacts_split(unsigned char *planes, const unsigned char *numbers, int count) {
-    for (int a = 0; a < ARRAY_COUNT; a++) {
-        size_t size = array_numbers(a, count) * WIDTH;
-        recording_planes_split(planes, numbers, array_numbers(a, count), WIDTH);
-        planes += size;
-        numbers += size;
-    }
-}
-
-void recording_contacts_join(unsigned char *numbers, const unsigned char *planes, int count) {
-    for (int a = 0; a < ARRAY_COUNT; a++) {
-        size_t size = array_numbers(a, count) * WIDTH;
-        recording_planes_join(numbers, planes, array_numbers(a, count), WIDTH);
-        numbers += size;
-        planes += size;
-    }
-}
-
 struct recording_writer {
     int file;
     char *path;
-    bool sync_frames;
-    uint64_t end;         /* of the last whole chunk in the file */
+    uint64_t end;         /* of the last complete chunk in the file */
     uint64_t first_frame; /* where the frames begin */
     uint64_t frame_count;
     thenar_error failure; /* of the first write that failed */
     ZSTD_CCtx *compressor;
-    ZSTD_CCtx *extra_compressor; /* one that meets large and small pieces would give memory back, and take it again */
+    ZSTD_CCtx *extra_compressor; /* a context used for both large and small data would free memory and allocate again */
     thenar_recording_channel *channels;
     int channel_count;
     size_t values_size; /* of the channels */
     int max_contacts;
     unsigned char *values; /* the channels and contacts of a frame, as stored without compression */
     unsigned char *planes; /* the same in byte planes */
-    unsigned char *chunk;  /* header, moment and payload, as they go to the file */
+    unsigned char *chunk;  /* header and payload, as they are written to the file */
     size_t max_extra;
-    unsigned char *extra; /* the same of other chunks than frames */
+    unsigned char *extra; /* the same for chunks that are not frames */
 };
 
 static thenar_status fail_write(recording_writer *writer, const char *what) {
     int reason = errno;
-    /* Part of the chunk may be in the file; cutting it off leaves whole chunks only. Where it cannot be cut
-     * (a device), the reader finds the end by itself. */
+    /* Part of the chunk may be in the file; truncating it leaves complete chunks only. If it cannot be truncated (a
+     * device), the reader detects the incomplete chunk. */
     int ignored = ftruncate(writer->file, (off_t)writer->end);
     (void)ignored;
     errno = reason;
     return error_errno(&writer->failure, writer->path, what);
 }
 
-/* All of the bytes to the end of the file, or none. */
+/* Appends all of the bytes to the file, or none. */
 static thenar_status append(recording_writer *writer, const void *bytes, size_t size, const char *what) {
     const char *at = bytes;
     uint64_t offset = writer->end;
@@ -145,15 +61,24 @@ static thenar_status append(recording_writer *writer, const void *bytes, size_t 
     return THENAR_OK;
 }
 
-static recording_chunk make_chunk(const char *type, uint32_t flags, size_t stored, size_t raw, const void *payload) {
-    recording_chunk chunk = {.flags = flags, .stored_size = stored, .raw_size = raw};
-    memcpy(chunk.type, type, sizeof chunk.type);
-    chunk.checksum = recording_checksum_payload(recording_checksum_header(&chunk), payload, stored);
-    return chunk;
+/* Appends a chunk; `chunk` has room for its header, followed by the payload. */
+static thenar_status append_chunk(recording_writer *writer, unsigned char *chunk, const char *type, uint32_t flags,
+                                  size_t stored, size_t raw, const char *what) {
+    recording_chunk header = {.flags = flags, .stored_size = stored, .raw_size = raw};
+    memcpy(header.type, type, sizeof header.type);
+    header.checksum = recording_checksum_payload(recording_checksum_header(&header), chunk + sizeof header, stored);
+    memcpy(chunk, &header, sizeof header);
+    return append(writer, chunk, sizeof header + stored, what);
 }
 
-/* Compresses planes into out, or copies the numbers as they are where that is no larger or where they
- * compress more than a reader may accept. Returns the size and sets the flags. */
+/* The status of the writer, with the error of its first failed write. */
+static thenar_status writer_status(const recording_writer *writer, thenar_error *error) {
+    if (writer->failure.status != THENAR_OK && error) *error = writer->failure;
+    return writer->failure.status;
+}
+
+/* Compresses planes into out, or copies the numbers if compression does not make them smaller or makes them smaller than
+ * a reader may accept. Returns the size and sets the flags. */
 static size_t pack(ZSTD_CCtx *compressor, void *out, size_t capacity, const void *planes, const void *numbers,
                    size_t size, uint32_t *flags) {
     size_t packed = ZSTD_compress2(compressor, out, capacity, planes, size);
@@ -176,7 +101,7 @@ static unsigned char *put(unsigned char *at, const void *numbers, size_t count, 
     return at + count * width;
 }
 
-static void gather_mesh(unsigned char *raw, const recording_body *body, const recording_mesh_layout *layout) {
+static void copy_mesh(unsigned char *raw, const recording_body *body, const recording_mesh_layout *layout) {
     raw = put(raw, layout->rest ? body->mesh->positions : NULL, layout->rest, sizeof(double));
     raw = put(raw, layout->surface ? body->surface->positions : NULL, layout->surface, sizeof(double));
     raw = put(raw, layout->weights ? body->embedding->weights : NULL, layout->weights, sizeof(double));
@@ -188,22 +113,18 @@ static void gather_mesh(unsigned char *raw, const recording_body *body, const re
 static thenar_status write_mesh(recording_writer *writer, const recording_body *body,
                                 const thenar_recording_body *counts, thenar_error *error) {
     recording_mesh_layout layout = recording_mesh_layout_of(counts);
-    size_t doubles = recording_mesh_doubles(&layout), ints = recording_mesh_ints(&layout);
-    size_t size = recording_mesh_size(&layout), capacity = packed_capacity(size);
+    size_t size = layout.size, doubles_size = layout.doubles * sizeof(double), capacity = packed_capacity(size);
     unsigned char *raw = memory_array(size, 1), *planes = memory_array(size, 1);
     unsigned char *chunk = memory_array(sizeof(recording_chunk) + capacity, 1);
     thenar_status status = raw && planes && chunk ? THENAR_OK : error_memory(error, "a mesh of a recording");
     if (status == THENAR_OK) {
-        gather_mesh(raw, body, &layout);
-        recording_planes_split(planes, raw, doubles, sizeof(double));
-        recording_planes_split(planes + doubles * sizeof(double), raw + doubles * sizeof(double), ints, sizeof(int));
+        copy_mesh(raw, body, &layout);
+        recording_planes_split(planes, raw, layout.doubles, sizeof(double));
+        recording_planes_split(planes + doubles_size, raw + doubles_size, layout.ints, sizeof(int));
         uint32_t flags;
-        unsigned char *payload = chunk + sizeof(recording_chunk);
-        size_t stored = pack(writer->compressor, payload, capacity, planes, raw, size, &flags);
-        recording_chunk header = make_chunk("MESH", flags, stored, size, payload);
-        memcpy(chunk, &header, sizeof header);
-        status = append(writer, chunk, sizeof header + stored, "write the meshes");
-        if (status != THENAR_OK && error) *error = writer->failure;
+        size_t stored = pack(writer->compressor, chunk + sizeof(recording_chunk), capacity, planes, raw, size, &flags);
+        append_chunk(writer, chunk, "MESH", flags, stored, size, "write the meshes");
+        status = writer_status(writer, error);
     }
     free(raw);
     free(planes);
@@ -218,11 +139,16 @@ static thenar_status write_head(recording_writer *writer, const recording_head *
     recording_preamble preamble = {.version = RECORDING_VERSION};
     memcpy(preamble.magic, recording_magic, sizeof preamble.magic);
     size_t size = strlen(text);
-    recording_chunk chunk = make_chunk("HEAD", 0, size, size, text);
-    status = append(writer, &preamble, sizeof preamble, "write the header");
-    if (status == THENAR_OK) status = append(writer, &chunk, sizeof chunk, "write the header");
-    if (status == THENAR_OK) status = append(writer, text, size, "write the header");
-    if (status != THENAR_OK && error) *error = writer->failure;
+    unsigned char *chunk = memory_array(sizeof(recording_chunk) + size, 1);
+    if (chunk) {
+        memcpy(chunk + sizeof(recording_chunk), text, size);
+        if (append(writer, &preamble, sizeof preamble, "write the header") == THENAR_OK)
+            append_chunk(writer, chunk, "HEAD", 0, size, size, "write the header");
+        status = writer_status(writer, error);
+    } else {
+        status = error_memory(error, "the header of a recording");
+    }
+    free(chunk);
     free(text);
     return status;
 }
@@ -270,11 +196,11 @@ static thenar_status allocate_frame(recording_writer *writer, const recording_he
     writer->channels = memory_copy(head->channels, (size_t)head->channel_count * sizeof *head->channels);
     writer->values = memory_aligned(size);
     writer->planes = memory_aligned(size);
-    writer->chunk = memory_aligned(sizeof(recording_chunk) + sizeof(recording_moment) + packed_capacity(size));
+    writer->chunk = memory_aligned(sizeof(recording_chunk) + sizeof(recording_timestamp) + packed_capacity(size));
     writer->extra = memory_aligned(sizeof(recording_chunk) + packed_capacity(writer->max_extra));
     if (!writer->channels || !writer->values || !writer->planes || !writer->chunk || !writer->extra)
         return error_memory(error, "the frames of a recording");
-    /* zstd takes its working memory at the first use of each size: now rather than in the first frame. */
+    /* zstd allocates its working memory at the first use of each size: now rather than in the first frame. */
     size_t trial = ZSTD_compress2(writer->compressor, writer->chunk, packed_capacity(size), writer->planes, size);
     void *zeros = memory_aligned(writer->max_extra);
     if (!ZSTD_isError(trial) && zeros)
@@ -286,13 +212,11 @@ static thenar_status allocate_frame(recording_writer *writer, const recording_he
 
 static thenar_status start(recording_writer *writer, const recording_description *description,
                            const recording_head *head, thenar_error *error) {
-    writer->sync_frames = description->sync_frames;
     writer->max_extra = description->max_extra;
     writer->compressor = ZSTD_createCCtx();
     writer->extra_compressor = ZSTD_createCCtx();
     if (!writer->compressor || !writer->extra_compressor) return error_memory(error, "the compression of a recording");
-    int level = description->level ? description->level : 1;
-    ZSTD_CCtx_setParameter(writer->compressor, ZSTD_c_compressionLevel, level);
+    ZSTD_CCtx_setParameter(writer->compressor, ZSTD_c_compressionLevel, 1);
     ZSTD_CCtx_setParameter(writer->extra_compressor, ZSTD_c_compressionLevel, 1);
     thenar_status status = write_head(writer, head, error);
     for (int i = 0; status == THENAR_OK && i < head->body_count; i++)
@@ -352,8 +276,8 @@ thenar_status recording_create(const char *path, const recording_description *de
     return status;
 }
 
-/* The channels and the contacts into values and planes, each array with planes of its own. Returns their size. */
-static size_t gather_values(recording_writer *writer, const recording_frame *frame) {
+/* Copies the channels and the contacts into values and planes; each array has its own planes. Returns their size. */
+static size_t copy_values(recording_writer *writer, const recording_frame *frame) {
     const double *const *values = frame->values;
     size_t offset = 0;
     for (int c = 0; c < writer->channel_count; c++) {
@@ -376,41 +300,35 @@ static size_t gather_values(recording_writer *writer, const recording_frame *fra
     return offset + (size_t)frame->contact_count * RECORDING_CONTACT_SIZE;
 }
 
-thenar_status recording_write_frame(recording_writer *writer, const recording_frame *frame, thenar_error *error) {
-    assert(frame->contact_count >= 0 && frame->contact_count <= writer->max_contacts);
-    if (writer->failure.status != THENAR_OK) {
-        if (error) *error = writer->failure;
-        return writer->failure.status;
-    }
-    size_t size = gather_values(writer, frame);
-    recording_moment moment = {.step = frame->step, .time = frame->time};
-    unsigned char *payload = writer->chunk + sizeof(recording_chunk);
-    memcpy(payload, &moment, sizeof moment);
-    uint32_t flags;
-    size_t packed = pack(writer->compressor, payload + sizeof moment, packed_capacity(size), writer->planes,
-                         writer->values, size, &flags);
-    size_t stored = sizeof moment + packed;
-    recording_chunk chunk = make_chunk("FRAM", flags, stored, sizeof moment + size, payload);
-    memcpy(writer->chunk, &chunk, sizeof chunk);
+/* Appends a chunk while frames are written. */
+static thenar_status append_frame_chunk(recording_writer *writer, unsigned char *chunk, const char *type,
+                                        uint32_t flags, size_t stored, size_t raw, thenar_error *error) {
     char what[64];
     snprintf(what, sizeof what, "write frame %llu", (unsigned long long)writer->frame_count);
-    thenar_status status = append(writer, writer->chunk, sizeof chunk + stored, what);
-    if (status == THENAR_OK && writer->sync_frames && fdatasync(writer->file) != 0)
-        status = error_errno(&writer->failure, writer->path, what);
-    if (status == THENAR_OK)
-        writer->frame_count++;
-    else if (error)
-        *error = writer->failure;
+    append_chunk(writer, chunk, type, flags, stored, raw, what);
+    return writer_status(writer, error);
+}
+
+thenar_status recording_write_frame(recording_writer *writer, const recording_frame *frame, thenar_error *error) {
+    assert(frame->contact_count >= 0 && frame->contact_count <= writer->max_contacts);
+    if (writer->failure.status != THENAR_OK) return writer_status(writer, error);
+    size_t size = copy_values(writer, frame);
+    recording_timestamp timestamp = {.step = frame->step, .time = frame->time};
+    unsigned char *payload = writer->chunk + sizeof(recording_chunk);
+    memcpy(payload, &timestamp, sizeof timestamp);
+    uint32_t flags;
+    size_t packed = pack(writer->compressor, payload + sizeof timestamp, packed_capacity(size), writer->planes,
+                         writer->values, size, &flags);
+    thenar_status status = append_frame_chunk(writer, writer->chunk, "FRAM", flags, sizeof timestamp + packed,
+                                              sizeof timestamp + size, error);
+    if (status == THENAR_OK) writer->frame_count++;
     return status;
 }
 
 thenar_status recording_write_extra(recording_writer *writer, const char *type, const void *bytes, size_t size,
                                     bool compress, thenar_error *error) {
     assert(size <= writer->max_extra);
-    if (writer->failure.status != THENAR_OK) {
-        if (error) *error = writer->failure;
-        return writer->failure.status;
-    }
+    if (writer->failure.status != THENAR_OK) return writer_status(writer, error);
     unsigned char *payload = writer->extra + sizeof(recording_chunk);
     uint32_t flags = 0;
     size_t stored = size;
@@ -418,24 +336,14 @@ thenar_status recording_write_extra(recording_writer *writer, const char *type, 
         stored = pack(writer->extra_compressor, payload, packed_capacity(size), bytes, bytes, size, &flags);
     else
         memcpy(payload, bytes, size);
-    recording_chunk chunk = make_chunk(type, flags & ~RECORDING_FLAG_PLANES, stored, size, payload);
-    memcpy(writer->extra, &chunk, sizeof chunk);
-    char what[64];
-    snprintf(what, sizeof what, "write frame %llu", (unsigned long long)writer->frame_count);
-    thenar_status status = append(writer, writer->extra, sizeof chunk + stored, what);
-    if (status != THENAR_OK && error) *error = writer->failure;
-    return status;
+    return append_frame_chunk(writer, writer->extra, type, flags & ~RECORDING_FLAG_PLANES, stored, size, error);
 }
 
-uint64_t recording_size(const recording_writer *writer) {
-    return writer->end;
-}
-
-/* Each header says where the next chunk is; other chunks stand between the frames. */
-static thenar_status gather_keys(recording_writer *writer, recording_key *keys) {
+/* Follows the chunks from the first frame; other chunks may be between the frames. */
+static thenar_status collect_keys(recording_writer *writer, recording_key *keys) {
     uint64_t offset = writer->first_frame;
     for (uint64_t i = 0; i < writer->frame_count;) {
-        unsigned char bytes[sizeof(recording_chunk) + sizeof(recording_moment)];
+        unsigned char bytes[sizeof(recording_chunk) + sizeof(recording_timestamp)];
         ssize_t got = pread(writer->file, bytes, sizeof bytes, (off_t)offset);
         if (got != (ssize_t)sizeof bytes) {
             if (got >= 0) errno = EIO;
@@ -445,7 +353,7 @@ static thenar_status gather_keys(recording_writer *writer, recording_key *keys) 
         memcpy(&chunk, bytes, sizeof chunk);
         if (recording_is_type(&chunk, "FRAM")) {
             keys[i].offset = offset;
-            memcpy(&keys[i].moment, bytes + sizeof chunk, sizeof keys[i].moment);
+            memcpy(&keys[i].timestamp, bytes + sizeof chunk, sizeof keys[i].timestamp);
             i++;
         }
         offset += sizeof chunk + chunk.stored_size;
@@ -459,14 +367,12 @@ static thenar_status write_index(recording_writer *writer) {
     unsigned char *bytes = memory_aligned(sizeof(recording_chunk) + size);
     if (!bytes) return error_memory(&writer->failure, "the index of a recording");
     unsigned char *payload = bytes + sizeof(recording_chunk);
-    thenar_status status = gather_keys(writer, (recording_key *)(void *)payload);
+    thenar_status status = collect_keys(writer, (recording_key *)(void *)payload);
     if (status == THENAR_OK) {
         recording_tail tail = {.frame_count = writer->frame_count, .index_offset = writer->end};
         memcpy(tail.magic, recording_tail_magic, sizeof tail.magic);
         memcpy(payload + keys_size, &tail, sizeof tail);
-        recording_chunk chunk = make_chunk("KEYS", 0, size, size, payload);
-        memcpy(bytes, &chunk, sizeof chunk);
-        status = append(writer, bytes, sizeof chunk + size, "write the index");
+        status = append_chunk(writer, bytes, "KEYS", 0, size, size, "write the index");
     }
     free(bytes);
     return status;
@@ -478,8 +384,7 @@ thenar_status recording_close(recording_writer *writer, thenar_error *error) {
     int file = writer->file;
     writer->file = -1;
     if (close(file) != 0 && writer->failure.status == THENAR_OK) error_errno(&writer->failure, writer->path, "write");
-    thenar_status status = writer->failure.status;
-    if (status != THENAR_OK && error) *error = writer->failure;
+    thenar_status status = writer_status(writer, error);
     free_writer(writer);
     return status;
 }

@@ -1,10 +1,8 @@
 /* The reader of tracks: line by line, each line one JSON object. */
 #include "hand/retarget.h"
 
-#include "core/error.h"
-#include "core/memory.h"
 #include "io/file.h"
-#include "io/json.h"
+#include "core/memory.h"
 
 #include "thenar/file.h"
 

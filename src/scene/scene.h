@@ -4,7 +4,7 @@
 #define SCENE_SCENE_H
 
 #include "hand/shape.h"
-#include "io/mesh_file.h"
+#include "io/file.h"
 #include "scene/config.h"
 
 #include "thenar/mesh.h"

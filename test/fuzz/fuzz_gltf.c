@@ -1,7 +1,7 @@
 /* Hands from glTF, up to where tets would be made of them. */
 #include "fuzz.h"
 
-#include "io/hand_gltf.h"
+#include "io/file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     thenar_error error = {0};

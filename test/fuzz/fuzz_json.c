@@ -1,7 +1,7 @@
 /* JSON: our reader and jansson's take the same texts for the same values, but for what ours bounds. */
 #include "fuzz.h"
 
-#include "io/json.h"
+#include "io/file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     /* Without a zero behind: the reader is given a size. */

@@ -1,7 +1,7 @@
 /* Mesh files; one program a format (FUZZ_EXTENSION). */
 #include "fuzz.h"
 
-#include "io/mesh_file.h"
+#include "io/file.h"
 
 static void check_indices(const int *indices, int count, int limit) {
     for (int i = 0; i < count; i++) fuzz_check(indices[i] >= 0 && indices[i] < limit);

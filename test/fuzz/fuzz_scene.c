@@ -5,7 +5,7 @@
 
 #include "scene/scene.h"
 #include "hand/shape.h"
-#include "io/hand_gltf.h"
+#include "io/file.h"
 #include "thenar/mesh.h"
 
 #define CELLS 32
