@@ -171,6 +171,17 @@ promise "the examples work with pkg-config"
 compile shared shared
 check_examples shared
 
+promise "the plugins compile with the lines in their comments, and the command loads them"
+for name in device_plugin tactile_plugin; do
+    cp "$prefix/share/doc/thenar/examples/plugin/$name.c" .
+    line=$(sed -n 's/^ \* *cc \(-shared .*\)$/\1/p' "$name.c")
+    [ -n "$line" ] || fail "no compile line in $name.c"
+    eval "\"$CC\" $line" || fail "cc $line"
+done
+expect "state_hash" "$prefix/bin/thenar" run haptic-wall --steps 5 --device plugin:./device_plugin.so
+expect "state_hash" "$prefix/bin/thenar" run tactile-flat --steps 5 --send plugin:./tactile_plugin.so,commands.txt
+[ -s commands.txt ] || fail "tactile_plugin has written no commands"
+
 promise "the examples work with find_package"
 cat >CMakeLists.txt <<END
 cmake_minimum_required(VERSION 3.16)

@@ -1,6 +1,6 @@
-/* A device as a plugin: all that a driver has to bring. This one is a weight on a spring that swings by itself and is
- * pushed by the force that it is given; a driver talks to its hardware instead. Build it as a shared library,
- *     cc -shared -fPIC device_plugin.c -o device_plugin.so
+/* A haptic device as a plugin: everything that a driver needs. This one simulates a weight on a spring that oscillates
+ * and reacts to the rendered force; a driver talks to its hardware instead. Build it as a shared library,
+ *     cc -shared -fPIC device_plugin.c -o device_plugin.so $(pkg-config --cflags thenar) -lm
  * and use it as the device plugin:./device_plugin.so or, with the amplitude in metres, plugin:./device_plugin.so,0.02 */
 #include <thenar/device.h>
 
@@ -12,7 +12,7 @@
 #define MASS 0.2        /* kg */
 #define STIFFNESS 100.0 /* N/m */
 #define DAMPING 2.0     /* N s/m */
-#define SWING 1.0       /* turns a second */
+#define FREQUENCY 1.0   /* Hz */
 
 typedef struct weight {
     double amplitude, began, time, position, velocity, force;
@@ -25,12 +25,12 @@ static double seconds(void) {
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* Called once, from the thread that calls all the others too. NULL and a message: it does not work. */
+/* All functions are called from one thread, this one once. NULL and a message: the device cannot be opened. */
 static void *weight_open(const char *argument, char *message, size_t size) {
     char *end;
     double amplitude = argument[0] ? strtod(argument, &end) : 0.02;
     if (!(amplitude > 0 && amplitude < 1)) {
-        snprintf(message, size, "\"%s\" is no amplitude; expected metres, up to 1", argument);
+        snprintf(message, size, "\"%s\" is not an amplitude; expected metres, less than 1", argument);
         return NULL;
     }
     weight *w = calloc(1, sizeof *w);
@@ -50,15 +50,15 @@ static void weight_describe(void *device, thenar_device_info *info) {
     info->rate = 1000;
 }
 
-/* The newest sample: 1. Without a new one: 0. */
+/* Returns 1 and the newest sample, or 0 if there is no new one. */
 static int weight_read(void *device, thenar_device_sample *sample) {
     weight *w = device;
     double now = seconds();
     while (w->time < now) {
         const double h = 1e-4, pi = 3.14159265358979;
-        double wanted = w->amplitude * sin(2 * pi * SWING * (w->time - w->began));
-        double pull = STIFFNESS * (wanted - w->position) - DAMPING * w->velocity + w->force;
-        w->velocity += h * pull / MASS;
+        double target = w->amplitude * sin(2 * pi * FREQUENCY * (w->time - w->began));
+        double force = STIFFNESS * (target - w->position) - DAMPING * w->velocity + w->force;
+        w->velocity += h * force / MASS;
         w->position += h * w->velocity;
         w->time += h;
     }
@@ -90,7 +90,7 @@ static const thenar_device_table table = {.version = THENAR_DEVICE_VERSION,
                                           .write = weight_write,
                                           .close = weight_close};
 
-/* The one name that Thenar looks for. */
+/* The symbol that Thenar looks up. */
 #if defined(__GNUC__)
 __attribute__((visibility("default")))
 #endif

@@ -1,7 +1,7 @@
-/* A tactile device as a plugin: all that a driver has to bring. This one writes a line a command to a file; a driver
+/* A tactile device as a plugin: everything that a driver needs. This one writes one line per command to a file; a driver
  * talks to its hardware instead. Build it as a shared library,
- *     cc -shared -fPIC tactile_plugin.c -o tactile_plugin.so
- * and send to it: thenar run grip-strong --send plugin:./tactile_plugin.so,commands.txt */
+ *     cc -shared -fPIC tactile_plugin.c -o tactile_plugin.so $(pkg-config --cflags thenar)
+ * and send commands to it: thenar run grip-strong --send plugin:./tactile_plugin.so,commands.txt */
 #include <thenar/device.h>
 
 #include <errno.h>
@@ -10,8 +10,8 @@
 
 #define NUMBERS 10 /* device, time, pitch, roll, displacement, press, touching, three values */
 
-/* Called from the thread that calls all the others too; again after a write that failed. NULL and a message: it
- * does not work. */
+/* All functions are called from one thread, this one again after a failed write. NULL and a message: the device cannot
+ * be opened. */
 static void *lines_open(const char *argument, char *message, size_t size) {
     FILE *file = argument[0] ? fopen(argument, "a") : NULL;
     if (!argument[0])
@@ -27,7 +27,7 @@ static void lines_describe(void *device, thenar_device_info *info) {
     info->channels = NUMBERS;
 }
 
-/* A device that only listens has nothing to say. */
+/* This device measures nothing. */
 static int lines_read(void *device, thenar_device_sample *sample) {
     (void)device, (void)sample;
     return 0;
@@ -56,7 +56,7 @@ static const thenar_device_table table = {.version = THENAR_DEVICE_VERSION,
                                           .write = lines_write,
                                           .close = lines_close};
 
-/* The one name that Thenar looks for. */
+/* The symbol that Thenar looks up. */
 #if defined(__GNUC__)
 __attribute__((visibility("default")))
 #endif
