@@ -9,6 +9,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/mman.h>
 #include <time.h>
 
 #define PLUGIN "plugin:" BINARY_DIR "/test/"
@@ -301,7 +302,7 @@ static void real_time_is_asked_for_and_what_came_of_it_is_said(void **unused) {
 }
 
 static void *refused_main(void *text) {
-    if (real_time_begin(1000, text, 256)) real_time_end();
+    if (real_time_begin(1000, text, 256)) munlockall();
     return NULL;
 }
 

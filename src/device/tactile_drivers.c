@@ -76,42 +76,36 @@ const driver_class driver_csv = {
 typedef struct osc_driver {
     driver base;
     lo_address target;
-    char **paths; /* one per device */
-    int device_count;
+    char *path; /* of the message, long enough for any device */
 } osc_driver;
+
+static const char osc_prefix[] = "/thenar/tactile/";
 
 static bool osc_send(driver *self, int device, const driver_command *command) {
     osc_driver *osc = (osc_driver *)self;
+    const thenar_tactile_def *def = thenar_tactile_device(self->tactile, device);
     lo_message message = lo_message_new();
     if (!message) return false;
+    /* Characters that OSC reserves or does not allow become '_'. */
+    char *name = strcpy(osc->path, osc_prefix) + sizeof osc_prefix - 1;
+    for (char *c = strcpy(name, def->name); *c; c++)
+        if (strchr(" #*,/?[]{}", *c) || (unsigned char)*c > 126) *c = '_';
     lo_message_add_double(message, command->time);
     for (int k = 0; k < 3; k++) lo_message_add_float(message, (float)command->pose[k]);
     lo_message_add_float(message, (float)command->press);
     lo_message_add_int32(message, command->touching);
-    const thenar_wearable_def *def = thenar_tactile_device(self->tactile, device)->device;
-    for (int i = 0; i < thenar_wearable_value_count(def); i++) lo_message_add_float(message, (float)command->value[i]);
-    int sent = lo_send_message(osc->target, osc->paths[device], message);
+    int values = thenar_wearable_value_count(def->device);
+    for (int i = 0; i < values; i++) lo_message_add_float(message, (float)command->value[i]);
+    int sent = lo_send_message(osc->target, osc->path, message);
     lo_message_free(message);
     return sent >= 0;
 }
 
 static void osc_free(driver *self) {
     osc_driver *osc = (osc_driver *)self;
-    for (int i = 0; osc->paths && i < osc->device_count; i++) free(osc->paths[i]);
-    free(osc->paths);
+    free(osc->path);
     if (osc->target) lo_address_free(osc->target);
     free(osc);
-}
-
-/* Characters that OSC reserves or does not allow become '_'. */
-static char *path_of(const char *name) {
-    static const char prefix[] = "/thenar/tactile/";
-    char *path = MEMORY_ARRAY(char, sizeof prefix + strlen(name));
-    if (!path) return NULL;
-    sprintf(path, "%s%s", prefix, name);
-    for (char *c = path + sizeof prefix - 1; *c; c++)
-        if (strchr(" #*,/?[]{}", *c) || (unsigned char)*c > 126) *c = '_';
-    return path;
 }
 
 /* HOST:PORT */
@@ -125,19 +119,19 @@ static thenar_status osc_create(const driver_source *source, const thenar_tactil
                          argument);
     osc_driver *osc = MEMORY_ARRAY(osc_driver, 1);
     char *host = memory_string(argument);
-    int count = thenar_tactile_device_count(tactile);
+    size_t longest = 0;
+    for (int i = 0; i < thenar_tactile_device_count(tactile); i++) {
+        size_t length = strlen(thenar_tactile_device(tactile, i)->name);
+        if (length > longest) longest = length;
+    }
     if (osc && host) {
         host[colon - argument] = 0;
         osc->base = (driver){&driver_osc, tactile, true};
-        osc->device_count = count;
-        osc->paths = MEMORY_ARRAY(char *, count);
+        osc->path = MEMORY_ARRAY(char, sizeof osc_prefix + longest);
         osc->target = lo_address_new_with_proto(LO_UDP, host, colon + 1);
     }
     free(host);
-    bool complete = osc && osc->paths && osc->target;
-    for (int i = 0; i < count && complete; i++)
-        complete = (osc->paths[i] = path_of(thenar_tactile_device(tactile, i)->name)) != NULL;
-    if (complete) {
+    if (osc && osc->path && osc->target) {
         *out = &osc->base;
         return THENAR_OK;
     }

@@ -32,8 +32,7 @@ void user_model_free(user_model *model) {
 static void script_at(const user_model *model, double time, vec3 *position, quat *orientation, vec3 *velocity,
                       vec3 *spin) {
     const user_key *keys = model->keys;
-    *velocity = *spin = (vec3){0, 0, 0};
-    *position = (vec3){0, 0, 0};
+    *position = *velocity = *spin = (vec3){0, 0, 0};
     *orientation = quat_identity();
     if (model->key_count == 0) return;
     double last = keys[model->key_count - 1].time;
@@ -131,11 +130,8 @@ static const parameter parameters[] = {
 
 static thenar_status read_vector(const json_t *value, const char *what, int key, const char *path, vec3 *out,
                                  thenar_error *error) {
-    double v[3] = {0};
-    if (!value) {
-        *out = (vec3){0, 0, 0};
-        return THENAR_OK;
-    }
+    double v[3];
+    if (!value) return THENAR_OK; /* it stays zero */
     for (size_t i = 0; i < 3; i++) {
         const json_t *number = json_array_get(value, i);
         v[i] = json_number_value(number);
@@ -212,13 +208,13 @@ static thenar_status read_script(json_t *root, const char *path, user_model *mod
     if (!json_is_object(root)) return error_at(error, path, 0, 0, "not an object; expected {\"keys\": [...]}");
     json_object_foreach(root, name, value) {
         if (strcmp(name, "keys") == 0) continue;
-        bool is_repeat = strcmp(name, "repeat") == 0;
-        if ((is_repeat || strcmp(name, "turns") == 0) && json_is_boolean(value))
-            *(is_repeat ? &model->repeat : &model->turns) = json_is_true(value);
-        else if (is_repeat || strcmp(name, "turns") == 0)
-            status = error_at(error, path, 0, 0, "%s is neither true nor false", name);
-        else
+        bool *flag = strcmp(name, "repeat") == 0 ? &model->repeat : strcmp(name, "turns") == 0 ? &model->turns : NULL;
+        if (!flag)
             status = read_parameter(name, value, path, model, error);
+        else if (json_is_boolean(value))
+            *flag = json_is_true(value);
+        else
+            status = error_at(error, path, 0, 0, "%s is neither true nor false", name);
         if (status != THENAR_OK) return status;
     }
     return read_keys(json_object_get(root, "keys"), path, model, error);

@@ -158,9 +158,8 @@ bool timing_create(timing *t, int64_t period_ns);
 void timing_free(timing *t);
 
 /* Requests real-time priority and locked memory for the calling thread, and describes in one line what the system
- * granted. True if memory is locked; real_time_end unlocks it. */
+ * granted. True if memory is locked (munlockall unlocks it). */
 bool real_time_begin(int priority, char *text, size_t size);
-void real_time_end(void);
 
 /* The loop. One thread ticks; the simulation publishes, and any thread reads. */
 

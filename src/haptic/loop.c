@@ -34,10 +34,6 @@ bool real_time_begin(int priority, char *text, size_t size) {
     return locked;
 }
 
-void real_time_end(void) {
-    munlockall();
-}
-
 bool timing_create(timing *t, int64_t period_ns) {
     t->period_ns = period_ns;
     t->period_bins = (int)(4 * period_ns / 1000) + 2;
@@ -245,7 +241,7 @@ static void *loop_main(void *argument) {
         next += (missed + 1) * period;
         if (fade == 0) break;
     }
-    if (locked) real_time_end();
+    if (locked) munlockall();
     return NULL;
 }
 

@@ -172,12 +172,8 @@ thenar_status thenar_haptic_create(const thenar_haptic_def *given, thenar_haptic
     thenar_status status = sized_take(&copy, sizeof copy, given, "thenar_haptic_def", error);
     if (status == THENAR_OK) status = check_def(def, error);
     if (status != THENAR_OK) return status;
-    const struct thenar_file_source *files = file_source_set(def->files);
     thenar_haptic *haptic = MEMORY_ARRAY(thenar_haptic, 1);
-    if (!haptic) {
-        file_source_set(files);
-        return error_memory(error, "a haptic loop");
-    }
+    if (!haptic) return error_memory(error, "a haptic loop");
     haptic->rate = def->rate;
     haptic->real_time = def->real_time;
     haptic->simulated_time = def->simulated_time;
@@ -192,6 +188,7 @@ thenar_status thenar_haptic_create(const thenar_haptic_def *given, thenar_haptic
     if (!haptic->channels || !timing_create(&haptic->timing, (int64_t)(1e9 / def->rate)) ||
         !triple_buffer_create(&haptic->reports, sizeof(haptic_report)))
         status = error_memory(error, "a haptic loop");
+    const struct thenar_file_source *files = file_source_set(def->files);
     for (int i = 0; i < def->handle_count && status == THENAR_OK; i++) {
         /* All structs of the caller have the size of the first. */
         thenar_haptic_handle handle = thenar_haptic_handle_default();

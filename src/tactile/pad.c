@@ -2,6 +2,7 @@
 #include "tactile/tactile.h"
 
 #include "core/memory.h"
+#include "geometry/embedding.h"
 #include "mesh/mesh.h"
 
 #include <stdlib.h>
@@ -113,22 +114,17 @@ static thenar_status list_candidates(pad_builder *m, int points, const pad_model
     return THENAR_OK;
 }
 
-/* Barycentric weights of a rest position in a tet. */
-static vec3 barycentric(const thenar_tet_mesh *mesh, int tet, vec3 place) {
-    vec3 x[4];
-    for (int k = 0; k < 4; k++) x[k] = vec3_load(mesh->positions + 3 * mesh->tets[4 * tet + k]);
-    mat3 edges = mat3_columns(vec3_sub(x[1], x[0]), vec3_sub(x[2], x[0]), vec3_sub(x[3], x[0]));
-    return mat3_mul_vec(mat3_inverse(edges), vec3_sub(place, x[0]));
-}
-
-/* The tet that contains a rest position, or that it is least outside of. */
-static int find_tet(const thenar_tet_mesh *mesh, vec3 place) {
+/* The tet that contains a rest position, or that it is least outside of, and its weights there. */
+static int find_tet(const thenar_tet_mesh *mesh, vec3 place, double weights[4]) {
     int best = 0;
-    double deepest = -INFINITY;
+    double deepest = -INFINITY, w[4];
     for (int t = 0; t < mesh->tet_count; t++) {
-        vec3 share = barycentric(mesh, t, place);
-        double min = fmin(fmin(share.x, share.y), fmin(share.z, 1 - share.x - share.y - share.z));
-        if (min > deepest) deepest = min, best = t;
+        vec3 corner[4];
+        tet_mesh_corners(mesh, t, corner);
+        double depth = tet_weights(corner, place, w);
+        if (!(depth > deepest)) continue;
+        deepest = depth, best = t;
+        memcpy(weights, w, sizeof w);
     }
     return best;
 }
@@ -137,12 +133,7 @@ static void attach_point(const pad_builder *m, const candidate *from, int p, pad
     const thenar_tet_mesh *mesh = m->skin->mesh;
     int tet = m->skin->embedding->tet[from->vertex];
     for (int k = 0; k < 4; k++) pad->weight[p][k] = m->skin->embedding->weights[4 * from->vertex + k];
-    if (from->between) {
-        tet = find_tet(mesh, from->place);
-        vec3 share = barycentric(mesh, tet, from->place);
-        vec3_store(pad->weight[p] + 1, share);
-        pad->weight[p][0] = 1 - share.x - share.y - share.z;
-    }
+    if (from->between) tet = find_tet(mesh, from->place, pad->weight[p]);
     for (int k = 0; k < 4; k++) pad->node[p][k] = mesh->tets[4 * tet + k];
     pad->points[p].vertex = from->vertex;
     vec3_store(pad->points[p].rest, from->at);
@@ -245,7 +236,8 @@ static thenar_status copy_elements(const pad_builder *m, pad_model *pad, thenar_
     for (int p = 0; p < pad->point_count; p++) {
         int vertex = pad->points[p].vertex, i = 0;
         vec3 below = vec3_mul_add(surface_vertex(m->skin->surface, vertex), m->normal[vertex], -m->place->depth);
-        int tet = find_tet(m->skin->mesh, below);
+        double weights[4];
+        int tet = find_tet(m->skin->mesh, below, weights);
         while (i < count && seen[i] != tet) i++;
         if (i == count) {
             seen[count++] = tet;

@@ -283,7 +283,8 @@ static thenar_status make_scratch(thenar_tactile *tactile, thenar_error *error) 
 }
 
 static thenar_status check_options(const thenar_tactile_options *o, thenar_error *error) {
-    if (o->device_count < 1) return error_set(error, THENAR_ERROR_INPUT, "no device on any finger; expected at least one");
+    if (o->device_count < 1)
+        return error_set(error, THENAR_ERROR_INPUT, "no device on any finger; expected at least one");
     if (o->points < 10 || o->points > 1000)
         return error_set(error, THENAR_ERROR_INPUT, "%d points per pad; expected 10 to 1000", o->points);
     if (!(o->touching >= 0 && o->hysteresis > 0 && o->depth >= 0 && o->touching < 1 && o->hysteresis < 1 &&

@@ -1,7 +1,6 @@
 /* Wearable devices (tactile.h): kinematics of the platforms, defaults and checks, and limited motion. */
 #include "tactile/tactile.h"
 
-
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
