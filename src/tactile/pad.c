@@ -2,7 +2,7 @@
 #include "tactile/tactile.h"
 
 #include "core/memory.h"
-#include "geometry/embedding.h"
+#include "geometry/distance.h"
 #include "mesh/mesh.h"
 
 #include <stdlib.h>
