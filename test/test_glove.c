@@ -89,8 +89,8 @@ a_little_out_of_range_is_clamped_and_times_that_do_not_rise_are_left_out_and_bot
 
 static void invalid_glove_messages_are_refused_with_their_line(void **unused) {
     (void)unused;
-    assert_refused("{\"t\": 0, \"hand\": \"right\", \"flexion\": [0, 0, 0, 0]}\n", "expected one a finger");
-    assert_refused("{\"t\": 0, \"hand\": \"right\", \"flexion\": [0, 0, 0, 0, 0, 0]}\n", "expected one a finger");
+    assert_refused("{\"t\": 0, \"hand\": \"right\", \"flexion\": [0, 0, 0, 0]}\n", "expected one per finger");
+    assert_refused("{\"t\": 0, \"hand\": \"right\", \"flexion\": [0, 0, 0, 0, 0, 0]}\n", "expected one per finger");
     assert_refused("\n{\"t\": 0, \"hand\": \"right\", \"flexion\": [0, 90, 0, 0, 0]}\n",
                    ":2: flexion of finger 1 is 90");
     assert_refused("{\"t\": 0, \"hand\": \"right\", \"flexion\": [0, 0, -0.6, 0, 0]}\n", "flexion of finger 2 is -0.6");

@@ -109,7 +109,7 @@ static void bad_lines_are_refused_by_name(void **unused) {
     put_frame(0, "right", 0, 25);
     put("{\"t\": 1, \"hand\": \n");
     put_frame(2, "right", 0, 25);
-    assert_refused("wave.jsonl:2: ", "expected JSON, one object a line");
+    assert_refused("wave.jsonl:2: ", "expected JSON, one object per line");
     put("{\"t\": 0, \"hand\": \"left\", \"joints\": [[NaN, 0, 0]]}\n");
     assert_refused("wave.jsonl:1: ", "NaN");
     put_frame(0, "right", 2000, 25);
@@ -130,7 +130,7 @@ static void bad_lines_are_refused_by_name(void **unused) {
     put("{\"t\": 0, \"note\": \"");
     for (int i = 0; i < 8000; i++) put("aaaaaaaaaa");
     put("\"}\n");
-    assert_refused("wave.jsonl:1: ", "expected one frame a line, at most 65536 bytes");
+    assert_refused("wave.jsonl:1: ", "expected one frame per line, at most 65536 bytes");
     for (int i = 0; i < 3000; i++) put("[");
     put("\n");
     assert_refused("wave.jsonl:1: ", "too deep");

@@ -95,7 +95,7 @@ static bool read_escape(reader *r) {
 static bool read_character(reader *r) {
     size_t length = text_utf8_length(r->text + r->at, r->size - r->at);
     if (length == 0) {
-        /* A truncated character fails at the end of the text, as any other truncation. */
+        /* A truncated character is an error at the end of the text, like any other truncation. */
         size_t after = 1;
         while (r->at + after < r->size && ((unsigned char)r->text[r->at + after] & 0xc0) == 0x80) after++;
         if (r->at + after == r->size && after < 4 && peek(r) >= 0xc2) r->at = r->size;
@@ -106,7 +106,7 @@ static bool read_character(reader *r) {
     return true;
 }
 
-/* Reads a string from its opening quote on into `word`, terminated by a zero that is not counted. */
+/* Reads a string, from its opening quote on, into `word`, terminated by a zero that is not counted. */
 static bool read_text(reader *r) {
     r->word.count = 0;
     for (r->at++;;) {
@@ -185,29 +185,9 @@ static bool read_word(reader *r, const char *word) {
 
 static json_t *read_value(reader *r);
 
-static json_t *read_list(reader *r) {
-    json_t *list = json_array();
-    if (!list) no_memory(r);
-    r->at++;
-    if (list && peek_after_blanks(r) == ']') {
-        r->at++;
-        return list;
-    }
-    while (list) {
-        json_t *item = read_value(r);
-        if (item && json_array_append_new(list, item) == 0) {
-            int c = peek_after_blanks(r);
-            if (c == ',' || c == ']') r->at++;
-            if (c == ',') continue;
-            if (c == ']') return list;
-            fail(r, "unterminated array; expected , or ]");
-        } else if (item) {
-            no_memory(r);
-        }
-        break;
-    }
-    json_decref(list);
-    return NULL;
+static bool read_item(reader *r, json_t *list) {
+    json_t *item = read_value(r);
+    return item && (json_array_append_new(list, item) == 0 || no_memory(r));
 }
 
 /* A key, a colon and a value. */
@@ -235,23 +215,28 @@ static bool read_member(reader *r, json_t *object) {
     return kept;
 }
 
-static json_t *read_object(reader *r) {
-    json_t *object = json_object();
-    if (!object) no_memory(r);
+/* Reads the items of an array or the members of an object from the opening bracket on. */
+static bool read_contents(reader *r, json_t *container, bool is_object) {
+    char end = is_object ? '}' : ']';
     r->at++;
-    if (object && peek_after_blanks(r) == '}') {
+    if (peek_after_blanks(r) == end) {
         r->at++;
-        return object;
+        return true;
     }
-    while (object && read_member(r, object)) {
+    for (;;) {
+        if (!(is_object ? read_member : read_item)(r, container)) return false;
         int c = peek_after_blanks(r);
-        if (c == ',' || c == '}') r->at++;
-        if (c == ',') continue;
-        if (c == '}') return object;
-        fail(r, "unterminated object; expected , or }");
-        break;
+        if (c != ',' && c != end)
+            return fail(r, is_object ? "unterminated object; expected , or }" : "unterminated array; expected , or ]");
+        r->at++;
+        if (c == end) return true;
     }
-    json_decref(object);
+}
+
+static json_t *read_container(reader *r, bool is_object) {
+    json_t *container = is_object ? json_object() : json_array();
+    if (container ? read_contents(r, container, is_object) : no_memory(r)) return container;
+    json_decref(container);
     return NULL;
 }
 
@@ -271,7 +256,7 @@ static json_t *read_value(reader *r) {
         if (++r->depth > JSON_TEXT_DEPTH)
             fail(r, "nested too deep; expected at most 128 levels");
         else
-            value = c == '{' ? read_object(r) : read_list(r);
+            value = read_container(r, c == '{');
         r->depth--;
     } else if (c == '"') {
         value = read_string(r);

@@ -50,16 +50,18 @@ static const element_type element_types[] = {
 };
 #define ELEMENT_TYPE_COUNT ((long)(sizeof element_types / sizeof element_types[0]))
 
+typedef struct tag_list {
+    ARRAY(int) tags; /* in the order of the file */
+    key_table table; /* tag to index */
+} tag_list;
+
 typedef struct gmsh {
     scanner *s;
     mesh_builder *builder;
     bool version_4, binary;
     bool has_nodes, has_elements;
-    ARRAY(int) node_tags;
-    key_table nodes_by_tag;
-    ARRAY(int) volume_tags;
+    tag_list nodes, volumes;
     ARRAY(int) volume_groups; /* the first physical group of each volume, 0 for none */
-    key_table volumes_by_tag;
 } gmsh;
 
 static bool read_int(gmsh *g, long low, long high, long *value, const char *what) {
@@ -131,11 +133,18 @@ static bool read_physical_names(gmsh *g) {
     return true;
 }
 
-static bool add_volume(gmsh *g, int tag, int group) {
-    if (!ARRAY_PUSH(&g->volume_tags, tag) || !ARRAY_PUSH(&g->volume_groups, group)) return scanner_no_memory(g->s);
-    long first = key_table_put(&g->volumes_by_tag, g->volume_tags.data, g->volume_tags.count - 1);
+/* what: "node" or "volume", for messages. */
+static bool add_tag(gmsh *g, tag_list *list, int tag, const char *what) {
+    if (!ARRAY_PUSH(&list->tags, tag)) return scanner_no_memory(g->s);
+    long first = key_table_put(&list->table, list->tags.data, list->tags.count - 1);
     if (first == KEY_TABLE_NO_MEMORY) return scanner_no_memory(g->s);
-    return first == (long)g->volume_tags.count - 1 || scanner_fail(g->s, "volume %d appears twice; expected once", tag);
+    return first == (long)list->tags.count - 1 ||
+           scanner_fail(g->s, "%s %d appears twice; expected different tags", what, tag);
+}
+
+static bool add_volume(gmsh *g, int tag, int group) {
+    if (!ARRAY_PUSH(&g->volume_groups, group)) return scanner_no_memory(g->s);
+    return add_tag(g, &g->volumes, tag, "volume");
 }
 
 static bool read_entity(gmsh *g, int dimension) {
@@ -165,14 +174,6 @@ static bool read_entities(gmsh *g) {
     return true;
 }
 
-static bool add_tag(gmsh *g, long tag) {
-    if (!ARRAY_PUSH(&g->node_tags, (int)tag)) return scanner_no_memory(g->s);
-    long first = key_table_put(&g->nodes_by_tag, g->node_tags.data, g->node_tags.count - 1);
-    if (first == KEY_TABLE_NO_MEMORY) return scanner_no_memory(g->s);
-    return first == (long)g->node_tags.count - 1 ||
-           scanner_fail(g->s, "node %ld appears twice; expected different tags", tag);
-}
-
 static bool read_nodes_2(gmsh *g) {
     scanner *s = g->s;
     long count, tag;
@@ -181,7 +182,7 @@ static bool read_nodes_2(gmsh *g) {
     s->binary = g->binary;
     if (!scanner_need(s, (size_t)count, s->binary ? 28 : 8, "nodes")) return false;
     for (long i = 0; i < count; i++)
-        if (!read_int(g, 1, INT_MAX, &tag, "a node tag") || !add_tag(g, tag) ||
+        if (!read_int(g, 1, INT_MAX, &tag, "a node tag") || !add_tag(g, &g->nodes, (int)tag, "node") ||
             !scanner_position(s, SCANNER_FLOAT64, position) ||
             !mesh_builder_add_node(g->builder, s, position, (int)tag))
             return false;
@@ -197,12 +198,12 @@ static bool read_node_block(gmsh *g) {
         return false;
     size_t parameters = parametric ? (size_t)dimension : 0;
     if (!scanner_need(s, (size_t)count, s->binary ? 32 + 8 * parameters : 8 + 2 * parameters, "nodes")) return false;
-    size_t first = g->node_tags.count;
+    size_t first = g->nodes.tags.count;
     for (long i = 0; i < count; i++)
-        if (!read_size(g, 1, &tag, "a node tag") || !add_tag(g, tag)) return false;
+        if (!read_size(g, 1, &tag, "a node tag") || !add_tag(g, &g->nodes, (int)tag, "node")) return false;
     for (size_t i = 0; i < (size_t)count; i++)
         if (!scanner_position(s, SCANNER_FLOAT64, position) ||
-            !mesh_builder_add_node(g->builder, s, position, g->node_tags.data[first + i]) ||
+            !mesh_builder_add_node(g->builder, s, position, g->nodes.tags.data[first + i]) ||
             !skip_numbers(g, SCANNER_FLOAT64, (long)parameters, "a parameter"))
             return false;
     return true;
@@ -222,17 +223,17 @@ static bool read_nodes_4(gmsh *g) {
     if (!scanner_need(g->s, (size_t)total, g->binary ? 32 : 8, "nodes")) return false;
     for (long i = 0; i < blocks; i++)
         if (!read_node_block(g)) return false;
-    return (size_t)total == g->node_tags.count ||
-           scanner_fail(g->s, "$Nodes has %zu nodes; expected %ld by its first line", g->node_tags.count, total);
+    return (size_t)total == g->nodes.tags.count ||
+           scanner_fail(g->s, "$Nodes has %zu nodes; expected %ld by its first line", g->nodes.tags.count, total);
 }
 
 /* Tags are usually consecutive; then the index follows from the first tag, without a table lookup. */
 static long find_node(const gmsh *g, long tag) {
-    if (g->node_tags.count == 0) return KEY_TABLE_NONE;
-    long guess = tag - g->node_tags.data[0];
-    if (guess >= 0 && guess < (long)g->node_tags.count && g->node_tags.data[guess] == tag) return guess;
+    if (g->nodes.tags.count == 0) return KEY_TABLE_NONE;
+    long guess = tag - g->nodes.tags.data[0];
+    if (guess >= 0 && guess < (long)g->nodes.tags.count && g->nodes.tags.data[guess] == tag) return guess;
     int key = (int)tag;
-    return key_table_find(&g->nodes_by_tag, g->node_tags.data, &key);
+    return key_table_find(&g->nodes.table, g->nodes.tags.data, &key);
 }
 
 /* Reads the nodes of an element, the last items of its line, and adds the element to the builder. */
@@ -322,7 +323,7 @@ static bool read_elements_2(gmsh *g) {
 
 static int group_of(const gmsh *g, long dimension, long entity) {
     int key = (int)entity;
-    long volume = dimension == 3 ? key_table_find(&g->volumes_by_tag, g->volume_tags.data, &key) : KEY_TABLE_NONE;
+    long volume = dimension == 3 ? key_table_find(&g->volumes.table, g->volumes.tags.data, &key) : KEY_TABLE_NONE;
     return volume < 0 ? 0 : g->volume_groups.data[volume];
 }
 
@@ -397,15 +398,15 @@ static bool read_section(gmsh *g) {
 
 bool mesh_read_gmsh(scanner *s, mesh_builder *builder) {
     gmsh g = {.s = s, .builder = builder};
-    g.nodes_by_tag.key_size = g.volumes_by_tag.key_size = sizeof(int);
+    g.nodes.table.key_size = g.volumes.table.key_size = sizeof(int);
     bool done = true;
     while (done && !scanner_at_end(s)) done = read_section(&g);
     if (done && !g.has_nodes) done = scanner_fail(s, "the file ends without $Nodes; expected $Nodes and $Elements");
     if (done && !g.has_elements) done = scanner_fail(s, "the file ends without $Elements; expected it after $Nodes");
-    free(g.node_tags.data);
-    free(g.nodes_by_tag.slots);
-    free(g.volume_tags.data);
+    free(g.nodes.tags.data);
+    free(g.nodes.table.slots);
+    free(g.volumes.tags.data);
     free(g.volume_groups.data);
-    free(g.volumes_by_tag.slots);
+    free(g.volumes.table.slots);
     return done;
 }

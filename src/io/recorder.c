@@ -2,7 +2,6 @@
 #include "thenar/recording.h"
 
 #include "core/memory.h"
-#include "core/text.h"
 #include "io/recording.h"
 #include "tactile/tactile.h"
 #include "world/model.h"
@@ -94,16 +93,6 @@ static json_t *describe_tactile(const thenar_tactile *tactile) {
     return json_pack("{s:o, s:o}", "devices", describe_devices(tactile), "pads", pads);
 }
 
-/* {"hands": [...], "tactile": {...}}, or "" without hands. free() it; NULL when out of memory. tactile may be NULL. */
-static char *describe_pads(const thenar_model *model, const thenar_tactile *tactile) {
-    if (model->hand_count == 0) return memory_string("");
-    json_t *all = json_pack("{s:o}", "hands", describe_hands(model));
-    if (all && tactile) json_object_set_new(all, "tactile", describe_tactile(tactile));
-    char *text = all ? json_dumps(all, JSON_COMPACT) : NULL;
-    json_decref(all);
-    return text;
-}
-
 /* The channels of tactile devices, one per device and one per pad. `tactile` of these functions may be NULL: none. */
 typedef struct recorded_pads {
     int channel_count;
@@ -135,21 +124,6 @@ static bool recorded_pads_create(const thenar_tactile *tactile, recorded_pads *o
         if (!out->values[c]) return false;
     }
     return true;
-}
-
-static void recorded_pads_describe(const thenar_tactile *tactile, const recorded_pads *pads,
-                                   thenar_recording_channel *channels) {
-    int devices = tactile ? thenar_tactile_device_count(tactile) : 0;
-    for (int c = 0; c < pads->channel_count; c++) {
-        bool device = c < devices;
-        channels[c] = (thenar_recording_channel){
-            .name = pads->names[c],
-            .unit = "",
-            .body = -1,
-            .place = THENAR_RECORDING_RUN,
-            .element_count = device ? 1 : thenar_tactile_pad_of(tactile, c - devices)->point_count,
-            .components = device ? THENAR_TACTILE_NUMBERS : 1};
-    }
 }
 
 thenar_status thenar_tactile_read_device(const thenar_tactile *tactile, int device,
@@ -305,12 +279,7 @@ static const char *recorded_inputs_next(recorded_inputs *inputs, const thenar_si
 
 /* Channels of a recording, in this order: three of the run, two per body, one per hand, one per body with handles, one per
  * tactile device, one per pad, and those of the caller. */
-enum { RUN_STEP_US, RUN_RESIDUAL, RUN_ITERATIONS, RUN_CHANNELS };
-enum { SOFT_POSITION, SOFT_FORCE, RIGID_POSE = 0, RIGID_TWIST, BODY_CHANNELS };
-
-static int body_channel(int body, int channel) {
-    return RUN_CHANNELS + BODY_CHANNELS * body + channel;
-}
+enum { RUN_STEP_US, RUN_RESIDUAL, RUN_ITERATIONS, RUN_CHANNELS, BODY_CHANNELS = 2 };
 
 #define HAND_NUMBERS (7 * THENAR_HAND_JOINTS)
 #define HANDLE_NUMBERS (7 + 7 + 6 + 6) /* pose, target pose, force of the tool, force of the coupling */
@@ -343,42 +312,50 @@ static bool is_rigid(const thenar_model *model, int body) {
     return thenar_model_body_kind(model, body) == THENAR_BODY_RIGID;
 }
 
-static void describe_channels(thenar_recording_channel *channels, const thenar_model *model) {
-    static const thenar_recording_channel of_run[RUN_CHANNELS] = {
-        [RUN_STEP_US] = {.name = "step_us", .unit = "us", .body = -1, .place = THENAR_RECORDING_RUN, .components = 1},
-        [RUN_RESIDUAL] = {.name = "residual", .unit = "", .body = -1, .place = THENAR_RECORDING_RUN, .components = 1},
-        [RUN_ITERATIONS] = {
-            .name = "iterations", .unit = "", .body = -1, .place = THENAR_RECORDING_RUN, .components = 1}};
-    for (int i = 0; i < RUN_CHANNELS; i++) channels[i] = of_run[i];
-    static const thenar_recording_channel of_soft[BODY_CHANNELS] = {
-        [SOFT_POSITION] = {.name = "position", .unit = "m", .place = THENAR_RECORDING_NODES, .components = 3},
-        [SOFT_FORCE] = {.name = "force", .unit = "N", .place = THENAR_RECORDING_NODES, .components = 3}};
-    static const thenar_recording_channel of_rigid[BODY_CHANNELS] = {
-        [RIGID_POSE] = {.name = "pose", .unit = "m", .place = THENAR_RECORDING_BODY, .components = 7},
-        [RIGID_TWIST] = {.name = "twist", .unit = "m/s", .place = THENAR_RECORDING_BODY, .components = 6}};
-    for (int b = 0; b < thenar_model_body_count(model); b++)
-        for (int i = 0; i < BODY_CHANNELS; i++) {
-            channels[body_channel(b, i)] = is_rigid(model, b) ? of_rigid[i] : of_soft[i];
-            channels[body_channel(b, i)].body = b;
+static thenar_recording_channel make_channel(const char *name, const char *unit, int body, thenar_recording_place place,
+                                             int element_count, int components) {
+    return (thenar_recording_channel){.name = name,
+                                      .unit = unit,
+                                      .body = body,
+                                      .place = place,
+                                      .element_count = element_count,
+                                      .components = components};
+}
+
+static void describe_channels(const thenar_recorder *recorder, const thenar_recorder_options *options,
+                              thenar_recording_channel *next) {
+    const thenar_recording_place run = THENAR_RECORDING_RUN, whole = THENAR_RECORDING_BODY;
+    const thenar_model *model = thenar_sim_model(recorder->sim);
+    int bodies = thenar_model_body_count(model);
+    *next++ = make_channel("step_us", "us", -1, run, 1, 1);
+    *next++ = make_channel("residual", "", -1, run, 1, 1);
+    *next++ = make_channel("iterations", "", -1, run, 1, 1);
+    for (int b = 0; b < bodies; b++)
+        if (is_rigid(model, b)) {
+            *next++ = make_channel("pose", "m", b, whole, 1, 7);
+            *next++ = make_channel("twist", "m/s", b, whole, 1, 6);
+        } else {
+            int nodes = thenar_model_mesh(model, b)->node_count;
+            *next++ = make_channel("position", "m", b, THENAR_RECORDING_NODES, nodes, 3);
+            *next++ = make_channel("force", "N", b, THENAR_RECORDING_NODES, nodes, 3);
         }
     for (int h = 0; h < thenar_model_hand_count(model); h++) {
-        thenar_recording_channel *joints = &channels[body_channel(thenar_model_body_count(model), h)];
-        *joints = (thenar_recording_channel){.name = "joints",
-                                             .unit = "m",
-                                             .place = THENAR_RECORDING_BODY,
-                                             .element_count = THENAR_HAND_JOINTS,
-                                             .components = 7};
-        thenar_model_hand_bodies(model, h, &joints->body);
+        int body;
+        thenar_model_hand_bodies(model, h, &body);
+        *next++ = make_channel("joints", "m", body, whole, THENAR_HAND_JOINTS, 7);
     }
-    int next = body_channel(thenar_model_body_count(model), thenar_model_hand_count(model));
-    for (int b = 0; b < thenar_model_body_count(model); b++)
+    for (int b = 0; b < bodies; b++)
         if (count_handles(model, b) > 0)
-            channels[next++] = (thenar_recording_channel){.name = "handles",
-                                                          .unit = "m",
-                                                          .place = THENAR_RECORDING_BODY,
-                                                          .body = b,
-                                                          .element_count = count_handles(model, b),
-                                                          .components = HANDLE_NUMBERS};
+            *next++ = make_channel("handles", "m", b, whole, count_handles(model, b), HANDLE_NUMBERS);
+    int devices = recorder->tactile ? thenar_tactile_device_count(recorder->tactile) : 0;
+    for (int c = 0; c < recorder->pads.channel_count; c++) {
+        int points = c < devices ? 0 : thenar_tactile_pad_of(recorder->tactile, c - devices)->point_count;
+        *next++ = c < devices ? make_channel(recorder->pads.names[c], "", -1, run, 1, THENAR_TACTILE_NUMBERS)
+                              : make_channel(recorder->pads.names[c], "", -1, run, points, 1);
+    }
+    for (int c = 0; c < options->channel_count; c++)
+        *next++ = make_channel(options->channels[c].name, options->channels[c].unit, -1, run, 1,
+                               options->channels[c].components);
 }
 
 /* In the order of the bodies. */
@@ -411,50 +388,51 @@ static void describe_bodies(recording_body *bodies, const thenar_model *model) {
     }
 }
 
-#define PAIR_TEXT 64 /* "[0.9,1.1]," with 17 digits each */
-
-/* Appends the limits of the tets of a body: [min, max] if all are equal, else one such pair per tet. */
-static char *write_limits(char *at, const double *limits, int tets) {
+/* [min, max] if the limits of all tets are equal, else one such pair per tet. NULL when out of memory. */
+static json_t *describe_tet_limits(const double *limits, int tets) {
     int same = 1;
     while (same < tets && memcmp(limits, limits + 2 * same, 2 * sizeof *limits) == 0) same++;
-    int pairs = same == tets ? 1 : tets;
-    if (pairs > 1) *at++ = '[';
-    for (int t = 0; t < pairs; t++)
-        at += snprintf(at, PAIR_TEXT, "%s[%.17g,%.17g]", t > 0 ? "," : "", limits[2 * t], limits[2 * t + 1]);
-    if (pairs > 1) *at++ = ']';
-    return at;
+    if (same == tets) return json_range(limits[0], limits[1]);
+    json_t *list = json_array();
+    for (int t = 0; t < tets; t++)
+        if (json_array_append_new(list, json_range(limits[2 * t], limits[2 * t + 1])) != 0) {
+            json_decref(list);
+            return NULL;
+        }
+    return list;
 }
 
-/* {"stretch_limits": [one entry per body, null without limits]}: with them a viewer shows how close a tet is to its limit.
- * 0 means no limit. Empty if no body has limits; NULL when out of memory. */
-static char *describe_limits(const thenar_model *model) {
-    size_t tets = 0;
-    int body_count = thenar_model_body_count(model);
-    for (int b = 0; b < body_count; b++)
-        if (!is_rigid(model, b)) tets += (size_t)thenar_model_mesh(model, b)->tet_count;
-    double *limits = MEMORY_ARRAY(double, 2 * tets);
-    char *text = MEMORY_ARRAY(char, PAIR_TEXT *(tets + (size_t)body_count + 2));
-    if (limits && text) {
-        text_locale before = text_locale_begin();
-        bool any = false;
-        char *at = text + sprintf(text, "{\"stretch_limits\":[");
-        for (int b = 0; b < body_count; b++) {
-            if (b > 0) *at++ = ',';
-            bool limited = !is_rigid(model, b) && thenar_model_stretch_limits(model, b, limits);
-            any = any || limited;
-            if (limited)
-                at = write_limits(at, limits, thenar_model_mesh(model, b)->tet_count);
-            else
-                at += sprintf(at, "null");
-        }
-        sprintf(at, "]}");
-        if (!any) *text = 0;
-        text_locale_end(before);
-    } else {
-        free(text);
-        text = NULL;
-    }
+/* The stretch limits of a body, with which a viewer shows how close a tet is to its limit (0 means no limit), or null.
+ * NULL when out of memory. */
+static json_t *describe_limits(const thenar_model *model, int body) {
+    if (is_rigid(model, body)) return json_null();
+    int tets = thenar_model_mesh(model, body)->tet_count;
+    double *limits = MEMORY_ARRAY(double, 2 * (size_t)tets);
+    json_t *described = NULL;
+    if (limits)
+        described = thenar_model_stretch_limits(model, body, limits) ? describe_tet_limits(limits, tets) : json_null();
     free(limits);
+    return described;
+}
+
+/* {"stretch_limits": [one per body], "hands": [...], "tactile": {...}}, without what the model does not have. free() it;
+ * NULL when out of memory. tactile may be NULL. */
+static char *describe_metadata(const thenar_model *model, const thenar_tactile *tactile) {
+    json_t *all = json_object(), *limits = json_array();
+    bool complete = all && limits, limited = false;
+    for (int b = 0; complete && b < thenar_model_body_count(model); b++) {
+        json_t *described = describe_limits(model, b);
+        limited = limited || json_is_array(described);
+        complete = json_array_append_new(limits, described) == 0;
+    }
+    if (complete && limited) complete = json_object_set(all, "stretch_limits", limits) == 0;
+    if (complete && model->hand_count > 0) {
+        complete = json_object_set_new(all, "hands", describe_hands(model)) == 0;
+        if (complete && tactile) complete = json_object_set_new(all, "tactile", describe_tactile(tactile)) == 0;
+    }
+    char *text = complete ? json_dumps(all, JSON_COMPACT) : NULL;
+    json_decref(limits);
+    json_decref(all);
     return text;
 }
 
@@ -484,18 +462,6 @@ static int max_contacts(const thenar_sim *sim) {
     return sim->contact == CONTACT_NONE ? 0 : sim->model->contacts.capacity;
 }
 
-/* Merges two JSON objects, either of which may be empty text, and frees them. NULL when out of memory. */
-static char *join_metadata(char *limits, char *pads) {
-    char *text = limits && pads ? MEMORY_ARRAY(char, strlen(limits) + strlen(pads) + 2) : NULL;
-    if (text && *limits && *pads)
-        sprintf(text, "%.*s,%s", (int)strlen(limits) - 1, limits, pads + 1);
-    else if (text)
-        sprintf(text, "%s%s", limits, pads);
-    free(limits);
-    free(pads);
-    return text;
-}
-
 thenar_status thenar_recorder_options_init(thenar_recorder_options *options, size_t size) {
     const thenar_recorder_options defaults = {0};
     return sized_give(options, size, &defaults, sizeof defaults, "thenar_recorder_options");
@@ -512,21 +478,6 @@ static bool allocate(thenar_recorder *recorder, int channel_count) {
            recorded_inputs_create(recorder->sim, &recorder->inputs);
 }
 
-/* Describes the channels of the recorder and of the caller. */
-static void describe_all_channels(const thenar_recorder *recorder, const thenar_recorder_options *options,
-                                  thenar_recording_channel *channels, int channel_count) {
-    int extra = channel_count - options->channel_count, pads = extra - recorder->pads.channel_count;
-    describe_channels(channels, thenar_sim_model(recorder->sim));
-    recorded_pads_describe(recorder->tactile, &recorder->pads, channels + pads);
-    for (int c = 0; c < options->channel_count; c++)
-        channels[extra + c] = (thenar_recording_channel){.name = options->channels[c].name,
-                                                         .unit = options->channels[c].unit,
-                                                         .body = -1,
-                                                         .place = THENAR_RECORDING_RUN,
-                                                         .element_count = 1,
-                                                         .components = options->channels[c].components};
-}
-
 thenar_status thenar_recorder_create(const char *path, const thenar_sim *sim, const thenar_recorder_options *given,
                                      thenar_recorder **out, thenar_error *error) {
     USAGE_STATUS(out, error, "the pointer to the recorder is NULL");
@@ -540,8 +491,8 @@ thenar_status thenar_recorder_create(const char *path, const thenar_sim *sim, co
                  options.channel_count);
     const thenar_model *model = thenar_sim_model(sim);
     int body_count = thenar_model_body_count(model);
-    int channel_count = body_channel(body_count, thenar_model_hand_count(model)) + count_bodies_with_handles(model) +
-                        recorded_pads_count(options.tactile) + options.channel_count;
+    int channel_count = RUN_CHANNELS + BODY_CHANNELS * body_count + thenar_model_hand_count(model) +
+                        count_bodies_with_handles(model) + recorded_pads_count(options.tactile) + options.channel_count;
     if (channel_count > RECORDING_CHANNELS_MAX)
         return error_set(error, THENAR_ERROR_INPUT, "%s: cannot record %d bodies; expected at most %d", path,
                          body_count, (RECORDING_CHANNELS_MAX - RUN_CHANNELS) / BODY_CHANNELS);
@@ -549,15 +500,15 @@ thenar_status thenar_recorder_create(const char *path, const thenar_sim *sim, co
     if (recorder) *recorder = (thenar_recorder){.sim = sim, .tactile = options.tactile};
     recording_body *bodies = MEMORY_ARRAY(recording_body, body_count);
     thenar_recording_channel *channels = MEMORY_ARRAY(thenar_recording_channel, channel_count);
-    char *metadata = join_metadata(describe_limits(model), describe_pads(model, options.tactile));
+    char *metadata = describe_metadata(model, options.tactile);
     if (recorder && bodies && channels && metadata && allocate(recorder, channel_count)) {
         describe_bodies(bodies, model);
-        describe_all_channels(recorder, &options, channels, channel_count);
+        describe_channels(recorder, &options, channels);
         connect_channels(recorder, &options);
         recording_description description = {.scene = thenar_model_name(model),
                                              .solver = thenar_solver_name(thenar_sim_solver(sim)),
                                              .dt = thenar_sim_dt(sim),
-                                             .metadata = *metadata ? metadata : NULL,
+                                             .metadata = metadata,
                                              .bodies = bodies,
                                              .body_count = body_count,
                                              .channels = channels,

@@ -84,8 +84,8 @@ uint64_t recording_checksum_payload(uint64_t hash, const void *payload, size_t s
 
 /* Byte planes: byte 0 of every number, then byte 1 of every number, ... Neighbours in space have equal signs, exponents
  * and leading bits, which compress well side by side (docs/recording-format.md has the figures). */
-void recording_planes_split(unsigned char *planes, const unsigned char *numbers, size_t count, size_t width);
-void recording_planes_join(unsigned char *numbers, const unsigned char *planes, size_t count, size_t width);
+typedef void planes_conversion(unsigned char *to, const unsigned char *from, size_t count, size_t width);
+planes_conversion recording_planes_split, recording_planes_join;
 
 /* Bytes of one number, of a channel in a frame, and of all channels in a frame. */
 size_t recording_type_width(thenar_recording_type type);
@@ -110,9 +110,8 @@ void recording_contacts_put(unsigned char *numbers, const thenar_contact *contac
 bool recording_contacts_get(const unsigned char *numbers, const thenar_recording_body *bodies, int body_count,
                             thenar_contact *contacts, int count);
 
-/* To and from byte planes; each array has its own. */
-void recording_contacts_split(unsigned char *planes, const unsigned char *numbers, int count);
-void recording_contacts_join(unsigned char *numbers, const unsigned char *planes, int count);
+/* Splits or joins the byte planes of all arrays; each has its own. */
+void recording_contacts_convert(planes_conversion *convert, unsigned char *to, const unsigned char *from, int count);
 
 /* What the HEAD chunk describes, as JSON. Strings belong to `root`, or to the caller if root is NULL. */
 typedef struct recording_head {

@@ -133,10 +133,6 @@ static const struct contact_array {
 };
 enum { ARRAY_COUNT = sizeof contact_arrays / sizeof *contact_arrays, WIDTH = 4 };
 
-static size_t array_numbers(int array, int count) {
-    return (size_t)contact_arrays[array].components * (size_t)count;
-}
-
 void recording_contacts_put(unsigned char *numbers, const thenar_contact *contacts, int count) {
     for (int a = 0; a < ARRAY_COUNT; a++)
         for (int i = 0; i < count; i++)
@@ -182,21 +178,12 @@ bool recording_contacts_get(const unsigned char *numbers, const thenar_recording
     return true;
 }
 
-void recording_contacts_split(unsigned char *planes, const unsigned char *numbers, int count) {
+void recording_contacts_convert(planes_conversion *convert, unsigned char *to, const unsigned char *from, int count) {
     for (int a = 0; a < ARRAY_COUNT; a++) {
-        size_t size = array_numbers(a, count) * WIDTH;
-        recording_planes_split(planes, numbers, array_numbers(a, count), WIDTH);
-        planes += size;
-        numbers += size;
-    }
-}
-
-void recording_contacts_join(unsigned char *numbers, const unsigned char *planes, int count) {
-    for (int a = 0; a < ARRAY_COUNT; a++) {
-        size_t size = array_numbers(a, count) * WIDTH;
-        recording_planes_join(numbers, planes, array_numbers(a, count), WIDTH);
-        numbers += size;
-        planes += size;
+        size_t numbers = (size_t)contact_arrays[a].components * (size_t)count;
+        convert(to, from, numbers, WIDTH);
+        to += numbers * WIDTH;
+        from += numbers * WIDTH;
     }
 }
 

@@ -516,7 +516,8 @@ static void join_channels(const thenar_recording *recording) {
                               recording_channel_numbers(channel), recording_type_width(channel->type));
         offset += recording_channel_size(channel);
     }
-    recording_contacts_join(recording->values + offset, recording->planes + offset, recording->contact_count);
+    recording_contacts_convert(recording_planes_join, recording->values + offset, recording->planes + offset,
+                               recording->contact_count);
 }
 
 static thenar_status make_buffers(thenar_recording *recording, size_t size, thenar_error *error) {

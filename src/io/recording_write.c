@@ -296,7 +296,8 @@ static size_t copy_values(recording_writer *writer, const recording_frame *frame
         offset += count * width;
     }
     recording_contacts_put(writer->values + offset, frame->contacts, frame->contact_count);
-    recording_contacts_split(writer->planes + offset, writer->values + offset, frame->contact_count);
+    recording_contacts_convert(recording_planes_split, writer->planes + offset, writer->values + offset,
+                               frame->contact_count);
     return offset + (size_t)frame->contact_count * RECORDING_CONTACT_SIZE;
 }
 
