@@ -154,8 +154,8 @@ static thenar_status step_and_finish(const run_request *request, thenar_sim *sim
     if (run_haptic_refused(facts->haptic))
         fprintf(stderr, "thenar: warning: haptic loop: %s\n", run_haptic_refused(facts->haptic));
     /* A person moves and feels a live device, so a run with one keeps to real time. Its first step is due at once. */
-    thenar_pace kept = thenar_pace_start(clock_ns(), thenar_sim_dt(sim));
-    thenar_pace *clock = request->sends.count > 0 || run_haptic_is_live(facts->haptic) ? &kept : NULL;
+    thenar_pace pace = thenar_pace_start(clock_ns(), thenar_sim_dt(sim));
+    thenar_pace *clock = request->sends.count > 0 || run_haptic_is_live(facts->haptic) ? &pace : NULL;
     if (status == THENAR_OK) status = step_all(sim, steps, facts, clock, output, error);
     double wall = 1e-9 * (double)(clock_ns() - start);
     run_haptic_stop(facts->haptic);

@@ -50,7 +50,7 @@ enum {
     SECTION_HANDLE,      /* f32 x 26: pose, target pose, force of the tool, of the coupling; `body` is the handle */
     SECTION_DEVICE,      /* f32 x 18: a tactile device; `body` is its number */
     SECTION_PAD,         /* u8 per point of a finger pad: 1 if it touches; `body` is the number of the pad */
-    SECTION_HELD,        /* f32 x 21: a haptic device, RUN_HAPTIC_NUMBERS; `body` is its number */
+    SECTION_HAPTIC,      /* f32 x 21: a haptic device, RUN_HAPTIC_NUMBERS; `body` is its number */
     SECTION_LOOP,        /* JSON: the haptic loop */
     SECTION_PACE         /* f64 x 7: how a live simulation keeps to real time */
 };
@@ -173,7 +173,7 @@ const char *order_read(const void *bytes, size_t length, view_order *order);
 typedef struct view_cursor {
     uint64_t frame, steps, state; /* counts of what it has received */
     int64_t wanted;               /* recordings: 1 + the frame that it asked for, 0 for none */
-    bool holds;                   /* live: it drags a body */
+    bool drags;                   /* live: it drags a body */
 } view_cursor;
 
 /* All calls come from the server's thread. */

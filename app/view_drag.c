@@ -82,7 +82,7 @@ static void set_force(view_drag *drag, double h, const double position[3], const
     double stiffness = fmin(drag->strength * drag->stiffness, drag->mass / (h * h));
     double damping = sqrt(stiffness * drag->mass);
     for (int c = 0; c < 3; c++) {
-        drag->held[c] = position[c];
+        drag->position[c] = position[c];
         drag->force[c] = stiffness * (drag->target[c] - position[c]) - damping * velocity[c];
     }
 }

@@ -66,8 +66,8 @@ static void step(view_live *live) {
     run_haptic_after(live->haptic, live->sim, live->playing && live->speed == 1);
     run_tactile_step(live->tactile, live->sim);
     live_record(live, true);
-    if (live->fresh_count < ROWS_KEPT) {
-        double *row = live->fresh + (size_t)live->fresh_count++ * (size_t)live->column_count;
+    if (live->new_row_count < ROWS_KEPT) {
+        double *row = live->new_rows + (size_t)live->new_row_count++ * (size_t)live->column_count;
         run_row(live->sim, false, row);
         row += run_column_count(live->model, false);
         run_tactile_row(live->tactile, row);
@@ -85,10 +85,10 @@ static void report_slow(view_live *live) {
     fprintf(stderr, "thenar: warning: %s: steps take longer than they simulate\n", text);
 }
 
-/* Steps until the simulation has caught up with real time (thenar_pace), for STRETCH_NS at most. */
+/* Steps until the simulation has caught up with real time (thenar_pace), for BURST_NS at most. */
 static void step_as_due(view_live *live, int64_t now) {
     thenar_pace_update(&live->clock, now, live->playing ? live->speed : 0, live->dt);
-    while (live->playing && thenar_pace_is_due(&live->clock, live->dt) && clock_ns() - now < STRETCH_NS) {
+    while (live->playing && thenar_pace_is_due(&live->clock, live->dt) && clock_ns() - now < BURST_NS) {
         step(live);
         thenar_pace_stepped(&live->clock, clock_ns(), live->speed, live->dt);
         run_haptic_late(live->haptic, &live->clock);
@@ -206,15 +206,15 @@ static const char *live_order(view_source *source, view_cursor *cursor, const vi
     view_live *live = (view_live *)source;
     const char *wrong = live_check_order(live, order);
     if (wrong) return wrong;
-    if (order->kind == ORDER_DROP && !cursor->holds) return NULL;
-    if (order->kind == ORDER_DRAG || order->kind == ORDER_DROP) cursor->holds = order->kind == ORDER_DRAG;
+    if (order->kind == ORDER_DROP && !cursor->drags) return NULL;
+    if (order->kind == ORDER_DRAG || order->kind == ORDER_DROP) cursor->drags = order->kind == ORDER_DRAG;
     enqueue(live, order);
     return NULL;
 }
 
 static void live_leave(view_source *source, view_cursor *cursor) {
-    if (cursor->holds) enqueue((view_live *)source, &(view_order){.kind = ORDER_DROP});
-    cursor->holds = false;
+    if (cursor->drags) enqueue((view_live *)source, &(view_order){.kind = ORDER_DROP});
+    cursor->drags = false;
 }
 
 /* ------------------------------------------------------------------------------------------------- beginning and end */
@@ -255,7 +255,7 @@ static void live_free(view_source *source) {
     view_message *messages[] = {&live->frame,       &live->state,       &live->head,
                                 &live->shown_frame, &live->shown_state, &live->loop};
     for (size_t i = 0; i < sizeof messages / sizeof *messages; i++) message_free(messages[i]);
-    free(live->fresh);
+    free(live->new_rows);
     free(live->rows);
     free(live->vertex_counts);
     pthread_mutex_destroy(&live->lock);
@@ -298,11 +298,12 @@ static thenar_status prepare(view_live *live, thenar_error *error) {
     live->solver_total = thenar_solver_count();
     live->tunable_count = (int)live->tunables.list.count;
     live->vertex_counts = NEW_ARRAY(int, live->body_count);
-    live->fresh = NEW_ARRAY(double, ROWS_KEPT *(size_t)live->column_count);
+    live->new_rows = NEW_ARRAY(double, ROWS_KEPT *(size_t)live->column_count);
     live->rows = NEW_ARRAY(double, ROWS_KEPT *(size_t)live->column_count);
-    if (!live->touching || !live->vertex_counts || !live->fresh || !live->rows) return fail_memory(error, live->path);
+    if (!live->touching || !live->vertex_counts || !live->new_rows || !live->rows)
+        return fail_memory(error, live->path);
     /* Touches all pages now, so that memory does not grow while the simulation runs. */
-    memset(live->fresh, 0, ROWS_KEPT * (size_t)live->column_count * sizeof *live->fresh);
+    memset(live->new_rows, 0, ROWS_KEPT * (size_t)live->column_count * sizeof *live->new_rows);
     memset(live->rows, 0, ROWS_KEPT * (size_t)live->column_count * sizeof *live->rows);
     for (int b = 0; b < live->body_count; b++)
         live->vertex_counts[b] = thenar_model_surface(live->model, b)->vertex_count;

@@ -12,10 +12,10 @@
 typedef struct view_drag {
     bool active;
     int body, vertex;
-    double target[3]; /* m */
-    double strength;  /* 1: twice the body's weight at a tenth of its extent */
-    double held[3];   /* position of the vertex, m */
-    double force[3];  /* in the last step, N */
+    double target[3];   /* m */
+    double strength;    /* 1: twice the body's weight at a tenth of its extent */
+    double position[3]; /* position of the vertex, m */
+    double force[3];    /* in the last step, N */
     /* where the force acts */
     LIST(int) nodes;      /* of a soft body */
     LIST(double) weights; /* of the nodes, adding up to 1 */
@@ -68,7 +68,7 @@ void tunables_free(view_tunables *tunables);
 #define ROWS_KEPT 4096      /* steps in the plots of a new viewer */
 #define ORDERS_KEPT 64      /* waiting for the end of a step */
 #define FRAME_NS 16000000   /* between two frames */
-#define STRETCH_NS 12000000 /* of steps before orders are read */
+#define BURST_NS 12000000   /* of steps before orders are read */
 #define SLOW_SECONDS 2      /* of slow motion before the terminal gets a warning */
 #define IDLE_NS 20000000    /* between two checks for orders when nothing moves */
 #define LOOP_NS 250000000   /* between two reports of the haptic loop */
@@ -108,8 +108,8 @@ typedef struct view_live {
     thenar_pace clock;          /* how it keeps to real time */
     bool slow_reported;         /* on the terminal */
     view_message frame, state;  /* being written */
-    double *fresh;              /* rows since the last frame */
-    int fresh_count;
+    double *new_rows;           /* rows since the last frame */
+    int new_row_count;
     bool state_changed, frame_due;
 
     /* constant */

@@ -361,7 +361,7 @@ static void write_haptic(thenar_recording *recording, int frame, view_message *o
     for (int c = 0, device = 0; c < thenar_recording_channel_count(recording); c++) {
         if (!is_haptic(thenar_recording_channel_at(recording, c))) continue;
         if (thenar_recording_read_channel(recording, c, frame, values, &error) == THENAR_OK)
-            message_floats(out, SECTION_HELD, device, 1, values, RUN_HAPTIC_NUMBERS);
+            message_floats(out, SECTION_HAPTIC, device, 1, values, RUN_HAPTIC_NUMBERS);
         device++;
     }
 }

@@ -150,7 +150,7 @@ static void write_tactile(view_live *live, view_message *out) {
 static void write_haptic(view_live *live, view_message *out, int64_t now) {
     if (!live->haptic) return;
     for (int i = 0; i < run_haptic_device_count(live->haptic); i++)
-        message_floats(out, SECTION_HELD, i, 1, run_haptic_numbers(live->haptic, i), RUN_HAPTIC_NUMBERS);
+        message_floats(out, SECTION_HAPTIC, i, 1, run_haptic_numbers(live->haptic, i), RUN_HAPTIC_NUMBERS);
     if (now - live->loop_ns >= LOOP_NS) {
         char fault[sizeof live->fault];
         bool pushes = live->playing && live->speed == 1;
@@ -194,7 +194,7 @@ static void write_frame(view_live *live, int64_t now) {
     message_contacts(out, thenar_sim_contacts(live->sim), thenar_sim_contact_count(live->sim));
     if (!live->drag.active) return;
     double values[9];
-    memcpy(values, live->drag.held, sizeof live->drag.held);
+    memcpy(values, live->drag.position, sizeof live->drag.position);
     memcpy(values + 3, live->drag.target, sizeof live->drag.target);
     memcpy(values + 6, live->drag.force, sizeof live->drag.force);
     message_floats(out, SECTION_DRAG, live->drag.body, 1, values, 9);
@@ -217,11 +217,11 @@ void live_publish(view_live *live, int64_t now) {
         live->state_count++;
     }
     size_t width = (size_t)live->column_count;
-    for (int i = 0; i < live->fresh_count; i++)
-        memcpy(live->rows + live->row_count++ % ROWS_KEPT * width, live->fresh + (size_t)i * width,
+    for (int i = 0; i < live->new_row_count; i++)
+        memcpy(live->rows + live->row_count++ % ROWS_KEPT * width, live->new_rows + (size_t)i * width,
                width * sizeof *live->rows);
     pthread_mutex_unlock(&live->lock);
-    live->fresh_count = 0;
+    live->new_row_count = 0;
     live->state_changed = live->frame_due = false;
     live->last_frame = now;
     live->notify(live->notify_context);
