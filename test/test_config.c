@@ -443,8 +443,9 @@ static void a_set_path_that_leads_nowhere_is_refused_with_a_suggestion(void **st
     config tree = parse(beam_scene);
     assert_contains(set_message(&tree, "bodies.baem.material.young=1"),
                     "--set bodies.baem.material.young: no key 'baem' in bodies; did you mean 'beam'?");
-    assert_contains(set_message(&tree, "scenery.x=1"),
-                    "no key 'scenery' in the top level; expected one of: name, gravity, bodies, notes, nothing");
+    assert_contains(
+        set_message(&tree, "scenery.x=1"),
+        "no key 'scenery' in the top level; expected a known key (known: name, gravity, bodies, notes, nothing)");
     assert_contains(set_message(&tree, "gravity[3]=1"), "no item '3' in gravity; expected 0 to 2");
     assert_contains(set_message(&tree, "gravity.x=1"), "no item 'x' in gravity; expected 0 to 2");
     assert_contains(set_message(&tree, "gravity[-1]=1"), "no item '-1' in gravity");

@@ -97,7 +97,7 @@ refuses 1 'scene.yaml:3:9: rate is 5; expected a number .*100.* 10000' run scene
 scene 'rats: 500'
 refuses 1 "scene.yaml:3:3: unknown key 'rats' in haptic; did you mean 'rate'\?" run scene.yaml
 scene 'handles: {devise: {device: user}}'
-refuses 1 "scene.yaml:3:.* no handle 'devise'; did you mean 'device'\?; expected one of those under handles: device" run scene.yaml
+refuses 1 "scene.yaml:3:.* no handle 'devise'; did you mean 'device'\? \(known: device\)" run scene.yaml
 scene 'handles: {device: {device: usr:a}}'
 refuses 1 'scene.yaml:3:30: unknown device usr; did you mean user' run scene.yaml
 scene 'handles: {device: {stiffness: 0}}'

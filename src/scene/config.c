@@ -23,6 +23,7 @@ struct config_index {
     config_node *slots[];
 };
 
+#define MAX_KEYS 256  /* for a suggestion */
 #define INDEX_FROM 16 /* children; a linear search is faster for fewer */
 
 /* Skips children without a key: config_merge is about to remove them. */
@@ -161,13 +162,6 @@ static void config_merge(config *tree, config_node *base, config_node *over) {
     if (removed) remove_keyless(tree, base);
 }
 
-size_t config_candidates(const config_node *mapping, const char *candidates[CONFIG_CANDIDATES]) {
-    size_t count = 0;
-    for (const config_node *child = mapping->first; child && count < CONFIG_CANDIDATES; child = child->next)
-        if (child->key) candidates[count++] = child->key;
-    return count;
-}
-
 void config_join(const char *const *names, size_t count, char *text, size_t size) {
     size_t used = 0;
     *text = 0;
@@ -179,6 +173,24 @@ void config_join(const char *const *names, size_t count, char *text, size_t size
         }
         used += (size_t)snprintf(text + used, size - used, "%s%s", i > 0 ? ", " : "", name.text);
     }
+}
+
+config_suggestion config_suggest(const char *word, const char *what, const char *const *names, size_t count) {
+    config_suggestion made;
+    const char *closest = text_closest(word, names, count);
+    char known[512];
+    config_join(names, count, known, sizeof known);
+    snprintf(made.text, sizeof made.text, "%s%s%s (known: %s)", closest ? " did you mean '" : " expected ",
+             closest ? config_quote(closest).text : what, closest ? "'?" : "", known);
+    return made;
+}
+
+config_suggestion config_suggest_key(const char *word, const char *what, const config_node *mapping) {
+    const char *keys[MAX_KEYS];
+    size_t count = 0;
+    for (const config_node *child = mapping ? mapping->first : NULL; child && count < MAX_KEYS; child = child->next)
+        if (child->key) keys[count++] = child->key;
+    return config_suggest(word, what, keys, count);
 }
 
 config_quoted config_quote(const char *text) {
@@ -422,19 +434,6 @@ static config_quoted where(const walk *w) {
     return config_quote(text);
 }
 
-static thenar_status no_such_key(const walk *w) {
-    const char *candidates[CONFIG_CANDIDATES];
-    size_t count = config_candidates(w->node, candidates);
-    const char *closest = text_closest(w->name, candidates, count);
-    config_quoted name = config_quote(w->name);
-    if (closest)
-        return walk_error(w, "no key '%s' in %s; did you mean '%s'?", name.text, where(w).text,
-                          config_quote(closest).text);
-    char known[512];
-    config_join(candidates, count, known, sizeof known);
-    return walk_error(w, "no key '%s' in %s; expected one of: %s", name.text, where(w).text, known);
-}
-
 /* The child that the step leads to; NULL if a mapping does not have the key. */
 static thenar_status look_up(const walk *w, config_node **child) {
     *child = child_of(w->node, w->name);
@@ -453,7 +452,9 @@ static thenar_status walk_to_last(walk *w, config_node **child) {
         thenar_status status = read_step(w);
         if (status == THENAR_OK) status = look_up(w, child);
         if (status != THENAR_OK || *w->at == 0) return status;
-        if (!*child) return no_such_key(w);
+        if (!*child)
+            return walk_error(w, "no key '%s' in %s;%s", config_quote(w->name).text, where(w).text,
+                              config_suggest_key(w->name, "a known key", w->node).text);
         w->node = *child;
     }
 }

@@ -118,12 +118,16 @@ thenar_status config_parse_document(config *tree, const char *text, size_t size,
 /* error_at for a node's value. */
 #define config_error(error, node, ...) error_at((error), (node)->file, (node)->line, (node)->column, __VA_ARGS__)
 
-/* The keys of a mapping as candidates for text_closest, at most CONFIG_CANDIDATES. Returns their number. */
-#define CONFIG_CANDIDATES 256
-size_t config_candidates(const config_node *mapping, const char *candidates[CONFIG_CANDIDATES]);
-
 /* Writes "young, poisson, density"; "..." replaces the names that do not fit. */
 void config_join(const char *const *names, size_t count, char *text, size_t size);
+
+/* What to write instead of an unknown word: " did you mean 'young'? (known: young, poisson)" or " expected WHAT (known:
+ * young, poisson)". The second function suggests keys of a mapping; NULL has none. */
+typedef struct config_suggestion {
+    char text[640];
+} config_suggestion;
+config_suggestion config_suggest(const char *word, const char *what, const char *const *names, size_t count);
+config_suggestion config_suggest_key(const char *word, const char *what, const config_node *mapping);
 
 /* Text from a file for a one-line message: shortened, control characters replaced by '?'. */
 typedef struct config_quoted {

@@ -18,8 +18,6 @@ typedef struct field {
     size_t index;
 } field;
 
-#define SUGGESTION_SIZE 640
-
 typedef struct label {
     char text[CONFIG_PATH_SIZE];
 } label;
@@ -194,24 +192,12 @@ bool config_entries(config_map *map, const char *key, config_need need, config_l
     return open_list(&f, child_path(map, key).text, CONFIG_MAPPING, list);
 }
 
-/* " did you mean 'young'? (known: young, poisson)", or " expected WHAT (known: ...)". */
-static const char *suggest(const char *word, const char *what, const char *const *names, size_t count,
-                           char text[SUGGESTION_SIZE]) {
-    const char *closest = text_closest(word, names, count);
-    char known[512];
-    config_join(names, count, known, sizeof known);
-    snprintf(text, SUGGESTION_SIZE, "%s%s%s (known: %s)", closest ? " did you mean '" : " expected ",
-             closest ? closest : what, closest ? "'?" : "", known);
-    return text;
-}
-
 static void report_unknown(config_map *map, const config_node *child) {
-    char text[SUGGESTION_SIZE];
     config_node key = *child;
     key.line = child->key_line;
     key.column = child->key_column;
     fail(map->reader, &key, "unknown key '%s' in %s;%s", config_quote(child->key).text, map->path,
-         suggest(child->key, "a known key", map->known, map->known_count, text));
+         config_suggest(child->key, "a known key", map->known, map->known_count).text);
 }
 
 void config_close(config_map *map) {
@@ -268,9 +254,8 @@ static bool read_choice(const field *f, const char *name, const char *const *nam
         *value = (int)i;
         return true;
     }
-    char suggestion[SUGGESTION_SIZE];
     return fail(f->reader, f->node, "%s is '%s';%s", name, config_quote(text).text,
-                suggest(text, "a known name", names, count, suggestion));
+                config_suggest(text, "a known name", names, count).text);
 }
 
 bool config_choice(config_map *map, const char *key, config_need need, const char *const *names, size_t count,

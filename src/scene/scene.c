@@ -161,18 +161,6 @@ static void read_binding(config_map *map, device_binding *binding) {
     config_close(map);
 }
 
-/* The error for a name under haptic.handles that is not under `handles`. */
-static void refuse_name(config_list *list, const config_node *handles) {
-    const char *names[CONFIG_CANDIDATES];
-    size_t count = handles ? config_candidates(handles, names) : 0;
-    const char *closest = text_closest(list->key, names, count);
-    char known[256];
-    config_join(names, count, known, sizeof known);
-    config_item_fail(list, "no handle '%s'%s%s%s; expected one of those under handles%s%s",
-                     config_quote(list->key).text, closest ? "; did you mean '" : "", closest ? closest : "",
-                     closest ? "'?" : "", count ? ": " : "", known);
-}
-
 /* The index of a handle in the model, which has those under `handles` in their order; -1: there is no such handle. */
 static int find_handle(const config_node *handles, const char *name) {
     int index = 0;
@@ -214,7 +202,8 @@ static haptic_scene *read_haptic(config_map *scene) {
         config_map one;
         int handle = find_handle(handles, list.key);
         if (handle < 0) {
-            refuse_name(&list, handles);
+            config_item_fail(&list, "no handle '%s';%s", config_quote(list.key).text,
+                             config_suggest_key(list.key, "one of those under handles", handles).text);
             break;
         }
         config_item_map(&list, &one);
