@@ -1,10 +1,14 @@
 #!/bin/sh
 # The states of some scenes after 20 steps are those of test/robust/golden.tsv, whatever the compiler and the processor.
-# usage: test/test_golden.sh COMMAND...      COMMAND: robust_hashes, after its emulator if there is one
+# usage: test/test_golden.sh [--all] COMMAND...      COMMAND: robust_hashes, after its emulator if there is one
 set -eu
 cd "$(dirname "$0")/.."
 set -f
 scenes="beam-limited finger-press grip-strong edge-grasp hand-fist soft-ball pencil-spin tactile-edge haptic-wall rigid-tumble"
+if [ "$1" = --all ]; then
+    scenes=$(cd scenes && set +f && for scene in *.yaml; do echo "${scene%.yaml}"; done)
+    shift
+fi
 failures=0
 for scene in $scenes; do
     expected=$(awk -v scene="$scene" '$1 == scene && $2 == 20 { print $3 }' test/robust/golden.tsv)
