@@ -130,7 +130,7 @@ static vec3 momentum(const thenar_sim *sim, vec3 *about_origin) {
                  *mass = thenar_model_masses(model, 0);
     const rigid_kept *handle = sim_handle(sim, 0)->rigid.kept;
     const rigid_model *rigid = &model_handle(model, 0)->rigid;
-    vec3 velocity = vec3_load(handle->velocity), sum = vec3_scale(velocity, rigid->mass);
+    vec3 velocity = vec3_load(handle->velocity), sum = vec3_scale(velocity, rigid->base.mass);
     quat q = rigid_orientation(handle->orientation);
     vec3 spin = quat_rotate(quat_conjugate(q), vec3_load(handle->spin));
     *about_origin =

@@ -312,13 +312,13 @@ static void a_static_load_gives_the_direct_solution_of_the_textbooks_stiffness(v
     thenar_sim *sim = tools_sim(model, 1, 1);
     tools_run(sim, 1);
     const soft_model *body = model_soft(model, 0);
-    double *force = calloc(3 * (size_t)body->free_count, sizeof *force),
-           *u = calloc(3 * (size_t)body->free_count, sizeof *u);
+    double *force = calloc(3 * (size_t)body->base.system_node_count, sizeof *force),
+           *u = calloc(3 * (size_t)body->base.system_node_count, sizeof *u);
     for (int i = 0; i < mesh.node_count; i++)
         for (int c = 0; body->system_node[i] >= 0 && c < 3; c++)
             force[3 * body->system_node[i] + c] = body->load[3 * i + c];
-    solve_by_cholmod(&mesh, 1e5, 0.3, body->system_node, body->free_count, force, u);
-    double size = largest(u, 3 * body->free_count), worst = 0;
+    solve_by_cholmod(&mesh, 1e5, 0.3, body->system_node, body->base.system_node_count, force, u);
+    double size = largest(u, 3 * body->base.system_node_count), worst = 0;
     for (int i = 0; i < mesh.node_count; i++)
         for (int c = 0; body->system_node[i] >= 0 && c < 3; c++) {
             double got = thenar_sim_velocities(sim, 0)[3 * i + c]; /* u = h v, h = 1 */

@@ -73,8 +73,12 @@ typedef struct body_class body_class;
 typedef struct body_model {
     const body_class *kind;
     char *name;
-    bool touches;    /* takes part in contact */
-    double friction; /* Coulomb friction coefficient mu of its surface */
+    double mass;                   /* kg */
+    const thenar_surface *surface; /* visible, at rest or in the body's own frame; NULL for handles */
+    int system_node_count;         /* unknowns, in blocks of three */
+    bool limited;                  /* has limits (kind->limits) */
+    bool touches;                  /* takes part in contact */
+    double friction;               /* Coulomb friction coefficient mu of its surface */
     int family; /* bodies of the same family do not touch each other, such as pieces that lie side by side; 0: none */
 } body_model;
 
@@ -160,16 +164,11 @@ struct body_class {
     size_t state_size; /* of the kind's own state struct */
 
     /* Model. */
-    int (*system_node_count)(const body_model *body);
     bool (*couple)(const body_model *body, int first_node, body_couplings *couplings); /* false: out of memory */
     /* The pattern of the body's system is known: stores the indices of its own blocks. */
     thenar_status (*bind)(body_model *body, const block_pattern *pattern, int first_node, thenar_error *error);
     uint64_t (*hash)(const body_model *body);
     void (*free)(body_model *body);
-    /* Only for visible bodies: NULL for handles, as are `inverted`, `place_surface` and `energy`. */
-    const thenar_surface *(*surface)(
-        const body_model *body);            /* the visible surface, at rest or in the body's own frame */
-    double (*mass)(const body_model *body); /* kg */
 
     /* State. */
     void (*layout)(body_state *state, arena *kept, arena *work);
@@ -178,8 +177,8 @@ struct body_class {
     /* The stages of a step, in order. blocks: values of the whole system; b, v: the body's own part. */
     void (*drive)(body_state *state, const body_step *step);
     void (*formulate)(body_state *state, const body_step *step, double *blocks, double *b);
-    bool (*integrate)(body_state *state, const body_step *step,
-                      const double *v); /* false: not finite or out of bounds */
+    /* False: not finite or out of bounds. */
+    bool (*integrate)(body_state *state, const body_step *step, const double *v);
     /* Displaces the unknowns by dq, m, without changing velocities; false: not finite. */
     bool (*displace)(body_state *state, const double *dq);
     void (*publish)(body_state *state, const body_step *step);
@@ -190,13 +189,12 @@ struct body_class {
     void (*velocity)(const body_state *state, double *v); /* of the unknowns at the start of the step */
     void (*change)(const body_state *state, double *v);   /* change of these velocities in the step before */
 
-    /* Readable between steps: vertices of the surface in the world, and energies (each may be NULL), J. */
+    /* Readable between steps: vertices of the surface in the world, and energies (each may be NULL), J. Like `inverted`
+     * only for visible bodies: NULL for handles. */
     void (*place_surface)(const body_state *state, double *positions);
     void (*energy)(const body_state *state, vec3 gravity, double *kinetic, double *elastic, double *potential);
 
-    /* Whether bodies of this kind have limits, and the functions for them. */
-    bool (*limited)(const body_model *body);
-    const body_limits *limits;
+    const body_limits *limits; /* of bodies that are limited */
 };
 
 /* Supports: nodes held and moved as one rigid piece, by keys or by a driver, firmly or by springs. Regions: which

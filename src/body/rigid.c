@@ -367,13 +367,13 @@ static thenar_status weigh(rigid_model *body, const thenar_rigid_def *def, vec3 
     mass_properties shape = rigid_shape_mass(&def->shape);
     *centre = shape.centre;
     if (def->shape.kind == THENAR_SHAPE_PLANE) return THENAR_OK;
-    body->mass = def->mass > 0 ? def->mass : def->density * shape.mass;
-    if (!(body->mass >= SMALLEST_MASS && body->mass <= LARGEST_MASS))
-        return error_set(error, THENAR_ERROR_INPUT, "the mass is %g kg; expected %g to %g kg", body->mass,
+    body->base.mass = def->mass > 0 ? def->mass : def->density * shape.mass;
+    if (!(body->base.mass >= SMALLEST_MASS && body->base.mass <= LARGEST_MASS))
+        return error_set(error, THENAR_ERROR_INPUT, "the mass is %g kg; expected %g to %g kg", body->base.mass,
                          SMALLEST_MASS, LARGEST_MASS);
     bool given = !is_zero(def->inertia, 9);
     for (int i = 0; i < 9; i++)
-        body->inertia.m[i] = given ? def->inertia[i] : shape.inertia.m[i] * (body->mass / shape.mass);
+        body->inertia.m[i] = given ? def->inertia[i] : shape.inertia.m[i] * (body->base.mass / shape.mass);
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < i; j++) body->inertia.m[3 * j + i] = body->inertia.m[3 * i + j];
     if (!is_inertia(given ? *(const mat3 *)def->inertia : body->inertia))
@@ -397,6 +397,8 @@ static thenar_status build(rigid_model *body, const thenar_rigid_def *def, thena
     body->base.kind = &rigid_class;
     body->base.name = memory_string(def->name);
     if (!body->base.name) return error_memory(error, def->name);
+    body->base.surface = &body->shape.surface;
+    body->base.system_node_count = def->motion == THENAR_MOTION_DYNAMIC ? RIGID_NODES : 0;
     body->motion = def->motion;
     body->damping_linear = def->damping_linear;
     body->damping_angular = def->damping_angular;

@@ -71,7 +71,6 @@ typedef struct rigid_model {
     body_model base;
     thenar_motion motion;
     rigid_shape shape;
-    double mass;                            /* kg */
     mat3 inertia;                           /* kg m^2, about the centre of mass, in the body's frame */
     double damping_linear, damping_angular; /* 1/s */
     vec3 position;                          /* both at time 0 */
@@ -112,6 +111,11 @@ thenar_status rigid_model_create(const thenar_rigid_def *def, rigid_model **out,
 void rigid_model_free(body_model *base);
 
 extern const body_class rigid_class;
+/* Of rigid_class, for handles too. */
+bool rigid_couple(const body_model *base, int first_node, body_couplings *couplings);
+thenar_status rigid_bind(body_model *base, const block_pattern *pattern, int first_node, thenar_error *error);
+void rigid_velocity(const body_state *base, double *v);
+void rigid_change(const body_state *base, double *v);
 
 static inline const rigid_model *rigid_of(const rigid_state *state) {
     return (const rigid_model *)state->base.model;

@@ -77,19 +77,15 @@ static bool is_dynamic(const rigid_model *body) {
     return body->motion == THENAR_MOTION_DYNAMIC;
 }
 
-static int rigid_system_node_count(const body_model *base) {
-    return is_dynamic((const rigid_model *)base) ? RIGID_NODES : 0;
-}
-
 /* Velocity and spin are coupled only by contact. */
-static bool rigid_couple(const body_model *base, int first_node, body_couplings *couplings) {
+bool rigid_couple(const body_model *base, int first_node, body_couplings *couplings) {
     if (!is_dynamic((const rigid_model *)base)) return true;
     return ARRAY_PUSH(&couplings->start, (int)couplings->node.count) &&
            ARRAY_PUSH(&couplings->node, first_node + RIGID_LINEAR) &&
            ARRAY_PUSH(&couplings->node, first_node + RIGID_ANGULAR);
 }
 
-static thenar_status rigid_bind(body_model *base, const block_pattern *pattern, int first_node, thenar_error *error) {
+thenar_status rigid_bind(body_model *base, const block_pattern *pattern, int first_node, thenar_error *error) {
     (void)error;
     rigid_model *body = (rigid_model *)base;
     if (!is_dynamic(body)) return THENAR_OK;
@@ -160,14 +156,14 @@ static void rigid_formulate(body_state *base, const body_step *step, double *blo
     double h = step->h;
     mat3 R = quat_to_mat3(rigid_orientation(kept->orientation));
     mat3 inertia = mat3_mul(mat3_mul(R, body->inertia), mat3_transpose(R));
-    mat3 linear = mat3_scale(mat3_identity(), (1 + h * body->damping_linear) * body->mass);
+    mat3 linear = mat3_scale(mat3_identity(), (1 + h * body->damping_linear) * body->base.mass);
     mat3 angular = mat3_scale(inertia, 1 + h * body->damping_angular);
     memcpy(blocks + 9 * (size_t)body->linear_block, linear.m, sizeof linear.m);
     memset(blocks + 9 * (size_t)body->coupling_block, 0, 9 * sizeof *blocks);
     memcpy(blocks + 9 * (size_t)body->angular_block, angular.m, sizeof angular.m);
 
-    vec3 pull = vec3_mul_add(vec3_load(kept->force), step->gravity, body->mass);
-    vec3_store(b + 3 * RIGID_LINEAR, vec3_mul_add(vec3_scale(vec3_load(kept->velocity), body->mass), pull, h));
+    vec3 pull = vec3_mul_add(vec3_load(kept->force), step->gravity, body->base.mass);
+    vec3_store(b + 3 * RIGID_LINEAR, vec3_mul_add(vec3_scale(vec3_load(kept->velocity), body->base.mass), pull, h));
     vec3 w = rigid_spin_backward(body->inertia, mat3_mul_vec_transposed(R, vec3_load(kept->spin)), h);
     vec3 momentum = mat3_mul_vec(R, mat3_mul_vec(body->inertia, w));
     momentum = vec3_mul_add(momentum, vec3_load(kept->torque), h);
@@ -206,7 +202,7 @@ void rigid_coming_motion(const rigid_state *state, double h, vec3 *velocity, vec
     if (is_dynamic(body)) {
         quat turn = rigid_orientation(kept->orientation);
         vec3 torque = quat_rotate(quat_conjugate(turn), vec3_load(kept->torque));
-        *velocity = vec3_mul_add(*velocity, vec3_load(kept->force), h / body->mass);
+        *velocity = vec3_mul_add(*velocity, vec3_load(kept->force), h / body->base.mass);
         *spin = vec3_mul_add(*spin, quat_rotate(turn, mat3_mul_vec(mat3_inverse(body->inertia), torque)), h);
         *spin = vec3_scale(*spin, turn_share(*spin, h));
     }
@@ -269,27 +265,22 @@ static int rigid_inverted(const body_state *base) {
     return 0;
 }
 
-static void rigid_velocity(const body_state *base, double *v) {
+void rigid_velocity(const body_state *base, double *v) {
     const rigid_state *state = (const rigid_state *)base;
     if (!is_dynamic(rigid_of(state))) return;
     memcpy(v, state->kept->twist, sizeof state->kept->twist);
 }
 
-static void rigid_change(const body_state *base, double *v) {
+void rigid_change(const body_state *base, double *v) {
     const rigid_state *state = (const rigid_state *)base;
     if (!is_dynamic(rigid_of(state))) return;
     memcpy(v, state->kept->change, sizeof state->kept->change);
 }
 
-static bool rigid_limited(const body_model *base) {
-    (void)base;
-    return false;
-}
-
 /* Covers what the meaning of a state depends on: shape, mass, motion. */
 static uint64_t rigid_hash(const body_model *base) {
     const rigid_model *body = (const rigid_model *)base;
-    const double numbers[] = {(double)body->motion, (double)body->shape.kind, body->mass,
+    const double numbers[] = {(double)body->motion, (double)body->shape.kind, body->base.mass,
                               body->damping_linear, body->damping_angular,    body->path.linear};
     const thenar_surface *surface = &body->shape.surface;
     uint64_t hash = hash_bytes(0, body->base.name, strlen(body->base.name));
@@ -302,14 +293,6 @@ static uint64_t rigid_hash(const body_model *base) {
     hash = hash_bytes(hash, &body->orientation, sizeof body->orientation);
     hash = hash_bytes(hash, &body->path.pivot, sizeof body->path.pivot);
     return hash_bytes(hash, body->path.keys, (size_t)body->path.key_count * sizeof(thenar_key));
-}
-
-static const thenar_surface *rigid_surface(const body_model *base) {
-    return &((const rigid_model *)base)->shape.surface;
-}
-
-static double rigid_mass(const body_model *base) {
-    return ((const rigid_model *)base)->mass;
 }
 
 static void rigid_place_surface(const body_state *base, double *positions) {
@@ -326,21 +309,18 @@ static void rigid_energy(const body_state *base, vec3 gravity, double *kinetic, 
     const rigid_model *body = rigid_of(state);
     vec3 v = vec3_load(state->kept->velocity);
     vec3 spin = quat_rotate(quat_conjugate(rigid_orientation(state->kept->orientation)), vec3_load(state->kept->spin));
-    if (kinetic) *kinetic = 0.5 * (body->mass * vec3_dot(v, v) + spin_square(body->inertia, spin));
+    if (kinetic) *kinetic = 0.5 * (body->base.mass * vec3_dot(v, v) + spin_square(body->inertia, spin));
     if (elastic) *elastic = 0;
-    if (potential) *potential = -body->mass * vec3_dot(gravity, vec3_load(state->kept->position));
+    if (potential) *potential = -body->base.mass * vec3_dot(gravity, vec3_load(state->kept->position));
 }
 
 const body_class rigid_class = {
     .name = "rigid",
     .state_size = sizeof(rigid_state),
-    .system_node_count = rigid_system_node_count,
     .couple = rigid_couple,
     .bind = rigid_bind,
     .hash = rigid_hash,
     .free = rigid_model_free,
-    .surface = rigid_surface,
-    .mass = rigid_mass,
     .layout = rigid_layout,
     .reset = rigid_reset,
     .drive = rigid_drive,
@@ -355,5 +335,4 @@ const body_class rigid_class = {
     .change = rigid_change,
     .place_surface = rigid_place_surface,
     .energy = rigid_energy,
-    .limited = rigid_limited,
 };

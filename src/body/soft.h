@@ -107,9 +107,8 @@ SIMD_INLINE void soft_fibre_add_blocks(const soft_fibres *fibres, const soft_fib
 
 /* The element kernel; see soft_element.c for the equations. */
 
-#define SOFT_PAIRS 10 /* node pairs (a, b) with a >= b of a tet: index a (a + 1) / 2 + b */
-
-/* Output of the kernel per tet, for gathering: ten blocks of A (9 doubles each, row-major, row node a, column node b)
+/* Output of the kernel per tet, for gathering: the blocks of A of its ten pairs of nodes a >= b, at index
+ * a (a + 1) / 2 + b (9 doubles each, row-major, row node a, column node b),
  * and the four nodes' parts of b, padded to whole SIMD registers. */
 #define SOFT_RECORD 104
 #define SOFT_RECORD_FORCE 90
@@ -201,26 +200,23 @@ typedef struct soft_model {
         contact_spacing; /* of each vertex of the surface: target spacing of contact points, m; NULL: every vertex is one */
     int *contact_groups; /* of each vertex of the surface: its label for contact patches; NULL: all the same */
 
-    double *mass;        /* node_count, kg */
-    double *damped_mass; /* node_count: mass times Rayleigh alpha, kg/s */
-    double *load;        /* 3 node_count: constant forces, N */
-    double *velocity;    /* 3 node_count: at time 0, m/s */
-    double *stiffness;   /* node_count: of the spring to its support, N/m; 0 without one */
-    double *damping;     /* node_count: of that spring, N s/m */
-    double total_mass;
+    double *mass;         /* node_count, kg */
+    double *damped_mass;  /* node_count: mass times Rayleigh alpha, kg/s */
+    double *load;         /* 3 node_count: constant forces, N */
+    double *velocity;     /* 3 node_count: at time 0, m/s */
+    double *stiffness;    /* node_count: of the spring to its support, N/m; 0 without one */
+    double *damping;      /* node_count: of that spring, N s/m */
     double volume;        /* of the filled part, m^3 */
     bool weightless;      /* gravity does not act on it */
     double self_distance; /* m; 0: no self-contact */
 
     int batch_count;
     soft_batch *batches;
-    bool limited;        /* some tet has a strain limit */
     soft_fibres *fibres; /* batch_count, or NULL: limits along fibres */
 
     int support_count;
     support_model *supports;
     int *system_node; /* node_count: unknown of a node, counted within the body, or -1 if it is held */
-    int free_count;   /* number of unknowns, in blocks of three */
 
     /* Assembly by gathering: block i of the body is the sum of the element blocks block_source[block_start[i]] up to
      * block_start[i + 1], in ascending order of tets; likewise for the force on free node i. Each sum has one owner

@@ -227,7 +227,7 @@ static void fill_lane(soft_model *body, soft_batch *batch, int lane, int t, cons
     batch->edge[lane] = mean_edge(body->mesh.positions, node);
     batch->s_min[lane] = material->stretch_min > 0 ? material->stretch_min : -SOFT_NO_LIMIT;
     batch->s_max[lane] = material->stretch_max > 0 ? material->stretch_max : SOFT_NO_LIMIT;
-    if (material->stretch_min > 0 || material->stretch_max > 0) batch->limited = body->limited = true;
+    if (material->stretch_min > 0 || material->stretch_max > 0) batch->limited = body->base.limited = true;
     for (int a = 0; a < 4; a++) batch->node[a][lane] = node[a];
 }
 
@@ -256,7 +256,7 @@ static bool build_fibres(soft_model *body, const thenar_material *const *materia
     if (!any) return true;
     body->fibres = memory_aligned((size_t)body->batch_count * sizeof *body->fibres);
     if (!body->fibres) return false;
-    body->limited = true;
+    body->base.limited = true;
     for (int slot = 0; slot < body->batch_count * SIMD_LANES; slot++) {
         soft_batch *batch = &body->batches[slot / SIMD_LANES];
         batch->limited = true;
@@ -285,7 +285,7 @@ static bool build_elements(soft_model *body, const thenar_soft_def *def, const t
         batch->tet_count++;
         double quarter = volume * material[t]->density / 4;
         body->volume += volume;
-        body->total_mass += 4 * quarter;
+        body->base.mass += 4 * quarter;
         for (int k = 0; k < 4; k++) {
             body->mass[body->mesh.tets[4 * t + k]] += quarter;
             body->damped_mass[body->mesh.tets[4 * t + k]] += quarter * material[t]->damping_mass;
@@ -373,7 +373,7 @@ static thenar_status build_supports(soft_model *body, const thenar_soft_def *def
         status = build_support(body, &def->supports[s], s, owner, error);
     }
     for (int i = 0; i < body->mesh.node_count && status == THENAR_OK; i++)
-        body->system_node[i] = owner[i] < 0 || body->stiffness[i] > 0 ? body->free_count++ : -1;
+        body->system_node[i] = owner[i] < 0 || body->stiffness[i] > 0 ? body->base.system_node_count++ : -1;
     free(owner);
     if (status == THENAR_OK) drop_held_limits(body);
     for (int k = 0; k < body->batch_count && status == THENAR_OK; k++)
@@ -407,7 +407,7 @@ static bool build_velocity(soft_model *body, const thenar_soft_def *def) {
     if (!body->velocity) return false;
     vec3 centre = {0};
     for (int i = 0; i < body->mesh.node_count; i++)
-        centre = vec3_mul_add(centre, vec3_load(body->mesh.positions + 3 * i), body->mass[i] / body->total_mass);
+        centre = vec3_mul_add(centre, vec3_load(body->mesh.positions + 3 * i), body->mass[i] / body->base.mass);
     for (int i = 0; i < body->mesh.node_count; i++) {
         if (body->system_node[i] < 0) continue;
         vec3 arm = vec3_sub(vec3_load(body->mesh.positions + 3 * i), centre);
@@ -451,7 +451,7 @@ static thenar_status build_contact_groups(soft_model *body, const thenar_soft_de
 
 /* Finite input can have products that overflow or vanish and would put NaN into the state. */
 static thenar_status check_range(const soft_model *body, thenar_error *error) {
-    bool good = isfinite(body->total_mass);
+    bool good = isfinite(body->base.mass);
     for (int i = 0; i < body->mesh.node_count && good; i++)
         good = body->mass[i] > 0 && isfinite(body->damped_mass[i]) &&
                vec3_is_finite(vec3_load(body->velocity + 3 * (size_t)i)) &&
@@ -470,6 +470,7 @@ static thenar_status check_range(const soft_model *body, thenar_error *error) {
 static thenar_status build(soft_model *body, const thenar_soft_def *def, thenar_error *error) {
     body->base.kind = &soft_class;
     body->base.name = memory_string(def->name);
+    body->base.surface = &body->surface;
     body->self_distance = def->self_distance;
     if (!body->base.name) return error_memory(error, def->name);
     mesh_origin origin = {.name = def->name};

@@ -79,7 +79,7 @@ static void soft_layout(body_state *base, arena *kept, arena *work) {
     state->touched = ARENA_ARRAY(kept, double, body->mesh.node_count);
     state->warm = ARENA_ARRAY(kept, f64x8, 9 * batches);
     state->support_states = ARENA_ARRAY(kept, support_state, body->support_count);
-    state->multiplier = ARENA_ARRAY(kept, f64x8, body->limited ? SOFT_MULTIPLIERS * batches : 0);
+    state->multiplier = ARENA_ARRAY(kept, f64x8, body->base.limited ? SOFT_MULTIPLIERS * batches : 0);
     state->target_velocity = ARENA_ARRAY(work, double, components);
     state->spring_pull = ARENA_ARRAY(work, double, components);
     state->previous_velocity = ARENA_ARRAY(work, double, components);
@@ -87,7 +87,7 @@ static void soft_layout(body_state *base, arena *kept, arena *work) {
     state->rotation = ARENA_ARRAY(work, f64x8, 9 * batches);
     state->records = ARENA_ARRAY(work, double, batches *SIMD_LANES *SOFT_RECORD);
     state->inverted = ARENA_ARRAY(work, int, batches);
-    if (!body->limited) return;
+    if (!body->base.limited) return;
     state->trial = ARENA_ARRAY(work, double, components);
     state->limit_points = ARENA_ARRAY(work, soft_limit_point, batches);
     state->limit_records = ARENA_ARRAY(work, double, batches *SIMD_LANES *SOFT_RECORD);
@@ -120,7 +120,7 @@ static void soft_reset(body_state *base) {
     memset(state->touched, 0, (size_t)body->mesh.node_count * sizeof *state->touched);
     memset(state->support_states, 0, (size_t)body->support_count * sizeof *state->support_states);
     for (int i = 0; i < 9 * body->batch_count; i++) state->warm[i] = f64x8_set(i % 9 % 4 == 0);
-    if (body->limited)
+    if (body->base.limited)
         memset(state->multiplier, 0, SOFT_MULTIPLIERS * (size_t)body->batch_count * sizeof *state->multiplier);
     memset(state->inverted, 0, (size_t)body->batch_count * sizeof *state->inverted);
     /* Nodes on springs start at rest; firmly held nodes start at their support. */
@@ -327,7 +327,7 @@ static void soft_publish(body_state *base, const body_step *step) {
         vec3_store(state->force + 3 * i, force);
     }
     add_reactions(state, step);
-    if (body->limited) add_limit_reactions(state, step);
+    if (body->base.limited) add_limit_reactions(state, step);
 }
 
 static bool soft_is_finite(const body_state *base) {
@@ -344,7 +344,7 @@ static bool soft_is_finite(const body_state *base) {
         is_finite = is_finite && body_within(state->support_states[s].move, 3, DBL_MAX) &&
                     body_within(state->support_states[s].turn, 3, DBL_MAX);
     return is_finite &&
-           (!body->limited || body_within((const double *)state->multiplier, SOFT_MULTIPLIERS * lanes, DBL_MAX));
+           (!body->base.limited || body_within((const double *)state->multiplier, SOFT_MULTIPLIERS * lanes, DBL_MAX));
 }
 
 static void soft_rest(body_state *base) {
@@ -354,7 +354,7 @@ static void soft_rest(body_state *base) {
     memset(state->v, 0, bytes);
     memset(state->change, 0, bytes);
     /* These may be the reason why the step failed. */
-    if (body->limited)
+    if (body->base.limited)
         memset(state->multiplier, 0, SOFT_MULTIPLIERS * (size_t)body->batch_count * sizeof *state->multiplier);
 }
 
@@ -380,14 +380,6 @@ static void soft_velocity(const body_state *base, double *v) {
 static void soft_change(const body_state *base, double *v) {
     const soft_state *state = (const soft_state *)base;
     take_unknowns(state, state->change, v);
-}
-
-static bool soft_limited(const body_model *base) {
-    return ((const soft_model *)base)->limited;
-}
-
-static int soft_system_node_count(const body_model *base) {
-    return ((const soft_model *)base)->free_count;
 }
 
 /* Covers what the meaning of a state depends on: shape, stiffness, supports. */
@@ -425,14 +417,6 @@ static uint64_t soft_hash(const body_model *base) {
     return hash;
 }
 
-static const thenar_surface *soft_surface(const body_model *base) {
-    return &((const soft_model *)base)->surface;
-}
-
-static double soft_mass(const body_model *base) {
-    return ((const soft_model *)base)->total_mass;
-}
-
 static void soft_free(body_model *base) {
     soft_model *body = (soft_model *)base;
     for (int s = 0; s < body->support_count; s++) support_free(&body->supports[s]);
@@ -453,13 +437,10 @@ static void soft_free(body_model *base) {
 const body_class soft_class = {
     .name = "soft",
     .state_size = sizeof(soft_state),
-    .system_node_count = soft_system_node_count,
     .couple = soft_couple,
     .bind = soft_bind,
     .hash = soft_hash,
     .free = soft_free,
-    .surface = soft_surface,
-    .mass = soft_mass,
     .layout = soft_layout,
     .reset = soft_reset,
     .drive = soft_drive,
@@ -474,6 +455,5 @@ const body_class soft_class = {
     .change = soft_change,
     .place_surface = soft_place_surface,
     .energy = soft_energy,
-    .limited = soft_limited,
     .limits = &soft_limits,
 };

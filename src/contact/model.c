@@ -20,7 +20,7 @@ NAMES(thenar_contact_pressure, contact_pressure_names)
 #define MAX_SOFT 256      /* soft bodies that may touch: any two are a pair */
 
 static bool can_move(const body_model *body) {
-    return body->kind->system_node_count(body) > 0;
+    return body->system_node_count > 0;
 }
 
 static bool is_rigid(const body_model *body) {

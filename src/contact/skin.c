@@ -255,7 +255,7 @@ static thenar_status attach_points(contact_skin *skin, const thenar_surface *sur
 }
 
 static thenar_status create_of_surface(contact_skin *skin, bool merge, thenar_error *error) {
-    const thenar_surface *surface = skin->body->kind->surface(skin->body);
+    const thenar_surface *surface = skin->body->surface;
     int *point = MEMORY_ARRAY(int, surface->vertex_count), *first = merge ? surface_first_at_place(surface) : NULL;
     thenar_status status = point && (first || !merge) ? THENAR_OK : no_memory(skin, error);
     if (status == THENAR_OK) status = take_triangles(skin, surface, first, error);
@@ -303,7 +303,7 @@ static vec3 pushed_velocity(const soft_state *body, double h) {
     vec3 sum = {0};
     for (int i = 0; i < 3 * model->mesh.node_count; i += 3)
         sum = vec3_add(sum, vec3_add(vec3_load(body->applied + i), vec3_load(model->load + i)));
-    return vec3_scale(sum, h / model->total_mass);
+    return vec3_scale(sum, h / model->base.mass);
 }
 
 static void move_soft(contact_skin_state *state, const soft_state *body, double h) {

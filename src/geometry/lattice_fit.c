@@ -23,11 +23,12 @@ typedef struct fitting {
     const signed_distance *solid;
     const thenar_surface *skin;
     double quality;
-    int *star_start; /* node_count + 1: tets around node n are star[star_start[n]] up to star[star_start[n +
-                        1] - 1] */
+    int *star_start; /* node_count + 1: tets around node n are star[star_start[n]] up to star[star_start[n + 1] - 1] */
     int *star;       /* 4 * tet_count */
     int *first;      /* by tet: a vertex of the skin in it, or -1 */
     int *next;       /* by vertex: another one in the same tet, or -1 */
+    boundary boundary;
+    bool *outer; /* by node: on the boundary */
 } fitting;
 
 static void fitting_free(fitting *f) {
@@ -35,6 +36,8 @@ static void fitting_free(fitting *f) {
     free(f->star);
     free(f->first);
     free(f->next);
+    boundary_free(&f->boundary);
+    free(f->outer);
 }
 
 static void list_stars(fitting *f) {
@@ -58,12 +61,16 @@ static thenar_status fitting_create(fitting *f, const thenar_embedding *hold, th
     f->star = MEMORY_ARRAY(int, 4 * (size_t)mesh->tet_count);
     f->first = MEMORY_ARRAY(int, mesh->tet_count);
     f->next = MEMORY_ARRAY(int, vertices);
-    if (!f->star_start || !f->star || !f->first || !f->next) return error_memory(error, "fitting a lattice");
+    f->outer = MEMORY_ARRAY(bool, mesh->node_count);
+    if (!f->star_start || !f->star || !f->first || !f->next || !f->outer)
+        return error_memory(error, "fitting a lattice");
+    thenar_status status = boundary_create(mesh, &f->boundary, error);
+    if (status != THENAR_OK) return status;
+    for (int v = 0; v < f->boundary.surface.vertex_count; v++) f->outer[f->boundary.node[v]] = true;
     list_stars(f);
     memset(f->first, -1, (size_t)mesh->tet_count * sizeof(int));
     if (vertices == 0) return THENAR_OK;
     thenar_embedding made = {0}, embedding = made;
-    thenar_status status = THENAR_OK;
     if (hold)
         embedding = *hold;
     else
@@ -150,7 +157,7 @@ static void move_node(fitting *f, int node) {
 }
 
 /* Tries positions around a node at shares of the mean edge there; the first that improves the worst tet is kept. */
-static bool better_node(fitting *f, int node, bool outer) {
+static bool better_node(fitting *f, int node) {
     static const double way[14][3] = {{1, 0, 0},  {-1, 0, 0},  {0, 1, 0},   {0, -1, 0},  {0, 0, 1},
                                       {0, 0, -1}, {1, 1, 1},   {-1, 1, 1},  {1, -1, 1},  {-1, -1, 1},
                                       {1, 1, -1}, {-1, 1, -1}, {1, -1, -1}, {-1, -1, -1}};
@@ -162,7 +169,7 @@ static bool better_node(fitting *f, int node, bool outer) {
         for (int k = 0; k < 4; k++)
             size += vec3_distance(from, tet_mesh_node(f->mesh, tet_mesh_tet(f->mesh, f->star[i])[k]));
     size /= 3 * (f->star_start[node + 1] - f->star_start[node]);
-    bool held = outer && f->solid;
+    bool held = f->outer[node] && f->solid;
     double here = held ? signed_distance_at(f->solid, from, NULL) : 0, min = fmin(here, 0.1 * size),
            farthest = fmax(here, STRAY * size);
     for (double step = 0.2; step > 0.004; step /= 2)
@@ -182,18 +189,12 @@ static bool better_node(fitting *f, int node, bool outer) {
 thenar_status lattice_improve(const signed_distance *solid, const thenar_surface *skin, const thenar_embedding *hold,
                               double quality, thenar_tet_mesh *mesh, thenar_error *error) {
     fitting f = {.mesh = mesh, .solid = solid, .skin = skin, .quality = quality};
-    boundary b = {0};
-    bool *outer = MEMORY_ARRAY(bool, mesh->node_count);
-    thenar_status status = outer ? fitting_create(&f, hold, error) : error_memory(error, "fitting a lattice");
-    if (status == THENAR_OK) status = boundary_create(mesh, &b, error);
-    for (int v = 0; v < b.surface.vertex_count; v++) outer[b.node[v]] = true;
+    thenar_status status = fitting_create(&f, hold, error);
     bool moved = status == THENAR_OK;
     for (int sweep = 0; sweep < IMPROVE_SWEEPS && moved; sweep++) {
         moved = false;
-        for (int n = 0; n < mesh->node_count; n++) moved |= better_node(&f, n, outer[n]);
+        for (int n = 0; n < mesh->node_count; n++) moved |= better_node(&f, n);
     }
-    free(outer);
-    boundary_free(&b);
     fitting_free(&f);
     return status;
 }
@@ -220,15 +221,9 @@ static void relax_node(fitting *f, int node) {
 thenar_status lattice_relax(const thenar_surface *skin, const thenar_embedding *hold, double quality,
                             thenar_tet_mesh *mesh, thenar_error *error) {
     fitting f = {.mesh = mesh, .skin = skin, .quality = quality};
-    boundary b = {0};
-    bool *outer = MEMORY_ARRAY(bool, mesh->node_count);
-    thenar_status status = outer ? fitting_create(&f, hold, error) : error_memory(error, "fitting a lattice");
-    if (status == THENAR_OK) status = boundary_create(mesh, &b, error);
-    for (int v = 0; v < b.surface.vertex_count; v++) outer[b.node[v]] = true;
+    thenar_status status = fitting_create(&f, hold, error);
     for (int n = 0; n < mesh->node_count && status == THENAR_OK; n++)
-        if (!outer[n]) relax_node(&f, n);
-    free(outer);
-    boundary_free(&b);
+        if (!f.outer[n]) relax_node(&f, n);
     fitting_free(&f);
     return status;
 }
@@ -236,12 +231,9 @@ thenar_status lattice_relax(const thenar_surface *skin, const thenar_embedding *
 thenar_status lattice_fit(const signed_distance *solid, const thenar_surface *skin, const thenar_embedding *hold,
                           double quality, thenar_tet_mesh *mesh, thenar_error *error) {
     fitting f = {.mesh = mesh, .solid = solid, .skin = skin, .quality = quality};
-    boundary b = {0};
     thenar_status status = fitting_create(&f, hold, error);
-    if (status == THENAR_OK) status = boundary_create(mesh, &b, error);
     for (int sweep = 0; sweep < SWEEPS && status == THENAR_OK; sweep++)
-        for (int v = 0; v < b.surface.vertex_count; v++) move_node(&f, b.node[v]);
-    boundary_free(&b);
+        for (int v = 0; v < f.boundary.surface.vertex_count; v++) move_node(&f, f.boundary.node[v]);
     fitting_free(&f);
     return status;
 }

@@ -395,44 +395,38 @@ static thenar_status check_round(double radius, double length, int resolution, t
     return status == THENAR_OK ? check_resolution(resolution, error) : status;
 }
 
-thenar_status thenar_surface_capsule(double radius, double length, int resolution, thenar_surface *surface,
-                                     thenar_error *error) {
-    USAGE_STATUS(surface, error, "a pointer is NULL");
+/* A cylinder along y with flat ends, or with half spheres at them. */
+static thenar_status turned_surface(double radius, double length, bool rounded, int resolution, thenar_surface *surface,
+                                    thenar_error *error) {
     *surface = (thenar_surface){0};
     thenar_status status = check_round(radius, length, resolution, error);
     if (status != THENAR_OK) return status;
-    int pieces = pieces_along(length, radius, resolution), count = 0;
-    profile_point *profile = MEMORY_ARRAY(profile_point, 2 * resolution + pieces + 1);
-    if (!profile) return error_memory(error, "capsule");
+    int pieces = pieces_along(length, radius, resolution), count = 2 * resolution + pieces + 1;
+    profile_point *profile = MEMORY_ARRAY(profile_point, count);
+    if (!profile) return error_memory(error, rounded ? "capsule" : "cylinder");
     for (int i = 0; i <= resolution; i++) {
-        double angle = pi / 2 * i / resolution;
-        profile[count++] = (profile_point){radius * sin(angle), -length / 2 - radius * cos(angle)};
+        double angle = pi / 2 * i / resolution, beyond = rounded ? radius * cos(angle) : 0;
+        double from_axis = rounded ? radius * sin(angle) : radius * i / resolution;
+        profile[i] = (profile_point){from_axis, -length / 2 - beyond};
+        profile[count - 1 - i] = (profile_point){from_axis, length / 2 + beyond};
     }
-    for (int i = 1; i < pieces; i++) profile[count++] = (profile_point){radius, length * ((double)i / pieces - 0.5)};
-    for (int i = resolution; i >= 0; i--) {
-        double angle = pi / 2 * i / resolution;
-        profile[count++] = (profile_point){radius * sin(angle), length / 2 + radius * cos(angle)};
-    }
+    for (int i = 1; i < pieces; i++)
+        profile[resolution + i] = (profile_point){radius, length * ((double)i / pieces - 0.5)};
     status = turn_profile(profile, count, 4 * resolution, surface, error);
     free(profile);
     return status;
 }
 
+thenar_status thenar_surface_capsule(double radius, double length, int resolution, thenar_surface *surface,
+                                     thenar_error *error) {
+    USAGE_STATUS(surface, error, "a pointer is NULL");
+    return turned_surface(radius, length, true, resolution, surface, error);
+}
+
 thenar_status thenar_surface_cylinder(double radius, double length, int resolution, thenar_surface *surface,
                                       thenar_error *error) {
     USAGE_STATUS(surface, error, "a pointer is NULL");
-    *surface = (thenar_surface){0};
-    thenar_status status = check_round(radius, length, resolution, error);
-    if (status != THENAR_OK) return status;
-    int pieces = pieces_along(length, radius, resolution), count = 0;
-    profile_point *profile = MEMORY_ARRAY(profile_point, 2 * resolution + pieces + 1);
-    if (!profile) return error_memory(error, "cylinder");
-    for (int i = 0; i <= resolution; i++) profile[count++] = (profile_point){radius * i / resolution, -length / 2};
-    for (int i = 1; i < pieces; i++) profile[count++] = (profile_point){radius, length * ((double)i / pieces - 0.5)};
-    for (int i = resolution; i >= 0; i--) profile[count++] = (profile_point){radius * i / resolution, length / 2};
-    status = turn_profile(profile, count, 4 * resolution, surface, error);
-    free(profile);
-    return status;
+    return turned_surface(radius, length, false, resolution, surface, error);
 }
 
 /* ---- Torus and box. */

@@ -157,25 +157,40 @@ void glove_fill(glove_track *frames) {
     }
 }
 
-glove_frame glove_sample(const glove_track *frames, double time) {
-    size_t low = 0,
-           high = frames->count; /* frames before low are at or before the time, those from high on are later */
+/* Number of frames at or before a time. A frame has `size` bytes and begins with its time. */
+static size_t count_until(const void *frames, size_t count, size_t size, double time) {
+    size_t low = 0, high = count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (frames->data[middle].time <= time)
+        if (*(const double *)((const char *)frames + middle * size) <= time)
             low = middle + 1;
         else
             high = middle;
     }
-    if (low == 0 || low == frames->count) return frames->data[low == 0 ? 0 : low - 1];
-    glove_frame at = frames->data[low - 1], to = frames->data[low];
+    return low;
+}
+
+static vec3 blend_position(vec3 a, vec3 b, double share) {
+    if (isnan(a.x) || isnan(b.x)) return share < 0.5 ? a : b;
+    return vec3_mul_add(a, vec3_sub(b, a), share);
+}
+
+/* Along the shorter great circle at constant speed. */
+static quat blend_orientation(quat a, quat b, double share) {
+    if (isnan(a.w) || isnan(b.w)) return share < 0.5 ? a : b;
+    vec3 turn = quat_to_rotation_vector(quat_mul(b, quat_conjugate(a)));
+    return quat_unit(quat_mul(quat_from_rotation_vector(vec3_scale(turn, share)), a));
+}
+
+glove_frame glove_sample(const glove_track *frames, double time) {
+    size_t next = count_until(frames->data, frames->count, sizeof *frames->data, time);
+    if (next == 0 || next == frames->count) return frames->data[next == 0 ? 0 : next - 1];
+    glove_frame at = frames->data[next - 1], to = frames->data[next];
     double share = (time - at.time) / (to.time - at.time);
     at.time = time;
     for (int f = 0; f < HAND_FINGERS; f++) at.flexion[f] += share * (to.flexion[f] - at.flexion[f]);
-    vec3 turn = quat_to_rotation_vector(quat_mul(to.wrist.orientation, quat_conjugate(at.wrist.orientation)));
-    at.wrist.position = vec3_mul_add(at.wrist.position, vec3_sub(to.wrist.position, at.wrist.position), share);
-    at.wrist.orientation =
-        quat_unit(quat_mul(quat_from_rotation_vector(vec3_scale(turn, share)), at.wrist.orientation));
+    at.wrist.position = blend_position(at.wrist.position, to.wrist.position, share);
+    at.wrist.orientation = blend_orientation(at.wrist.orientation, to.wrist.orientation, share);
     return at;
 }
 
@@ -286,36 +301,11 @@ thenar_status track_expect(const track *t, bool left, thenar_error *error) {
                     track_count(t, !left), other, wanted);
 }
 
-/* Number of frames at or before a time. */
-static size_t count_until(const track_hand *hand, double time) {
-    size_t low = 0, high = hand->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (hand->data[middle].time <= time)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-static vec3 blend_position(vec3 a, vec3 b, double share) {
-    if (isnan(a.x) || isnan(b.x)) return share < 0.5 ? a : b;
-    return vec3_mul_add(a, vec3_sub(b, a), share);
-}
-
-/* Along the shorter great circle at constant speed. */
-static quat blend_orientation(quat a, quat b, double share) {
-    if (isnan(a.w) || isnan(b.w)) return share < 0.5 ? a : b;
-    vec3 turn = quat_to_rotation_vector(quat_mul(b, quat_conjugate(a)));
-    return quat_unit(quat_mul(quat_from_rotation_vector(vec3_scale(turn, share)), a));
-}
-
 void track_sample(const track *t, bool left, double time, tracked_hand *out) {
     const track_hand *hand = &t->hands[left];
     *out = tracked_hand_unseen();
     if (hand->count == 0) return;
-    size_t next = count_until(hand, time);
+    size_t next = count_until(hand->data, hand->count, sizeof *hand->data, time);
     if (next == 0 || next == hand->count) {
         *out = hand->data[next == 0 ? 0 : next - 1].joints;
         return;

@@ -134,10 +134,10 @@ static thenar_status weigh(const soft_model *tool, handle_model *handle, thenar_
     vec3 sum = {0};
     for (int k = 0; k < handle->link_count; k++) {
         int node = handle->links[k].node;
-        rigid->mass += tool->mass[node];
+        rigid->base.mass += tool->mass[node];
         sum = vec3_mul_add(sum, vec3_load(tool->mesh.positions + 3 * node), tool->mass[node]);
     }
-    rigid->position = vec3_scale(sum, 1 / rigid->mass);
+    rigid->position = vec3_scale(sum, 1 / rigid->base.mass);
     double largest = 0;
     for (int k = 0; k < handle->link_count; k++) {
         handle_link *link = &handle->links[k];
@@ -147,7 +147,7 @@ static thenar_status weigh(const soft_model *tool, handle_model *handle, thenar_
         rigid->inertia = mat3_add(rigid->inertia, mat3_scale(own, tool->mass[link->node]));
         largest = fmax(largest, vec3_length(r));
     }
-    mat3 I = mat3_scale(rigid->inertia, 1 / (rigid->mass * largest * largest));
+    mat3 I = mat3_scale(rigid->inertia, 1 / (rigid->base.mass * largest * largest));
     if (mat3_determinant(I) > FLATTEST) return THENAR_OK;
     return error_set(error, THENAR_ERROR_INPUT, "handle %s: its %d nodes are in line; expected nodes around the seed",
                      rigid->base.name, handle->link_count);
@@ -169,6 +169,7 @@ thenar_status handle_model_create(const thenar_handle_def *def, soft_model *tool
         handle_free(&handle->rigid.base);
         return status;
     }
+    handle->rigid.base.system_node_count = RIGID_NODES;
     handle->rigid.motion = THENAR_MOTION_DYNAMIC;
     handle->rigid.path.pivot = def->has_pivot ? vec3_load(def->pivot) : handle->rigid.position;
     for (int k = 0; k < handle->link_count; k++) {
@@ -220,7 +221,7 @@ static void take_bones(const hand_model *hand, handle_model *handle) {
         r = vec3_add(r, mat3_mul_vec(R, bone->centre));
         mat3 own = mat3_add(mat3_mul(mat3_mul(R, bone->inertia), mat3_transpose(R)),
                             mat3_scale(mat3_mul(mat3_skew(r), mat3_skew(r)), -bone->mass));
-        handle->rigid.mass += bone->mass;
+        handle->rigid.base.mass += bone->mass;
         handle->rigid.inertia = mat3_add(handle->rigid.inertia, own);
     }
 }
@@ -515,9 +516,12 @@ static void handle_rest(body_state *base) {
 static uint64_t handle_hash(const body_model *base) {
     const handle_model *handle = (const handle_model *)base;
     const skeleton_coupling *c = &handle->coupling;
-    const double numbers[] = {handle->hand,  handle->bone,       handle->body,         c->stiffness,
-                              c->damping,    c->turn_stiffness,  c->turn_damping,      c->max_force,
-                              c->max_torque, handle->rigid.mass, handle->rigid.motion, handle->rigid.path.linear};
+    const double numbers[] = {handle->hand,         handle->bone,
+                              handle->body,         c->stiffness,
+                              c->damping,           c->turn_stiffness,
+                              c->turn_damping,      c->max_force,
+                              c->max_torque,        handle->rigid.base.mass,
+                              handle->rigid.motion, handle->rigid.path.linear};
     const support_model *path = &handle->rigid.path;
     uint64_t hash = hash_bytes(0, base->name, strlen(base->name));
     hash = hash_bytes(hash, numbers, sizeof numbers);
@@ -531,33 +535,12 @@ static uint64_t handle_hash(const body_model *base) {
     return hash;
 }
 
-/* The rest is as for a rigid body. Functions for visible bodies are absent. */
-static int handle_node_count(const body_model *base) {
-    return rigid_class.system_node_count(base);
-}
-static bool handle_couple_own(const body_model *base, int first_node, body_couplings *couplings) {
-    return rigid_class.couple(base, first_node, couplings);
-}
-static thenar_status handle_bind_own(body_model *base, const block_pattern *pattern, int first_node,
-                                     thenar_error *error) {
-    return rigid_class.bind(base, pattern, first_node, error);
-}
-static void handle_velocity(const body_state *base, double *v) {
-    rigid_class.velocity(base, v);
-}
-static void handle_change(const body_state *base, double *v) {
-    rigid_class.change(base, v);
-}
-static bool handle_limited(const body_model *base) {
-    return rigid_class.limited(base);
-}
-
+/* Functions for visible bodies are absent. */
 const body_class handle_class = {
     .name = "handle",
     .state_size = sizeof(handle_state),
-    .system_node_count = handle_node_count,
-    .couple = handle_couple_own,
-    .bind = handle_bind_own,
+    .couple = rigid_couple,
+    .bind = rigid_bind,
     .hash = handle_hash,
     .free = handle_free,
     .layout = handle_layout,
@@ -569,7 +552,6 @@ const body_class handle_class = {
     .publish = handle_publish,
     .is_finite = handle_is_finite,
     .rest = handle_rest,
-    .velocity = handle_velocity,
-    .change = handle_change,
-    .limited = handle_limited,
+    .velocity = rigid_velocity,
+    .change = rigid_change,
 };

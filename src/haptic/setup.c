@@ -278,7 +278,7 @@ thenar_status thenar_haptic_handle_from(const thenar_sim *sim, int handle, thena
     s->turn_damping = gains->turn_damping;
     s->max_force = lower_limit(s->max_force, gains->max_force);
     s->max_torque = lower_limit(s->max_torque, gains->max_torque);
-    s->proxy_mass = model->rigid.mass;
+    s->proxy_mass = model->rigid.base.mass;
     s->proxy_inertia = (model->rigid.inertia.m[0] + model->rigid.inertia.m[4] + model->rigid.inertia.m[8]) / 3;
     thenar_sim_handle(sim, handle, &now);
     memcpy(out.base, now.pose, 3 * sizeof *out.base);

@@ -14,12 +14,6 @@
 
 const char *const coupling_method_names[COUPLING_METHODS] = {"monolithic", "schur", "cg"};
 
-coupling_method coupling_method_find(const char *name) {
-    coupling_method method = COUPLING_MONOLITHIC;
-    while (method < COUPLING_METHODS && strcmp(coupling_method_names[method], name) != 0) method++;
-    return method;
-}
-
 thenar_status coupled_model_create(const block_pattern *whole, int handle_nodes, int tool_last, coupled_model *out,
                                    thenar_error *error) {
     int nodes = whole->node_count - handle_nodes, count = 0;

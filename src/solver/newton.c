@@ -85,7 +85,7 @@ static double out_of_balance(const solver_problem *problem, const double *gradie
         const rigid_model *body = (const rigid_model *)problem->bodies[k]->model;
         if (body->motion != THENAR_MOTION_DYNAMIC) continue;
         const double *own = gradient + 3 * problem->first_node[k];
-        double weight = 9.81 * body->mass, arm = sqrt(mat3_trace(body->inertia) / (2 * body->mass));
+        double weight = 9.81 * body->base.mass, arm = sqrt(mat3_trace(body->inertia) / (2 * body->base.mass));
         double force = vec3_length(vec3_load(own + 3 * RIGID_LINEAR)) / (h * h);
         double torque = vec3_length(vec3_load(own + 3 * RIGID_ANGULAR)) / (h * h);
         worst = fmax(worst, fmax(force, torque / arm) / weight);

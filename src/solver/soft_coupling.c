@@ -24,7 +24,7 @@ static void find_bodies(soft_coupling *state, const solver_problem *problem) {
     for (int i = 0; i < problem->pattern->node_count; i++) state->body[i] = -1;
     for (int k = 0; k < state->whole; k++) {
         const body_model *body = problem->bodies[k]->model;
-        int first = problem->first_node[k], count = body->kind->system_node_count(body);
+        int first = problem->first_node[k], count = body->system_node_count;
         for (int i = first; i < first + count; i++) state->body[i] = k;
     }
 }

@@ -25,8 +25,6 @@
 /* The first is the default. */
 typedef enum coupling_method { COUPLING_MONOLITHIC, COUPLING_SCHUR, COUPLING_CG, COUPLING_METHODS } coupling_method;
 extern const char *const coupling_method_names[COUPLING_METHODS] SHARED(coupling_method_names);
-/* COUPLING_METHODS if the name is unknown. */
-coupling_method coupling_method_find(const char *name);
 
 /* The constant part. */
 typedef struct coupled_model {
@@ -166,7 +164,7 @@ static inline void solver_trace_point(const solver_problem *problem, int iterati
 /* The limits of body k, or NULL if it has none. */
 static inline const body_limits *solver_limits(const solver_problem *problem, int k) {
     const body_model *model = problem->bodies[k]->model;
-    return model->kind->limited(model) ? model->kind->limits : NULL;
+    return model->limited ? model->kind->limits : NULL;
 }
 
 /* Iterates over the bodies with limits. */

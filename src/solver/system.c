@@ -66,7 +66,7 @@ thenar_status system_create(body_model *const *all_bodies, int *bodies, int body
     cholesky_options options = {0};
     for (int k = 0; k < body_count && status == THENAR_OK; k++) {
         const body_model *body = all_bodies[bodies[k]];
-        int own = body->kind->system_node_count(body);
+        int own = body->system_node_count;
         system.first_node[k] = node_count;
         node_count += own;
         if (body->kind != &soft_class) options.last_count += own;
@@ -85,7 +85,7 @@ thenar_status system_create(body_model *const *all_bodies, int *bodies, int body
         int tool_first;
         handle_model *handle = handle_member(all_bodies, &system, k, &tool, &tool_first);
         if (handle) handle_bind(handle, tool, &system.pattern, system.first_node[k], tool_first);
-        system.limited = system.limited || (node_count > 0 && body->kind->limited(body));
+        system.limited = system.limited || (node_count > 0 && body->limited);
     }
     if (status == THENAR_OK)
         *out = system;

@@ -43,6 +43,7 @@ typedef struct tile {
 } tile;
 
 #define TILE_EACH(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
+#define TILE_EACH_DOWN(X) X(7) X(6) X(5) X(4) X(3) X(2) X(1) X(0)
 #define TILE_PAIRS(X, a) X(a, 0) X(a, 1) X(a, 2) X(a, 3) X(a, 4) X(a, 5) X(a, 6) X(a, 7)
 
 /* Calls CALL(n) with a constant n: the value of `columns`, at most 8. */
@@ -250,10 +251,7 @@ SIMD_INLINE tile tile_factor(tile t, int columns, int *failed) {
     return t;
 }
 
-/* X with X L^T = t, L a factored tile of `columns` rows and columns as a strip. */
-SIMD_INLINE tile tile_solve(tile t, const double *l, int columns) {
-#define TILE_UPDATE(i, j)                                                                                              \
-    if (j > i && j < columns) t.c##j = f64x8_fma(minus, tile_broadcast(l + 8 * i + j), t.c##j);
+/* A column of both substitutions below. */
 #define TILE_STEP(i)                                                                                                   \
     if (i < columns) {                                                                                                 \
         t.c##i *= tile_broadcast(l + 9 * i);                                                                           \
@@ -261,8 +259,12 @@ SIMD_INLINE tile tile_solve(tile t, const double *l, int columns) {
         TILE_PAIRS(TILE_UPDATE, i)                                                                                     \
         (void)minus;                                                                                                   \
     }
+
+/* X with X L^T = t, L a factored tile of `columns` rows and columns as a strip. */
+SIMD_INLINE tile tile_solve(tile t, const double *l, int columns) {
+#define TILE_UPDATE(i, j)                                                                                              \
+    if (j > i && j < columns) t.c##j = f64x8_fma(minus, tile_broadcast(l + 8 * i + j), t.c##j);
     TILE_EACH(TILE_STEP)
-#undef TILE_STEP
 #undef TILE_UPDATE
     return t;
 }
@@ -271,25 +273,11 @@ SIMD_INLINE tile tile_solve(tile t, const double *l, int columns) {
 SIMD_INLINE tile tile_solve_back(tile t, const double *l, int columns) {
 #define TILE_UPDATE(i, j)                                                                                              \
     if (j < i && i < columns) t.c##j = f64x8_fma(minus, tile_broadcast(l + 8 * j + i), t.c##j);
-#define TILE_STEP(i)                                                                                                   \
-    if (i < columns) {                                                                                                 \
-        t.c##i *= tile_broadcast(l + 9 * i);                                                                           \
-        f64x8 minus = -t.c##i;                                                                                         \
-        TILE_PAIRS(TILE_UPDATE, i)                                                                                     \
-        (void)minus;                                                                                                   \
-    }
-    TILE_STEP(7)
-    TILE_STEP(6)
-    TILE_STEP(5)
-    TILE_STEP(4)
-    TILE_STEP(3)
-    TILE_STEP(2)
-    TILE_STEP(1)
-    TILE_STEP(0)
-#undef TILE_STEP
+    TILE_EACH_DOWN(TILE_STEP)
 #undef TILE_UPDATE
     return t;
 }
+#undef TILE_STEP
 
 SIMD_INLINE tile tile_transpose(tile t) {
     tile out;

@@ -59,7 +59,7 @@ static void add_inertia(double *const X[6], const body_model *body, const body_s
     int at = 3 * first;
     for (int i = 0; i < 36; i++) {
         vec3 turn = mat3_mul_vec(inertia, vec3_load(X[i % 6] + at + 3));
-        sum[i] += rigid->mass * vec3_dot(vec3_load(X[i / 6] + at), vec3_load(X[i % 6] + at)) +
+        sum[i] += rigid->base.mass * vec3_dot(vec3_load(X[i / 6] + at), vec3_load(X[i % 6] + at)) +
                   vec3_dot(vec3_load(X[i / 6] + at + 3), turn);
     }
 }
@@ -373,7 +373,7 @@ static bool linearize_handle_in(linearization *state, const thenar_sim *sim, int
     const system_model *system = &model->systems[s];
     for (int k = 0; k < system->body_count; k++) {
         const body_model *body = model->bodies[system->bodies[k]];
-        if (system->bodies[k] == mover || body->kind->system_node_count(body) == 0) continue;
+        if (system->bodies[k] == mover || body->system_node_count == 0) continue;
         body_state *of_body = sim->bodies[system->bodies[k]];
         add_inertia(state->column, body, of_body, system->first_node[k], handle->linear->inertia);
         if (body->kind == &soft_class)

@@ -76,7 +76,7 @@ int thenar_model_first_node(const thenar_model *model, int body) {
 
 static int count_vertices(const thenar_model *model, int first, int end) {
     int count = 0;
-    for (int i = first; i < end; i++) count += model->bodies[i]->kind->surface(model->bodies[i])->vertex_count;
+    for (int i = first; i < end; i++) count += model->bodies[i]->surface->vertex_count;
     return count;
 }
 
@@ -101,7 +101,7 @@ int thenar_model_rigid_count(const thenar_model *model) {
 
 double thenar_model_mass(const thenar_model *model, int body) {
     BODY(NAN);
-    return model->bodies[body]->kind->mass(model->bodies[body]);
+    return model->bodies[body]->mass;
 }
 
 thenar_status thenar_model_inertia(const thenar_model *model, int body, double inertia[9]) {
@@ -144,7 +144,7 @@ const thenar_tet_mesh *thenar_model_mesh(const thenar_model *model, int body) {
 
 const thenar_surface *thenar_model_surface(const thenar_model *model, int body) {
     BODY(NULL);
-    return model->bodies[body]->kind->surface(model->bodies[body]);
+    return model->bodies[body]->surface;
 }
 
 const thenar_embedding *thenar_model_embedding(const thenar_model *model, int body) {
@@ -167,7 +167,7 @@ bool thenar_model_stretch_limits(const thenar_model *model, int body, double *li
         limits[2 * t] = min > 0 ? min : 0;
         limits[2 * t + 1] = max < SOFT_NO_LIMIT ? max : 0;
     }
-    return soft->limited;
+    return soft->base.limited;
 }
 
 int thenar_model_contact_pair_count(const thenar_model *model) {
@@ -311,7 +311,7 @@ int thenar_model_handle_node_count(const thenar_model *model, int handle) {
 thenar_status thenar_model_handle_mass(const thenar_model *model, int handle, double *mass, double inertia[9]) {
     HANDLE(THENAR_ERROR_USAGE);
     const rigid_model *rigid = &model_handle(model, handle)->rigid;
-    if (mass) *mass = rigid->mass;
+    if (mass) *mass = rigid->base.mass;
     if (inertia) memcpy(inertia, rigid->inertia.m, sizeof rigid->inertia.m);
     return THENAR_OK;
 }

@@ -384,7 +384,7 @@ static bool same_layout(const thenar_sim *a, const thenar_sim *b) {
         a->model->contacts.pair_count != b->model->contacts.pair_count)
         return false;
     for (int i = 0; i < a->model->body_count; i++)
-        if (!model_is_rigid(a->model, i) && model_soft(a->model, i)->limited != model_soft(b->model, i)->limited)
+        if (!model_is_rigid(a->model, i) && a->model->bodies[i]->limited != b->model->bodies[i]->limited)
             return false;
     return true;
 }
