@@ -175,17 +175,12 @@ static thenar_status run_round(const hand_bench *bench, runner *r, thenar_error 
     return THENAR_OK;
 }
 
-static int compare_figures(const void *a, const void *b) {
-    double left = *(const double *)a, right = *(const double *)b;
-    return (left > right) - (left < right);
-}
-
 static double figure(const runner *r, int which, double rank) {
     return r->figures[which][(int)(rank * (r->steps - 1) + 0.5)];
 }
 
 static void add_row(const hand_bench *bench, runner *r, table *results) {
-    for (int f = 0; f < FIGURES; f++) qsort(r->figures[f], (size_t)r->steps, sizeof *r->figures[f], compare_figures);
+    for (int f = 0; f < FIGURES; f++) sort_numbers(r->figures[f], (size_t)r->steps);
     table_add_row(results);
     table_text(results, "phase", "%s", bench->phase->name);
     table_text(results, "solver", "%s", r->solver);

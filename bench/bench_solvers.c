@@ -170,12 +170,8 @@ static thenar_status measure(comparison *c, thenar_error *error) {
 /* Over the medians of the frames: their median (rank 0.5) or their maximum (rank 1). */
 static double frame_time(runner *r, double rank) {
     double times[LIMITED_HAND_FRAMES];
-    for (int f = 0; f < LIMITED_HAND_FRAMES; f++) {
-        double time = bench_clock_median(&r->frames[f]);
-        int place = f;
-        for (; place > 0 && times[place - 1] > time; place--) times[place] = times[place - 1];
-        times[place] = time;
-    }
+    for (int f = 0; f < LIMITED_HAND_FRAMES; f++) times[f] = bench_clock_median(&r->frames[f]);
+    sort_numbers(times, LIMITED_HAND_FRAMES);
     return times[(int)(rank * (LIMITED_HAND_FRAMES - 1))];
 }
 
