@@ -5,7 +5,6 @@
 #include "core/memory.h"
 #include "random.h"
 #include "core/text.h"
-#include "io/export.h"
 #include "io/recording.h"
 #include "core/vec3.h"
 

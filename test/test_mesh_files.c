@@ -593,16 +593,17 @@ static void an_unlikely_size_is_remarked_on(void **state) {
 static void a_raw_value_is_read_when_all_of_its_bytes_are_there(void **state) {
     (void)state;
     char zeros[9] = {0};
+    static const size_t bytes[] = {1, 1, 2, 2, 4, 4, 8, 8, 4, 8};
     for (int type = SCANNER_INT8; type <= SCANNER_FLOAT64; type++)
         for (size_t size = 0; size <= 8; size++) {
             thenar_error error = {0};
             double value;
             scanner s = scanner_make("bytes", (file_bytes){.data = zeros, .size = size}, &error);
             s.binary = true;
-            bool fits = size >= scanner_type_size((scanner_type)type);
+            bool fits = size >= bytes[type];
             assert_int_equal(scanner_number(&s, (scanner_type)type, &value, "a number"), fits);
             if (!fits) assert_non_null(strstr(error.text, "bytes: byte 0: truncated"));
-            assert_int_equal(s.at - s.start, fits ? scanner_type_size((scanner_type)type) : 0);
+            assert_int_equal(s.at - s.start, fits ? bytes[type] : 0);
         }
 }
 

@@ -1,9 +1,9 @@
 /* CSV tables of a recording, and the choice of the exporter. */
-#include "io/export.h"
+#include "io/file.h"
+#include "io/recording.h"
 
 #include "core/memory.h"
 #include "core/text.h"
-#include "io/recording.h"
 
 #include "thenar/file.h"
 

@@ -7,12 +7,11 @@
  *
  * The size grows with keyframes times vertices (24 bytes) and keyframes squared times bodies (4 bytes). If all selected
  * frames would be too large, keyframes are spread evenly over them, including the first and the last. */
-#include "io/export.h"
+#include "io/file.h"
+#include "io/recording.h"
 
 #include "core/memory.h"
 #include "core/vec3.h"
-#include "io/file.h"
-#include "io/recording.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,10 +1,9 @@
 /* VTK files: of a mesh, of a simulation, and one per frame of a recording. */
-#include "io/export.h"
-
 #include "io/file.h"
+#include "io/recording.h"
+
 #include "core/memory.h"
 #include "core/text.h"
-#include "io/recording.h"
 
 #include "thenar/file.h"
 #include "thenar/sim.h"
@@ -13,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TETRA = 10, TRIANGLE = 5, TITLE_LONGEST = 255 };
+enum { TETRA = 10, TRIANGLE = 5, TITLE_MAX = 255 };
 
 /* Names are words: anything that would end one becomes an underscore. */
 static void write_name(FILE *file, const char *name) {
@@ -22,7 +21,7 @@ static void write_name(FILE *file, const char *name) {
 }
 
 static void write_title(FILE *file, const char *title) {
-    for (int i = 0; title[i] && i < TITLE_LONGEST; i++) fputc(iscntrl((unsigned char)title[i]) ? ' ' : title[i], file);
+    for (int i = 0; title[i] && i < TITLE_MAX; i++) fputc(iscntrl((unsigned char)title[i]) ? ' ' : title[i], file);
     fputc('\n', file);
 }
 

@@ -1,5 +1,5 @@
-/* Reading files and text into checked data: whole files, JSON, meshes and hands. What they contain is untrusted: an
- * error names the file, the position in it, what is wrong, and what was expected. */
+/* Files: whole files, JSON, meshes, hands and VTK. What is read is untrusted: an error names the file, the position in it,
+ * what is wrong, and what was expected. */
 #ifndef IO_FILE_H
 #define IO_FILE_H
 
@@ -107,5 +107,41 @@ thenar_status hand_gltf_load(const char *path, int tets, hand_shape *out, thenar
  * are freed, also on an error. path: for messages. */
 thenar_status hand_gltf_parse(const char *path, file_bytes bytes, hand_shape *out, double **weight,
                               thenar_error *error);
+
+/* Unstructured grids in VTK's legacy ASCII format (file version 3.0), as ParaView reads them.
+ *
+ * A grid consists of pieces, one per body, whose points and cells are written one after the other. All pieces have the
+ * same named arrays: values[a] of a piece belongs to the grid's array a. Numbers have 9 significant digits: all of a
+ * float32, and 1 nm at 1 m. */
+
+/* A named array on points or cells; 3 components become VECTORS, 1 SCALARS, other counts a FIELD. */
+typedef struct vtk_array {
+    const char *name; /* blanks become underscores */
+    int components;
+} vtk_array;
+
+typedef struct vtk_piece {
+    int point_count, tet_count, triangle_count;
+    const double *points; /* 3 * point_count, m */
+    const int *tets;      /* 4 * tet_count, counted from the piece's first point */
+    const int *triangles; /* 3 * triangle_count */
+    int body;             /* index of the body, written to the cell array `body` */
+    /* One pointer per array of the grid; NULL if the piece has no values: then zeros are written. */
+    const double *const *point_values;
+    const double *const *cell_values; /* of the tets; triangles get zeros */
+} vtk_piece;
+
+typedef struct vtk_grid {
+    const char *title; /* one line */
+    const vtk_piece *pieces;
+    int piece_count;
+    const vtk_array *point_arrays;
+    int point_array_count;
+    const vtk_array *cell_arrays; /* besides `body` */
+    int cell_array_count;
+} vtk_grid;
+
+/* The tets of a piece come before its triangles. */
+thenar_status vtk_write(const char *path, const vtk_grid *grid, thenar_error *error);
 
 #endif

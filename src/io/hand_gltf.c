@@ -51,9 +51,7 @@ static uint32_t u32_at(const unsigned char *p) {
     return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
 }
 
-static thenar_status gltf_fail(const gltf_file *file, thenar_error *error, const char *what) {
-    return error_at(error, file->path, 0, 0, "%s", what);
-}
+#define gltf_fail(file, error, ...) error_at(error, (file)->path, 0, 0, __VA_ARGS__)
 
 /* Finds the two chunks of a binary file: text and bytes. */
 static thenar_status split_binary(const gltf_file *file, const char **text, size_t *length, gltf_bytes *binary,
@@ -63,8 +61,8 @@ static thenar_status split_binary(const gltf_file *file, const char **text, size
     if (size < 20 || u32_at(p + 4) != 2)
         return gltf_fail(file, error, "not a glTF file of version 2; expected a 20-byte header");
     if (u32_at(p + 8) != size)
-        return error_at(error, file->path, 0, 0, "the header says %u bytes and the file has %zu; is it truncated?",
-                        u32_at(p + 8), size);
+        return gltf_fail(file, error, "the header says %u bytes and the file has %zu; is it truncated?", u32_at(p + 8),
+                         size);
     size_t first = u32_at(p + 12);
     if (memcmp(p + 16, "JSON", 4) != 0 || first > size - 20)
         return gltf_fail(file, error, "the first chunk is not JSON or extends beyond the file; expected a JSON chunk");
@@ -118,15 +116,14 @@ static thenar_status open_buffer(const gltf_file *file, int index, gltf_bytes bi
         *out = binary;
     } else if (strncmp(uri, "data:", 5) == 0 && strchr(uri, ',') && strstr(uri, ";base64,")) {
         if (!decode(uri, out))
-            return out->owned
-                       ? error_at(error, file->path, 0, 0, "buffer %d is not base64; expected A-Z a-z 0-9 + /", index)
-                       : error_memory(error, "glTF buffer");
+            return out->owned ? gltf_fail(file, error, "buffer %d is not base64; expected A-Z a-z 0-9 + /", index)
+                              : error_memory(error, "glTF buffer");
     } else {
-        return error_at(error, file->path, 0, 0, "buffer %d is in another file; expected a .glb, or base64", index);
+        return gltf_fail(file, error, "buffer %d is in another file; expected a .glb, or base64", index);
     }
     if (length < 0 || (size_t)length > out->size)
-        return error_at(error, file->path, 0, 0, "buffer %d has %zu bytes; expected its byteLength, %ld", index,
-                        out->size, length);
+        return gltf_fail(file, error, "buffer %d has %zu bytes; expected its byteLength, %ld", index, out->size,
+                         length);
     return THENAR_OK;
 }
 
@@ -203,22 +200,21 @@ static thenar_status gltf_read(const gltf_file *file, const json_t *object, cons
     const char *type = json_string_value(json_object_get(a, "type"));
     const char *wanted = components == 1 ? "SCALAR" : components == 3 ? "VEC3" : components == 4 ? "VEC4" : "MAT4";
     if (!a || !view || !type || strcmp(type, wanted) != 0 || json_object_get(a, "sparse"))
-        return error_at(error, file->path, 0, 0, "accessor %ld; expected a dense one of type %s with a buffer view",
-                        accessor, wanted);
+        return gltf_fail(file, error, "accessor %ld; expected a dense one of type %s with a buffer view", accessor,
+                         wanted);
     long kind = gltf_index(a, "componentType"), elements = gltf_index(a, "count"), buffer = gltf_index(view, "buffer");
     long offset = offset_of(a, "byteOffset"), start = offset_of(view, "byteOffset"),
          length = gltf_index(view, "byteLength");
     long stride = offset_of(view, "byteStride");
     size_t each = component_size(kind) * (size_t)components;
     if (each == 0 || elements < 1 || elements > COUNT_LIMIT || offset < 0 || stride < 0)
-        return error_at(error, file->path, 0, 0, "accessor %ld has an invalid component type, count or offset",
-                        accessor);
+        return gltf_fail(file, error, "accessor %ld has an invalid component type, count or offset", accessor);
     if (buffer < 0 || buffer >= file->buffer_count || start < 0 || length < 0 ||
         (size_t)start + (size_t)length > file->buffers[buffer].size)
-        return error_at(error, file->path, 0, 0, "the buffer view of accessor %ld extends beyond its buffer", accessor);
+        return gltf_fail(file, error, "the buffer view of accessor %ld extends beyond its buffer", accessor);
     size_t step = stride > 0 ? (size_t)stride : each;
     if (step < each || (size_t)offset + step * (size_t)(elements - 1) + each > (size_t)length)
-        return error_at(error, file->path, 0, 0, "accessor %ld extends beyond its buffer view", accessor);
+        return gltf_fail(file, error, "accessor %ld extends beyond its buffer view", accessor);
     *out = MEMORY_ARRAY(double, (size_t)elements *(size_t)components);
     if (!*out) return error_memory(error, "glTF numbers");
     const unsigned char *from = file->buffers[buffer].data + start + offset;
@@ -276,9 +272,9 @@ static thenar_status read_frame(const hand_file *f, const double *m, hand_joint 
                 fabs(vec3_length(a) / size - 1) < BIND_TOLERANCE;
     }
     if (!valid)
-        return error_at(error, f->gltf.path, 0, 0,
-                        "the bind matrix of joint %s is not a rotation, a translation and a uniform scale",
-                        hand_joint_name(joint));
+        return gltf_fail(&f->gltf, error,
+                         "the bind matrix of joint %s is not a rotation, a translation and a uniform scale",
+                         hand_joint_name(joint));
     mat3 inverse = mat3_inverse(linear);
     out->position = vec3_scale(mat3_mul_vec(inverse, vec3_make(m[12], m[13], m[14])), -1);
     out->rotation = hand_rotation_of(mat3_scale(inverse, size));
@@ -292,12 +288,11 @@ static thenar_status read_joints(hand_file *f, const json_t *skin, hand_frame jo
     double *matrix = NULL;
     int matrices = 0;
     if (json_array_size(list) > SKIN_JOINT_LIMIT)
-        return error_at(error, f->gltf.path, 0, 0, "the skin has more than %d joints; expected fewer",
-                        SKIN_JOINT_LIMIT);
+        return gltf_fail(&f->gltf, error, "the skin has more than %d joints; expected fewer", SKIN_JOINT_LIMIT);
     thenar_status status = gltf_read(&f->gltf, skin, "inverseBindMatrices", 16, &matrix, &matrices, error);
     if (status == THENAR_OK && matrices < f->joint_count)
-        status = error_at(error, f->gltf.path, 0, 0, "%d bind matrices; expected one for each of %d joints", matrices,
-                          f->joint_count);
+        status = gltf_fail(&f->gltf, error, "%d bind matrices; expected one for each of %d joints", matrices,
+                           f->joint_count);
     for (int i = 0; i < f->joint_count && status == THENAR_OK; i++) {
         const json_t *index = json_array_get(list, (size_t)i);
         json_int_t number = json_is_integer(index) ? json_integer_value(index) : -1;
@@ -310,8 +305,8 @@ static thenar_status read_joints(hand_file *f, const json_t *skin, hand_frame jo
     }
     for (int j = 0; j < HAND_JOINTS && status == THENAR_OK; j++)
         if (!found[j])
-            status = error_at(error, f->gltf.path, 0, 0, "no joint %s; expected the 25 joints of WebXR in the skin",
-                              hand_joint_name((hand_joint)j));
+            status = gltf_fail(&f->gltf, error, "no joint %s; expected the 25 joints of WebXR in the skin",
+                               hand_joint_name((hand_joint)j));
     free(matrix);
     return status;
 }
@@ -322,20 +317,20 @@ static thenar_status add_vertices(hand_file *f, const double *position, const do
         vec3 p = vec3_load(position + 3 * (size_t)v);
         vertex_bones bones = {{0}};
         double total = 0;
-        if (!vec3_is_finite(p))
-            return error_at(error, f->gltf.path, 0, 0, "vertex %d has a position that is not finite", v);
+        if (!vec3_is_finite(p)) return gltf_fail(&f->gltf, error, "vertex %d has a position that is not finite", v);
         for (int k = 0; k < 4; k++) {
             double w = weight[4 * (size_t)v + (size_t)k], j = joint[4 * (size_t)v + (size_t)k];
             if (!(w >= 0) || !isfinite(w))
-                return error_at(error, f->gltf.path, 0, 0, "vertex %d has the weight %g; expected 0 or more", v, w);
+                return gltf_fail(&f->gltf, error, "vertex %d has the weight %g; expected 0 or more", v, w);
             if (w == 0) continue;
             if (!(j >= 0 && j < f->joint_count) || f->hand_joint[(int)j] < 0)
-                return error_at(error, f->gltf.path, 0, 0,
-                                "vertex %d is attached to joint %g of the skin; expected one of the 25 of WebXR", v, j);
+                return gltf_fail(&f->gltf, error,
+                                 "vertex %d is attached to joint %g of the skin; expected one of the 25 of WebXR", v,
+                                 j);
             bones.weight[hand_joint_bone((hand_joint)f->hand_joint[(int)j])] += w;
             total += w;
         }
-        if (!(total > 0)) return error_at(error, f->gltf.path, 0, 0, "vertex %d is attached to no joint", v);
+        if (!(total > 0)) return gltf_fail(&f->gltf, error, "vertex %d is attached to no joint", v);
         for (int i = 0; i < HAND_BONES; i++) bones.weight[i] /= total;
         if (!ARRAY_PUSH(&f->position, p) || !ARRAY_PUSH(&f->bones, bones)) return error_memory(error, "glTF hand");
     }
@@ -344,11 +339,10 @@ static thenar_status add_vertices(hand_file *f, const double *position, const do
 
 static thenar_status add_corners(hand_file *f, const double *index, int count, int first, int vertices,
                                  thenar_error *error) {
-    if (count % 3 != 0) return error_at(error, f->gltf.path, 0, 0, "%d indices; expected three per triangle", count);
+    if (count % 3 != 0) return gltf_fail(&f->gltf, error, "%d indices; expected three per triangle", count);
     for (int i = 0; i < count; i++) {
         if (!(index[i] >= 0 && index[i] < vertices))
-            return error_at(error, f->gltf.path, 0, 0, "index %g of triangle %d; expected 0..%d", index[i], i / 3,
-                            vertices - 1);
+            return gltf_fail(&f->gltf, error, "index %g of triangle %d; expected 0..%d", index[i], i / 3, vertices - 1);
         if (!ARRAY_PUSH(&f->corner, first + (int)index[i])) return error_memory(error, "glTF hand");
     }
     return THENAR_OK;
@@ -359,19 +353,19 @@ static thenar_status read_primitive(hand_file *f, const json_t *primitive, thena
     double *position = NULL, *joint = NULL, *weight = NULL, *index = NULL;
     int positions = 0, joints = 0, weights = 0, indices = 0, first = (int)f->position.count;
     if (json_object_get(primitive, "mode") && gltf_index(primitive, "mode") != 4)
-        return error_at(error, f->gltf.path, 0, 0, "the mesh has a primitive that is not triangles; expected mode 4");
+        return gltf_fail(&f->gltf, error, "the mesh has a primitive that is not triangles; expected mode 4");
     thenar_status status = gltf_read(&f->gltf, attributes, "POSITION", 3, &position, &positions, error);
     if (status == THENAR_OK) status = gltf_read(&f->gltf, attributes, "JOINTS_0", 4, &joint, &joints, error);
     if (status == THENAR_OK) status = gltf_read(&f->gltf, attributes, "WEIGHTS_0", 4, &weight, &weights, error);
     if (status == THENAR_OK) status = gltf_read(&f->gltf, primitive, "indices", 1, &index, &indices, error);
     if (status == THENAR_OK && (joints != positions || weights != positions))
-        status = error_at(error, f->gltf.path, 0, 0, "%d positions, %d joints, %d weights; expected equal numbers",
-                          positions, joints, weights);
+        status = gltf_fail(&f->gltf, error, "%d positions, %d joints, %d weights; expected equal numbers", positions,
+                           joints, weights);
     /* Primitives may share arrays, so a small file could ask for very much memory. */
     size_t max = VERTEX_ALLOWANCE + f->gltf.bytes.size;
     if (status == THENAR_OK && (f->position.count + (size_t)positions > max || f->corner.count + (size_t)indices > max))
-        status = error_at(error, f->gltf.path, 0, 0, "more than %zu vertices or corners for %zu bytes; is it damaged?",
-                          max, f->gltf.bytes.size);
+        status = gltf_fail(&f->gltf, error, "more than %zu vertices or corners for %zu bytes; is it damaged?", max,
+                           f->gltf.bytes.size);
     if (status == THENAR_OK) status = add_vertices(f, position, joint, weight, positions, error);
     if (status == THENAR_OK) status = add_corners(f, index, indices, first, positions, error);
     free(position);
@@ -422,13 +416,12 @@ static thenar_status read_file(hand_file *f, hand_shape *hand, double **weight, 
     const json_t *node = find_skinned_node(&f->gltf);
     const json_t *skin = gltf_object(&f->gltf, "skins", gltf_index(node, "skin"));
     const json_t *mesh = gltf_object(&f->gltf, "meshes", gltf_index(node, "mesh"));
-    if (!skin || !mesh) return error_at(error, f->gltf.path, 0, 0, "no mesh with a skin; expected a skinned hand");
+    if (!skin || !mesh) return gltf_fail(&f->gltf, error, "no mesh with a skin; expected a skinned hand");
     status = read_joints(f, skin, hand->joint, error);
     const json_t *primitives = json_object_get(mesh, "primitives");
     for (size_t i = 0; i < json_array_size(primitives) && status == THENAR_OK; i++)
         status = read_primitive(f, json_array_get(primitives, i), error);
-    if (status == THENAR_OK && f->corner.count == 0)
-        status = error_at(error, f->gltf.path, 0, 0, "the mesh has no triangles");
+    if (status == THENAR_OK && f->corner.count == 0) status = gltf_fail(&f->gltf, error, "the mesh has no triangles");
     return status == THENAR_OK ? merge_vertices(f, &hand->skin, weight, error) : status;
 }
 

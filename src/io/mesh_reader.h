@@ -86,7 +86,6 @@ bool scanner_position(scanner *s, scanner_type type, double position[3]);
 
 /* Minimum size of a value in bytes: its size if binary; a digit and a blank in text. */
 size_t scanner_min_bytes(const scanner *s, scanner_type type);
-size_t scanner_type_size(scanner_type type);
 
 /* Checks that `count` items of at least `bytes_each` bytes fit into the rest of the file. Call before allocating. */
 bool scanner_need(scanner *s, size_t count, size_t bytes_each, const char *what);

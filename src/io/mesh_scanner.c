@@ -150,13 +150,13 @@ bool scanner_expect(scanner *s, const char *word) {
     return scanner_word_is(s, word) || scanner_fail(s, "found \"%s\"; expected \"%s\"", s->word, word);
 }
 
-size_t scanner_type_size(scanner_type type) {
+static size_t type_size(scanner_type type) {
     static const unsigned char sizes[] = {1, 1, 2, 2, 4, 4, 8, 8, 4, 8};
     return sizes[type];
 }
 
 size_t scanner_min_bytes(const scanner *s, scanner_type type) {
-    return s->binary ? scanner_type_size(type) : 2;
+    return s->binary ? type_size(type) : 2;
 }
 
 bool scanner_need(scanner *s, size_t count, size_t bytes_each, const char *what) {
@@ -170,7 +170,7 @@ bool scanner_need(scanner *s, size_t count, size_t bytes_each, const char *what)
 }
 
 static bool raw_bits(scanner *s, scanner_type type, uint64_t *bits, const char *what) {
-    size_t size = scanner_type_size(type);
+    size_t size = type_size(type);
     mark_token(s);
     s->has_binary = true;
     if (scanner_left(s) < size)

@@ -3,6 +3,7 @@
 #define IO_RECORDING_H
 
 #include "core/error.h"
+#include "core/vec3.h"
 
 #include "thenar/recording.h"
 #include "thenar/sim.h"
@@ -264,5 +265,31 @@ int recording_find_numbers(const thenar_recording *recording, int body, const ch
 
 /* THENAR_ERROR_INPUT: "FILE: at byte N: TEXT". */
 thenar_status recording_fail(const thenar_recording *recording, uint64_t offset, thenar_error *error, const char *text);
+
+/* Exporting a recording to the formats of other programs. */
+
+/* The exporters behind thenar_recording_export write the frames first, first + every, ..., count of them. */
+typedef struct export_selection {
+    int first, every, count;
+} export_selection;
+
+static inline int export_frame(export_selection selection, int i) {
+    return selection.first + i * selection.every;
+}
+
+/* Reports progress to the caller; false: it wants to stop. */
+bool export_report_progress(const thenar_export_options *options, int frames_done, int frame_count);
+
+thenar_status export_vtk(thenar_recording *recording, const char *directory, export_selection selection,
+                         const thenar_export_options *options, thenar_error *error);
+thenar_status export_gltf(thenar_recording *recording, const char *path, export_selection selection,
+                          const thenar_export_options *options, thenar_error *error);
+
+/* The force of a contact on the first of its two bodies, normal force and friction, N; on the second it is the
+ * opposite. */
+vec3 export_contact_force(const thenar_contact *contact);
+
+/* The pressure on the skin around a contact point, Pa; 0 for points of rigid bodies, which have no area. */
+double export_contact_pressure(const thenar_contact *contact);
 
 #endif

@@ -122,39 +122,35 @@ static thenar_status next_chunk(thenar_replay *replay, recording_chunk *chunk, c
     return THENAR_OK;
 }
 
+/* Restores the next state, or does the next step; *kind as above. */
+static thenar_status process_chunk(thenar_replay *replay, char *kind, thenar_error *error) {
+    recording_chunk chunk;
+    thenar_status status = next_chunk(replay, &chunk, kind, error);
+    if (status != THENAR_OK || *kind == 0) return status;
+    status = read_payload(replay, &chunk, error);
+    if (status != THENAR_OK) return status;
+    status = (*kind == 'S' ? restore_state : step_once)(replay, (size_t)chunk.raw_size, error);
+    if (status == THENAR_OK) replay->offset += sizeof chunk + chunk.stored_size;
+    return status;
+}
+
 thenar_status thenar_replay_step(thenar_replay *replay, int *done, thenar_error *error) {
     USAGE_STATUS(replay && done, error, "the replay or the pointer to the result is NULL");
-    for (;;) {
-        recording_chunk chunk;
-        char kind;
-        *done = 0;
-        thenar_status status = next_chunk(replay, &chunk, &kind, error);
-        if (status != THENAR_OK) return status;
-        *done = kind == 0;
-        if (*done) return THENAR_OK;
-        status = read_payload(replay, &chunk, error);
-        if (status == THENAR_OK)
-            status = kind == 'S' ? restore_state(replay, (size_t)chunk.raw_size, error)
-                                 : step_once(replay, (size_t)chunk.raw_size, error);
-        if (status != THENAR_OK) return status;
-        replay->offset += sizeof chunk + chunk.stored_size;
-        if (kind == 'I') return THENAR_OK;
-    }
+    char kind;
+    thenar_status status;
+    do status = process_chunk(replay, &kind, error);
+    while (status == THENAR_OK && kind == 'S');
+    *done = status == THENAR_OK && kind == 0;
+    return status;
 }
 
 /* Restores the state at the start of the recording. */
 static thenar_status replay_begin(thenar_replay *replay, thenar_error *error) {
-    recording_chunk chunk;
     char kind;
-    thenar_status status = next_chunk(replay, &chunk, &kind, error);
-    if (status != THENAR_OK) return status;
-    if (kind != 'S')
-        return error_at(error, replay->recording->path, 0, 0,
-                        "has no inputs; expected a recording written by this version of Thenar");
-    status = read_payload(replay, &chunk, error);
-    if (status == THENAR_OK) status = restore_state(replay, (size_t)chunk.raw_size, error);
-    replay->offset += sizeof chunk + chunk.stored_size;
-    return status;
+    thenar_status status = process_chunk(replay, &kind, error);
+    if (status != THENAR_OK || kind != 0) return status;
+    return error_at(error, replay->recording->path, 0, 0,
+                    "has no inputs; expected a recording written by this version of Thenar");
 }
 
 /* Takes ownership of the recording, also on an error. */

@@ -2,7 +2,8 @@
 #include "mend.h"
 
 #include "app/view.h"
-#include "io/export.h"
+#include "io/file.h"
+#include "io/recording.h"
 
 #define FRAMES 4
 #define LARGEST 100000 /* nodes and vertices of a body that is shown here */
