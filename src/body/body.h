@@ -32,7 +32,9 @@
 typedef enum constraint_kind {
     CONSTRAINT_STRETCH_MIN, /* s - s_min >= 0 */
     CONSTRAINT_STRETCH_MAX, /* s_max - s >= 0 */
-    CONSTRAINT_CONTACT /* axis 0: gap >= 0; 1 and 2: tangential displacement, which friction drives to 0; for a patch also 3: the angle about its normal, likewise */
+    /* Axis 0: gap >= 0; 1 and 2: tangential displacement, which friction drives to 0; for a patch also 3: the angle about
+     * its normal, likewise. */
+    CONSTRAINT_CONTACT
 } constraint_kind;
 
 /* Further nodes of a row. Contacts have up to eight nodes, patches many; most rows need none of these. */

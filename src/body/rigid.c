@@ -1,8 +1,6 @@
 /* Builds a rigid body from its definition: shape, mass, inertia, path. */
 #include "body/rigid.h"
 
-#include "core/error.h"
-#include "core/memory.h"
 #include "mesh/mesh.h"
 
 #include <stdlib.h>

@@ -196,9 +196,8 @@ typedef struct soft_model {
     thenar_tet_mesh mesh;
     thenar_surface surface;
     thenar_embedding embedding;
-    double *
-        contact_spacing; /* of each vertex of the surface: target spacing of contact points, m; NULL: every vertex is one */
-    int *contact_groups; /* of each vertex of the surface: its label for contact patches; NULL: all the same */
+    double *contact_spacing; /* of each vertex: target spacing of contact points, m; NULL: every vertex is one */
+    int *contact_groups;     /* of each vertex of the surface: its label for contact patches; NULL: all the same */
 
     double *mass;         /* node_count, kg */
     double *damped_mass;  /* node_count: mass times Rayleigh alpha, kg/s */

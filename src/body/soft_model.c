@@ -2,7 +2,6 @@
 #include "body/soft.h"
 
 #include "body/body.h"
-#include "core/error.h"
 #include "core/text.h"
 #include "mesh/mesh.h"
 

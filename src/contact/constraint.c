@@ -2,8 +2,6 @@
  * (constraint.h). */
 #include "contact/constraint.h"
 
-#include "core/error.h"
-
 #include <string.h>
 
 mat3 contact_frame(vec3 n) {

@@ -22,9 +22,8 @@ typedef struct penalty_law {
     double damping;   /* Pa s/m */
 } penalty_law;
 
-#define PENALTY_RIGID_AREA 1e-4  /* m^2: area of a point of a rigid body */
-#define PENALTY_SECANT_LEFT 0.25 /* factor of s after a pass without wrong states */
-#define PENALTY_AREA_MIN 1e-7    /* m^2: minimum of a soft point; skin seen edge on has none */
+#define PENALTY_RIGID_AREA 1e-4 /* m^2: area of a point of a rigid body */
+#define PENALTY_AREA_MIN 1e-7   /* m^2: minimum of a soft point; skin seen edge on has none */
 
 typedef struct penalty_term {
     double k, rho;             /* N/m */

@@ -2,7 +2,6 @@
  * exclusions of self-contact (find.h). */
 #include "contact/find.h"
 
-#include "core/error.h"
 #include "geometry/distance.h"
 #include "mesh/mesh.h"
 
@@ -40,6 +39,20 @@ typedef struct self_search {
     int *near;      /* leaf_count: leaves near a point */
     ARRAY(contact_mask) masks;
 } self_search;
+
+static int leaf_count(const contact_faces *faces) {
+    return (faces->count + FACES_LEAF - 1) / FACES_LEAF;
+}
+
+static int leaf_end(const contact_faces *faces, int leaf) {
+    int end = (leaf + 1) * FACES_LEAF;
+    return end < faces->count ? end : faces->count;
+}
+
+/* slot: index of the point in the order of the groups. */
+static uint64_t mask_bit(int slot, int place) {
+    return (uint64_t)1 << (slot % CONTACT_CLUSTER * FACES_LEAF + place % FACES_LEAF);
+}
 
 _Static_assert(CONTACT_CLUSTER *FACES_LEAF == 64, "a mask is one word");
 
@@ -99,7 +112,7 @@ static vec3 closest_at_rest(const self_search *s, int place, vec3 p) {
 }
 
 static void mark(self_search *s, int slot, int place) {
-    s->word[place / FACES_LEAF] |= contact_mask_bit(slot, place);
+    s->word[place / FACES_LEAF] |= mask_bit(slot, place);
 }
 
 /* Marks the exclusions of a point. Returns how far it is inside the skin. */
@@ -121,8 +134,8 @@ static double exclude(self_search *s, contact_faces_state *boxes, const int *pla
     box around = box_grow((box){p, p}, 2 * CONTACT_DEPTH);
     int near = contact_faces_near(boxes, &around, s->near);
     for (int n = 0; n < near; n++)
-        for (int i = s->near[n] * FACES_LEAF; i < contact_faces_leaf_end(faces, s->near[n]); i++) {
-            if (s->word[i / FACES_LEAF] & contact_mask_bit(slot, i)) continue;
+        for (int i = s->near[n] * FACES_LEAF; i < leaf_end(faces, s->near[n]); i++) {
+            if (s->word[i / FACES_LEAF] & mask_bit(slot, i)) continue;
             vec3 offset = vec3_sub(p, closest_at_rest(s, i, p)), normal = contact_faces_area(faces, s->positions, i);
             double depth = vec3_length(offset);
             if (vec3_dot(offset, normal) >= 0 || vec3_dot(own, normal) >= 0 || depth >= 2 * CONTACT_DEPTH) continue;
@@ -136,7 +149,7 @@ static double exclude(self_search *s, contact_faces_state *boxes, const int *pla
 
 /* Excludes the missing points of the last group and triangles of the last leaf, so that a full mask is all ones. */
 static void mark_missing(self_search *s, int group) {
-    int end = contact_cluster_end(s->faces->skin, group), leaves = contact_faces_leaf_count(s->faces);
+    int end = contact_cluster_end(s->faces->skin, group), leaves = leaf_count(s->faces);
     for (int leaf = 0; leaf < leaves; leaf++)
         for (int i = end; i < (group + 1) * CONTACT_CLUSTER; i++)
             for (int k = 0; k < FACES_LEAF; k++) mark(s, i, leaf * FACES_LEAF + k);
@@ -147,7 +160,7 @@ static void mark_missing(self_search *s, int group) {
 static bool search_all(self_search *s, contact_self *self, contact_faces_state *boxes, const int *place_of,
                        double distance) {
     const contact_skin *skin = s->faces->skin;
-    int leaves = contact_faces_leaf_count(s->faces);
+    int leaves = leaf_count(s->faces);
     for (int c = 0; c < s->faces->group_count; c++) {
         memset(s->word, 0, (size_t)leaves * sizeof *s->word);
         for (int i = c * CONTACT_CLUSTER; i < contact_cluster_end(skin, c); i++) {
@@ -190,8 +203,8 @@ static thenar_status contact_self_create(const contact_faces *faces, double dist
                      .positions = positions,
                      .distance = MEMORY_ARRAY(double, skin->point_count),
                      .reached = MEMORY_ARRAY(int, skin->point_count),
-                     .word = MEMORY_ARRAY(uint64_t, contact_faces_leaf_count(faces)),
-                     .near = MEMORY_ARRAY(int, contact_faces_leaf_count(faces))};
+                     .word = MEMORY_ARRAY(uint64_t, leaf_count(faces)),
+                     .near = MEMORY_ARRAY(int, leaf_count(faces))};
     contact_faces_state boxes = {0};
     int *place_of = MEMORY_ARRAY(int, faces->triangle_count);
     bool have =
@@ -272,7 +285,7 @@ static thenar_status order_all(contact_faces *faces, const vec3 *positions, then
 }
 
 static void plan_levels(contact_faces *faces) {
-    for (int boxes = contact_faces_leaf_count(faces); faces->count > 0; boxes = (boxes + FACES_LEAF - 1) / FACES_LEAF) {
+    for (int boxes = leaf_count(faces); faces->count > 0; boxes = (boxes + FACES_LEAF - 1) / FACES_LEAF) {
         assert(faces->level_count < FACES_LEVELS);
         faces->level_start[faces->level_count + 1] = faces->level_start[faces->level_count] + boxes;
         faces->level_count++;
@@ -401,8 +414,8 @@ void contact_faces_layout(contact_faces_state *state, const contact_faces *faces
     state->found = ARENA_ARRAY(work, faces_found, faces->count > 0 ? faces->skin->point_count : 0);
     state->room = ARENA_ARRAY(work, faces_room, faces->count > 0 ? FACES_PIECES : 0);
     for (int i = 0; i < FACES_PIECES && faces->count > 0; i++) {
-        faces_room room = {.near = ARENA_ARRAY(work, int, contact_faces_leaf_count(faces)),
-                           .masks = ARENA_ARRAY(work, uint64_t, faces->self ? contact_faces_leaf_count(faces) : 0)};
+        faces_room room = {.near = ARENA_ARRAY(work, int, leaf_count(faces)),
+                           .masks = ARENA_ARRAY(work, uint64_t, faces->self ? leaf_count(faces) : 0)};
         if (state->room) state->room[i] = room;
     }
 }
@@ -432,11 +445,11 @@ void contact_faces_update(contact_faces_state *state, const contact_skin_state *
     assert(skin->skin == faces->skin && body->model == skin->skin->body);
     state->skin = skin;
     state->x = ((const soft_state *)body)->x;
-    for (int leaf = 0; leaf < contact_faces_leaf_count(faces); leaf++) {
+    for (int leaf = 0; leaf < leaf_count(faces); leaf++) {
         faces_boxes *boxes = &state->boxes[leaf];
         vec3 low = vec3_make(INFINITY, INFINITY, INFINITY), high = vec3_scale(low, -1);
         *boxes = no_boxes();
-        for (int i = leaf * FACES_LEAF, lane = 0; i < contact_faces_leaf_end(faces, leaf); i++, lane++) {
+        for (int i = leaf * FACES_LEAF, lane = 0; i < leaf_end(faces, leaf); i++, lane++) {
             const int *corner = faces->corner + 3 * (size_t)i;
             vec3 a = positions[corner[0]], b = positions[corner[1]], c = positions[corner[2]];
             box own = {vec3_min(a, vec3_min(b, c)), vec3_max(a, vec3_max(b, c))};

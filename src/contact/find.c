@@ -23,12 +23,26 @@
 #include "contact/find.h"
 
 #include "contact/contact.h"
-#include "core/error.h"
 #include "geometry/distance.h"
 #include "mesh/mesh.h"
 
 #include <math.h>
 #include <string.h>
+
+/* The candidates found so far. */
+typedef struct candidates {
+    contact_point *points;
+    int capacity, count;
+    double margin, h;
+    workers *pool;
+    contact_pair pair; /* that is searched */
+    int number;        /* its index */
+} candidates;
+
+/* The next candidate to fill in, or NULL if there is no room. */
+static contact_point *candidates_add(candidates *out) {
+    return out->count++ < out->capacity ? &out->points[out->count - 1] : NULL;
+}
 
 void broad_phase_layout(broad_phase *state, int count, arena *work) {
     state->count = count;

@@ -69,9 +69,9 @@ typedef struct contact_skin {
     int *triangles;     /* 3 a triangle: points; -1 if it has lost a corner by counting places once */
     int *around_start;  /* point_count + 1: of each point in `around` */
     int *around;        /* the triangles around a point, ascending */
-    int *
-        around_face; /* as `around`, for a coarser surface: the triangle of the body's own surface at that vertex and on
-                          the same side; NULL if the two surfaces are the same */
+    /* As `around`, for a coarser surface: the triangle of the body's own surface at that vertex and on the same side;
+     * NULL if the two surfaces are the same. */
+    int *around_face;
 } contact_skin;
 
 /* Bounds: every point, with its radius, is within `reach` of `middle`; every velocity within `spread` of `velocity`. */
@@ -141,11 +141,6 @@ typedef struct contact_self {
     double *overlap;     /* point_count: how far each is inside the same skin at rest, m, >= 0 */
 } contact_self;
 
-/* slot: index of the point in the order of the groups. */
-static inline uint64_t contact_mask_bit(int slot, int place) {
-    return (uint64_t)1 << (slot % CONTACT_CLUSTER * FACES_LEAF + place % FACES_LEAF);
-}
-
 typedef struct contact_faces {
     const contact_skin *skin;
     int triangle_count; /* of the skin, those without corners included */
@@ -205,24 +200,11 @@ void contact_faces_layout(contact_faces_state *state, const contact_faces *faces
 /* The skin is up to date. */
 void contact_faces_update(contact_faces_state *state, const contact_skin_state *skin, const body_state *body);
 
-static inline int contact_faces_leaf_count(const contact_faces *faces) {
-    return (faces->count + FACES_LEAF - 1) / FACES_LEAF;
-}
-static inline int contact_faces_leaf_end(const contact_faces *faces, int leaf) {
-    int end = (leaf + 1) * FACES_LEAF;
-    return end < faces->count ? end : faces->count;
-}
-
 /* The normal, with twice the area as length. */
 static inline vec3 contact_faces_area(const contact_faces *faces, const vec3 *positions, int place) {
     const int *corner = faces->corner + 3 * (size_t)place;
     vec3 a = positions[corner[0]];
     return vec3_cross(vec3_sub(positions[corner[1]], a), vec3_sub(positions[corner[2]], a));
-}
-
-/* Whether this is a triangle of the skin that has corners. */
-static inline bool contact_faces_has(const contact_faces *faces, int triangle) {
-    return triangle >= 0 && triangle < faces->triangle_count && faces->skin->triangles[3 * (size_t)triangle] >= 0;
 }
 
 /* Writes the leaves whose boxes overlap a box, ascending, to `near`, which has room for all. Returns how many. */
@@ -285,22 +267,6 @@ box contact_rigid_reach(const rigid_state *rigid, double h);
 int contact_find_points(const contact_skin_state *const *skins, const rigid_state *const *rigids,
                         contact_faces_state *const *faces, const contact_pair *pairs, const int *near, int near_count,
                         double margin, double h, workers *pool, contact_point *points, int capacity);
-
-/* The candidates found so far. */
-
-typedef struct candidates {
-    contact_point *points;
-    int capacity, count;
-    double margin, h;
-    workers *pool;
-    contact_pair pair; /* that is searched */
-    int number;        /* its index */
-} candidates;
-
-/* The next candidate to fill in, or NULL if there is no room. */
-static inline contact_point *candidates_add(candidates *out) {
-    return out->count++ < out->capacity ? &out->points[out->count - 1] : NULL;
-}
 
 /* The broad phase: pairs of boxes that overlap, by sort and sweep along one axis.
  *

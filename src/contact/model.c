@@ -1,8 +1,6 @@
 /* Which bodies may touch, and how that couples their linear systems. */
 #include "contact/contact.h"
 
-#include "core/error.h"
-
 #include <stdlib.h>
 #include <string.h>
 

@@ -39,6 +39,8 @@
 
 #include <string.h>
 
+#define SECANT_LEFT 0.25 /* factor of s after a pass without wrong states */
+
 /* Linearizes the law in a given state, with friction up to mu times the bound. */
 static void linearize(penalty_term *term, cone_state state, double mu, double secant) {
     term->state = state;
@@ -132,7 +134,7 @@ void penalty_renew(penalty_term *term, const contact *c, double secant) {
         term->turns++;
         term->secant = 1;
     } else if (term->state == CONE_SLIP && term->turns > 0) {
-        term->secant *= 1 - (1 - PENALTY_SECANT_LEFT) / term->turns;
+        term->secant *= 1 - (1 - SECANT_LEFT) / term->turns;
     }
     linearize(term, turned ? CONE_STICK : state, c->mu, fmax(secant, term->secant));
 }
@@ -194,7 +196,7 @@ bool contact_penalty_fits(contact_state *state, int s, const contact_equations *
         penalty_evaluate(&state->terms[i], &state->contacts[i], d, &fit);
     if (fit.active > 0) fit.mean /= fit.active;
     /* The first linearization is a guess: that it is wrong means nothing yet. */
-    if (pass > 1) state->secant[s] = fit.same ? state->secant[s] * PENALTY_SECANT_LEFT : 1;
+    if (pass > 1) state->secant[s] = fit.same ? state->secant[s] * SECANT_LEFT : 1;
     return fit.same && fit.change <= tolerance * fit.mean;
 }
 

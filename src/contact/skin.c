@@ -1,7 +1,6 @@
 /* The points of a body that touch others: balls of primitives, vertices of meshes and soft surfaces (find.h). */
 #include "contact/find.h"
 
-#include "core/error.h"
 #include "geometry/distance.h"
 #include "geometry/meshing.h"
 #include "mesh/mesh.h"

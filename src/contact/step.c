@@ -73,6 +73,11 @@ static void truncate_memory(contact_state *state, long long count) {
     *state->memory_count = count;
 }
 
+/* Whether this is a triangle of the skin that has corners. */
+static bool has_triangle(const contact_faces *faces, int triangle) {
+    return triangle >= 0 && triangle < faces->triangle_count && faces->skin->triangles[3 * (size_t)triangle] >= 0;
+}
+
 bool contact_memory_is_valid(const contact_model *contacts, const contact_state *state, const char *from_kept,
                              const char *kept) {
     if (contacts->pair_count == 0) return true;
@@ -86,7 +91,7 @@ bool contact_memory_is_valid(const contact_model *contacts, const contact_state 
         if (memory.pair < 0 || memory.pair >= contacts->pair_count) return false;
         if (!body_within(memory.force, 3, DBL_MAX) || !body_within(memory.anchor, 3, DBL_MAX)) return false;
         int faces = contacts->pairs[memory.pair].faces;
-        if (faces >= 0 && !contact_faces_has(&contacts->faces[faces], memory.face)) return false;
+        if (faces >= 0 && !has_triangle(&contacts->faces[faces], memory.face)) return false;
     }
     return true;
 }

@@ -50,10 +50,6 @@ static inline double spatial_dot(spatial_motion m, spatial_force f) {
 static inline spatial_motion spatial_motion_turn(vec3 axis, vec3 r) {
     return (spatial_motion){axis, vec3_cross(r, axis)};
 }
-/* The motion of a body with the given angular velocity and the given velocity of its point at r from O. */
-static inline spatial_motion spatial_motion_at(vec3 spin, vec3 velocity, vec3 r) {
-    return (spatial_motion){spin, vec3_add(velocity, vec3_cross(r, spin))};
-}
 /* The velocity of the body's point at r from O. */
 static inline vec3 spatial_motion_point(spatial_motion m, vec3 r) {
     return vec3_add(m.linear, vec3_cross(m.angular, r));

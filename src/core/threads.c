@@ -5,7 +5,6 @@
  * are fewer free cores than threads. */
 #include "core/threads.h"
 
-#include "core/error.h"
 #include "core/memory.h"
 
 #include <pthread.h>

@@ -1,11 +1,11 @@
 #include "geometry/distance.h"
 
-#include "core/error.h"
 #include "core/memory.h"
 #include "mesh/mesh.h"
 
 #include <stdlib.h>
 
+#define BVH_STACK 64 /* the tree halves its items at each level, so it is at most 32 deep */
 #define LEAF_SIZE 4
 
 typedef struct builder {

@@ -11,8 +11,6 @@
 
 /* A bounding volume hierarchy of boxes, for finding the items near a point or box. */
 
-#define BVH_STACK 64 /* the tree halves its items at each level, so it is at most 32 deep */
-
 typedef struct box {
     vec3 low, high;
 } box;
@@ -166,12 +164,11 @@ thenar_status surface_distance_create(const thenar_surface *surface, surface_dis
 void surface_distance_free(surface_distance *solid);
 
 typedef struct closest_point {
-    double distance; /* signed */
-    vec3 point;      /* on the surface */
-    vec3 normal;     /* unit, outward; that of the feature if the query lies on the surface */
-    vec3
-        pseudonormal; /* of the feature: a substitute for the normal where rounding dominates the direction to the point */
-    int triangle;     /* of the surface */
+    double distance;   /* signed */
+    vec3 point;        /* on the surface */
+    vec3 normal;       /* unit, outward; that of the feature if the query lies on the surface */
+    vec3 pseudonormal; /* of the feature: replaces the normal where rounding dominates the direction to the point */
+    int triangle;      /* of the surface */
     double weights[3]; /* barycentric, of the point in that triangle */
 } closest_point;
 

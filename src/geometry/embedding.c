@@ -1,6 +1,5 @@
 #include "geometry/distance.h"
 
-#include "core/error.h"
 #include "core/memory.h"
 #include "mesh/mesh.h"
 

@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define TARGET_MIN 100
+#define TARGET_MAX 2000000
+
 #define BLOCK 6  /* cells of a block that is skipped as a whole where the surface is far */
 #define SURE 1.6 /* largest overestimate of a distance */
 #define TRIES 4  /* cell sizes tried for a target number of triangles */
@@ -311,9 +314,8 @@ static thenar_status even_out(const signed_distance *solid, double cell, thenar_
 
 thenar_status polygonize(const signed_distance *solid, int target, thenar_surface *out, thenar_error *error) {
     *out = (thenar_surface){0};
-    if (target < POLYGONIZE_MIN || target > POLYGONIZE_MAX)
-        return error_set(error, THENAR_ERROR_INPUT, "%d triangles; expected %d to %d", target, POLYGONIZE_MIN,
-                         POLYGONIZE_MAX);
+    if (target < TARGET_MIN || target > TARGET_MAX)
+        return error_set(error, THENAR_ERROR_INPUT, "%d triangles; expected %d to %d", target, TARGET_MIN, TARGET_MAX);
     /* The number of triangles scales with the inverse square of the cell size: a coarse net predicts it. */
     vec3 size = vec3_sub(solid->bounds.high, solid->bounds.low);
     double area = 2 * (size.x * size.y + size.y * size.z + size.z * size.x), cell = sqrt(12 * area / target);

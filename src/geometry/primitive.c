@@ -1,6 +1,5 @@
 #include "geometry/meshing.h"
 
-#include "core/error.h"
 #include "core/memory.h"
 #include "mesh/mesh.h"
 

@@ -1,6 +1,5 @@
 #include "geometry/meshing.h"
 
-#include "core/error.h"
 #include "core/memory.h"
 #include "geometry/distance.h"
 #include "mesh/mesh.h"

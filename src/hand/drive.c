@@ -1,8 +1,6 @@
 /* The target pose of a hand: from its script, from a track or glove, or from the application. */
 #include "hand/hand.h"
 
-#include "core/error.h"
-#include "core/memory.h"
 #include "core/text.h"
 #include "hand/retarget.h"
 

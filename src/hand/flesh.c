@@ -4,7 +4,6 @@
  * Two solids are blended by smooth_min. */
 #include "hand/shape.h"
 
-#include "core/error.h"
 #include "core/memory.h"
 
 #include <stddef.h>

@@ -66,8 +66,7 @@ typedef struct hand_attachment {
     int node_count;
     int *hold_start; /* node_count + 1 */
     hand_hold *holds;
-    double
-        *stiffness; /* node_count, N/m: stiffness of the flesh around a node, the mean diagonal of its block at rest */
+    double *stiffness; /* node_count, N/m: of the flesh around a node, the mean diagonal of its block at rest */
 } hand_attachment;
 
 /* The pad of a finger, which tactile devices render. */

@@ -18,7 +18,6 @@
 #include "hand/hand.h"
 
 #include "body/body.h"
-#include "core/error.h"
 #include "core/hash.h"
 #include "core/text.h"
 

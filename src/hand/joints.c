@@ -1,38 +1,25 @@
 /* The joints of a hand: names, rest positions, and the skeleton with its axes. */
 #include "hand/retarget.h"
 
-#include "core/error.h"
 #include "hand/shape.h"
 
 #include "thenar/hand.h"
 
 #include <string.h>
 
-static const char *const names[HAND_JOINTS] = {"wrist",
-                                               "thumb-metacarpal",
-                                               "thumb-phalanx-proximal",
-                                               "thumb-phalanx-distal",
-                                               "thumb-tip",
-                                               "index-finger-metacarpal",
-                                               "index-finger-phalanx-proximal",
-                                               "index-finger-phalanx-intermediate",
-                                               "index-finger-phalanx-distal",
-                                               "index-finger-tip",
-                                               "middle-finger-metacarpal",
-                                               "middle-finger-phalanx-proximal",
-                                               "middle-finger-phalanx-intermediate",
-                                               "middle-finger-phalanx-distal",
-                                               "middle-finger-tip",
-                                               "ring-finger-metacarpal",
-                                               "ring-finger-phalanx-proximal",
-                                               "ring-finger-phalanx-intermediate",
-                                               "ring-finger-phalanx-distal",
-                                               "ring-finger-tip",
-                                               "pinky-finger-metacarpal",
-                                               "pinky-finger-phalanx-proximal",
-                                               "pinky-finger-phalanx-intermediate",
-                                               "pinky-finger-phalanx-distal",
-                                               "pinky-finger-tip"};
+/* clang-format off */
+static const char *const names[HAND_JOINTS] = {
+    "wrist",
+    "thumb-metacarpal", "thumb-phalanx-proximal", "thumb-phalanx-distal", "thumb-tip",
+    "index-finger-metacarpal", "index-finger-phalanx-proximal",
+    "index-finger-phalanx-intermediate", "index-finger-phalanx-distal", "index-finger-tip",
+    "middle-finger-metacarpal", "middle-finger-phalanx-proximal",
+    "middle-finger-phalanx-intermediate", "middle-finger-phalanx-distal", "middle-finger-tip",
+    "ring-finger-metacarpal", "ring-finger-phalanx-proximal",
+    "ring-finger-phalanx-intermediate", "ring-finger-phalanx-distal", "ring-finger-tip",
+    "pinky-finger-metacarpal", "pinky-finger-phalanx-proximal",
+    "pinky-finger-phalanx-intermediate", "pinky-finger-phalanx-distal", "pinky-finger-tip"};
+/* clang-format on */
 
 const char *hand_joint_name(hand_joint joint) {
     assert((unsigned)joint < HAND_JOINTS);
@@ -56,7 +43,8 @@ hand_joint hand_bone_joint(int bone) {
     return (hand_joint)(first_joint(finger) + (finger == 0 ? place : place + 1));
 }
 
-int hand_bone_parent(int bone) {
+/* -1 for the palm. */
+static int hand_bone_parent(int bone) {
     assert(bone >= 0 && bone < HAND_BONES);
     return bone == 0 ? -1 : (bone - 1) % 3 == 0 ? 0 : bone - 1;
 }

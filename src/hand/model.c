@@ -2,7 +2,6 @@
  * them. The flesh is one soft body, or one per phalanx. */
 #include "hand/hand.h"
 
-#include "core/error.h"
 #include "core/hash.h"
 #include "core/text.h"
 #include "geometry/meshing.h"

@@ -255,12 +255,11 @@ typedef struct thenar_track {
     char *name;            /* for messages, NULL for none */
     track_hand hands[2];   /* right, left: indexed by `left` */
     glove_track gloves[2]; /* likewise for gloves; one of the two is empty */
-    long repeated,
-        repeated_line; /* frames dropped because they repeat the time of the last one, and the line of the first */
-    long decreasing,
-        decreasing_line; /* frames dropped because they are earlier than the last one, and the line of the first */
-    long truncated_line; /* number of a truncated last line, or 0 */
-    long clamped, clamped_line; /* glove values clamped to 0..1, and the line of the first */
+    /* How many, and the line of the first: */
+    long repeated, repeated_line;     /* frames dropped because they repeat the time of the last one */
+    long decreasing, decreasing_line; /* frames dropped because they are earlier than the last one */
+    long clamped, clamped_line;       /* glove values clamped to 0..1 */
+    long truncated_line;              /* number of a truncated last line, or 0 */
 } track;
 
 /* A file without any frame is an error. Free the track with track_free. */

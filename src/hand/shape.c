@@ -44,7 +44,9 @@ static bool try_tet(void *context, int tet) {
     return true;
 }
 
-thenar_status hand_embed(hand_shape *hand, thenar_error *error) {
+/* Embeds the skin in the tets. Tets of neighbouring fingers may overlap at their roots; a vertex is embedded in a tet
+ * that follows the same bones. */
+static thenar_status embed(hand_shape *hand, thenar_error *error) {
     tet_finder finder;
     thenar_status status = tet_finder_create(&hand->mesh, &finder, error);
     if (status == THENAR_OK) status = embedding_create(hand->skin.vertex_count, &hand->embedding, error);
@@ -271,8 +273,10 @@ static thenar_status skinning_of(const double *weight, int count, hand_skinning 
     return THENAR_OK;
 }
 
-thenar_status hand_shape_finish(const double *vertex_weight, const double *node_weight, hand_shape *hand,
-                                thenar_error *error) {
+/* Labels, pads and skinning of skin and nodes from weights (HAND_BONES per vertex or node). Needs joints, skin and
+ * mesh. */
+static thenar_status finish(const double *vertex_weight, const double *node_weight, hand_shape *hand,
+                            thenar_error *error) {
     thenar_status status =
         skinning_of(vertex_weight, hand->skin.vertex_count, &hand->vertex_skinning, &hand->vertex_bone, error);
     if (status == THENAR_OK)
@@ -283,7 +287,8 @@ thenar_status hand_shape_finish(const double *vertex_weight, const double *node_
     return status;
 }
 
-void hand_shape_mirror(hand_shape *hand) {
+/* Turns a right hand into a left one and back: mirrors x and reverses the order of corners. */
+static void mirror(hand_shape *hand) {
     hand->left = !hand->left;
     for (int j = 0; j < HAND_JOINTS; j++) hand->joint[j] = hand_frame_mirrored(hand->joint[j]);
     for (int v = 0; v < hand->skin.vertex_count; v++) hand->skin.positions[3 * (size_t)v] *= -1;
@@ -300,7 +305,8 @@ void hand_shape_mirror(hand_shape *hand) {
     }
 }
 
-thenar_status hand_shape_take_nodes(const hand_node *node, hand_shape *hand, double **weight, thenar_error *error) {
+/* The cores of the nodes and their weights, HAND_BONES per node. The caller frees them. */
+static thenar_status take_nodes(const hand_node *node, hand_shape *hand, double **weight, thenar_error *error) {
     int count = hand->mesh.node_count;
     *weight = MEMORY_ARRAY(double, (size_t)count *HAND_BONES);
     hand->node_core = MEMORY_ARRAY(double, count);
@@ -335,10 +341,10 @@ thenar_status hand_shape_create(const hand_options *options, hand_shape *out, th
         hand_vertex_groups(out->joint, &out->skin, vertex_weight, group);
         status = hand_tets(size, out->joint, &solid, &out->skin, group, options->tets, &out->mesh, &node, error);
     }
-    if (status == THENAR_OK) status = hand_shape_take_nodes(node, out, &node_weight, error);
-    if (status == THENAR_OK) status = hand_shape_finish(vertex_weight, node_weight, out, error);
-    if (status == THENAR_OK && options->left) hand_shape_mirror(out);
-    if (status == THENAR_OK) status = hand_embed(out, error);
+    if (status == THENAR_OK) status = take_nodes(node, out, &node_weight, error);
+    if (status == THENAR_OK) status = finish(vertex_weight, node_weight, out, error);
+    if (status == THENAR_OK && options->left) mirror(out);
+    if (status == THENAR_OK) status = embed(out, error);
     free(flesh);
     free(group);
     free(node);
@@ -414,7 +420,7 @@ static thenar_status make_tets(hand_shape *hand, const double *vertex_weight, in
     status = group ? hand_tets(size_of(hand), hand->joint, &solid, &hand->skin, group, tets, &hand->mesh, &node, error)
                    : error_memory(error, "hand");
     free(group);
-    if (status == THENAR_OK) status = hand_shape_take_nodes(node, hand, node_weight, error);
+    if (status == THENAR_OK) status = take_nodes(node, hand, node_weight, error);
     free(node);
     surface_distance_free(&distance);
     return status;
@@ -424,12 +430,12 @@ thenar_status hand_shape_import(hand_shape *hand, const double *vertex_weight, i
     double *node_weight = NULL;
     into_wrist_frame(hand);
     bool left = hand->left;
-    if (left) hand_shape_mirror(hand); /* the mesher knows right hands only */
+    if (left) mirror(hand); /* the mesher knows right hands only */
     thenar_status status = check_sizes(hand, error);
     if (status == THENAR_OK) status = make_tets(hand, vertex_weight, tets, &node_weight, error);
-    if (status == THENAR_OK) status = hand_shape_finish(vertex_weight, node_weight, hand, error);
-    if (status == THENAR_OK && left) hand_shape_mirror(hand);
-    if (status == THENAR_OK) status = hand_embed(hand, error);
+    if (status == THENAR_OK) status = finish(vertex_weight, node_weight, hand, error);
+    if (status == THENAR_OK && left) mirror(hand);
+    if (status == THENAR_OK) status = embed(hand, error);
     free(node_weight);
     return status;
 }

@@ -56,8 +56,6 @@ const char *hand_joint_name(hand_joint joint) SHARED(hand_joint_name);
 /* The joint at which a bone begins: the wrist; the thumb's metacarpal, proximal and distal joints; the fingers'
  * proximal, intermediate and distal joints. */
 hand_joint hand_bone_joint(int bone);
-/* The parent of a bone, -1 for the palm. */
-int hand_bone_parent(int bone);
 /* The bone that carries the frame of a joint: its own, the palm for the fingers' metacarpals, the distal bone for a
  * tip. */
 int hand_joint_bone(hand_joint joint) SHARED(hand_joint_bone);
@@ -199,20 +197,10 @@ void hand_region_free(hand_region *region);
 /* "palm", or the name of the joint at which a bone begins: the tag of its tets in scenes. */
 const char *hand_bone_name(int bone) SHARED(hand_bone_name);
 
-/* Turns a right hand into a left one and back: mirrors x and reverses the order of corners. */
-void hand_shape_mirror(hand_shape *hand);
-
-/* For builders of hands: the cores of the nodes and their weights, HAND_BONES per node. The caller frees them. */
-thenar_status hand_shape_take_nodes(const hand_node *node, hand_shape *hand, double **weight, thenar_error *error);
 /* Makes the flesh of a hand of which joints and skin are given, in any frame: about `tets` tets in layers, as those of the
  * built-in hand. vertex_weight: HAND_BONES per vertex. On an error the hand is to be freed. */
 thenar_status hand_shape_import(hand_shape *hand, const double *vertex_weight, int tets, thenar_error *error)
     SHARED(hand_shape_import);
-/* For builders of hands: labels, pads and skinning of skin and nodes from weights (HAND_BONES per vertex or node).
- * Needs joints, skin and mesh. */
-thenar_status hand_shape_finish(const double *vertex_weight, const double *node_weight, hand_shape *hand,
-                                thenar_error *error);
-
 /* The solid of a right hand around its joints at rest; the left one is mirrored as a mesh. NULL when out of memory;
  * free() it. */
 typedef struct hand_flesh hand_flesh;
@@ -231,12 +219,6 @@ thenar_status hand_weights(hand_size size, const hand_frame *joint, const thenar
 /* The finger, 1 (thumb) to 5, in whose free part, beyond the web, each vertex lies; 0: none. joint: HAND_JOINTS
  * frames. */
 void hand_vertex_groups(const hand_frame *joint, const thenar_surface *skin, const double *weight, int *group);
-
-/* Embeds the skin of a hand in its tets. Tets of neighbouring fingers may overlap at their roots; a vertex is embedded
- * in a tet that follows the same bones. */
-
-/* Fills in hand->embedding. Needs skin, mesh and both skinnings. */
-thenar_status hand_embed(hand_shape *hand, thenar_error *error);
 
 /* The parts of a hand: its solid divided into the palm and fifteen phalanges.
  *

@@ -2,9 +2,7 @@
 #include "hand/skeleton.h"
 
 #include "body/rigid.h"
-#include "core/error.h"
 #include "core/hash.h"
-#include "core/memory.h"
 
 #include <stdlib.h>
 #include <string.h>

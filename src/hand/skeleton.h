@@ -85,8 +85,9 @@ typedef struct skeleton_coupling {
     vec3 velocity, spin;                 /* of the target, m/s and rad/s, for the dampers */
     double stiffness, damping;           /* N/m, N s/m */
     double turn_stiffness, turn_damping; /* N m/rad, N m s/rad */
-    double max_force,
-        max_torque; /* of the springs, N and N m, so that a jump of the tracker is not a blow; 0 = unlimited. A spring that would exceed it is softened for the step. */
+    /* Maximum of the springs, N and N m; 0 = unlimited. A spring that would exceed it, as after a jump of the tracker, is
+     * softened for the step. */
+    double max_force, max_torque;
 } skeleton_coupling;
 
 /* Velocity of a bone, which carries its momentum into the next step. */

@@ -1,7 +1,6 @@
 /* Tets of a hand: sections across palm and fingers, layers of tets between them, and refinement. */
 #include "hand/shape.h"
 
-#include "core/error.h"
 #include "core/memory.h"
 #include "geometry/meshing.h"
 #include "mesh/mesh.h"

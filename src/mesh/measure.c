@@ -1,7 +1,5 @@
 #include "mesh/mesh.h"
 
-#include "core/error.h"
-
 #include <stdlib.h>
 
 /* Moments about a point of the mesh itself, since sums about a distant origin would cancel. */

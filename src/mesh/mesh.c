@@ -1,9 +1,7 @@
 #include "mesh/mesh.h"
 
-#include "core/error.h"
 #include "core/hash.h"
 #include "core/memory.h"
-#include "core/vec3.h"
 
 #include <stdio.h>
 #include <stdlib.h>

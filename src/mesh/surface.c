@@ -1,6 +1,5 @@
 #include "mesh/mesh.h"
 
-#include "core/error.h"
 #include "core/memory.h"
 
 #include <stdlib.h>

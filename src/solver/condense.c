@@ -3,7 +3,6 @@
  * some each, and every number has one owner. */
 #include "solver/newton.h"
 
-#include "core/simd.h"
 #include "solver/baseline/baseline.h"
 
 #include <math.h>

@@ -2,8 +2,6 @@
 #include "solver/solver.h"
 
 #include "core/dense.h"
-#include "core/memory.h"
-#include "core/vec3.h"
 
 #include <math.h>
 #include <stdlib.h>

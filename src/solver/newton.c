@@ -12,7 +12,6 @@
 #include "solver/newton.h"
 
 #include "body/rigid.h"
-#include "core/error.h"
 #include "solver/baseline/baseline.h"
 #include "solver/solver.h"
 

@@ -8,8 +8,6 @@
  * (contact/patch_law.c). */
 #include "solver/solver.h"
 
-#include "core/simd.h"
-
 #include <math.h>
 #include <string.h>
 

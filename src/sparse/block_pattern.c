@@ -1,8 +1,5 @@
 #include "sparse/cholesky.h"
 
-#include "core/error.h"
-#include "core/memory.h"
-
 #include <limits.h>
 #include <stdbool.h>
 #include <stdlib.h>

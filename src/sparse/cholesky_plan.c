@@ -5,9 +5,6 @@
  * equations", ACM Trans. Math. Softw. 9 (1983); Liu, SIAM Review 34 (1992). */
 #include "sparse/cholesky_plan.h"
 
-#include "core/error.h"
-#include "core/memory.h"
-
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +27,14 @@
 static double front_flops(const front *f) {
     double k = front_k(f), m = front_m(f);
     return k * (k + 1) * (2 * k + 1) / 6 + k * (k + 1) * m + k * m * (m + 1);
+}
+
+static size_t front_update_size(int mp) {
+    return (size_t)mp * (size_t)(mp + 8) / 2;
+}
+
+static size_t front_spread_size(const front *f) {
+    return (size_t)front_height(f) * (size_t)front_m(f);
 }
 
 workers *front_pool(const front *f, workers *pool) {

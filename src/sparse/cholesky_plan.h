@@ -122,13 +122,6 @@ static inline size_t front_update_column(int mp, int j) {
     return (size_t)(8 * b) * (size_t)mp - (size_t)(32 * b) * (size_t)(b - 1) + (size_t)(j % 8) * (size_t)(mp - 8 * b) -
            (size_t)(8 * b);
 }
-static inline size_t front_update_size(int mp) {
-    return (size_t)mp * (size_t)(mp + 8) / 2;
-}
-static inline size_t front_spread_size(const front *f) {
-    return (size_t)front_height(f) * (size_t)front_m(f);
-}
-
 /* The pool if the front is large enough to be shared by its threads, else NULL. */
 workers *front_pool(const front *f, workers *pool);
 

@@ -2,8 +2,6 @@
  * columns within a front. */
 #include "sparse/cholesky_plan.h"
 
-#include "core/memory.h"
-
 #include <amd.h>
 #include <metis.h>
 #include <pthread.h>

@@ -114,10 +114,6 @@ void jacobi_push_contacts(row_set *set, const double *s, double alpha);
  * set->half and set->motion are its effect on v. s: per row of a contact, kept: 3 per node; both are overwritten. */
 void jacobi_friction(row_set *set, const solver_problem *problem, const double *w, double *s, double *kept);
 
-static inline int jacobi_count(int max, int active) {
-    return active > max ? active : max;
-}
-
 /* A linear complementarity problem with a dense matrix: 0 <= lambda, w = B lambda + q >= 0, lambda^T w = 0, with
  * friction of contacts (pgs.c). */
 
@@ -167,33 +163,12 @@ int lcp_apply(dense_lcp *lcp, row_set *set, const solver_problem *problem);
  * lambda to v; counts iterations and active limits in the report. */
 typedef void (*sqp_lcp)(void *state, row_set *set, const solver_problem *problem, solver_report *report);
 
-/* How many of `own` further iterations the solve may take. */
-static inline int sqp_left(const solver_problem *problem, const solver_report *report, int own) {
-    return solver_max_iterations(problem, report->iterations + own) - report->iterations;
-}
-
-/* Each LCP is solved to this share of the tolerance of the limits. Just below it is fastest: 0.5 takes 1.3 times as
- * long, 0.2 1.5 times. With 1, the error of the linearization would stay above the tolerance for long. */
-#define SQP_LCP_SHARE 0.9
-
-/* The solver of perez2013: one linearization, projected Gauss-Seidel (pgs.c). */
-
-extern const solver_class pgs_solver;
-
-/* SQP with projected Gauss-Seidel: a baseline of perez2016 (sqp.c). */
-
-extern const solver_class sqp_pgs_solver;
-
-/* SQP with projected Jacobi and line search: a baseline of perez2016 (sqp.c). */
-
-extern const solver_class sqp_pjls_solver;
-
-/* The nonlinear Jacobi line-search solver of perez2016, as printed (njls.c). */
-
-extern const solver_class njls_solver, njls_reach_solver;
-
-/* njls with D from the selected inverse and Anderson acceleration (njls.c). */
-
-extern const solver_class njls_plus_solver;
+/* The solvers. */
+extern const solver_class pgs_solver;      /* of perez2013: one linearization, projected Gauss-Seidel (pgs.c) */
+extern const solver_class sqp_pgs_solver;  /* SQP with projected Gauss-Seidel: a baseline of perez2016 (sqp.c) */
+extern const solver_class sqp_pjls_solver; /* SQP with projected Jacobi and line search: likewise (sqp.c) */
+extern const solver_class njls_solver,
+    njls_reach_solver;                      /* nonlinear Jacobi with line search of perez2016, as printed */
+extern const solver_class njls_plus_solver; /* njls with D from the selected inverse and Anderson acceleration */
 
 #endif

@@ -14,7 +14,6 @@
 #include "solver/baseline/baseline.h"
 
 #include "core/dense.h"
-#include "core/error.h"
 
 #include <math.h>
 #include <string.h>
@@ -181,7 +180,8 @@ static void iterate(njls_state *state, const solver_problem *problem, solver_rep
     row_set *set = &state->set;
     rows_diagonal_of_limits(set, problem);
     double slope;
-    report->active = jacobi_count(report->active, jacobi_direction(set, problem, state->lambda, &slope));
+    int active = jacobi_direction(set, problem, state->lambda, &slope);
+    if (active > report->active) report->active = active;
     double alpha = jacobi_step(set, problem, slope, state->lambda, state->kept);
     rows_react(set, problem, state->lambda, alpha);
     rows_move(set, problem);
@@ -378,7 +378,8 @@ static void njls_plus_iterate(njls_plus_state *state, const solver_problem *prob
     row_set *set = &state->set;
     rows_diagonal_of_limits(set, problem);
     double slope;
-    report->active = jacobi_count(report->active, jacobi_direction(set, problem, state->lambda, &slope));
+    int active = jacobi_direction(set, problem, state->lambda, &slope);
+    if (active > report->active) report->active = active;
     double alpha = jacobi_step(set, problem, slope, state->lambda, state->kept);
     rows_move(set, problem);
     rows_react(set, problem, state->lambda, alpha);

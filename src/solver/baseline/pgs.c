@@ -14,8 +14,6 @@
  * and mostly that is more than the tolerance. */
 #include "solver/baseline/baseline.h"
 
-#include "core/simd.h"
-
 #include <math.h>
 #include <string.h>
 

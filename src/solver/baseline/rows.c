@@ -9,8 +9,6 @@
  * owner: results do not depend on the number of threads. Vectors hold 3 numbers a node, eight right-hand sides 24. */
 #include "solver/baseline/baseline.h"
 
-#include "core/simd.h"
-
 #include <math.h>
 #include <string.h>
 

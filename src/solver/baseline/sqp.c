@@ -15,6 +15,15 @@
 #include <math.h>
 #include <string.h>
 
+/* Each LCP is solved to this share of the tolerance of the limits. Just below it is fastest: 0.5 takes 1.3 times as
+ * long, 0.2 1.5 times. With 1, the error of the linearization would stay above the tolerance for long. */
+#define SQP_LCP_SHARE 0.9
+
+/* How many of `own` further iterations the solve may take. */
+static int sqp_left(const solver_problem *problem, const solver_report *report, int own) {
+    return solver_max_iterations(problem, report->iterations + own) - report->iterations;
+}
+
 #define MAX_LINEARIZATIONS 100
 
 /* As rows_end. */
