@@ -9,14 +9,8 @@
 
 #include "thenar/mesh.h"
 
-/* A closed triangle surface where a signed distance is zero.
- *
- * By a net [Gibson 1998, Constrained elastic surface nets]: one vertex in each cell of a grid for each sheet of
- * surface that passes through it, a quad around each edge of the grid that it cuts, then the vertices slide to even
- * spacing on the surface. */
-
-/* About target triangles (within 3 % on a smooth solid that spans many cells). A solid with parts thinner than a cell
- * may come out open or pinched: that is an error. */
+/* The closed triangle surface where a signed distance is zero: about `target` triangles (within 3 % on a smooth solid
+ * that spans many cells). A solid with parts thinner than a cell may come out open or pinched: that is an error. */
 thenar_status polygonize(const signed_distance *solid, int target, thenar_surface *out, thenar_error *error);
 
 /* A coarser surface on a subset of the vertices of a finer one.

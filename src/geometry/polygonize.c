@@ -1,3 +1,6 @@
+/* The surface of a solid by a net (Gibson 1998, Constrained elastic surface nets): one vertex in each cell of a grid for
+ * each sheet of surface that passes through it, a quad around each edge of the grid that it cuts, then the vertices slide
+ * to even spacing on the surface. */
 #include "geometry/meshing.h"
 
 #include "core/memory.h"

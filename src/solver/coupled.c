@@ -1,4 +1,12 @@
-/* The Schur complement of handles (solver.h; garre2009, Eqs. 12 and 13). */
+/* Handles and tools solved separately (garre2009, section 5.2), coupled by a Schur complement:
+ *
+ *   [ H_t   H_th ] [ x_t ]   [ r_t ]        S = H_h - H_ht Z,   Z = H_t^-1 H_th,
+ *   [ H_ht  H_h  ] [ x_h ] = [ r_h ]        x_h = S^-1 (r_h - H_ht y),   y = H_t^-1 r_t,   x_t = y - Z x_h
+ *
+ * (Eqs. 12 and 13). The tool, with everything that it touches, is the leading part of the system. It is solved by
+ * its own factor or by the conjugate gradients of the paper. Each handle has six rows. The last solve of the paper,
+ * Eq. 12 with x_h known, is Z again. By default all is one matrix with the handles eliminated last, which is the
+ * same arithmetic in another order; this alternative serves for comparison, and for tools that are solved elsewhere. */
 #include "solver/solver.h"
 
 #include "core/dense.h"

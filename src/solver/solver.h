@@ -1,15 +1,5 @@
 /* The interface of solvers, and what they share: the problem of one linear system, the Schur complement of handles,
- * the coupling of soft bodies, and the forces of patches.
- *
- * Handles and tools solved separately (garre2009, section 5.2), coupled by a Schur complement:
- *
- *   [ H_t   H_th ] [ x_t ]   [ r_t ]        S = H_h - H_ht Z,   Z = H_t^-1 H_th,
- *   [ H_ht  H_h  ] [ x_h ] = [ r_h ]        x_h = S^-1 (r_h - H_ht y),   y = H_t^-1 r_t,   x_t = y - Z x_h
- *
- * (Eqs. 12 and 13). The tool, with everything that it touches, is the leading part of the system. It is solved by
- * its own factor or by the conjugate gradients of the paper. Each handle has six rows. The last solve of the paper,
- * Eq. 12 with x_h known, is Z again. By default all is one matrix with the handles eliminated last, which is the
- * same arithmetic in another order; this alternative serves for comparison, and for tools that are solved elsewhere. */
+ * the coupling of soft bodies, and the forces of patches. The end has the linear systems of a model. */
 #ifndef SOLVER_SOLVER_H
 #define SOLVER_SOLVER_H
 
@@ -21,6 +11,8 @@
 #include "sparse/cholesky.h"
 
 #include <stdbool.h>
+
+/* Handles solved apart from their tool (coupled.c). */
 
 /* The first is the default. */
 typedef enum coupling_method { COUPLING_MONOLITHIC, COUPLING_SCHUR, COUPLING_CG, COUPLING_METHODS } coupling_method;
