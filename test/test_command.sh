@@ -585,7 +585,7 @@ bad_mesh bad.msh ':10: node 5 is unused'
 : >bad.msh
 bad_mesh bad.msh ': is empty'
 head -c 2000 "$thenar" >bad.msh
-bad_mesh bad.msh ':1:1: does not begin as a .msh file'
+bad_mesh bad.msh ':1:1: does not begin like a .msh file'
 bad_mesh folder.msh ': is a directory; expected a file'
 bad_mesh no.msh ': cannot open: No such file'
 { head -c 80 /dev/zero && printf '\4\0\0\0' && head -c 60 /dev/zero; } >cut.stl
