@@ -39,9 +39,6 @@ typedef struct gltf_builder {
     bool failed;
 } gltf_builder;
 
-/* What the numbers of an accessor are for. */
-typedef enum gltf_use { GLTF_VERTICES, GLTF_ANIMATION } gltf_use;
-
 static void gltf_begin(gltf_builder *gltf, const char *scene_name) {
     *gltf = (gltf_builder){0};
     gltf->root = json_pack("{s:{s:s, s:s}, s:i, s:[{s:s, s:[]}]}", "asset", "version", "2.0", "generator",
@@ -100,12 +97,12 @@ static void set_bounds(json_t *accessor, const float *values, size_t count, int 
     json_object_set_new(accessor, "max", high);
 }
 
-/* count elements of `components` (1, 3 or 4) finite numbers each; returns the index of the accessor. */
-static int gltf_add_floats(gltf_builder *gltf, gltf_use use, const float *values, size_t count, int components) {
+/* Adds count elements of `components` (1, 3 or 4) finite numbers each; returns the index of the accessor. target:
+ * ARRAY_BUFFER for vertices, 0 for animations. */
+static int gltf_add_floats(gltf_builder *gltf, int target, const float *values, size_t count, int components) {
     assert(count > 0);
     const char *type = components == 1 ? "SCALAR" : components == 3 ? "VEC3" : "VEC4";
-    int view =
-        add_view(gltf, values, count * (size_t)components * sizeof *values, use == GLTF_VERTICES ? ARRAY_BUFFER : 0);
+    int view = add_view(gltf, values, count * (size_t)components * sizeof *values, target);
     json_t *accessor = json_pack("{s:i, s:i, s:I, s:s}", "bufferView", view, "componentType", FLOAT, "count",
                                  (json_int_t)count, "type", type);
     if (accessor) set_bounds(accessor, values, count, components);
@@ -170,7 +167,7 @@ typedef struct exported_body {
     uint32_t *triangles;   /* indices of used vertices */
     double *positions;     /* of all surface vertices in this frame */
     float *base, *current; /* 3 * vertex_count positions, then as many normals: of the first and of this keyframe */
-    float *poses;          /* translation 3, then from 3 * KEYFRAMES_MAX on rotation 4, per keyframe */
+    float *translations, *rotations; /* of a rigid body, 3 and 4 numbers per keyframe */
     json_t *targets;
     int base_position, base_normal, indices; /* accessors */
 } exported_body;
@@ -217,8 +214,9 @@ static thenar_status prepare_body(gltf_export *job, int b, exported_body *body, 
     body->base = MEMORY_ARRAY(float, 6 * body->vertex_count);
     body->current = MEMORY_ARRAY(float, 6 * body->vertex_count);
     body->targets = json_array();
-    if (body->rigid) body->poses = MEMORY_ARRAY(float, 7 * KEYFRAMES_MAX);
-    if (!body->positions || !body->base || !body->current || !body->targets || (body->rigid && !body->poses))
+    body->translations = MEMORY_ARRAY(float, body->rigid ? 3 * KEYFRAMES_MAX : 0);
+    body->rotations = MEMORY_ARRAY(float, body->rigid ? 4 * KEYFRAMES_MAX : 0);
+    if (!body->positions || !body->base || !body->current || !body->targets || !body->translations || !body->rotations)
         return error_memory(error, "a surface");
     if (body->rigid) memcpy(body->positions, mesh->surface.positions, numbers * sizeof(double));
     return THENAR_OK;
@@ -245,7 +243,8 @@ static void release(gltf_export *job) {
         free(body->positions);
         free(body->base);
         free(body->current);
-        free(body->poses);
+        free(body->translations);
+        free(body->rotations);
         json_decref(body->targets);
     }
     free(job->bodies);
@@ -293,8 +292,8 @@ static bool compute_vertices(const exported_body *body, float *out) {
 static thenar_status add_base(gltf_export *job, exported_body *body, int frame, thenar_error *error) {
     if (!compute_vertices(body, body->base)) return report_not_finite(job, body, frame, error);
     size_t count = body->vertex_count;
-    body->base_position = gltf_add_floats(&job->gltf, GLTF_VERTICES, body->base, count, 3);
-    body->base_normal = gltf_add_floats(&job->gltf, GLTF_VERTICES, body->base + 3 * count, count, 3);
+    body->base_position = gltf_add_floats(&job->gltf, ARRAY_BUFFER, body->base, count, 3);
+    body->base_normal = gltf_add_floats(&job->gltf, ARRAY_BUFFER, body->base + 3 * count, count, 3);
     body->indices = gltf_add_indices(&job->gltf, body->triangles, 3 * body->triangle_count);
     return THENAR_OK;
 }
@@ -306,8 +305,8 @@ static thenar_status add_target(gltf_export *job, exported_body *body, int frame
         body->current[i] -= body->base[i];
         if (!isfinite(body->current[i])) return report_not_finite(job, body, frame, error);
     }
-    int position = gltf_add_floats(&job->gltf, GLTF_VERTICES, body->current, count, 3);
-    int normal = gltf_add_floats(&job->gltf, GLTF_VERTICES, body->current + 3 * count, count, 3);
+    int position = gltf_add_floats(&job->gltf, ARRAY_BUFFER, body->current, count, 3);
+    int normal = gltf_add_floats(&job->gltf, ARRAY_BUFFER, body->current + 3 * count, count, 3);
     if (json_array_append_new(body->targets, json_pack("{s:i, s:i}", "POSITION", position, "NORMAL", normal)) != 0)
         return error_memory(error, "a surface");
     return THENAR_OK;
@@ -329,8 +328,8 @@ static thenar_status add_rigid_key(gltf_export *job, exported_body *body, int fr
     thenar_status status = thenar_recording_read_channel(job->recording, body->pose_channel, frame, pose, error);
     if (status != THENAR_OK) return status;
     quat q = quat_unit((quat){pose[3], pose[4], pose[5], pose[6]});
-    float *translation = body->poses + 3 * job->key_count;
-    float *rotation = body->poses + 3 * KEYFRAMES_MAX + 4 * job->key_count;
+    float *translation = body->translations + 3 * job->key_count;
+    float *rotation = body->rotations + 4 * job->key_count;
     for (int k = 0; k < 3; k++) {
         translation[k] = (float)pose[k];
         if (!isfinite(translation[k])) return report_not_finite(job, body, frame, error);
@@ -392,7 +391,7 @@ static int add_weights(gltf_export *job) {
         return 0;
     }
     for (size_t k = 1; k < keys; k++) weights[k * targets + k - 1] = 1;
-    int accessor = gltf_add_floats(&job->gltf, GLTF_ANIMATION, weights, keys * targets, 1);
+    int accessor = gltf_add_floats(&job->gltf, 0, weights, keys * targets, 1);
     free(weights);
     return accessor;
 }
@@ -413,12 +412,12 @@ static void add_animation(gltf_export *job) {
         const exported_body *body = &job->bodies[i];
         size_t keys = (size_t)job->key_count;
         if (body->rigid && body->pose_channel < 0) continue;
-        if (times < 0) times = gltf_add_floats(&job->gltf, GLTF_ANIMATION, job->times, keys, 1);
+        if (times < 0) times = gltf_add_floats(&job->gltf, 0, job->times, keys, 1);
         if (body->rigid) {
-            const float *rotations = body->poses + 3 * KEYFRAMES_MAX;
-            add_track(animation, times, gltf_add_floats(&job->gltf, GLTF_ANIMATION, body->poses, keys, 3), i,
-                      "translation");
-            add_track(animation, times, gltf_add_floats(&job->gltf, GLTF_ANIMATION, rotations, keys, 4), i, "rotation");
+            int translations = gltf_add_floats(&job->gltf, 0, body->translations, keys, 3);
+            int rotations = gltf_add_floats(&job->gltf, 0, body->rotations, keys, 4);
+            add_track(animation, times, translations, i, "translation");
+            add_track(animation, times, rotations, i, "rotation");
         } else {
             if (weights < 0) weights = add_weights(job);
             add_track(animation, times, weights, i, "weights");
@@ -446,7 +445,7 @@ static void add_body(gltf_export *job, int i) {
     int mesh = gltf_append(&job->gltf, "meshes", json_pack("{s:s, s:[o]}", "name", name, "primitives", primitive));
     json_t *node = json_pack("{s:s, s:i}", "name", name, "mesh", mesh);
     if (body->pose_channel >= 0) {
-        const float *t = body->poses, *r = body->poses + 3 * KEYFRAMES_MAX;
+        const float *t = body->translations, *r = body->rotations;
         json_object_set_new(node, "translation", json_pack("[f,f,f]", (double)t[0], (double)t[1], (double)t[2]));
         json_object_set_new(node, "rotation",
                             json_pack("[f,f,f,f]", (double)r[0], (double)r[1], (double)r[2], (double)r[3]));

@@ -95,7 +95,7 @@ static json_t *describe_tactile(const thenar_tactile *tactile) {
 
 /* The channels of tactile devices, one per device and one per pad. `tactile` of these functions may be NULL: none. */
 typedef struct recorded_pads {
-    int channel_count;
+    int device_count, channel_count;
     double **values; /* of each channel */
     char (*names)[256];
 } recorded_pads;
@@ -107,9 +107,11 @@ static int recorded_pads_count(const thenar_tactile *tactile) {
 /* False: out of memory. */
 static bool recorded_pads_create(const thenar_tactile *tactile, recorded_pads *out) {
     int count = recorded_pads_count(tactile), devices = tactile ? thenar_tactile_device_count(tactile) : 0;
-    *out = (recorded_pads){.values = MEMORY_ARRAY(double *, count), .names = memory_array((size_t)count, 256)};
+    *out = (recorded_pads){.device_count = devices,
+                           .channel_count = count,
+                           .values = MEMORY_ARRAY(double *, count),
+                           .names = memory_array((size_t)count, 256)};
     if (!out->values || !out->names) return false;
-    out->channel_count = count;
     for (int c = 0; c < count; c++) {
         int size = THENAR_TACTILE_NUMBERS;
         if (c < devices) {
@@ -163,12 +165,11 @@ void thenar_text_free(char *text) {
 }
 
 static void recorded_pads_update(const thenar_tactile *tactile, recorded_pads *pads) {
-    int devices = tactile ? thenar_tactile_device_count(tactile) : 0;
     for (int c = 0; c < pads->channel_count; c++)
-        if (c < devices)
+        if (c < pads->device_count)
             thenar_tactile_read_device(tactile, c, pads->values[c]);
         else
-            thenar_tactile_read_touching(tactile, c - devices, pads->values[c]);
+            thenar_tactile_read_touching(tactile, c - pads->device_count, pads->values[c]);
 }
 
 static void recorded_pads_free(recorded_pads *pads) {
@@ -347,11 +348,12 @@ static void describe_channels(const thenar_recorder *recorder, const thenar_reco
     for (int b = 0; b < bodies; b++)
         if (count_handles(model, b) > 0)
             *next++ = make_channel("handles", "m", b, whole, count_handles(model, b), HANDLE_NUMBERS);
-    int devices = recorder->tactile ? thenar_tactile_device_count(recorder->tactile) : 0;
-    for (int c = 0; c < recorder->pads.channel_count; c++) {
-        int points = c < devices ? 0 : thenar_tactile_pad_of(recorder->tactile, c - devices)->point_count;
-        *next++ = c < devices ? make_channel(recorder->pads.names[c], "", -1, run, 1, THENAR_TACTILE_NUMBERS)
-                              : make_channel(recorder->pads.names[c], "", -1, run, points, 1);
+    const recorded_pads *pads = &recorder->pads;
+    for (int c = 0; c < pads->device_count; c++)
+        *next++ = make_channel(pads->names[c], "", -1, run, 1, THENAR_TACTILE_NUMBERS);
+    for (int c = pads->device_count; c < pads->channel_count; c++) {
+        const thenar_tactile_pad *pad = thenar_tactile_pad_of(recorder->tactile, c - pads->device_count);
+        *next++ = make_channel(pads->names[c], "", -1, run, pad->point_count, 1);
     }
     for (int c = 0; c < options->channel_count; c++)
         *next++ = make_channel(options->channels[c].name, options->channels[c].unit, -1, run, 1,
