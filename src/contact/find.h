@@ -66,7 +66,7 @@ typedef struct contact_skin {
     /* Of soft bodies and rigid meshes; NULL for primitives. */
     int *vertex;        /* point_count: of the body's surface; of vertices at the same place the first */
     int triangle_count; /* of the surface, or of the coarser one */
-    int *triangles;     /* 3 a triangle: points; -1 if it has lost a corner by counting places once */
+    int *triangles;     /* 3 per triangle: points; -1 if two of its corners are the same point */
     int *around_start;  /* point_count + 1: of each point in `around` */
     int *around;        /* the triangles around a point, ascending */
     /* As `around`, for a coarser surface: the triangle of the body's own surface at that vertex and on the same side;

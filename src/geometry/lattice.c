@@ -390,8 +390,8 @@ static thenar_status choose_parts(const thenar_tet_mesh *mesh, const int *part, 
 }
 
 /* Unmarks the tets of unwanted parts. The mesh has the marked tets in their order. */
-static thenar_status drop_crumbs(const thenar_tet_mesh *mesh, const thenar_surface *skin, lattice *l,
-                                 thenar_error *error) {
+static thenar_status drop_small_parts(const thenar_tet_mesh *mesh, const thenar_surface *skin, lattice *l,
+                                      thenar_error *error) {
     int *part, part_count;
     thenar_status status = tet_mesh_parts(mesh, &part, &part_count, error);
     if (status != THENAR_OK) return status;
@@ -409,7 +409,7 @@ static thenar_status drop_crumbs(const thenar_tet_mesh *mesh, const thenar_surfa
 
 static thenar_status mesh_of(lattice *l, const thenar_surface *skin, thenar_tet_mesh *mesh, thenar_error *error) {
     thenar_status status = grid_mesh(&l->g, l->keep, mesh, error);
-    if (status == THENAR_OK) status = drop_crumbs(mesh, skin, l, error);
+    if (status == THENAR_OK) status = drop_small_parts(mesh, skin, l, error);
     if (status != THENAR_OK || l->tets == mesh->tet_count) return status;
     thenar_tet_mesh_free(mesh);
     return grid_mesh(&l->g, l->keep, mesh, error);

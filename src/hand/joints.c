@@ -255,8 +255,8 @@ static void make_joint(const hand_skeleton_rest *rest, int b, const hand_springs
     const vec3 bending = {-1, 0, 0};
     vec3 spreading = {0, side, 0};
     if (b == 1) spreading = vec3_unit(vec3_make(0, side, side * PRONATION));
-    skeleton_pose hung = relative(rest->joints[joint], rest->joints[before]);
-    vec3 along = quat_rotate(hung.orientation, vec3_make(0, 0, -1));
+    skeleton_pose local = relative(rest->joints[joint], rest->joints[before]);
+    vec3 along = quat_rotate(local.orientation, vec3_make(0, 0, -1));
     double flexion = atan2(-along.y, -along.z), spread = 0;
     if (place == 0) spread = finger == 0 ? 0 : side * asin(fmax(-1, fmin(1, -along.x)));
     if (place == 0 && finger == 0) flexion = 0;

@@ -35,8 +35,8 @@ static bool is_definite(mat3 a) {
 
 static thenar_status check_bone(const skeleton_bone *bone, int number, thenar_error *error) {
     if (bone->parent < -1 || bone->parent >= number)
-        return error_set(error, THENAR_ERROR_INPUT, "bone %d hangs on bone %d; expected -1..%d", number, bone->parent,
-                         number - 1);
+        return error_set(error, THENAR_ERROR_INPUT, "the parent of bone %d is %d; expected -1..%d", number,
+                         bone->parent, number - 1);
     if (bone->axis_count < 0 || bone->axis_count > SKELETON_AXES)
         return error_set(error, THENAR_ERROR_INPUT, "bone %d has %d axes; expected 0..%d", number, bone->axis_count,
                          SKELETON_AXES);
@@ -284,7 +284,7 @@ void skeleton_add_point(skeleton_state *state, int bone, vec3 point, double kapp
 }
 
 /* The motion that the bone carries into the next step. */
-static skeleton_bone_motion bring_along(const skeleton_state *state, int b, double h) {
+static skeleton_bone_motion carried_motion(const skeleton_state *state, int b, double h) {
     const skeleton_bone *bone = &state->model->bones[b];
     mat3 R = state->turn[b];
     vec3 w = mat3_mul_vec_transposed(R, state->twist[b].angular);
@@ -294,7 +294,7 @@ static skeleton_bone_motion bring_along(const skeleton_state *state, int b, doub
 
 void skeleton_integrate(skeleton_state *state, double h) {
     const skeleton_model *model = state->model;
-    for (int b = 0; b < model->bone_count; b++) state->motion[b] = bring_along(state, b, h);
+    for (int b = 0; b < model->bone_count; b++) state->motion[b] = carried_motion(state, b, h);
     for (int b = 0; b < model->bone_count; b++) {
         if (!model->bones[b].free) continue;
         vec3 u = state->twist[b].angular, r = vec3_sub(state->pose[b].position, state->origin);

@@ -176,13 +176,19 @@ static void advance(const row_set *set, const solver_problem *problem, double sc
     for (int i = 0; i < 3 * problem->pattern->node_count; i++) problem->v[i] += scale * set->motion[i];
 }
 
+/* Finds the direction lambda and the step along it, which is returned. */
+static double search_line(row_set *set, const solver_problem *problem, double *lambda, double *kept,
+                          solver_report *report) {
+    double slope;
+    rows_diagonal_of_limits(set, problem);
+    int active = jacobi_direction(set, problem, lambda, &slope);
+    if (active > report->active) report->active = active;
+    return jacobi_step(set, problem, slope, lambda, kept);
+}
+
 static void iterate(njls_state *state, const solver_problem *problem, solver_report *report) {
     row_set *set = &state->set;
-    rows_diagonal_of_limits(set, problem);
-    double slope;
-    int active = jacobi_direction(set, problem, state->lambda, &slope);
-    if (active > report->active) report->active = active;
-    double alpha = jacobi_step(set, problem, slope, state->lambda, state->kept);
+    double alpha = search_line(set, problem, state->lambda, state->kept, report);
     rows_react(set, problem, state->lambda, alpha);
     rows_move(set, problem);
     advance(set, problem, alpha);
@@ -376,11 +382,7 @@ static void iterate_friction(njls_plus_state *state, const solver_problem *probl
 /* Where an iteration of njls ends, and the change. */
 static void njls_plus_iterate(njls_plus_state *state, const solver_problem *problem, solver_report *report) {
     row_set *set = &state->set;
-    rows_diagonal_of_limits(set, problem);
-    double slope;
-    int active = jacobi_direction(set, problem, state->lambda, &slope);
-    if (active > report->active) report->active = active;
-    double alpha = jacobi_step(set, problem, slope, state->lambda, state->kept);
+    double alpha = search_line(set, problem, state->lambda, state->kept, report);
     rows_move(set, problem);
     rows_react(set, problem, state->lambda, alpha);
     for (int i = 0; i < state->size; i++) {
