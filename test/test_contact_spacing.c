@@ -211,7 +211,7 @@ static void a_scene_spaces_the_points_of_a_hand(void **state) {
     }
     assert_int_equal(compile("    shape: {finger: {}}\n    contact_spacing: hand\n", &model, &error),
                      THENAR_ERROR_INPUT);
-    assert_non_null(strstr(error.text, "no hand"));
+    assert_non_null(strstr(error.text, "not a hand"));
     assert_int_equal(compile("    shape: {finger: {}}\n    contact_spacing: -1\n", &model, &error), THENAR_ERROR_INPUT);
     assert_int_equal(compile("    shape: {finger: {}}\n    contact_spacing: near\n", &model, &error),
                      THENAR_ERROR_INPUT);
