@@ -98,7 +98,7 @@ static bar_forces forces_of_newton(const thenar_sim *sim) {
     size_t count = (size_t)body->mesh.node_count;
     bar_forces forces = {calloc(count, sizeof(vec3)), calloc(count, sizeof(vec3))};
     for (int i = 0; i < body->mesh.node_count; i++) {
-        for (int k = body->force_start[i]; body->limited && k < body->force_start[i + 1]; k++)
+        for (int k = body->force_start[i]; body->base.limited && k < body->force_start[i + 1]; k++)
             forces.limits[i] = vec3_mul_add(forces.limits[i], vec3_load(state->limit_records + body->force_source[k]),
                                             1 / (STEP * STEP));
         for (int k = 0; k < sim->systems[0].contact_count; k++) {
