@@ -74,13 +74,18 @@ static int unknown_bench(const app_command *command, const char *name) {
 }
 
 static int run(const app_command *command, int argc, char **argv) {
-    const char *folder = NULL;
+    const char *folder = NULL, *track = NULL;
     long repeats = 0;
+    double noise = 0;
     bool report = false;
     const app_option options[] = {
         {"out", "DIR", "also write DIR/NAME.json and .csv, and .svg if there is a plot", OPTION_TEXT, &folder, 0, 0},
         {"repeats", "N", "number of measurements per median (default: chosen by the benchmark)", OPTION_INTEGER,
          &repeats, 1, 1e6},
+        {"track", "FILE", "for the benchmark track: the tracked hand (default: a made-up motion)", OPTION_TEXT, &track,
+         0, 0},
+        {"noise", "MM", "for the benchmark track: noise added to each joint, mm rms (default 1)", OPTION_NUMBER, &noise,
+         0, 100},
 #ifdef THENAR_VIEWER
         {"report", NULL, "also make a page of all results in DIR (default out/bench): DIR/report.html", OPTION_FLAG,
          &report, 0, 0},
@@ -94,7 +99,7 @@ static int run(const app_command *command, int argc, char **argv) {
         print_benches();
         return EXIT_DONE;
     }
-    bench_request request = {.repeats = (int)repeats};
+    bench_request request = {.repeats = (int)repeats, .track = track, .noise = noise};
     thenar_error error;
     for (int i = 0; i < bench_count; i++) {
         if (strcmp(benches[i]->name, arguments.values[0]) != 0) continue;
@@ -110,7 +115,7 @@ static int run(const app_command *command, int argc, char **argv) {
 const app_command command_bench = {
     .name = "bench",
     .summary = "run a benchmark, or list them",
-    .arguments = "[NAME] [--out DIR] [--repeats N] [--report]",
+    .arguments = "[NAME] [--out DIR] [--repeats N] [--report] [--track FILE] [--noise MM]",
     .details = "Prints a table and, with --out, writes it as JSON with a description of the machine, as CSV,\n"
                "and as SVG if there is a plot.",
     .run = run};

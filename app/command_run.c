@@ -64,7 +64,7 @@ typedef struct run_request {
     bool offline;
     long steps, threads, iterations;
     double time, dt;
-    const char *solver, *friction, *contact, *coupling, *out;
+    const char *solver, *friction, *contact, *coupling, *bones, *out;
     const char *track;
     const char *save, *restore, *replay; /* files */
 } run_request;
@@ -182,6 +182,20 @@ static thenar_status replay(const run_request *request, thenar_sim *sim, thenar_
     return status;
 }
 
+/* --bones as an override of the scene. Solvers other than newton need split bones, so they imply it. */
+static thenar_status set_bones(run_request *request, char *text, size_t size, thenar_error *error) {
+    thenar_solver solver = (thenar_solver)thenar_solver_find(request->solver);
+    const char *bones = request->bones                   ? request->bones
+                        : solver != THENAR_SOLVER_NEWTON ? thenar_bones_name(THENAR_BONES_SPLIT)
+                                                         : NULL;
+    if (!bones) return THENAR_OK;
+    if (request->sets.count == OPTION_LIST_LIMIT)
+        return fail(error, THENAR_ERROR_INPUT, "--bones and %d --set; expected fewer", OPTION_LIST_LIMIT);
+    snprintf(text, size, "bones=%s", bones);
+    request->sets.values[request->sets.count++] = text;
+    return THENAR_OK;
+}
+
 static thenar_status simulate(const run_request *request, const char *scene, thenar_error *error) {
     thenar_model *model;
     thenar_scene_info info;
@@ -237,6 +251,9 @@ static int run(const app_command *command, int argc, char **argv) {
         {"contact", "NAME", contact_names, OPTION_TEXT, &request.contact, 0, 0},
         {"coupling", "NAME", "coupling of handles and tools: monolithic (default), schur, cg", OPTION_TEXT,
          &request.coupling, 0, 0},
+        {"bones", "NAME",
+         "bones and flesh of hands: coupled in one system (default), or split, bones first, as in the papers",
+         OPTION_TEXT, &request.bones, 0, 0},
         {"threads", "N", "threads per step (default 1); results do not depend on it", OPTION_INTEGER, &request.threads,
          1, 256},
         {"iterations", "N", "maximum number of solver iterations per step (default: as many as needed)", OPTION_INTEGER,
@@ -271,6 +288,8 @@ static int run(const app_command *command, int argc, char **argv) {
         return command_misused(command, "--contact %s; expected %s", request.contact, contact_names);
     if (request.coupling && thenar_coupling_find(request.coupling) < 0)
         return command_misused(command, "--coupling %s; expected monolithic, schur or cg", request.coupling);
+    if (request.bones && thenar_bones_find(request.bones) < 0)
+        return command_misused(command, "--bones %s; expected coupled or split", request.bones);
     if (request.steps >= 0 && request.time > 0)
         return command_misused(command, "--steps and --time together; expected one of them");
     if (request.offline && request.devices.count == 0)
@@ -280,6 +299,8 @@ static int run(const app_command *command, int argc, char **argv) {
         return command_misused(
             command, "--replay with --steps, --time, --restore, --send, --device or --out; expected it without these");
     thenar_error error;
+    char bones[64];
+    if (set_bones(&request, bones, sizeof bones, &error) != THENAR_OK) return command_fail(&error);
     if (simulate(&request, arguments.values[0], &error) != THENAR_OK) return command_fail(&error);
     if (process_interrupted()) process_die_of(process_interrupted());
     return EXIT_DONE;

@@ -21,7 +21,7 @@ typedef struct shot_request {
     double at, from, to, fps; /* s; at: NaN for the end */
     double top;               /* of the colour scale, in SI units; 0: from the data */
     long width, height, threads;
-    bool wire, bones, page, no_grid, sequence;
+    bool wire, bones, page, no_grid, no_contacts, sequence;
     option_list sets;
 } shot_request;
 
@@ -107,6 +107,8 @@ static thenar_status write_page(const shot_request *request, const char *recordi
 static char *describe_view(const shot_request *request, double time) {
     json_t *look = json_pack("{s:s, s:b, s:b, s:b, s:s}", "measure", request->colour, "wire", request->wire, "bones",
                              request->bones, "grid", !request->no_grid, "clip", request->clip);
+    if (request->no_contacts)
+        json_object_update_new(look, json_pack("{s:b, s:b, s:b}", "points", 0, "arrows", 0, "patches", 0));
     if (request->top > 0) json_object_set_new(look, "top", json_real(request->top));
     json_t *view = json_pack("{s:s, s:s, s:b, s:o}", "view", request->view, "theme", request->theme, "bare",
                              !request->page, "look", look);
@@ -213,6 +215,7 @@ static int run(const app_command *command, int argc, char **argv) {
         {"bones", NULL, "show the bones of hands through the skin", OPTION_FLAG, &request.bones, 0, 0},
         {"clip", "AXIS", "clip at the centre, across x, y or z", OPTION_TEXT, &request.clip, 0, 0},
         {"no-grid", NULL, "hide the grid", OPTION_FLAG, &request.no_grid, 0, 0},
+        {"no-contacts", NULL, "hide contact points and force arrows", OPTION_FLAG, &request.no_contacts, 0, 0},
         {"page", NULL, "show the whole page, with panel and plots", OPTION_FLAG, &request.page, 0, 0},
         {"width", "N", "pixels (default 960)", OPTION_INTEGER, &request.width, 64, 8192},
         {"height", "N", "pixels (default 640)", OPTION_INTEGER, &request.height, 64, 8192},

@@ -101,6 +101,9 @@ static void handle_row(const thenar_sim *sim, int handle, double *row) {
 }
 
 static const char *const fixed[] = {"step", "time", "active", "contacts", "rows", "iterations", "residual", "step_us"};
+/* Of all bodies, J: at the end of the step; in the step. */
+static const char *const of_energy[] = {"kinetic", "elastic",  "gravity",    "springs",
+                                        "work",    "contacts", "dissipated", "excess"};
 /* Position, wrench of contact, wrench of the supports (soft bodies only). */
 static const char *const of_body[] = {
     "centre_x",        "centre_y",        "centre_z",        "force_x",          "force_y",
@@ -129,11 +132,13 @@ static const char *const of_pair[] = {"force_x",  "force_y", "force_z",  "torque
                                       "torque_z", "area",    "pressure", "normal_force", "points"};
 enum {
     FIXED = sizeof fixed / sizeof *fixed,
+    OF_ENERGY = sizeof of_energy / sizeof *of_energy,
     OF_SOFT = sizeof of_body / sizeof *of_body,
     OF_RIGID = 10,
     OF_HANDLE = sizeof of_handle / sizeof *of_handle,
     OF_PAIR = sizeof of_pair / sizeof *of_pair,
-    FIRST_BODY = FIXED + THENAR_STAGE_COUNT
+    FIRST_ENERGY = FIXED + THENAR_STAGE_COUNT,
+    FIRST_BODY = FIRST_ENERGY + OF_ENERGY
 };
 
 static int body_columns(const thenar_model *model, int body) {
@@ -163,6 +168,7 @@ void run_columns(const thenar_model *model, bool pairs, run_column_visit *visit,
         static const char *const of_stage[] = {"us"};
         name_columns(thenar_stage_name((thenar_stage)s), of_stage, 1, visit, context);
     }
+    name_columns("energy", of_energy, OF_ENERGY, visit, context);
     for (int b = 0; b < thenar_model_body_count(model); b++)
         name_columns(thenar_model_body_name(model, b), of_body, body_columns(model, b), visit, context);
     for (int i = 0; i < thenar_model_handle_count(model); i++) {
@@ -216,6 +222,11 @@ void run_row(const thenar_sim *sim, bool pairs, double *values) {
                                  1e-3 * (double)stats->step_ns};
     memcpy(values, first, sizeof first);
     for (int s = 0; s < THENAR_STAGE_COUNT; s++) values[FIXED + s] = 1e-3 * (double)stats->stage_ns[s];
+    const thenar_energy *e = &stats->energy;
+    const double energy[OF_ENERGY] = {
+        e->kinetic,  e->elastic,    e->gravity, e->springs, e->supports + e->driven + e->targets + e->applied,
+        e->contacts, e->dissipated, e->excess};
+    memcpy(values + FIRST_ENERGY, energy, sizeof energy);
     const thenar_model *model = thenar_sim_model(sim);
     double *row = values + FIRST_BODY;
     for (int b = 0; b < thenar_model_body_count(model); b++) {

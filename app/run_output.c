@@ -114,6 +114,16 @@ static json_t *warnings(const thenar_sim *sim) {
     return counts;
 }
 
+/* Energy at the end, and the sums of its balance, J. */
+static json_t *energy(const thenar_sim *sim) {
+    const thenar_energy *e = thenar_sim_energy_sum(sim);
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "kinetic", number(e->kinetic),
+                     "elastic", number(e->elastic), "gravity", number(e->gravity), "springs", number(e->springs),
+                     "supports", number(e->supports), "driven", number(e->driven), "targets", number(e->targets),
+                     "applied", number(e->applied), "contacts", number(e->contacts), "dissipated",
+                     number(e->dissipated), "excess", number(e->excess), "turning", number(e->turning));
+}
+
 void run_print_warnings(const thenar_sim *sim) {
     for (int w = 0; w < THENAR_WARNING_COUNT; w++)
         if (thenar_sim_warning_count(sim, (thenar_warning)w))
@@ -199,6 +209,7 @@ static thenar_status write_summary_file(const run_steps *steps, const run_facts 
     json_object_set_new(root, "contacts", mean_and_max(steps, FIGURE_CONTACTS));
     json_object_set_new(root, "residual", mean_and_max(steps, FIGURE_RESIDUAL));
     json_object_set_new(root, "warnings", warnings(sim));
+    json_object_set_new(root, "energy", energy(sim));
     json_object_set_new(root, "state_hash", json_string(hash));
     json_object_set_new(root, "bodies", bodies(sim));
     if (thenar_model_handle_count(thenar_sim_model(sim)) > 0) {

@@ -58,7 +58,13 @@ static void step(view_live *live) {
     drag_apply(&live->drag, live->sim);
     run_haptic_before(live->haptic, live->sim);
     run_pace_limit(live->playing ? &live->clock : NULL, live->request.iterations, live->sim);
-    if (thenar_sim_step(live->sim) != THENAR_OK) {
+    uint64_t gains = thenar_sim_warning_count(live->sim, THENAR_WARNING_ENERGY);
+    thenar_status status = thenar_sim_step(live->sim);
+    if (gains == 0 && thenar_sim_warning_count(live->sim, THENAR_WARNING_ENERGY) > 0)
+        live_notice(live,
+                    "Energy came from nowhere: the step was repeated in smaller ones. Use a smaller time step, or "
+                    "softer materials and springs.");
+    if (status != THENAR_OK) {
         live->playing = false;
         live_notice(live, "A step failed; the state before it was kept. Reset the simulation, or change its settings.");
     }

@@ -114,6 +114,7 @@ typedef struct view_live {
 
     /* constant */
     int column_count, body_count, hand_count, solver_total, tunable_count;
+    bool split;         /* the model was loaded with bones=split, for its solver */
     int *vertex_counts; /* of the bodies */
     view_message head;
 

@@ -143,6 +143,10 @@ thenar_status live_rebuild(view_live *live, bool new_model, thenar_error *error)
     tunable_text *texts = NEW_ARRAY(tunable_text, 2 * live->tunables.list.count);
     if (!texts) return fail_memory(error, "overrides");
     tunables_to_sets(&live->tunables, &sets, texts);
+    /* Solvers other than newton need hands whose bones are solved first. */
+    bool split = live->solver != THENAR_SOLVER_NEWTON && sets.count < OPTION_LIST_LIMIT;
+    if (split) sets.values[sets.count++] = "bones=split";
+    new_model = new_model || (thenar_model_hand_count(live->model) > 0 && split != live->split);
     thenar_model *model = NULL;
     thenar_sim *sim = NULL;
     thenar_track *track = NULL;
@@ -174,6 +178,7 @@ thenar_status live_rebuild(view_live *live, bool new_model, thenar_error *error)
     if (model) {
         thenar_model_free(live->model);
         live->model = model;
+        live->split = split;
     }
     live->dt = thenar_sim_dt(sim);
     if (held) drag_take(&live->drag, sim, live->drag.body, live->drag.vertex);

@@ -204,14 +204,28 @@ static bool is_joints(const thenar_recording_channel *channel) {
            channel->element_count == THENAR_HAND_JOINTS && channel->components == 7;
 }
 
-static json_t *describe_hands(const thenar_recording *recording) {
+/* Adds what the metadata says about the shape of a hand. Recordings of earlier versions do not have it. */
+static void describe_rest(const json_t *metadata, int body, json_t *hand) {
+    size_t i;
+    json_t *known;
+    json_array_foreach(json_object_get(metadata, "hands"), i, known) {
+        json_t *first = json_object_get(known, "body"), *rest = json_object_get(known, "rest");
+        if (!json_is_integer(first) || json_integer_value(first) != body) continue;
+        if (json_array_size(rest) != 7 * THENAR_HAND_JOINTS) continue;
+        json_object_set(hand, "bodies", json_object_get(known, "bodies"));
+        json_object_set(hand, "rest", rest);
+    }
+}
+
+static json_t *describe_hands(const thenar_recording *recording, const json_t *metadata) {
     json_t *hands = json_array();
     for (int c = 0; c < thenar_recording_channel_count(recording); c++) {
         const thenar_recording_channel *channel = thenar_recording_channel_at(recording, c);
-        if (is_joints(channel))
-            json_array_append_new(hands, json_pack("{s:s, s:i}", "name",
-                                                   thenar_recording_body_at(recording, channel->body)->name, "body",
-                                                   channel->body));
+        if (!is_joints(channel)) continue;
+        json_t *hand = json_pack("{s:s, s:i}", "name", thenar_recording_body_at(recording, channel->body)->name, "body",
+                                 channel->body);
+        describe_rest(metadata, channel->body, hand);
+        json_array_append_new(hands, hand);
     }
     return hands;
 }
@@ -264,17 +278,17 @@ static json_t *measure_bounds(view_recorded *recorded, view_range range) {
 static void write_head(view_recorded *recorded, view_range range, view_message *out) {
     thenar_recording *recording = recorded->recording;
     thenar_recording_info info = thenar_recording_get_info(recording);
+    json_t *metadata = json_of_text(info.metadata), *tactile = json_object_get(metadata, "tactile");
     json_t *head = json_pack("{s:i, s:s, s:s, s:s, s:s, s:f, s:o, s:o, s:o}", "protocol", VIEW_PROTOCOL, "mode",
                              "recording", "scene", info.scene, "version", info.thenar_version, "solver", info.solver,
                              "dt", info.dt, "bodies", describe_bodies(recording), "columns",
-                             describe_columns(&recorded->series), "hands", describe_hands(recording));
+                             describe_columns(&recorded->series), "hands", describe_hands(recording, metadata));
     json_t *haptic = describe_haptic(recording);
     if (json_array_size(haptic) > 0) json_object_set(head, "haptic", haptic);
     json_decref(haptic);
     if (recorded->summary) json_object_set(head, "summary", recorded->summary);
     json_t *bounds = measure_bounds(recorded, range);
     if (bounds) json_object_set_new(head, "bounds", bounds);
-    json_t *metadata = json_of_text(info.metadata), *tactile = json_object_get(metadata, "tactile");
     if (json_is_object(tactile)) json_object_set(head, "tactile", tactile);
     json_decref(metadata);
     if (thenar_recording_damage(recording))

@@ -31,19 +31,21 @@ static json_t *describe_hands(const thenar_model *model) {
     json_t *hands = json_array();
     for (int h = 0; h < thenar_model_hand_count(model); h++) {
         double lower[THENAR_HAND_ANGLES], upper[THENAR_HAND_ANGLES], angles[THENAR_HAND_ANGLES];
-        int body;
+        double rest[7 * THENAR_HAND_JOINTS];
+        int body, bodies = thenar_model_hand_bodies(model, h, &body);
         thenar_model_hand_limits(model, h, lower, upper);
-        thenar_model_hand_bodies(model, h, &body);
+        thenar_model_hand_rest(model, h, rest);
         json_t *poses = json_object();
         for (int p = 0; p < thenar_hand_pose_count(); p++)
             if (thenar_model_hand_pose(model, h, (thenar_hand_pose)p, angles) == THENAR_OK)
                 json_object_set_new(poses, thenar_hand_pose_name((thenar_hand_pose)p),
                                     describe_numbers(angles, THENAR_HAND_ANGLES));
-        json_array_append_new(hands,
-                              json_pack("{s:s, s:s, s:i, s:o, s:o, s:o}", "name", thenar_model_hand_name(model, h),
-                                        "side", thenar_model_hand_is_left(model, h) ? "left" : "right", "body", body,
-                                        "lower", describe_numbers(lower, THENAR_HAND_ANGLES), "upper",
-                                        describe_numbers(upper, THENAR_HAND_ANGLES), "poses", poses));
+        json_array_append_new(hands, json_pack("{s:s, s:s, s:i, s:i, s:o, s:o, s:o, s:o}", "name",
+                                               thenar_model_hand_name(model, h), "side",
+                                               thenar_model_hand_is_left(model, h) ? "left" : "right", "body", body,
+                                               "bodies", bodies, "rest", describe_numbers(rest, 7 * THENAR_HAND_JOINTS),
+                                               "lower", describe_numbers(lower, THENAR_HAND_ANGLES), "upper",
+                                               describe_numbers(upper, THENAR_HAND_ANGLES), "poses", poses));
     }
     return hands;
 }

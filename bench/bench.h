@@ -22,7 +22,9 @@ typedef struct plot_def {
 thenar_status plot_write(const plot_def *plot, const table *t, const char *path, thenar_error *error);
 
 typedef struct bench_request {
-    int repeats; /* measurements per median; 0: default of the benchmark */
+    int repeats;       /* measurements per median; 0: default of the benchmark */
+    const char *track; /* file of a tracked hand, or NULL */
+    double noise;      /* mm, added to its joints; 0: default of the benchmark */
 } bench_request;
 
 typedef struct bench_entry {

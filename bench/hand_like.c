@@ -68,7 +68,8 @@ thenar_status shape_hand_like(int target_tets, thenar_tet_mesh *mesh, thenar_err
      * shrunk first, by the share of a cell for which the mesh has the volume of a hand. A cube has five tets. */
     double cell = cbrt(5 * HAND_VOLUME / (target_tets > 1 ? target_tets : 1));
     hand_shape hand = hand_make(fmin(0.3 * cell, 0.3 * 0.28 * HAND_BREADTH));
-    lattice_solid solid = {.distance = {hand_distance, &hand, signed_distance_of_box(&hand.palm).bounds}};
+    lattice_solid solid = {
+        .distance = {.evaluate = hand_distance, .context = &hand, .bounds = signed_distance_of_box(&hand.palm).bounds}};
     for (int i = 0; i < FINGERS; i++)
         solid.distance.bounds = box_join(solid.distance.bounds, signed_distance_of_capsule(&hand.finger[i]).bounds);
     thenar_mesh_options options = thenar_mesh_options_default();

@@ -305,6 +305,7 @@ static void misuse_is_a_status_with_a_message(void **state) {
     WRONG(thenar_model_stretch_limits(model, 0, NULL), false);
     USE(thenar_model_inertia(model, 0, numbers));
     USE(thenar_model_contact_pair(model, 99, pair));
+    USE(thenar_model_hand_rest(model, 0, numbers));
     USE(thenar_model_hand_limits(model, 0, numbers, numbers));
     USE(thenar_model_hand_pose(model, 0, THENAR_HAND_POSE_FIST, numbers));
     USE(thenar_model_handle_bone(model, 0, pair, pair));
@@ -316,6 +317,7 @@ static void misuse_is_a_status_with_a_message(void **state) {
     WRONG(thenar_sim_contacts(NULL), NULL);
     WRONG(thenar_sim_contact_pairs(NULL), NULL);
     WRONG(thenar_sim_stats(NULL), NULL);
+    WRONG(thenar_sim_energy_sum(NULL), NULL);
     WRONG(thenar_sim_warning_count(sim, THENAR_WARNING_COUNT), 0);
     WRONG(thenar_sim_hash(NULL), 0);
     WRONG(thenar_sim_snapshot_size(NULL), 0);

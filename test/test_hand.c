@@ -103,7 +103,7 @@ static void the_joints_are_where_the_table_of_bones_has_them(void **state) {
         {.251, .196, .158}, {.245, .143, .097}, {.266, .170, .108}, {.244, .165, .107}, {.204, .117, .093}};
     static const double knuckles[4][2] = {{-.251, .447}, {0, .446}, {.206, .409}, {.402, .368}};
     hand_frame joint[HAND_JOINTS];
-    hand_rest((hand_size){length, breadth}, joint);
+    hand_rest((hand_size){.length = length, .breadth = breadth}, joint);
     for (int finger = 0; finger < HAND_FINGERS; finger++)
         for (int i = 0; i < 3; i++) {
             hand_joint at = hand_bone_joint(3 * finger + 1 + i);
@@ -336,23 +336,28 @@ static void hands_of_all_sizes_and_finer_ones_have_valid_meshes(void **state) {
         {350, 434, 434}, {500, 494, 494}, {900, 830, 830}, {5000, 4816, 5296}, {15000, 14958, 16254}};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i += test_full() ? 1 : 2) {
         hand_options options = quick();
-        options.tets = counts[i][0];
+        options.fineness.tets = counts[i][0];
         check_finite(options, counts[i][1], counts[i][2]);
     }
 }
 
 static void options_that_make_no_hand_are_refused(void **state) {
     (void)state;
-    static const hand_options bad[] = {{NAN, 0.086, false, 600, 24000},        {0.19, NAN, false, 600, 24000},
-                                       {-0.19, 0.086, false, 600, 24000},      {19, 8.6, false, 600, 24000},
-                                       {0.19, 0.19, false, 600, 24000},        {0.19, 0.02, false, 600, 24000},
-                                       {0.19, 0.086, false, 10, 24000},        {0.19, 0.086, false, 1000000000, 24000},
-                                       {0.19, 0.086, false, 600, 10},          {0.19, 0.086, false, 600, 1000000000},
-                                       {INFINITY, INFINITY, false, 600, 24000}};
+    static const struct {
+        double length, breadth;
+        int tets, triangles;
+    } bad[] = {{NAN, 0.086, 600, 24000},       {0.19, NAN, 600, 24000},          {-0.19, 0.086, 600, 24000},
+               {19, 8.6, 600, 24000},          {0.19, 0.19, 600, 24000},         {0.19, 0.02, 600, 24000},
+               {0.19, 0.086, 10, 24000},       {0.19, 0.086, 1000000000, 24000}, {0.19, 0.086, 600, 10},
+               {0.19, 0.086, 600, 1000000000}, {INFINITY, INFINITY, 600, 24000}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         hand_shape hand;
         thenar_error error;
-        assert_int_equal(hand_shape_create(&bad[i], &hand, &error), THENAR_ERROR_INPUT);
+        const hand_options options = {.length = bad[i].length,
+                                      .breadth = bad[i].breadth,
+                                      .fineness = {.tets = bad[i].tets},
+                                      .triangles = bad[i].triangles};
+        assert_int_equal(hand_shape_create(&options, &hand, &error), THENAR_ERROR_INPUT);
         assert_non_null(strstr(error.text, "expected"));
         assert_null(hand.skin.positions);
         assert_null(hand.mesh.positions);
@@ -567,6 +572,47 @@ static void a_hand_in_a_scene_has_the_mass_of_its_skin_and_is_held_by_its_palm(v
     hand_shape_free(&hand);
 }
 
+/* Of a scene with this `hand`; NULL if it is refused, with what was expected. */
+static thenar_model *scene_with_hand(const char *hand) {
+    char scene[300];
+    snprintf(scene, sizeof scene,
+             "thenar: 1\n"
+             "bodies:\n"
+             "  hand: {shape: {hand: {%s, triangles: 6000}}, material: {young: 1e5, density: 1000}}\n",
+             hand);
+    char path[] = "hand-XXXXXX";
+    int file = mkstemp(path);
+    ssize_t bytes = (ssize_t)strlen(scene);
+    assert_true(file >= 0 && write(file, scene, (size_t)bytes) == bytes);
+    close(file);
+    thenar_error error;
+    thenar_model *model;
+    thenar_status status = thenar_scene_load(path, NULL, &model, NULL, &error);
+    remove(path);
+    if (status == THENAR_OK) return model;
+    assert_non_null(strstr(error.text, "expected"));
+    return NULL;
+}
+
+static void a_size_by_name_or_in_millimetres_is_that_length_and_breadth(void **state) {
+    (void)state;
+    static const char *const same[][2] = {{"size: man", "length: 0.1933, breadth: 0.0883"},
+                                          {"size: woman", "length: 0.1811, breadth: 0.0782"},
+                                          {"size: 185x80.5", "length: 0.185, breadth: 0.0805"}};
+    for (int i = 0; i < 3; i++) {
+        thenar_model *named = scene_with_hand(same[i][0]), *plain = scene_with_hand(same[i][1]);
+        assert_non_null(named);
+        assert_non_null(plain);
+        assert_near(thenar_model_mass(named, 0), thenar_model_mass(plain, 0), 1e-9);
+        thenar_model_free(named);
+        thenar_model_free(plain);
+    }
+    static const char *const bad[] = {"size: giant",   "size: 185",    "size: 185x20",          "size: 19x8",
+                                      "size: 0x1p4",   "size: x80",    "size: 185x80x2",        "size: []",
+                                      "size: -185x80", "size: 1e2x45", "size: man, length: 0.2"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) assert_null(scene_with_hand(bad[i]));
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_net_around_a_sphere_is_round_closed_and_as_fine_as_asked),
     cmocka_unit_test(cut_tets_match_face_to_face_and_share_the_volume_evenly),
@@ -580,6 +626,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(the_same_options_give_the_same_bits),
     cmocka_unit_test(hands_of_all_sizes_and_finer_ones_have_valid_meshes),
     cmocka_unit_test(options_that_make_no_hand_are_refused),
+    cmocka_unit_test(a_size_by_name_or_in_millimetres_is_that_length_and_breadth),
     cmocka_unit_test(a_fist_closes_to_the_palm_and_keeps_bones_and_fingertips_rigid),
     cmocka_unit_test(a_skin_that_follows_smoothly_mixes_no_finger_with_another_one),
     cmocka_unit_test(a_skin_that_follows_smoothly_is_exact_for_affine_motions_and_has_no_kinks),

@@ -57,6 +57,34 @@ static void a_hand_takes_two_lines(void **unused) {
     thenar_model_free(model);
 }
 
+/* A hand without keys starts where it is at rest, and its tips are inside its skin: the renderer finds nails there. */
+static void the_joints_at_rest_are_where_the_skin_is_at_rest(void **unused) {
+    (void)unused;
+    for (int left = 0; left < 2; left++) {
+        thenar_hand_def def = hand_world_def();
+        const double pose[7] = {0.1, 0.2, 0.3, 0.1, -0.5, 0.2, 0.8};
+        memcpy(def.pose, pose, sizeof pose);
+        def.left = left;
+        thenar_model *model = hand_world_model(&def);
+        thenar_sim *sim = hand_world_start(model, 0.01, 1);
+        double rest[7 * THENAR_HAND_JOINTS], now[7 * THENAR_HAND_JOINTS];
+        assert_int_equal(thenar_model_hand_rest(model, 0, rest), THENAR_OK);
+        thenar_sim_hand_joints(sim, 0, now);
+        for (int i = 0; i < 7 * THENAR_HAND_JOINTS; i++) assert_near(rest[i], now[i], 1e-9);
+        const thenar_surface *skin = thenar_model_surface(model, 0);
+        for (int tip = THENAR_JOINT_THUMB_TIP; tip < THENAR_HAND_JOINTS; tip += 5) {
+            double nearest = INFINITY;
+            for (int v = 0; v < skin->vertex_count; v++) {
+                const double *x = skin->positions + 3 * v, *j = rest + 7 * tip;
+                nearest = fmin(nearest, hypot(hypot(x[0] - j[0], x[1] - j[1]), x[2] - j[2]));
+            }
+            assert_true(nearest < 0.012); /* half the thickness of a finger */
+        }
+        thenar_sim_free(sim);
+        thenar_model_free(model);
+    }
+}
+
 /* Flesh without weight is at rest in its rest shape; with weight the springs bear it. */
 static void a_hand_that_is_held_still_stays_where_it_is(void **unused) {
     (void)unused;
@@ -111,7 +139,7 @@ static void pressing_a_fingertip_moves_its_bone_and_loads_the_tracker(void **unu
         thenar_sim_hand_angles(sim, 0, rest, NULL);
         vec3 tip = joint_of(sim, 9), force = vec3_make(0, 1, 0);
         push_near(sim, 9, force);
-        run(sim, steps[k] < 0.01 ? 1 : 3);
+        run(sim, steps[k] < 0.01 ? 2 : 3);
         thenar_sim_hand_angles(sim, 0, now, torques);
         thenar_sim_hand_coupling(sim, 0, 0, pull, turn);
         angle[k] = now[4] - rest[4];
@@ -174,7 +202,7 @@ static void a_fist_comes_to_rest(void **unused) {
         thenar_hand_def def = waving_def(keys, 2, NULL, 0);
         thenar_model *model = hand_world_model(&def);
         thenar_sim *sim = hand_world_start(model, steps[k], 1);
-        run(sim, steps[k] < 0.01 ? 1 : 3);
+        run(sim, steps[k] < 0.01 ? 2 : 3);
         double *before = copy_positions(sim);
         run(sim, 0.5);
         double moved = largest_move(sim, before), angles[THENAR_HAND_ANGLES], target[THENAR_HAND_ANGLES];
@@ -185,7 +213,7 @@ static void a_fist_comes_to_rest(void **unused) {
                       steps[k], thenar_sim_stats(sim)->active_constraints, 1e3 * moved,
                       (angles[4] + angles[6] + angles[7]) / RADIAN_PER_DEGREE,
                       (target[4] + target[6] + target[7]) / RADIAN_PER_DEGREE);
-        assert_true(moved < 5e-4);
+        assert_true(moved < 1.5e-3); /* muscles push against strain limits, which hold to a tolerance */
         assert_int_equal(thenar_sim_warning_count(sim, THENAR_WARNING_INVERTED), 0);
         assert_int_equal(thenar_sim_warning_count(sim, THENAR_WARNING_NOT_CONVERGED), 0);
         assert_true(angles[4] + angles[6] + angles[7] > 0.7 * (target[4] + target[6] + target[7]));
@@ -420,7 +448,7 @@ static void a_hand_whose_step_fails_stays_where_it_was_at_rest(void **unused) {
     double before[7 * THENAR_HAND_JOINTS], after[7 * THENAR_HAND_JOINTS], q[THENAR_HAND_ANGLES];
     assert_true(thenar_model_hand_pose(model, 0, THENAR_HAND_POSE_FIST, q) == THENAR_OK);
     assert_int_equal(thenar_sim_drive_hand_angles(sim, 0, wrist, q), THENAR_OK);
-    run(sim, 0.1);
+    run(sim, 0.02);
     thenar_sim_hand_joints(sim, 0, before);
     const double *rate = sim->hands[0].skeleton.rate; /* rad/s */
     double fastest = 0;
@@ -432,6 +460,8 @@ static void a_hand_whose_step_fails_stays_where_it_was_at_rest(void **unused) {
     for (int i = 0; i < 7 * THENAR_HAND_JOINTS; i++) assert_near(after[i], before[i], 1e-12);
     for (int i = 0; i < THENAR_HAND_ANGLES; i++) assert_near(rate[i], 0, 0);
     assert_int_equal(thenar_sim_apply_force(sim, 0, 0, none), THENAR_OK);
+    assert_true(thenar_model_hand_pose(model, 0, THENAR_HAND_POSE_OPEN, q) == THENAR_OK);
+    assert_int_equal(thenar_sim_drive_hand_angles(sim, 0, wrist, q), THENAR_OK);
     run(sim, 0.1);
     thenar_sim_hand_joints(sim, 0, after);
     assert_true(fabs(after[7 * 9 + 1] - before[7 * 9 + 1]) > 1e-3); /* the tip of the index finger */
@@ -441,6 +471,7 @@ static void a_hand_whose_step_fails_stays_where_it_was_at_rest(void **unused) {
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_hand_takes_two_lines),
+    cmocka_unit_test(the_joints_at_rest_are_where_the_skin_is_at_rest),
     cmocka_unit_test(a_hand_that_is_held_still_stays_where_it_is),
     cmocka_unit_test(pressing_a_fingertip_moves_its_bone_and_loads_the_tracker),
     cmocka_unit_test(a_hand_follows_its_script),

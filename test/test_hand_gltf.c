@@ -32,7 +32,7 @@ static void write_all(const void *data, size_t size) {
 static void refused(const char *words) {
     hand_shape hand;
     thenar_error error;
-    assert_int_equal(hand_gltf_load(temporary, 600, &hand, &error), THENAR_ERROR_INPUT);
+    assert_int_equal(hand_gltf_load(temporary, (hand_fineness){.tets = 600}, &hand, &error), THENAR_ERROR_INPUT);
     if (!strstr(error.text, words)) fail_msg("\"%s\" does not say \"%s\"", error.text, words);
     assert_null(hand.skin.positions);
 }
@@ -55,7 +55,7 @@ static void the_generic_hands_load_with_their_joints_skin_and_tets(void **state)
         hand_shape hand;
         thenar_error error;
         thenar_tet_figures figures;
-        assert_ok(hand_gltf_load(paths[side], 600, &hand, &error), error);
+        assert_ok(hand_gltf_load(paths[side], (hand_fineness){.tets = 600}, &hand, &error), error);
         assert_int_equal(hand.left, side);
         /* 1360 vertices in the file, 201 of them on texture seams. */
         assert_int_equal(hand.skin.vertex_count, 1159);
@@ -93,8 +93,8 @@ static void the_left_and_right_joints_mirror_each_other(void **state) {
     (void)state;
     hand_shape left, right;
     thenar_error error;
-    assert_ok(hand_gltf_load(LEFT, 600, &left, &error), error);
-    assert_ok(hand_gltf_load(RIGHT, 600, &right, &error), error);
+    assert_ok(hand_gltf_load(LEFT, (hand_fineness){.tets = 600}, &left, &error), error);
+    assert_ok(hand_gltf_load(RIGHT, (hand_fineness){.tets = 600}, &right, &error), error);
     for (int j = 0; j < HAND_JOINTS; j++) {
         hand_frame mirrored = hand_frame_mirrored(right.joint[j]);
         bool index = j == HAND_INDEX_METACARPAL || j == HAND_INDEX_PROXIMAL;
@@ -125,8 +125,8 @@ static void a_text_file_with_base64_is_the_same_hand(void **state) {
     assert_int_equal(json_dump_file(root, temporary, 0), 0);
     hand_shape text, binary;
     thenar_error error;
-    assert_ok(hand_gltf_load(temporary, 600, &text, &error), error);
-    assert_ok(hand_gltf_load(RIGHT, 600, &binary, &error), error);
+    assert_ok(hand_gltf_load(temporary, (hand_fineness){.tets = 600}, &text, &error), error);
+    assert_ok(hand_gltf_load(RIGHT, (hand_fineness){.tets = 600}, &binary, &error), error);
     assert_memory_equal(text.skin.positions, binary.skin.positions, 3 * 1159 * sizeof(double));
     assert_memory_equal(text.mesh.positions, binary.mesh.positions, 3 * (size_t)text.mesh.node_count * sizeof(double));
     hand_shape_free(&text);
@@ -232,8 +232,9 @@ static void the_error_names_what_is_wrong_with_a_hand(void **state) {
     free(glb.data);
     hand_shape hand;
     thenar_error error;
-    assert_int_equal(hand_gltf_load("no-such-file.glb", 600, &hand, &error), THENAR_ERROR_FILE);
-    assert_int_equal(hand_gltf_load(RIGHT, 1, &hand, &error), THENAR_ERROR_INPUT);
+    assert_int_equal(hand_gltf_load("no-such-file.glb", (hand_fineness){.tets = 600}, &hand, &error),
+                     THENAR_ERROR_FILE);
+    assert_int_equal(hand_gltf_load(RIGHT, (hand_fineness){.tets = 1}, &hand, &error), THENAR_ERROR_INPUT);
     remove(temporary);
 }
 
@@ -277,7 +278,7 @@ static void a_file_with_wrong_bytes_does_no_harm(void **state) {
         write_all(copy, glb.size);
         hand_shape hand;
         thenar_error error;
-        assert_int_equal(hand_gltf_load(temporary, 1, &hand, &error), THENAR_ERROR_INPUT);
+        assert_int_equal(hand_gltf_load(temporary, (hand_fineness){.tets = 1}, &hand, &error), THENAR_ERROR_INPUT);
         assert_null(hand.skin.positions);
     }
     free(copy);
@@ -295,7 +296,7 @@ static void a_hand_of_too_few_tets_is_refused(void **state) {
     (void)state;
     hand_shape hand;
     thenar_error error;
-    assert_int_equal(hand_gltf_load(RIGHT, 10, &hand, &error), THENAR_ERROR_INPUT);
+    assert_int_equal(hand_gltf_load(RIGHT, (hand_fineness){.tets = 10}, &hand, &error), THENAR_ERROR_INPUT);
     assert_non_null(strstr(error.text, "hand-right.glb: a hand of 10 tets; expected "));
     assert_null(hand.skin.positions);
 }

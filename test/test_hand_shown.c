@@ -80,7 +80,8 @@ static void a_hand_that_moves_does_not_jump_when_its_flesh_is_changed(void **sta
     /* Without limits the kept state has another layout, and flesh that is at them is let go. */
     double unlimited = apart_after_change(60e3, 2000, false);
     print_message("apart by %.3f of a step when stiffer, %.3f without limits\n", stiffer, unlimited);
-    assert_true(stiffer < 0.1 && unlimited < 0.5);
+    /* Joints that close give way to stiffer flesh in the same step. */
+    assert_true(stiffer < 0.2 && unlimited < 0.5);
 }
 
 static void a_continued_hand_has_the_springs_of_its_new_model(void **state) {

@@ -732,9 +732,9 @@ static void a_device_that_holds_the_palm_takes_the_hand_along(void **unused) {
     assert_near(bones_mass / flesh, 0.2 / 0.8, 0.01); /* the share of the bones is 0.2 */
     assert_true(tip_mass < 0.02 * bones_mass);
     for (int i = 0; i < 3; i++) {
-        /* Soft skin lags behind a little within a step, which stores some of the energy. */
+        /* Soft skin and fingers lag behind a little within a step, which stores some of the energy. */
         double resists = step * (step * palm.stiffness[7 * i] + palm.damping[7 * i]);
-        assert_true(palm.inertia[7 * i] < flesh && palm.inertia[7 * i] > 0.9 * flesh);
+        assert_true(palm.inertia[7 * i] < flesh && palm.inertia[7 * i] > 0.85 * flesh);
         assert_true(resists < flesh && resists > palm.inertia[7 * i]);
     }
     expect_semidefinite(palm.stiffness);

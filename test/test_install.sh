@@ -128,9 +128,9 @@ check_examples() {
     expect "the same future twice" "$1/snapshot" beam-soft
     expect "0.050 s  0.08" "$1/read_recording" out/recording.thenar beam
     expect "sum 0.627840 N, weight 0.627840 N" "$1/contact"
-    expect "1.0 s: 3 points touch" "$1/hand"
+    expect "1.0 s: 4 points touch" "$1/hand"
     # In equilibrium the table carries what the wrist is held with.
-    expect "pushes with 50.18 N on 137 mm^2 of skin, the wrist is held with 50.18 N" "$1/physics_only"
+    expect "pushes with 50.32 N on 137 mm^2 of skin, the wrist is held with 50.32 N" "$1/physics_only"
     expect " ticks, period p50 " "$1/haptic"
     expect "1.0 s: platform at +0.84 mm" "$1/tactile" tactile-flat
     expect "reaction 6.569600 N, weight and load 6.569600 N" "$1/build_in_code"

@@ -277,7 +277,7 @@ static void tangled_bodies_give_valid_meshes_of_one_part(void **state) {
     random_source source = {5};
     for (int trial = 0; trial < 12; trial++) {
         cluster c = random_cluster(&source, trial % 2 ? 0.02 : 0.1);
-        lattice_solid solid = {.distance = {cluster_distance, &c, {{-1.1, -1.1, -1.1}, {1.1, 1.1, 1.1}}}};
+        lattice_solid solid = {.distance = {cluster_distance, NULL, &c, {{-1.1, -1.1, -1.1}, {1.1, 1.1, 1.1}}}};
         thenar_mesh_options options = thenar_mesh_options_default();
         options.lattice = (thenar_lattice)(trial % 3);
         options.cell_size = 0.15;
@@ -361,7 +361,7 @@ static void crumbs_of_a_distance_field_are_dropped(void **state) {
     cluster c = {.count = 2};
     c.part[0] = (capsule_shape){{0, 0, 0}, {0.5, 0, 0}, 0.2};
     c.part[1] = (capsule_shape){{0, 0.9, 0}, {0, 0.9, 0}, 0.02};
-    lattice_solid solid = {.distance = {cluster_distance, &c, {{-0.2, -0.2, -0.2}, {0.7, 1, 0.2}}}};
+    lattice_solid solid = {.distance = {cluster_distance, NULL, &c, {{-0.2, -0.2, -0.2}, {0.7, 1, 0.2}}}};
     thenar_mesh_options options = thenar_mesh_options_default();
     options.cell_size = 0.08;
     thenar_tet_mesh mesh;

@@ -18,7 +18,7 @@ static hand_shape make_hand(const char *file, bool left) {
     options.left = left;
     options.triangles = 6000;
     if (file)
-        assert_ok(hand_gltf_load(file, 600, &hand, &error), error);
+        assert_ok(hand_gltf_load(file, (hand_fineness){.tets = 600}, &hand, &error), error);
     else
         assert_ok(hand_shape_create(&options, &hand, &error), error);
     return hand;

@@ -871,45 +871,6 @@ static void a_restored_snapshot_continues_bit_for_bit(void **unused) {
     hand_skeleton_free(&hand);
 }
 
-/* The cost is linear in the number of bones. The best of 20 rounds is compared, and three times of it is allowed, so that a
- * busy machine does not matter; a dense solve would take a hundred times as long. */
-static void a_step_of_ten_times_as_many_bones_takes_about_ten_times_as_long(void **unused) {
-    (void)unused;
-    double microseconds[2];
-    for (int n = 0; n < 2; n++) {
-        random_source r = {11};
-        int bone_count = n == 0 ? 16 : 160;
-        skeleton_bone *bones = MEMORY_ARRAY(skeleton_bone, bone_count);
-        for (int b = 0; b < bone_count; b++)
-            bones[b] =
-                (skeleton_bone){.parent = b - 1,
-                                .free = b == 0,
-                                .offset = random_vector(&r, 0.05),
-                                .rotation = random_turn(&r),
-                                .axis_count = b == 0 ? 0 : 1 + (b % 4 == 0),
-                                .axes = {{.axis = {1, 0, 0}, .lower = -1, .upper = 1, .stiffness = 1, .damping = 0.01},
-                                         {.axis = {0, 1, 0}, .lower = -1, .upper = 1, .stiffness = 1, .damping = 0.01}},
-                                .mass = 0.05,
-                                .inertia = mat3_diagonal(2e-5, 2e-5, 2e-5)};
-        skeleton_model *model;
-        thenar_error error;
-        assert_ok(skeleton_model_create(bones, bone_count, &model, &error), error);
-        free(bones);
-        void *memory;
-        skeleton_state state = plain_state(model, &memory);
-        double best = INFINITY;
-        for (int round = 0; round < 20; round++) {
-            int64_t start = clock_now();
-            for (int i = 0; i < 100; i++) assert_true(plain_step(&state, 1e-3, vec3_make(0, 0, 0)));
-            best = fmin(best, (double)(clock_now() - start) / 100e3);
-        }
-        microseconds[n] = best;
-        free(memory);
-        skeleton_model_free(model);
-    }
-    assert_true(microseconds[1] < 30 * microseconds[0]);
-}
-
 static void bad_bones_are_refused(void **unused) {
     (void)unused;
     const skeleton_bone good = {.parent = -1,
@@ -966,7 +927,6 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_hand_is_at_rest_where_its_joints_were_given),
     cmocka_unit_test(a_step_allocates_nothing_and_repeats_bit_for_bit),
     cmocka_unit_test(a_restored_snapshot_continues_bit_for_bit),
-    cmocka_unit_test(a_step_of_ten_times_as_many_bones_takes_about_ten_times_as_long),
     cmocka_unit_test(bad_bones_are_refused),
 };
 

@@ -90,11 +90,19 @@ THENAR_IO_API thenar_status thenar_tet_mesh_write_vtk(const thenar_tet_mesh *mes
 THENAR_IO_API thenar_status thenar_sim_write_vtk(const thenar_sim *sim, const char *path, thenar_error *error);
 
 /** Reads a hand from a glTF file: a closed mesh with skin weights and the 25 joints of WebXR by name (docs/hand.md).
- * tets: approximate number of tets of its flesh. */
+ * tets: approximate number of tets of its flesh; 0: coarse. */
 THENAR_IO_API thenar_status thenar_hand_shape_load(const char *path, int tets, thenar_hand_shape **shape,
                                                    thenar_error *error);
 
+/** The same with the flesh of a level of detail. */
+THENAR_IO_API thenar_status thenar_hand_shape_load_detail(const char *path, thenar_hand_detail detail,
+                                                          thenar_hand_shape **shape, thenar_error *error);
+
 /** The same from memory, binary (.glb) or text. */
+THENAR_IO_API thenar_status thenar_hand_shape_parse_detail(const void *bytes, size_t size, thenar_hand_detail detail,
+                                                           thenar_hand_shape **shape, thenar_error *error);
+
+/** As thenar_hand_shape_load, from memory, binary (.glb) or text. */
 THENAR_IO_API thenar_status thenar_hand_shape_parse(const void *bytes, size_t size, int tets, thenar_hand_shape **shape,
                                                     thenar_error *error);
 

@@ -99,6 +99,14 @@ THENAR_API const char *thenar_hand_pose_name(thenar_hand_pose pose);
 /** The hand pose of that name, or -1. */
 THENAR_API int thenar_hand_pose_find(const char *name);
 
+/** How fine the tets of a hand are. The two finer levels are graded: small at the finger pads, larger towards the back
+ * and the inside, with the bones left out. Edges at the pads of a hand of 190 mm are about 14, 2.8 and 1.8 mm long. */
+typedef enum thenar_hand_detail {
+    THENAR_HAND_COARSE, /**< about 600 tets */
+    THENAR_HAND_MEDIUM, /**< about 4,000 */
+    THENAR_HAND_FINE    /**< about 15,000 */
+} thenar_hand_detail;
+
 /** The shape of a hand other than the built-in one: skin, flesh and joints. thenar/file.h reads it from a glTF file. */
 typedef struct thenar_hand_shape thenar_hand_shape;
 
@@ -116,6 +124,26 @@ THENAR_API bool thenar_track_has_hand(const thenar_track *track, bool left);
 
 /** Time from its first to its last frame, s. */
 THENAR_API double thenar_track_duration(const thenar_track *track);
+
+/** The size of a tracked person's hand: what a hand is built with instead of its proportions. */
+typedef struct thenar_hand_size {
+    double length;   /**< from the wrist to the tip of the middle finger, m */
+    double breadth;  /**< across the knuckles, m, within 0.38 to 0.52 of the length */
+    double bone[15]; /**< lengths of the bones 1 to 15, thumb first, m; 0: not measured, as in a hand of that length */
+    double root[15]; /**< position of the first joint of each finger relative to the wrist, in the frame of the wrist of
+                          a right hand at rest (fingers to -z, palm to -y), m; 0, 0, 0: not measured */
+} thenar_hand_size;
+
+/** Measures a hand over its first 200 frames that show the wrist and the four knuckles, without outliers. An error if
+ * there are fewer than five such frames, or if that is not the size of a hand (0.08 to 0.3 m long). */
+THENAR_API thenar_status thenar_track_measure(const thenar_track *track, bool left, thenar_hand_size *measured,
+                                              thenar_error *error);
+
+/** The same for frames of a live tracker, each as for thenar_sim_drive_hand: 7 * THENAR_HAND_JOINTS * frame_count
+ * numbers. A hand cannot change its size while it is simulated: measure first, then build it with
+ * thenar_hand_def.measured. */
+THENAR_API thenar_status thenar_hand_measure(const double *joints, int frame_count, bool left,
+                                             thenar_hand_size *measured, thenar_error *error);
 
 /** The pose of the fingers of a scripted hand at a time. */
 typedef struct thenar_hand_key {
@@ -136,7 +164,8 @@ typedef struct thenar_hand_def {
     double breadth;                 /**< across the knuckles, m, 0.38 to 0.52 of the length; 0: 0.453 of it */
     bool left;                      /**< a left hand; not read with a shape */
     int triangles;                  /**< approximate number of triangles of the skin; not read with a shape */
-    int tets;                       /**< approximate number of tets of the flesh; not read with a shape */
+    int tets;                       /**< approximate number of tets of the flesh, all of about one size, 350 to
+                                         200,000; 0 (default): as `detail` says. Not read with a shape */
     bool phalanges; /**< one separate soft mesh per phalanx on rigid bones (talvas2015, section 4): bodies NAME.BONE,
                            without contact between each other; `tets` of them in all, at least 1000, else 1513 */
     unsigned only;  /**< with phalanges: bit b is bone b, 1 to 15; the others have no flesh. 0: all fifteen */
@@ -145,8 +174,9 @@ typedef struct thenar_hand_def {
 
     thenar_material material;   /**< of the flesh */
     double joint_stretch_min;   /**< smallest stretch around the joints of the fingers, where skin folds, in place of
-                                     the material's limit if it has one; 0: as the material */
-    double joint_stretch_max;   /**< largest stretch there; 0: as the material */
+                                     the material's limit if it has one; 0: as the material; default 0.35, with
+                                     medium or fine detail 0.05 */
+    double joint_stretch_max;   /**< largest stretch there; 0: as the material; default 1.8, or 6 */
     double bone_share;          /**< share of the mass that belongs to the bones, 0.01 to 0.99 */
     bool weight;                /**< gravity acts on the hand. False: a tracked hand carries its weight already */
     double flesh_stiffness;     /**< of the spring between a node in the core of a finger and its bone, N/m, > 0 */
@@ -162,7 +192,7 @@ typedef struct thenar_hand_def {
     double max_force;           /**< maximum force of this coupling, N, also when a tracker jumps; 0: unlimited */
     double max_torque;          /**< maximum torque of this coupling, N m; 0: unlimited */
     double bone_coupling;       /**< 6D couplings of the fingers' bones (perez2016), as a share of the palm's; 0:
-                                     none */
+                                     none; -1 (default): 0.5 while a tracker drives the hand, else none */
 
     bool touches;           /**< false: no contact with anything */
     double friction;        /**< coefficient of friction of its skin */
@@ -177,6 +207,21 @@ typedef struct thenar_hand_def {
     bool linear;                 /**< constant speed between keys; false: smooth, at rest at each key */
     const thenar_track *track;   /**< tracked joints that drive it instead of keys; NULL: none */
     double smoothing;            /**< cutoff of the low pass on tracked joints for a hand at rest, Hz; 0: none */
+    bool fit; /**< with a track of joints: the built-in hand takes the bone lengths and the palm of the tracked hand,
+                   measured by thenar_track_measure, in place of length and breadth. If they cannot be measured, it
+                   keeps its own, and the model has a warning */
+    const thenar_hand_size *measured; /**< size of the built-in hand, in place of length, breadth and `fit`; or NULL */
+    double smoothing_opening;         /**< how much that cutoff rises with the speed of a fingertip or of the palm, Hz
+                                           per m/s */
+    double smoothing_derivative;      /**< cutoff of the low pass on this speed, Hz, > 0 */
+    double smoothing_noise;           /**< speed, m/s, below which the cutoff hardly rises: what noise looks like */
+    thenar_hand_detail detail;        /**< of the flesh, where `tets` is 0; default THENAR_HAND_COARSE. Not read with a
+                                      shape. thenar_hand_def_set_detail sets it with the flesh that belongs to it */
+    /** Young's moduli of the tissues of a hand of medium or fine detail, as shares of that of `material`, which is the
+     * pulp's: > 0, up to 1000. */
+    double skin_young;
+    double joint_young; /**< tissue around joints, which lets them bend */
+    double palm_young;  /**< flesh of the palm and the back of the hand */
 } thenar_hand_def;
 
 /** Fills in the defaults of a struct of `size` bytes. */
@@ -190,11 +235,17 @@ static inline thenar_hand_def thenar_hand_def_default(void) {
     return def;
 }
 
+/** Sets the detail of a hand, with `tets` 0, and the flesh that belongs to it: material and stretch limits at joints.
+ * Coarse: as above. Medium and fine: see docs/hand.md. Set fields of your own after it. THENAR_ERROR_USAGE for a
+ * detail that does not exist. */
+THENAR_API thenar_status thenar_hand_def_set_detail(thenar_hand_def *def, thenar_hand_detail detail);
+
 /** Adds a hand and its soft bodies. On error the build is unchanged. */
 THENAR_API thenar_status thenar_build_add_hand(thenar_build *build, const thenar_hand_def *def, thenar_error *error);
 
 /** Lets a track drive the hands that were added so far, each by the frames of its side; hands without frames keep their
- * keys. An error if it has frames of none of them. */
+ * keys. An error if it has frames of none of them. The hands keep their sizes; thenar_hand_def.track with `fit` builds a
+ * hand of the size of the tracked one. */
 THENAR_API thenar_status thenar_build_set_track(thenar_build *build, const thenar_track *track, thenar_error *error);
 
 /** Number of hands. */
@@ -215,6 +266,11 @@ THENAR_API int thenar_model_hand_bodies(const thenar_model *model, int hand, int
 
 /** The hand to which a body belongs, or -1. */
 THENAR_API int thenar_model_hand_of_body(const thenar_model *model, int body);
+
+/** Poses of its 25 joints at rest, where the surfaces of its bodies are (thenar_model_surface): with them you can tell
+ * which part of the hand a vertex belongs to, for example to draw nails and creases. */
+THENAR_API thenar_status thenar_model_hand_rest(const thenar_model *model, int hand,
+                                                double joints[7 * THENAR_HAND_JOINTS]);
 
 /** Limits of the joint angles, rad. */
 THENAR_API thenar_status thenar_model_hand_limits(const thenar_model *model, int hand,

@@ -74,13 +74,13 @@ typedef enum thenar_region_kind {
  * read. */
 typedef struct thenar_region {
     thenar_region_kind kind; /**< which of the fields below count */
-    double box_min[3]; /**< corner with the smallest coordinates, m */
-    double box_max[3]; /**< corner with the largest coordinates, m */
-    double centre[3];  /**< of the sphere, m */
-    double radius;     /**< of the sphere, m */
-    double point[3];   /**< on the plane, m */
-    double normal[3];  /**< of the plane, out of the half-space; any length */
-    int tag;           /**< of tets */
+    double box_min[3];       /**< corner with the smallest coordinates, m */
+    double box_max[3];       /**< corner with the largest coordinates, m */
+    double centre[3];        /**< of the sphere, m */
+    double radius;           /**< of the sphere, m */
+    double point[3];         /**< on the plane, m */
+    double normal[3];        /**< of the plane, out of the half-space; any length */
+    int tag;                 /**< of tets */
 } thenar_region;
 
 /** The material of one region of a body. */
@@ -284,6 +284,21 @@ THENAR_API const char *thenar_contact_pressure_name(thenar_contact_pressure pres
 /** The contact pressure of that name, or -1. */
 THENAR_API int thenar_contact_pressure_find(const char *name);
 
+/** How the bones and the flesh of hands are solved. */
+typedef enum thenar_bones {
+    THENAR_BONES_COUPLED, /**< in one system: flesh inside a bone moves with it, and forces act in the same step */
+    THENAR_BONES_SPLIT,   /**< bones first, then flesh that springs attach to them (perez2016, section II-A). Solvers
+                               other than THENAR_SOLVER_NEWTON need it */
+    THENAR_BONES_COUNT
+} thenar_bones;
+
+/** Number of ways to solve bones and flesh. */
+THENAR_API int thenar_bones_count(void);
+/** Name of a way to solve bones and flesh: "coupled" or "split". */
+THENAR_API const char *thenar_bones_name(thenar_bones bones);
+/** The way to solve bones and flesh of that name, or -1. */
+THENAR_API int thenar_bones_find(const char *name);
+
 /** Properties of the whole world. */
 typedef struct thenar_world_def {
     uint32_t size;     /**< of this struct, bytes; the default function sets it */
@@ -299,6 +314,7 @@ typedef struct thenar_world_def {
     double contact_damping;                   /**< of the dampers parallel to these springs, Pa s/m, 0 to 1e10 */
     thenar_contact_method contact_method;     /**< of simulations that do not choose one themselves */
     thenar_contact_pressure contact_pressure; /**< of aggregated contacts */
+    thenar_bones bones;                       /**< of all hands */
 } thenar_world_def;
 
 /** Fills in the defaults of a struct of `size` bytes. */
@@ -333,6 +349,8 @@ THENAR_API void thenar_build_free(thenar_build *build);
 /** Releases one reference to a model; the last one frees it. NULL is fine. */
 THENAR_API void thenar_model_free(thenar_model *model);
 
+/** How the bones and the flesh of its hands are solved. */
+THENAR_API thenar_bones thenar_model_bones(const thenar_model *model);
 /** Name of the world; never NULL. */
 THENAR_API const char *thenar_model_name(const thenar_model *model);
 

@@ -119,12 +119,13 @@ THENAR_API int thenar_stage_find(const char *name);
 
 /** Problems that a step recovered from. */
 typedef enum thenar_warning {
-    THENAR_WARNING_STEP_SPLIT,    /**< the step failed and was repeated in smaller ones */
+    THENAR_WARNING_STEP_SPLIT,    /**< the step failed, or gained energy, and was repeated in smaller ones */
     THENAR_WARNING_STEP_FAILED,   /**< the smaller steps failed too: the last good state was kept, at rest */
     THENAR_WARNING_INVERTED,      /**< a step began with inverted tets (det G < 0) */
     THENAR_WARNING_NOT_CONVERGED, /**< a solver stopped before its tolerance was met; the state is usable */
     THENAR_WARNING_CONTACTS_LOST, /**< more contact points than the capacity: the last were ignored */
     THENAR_WARNING_SPIN_LIMITED,  /**< a rigid body would have rotated by more than half a turn: it was slowed down */
+    THENAR_WARNING_ENERGY, /**< bodies gained energy that nothing supplied: the step was repeated in smaller ones */
     THENAR_WARNING_COUNT
 } thenar_warning;
 
@@ -134,6 +135,25 @@ THENAR_API int thenar_warning_count(void);
 THENAR_API const char *thenar_warning_name(thenar_warning warning);
 /** The warning of that name, or -1. */
 THENAR_API int thenar_warning_find(const char *name);
+
+/** The energy of all bodies, hands and handles, and where it came from and went, J. */
+typedef struct thenar_energy {
+    double kinetic;    /**< of everything that moves, at the end of the step */
+    double elastic;    /**< of soft bodies, at the end of the step */
+    double gravity;    /**< of weight, zero at the origin, at the end of the step */
+    double springs;    /**< between flesh and bones, of joints, of couplings to targets, of handles, at the end of the
+                            step */
+    double supports;   /**< work of supports, firm ones and springs, in the step */
+    double driven;     /**< work of driven rigid bodies on what they touch, in the step */
+    double targets;    /**< work of the targets that hands and handles are coupled to, in the step */
+    double applied;    /**< work of loads and applied forces, in the step */
+    double contacts;   /**< work of contacts in the step: positive where they push bodies apart that overlapped (more
+                            than the overlap explains is excess), negative for friction and impacts */
+    double dissipated; /**< in the step, by damping and by the integration in time; friction is in `contacts` */
+    double excess;     /**< gained in the step without a source */
+    double turning;    /**< elastic energy gained in the step because a step moves along the tangent, so that tets that
+                            turn are stretched; it adds to `excess`, or makes `dissipated` smaller */
+} thenar_energy;
 
 /** Times and counts of a step. */
 typedef struct thenar_stats {
@@ -146,6 +166,7 @@ typedef struct thenar_stats {
     int rows;                             /**< constraint rows */
     int inverted_tets;                    /**< at the beginning of the step */
     int unconverged;                      /**< solves that stopped before their tolerance was met */
+    thenar_energy energy;                 /**< energy at the end of the step, and its balance */
 } thenar_stats;
 
 /** Makes a simulation at time 0. It holds a reference to the model. options may be NULL: the defaults. */
@@ -338,6 +359,10 @@ THENAR_API thenar_status thenar_sim_read_contact_wrenches(const thenar_sim *sim,
 
 /** Times and counts of the last step. No copy. */
 THENAR_API const thenar_stats *thenar_sim_stats(const thenar_sim *sim);
+
+/** Energy at the end of the last step, and the sums of its balance over all steps since time 0: work, dissipation and
+ * excess. They are no part of the state: snapshots do not contain them. No copy. */
+THENAR_API const thenar_energy *thenar_sim_energy_sum(const thenar_sim *sim);
 
 /** Number of occurrences of a warning since time 0. */
 THENAR_API uint64_t thenar_sim_warning_count(const thenar_sim *sim, thenar_warning warning);

@@ -248,7 +248,8 @@ static thenar_status prepare_distance(const thenar_shape *def, vec3 centre, rigi
         shape->growth = def->rounding;
         status = surface_distance_create(&shape->surface, &shape->mesh, error);
         if (status == THENAR_OK && !build_grid(shape)) status = error_memory(error, "grid of distances");
-        shape->solid = (signed_distance){evaluate_mesh, shape, box_grow(shape->mesh.bounds, shape->growth)};
+        shape->solid = (signed_distance){
+            .evaluate = evaluate_mesh, .context = shape, .bounds = box_grow(shape->mesh.bounds, shape->growth)};
         break;
     }
     return status;

@@ -10,6 +10,7 @@
 #include "body/body.h"
 #include "core/error.h"
 #include "core/simd.h"
+#include "sparse/reduction.h"
 
 #include "thenar/model.h"
 
@@ -159,8 +160,9 @@ void soft_element_stiffness_times(const soft_batch *batch, const f64x8 *rotation
 /* Signed singular values of the deformation gradients of a batch at x, largest first. */
 void soft_element_stretches(const soft_batch *batch, const double *x, f64x8 s[3]);
 
-/* Elastic energy of a batch, J. */
-double soft_element_energy(const soft_batch *batch, const double *x);
+/* Elastic energy of a batch at x, J. frozen: adds the energy that a step takes for it, with the rotation (9) of its start;
+ * NULL: is not computed. */
+double soft_element_energy(const soft_batch *batch, const double *x, const f64x8 *rotation, double *frozen);
 
 /* Strain limits; see soft_limit.c for the equations. */
 
@@ -215,31 +217,37 @@ typedef struct soft_model {
 
     int support_count;
     support_model *supports;
+    /* Of each node, if it moves with bones: nodes of `carrier_body`, counted within that body, -1 after the last. Such a
+     * node is an unknown of the system, but depends on these (sparse/reduction.h). NULL: all nodes move by themselves. */
+    int (*carriers)[REDUCTION_CARRIERS];
+    int carrier_body; /* index in the world's model */
     int *system_node; /* node_count: unknown of a node, counted within the body, or -1 if it is held */
 
     /* Assembly by gathering: block i of the body is the sum of the element blocks block_source[block_start[i]] up to
      * block_start[i + 1], in ascending order of tets; likewise for the force on free node i. Each sum has one owner
      * and one order, so it is the same for any number of threads. */
     int block_count;
-    int *block_target;  /* block_count: index of the block in the system */
-    int *block_start;   /* block_count + 1 */
-    int *block_source;  /* offset of an element block in the records */
-    int *diagonal_node; /* block_count: the mesh node of a diagonal block, -1 for others */
-    int *force_start;   /* node_count + 1 */
-    int *force_source;  /* offset of an element's nodal force in the records */
+    int *block_target;    /* block_count: index of the block in the system */
+    int *block_start;     /* block_count + 1 */
+    int *block_source;    /* offset of an element block in the records */
+    int *diagonal_node;   /* block_count: the mesh node of a diagonal block, -1 for others */
+    int *force_start;     /* node_count + 1 */
+    int *force_source;    /* offset of an element's nodal force in the records */
+    int (*tet_block)[10]; /* per tet: indices of its blocks in the system, -1 at held nodes */
 } soft_model;
 
 typedef struct soft_state {
     body_state base;
     /* Saved state. */
-    double *x;         /* 3 node_count, m */
-    double *v;         /* 3 node_count, m/s */
-    double *change;    /* 3 node_count, m/s: change of v in the last step */
-    double *applied;   /* 3 node_count, N */
-    double *force;     /* 3 node_count, N: as returned by thenar_sim_forces */
-    double *touched;   /* node_count: weight of active contacts on a node in the last step, 0 to 1 */
-    f64x8 *warm;       /* 9 per batch: V of the last decomposition, the start of the next one */
-    f64x8 *multiplier; /* 9 per batch: scaled multipliers Y of the strain limits, if there are any */
+    double *x;             /* 3 node_count, m */
+    double *v;             /* 3 node_count, m/s */
+    double *change;        /* 3 node_count, m/s: change of v in the last step */
+    double *applied;       /* 3 node_count, N */
+    double *force;         /* 3 node_count, N: as returned by thenar_sim_forces */
+    double *touched;       /* node_count: weight of active contacts on a node in the last step, 0 to 1 */
+    double *contact_force; /* 3 node_count, N: of contacts on a node in the last step; only of flesh on bones */
+    f64x8 *warm;           /* 9 per batch: V of the last decomposition, the start of the next one */
+    f64x8 *multiplier;     /* 9 per batch: scaled multipliers Y of the strain limits, if there are any */
     support_state *support_states;
     /* Work memory. */
     double *target_velocity;   /* 3 node_count: of held nodes; 0 for free ones */
@@ -252,8 +260,10 @@ typedef struct soft_state {
     /* Work memory, if there are strain limits. */
     double *trial;                  /* 3 node_count: evaluation point of the limits */
     soft_limit_point *limit_points; /* per batch: G + Y at trial */
-    double *limit_records;          /* gradient and Hessian of the limits, as records; zero where no limit is active */
-    int *limit_pushes;              /* per batch: 1 where limit_records is nonzero */
+    bool *limit_warm;               /* per batch: some multiplier is nonzero, or is treated so */
+    bool *limit_quiet;              /* per batch: far from its limits at trial; its limit_points are not evaluated */
+    unsigned *limit_pushes;         /* per batch, a bit for each tet: some limit is active */
+    double *limit_records;          /* of tets with an active limit: its gradient and Hessian, as records */
     double *limit_impulse;          /* 3 node_count: on held nodes, from solvers that work on rows, kg m/s */
 } soft_state;
 

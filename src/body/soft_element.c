@@ -177,14 +177,52 @@ void soft_element_stretches(const soft_batch *batch, const double *x, f64x8 s[3]
     soft_element_decompose(batch, x, U, s, V);
 }
 
-double soft_element_energy(const soft_batch *batch, const double *x) {
-    f64x8 s[3];
-    soft_element_stretches(batch, x, s);
+/* The sum p of the signed singular values of G, without a decomposition: the largest root of
+ *   p^4 - 2 a p^2 - 8 d p + a^2 - 4 c,   a = |G|^2,  d = det G,  c = |cof G|^2   (the other three: s1 - s2 - s3 ...).
+ * Newton's method from sqrt(3 a) >= p descends to it, in four steps near rest. */
+#define SUM_STEPS 8
+
+SIMD_INLINE f64x8 stretch_sum(const f64x8 G[9], f64x8 a) {
+    f64x8 c = f64x8_set(0), d = f64x8_set(0);
+    SIMD_FOR (i, 0, 3)
+        SIMD_FOR (j, 0, 3) {
+            int i1 = (i + 1) % 3, i2 = (i + 2) % 3, j1 = (j + 1) % 3, j2 = (j + 2) % 3;
+            f64x8 minor = G[AT(i1, j1)] * G[AT(i2, j2)] - G[AT(i1, j2)] * G[AT(i2, j1)];
+            c += minor * minor;
+            if (i == 0) d += G[AT(0, j)] * minor;
+        }
+    f64x8 p = f64x8_sqrt(3.0 * a), floor = f64x8_set(1e-300);
+    for (int k = 0; k < SUM_STEPS; k++) {
+        f64x8 square = p * p, rest = square - a;
+        f64x8 value = rest * rest - 4.0 * c - 8.0 * d * p, slope = 4.0 * p * rest - 8.0 * d;
+        p -= value / f64x8_max(slope, floor);
+    }
+    return p;
+}
+
+double soft_element_energy(const soft_batch *batch, const double *x, const f64x8 *rotation, double *frozen) {
+    f64x8 G[9], square = f64x8_set(0);
+    deformation_gradient(batch, x, G);
+    for (int i = 0; i < 9; i++) square += G[i] * G[i];
     /* Vol (mu sum (s_i - 1)^2 + lambda/2 (sum (s_i - 1))^2) */
-    f64x8 trace = s[0] + s[1] + s[2] - 3.0, squares = f64x8_set(0);
-    for (int i = 0; i < 3; i++) squares += (s[i] - 1.0) * (s[i] - 1.0);
-    f64x8 energy = batch->mu * squares + 0.5 * batch->lambda * trace * trace;
+    f64x8 p = stretch_sum(G, square), trace = p - 3.0;
+    f64x8 energy = batch->mu * (square - 2.0 * p + 3.0) + 0.5 * batch->lambda * trace * trace;
     double sum = 0;
     for (int l = 0; l < batch->tet_count; l++) sum += energy[l];
+    if (!frozen) return sum;
+    /* The same with e = sym(R^T G) - 1. */
+    f64x8 E[9];
+    SIMD_FOR (i, 0, 3)
+        SIMD_FOR (j, 0, 3)
+            E[AT(i, j)] = f64x8_fma(rotation[AT(0, i)], G[AT(0, j)],
+                                    f64x8_fma(rotation[AT(1, i)], G[AT(1, j)], rotation[AT(2, i)] * G[AT(2, j)]));
+    f64x8 squares = f64x8_set(0), stretch = E[0] + E[4] + E[8] - 3.0;
+    SIMD_FOR (i, 0, 3) {
+        squares += (E[AT(i, i)] - 1.0) * (E[AT(i, i)] - 1.0);
+        f64x8 shear = E[AT(i, (i + 1) % 3)] + E[AT((i + 1) % 3, i)];
+        squares += 0.5 * shear * shear;
+    }
+    f64x8 held = batch->mu * squares + 0.5 * batch->lambda * stretch * stretch;
+    for (int l = 0; l < batch->tet_count; l++) *frozen += held[l];
     return sum;
 }

@@ -20,9 +20,46 @@
 #define EQUAL_VALUES 1e-9 /* closer singular values count as equal */
 #define SMALLEST_SUM 0.01 /* of two singular values, as a divisor */
 
-void soft_limit_decompose(const soft_batch *batch, const double *x, const f64x8 *Y, soft_limit_point *point) {
-    f64x8 F[9];
-    soft_element_gradient(batch, x, F);
+/* Leading principal minors of a symmetric matrix a, b, c (diagonal), d = 01, e = 02, f = 12, all above `tiny` times the
+ * size of its entries: it is positive definite, rounding errors included. */
+SIMD_INLINE i64x8 is_definite(f64x8 a, f64x8 b, f64x8 c, f64x8 d, f64x8 e, f64x8 f, f64x8 size) {
+    const double tiny = 1e-12;
+    f64x8 minor = a * b - d * d;
+    f64x8 determinant = c * minor - a * f * f - b * e * e + 2.0 * d * e * f;
+    return (a > tiny * size) & (minor > tiny * size * size) & (determinant > tiny * size * size * size);
+}
+
+/* Whether all singular values lie within the limits, without a decomposition: det F > 0, F^T F - low^2 and high^2 - F^T F
+ * are positive definite. SAFE keeps values that rounding errors could move across a limit out. */
+static bool is_within_limits(const soft_batch *batch, const f64x8 F[9]) {
+    const double safe = 1e-6, widest = 100; /* a wider limit counts as this */
+    f64x8 low = f64x8_max(batch->s_min, f64x8_set(0)) * (1 + safe);
+    f64x8 high = f64x8_min(batch->s_max, f64x8_set(widest)) * (1 - safe);
+    f64x8 C[6]; /* F^T F: 00, 11, 22, 01, 02, 12 */
+    SIMD_FOR (i, 0, 6) {
+        int j = i < 3 ? i : i == 5 ? 1 : 0, k = i < 3 ? i : i == 3 ? 1 : 2;
+        C[i] = f64x8_fma(F[j], F[k], f64x8_fma(F[3 + j], F[3 + k], F[6 + j] * F[6 + k]));
+    }
+    f64x8 determinant =
+        F[0] * (F[4] * F[8] - F[5] * F[7]) - F[1] * (F[3] * F[8] - F[5] * F[6]) + F[2] * (F[3] * F[7] - F[4] * F[6]);
+    f64x8 a = low * low, b = high * high;
+    i64x8 within = (determinant > f64x8_set(0)) & is_definite(C[0] - a, C[1] - a, C[2] - a, C[3], C[4], C[5], b) &
+                   is_definite(b - C[0], b - C[1], b - C[2], -C[3], -C[4], -C[5], b);
+    return i64x8_bits(within) == (1u << SIMD_LANES) - 1;
+}
+
+/* Whether the limits of a batch without multipliers are inactive at F = G. */
+static bool is_inactive(const soft_batch *batch, const f64x8 F[9]) {
+    if (!is_within_limits(batch, F)) return false;
+    if (!batch->fibres) return true;
+    const f64x8 no_multipliers[3 * SOFT_FIBRES] = {{0}};
+    soft_fibre_point fibre;
+    soft_fibre_evaluate(batch->fibres, F, no_multipliers, &fibre);
+    return !i64x8_any((fibre.delta[0] != 0.0) | (fibre.delta[1] != 0.0) | (fibre.delta[2] != 0.0));
+}
+
+/* F = G on entry. */
+static void decompose(const soft_batch *batch, const f64x8 *Y, f64x8 F[9], soft_limit_point *point) {
     if (batch->fibres) soft_fibre_evaluate(batch->fibres, F, Y + 9, &point->fibre);
     SIMD_FOR (i, 0, 9) F[i] += Y[i];
     svd3_batch(F, point->U, point->f, point->V);
@@ -32,11 +69,18 @@ void soft_limit_decompose(const soft_batch *batch, const double *x, const f64x8 
     }
 }
 
-/* True if some singular value of some tet exceeds its limit. */
-static bool soft_limit_pushes(const soft_limit_point *point) {
+void soft_limit_decompose(const soft_batch *batch, const double *x, const f64x8 *Y, soft_limit_point *point) {
+    f64x8 F[9];
+    soft_element_gradient(batch, x, F);
+    decompose(batch, Y, F, point);
+}
+
+/* A bit for each tet: some singular value exceeds its limit. */
+static unsigned soft_limit_pushes(const soft_batch *batch, const soft_limit_point *point) {
     const f64x8 *d = point->d, *delta = point->fibre.delta;
-    return i64x8_any((d[0] != 0.0) | (d[1] != 0.0) | (d[2] != 0.0) | (delta[0] != 0.0) | (delta[1] != 0.0) |
-                     (delta[2] != 0.0));
+    unsigned real = (1u << batch->tet_count) - 1;
+    return real & i64x8_bits((d[0] != 0.0) | (d[1] != 0.0) | (d[2] != 0.0) | (delta[0] != 0.0) | (delta[1] != 0.0) |
+                             (delta[2] != 0.0));
 }
 
 /* The point for a penalty `stiffer` times as large, at the same forces: active values lie at their limit except for 1
@@ -398,28 +442,40 @@ static void soft_rows_hold(body_state *base, const double *impulse) {
     memcpy(state->limit_impulse, impulse, 3 * (size_t)soft_of(state)->mesh.node_count * sizeof *impulse);
 }
 
-/* The strain limits of a whole soft body, for solvers (body/body.h, body_limits). */
+/* The strain limits of a whole soft body, for solvers (body/body.h, body_limits).
+ *
+ * Most tets are far from their limits most of the time. Batches whose multipliers are zero and whose limits are inactive
+ * are quiet: they are not decomposed and contribute nothing. Gradient and Hessian are added tet by tet, in ascending
+ * order, only for tets with an active limit. */
 
 static double *record_of(soft_state *state, int batch) {
     return state->limit_records + (size_t)batch * SIMD_LANES * SOFT_RECORD;
 }
 
+static bool is_warm(const soft_state *state, int k) {
+    const f64x8 *Y = state->multiplier + SOFT_MULTIPLIERS * k;
+    i64x8 some = Y[0] != 0.0;
+    for (int i = 1; i < SOFT_MULTIPLIERS; i++) some |= Y[i] != 0.0;
+    return i64x8_any(some);
+}
+
+/* Bodies without bones have too few tets for skipping to matter, and it would change the last bits of their golden states:
+ * the signs of zeros in multipliers, and where decompositions start. */
+static bool counts_as_warm(const soft_state *state, int k) {
+    return !soft_of(state)->carriers || is_warm(state, k);
+}
+
 static bool limits_warm(const body_state *base) {
     const soft_state *state = (const soft_state *)base;
-    for (int i = 0; i < SOFT_MULTIPLIERS * soft_of(state)->batch_count; i++)
-        if (i64x8_any(state->multiplier[i] != 0.0)) return true;
+    for (int k = 0; k < soft_of(state)->batch_count; k++)
+        if (is_warm(state, k)) return true;
     return false;
 }
 
 static void limits_rescale(body_state *base, double factor, double max) {
     soft_state *state = (soft_state *)base;
     for (int k = 0; k < soft_of(state)->batch_count; k++)
-        soft_limit_rescale(factor, max, state->multiplier + SOFT_MULTIPLIERS * k);
-}
-
-static void clear_record(soft_state *state, int k) {
-    if (state->limit_pushes[k]) memset(record_of(state, k), 0, SIMD_LANES * SOFT_RECORD * sizeof(double));
-    state->limit_pushes[k] = 0;
+        if (state->limit_warm[k]) soft_limit_rescale(factor, max, state->multiplier + SOFT_MULTIPLIERS * k);
 }
 
 /* Between steps the multipliers are stored in the frames of the tets at the start of the step. Restored in the frames
@@ -441,6 +497,7 @@ static void turn_multipliers(const soft_state *state, int k, bool back, f64x8 *t
 
 static void turn_all(soft_state *state, bool back) {
     for (int k = 0; k < soft_of(state)->batch_count; k++) {
+        if (!state->limit_warm[k]) continue;
         f64x8 turned[SOFT_MULTIPLIERS];
         turn_multipliers(state, k, back, turned);
         memcpy(state->multiplier + SOFT_MULTIPLIERS * k, turned, sizeof turned);
@@ -459,7 +516,9 @@ static void limits_begin(body_state *base) {
     soft_state *state = (soft_state *)base;
     for (int k = 0; k < soft_of(state)->batch_count; k++) {
         memcpy(state->limit_points[k].V, state->warm + 9 * k, sizeof state->limit_points[k].V);
-        clear_record(state, k);
+        state->limit_warm[k] = counts_as_warm(state, k);
+        state->limit_quiet[k] = true;
+        state->limit_pushes[k] = 0;
     }
     memset(state->limit_impulse, 0, 3 * (size_t)soft_of(state)->mesh.node_count * sizeof *state->limit_impulse);
 }
@@ -481,7 +540,6 @@ typedef struct limit_job {
     soft_state *state;
     double weight, stiffer;
     bool convex;
-    double *blocks;
     void (*visit)(const struct limit_job *job, int batch);
 } limit_job;
 
@@ -501,8 +559,11 @@ static void visit_batches(const body_step *step, limit_job *job) {
 
 static void evaluate_batch(const limit_job *job, int k) {
     soft_state *state = job->state;
-    soft_limit_decompose(&soft_of(state)->batches[k], state->trial, state->multiplier + SOFT_MULTIPLIERS * k,
-                         &state->limit_points[k]);
+    const soft_batch *batch = &soft_of(state)->batches[k];
+    f64x8 F[9];
+    soft_element_gradient(batch, state->trial, F);
+    state->limit_quiet[k] = !state->limit_warm[k] && is_inactive(batch, F);
+    if (!state->limit_quiet[k]) decompose(batch, state->multiplier + SOFT_MULTIPLIERS * k, F, &state->limit_points[k]);
 }
 
 static void limits_evaluate(body_state *base, const body_step *step) {
@@ -514,7 +575,7 @@ static double limits_energy(const body_state *base) {
     const soft_model *body = soft_of(state);
     double sum = 0;
     for (int k = 0; k < body->batch_count; k++)
-        if (body->batches[k].limited) sum += soft_limit_energy(&body->batches[k], &state->limit_points[k]);
+        if (!state->limit_quiet[k]) sum += soft_limit_energy(&body->batches[k], &state->limit_points[k]);
     return sum;
 }
 
@@ -523,7 +584,7 @@ static body_limit_measures limits_measure(const body_state *base) {
     const soft_model *body = soft_of(state);
     body_limit_measures all = {0};
     for (int k = 0; k < body->batch_count; k++) {
-        if (!body->batches[k].limited) continue;
+        if (state->limit_quiet[k]) continue;
         soft_limit_measures one =
             soft_limit_measure(&body->batches[k], &state->limit_points[k], state->multiplier + SOFT_MULTIPLIERS * k);
         all.distance = fmax(all.distance, one.distance);
@@ -532,27 +593,38 @@ static body_limit_measures limits_measure(const body_state *base) {
     return all;
 }
 
+/* The next tet from t on with an active limit, or the number of tets. */
+static int next_pushing(const soft_state *state, int t) {
+    int batches = soft_of(state)->batch_count;
+    for (int k = t / SIMD_LANES; k < batches; k++, t = SIMD_LANES * k) {
+        unsigned left = state->limit_pushes[k] >> t % SIMD_LANES;
+        if (left) return t + __builtin_ctz(left);
+    }
+    return soft_of(state)->mesh.tet_count;
+}
+
+#define EACH_PUSHING(state, t)                                                                                         \
+    for (int t = next_pushing(state, 0); t < soft_of(state)->mesh.tet_count; t = next_pushing(state, t + 1))
+
 static void force_batch(const limit_job *job, int k) {
     soft_state *state = job->state;
-    if (!soft_limit_pushes(&state->limit_points[k])) {
-        clear_record(state, k);
-        return;
-    }
-    soft_limit_forces(&soft_of(state)->batches[k], &state->limit_points[k], job->weight, record_of(state, k));
-    state->limit_pushes[k] = 1;
+    const soft_batch *batch = &soft_of(state)->batches[k];
+    state->limit_pushes[k] = state->limit_quiet[k] ? 0 : soft_limit_pushes(batch, &state->limit_points[k]);
+    if (state->limit_pushes[k]) soft_limit_forces(batch, &state->limit_points[k], job->weight, record_of(state, k));
 }
 
 static void limits_gradient(body_state *base, const body_step *step, double weight, double *gradient) {
     soft_state *state = (soft_state *)base;
     const soft_model *body = soft_of(state);
     visit_batches(step, &(limit_job){.state = state, .weight = weight, .visit = force_batch});
-    for (int i = 0; i < body->mesh.node_count; i++) {
-        int unknown = body->system_node[i];
-        if (unknown < 0) continue;
-        vec3 sum = vec3_load(gradient + 3 * unknown);
-        for (int k = body->force_start[i]; k < body->force_start[i + 1]; k++)
-            sum = vec3_sub(sum, vec3_load(state->limit_records + body->force_source[k]));
-        vec3_store(gradient + 3 * unknown, sum);
+    EACH_PUSHING(state, t) {
+        const double *force = state->limit_records + (size_t)t * SOFT_RECORD + SOFT_RECORD_FORCE;
+        for (int a = 0; a < 4; a++) {
+            int unknown = body->system_node[body->batches[t / SIMD_LANES].node[a][t % SIMD_LANES]];
+            if (unknown < 0) continue;
+            double *sum = gradient + 3 * (size_t)unknown;
+            vec3_store(sum, vec3_sub(vec3_load(sum), vec3_load(force + 3 * a)));
+        }
     }
 }
 
@@ -562,30 +634,24 @@ static void block_batch(const limit_job *job, int k) {
         soft_limit_blocks(&soft_of(state)->batches[k], &state->limit_points[k], job->weight, true, record_of(state, k));
 }
 
-static void add_blocks(void *context, int piece) {
-    const limit_job *job = context;
-    const soft_model *body = soft_of(job->state);
-    int pieces = soft_piece_count(body->block_count, SOFT_BLOCKS_PER_PIECE);
-    int end = soft_share(body->block_count, piece + 1, pieces);
-    for (int slot = soft_share(body->block_count, piece, pieces); slot < end; slot++) {
-        double *target = job->blocks + 9 * (size_t)body->block_target[slot];
-        f64x8 sum = f64x8_load(target);
-        double ninth = target[8];
-        for (int k = body->block_start[slot]; k < body->block_start[slot + 1]; k++) {
-            const double *source = job->state->limit_records + body->block_source[k];
-            sum += f64x8_load(source);
-            ninth += source[8];
+static void add_blocks(const soft_state *state, double *blocks) {
+    const soft_model *body = soft_of(state);
+    EACH_PUSHING(state, t) {
+        const double *source = state->limit_records + (size_t)t * SOFT_RECORD;
+        for (int i = 0; i < 10; i++, source += 9) {
+            if (body->tet_block[t][i] < 0) continue;
+            double *target = blocks + 9 * (size_t)body->tet_block[t][i];
+            f64x8_store(target, f64x8_load(target) + f64x8_load(source));
+            target[8] += source[8];
         }
-        f64x8_store(target, sum);
-        target[8] = ninth;
     }
 }
 
-/* Completes the records of active batches; the gradient has cleared the others. */
+/* Completes the records of tets that the gradient found active. */
 static void limits_hessian(body_state *base, const body_step *step, double weight, double *blocks) {
-    limit_job job = {.state = (soft_state *)base, .weight = weight, .blocks = blocks, .visit = block_batch};
-    visit_batches(step, &job);
-    workers_run(step->pool, soft_piece_count(soft_of(job.state)->block_count, SOFT_BLOCKS_PER_PIECE), add_blocks, &job);
+    soft_state *state = (soft_state *)base;
+    visit_batches(step, &(limit_job){.state = state, .weight = weight, .visit = block_batch});
+    add_blocks(state, blocks);
 }
 
 /* Called with stored multipliers and nodes at the end of the step; does not change the state. */
@@ -596,33 +662,28 @@ static void tangent_batch(const limit_job *job, int k) {
     f64x8 Y[SOFT_MULTIPLIERS];
     turn_multipliers(state, k, false, Y);
     soft_limit_decompose(batch, state->x, Y, &point);
-    if (!soft_limit_pushes(&point)) {
-        clear_record(state, k);
-        return;
-    }
+    state->limit_pushes[k] = soft_limit_pushes(batch, &point);
+    if (!state->limit_pushes[k]) return;
     soft_limit_stiffen(job->stiffer, &point);
     soft_limit_blocks(batch, &point, job->stiffer * job->weight, job->convex, record_of(state, k));
-    state->limit_pushes[k] = 1;
 }
 
 static void limits_tangent(body_state *base, const body_step *step, double weight, double stiffer, bool convex,
                            double *blocks) {
-    limit_job job = {.state = (soft_state *)base,
-                     .weight = weight,
-                     .stiffer = stiffer,
-                     .convex = convex,
-                     .blocks = blocks,
-                     .visit = tangent_batch};
+    limit_job job = {
+        .state = (soft_state *)base, .weight = weight, .stiffer = stiffer, .convex = convex, .visit = tangent_batch};
     visit_batches(step, &job);
-    workers_run(step->pool, soft_piece_count(soft_of(job.state)->block_count, SOFT_BLOCKS_PER_PIECE), add_blocks, &job);
+    add_blocks(job.state, blocks);
 }
 
 static void limits_update(body_state *base, double factor, double max) {
     soft_state *state = (soft_state *)base;
     const soft_model *body = soft_of(state);
     for (int k = 0; k < body->batch_count; k++)
-        if (body->batches[k].limited)
+        if (!state->limit_quiet[k]) {
             soft_limit_update(&state->limit_points[k], factor, max, state->multiplier + SOFT_MULTIPLIERS * k);
+            state->limit_warm[k] = counts_as_warm(state, k);
+        }
 }
 
 const body_limits soft_limits = {

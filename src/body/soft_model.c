@@ -545,6 +545,7 @@ static void count_block(soft_model *body, int *slot_of_block, int block, int t, 
 static void place_block(soft_model *body, int *slot_of_block, int block, int t, int a, int b) {
     int slot = slot_of_block[block];
     body->block_source[body->block_start[slot + 1]++] = t * SOFT_RECORD + 9 * (a * (a + 1) / 2 + b);
+    body->tet_block[t][a * (a + 1) / 2 + b] = block;
     if (a == b) body->diagonal_node[slot] = body->batches[t / SIMD_LANES].node[a][t % SIMD_LANES];
 }
 
@@ -559,7 +560,8 @@ static thenar_status bind_blocks(soft_model *body, const block_pattern *pattern,
     body->diagonal_node = MEMORY_ARRAY(int, slots);
     body->block_start = MEMORY_ARRAY(int, slots + 2);
     body->block_source = MEMORY_ARRAY(int, sources);
-    if (!body->block_target || !body->diagonal_node || !body->block_start || !body->block_source) {
+    body->tet_block = (int(*)[10])MEMORY_ARRAY(int, 10 * (size_t)body->mesh.tet_count);
+    if (!body->block_target || !body->diagonal_node || !body->block_start || !body->block_source || !body->tet_block) {
         free(slot_of_block);
         return error_memory(error, body->base.name);
     }
@@ -571,6 +573,8 @@ static thenar_status bind_blocks(soft_model *body, const block_pattern *pattern,
         start += slot_of_block[k];
         slot_of_block[k] = slot++;
     }
+    for (int t = 0; t < body->mesh.tet_count; t++)
+        for (int i = 0; i < 10; i++) body->tet_block[t][i] = -1;
     visit_blocks(body, pattern, first_node, slot_of_block, place_block);
     free(slot_of_block);
     return THENAR_OK;

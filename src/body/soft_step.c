@@ -46,7 +46,8 @@ static void soft_energy(const body_state *base, vec3 gravity, double *kinetic, d
         moving += 0.5 * body->mass[i] * vec3_dot(v, v);
         raised -= body->mass[i] * vec3_dot(gravity, vec3_load(state->x + 3 * i));
     }
-    for (int k = 0; k < body->batch_count; k++) strained += soft_element_energy(&body->batches[k], state->x);
+    for (int k = 0; k < body->batch_count; k++)
+        strained += soft_element_energy(&body->batches[k], state->x, NULL, NULL);
     if (kinetic) *kinetic = moving;
     if (elastic) *elastic = strained;
     if (potential) *potential = raised;
@@ -77,6 +78,7 @@ static void soft_layout(body_state *base, arena *kept, arena *work) {
     state->applied = ARENA_ARRAY(kept, double, components);
     state->force = ARENA_ARRAY(kept, double, components);
     state->touched = ARENA_ARRAY(kept, double, body->mesh.node_count);
+    state->contact_force = ARENA_ARRAY(kept, double, body->carriers ? components : 0);
     state->warm = ARENA_ARRAY(kept, f64x8, 9 * batches);
     state->support_states = ARENA_ARRAY(kept, support_state, body->support_count);
     state->multiplier = ARENA_ARRAY(kept, f64x8, body->base.limited ? SOFT_MULTIPLIERS * batches : 0);
@@ -90,8 +92,10 @@ static void soft_layout(body_state *base, arena *kept, arena *work) {
     if (!body->base.limited) return;
     state->trial = ARENA_ARRAY(work, double, components);
     state->limit_points = ARENA_ARRAY(work, soft_limit_point, batches);
+    state->limit_warm = ARENA_ARRAY(work, bool, batches);
+    state->limit_quiet = ARENA_ARRAY(work, bool, batches);
+    state->limit_pushes = ARENA_ARRAY(work, unsigned, batches);
     state->limit_records = ARENA_ARRAY(work, double, batches *SIMD_LANES *SOFT_RECORD);
-    state->limit_pushes = ARENA_ARRAY(work, int, batches);
     state->limit_impulse = ARENA_ARRAY(work, double, components);
 }
 
@@ -118,6 +122,7 @@ static void soft_reset(body_state *base) {
     memset(state->applied, 0, bytes);
     memcpy(state->force, body->load, bytes);
     memset(state->touched, 0, (size_t)body->mesh.node_count * sizeof *state->touched);
+    if (body->carriers) memset(state->contact_force, 0, bytes);
     memset(state->support_states, 0, (size_t)body->support_count * sizeof *state->support_states);
     for (int i = 0; i < 9 * body->batch_count; i++) state->warm[i] = f64x8_set(i % 9 % 4 == 0);
     if (body->base.limited)
@@ -335,7 +340,8 @@ static bool soft_is_finite(const body_state *base) {
     const soft_model *body = soft_of(state);
     size_t components = 3 * (size_t)body->mesh.node_count, lanes = SIMD_LANES * (size_t)body->batch_count;
     bool is_finite = body_within(state->x, components, BODY_FARTHEST);
-    const double *const others[] = {state->v, state->change, state->applied, state->force};
+    const double *const others[] = {state->v, state->change, state->applied, state->force,
+                                    body->carriers ? state->contact_force : state->force};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         is_finite = is_finite && body_within(others[i], components, DBL_MAX);
     is_finite = is_finite && body_within(state->touched, (size_t)body->mesh.node_count, DBL_MAX);
@@ -396,6 +402,7 @@ static uint64_t soft_hash(const body_model *base) {
     hash = hash_bytes(hash, body->stiffness, nodes * sizeof(double));
     hash = hash_bytes(hash, &body->self_distance, sizeof body->self_distance);
     hash = hash_bytes(hash, body->damping, nodes * sizeof(double));
+    if (body->carriers) hash = hash_bytes(hash, body->carriers, nodes * sizeof *body->carriers);
     for (int k = 0; k < body->batch_count; k++) {
         hash = hash_bytes(hash, &body->batches[k].lambda, sizeof(f64x8));
         hash = hash_bytes(hash, &body->batches[k].mu, sizeof(f64x8));
@@ -425,12 +432,10 @@ static void soft_free(body_model *base) {
     thenar_embedding_free(&body->embedding);
     free(body->contact_spacing);
     free(body->contact_groups);
-    void *owned[] = {body->base.name,   body->mass,         body->damped_mass,
-                     body->load,        body->velocity,     body->batches,
-                     body->supports,    body->system_node,  body->block_target,
-                     body->block_start, body->block_source, body->diagonal_node,
-                     body->force_start, body->force_source, body->fibres,
-                     body->stiffness,   body->damping,      body};
+    void *owned[] = {body->base.name,    body->mass,          body->damped_mass, body->load,         body->velocity,
+                     body->batches,      body->supports,      body->system_node, body->block_target, body->block_start,
+                     body->block_source, body->diagonal_node, body->force_start, body->force_source, body->fibres,
+                     body->stiffness,    body->damping,       body->carriers,    body->tet_block,    body};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
 }
 

@@ -27,6 +27,7 @@
 #include "contact/find.h"
 #include "core/vec3.h"
 #include "sparse/cholesky.h"
+#include "sparse/reduction.h"
 
 typedef enum cone_state { CONE_OPEN, CONE_STICK, CONE_SLIP } cone_state;
 
@@ -186,6 +187,7 @@ typedef struct contact_equations {
     double *untouched_blocks, *untouched_b; /* room for A and b without contacts */
     double *scratch;                        /* 3 per node */
     cholesky_factor *factor;                /* of A */
+    const reduction *reduction;             /* if nodes depend on others, else NULL */
     int body_count;
     const int *body;           /* body_count: indices in the model */
     body_state *const *bodies; /* body_count: their states */

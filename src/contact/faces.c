@@ -430,13 +430,46 @@ static void set_box(faces_boxes *boxes, int lane, box b) {
     boxes->high[0][lane] = b.high.x, boxes->high[1][lane] = b.high.y, boxes->high[2][lane] = b.high.z;
 }
 
+/* One instruction, unlike fmin; positions are finite. */
+static double smaller(double a, double b) {
+    return a < b ? a : b;
+}
+
 static double min(f64x8 a) {
-    return fmin(fmin(fmin(a[0], a[1]), fmin(a[2], a[3])), fmin(fmin(a[4], a[5]), fmin(a[6], a[7])));
+    return smaller(smaller(smaller(a[0], a[1]), smaller(a[2], a[3])),
+                   smaller(smaller(a[4], a[5]), smaller(a[6], a[7])));
 }
 
 static box box_of_all(const faces_boxes *boxes) {
     return (box){{min(boxes->low[0]), min(boxes->low[1]), min(boxes->low[2])},
                  {-min(-boxes->high[0]), -min(-boxes->high[1]), -min(-boxes->high[2])}};
+}
+
+/* The boxes of the triangles of a leaf. Missing triangles of the last leaf repeat its last one before their lanes are
+ * cleared. */
+static faces_boxes triangle_boxes(const contact_faces *faces, const vec3 *positions, int leaf) {
+    int first = leaf * FACES_LEAF, count = leaf_end(faces, leaf) - first;
+    const int *corner[FACES_LEAF];
+    for (int i = 0; i < FACES_LEAF; i++) corner[i] = faces->corner + 3 * (size_t)(first + (i < count ? i : count - 1));
+    faces_boxes boxes = no_boxes();
+#define LANE(i, k, axis) positions[corner[i][k]].axis
+#define LANES(k, axis)                                                                                                 \
+    (f64x8) {                                                                                                          \
+        LANE(0, k, axis), LANE(1, k, axis), LANE(2, k, axis), LANE(3, k, axis), LANE(4, k, axis), LANE(5, k, axis),    \
+            LANE(6, k, axis), LANE(7, k, axis)                                                                         \
+    }
+    SIMD_FOR (k, 0, 3) {
+        const f64x8 p[3] = {LANES(k, x), LANES(k, y), LANES(k, z)};
+        SIMD_FOR (a, 0, 3) {
+            boxes.low[a] = f64x8_min(boxes.low[a], p[a]);
+            boxes.high[a] = f64x8_max(boxes.high[a], p[a]);
+        }
+    }
+#undef LANES
+#undef LANE
+    for (int i = count; i < FACES_LEAF; i++)
+        set_box(&boxes, i, (box){{INFINITY, INFINITY, INFINITY}, {-INFINITY, -INFINITY, -INFINITY}});
+    return boxes;
 }
 
 void contact_faces_update(contact_faces_state *state, const contact_skin_state *skin, const body_state *body) {
@@ -446,21 +479,12 @@ void contact_faces_update(contact_faces_state *state, const contact_skin_state *
     state->skin = skin;
     state->x = ((const soft_state *)body)->x;
     for (int leaf = 0; leaf < leaf_count(faces); leaf++) {
-        faces_boxes *boxes = &state->boxes[leaf];
-        vec3 low = vec3_make(INFINITY, INFINITY, INFINITY), high = vec3_scale(low, -1);
-        *boxes = no_boxes();
-        for (int i = leaf * FACES_LEAF, lane = 0; i < leaf_end(faces, leaf); i++, lane++) {
-            const int *corner = faces->corner + 3 * (size_t)i;
-            vec3 a = positions[corner[0]], b = positions[corner[1]], c = positions[corner[2]];
-            box own = {vec3_min(a, vec3_min(b, c)), vec3_max(a, vec3_max(b, c))};
-            set_box(boxes, lane, own);
-            low = vec3_min(low, own.low), high = vec3_max(high, own.high);
-        }
-        /* Stored lane by lane and read back as vectors, the boxes would have to wait for the stores. */
+        faces_boxes boxes = triangle_boxes(faces, positions, leaf);
+        state->boxes[leaf] = boxes;
         if (faces->level_count == 1) continue;
         faces_boxes *above = &state->boxes[faces->level_start[1] + leaf / FACES_LEAF];
         if (leaf % FACES_LEAF == 0) *above = no_boxes();
-        set_box(above, leaf % FACES_LEAF, (box){low, high});
+        set_box(above, leaf % FACES_LEAF, box_of_all(&boxes));
     }
     for (int level = 2; level < faces->level_count; level++) {
         int below = faces->level_start[level - 1], start = faces->level_start[level];

@@ -540,9 +540,26 @@ static void clear_nodes(const patch_set *set, int nodes, double *d) {
     for (int k = 0; k < nodes; k++) vec3_store(d + 3 * set->nodes[k], (vec3){0});
 }
 
+/* The same with dependent nodes: their carriers are not among the listed nodes, so the whole vector is solved for. */
+static void solve_reduced(const patch_set *set, int nodes, const contact_equations *equations, double *d) {
+    double h = equations->step->h;
+    for (int k = 0; k < nodes; k++) set->slot_of_node[set->nodes[k]] = k;
+    for (int i = 0; i < equations->pattern->node_count; i++)
+        if (set->slot_of_node[i] < 0) vec3_store(d + 3 * (size_t)i, (vec3){0});
+    for (int k = 0; k < nodes; k++) set->slot_of_node[set->nodes[k]] = -1;
+    reduction_fold(equations->reduction, d);
+    cholesky_solve(equations->factor, d);
+    reduction_expand(equations->reduction, d);
+    for (int i = 0; i < 3 * equations->pattern->node_count; i++) d[i] *= h * h;
+}
+
 /* d = h^2 A^-1 d at the listed nodes, where d is a force on these nodes alone. */
 static void respond(const patch_set *set, int nodes, const contact_equations *equations, double *d) {
     double h = equations->step->h;
+    if (equations->reduction) {
+        solve_reduced(set, nodes, equations, d);
+        return;
+    }
     cholesky_solve_at(equations->factor, set->nodes, nodes, d);
     for (int k = 0; k < nodes; k++)
         vec3_store(d + 3 * set->nodes[k], vec3_scale(vec3_load(d + 3 * set->nodes[k]), h * h));

@@ -8,13 +8,18 @@ void contact_report_clear(contact_state *state) {
     state->report_count = state->pair_report_count = 0;
 }
 
-/* Marks the nodes that contacts hold: the bones of the next step account for them (hand/step.c). */
-static void touch_nodes(const int node[4], const double weights[4], body_state *body) {
+/* Marks the nodes that contacts hold, with their forces: the bones of the next step account for them (hand/step.c,
+ * hand/bones.c). */
+static void touch_nodes(const int node[4], const double weights[4], vec3 force, body_state *body) {
     if (body->model->kind != &soft_class) return;
     for (int k = 0; k < 4; k++) {
         if (weights[k] == 0) continue;
-        double *touched = &((soft_state *)body)->touched[node[k]];
+        soft_state *soft = (soft_state *)body;
+        double *touched = &soft->touched[node[k]];
         *touched = fmin(1, *touched + fabs(weights[k]));
+        if (!soft_of(soft)->carriers) continue;
+        double *sum = soft->contact_force + 3 * node[k];
+        vec3_store(sum, vec3_mul_add(vec3_load(sum), force, weights[k]));
     }
 }
 
@@ -25,13 +30,17 @@ static void note_touched(const contact_state *state, const contact_model *contac
         if (body->model->kind != &soft_class) continue;
         soft_state *soft = (soft_state *)body;
         memset(soft->touched, 0, (size_t)soft_of(soft)->mesh.node_count * sizeof *soft->touched);
+        if (soft_of(soft)->carriers)
+            memset(soft->contact_force, 0, 3 * (size_t)soft_of(soft)->mesh.node_count * sizeof *soft->contact_force);
     }
     for (int i = 0; i < count; i++) {
         const contact_point *point = &state->points[state->contacts[i].point];
         const int *pair = contacts->pairs[point->pair].body;
-        if (!(state->contacts[i].lambda.x > 0)) continue;
-        touch_nodes(point->node, point->weights, bodies[pair[0]]);
-        touch_nodes(point->other_node, point->other_weights, bodies[pair[1]]);
+        const contact *c = &state->contacts[i];
+        if (!(c->lambda.x > 0)) continue;
+        vec3 force = mat3_mul_vec_transposed(c->frame, c->lambda);
+        touch_nodes(point->node, point->weights, force, bodies[pair[0]]);
+        touch_nodes(point->other_node, point->other_weights, vec3_scale(force, -1), bodies[pair[1]]);
     }
 }
 

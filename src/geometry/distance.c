@@ -5,7 +5,6 @@
 
 #include <stdlib.h>
 
-#define BVH_STACK 64 /* the tree halves its items at each level, so it is at most 32 deep */
 #define LEAF_SIZE 4
 
 typedef struct builder {
@@ -97,6 +96,23 @@ void bvh_free(bvh *tree) {
     free(tree->node);
     free(tree->item);
     *tree = (bvh){0};
+}
+
+thenar_status bvh_order_points(int count, const double *positions, int **order, thenar_error *error) {
+    *order = NULL;
+    box *boxes = MEMORY_ARRAY(box, count);
+    if (!boxes) return error_memory(error, "order of points");
+    for (int i = 0; i < count; i++) {
+        vec3 p = vec3_load(positions + 3 * (size_t)i);
+        boxes[i] = (box){p, p};
+    }
+    bvh tree;
+    thenar_status status = bvh_create(boxes, count, &tree, error);
+    *order = tree.item;
+    tree.item = NULL;
+    bvh_free(&tree);
+    free(boxes);
+    return status;
 }
 
 void bvh_overlap(const bvh *tree, box query, bvh_visit visit, void *context) {
@@ -198,28 +214,31 @@ static double evaluate_plane(const void *context, vec3 point, vec3 *normal) {
 }
 
 signed_distance signed_distance_of_sphere(const sphere_shape *sphere) {
-    return (signed_distance){evaluate_sphere, sphere, box_grow(box_of(&sphere->centre, 1), sphere->radius)};
+    return (signed_distance){
+        .evaluate = evaluate_sphere, .context = sphere, .bounds = box_grow(box_of(&sphere->centre, 1), sphere->radius)};
 }
 
 signed_distance signed_distance_of_capsule(const capsule_shape *capsule) {
     vec3 ends[2] = {capsule->a, capsule->b};
-    return (signed_distance){evaluate_capsule, capsule, box_grow(box_of(ends, 2), capsule->radius)};
+    return (signed_distance){
+        .evaluate = evaluate_capsule, .context = capsule, .bounds = box_grow(box_of(ends, 2), capsule->radius)};
 }
 
 signed_distance signed_distance_of_box(const box_shape *shape) {
     box core = {vec3_sub(shape->centre, shape->half), vec3_add(shape->centre, shape->half)};
-    return (signed_distance){evaluate_box, shape, box_grow(core, shape->radius)};
+    return (signed_distance){.evaluate = evaluate_box, .context = shape, .bounds = box_grow(core, shape->radius)};
 }
 
 signed_distance signed_distance_of_cylinder(const cylinder_shape *cylinder) {
     vec3 half = {cylinder->core_radius, cylinder->half_length, cylinder->core_radius};
     box core = {vec3_sub(cylinder->centre, half), vec3_add(cylinder->centre, half)};
-    return (signed_distance){evaluate_cylinder, cylinder, box_grow(core, cylinder->radius)};
+    return (signed_distance){
+        .evaluate = evaluate_cylinder, .context = cylinder, .bounds = box_grow(core, cylinder->radius)};
 }
 
 signed_distance signed_distance_of_plane(const plane_shape *plane) {
     box everything = {{-INFINITY, -INFINITY, -INFINITY}, {INFINITY, INFINITY, INFINITY}};
-    return (signed_distance){evaluate_plane, plane, everything};
+    return (signed_distance){.evaluate = evaluate_plane, .context = plane, .bounds = everything};
 }
 
 /* Triangle-tet overlap by separating axes: two convex bodies are disjoint exactly if they are separated along a face
@@ -491,7 +510,7 @@ static double evaluate_surface(const void *context, vec3 point, vec3 *normal) {
 }
 
 signed_distance signed_distance_of_surface(const surface_distance *solid) {
-    return (signed_distance){evaluate_surface, solid, solid->bounds};
+    return (signed_distance){.evaluate = evaluate_surface, .context = solid, .bounds = solid->bounds};
 }
 
 typedef struct cut_query {

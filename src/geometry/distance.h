@@ -8,6 +8,7 @@
 #include "thenar/mesh.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 
 /* A bounding volume hierarchy of boxes, for finding the items near a point or box. */
 
@@ -53,8 +54,13 @@ typedef struct bvh {
     int *item;      /* the items in the order of the leaves */
 } bvh;
 
+#define BVH_STACK 64 /* nodes to be visited: the tree halves its items at each level, so it is at most 32 deep */
+
 thenar_status bvh_create(const box *boxes, int count, bvh *out, thenar_error *error);
 void bvh_free(bvh *tree);
+
+/* The points (3 coordinates each) in the order of the leaves of a tree: neighbours in space follow each other. free() it. */
+thenar_status bvh_order_points(int count, const double *positions, int **order, thenar_error *error);
 
 /* Calls visit for each item whose leaf overlaps the query (the item's own box may not) until it returns
  * false. */
@@ -70,12 +76,20 @@ typedef struct signed_distance {
     /* normal, if not NULL, receives the unit vector in which the distance grows: out of the solid. Where it is not
      * unique (the centre of a sphere), one of them. The closest point of the surface is point - distance * normal. */
     double (*evaluate)(const void *context, vec3 point, vec3 *normal);
+    /* The distances of many points, the same to the last bit, where the solid has a faster way; NULL: one by one. */
+    void (*evaluate_many)(const void *context, int count, const vec3 *point, double *distance);
     const void *context; /* must outlive the signed_distance */
     box bounds;
 } signed_distance;
 
 static inline double signed_distance_at(const signed_distance *solid, vec3 point, vec3 *normal) {
     return solid->evaluate(solid->context, point, normal);
+}
+static inline void signed_distances_at(const signed_distance *solid, int count, const vec3 *point, double *distance) {
+    if (solid->evaluate_many)
+        solid->evaluate_many(solid->context, count, point, distance);
+    else
+        for (int i = 0; i < count; i++) distance[i] = signed_distance_at(solid, point[i], NULL);
 }
 
 /* Union and intersection of two solids, rounded by a fillet: within |a - b| < k the surface bends by about k (Quilez,
@@ -190,9 +204,34 @@ bool surface_distance_cuts_tet(const surface_distance *solid, const vec3 corner[
 /* Returns the smallest weight: how deep p lies inside. A tet without volume gives minus infinity. */
 double tet_weights(const vec3 corner[4], vec3 p, double weights[4]);
 
+/* A tet prepared for many points; the weights are the same to the last bit. */
+typedef struct tet_frame {
+    vec3 origin;  /* corner 0 */
+    mat3 inverse; /* of [b-a c-a d-a] */
+    bool flat;    /* no volume */
+} tet_frame;
+
+static inline tet_frame tet_frame_of(const vec3 corner[4]) {
+    mat3 edges =
+        mat3_columns(vec3_sub(corner[1], corner[0]), vec3_sub(corner[2], corner[0]), vec3_sub(corner[3], corner[0]));
+    bool flat = !(fabs(mat3_determinant(edges)) > 0);
+    return (tet_frame){corner[0], flat ? edges : mat3_inverse(edges), flat};
+}
+/* As tet_weights. */
+static inline double tet_frame_weights(const tet_frame *frame, vec3 p, double weights[4]) {
+    if (frame->flat) return -INFINITY;
+    vec3 w = mat3_mul_vec(frame->inverse, vec3_sub(p, frame->origin));
+    weights[0] = 1 - w.x - w.y - w.z;
+    weights[1] = w.x;
+    weights[2] = w.y;
+    weights[3] = w.z;
+    return fmin(fmin(weights[0], weights[1]), fmin(weights[2], weights[3]));
+}
+
 /* A tree over the tets of a mesh, which must outlive it. */
 typedef struct tet_finder {
     const thenar_tet_mesh *mesh;
+    tet_frame *frame; /* of each tet */
     bvh tree;
 } tet_finder;
 

@@ -11,37 +11,33 @@
 #define WEIGHT_TOLERANCE 1e-12
 
 double tet_weights(const vec3 corner[4], vec3 p, double weights[4]) {
-    mat3 edges =
-        mat3_columns(vec3_sub(corner[1], corner[0]), vec3_sub(corner[2], corner[0]), vec3_sub(corner[3], corner[0]));
-    if (!(fabs(mat3_determinant(edges)) > 0)) return -INFINITY;
-    vec3 w = mat3_mul_vec(mat3_inverse(edges), vec3_sub(p, corner[0]));
-    weights[0] = 1 - w.x - w.y - w.z;
-    weights[1] = w.x;
-    weights[2] = w.y;
-    weights[3] = w.z;
-    return fmin(fmin(weights[0], weights[1]), fmin(weights[2], weights[3]));
+    tet_frame frame = tet_frame_of(corner);
+    return tet_frame_weights(&frame, p, weights);
 }
 
 thenar_status tet_finder_create(const thenar_tet_mesh *mesh, tet_finder *out, thenar_error *error) {
     *out = (tet_finder){.mesh = mesh};
     box *boxes = MEMORY_ARRAY(box, mesh->tet_count);
-    if (!boxes) return error_memory(error, "tree of tets");
-    for (int t = 0; t < mesh->tet_count; t++) {
+    out->frame = MEMORY_ARRAY(tet_frame, mesh->tet_count);
+    thenar_status status = boxes && out->frame ? THENAR_OK : error_memory(error, "tree of tets");
+    for (int t = 0; t < mesh->tet_count && status == THENAR_OK; t++) {
         vec3 corner[4];
         tet_mesh_corners(mesh, t, corner);
         boxes[t] = box_of(corner, 4);
+        out->frame[t] = tet_frame_of(corner);
     }
-    thenar_status status = bvh_create(boxes, mesh->tet_count, &out->tree, error);
+    if (status == THENAR_OK) status = bvh_create(boxes, mesh->tet_count, &out->tree, error);
     free(boxes);
     return status;
 }
 
 void tet_finder_free(tet_finder *finder) {
     bvh_free(&finder->tree);
+    free(finder->frame);
 }
 
 typedef struct deepest {
-    const thenar_tet_mesh *mesh;
+    const tet_frame *frame;
     vec3 point;
     int tet;
     double depth;
@@ -50,10 +46,7 @@ typedef struct deepest {
 
 static bool try_tet(void *context, int tet) {
     deepest *best = context;
-    vec3 corner[4];
-    double w[4];
-    tet_mesh_corners(best->mesh, tet, corner);
-    double depth = tet_weights(corner, best->point, w);
+    double w[4] = {0}, depth = tet_frame_weights(&best->frame[tet], best->point, w);
     if (depth > best->depth || (depth == best->depth && tet < best->tet)) {
         best->tet = tet;
         best->depth = depth;
@@ -63,7 +56,7 @@ static bool try_tet(void *context, int tet) {
 }
 
 int tet_finder_find(const tet_finder *finder, vec3 p, double weights[4]) {
-    deepest best = {.mesh = finder->mesh, .point = p, .tet = -1, .depth = -INFINITY};
+    deepest best = {.frame = finder->frame, .point = p, .tet = -1, .depth = -INFINITY};
     box here = {p, p}, all = finder->tree.node[0].bounds;
     double size = vec3_distance(all.low, all.high), reach = 1e-12 * size;
     bvh_overlap(&finder->tree, box_grow(here, reach), try_tet, &best);

@@ -23,10 +23,11 @@ typedef struct fitting {
     const signed_distance *solid;
     const thenar_surface *skin;
     double quality;
-    int *star_start; /* node_count + 1: tets around node n are star[star_start[n]] up to star[star_start[n + 1] - 1] */
-    int *star;       /* 4 * tet_count */
-    int *first;      /* by tet: a vertex of the skin in it, or -1 */
-    int *next;       /* by vertex: another one in the same tet, or -1 */
+    int *star_start;  /* node_count + 1: tets around node n are star[star_start[n]] up to star[star_start[n + 1] - 1] */
+    int *star;        /* 4 * tet_count */
+    tet_frame *frame; /* of the tets around the current node, as many as the largest star has */
+    int *first;       /* by tet: a vertex of the skin in it, or -1 */
+    int *next;        /* by vertex: another one in the same tet, or -1 */
     boundary boundary;
     bool *outer; /* by node: on the boundary */
 } fitting;
@@ -34,6 +35,7 @@ typedef struct fitting {
 static void fitting_free(fitting *f) {
     free(f->star_start);
     free(f->star);
+    free(f->frame);
     free(f->first);
     free(f->next);
     boundary_free(&f->boundary);
@@ -68,6 +70,13 @@ static thenar_status fitting_create(fitting *f, const thenar_embedding *hold, th
     if (status != THENAR_OK) return status;
     for (int v = 0; v < f->boundary.surface.vertex_count; v++) f->outer[f->boundary.node[v]] = true;
     list_stars(f);
+    int largest = 0;
+    for (int n = 0; n < mesh->node_count; n++) {
+        int count = f->star_start[n + 1] - f->star_start[n];
+        if (count > largest) largest = count;
+    }
+    f->frame = MEMORY_ARRAY(tet_frame, largest);
+    if (!f->frame) return error_memory(error, "fitting a lattice");
     memset(f->first, -1, (size_t)mesh->tet_count * sizeof(int));
     if (vertices == 0) return THENAR_OK;
     thenar_embedding made = {0}, embedding = made;
@@ -86,43 +95,66 @@ static thenar_status fitting_create(fitting *f, const thenar_embedding *hold, th
     return status;
 }
 
-/* The tet around a node that contains a vertex of the skin, or -1. */
-static int holder_of(const fitting *f, int node, int vertex) {
-    vec3 p = surface_vertex(f->skin, vertex);
+static void prepare_frames(fitting *f, int node) {
     for (int i = f->star_start[node]; i < f->star_start[node + 1]; i++) {
         vec3 corner[4];
-        double weights[4];
         tet_mesh_corners(f->mesh, f->star[i], corner);
-        if (tet_weights(corner, p, weights) >= INSIDE) return f->star[i];
+        f->frame[i - f->star_start[node]] = tet_frame_of(corner);
     }
+}
+
+static bool holds(const fitting *f, int place, vec3 p) {
+    double weights[4];
+    return tet_frame_weights(&f->frame[place], p, weights) >= INSIDE;
+}
+
+/* The first tet around a node that contains a vertex of the skin, or -1. Frames as prepared. */
+static int holder_of(const fitting *f, int node, int vertex) {
+    vec3 p = surface_vertex(f->skin, vertex);
+    for (int i = f->star_start[node]; i < f->star_start[node + 1]; i++)
+        if (holds(f, i - f->star_start[node], p)) return f->star[i];
     return -1;
 }
 
-/* True if the tets around the node have the requested quality (or are no worse than before) and contain the skin. */
-static bool is_acceptable(const fitting *f, int node, double worst_before) {
-    double bound = fmin(f->quality, worst_before);
-    for (int i = f->star_start[node]; i < f->star_start[node + 1]; i++) {
-        vec3 corner[4];
-        tet_mesh_corners(f->mesh, f->star[i], corner);
-        if (tet_radius_ratio(corner) < bound) return false;
-    }
-    for (int i = f->star_start[node]; i < f->star_start[node + 1]; i++)
-        for (int v = f->first[f->star[i]]; v >= 0; v = f->next[v])
-            if (holder_of(f, node, v) < 0) return false;
-    return true;
+static double quality_of(const fitting *f, int tet) {
+    vec3 corner[4];
+    tet_mesh_corners(f->mesh, tet, corner);
+    return tet_radius_ratio(corner);
 }
 
 static double worst_around(const fitting *f, int node) {
     double worst = INFINITY;
-    for (int i = f->star_start[node]; i < f->star_start[node + 1]; i++) {
-        vec3 corner[4];
-        tet_mesh_corners(f->mesh, f->star[i], corner);
-        worst = fmin(worst, tet_radius_ratio(corner));
-    }
+    for (int i = f->star_start[node]; i < f->star_start[node + 1]; i++) worst = fmin(worst, quality_of(f, f->star[i]));
     return worst;
 }
 
-/* After a move, reassigns the vertices in the tets around a node to the tets that now contain them. */
+/* True if every tet around the node is better than that. */
+static bool improves(const fitting *f, int node, double quality) {
+    for (int i = f->star_start[node]; i < f->star_start[node + 1]; i++)
+        if (quality_of(f, f->star[i]) <= quality) return false;
+    return true;
+}
+
+/* True if the tets around the node contain the skin that they contained before it moved; then the frames are prepared.
+ * Most vertices are still in their own tet, which is tried first. */
+static bool keeps_skin(fitting *f, int node) {
+    prepare_frames(f, node);
+    for (int i = f->star_start[node]; i < f->star_start[node + 1]; i++)
+        for (int v = f->first[f->star[i]]; v >= 0; v = f->next[v])
+            if (!holds(f, i - f->star_start[node], surface_vertex(f->skin, v)) && holder_of(f, node, v) < 0)
+                return false;
+    return true;
+}
+
+/* True if the tets around the node have the requested quality (or are no worse than before) and contain the skin. */
+static bool is_acceptable(fitting *f, int node, double worst_before) {
+    double bound = fmin(f->quality, worst_before);
+    for (int i = f->star_start[node]; i < f->star_start[node + 1]; i++)
+        if (quality_of(f, f->star[i]) < bound) return false;
+    return keeps_skin(f, node);
+}
+
+/* After a move that keeps the skin, reassigns the vertices in the tets around a node to the tets that now contain them. */
 static void move_vertices(fitting *f, int node) {
     int all = -1;
     for (int i = f->star_start[node]; i < f->star_start[node + 1]; i++) {
@@ -145,8 +177,9 @@ static void move_vertices(fitting *f, int node) {
 static void move_node(fitting *f, int node) {
     double *place = f->mesh->positions + 3 * (size_t)node;
     vec3 from = vec3_load(place), normal;
-    double distance = signed_distance_at(f->solid, from, &normal), worst = worst_around(f, node), share = 1;
+    double distance = signed_distance_at(f->solid, from, &normal), share = 1;
     if (distance <= 0) return;
+    double worst = worst_around(f, node);
     for (int step = 0; step < STEPS; step++, share /= 2) {
         vec3_store(place, vec3_mul_add(from, normal, -distance * share));
         if (!is_acceptable(f, node, worst)) continue;
@@ -176,7 +209,7 @@ static bool better_node(fitting *f, int node) {
         for (int i = 0; i < 14; i++) {
             vec3 to = vec3_mul_add(from, vec3_unit(vec3_load(way[i])), step * size);
             vec3_store(place, to);
-            if (worst_around(f, node) <= worst + 1e-6 || !is_acceptable(f, node, worst)) continue;
+            if (!improves(f, node, worst + 1e-6) || !keeps_skin(f, node)) continue;
             double there = held ? signed_distance_at(f->solid, to, NULL) : 0;
             if (held && (there > farthest || there < min)) continue;
             move_vertices(f, node);
@@ -187,14 +220,25 @@ static bool better_node(fitting *f, int node) {
 }
 
 thenar_status lattice_improve(const signed_distance *solid, const thenar_surface *skin, const thenar_embedding *hold,
-                              double quality, thenar_tet_mesh *mesh, thenar_error *error) {
+                              double quality, const bool *fixed, thenar_tet_mesh *mesh, thenar_error *error) {
     fitting f = {.mesh = mesh, .solid = solid, .skin = skin, .quality = quality};
     thenar_status status = fitting_create(&f, hold, error);
+    /* A node that found no better place finds none before a neighbour moves. */
+    bool *settled = MEMORY_ARRAY(bool, mesh->node_count);
+    if (status == THENAR_OK && !settled) status = error_memory(error, "improving tets");
     bool moved = status == THENAR_OK;
     for (int sweep = 0; sweep < IMPROVE_SWEEPS && moved; sweep++) {
         moved = false;
-        for (int n = 0; n < mesh->node_count; n++) moved |= better_node(&f, n);
+        for (int n = 0; n < mesh->node_count; n++) {
+            if (settled[n] || (fixed && fixed[n])) continue;
+            settled[n] = !better_node(&f, n);
+            if (settled[n]) continue;
+            moved = true;
+            for (int i = f.star_start[n]; i < f.star_start[n + 1]; i++)
+                for (int k = 0; k < 4; k++) settled[tet_mesh_tet(mesh, f.star[i])[k]] = false;
+        }
     }
+    free(settled);
     fitting_free(&f);
     return status;
 }

@@ -95,9 +95,9 @@ thenar_status lattice_fit(const signed_distance *solid, const thenar_surface *sk
 
 /* As lattice_fit, but moves nodes until no tet has a radius ratio below `quality`, or no move improves the worst tet
  * around a node. Vertices of the skin (NULL: none) stay in their tets; nodes of the boundary stay near the solid
- * (NULL: anywhere). */
+ * (NULL: anywhere). fixed: nodes that do not move (NULL: none). */
 thenar_status lattice_improve(const signed_distance *solid, const thenar_surface *skin, const thenar_embedding *hold,
-                              double quality, thenar_tet_mesh *mesh, thenar_error *error);
+                              double quality, const bool *fixed, thenar_tet_mesh *mesh, thenar_error *error);
 
 /* Moves each inner node to the mean of its neighbours, where tets and skin allow it as in lattice_fit: this makes room
  * for the boundary to follow. */
@@ -134,11 +134,18 @@ thenar_status tet_subdivide(const thenar_tet_mesh *mesh, int cut, thenar_tet_mes
 typedef struct tet_wrap {
     const signed_distance *solid; /* what the skin encloses */
     const thenar_surface *skin;
-    const int *group; /* of the vertices */
+    const int *group;  /* of the vertices */
+    const bool *fixed; /* of the nodes: they do not move unless to the skin; NULL: none */
+    double quality;    /* radius ratio that fitting keeps and improving aims at; 0: as suits tets of one size */
 } tet_wrap;
 
 /* Moves nodes until the skin is covered by tets that can still be improved. */
 thenar_status tet_wrap_cover(const tet_wrap *wrap, thenar_tet_mesh *mesh, thenar_error *error);
+
+/* The same for tets in thin layers, which would turn over by that: no tet gets inverted, fixed nodes stay. way: unit
+ * directions in which nodes may move outward; zero for those that may not. */
+thenar_status tet_wrap_cover_carefully(const tet_wrap *wrap, const vec3 *way, thenar_tet_mesh *mesh,
+                                       thenar_error *error);
 
 /* Moves the boundary of tets that cover the skin towards it, in this many turns between which the inner nodes make
  * room; then improves the worst tets. */

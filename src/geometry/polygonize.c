@@ -1,6 +1,11 @@
 /* The surface of a solid by a net (Gibson 1998, Constrained elastic surface nets): one vertex in each cell of a grid for
  * each sheet of surface that passes through it, a quad around each edge of the grid that it cuts, then the vertices slide
- * to even spacing on the surface. */
+ * to even spacing on the surface.
+ *
+ * Evaluating the distance takes most of the time, and most of the grid is far from the surface. The net needs a value
+ * only at the ends of edges that the surface cuts; elsewhere it needs the sign. Where a distance d is overestimated by at
+ * most the factor SURE, no surface is closer than |d| / SURE: one value gives the sign of all points of a block, of
+ * BLOCK^3 points first, then of PART^3. A point known by its sign alone holds plus or minus infinity. */
 #include "geometry/meshing.h"
 
 #include "core/memory.h"
@@ -12,7 +17,10 @@
 #define TARGET_MIN 100
 #define TARGET_MAX 2000000
 
-#define BLOCK 6  /* cells of a block that is skipped as a whole where the surface is far */
+#define BLOCK 6 /* cells of a block that is skipped as a whole where the surface is far */
+#define PARTS 2 /* of a block, along an edge: a part is a point and its neighbours */
+#define PART (BLOCK / PARTS)
+#define BATCH 64 /* points evaluated at a time */
 #define SURE 1.6 /* largest overestimate of a distance */
 #define TRIES 4  /* cell sizes tried for a target number of triangles */
 #define PLACES 4 /* grid positions tried until the net is a manifold */
@@ -69,21 +77,74 @@ static thenar_status net_begin(net *n, double cell, double shift, thenar_error *
     return THENAR_OK;
 }
 
-static void evaluate_block(net *n, int x0, int y0, int z0) {
-    double half = BLOCK / 2.0, reach = SURE * n->cell * half * sqrt(3);
-    double middle = signed_distance_at(n->solid, point_at(n, x0 + half, y0 + half, z0 + half), NULL);
-    bool far = fabs(middle) > reach;
-    for (int z = z0; z < z0 + BLOCK && z < n->points[2]; z++)
-        for (int y = y0; y < y0 + BLOCK && y < n->points[1]; y++)
-            for (int x = x0; x < x0 + BLOCK && x < n->points[0]; x++)
-                n->value[point_number(n, x, y, z)] =
-                    far ? middle : signed_distance_at(n->solid, point_at(n, x, y, z), NULL);
+/* Points of the grid to be evaluated. */
+typedef struct batch {
+    int count;
+    vec3 point[BATCH];
+    double *value[BATCH];
+} batch;
+
+static void batch_evaluate(const signed_distance *solid, batch *b) {
+    double value[BATCH];
+    signed_distances_at(solid, b->count, b->point, value);
+    for (int i = 0; i < b->count; i++) *b->value[i] = value[i];
+    b->count = 0;
+}
+
+/* The points of a cube of the grid get a value, or with NULL their own. */
+static void fill_cube(net *n, int x0, int y0, int z0, int size, const double *value, batch *b) {
+    for (int z = z0; z < z0 + size && z < n->points[2]; z++)
+        for (int y = y0; y < y0 + size && y < n->points[1]; y++)
+            for (int x = x0; x < x0 + size && x < n->points[0]; x++) {
+                double *to = n->value + point_number(n, x, y, z);
+                if (value) {
+                    *to = *value;
+                    continue;
+                }
+                if (b->count == BATCH) batch_evaluate(n->solid, b);
+                b->point[b->count] = point_at(n, x, y, z);
+                b->value[b->count++] = to;
+            }
+}
+
+/* A block that the surface may reach, part by part. */
+static void evaluate_block(net *n, int x0, int y0, int z0, batch *b) {
+    vec3 point[PARTS * PARTS * PARTS];
+    double middle[PARTS * PARTS * PARTS];
+    int x[PARTS * PARTS * PARTS], y[PARTS * PARTS * PARTS], z[PARTS * PARTS * PARTS];
+    for (int i = 0; i < PARTS * PARTS * PARTS; i++) {
+        x[i] = x0 + PART * (i % PARTS);
+        y[i] = y0 + PART * (i / PARTS % PARTS);
+        z[i] = z0 + PART * (i / (PARTS * PARTS));
+        point[i] = point_at(n, x[i] + 1, y[i] + 1, z[i] + 1);
+    }
+    signed_distances_at(n->solid, PARTS * PARTS * PARTS, point, middle);
+    for (int i = 0; i < PARTS * PARTS * PARTS; i++) {
+        double sign = copysign(INFINITY, middle[i]);
+        bool far = fabs(middle[i]) > SURE * n->cell * sqrt(3);
+        fill_cube(n, x[i], y[i], z[i], PART, far ? &sign : NULL, b);
+    }
 }
 
 static void evaluate(net *n) {
+    batch b = {0};
+    double half = BLOCK / 2.0, reach = SURE * n->cell * half * sqrt(3);
     for (int z = 0; z < n->points[2]; z += BLOCK)
         for (int y = 0; y < n->points[1]; y += BLOCK)
-            for (int x = 0; x < n->points[0]; x += BLOCK) evaluate_block(n, x, y, z);
+            for (int x0 = 0; x0 < n->points[0]; x0 += BLOCK * BATCH) {
+                vec3 point[BATCH];
+                double middle[BATCH];
+                int count = 0;
+                for (int x = x0; x < n->points[0] && count < BATCH; x += BLOCK)
+                    point[count++] = point_at(n, x + half, y + half, z + half);
+                signed_distances_at(n->solid, count, point, middle);
+                for (int i = 0; i < count; i++)
+                    if (fabs(middle[i]) > reach)
+                        fill_cube(n, x0 + BLOCK * i, y, z, BLOCK, &middle[i], &b);
+                    else
+                        evaluate_block(n, x0 + BLOCK * i, y, z, &b);
+            }
+    batch_evaluate(n->solid, &b);
 }
 
 /* The ends of a cell's edges: corners by their bits, x lowest. */
@@ -136,6 +197,12 @@ static bool add_vertices(net *n, int x, int y, int z) {
     cell_values(n, x, y, z, value);
     for (int i = 0; i < 8; i++) inside += value[i] < 0;
     if (inside == 0 || inside == 8) return true;
+    for (int i = 0; i < 8; i++) {
+        if (!isinf(value[i])) continue;
+        int corner[3] = {x + (i & 1), y + (i >> 1 & 1), z + (i >> 2)};
+        value[i] = signed_distance_at(n->solid, point_at(n, corner[0], corner[1], corner[2]), NULL);
+        n->value[point_number(n, corner[0], corner[1], corner[2])] = value[i];
+    }
     int sheets = find_sheets(value, part);
     n->vertex[point_number(n, x, y, z)] = (int)n->position.count;
     for (int sheet = 0; sheet < sheets; sheet++) {
@@ -274,9 +341,9 @@ static thenar_status make_manifold(const signed_distance *solid, double cell, th
 
 /* One sweep: each vertex moves half way to the mean of its neighbours, weighted by the area around them so that
  * spacing becomes even, but only along the surface; then back to the surface, along the normal of the mesh or, with
- * six more evaluations, along that of the solid (exact). */
-static void slide(const signed_distance *solid, thenar_surface *s, double cell, bool exact, vec3 *sum, double *count,
-                  vec3 *normal) {
+ * six more evaluations, along that of the solid (exact). order: of evaluating, which is faster with neighbours. */
+static void slide(const signed_distance *solid, thenar_surface *s, const int *order, double cell, bool exact, vec3 *sum,
+                  double *count, vec3 *normal) {
     memset(sum, 0, (size_t)s->vertex_count * sizeof *sum);
     memset(count, 0, (size_t)s->vertex_count * sizeof *count);
     surface_vertex_normals(s, normal);
@@ -291,24 +358,38 @@ static void slide(const signed_distance *solid, thenar_surface *s, double cell, 
             count[v[k]] += area;
         }
     }
-    for (int v = 0; v < s->vertex_count; v++) {
-        if (!(count[v] > 0)) continue;
-        vec3 p = surface_vertex(s, v), way = vec3_sub(vec3_scale(sum[v], 1 / count[v]), p);
-        way = vec3_mul_add(way, normal[v], -vec3_dot(way, normal[v]));
-        p = vec3_mul_add(p, way, 0.7);
-        vec3 up = normal[v];
-        double distance = signed_distance_at(solid, p, exact ? &up : NULL);
-        p = vec3_mul_add(p, up, -fmin(fmax(distance, -cell / 2), cell / 2));
-        vec3_store(s->positions + 3 * (size_t)v, p);
+    for (int first = 0; first < s->vertex_count; first += BATCH) {
+        vec3 place[BATCH];
+        double distance[BATCH];
+        int size = s->vertex_count - first < BATCH ? s->vertex_count - first : BATCH;
+        for (int i = 0; i < size; i++) {
+            int v = order[first + i];
+            place[i] = surface_vertex(s, v);
+            if (!(count[v] > 0)) continue;
+            vec3 way = vec3_sub(vec3_scale(sum[v], 1 / count[v]), place[i]);
+            way = vec3_mul_add(way, normal[v], -vec3_dot(way, normal[v]));
+            place[i] = vec3_mul_add(place[i], way, 0.7);
+        }
+        if (!exact) signed_distances_at(solid, size, place, distance);
+        for (int i = 0; i < size; i++) {
+            int v = order[first + i];
+            if (!(count[v] > 0)) continue;
+            if (exact) distance[i] = signed_distance_at(solid, place[i], &normal[v]);
+            double back = -fmin(fmax(distance[i], -cell / 2), cell / 2);
+            vec3_store(s->positions + 3 * (size_t)v, vec3_mul_add(place[i], normal[v], back));
+        }
     }
 }
 
 static thenar_status even_out(const signed_distance *solid, double cell, thenar_surface *s, thenar_error *error) {
+    int *order = NULL;
     vec3 *sum = MEMORY_ARRAY(vec3, s->vertex_count), *normal = MEMORY_ARRAY(vec3, s->vertex_count);
     double *count = MEMORY_ARRAY(double, s->vertex_count);
-    thenar_status status = sum && normal && count ? THENAR_OK : error_memory(error, "surface net");
+    thenar_status status = sum && normal && count ? bvh_order_points(s->vertex_count, s->positions, &order, error)
+                                                  : error_memory(error, "surface net");
     for (int sweep = 0; sweep < SWEEPS && status == THENAR_OK; sweep++)
-        slide(solid, s, cell, sweep >= SWEEPS - EXACT_SWEEPS, sum, count, normal);
+        slide(solid, s, order, cell, sweep >= SWEEPS - EXACT_SWEEPS, sum, count, normal);
+    free(order);
     free(sum);
     free(normal);
     free(count);

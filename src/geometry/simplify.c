@@ -176,11 +176,14 @@ static bool keeps_manifold(const simplifier *s, const ring *around_u, int v) {
     return shared == 2 && valence + around_u->count - 4 <= RING;
 }
 
-/* The cost of merging u into v. */
-static double cost_of(const simplifier *s, int u, const ring *around, int v) {
+/* The cost of merging u into v; REFUSED if it is not allowed or certainly above `limit`. The terms of the cost are
+ * positive, and rounding keeps their order: a partial sum above the limit decides. The cheap terms are the first. */
+static double cost_of(const simplifier *s, int u, const ring *around, int v, double limit) {
     double L = (s->spacing[u] + s->spacing[v]) / 2, l = vec3_distance(s->place[u], s->place[v]);
-    if (!(l < SHORT * L) || !keeps_manifold(s, around, v)) return REFUSED;
-    double worst = 1;
+    if (!(l < SHORT * L) || l * l / (L * L) > limit) return REFUSED;
+    quadric q = quadric_add(s->error[u], s->error[v]);
+    double cost = (l * l + BEND * quadric_mean(&q, s->place[v])) / (L * L), worst = 1;
+    if (cost > limit) return REFUSED;
     for (int i = 0; i < around->count; i++) {
         int a = around->a[i], b = around->b[i];
         if (a == v || b == v) continue;
@@ -192,9 +195,9 @@ static double cost_of(const simplifier *s, int u, const ring *around, int v) {
               vec3_dot(normal, s->normal[b]) > FACING && vec3_dot(normal, s->normal[u]) > FACING))
             return REFUSED;
         worst = fmin(worst, shape);
+        if (cost + SHAPE * (1 - worst) > limit) return REFUSED;
     }
-    quadric q = quadric_add(s->error[u], s->error[v]);
-    return (l * l + BEND * quadric_mean(&q, s->place[v])) / (L * L) + SHAPE * (1 - worst);
+    return keeps_manifold(s, around, v) ? cost + SHAPE * (1 - worst) : REFUSED;
 }
 
 /* Of the triangles that remain when v replaces u, the one nearest to a vertex. */
@@ -233,7 +236,7 @@ static collapse best_for(const simplifier *s, int u, const ring *around, bool cl
     if (s->fixed[u] || around->count < 3) return best;
     for (int i = 0; i < around->count; i++) {
         int v = around->a[i];
-        double cost = cost_of(s, u, around, v);
+        double cost = cost_of(s, u, around, v, best.cost);
         bool better = cost < best.cost || (cost == best.cost && cost < REFUSED && v < best.into);
         if (!better || (close && !stays_close(s, u, around, v))) continue;
         best = (collapse){v, cost};

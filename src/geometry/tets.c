@@ -1,9 +1,11 @@
 #include "geometry/meshing.h"
 
 #include "core/memory.h"
+#include "core/simd.h"
 #include "geometry/distance.h"
 #include "mesh/mesh.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,8 +15,17 @@
  * moves required of it. */
 
 #define OUTSIDE (-1e-12)
-#define SHARE 0.5  /* of a move that is made in a round, since the neighbours' moves help */
-#define MIN 0.0003 /* of the height of a tet: the smallest move */
+#define SEARCH_FIRST 1e-9 /* of the size of the mesh */
+#define SHARE 0.5         /* of a move that is made in a round, since the neighbours' moves help */
+#define MIN 0.0003        /* of the height of a tet: the smallest move */
+#define OUTWARD_SHARE 0.7
+#define OUTWARD_MIN 0.4 /* cosine between a node's direction and the normal of a face, at least */
+#define CAREFUL_ROUNDS 60
+#define CAREFUL_PASSES 8
+#define CAREFUL_QUALITY 0.03 /* radius ratio that tets keep */
+#define LAST_QUALITY 0.01    /* the same in the last rounds, for hands of unusual proportions */
+#define WORST_OUTSIDE (-0.2) /* weight of a single vertex that stays outside; it follows its tet all the same */
+#define IMPROVE_EVERY 6      /* rounds */
 
 static void ask_for_moves(const thenar_tet_mesh *mesh, int tet, const double weights[4], vec3 *move) {
     int lowest = 0;
@@ -37,7 +48,7 @@ static void ask_for_moves(const thenar_tet_mesh *mesh, int tet, const double wei
 }
 
 typedef struct group_search {
-    const thenar_tet_mesh *mesh;
+    const tet_finder *finder;
     vec3 point;
     int group;
     int tet;
@@ -47,12 +58,9 @@ typedef struct group_search {
 
 static bool try_tet(void *context, int tet) {
     group_search *s = context;
-    int group = s->mesh->tags[tet];
+    int group = s->finder->mesh->tags[tet];
     if (group != 0 && s->group != 0 && group != s->group) return true;
-    vec3 corner[4];
-    double w[4];
-    tet_mesh_corners(s->mesh, tet, corner);
-    double depth = tet_weights(corner, s->point, w);
+    double w[4] = {0}, depth = tet_frame_weights(&s->finder->frame[tet], s->point, w);
     if (depth < s->depth || (depth == s->depth && tet > s->tet)) return true;
     s->tet = tet;
     s->depth = depth;
@@ -61,33 +69,125 @@ static bool try_tet(void *context, int tet) {
 }
 
 /* As tet_finder_find: searches wider and wider. */
-static void search_group(const tet_finder *finder, group_search *s) {
-    box here = {s->point, s->point}, all = finder->tree.node[0].bounds;
+static void search_group(group_search *s) {
+    const bvh *tree = &s->finder->tree;
+    box here = {s->point, s->point}, all = tree->node[0].bounds;
     double size = vec3_distance(all.low, all.high), limit = size + sqrt(box_distance_squared(&all, s->point));
-    for (double reach = 1e-9 * size; reach < 2 * limit; reach = fmax(2 * reach, 0.01 * size)) {
+    for (double reach = SEARCH_FIRST * size; reach < 2 * limit; reach = fmax(2 * reach, 0.01 * size)) {
         s->tet = -1;
         s->depth = -INFINITY;
-        bvh_overlap(&finder->tree, box_grow(here, reach), try_tet, s);
+        bvh_overlap(tree, box_grow(here, reach), try_tet, s);
         if (s->depth >= OUTSIDE || (s->tet >= 0 && reach > 1e-3 * size)) return;
+    }
+}
+
+/* The first search of search_group for eight neighbouring vertices at a time, with one walk through the tree. A lane
+ * takes part in a leaf only if its own box overlaps it, so that each finds what it would find alone. */
+
+typedef struct search8 {
+    f64x8 x, y, z;
+    int group[SIMD_LANES];
+    double reach;
+    f64x8 depth;
+    i64x8 tet;
+} search8;
+
+SIMD_INLINE void try_tet8(const tet_frame *frame, int tet, i64x8 able, search8 *s) {
+    if (frame->flat) return;
+    const double *m = frame->inverse.m;
+    f64x8 x = s->x - frame->origin.x, y = s->y - frame->origin.y, z = s->z - frame->origin.z;
+    f64x8 w1 = m[0] * x + m[1] * y + m[2] * z, w2 = m[3] * x + m[4] * y + m[5] * z, w3 = m[6] * x + m[7] * y + m[8] * z;
+    f64x8 depth = f64x8_min(f64x8_min(1 - w1 - w2 - w3, w1), f64x8_min(w2, w3));
+    i64x8 better = able & ((depth > s->depth) | ((depth == s->depth) & (tet < s->tet)));
+    s->depth = f64x8_select(better, depth, s->depth);
+    s->tet = (better & tet) | (~better & s->tet);
+}
+
+/* The lanes whose boxes overlap a box. */
+SIMD_INLINE i64x8 lanes_in(const box *b, const search8 *s) {
+    return (b->low.x <= s->x + s->reach) & (s->x - s->reach <= b->high.x) & (b->low.y <= s->y + s->reach) &
+           (s->y - s->reach <= b->high.y) & (b->low.z <= s->z + s->reach) & (s->z - s->reach <= b->high.z);
+}
+
+static void search_leaf(const tet_finder *finder, const bvh_node *leaf, i64x8 inside, search8 *s) {
+    for (int i = leaf->first; i < leaf->first + leaf->count; i++) {
+        int tet = finder->tree.item[i], group = finder->mesh->tags[tet];
+        i64x8 able = inside;
+        for (int lane = 0; lane < SIMD_LANES && group != 0; lane++)
+            if (s->group[lane] != 0 && s->group[lane] != group) able[lane] = 0;
+        try_tet8(&finder->frame[tet], tet, able, s);
+    }
+}
+
+static void search_tree(const tet_finder *finder, search8 *s) {
+    int stack[BVH_STACK], depth = 0;
+    stack[depth++] = 0;
+    while (depth > 0) {
+        int index = stack[--depth];
+        const bvh_node *node = finder->tree.node + index;
+        i64x8 inside = lanes_in(&node->bounds, s);
+        if (!i64x8_any(inside)) continue;
+        if (node->count == 0) {
+            stack[depth++] = node->right;
+            stack[depth++] = index + 1;
+            continue;
+        }
+        search_leaf(finder, node, inside, s);
+    }
+}
+
+/* What a vertex must be embedded in. */
+typedef struct skin_groups {
+    const thenar_surface *skin;
+    const int *group; /* of the vertices */
+    int *order;       /* neighbours follow each other */
+} skin_groups;
+
+static thenar_status skin_groups_create(const tet_wrap *wrap, skin_groups *out, thenar_error *error) {
+    *out = (skin_groups){.skin = wrap->skin, .group = wrap->group};
+    return bvh_order_points(wrap->skin->vertex_count, wrap->skin->positions, &out->order, error);
+}
+
+static void embed_eight(const tet_finder *finder, const skin_groups *g, const int vertex[SIMD_LANES], int count,
+                        thenar_embedding *embedding, int *outside) {
+    box all = finder->tree.node[0].bounds;
+    search8 s = {.reach = SEARCH_FIRST * vec3_distance(all.low, all.high),
+                 .depth = f64x8_set(-INFINITY),
+                 .tet = {-1, -1, -1, -1, -1, -1, -1, -1}};
+    for (int i = 0; i < SIMD_LANES; i++) {
+        int v = vertex[i < count ? i : 0];
+        vec3 p = surface_vertex(g->skin, v);
+        s.x[i] = p.x, s.y[i] = p.y, s.z[i] = p.z;
+        s.group[i] = g->group[v];
+    }
+    search_tree(finder, &s);
+    for (int i = 0; i < count; i++) {
+        int v = vertex[i];
+        group_search one = {.finder = finder, .point = surface_vertex(g->skin, v), .group = g->group[v], .tet = -1};
+        if (s.depth[i] >= OUTSIDE) {
+            one.tet = (int)s.tet[i];
+            one.depth = tet_frame_weights(&finder->frame[one.tet], one.point, one.weights);
+        } else {
+            search_group(&one);
+        }
+        embedding->tet[v] = one.tet < 0 ? 0 : one.tet;
+        for (int k = 0; k < 4; k++) embedding->weights[4 * (size_t)v + (size_t)k] = one.weights[k];
+        *outside += one.depth < OUTSIDE;
     }
 }
 
 /* Embeds each vertex in a tet of its own group: one that contains it, or a nearby one (then it counts as outside). The
  * group of a tet is its tag; group 0 matches every other. */
-static thenar_status tet_group_embedding(const thenar_tet_mesh *mesh, const thenar_surface *skin,
-                                         const int *vertex_group, thenar_embedding *embedding, int *outside,
-                                         thenar_error *error) {
+static thenar_status tet_group_embedding(const thenar_tet_mesh *mesh, const skin_groups *g, thenar_embedding *embedding,
+                                         int *outside, thenar_error *error) {
     tet_finder finder;
     *embedding = (thenar_embedding){0};
     *outside = 0;
     thenar_status status = tet_finder_create(mesh, &finder, error);
-    if (status == THENAR_OK) status = embedding_create(skin->vertex_count, embedding, error);
-    for (int v = 0; v < embedding->vertex_count; v++) {
-        group_search s = {.mesh = mesh, .point = surface_vertex(skin, v), .group = vertex_group[v], .tet = -1};
-        search_group(&finder, &s);
-        embedding->tet[v] = s.tet < 0 ? 0 : s.tet;
-        for (int i = 0; i < 4; i++) embedding->weights[4 * (size_t)v + (size_t)i] = s.weights[i];
-        *outside += s.depth < OUTSIDE;
+    if (status == THENAR_OK) status = embedding_create(g->skin->vertex_count, embedding, error);
+    for (int v = 0; v < embedding->vertex_count; v += SIMD_LANES) {
+        int rest = embedding->vertex_count - v;
+        embed_eight(&finder, g, g->order + v, rest < SIMD_LANES ? rest : SIMD_LANES, embedding, outside);
     }
     tet_finder_free(&finder);
     return status;
@@ -95,21 +195,22 @@ static thenar_status tet_group_embedding(const thenar_tet_mesh *mesh, const then
 
 /* Up to `rounds` moves of each node; *outside receives the number of vertices still outside. Tets may get worse, even
  * inverted: improve them and call again. */
-static thenar_status tet_cover(thenar_tet_mesh *mesh, const thenar_surface *skin, const int *vertex_group, int rounds,
+static thenar_status tet_cover(const tet_wrap *wrap, const skin_groups *g, int rounds, thenar_tet_mesh *mesh,
                                int *outside, thenar_error *error) {
     vec3 *move = MEMORY_ARRAY(vec3, mesh->node_count);
     thenar_status status = move ? THENAR_OK : error_memory(error, "covering a skin");
     for (int round = 0; round <= rounds && status == THENAR_OK; round++) {
         thenar_embedding embedding;
-        status = tet_group_embedding(mesh, skin, vertex_group, &embedding, outside, error);
+        status = tet_group_embedding(mesh, g, &embedding, outside, error);
         if (status == THENAR_OK && *outside > 0 && round < rounds) {
             for (int n = 0; n < mesh->node_count; n++) move[n] = vec3_make(0, 0, 0);
-            for (int v = 0; v < skin->vertex_count; v++) {
+            for (int v = 0; v < g->skin->vertex_count; v++) {
                 const double *w = embedding.weights + 4 * (size_t)v;
                 if (fmin(fmin(w[0], w[1]), fmin(w[2], w[3])) < 0) ask_for_moves(mesh, embedding.tet[v], w, move);
             }
             for (int n = 0; n < mesh->node_count; n++)
-                vec3_store(mesh->positions + 3 * (size_t)n, vec3_add(tet_mesh_node(mesh, n), move[n]));
+                if (!wrap->fixed || !wrap->fixed[n])
+                    vec3_store(mesh->positions + 3 * (size_t)n, vec3_add(tet_mesh_node(mesh, n), move[n]));
         }
         thenar_embedding_free(&embedding);
         if (status == THENAR_OK && *outside == 0) break;
@@ -125,51 +226,152 @@ static thenar_status tet_cover(thenar_tet_mesh *mesh, const thenar_surface *skin
 #define FREE_TURNS 3      /* in which improving may uncover the skin again */
 #define WORST_COVERED 0.1 /* radius ratio that the last improvement aims at */
 
-static thenar_status improve(const tet_wrap *wrap, bool keep_covered, thenar_tet_mesh *mesh, thenar_error *error) {
-    if (!keep_covered) return lattice_improve(wrap->solid, NULL, NULL, IMPROVE_QUALITY, mesh, error);
+static thenar_status improve(const tet_wrap *wrap, const skin_groups *keep, thenar_tet_mesh *mesh,
+                             thenar_error *error) {
+    double quality = wrap->quality > 0 ? wrap->quality : IMPROVE_QUALITY;
+    if (!keep) return lattice_improve(wrap->solid, NULL, NULL, quality, wrap->fixed, mesh, error);
     thenar_embedding hold;
     int outside;
-    thenar_status status = tet_group_embedding(mesh, wrap->skin, wrap->group, &hold, &outside, error);
-    if (status == THENAR_OK) status = lattice_improve(wrap->solid, wrap->skin, &hold, IMPROVE_QUALITY, mesh, error);
+    thenar_status status = tet_group_embedding(mesh, keep, &hold, &outside, error);
+    if (status == THENAR_OK)
+        status = lattice_improve(wrap->solid, wrap->skin, &hold, quality, wrap->fixed, mesh, error);
     thenar_embedding_free(&hold);
     return status;
 }
 
+/* The face of the tet beyond which the vertex lies the farthest, of those whose nodes may all move, moves outward. */
+static void ask_outward(const thenar_tet_mesh *mesh, int tet, const double weights[4], const vec3 *way, vec3 *move) {
+    const int *node = tet_mesh_tet(mesh, tet);
+    vec3 corner[4];
+    tet_mesh_corners(mesh, tet, corner);
+    int lowest = -1;
+    for (int i = 0; i < 4; i++) {
+        const int *face = tet_face_corners[i];
+        bool free = true;
+        for (int k = 0; k < 3; k++) free = free && vec3_dot(way[node[face[k]]], way[node[face[k]]]) > 0;
+        if (free && (lowest < 0 || weights[i] < weights[lowest])) lowest = i;
+    }
+    if (lowest < 0 || weights[lowest] >= 0) return;
+    const int *face = tet_face_corners[lowest];
+    vec3 normal =
+        vec3_unit(vec3_cross(vec3_sub(corner[face[1]], corner[face[0]]), vec3_sub(corner[face[2]], corner[face[0]])));
+    double height = fabs(vec3_dot(vec3_sub(corner[lowest], corner[face[0]]), normal));
+    for (int k = 0; k < 3; k++) {
+        vec3 out = way[node[face[k]]], *largest = move + node[face[k]];
+        double along = vec3_dot(normal, out);
+        double wanted = (MIN - OUTWARD_SHARE * weights[lowest]) * height / fmax(along, OUTWARD_MIN);
+        if (along > 0 && wanted * wanted > vec3_dot(*largest, *largest)) *largest = vec3_scale(out, wanted);
+    }
+}
+
+static void shift_node(thenar_tet_mesh *mesh, int node, vec3 by, double share) {
+    vec3_store(mesh->positions + 3 * (size_t)node, vec3_mul_add(tet_mesh_node(mesh, node), by, share));
+}
+
+/* Makes the moves: those that would flatten or invert a tet by halves, quarters, or not at all. */
+static void move_carefully(thenar_tet_mesh *mesh, double quality, vec3 *move) {
+    for (int n = 0; n < mesh->node_count; n++) shift_node(mesh, n, move[n], 1);
+    for (int pass = 0; pass < CAREFUL_PASSES; pass++) {
+        double back = pass < 2 ? 0.5 : 1;
+        for (int t = 0; t < mesh->tet_count; t++) {
+            const int *node = tet_mesh_tet(mesh, t);
+            vec3 corner[4];
+            tet_mesh_corners(mesh, t, corner);
+            if (tet_radius_ratio(corner) > quality) continue;
+            for (int k = 0; k < 4; k++) {
+                shift_node(mesh, node[k], move[node[k]], -back);
+                move[node[k]] = vec3_scale(move[node[k]], 1 - back);
+            }
+        }
+    }
+}
+
+/* Every other round each node moves along the normals of the faces, as in tet_cover. */
+thenar_status tet_wrap_cover_carefully(const tet_wrap *wrap, const vec3 *way, thenar_tet_mesh *mesh,
+                                       thenar_error *error) {
+    int outside = 1;
+    skin_groups g;
+    double worst = 0;
+    vec3 *move = MEMORY_ARRAY(vec3, mesh->node_count);
+    thenar_status status = skin_groups_create(wrap, &g, error);
+    if (status == THENAR_OK) status = move ? improve(wrap, NULL, mesh, error) : error_memory(error, "covering a skin");
+    for (int round = 0; round < CAREFUL_ROUNDS && status == THENAR_OK && outside > 0; round++) {
+        if (round % IMPROVE_EVERY == IMPROVE_EVERY - 1) status = improve(wrap, &g, mesh, error);
+        thenar_embedding embedding = {0};
+        if (status == THENAR_OK) status = tet_group_embedding(mesh, &g, &embedding, &outside, error);
+        memset(move, 0, (size_t)mesh->node_count * sizeof *move);
+        worst = 0;
+        for (int v = 0; v < wrap->skin->vertex_count && status == THENAR_OK && outside > 0; v++) {
+            const double *w = embedding.weights + 4 * (size_t)v;
+            double lowest = fmin(fmin(w[0], w[1]), fmin(w[2], w[3]));
+            if (lowest >= 0) continue;
+            worst = fmin(worst, lowest);
+            if (round % 2)
+                ask_for_moves(mesh, embedding.tet[v], w, move);
+            else
+                ask_outward(mesh, embedding.tet[v], w, way, move);
+        }
+        for (int n = 0; n < mesh->node_count; n++)
+            if (wrap->fixed && wrap->fixed[n]) move[n] = vec3_make(0, 0, 0);
+        move_carefully(mesh, round < CAREFUL_ROUNDS / 3 ? CAREFUL_QUALITY : LAST_QUALITY, move);
+        thenar_embedding_free(&embedding);
+    }
+    free(move);
+    free(g.order);
+    if (status == THENAR_OK && outside > 0 && worst < WORST_OUTSIDE)
+        return error_set(error, THENAR_ERROR_INPUT,
+                         "%d vertices of the skin are outside the tets; expected the sizes of a hand", outside);
+    return status;
+}
+
 /* Moves the boundary to the skin or, with `relax`, the inner nodes after it. */
-static thenar_status fit(const tet_wrap *wrap, bool relax, thenar_tet_mesh *mesh, thenar_error *error) {
+static thenar_status fit(const tet_wrap *wrap, const skin_groups *g, bool relax, thenar_tet_mesh *mesh,
+                         thenar_error *error) {
     thenar_embedding hold;
     int outside;
-    thenar_status status = tet_group_embedding(mesh, wrap->skin, wrap->group, &hold, &outside, error);
+    double quality = wrap->quality > 0 ? wrap->quality : FIT_QUALITY;
+    thenar_status status = tet_group_embedding(mesh, g, &hold, &outside, error);
     if (status == THENAR_OK)
-        status = relax ? lattice_relax(wrap->skin, &hold, FIT_QUALITY, mesh, error)
-                       : lattice_fit(wrap->solid, wrap->skin, &hold, FIT_QUALITY, mesh, error);
+        status = relax ? lattice_relax(wrap->skin, &hold, quality, mesh, error)
+                       : lattice_fit(wrap->solid, wrap->skin, &hold, quality, mesh, error);
     thenar_embedding_free(&hold);
     return status;
 }
 
 /* Alternates: covering the skin makes tets worse, improving them uncovers some of it. */
-thenar_status tet_wrap_cover(const tet_wrap *wrap, thenar_tet_mesh *mesh, thenar_error *error) {
+static thenar_status cover(const tet_wrap *wrap, const skin_groups *g, thenar_tet_mesh *mesh, thenar_error *error) {
     thenar_tet_figures figures = {0};
     int outside = 1;
-    thenar_status status = improve(wrap, false, mesh, error);
+    thenar_status status = improve(wrap, NULL, mesh, error);
     for (int turn = 0; turn < COVER_TURNS && status == THENAR_OK; turn++) {
-        status = tet_cover(mesh, wrap->skin, wrap->group, COVER_ROUNDS, &outside, error);
+        status = tet_cover(wrap, g, COVER_ROUNDS, mesh, &outside, error);
         if (status == THENAR_OK) status = thenar_tet_mesh_quality(mesh, &figures, error);
         if (status != THENAR_OK || (outside == 0 && figures.radius_ratio_min > WORST_COVERED)) return status;
-        status = improve(wrap, turn >= FREE_TURNS, mesh, error);
+        status = improve(wrap, turn >= FREE_TURNS ? g : NULL, mesh, error);
     }
     return status != THENAR_OK ? status
                                : error_set(error, THENAR_ERROR_INPUT,
                                            "no sound tets cover a hand of these sizes; expected the sizes of a hand");
 }
 
+thenar_status tet_wrap_cover(const tet_wrap *wrap, thenar_tet_mesh *mesh, thenar_error *error) {
+    skin_groups g;
+    thenar_status status = skin_groups_create(wrap, &g, error);
+    if (status == THENAR_OK) status = cover(wrap, &g, mesh, error);
+    free(g.order);
+    return status;
+}
+
 thenar_status tet_wrap_fit(const tet_wrap *wrap, int turns, thenar_tet_mesh *mesh, thenar_error *error) {
-    thenar_status status = THENAR_OK;
+    skin_groups g;
+    thenar_status status = skin_groups_create(wrap, &g, error);
     for (int turn = 0; turn < turns && status == THENAR_OK; turn++) {
-        if (turn > 0) status = fit(wrap, true, mesh, error);
-        if (status == THENAR_OK) status = fit(wrap, false, mesh, error);
+        if (turn > 0) status = fit(wrap, &g, true, mesh, error);
+        if (status == THENAR_OK) status = fit(wrap, &g, false, mesh, error);
     }
-    return status == THENAR_OK ? improve(wrap, true, mesh, error) : status;
+    if (status == THENAR_OK) status = improve(wrap, &g, mesh, error);
+    free(g.order);
+    return status;
 }
 
 typedef struct place {
@@ -304,17 +506,45 @@ typedef struct sampled_tet {
     double value[4]; /* signed distance */
 } sampled_tet;
 
-static sampled_tet sample(const signed_distance *solid, const vec3 corner[4]) {
+/* A solid, and the latest distances by the bits of their points: neighbouring tets share corners and middles of edges. */
+#define KEPT_BITS 14
+
+typedef struct kept_distance {
+    vec3 point;
+    double distance;
+} kept_distance;
+
+typedef struct sampler {
+    const signed_distance *solid;
+    kept_distance *kept; /* 2^KEPT_BITS; NULL: none are kept */
+} sampler;
+
+static uint64_t bits_of(double a) {
+    uint64_t bits;
+    memcpy(&bits, &a, sizeof bits);
+    return bits;
+}
+
+static double distance_at(const sampler *s, vec3 p) {
+    if (!s->kept) return signed_distance_at(s->solid, p, NULL);
+    uint64_t hash = bits_of(p.x) * 0x9e3779b97f4a7c15u ^ bits_of(p.y) * 0xc2b2ae3d27d4eb4fu;
+    hash = (hash ^ bits_of(p.z)) * 0x165667b19e3779f9u;
+    kept_distance *kept = s->kept + (hash >> (64 - KEPT_BITS));
+    if (memcmp(&kept->point, &p, sizeof p) != 0) *kept = (kept_distance){p, signed_distance_at(s->solid, p, NULL)};
+    return kept->distance;
+}
+
+static sampled_tet sample(const sampler *s, const vec3 corner[4]) {
     sampled_tet tet;
     for (int i = 0; i < 4; i++) {
         tet.corner[i] = corner[i];
-        tet.value[i] = signed_distance_at(solid, corner[i], NULL);
+        tet.value[i] = distance_at(s, corner[i]);
     }
     return tet;
 }
 
 /* Eight tets: one at each corner, four inside the octahedron between the middles of the edges. */
-static void cut_into_eight(const signed_distance *solid, const sampled_tet *tet, sampled_tet part[8]) {
+static void cut_into_eight(const sampler *s, const sampled_tet *tet, sampled_tet part[8]) {
     static const int ends[6][2] = {{0, 1}, {0, 2}, {0, 3}, {1, 2}, {1, 3}, {2, 3}};
     /* Points 0..3 are the corners, 4..9 the middles of the edges 01 02 03 12 13 23. The octahedron is cut
      * along the diagonal from the middle of 02 to that of 13. */
@@ -328,7 +558,7 @@ static void cut_into_eight(const signed_distance *solid, const sampled_tet *tet,
     }
     for (int i = 0; i < 6; i++) {
         point[4 + i] = vec3_scale(vec3_add(point[ends[i][0]], point[ends[i][1]]), 0.5);
-        value[4 + i] = signed_distance_at(solid, point[4 + i], NULL);
+        value[4 + i] = distance_at(s, point[4 + i]);
     }
     for (int p = 0; p < 8; p++)
         for (int i = 0; i < 4; i++) {
@@ -367,32 +597,37 @@ double fill_of_linear(const double value[4]) {
     return s * t + u * t * (1 - s) + u * v * (1 - t);
 }
 
-static double share_inside(const signed_distance *solid, const sampled_tet *tet, int depth) {
+static double share_inside(const sampler *s, const sampled_tet *tet, int depth) {
     double edge = longest_edge(tet->corner);
     for (int i = 0; i < 4; i++)
         if (fabs(tet->value[i]) >= edge) return tet->value[i] < 0 ? 1 : 0;
     if (depth == 0) return fill_of_linear(tet->value);
     sampled_tet part[8];
-    cut_into_eight(solid, tet, part);
+    cut_into_eight(s, tet, part);
     double sum = 0;
-    for (int p = 0; p < 8; p++) sum += share_inside(solid, part + p, depth - 1);
+    for (int p = 0; p < 8; p++) sum += share_inside(s, part + p, depth - 1);
     return sum / 8;
 }
 
 double fill_of_tet(const signed_distance *solid, const vec3 corner[4]) {
-    sampled_tet tet = sample(solid, corner);
-    return share_inside(solid, &tet, FILL_DEPTH);
+    sampler s = {solid, NULL};
+    sampled_tet tet = sample(&s, corner);
+    return share_inside(&s, &tet, FILL_DEPTH);
 }
 
 void fill_of_mesh(const signed_distance *solid, const thenar_tet_mesh *mesh, double *fill) {
+    sampler s = {solid, MEMORY_ARRAY(kept_distance, 1 << KEPT_BITS)};
+    for (int i = 0; i < 1 << KEPT_BITS && s.kept; i++) s.kept[i].point = vec3_make(NAN, NAN, NAN);
     for (int t = 0; t < mesh->tet_count; t++) {
         vec3 corner[4];
         tet_mesh_corners(mesh, t, corner);
-        fill[t] = fill_of_tet(solid, corner);
+        sampled_tet tet = sample(&s, corner);
+        fill[t] = share_inside(&s, &tet, FILL_DEPTH);
     }
+    free(s.kept);
 }
 
-static bool reaches(const signed_distance *solid, const sampled_tet *tet, double tolerance, int depth) {
+static bool reaches(const sampler *s, const sampled_tet *tet, double tolerance, int depth) {
     double edge = longest_edge(tet->corner), lowest = INFINITY, highest = -INFINITY;
     for (int i = 0; i < 4; i++) {
         lowest = fmin(lowest, tet->value[i]);
@@ -401,15 +636,16 @@ static bool reaches(const signed_distance *solid, const sampled_tet *tet, double
     if (lowest < -tolerance) return true;
     if (depth == 0 || highest >= edge) return false;
     sampled_tet part[8];
-    cut_into_eight(solid, tet, part);
+    cut_into_eight(s, tet, part);
     for (int p = 0; p < 8; p++)
-        if (reaches(solid, part + p, tolerance, depth - 1)) return true;
+        if (reaches(s, part + p, tolerance, depth - 1)) return true;
     return false;
 }
 
 bool fill_reaches_tet(const signed_distance *solid, const vec3 corner[4], double tolerance) {
-    sampled_tet tet = sample(solid, corner);
-    return reaches(solid, &tet, tolerance, REACH_DEPTH);
+    sampler s = {solid, NULL};
+    sampled_tet tet = sample(&s, corner);
+    return reaches(&s, &tet, tolerance, REACH_DEPTH);
 }
 
 thenar_status thenar_tet_mesh_fill(const thenar_tet_mesh *mesh, const thenar_surface *surface, double *fill,

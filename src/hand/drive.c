@@ -17,9 +17,9 @@ static const char *const pose_names[] = {"rest", "open", "relaxed", "fist", "pin
 static const double poses[][HAND_FINGERS][HAND_FINGER_ANGLES] = {
     {{0, 0, 0, 0}, {0, 0, 0, 0}, {0, 0, 0, 0}, {0, 0, 0, 0}, {0, 0, 0, 0}},
     {{5, 5, 10, 15}, {20, 2, 30, 15}, {25, 0, 32, 16}, {28, -2, 34, 16}, {28, -5, 32, 15}},
-    {{25, 25, 45, 50}, {82, 0, 98, 60}, {85, 0, 98, 62}, {86, 0, 98, 62}, {86, 0, 96, 60}},
-    {{10, 56, 52, 0}, {70, 3, 35, 8}, {25, 0, 30, 15}, {22, -2, 28, 14}, {20, -5, 25, 12}},
-    {{25, 25, 45, 50}, {0, 0, 5, 2}, {85, 0, 98, 62}, {86, 0, 98, 62}, {86, 0, 96, 60}},
+    {{6, 18, 68, 50}, {82, 0, 98, 60}, {85, 0, 98, 62}, {86, 0, 98, 62}, {86, 0, 96, 60}},
+    {{6, 50, 59, -6}, {76, 7, 34, 5}, {35, 0, 35, 18}, {30, -2, 32, 16}, {26, -5, 28, 14}},
+    {{6, 18, 68, 50}, {0, 0, 5, 2}, {85, 0, 98, 62}, {86, 0, 98, 62}, {86, 0, 96, 60}},
     {{-20, -10, 0, -5}, {0, 18, 0, 0}, {0, 4, 0, 0}, {0, -12, 0, 0}, {0, -28, 0, 0}},
 };
 
@@ -289,6 +289,41 @@ bool thenar_track_has_hand(const thenar_track *frames, bool left) {
 double thenar_track_duration(const thenar_track *frames) {
     USAGE_POINTER(frames, NAN);
     return track_stop(frames) - track_start(frames);
+}
+
+static void give_size(const hand_size *from, thenar_hand_size *to) {
+    *to = (thenar_hand_size){.length = from->length, .breadth = from->breadth};
+    memcpy(to->bone, from->bone, sizeof to->bone);
+    for (int f = 0; f < HAND_FINGERS; f++) vec3_store(to->root + 3 * f, from->root[f]);
+}
+
+thenar_status track_measure(const track *t, bool left, hand_size *out, thenar_error *error) {
+    const track_hand *hand = &t->hands[left];
+    return hand_measure(hand->count > 0 ? &hand->data->joints : NULL, sizeof *hand->data, hand->count, left, out,
+                        error);
+}
+
+thenar_status thenar_track_measure(const thenar_track *frames, bool left, thenar_hand_size *measured,
+                                   thenar_error *error) {
+    USAGE_STATUS(frames && measured, error, "a pointer is NULL");
+    hand_size size;
+    thenar_status status = track_measure(frames, left, &size, error);
+    if (status == THENAR_OK) give_size(&size, measured);
+    return status;
+}
+
+thenar_status thenar_hand_measure(const double *joints, int frame_count, bool left, thenar_hand_size *measured,
+                                  thenar_error *error) {
+    USAGE_STATUS(joints && measured && frame_count >= 0, error, "a pointer is NULL or the number of frames negative");
+    tracked_hand *frames = MEMORY_ARRAY(tracked_hand, frame_count);
+    if (!frames) return error_memory(error, "the size of a hand");
+    for (size_t k = 0; k < (size_t)frame_count; k++)
+        for (size_t j = 0; j < HAND_JOINTS; j++) frames[k].position[j] = vec3_load(joints + 7 * (HAND_JOINTS * k + j));
+    hand_size size;
+    thenar_status status = hand_measure(frames, sizeof *frames, (size_t)frame_count, left, &size, error);
+    if (status == THENAR_OK) give_size(&size, measured);
+    free(frames);
+    return status;
 }
 
 thenar_status track_expect(const track *t, bool left, thenar_error *error) {

@@ -5,6 +5,7 @@
 #include "hand/shape.h"
 
 #include "core/memory.h"
+#include "core/simd.h"
 
 #include <stddef.h>
 
@@ -24,9 +25,18 @@ typedef struct limb_knot {
     double across, above, below;
 } limb_knot;
 
+/* A knot and the chord to the next one: read as two vectors of eight. */
+typedef struct limb_sample {
+    limb_knot knot;
+    vec3 chord;
+    double chord_squared; /* at least 1e-30 */
+} limb_sample;
+
+_Static_assert(sizeof(limb_sample) == 2 * sizeof(f64x8), "a sample is read as two vectors");
+
 typedef struct limb {
     int count; /* samples */
-    limb_knot sample[LIMB_SAMPLES];
+    limb_sample sample[LIMB_SAMPLES];
     double start_cap, end_cap; /* length of the round ends beyond the first and the last knot */
     box bounds;
 } limb;
@@ -82,70 +92,160 @@ static limb limb_make(const limb_knot *knot, int count, double start_cap, double
     limb l = {.count = (count - 1) * LIMB_STEPS + 1, .start_cap = start_cap, .end_cap = end_cap};
     for (int i = 0; i < l.count; i++) {
         int k = i / LIMB_STEPS < count - 1 ? i / LIMB_STEPS : count - 2;
-        l.sample[i] = between(knot, count, k, (double)(i - k * LIMB_STEPS) / LIMB_STEPS);
-        const limb_knot *s = &l.sample[i];
+        l.sample[i].knot = between(knot, count, k, (double)(i - k * LIMB_STEPS) / LIMB_STEPS);
+        const limb_knot *s = &l.sample[i].knot;
         double reach = fmax(s->across, fmax(s->above, s->below));
         if (i == 0) reach = fmax(reach, start_cap);
         if (i == l.count - 1) reach = fmax(reach, end_cap);
         box here = box_grow((box){s->centre, s->centre}, reach);
         l.bounds = i == 0 ? here : box_join(l.bounds, here);
     }
+    for (int i = 0; i + 1 < l.count; i++) {
+        limb_sample *s = &l.sample[i];
+        s->chord = vec3_sub(s[1].knot.centre, s->knot.centre);
+        s->chord_squared = fmax(vec3_dot(s->chord, s->chord), 1e-30);
+    }
     return l;
 }
 
-/* The sample nearest to p; every fourth is tried first. */
-static int nearest_sample(const limb *l, vec3 p) {
-    double min = INFINITY;
-    int best = 0;
-    for (int i = 0; i < l->count; i += 4) {
-        vec3 d = vec3_sub(p, l->sample[i].centre);
-        if (vec3_dot(d, d) >= min) continue;
-        min = vec3_dot(d, d);
-        best = i;
+/* Eight points at a time: the lanes of a vector belong to as many points, mostly neighbours. Each lane does the
+ * arithmetic that its point needs, in the same order whatever the other lanes hold: a value depends on its point alone.
+ * Work is left out only where no lane needs it. */
+
+typedef struct points8 {
+    f64x8 x, y, z;
+} points8;
+
+SIMD_INLINE f64x8 dot8(points8 a, points8 b) {
+    return a.x * b.x + a.y * b.y + a.z * b.z;
+}
+SIMD_INLINE points8 sub8(points8 a, points8 b) {
+    return (points8){a.x - b.x, a.y - b.y, a.z - b.z};
+}
+SIMD_INLINE points8 set8(vec3 a) {
+    return (points8){f64x8_set(a.x), f64x8_set(a.y), f64x8_set(a.z)};
+}
+SIMD_INLINE f64x8 mix8(f64x8 a, f64x8 b, f64x8 t) {
+    return a + (b - a) * t;
+}
+SIMD_INLINE points8 blend8(points8 a, points8 b, f64x8 t) {
+    return (points8){a.x * (1 - t) + b.x * t, a.y * (1 - t) + b.y * t, a.z * (1 - t) + b.z * t};
+}
+
+/* smooth_min, lane by lane: beyond a difference of k nothing is added. */
+SIMD_INLINE f64x8 smooth_min8(f64x8 a, f64x8 b, double k) {
+    f64x8 least = f64x8_select(b < a, b, a), near = k - f64x8_abs(a - b);
+    if (!i64x8_any(near > 0)) return least;
+    f64x8 h = f64x8_max(near, f64x8_set(0)) / k;
+    return least - h * h * k / 4;
+}
+
+/* The samples of a limb by lane, column by column of limb_sample. */
+typedef struct samples8 {
+    points8 centre, side, up;
+    f64x8 across, above, below;
+    points8 chord;
+    f64x8 chord_squared;
+} samples8;
+
+_Static_assert(sizeof(samples8) == SIMD_LANES * sizeof(limb_sample), "a sample in each lane");
+
+static samples8 samples_at(const limb *l, i64x8 index) {
+    union {
+        samples8 samples;
+        f64x8 column[16];
+    } out;
+    if (!i64x8_any(index != index[0])) {
+        const double *only = (const double *)&l->sample[index[0]];
+        for (int i = 0; i < 16; i++) out.column[i] = f64x8_set(only[i]);
+        return out.samples;
     }
-    int from = best > 3 ? best - 3 : 0, to = best + 3 < l->count ? best + 3 : l->count - 1;
-    for (int i = from; i <= to; i++) {
-        vec3 d = vec3_sub(p, l->sample[i].centre);
-        if (vec3_dot(d, d) >= min) continue;
-        min = vec3_dot(d, d);
-        best = i;
+    for (int half = 0; half < 2; half++) {
+        f64x8 row[SIMD_LANES];
+        for (int i = 0; i < SIMD_LANES; i++) row[i] = f64x8_load((const double *)&l->sample[index[i]] + 8 * half);
+        f64x8_transpose(row, out.column + 8 * half);
+    }
+    return out.samples;
+}
+
+/* Takes the sample where it is nearer than the best so far. */
+SIMD_INLINE void try_sample(const limb *l, points8 p, int i, f64x8 *min, i64x8 *best) {
+    points8 d = sub8(p, set8(l->sample[i].knot.centre));
+    f64x8 squared = dot8(d, d);
+    i64x8 nearer = squared < *min;
+    *min = f64x8_select(nearer, squared, *min);
+    *best = (nearer & i) | (~nearer & *best);
+}
+
+/* The sample nearest to each point; every fourth is tried first, then the three on either side of the best. */
+static i64x8 nearest_samples(const limb *l, points8 p) {
+    f64x8 min = f64x8_set(INFINITY);
+    i64x8 best = {0};
+    for (int i = 0; i < l->count; i += 4) try_sample(l, p, i, &min, &best);
+    if (!i64x8_any(best != best[0])) {
+        int middle = (int)best[0], from = middle > 3 ? middle - 3 : 0;
+        int to = middle + 3 < l->count ? middle + 3 : l->count - 1;
+        for (int i = from; i <= to; i++) try_sample(l, p, i, &min, &best);
+        return best;
+    }
+    for (int lane = 0; lane < SIMD_LANES; lane++) {
+        int middle = (int)best[lane], from = middle > 3 ? middle - 3 : 0;
+        int to = middle + 3 < l->count ? middle + 3 : l->count - 1;
+        vec3 here = {p.x[lane], p.y[lane], p.z[lane]};
+        double least = min[lane];
+        for (int i = from; i <= to; i++) {
+            vec3 d = vec3_sub(here, l->sample[i].knot.centre);
+            if (vec3_dot(d, d) >= least) continue;
+            least = vec3_dot(d, d);
+            best[lane] = i;
+        }
     }
     return best;
 }
 
 /* Position of the point of a chord nearest to p; below 0 or above 1 beyond its ends. */
-static double chord_place(const limb *l, int i, vec3 p) {
-    vec3 chord = vec3_sub(l->sample[i + 1].centre, l->sample[i].centre);
-    return vec3_dot(vec3_sub(p, l->sample[i].centre), chord) / fmax(vec3_dot(chord, chord), 1e-30);
+SIMD_INLINE f64x8 chord_place(const samples8 *a, points8 p) {
+    return dot8(sub8(p, a->centre), a->chord) / a->chord_squared;
 }
 
-static double mix(double a, double b, double t) {
-    return a + (b - a) * t;
+SIMD_INLINE f64x8 box_distance_squared8(const box *b, points8 p) {
+    f64x8 none = f64x8_set(0);
+    f64x8 x = f64x8_max(f64x8_max(b->low.x - p.x, p.x - b->high.x), none);
+    f64x8 y = f64x8_max(f64x8_max(b->low.y - p.y, p.y - b->high.y), none);
+    f64x8 z = f64x8_max(f64x8_max(b->low.z - p.z, p.z - b->high.z), none);
+    return x * x + y * y + z * z;
 }
 
-/* Approximate distance to the surface: correct in sign, nearly correct in size near the surface. Farther than `far`
+/* Approximate distances to the surface: correct in sign, nearly correct in size near the surface. Farther than `far`
  * from the limb, some number above `far`. */
-static double limb_distance(const limb *l, vec3 p, double far) {
-    double outside = box_distance_squared(&l->bounds, p);
-    if (outside > far * far) return sqrt(outside);
-    int i = nearest_sample(l, p);
-    if (i == l->count - 1 || (i > 0 && chord_place(l, i, p) < 0)) i--;
-    double place = chord_place(l, i, p), t = fmin(fmax(place, 0), 1);
-    const limb_knot *a = &l->sample[i], *b = a + 1;
-    vec3 centre = vec3_add(vec3_scale(a->centre, 1 - t), vec3_scale(b->centre, t)), d = vec3_sub(p, centre);
-    vec3 side = vec3_add(vec3_scale(a->side, 1 - t), vec3_scale(b->side, t));
-    vec3 up = vec3_add(vec3_scale(a->up, 1 - t), vec3_scale(b->up, t));
-    double u = vec3_dot(d, side), v = vec3_dot(d, up), w = 0, cap = 1;
-    if ((i == 0 && place < 0) || (i == l->count - 2 && place > 1)) {
-        w = sqrt(fmax(vec3_dot(d, d) - u * u - v * v, 0));
-        cap = i == 0 && place < 0 ? l->start_cap : l->end_cap;
+static f64x8 limb_distances(const limb *l, points8 p, double far) {
+    f64x8 outside = box_distance_squared8(&l->bounds, p);
+    i64x8 away = outside > far * far;
+    if (!i64x8_any(~away)) return f64x8_sqrt(outside);
+    /* The chord from the nearest sample, or the one to it. */
+    i64x8 i = nearest_samples(l, p), last = i == l->count - 1;
+    i += last;
+    samples8 a = samples_at(l, i);
+    i64x8 before = (chord_place(&a, p) < 0) & (i > 0) & ~last;
+    if (i64x8_any(before)) {
+        i += before;
+        a = samples_at(l, i);
     }
-    double across = mix(a->across, b->across, t);
-    double high = v > 0 ? mix(a->above, b->above, t) : mix(a->below, b->below, t);
+    samples8 b = samples_at(l, i + 1);
+    f64x8 place = chord_place(&a, p), none = f64x8_set(0), one = f64x8_set(1);
+    f64x8 t = f64x8_select(place < 0, none, f64x8_select(place > 1, one, place));
+    points8 d = sub8(p, blend8(a.centre, b.centre, t)), side = blend8(a.side, b.side, t), up = blend8(a.up, b.up, t);
+    f64x8 u = dot8(d, side), v = dot8(d, up);
+    i64x8 in_start = (i == 0) & (place < 0), in_end = (i == l->count - 2) & (place > 1);
+    f64x8 w = f64x8_select(in_start | in_end, f64x8_sqrt(f64x8_max(dot8(d, d) - u * u - v * v, none)), none);
+    f64x8 cap = f64x8_select(in_start, f64x8_set(l->start_cap), f64x8_select(in_end, f64x8_set(l->end_cap), one));
+    f64x8 across = mix8(a.across, b.across, t);
+    f64x8 high = f64x8_select(v > 0, mix8(a.above, b.above, t), mix8(a.below, b.below, t));
     /* The first-order distance to the ellipsoid: f / |grad f| of f = |(u/across, v/high, w/cap)|. */
-    double x = u / across, y = v / high, z = w / cap, f = sqrt(x * x + y * y + z * z);
-    double slope = sqrt(x * x / (across * across) + y * y / (high * high) + z * z / (cap * cap));
-    return slope > 0 ? f * (f - 1) / slope : -fmin(across, high);
+    f64x8 x = u / across, y = v / high, z = w / cap, f = f64x8_sqrt(x * x + y * y + z * z);
+    f64x8 slope = f64x8_sqrt(x * x / (across * across) + y * y / (high * high) + z * z / (cap * cap));
+    f64x8 near = f64x8_select(slope > 0, f * (f - 1) / slope, -f64x8_min(across, high));
+    return f64x8_select(away, f64x8_sqrt(outside), near);
 }
 
 #define FAR 0.3 /* of the breadth: parts farther away do not matter */
@@ -305,48 +405,64 @@ static void add_pads(hand_size size, const hand_frame *joint, hand_flesh *f) {
         {0.03 * b, -0.45 * b, -0.275 * l}, {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}, {0.17 * b, 0.24 * b, 0.16 * l}, 0.16 * b};
 }
 
-static double pad_distance(const hand_pad *pad, vec3 p, double far) {
-    vec3 d = vec3_sub(p, pad->centre);
-    double f = 0, slope = 0, beyond = fmax(pad->half[0], fmax(pad->half[1], pad->half[2])) + far;
-    if (vec3_dot(d, d) > beyond * beyond) return far;
+static f64x8 pad_distances(const hand_pad *pad, points8 p, double far) {
+    points8 d = sub8(p, set8(pad->centre));
+    double beyond = fmax(pad->half[0], fmax(pad->half[1], pad->half[2])) + far;
+    i64x8 away = dot8(d, d) > beyond * beyond;
+    if (!i64x8_any(~away)) return f64x8_set(far);
+    f64x8 f = f64x8_set(0), slope = f64x8_set(0);
     for (int i = 0; i < 3; i++) {
-        double x = vec3_dot(d, pad->axis[i]) / pad->half[i];
+        f64x8 x = dot8(d, set8(pad->axis[i])) / pad->half[i];
         f += x * x;
         slope += x * x / (pad->half[i] * pad->half[i]);
     }
-    f = sqrt(f);
-    return slope > 0 ? f * (f - 1) / sqrt(slope) : -fmin(pad->half[0], fmin(pad->half[1], pad->half[2]));
+    f = f64x8_sqrt(f);
+    f64x8 middle = f64x8_set(-fmin(pad->half[0], fmin(pad->half[1], pad->half[2])));
+    return f64x8_select(away, f64x8_set(far), f64x8_select(slope > 0, f * (f - 1) / f64x8_sqrt(slope), middle));
 }
 
-static double flesh_value(const hand_flesh *flesh, vec3 p) {
+static f64x8 flesh_values(const hand_flesh *flesh, points8 p) {
     double b = flesh->unit, far = FAR * b;
-    double palm = limb_distance(&flesh->wrist, p, far);
+    f64x8 palm = limb_distances(&flesh->wrist, p, far);
     for (int i = 0; i < HAND_FINGERS; i++)
-        palm = smooth_min(palm, limb_distance(&flesh->ray[i], p, far), (i == 0 ? 0.20 : 0.10) * b);
+        palm = smooth_min8(palm, limb_distances(&flesh->ray[i], p, far), (i == 0 ? 0.20 : 0.10) * b);
     for (int i = 0; i < flesh->pad_count; i++)
-        palm = smooth_min(palm, pad_distance(&flesh->pad[i], p, far), flesh->pad[i].blend);
+        palm = smooth_min8(palm, pad_distances(&flesh->pad[i], p, far), flesh->pad[i].blend);
     for (int i = 0; i < flesh->hollow_count; i++)
-        palm = -smooth_min(-palm, pad_distance(&flesh->hollow[i], p, far), flesh->hollow[i].blend);
-    double fingers = 2 * far;
+        palm = -smooth_min8(-palm, pad_distances(&flesh->hollow[i], p, far), flesh->hollow[i].blend);
+    f64x8 fingers = f64x8_set(2 * far);
     for (int i = 1; i < HAND_FINGERS; i++)
-        fingers = smooth_min(fingers, limb_distance(&flesh->finger[i], p, far), 0.04 * b);
-    double all = smooth_min(palm, fingers, 0.075 * b);
-    all = smooth_min(all, limb_distance(&flesh->finger[0], p, far), 0.12 * b);
+        fingers = smooth_min8(fingers, limb_distances(&flesh->finger[i], p, far), 0.04 * b);
+    f64x8 all = smooth_min8(palm, fingers, 0.075 * b);
+    all = smooth_min8(all, limb_distances(&flesh->finger[0], p, far), 0.12 * b);
     /* The cut through the wrist, with a round edge. */
-    return -smooth_min(-all, -(p.z - flesh->wrist_end), 0.06 * b);
+    return -smooth_min8(-all, -(p.z - flesh->wrist_end), 0.06 * b);
 }
 
+static void evaluate_many(const void *context, int count, const vec3 *point, double *distance) {
+    for (int first = 0; first < count; first += SIMD_LANES) {
+        points8 p;
+        for (int i = 0; i < SIMD_LANES; i++) {
+            vec3 at = point[first + i < count ? first + i : count - 1];
+            p.x[i] = at.x, p.y[i] = at.y, p.z[i] = at.z;
+        }
+        f64x8 value = flesh_values(context, p);
+        for (int i = 0; i < SIMD_LANES && first + i < count; i++) distance[first + i] = value[i];
+    }
+}
+
+/* The point itself is in the first lane, those for the slope in the next six. */
 static double evaluate_flesh(const void *context, vec3 p, vec3 *normal) {
     const hand_flesh *flesh = context;
-    double value = flesh_value(flesh, p);
-    if (!normal) return value;
-    double h = 1e-4 * flesh->unit;
-    vec3 slope = {flesh_value(flesh, vec3_make(p.x + h, p.y, p.z)) - flesh_value(flesh, vec3_make(p.x - h, p.y, p.z)),
-                  flesh_value(flesh, vec3_make(p.x, p.y + h, p.z)) - flesh_value(flesh, vec3_make(p.x, p.y - h, p.z)),
-                  flesh_value(flesh, vec3_make(p.x, p.y, p.z + h)) - flesh_value(flesh, vec3_make(p.x, p.y, p.z - h))};
+    double h = normal ? 1e-4 * flesh->unit : 0;
+    f64x8 value = flesh_values(flesh, (points8){{p.x, p.x + h, p.x - h, p.x, p.x, p.x, p.x, p.x},
+                                                {p.y, p.y, p.y, p.y + h, p.y - h, p.y, p.y, p.y},
+                                                {p.z, p.z, p.z, p.z, p.z, p.z + h, p.z - h, p.z}});
+    if (!normal) return value[0];
+    vec3 slope = {value[1] - value[2], value[3] - value[4], value[5] - value[6]};
     double length = vec3_length(slope);
     *normal = length > 0 ? vec3_scale(slope, 1 / length) : vec3_make(0, 1, 0);
-    return value;
+    return value[0];
 }
 
 hand_flesh *hand_flesh_create(hand_size size, const hand_frame joint[HAND_JOINTS]) {
@@ -370,5 +486,5 @@ hand_flesh *hand_flesh_create(hand_size size, const hand_frame joint[HAND_JOINTS
 }
 
 signed_distance signed_distance_of_flesh(const hand_flesh *flesh) {
-    return (signed_distance){evaluate_flesh, flesh, flesh->bounds};
+    return (signed_distance){evaluate_flesh, evaluate_many, flesh, flesh->bounds};
 }

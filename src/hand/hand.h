@@ -77,14 +77,18 @@ typedef struct hand_pad_model {
 } hand_pad_model;
 
 typedef struct hand_model {
+    bool coupled;     /* bones and flesh are one system (bones.c); false: bones first, then flesh (step.c) */
+    bool has_muscles; /* that carry what the flesh resists (bones_compensate) */
     char *name;
     hand_skeleton skeleton;
     bool weight;                            /* gravity acts on the bones */
     skeleton_coupling coupling[HAND_BONES]; /* gains; drive.c sets the targets */
+    bool couples_if_tracked;                /* those of the fingers act while a tracker drives the hand */
     double flesh_stiffness;                 /* of the springs in the core of a finger, N/m */
     hand_script script;
     track *track; /* or NULL */
     retarget_options retarget;
+    char unfit[200]; /* why it does not have the size of the tracked hand, or empty */
     int first_body, flesh_count;
     hand_attachment *flesh;
     hand_pad_model pad[HAND_FINGERS];
@@ -115,11 +119,108 @@ typedef struct hand_state {
     hand_kept *kept;
     double *before; /* work, 3 per node of all flesh: node targets at the start of the step, m */
     struct handle_state *handles[HAND_BONES]; /* handles on its bones; NULL where there is none */
+    struct bones_state *bones;                /* of a coupled hand, else NULL */
 } hand_state;
 
+extern const char *const hand_bones_names[THENAR_BONES_COUNT] SHARED(hand_bones_names);
+
+/* The bones as a body with unknowns, in the system of the flesh; see bones.c. */
+
+#define BONES_LINEAR 0 /* block nodes of the palm */
+#define BONES_ANGULAR 1
+#define BONES_PALM_NODES 2
+#define BONES_NODES (BONES_PALM_NODES + 2 * HAND_FINGERS)
+#define BONES_UNKNOWNS (3 * BONES_NODES)
+
+/* A spring of zero length between a node of the flesh and the point to which its bones carry it. */
+typedef struct bones_spring {
+    int node;                        /* of the flesh */
+    int carrier[REDUCTION_CARRIERS]; /* block nodes of the bones, -1 after the last */
+    int block[REDUCTION_CARRIERS];   /* of the system, between these and the node */
+} bones_spring;
+
+typedef struct bones_springs {
+    int count;
+    bones_spring *spring;
+} bones_springs;
+
+typedef struct bones_model {
+    body_model base;
+    int hand; /* index in the world's model */
+    const skeleton_model *skeleton;
+    bones_springs springs[HAND_BONES];    /* of each flesh, if its nodes are not inside bones */
+    int blocks[BONES_NODES][BONES_NODES]; /* of the system, row >= column; -1 where nothing couples two fingers */
+} bones_model;
+
+/* Saved state in addition to that of the skeleton. No padding. */
+typedef struct bones_kept {
+    double v[BONES_UNKNOWNS], change[BONES_UNKNOWNS]; /* unknowns at the end of the last step, and their change in it */
+    double multiplier[HAND_ANGLES];                   /* of the joint limits, scaled, rad */
+    double shift[HAND_ANGLES];                        /* of the targets of the joint springs, rad */
+    /* What springs, dampers and couplings of a joint carried in the last step beyond `shift`, as an angle of its spring,
+     * rad. */
+    double error[HAND_ANGLES];
+} bones_kept;
+
+typedef struct bones_state {
+    body_state base;
+    bones_kept *kept;
+    hand_state *hand;
+    body_state *const *bodies;       /* all bodies of the world */
+    const reduction *dependent;      /* nodes that move with bones, of the system */
+    const int *first_node;           /* of each body of the world in its system */
+    double angle[HAND_ANGLES];       /* where the limits are evaluated, rad */
+    double delta[HAND_ANGLES];       /* rad */
+    double target_rate[HAND_ANGLES]; /* of the targets in this step, without their shift, rad/s */
+    /* At the start of the step: inertia of each bone, and its origin from that of the palm, m. */
+    spatial_inertia inertia[HAND_BONES];
+    vec3 arm[HAND_BONES];
+    double kappa[HAND_BONES][2]; /* h^2 K + h D of its coupling, linear and angular */
+} bones_state;
+
+extern const body_class bones_class;
+
+/* number: of the hand in the world's model. */
+thenar_status bones_model_create(const hand_model *hand, int number, bones_model **out, thenar_error *error);
+/* The block nodes that move the point to which bones carry a node of the flesh. */
+void bones_carriers(const hand_attachment *flesh, int node, int out[REDUCTION_CARRIERS]);
+/* Call once the state has its memory. */
+void bones_open(bones_state *state, hand_state *hand, body_state *const *bodies, const reduction *dependent,
+                const int *first_node);
+/* Shifts the targets of the joint springs by what carries the flesh. last: asked angles at the end of the last step;
+ * call between skeleton_begin and bones_begin. */
+void bones_compensate(bones_state *state, const double asked[HAND_ANGLES], const double last[HAND_ANGLES], double h);
+/* The start of a step: Jacobians of the nodes that move with bones, and the pull of springs. */
+void bones_begin(bones_state *state, double h);
+
+/* Springs of the hand's flesh number `flesh`, for nodes of the soft body that have a stiffness. */
+thenar_status bones_add_springs(bones_model *bones, int flesh, const hand_attachment *attachment,
+                                const soft_model *soft, thenar_error *error);
+/* Couples the unknowns of bones and flesh, which start at these nodes, and finds their blocks. */
+bool bones_couple_springs(const bones_model *bones, const soft_model *soft, int flesh, int first_node, int soft_first,
+                          body_couplings *couplings);
+void bones_bind_springs(bones_model *bones, const soft_model *soft, int flesh, const block_pattern *pattern,
+                        int first_node, int soft_first);
+
+/* For the linearization of a handle on a coupled bone. Columns of X: 3 per node of the system, of which the bones' own
+ * start at first_node. */
+
+/* Adds the unit wrenches on a bone, at its origin, to six columns: J_b^T. */
+void bones_add_wrenches(const bones_state *state, int bone, int first_node, double *const X[6]);
+/* Motion of the origin of a bone in each column, linear then angular: out[6 i + c] is component i of column c. */
+void bones_motion(const bones_state *state, int bone, int first_node, double *const X[6], double out[36]);
+/* Inertia of a handle: of the bones that it carries, moving rigidly about the origin of `bone`. */
+void bones_mass(const bones_state *state, int bone, const bool carries[HAND_BONES], double M[36]);
+/* Adds X^T M X of the bones, and X^T D X of the dampers of joints and couplings without that of bone `except`. */
+void bones_add_inertia(const bones_state *state, int first_node, double *const X[6], double sum[36]);
+void bones_add_viscosity(const bones_state *state, int except, int first_node, double *const X[6], double sum[36]);
+
+/* Where the bones carry a node of the flesh: sum_b w_b (R_b X_b + p_b). */
+vec3 hand_skinned_point(const hand_attachment *flesh, int node, const skeleton_pose *pose);
+
 /* Creates a hand and its soft bodies. The caller owns the *flesh_count bodies and the array *flesh itself. */
-thenar_status hand_model_create(const thenar_hand_def *def, hand_model **out, soft_model ***flesh, int *flesh_count,
-                                thenar_error *error);
+thenar_status hand_model_create(const thenar_hand_def *def, bool coupled, hand_model **out, soft_model ***flesh,
+                                int *flesh_count, thenar_error *error);
 void hand_model_free(hand_model *hand);
 uint64_t hand_model_hash(const hand_model *hand);
 /* The track drives it from now on; NULL: its script again. The hand holds a reference. */
@@ -135,8 +236,12 @@ bool hand_track_looks_mirrored(const hand_model *hand);
 
 /* Target pose at the end of a step. */
 void hand_drive(hand_state *state, const body_step *step, hand_target *target);
-/* Moves the bones to the end of the step and sets the spring forces on the flesh. False if skeleton_solve fails. */
+/* The start of a step. Bones that are solved first move to the end of the step and pull the flesh; coupled ones get
+ * their terms of the system. False if skeleton_solve fails. */
 bool hand_advance(hand_state *state, body_state *const *bodies, const body_step *step);
+/* The part of each joint's equation in a step of h that stands for the flesh around it, N m s^2: it acts like a damper to
+ * the target rate, so the target does work on it (world/ledger.c). */
+double hand_joint_reserve(const hand_model *hand, double h);
 /* Takes over the state of the same hand in another simulation, which may have other spring constants. */
 void hand_continue(hand_state *state, const hand_state *from);
 /* True if poses, velocities and targets of the bones are finite and within the world's bounds. */
@@ -230,6 +335,12 @@ static inline const handle_model *handle_of(const handle_state *state) {
 }
 static inline bool handle_is_bone(const handle_model *handle) {
     return handle->hand >= 0;
+}
+/* Gains of the virtual coupling of a handle on a bone: those of the hand, if it always couples this bone, else its own. */
+static inline const skeleton_coupling *handle_bone_coupling(const handle_model *handle, const hand_model *hand) {
+    const skeleton_coupling *own = &hand->coupling[handle->bone];
+    bool always = handle->bone == 0 || !hand->couples_if_tracked;
+    return always && own->stiffness > 0 ? own : &handle->coupling;
 }
 
 #endif

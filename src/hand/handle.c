@@ -474,12 +474,30 @@ void handle_follow_bone(handle_state *state) {
     }
 }
 
+/* A bone that is coupled with its flesh: what acts on the handle besides its coupling accelerates it, F = M a - pull. */
+static void publish_bone(handle_state *state, const double before[6], double h) {
+    const handle_model *handle = handle_of(state);
+    handle_kept *kept = state->kept;
+    double M[36];
+    bones_mass(state->hand->bones, handle->bone, handle->carries, M);
+    for (int i = 0; i < 6; i++) {
+        kept->force[i] = -kept->pull[i];
+        for (int c = 0; c < 6; c++) kept->force[i] += M[6 * i + c] * (kept->motion[c] - before[c]) / h;
+    }
+}
+
 /* F_h = -sum J^T F_A at the end of the step. */
 static void handle_publish(body_state *base, const body_step *step) {
     handle_state *state = (handle_state *)base;
     const handle_model *handle = handle_of(state);
     vec3 force = {0}, torque = {0};
+    double before[6];
+    memcpy(before, state->kept->motion, sizeof before);
     handle_follow_bone(state);
+    if (handle_is_bone(handle) && state->hand->bones) {
+        publish_bone(state, before, step->h);
+        return;
+    }
     for (int k = 0; k < handle->link_count; k++) {
         const handle_link *link = &handle->links[k];
         const soft_state *tool = tool_of(state, link);

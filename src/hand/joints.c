@@ -126,10 +126,29 @@ static quat rotation_along(vec3 along, vec3 up) {
     return hand_rotation_of(mat3_columns(x, vec3_cross(z, x), z));
 }
 
+/* The length of a bone 1..15: as measured, or the table's. */
+static double bone_length(const hand_size *size, int bone) {
+    int finger = (bone - 1) / 3, which = (bone - 1) % 3;
+    if (size->bone[bone - 1] > 0) return size->bone[bone - 1];
+    return size->length * (finger == 0 ? thumb.bone[which] : fingers[finger - 1].bone[which]);
+}
+
+static bool root_is_known(const hand_size *size, int finger) {
+    vec3 root = size->root[finger];
+    return root.x != 0 || root.y != 0 || root.z != 0;
+}
+
+/* Where the first bone of a finger begins: as measured, or the table's place. */
+static vec3 root_of(const hand_size *size, int finger, double across, double along, double raise) {
+    if (root_is_known(size, finger)) return size->root[finger];
+    return vec3_make(across * size->breadth, raise * size->breadth, -along * size->length);
+}
+
 static void rest_of_finger(hand_size size, int finger, hand_frame *joint) {
     const finger_table *f = &fingers[finger - 1];
-    vec3 knuckle = {f->across * size.breadth, f->raise * size.breadth, -f->along * size.length};
-    double aside = (f->across - f->root) * size.breadth, metacarpal = f->metacarpal * size.length;
+    vec3 knuckle = root_of(&size, finger, f->across, f->along, f->raise);
+    double across = root_is_known(&size, finger) ? knuckle.x / size.breadth : f->across;
+    double aside = (across - f->root) * size.breadth, metacarpal = f->metacarpal * size.length;
     vec3 root = {f->root * size.breadth, 0, 0};
     /* A breadth that leaves no length for the metacarpal still yields a direction. */
     root.z = knuckle.z + sqrt(fmax(metacarpal * metacarpal - aside * aside - knuckle.y * knuckle.y,
@@ -142,19 +161,19 @@ static void rest_of_finger(hand_size size, int finger, hand_frame *joint) {
     for (int i = 0; i < 3; i++) {
         turn = quat_mul(turn, quat_from_rotation_vector(vec3_make(-f->bend[i] * DEGREE, 0, 0)));
         joint[1 + i] = (hand_frame){at, quat_unit(turn)};
-        at = vec3_mul_add(at, hand_frame_along(&joint[1 + i]), f->bone[i] * size.length);
+        at = vec3_mul_add(at, hand_frame_along(&joint[1 + i]), bone_length(&size, 1 + 3 * finger + i));
     }
     joint[4] = (hand_frame){at, joint[3].rotation};
 }
 
 static void rest_of_thumb(hand_size size, hand_frame *joint) {
-    vec3 at = {thumb.across * size.breadth, thumb.raise * size.breadth, -thumb.along * size.length};
+    vec3 at = root_of(&size, 0, thumb.across, thumb.along, thumb.raise);
     vec3 back = {-sin(thumb.roll * DEGREE), cos(thumb.roll * DEGREE), 0};
     for (int i = 0; i < 3; i++) {
         double aside = thumb.aside[i] * DEGREE, down = thumb.down[i] * DEGREE;
         vec3 along = {-sin(aside) * cos(down), -sin(down), -cos(aside) * cos(down)};
         joint[i] = (hand_frame){at, rotation_along(along, back)};
-        at = vec3_mul_add(at, along, thumb.bone[i] * size.length);
+        at = vec3_mul_add(at, along, bone_length(&size, 1 + i));
     }
     joint[3] = (hand_frame){at, joint[2].rotation};
 }
@@ -175,8 +194,7 @@ hand_frame hand_frame_mirrored(hand_frame frame) {
 double hand_bone_length(hand_size size, hand_joint joint) {
     int bone = hand_joint_bone(joint);
     assert(bone > 0 && hand_bone_joint(bone) == joint);
-    int finger = (bone - 1) / 3, which = (bone - 1) % 3;
-    return size.length * (finger == 0 ? thumb.bone[which] : fingers[finger - 1].bone[which]);
+    return bone_length(&size, bone);
 }
 
 /* The bones and joint axes of a hand, from its joints at rest. */

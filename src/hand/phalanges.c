@@ -114,7 +114,7 @@ static double evaluate_piece(const void *context, vec3 p, vec3 *normal) {
 
 /* piece must outlive the result. */
 static signed_distance signed_distance_of_piece(const hand_piece *piece) {
-    return (signed_distance){evaluate_piece, piece, piece->cut->bounds[piece->bone]};
+    return (signed_distance){.evaluate = evaluate_piece, .context = piece, .bounds = piece->cut->bounds[piece->bone]};
 }
 
 /* True if a vertex lies beside its bone rather than beyond an end. */
@@ -272,7 +272,7 @@ static thenar_status mesh_workpiece(const workpiece *w, int bone, double cell, t
 static thenar_status wrap_workpiece(const workpiece *w, thenar_tet_mesh *mesh, thenar_error *error) {
     signed_distance solid = signed_distance_of_surface(&w->distance);
     int *group = MEMORY_ARRAY(int, w->skin.vertex_count);
-    tet_wrap wrap = {&solid, &w->skin, group};
+    tet_wrap wrap = {.solid = &solid, .skin = &w->skin, .group = group};
     mesh->tags = MEMORY_ARRAY(int, mesh->tet_count);
     thenar_status status = group && mesh->tags ? THENAR_OK : error_memory(error, "phalanges");
     if (status == THENAR_OK) status = tet_wrap_cover(&wrap, mesh, error);

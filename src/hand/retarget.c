@@ -8,7 +8,10 @@
 #define SHORTEST 1e-3    /* m: shorter vectors have no direction */
 #define ASTRAY 0.03      /* m, for a palm of the model's size */
 #define LARGEST 1e6      /* m: beyond, squares lose precision */
-#define PALM_WEIGHT 1.0
+#define PALM_WEIGHT 5.0
+/* Of the vector from the root of a finger to its tip, relative to that of a bone. Both are divided by their lengths, so
+ * an error of the tip in metres counts about four times as much as one of a joint. */
+#define TIP_WEIGHT 150.0
 
 const palm_joint retarget_palm[PALM_JOINTS] = {{HAND_WRIST, 1},
                                                {HAND_INDEX_PROXIMAL, 1},
@@ -143,8 +146,9 @@ static double retarget_known_length(const retarget *r, int finger, int bone) {
                                                : r->carried.palm_scale * retarget_model_length(r->hand, finger, bone);
 }
 
-/* One bone between two visible joints gives a direction. The error of its length decides its weight. */
-static void add_bone(retarget *r, int finger, int bone, vec3 seen, fit_problem *problem) {
+/* One bone between two visible joints gives a direction. The error of its length decides its weight, which is returned.
+ */
+static double add_bone(retarget *r, int finger, int bone, vec3 seen, fit_problem *problem) {
     double length = vec3_length(seen), known = retarget_known_length(r, finger, bone);
     double off = (length / known - 1) / LENGTH_WIDTH, trust = 1 / (1 + off * off);
     fit_vector v = {
@@ -155,11 +159,14 @@ static void add_bone(retarget *r, int finger, int bone, vec3 seen, fit_problem *
         r->carried.length[finger][bone] += LENGTH_GAIN * trust * trust * (length - known);
     else
         r->carried.length[finger][bone] = length;
+    return trust * trust;
 }
 
-/* Several bones with no visible joint between their ends, possibly starting at the centre of the palm. */
-static void add_span(const retarget *r, int finger, int first, int last, vec3 seen, vec3 fixed, fit_problem *problem) {
-    fit_vector v = {.finger = finger, .first = first, .last = last, .weight = 1};
+/* Several bones with no visible joint between their ends, possibly starting at the centre of the palm. tip: the weight of
+ * the vector to a tip, or 0. */
+static void add_span(const retarget *r, int finger, int first, int last, vec3 seen, vec3 fixed, double tip,
+                     fit_problem *problem) {
+    fit_vector v = {.finger = finger, .first = first, .last = last, .weight = tip > 0 ? tip : 1, .tip = tip > 0};
     double length = vec3_length(fixed);
     for (int k = first; k <= last; k++) length += retarget_known_length(r, finger, k);
     v.seen = vec3_scale(seen, 1 / length);
@@ -177,17 +184,22 @@ static void add_finger(retarget *r, int finger, const tracked_hand *seen, const 
     vec3 fixed = {0, 0, 0};
     if (from < 0) fixed = vec3_scale(vec3_sub(retarget_palm_point(r->hand, root), view->model), r->carried.palm_scale);
     bool known = from == 0 || view->count > 0;
+    double trust = from == 0 ? TIP_WEIGHT : 0; /* in the place of the tip, if all joints before it are visible */
     for (int k = 1; k <= 3; k++) {
         if (!tracked_is_seen(seen, (hand_joint)((int)root + k))) continue;
         vec3 to = seen->position[(int)root + k], way = vec3_sub(to, at);
+        double weight = 0;
         if (known && vec3_length(way) > SHORTEST) {
             if (from == k - 1)
-                add_bone(r, finger, k - 1, way, problem);
+                weight = add_bone(r, finger, k - 1, way, problem);
             else
-                add_span(r, finger, from < 0 ? 0 : from, k - 1, way, fixed, problem);
+                add_span(r, finger, from < 0 ? 0 : from, k - 1, way, fixed, 0, problem);
         }
+        trust *= weight;
         from = k, at = to, known = true, fixed = vec3_make(0, 0, 0);
     }
+    if (from == 3 && trust > 0)
+        add_span(r, finger, 0, 2, vec3_sub(at, seen->position[root]), vec3_make(0, 0, 0), trust, problem);
 }
 
 static void add_turns(const retarget *r, const tracked_hand *seen, fit_problem *problem) {
@@ -243,7 +255,8 @@ static tracked_hand tracked_hand_mirrored(const tracked_hand *seen) {
 }
 
 retarget_options retarget_options_default(void) {
-    return (retarget_options){.cutoff = 0, .opening = 1, .orientation_weight = 0.05};
+    return (retarget_options){
+        .cutoff = 0.4, .opening = 200, .derivative_cutoff = 3, .noise_speed = 0.04, .orientation_weight = 0.05};
 }
 
 void retarget_start(retarget *r, const hand_skeleton *hand, const retarget_options *options) {
@@ -254,7 +267,7 @@ void retarget_start(retarget *r, const hand_skeleton *hand, const retarget_optio
     r->carried.turn = r->carried.smooth_turn = hand->model->bones[0].rotation;
     r->carried.position = r->carried.smooth_position = hand->model->bones[0].offset;
     memcpy(r->carried.q, hand->rest, sizeof r->carried.q);
-    for (int i = 0; i < HAND_ANGLES; i++) r->carried.smooth[i].value = hand->rest[i];
+    for (int i = 0; i < HAND_ANGLES; i++) r->carried.smooth[i] = hand->rest[i];
 }
 
 /* Start without history: the rest pose, with unseen fingers as they were, rotated to where most joints agree or like
@@ -305,7 +318,7 @@ static fit_point cold_start(const retarget *r, const tracked_hand *seen, const f
 }
 
 /* Fits from the last frame's result, or from the rest pose if there is none or if that result leads to a poor fit. */
-static int fit(retarget *r, const tracked_hand *seen, const fit_problem *problem, fit_point *best) {
+static int fit(retarget *r, const tracked_hand *seen, fit_problem *problem, fit_point *best) {
     int iterations = 0;
     *best = (fit_point){.turn = r->carried.turn};
     memcpy(best->q, r->carried.q, sizeof best->q);
@@ -314,7 +327,10 @@ static int fit(retarget *r, const tracked_hand *seen, const fit_problem *problem
         if (fit_residual(problem, best) < POOR) return iterations;
     }
     fit_point cold = cold_start(r, seen, problem);
+    problem->without_tips = true;
     iterations += fit_solve(problem, COLD_WIDTH, MAX_COLD, &cold);
+    iterations += fit_solve(problem, WIDTH, MAX_COLD, &cold);
+    problem->without_tips = false;
     iterations += fit_solve(problem, WIDTH, MAX_COLD, &cold);
     if (!r->carried.started || fit_residual(problem, &cold) < fit_residual(problem, best)) *best = cold;
     return iterations;
@@ -349,33 +365,63 @@ static void place_base(const retarget *r, const tracked_hand *seen, const fit_po
     if (sum > 0) *position = vec3_sub(vec3_scale(middle, 1 / sum), quat_rotate(point->turn, r->palm_centre));
 }
 
-/* Gain of a low pass within dt at a given speed; `speed` itself is low-pass filtered at 1 Hz. */
-static double opened(const retarget_options *options, double *speed, double now, double dt) {
-    const double tau = 6.283185307179586;
-    double slow = 1 / (1 + 1 / (tau * dt));
-    *speed += slow * (now - *speed);
-    return 1 / (1 + 1 / (tau * (options->cutoff + options->opening * fabs(*speed)) * dt));
+#define FASTEST 1e3    /* m/s and rad/s */
+#define PALM_LEVER 0.1 /* m: a palm that turns by 1 rad/s counts as one that moves at 0.1 m/s */
+
+double retarget_gain(double cutoff, double dt) {
+    return -expm1(-6.283185307179586 * cutoff * dt);
 }
 
-static void smooth(retarget *r, double dt) {
-    bool follow = !r->carried.started || !(r->options.cutoff > 0) || !(dt > 0);
-    vec3 way = vec3_sub(r->carried.position, r->carried.smooth_position);
-    vec3 turn = quat_to_rotation_vector(quat_mul(r->carried.turn, quat_conjugate(r->carried.smooth_turn)));
-    if (follow) {
-        r->carried.smooth_position = r->carried.position;
-        r->carried.smooth_turn = r->carried.turn;
-        for (int i = 0; i < HAND_ANGLES; i++) r->carried.smooth[i] = (retarget_filter){r->carried.q[i], 0};
+double retarget_cutoff(const retarget_options *options, double speed) {
+    double square = speed * speed, noise = options->noise_speed * options->noise_speed;
+    return options->cutoff + (square > 0 ? options->opening * speed * square / (square + noise) : 0);
+}
+
+/* Filters a velocity and returns its length. */
+static double follow_speed(const retarget *r, float velocity[2][3], vec3 way, double dt) {
+    double gain = retarget_gain(r->options.derivative_cutoff, dt), in[3], square = 0;
+    vec3_store(in, vec3_scale(way, 1 / dt));
+    for (int i = 0; i < 3; i++) {
+        velocity[0][i] += (float)(gain * (fmax(-FASTEST, fmin(FASTEST, in[i])) - velocity[0][i]));
+        velocity[1][i] += (float)(gain * ((double)velocity[0][i] - velocity[1][i]));
+        square += (double)velocity[1][i] * velocity[1][i];
+    }
+    return sqrt(square);
+}
+
+static vec3 tip_of(const hand_skeleton *hand, int finger, const double q[HAND_ANGLES]) {
+    vec3 vectors[3];
+    fit_finger_vectors(hand, finger, q + HAND_FINGER_ANGLES * finger, vectors);
+    return vec3_add(vectors[0], vec3_add(vectors[1], vectors[2]));
+}
+
+/* before: the unfiltered pose of the last frame. follow: without delay. */
+static void smooth(retarget *r, const retarget_carried *before, double dt, bool follow) {
+    retarget_carried *now = &r->carried;
+    if (follow || !(r->options.cutoff > 0) || !(dt > 0)) {
+        now->smooth_position = now->position;
+        now->smooth_turn = now->turn;
+        memcpy(now->smooth, now->q, sizeof now->smooth);
+        memset(now->velocity, 0, sizeof now->velocity);
         return;
     }
-    double share = opened(&r->options, &r->carried.position_speed, 10 * vec3_length(way) / dt, dt);
-    r->carried.smooth_position = vec3_mul_add(r->carried.smooth_position, way, share);
-    share = opened(&r->options, &r->carried.turn_speed, vec3_length(turn) / dt, dt);
-    r->carried.smooth_turn =
-        quat_unit(quat_mul(quat_from_rotation_vector(vec3_scale(turn, share)), r->carried.smooth_turn));
-    for (int i = 0; i < HAND_ANGLES; i++) {
-        retarget_filter *f = &r->carried.smooth[i];
-        f->value +=
-            opened(&r->options, &f->speed, (r->carried.q[i] - f->value) / dt, dt) * (r->carried.q[i] - f->value);
+    vec3 turned = quat_to_rotation_vector(quat_mul(now->turn, quat_conjugate(before->turn)));
+    vec3 moved = vec3_sub(vec3_add(now->position, quat_rotate(now->turn, r->palm_centre)),
+                          vec3_add(before->position, quat_rotate(before->turn, r->palm_centre)));
+    double speed = follow_speed(r, now->velocity[HAND_FINGERS], moved, dt) +
+                   PALM_LEVER * follow_speed(r, now->velocity[HAND_FINGERS + 1], turned, dt);
+    double gain = retarget_gain(retarget_cutoff(&r->options, speed), dt);
+    vec3 turn = quat_to_rotation_vector(quat_mul(now->turn, quat_conjugate(now->smooth_turn)));
+    now->smooth_position = vec3_mul_add(now->smooth_position, vec3_sub(now->position, now->smooth_position), gain);
+    now->smooth_turn = quat_unit(quat_mul(quat_from_rotation_vector(vec3_scale(turn, gain)), now->smooth_turn));
+    for (int f = 0; f < HAND_FINGERS; f++) {
+        vec3 way = vec3_sub(tip_of(r->hand, f, now->q), tip_of(r->hand, f, before->q));
+        speed = follow_speed(r, now->velocity[f], way, dt);
+        gain = retarget_gain(retarget_cutoff(&r->options, speed), dt);
+        for (int k = 0; k < HAND_FINGER_ANGLES; k++) {
+            int i = HAND_FINGER_ANGLES * f + k;
+            now->smooth[i] += gain * (now->q[i] - now->smooth[i]);
+        }
     }
 }
 
@@ -396,14 +442,15 @@ void retarget_frame(retarget *r, const tracked_hand *tracked, double dt, retarge
         vec3 turned = quat_to_rotation_vector(quat_mul(point.turn, quat_conjugate(r->carried.turn)));
         out->jumped = r->carried.started &&
                       (vec3_distance(position, r->carried.position) > JUMP || vec3_length(turned) > 1.5707963267948966);
+        const retarget_carried before = r->carried;
         r->carried.turn = point.turn;
         r->carried.position = position;
         memcpy(r->carried.q, point.q, sizeof r->carried.q);
-        smooth(r, dt);
+        smooth(r, &before, dt, !before.started || out->jumped);
         r->carried.started = 1;
     }
     out->base = (skeleton_pose){r->carried.smooth_position, r->carried.smooth_turn};
-    for (int i = 0; i < HAND_ANGLES; i++) out->q[i] = r->carried.smooth[i].value;
+    for (int i = 0; i < HAND_ANGLES; i++) out->q[i] = r->carried.smooth[i];
 }
 
 bool retarget_is_other_hand(const hand_skeleton *hand, const tracked_hand *seen) {

@@ -68,8 +68,10 @@ void hand_skeleton_joints(const hand_skeleton *hand, const skeleton_pose bones[H
 
 /* Retargeting: from 25 tracked joints to the base pose and the 20 angles of this hand.
  *
- * The tracked hand has other bone lengths, so retargeting matches directions, not joint positions: those of the bones
- * and those within the palm. retarget_fit.c does this by damped least squares within the joint limits; retarget.c
+ * The tracked hand may have other bone lengths, so retargeting matches directions, not joint positions: those of the
+ * bones, those within the palm, and, with more weight, those from the root of a finger to its tip, with the bones of
+ * the model scaled to the tracked lengths. A hand that was built with the lengths of the tracked one (measure.c) puts
+ * its tips where the tracked ones are. retarget_fit.c does this by damped least squares within the joint limits; retarget.c
  * prepares the observations, places the base and smooths. A frame starts from the result of the last one, allocates
  * nothing, and depends only on the frames before it. */
 
@@ -81,16 +83,25 @@ typedef struct tracked_hand {
 
 tracked_hand tracked_hand_unseen(void) SHARED(tracked_hand_unseen);
 
+/* The filter is a low pass with a cutoff f that rises with speed (the 1 Euro filter of Casiez, Roussel and Vogel 2012),
+ *     y += (1 - exp(-2 pi f dt)) (x - y),   f = cutoff + opening s^3 / (s^2 + noise_speed^2).
+ * s is the length of a velocity that is itself low-pass filtered at derivative_cutoff, twice, since after one low pass
+ * noise of the position is still there at all frequencies: for the four angles of a finger
+ * that of its tip relative to the palm, for the base that of the palm. One speed of a tip in space opens all angles of
+ * its finger, because it stands out of the noise far better than the rates of single angles: noise of 1 mm turns an end
+ * bone of 18 mm by 4 degrees, but a tip moves at 100 mm/s and more. s^3 / (s^2 + noise_speed^2) is s for fast motion and
+ * hardly opens for what noise alone looks like. The lag of a motion at constant speed is s / (2 pi f), less than
+ * 1 / (2 pi opening) for fast motion. */
 typedef struct retarget_options {
-    /* Smoothing by a low pass whose cutoff rises with speed (Casiez, Roussel and Vogel 2012). cutoff: for a hand at
-     * rest, Hz, 0 for none; opening: additional Hz per rad/s (angles and rotation of the base) and per 0.1 m/s
-     * (position of the base). */
-    double cutoff, opening;
+    double cutoff;            /* of a hand at rest, Hz; 0: no filter */
+    double opening;           /* Hz per m/s */
+    double derivative_cutoff; /* Hz */
+    double noise_speed;       /* m/s */
     /* Weight of an orientation relative to a direction. Trackers place the axes of their joints differently, so
      * directions decide and orientations help where directions are missing. */
     double orientation_weight;
 } retarget_options;
-retarget_options retarget_options_default(void); /* no smoothing */
+retarget_options retarget_options_default(void); /* with filter */
 
 typedef struct retarget_result {
     skeleton_pose base; /* of the wrist bone */
@@ -102,11 +113,6 @@ typedef struct retarget_result {
     bool jumped; /* the base moved farther since the last frame than a hand can: 0.2 m or 90 degrees */
 } retarget_result;
 
-/* One low-pass filtered number and its rate. */
-typedef struct retarget_filter {
-    double value, speed;
-} retarget_filter;
-
 /* Carried over from frame to frame. Part of the saved state, so it must not contain padding. */
 typedef struct retarget_carried {
     long long started; /* 1 once a hand has been seen */
@@ -117,8 +123,11 @@ typedef struct retarget_carried {
     double length[HAND_FINGERS][3]; /* of the tracked bones, m; 0 until seen */
     quat smooth_turn;
     vec3 smooth_position;
-    double turn_speed, position_speed;
-    retarget_filter smooth[HAND_ANGLES];
+    /* Velocities of the tips relative to the palm, velocity and spin of the palm, m/s and rad/s, each after one and
+     * after two low passes. */
+    float velocity[HAND_FINGERS + 2][2][3];
+    double unused; /* keeps the size of the saved state */
+    double smooth[HAND_ANGLES];
 } retarget_carried;
 
 typedef struct retarget {
@@ -134,9 +143,19 @@ void retarget_start(retarget *r, const hand_skeleton *hand, const retarget_optio
 /* Processes the next frame, dt seconds after the last one. */
 void retarget_frame(retarget *r, const tracked_hand *tracked, double dt, retarget_result *out);
 
+/* The cutoff of the filter at a speed, Hz, and its gain within dt. */
+double retarget_cutoff(const retarget_options *options, double speed);
+double retarget_gain(double cutoff, double dt);
+
 /* True if the joints look like those of the other hand: their mirror image fits far better. Used for messages, since a
  * track may be mislabelled; a badly tracked hand is no proof. */
 bool retarget_is_other_hand(const hand_skeleton *hand, const tracked_hand *seen);
+
+/* Measures a hand over the first 200 frames that show its wrist and knuckles (measure.c). frames: the first of `count`
+ * frames that are `stride` bytes apart. Fails if there are fewer than 5 of them, or if it is no size of a hand, for
+ * example because the positions are not in metres; the message says which. */
+thenar_status hand_measure(const tracked_hand *frames, size_t stride, size_t count, bool left, hand_size *out,
+                           thenar_error *error);
 
 /* Fits the orientation R of the base and the angles q to tracked directions, by damped least squares with bounds.
  *
@@ -154,6 +173,7 @@ typedef struct fit_vector {
     vec3 fixed;      /* part of the model's vector that lies in the palm, divided by its length */
     double share[3]; /* share of each bone's own vector in the model's vector */
     double weight;
+    bool tip; /* from the root of a finger to its tip, in addition to its bones */
 } fit_vector;
 
 typedef struct fit_turn {
@@ -167,6 +187,7 @@ typedef struct fit_turn {
 
 typedef struct fit_problem {
     const hand_skeleton *hand;
+    bool without_tips; /* leaves the vectors to tips out. Their large weights lead to other local minima from afar */
     int vector_count, turn_count;
     fit_vector vectors[FIT_MAX_VECTORS];
     fit_turn turns[FIT_MAX_TURNS];
@@ -179,7 +200,8 @@ typedef struct fit_point {
 
 /* Improves a point in at most `max` iterations; `width` is c. Returns the number of iterations. */
 int fit_solve(const fit_problem *problem, double width, int max, fit_point *point);
-/* Root mean square of |m_v - R^T s_v| over the vectors along fingers, or over all vectors if there are none, rad. */
+/* Root mean square of |m_v - R^T s_v| over the vectors along fingers without those to tips, or over all vectors if there
+ * are none, rad. */
 double fit_residual(const fit_problem *problem, const fit_point *point);
 /* The vectors of a finger's bones in the frame of the base, m, with the lengths of the model. */
 void fit_finger_vectors(const hand_skeleton *hand, int finger, const double q[HAND_FINGER_ANGLES], vec3 vectors[3]);
@@ -273,6 +295,9 @@ track *track_keep(const track *t);
 
 /* Fails if the track does not have this hand; the message says what it has. */
 thenar_status track_expect(const track *t, bool left, thenar_error *error);
+
+/* hand_measure of its frames. */
+thenar_status track_measure(const track *t, bool left, hand_size *out, thenar_error *error);
 
 /* The joints of a hand at a time, interpolated along straight lines and great circles, and constant before the first
  * and after the last frame. A joint missing in one of two frames is taken from the nearer one. All joints are unseen

@@ -101,6 +101,7 @@ static double evaluate(const fit_problem *problem, double width, const fit_point
     double cost = 0, square = width * width;
     for (int i = 0; i < problem->vector_count; i++) {
         const fit_vector *v = &problem->vectors[i];
+        if (v->tip && problem->without_tips) continue;
         vec3 seen, r = vector_residual(v, fingers, back, &seen);
         double size = vec3_dot(r, r) / square;
         cost += v->weight * square * log1p(size);
@@ -265,6 +266,7 @@ double fit_residual(const fit_problem *problem, const fit_point *point) {
     double sum[2] = {0}, weight[2] = {0};
     for (int i = 0; i < problem->vector_count; i++) {
         const fit_vector *v = &problem->vectors[i];
+        if (v->tip) continue;
         vec3 seen, r = vector_residual(v, fingers, quat_conjugate(point->turn), &seen);
         sum[v->finger >= 0] += v->weight * vec3_dot(r, r);
         weight[v->finger >= 0] += v->weight;

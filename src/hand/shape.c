@@ -7,6 +7,7 @@
 #include "mesh/mesh.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define INSIDE (-1e-12)
 
@@ -65,7 +66,8 @@ static thenar_status embed(hand_shape *hand, thenar_error *error) {
 /* For a hand of 190 mm, m. */
 #define LENGTH 0.19
 #define ON_PADS 0.0025
-#define ON_FINGERS 0.0035 /* their palmar sides, and the tips up to the nails */
+#define ON_FINE_PADS 0.0016 /* with tets that follow so close points: every vertex of the usual skin */
+#define ON_FINGERS 0.0035   /* their palmar sides, and the tips up to the nails */
 #define ON_FINGER_BACKS 0.007
 #define ON_PALM 0.007
 #define ON_BACK 0.01  /* of the palm, and the cut of the wrist */
@@ -105,10 +107,10 @@ static thenar_status hand_spacing(const hand_shape *hand, double **spacing, then
         return error_memory(error, "hand");
     }
     surface_vertex_normals(&hand->skin, normal);
-    double scale = length_of(hand) / LENGTH;
+    double scale = length_of(hand) / LENGTH, on_pads = hand->graded ? ON_FINE_PADS : ON_PADS;
     for (int v = 0; v < count; v++) (*spacing)[v] = scale * spacing_at(hand, v, normal[v]);
     for (int finger = 0; finger < HAND_FINGERS; finger++)
-        for (int i = 0; i < hand->pad[finger].count; i++) (*spacing)[hand->pad[finger].vertex[i]] = scale * ON_PADS;
+        for (int i = 0; i < hand->pad[finger].count; i++) (*spacing)[hand->pad[finger].vertex[i]] = scale * on_pads;
     free(normal);
     return THENAR_OK;
 }
@@ -116,7 +118,7 @@ static thenar_status hand_spacing(const hand_shape *hand, double **spacing, then
 #define PAD_FACING 0.35 /* smallest cosine between the skin's normal and the direction out of the palm */
 
 hand_options hand_options_default(void) {
-    return (hand_options){.length = 0.19, .breadth = 0.086, .tets = 600, .triangles = 24000};
+    return (hand_options){.length = 0.19, .breadth = 0.086, .triangles = 24000};
 }
 
 const char *hand_bone_name(int bone) {
@@ -132,6 +134,8 @@ void hand_shape_free(hand_shape *hand) {
     free(hand->node_bone);
     free(hand->vertex_bone);
     free(hand->node_core);
+    free(hand->node_in_bone);
+    free(hand->tet_tissue);
     free(hand->contact_spacing);
     for (int i = 0; i < HAND_FINGERS; i++) hand_region_free(&hand->pad[i]);
     *hand = (hand_shape){0};
@@ -168,6 +172,8 @@ thenar_status hand_shape_copy(const hand_shape *from, hand_shape *out, thenar_er
     COPY(node_bone, nodes);
     COPY(vertex_bone, vertices);
     COPY(node_core, nodes);
+    COPY(node_in_bone, nodes);
+    COPY(tet_tissue, tets);
     COPY(contact_spacing, vertices);
     for (int f = 0; f < HAND_FINGERS; f++) {
         COPY(pad[f].vertex, (size_t)from->pad[f].count);
@@ -187,13 +193,10 @@ static thenar_status check_options(const hand_options *o, thenar_error *error) {
         return error_set(error, THENAR_ERROR_INPUT,
                          "the hand's breadth is %g m; expected %g to %g of its length, %g to %g m", o->breadth,
                          HAND_SLENDER, HAND_BROAD, HAND_SLENDER * o->length, HAND_BROAD * o->length);
-    if (o->tets < HAND_TETS_MIN || o->tets > HAND_TETS_MAX)
-        return error_set(error, THENAR_ERROR_INPUT, "a hand of %d tets; expected %d to %d", o->tets, HAND_TETS_MIN,
-                         HAND_TETS_MAX);
     if (o->triangles < HAND_TRIANGLES_MIN || o->triangles > HAND_TRIANGLES_MAX)
         return error_set(error, THENAR_ERROR_INPUT, "a skin of %d triangles; expected %d to %d", o->triangles,
                          HAND_TRIANGLES_MIN, HAND_TRIANGLES_MAX);
-    return THENAR_OK;
+    return hand_fineness_check(o->fineness, error);
 }
 
 static thenar_status choose_pad(const thenar_surface *skin, const int *bone_of, int bone, const hand_frame *frame,
@@ -310,19 +313,23 @@ static thenar_status take_nodes(const hand_node *node, hand_shape *hand, double 
     int count = hand->mesh.node_count;
     *weight = MEMORY_ARRAY(double, (size_t)count *HAND_BONES);
     hand->node_core = MEMORY_ARRAY(double, count);
-    if (!*weight || !hand->node_core) return error_memory(error, "hand");
+    hand->node_in_bone = MEMORY_ARRAY(bool, count);
+    if (!*weight || !hand->node_core || !hand->node_in_bone) return error_memory(error, "hand");
     for (int n = 0; n < count; n++) {
         hand->node_core[n] = node[n].core;
+        hand->node_in_bone[n] = node[n].in_bone;
         for (int i = 0; i < HAND_BONES; i++) (*weight)[HAND_BONES * (size_t)n + (size_t)i] = node[n].weight[i];
     }
     return THENAR_OK;
 }
 
 thenar_status hand_shape_create(const hand_options *options, hand_shape *out, thenar_error *error) {
-    *out = (hand_shape){0};
+    *out = (hand_shape){.graded = hand_fineness_is_graded(options->fineness)};
     thenar_status status = check_options(options, error);
     if (status != THENAR_OK) return status;
-    hand_size size = {options->length, options->breadth};
+    hand_size size = {.length = options->length, .breadth = options->breadth};
+    memcpy(size.bone, options->bone, sizeof size.bone);
+    memcpy(size.root, options->root, sizeof size.root);
     hand_node *node = NULL;
     double *vertex_weight = NULL, *node_weight = NULL;
     int *group = NULL;
@@ -339,10 +346,11 @@ thenar_status hand_shape_create(const hand_options *options, hand_shape *out, th
     }
     if (status == THENAR_OK) {
         hand_vertex_groups(out->joint, &out->skin, vertex_weight, group);
-        status = hand_tets(size, out->joint, &solid, &out->skin, group, options->tets, &out->mesh, &node, error);
+        status = hand_tets(size, out->joint, &solid, &out->skin, group, options->fineness, &out->mesh, &node, error);
     }
     if (status == THENAR_OK) status = take_nodes(node, out, &node_weight, error);
     if (status == THENAR_OK) status = finish(vertex_weight, node_weight, out, error);
+    if (status == THENAR_OK) status = hand_tissues_find(size, &solid, out, error);
     if (status == THENAR_OK && options->left) mirror(out);
     if (status == THENAR_OK) status = embed(out, error);
     free(flesh);
@@ -382,9 +390,10 @@ static hand_size size_of(const hand_shape *hand) {
         length += vec3_distance(hand->joint[j].position,
                                 hand->joint[j == HAND_MIDDLE_PROXIMAL ? HAND_WRIST : j - 1].position);
     /* The knuckles of the index and the little finger are 0.653 of the breadth apart (Buchholz). */
-    return (hand_size){
-        length,
-        vec3_distance(hand->joint[HAND_INDEX_PROXIMAL].position, hand->joint[HAND_LITTLE_PROXIMAL].position) / 0.653};
+    return (hand_size){.length = length,
+                       .breadth = vec3_distance(hand->joint[HAND_INDEX_PROXIMAL].position,
+                                                hand->joint[HAND_LITTLE_PROXIMAL].position) /
+                                  0.653};
 }
 
 /* That the joints are those of some hand: the mesher divides by their distances. */
@@ -408,34 +417,38 @@ static thenar_status check_sizes(const hand_shape *hand, thenar_error *error) {
     return THENAR_OK;
 }
 
-static thenar_status make_tets(hand_shape *hand, const double *vertex_weight, int tets, double **node_weight,
-                               thenar_error *error) {
+static thenar_status make_flesh(hand_shape *hand, const double *vertex_weight, hand_fineness fineness,
+                                thenar_error *error) {
     surface_distance distance;
     hand_node *node = NULL;
+    double *node_weight = NULL;
     thenar_status status = surface_distance_create(&hand->skin, &distance, error);
     if (status != THENAR_OK) return status;
     signed_distance solid = signed_distance_of_surface(&distance);
     int *group = MEMORY_ARRAY(int, hand->skin.vertex_count);
     if (group) hand_vertex_groups(hand->joint, &hand->skin, vertex_weight, group);
-    status = group ? hand_tets(size_of(hand), hand->joint, &solid, &hand->skin, group, tets, &hand->mesh, &node, error)
-                   : error_memory(error, "hand");
+    status =
+        group ? hand_tets(size_of(hand), hand->joint, &solid, &hand->skin, group, fineness, &hand->mesh, &node, error)
+              : error_memory(error, "hand");
     free(group);
-    if (status == THENAR_OK) status = take_nodes(node, hand, node_weight, error);
+    if (status == THENAR_OK) status = take_nodes(node, hand, &node_weight, error);
+    if (status == THENAR_OK) status = finish(vertex_weight, node_weight, hand, error);
+    if (status == THENAR_OK) status = hand_tissues_find(size_of(hand), &solid, hand, error);
     free(node);
+    free(node_weight);
     surface_distance_free(&distance);
     return status;
 }
 
-thenar_status hand_shape_import(hand_shape *hand, const double *vertex_weight, int tets, thenar_error *error) {
-    double *node_weight = NULL;
+thenar_status hand_shape_import(hand_shape *hand, const double *vertex_weight, hand_fineness fineness,
+                                thenar_error *error) {
     into_wrist_frame(hand);
+    hand->graded = hand_fineness_is_graded(fineness);
     bool left = hand->left;
     if (left) mirror(hand); /* the mesher knows right hands only */
     thenar_status status = check_sizes(hand, error);
-    if (status == THENAR_OK) status = make_tets(hand, vertex_weight, tets, &node_weight, error);
-    if (status == THENAR_OK) status = finish(vertex_weight, node_weight, hand, error);
+    if (status == THENAR_OK) status = make_flesh(hand, vertex_weight, fineness, error);
     if (status == THENAR_OK && left) mirror(hand);
     if (status == THENAR_OK) status = embed(hand, error);
-    free(node_weight);
     return status;
 }

@@ -71,9 +71,12 @@ typedef struct hand_frame {
     quat rotation; /* -z along the bone away from the wrist, -y out of the palm */
 } hand_frame;
 
-/* From the wrist to the tip of the middle finger, and across the knuckles without the thumb, m. */
+/* From the wrist to the tip of the middle finger, and across the knuckles without the thumb, m. A hand that was measured
+ * (hand_measure) also has lengths of single bones and places of the roots of its fingers; zero: those of the table. */
 typedef struct hand_size {
     double length, breadth;
+    double bone[HAND_BONES - 1]; /* thumb to little finger, three each, m */
+    vec3 root[HAND_FINGERS]; /* start of the first bone of each finger in the frame of the wrist of a right hand, m */
 } hand_size;
 
 /* The frames of a right hand. */
@@ -128,14 +131,60 @@ hand_skinning hand_skinning_of(const double weight[HAND_BONES]);
 typedef struct hand_node {
     double weight[HAND_BONES]; /* add up to 1 */
     double core;               /* 1 on the axis of a bone, 0 on the boundary */
+    bool in_bone;              /* moves rigidly with its bones, at most two */
 } hand_node;
 
-/* About `target` tets that cover every vertex of the skin of a right hand. joint: HAND_JOINTS frames; solid: what the
+/* The bones in the flesh (bones.c). */
+
+#define BONE_AXES (HAND_BONES - 1 + HAND_FINGERS - 1) /* the palm has four metacarpals */
+
+typedef struct bone_axis {
+    int number;
+    vec3 start, along, up, side; /* the joint at which it begins; unit axes */
+    double length;               /* m */
+    double pulp, half;           /* of a distal bone: from its end to the skin, and half the breadth there, m; else 0 */
+} bone_axis;
+
+typedef struct hand_bones {
+    hand_size size;
+    const signed_distance *solid; /* the flesh */
+    int count;
+    bone_axis axis[BONE_AXES];
+} hand_bones;
+
+typedef struct bone_section {
+    double raise;        /* of its centre above the line between the joints, m */
+    double across, high; /* half axes of an oval, m */
+} bone_section;
+
+/* Of a right hand. solid must outlive the result. */
+void hand_bones_make(hand_size size, const hand_frame *joint, const signed_distance *solid, hand_bones *out);
+/* Of a phalanx or the thumb's metacarpal. */
+const bone_axis *hand_bone_axis(const hand_bones *bones, int number);
+/* The cross-section of a bone at a point on the line between two joints; unit axes across it. */
+bone_section hand_bone_section(const hand_bones *bones, vec3 axis, vec3 side, vec3 up);
+
+/* Covers the skin and refines the tets to a level of detail (graded.c). The tags are groups. nodes: one per node;
+ * outward: directions in which they may move to cover the skin. */
+struct tet_wrap; /* geometry/meshing.h */
+thenar_status hand_tets_grade(const hand_bones *bones, const struct tet_wrap *wrap, const vec3 *outward,
+                              thenar_hand_detail detail, thenar_tet_mesh *mesh, hand_node **nodes, thenar_error *error);
+
+/* How fine the tets are. */
+typedef struct hand_fineness {
+    int tets; /* approximate number of an even mesh; 0: as `detail` says */
+    thenar_hand_detail detail;
+} hand_fineness;
+
+bool hand_fineness_is_graded(hand_fineness fineness);
+thenar_status hand_fineness_check(hand_fineness fineness, thenar_error *error);
+
+/* Tets that cover every vertex of the skin of a right hand. joint: HAND_JOINTS frames; solid: what the
  * skin encloses; vertex_group: the finger (1 to 5) whose tets must contain a vertex, or 0. nodes receives one entry
  * per node; the caller frees it. */
 thenar_status hand_tets(hand_size size, const hand_frame *joint, const signed_distance *solid,
-                        const thenar_surface *skin, const int *vertex_group, int target, thenar_tet_mesh *mesh,
-                        hand_node **nodes, thenar_error *error);
+                        const thenar_surface *skin, const int *vertex_group, hand_fineness fineness,
+                        thenar_tet_mesh *mesh, hand_node **nodes, thenar_error *error);
 
 /* A hand: joints at rest, a smooth skin, tets that cover it, and the bones that both follow. */
 
@@ -151,10 +200,14 @@ typedef struct hand_options {
     double length;  /* from the wrist to the tip of the middle finger, m */
     double breadth; /* across the knuckles, m */
     bool left;
-    int tets, triangles; /* approximate numbers */
+    hand_fineness fineness;
+    int triangles; /* approximate number */
+    double
+        bone[HAND_BONES - 1]; /* lengths of single bones and places of the roots, as in hand_size; zero: the table's */
+    vec3 root[HAND_FINGERS];
 } hand_options;
 
-/* A man's right hand: 190 mm by 86 mm; 600 tets (602), 24000 triangles. */
+/* A man's right hand: 190 mm by 86 mm; coarse (602 tets), 24000 triangles. */
 hand_options hand_options_default(void) SHARED(hand_options_default);
 
 /* A part of the skin. */
@@ -164,18 +217,33 @@ typedef struct hand_region {
     double *area; /* m^2, a third of the triangles around each vertex */
 } hand_region;
 
+/* Materials of the flesh. */
+typedef enum hand_tissue {
+    HAND_TISSUE_SKIN,  /* the layer at the skin, where tets are small enough to tell it from the rest */
+    HAND_TISSUE_PULP,  /* of the fingers */
+    HAND_TISSUE_JOINT, /* between the heads of two bones */
+    HAND_TISSUE_PALM,
+    HAND_TISSUES
+} hand_tissue;
+
 typedef struct hand_shape {
     bool left;
+    bool graded;                   /* of a level of detail above coarse */
     hand_frame joint[HAND_JOINTS]; /* at rest */
     thenar_surface skin;
     thenar_tet_mesh mesh;       /* the tag of a tet is its bone */
     thenar_embedding embedding; /* of the skin in the tets */
     hand_skinning *node_skinning, *vertex_skinning;
     int *node_bone, *vertex_bone; /* the bone with the largest weight, hence the phalanx */
+    bool *node_in_bone;           /* moves rigidly with its bones, at most two: node_skinning has them */
+    unsigned char *tet_tissue;    /* hand_tissue */
     double *node_core; /* how firmly a node is attached: 1 on the axis of a bone, falling to 0 at the boundary */
     hand_region pad[HAND_FINGERS]; /* palmar side of the distal phalanges, thumb to little finger */
     double *contact_spacing;       /* of the skin's vertices: target spacing of contact points, m */
 } hand_shape;
+
+/* The tissue of each tet of a right hand; needs joints and tags. solid: what the skin encloses. */
+thenar_status hand_tissues_find(hand_size size, const signed_distance *solid, hand_shape *hand, thenar_error *error);
 
 /* What the API hands out. */
 struct thenar_hand_shape {
@@ -197,10 +265,10 @@ void hand_region_free(hand_region *region);
 /* "palm", or the name of the joint at which a bone begins: the tag of its tets in scenes. */
 const char *hand_bone_name(int bone) SHARED(hand_bone_name);
 
-/* Makes the flesh of a hand of which joints and skin are given, in any frame: about `tets` tets in layers, as those of the
- * built-in hand. vertex_weight: HAND_BONES per vertex. On an error the hand is to be freed. */
-thenar_status hand_shape_import(hand_shape *hand, const double *vertex_weight, int tets, thenar_error *error)
-    SHARED(hand_shape_import);
+/* Makes the flesh of a hand of which joints and skin are given, in any frame, as that of the built-in hand.
+ * vertex_weight: HAND_BONES per vertex. On an error the hand is to be freed. */
+thenar_status hand_shape_import(hand_shape *hand, const double *vertex_weight, hand_fineness fineness,
+                                thenar_error *error) SHARED(hand_shape_import);
 /* The solid of a right hand around its joints at rest; the left one is mirrored as a mesh. NULL when out of memory;
  * free() it. */
 typedef struct hand_flesh hand_flesh;

@@ -252,15 +252,21 @@ static void add_coupling(skeleton_state *state, int b, double h) {
     state->momentum[b].torque = vec3_mul_add(state->momentum[b].torque, coupling_pull(angular, c->spin), h);
 }
 
+spatial_inertia skeleton_inertia(const skeleton_state *state, int bone) {
+    const skeleton_bone *own = &state->model->bones[bone];
+    mat3 R = state->turn[bone];
+    return spatial_inertia_rigid(own->mass, centre_arm(state, bone),
+                                 mat3_mul(mat3_mul(R, own->inertia), mat3_transpose(R)));
+}
+
 void skeleton_begin(skeleton_state *state, double h, vec3 gravity) {
     const skeleton_model *model = state->model;
     place_axes(state);
     for (int b = 0; b < model->bone_count; b++) {
         const skeleton_bone *bone = &model->bones[b];
         mat3 R = state->turn[b];
-        mat3 inertia = mat3_mul(mat3_mul(R, bone->inertia), mat3_transpose(R));
         vec3 arm = centre_arm(state, b), velocity = state->motion[b].velocity;
-        state->inertia[b] = spatial_inertia_rigid(bone->mass, arm, inertia);
+        state->inertia[b] = skeleton_inertia(state, b);
 
         vec3 spin = rigid_spin_backward(bone->inertia, mat3_mul_vec_transposed(R, state->motion[b].spin), h);
         vec3 turning = mat3_mul_vec(R, mat3_mul_vec(bone->inertia, spin));
@@ -309,6 +315,12 @@ void skeleton_integrate(skeleton_state *state, double h) {
     skeleton_place(model, state->q, state->pose);
     for (int b = 0; b < model->bone_count; b++)
         state->motion[b].spin = quat_rotate(state->pose[b].orientation, state->motion[b].spin);
+}
+
+void skeleton_coupling_kappa(const skeleton_state *state, int bone, double h, double kappa[2]) {
+    coupling_spring linear = linear_spring(state, bone), angular = angular_spring(state, bone);
+    kappa[0] = h * linear.damping + h * h * linear.stiffness;
+    kappa[1] = h * angular.damping + h * h * angular.stiffness;
 }
 
 skeleton_wrench skeleton_coupling_wrench(const skeleton_state *state, int bone) {
@@ -488,4 +500,73 @@ bool skeleton_solve(skeleton_state *state, double h) {
     }
     state->unsettled += changed;
     return true;
+}
+
+/* ---- Energies, for the ledger of the world ---- */
+
+double skeleton_kinetic(const skeleton_state *state) {
+    double sum = 0;
+    for (int b = 0; b < state->model->bone_count; b++) {
+        const skeleton_bone *bone = &state->model->bones[b];
+        const skeleton_bone_motion *motion = &state->motion[b];
+        vec3 spin = quat_rotate(quat_conjugate(state->pose[b].orientation), motion->spin);
+        sum += 0.5 * (bone->mass * vec3_dot(motion->velocity, motion->velocity) +
+                      vec3_dot(spin, mat3_mul_vec(bone->inertia, spin)));
+    }
+    return sum;
+}
+
+double skeleton_weight(const skeleton_state *state, vec3 gravity) {
+    double sum = 0;
+    for (int b = 0; b < state->model->bone_count; b++) {
+        const skeleton_bone *bone = &state->model->bones[b];
+        vec3 centre = vec3_add(state->pose[b].position, quat_rotate(state->pose[b].orientation, bone->centre));
+        sum -= bone->mass * vec3_dot(gravity, centre);
+    }
+    return sum;
+}
+
+double skeleton_spring_potential(double way, double stiffness, double max) {
+    double reach = max > 0 && stiffness > 0 ? max / stiffness : INFINITY;
+    return way <= reach ? 0.5 * stiffness * way * way : max * (way - 0.5 * reach);
+}
+
+double skeleton_springs(const skeleton_state *state) {
+    const skeleton_model *model = state->model;
+    double sum = 0;
+    for (int b = 0; b < model->bone_count; b++) {
+        const skeleton_coupling *c = &state->coupling[b];
+        for (int k = 0; k < model->bones[b].axis_count; k++) {
+            const skeleton_axis *axis = &model->bones[b].axes[k];
+            int i = model->first_dof[b] + k;
+            double way = state->target[i] - state->q[i], excess = beyond(axis, state->q[i]);
+            sum += 0.5 * (axis->stiffness * way * way + axis->limit_stiffness * excess * excess);
+        }
+        if (!is_coupled(c)) continue;
+        sum += skeleton_spring_potential(vec3_length(linear_spring(state, b).way), c->stiffness, c->max_force) +
+               skeleton_spring_potential(vec3_length(angular_spring(state, b).way), c->turn_stiffness, c->max_torque);
+    }
+    return sum;
+}
+
+/* A damper d between a frame with the velocity v and its target with the velocity u: the target does the work h d (u - v) u,
+ * of which h d (u - v)^2 is lost and the rest moves the frame. */
+double skeleton_damper_work(const skeleton_state *before, const skeleton_state *after, const double *target,
+                            double extra, double h) {
+    const skeleton_model *model = after->model;
+    double sum = 0;
+    for (int b = 0; b < model->bone_count; b++) {
+        const skeleton_coupling *c = &after->coupling[b];
+        for (int k = 0; k < model->bones[b].axis_count; k++) {
+            int i = model->first_dof[b] + k;
+            double led = after->target[i] - target[i], moved = after->q[i] - before->q[i];
+            sum += (model->bones[b].axes[k].damping + extra) * (led - moved) * led / h;
+        }
+        if (!is_coupled(c)) continue;
+        vec3 moved = vec3_sub(after->pose[b].position, before->pose[b].position);
+        quat turn = quat_mul(after->pose[b].orientation, quat_conjugate(before->pose[b].orientation));
+        sum += coupling_damper_work(linear_spring(before, b), moved, c->velocity, h) +
+               coupling_damper_work(angular_spring(before, b), quat_to_rotation_vector(turn), c->spin, h);
+    }
+    return sum;
 }

@@ -150,10 +150,34 @@ bool skeleton_solve(skeleton_state *state, double h);
 /* To the pose at the end of the step, after a successful solve. */
 void skeleton_integrate(skeleton_state *state, double h);
 
+/* Inertia of a bone alone, about O, between begin and integrate. */
+spatial_inertia skeleton_inertia(const skeleton_state *state, int bone);
+
+/* h^2 K + h D of the coupling of a bone in its current pose, linear and angular. */
+void skeleton_coupling_kappa(const skeleton_state *state, int bone, double h, double kappa[2]);
+
 /* Force and torque of a coupling at the bone's origin in its current pose. The tracked hand feels the opposite (the
  * bilateral coupling of talvas2015, section 4). */
 skeleton_wrench skeleton_coupling_wrench(const skeleton_state *state, int bone);
 /* The torque of a dof's spring, damper and limit spring at its current angle, N m. */
 double skeleton_joint_torque(const skeleton_state *state, int dof);
+
+/* Energies, J: of the moving bones; of their weight, zero at the origin; and of the springs of joints, limits and
+ * couplings, relative to their targets. */
+double skeleton_kinetic(const skeleton_state *state);
+double skeleton_weight(const skeleton_state *state, vec3 gravity);
+double skeleton_springs(const skeleton_state *state);
+/* Work of the moving targets of joints and couplings on their dampers in a step of h. before: the state at its start with
+ * the targets of its end; target: angles that the joints were pulled to before; extra: damping of every
+ * joint in addition to its own, N m s/rad. */
+double skeleton_damper_work(const skeleton_state *before, const skeleton_state *after, const double *target,
+                            double extra, double h);
+/* The same of one coupling damper: the frame moved by `moved`, its target has the velocity `speed`. */
+static inline double coupling_damper_work(coupling_spring spring, vec3 moved, vec3 speed, double h) {
+    return spring.damping * vec3_dot(vec3_sub(vec3_scale(speed, h), moved), speed);
+}
+/* Potential of a coupling spring at the distance `way` to its target, J: beyond its maximum force it grows with that force
+ * alone. */
+double skeleton_spring_potential(double way, double stiffness, double max);
 
 #endif

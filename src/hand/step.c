@@ -52,7 +52,7 @@ static soft_state *flesh_state(const hand_attachment *flesh, body_state *const *
 }
 
 /* t_i */
-static vec3 wanted(const hand_attachment *flesh, int node, const skeleton_pose *pose) {
+vec3 hand_skinned_point(const hand_attachment *flesh, int node, const skeleton_pose *pose) {
     vec3 sum = {0};
     for (int k = flesh->hold_start[node]; k < flesh->hold_start[node + 1]; k++) {
         const hand_hold *hold = &flesh->holds[k];
@@ -62,9 +62,17 @@ static vec3 wanted(const hand_attachment *flesh, int node, const skeleton_pose *
     return sum;
 }
 
+static bool is_tracked(const hand_state *state) {
+    return state->kept->driver == HAND_BY_JOINTS || (state->kept->driver == HAND_BY_SCRIPT && state->model->track);
+}
+
 /* Sets the gains of the couplings; the targets follow. */
 static void set_gains(hand_state *state) {
-    for (int b = 0; b < HAND_BONES; b++) state->skeleton.coupling[b] = state->model->coupling[b];
+    bool only_palm = state->model->couples_if_tracked && !is_tracked(state);
+    for (int b = 0; b < HAND_BONES; b++)
+        state->skeleton.coupling[b] = only_palm && b > 0
+                                          ? (skeleton_coupling){.target = {.orientation = quat_identity()}}
+                                          : state->model->coupling[b];
 }
 
 void hand_reset(hand_state *state, body_state *const *bodies) {
@@ -80,7 +88,7 @@ void hand_reset(hand_state *state, body_state *const *bodies) {
     for (int k = 0; k < hand->flesh_count; k++) {
         soft_state *flesh = flesh_state(&hand->flesh[k], bodies);
         for (int i = 0; i < hand->flesh[k].node_count; i++)
-            vec3_store(flesh->x + 3 * i, wanted(&hand->flesh[k], i, state->skeleton.pose));
+            vec3_store(flesh->x + 3 * i, hand_skinned_point(&hand->flesh[k], i, state->skeleton.pose));
     }
 }
 
@@ -171,18 +179,24 @@ static void follow_devices(hand_state *state) {
         const handle_kept *driver = driver_of(state, b);
         skeleton_coupling *coupling = &state->skeleton.coupling[b];
         if (!driver) continue;
-        if (!(state->model->coupling[b].stiffness > 0)) *coupling = handle_of(state->handles[b])->coupling;
+        *coupling = *handle_bone_coupling(handle_of(state->handles[b]), state->model);
         coupling->target = (skeleton_pose){vec3_load(driver->driven), rigid_orientation(driver->driven + 3)};
         coupling->velocity = vec3_load(driver->driven_motion);
         coupling->spin = vec3_load(driver->driven_motion + 3);
     }
 }
 
-/* Adds the target rates to the joint dampers, and the resistance of the flesh around each joint. */
+double hand_joint_reserve(const hand_model *hand, double h) {
+    if (hand->coupled) return 0;
+    return h * h * hand->flesh_stiffness * JOINT_REACH * JOINT_REACH;
+}
+
+/* Adds the target rates to the joint dampers, and, if bones are solved first, the resistance of the flesh around each
+ * joint. */
 static void complete_joints(hand_state *state, const hand_target *target, double h) {
     skeleton_state *bones = &state->skeleton;
     const skeleton_model *model = bones->model;
-    double reserve = h * h * state->model->flesh_stiffness * JOINT_REACH * JOINT_REACH;
+    double reserve = hand_joint_reserve(state->model, h);
     for (int b = 0; b < model->bone_count; b++)
         for (int k = 0; k < model->bones[b].axis_count; k++) {
             int i = model->first_dof[b] + k;
@@ -199,7 +213,7 @@ static void load_bones(hand_state *state, const hand_attachment *flesh, const so
     skeleton_state *bones = &state->skeleton;
     for (int i = 0; i < flesh->node_count; i++) {
         vec3 x = vec3_load(soft->x + 3 * i), v = vec3_load(soft->v + 3 * i);
-        vec3 target = wanted(flesh, i, bones->pose);
+        vec3 target = hand_skinned_point(flesh, i, bones->pose);
         vec3_store(before + 3 * i, target);
         double held = TOUCH_RESERVE * soft->touched[i] * h * h * flesh->stiffness[i], mass = body->mass[i];
         vec3 pull = vec3_scale(vec3_sub(x, target), body->stiffness[i]);
@@ -220,7 +234,7 @@ static void pull_flesh(const hand_state *state, const hand_attachment *flesh, so
                        double h) {
     const soft_model *body = soft_of(soft);
     for (int i = 0; i < flesh->node_count; i++) {
-        vec3 target = wanted(flesh, i, state->skeleton.pose), x = vec3_load(soft->x + 3 * i);
+        vec3 target = hand_skinned_point(flesh, i, state->skeleton.pose), x = vec3_load(soft->x + 3 * i);
         vec3 speed = vec3_scale(vec3_sub(target, vec3_load(before + 3 * i)), 1 / h);
         vec3 pull = vec3_scale(vec3_sub(target, x), body->stiffness[i]);
         vec3_store(soft->spring_pull + 3 * i, vec3_mul_add(pull, speed, body->damping[i]));
@@ -234,10 +248,17 @@ bool hand_advance(hand_state *state, body_state *const *bodies, const body_step 
     hand_target target;
     hand_drive(state, step, &target);
     take_palm(state, &target);
+    if (hand->couples_if_tracked) set_gains(state);
     follow(state, &target, h);
     follow_devices(state);
     skeleton_begin(bones, h, hand->weight ? step->gravity : (vec3){0});
     complete_joints(state, &target, h);
+    if (hand->has_muscles) bones_compensate(state->bones, target.q, state->kept->target.q, h);
+    state->kept->target = target;
+    if (hand->coupled) {
+        bones_begin(state->bones, h);
+        return true;
+    }
     double *before = state->before;
     for (int k = 0; k < hand->flesh_count; before += 3 * (size_t)hand->flesh[k++].node_count)
         load_bones(state, &hand->flesh[k], flesh_state(&hand->flesh[k], bodies), h, before);
@@ -246,6 +267,5 @@ bool hand_advance(hand_state *state, body_state *const *bodies, const body_step 
     before = state->before;
     for (int k = 0; k < hand->flesh_count; before += 3 * (size_t)hand->flesh[k++].node_count)
         pull_flesh(state, &hand->flesh[k], flesh_state(&hand->flesh[k], bodies), before, h);
-    state->kept->target = target;
     return true;
 }

@@ -1,5 +1,5 @@
 /* Tets of a hand: sections across palm and fingers, layers of tets between them, and refinement. */
-#include "hand/shape.h"
+#include "hand/sections.h"
 
 #include "core/memory.h"
 #include "geometry/meshing.h"
@@ -9,47 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Positions of the sections of a hand's tets: across the palm from the wrist to the web, then across each finger. */
-
-#define HAND_RAYS (HAND_FINGERS - 1) /* of the palm: index to little finger */
-#define HAND_LINES (HAND_RAYS + 1)   /* lines that separate the rays, including the two outer sides */
-#define HAND_PALM_LIMIT 12           /* layers */
-#define HAND_FINGER_LIMIT 12
-
-/* Numbers of layers: of the palm; of a finger from the web to its second joint, to the third, to the tip; of the thumb
- * from its root to its first knuckle, to the second, to the tip. */
-typedef struct hand_layers {
-    int palm, finger[3], thumb[3];
-} hand_layers;
-
-/* A rectangle across a finger: corners at -side +up, +side +up, +side -up, -side -up, then the middle. */
-typedef struct hand_section {
-    vec3 corner[5];
-    /* Position along the bones of the finger: 0 at the first knuckle (for the thumb, at its root), 1 at the next
-     * joint, 3 at the tip. */
-    double place;
-} hand_section;
-
-typedef struct hand_sections {
-    hand_layers layers;
-    vec3 middle[HAND_RAYS][HAND_PALM_LIMIT + 1];
-    vec3 top[HAND_LINES][HAND_PALM_LIMIT + 1], bottom[HAND_LINES][HAND_PALM_LIMIT + 1];
-    int count[HAND_FINGERS]; /* beyond the last section of the palm */
-    hand_section finger[HAND_FINGERS][HAND_FINGER_LIMIT];
-} hand_sections;
-
 #define MARGIN 1.05      /* of a section over the hand: straight edges between sections cut into round shapes */
 #define TIP_SIZE 0.66    /* of a finger's last section over that in the middle of the last bone */
 #define TIP_BEYOND 0.025 /* of the last section beyond the end of the last joint, over hand length */
 #define THUMB_FIRST 0.84 /* position of the thumb's first section on its first bone */
-
-typedef struct maker {
-    hand_size size;
-    const hand_frame *joint;
-    const signed_distance *solid;
-    double wrist_end;
-    hand_sections *out;
-} maker;
 
 static vec3 mid(vec3 a, vec3 b) {
     return vec3_scale(vec3_add(a, b), 0.5);
@@ -60,19 +23,19 @@ static vec3 mix(vec3 a, vec3 b, double t) {
 }
 
 /* How far the hand extends from an inner point in a direction, at most `limit`. */
-static double reach(const maker *m, vec3 from, vec3 way, double limit) {
+double hand_reach(const hand_maker *m, vec3 from, vec3 way, double limit) {
     double step = 0.004 * m->size.breadth, at = 0;
     while (at < limit && signed_distance_at(m->solid, vec3_mul_add(from, way, at + step), NULL) <= 0) at += step;
     return MARGIN * fmin(at + step, limit);
 }
 
 /* The frames of a finger's joints; the thumb starts one joint earlier than the others. */
-static const hand_frame *chain_of(const maker *m, int finger) {
+const hand_frame *hand_chain(const hand_maker *m, int finger) {
     return m->joint + (finger == 0 ? HAND_THUMB_METACARPAL : HAND_INDEX_PROXIMAL + 5 * (finger - 1));
 }
 
 /* The point at a position along the bones of a finger; beyond the last one extended straight, in units of its length. */
-static vec3 chain_point(const hand_frame *chain, double place) {
+vec3 hand_chain_point(const hand_frame *chain, double place) {
     int i = place < 1 ? 0 : place < 2 ? 1 : 2;
     return vec3_add(chain[i].position, vec3_scale(vec3_sub(chain[i + 1].position, chain[i].position), place - i));
 }
@@ -94,26 +57,26 @@ static hand_section rectangle(vec3 middle, vec3 side, vec3 up, const double exte
 }
 
 /* The rectangle around a finger: extents to +side, -side, up, down. Joints have the mean direction of their bones. */
-static hand_section finger_section(const maker *m, int finger, double place) {
-    const hand_frame *chain = chain_of(m, finger);
+static hand_section finger_section(const hand_maker *m, int finger, double place) {
+    const hand_frame *chain = hand_chain(m, finger);
     double last = vec3_distance(chain[3].position, chain[2].position);
     double end = 3 + TIP_BEYOND * m->size.length / last, limit = (finger == 0 ? 0.20 : 0.13) * m->size.breadth;
     bool tip = place > 2.999;
     double form = tip ? 2.6 : place;
-    vec3 middle = chain_point(chain, form);
+    vec3 middle = hand_chain_point(chain, form);
     int i = form < 1 ? 0 : form < 2 ? 1 : 2;
     bool at_joint = i > 0 && form - i < 1e-9;
     const hand_frame *a = &chain[at_joint ? i - 1 : i], *b = &chain[i];
     vec3 side = vec3_unit(vec3_add(hand_frame_side(a), hand_frame_side(b)));
     vec3 up = vec3_unit(vec3_add(hand_frame_up(a), hand_frame_up(b)));
-    double extent[4] = {reach(m, middle, side, limit), reach(m, middle, vec3_scale(side, -1), limit),
-                        reach(m, middle, up, limit), reach(m, middle, vec3_scale(up, -1), limit)};
+    double extent[4] = {hand_reach(m, middle, side, limit), hand_reach(m, middle, vec3_scale(side, -1), limit),
+                        hand_reach(m, middle, up, limit), hand_reach(m, middle, vec3_scale(up, -1), limit)};
     for (int k = 0; k < 4 && tip; k++) extent[k] *= TIP_SIZE;
-    return rectangle(chain_point(chain, tip ? end : place), side, up, extent, tip ? 3 : place);
+    return rectangle(hand_chain_point(chain, tip ? end : place), side, up, extent, tip ? 3 : place);
 }
 
 /* Sections from one position to another, without the first. */
-static void add_sections(maker *m, int finger, double from, double to, int layers) {
+static void add_sections(hand_maker *m, int finger, double from, double to, int layers) {
     for (int i = 1; i <= layers; i++) {
         assert(m->out->count[finger] < HAND_FINGER_LIMIT);
         m->out->finger[finger][m->out->count[finger]++] =
@@ -122,44 +85,57 @@ static void add_sections(maker *m, int finger, double from, double to, int layer
 }
 
 /* The edge of the web between a finger and the next: from between their knuckles as far as there is flesh. */
-static vec3 web_between(const maker *m, int finger) {
-    const hand_frame *a = chain_of(m, finger), *b = chain_of(m, finger + 1);
+static vec3 web_between(const hand_maker *m, int finger) {
+    const hand_frame *a = hand_chain(m, finger), *b = hand_chain(m, finger + 1);
     vec3 start = mid(a->position, b->position), down = {0, -0.03 * m->size.breadth, 0};
     vec3 way = vec3_unit(vec3_add(hand_frame_along(a), hand_frame_along(b)));
     vec3 from = vec3_add(start, down);
-    return vec3_mul_add(from, way, reach(m, from, way, 0.2 * m->size.length));
+    return vec3_mul_add(from, way, hand_reach(m, from, way, 0.2 * m->size.length));
 }
 
-static void make_middles(maker *m, const double web[HAND_RAYS]) {
+/* The edges of the webs, and the place on each finger where its web ends. */
+void hand_webs_find(const hand_maker *m, vec3 edge[HAND_RAYS - 1], double web[HAND_RAYS]) {
+    for (int i = 0; i < HAND_RAYS - 1; i++) edge[i] = web_between(m, i + 1);
+    for (int ray = 0; ray < HAND_RAYS; ray++) {
+        const hand_frame *chain = hand_chain(m, ray + 1);
+        double before = first_bone_place(chain, edge[ray > 0 ? ray - 1 : 0]);
+        double behind = first_bone_place(chain, edge[ray < HAND_RAYS - 1 ? ray : HAND_RAYS - 2]);
+        web[ray] = fmin(fmax((before + behind) / 2, 0.2), 0.7);
+    }
+}
+
+static void make_middles(hand_maker *m, const double web[HAND_RAYS]) {
     hand_sections *s = m->out;
     int knuckles = s->layers.palm - 1;
     for (int ray = 0; ray < HAND_RAYS; ray++) {
-        const hand_frame *chain = chain_of(m, ray + 1);
+        const hand_frame *chain = hand_chain(m, ray + 1);
         double across = (ray - 1.5) * 0.165 * m->size.breadth;
         vec3 start = {across, -0.02 * m->size.breadth, m->wrist_end + 0.01 * m->size.length};
         for (int j = 0; j <= knuckles; j++) s->middle[ray][j] = mix(start, chain->position, (double)j / knuckles);
-        s->middle[ray][knuckles + 1] = chain_point(chain, web[ray]);
+        s->middle[ray][knuckles + 1] = hand_chain_point(chain, web[ray]);
     }
 }
 
 /* The lines between rays pass through the midpoints of their sections; the outer ones follow the outline of the hand. */
-static void make_lines(maker *m, const vec3 web[HAND_RAYS - 1]) {
+void hand_lines_make(hand_maker *m, const vec3 web[HAND_RAYS - 1]) {
     hand_sections *s = m->out;
     double b = m->size.breadth;
     for (int j = 0; j <= s->layers.palm; j++)
         for (int line = 0; line < HAND_LINES; line++) {
             int left = line > 0 ? line - 1 : 0, right = line < HAND_RAYS ? line : HAND_RAYS - 1;
-            vec3 up = vec3_unit(vec3_add(hand_frame_up(chain_of(m, left + 1)), hand_frame_up(chain_of(m, right + 1))));
+            vec3 up =
+                vec3_unit(vec3_add(hand_frame_up(hand_chain(m, left + 1)), hand_frame_up(hand_chain(m, right + 1))));
             vec3 middle = mid(s->middle[left][j], s->middle[right][j]);
             bool outer = left == right, at_web = j == s->layers.palm;
             /* The first section is as large as the wrist slightly inside its cut. */
             vec3 from = j > 0 ? middle : vec3_add(middle, vec3_make(0, 0, -0.05 * m->size.length)), at = middle;
-            double above = reach(m, from, up, 0.3 * b),
-                   below = reach(m, from, vec3_scale(up, -1), (line < 2 ? 0.27 : 0.3) * b);
+            double above = hand_reach(m, from, up, 0.3 * b),
+                   below = hand_reach(m, from, vec3_scale(up, -1), (line < 2 ? 0.27 : 0.3) * b);
             if (outer) {
                 vec3 out = {line == 0 ? -1 : 1, 0, 0};
                 /* The flesh of the thumb does not belong to the palm. */
-                at = vec3_mul_add(middle, out, reach(m, from, out, (line == 0 && j > 1 && j < 4 ? 0.13 : 0.19) * b));
+                at = vec3_mul_add(middle, out,
+                                  hand_reach(m, from, out, (line == 0 && j > 1 && j < 4 ? 0.13 : 0.19) * b));
             } else if (at_web) {
                 const hand_section l = finger_section(m, left + 1, 0.45), r = finger_section(m, right + 1, 0.45);
                 at = web[line - 1];
@@ -177,18 +153,12 @@ static void hand_sections_make(hand_size size, const hand_frame joint[HAND_JOINT
                                double wrist_end, hand_layers layers, hand_sections *out) {
     assert(layers.palm >= 3 && layers.palm <= HAND_PALM_LIMIT);
     *out = (hand_sections){.layers = layers};
-    maker m = {size, joint, solid, wrist_end, out};
+    hand_maker m = {size, joint, solid, wrist_end, out};
     vec3 edge[HAND_RAYS - 1];
     double web[HAND_RAYS];
-    for (int i = 0; i < HAND_RAYS - 1; i++) edge[i] = web_between(&m, i + 1);
-    for (int ray = 0; ray < HAND_RAYS; ray++) {
-        const hand_frame *chain = chain_of(&m, ray + 1);
-        double before = first_bone_place(chain, edge[ray > 0 ? ray - 1 : 0]);
-        double behind = first_bone_place(chain, edge[ray < HAND_RAYS - 1 ? ray : HAND_RAYS - 2]);
-        web[ray] = fmin(fmax((before + behind) / 2, 0.2), 0.7);
-    }
+    hand_webs_find(&m, edge, web);
     make_middles(&m, web);
-    make_lines(&m, edge);
+    hand_lines_make(&m, edge);
     for (int finger = 1; finger < HAND_FINGERS; finger++) {
         add_sections(&m, finger, web[finger - 1], 1, layers.finger[0]);
         add_sections(&m, finger, 1, 2, layers.finger[1]);
@@ -203,6 +173,7 @@ static void hand_sections_make(hand_size size, const hand_frame joint[HAND_JOINT
 #define THUMB_FROM 1 /* the sections of the palm between which the thumb grows out of its side */
 #define CUT_LIMIT 8
 #define FIT_TURNS 8
+#define COARSE_TETS 600
 
 /* From coarse to fine. */
 static const hand_layers layerings[] = {
@@ -210,30 +181,27 @@ static const hand_layers layerings[] = {
     {5, {2, 2, 3}, {1, 2, 3}}, {5, {3, 2, 3}, {1, 3, 3}}, {5, {3, 3, 4}, {1, 3, 4}},
 };
 
-typedef struct builder {
-    ARRAY(vec3) position;
-    ARRAY(hand_node) node;
-    ARRAY(int) tet;
-    ARRAY(int) group; /* of a tet: the finger it belongs to, 1 to 5, or 0 */
-    int adding;       /* group of the tets being added */
-    bool failed;      /* out of memory */
-} builder;
-
 /* Node indices of a section: four corners and the middle. */
 typedef struct ring {
     int node[5];
 } ring;
 
-static int add_node(builder *b, vec3 p, hand_node node) {
-    if (!ARRAY_PUSH(&b->position, p) || !ARRAY_PUSH(&b->node, node)) {
+int hand_add_node(hand_builder *b, vec3 p, hand_node node) {
+    if (!ARRAY_PUSH(&b->position, p) || !ARRAY_PUSH(&b->node, node) || !ARRAY_PUSH(&b->outward, vec3_make(0, 0, 0))) {
         b->failed = true;
         return 0;
     }
     return (int)b->position.count - 1;
 }
 
-static void add_tet(builder *b, int n0, int n1, int n2, int n3) {
-    if (b->failed) return;
+int hand_add_outer_node(hand_builder *b, vec3 p, vec3 from, hand_node node) {
+    int n = hand_add_node(b, p, node);
+    if (!b->failed) b->outward.data[n] = vec3_unit(vec3_sub(p, from));
+    return n;
+}
+
+void hand_add_tet(hand_builder *b, int n0, int n1, int n2, int n3) {
+    if (b->failed || n0 == n1 || n0 == n2 || n0 == n3 || n1 == n2 || n1 == n3 || n2 == n3) return;
     const vec3 *p = b->position.data;
     vec3 corner[4] = {p[n0], p[n1], p[n2], p[n3]};
     bool turned = tet_volume(corner) < 0;
@@ -243,7 +211,7 @@ static void add_tet(builder *b, int n0, int n1, int n2, int n3) {
 
 /* The prism between a triangle of one section and that of the next: three tets, split by the order of the columns, so
  * that two prisms with a common side agree. */
-static void add_prism(builder *b, const int near[3], const int far[3], const int rank[3]) {
+void hand_add_prism(hand_builder *b, const int near[3], const int far[3], const int rank[3]) {
     int order[3] = {0, 1, 2};
     for (int i = 1; i < 3; i++)
         for (int k = i; k > 0 && rank[order[k]] < rank[order[k - 1]]; k--) {
@@ -252,23 +220,23 @@ static void add_prism(builder *b, const int near[3], const int far[3], const int
             order[k - 1] = swap;
         }
     int x = order[0], y = order[1], z = order[2];
-    add_tet(b, near[x], near[y], near[z], far[z]);
-    add_tet(b, near[x], near[y], far[y], far[z]);
-    add_tet(b, near[x], far[x], far[y], far[z]);
+    hand_add_tet(b, near[x], near[y], near[z], far[z]);
+    hand_add_tet(b, near[x], near[y], far[y], far[z]);
+    hand_add_tet(b, near[x], far[x], far[y], far[z]);
 }
 
 /* A layer of one ray. Every other layer is split the other way round. */
-static void add_layer(builder *b, const ring *near, const ring *far, const int rank[5], bool turned) {
+static void add_layer(hand_builder *b, const ring *near, const ring *far, const int rank[5], bool turned) {
     const ring *from = turned ? far : near, *to = turned ? near : far;
     for (int k = 0; k < 4; k++) {
         int m = (k + 1) % 4;
-        add_prism(b, (int[3]){from->node[k], from->node[m], from->node[4]},
-                  (int[3]){to->node[k], to->node[m], to->node[4]}, (int[3]){rank[k], rank[m], rank[4]});
+        hand_add_prism(b, (int[3]){from->node[k], from->node[m], from->node[4]},
+                       (int[3]){to->node[k], to->node[m], to->node[4]}, (int[3]){rank[k], rank[m], rank[4]});
     }
 }
 
 /* A node at a joint belongs to both bones, elsewhere to one. `place` as in hand_section. */
-static hand_node node_at(int finger, double place, double core) {
+hand_node hand_node_at(int finger, double place, double core) {
     hand_node n = {.core = core};
     int first = 1 + 3 * finger, i = place < 1 ? 0 : place < 2 ? 1 : 2;
     bool joint = place - i < 1e-9 && i >= 0;
@@ -283,7 +251,7 @@ static hand_node node_at(int finger, double place, double core) {
     return n;
 }
 
-static hand_node node_between(const hand_node *a, const hand_node *b, double core) {
+hand_node hand_node_between(const hand_node *a, const hand_node *b, double core) {
     hand_node n = {.core = core};
     for (int i = 0; i < HAND_BONES; i++) n.weight[i] = (a->weight[i] + b->weight[i]) / 2;
     return n;
@@ -295,24 +263,42 @@ static double palm_place(const hand_sections *s, int j) {
     return j < knuckles ? -1 : j == knuckles ? 0 : 0.4;
 }
 
-static void add_palm(builder *b, const hand_sections *s, ring section[HAND_RAYS][HAND_PALM_LIMIT + 1]) {
+/* Whether the bones of a node are one, or two with a joint between them. */
+bool hand_node_follows_one_chain(const hand_node *n) {
+    int first = -1, last = -1, count = 0;
+    for (int i = 0; i < HAND_BONES; i++) {
+        if (!(n->weight[i] > 0)) continue;
+        if (first < 0) first = i;
+        last = i;
+        count++;
+    }
+    bool joined = last == first + 1 ? last % 3 != 1 || last == 1 : first == 0 && last % 3 == 1;
+    return count == 1 || (count == 2 && joined);
+}
+
+static void add_palm(hand_builder *b, const hand_sections *s, ring section[HAND_RAYS][HAND_PALM_LIMIT + 1]) {
     for (int j = 0; j <= s->layers.palm; j++) {
         int top[HAND_LINES], bottom[HAND_LINES];
         for (int line = 0; line < HAND_LINES; line++) {
             int left = line > 0 ? line - 1 : 0, right = line < HAND_RAYS ? line : HAND_RAYS - 1;
-            hand_node l = node_at(left + 1, palm_place(s, j), 0), r = node_at(right + 1, palm_place(s, j), 0);
-            hand_node n = node_between(&l, &r, 0);
+            hand_node l = hand_node_at(left + 1, palm_place(s, j), 0), r = hand_node_at(right + 1, palm_place(s, j), 0);
+            hand_node n = hand_node_between(&l, &r, 0);
             if (line == 0 && j > THUMB_FROM && j <= THUMB_FROM + 2) {
                 /* The side of the palm moves with the root of the thumb. */
                 n.weight[0] = 0.75;
                 n.weight[1] = 0.25;
             }
-            top[line] = add_node(b, s->top[line][j], n);
-            bottom[line] = add_node(b, s->bottom[line][j], n);
+            hand_node dorsal = n;
+            dorsal.in_bone = hand_node_follows_one_chain(&n);
+            top[line] = hand_add_node(b, s->top[line][j], dorsal);
+            bottom[line] = hand_add_node(b, s->bottom[line][j], n);
         }
-        for (int ray = 0; ray < HAND_RAYS; ray++)
-            section[ray][j] = (ring){{top[ray], top[ray + 1], bottom[ray + 1], bottom[ray],
-                                      add_node(b, s->middle[ray][j], node_at(ray + 1, palm_place(s, j), 1))}};
+        for (int ray = 0; ray < HAND_RAYS; ray++) {
+            hand_node n = hand_node_at(ray + 1, palm_place(s, j), 1);
+            n.in_bone = true;
+            section[ray][j] =
+                (ring){{top[ray], top[ray + 1], bottom[ray + 1], bottom[ray], hand_add_node(b, s->middle[ray][j], n)}};
+        }
     }
     for (int j = 0; j < s->layers.palm; j++)
         for (int ray = 0; ray < HAND_RAYS; ray++) {
@@ -321,14 +307,18 @@ static void add_palm(builder *b, const hand_sections *s, ring section[HAND_RAYS]
         }
 }
 
-static ring add_ring(builder *b, int finger, const hand_section *s) {
+static ring add_ring(hand_builder *b, int finger, const hand_section *s) {
     ring r;
-    for (int k = 0; k < 5; k++)
-        r.node[k] = add_node(b, s->corner[k], node_at(finger, s->place, k == 4 && s->place < 2.999));
+    for (int k = 0; k < 5; k++) {
+        hand_node n = hand_node_at(finger, s->place, k == 4 && s->place < 2.999);
+        /* The bone lies near the back of the finger; the middle of the last section is the tip of the pulp. */
+        n.in_bone = k < 2 || n.core > 0;
+        r.node[k] = hand_add_node(b, s->corner[k], n);
+    }
     return r;
 }
 
-static void add_finger(builder *b, const hand_sections *s, int finger, int first, ring last) {
+static void add_finger(hand_builder *b, const hand_sections *s, int finger, int first, ring last) {
     static const int rank[5] = {0, 1, 2, 3, 4};
     b->adding = finger + 1;
     for (int i = first; i < s->count[finger]; i++) {
@@ -340,14 +330,14 @@ static void add_finger(builder *b, const hand_sections *s, int finger, int first
 }
 
 /* Tets from a node to the polygon between a chain of nodes and the edge from a to b. */
-static void add_fan(builder *b, int apex, const int *chain, int count, int from, int to) {
+static void add_fan(hand_builder *b, int apex, const int *chain, int count, int from, int to) {
     int half = (count - 1) / 2;
-    for (int i = 0; i + 1 < count; i++) add_tet(b, apex, chain[i], chain[i + 1], i < half ? from : to);
-    add_tet(b, apex, chain[half], from, to);
+    for (int i = 0; i + 1 < count; i++) hand_add_tet(b, apex, chain[i], chain[i + 1], i < half ? from : to);
+    hand_add_tet(b, apex, chain[half], from, to);
 }
 
 /* From the side of the palm to the thumb's first section: all tets share the node in the middle of that section. */
-static void add_thumb_root(builder *b, const ring *side, ring *first) {
+static void add_thumb_root(hand_builder *b, const ring *side, ring *first) {
     int patch[6] = {side[0].node[0], side[1].node[0], side[2].node[0],
                     side[2].node[3], side[1].node[3], side[0].node[3]};
     const int patch_corner[4] = {0, 2, 3, 5};
@@ -374,7 +364,7 @@ static void add_thumb_root(builder *b, const ring *side, ring *first) {
         for (int i = 0; i < 4; i++)
             for (int k = 0; k < 6; k++)
                 if (b->tet.data[4 * t + (size_t)i] == patch[k]) face[count++] = patch[k];
-        if (count == 3) add_tet(b, apex, face[0], face[1], face[2]);
+        if (count == 3) hand_add_tet(b, apex, face[0], face[1], face[2]);
     }
     add_fan(b, apex, (int[3]){patch[0], patch[1], patch[2]}, 3, corner[0], corner[1]);
     add_fan(b, apex, (int[2]){patch[2], patch[3]}, 2, corner[1], corner[2]);
@@ -382,7 +372,7 @@ static void add_thumb_root(builder *b, const ring *side, ring *first) {
     add_fan(b, apex, (int[2]){patch[5], patch[0]}, 2, corner[3], corner[0]);
 }
 
-static void add_hand(builder *b, const hand_sections *s) {
+static void add_hand(hand_builder *b, const hand_sections *s) {
     ring palm[HAND_RAYS][HAND_PALM_LIMIT + 1];
     add_palm(b, s, palm);
     for (int finger = 1; finger < HAND_FINGERS; finger++) add_finger(b, s, finger, 0, palm[finger - 1][s->layers.palm]);
@@ -412,7 +402,7 @@ static hand_layers choose_layers(int target, int *cut) {
     return chosen;
 }
 
-static thenar_status coarse_mesh(const builder *b, thenar_tet_mesh *mesh, thenar_error *error) {
+static thenar_status coarse_mesh(const hand_builder *b, thenar_tet_mesh *mesh, thenar_error *error) {
     thenar_status status = tet_mesh_create((int)b->position.count, (int)(b->tet.count / 4), true, mesh, error);
     if (status != THENAR_OK) return status;
     memcpy(mesh->positions, b->position.data, b->position.count * sizeof(vec3));
@@ -440,6 +430,8 @@ static thenar_status refine(int cut, thenar_tet_mesh *mesh, hand_node **nodes, t
             for (int k = 0; k < HAND_BONES; k++) all[n].weight[k] += w * from->weight[k];
             all[n].core += w * from->core;
         }
+    for (int n = 0; n < fine.node_count; n++)
+        all[n].in_bone = all[n].core >= HAND_PHALANX_BONE && hand_node_follows_one_chain(&all[n]);
     free(share);
     free(*nodes);
     thenar_tet_mesh_free(mesh);
@@ -448,21 +440,43 @@ static thenar_status refine(int cut, thenar_tet_mesh *mesh, hand_node **nodes, t
     return THENAR_OK;
 }
 
+bool hand_fineness_is_graded(hand_fineness fineness) {
+    return fineness.tets == 0 && fineness.detail != THENAR_HAND_COARSE;
+}
+
+thenar_status hand_fineness_check(hand_fineness fineness, thenar_error *error) {
+    if (fineness.tets != 0 && (fineness.tets < HAND_TETS_MIN || fineness.tets > HAND_TETS_MAX))
+        return error_set(error, THENAR_ERROR_INPUT, "a hand of %d tets; expected %d to %d", fineness.tets,
+                         HAND_TETS_MIN, HAND_TETS_MAX);
+    if ((int)fineness.detail < 0 || fineness.detail > THENAR_HAND_FINE)
+        return error_set(error, THENAR_ERROR_INPUT, "detail %d of a hand; expected 0 (coarse) to %d (fine)",
+                         (int)fineness.detail, THENAR_HAND_FINE);
+    return THENAR_OK;
+}
+
 thenar_status hand_tets(hand_size size, const hand_frame *joint, const signed_distance *solid,
-                        const thenar_surface *skin, const int *vertex_group, int target, thenar_tet_mesh *mesh,
-                        hand_node **nodes, thenar_error *error) {
+                        const thenar_surface *skin, const int *vertex_group, hand_fineness fineness,
+                        thenar_tet_mesh *mesh, hand_node **nodes, thenar_error *error) {
     *mesh = (thenar_tet_mesh){0};
     *nodes = NULL;
-    if (target < HAND_TETS_MIN || target > HAND_TETS_MAX)
-        return error_set(error, THENAR_ERROR_INPUT, "a hand of %d tets; expected %d to %d", target, HAND_TETS_MIN,
-                         HAND_TETS_MAX);
+    bool graded = hand_fineness_is_graded(fineness);
+    int target = fineness.tets > 0 ? fineness.tets : COARSE_TETS;
+    thenar_status allowed = hand_fineness_check(fineness, error);
+    if (allowed != THENAR_OK) return allowed;
     int cut = 1;
     double wrist_end = -INFINITY;
     for (int v = 0; v < skin->vertex_count; v++) wrist_end = fmax(wrist_end, surface_vertex(skin, v).z);
     hand_sections sections;
-    hand_sections_make(size, joint, solid, wrist_end, choose_layers(target, &cut), &sections);
-    builder b = {0};
-    add_hand(&b, &sections);
+    hand_builder b = {0};
+    hand_bones bones;
+    if (graded) {
+        hand_maker maker = {size, joint, solid, wrist_end, &sections};
+        hand_bones_make(size, joint, solid, &bones);
+        hand_rings_build(&maker, &bones, &b);
+    } else {
+        hand_sections_make(size, joint, solid, wrist_end, choose_layers(target, &cut), &sections);
+        add_hand(&b, &sections);
+    }
     thenar_status status = b.failed ? error_memory(error, "hand") : coarse_mesh(&b, mesh, error);
     if (status == THENAR_OK) {
         *nodes = b.node.data;
@@ -472,13 +486,22 @@ thenar_status hand_tets(hand_size size, const hand_frame *joint, const signed_di
     free(b.node.data);
     free(b.tet.data);
     free(b.group.data);
-    tet_wrap wrap = {solid, skin, vertex_group};
-    if (status == THENAR_OK) status = tet_wrap_cover(&wrap, mesh, error);
+    tet_wrap wrap = {.solid = solid, .skin = skin, .group = vertex_group};
+    if (status == THENAR_OK && !graded) status = tet_wrap_cover(&wrap, mesh, error);
     if (status == THENAR_OK && cut > 1) status = refine(cut, mesh, nodes, error);
-    if (status == THENAR_OK) status = tet_wrap_fit(&wrap, cut > 1 ? FIT_TURNS : 1, mesh, error);
+    if (status == THENAR_OK && graded) {
+        status = hand_tets_grade(&bones, &wrap, b.outward.data, fineness.detail, mesh, nodes, error);
+    } else if (status == THENAR_OK) {
+        status = tet_wrap_fit(&wrap, cut > 1 ? FIT_TURNS : 1, mesh, error);
+    }
+    free(b.outward.data);
     if (status == THENAR_OK) return status;
     thenar_tet_mesh_free(mesh);
     free(*nodes);
     *nodes = NULL;
+    /* Hands from files whose skin the rings cannot cover get even tets of about the same number. */
+    hand_fineness even = {.tets = fineness.detail == THENAR_HAND_FINE ? 15000 : 4000};
+    if (graded && status == THENAR_ERROR_INPUT)
+        return hand_tets(size, joint, solid, skin, vertex_group, even, mesh, nodes, error);
     return status;
 }

@@ -258,8 +258,7 @@ static void apply_binding(const thenar_model *model, int handle, thenar_haptic_h
 /* A bone that the hand itself couples to its tracker has the gains of the hand, whoever drives it (hand/step.c). */
 static const skeleton_coupling *gains_of(const thenar_model *model, const handle_model *handle) {
     if (!handle_is_bone(handle)) return &handle->coupling;
-    const skeleton_coupling *own = &model->hands[handle->hand]->coupling[handle->bone];
-    return own->stiffness > 0 ? own : &handle->coupling;
+    return handle_bone_coupling(handle, model->hands[handle->hand]);
 }
 
 thenar_status thenar_haptic_handle_from(const thenar_sim *sim, int handle, thenar_haptic_handle *given, size_t size) {

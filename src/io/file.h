@@ -100,8 +100,8 @@ void mesh_file_free(mesh_file *file);
  * Vertices at the same position (texture seams) are merged. The hand is rotated into the frame of its wrist; a hand
  * whose thumb is at -x is a right hand. The last joints of some hands lie deep inside the fingertips and are kept there. */
 
-/* Makes about `tets` tets, in layers as in the built-in hand. */
-thenar_status hand_gltf_load(const char *path, int tets, hand_shape *out, thenar_error *error);
+/* Makes the flesh as that of the built-in hand. */
+thenar_status hand_gltf_load(const char *path, hand_fineness fineness, hand_shape *out, thenar_error *error);
 
 /* Reads joints and skin as they are in the file, without tets, and HAND_BONES weights per vertex; free() these. `bytes`
  * are freed, also on an error. path: for messages. */

@@ -441,11 +441,12 @@ thenar_status hand_gltf_parse(const char *path, file_bytes bytes, hand_shape *ou
 }
 
 /* Frees the bytes, also on an error. */
-static thenar_status make_hand(const char *path, file_bytes bytes, int tets, hand_shape *out, thenar_error *error) {
+static thenar_status make_hand(const char *path, file_bytes bytes, hand_fineness fineness, hand_shape *out,
+                               thenar_error *error) {
     double *weight = NULL;
     thenar_status status = hand_gltf_parse(path, bytes, out, &weight, error);
     if (status == THENAR_OK) {
-        status = hand_shape_import(out, weight, tets, error);
+        status = hand_shape_import(out, weight, fineness, error);
         if (status != THENAR_OK) error_prefix(error, "%s", path);
     }
     free(weight);
@@ -453,21 +454,21 @@ static thenar_status make_hand(const char *path, file_bytes bytes, int tets, han
     return status;
 }
 
-thenar_status hand_gltf_load(const char *path, int tets, hand_shape *out, thenar_error *error) {
+thenar_status hand_gltf_load(const char *path, hand_fineness fineness, hand_shape *out, thenar_error *error) {
     *out = (hand_shape){0};
     file_bytes bytes;
     thenar_status status = file_read(path, FILE_SIZE_LIMIT, &bytes, error);
-    return status == THENAR_OK ? make_hand(path, bytes, tets, out, error) : status;
+    return status == THENAR_OK ? make_hand(path, bytes, fineness, out, error) : status;
 }
 
-static thenar_status make_shape(const char *path, file_bytes bytes, int tets, thenar_hand_shape **out,
+static thenar_status make_shape(const char *path, file_bytes bytes, hand_fineness fineness, thenar_hand_shape **out,
                                 thenar_error *error) {
     thenar_hand_shape *shape = MEMORY_ARRAY(thenar_hand_shape, 1);
     if (!shape) {
         free(bytes.data);
         return error_memory(error, path);
     }
-    thenar_status status = make_hand(path, bytes, tets, &shape->shape, error);
+    thenar_status status = make_hand(path, bytes, fineness, &shape->shape, error);
     if (status == THENAR_OK)
         *out = shape;
     else
@@ -475,19 +476,38 @@ static thenar_status make_shape(const char *path, file_bytes bytes, int tets, th
     return status;
 }
 
-thenar_status thenar_hand_shape_load(const char *path, int tets, thenar_hand_shape **out, thenar_error *error) {
+static thenar_status load(const char *path, hand_fineness fineness, thenar_hand_shape **out, thenar_error *error) {
     USAGE_STATUS(path && out, error, "the path or the pointer to the shape is NULL");
     *out = NULL;
     file_bytes bytes;
     thenar_status status = file_read(path, FILE_SIZE_LIMIT, &bytes, error);
-    return status == THENAR_OK ? make_shape(path, bytes, tets, out, error) : status;
+    return status == THENAR_OK ? make_shape(path, bytes, fineness, out, error) : status;
 }
 
-thenar_status thenar_hand_shape_parse(const void *bytes, size_t size, int tets, thenar_hand_shape **out,
-                                      thenar_error *error) {
+static thenar_status parse(const void *bytes, size_t size, hand_fineness fineness, thenar_hand_shape **out,
+                           thenar_error *error) {
     USAGE_STATUS(bytes && out, error, "the bytes or the pointer to the shape are NULL");
     *out = NULL;
     file_bytes copy;
     thenar_status status = file_copy("a hand in memory", bytes, size, FILE_SIZE_LIMIT, &copy, error);
-    return status == THENAR_OK ? make_shape("a hand in memory", copy, tets, out, error) : status;
+    return status == THENAR_OK ? make_shape("a hand in memory", copy, fineness, out, error) : status;
+}
+
+thenar_status thenar_hand_shape_load(const char *path, int tets, thenar_hand_shape **out, thenar_error *error) {
+    return load(path, (hand_fineness){.tets = tets}, out, error);
+}
+
+thenar_status thenar_hand_shape_load_detail(const char *path, thenar_hand_detail detail, thenar_hand_shape **out,
+                                            thenar_error *error) {
+    return load(path, (hand_fineness){.detail = detail}, out, error);
+}
+
+thenar_status thenar_hand_shape_parse(const void *bytes, size_t size, int tets, thenar_hand_shape **out,
+                                      thenar_error *error) {
+    return parse(bytes, size, (hand_fineness){.tets = tets}, out, error);
+}
+
+thenar_status thenar_hand_shape_parse_detail(const void *bytes, size_t size, thenar_hand_detail detail,
+                                             thenar_hand_shape **out, thenar_error *error) {
+    return parse(bytes, size, (hand_fineness){.detail = detail}, out, error);
 }

@@ -25,6 +25,8 @@ static json_t *json_range(double min, double max) {
     return json_pack("[f, f]", min, max);
 }
 
+#define HAND_NUMBERS (7 * THENAR_HAND_JOINTS)
+
 static json_t *describe_pad(const hand_model *hand, const hand_pad_model *pad) {
     vec3 p = pad->frame.position;
     quat q = pad->frame.rotation;
@@ -40,8 +42,12 @@ static json_t *describe_hands(const thenar_model *model) {
         const hand_model *hand = model->hands[h];
         json_t *pads = json_array();
         for (int f = 0; f < HAND_FINGERS; f++) json_array_append_new(pads, describe_pad(hand, &hand->pad[f]));
-        json_array_append_new(hands, json_pack("{s:s, s:b, s:i, s:o}", "name", hand->name, "left", hand->skeleton.left,
-                                               "body", hand->first_body, "pads", pads));
+        double rest[HAND_NUMBERS];
+        thenar_model_hand_rest(model, h, rest);
+        json_array_append_new(hands,
+                              json_pack("{s:s, s:b, s:i, s:i, s:o, s:o}", "name", hand->name, "left",
+                                        hand->skeleton.left, "body", hand->first_body, "bodies", hand->flesh_count,
+                                        "rest", json_numbers(rest, HAND_NUMBERS), "pads", pads));
     }
     return hands;
 }
@@ -282,7 +288,6 @@ static const char *recorded_inputs_next(recorded_inputs *inputs, const thenar_si
  * tactile device, one per pad, and those of the caller. */
 enum { RUN_STEP_US, RUN_RESIDUAL, RUN_ITERATIONS, RUN_CHANNELS, BODY_CHANNELS = 2 };
 
-#define HAND_NUMBERS (7 * THENAR_HAND_JOINTS)
 #define HANDLE_NUMBERS (7 + 7 + 6 + 6) /* pose, target pose, force of the tool, force of the coupling */
 
 static int count_handles(const thenar_model *model, int body) {

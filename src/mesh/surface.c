@@ -5,24 +5,55 @@
 #include <stdlib.h>
 #include <string.h>
 
+static half_edge half_edge_at(const thenar_surface *surface, size_t i) {
+    int corner = (int)(i % 3), from = surface->triangles[i], to = surface->triangles[corner == 2 ? i - 2 : i + 1];
+    return (half_edge){from < to ? from : to, from < to ? to : from, (int)(i / 3), corner};
+}
+
 static int compare_half_edges(const void *a, const void *b) {
     const half_edge *p = a, *q = b;
-    if (p->low != q->low) return p->low < q->low ? -1 : 1;
     if (p->high != q->high) return p->high < q->high ? -1 : 1;
     if (p->triangle != q->triangle) return p->triangle < q->triangle ? -1 : 1;
     return p->corner - q->corner;
 }
 
+#define FEW 32
+
+/* Sorts the sides of one lower vertex, given in the order of triangles and corners. */
+static void sort_sides(half_edge *side, size_t count) {
+    if (count > FEW) {
+        qsort(side, count, sizeof *side, compare_half_edges);
+        return;
+    }
+    for (size_t i = 1; i < count; i++) {
+        half_edge h = side[i];
+        size_t k = i;
+        for (; k > 0 && side[k - 1].high > h.high; k--) side[k] = side[k - 1];
+        side[k] = h;
+    }
+}
+
+/* By the lower vertex, which is a matter of counting, then by the higher one, the triangle and the corner. */
 thenar_status surface_half_edges(const thenar_surface *surface, half_edge **out, thenar_error *error) {
     size_t count = 3 * (size_t)surface->triangle_count;
     half_edge *side = MEMORY_ARRAY(half_edge, count);
-    if (!side) return error_memory(error, "edges of a surface");
-    for (size_t i = 0; i < count; i++) {
-        int corner = (int)(i % 3), from = surface->triangles[i];
-        int to = surface->triangles[corner == 2 ? i - 2 : i + 1];
-        side[i] = (half_edge){from < to ? from : to, from < to ? to : from, (int)(i / 3), corner};
+    size_t *end = MEMORY_ARRAY(size_t, (size_t)surface->vertex_count + 1); /* of each vertex */
+    if (!side || !end) {
+        free(side);
+        free(end);
+        return error_memory(error, "edges of a surface");
     }
-    qsort(side, count, sizeof *side, compare_half_edges);
+    for (size_t i = 0; i < count; i++) end[half_edge_at(surface, i).low + 1]++;
+    for (int v = 0; v < surface->vertex_count; v++) end[v + 1] += end[v];
+    for (size_t i = 0; i < count; i++) {
+        half_edge h = half_edge_at(surface, i);
+        side[end[h.low]++] = h;
+    }
+    for (int v = 0; v < surface->vertex_count; v++) {
+        size_t first = v > 0 ? end[v - 1] : 0;
+        sort_sides(side + first, end[v] - first);
+    }
+    free(end);
     *out = side;
     return THENAR_OK;
 }

@@ -237,14 +237,16 @@ static void read_world(config_map *scene, thenar_world_def *world, thenar_scene_
         world->contact_pressure = (thenar_contact_pressure)pressure;
         config_close(&touch);
     }
+    int bones = (int)world->bones;
+    config_choice(scene, "bones", CONFIG_OPTIONAL, hand_bones_names, THENAR_BONES_COUNT, &bones);
+    world->bones = (thenar_bones)bones;
     snprintf(info->title, sizeof info->title, "%s", title);
     text_make_printable(info->title);
 }
 
-static void read_bodies(config_map *scene, thenar_build *build) {
+static void read_bodies(config_map *scene, const thenar_track *tracked, thenar_build *build) {
     static const char *const kinds[] = {"soft", "rigid", "hand"};
-    static void (*const readers[])(config_map *, const char *, thenar_build *) = {scene_soft_read, scene_rigid_read,
-                                                                                  scene_hand_read};
+    static void (*const readers[])(config_map *, const char *, thenar_build *) = {scene_soft_read, scene_rigid_read};
     config_list bodies;
     config_entries(scene, "bodies", CONFIG_REQUIRED, &bodies);
     while (config_next(&bodies)) {
@@ -252,7 +254,10 @@ static void read_bodies(config_map *scene, thenar_build *build) {
         int kind = 0;
         config_item_map(&bodies, &body);
         config_choice(&body, "kind", CONFIG_OPTIONAL, kinds, 3, &kind);
-        readers[kind](&body, bodies.key, build);
+        if (kind < 2)
+            readers[kind](&body, bodies.key, build);
+        else
+            scene_hand_read(&body, bodies.key, tracked, build);
     }
     if (scene->reader->status == THENAR_OK && bodies.count == 0)
         config_fail(scene, "bodies", "a scene without bodies; expected at least one");
@@ -279,7 +284,7 @@ static thenar_status build_model(const config_node *root, const char *path, cons
     read_world(&scene, &world, info);
     thenar_build *build = thenar_build_create(&world);
     if (!build) return error_memory(error, path);
-    read_bodies(&scene, build);
+    read_bodies(&scene, tracked, build);
     read_handles(&scene, build);
     scene_tactile_read(&scene, build);
     haptic_scene *haptic = read_haptic(&scene);

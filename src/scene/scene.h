@@ -41,7 +41,8 @@ void scene_hand_options_read(config_map *shape, hand_options *options, char **pa
 /* Bodies. */
 void scene_soft_read(config_map *body, const char *name, thenar_build *build);
 void scene_rigid_read(config_map *body, const char *name, thenar_build *build);
-void scene_hand_read(config_map *body, const char *name, thenar_build *build);
+/* tracked: drives the hand in place of its own track if it has frames of it; or NULL. */
+void scene_hand_read(config_map *body, const char *name, const thenar_track *tracked, thenar_build *build);
 
 /* The mapping `tactile` of a scene: the devices that its hands wear, by name. */
 void scene_tactile_read(config_map *scene, thenar_build *build);

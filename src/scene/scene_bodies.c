@@ -364,7 +364,10 @@ static void read_hand_shape(config_map *body, thenar_hand_def *def, hand_parts *
     def->length = options.length;
     def->breadth = options.breadth;
     def->left = options.left;
-    def->tets = options.tets;
+    def->tets = options.fineness.tets;
+    def->detail = options.fineness.detail;
+    /* The defaults of the flesh depend on the detail. */
+    if (options.fineness.tets == 0) thenar_hand_def_set_detail(def, options.fineness.detail);
     def->triangles = options.triangles;
 }
 
@@ -449,7 +452,7 @@ static void free_hand_parts(hand_parts *parts) {
     free(parts->base_keys);
 }
 
-void scene_hand_read(config_map *body, const char *name, thenar_build *build) {
+void scene_hand_read(config_map *body, const char *name, const thenar_track *tracked, thenar_build *build) {
     hand_parts parts = {0};
     thenar_hand_def def = thenar_hand_def_default();
     def.name = name;
@@ -467,12 +470,23 @@ void scene_hand_read(config_map *body, const char *name, thenar_build *build) {
         config_number(&joints, "max", CONFIG_OPTIONAL, config_between(1, 1e6, ""), &def.joint_stretch_max);
         config_close(&joints);
     }
+    config_map tissues;
+    if (config_child(body, "tissues", CONFIG_OPTIONAL, &tissues)) {
+        config_number(&tissues, "skin", CONFIG_OPTIONAL, config_positive(""), &def.skin_young);
+        config_number(&tissues, "joint", CONFIG_OPTIONAL, config_positive(""), &def.joint_young);
+        config_number(&tissues, "palm", CONFIG_OPTIONAL, config_positive(""), &def.palm_young);
+        config_close(&tissues);
+    }
     read_bones(body, &def);
     read_poses(body, &parts);
     parts.base_keys = scene_keys_read(body, &def.base_key_count);
     config_bool(body, "linear", CONFIG_OPTIONAL, &def.linear);
     config_file(body, "track", CONFIG_OPTIONAL, &parts.track);
     config_number(body, "smoothing", CONFIG_OPTIONAL, config_not_negative("Hz"), &def.smoothing);
+    config_number(body, "smoothing_opening", CONFIG_OPTIONAL, config_not_negative("Hz s/m"), &def.smoothing_opening);
+    config_number(body, "smoothing_derivative", CONFIG_OPTIONAL, config_positive("Hz"), &def.smoothing_derivative);
+    config_number(body, "smoothing_noise", CONFIG_OPTIONAL, config_not_negative("m/s"), &def.smoothing_noise);
+    config_bool(body, "fit", CONFIG_OPTIONAL, &def.fit);
     config_bool(body, "touches", CONFIG_OPTIONAL, &def.touches);
     config_number(body, "friction", CONFIG_OPTIONAL, config_between(0, MODEL_FRICTION_LARGEST, ""), &def.friction);
     config_number(body, "contact_spacing", CONFIG_OPTIONAL, config_not_negative(""), &def.contact_spacing);
@@ -483,11 +497,15 @@ void scene_hand_read(config_map *body, const char *name, thenar_build *build) {
     def.base_keys = parts.base_keys;
     thenar_error error;
     if (body->reader->status == THENAR_OK && parts.file)
-        config_adopt(body, NULL, thenar_hand_shape_load(parts.file, def.tets, &parts.shape, &error), error.text);
+        config_adopt(body, NULL,
+                     def.tets > 0 ? thenar_hand_shape_load(parts.file, def.tets, &parts.shape, &error)
+                                  : thenar_hand_shape_load_detail(parts.file, def.detail, &parts.shape, &error),
+                     error.text);
     if (body->reader->status == THENAR_OK && parts.track)
         config_adopt(body, NULL, thenar_track_load(parts.track, &parts.frames, &error), error.text);
     def.shape = parts.shape;
     def.track = parts.frames;
+    if (tracked && !def.shape && thenar_track_has_hand(tracked, def.left)) def.track = tracked;
     if (body->reader->status == THENAR_OK)
         config_adopt(body, NULL, thenar_build_add_hand(build, &def, &error), error.text);
     free_hand_parts(&parts);

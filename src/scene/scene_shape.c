@@ -2,6 +2,7 @@
 #include "scene/scene.h"
 
 #include "core/memory.h"
+#include "core/text.h"
 #include "hand/shape.h"
 #include "io/file.h"
 
@@ -210,6 +211,42 @@ static void take_hand(hand_shape *hand, scene_shape *out) {
     hand_shape_free(hand);
 }
 
+/* Means of 4,082 men and 1,986 women (ANSUR II). */
+static const struct {
+    const char *name;
+    double length, breadth; /* m */
+} people[] = {{"man", 0.1933, 0.0883}, {"woman", 0.1811, 0.0782}};
+
+/* `size`: the name of people, or LENGTHxBREADTH in millimetres. */
+static void read_hand_size(config_map *map, hand_options *options) {
+    const char *text;
+    if (!config_text(map, "size", CONFIG_OPTIONAL, &text)) return;
+    static const char *const others[] = {"length", "breadth", "file"};
+    for (int i = 0; i < 3; i++)
+        if (config_has(map, others[i]))
+            config_fail(map, "size", "size together with %s; expected one of them", others[i]);
+    for (size_t i = 0; i < sizeof people / sizeof *people; i++)
+        if (strcmp(text, people[i].name) == 0) {
+            options->length = people[i].length;
+            options->breadth = people[i].breadth;
+            return;
+        }
+    const char *end = text;
+    double length = text_scan_double(text, &end), breadth = *end == 'x' ? text_scan_double(end + 1, &end) : 0;
+    if (strspn(text, "0123456789.x") != strlen(text) || *end || !(length > 0 && breadth > 0)) {
+        config_fail(map, "size", "size is %s; expected man, woman or LENGTHxBREADTH in mm, as 193x88", text);
+        return;
+    }
+    options->length = length * 1e-3;
+    options->breadth = breadth * 1e-3;
+    if (!(options->length >= HAND_LENGTH_MIN && options->length <= HAND_LENGTH_MAX))
+        config_fail(map, "size", "a length of %g mm; expected %g to %g", length, 1e3 * HAND_LENGTH_MIN,
+                    1e3 * HAND_LENGTH_MAX);
+    else if (!(breadth >= HAND_SLENDER * length && breadth <= HAND_BROAD * length))
+        config_fail(map, "size", "a breadth of %g mm; expected %g to %g of the length, %g to %g mm", breadth,
+                    HAND_SLENDER, HAND_BROAD, HAND_SLENDER * length, HAND_BROAD * length);
+}
+
 void scene_hand_options_read(config_map *shape, hand_options *options, char **path) {
     config_map map;
     if (!config_child(shape, "hand", CONFIG_REQUIRED, &map)) return;
@@ -218,10 +255,17 @@ void scene_hand_options_read(config_map *shape, hand_options *options, char **pa
     config_number(&map, "length", CONFIG_OPTIONAL, config_between(HAND_LENGTH_MIN, HAND_LENGTH_MAX, "m"),
                   &options->length);
     options->breadth *= options->length / hand_options_default().length;
+    read_hand_size(&map, options);
     config_number(&map, "breadth", CONFIG_OPTIONAL,
                   config_between(HAND_SLENDER * options->length, HAND_BROAD * options->length, "m"), &options->breadth);
     config_choice(&map, "side", CONFIG_OPTIONAL, sides, 2, &side);
-    config_integer(&map, "tets", CONFIG_OPTIONAL, HAND_TETS_MIN, HAND_TETS_MAX, &options->tets);
+    config_integer(&map, "tets", CONFIG_OPTIONAL, HAND_TETS_MIN, HAND_TETS_MAX, &options->fineness.tets);
+    static const char *const details[] = {"coarse", "medium", "fine"};
+    int detail = (int)options->fineness.detail;
+    config_choice(&map, "detail", CONFIG_OPTIONAL, details, 3, &detail);
+    options->fineness.detail = (thenar_hand_detail)detail;
+    if (config_has(&map, "tets") && config_has(&map, "detail"))
+        config_fail(&map, "detail", "detail together with tets; expected one of them");
     config_integer(&map, "triangles", CONFIG_OPTIONAL, HAND_TRIANGLES_MIN, HAND_TRIANGLES_MAX, &options->triangles);
     config_file(&map, "file", CONFIG_OPTIONAL, path);
     static const char *const built_in[] = {"length", "breadth", "side", "triangles"};
@@ -240,7 +284,7 @@ static void read_hand(config_map *shape, scene_shape *out) {
         thenar_error error;
         hand_shape hand;
         thenar_status status =
-            path ? hand_gltf_load(path, options.tets, &hand, &error) : hand_shape_create(&options, &hand, &error);
+            path ? hand_gltf_load(path, options.fineness, &hand, &error) : hand_shape_create(&options, &hand, &error);
         config_adopt(shape, "hand", status, error.text);
         if (status == THENAR_OK) {
             take_hand(&hand, out);
@@ -262,8 +306,8 @@ void scene_shape_read(config_map *body, scene_shape *out) {
     config_map shape;
     if (!config_child(body, "shape", CONFIG_REQUIRED, &shape)) return;
     static const char *const kinds[] = {"box", "mesh", "embed", "finger", "hand"};
-    static void (*const readers[])(config_map * shape, scene_shape * out) = {read_box, read_mesh_file, read_embed,
-                                                                             read_finger, read_hand};
+    static void (*const readers[])(config_map *shape, scene_shape *out) = {read_box, read_mesh_file, read_embed,
+                                                                           read_finger, read_hand};
     int kind = config_one_of(&shape, "shape", kinds, 5);
     if (kind < 0) return;
     readers[kind](&shape, out);

@@ -234,6 +234,18 @@ static void scatter(double *right, vec3 gradient) {
     right[0] = gradient.x, right[8] = gradient.y, right[16] = gradient.z;
 }
 
+/* The same at a dependent node: adds to the right-hand side at its carriers. Returns their number. */
+static int scatter_carried(const solver_problem *problem, double *half, int dependent, vec3 gradient, int *nodes) {
+    const int *position = cholesky_plan_position(problem->factor->plan);
+    vec3 part[REDUCTION_CARRIERS];
+    int count = reduction_gradient(problem->reduction, dependent, gradient, nodes, part);
+    for (int k = 0; k < count; k++) {
+        double *right = half + 24 * (size_t)position[nodes[k]];
+        right[0] += part[k].x, right[8] += part[k].y, right[16] += part[k].z;
+    }
+    return count;
+}
+
 /* Replaces the contents of the group by J^T of its rows. Returns the number of their nodes. */
 static int place_rows(const condense *state, const solver_problem *problem, int g, int *nodes) {
     const int *position = cholesky_plan_position(problem->factor->plan);
@@ -248,8 +260,13 @@ static int place_rows(const condense *state, const solver_problem *problem, int 
             bool first = a < ROW_NODES;
             int node = first ? row->node[a] : row->tail->node[a - ROW_NODES];
             if (node < 0) continue;
-            scatter(group->half + 24 * (size_t)position[node] + lane,
-                    first ? row->gradient[a] : row->tail->gradient[a - ROW_NODES]);
+            vec3 gradient = first ? row->gradient[a] : row->tail->gradient[a - ROW_NODES];
+            int dependent = problem->reduction ? problem->reduction->model->index[node] : -1;
+            if (dependent >= 0) {
+                node_count += scatter_carried(problem, group->half + lane, dependent, gradient, nodes + node_count);
+                continue;
+            }
+            scatter(group->half + 24 * (size_t)position[node] + lane, gradient);
             nodes[node_count++] = node;
         }
     }
@@ -258,7 +275,7 @@ static int place_rows(const condense *state, const solver_problem *problem, int 
 
 static void substitute_piece(void *context, int piece) {
     const condense_job *job = context;
-    int nodes[8 * CONTACT_LEGS];
+    int nodes[8 * REDUCTION_CARRIERS * CONTACT_LEGS];
     for (int g = piece; g < job->groups; g += job->pieces) {
         condense_group *group = &job->state->groups[g];
         int count = place_rows(job->state, job->problem, g, nodes);
@@ -338,6 +355,7 @@ bool condense_solve(condense *state, const solver_problem *problem, const double
     cone_problem *small = &state->small;
     for (int i = 0; i < n; i++) state->right[i] = -gradient[i];
     contact_add_gradient(problem->contacts, problem->contact_count, h * h, state->right);
+    solver_fold(problem, state->right);
     cholesky_forward(problem->factor, state->right, state->start);
     formulate(state, problem);
     if (!cone_problem_solve(small)) return false;
@@ -351,6 +369,6 @@ bool condense_solve(condense *state, const solver_problem *problem, const double
         contact_add_force(c, vec3_scale(mat3_mul_vec_transposed(c->frame, c->lambda), h * h), state->right);
     }
     memcpy(direction, state->right, (size_t)n * sizeof *direction);
-    cholesky_solve(problem->factor, direction);
+    solver_solve(problem, direction);
     return true;
 }

@@ -49,6 +49,7 @@ static void lagrangian_gradient(const solver_problem *problem, double rho, const
         limits->gradient(problem->bodies[k], problem->step, h * h * rho, gradient + 3 * problem->first_node[k]);
     contact_add_gradient(problem->contacts, problem->contact_count, h * h, gradient);
     patch_add_forces(problem->patches, problem->patch_count, -h * h, gradient);
+    solver_fold(problem, gradient);
 }
 
 /* Without those of contacts. */
@@ -208,14 +209,14 @@ static void find_direction_with_patches(newton_state *state, const solver_proble
     double h = problem->step->h;
     patch_add_forces(problem->patches, problem->patch_count, h * h, state->gradient);
     for (int i = 0; i < n; i++) state->direction[i] = -state->gradient[i];
-    cholesky_solve(problem->factor, state->direction);
+    solver_solve(problem, state->direction);
     for (int i = 0; i < n; i++) state->product[i] = state->d[i] + state->direction[i];
     patch_evaluate(problem->patches, problem->patch_count, state->product);
     patch_forces_assemble(&state->patch_forces, problem);
     patch_forces_solve(&state->patch_forces, problem);
     patch_add_forces(problem->patches, problem->patch_count, -h * h, state->gradient);
     for (int i = 0; i < n; i++) state->direction[i] = -state->gradient[i];
-    cholesky_solve(problem->factor, state->direction);
+    solver_solve(problem, state->direction);
     patch_evaluate(problem->patches, problem->patch_count, state->d);
 }
 
@@ -265,6 +266,7 @@ static void line_search(newton_state *state, const solver_problem *problem, doub
             step * linear + 0.5 * step * step * square + lagrangian_constraint_energy(problem, rho) - before;
         if (change <= ARMIJO * step * slope || halvings == MAX_HALVINGS) break;
     }
+    solver_fold(problem, state->product);
     for (int i = 0; i < n; i++) state->residual[i] += step * state->product[i];
 }
 
@@ -275,6 +277,7 @@ static double evaluate(newton_state *state, const solver_problem *problem, doubl
     soft_coupling_multiply(problem, state->d, state->residual);
     double linear = rows_dot(problem->b, state->d, n), square = rows_dot(state->d, state->residual, n);
     for (int i = 0; i < n; i++) state->residual[i] -= h * problem->b[i];
+    solver_fold(problem, state->residual);
     lagrangian_evaluate(problem, state->d);
     contact_guess_shift(problem->contacts, problem->contact_count);
     return 0.5 * square - h * linear + lagrangian_constraint_energy(problem, rho);
@@ -290,6 +293,8 @@ static void start_warm(newton_state *state, const solver_problem *problem) {
         body->model->kind->velocity(body, state->d + 3 * problem->first_node[k]);
         body->model->kind->change(body, more + 3 * problem->first_node[k]);
     }
+    solver_expand(problem, state->d);
+    solver_expand(problem, more);
     for (int i = 0; i < n; i++) {
         state->d[i] *= h, more[i] *= h;
         largest = fmax(largest, fabs(more[i]));

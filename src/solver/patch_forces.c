@@ -36,6 +36,7 @@ void patch_forces_assemble(patch_forces *state, const solver_problem *problem) {
         size_t first = (size_t)(row % each) * (size_t)p->leg_count;
         state->sparse[row] = (compliance_row){p->arm[row % each] > 0 ? p->leg_count : 0, p->node, p->gradient + first};
     }
+    state->products.reduction = problem->reduction;
     row_compliance_product(&state->products, problem->factor, state->sparse, rows, state->W, state->stride);
     for (int i = 0; i < problem->patch_count; i++)
         state->own[i] =
@@ -208,6 +209,6 @@ bool patch_forces_stabilize(patch_forces *state, const solver_problem *problem, 
         for (int k = 0; k < p->leg_count && push[i] > 0; k++)
             vec3_store(dq + 3 * p->node[k], vec3_mul_add(vec3_load(dq + 3 * p->node[k]), p->gradient[k], push[i]));
     }
-    cholesky_solve(problem->factor, dq);
+    solver_solve(problem, dq);
     return true;
 }

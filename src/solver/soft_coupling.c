@@ -3,6 +3,7 @@
 
 #include "body/soft.h"
 #include "core/dense.h"
+#include "hand/hand.h"
 #include "solver/baseline/baseline.h"
 
 #include <math.h>
@@ -19,13 +20,24 @@ static int whole_bodies(const solver_problem *problem) {
     return count;
 }
 
-/* Soft bodies are the first of a system. */
+/* The first soft body that moves as a whole with body k: itself, or the first flesh on the same bones. */
+static int first_on_bones(const solver_problem *problem, int k) {
+    const soft_model *body = (const soft_model *)problem->bodies[k]->model;
+    for (int other = 0; body->carriers && other < k; other++)
+        if (problem->bodies[other]->model->family == body->base.family) return other;
+    return k;
+}
+
+/* Soft bodies are the first of a system. Bones translate with their flesh. */
 static void find_bodies(soft_coupling *state, const solver_problem *problem) {
     for (int i = 0; i < problem->pattern->node_count; i++) state->body[i] = -1;
     for (int k = 0; k < state->whole; k++) {
         const body_model *body = problem->bodies[k]->model;
-        int first = problem->first_node[k], count = body->system_node_count;
-        for (int i = first; i < first + count; i++) state->body[i] = k;
+        int first = problem->first_node[k], count = body->system_node_count, whole = first_on_bones(problem, k);
+        for (int i = first; i < first + count; i++) state->body[i] = whole;
+        for (int b = 0; b < problem->body_count && whole == k; b++)
+            if (problem->bodies[b]->model->kind == &bones_class && problem->bodies[b]->model->family == body->family)
+                state->body[problem->first_node[b] + BONES_LINEAR] = k;
     }
 }
 
@@ -143,6 +155,7 @@ int soft_coupling_solve(const solver_problem *problem, const double *blocks, sof
     /* A body without unknowns has a row of zeros, which is left out. */
     (void)dense_cholesky(state->coarse, 3 * state->whole, 3 * state->whole, 0);
     memcpy(r, x, (size_t)n * sizeof *r);
+    solver_fold(problem, r);
     memset(x, 0, (size_t)n * sizeof *x);
     double enough = fmax(end.share * sqrt(rows_dot(r, r, n)), end.trace), before = 0;
     while (steps < end.max) {
@@ -158,6 +171,7 @@ int soft_coupling_solve(const solver_problem *problem, const double *blocks, sof
             for (int i = 0; i < n; i++) m[i] = steps > 0 ? r[i] + keep * m[i] : r[i];
         memcpy(q, m, (size_t)n * sizeof *q);
         add_links(state->links, state->count, problem->step->h, p, q);
+        solver_fold(problem, q);
         double curvature = rows_dot(p, q, n);
         if (!(curvature > 0)) break;
         double step = now / curvature;

@@ -9,6 +9,7 @@
 #include "core/shared.h"
 #include "core/threads.h"
 #include "sparse/cholesky.h"
+#include "sparse/reduction.h"
 
 #include <stdbool.h>
 
@@ -102,6 +103,7 @@ typedef struct solver_problem {
     bool continues;  /* v is the solution of the last pass of this step, with other spring contacts: start there */
     cholesky_factor *factor; /* of A, if it was factored; solvers may overwrite it */
     coupled_state *coupled;  /* if handles are solved separately (newton only), else NULL */
+    reduction *reduction;    /* if some nodes depend on others, as flesh in a bone (newton only), else NULL */
     int body_count;
     body_state *const *bodies;
     const int *first_node; /* of each body */
@@ -129,18 +131,32 @@ typedef struct solver_report {
 } solver_report;
 
 /* Factors a matrix of the problem's pattern, which must stay until the last solve; false if it is not positive
- * definite. */
+ * definite. With dependent nodes it is the reduced matrix that is factored: vectors for the factor are folded. */
 static inline bool solver_factor(const solver_problem *problem, const double *blocks) {
+    if (problem->reduction) {
+        reduction_matrix(problem->reduction, blocks);
+        blocks = problem->reduction->blocks;
+    }
     return problem->coupled ? coupled_factor(problem->coupled, blocks, problem->step->pool)
                             : cholesky_factorize(problem->factor, blocks, problem->step->pool) == CHOLESKY_DONE;
 }
 
-/* x = (factored matrix)^-1 x */
+/* Forces on dependent nodes become forces on their carriers; dependent nodes follow their carriers. */
+static inline void solver_fold(const solver_problem *problem, double *x) {
+    if (problem->reduction) reduction_fold(problem->reduction, x);
+}
+static inline void solver_expand(const solver_problem *problem, double *x) {
+    if (problem->reduction) reduction_expand(problem->reduction, x);
+}
+
+/* x = (factored matrix)^-1 x, among the motions in which dependent nodes follow their carriers. */
 static inline void solver_solve(const solver_problem *problem, double *x) {
+    solver_fold(problem, x);
     if (problem->coupled)
         coupled_solve(problem->coupled, x);
     else
         cholesky_solve(problem->factor, x);
+    solver_expand(problem, x);
 }
 
 /* The maximum number of iterations of a solve whose own maximum is `own`. */
@@ -272,12 +288,13 @@ typedef struct system_model {
     int *bodies;     /* indices in the model */
     int *first_node; /* of each body */
     block_pattern pattern;
-    cholesky_plan *plan;   /* NULL if nothing can move */
-    int handle_nodes;      /* of the handles, which come last */
-    coupled_model coupled; /* Schur complement of the handles, if there are any */
-    bool limited;          /* some body has limits and can move */
-    int max_contacts;      /* capacity; 0: its bodies touch nothing */
-    bool couples_soft;     /* some contacts may be between soft bodies, or of one with itself */
+    reduction_model reduction; /* of the nodes that move with bones, if there are any */
+    cholesky_plan *plan;       /* NULL if nothing can move */
+    int handle_nodes;          /* of the handles, which come last */
+    coupled_model coupled;     /* Schur complement of the handles, if there are any */
+    bool limited;              /* some body has limits and can move */
+    int max_contacts;          /* capacity; 0: its bodies touch nothing */
+    bool couples_soft;         /* some contacts may be between soft bodies, or of one with itself */
 } system_model;
 
 typedef struct system_state {
@@ -286,6 +303,7 @@ typedef struct system_state {
     double *b;                 /* 3 per node, kg m/s */
     double *v;                 /* 3 per node, m/s */
     double *product;           /* 3 per node: A v, for the residual */
+    reduction reduction;       /* without a model if no node depends on others */
     double *untouched_blocks;  /* A and b without spring contacts; NULL if nothing may touch */
     double *untouched_b;
     contact_link *links; /* max_contacts: of spring contacts between soft bodies */

@@ -33,6 +33,34 @@ static handle_model *handle_member(body_model *const *all_bodies, const system_m
     return handle;
 }
 
+/* Visits the flesh in this system whose springs attach it to the k-th body, if that is a hand's bones. */
+typedef bool (*spring_visitor)(bones_model *bones, const soft_model *soft, int flesh, int first_node, int soft_first,
+                               void *context);
+
+static bool each_sprung(body_model *const *all_bodies, const system_model *system, int k, spring_visitor visit,
+                        void *context) {
+    bones_model *bones = (bones_model *)all_bodies[system->bodies[k]];
+    if (bones->base.kind != &bones_class) return true;
+    bool enough = true;
+    for (int m = 0, flesh = 0; m < system->body_count && enough; m++) {
+        const soft_model *soft = (const soft_model *)all_bodies[system->bodies[m]];
+        if (soft->base.kind != &soft_class || !soft->carriers || soft->carrier_body != system->bodies[k]) continue;
+        enough = visit(bones, soft, flesh++, system->first_node[k], system->first_node[m], context);
+    }
+    return enough;
+}
+
+static bool couple_springs(bones_model *bones, const soft_model *soft, int flesh, int first_node, int soft_first,
+                           void *context) {
+    return bones_couple_springs(bones, soft, flesh, first_node, soft_first, context);
+}
+
+static bool bind_springs(bones_model *bones, const soft_model *soft, int flesh, int first_node, int soft_first,
+                         void *context) {
+    bones_bind_springs(bones, soft, flesh, context, first_node, soft_first);
+    return true;
+}
+
 static thenar_status couple_bodies(body_model *const *all_bodies, const contact_model *contacts, system_model *system,
                                    int node_count, thenar_error *error) {
     body_couplings couplings = {0};
@@ -40,9 +68,10 @@ static thenar_status couple_bodies(body_model *const *all_bodies, const contact_
     for (int k = 0; k < system->body_count && enough; k++) {
         const body_model *body = all_bodies[system->bodies[k]];
         enough = body->kind->couple(body, system->first_node[k], &couplings);
-        const soft_model *tool;
-        int tool_first;
+        const soft_model *tool = NULL;
+        int tool_first = 0;
         const handle_model *handle = handle_member(all_bodies, system, k, &tool, &tool_first);
+        if (enough) enough = each_sprung(all_bodies, system, k, couple_springs, &couplings);
         if (handle && enough) enough = handle_couple(handle, tool, system->first_node[k], tool_first, &couplings);
     }
     enough = enough &&
@@ -55,6 +84,39 @@ static thenar_status couple_bodies(body_model *const *all_bodies, const contact_
     free(couplings.start.data);
     free(couplings.node.data);
     return status;
+}
+
+/* The nodes of soft bodies that move with bones of the same system. */
+static thenar_status reduce(body_model *const *all_bodies, system_model *system, thenar_error *error) {
+    int count = 0;
+    for (int pass = 0; pass < 2; pass++) {
+        reduction_node *nodes = pass > 0 ? MEMORY_ARRAY(reduction_node, count) : NULL;
+        if (pass > 0 && !nodes) return error_memory(error, "dependent nodes");
+        int found = 0;
+        for (int k = 0; k < system->body_count; k++) {
+            const soft_model *soft = (const soft_model *)all_bodies[system->bodies[k]];
+            if (soft->base.kind != &soft_class || !soft->carriers) continue;
+            int first = system->first_node[find_member(system, soft->carrier_body)];
+            for (int i = 0; i < soft->mesh.node_count; i++) {
+                if (soft->carriers[i][0] < 0) continue;
+                if (nodes) {
+                    nodes[found].node = system->first_node[k] + soft->system_node[i];
+                    for (int c = 0; c < REDUCTION_CARRIERS; c++)
+                        nodes[found].carrier[c] = soft->carriers[i][c] < 0 ? -1 : first + soft->carriers[i][c];
+                }
+                found++;
+            }
+        }
+        count = found;
+        if (count == 0) return THENAR_OK;
+        if (nodes) return reduction_model_create(&system->pattern, nodes, count, &system->reduction, error);
+    }
+    return THENAR_OK;
+}
+
+/* The pattern of the matrix that is factored. */
+static const block_pattern *factored_pattern(const system_model *system) {
+    return system->reduction.count > 0 ? &system->reduction.pattern : &system->pattern;
 }
 
 thenar_status system_create(body_model *const *all_bodies, int *bodies, int body_count, const contact_model *contacts,
@@ -73,17 +135,19 @@ thenar_status system_create(body_model *const *all_bodies, int *bodies, int body
         if (body->kind == &handle_class) system.handle_nodes += own;
     }
     if (status == THENAR_OK) status = couple_bodies(all_bodies, contacts, &system, node_count, error);
+    if (status == THENAR_OK) status = reduce(all_bodies, &system, error);
     if (status == THENAR_OK && node_count > 0)
-        status = cholesky_plan_create(&system.pattern, &options, &system.plan, error);
+        status = cholesky_plan_create(factored_pattern(&system), &options, &system.plan, error);
     if (status == THENAR_OK && system.handle_nodes > 0)
-        status = coupled_model_create(&system.pattern, system.handle_nodes, options.last_count - system.handle_nodes,
-                                      &system.coupled, error);
+        status = coupled_model_create(factored_pattern(&system), system.handle_nodes,
+                                      options.last_count - system.handle_nodes, &system.coupled, error);
     for (int k = 0; k < body_count && status == THENAR_OK; k++) {
         body_model *body = all_bodies[bodies[k]];
         status = body->kind->bind(body, &system.pattern, system.first_node[k], error);
-        const soft_model *tool;
-        int tool_first;
+        const soft_model *tool = NULL;
+        int tool_first = 0;
         handle_model *handle = handle_member(all_bodies, &system, k, &tool, &tool_first);
+        each_sprung(all_bodies, &system, k, bind_springs, &system.pattern);
         if (handle) handle_bind(handle, tool, &system.pattern, system.first_node[k], tool_first);
         system.limited = system.limited || (node_count > 0 && body->limited);
     }
@@ -96,6 +160,7 @@ thenar_status system_create(body_model *const *all_bodies, int *bodies, int body
 
 void system_free(system_model *system) {
     block_pattern_free(&system->pattern);
+    reduction_model_free(&system->reduction);
     cholesky_plan_free(system->plan);
     coupled_model_free(&system->coupled);
     free(system->bodies);
@@ -115,12 +180,14 @@ void system_layout(system_state *state, const system_model *system, const system
     state->untouched_blocks = ARENA_ARRAY(work, double, touches ? 9 * (size_t)system->pattern.block_count : 0);
     state->untouched_b = ARENA_ARRAY(work, double, touches ? components : 0);
     if (system->plan) cholesky_factor_layout(&state->factor, system->plan, work);
+    state->reduction = (reduction){0};
+    if (system->reduction.count > 0) reduction_layout(&state->reduction, &system->reduction, work);
     state->links = ARENA_ARRAY(work, contact_link, system->couples_soft ? system->max_contacts : 0);
     state->link_count = 0;
     state->continues = false;
     state->coupled = (coupled_state){0};
     if (choice->coupling != COUPLING_MONOLITHIC && system->handle_nodes > 0)
-        coupled_layout(&state->coupled, &system->coupled, &system->pattern, choice->coupling, work);
+        coupled_layout(&state->coupled, &system->coupled, factored_pattern(system), choice->coupling, work);
     state->tolerance = SOLVER_TOLERANCES;
     state->friction = FRICTION_PYRAMID;
     state->uncondensed = false;
@@ -153,6 +220,7 @@ solver_problem system_problem(system_state *state, const system_model *system, c
                             .continues = state->continues,
                             .factor = &state->factor,
                             .coupled = state->coupled.model ? &state->coupled : NULL,
+                            .reduction = state->reduction.model ? &state->reduction : NULL,
                             .body_count = system->body_count,
                             .bodies = state->bodies,
                             .first_node = system->first_node,
@@ -181,6 +249,7 @@ contact_equations system_equations(system_state *state, const system_model *syst
                                .untouched_b = state->untouched_b,
                                .scratch = state->product,
                                .factor = &state->factor,
+                               .reduction = state->reduction.model ? &state->reduction : NULL,
                                .body_count = system->body_count,
                                .body = system->bodies,
                                .bodies = state->bodies,
@@ -198,8 +267,10 @@ void system_displace_patches(system_state *state, const system_model *system, co
 }
 
 bool system_factor(system_state *state, const system_model *system, workers *pool) {
-    if (state->coupled.model) return coupled_factor(&state->coupled, state->blocks, pool);
-    return !system->plan || cholesky_factorize(&state->factor, state->blocks, pool) == CHOLESKY_DONE;
+    if (!system->plan) return true;
+    const body_step step = {.pool = pool};
+    solver_problem problem = system_problem(state, system, &step);
+    return solver_factor(&problem, state->blocks);
 }
 
 void system_solve(system_state *state, const system_model *system, const body_step *step) {
@@ -215,11 +286,13 @@ double system_residual(system_state *state, const system_model *system, const bo
     solver_problem problem = system_problem(state, system, step);
     soft_coupling_multiply(&problem, state->v, state->product);
     double error = 0, size = 0;
-    for (int i = 0; i < 3 * system->pattern.node_count; i++) {
-        double difference = state->product[i] - state->b[i];
-        error += difference * difference;
+    int n = 3 * system->pattern.node_count;
+    for (int i = 0; i < n; i++) {
+        state->product[i] -= state->b[i];
         size += state->b[i] * state->b[i];
     }
+    solver_fold(&problem, state->product);
+    for (int i = 0; i < n; i++) error += state->product[i] * state->product[i];
     return size > 0 ? sqrt(error / size) : 0;
 }
 

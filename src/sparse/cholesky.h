@@ -172,16 +172,18 @@ typedef struct compliance_row {
 } compliance_row;
 
 typedef struct compliance_group compliance_group;
+typedef struct reduction reduction;
 
 typedef struct row_compliance {
-    double *right;            /* 24 per node: eight right-hand sides, zero between calls */
-    int *nodes;               /* of eight rows */
-    cholesky_range *reach;    /* of eight rows */
-    int *filled;              /* the rows that have nodes */
-    compliance_group *groups; /* eight of these each */
-    double *kept;             /* their L^-1 P J^T, one after the other */
-    cholesky_range *ranges;   /* which rows of L these are */
-    size_t room;              /* of kept */
+    const reduction *reduction; /* of the factored matrix, or NULL (sparse/reduction.h) */
+    double *right;              /* 24 per node: eight right-hand sides, zero between calls */
+    int *nodes;                 /* of eight rows */
+    cholesky_range *reach;      /* of eight rows */
+    int *filled;                /* the rows that have nodes */
+    compliance_group *groups;   /* eight of these each */
+    double *kept;               /* their L^-1 P J^T, one after the other */
+    cholesky_range *ranges;     /* which rows of L these are */
+    size_t room;                /* of kept */
 } row_compliance;
 
 void row_compliance_layout(row_compliance *g, const cholesky_plan *plan, int node_count, int max_rows, arena *memory);

@@ -12,6 +12,7 @@
  * their turn to be kept. */
 #include "sparse/cholesky.h"
 
+#include "sparse/reduction.h"
 #include "sparse/tile.h"
 
 #include <string.h>
@@ -32,7 +33,7 @@ void row_compliance_layout(row_compliance *g, const cholesky_plan *plan, int nod
     if (room < one) room = one;
     *g = (row_compliance){
         .right = ARENA_ARRAY(memory, double, one),
-        .nodes = ARENA_ARRAY(memory, int, GROUP *nodes),
+        .nodes = ARENA_ARRAY(memory, int, GROUP *REDUCTION_CARRIERS *nodes),
         .reach = ARENA_ARRAY(memory, cholesky_range, nodes > 0 ? cholesky_plan_facts(plan).front_count : 0),
         .filled = ARENA_ARRAY(memory, int, max_rows),
         .groups = ARENA_ARRAY(memory, compliance_group, groups),
@@ -40,6 +41,17 @@ void row_compliance_layout(row_compliance *g, const cholesky_plan *plan, int nod
         .ranges = ARENA_ARRAY(memory, cholesky_range, room / (3 * GROUP)), /* each has one node or more */
         .room = room};
     if (g->right) memset(g->right, 0, one * sizeof *g->right);
+}
+
+/* Adds the gradient at a dependent node to the right-hand side at its carriers; returns their number. */
+static int add_carried(row_compliance *g, const int *position, int dependent, vec3 gradient, int lane, int *nodes) {
+    vec3 part[REDUCTION_CARRIERS];
+    int count = reduction_gradient(g->reduction, dependent, gradient, nodes, part);
+    for (int k = 0; k < count; k++) {
+        double *right = g->right + 3 * GROUP * (size_t)position[nodes[k]] + lane;
+        right[0] += part[k].x, right[GROUP] += part[k].y, right[2 * GROUP] += part[k].z;
+    }
+    return count;
 }
 
 /* Y of a group to g->right, in elimination order; returns the number of ranges that are not zero. */
@@ -50,6 +62,11 @@ static int substitute(row_compliance *g, cholesky_factor *factor, const complian
     for (int lane = 0; lane < count; lane++) {
         const compliance_row *row = &rows[filled[lane]];
         for (int k = 0; k < row->count; k++) {
+            int dependent = g->reduction ? g->reduction->model->index[row->node[k]] : -1;
+            if (dependent >= 0) {
+                nodes += add_carried(g, position, dependent, row->gradient[k], lane, g->nodes + nodes);
+                continue;
+            }
             double *right = g->right + 3 * GROUP * (size_t)position[row->node[k]] + lane;
             right[0] = row->gradient[k].x, right[GROUP] = row->gradient[k].y, right[2 * GROUP] = row->gradient[k].z;
             g->nodes[nodes++] = row->node[k];

@@ -22,8 +22,12 @@
  *
  * A handle with unknowns is the last part of H. With E its six unit columns, H Y = E gives Y_h = S'^-1 and X = Y_t
  * Y_h^-1, from the same factor for all handles of an island. Other handles are not held: they respond through their
- * own couplings, as in the step. The handle of a bone moves rigidly with the bones beyond it; all other bones are
- * held. */
+ * own couplings, as in the step.
+ *
+ * The handle of a bone that is coupled with its flesh (hand/bones.c) is the bone: with the unit wrenches on it as columns,
+ * H Y = J_b^T gives its compliance Y_b = J_b Y, X = Y Y_b^-1, and S = Y_b^-1 without the bone's own coupling and without
+ * the handle's mass, that of the bones beyond it. Other bones respond by their joints. Where bones are solved before the flesh, the handle of a bone moves rigidly with the bones beyond
+ * it, and all other bones are held. */
 #include "world/sim.h"
 
 #include "body/rigid.h"
@@ -133,6 +137,7 @@ static void solve_half(held_rows *state, const solver_problem *problem, int firs
     for (int s = 0; s < 8 && first + s < state->count; s++) {
         memset(state->column, 0, (size_t)n * sizeof *state->column);
         add_row(&state->rows[first + s], problem, 1, state->column);
+        solver_fold(problem, state->column);
         for (int i = 0; i < n; i++) state->eight[8 * i + s] = state->column[i];
     }
     cholesky_forward_eight(problem->factor, state->eight, state->half + (size_t)first * (size_t)n);
@@ -177,7 +182,16 @@ static void held_rows_correction(held_rows *state, const solver_problem *problem
 #define LIMIT_FACTOR 65536.0
 #define CONTACT_FACTOR 16384.0
 
+/* The mover that is the bones of a handle, if these are coupled with their flesh; else -1. */
+static int bones_of_handle(const thenar_model *model, const handle_model *handle) {
+    for (int k = 0; handle_is_bone(handle) && k < model->bones_count; k++)
+        if (model_bones(model, k)->hand == handle->hand) return model->body_count + model->handle_count + k;
+    return -1;
+}
+
 static bool has_links_in(const thenar_model *model, const handle_model *handle, int s) {
+    int bones = bones_of_handle(model, handle);
+    if (bones >= 0) return model->system_of[bones] == s;
     int first, count = handle_is_bone(handle) ? model->hands[handle->hand]->flesh_count : 1;
     first = handle->body;
     for (int i = first; i < first + count; i++)
@@ -255,11 +269,13 @@ static void assemble(linearization *state, const solver_problem *problem, bool c
 static void solve_columns(linearization *state, const solver_problem *problem, double *const x[HANDLE_COLUMNS]) {
     int n = 3 * problem->pattern->node_count;
     memset(state->eight, 0, 8 * (size_t)n * sizeof *state->eight);
+    for (int c = 0; c < HANDLE_COLUMNS; c++) solver_fold(problem, x[c]);
     for (int i = 0; i < n; i++)
         for (int c = 0; c < HANDLE_COLUMNS; c++) state->eight[8 * i + c] = x[c][i];
     cholesky_solve_eight(problem->factor, state->eight);
     for (int i = 0; i < n; i++)
         for (int c = 0; c < HANDLE_COLUMNS; c++) x[c][i] = state->eight[8 * i + c];
+    for (int c = 0; c < HANDLE_COLUMNS; c++) solver_expand(problem, x[c]);
 }
 
 /* Adds the correction of the held rows. */
@@ -304,11 +320,12 @@ static vec3 point_motion(const handle_spring *t, int c) {
     return vec3_scale(c < 3 ? axis : vec3_cross(axis, t->arm), t->weight);
 }
 
-/* X = Y_t Y_h^-1 in place of Y in the columns. False: Y_h is not positive definite. */
-static bool divide_by_handle(linearization *state, int first, int n) {
+/* X = Y_t Y_h^-1 in place of Y in the columns. Y_h: entry 6 i + c is component i of column c. False: it is not positive
+ * definite. */
+static bool divide_by_handle(linearization *state, const double Y_h[36], int n) {
     double L[36];
     for (int i = 0; i < 6; i++)
-        for (int j = 0; j < 6; j++) L[6 * i + j] = 0.5 * (state->column[j][first + i] + state->column[i][first + j]);
+        for (int j = 0; j < 6; j++) L[6 * i + j] = 0.5 * (Y_h[6 * i + j] + Y_h[6 * j + i]);
     if (dense_cholesky(L, 6, 6, 0) > 0) return false;
     for (int row = 0; row < n; row++) {
         double x[6];
@@ -337,7 +354,38 @@ static bool solve_response(linearization *state, const thenar_model *model, cons
         }
     }
     solve_held_rows(state, problem);
-    return is_bone || divide_by_handle(state, own, n);
+    double Y_h[36];
+    for (int i = 0; i < 36 && !is_bone; i++) Y_h[i] = state->column[i % 6][own + i / 6];
+    return is_bone || divide_by_handle(state, Y_h, n);
+}
+
+/* The same for a bone that is coupled with its flesh, and its S, which is added. */
+static bool respond_with_bone(linearization *state, const thenar_sim *sim, const solver_problem *problem,
+                              const handle_state *handle, int bones, double S[36], double inertia[36], double sums[3]) {
+    int n = 3 * problem->pattern->node_count, first = sim->model->first_node_of[bones], bone = handle_of(handle)->bone;
+    const bones_state *own = (const bones_state *)sim->bodies[bones];
+    double h = problem->step->h, Y[36], inverse[36] = {0};
+    for (int c = 0; c < HANDLE_COLUMNS; c++) memset(state->column[c], 0, (size_t)n * sizeof(double));
+    bones_add_wrenches(own, bone, first, state->column);
+    solve_held_rows(state, problem);
+    bones_motion(own, bone, first, state->column, Y);
+    if (!divide_by_handle(state, Y, n)) return false;
+    double L[36];
+    for (int i = 0; i < 36; i++) L[i] = 0.5 * (Y[i] + Y[6 * (i % 6) + i / 6]);
+    if (dense_cholesky(L, 6, 6, 0) > 0) return false;
+    double M[36];
+    bones_mass(own, bone, handle_of(handle)->carries, M);
+    for (int i = 0; i < 6; i++) {
+        double x[6] = {0};
+        x[i] = 1;
+        dense_cholesky_solve(L, 6, 6, x);
+        for (int j = 0; j < 6; j++) inverse[6 * j + i] = x[j];
+        inverse[7 * i] -= own->kappa[bone][i / 3];
+    }
+    for (int i = 0; i < 36; i++) S[i] += inverse[i] - M[i], inertia[i] -= M[i];
+    const skeleton_coupling *c = handle_bone_coupling(handle_of(handle), own->hand->model);
+    sums[0] = c->stiffness, sums[1] = c->damping, sums[2] = h * (h * c->stiffness + c->damping);
+    return true;
 }
 
 /* Adds the contribution of one system to S and to the sums of k, d and kappa. V of the tool has the dampers of the
@@ -367,14 +415,28 @@ static bool linearize_handle_in(linearization *state, const thenar_sim *sim, int
                                 const solver_problem *problem, double sums[3]) {
     const thenar_model *model = sim->model;
     const handle_state *handle = sim_handle(sim, number);
-    int mover = model->body_count + number;
-    if (!solve_response(state, model, problem, s, handle, mover)) return false;
-    add_springs(state, model, handle, s, problem->step->h, handle->linear->stiffness, handle->linear->viscosity, sums);
+    int mover = model->body_count + number, bones = bones_of_handle(model, handle_of(handle));
+    if (bones >= 0) {
+        if (!respond_with_bone(state, sim, problem, handle, bones, handle->linear->stiffness, handle->linear->inertia,
+                               sums))
+            return false;
+    } else {
+        if (!solve_response(state, model, problem, s, handle, mover)) return false;
+        add_springs(state, model, handle, s, problem->step->h, handle->linear->stiffness, handle->linear->viscosity,
+                    sums);
+    }
     const system_model *system = &model->systems[s];
     for (int k = 0; k < system->body_count; k++) {
         const body_model *body = model->bodies[system->bodies[k]];
         if (system->bodies[k] == mover || body->system_node_count == 0) continue;
         body_state *of_body = sim->bodies[system->bodies[k]];
+        if (body->kind == &bones_class) {
+            bones_add_inertia((const bones_state *)of_body, system->first_node[k], state->column,
+                              handle->linear->inertia);
+            bones_add_viscosity((const bones_state *)of_body, system->bodies[k] == bones ? handle_of(handle)->bone : -1,
+                                system->first_node[k], state->column, handle->linear->viscosity);
+            continue;
+        }
         add_inertia(state->column, body, of_body, system->first_node[k], handle->linear->inertia);
         if (body->kind == &soft_class)
             add_viscosity(state->column, of_body, system->first_node[k], problem->step->h, handle->linear->viscosity);

@@ -60,6 +60,11 @@ const handle_model *model_handle(const thenar_model *model, int handle) {
     return (const handle_model *)model->bodies[model->body_count + handle];
 }
 
+const bones_model *model_bones(const thenar_model *model, int bones) {
+    assert(bones >= 0 && bones < model->bones_count);
+    return (const bones_model *)model->bodies[model->body_count + model->handle_count + bones];
+}
+
 /* ---- Adding parts ---- */
 
 struct thenar_build {
@@ -171,7 +176,8 @@ thenar_status thenar_build_add_hand(thenar_build *build, const thenar_hand_def *
     thenar_status status = sized_take(&def, sizeof def, given, "thenar_hand_def", error);
     if (status == THENAR_OK) status = check_friction(def.friction, error);
     if (status == THENAR_OK) status = check_name(build, def.name, error);
-    if (status == THENAR_OK) status = hand_model_create(&def, &hand, &flesh, &count, error);
+    if (status == THENAR_OK)
+        status = hand_model_create(&def, build->world.bones == THENAR_BONES_COUPLED, &hand, &flesh, &count, error);
     if (status != THENAR_OK) return status;
     for (int k = 0; k < count && status == THENAR_OK; k++) status = check_name(build, flesh[k]->base.name, error);
     /* Reserve memory first: the hand and all of its flesh are added, or nothing. */
@@ -328,19 +334,22 @@ static thenar_status check_world(const thenar_world_def *world, const char *name
     if ((unsigned)world->contact_pressure > THENAR_PRESSURE_UNIFORM)
         return error_set(error, THENAR_ERROR_INPUT, "contact pressure is %d; expected a thenar_contact_pressure",
                          (int)world->contact_pressure);
+    if ((unsigned)world->bones >= THENAR_BONES_COUNT)
+        return error_set(error, THENAR_ERROR_INPUT, "bones is %d; expected a thenar_bones", (int)world->bones);
     if (!body_within(world->gravity, 3, MODEL_GRAVITY_LARGEST))
         return error_set(error, THENAR_ERROR_INPUT, "gravity is (%g, %g, %g); expected three numbers up to %g m/s^2",
                          world->gravity[0], world->gravity[1], world->gravity[2], MODEL_GRAVITY_LARGEST);
     return THENAR_OK;
 }
 
-/* The bodies of an island, soft ones first: rigid ones are eliminated last, since any point may touch them, and after
- * them the handles, so that the part before them is a separate system (solver/coupled.c). */
+/* The bodies of an island, soft ones first: rigid ones are eliminated last, since any point may touch them, then bones,
+ * which carry flesh, and after them the handles, so that the part before them is a separate system
+ * (solver/coupled.c). */
 static thenar_status compile_island(thenar_model *model, const int *island, int number, thenar_error *error) {
-    static const body_class *const order[] = {&soft_class, &rigid_class, &handle_class};
+    static const body_class *const order[] = {&soft_class, &rigid_class, &bones_class, &handle_class};
     int *members = MEMORY_ARRAY(int, model_mover_count(model)), count = 0;
     if (!members) return error_memory(error, "linear systems");
-    for (int k = 0; k < 3; k++)
+    for (int k = 0; k < 4; k++)
         for (int i = 0; i < model_mover_count(model); i++)
             if (island[i] == number && model->bodies[i]->kind == order[k]) members[count++] = i;
     thenar_status status =
@@ -349,13 +358,34 @@ static thenar_status compile_island(thenar_model *model, const int *island, int 
     return status;
 }
 
-/* Bodies that can move and may touch are one system; so are a handle and its tool. All others are systems of their own. */
+/* Two islands become one; an island has the number of its first body. */
+static void join(int *island, int count, int a, int b) {
+    int low = a < b ? a : b, high = a < b ? b : a;
+    for (int i = 0; i < count; i++)
+        if (island[i] == high) island[i] = low;
+}
+
+/* Bones are in the system of all flesh that they carry. */
+static void join_bones(const thenar_model *model, int *island) {
+    int count = model_mover_count(model), first = model->body_count + model->handle_count;
+    for (int k = 0; k < model->bones_count; k++) {
+        const hand_model *hand = model->hands[model_bones(model, k)->hand];
+        island[first + k] = first + k;
+        for (int f = 0; f < hand->flesh_count; f++) join(island, count, island[first + k], island[hand->flesh[f].body]);
+    }
+}
+
+/* Bodies that can move and may touch are one system; so are a handle and its tool, and bones and their flesh. All others
+ * are systems of their own. */
 static thenar_status compile_systems(thenar_model *model, thenar_error *error) {
     int count = model_mover_count(model);
     model->systems = MEMORY_ARRAY(system_model, count);
     int *island = MEMORY_ARRAY(int, count);
     thenar_status status = model->systems && island ? THENAR_OK : error_memory(error, "linear systems");
-    if (status == THENAR_OK) contact_join_islands(&model->contacts, model->bodies, count, island);
+    if (status == THENAR_OK) {
+        contact_join_islands(&model->contacts, model->bodies, count, island);
+        join_bones(model, island);
+    }
     for (int i = 0; i < model->handle_count && status == THENAR_OK; i++) {
         const handle_model *handle = model_handle(model, i);
         if (!handle_is_bone(handle)) island[model->body_count + i] = island[handle->body];
@@ -375,7 +405,7 @@ static thenar_status compile_systems(thenar_model *model, thenar_error *error) {
     return status;
 }
 
-#define WARNINGS_PER_TRACK 5
+#define WARNINGS_PER_TRACK 6
 
 static bool add_warning(thenar_model *model, const char *format, ...) THENAR_PRINTF(2, 3);
 static bool add_warning(thenar_model *model, const char *format, ...) {
@@ -411,6 +441,7 @@ static bool warn_of_track(thenar_model *model, const hand_model *hand) {
     if (hand_track_looks_mirrored(hand))
         enough &= add_warning(model, "track of %s: its joints look like those of a %s hand", name,
                               hand->skeleton.left ? "right" : "left");
+    if (hand->unfit[0]) enough &= add_warning(model, "track of %s: the hand keeps its own size: %s", name, hand->unfit);
     return enough;
 }
 
@@ -431,9 +462,28 @@ static thenar_status collect_warnings(thenar_model *model, thenar_error *error) 
 
 #define ADD_TO_HASH(value) (model->hash = hash_bytes(model->hash, &(value), sizeof(value)))
 
+/* The bones of a hand that are coupled with its flesh. */
+static thenar_status add_bones(thenar_model *model, int hand, thenar_error *error) {
+    bones_model *bones;
+    thenar_status status = bones_model_create(model->hands[hand], hand, &bones, error);
+    if (status != THENAR_OK) return status;
+    int mover = model_mover_count(model);
+    model->bodies[mover] = &bones->base;
+    model->bones_count++;
+    uint64_t hash = bones->base.kind->hash(&bones->base);
+    ADD_TO_HASH(hash);
+    for (int k = 0; k < model->hands[hand]->flesh_count && status == THENAR_OK; k++) {
+        const hand_attachment *flesh = &model->hands[hand]->flesh[k];
+        soft_model *soft = (soft_model *)model->bodies[flesh->body];
+        soft->carrier_body = mover;
+        status = bones_add_springs(bones, k, flesh, soft, error);
+    }
+    return status;
+}
+
 /* Moves bodies, hands, handles and devices from the build to the model, and hashes them. */
 static thenar_status take_parts(thenar_build *build, thenar_model *model, thenar_error *error) {
-    model->bodies = MEMORY_ARRAY(body_model *, build->bodies.count + build->handles.count);
+    model->bodies = MEMORY_ARRAY(body_model *, build->bodies.count + build->handles.count + build->hands.count);
     model->hands = MEMORY_ARRAY(hand_model *, build->hands.count);
     if (!model->bodies || !model->hands) return error_memory(error, "model");
     for (size_t i = 0; i < build->bodies.count; i++) {
@@ -454,11 +504,14 @@ static thenar_status take_parts(thenar_build *build, thenar_model *model, thenar
         uint64_t hash = handle->kind->hash(handle);
         ADD_TO_HASH(hash);
     }
+    thenar_status status = THENAR_OK;
+    for (int i = 0; i < model->hand_count && status == THENAR_OK; i++)
+        if (model->hands[i]->coupled) status = add_bones(model, i, error);
     model->tactile = build->tactile.data;
     model->tactile_count = (int)build->tactile.count;
     memset(&build->tactile, 0, sizeof build->tactile);
     build->bodies.count = build->hands.count = build->handles.count = 0;
-    return THENAR_OK;
+    return status;
 }
 
 static thenar_status compile(thenar_build *build, thenar_model *model, thenar_error *error) {
@@ -470,6 +523,7 @@ static thenar_status compile(thenar_build *build, thenar_model *model, thenar_er
     model->gravity = vec3_load(world->gravity);
     model->dt = world->dt;
     model->contact = (contact_method)world->contact_method;
+    model->bones = world->bones;
     ADD_TO_HASH(model->gravity);
     ADD_TO_HASH(world->margin);
     ADD_TO_HASH(law);

@@ -24,7 +24,8 @@ struct thenar_model {
     double dt;
     int body_count;
     int handle_count;
-    body_model **bodies; /* body_count bodies of the API, then the handles */
+    int bones_count;     /* hands whose bones are coupled with their flesh */
+    body_model **bodies; /* body_count bodies of the API, then the handles, then the bones */
     int hand_count;
     hand_model **hands;
     int tactile_count;
@@ -33,11 +34,12 @@ struct thenar_model {
     void (*free_attachment)(void *attachment);
     int system_count;
     system_model *systems;
-    int *system_of;     /* of each body and handle */
-    int *first_node_of; /* first node of each body and handle in its system */
+    int *system_of;     /* of each mover */
+    int *first_node_of; /* first node of each mover in its system */
     contact_model contacts;
     contact_method contact; /* for simulations that do not choose one */
-    uint64_t hash;          /* of everything that gives a state its meaning; a snapshot has it */
+    thenar_bones bones;
+    uint64_t hash; /* of everything that gives a state its meaning; a snapshot has it */
     int warning_count;
     char **warnings;
 };
@@ -45,9 +47,9 @@ struct thenar_model {
 /* Adds an owner. */
 void model_keep(const thenar_model *model);
 
-/* Number of bodies and handles. */
+/* Number of bodies, handles and bones. */
 static inline int model_mover_count(const thenar_model *model) {
-    return model->body_count + model->handle_count;
+    return model->body_count + model->handle_count + model->bones_count;
 }
 
 static inline bool model_is_rigid(const thenar_model *model, int body) {
@@ -57,6 +59,7 @@ static inline bool model_is_rigid(const thenar_model *model, int body) {
 /* The soft body, rigid body or handle of that index; a wrong index is an assert. */
 const handle_model *model_handle(const thenar_model *model, int handle) SHARED(model_handle);
 const soft_model *model_soft(const thenar_model *model, int body);
+const bones_model *model_bones(const thenar_model *model, int bones);
 const rigid_model *model_rigid(const thenar_model *model, int body);
 
 /* The checks that API functions begin with. object: the parameter that has the model; body, hand and handle are parameters

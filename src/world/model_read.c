@@ -245,6 +245,18 @@ int thenar_model_hand_of_body(const thenar_model *model, int body) {
     return -1;
 }
 
+thenar_status thenar_model_hand_rest(const thenar_model *model, int hand, double joints[7 * THENAR_HAND_JOINTS]) {
+    HAND(THENAR_ERROR_USAGE);
+    USAGE_POINTER(joints, THENAR_ERROR_USAGE);
+    const hand_skeleton *skeleton = &model->hands[hand]->skeleton;
+    const skeleton_bone *palm = &skeleton->model->bones[0];
+    skeleton_pose bones[HAND_BONES] = {{palm->offset, palm->rotation}}, frames[HAND_JOINTS];
+    skeleton_place(skeleton->model, skeleton->rest, bones);
+    hand_skeleton_joints(skeleton, bones, frames);
+    for (int j = 0; j < HAND_JOINTS; j++) pose_store(joints + 7 * j, frames[j].position, frames[j].orientation);
+    return THENAR_OK;
+}
+
 thenar_status thenar_model_hand_limits(const thenar_model *model, int hand, double angle_min[THENAR_HAND_ANGLES],
                                        double angle_max[THENAR_HAND_ANGLES]) {
     HAND(THENAR_ERROR_USAGE);
@@ -272,6 +284,11 @@ double thenar_model_track_time(const thenar_model *model) {
 }
 
 /* ---- Handles ---- */
+
+thenar_bones thenar_model_bones(const thenar_model *model) {
+    USAGE_POINTER(model, THENAR_BONES_COUPLED);
+    return model->bones;
+}
 
 int thenar_model_handle_count(const thenar_model *model) {
     USAGE_POINTER(model, 0);

@@ -17,8 +17,8 @@ static const char *const stages[] = {
     "free_motion", "solve_constraints", "integrate", "publish",       "linearize"};
 NAMES(thenar_stage, stages)
 
-static const char *const warnings[] = {"step_split",    "step_failed",   "inverted",
-                                       "not_converged", "contacts_lost", "spin_limited"};
+static const char *const warnings[] = {"step_split",    "step_failed",  "inverted", "not_converged",
+                                       "contacts_lost", "spin_limited", "energy"};
 NAMES(thenar_warning, warnings)
 
 static const char *const frictions[] = {
@@ -78,6 +78,7 @@ static void layout_arrays(thenar_sim *sim, const sim_choice *choice, arena *kept
     contact_state_layout(&sim->contacts, &sim->model->contacts, sim->model->body_count, sim->model->system_count,
                          choice->aggregates, max_nodes, kept, work);
     linearization_layout(&sim->linearization, sim->model, work);
+    ledger_layout(&sim->ledger, sim->model, work);
     body_state *const *members = sim->members;
     bool adapts = sim->model->contacts.pressure == THENAR_PRESSURE_ADAPTIVE;
     system_choice parts = {choice->solver, choice->coupling, sim->contacts.patches.max,
@@ -116,6 +117,11 @@ static thenar_sim *allocate(const thenar_model *model, const sim_choice *choice)
     layout_arrays(sim, choice, &kept, &work);
     contact_state_open(&sim->contacts, &model->contacts, sim->bodies, model->body_count, model->system_count);
     for (int i = 0; i < model->handle_count; i++) handle_open(sim_handle(sim, i), sim->bodies, sim->hands);
+    for (int i = 0; i < model->bones_count; i++) {
+        int mover = model->body_count + model->handle_count + i;
+        bones_open(sim_bones(sim, i), &sim->hands[model_bones(model, i)->hand], sim->bodies,
+                   &sim->systems[model->system_of[mover]].reduction, model->first_node_of);
+    }
     sim->solver = choice->solver;
     sim->coupling = choice->coupling;
     sim->kept = block + fixed_size;
@@ -164,6 +170,11 @@ thenar_status thenar_sim_create(const thenar_model *model, const thenar_sim_opti
                          MODEL_DT_LARGEST);
     if (chosen.contact == THENAR_CONTACT_OF_MODEL) chosen.contact = (thenar_contact_method)model->contact;
     status = check_choices(&chosen, error);
+    if (status == THENAR_OK && model->bones_count > 0 && chosen.solver != THENAR_SOLVER_NEWTON)
+        status = error_set(error, THENAR_ERROR_INPUT,
+                           "solver %s with hands whose bones are coupled with their flesh; expected solver %s, or a "
+                           "world with bones: split",
+                           thenar_solver_name(chosen.solver), thenar_solver_name(THENAR_SOLVER_NEWTON));
     workers *pool;
     if (status == THENAR_OK) status = workers_create(chosen.threads == 0 ? 1 : chosen.threads, &pool, error);
     if (status != THENAR_OK) return status;
@@ -196,6 +207,9 @@ thenar_status thenar_sim_reset(thenar_sim *sim) {
     USAGE_POINTER(sim, THENAR_ERROR_USAGE);
     *sim->clock = (sim_clock){0};
     sim->stats = (thenar_stats){0};
+    sim->ledger.is_current = false;
+    sim->ledger.sum = (thenar_energy){0};
+    sim->ledger.warnings = 0;
     for (int i = 0; i < model_mover_count(sim->model); i++) sim->model->bodies[i]->kind->reset(sim->bodies[i]);
     for (int i = 0; i < sim->model->hand_count; i++) hand_reset(&sim->hands[i], sim->bodies);
     for (int i = 0; i < sim->model->handle_count; i++) handle_follow_bone(sim_handle(sim, i));
@@ -229,6 +243,11 @@ hand_state *sim_hand(const thenar_sim *sim, int hand) {
 handle_state *sim_handle(const thenar_sim *sim, int handle) {
     (void)model_handle(sim->model, handle); /* asserts */
     return (handle_state *)sim->bodies[sim->model->body_count + handle];
+}
+
+bones_state *sim_bones(const thenar_sim *sim, int bones) {
+    (void)model_bones(sim->model, bones); /* asserts */
+    return (bones_state *)sim->bodies[sim->model->body_count + sim->model->handle_count + bones];
 }
 
 /* ---- Snapshots: a header that names the model, then the kept state, byte for byte ---- */
@@ -274,9 +293,10 @@ static const char *find_invalid(const thenar_sim *sim) {
     for (int i = 0; i < model_mover_count(model); i++) {
         const body_class *kind = model->bodies[i]->kind;
         const body_state *state = sim->bodies[i];
-        bool is_handle = i >= model->body_count;
-        bool is_valid = kind->is_finite(state) && (kind == &soft_class ? soft_is_valid((const soft_state *)state)
-                                                                       : rigid_is_valid((const rigid_state *)state));
+        bool is_handle = kind == &handle_class;
+        bool is_valid = kind->is_finite(state) && (kind == &soft_class    ? soft_is_valid((const soft_state *)state)
+                                                   : kind == &bones_class ? true
+                                                                          : rigid_is_valid((const rigid_state *)state));
         if (!is_valid || (is_handle && !is_flag(((const handle_state *)state)->kept->is_driven)))
             return model->bodies[i]->name;
     }
@@ -319,6 +339,7 @@ thenar_status sim_take_state(thenar_sim *sim, const char *state, const char *wha
     /* The backup belongs to the step and is free between steps. */
     memcpy(sim->backup, sim->kept, sim->kept_size);
     memcpy(sim->kept, state, sim->kept_size);
+    sim->ledger.is_current = false;
     const char *invalid = find_invalid(sim);
     if (invalid) {
         memcpy(sim->kept, sim->backup, sim->kept_size);
@@ -384,8 +405,7 @@ static bool same_layout(const thenar_sim *a, const thenar_sim *b) {
         a->model->contacts.pair_count != b->model->contacts.pair_count)
         return false;
     for (int i = 0; i < a->model->body_count; i++)
-        if (!model_is_rigid(a->model, i) && a->model->bodies[i]->limited != b->model->bodies[i]->limited)
-            return false;
+        if (!model_is_rigid(a->model, i) && a->model->bodies[i]->limited != b->model->bodies[i]->limited) return false;
     return true;
 }
 
@@ -398,6 +418,7 @@ static void continue_soft(soft_state *to, const soft_state *from) {
     memcpy(to->applied, from->applied, bytes);
     memcpy(to->force, from->force, bytes);
     memcpy(to->touched, from->touched, (size_t)body->mesh.node_count * sizeof *to->touched);
+    if (body->carriers && soft_of(from)->carriers) memcpy(to->contact_force, from->contact_force, bytes);
     memcpy(to->warm, from->warm, 9 * batches * sizeof *to->warm);
     memcpy(to->support_states, from->support_states, (size_t)body->support_count * sizeof *to->support_states);
 }
@@ -415,6 +436,8 @@ static void continue_bodies(thenar_sim *sim, const thenar_sim *from) {
         *sim_handle(sim, i)->rigid.kept = *sim_handle(from, i)->rigid.kept;
         *sim_handle(sim, i)->kept = *sim_handle(from, i)->kept;
     }
+    for (int i = 0; i < sim->model->bones_count && i < from->model->bones_count; i++)
+        *sim_bones(sim, i)->kept = *sim_bones(from, i)->kept;
 }
 
 thenar_status thenar_sim_continue(thenar_sim *sim, const thenar_sim *from, thenar_error *error) {
@@ -423,6 +446,8 @@ thenar_status thenar_sim_continue(thenar_sim *sim, const thenar_sim *from, thena
         return error_set(error, THENAR_ERROR_INPUT, "%s: its bodies are not those of %s; expected the same meshes",
                          sim->model->name, from->model->name);
     thenar_sim_reset(sim);
+    sim->ledger.sum = from->ledger.sum;
+    sim->ledger.warnings = from->ledger.warnings;
     if (same_layout(sim, from)) {
         memcpy(sim->kept, from->kept, sim->kept_size);
         /* With other surfaces, the triangles that contacts stick to may not exist. */

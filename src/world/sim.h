@@ -74,7 +74,30 @@ typedef struct linearization {
     held_rows held_rows;            /* of contacts between soft bodies */
 } linearization;
 
+/* ---- Energy ledger (ledger.c) ---- */
+
+/* A hand at the start of a step. */
+typedef struct ledger_hand {
+    skeleton_pose pose[HAND_BONES];
+    double q[HAND_ANGLES], target[HAND_ANGLES];
+} ledger_hand;
+
+typedef struct energy_ledger {
+    bool is_current;        /* `sum` has the energies of the current state */
+    thenar_energy step;     /* of the current step, over its substeps */
+    thenar_energy sum;      /* since time 0 */
+    double floor;           /* J: gains below are never counted */
+    double gain;            /* of the current step, without a source; negative: dissipated, J */
+    double scale;           /* energy at its start and magnitudes of all work in it, J */
+    uint64_t warnings;      /* THENAR_WARNING_ENERGY; not in the clock, whose warnings are hashed */
+    double target_springs;  /* of joints and couplings at the start of the substep, J */
+    ledger_hand *hands;     /* work, of each hand */
+    skeleton_pose *handles; /* work, of each handle: its pose at the start of the step */
+} energy_ledger;
+
 /* ---- The simulation ---- */
+
+#define KEPT_WARNINGS THENAR_WARNING_ENERGY /* the first ones are part of the state */
 
 /* The part of the kept state that belongs to no body. */
 typedef struct sim_clock {
@@ -82,7 +105,7 @@ typedef struct sim_clock {
     uint64_t step_count;
     double first_time; /* time = first_time + (step_count - first_step) dt: no accumulated rounding */
     uint64_t first_step;
-    uint64_t warnings[THENAR_WARNING_COUNT];
+    uint64_t warnings[KEPT_WARNINGS];
     uint64_t max_iterations; /* per solve; 0: the maximum of the solver */
 } sim_clock;
 
@@ -103,6 +126,7 @@ struct thenar_sim {
     system_state *systems;
     contact_state contacts;
     linearization linearization;
+    energy_ledger ledger;
     sim_clock *clock; /* in kept */
     thenar_stats stats;
     char *kept;
@@ -115,6 +139,7 @@ soft_state *sim_soft(const thenar_sim *sim, int body);
 rigid_state *sim_rigid(const thenar_sim *sim, int body) SHARED(sim_rigid);
 hand_state *sim_hand(const thenar_sim *sim, int hand);
 handle_state *sim_handle(const thenar_sim *sim, int handle) SHARED(sim_handle);
+bones_state *sim_bones(const thenar_sim *sim, int bones);
 
 /* Whether all kept numbers are finite, and no body is too far away. */
 bool sim_is_finite(const thenar_sim *sim);
@@ -129,5 +154,16 @@ void sim_handle_linear(const thenar_sim *sim, int handle, struct haptic_linear *
 /* The last stage of a step. Handles that are not linearized, or whose system cannot be factored, get no result. */
 void linearize_handles(linearization *state, const thenar_model *model, thenar_sim *sim, const body_step *step);
 void linearization_layout(linearization *state, const thenar_model *model, arena *work);
+
+void ledger_layout(energy_ledger *ledger, const thenar_model *model, arena *work);
+/* Starts an attempt at a whole step. */
+void ledger_start(thenar_sim *sim);
+/* Before and after a substep; `after` when the forces are published. */
+void ledger_before(thenar_sim *sim);
+void ledger_after(thenar_sim *sim, const body_step *step);
+/* Whether the attempt gained more energy than a step may. */
+bool ledger_gains(const thenar_sim *sim);
+/* Adds the attempt to the statistics and sums. */
+void ledger_take(thenar_sim *sim);
 
 #endif

@@ -83,7 +83,12 @@ const thenar_stats *thenar_sim_stats(const thenar_sim *sim) {
 uint64_t thenar_sim_warning_count(const thenar_sim *sim, thenar_warning warning) {
     USAGE_POINTER(sim, 0);
     USAGE_INDEX((int)warning, THENAR_WARNING_COUNT, 0);
-    return sim->clock->warnings[warning];
+    return warning == THENAR_WARNING_ENERGY ? sim->ledger.warnings : sim->clock->warnings[warning];
+}
+
+const thenar_energy *thenar_sim_energy_sum(const thenar_sim *sim) {
+    USAGE_POINTER(sim, NULL);
+    return &sim->ledger.sum;
 }
 
 uint64_t thenar_sim_hash(const thenar_sim *sim) {
@@ -142,6 +147,7 @@ thenar_status thenar_sim_set_state(thenar_sim *sim, int body, const double *posi
     if ((positions && !body_within(positions, count, BODY_FARTHEST)) ||
         (velocities && !body_within(velocities, count, BODY_FASTEST)))
         return refuse("a position or velocity is not finite or too large; expected up to 1e6 m and 1e9 m/s");
+    sim->ledger.is_current = false;
     if (positions) {
         memcpy(state->x, positions, count * sizeof *positions);
         contact_forget(&sim->contacts, &sim->model->contacts, body);

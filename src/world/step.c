@@ -2,7 +2,7 @@
  * order, each stage is one function here, and each has a timer in thenar_stats.
  *
  *   drive              supports move to their targets                            body/support.c, body/rigid_step.c
- *   skeletons          bones follow their tracks and pull the flesh              hand/step.c, hand/skeleton.c
+ *   skeletons          bones get their targets; split ones move and pull flesh   hand/step.c, hand/bones.c
  *   formulate          every body writes its part of A v = b                     body/soft_step.c, body/rigid_step.c
  *   find_contacts      points close to other bodies                              contact/find.c
  *   build_constraints  a constraint, or spring, for each of them                 contact/step.c, contact/penalty.c
@@ -10,7 +10,7 @@
  *   free_motion        A v* = b                                                  solver/system.c
  *   solve_constraints  the velocity that satisfies limits and contacts           solver/newton.c
  *   integrate          x = x0 + h v                                              body/
- *   publish            forces on supports, and the report of contacts            contact/report.c
+ *   publish            forces on supports, the report of contacts, energies      contact/report.c, world/ledger.c
  *   linearize          the response of handles, for the haptic loop              world/linearize.c */
 #include "world/sim.h"
 
@@ -21,16 +21,19 @@
 
 /* A failing step is retried in up to this many substeps. */
 #define MAX_PIECES 16
+/* A step that gains energy is repeated in up to this many. The most that helped a stiff hand; more would cost too much. */
+#define MAX_ENERGY_PIECES 4
 /* Maximum number of linearizations of spring contacts in a step; usually one is enough. */
 #define MAX_PASSES 40
 
 /* Supports move to where their scripts or drivers want them at the end of the step. */
 static bool drive(thenar_sim *sim, const body_step *step) {
+    ledger_before(sim);
     for (int i = 0; i < model_mover_count(sim->model); i++) sim->model->bodies[i]->kind->drive(sim->bodies[i], step);
     return true;
 }
 
-/* Bones of hands follow their tracks as far as joints and flesh allow; the flesh is pulled after them. */
+/* Bones of hands get their targets. Coupled ones are then unknowns like flesh; split ones move now and pull the flesh. */
 static bool skeletons(thenar_sim *sim, const body_step *step) {
     for (int i = 0; i < sim->model->hand_count; i++)
         if (!hand_advance(&sim->hands[i], sim->bodies, step)) return false;
@@ -215,7 +218,9 @@ static bool publish(thenar_sim *sim, const body_step *step) {
     sim->stats.contacts = 0;
     for (int i = 0; i < sim->contacts.pair_report_count; i++)
         sim->stats.contacts += sim->contacts.pair_reports[i].touching;
-    return sim_is_finite(sim) && contact_report_is_finite(&sim->contacts);
+    if (!sim_is_finite(sim) || !contact_report_is_finite(&sim->contacts)) return false;
+    ledger_after(sim, step);
+    return true;
 }
 
 /* The derivative of the force on each handle; for a step in several substeps, of the last one. */
@@ -268,6 +273,7 @@ static void count_inverted(thenar_sim *sim) {
 
 /* Advances by one step in `pieces` equal substeps, from the state in the backup. */
 static bool advance_in_pieces(thenar_sim *sim, int pieces) {
+    ledger_start(sim);
     double start = sim->clock->time, h = sim->dt / pieces;
     for (int k = 1; k <= pieces; k++) {
         double left = (pieces - k + 1) * h;
@@ -285,23 +291,46 @@ static bool advance_in_pieces(thenar_sim *sim, int pieces) {
     return true;
 }
 
-/* A failed step is repeated with smaller substeps; if that fails, too, the world stays in its last good state, at
+/* From the start of the step again; done: the attempt before it succeeded, and does not count. */
+static bool repeat_in_pieces(thenar_sim *sim, int pieces, bool done) {
+    memcpy(sim->kept, sim->backup, sim->kept_size);
+    if (done) sim->stats.rows = sim->stats.unconverged = 0, sim->stats.residual = 0;
+    return advance_in_pieces(sim, pieces);
+}
+
+/* Whether a step gained energy that smaller substeps may avoid. Baseline solvers gain it where they do not converge, in
+ * steps of any length. */
+static bool gains_avoidably(const thenar_sim *sim) {
+    return sim->solver == solver_table[THENAR_SOLVER_NEWTON] && ledger_gains(sim);
+}
+
+/* A failed step, or one that gains energy without a source (ledger.c), is repeated with smaller substeps. If it still
+ * gains energy, it is accepted, as a whole if it gained less so; if it still fails, the world stays in its last good state, at
  * rest. */
 static bool advance_or_hold(thenar_sim *sim) {
     memcpy(sim->backup, sim->kept, sim->kept_size);
     for (int i = 0; i < model_mover_count(sim->model); i++) sim->bodies[i]->slowed = false;
-    bool done = advance_in_pieces(sim, 1), split = !done;
-    for (int pieces = 2; !done && pieces <= MAX_PIECES; pieces *= 2) {
-        memcpy(sim->kept, sim->backup, sim->kept_size);
-        done = advance_in_pieces(sim, pieces);
+    bool done = advance_in_pieces(sim, 1), whole = done, split = false;
+    double gain = sim->ledger.gain;
+    sim->ledger.warnings += done && ledger_gains(sim);
+    for (int pieces = 2; pieces <= (done ? MAX_ENERGY_PIECES : MAX_PIECES) && (!done || gains_avoidably(sim));
+         pieces *= 2) {
+        done = repeat_in_pieces(sim, pieces, done);
+        split = true;
     }
+    /* Smaller substeps made it worse. */
+    if (whole && split && (!done || sim->ledger.gain > gain)) done = repeat_in_pieces(sim, 1, done);
+    if (done) ledger_take(sim);
     if (!done) {
         memcpy(sim->kept, sim->backup, sim->kept_size);
+        sim->ledger.is_current = false;
         contact_report_clear(&sim->contacts);
         sim->stats.contacts = 0;
         for (int i = 0; i < model_mover_count(sim->model); i++) sim->model->bodies[i]->kind->rest(sim->bodies[i]);
         for (int i = 0; i < sim->model->hand_count; i++) hand_rest_bones(&sim->hands[i]);
         contact_state_reset(&sim->contacts, &sim->model->contacts);
+        ledger_start(sim);
+        sim->stats.energy = sim->ledger.step;
     }
     sim->clock->warnings[THENAR_WARNING_STEP_SPLIT] += split;
     sim->clock->warnings[THENAR_WARNING_STEP_FAILED] += !done;

@@ -16,15 +16,19 @@ static thenar_status refuse(thenar_error *error) {
 
 static const char *const scene_name = SOURCE_DIR "/scenes/fuzz.yaml";
 
-thenar_status __wrap_thenar_internal_hand_shape_create(const hand_options *options, hand_shape *out, thenar_error *error);
-thenar_status __wrap_thenar_internal_hand_shape_create(const hand_options *options, hand_shape *out, thenar_error *error) {
+thenar_status __wrap_thenar_internal_hand_shape_create(const hand_options *options, hand_shape *out,
+                                                       thenar_error *error);
+thenar_status __wrap_thenar_internal_hand_shape_create(const hand_options *options, hand_shape *out,
+                                                       thenar_error *error) {
     (void)options;
     *out = (hand_shape){0};
     return refuse(error);
 }
 
-thenar_status __wrap_thenar_internal_finger_mesh(const finger_options *options, thenar_tet_mesh *out, thenar_error *error);
-thenar_status __wrap_thenar_internal_finger_mesh(const finger_options *options, thenar_tet_mesh *out, thenar_error *error) {
+thenar_status __wrap_thenar_internal_finger_mesh(const finger_options *options, thenar_tet_mesh *out,
+                                                 thenar_error *error);
+thenar_status __wrap_thenar_internal_finger_mesh(const finger_options *options, thenar_tet_mesh *out,
+                                                 thenar_error *error) {
     (void)options;
     *out = (thenar_tet_mesh){0};
     return refuse(error);
@@ -37,9 +41,18 @@ thenar_status __wrap_thenar_hand_shape_load(const char *path, int tets, thenar_h
     return refuse(error);
 }
 
-thenar_status __wrap_hand_gltf_load(const char *path, int tets, hand_shape *out, thenar_error *error);
-thenar_status __wrap_hand_gltf_load(const char *path, int tets, hand_shape *out, thenar_error *error) {
-    (void)path, (void)tets;
+thenar_status __wrap_thenar_hand_shape_load_detail(const char *path, thenar_hand_detail detail, thenar_hand_shape **out,
+                                                   thenar_error *error);
+thenar_status __wrap_thenar_hand_shape_load_detail(const char *path, thenar_hand_detail detail, thenar_hand_shape **out,
+                                                   thenar_error *error) {
+    (void)path, (void)detail;
+    *out = NULL;
+    return refuse(error);
+}
+
+thenar_status __wrap_hand_gltf_load(const char *path, hand_fineness fineness, hand_shape *out, thenar_error *error);
+thenar_status __wrap_hand_gltf_load(const char *path, hand_fineness fineness, hand_shape *out, thenar_error *error) {
+    (void)path, (void)fineness;
     *out = (hand_shape){0};
     return refuse(error);
 }

@@ -3,7 +3,7 @@
 #include "numbers/attack.h"
 
 #define FIELD(type, member)                                                                                            \
-    { #type, #member, offsetof(type, member), (int)(sizeof(((type *)0)->member) / sizeof(double)) }
+    {#type, #member, offsetof(type, member), (int)(sizeof(((type *)0)->member) / sizeof(double))}
 
 const field fields[] = {
     FIELD(thenar_world_def, gravity),
@@ -79,6 +79,12 @@ const field fields[] = {
     FIELD(thenar_hand_def, contact_spacing),
     FIELD(thenar_hand_def, self_distance),
     FIELD(thenar_hand_def, smoothing),
+    FIELD(thenar_hand_def, smoothing_opening),
+    FIELD(thenar_hand_def, smoothing_derivative),
+    FIELD(thenar_hand_def, smoothing_noise),
+    FIELD(thenar_hand_def, skin_young),
+    FIELD(thenar_hand_def, joint_young),
+    FIELD(thenar_hand_def, palm_young),
     FIELD(thenar_handle_def, seed),
     FIELD(thenar_handle_def, radius),
     FIELD(thenar_handle_def, spring_stiffness),

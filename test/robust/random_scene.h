@@ -24,9 +24,8 @@ typedef struct random_scene {
     thenar_world_def world;
     thenar_sim_options options;
     thenar_build *build;
-    int room;                  /* nodes that may still be added */
-    double height;             /* above which nothing is yet, m */
-    double lambda[64], mu[64]; /* of each body, Pa: Lame's constants */
+    int room;      /* nodes that may still be added */
+    double height; /* above which nothing is yet, m */
     int bodies;
     bool sheet;         /* a thin one, with thousands of points that may touch */
     bool jumps, forces; /* driven ones jump; forces are applied */
@@ -79,9 +78,7 @@ static inline thenar_material scene_material(random_scene *s) {
 }
 
 /* A body has been added. */
-static inline void scene_note_body(random_scene *s, const thenar_material *m) {
-    s->mu[s->bodies] = m ? m->young / (2 * (1 + m->poisson)) : 0;
-    s->lambda[s->bodies] = m ? 2 * s->mu[s->bodies] * m->poisson / (1 - 2 * m->poisson) : 0;
+static inline void scene_note_body(random_scene *s) {
     s->bodies++;
 }
 
@@ -171,7 +168,7 @@ static inline bool scene_add_soft(random_scene *s, int index) {
         def.load_count = 1;
     }
     thenar_status status = thenar_build_add_soft(s->build, &def, &s->error);
-    scene_note_body(s, &def.material);
+    scene_note_body(s);
     if (status == THENAR_OK && def.support_count == 0 && scene_chance(s, 0.15)) {
         thenar_handle_def handle = thenar_handle_def_default();
         handle.name = name;
@@ -229,7 +226,7 @@ static inline bool scene_add_rigid(random_scene *s, int index, thenar_motion mot
         def.linear = scene_chance(s, 0.5);
     }
     thenar_status status = thenar_build_add_rigid(s->build, &def, &s->error);
-    scene_note_body(s, NULL);
+    scene_note_body(s);
     thenar_surface_free(&surface);
     return status == THENAR_OK;
 }
@@ -255,7 +252,7 @@ static inline bool scene_add_hand(random_scene *s, bool phalanges) {
     def.keys = keys;
     def.key_count = 3;
     if (thenar_build_add_hand(s->build, &def, &s->error) != THENAR_OK) return false;
-    for (int i = 0; i < (phalanges ? 15 : 1); i++) scene_note_body(s, &def.material);
+    for (int i = 0; i < (phalanges ? 15 : 1); i++) scene_note_body(s);
     thenar_wearable_def cable = thenar_wearable_def_default(THENAR_WEARABLE_CABLE);
     thenar_tactile_def worn = {.size = sizeof worn, .name = "index", .finger = THENAR_FINGER_INDEX, .device = &cable};
     return thenar_build_add_tactile(s->build, &worn, &s->error) == THENAR_OK;
@@ -296,7 +293,7 @@ static inline bool scene_add_ground(random_scene *s) {
     ground.motion = THENAR_MOTION_STATIC;
     ground.shape = (thenar_shape){.kind = THENAR_SHAPE_PLANE, .normal = {0, 1, 0}};
     ground.friction = scene_between(s, 0, 2);
-    scene_note_body(s, NULL);
+    scene_note_body(s);
     return thenar_build_add_rigid(s->build, &ground, &s->error) == THENAR_OK;
 }
 

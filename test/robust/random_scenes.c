@@ -75,15 +75,14 @@ static void disturb(random_scene *s, thenar_sim *sim) {
     }
 }
 
-static bool check_step(const thenar_sim *sim, const thenar_tactile *tactile, ledger *energy, double stiffness,
-                       outcome *out) {
+static bool check_step(const thenar_sim *sim, const thenar_tactile *tactile, ledger *energy, outcome *out) {
     const char *nonsense = find_nonsense(sim);
     for (int i = 0; tactile && !nonsense && i < thenar_tactile_device_count(tactile); i++) {
         const thenar_tactile_command *c = thenar_tactile_command_of(tactile, i);
         if (!are_finite(c->platform, 3) || !are_finite(c->value, 3)) nonsense = "a tactile command";
     }
     if (nonsense) snprintf(out->failure, sizeof out->failure, "%s not finite", nonsense);
-    if (!nonsense && !ledger_step(energy, stiffness))
+    if (!nonsense && !ledger_step(energy))
         snprintf(out->failure, sizeof out->failure, "%.3g J, but only %.3g J were supplied", energy->has,
                  energy->supplied);
     if (!out->failure[0]) return true;
@@ -94,8 +93,7 @@ static bool check_step(const thenar_sim *sim, const thenar_tactile *tactile, led
 }
 
 static void run(random_scene *s, thenar_sim *sim, thenar_tactile *tactile, double simulated, outcome *out) {
-    ledger energy;
-    if (!ledger_open(&energy, sim, s->lambda, s->mu)) return;
+    ledger energy = ledger_open(sim);
     long steps = lround(simulated / thenar_sim_dt(sim));
     double next = 0;
     for (long i = 0; i < steps; i++) {
@@ -111,7 +109,7 @@ static void run(random_scene *s, thenar_sim *sim, thenar_tactile *tactile, doubl
         out->steps++;
         const thenar_stats *stats = thenar_sim_stats(sim);
         if (stats->contacts > out->contacts) out->contacts = stats->contacts;
-        bool good = check_step(sim, tactile, &energy, s->world.contact_stiffness, out);
+        bool good = check_step(sim, tactile, &energy, out);
         if (traced)
             printf("%.6g s: %.6g J of %.6g J, %d contacts, %d inverted, %d unconverged, residual %.2g\n",
                    thenar_sim_time(sim), energy.has, energy.supplied, stats->contacts, stats->inverted_tets,
@@ -131,7 +129,6 @@ static void run(random_scene *s, thenar_sim *sim, thenar_tactile *tactile, doubl
     out->share = energy.worst;
     out->share_time = energy.worst_time;
     out->energy = energy.has;
-    free(energy.before);
 }
 
 /* The child's part. */

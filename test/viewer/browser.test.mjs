@@ -247,6 +247,51 @@ test('a hand is taken to a pose by a slider, and its bones are shown', options, 
   await server.stop();
 });
 
+test('a hand has nails, skin and a cuff, unless a measure colours it', options, async () => {
+  const server = await view('hand-free', '--paused', '--set', 'bodies.hand.keys=~');
+  const page = await open(server.url);
+  await page.evaluate(() => window.thenar.show({ view: 'top', look: { grid: false } }));
+  const { joints, camera } = await look(page);
+  const at = (j) => joints[0].slice(3 * j, 3 * j + 3);
+  const between = (a, b, t) => at(a).map((x, i) => x + t * (at(b)[i] - x));
+  // The middle finger: joints of its last two phalanges and its tip.
+  const places = { nail: between(13, 14, 0.8), skin: between(12, 13, 0.5) };
+  /** Blue over red in a few pixels around a place, seen from above, and the number of pixels that are bluer than red. */
+  const read = () =>
+    page.evaluate(
+      ([points, eye]) => {
+        const canvas = document.querySelector('canvas');
+        const { width, height } = canvas;
+        const copy = Object.assign(document.createElement('canvas'), { width, height }).getContext('2d', { willReadFrequently: true });
+        copy.drawImage(canvas, 0, 0);
+        const out = {};
+        for (const [name, [x, y, z]] of Object.entries(points)) {
+          const scale = height / 2 / ((eye[1] - y) * Math.tan((35 * Math.PI) / 360));
+          const { data } = copy.getImageData(width / 2 + (x - eye[0]) * scale - 1, height / 2 + (z - eye[2]) * scale - 1, 3, 3);
+          const sum = [0, 0, 0];
+          data.forEach((value, i) => i % 4 < 3 && (sum[i % 4] += value));
+          out[name] = sum[2] / sum[0];
+        }
+        const { data } = copy.getImageData(0, 0, width, height);
+        out.cuff = 0;
+        for (let i = 0; i < data.length; i += 4) out.cuff += data[i + 2] > data[i] + 12 && data[i] < 180 ? 1 : 0;
+        return out;
+      },
+      [places, camera],
+    );
+  const seen = await read();
+  console.log(`blue over red: nail ${seen.nail.toFixed(2)}, skin ${seen.skin.toFixed(2)}; ${seen.cuff} pixels of cuff`);
+  await shot(page, 'skin');
+  assert.ok(seen.skin > 0.45 && seen.skin < 0.75, `skin: ${JSON.stringify(seen)}`);
+  assert.ok(seen.nail > seen.skin + 0.04, `nails are paler than skin: ${JSON.stringify(seen)}`);
+  assert.ok(seen.cuff > 20, `the cuff: ${JSON.stringify(seen)}`);
+  await page.evaluate(() => window.thenar.show({ look: { measure: 'displacement' } }));
+  const measured = await read();
+  assert.ok(Math.abs(measured.nail - measured.skin) < 0.04, `one colour: ${JSON.stringify(measured)}`);
+  await close(page);
+  await server.stop();
+});
+
 test('a plot is saved as picture and as numbers', options, async () => {
   const server = await view('beam-soft');
   const page = await open(server.url);
@@ -378,8 +423,8 @@ test('a device at its handle: markers, force, rates, and no force while paused',
   const panel = page.locator('.panel');
   assert.match(await panel.locator('.felt').textContent(), /device[\d.]+ N, [\d.]+ N m/);
   assert.match(await panel.locator('.loop').textContent(), /Haptic loop\d+ of 1000 per second.*Simulation\d+ steps per second/);
-  assert.equal(await page.locator('[data-plot=rates] canvas').count(), 1);
-  assert.equal(await page.locator('[data-plot=felt] canvas').count(), 1);
+  await page.locator('[data-plot=rates] canvas').waitFor(); // plots are drawn a few times a second, after the panel
+  await page.locator('[data-plot=felt] canvas').waitFor(); // plots are drawn a few times a second, after the panel
   await page.keyboard.press('p');
   await page.keyboard.press(' ');
   await until(page, (s) => !s.playing && s.haptic[0][20] === 0 && Math.hypot(...s.haptic[0].slice(14, 17)) === 0, 'the force fades');

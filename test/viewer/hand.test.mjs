@@ -30,6 +30,8 @@ test('the head names the hands, their limits and poses', () => {
   const [hand] = client.head.hands;
   assert.equal(hand.name, 'hand');
   assert.equal(hand.side, 'right');
+  assert.equal(hand.bodies, 1);
+  assert.equal(hand.rest.length, 7 * 25);
   assert.deepEqual(Object.keys(hand.poses).slice(0, 4), ['rest', 'open', 'relaxed', 'fist']);
   for (const angles of Object.values(hand.poses))
     angles.forEach((angle, i) => assert.ok(angle >= hand.lower[i] && angle <= hand.upper[i]));

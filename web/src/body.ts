@@ -1,6 +1,7 @@
 // One body: a surface that follows its nodes or its pose, its colours, the wireframe of its tets.
 import * as THREE from 'three';
 import { writeColour } from './colour';
+import { SKIN_COLOUR, type HandLook } from './handlook';
 import { CONTACT, CONTACT_WORDS, nodePositions, type BodyInfo, type BodyMesh, type Contacts, type Frame } from './protocol';
 import { limitShare, RestShape, strainOf } from './strain';
 import { drawnNormals, splitAtCreases, type DrawnSurface } from './surface';
@@ -37,6 +38,7 @@ export class BodyView {
     readonly info: BodyInfo,
     private mesh: BodyMesh,
     clip: THREE.Plane[],
+    private look?: HandLook,
   ) {
     this.isSoft = (mesh.rest?.length ?? 0) > 0;
     this.triangles = mesh.triangles ?? new Uint32Array(0);
@@ -59,9 +61,8 @@ export class BodyView {
         new THREE.BufferAttribute(new Float32Array(3 * count), 3).setUsage(THREE.DynamicDrawUsage),
       );
     geometry.setIndex(new THREE.BufferAttribute(this.drawn.triangles, 1));
-    const palette = this.isSoft ? SOFT_COLOURS : RIGID_COLOURS;
     const material = new THREE.MeshStandardMaterial({
-      color: palette[index % palette.length],
+      color: this.ownColour,
       roughness: this.isSoft ? 0.72 : 0.5,
       metalness: this.isSoft ? 0 : 0.08,
       side: THREE.DoubleSide,
@@ -76,6 +77,12 @@ export class BodyView {
       material.opacity = PLANE_OPACITY;
       material.depthWrite = false;
     }
+    if (look) {
+      const positions = new Float32Array(3 * count);
+      this.drawn.vertex.forEach((v, i) => positions.set(this.restVertices.subarray(3 * v, 3 * v + 3), 3 * i));
+      look.addAttributes(geometry, positions, this.drawn.triangles);
+      look.apply(material);
+    }
     this.surface = new THREE.Mesh(geometry, material);
     this.surface.frustumCulled = false;
     this.surface.userData.body = this;
@@ -87,6 +94,7 @@ export class BodyView {
   /** Its colour if it is not coloured by a measure. */
   get ownColour(): number {
     if (this.isPlane) return PLANE_COLOUR;
+    if (this.look) return SKIN_COLOUR;
     const palette = this.isSoft ? SOFT_COLOURS : RIGID_COLOURS;
     return palette[this.index % palette.length];
   }

@@ -1,4 +1,4 @@
-// The plots: time per stage, rate, limits and contacts, iterations, residual, force per body.
+// The plots: time per stage, rate, limits and contacts, iterations, residual, energy, force per body.
 import uPlot from 'uplot';
 import { format } from './colour';
 import { el, save } from './dom';
@@ -136,6 +136,17 @@ function specs(head: Head, dt: () => number): Spec[] {
     { id: 'active', title: 'Limits and contacts', unit: '', lines: [...of('active limits', 'active'), ...of('contacts')] },
     { id: 'iterations', title: 'Iterations', unit: '', lines: of('iterations') },
     { id: 'residual', title: 'Residual', unit: '', log: true, lines: of('residual') },
+    {
+      id: 'energy',
+      title: 'Energy',
+      unit: 'J',
+      lines: [
+        ...of('kinetic', 'energy_kinetic'),
+        ...of('elastic', 'energy_elastic'),
+        ...of('springs', 'energy_springs'),
+        ...of('from nowhere, per step', 'energy_excess'),
+      ],
+    },
     {
       id: 'height',
       title: 'Height of the centre',

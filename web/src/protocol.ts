@@ -20,10 +20,13 @@ export interface Tunable {
   value: number | null;
 }
 
-/** A hand; recordings have only its name and its first body. */
+/** A hand; recordings have only its name, its bodies and its joints at rest. */
 export interface HandInfo {
   name: string;
   body: number;
+  /** How many bodies it has, from `body` on, and the poses of its 25 joints where their surfaces are at rest. */
+  bodies?: number;
+  rest?: number[];
   side?: 'left' | 'right';
   /** Minimum and maximum angles of the joints, rad. */
   lower?: number[];

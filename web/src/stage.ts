@@ -7,6 +7,7 @@ import { HandlesView } from './handles';
 import { HapticView } from './haptic';
 import { format, MEASURES, roundUp, type Measure } from './colour';
 import { arrowGeometry, ContactsView } from './contacts';
+import { handLooks } from './handlook';
 import type { Drag, Frame, Head, BodyMesh } from './protocol';
 import { TactileView } from './tactile';
 
@@ -166,7 +167,8 @@ export class Stage {
       this.scene.remove(body.group);
       body.dispose();
     }
-    this.bodies = head.bodies.map((info, i) => new BodyView(i, info, meshes[i] ?? {}, this.clip));
+    const looks = handLooks(head.hands, meshes);
+    this.bodies = head.bodies.map((info, i) => new BodyView(i, info, meshes[i] ?? {}, this.clip, looks.get(i)));
     for (const body of this.bodies) this.scene.add(body.group);
     this.bounds = head.bounds;
     this.top = 0;
