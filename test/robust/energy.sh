@@ -1,20 +1,20 @@
 #!/usr/bin/env bash
-# Energy of a waving hand: Young's moduli of 10 kPa to 10 MPa, time steps of 1 to 20 ms, coarse and fine flesh, all named
-# poses. Nothing is a gain without a source (world/ledger.c), and the energy stays below what the springs can hold.
-# energy.sh [--seconds N] [--young "E ..."] [--dt "S ..."] [--tets "N ..."] [--poses "NAME ..."] [OPTION...]
+# Energy of a waving hand: Young's moduli of 10 kPa to 10 MPa, time steps of 1 to 20 ms, the three levels of detail, all
+# named poses. Nothing is a gain without a source (world/ledger.c), and the energy stays below the work of the targets.
+# energy.sh [--seconds N] [--young "E ..."] [--dt "S ..."] [--details "NAME ..."] [--poses "NAME ..."] [OPTION...]
 # OPTION...: further options of 'thenar run', as --set bodies.hand.bones.joint_stiffness=8. A line a run; the last line is
 # promise, cases, failures, with tabs between.
 # short form: 60 s
 set -eu
 cd "$(dirname "$0")/../.."
-seconds=60 moduli="2e6 1e5 1e7 1e4 5e5" steps="0.01 0.02 0.005 0.001" sizes="600 2000"
+seconds=60 moduli="2e6 1e5 1e7 1e4 5e5" steps="0.01 0.02 0.005 0.001" details="coarse medium fine"
 poses="fist relaxed spread pinch rest point open"
 while [ $# -gt 0 ]; do
     case $1 in
     --seconds) seconds=$2 ;;
     --young) moduli=$2 ;;
     --dt) steps=$2 ;;
-    --tets) sizes=$2 ;;
+    --details) details=$2 ;;
     --poses) poses=$2 ;;
     *) break ;;
     esac
@@ -26,8 +26,7 @@ trap 'rm -rf "$work"' EXIT
 trap 'exit 1' INT TERM HUP
 begun=$SECONDS cases=0 failures=0
 
-# The springs of a clenched and shaken hand of stiff flesh hold some 20 J; one that blows up has kilojoules.
-MAX_ENERGY=60   # J
+# The energy never exceeds what the targets put in: the flesh of a fist holds 0.9 J at 100 kPa and 190 J at 10 MPa.
 MAX_EXCESS=0.2  # of the work of the targets
 FLOOR=0.05      # J
 
@@ -44,14 +43,16 @@ figure() {
         "$work/run/summary.json" "$1" "$2"
 }
 
-printf '%-8s %-6s %-5s %-8s %10s %10s %10s %6s %6s %6s\n' young dt tets pose "max J" "excess J" "targets J" energy split unconv
-for dt in $steps; do for young in $moduli; do for tets in $sizes; do for pose in $poses; do
+printf '%-8s %-6s %-6s %-8s %10s %10s %10s %6s %6s %6s\n' young dt detail pose "max J" "excess J" "targets J" energy split unconv
+for dt in $steps; do for young in $moduli; do for detail in $details; do for pose in $poses; do
     [ $((SECONDS - begun)) -lt "$seconds" ] || break 4
     run=("$build/thenar" run hand-fist --dt "$dt" --time 1.5 --set "bodies.hand.material.young=$young"
-        --set "bodies.hand.shape.hand.tets=$tets"
+        --set "bodies.hand.shape.hand={length: 0.19, breadth: 0.086, detail: $detail}"
         --set "bodies.hand.poses=[{time: 0, pose: open}, {time: 0.5, pose: $pose}]"
         --set "bodies.hand.keys=[{time: 0.6}, {time: 0.8, turn: [0, 0, 0.6]}, {time: 1.0, turn: [0, 0, -0.6]}, {time: 1.2}]"
         "$@")
+    # Finer flesh has limits of its own. Those of the scene are for the coarse one: finer flesh cannot fold within them.
+    [ "$detail" = coarse ] || run+=(--set "bodies.hand.material.limits=~" --set "bodies.hand.joints=~")
     cases=$((cases + 1))
     rm -rf "$work/run"
     if ! "${run[@]}" --out "$work/run" >"$work/log" 2>&1; then
@@ -61,11 +62,11 @@ for dt in $steps; do for young in $moduli; do for tets in $sizes; do for pose in
     fi
     max=$(largest "$work/run/steps.csv") excess=$(figure energy excess) targets=$(figure energy targets)
     warned=$(figure warnings energy)
-    printf '%-8s %-6s %-5s %-8s %10s %10s %10s %6s %6s %6s\n' "$young" "$dt" "$tets" "$pose" "$max" "$excess" \
+    printf '%-8s %-6s %-6s %-8s %10s %10s %10s %6s %6s %6s\n' "$young" "$dt" "$detail" "$pose" "$max" "$excess" \
         "$targets" "$warned" "$(figure warnings step_split)" "$(figure warnings not_converged)"
-    awk -v max="$max" -v excess="$excess" -v targets="$targets" -v warned="$warned" -v most="$MAX_ENERGY" \
+    awk -v max="$max" -v excess="$excess" -v targets="$targets" -v warned="$warned" \
         -v share="$MAX_EXCESS" -v floor="$FLOOR" \
-        'BEGIN { t = targets < 0 ? -targets : targets; exit !(max <= most && excess <= share * t + floor && warned == 0) }' || {
+        'BEGIN { t = targets < 0 ? -targets : targets; exit !(max <= t + floor && excess <= share * t + floor && warned == 0) }' || {
         failures=$((failures + 1))
         printf 'FAILED: '
         printf '%q ' "${run[@]}"
