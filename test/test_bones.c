@@ -78,7 +78,7 @@ static void the_reduced_matrix_is_that_of_dense_products(void **unused) {
         make_problem(&p, seed);
         double A[3 * NODES][3 * NODES], B[3 * NODES][3 * NODES], worst = 0;
         dense_of(&p.pattern, p.blocks, A);
-        reduction_matrix(&p.state, p.blocks);
+        reduction_matrix(&p.state, p.blocks, NULL);
         dense_of(&p.model.pattern, p.state.blocks, B);
         for (int i = 0; i < 3 * NODES; i++)
             for (int j = 0; j < 3 * NODES; j++) {

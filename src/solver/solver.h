@@ -134,7 +134,7 @@ typedef struct solver_report {
  * definite. With dependent nodes it is the reduced matrix that is factored: vectors for the factor are folded. */
 static inline bool solver_factor(const solver_problem *problem, const double *blocks) {
     if (problem->reduction) {
-        reduction_matrix(problem->reduction, blocks);
+        reduction_matrix(problem->reduction, blocks, problem->step->pool);
         blocks = problem->reduction->blocks;
     }
     return problem->coupled ? coupled_factor(problem->coupled, blocks, problem->step->pool)

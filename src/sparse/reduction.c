@@ -176,7 +176,9 @@ static int list_blocks(const block_pattern *pattern, reduction_model *model, int
             }
             if (model->index[i] >= 0 && model->index[j] >= 0) continue; /* list_rows */
             bool is_row = model->index[i] >= 0;
-            if (model->terms) model->terms[terms] = (reduction_term){k, model->index[is_row ? i : j], is_row, targets};
+            if (model->terms)
+                model->terms[terms] =
+                    (reduction_term){k, model->index[is_row ? i : j], is_row ? j : i, is_row, targets};
             terms++;
             add_targets(model, i, j, &targets);
         }
@@ -184,6 +186,29 @@ static int list_blocks(const block_pattern *pattern, reduction_model *model, int
     model->copied_count = copied;
     model->term_count = terms;
     return targets;
+}
+
+static int compare_terms(const void *a, const void *b) {
+    const reduction_term *left = a, *right = b;
+    if (left->own != right->own) return left->own < right->own ? -1 : 1;
+    return left->from < right->from ? -1 : 1;
+}
+
+/* Divides the terms among threads. A term writes to blocks of its independent node only. If no such node is a carrier,
+ * terms of different nodes write to different blocks, and rows to others; each block is still summed in one order. */
+static void divide_terms(reduction_model *model) {
+    model->is_divided = true;
+    for (int t = 0; t < model->term_count && model->is_divided; t++)
+        for (int i = 0; i < model->count && model->is_divided; i++)
+            for (int c = 0; c < model->carrier_count[i]; c++)
+                if (model->nodes[i].carrier[c] == model->terms[t].own) model->is_divided = false;
+    if (!model->is_divided || model->term_count == 0) return;
+    qsort(model->terms, (size_t)model->term_count, sizeof *model->terms, compare_terms);
+    for (int p = 1; p <= REDUCTION_PIECES; p++) {
+        int end = (int)((long long)model->term_count * p / REDUCTION_PIECES);
+        while (end < model->term_count && end > 0 && model->terms[end].own == model->terms[end - 1].own) end++;
+        model->term_start[p] = end;
+    }
 }
 
 thenar_status reduction_model_create(const block_pattern *pattern, reduction_node *nodes, int count,
@@ -213,6 +238,13 @@ thenar_status reduction_model_create(const block_pattern *pattern, reduction_nod
         free(source);
     }
     if (status == THENAR_OK) status = list_rows(pattern, &model, error);
+    if (status == THENAR_OK && !(model.carrier_count = MEMORY_ARRAY(int, count)))
+        status = error_memory(error, "dependent nodes");
+    if (status == THENAR_OK) {
+        int carriers[REDUCTION_CARRIERS];
+        for (int i = 0; i < count; i++) model.carrier_count[i] = carriers_of(&model, nodes[i].node, carriers);
+        divide_terms(&model);
+    }
     if (status == THENAR_OK)
         *out = model;
     else
@@ -227,6 +259,7 @@ void reduction_model_free(reduction_model *model) {
     free(model->copied);
     free(model->cleared);
     free(model->terms);
+    free(model->carrier_count);
     free(model->targets);
     free(model->rows);
     free(model->pairs);
@@ -239,12 +272,7 @@ void reduction_layout(reduction *state, const reduction_model *model, arena *wor
     state->J = (mat3(*)[REDUCTION_CARRIERS])ARENA_ARRAY(work, mat3, REDUCTION_CARRIERS * (size_t)model->count);
     state->blocks = ARENA_ARRAY(work, double, 9 * (size_t)model->pattern.block_count);
     state->sums = ARENA_ARRAY(work, mat3, model->max_sums);
-}
-
-static int carrier_count(const reduction_node *node) {
-    int count = 0;
-    while (count < REDUCTION_CARRIERS && node->carrier[count] >= 0) count++;
-    return count;
+    state->is_whole = ARENA_ARRAY(work, bool, model->count);
 }
 
 static void add_block(double *block, mat3 G) {
@@ -268,13 +296,13 @@ static mat3 times_carrier(const reduction *state, int node, int c, const double 
     memcpy(A.m, block, sizeof A.m);
     if (transposed) A = mat3_transpose(A);
     const mat3 *J = &state->J[node][c];
-    return c == 0 && is_identity(J) ? A : mat3_mul(A, *J);
+    return c == 0 && state->is_whole[node] ? A : mat3_mul(A, *J);
 }
 
 static void add_term(reduction *state, const reduction_term *term, const double *block) {
     const reduction_model *model = state->model;
     const reduction_target *target = model->targets + term->first;
-    int count = carrier_count(&model->nodes[term->node]);
+    int count = model->carrier_count[term->node];
     for (int c = 0; c < count; c++) {
         /* J^T A = (A^T J)^T */
         mat3 G = times_carrier(state, term->node, c, block, term->is_row);
@@ -290,15 +318,15 @@ static void add_row(reduction *state, int i, const double *blocks) {
     memset(state->sums, 0, (size_t)row->sum_count * sizeof *state->sums);
     for (int p = row->first_pair; p < row->first_pair + row->pair_count; p++) {
         const reduction_pair *pair = &model->pairs[p];
-        int count = carrier_count(&model->nodes[pair->other]);
+        int count = model->carrier_count[pair->other];
         for (int c = 0; c < count; c++)
             add_block(state->sums[pair->place[c]].m,
                       times_carrier(state, pair->other, c, blocks + 9 * (size_t)pair->from, pair->transposed));
     }
     const int *to = model->row_targets + row->first_target;
-    int count = carrier_count(&model->nodes[i]);
+    int count = model->carrier_count[i];
     for (int k = 0; k < count; k++, to += row->sum_count) {
-        bool whole = k == 0 && is_identity(&state->J[i][k]);
+        bool whole = k == 0 && state->is_whole[i];
         mat3 left = mat3_transpose(state->J[i][k]);
         for (int l = 0; l < row->sum_count; l++)
             if (to[l] >= 0)
@@ -306,17 +334,57 @@ static void add_row(reduction *state, int i, const double *blocks) {
     }
 }
 
-void reduction_matrix(reduction *state, const double *blocks) {
+typedef struct reducing {
+    reduction *state;
+    const double *blocks;
+} reducing;
+
+/* Piece `piece` of `count` items. */
+static int share(int count, int piece) {
+    return (int)((long long)count * piece / REDUCTION_PIECES);
+}
+
+static void copy_piece(void *context, int piece) {
+    const reducing *job = context;
+    const reduction_model *model = job->state->model;
+    double *to = job->state->blocks;
+    for (int k = share(model->cleared_count, piece); k < share(model->cleared_count, piece + 1); k++)
+        memset(to + 9 * (size_t)model->cleared[k].to, 0, 9 * (size_t)model->cleared[k].count * sizeof *to);
+    for (int k = share(model->copied_count, piece); k < share(model->copied_count, piece + 1); k++)
+        memcpy(to + 9 * (size_t)model->copied[k].to, job->blocks + 9 * (size_t)model->copied[k].from,
+               9 * (size_t)model->copied[k].count * sizeof *to);
+}
+
+static void add_rows(reduction *state, const double *blocks) {
+    for (int i = 0; i < state->model->count; i++) add_row(state, i, blocks);
+}
+
+static void add_terms(reduction *state, const double *blocks, int first, int end) {
+    const reduction_term *terms = state->model->terms;
+    for (int k = first; k < end; k++) add_term(state, &terms[k], blocks + 9 * (size_t)terms[k].from);
+}
+
+/* The rows are the first piece, since they take longest. */
+static void sum_piece(void *context, int piece) {
+    const reducing *job = context;
+    const int *start = job->state->model->term_start;
+    if (piece == 0)
+        add_rows(job->state, job->blocks);
+    else
+        add_terms(job->state, job->blocks, start[piece - 1], start[piece]);
+}
+
+void reduction_matrix(reduction *state, const double *blocks, workers *pool) {
     const reduction_model *model = state->model;
-    for (int k = 0; k < model->cleared_count; k++)
-        memset(state->blocks + 9 * (size_t)model->cleared[k].to, 0,
-               9 * (size_t)model->cleared[k].count * sizeof *state->blocks);
-    for (int k = 0; k < model->copied_count; k++)
-        memcpy(state->blocks + 9 * (size_t)model->copied[k].to, blocks + 9 * (size_t)model->copied[k].from,
-               9 * (size_t)model->copied[k].count * sizeof *blocks);
-    for (int k = 0; k < model->term_count; k++)
-        add_term(state, &model->terms[k], blocks + 9 * (size_t)model->terms[k].from);
-    for (int i = 0; i < model->count; i++) add_row(state, i, blocks);
+    reducing job = {state, blocks};
+    for (int i = 0; i < model->count; i++) state->is_whole[i] = is_identity(&state->J[i][0]);
+    workers_run(pool, REDUCTION_PIECES, copy_piece, &job);
+    if (model->is_divided) {
+        workers_run(pool, 1 + REDUCTION_PIECES, sum_piece, &job);
+    } else {
+        add_terms(state, blocks, 0, model->term_count);
+        add_rows(state, blocks);
+    }
     for (int k = 0; k < model->count; k++) {
         double *own = state->blocks + 9 * (size_t)model->pattern.column_start[model->nodes[k].node];
         own[0] = own[4] = own[8] = 1;

@@ -22,6 +22,7 @@
 #include <stdbool.h>
 
 #define REDUCTION_CARRIERS 8 /* a palm and up to three fingers, two each */
+#define REDUCTION_PIECES 4   /* parts of the terms, for threads */
 
 /* A dependent node and its carriers; -1 after the last. */
 typedef struct reduction_node {
@@ -33,6 +34,7 @@ typedef struct reduction_node {
 typedef struct reduction_term {
     int from;    /* the block of A */
     int node;    /* the dependent node, as an index in `nodes` */
+    int own;     /* the independent node */
     bool is_row; /* the dependent node is the row of the block, else its column */
     int first;   /* of its targets: one for each carrier */
 } reduction_term;
@@ -75,7 +77,10 @@ typedef struct reduction_model {
     int cleared_count;
     reduction_run *cleared; /* the other blocks: sums of products */
     int term_count;
-    reduction_term *terms;
+    reduction_term *terms; /* ascending in `own`, so that pieces of them write to different blocks */
+    int term_start[REDUCTION_PIECES + 1];
+    bool is_divided; /* terms and rows write to different blocks, so threads can share them */
+    int *carrier_count;
     reduction_target *targets;
     reduction_row *rows; /* per dependent node */
     reduction_pair *pairs;
@@ -89,6 +94,7 @@ typedef struct reduction {
     mat3 (*J)[REDUCTION_CARRIERS]; /* per dependent node; the caller sets them before the first use in a step */
     double *blocks;                /* 9 per block of the reduced matrix */
     mat3 *sums;                    /* W of one node */
+    bool *is_whole;                /* per dependent node: it moves with its first carrier as a whole, J = 1 */
 } reduction;
 
 /* pattern: of the whole matrix. Takes ownership of `nodes`, which are ascending. */
@@ -98,8 +104,8 @@ void reduction_model_free(reduction_model *model);
 
 void reduction_layout(reduction *state, const reduction_model *model, arena *work);
 
-/* state->blocks = T^T A T */
-void reduction_matrix(reduction *state, const double *blocks);
+/* state->blocks = T^T A T. pool may be NULL. */
+void reduction_matrix(reduction *state, const double *blocks, workers *pool);
 /* x: 3 per node of the matrix. */
 void reduction_fold(const reduction *state, double *x);
 void reduction_expand(const reduction *state, double *x);
