@@ -1,4 +1,4 @@
-/* One line on the strong grip with a hand of a detail: robust_grip_details SCENE DETAIL DT. Times as in the scene: the
+/* One line on the strong grip with a hand of a detail: robust_grip_details SCENE DETAIL DT [KEY=VALUE...]. Times as in the scene: the
  * block is lifted from 2 s to 3 s and held until 5 s. */
 #include "thenar/thenar.h"
 
@@ -8,6 +8,7 @@
 
 #define LIFTED 3.3 /* s */
 #define END 5.0
+#define MOST_SETS 16
 
 static double height(const thenar_sim *sim, int block) {
     double pose[7];
@@ -29,18 +30,19 @@ static double grip(const thenar_sim *sim, int hand, int block, int *points) {
 }
 
 int main(int count, char **arguments) {
-    if (count != 4) {
-        fprintf(stderr, "usage: robust_grip_details SCENE DETAIL DT\n");
+    if (count < 4 || count > 4 + MOST_SETS) {
+        fprintf(stderr, "usage: robust_grip_details SCENE DETAIL DT [KEY=VALUE...]\n");
         return 2;
     }
     char set[128];
     snprintf(set, sizeof set, "bodies.hand.shape.hand={length: 0.19, breadth: 0.086, side: right, detail: %s}",
              arguments[2]);
-    const char *const sets[] = {set};
+    const char *sets[1 + MOST_SETS] = {set};
+    for (int i = 4; i < count; i++) sets[i - 3] = arguments[i];
     thenar_error error;
     thenar_model *model;
     thenar_sim *sim;
-    thenar_scene_options scene = {.size = sizeof scene, .sets = sets, .set_count = 1};
+    thenar_scene_options scene = {.size = sizeof scene, .sets = sets, .set_count = count - 3};
     thenar_sim_options options = thenar_sim_options_default();
     options.dt = atof(arguments[3]);
     if (thenar_scene_load(arguments[1], &scene, &model, NULL, &error) != THENAR_OK ||
