@@ -4,7 +4,8 @@
  * distance of its tip from the tracked tip at the same time, and for the fingers the distance between their tips and that
  * of the thumb: the smallest one, tracked, of the target and of the bones. "pitch": standard deviation of the pitch of
  * the end bone of the target due to noise of --noise mm (root mean square of the displacement of a joint; default 1): the
- * same track is followed with and without it. */
+ * same track is followed with and without it. "meet": steps in which tracked tips are within the sum of the radii of thumb
+ * and finger; "touch": in which simulated ones touch. */
 #include "bench/bench.h"
 
 #include "core/memory.h"
@@ -32,6 +33,10 @@ typedef struct tips {
 typedef struct run_result {
     int steps;
     tips *tracked, *target, *bones;
+    /* Steps in which the tracked tips of thumb and finger are within the sum of the two fingers' radii, in which the
+     * simulated ones touch, both, and the largest tracked distance with a touch, m. */
+    int meet[HAND_FINGERS], touch[HAND_FINGERS], both[HAND_FINGERS];
+    double touch_apart[HAND_FINGERS];
 } run_result;
 
 static int tip_joint(int finger) {
@@ -49,6 +54,32 @@ static tips tips_of(const hand_skeleton *hand, const double wrist[7], const doub
         out.turn[f] = bones[3 * f + 3].orientation;
     }
     return out;
+}
+
+#define AT_TIP 0.02 /* m: contacts closer than this to both tips are theirs */
+
+/* Whether thumb and finger touch near their tips. */
+static bool tips_touch(const thenar_sim *sim, const tips *bones, int finger) {
+    const thenar_contact *contact = thenar_sim_contacts(sim);
+    for (int i = 0; i < thenar_sim_contact_count(sim); i++) {
+        vec3 at = vec3_load(contact[i].position);
+        if (contact[i].force > 0 && vec3_distance(at, bones->position[0]) < AT_TIP &&
+            vec3_distance(at, bones->position[finger]) < AT_TIP)
+            return true;
+    }
+    return false;
+}
+
+static void compare_touch(const thenar_sim *sim, const hand_skeleton *hand, run_result *out) {
+    const tips *tracked = &out->tracked[out->steps], *bones = &out->bones[out->steps];
+    for (int f = 1; f < HAND_FINGERS; f++) {
+        double apart = vec3_distance(tracked->position[0], tracked->position[f]);
+        bool meet = apart < hand->finger_radius[0] + hand->finger_radius[f], touch = tips_touch(sim, bones, f);
+        out->meet[f] += meet;
+        out->touch[f] += touch;
+        out->both[f] += meet && touch;
+        if (touch) out->touch_apart[f] = fmax(out->touch_apart[f], apart);
+    }
 }
 
 static thenar_status follow(const thenar_track *frames, const thenar_model *model, run_result *out,
@@ -77,6 +108,7 @@ static thenar_status follow(const thenar_track *frames, const thenar_model *mode
             out->tracked[k].position[f] = seen.position[tip_joint(f)];
             out->bones[k].position[f] = vec3_load(joints + 7 * tip_joint(f));
         }
+        compare_touch(sim, &hand->skeleton, out);
         out->steps++;
     }
     thenar_sim_free(sim);
@@ -89,11 +121,13 @@ static void free_result(run_result *r) {
     free(r->bones);
 }
 
-static thenar_status make_model(const thenar_track *frames, bool fit, thenar_model **model, thenar_error *error) {
+static thenar_status make_model(const thenar_track *frames, bool fit, thenar_hand_detail detail, thenar_model **model,
+                                thenar_error *error) {
     thenar_world_def world = thenar_world_def_default();
     thenar_build *build = thenar_build_create(&world);
     if (!build) return fail_memory(error, "the hand");
     thenar_hand_def def = thenar_hand_def_default();
+    thenar_hand_def_set_detail(&def, detail);
     def.left = !thenar_track_has_hand(frames, false);
     def.track = frames;
     def.fit = fit;
@@ -211,7 +245,7 @@ static double worst_pinch(const run_result *r, const tips *of, int finger) {
     return out;
 }
 
-static void fill(table *results, const char *size, const run_result *clean, const run_result *noisy,
+static void fill(table *results, const char *size, bool fit, const run_result *clean, const run_result *noisy,
                  const double rest[HAND_FINGERS], double *work) {
     double target[3], bones[3];
     for (int f = 0; f < HAND_FINGERS; f++) {
@@ -232,6 +266,11 @@ static void fill(table *results, const char *size, const run_result *clean, cons
         table_number(results, "pinch_target_mm", smallest(clean, clean->target, f));
         table_number(results, "pinch_bones_mm", smallest(clean, clean->bones, f));
         table_number(results, "pinch_off_mm", worst_pinch(clean, clean->target, f));
+        if (!fit || clean->meet[f] + clean->touch[f] == 0) continue;
+        table_number(results, "meet", clean->meet[f]);
+        table_number(results, "touch", clean->touch[f]);
+        table_number(results, "both", clean->both[f]);
+        table_number(results, "touch_apart_mm", 1e3 * clean->touch_apart[f]);
     }
 }
 
@@ -249,14 +288,18 @@ static void add_columns(table *results) {
     table_add_column(results, "pinch_target_mm", "target", 1);
     table_add_column(results, "pinch_bones_mm", "bones", 1);
     table_add_column(results, "pinch_off_mm", "target - tracked, max", 1);
+    table_add_column(results, "meet", "steps: tracked tips meet", 0);
+    table_add_column(results, "touch", "simulated touch", 0);
+    table_add_column(results, "both", "both", 0);
+    table_add_column(results, "touch_apart_mm", "touch at most at, mm", 1);
 }
 
 /* Follows a track with and without noise. */
-static thenar_status measure(const thenar_track *clean, const thenar_track *noisy, bool fit, double rms, double *work,
-                             table *results, thenar_error *error) {
+static thenar_status measure(const thenar_track *clean, const thenar_track *noisy, bool fit, thenar_hand_detail detail,
+                             double rms, double *work, table *results, thenar_error *error) {
     run_result a = {0}, b = {0};
     thenar_model *model;
-    thenar_status status = make_model(clean, fit, &model, error);
+    thenar_status status = make_model(clean, fit, detail, &model, error);
     if (status != THENAR_OK) return status;
     for (int i = 0; i < thenar_model_warning_count(model); i++) printf("warning: %s\n", thenar_model_warning(model, i));
     status = follow(clean, model, &a, error);
@@ -267,7 +310,8 @@ static thenar_status measure(const thenar_track *clean, const thenar_track *nois
     double rest[HAND_FINGERS];
     tracked_hand held = closest_frame(clean, model->hands[0]->skeleton.left);
     rest_pitch(model->hands[0], &held, rms, rest);
-    if (status == THENAR_OK) fill(results, fit ? "tracked hand's" : "model's own", &a, &b, rest, work);
+    const char *size = !fit ? "model's own" : detail == THENAR_HAND_MEDIUM ? "tracked, medium" : "tracked hand's";
+    if (status == THENAR_OK) fill(results, size, fit, &a, &b, rest, work);
     free_result(&a);
     free_result(&b);
     thenar_model_free(model);
@@ -297,8 +341,11 @@ static thenar_status run(const bench_request *request, table *results, thenar_er
             double rms = 1e-3 * (request->noise > 0 ? request->noise : 1);
             shake(noisy, left, rms);
             add_columns(results);
-            status = measure(clean, noisy, true, rms, work, results, error);
-            if (status == THENAR_OK) status = measure(clean, noisy, false, rms, work, results, error);
+            status = measure(clean, noisy, true, THENAR_HAND_COARSE, rms, work, results, error);
+            if (status == THENAR_OK)
+                status = measure(clean, noisy, true, THENAR_HAND_MEDIUM, rms, work, results, error);
+            if (status == THENAR_OK)
+                status = measure(clean, noisy, false, THENAR_HAND_COARSE, rms, work, results, error);
         }
     }
     thenar_track_free(clean);

@@ -2,6 +2,7 @@
 #include "hand/retarget.h"
 
 #include "hand/shape.h"
+#include "mesh/mesh.h"
 
 #include "thenar/hand.h"
 
@@ -340,5 +341,37 @@ void hand_skeleton_joints(const hand_skeleton *hand, const skeleton_pose bones[H
         skeleton_pose bone = bones[hand_joint_bone((hand_joint)j)], local = hand->joints[j];
         joints[j].position = vec3_add(bone.position, quat_rotate(bone.orientation, local.position));
         joints[j].orientation = quat_unit(quat_mul(bone.orientation, local.orientation));
+    }
+}
+
+#define TIP_SLICE 0.06 /* half the thickness of the slice in which a breadth is measured, over the bone's length */
+
+void hand_skeleton_measure_tips(hand_skeleton *hand, const thenar_surface *skin, const int *bone_of,
+                                const hand_frame joint[HAND_JOINTS]) {
+    double half[HAND_BONES] = {0}; /* breadths at the middle of each bone */
+    for (int f = 0; f < HAND_FINGERS; f++) hand->tip_half[f] = (vec3){0};
+    for (int v = 0; v < skin->vertex_count; v++) {
+        int bone = bone_of[v];
+        if (bone == 0) continue;
+        const hand_frame *start = &joint[hand_bone_joint(bone)], *end = start + 1;
+        vec3 p = surface_vertex(skin, v), from = vec3_sub(p, start->position), tip = vec3_sub(p, end->position);
+        double length = vec3_distance(start->position, end->position);
+        double across = fabs(vec3_dot(from, hand_frame_side(start)));
+        if (fabs(vec3_dot(from, hand_frame_along(start)) / length - 0.5) < TIP_SLICE)
+            half[bone] = fmax(half[bone], across);
+        if (bone % 3 != 0) continue;
+        vec3 *reach = &hand->tip_half[bone / 3 - 1];
+        double beyond = vec3_dot(tip, hand_frame_along(start));
+        reach->z = fmax(reach->z, beyond);
+        if (fabs(beyond) > TIP_SLICE * length) continue;
+        reach->x = fmax(reach->x, across);
+        reach->y = fmax(reach->y, -vec3_dot(tip, hand_frame_up(start)));
+    }
+    for (int f = 0; f < HAND_FINGERS; f++) {
+        const double *b = half + 3 * f + 1;
+        const vec3 *reach = &hand->tip_half[f];
+        /* The thumb's metacarpal lies in the palm. */
+        hand->finger_radius[f] = f == 0 ? (b[1] + b[2]) / 2 : (b[0] + b[1] + b[2]) / 3;
+        if (!(reach->x > 0 && reach->y > 0 && reach->z > 0)) hand->finger_radius[f] = 0; /* no skin there */
     }
 }

@@ -516,7 +516,10 @@ static thenar_status make_skeleton(const thenar_hand_def *def, const hand_shape 
     springs.limit_stiffness *= def->joint_stiffness / springs.stiffness;
     springs.stiffness = def->joint_stiffness;
     springs.damping = def->joint_damping;
-    return status == THENAR_OK ? hand_skeleton_create(&rest, &springs, &hand->skeleton, error) : status;
+    if (status == THENAR_OK) status = hand_skeleton_create(&rest, &springs, &hand->skeleton, error);
+    if (status == THENAR_OK)
+        hand_skeleton_measure_tips(&hand->skeleton, &shape->skin, shape->vertex_bone, shape->joint);
+    return status;
 }
 
 /* Couplings of the fingers' bones, if the definition leaves them to us: with a third, the tips of a tracked pinch are up
@@ -554,6 +557,8 @@ static thenar_status read_track(const thenar_hand_def *def, hand_model *hand, th
     hand->retarget.opening = def->smoothing_opening;
     hand->retarget.derivative_cutoff = def->smoothing_derivative;
     hand->retarget.noise_speed = def->smoothing_noise;
+    /* Without muscles the flesh keeps thumb and finger 3 mm behind their targets, and they do not touch anyway. */
+    hand->retarget.pinch = hand->has_muscles ? 1 : 0;
     if (!def->track) return THENAR_OK;
     hand_model_set_track(hand, def->track);
     return track_expect(def->track, hand->skeleton.left, error);

@@ -256,7 +256,14 @@ static tracked_hand tracked_hand_mirrored(const tracked_hand *seen) {
 
 retarget_options retarget_options_default(void) {
     return (retarget_options){
-        .cutoff = 0.4, .opening = 200, .derivative_cutoff = 3, .noise_speed = 0.04, .orientation_weight = 0.05};
+        .cutoff = 0.4,
+        .opening = 200,
+        .derivative_cutoff = 3,
+        .noise_speed = 0.04,
+        .orientation_weight = 0.05,
+        .pinch = 0,
+        .pinch_press = 0.1,
+    };
 }
 
 void retarget_start(retarget *r, const hand_skeleton *hand, const retarget_options *options) {
@@ -395,10 +402,20 @@ static vec3 tip_of(const hand_skeleton *hand, int finger, const double q[HAND_AN
     return vec3_add(vectors[0], vec3_add(vectors[1], vectors[2]));
 }
 
+/* The distance between the tracked tips of the thumb and a finger. */
+static void follow_distance(retarget *r, const tracked_hand *seen, int finger, double gain) {
+    hand_joint thumb = HAND_THUMB_TIP, tip = (hand_joint)((int)hand_bone_joint(3 * finger + 3) + 1);
+    double *apart = &r->carried.tips_apart[finger];
+    if (!tracked_is_seen(seen, thumb) || !tracked_is_seen(seen, tip)) return;
+    double now = vec3_distance(seen->position[thumb], seen->position[tip]);
+    *apart = *apart > 0 ? *apart + gain * (now - *apart) : now;
+}
+
 /* before: the unfiltered pose of the last frame. follow: without delay. */
-static void smooth(retarget *r, const retarget_carried *before, double dt, bool follow) {
+static void smooth(retarget *r, const tracked_hand *seen, const retarget_carried *before, double dt, bool follow) {
     retarget_carried *now = &r->carried;
     if (follow || !(r->options.cutoff > 0) || !(dt > 0)) {
+        for (int f = 1; f < HAND_FINGERS; f++) follow_distance(r, seen, f, 1);
         now->smooth_position = now->position;
         now->smooth_turn = now->turn;
         memcpy(now->smooth, now->q, sizeof now->smooth);
@@ -414,15 +431,109 @@ static void smooth(retarget *r, const retarget_carried *before, double dt, bool 
     vec3 turn = quat_to_rotation_vector(quat_mul(now->turn, quat_conjugate(now->smooth_turn)));
     now->smooth_position = vec3_mul_add(now->smooth_position, vec3_sub(now->position, now->smooth_position), gain);
     now->smooth_turn = quat_unit(quat_mul(quat_from_rotation_vector(vec3_scale(turn, gain)), now->smooth_turn));
+    double thumb_gain = 0;
     for (int f = 0; f < HAND_FINGERS; f++) {
         vec3 way = vec3_sub(tip_of(r->hand, f, now->q), tip_of(r->hand, f, before->q));
         speed = follow_speed(r, now->velocity[f], way, dt);
         gain = retarget_gain(retarget_cutoff(&r->options, speed), dt);
+        if (f == 0) thumb_gain = gain;
+        if (f > 0) follow_distance(r, seen, f, fmax(gain, thumb_gain));
         for (int k = 0; k < HAND_FINGER_ANGLES; k++) {
             int i = HAND_FINGER_ANGLES * f + k;
             now->smooth[i] += gain * (now->q[i] - now->smooth[i]);
         }
     }
+}
+
+/* Pinches. What a tracker calls a tip lies anywhere between the skin and the end of the bone, and the pads of a person
+ * may be thicker than those of the model: in a recorded pinch the tips stay 18 mm apart, where the skins of the model
+ * have 8 mm of air between them. Therefore, near a touch, the distance between the tips decides and not their places (as
+ * for robots' hands: Handa et al. 2020, DexPilot). With the tracked distance d, that of the model L after fit and
+ * filter, and D the sum of the two fingers' radii, which is where trackers' capsules meet, the model's becomes
+ *     L' = L + w min(0, c - p + max(0, d - D) - L),   w = smoothstep(2 - d/D): 0 beyond 2 D, 1 below D,
+ * c: the distance at which the skins of the model touch, p: how far they then overlap. Tips that are closer
+ * already stay. Each of the two tips moves by half of it towards the other, by damped least squares,
+ * dq = J^T (J J^T + damping)^-1 dx. All of it is continuous in d and the pose. */
+#define PINCH_ROUNDS 3
+#define PINCH_MIN_LENGTH 1e-4 /* m: tips closer than this have no direction */
+#define PINCH_DAMPING 25e-6   /* m^2: of a direction in which the angles hardly move a tip */
+
+/* Distance from a tip to the skin along a unit vector (in the frame of the base): that of an ellipsoid, of a cylinder
+ * where it points back along the bone. */
+static double tip_radius(const hand_skeleton *hand, int finger, const finger_reach *reach, vec3 towards) {
+    vec3 u = mat3_mul_vec(mat3_transpose(reach->end), towards), half = hand->tip_half[finger];
+    double x = u.x / half.x, y = u.y / half.y, z = fmin(0, u.z) / half.z;
+    return fmin(fmax(half.x, half.y), 1 / sqrt(fmax(1e-12, x * x + y * y + z * z)));
+}
+
+static void reach_both(const hand_skeleton *hand, int finger, const double *q, finger_reach reach[2]) {
+    fit_finger_reach(hand, 0, q, &reach[0]);
+    fit_finger_reach(hand, finger, q + HAND_FINGER_ANGLES * finger, &reach[1]);
+}
+
+/* L', or 0: as the fit has it. */
+static double pinch_length(const retarget *r, int finger, const double q[HAND_ANGLES]) {
+    const hand_skeleton *hand = r->hand;
+    double scale = r->carried.palm_scale, d = r->carried.tips_apart[finger];
+    double meet = scale * (hand->finger_radius[0] + hand->finger_radius[finger]);
+    if (!(d > 0 && d < 2 * meet)) return 0;
+    double w = fmin(1, 2 - d / meet);
+    w *= r->options.pinch * w * (3 - 2 * w);
+    finger_reach reach[2];
+    reach_both(hand, finger, q, reach);
+    vec3 way = vec3_sub(reach[1].tip, reach[0].tip);
+    double length = vec3_length(way);
+    if (!(length > PINCH_MIN_LENGTH)) return 0;
+    vec3 u = vec3_scale(way, 1 / length);
+    double touch = tip_radius(hand, 0, &reach[0], u) + tip_radius(hand, finger, &reach[1], vec3_scale(u, -1));
+    double goal = (1 - r->options.pinch_press) * touch + fmax(0, d - meet) / scale;
+    return length + w * fmin(0, goal - length);
+}
+
+/* Moves a tip by damped least squares. Angles that would exceed their limits stay there, and the others do it. */
+static void move_tip(const hand_skeleton *hand, int finger, const finger_reach *reach, vec3 move,
+                     double q[HAND_ANGLES]) {
+    double change[HAND_FINGER_ANGLES] = {0};
+    bool fixed[HAND_FINGER_ANGLES] = {false};
+    for (bool again = true; again;) {
+        vec3 rest = move;
+        mat3 A = mat3_diagonal(PINCH_DAMPING, PINCH_DAMPING, PINCH_DAMPING);
+        for (int a = 0; a < HAND_FINGER_ANGLES; a++)
+            if (fixed[a])
+                rest = vec3_mul_add(rest, reach->column[a], -change[a]);
+            else
+                A = mat3_add(A, mat3_outer(reach->column[a], reach->column[a]));
+        vec3 x = mat3_mul_vec(mat3_inverse(A), rest);
+        again = false;
+        for (int a = 0; a < HAND_FINGER_ANGLES; a++) {
+            int i = HAND_FINGER_ANGLES * finger + a;
+            if (fixed[a]) continue;
+            double end = q[i] + vec3_dot(reach->column[a], x), within = fmax(hand->lower[i], fmin(hand->upper[i], end));
+            change[a] = within - q[i];
+            if (end != within) fixed[a] = again = true; /* at most once per angle */
+        }
+    }
+    for (int a = 0; a < HAND_FINGER_ANGLES; a++) q[HAND_FINGER_ANGLES * finger + a] += change[a];
+}
+
+/* One step towards a distance between the tips of the thumb and a finger. */
+static void pinch_step(const hand_skeleton *hand, int finger, double goal, double q[HAND_ANGLES]) {
+    finger_reach reach[2];
+    reach_both(hand, finger, q, reach);
+    vec3 way = vec3_sub(reach[1].tip, reach[0].tip);
+    double length = vec3_length(way);
+    if (!(length > PINCH_MIN_LENGTH)) return;
+    for (int k = 0; k < 2; k++)
+        move_tip(hand, k == 0 ? 0 : finger, &reach[k],
+                 vec3_scale(way, (k == 0 ? -0.5 : 0.5) * (goal - length) / length), q);
+}
+
+static void pinch(const retarget *r, double q[HAND_ANGLES]) {
+    double goal[HAND_FINGERS];
+    for (int f = 1; f < HAND_FINGERS; f++) goal[f] = pinch_length(r, f, q);
+    for (int round = 0; round < PINCH_ROUNDS; round++)
+        for (int f = 1; f < HAND_FINGERS; f++)
+            if (goal[f] > 0) pinch_step(r->hand, f, goal[f], q);
 }
 
 void retarget_frame(retarget *r, const tracked_hand *tracked, double dt, retarget_result *out) {
@@ -446,11 +557,12 @@ void retarget_frame(retarget *r, const tracked_hand *tracked, double dt, retarge
         r->carried.turn = point.turn;
         r->carried.position = position;
         memcpy(r->carried.q, point.q, sizeof r->carried.q);
-        smooth(r, &before, dt, !before.started || out->jumped);
+        smooth(r, seen, &before, dt, !before.started || out->jumped);
         r->carried.started = 1;
     }
     out->base = (skeleton_pose){r->carried.smooth_position, r->carried.smooth_turn};
     for (int i = 0; i < HAND_ANGLES; i++) out->q[i] = r->carried.smooth[i];
+    if (r->options.pinch > 0) pinch(r, out->q);
 }
 
 bool retarget_is_other_hand(const hand_skeleton *hand, const tracked_hand *seen) {

@@ -55,12 +55,19 @@ typedef struct hand_skeleton {
     skeleton_model *model;
     skeleton_pose joints[HAND_JOINTS]; /* each in the frame of the bone that carries it (hand_joint_bone) */
     double lower[HAND_ANGLES], upper[HAND_ANGLES], rest[HAND_ANGLES]; /* rad */
+    /* From the skin (hand_skeleton_measure_tips); 0: unknown. */
+    double finger_radius[HAND_FINGERS]; /* half the breadth of a finger, mean over its phalanges, m */
+    vec3 tip_half[HAND_FINGERS];        /* from the joint at a tip to the skin: sideways, to the palm, to the end, m */
 } hand_skeleton;
 
 /* Ranges of motion as in joints.c, widened where the rest pose lies outside. */
 thenar_status hand_skeleton_create(const hand_skeleton_rest *rest, const hand_springs *springs, hand_skeleton *out,
                                    thenar_error *error);
 void hand_skeleton_free(hand_skeleton *hand);
+
+/* How thick the fingers are. skin: at rest; bone_of: the bone of each of its vertices. */
+void hand_skeleton_measure_tips(hand_skeleton *hand, const thenar_surface *skin, const int *bone_of,
+                                const hand_frame joint[HAND_JOINTS]);
 
 /* The frames of the 25 joints, from those of the 16 bones. */
 void hand_skeleton_joints(const hand_skeleton *hand, const skeleton_pose bones[HAND_BONES],
@@ -100,6 +107,8 @@ typedef struct retarget_options {
     /* Weight of an orientation relative to a direction. Trackers place the axes of their joints differently, so
      * directions decide and orientations help where directions are missing. */
     double orientation_weight;
+    double pinch; /* 1: thumb and finger touch when the tracked ones do (retarget.c); 0: no matter; a share of that */
+    double pinch_press; /* overlap of the two skins where the tracked tips just meet, over their distance there */
 } retarget_options;
 retarget_options retarget_options_default(void); /* with filter */
 
@@ -126,7 +135,7 @@ typedef struct retarget_carried {
     /* Velocities of the tips relative to the palm, velocity and spin of the palm, m/s and rad/s, each after one and
      * after two low passes. */
     float velocity[HAND_FINGERS + 2][2][3];
-    double unused; /* keeps the size of the saved state */
+    double tips_apart[HAND_FINGERS]; /* of the tracked thumb and each finger, filtered, m; 0: not seen yet; [0]: 0 */
     double smooth[HAND_ANGLES];
 } retarget_carried;
 
@@ -204,6 +213,14 @@ int fit_solve(const fit_problem *problem, double width, int max, fit_point *poin
  * are none, rad. */
 double fit_residual(const fit_problem *problem, const fit_point *point);
 /* The vectors of a finger's bones in the frame of the base, m, with the lengths of the model. */
+/* The tip of a finger, its derivatives with respect to the angles and the rotation of the end bone, in the frame of
+ * the base. */
+typedef struct finger_reach {
+    vec3 tip, column[HAND_FINGER_ANGLES];
+    mat3 end;
+} finger_reach;
+void fit_finger_reach(const hand_skeleton *hand, int finger, const double q[HAND_FINGER_ANGLES], finger_reach *out);
+
 void fit_finger_vectors(const hand_skeleton *hand, int finger, const double q[HAND_FINGER_ANGLES], vec3 vectors[3]);
 
 /* The rotation that best maps `from` to `to`, weighted (Horn 1987). */

@@ -48,6 +48,19 @@ void fit_finger_vectors(const hand_skeleton *hand, int finger, const double q[HA
     memcpy(vectors, frames.vector, sizeof frames.vector);
 }
 
+void fit_finger_reach(const hand_skeleton *hand, int finger, const double q[HAND_FINGER_ANGLES], finger_reach *out) {
+    finger_frames frames;
+    place_finger(hand, finger, q, &frames);
+    vec3 beyond = {0, 0, 0}; /* from the joint of an angle to the tip */
+    for (int bone = 2, a = HAND_FINGER_ANGLES - 1; bone >= 0; bone--) {
+        beyond = vec3_add(beyond, frames.vector[bone]);
+        for (int k = hand->model->bones[1 + 3 * finger + bone].axis_count; k > 0; k--, a--)
+            out->column[a] = vec3_cross(frames.axis[a], beyond);
+    }
+    out->tip = vec3_add(hand->model->bones[1 + 3 * finger].offset, beyond);
+    out->end = frames.bone[2];
+}
+
 /* The normal equations: gradient and Gauss-Newton Hessian with respect to the rotation of the base (in its own frame)
  * and the angles. */
 typedef struct normal {
