@@ -60,10 +60,10 @@ static tips tips_of(const hand_skeleton *hand, const double wrist[7], const doub
 
 /* Whether thumb and finger touch near their tips. */
 static bool tips_touch(const thenar_sim *sim, const tips *bones, int finger) {
-    const thenar_contact *contact = thenar_sim_contacts(sim);
+    const thenar_contact *touching = thenar_sim_contacts(sim);
     for (int i = 0; i < thenar_sim_contact_count(sim); i++) {
-        vec3 at = vec3_load(contact[i].position);
-        if (contact[i].force > 0 && vec3_distance(at, bones->position[0]) < AT_TIP &&
+        vec3 at = vec3_load(touching[i].position);
+        if (touching[i].force > 0 && vec3_distance(at, bones->position[0]) < AT_TIP &&
             vec3_distance(at, bones->position[finger]) < AT_TIP)
             return true;
     }
