@@ -154,12 +154,12 @@ static void coarse_and_medium_hands_grip_alike_at_any_time_step(void **unused) {
     for (int k = 0; k < 4; k++) {
         thenar_sim *sim = load_with("grip-strong", &cases[k].detail, 1, cases[k].dt);
         run_until(sim, 4.5);
-        double y = block_place(sim).y, grip = grip_force(sim);
+        double y = block_place(sim).y, pressing = grip_force(sim);
         print_message("  case %d, %2.0f ms: the block is at %.2f mm, gripped by %.3f N\n", k, 1e3 * cases[k].dt, 1e3 * y,
-                      grip);
-        if (k == 0) height = y, force = grip;
+                      pressing);
+        if (k == 0) height = y, force = pressing;
         assert_near(y, height, 1e-3);
-        assert_near(grip / force, 1, 0.05);
+        assert_near(pressing / force, 1, 0.05);
         thenar_sim_free(sim);
     }
 }
