@@ -128,7 +128,7 @@ typedef struct soft_batch {
     f64x8 mu;           /* volume times shear modulus, N m */
     f64x8 beta;         /* Rayleigh beta, s */
     f64x8 s_min, s_max; /* strain limits; without one -+SOFT_NO_LIMIT */
-    f64x8 stiffness;    /* volume times Young's modulus, N m: the unit of the limit penalty */
+    f64x8 stiffness;    /* volume times Young's modulus (at least 30 kPa), N m: the unit of the limit penalty */
     f64x8 edge;         /* mean edge length in the rest shape, m (perez2013, section 4.3) */
     int node[4][SIMD_LANES];
     int tet_count;             /* 1..8 real tets */

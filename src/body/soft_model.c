@@ -212,6 +212,10 @@ static double mean_edge(const double *positions, const int node[4]) {
     return sum / 6;
 }
 
+/* Pa: the penalty of strain limits is not softer than of flesh of this modulus. Limits bear the torques of joints and the
+ * forces of contacts, which do not shrink with the modulus; in units of 10 kPa they were reached too slowly. */
+#define LIMIT_YOUNG_MIN 3e4
+
 static void fill_lane(soft_model *body, soft_batch *batch, int lane, int t, const thenar_material *material,
                       double volume) {
     int node[4];
@@ -222,7 +226,7 @@ static void fill_lane(soft_model *body, soft_batch *batch, int lane, int t, cons
     batch->lambda[lane] = volume * young * nu / ((1 + nu) * (1 - 2 * nu));
     batch->mu[lane] = volume * young / (2 * (1 + nu));
     batch->beta[lane] = material->damping_stiffness;
-    batch->stiffness[lane] = volume * young;
+    batch->stiffness[lane] = volume * fmax(young, LIMIT_YOUNG_MIN);
     batch->edge[lane] = mean_edge(body->mesh.positions, node);
     batch->s_min[lane] = material->stretch_min > 0 ? material->stretch_min : -SOFT_NO_LIMIT;
     batch->s_max[lane] = material->stretch_max > 0 ? material->stretch_max : SOFT_NO_LIMIT;
