@@ -262,7 +262,7 @@ static void turn_in_the_hand(const char *name, double dt, const char *const *set
         if (k == 0) block = now.orientation, palm = palm_of(sim);
         yaw[k] = yaw_since(block, now.orientation) - yaw_since(palm, palm_of(sim));
     }
-    print_message("  %s: turned to %.1f, %.1f, %.1f and %.1f degrees, tilt at most %.2f, lowest %.1f mm, unconverged %d\n",
+    print_message("  %s: turned to %.1f, %.1f, %.1f and %.1f degrees, tilt %.2f, lowest %.1f mm, unconverged %d\n",
                   name, yaw[1], yaw[2], yaw[3], yaw[4], tilt, 1e3 * low,
                   (int)thenar_sim_warning_count(sim, THENAR_WARNING_NOT_CONVERGED));
     assert_true(yaw[1] - yaw[2] >= 30 && yaw[3] - yaw[2] >= 30);
@@ -275,7 +275,8 @@ static void turn_in_the_hand(const char *name, double dt, const char *const *set
 /* perez2016, Fig. 1: the wrist is still, and the fingers turn the block. */
 static void three_fingers_turn_a_block_in_the_hand_and_back(void **unused) {
     (void)unused;
-    static const char *const heavy[] = {"bodies.block.mass=0.2", "bodies.block.friction=0.5", "bodies.hand.friction=0.5"};
+    static const char *const heavy[] = {"bodies.block.mass=0.2", "bodies.block.friction=0.5",
+                                        "bodies.hand.friction=0.5"};
     static const char *const light[] = {"bodies.block.mass=0.05", "bodies.block.friction=1", "bodies.hand.friction=1"};
     static const char *const medium[] = {"bodies.hand.shape.hand.tets=~", "bodies.hand.shape.hand.detail=medium"};
     turn_in_the_hand("10 ms", 0.01, NULL, 0);

@@ -363,9 +363,9 @@ static void a_strong_grip_presses_deeper_than_a_weak_one(void **state) {
     run_end(&strong);
 }
 
-/* perez2016, Fig. 1: the orientation of the devices is that of the block's faces, as the block turns in the hand. Where the
- * pad does not touch with three points, which make a plane, or where the face is beyond the workspace of the device, a
- * platform cannot show it. */
+/* perez2016, Fig. 1: the orientation of the devices is that of the block's faces, as the block turns in the hand. Where
+ * the pad does not touch with three points, which make a plane, or where the face is beyond the workspace of the
+ * device, a platform cannot show it. */
 static void platforms_follow_the_rotation_of_the_block(void **state) {
     (void)state;
     if (SANITIZED) return;
@@ -387,7 +387,7 @@ static void platforms_follow_the_rotation_of_the_block(void **state) {
             high[d] = fmax(high[d], c->platform[1]);
         }
     }
-    print_message("rolls of %.1f, %.1f and %.1f degrees, never more than %.2f degrees off, shown in %d, %d and %d of %d steps\n",
+    print_message("rolls of %.1f, %.1f and %.1f degrees, never more than %.2f degrees off; %d, %d and %d of %d steps\n",
                   (high[0] - low[0]) / DEGREE, (high[1] - low[1]) / DEGREE, (high[2] - low[2]) / DEGREE, off / DEGREE,
                   shown[0], shown[1], shown[2], steps);
     assert_true(off < 1 * DEGREE);
