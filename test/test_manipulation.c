@@ -232,7 +232,64 @@ static void some_phalanges_have_flesh_and_bones_that_no_hand_has_are_refused(voi
     thenar_sim_free(sim);
 }
 
+/* The angle by which a body has turned about the vertical since another moment, degrees, within half a turn. */
+static double yaw_since(quat then, quat now) {
+    quat change = quat_mul(now, quat_conjugate(then));
+    return remainder(2 * atan2(change.y, change.w) * 180 / M_PI, 360);
+}
+
+static quat palm_of(const thenar_sim *sim) {
+    double joints[7 * THENAR_HAND_JOINTS];
+    assert_int_equal(thenar_sim_hand_joints(sim, 0, joints), THENAR_OK);
+    return (quat){joints[3], joints[4], joints[5], joints[6]};
+}
+
+static void turn_in_the_hand(const char *name, double dt, const char *const *sets, int set_count) {
+    static const double times[] = {2.6, 3.5, 5, 6.5, 8}; /* lifted, turned one way, the other, again, and back */
+    thenar_sim_options options = {.size = sizeof(thenar_sim_options), .dt = dt};
+    thenar_sim *sim = scene_file_open("three-finger-turn", sets, set_count, &options);
+    double yaw[5], tilt = 0, low = INFINITY;
+    quat block = {0}, palm = {0};
+    for (int k = 0; k < 5; k++) {
+        while (thenar_sim_time(sim) < times[k] - 1e-9) {
+            assert_int_equal(thenar_sim_step(sim), THENAR_OK);
+            placed now = pose_of(sim, "block");
+            double up = quat_rotate(now.orientation, vec3_make(0, 1, 0)).y;
+            tilt = fmax(tilt, acos(fmin(1, up)) * 180 / M_PI);
+            if (k > 0) low = fmin(low, now.position.y);
+        }
+        placed now = pose_of(sim, "block");
+        if (k == 0) block = now.orientation, palm = palm_of(sim);
+        yaw[k] = yaw_since(block, now.orientation) - yaw_since(palm, palm_of(sim));
+    }
+    print_message("  %s: turned to %.1f, %.1f, %.1f and %.1f degrees, tilt %.2f, lowest %.1f mm, unconverged %d\n",
+                  name, yaw[1], yaw[2], yaw[3], yaw[4], tilt, 1e3 * low,
+                  (int)thenar_sim_warning_count(sim, THENAR_WARNING_NOT_CONVERGED));
+    assert_true(yaw[1] - yaw[2] >= 30 && yaw[3] - yaw[2] >= 30);
+    assert_true(fabs(yaw[4]) < 3); /* a tenth of the turn */
+    assert_true(tilt < 3);
+    assert_true(low > 0.09); /* 50 mm on the table, lifted by 50: not dropped */
+    thenar_sim_free(sim);
+}
+
+/* perez2016, Fig. 1: the wrist is still, and the fingers turn the block. */
+static void three_fingers_turn_a_block_in_the_hand_and_back(void **unused) {
+    (void)unused;
+    static const char *const heavy[] = {"bodies.block.mass=0.2", "bodies.block.friction=0.5",
+                                        "bodies.hand.friction=0.5"};
+    static const char *const light[] = {"bodies.block.mass=0.05", "bodies.block.friction=1", "bodies.hand.friction=1"};
+    static const char *const medium[] = {"bodies.hand.shape.hand.tets=~", "bodies.hand.shape.hand.detail=medium"};
+    turn_in_the_hand("10 ms", 0.01, NULL, 0);
+    if (SANITIZED) return;
+    turn_in_the_hand("20 ms", 0.02, NULL, 0);
+    turn_in_the_hand("2 ms", 0.002, NULL, 0);
+    turn_in_the_hand("heavy and slippery", 0.01, heavy, 3);
+    turn_in_the_hand("light and rough", 0.01, light, 3);
+    turn_in_the_hand("medium", 0.01, medium, 2);
+}
+
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(three_fingers_turn_a_block_in_the_hand_and_back),
     cmocka_unit_test(a_cube_is_lifted_and_held_by_two_of_its_edges),
     cmocka_unit_test(a_bar_held_at_one_end_stays_level_and_turns_with_the_hand),
     cmocka_unit_test(a_pen_spins_between_three_fingertips_and_is_not_dropped),
