@@ -94,6 +94,23 @@ static void fingers_touch_when_the_tracked_ones_do(void **unused) {
     thenar_model_free(model);
 }
 
-static const struct CMUnitTest tests[] = {cmocka_unit_test(fingers_touch_when_the_tracked_ones_do)};
+/* The default hand: no muscles, coarse. */
+static void fingers_of_a_coarse_hand_touch_too(void **unused) {
+    (void)unused;
+    thenar_hand_def def = thenar_hand_def_default();
+    thenar_model *model = hand_world_model(&def);
+    outcome on = pinch_with(model, 1);
+    assert_true(on.meet > 25);
+    assert_true(on.both >= on.meet - 5);
+    assert_int_equal(on.early, 0);
+    thenar_model_free(model);
+    def.pinch = false;
+    model = hand_world_model(&def);
+    assert_true(model->hands[0]->retarget.pinch == 0);
+    thenar_model_free(model);
+}
+
+static const struct CMUnitTest tests[] = {cmocka_unit_test(fingers_touch_when_the_tracked_ones_do),
+                                          cmocka_unit_test(fingers_of_a_coarse_hand_touch_too)};
 
 TEST_MAIN(tests)
