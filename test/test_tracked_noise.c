@@ -1,14 +1,14 @@
-/* Noise of a tracker (1 mm on every joint) neither tilts nor toggles the device on a finger that touches a plate, even if
- * it only grazes it. `thenar bench track` prints more cases. */
+/* Noise of a tracker (1 mm on every joint) neither tilts nor toggles the device on a finger that touches a plate, even
+ * if it only grazes it. `thenar bench track` prints more cases. */
 #include "test.h"
 
 #include "bench/tracked_noise.h"
 
 #include <math.h>
 
-#define RMS 1e-3   /* m */
-#define PITCH 0.5  /* degrees, standard deviation */
-#define TOGGLES 5  /* in 10 s */
+#define RMS 1e-3  /* m */
+#define PITCH 0.5 /* degrees, standard deviation */
+#define TOGGLES 5 /* in 10 s */
 #define DEGREES 57.29577951308232
 
 static tracked_noise_result on_plate(thenar_model *model, double depth, bool filter) {
@@ -16,8 +16,8 @@ static tracked_noise_result on_plate(thenar_model *model, double depth, bool fil
     tracked_noise_result result;
     thenar_error error;
     assert_ok(tracked_noise_run(model, &c, 0.01, &result, &error), error);
-    print_message("  %g mm deep, filter %s: pitch %.2f degrees, %d changes of touch\n", 1e3 * depth, filter ? "on" : "off",
-                  DEGREES * result.pitch, result.toggles);
+    print_message("  %g mm deep, filter %s: pitch %.2f degrees, %d changes of touch\n", 1e3 * depth,
+                  filter ? "on" : "off", DEGREES * result.pitch, result.toggles);
     return result;
 }
 

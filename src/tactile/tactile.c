@@ -15,12 +15,12 @@
 #define HOLD 0.005      /* of the mean area of a point: weight that holds a pose where contacts leave it undetermined */
 #define SOFTNESS 0.0003 /* m: over which the weight of a point fades with its gap */
 #define ONSET 0.0002    /* m: the largest step towards a newly touched pad */
-/* m: a command says "touching" until the surface is this far from the pad. The filtered noise of a tracker (1 mm) moves a
- * fingertip by 0.2 mm: without this a finger that grazes a surface toggled up to 6 times in 10 s. */
+/* m: a command says "touching" until the surface is this far from the pad. Filtered noise of a tracker still moves a
+ * fingertip by some tenths of a millimetre: without this a finger that grazes a surface toggled up to 6 times in 10 s. */
 #define RELEASE 0.0005
 /* Share of the clearance within which the platform is parallel to the surface near the pad, and only its displacement
- * follows the distance. Where tilt faded in with the displacement, the same noise tilted the platform of a grazing finger
- * by 3 degrees (standard deviation). */
+ * follows the distance. Where tilt faded in with the displacement, the same noise tilted the platform of a grazing
+ * finger by 3 degrees (standard deviation). */
 #define PARALLEL 0.5
 
 thenar_status thenar_tactile_options_init(thenar_tactile_options *options, size_t size) {
