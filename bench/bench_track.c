@@ -5,8 +5,14 @@
  * of the thumb: the smallest one, tracked, of the target and of the bones. "pitch": standard deviation of the pitch of
  * the end bone of the target due to noise of --noise mm (root mean square of the displacement of a joint; default 1): the
  * same track is followed with and without it. "meet": steps in which tracked tips are within the sum of the radii of thumb
- * and finger; "touch": in which simulated ones touch. */
+ * and finger; "touch": in which simulated ones touch.
+ *
+ * A second table has what the same noise does to the commands of cable platforms on thumb and index finger
+ * (tracked_noise.h), of a medium hand that follows a made-up track of 60 Hz, without and with filter: the standard deviation
+ * of the pitch while the hand holds still and the pad touches, and always; how often `touching` changes in 10 s; the share
+ * of the time at rest with touch; and the lag of the simulated tips behind the clean track. */
 #include "bench/bench.h"
+#include "bench/tracked_noise.h"
 
 #include "core/memory.h"
 #include "hand/hand.h"
@@ -318,6 +324,50 @@ static thenar_status measure(const thenar_track *clean, const thenar_track *nois
     return status;
 }
 
+/* What noise does to the commands of devices. */
+static thenar_status print_commands(double rms, thenar_error *error) {
+    static const tracked_noise_case cases[] = {{TRACKED_NOISE_PLATE, 0, false, 0, 3},
+                                               {TRACKED_NOISE_PLATE, 0.5e-3, false, 0, 3},
+                                               {TRACKED_NOISE_PLATE, 2e-3, false, 0, 3},
+                                               {TRACKED_NOISE_PINCH, 0.8, false, 0, 3},
+                                               {TRACKED_NOISE_PINCH, 1, false, 0, 3}};
+    thenar_model *model;
+    table t = {0};
+    thenar_status status = tracked_noise_model(THENAR_HAND_MEDIUM, rms, &model, error);
+    if (status != THENAR_OK) return status;
+    table_add_column(&t, "case", "index finger", 0);
+    table_add_column(&t, "filter", "filter", 0);
+    table_add_column(&t, "pitch", "pitch in contact, deg", 2);
+    table_add_column(&t, "pitch_all", "always", 2);
+    table_add_column(&t, "toggles", "touch changes in 10 s", 0);
+    table_add_column(&t, "touched", "touches, share", 2);
+    table_add_column(&t, "lag", "lag, ms", 1);
+    for (size_t i = 0; i < 2 * sizeof cases / sizeof *cases && status == THENAR_OK; i++) {
+        tracked_noise_case c = cases[i / 2];
+        tracked_noise_result result = {0};
+        c.rms = rms;
+        c.filter = i % 2 == 1;
+        status = tracked_noise_run(model, &c, thenar_world_def_default().dt, &result, error);
+        if (status != THENAR_OK) break;
+        table_add_row(&t);
+        if (c.kind == TRACKED_NOISE_PLATE)
+            table_text(&t, "case", "on a plate, %g mm deep", 1e3 * c.at);
+        else
+            table_text(&t, "case", "pinch, tracked tips %g radii apart", c.at);
+        table_text(&t, "filter", "%s", c.filter ? "on" : "off");
+        table_number(&t, "pitch", DEGREES * result.pitch);
+        table_number(&t, "pitch_all", DEGREES * result.pitch_all);
+        table_number(&t, "toggles", result.toggles);
+        table_number(&t, "touched", result.touched);
+        if (c.kind == TRACKED_NOISE_PINCH) table_number(&t, "lag", 1e3 * result.lag);
+    }
+    printf("commands of devices with noise of %g mm\n", 1e3 * rms);
+    if (status == THENAR_OK) table_print(&t, stdout);
+    table_free(&t);
+    thenar_model_free(model);
+    return status;
+}
+
 /* Seconds of a made-up motion, and its rate. */
 #define MADE_UP 6.0
 #define MADE_UP_RATE 100
@@ -346,6 +396,7 @@ static thenar_status run(const bench_request *request, table *results, thenar_er
                 status = measure(clean, noisy, true, THENAR_HAND_MEDIUM, rms, work, results, error);
             if (status == THENAR_OK)
                 status = measure(clean, noisy, false, THENAR_HAND_COARSE, rms, work, results, error);
+            if (status == THENAR_OK) status = print_commands(rms, error);
         }
     }
     thenar_track_free(clean);

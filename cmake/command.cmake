@@ -23,7 +23,8 @@ write_table(bench BENCH ${PROJECT_BINARY_DIR}/generated/benches.inc ${bench_sour
 # Benchmarks of kernels call internal functions of the library. They alone are compiled with the internal headers: a source of
 # the command that includes one does not compile.
 add_library(thenar_bench OBJECT
-    ${bench_sources} bench/bench.c bench/closed_loop.c bench/hand_like.c bench/limited_hand.c bench/pad_press.c)
+    ${bench_sources} bench/bench.c bench/closed_loop.c bench/hand_like.c bench/limited_hand.c bench/pad_press.c
+    bench/tracked_noise.c)
 target_include_directories(thenar_bench PRIVATE
     ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
 target_link_libraries(thenar_bench PRIVATE thenar_dependencies thenar_io_dependencies thenar_flags)

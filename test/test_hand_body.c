@@ -251,6 +251,7 @@ static void a_tracker_that_jumps_pulls_with_its_maximum_force(void **unused) {
 static void joints_from_outside_drive_a_hand(void **unused) {
     (void)unused;
     thenar_hand_def def = hand_world_def();
+    def.pinch = false; /* which would bring thumb and index finger closer */
     thenar_model *model = hand_world_model(&def);
     thenar_sim *sim = hand_world_start(model, 0.01, 1);
     double wrist[7] = {0.1, 0.2, 0, 0, 0, 0, 1}, angles[THENAR_HAND_ANGLES], target[THENAR_HAND_ANGLES];

@@ -222,6 +222,8 @@ typedef struct thenar_hand_def {
     double skin_young;
     double joint_young; /**< tissue around joints, which lets them bend */
     double palm_young;  /**< flesh of the palm and the back of the hand */
+    bool pinch; /**< with tracked joints: thumb and finger touch when the tracked tips are a finger's breadth apart, as
+                     trackers report it; false: tips go where the tracked ones are */
 } thenar_hand_def;
 
 /** Fills in the defaults of a struct of `size` bytes. */

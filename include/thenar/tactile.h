@@ -210,7 +210,7 @@ typedef struct thenar_tactile_command {
     double target[3];   /**< the optimum, which the speed limits of the device may not allow yet */
     double press;       /**< depth of the commanded platform in the pad at rest, m; below 0 it does not touch the pad */
     double value[THENAR_WEARABLE_VALUES]; /**< for its actuators, thenar_wearable_value_name */
-    bool touching;                        /**< something touches the pad */
+    bool touching;                        /**< something touches the pad, or did and is less than 0.5 mm away */
     unsigned bounded;                     /**< bit k: target[k] is at the edge of the workspace */
     int iterations;                       /**< of the optimization */
     double cost;                          /**< of the optimum, m^4 */

@@ -341,6 +341,7 @@ thenar_status thenar_hand_def_init(thenar_hand_def *def, size_t size) {
                                       .self_distance = 0.015,
                                       .smoothing = tracking.cutoff,
                                       .fit = true,
+                                      .pinch = true,
                                       .smoothing_opening = tracking.opening,
                                       .smoothing_derivative = tracking.derivative_cutoff,
                                       .smoothing_noise = tracking.noise_speed};
@@ -551,14 +552,21 @@ static thenar_status make_script(const thenar_hand_def *def, hand_model *hand, t
     return hand_script_create(&script, &hand->skeleton, &hand->script, error);
 }
 
-static thenar_status read_track(const thenar_hand_def *def, hand_model *hand, thenar_error *error) {
+/* Overlap of the skins of thumb and finger in a pinch (retarget_options). The flesh of a coarse hand yields more before
+ * its few contact points carry anything, and without muscles it keeps the tips 3 mm behind their targets. Smallest
+ * values at which the recorded pinch touched all the time: 0.1, 0.2 and 0.5. */
+#define PRESS_GRADED 0.1
+#define PRESS_COARSE 0.25
+#define PRESS_WITHOUT_MUSCLES 0.5
+
+static thenar_status read_track(const thenar_hand_def *def, bool graded, hand_model *hand, thenar_error *error) {
     hand->retarget = retarget_options_default();
     hand->retarget.cutoff = def->smoothing;
     hand->retarget.opening = def->smoothing_opening;
     hand->retarget.derivative_cutoff = def->smoothing_derivative;
     hand->retarget.noise_speed = def->smoothing_noise;
-    /* Without muscles the flesh keeps thumb and finger 3 mm behind their targets, and they do not touch anyway. */
-    hand->retarget.pinch = hand->has_muscles ? 1 : 0;
+    hand->retarget.pinch = def->pinch ? 1 : 0;
+    hand->retarget.pinch_press = !hand->has_muscles ? PRESS_WITHOUT_MUSCLES : graded ? PRESS_GRADED : PRESS_COARSE;
     if (!def->track) return THENAR_OK;
     hand_model_set_track(hand, def->track);
     return track_expect(def->track, hand->skeleton.left, error);
@@ -571,7 +579,7 @@ static thenar_status make_hand(const thenar_hand_def *def, hand_shape *shape, ha
     thenar_status status = find_fill(shape, &fill, error);
     if (status == THENAR_OK) status = make_skeleton(def, shape, fill, hand, error);
     if (status == THENAR_OK) status = make_script(def, hand, error);
-    if (status == THENAR_OK) status = read_track(def, hand, error);
+    if (status == THENAR_OK) status = read_track(def, shape->graded, hand, error);
     if (status == THENAR_OK) status = hand_attach_flesh(def, shape, fill, hand, flesh, error);
     set_couplings(def, hand);
     free(fill);

@@ -98,7 +98,9 @@ tracked_hand tracked_hand_unseen(void) SHARED(tracked_hand_unseen);
  * its finger, because it stands out of the noise far better than the rates of single angles: noise of 1 mm turns an end
  * bone of 18 mm by 4 degrees, but a tip moves at 100 mm/s and more. s^3 / (s^2 + noise_speed^2) is s for fast motion and
  * hardly opens for what noise alone looks like. The lag of a motion at constant speed is s / (2 pi f), less than
- * 1 / (2 pi opening) for fast motion. */
+ * 1 / (2 pi opening) for fast motion. Tried and left: a tip that is
+ * never more than 3 mm behind the unfiltered one. It takes 5 ms of the lag of a slow pinch (49 ms), but noise of 1 mm
+ * exceeds it often enough to double the pitch of the little finger at rest. */
 typedef struct retarget_options {
     double cutoff;            /* of a hand at rest, Hz; 0: no filter */
     double opening;           /* Hz per m/s */
@@ -107,7 +109,7 @@ typedef struct retarget_options {
     /* Weight of an orientation relative to a direction. Trackers place the axes of their joints differently, so
      * directions decide and orientations help where directions are missing. */
     double orientation_weight;
-    double pinch; /* 1: thumb and finger touch when the tracked ones do (retarget.c); 0: no matter; a share of that */
+    double pinch; /* 1: thumb and finger touch when the tracked ones do (retarget.c); 0: not; a share of that */
     double pinch_press; /* overlap of the two skins where the tracked tips just meet, over their distance there */
 } retarget_options;
 retarget_options retarget_options_default(void); /* with filter */

@@ -487,6 +487,7 @@ void scene_hand_read(config_map *body, const char *name, const thenar_track *tra
     config_number(body, "smoothing_derivative", CONFIG_OPTIONAL, config_positive("Hz"), &def.smoothing_derivative);
     config_number(body, "smoothing_noise", CONFIG_OPTIONAL, config_not_negative("m/s"), &def.smoothing_noise);
     config_bool(body, "fit", CONFIG_OPTIONAL, &def.fit);
+    config_bool(body, "pinch", CONFIG_OPTIONAL, &def.pinch);
     config_bool(body, "touches", CONFIG_OPTIONAL, &def.touches);
     config_number(body, "friction", CONFIG_OPTIONAL, config_between(0, MODEL_FRICTION_LARGEST, ""), &def.friction);
     config_number(body, "contact_spacing", CONFIG_OPTIONAL, config_not_negative(""), &def.contact_spacing);

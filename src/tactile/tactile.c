@@ -15,6 +15,13 @@
 #define HOLD 0.005      /* of the mean area of a point: weight that holds a pose where contacts leave it undetermined */
 #define SOFTNESS 0.0003 /* m: over which the weight of a point fades with its gap */
 #define ONSET 0.0002    /* m: the largest step towards a newly touched pad */
+/* m: a command says "touching" until the surface is this far from the pad. Filtered noise of a tracker still moves a
+ * fingertip by some tenths of a millimetre: without this a finger that grazes a surface toggled up to 6 times in 10 s. */
+#define RELEASE 0.0005
+/* Share of the clearance within which the platform is parallel to the surface near the pad, and only its displacement
+ * follows the distance. Where tilt faded in with the displacement, the same noise tilted the platform of a grazing
+ * finger by 3 degrees (standard deviation). */
+#define PARALLEL 0.5
 
 thenar_status thenar_tactile_options_init(thenar_tactile_options *options, size_t size) {
     const thenar_tactile_options defaults = {.points = 100, .touching = 0.05e-3, .hysteresis = 0.2e-3, .depth = 1e-3};
@@ -73,11 +80,18 @@ static void limit_press(const tactile_worn *worn, const feel_pad *pad, double po
     if (excess > 0) pose[2] = fmax(worn->low[2], pose[2] - excess / n[2]);
 }
 
+/* 1 for a surface that touches the pad or is nearer than a share of the clearance, 0 beyond the clearance, smooth in
+ * between. */
+static double presence_of(const tactile_worn *worn, const feel_pad *pad, double from) {
+    double clearance = worn->device.clearance;
+    if (pad->distance <= 0) return 1;
+    return clearance > 0 ? fade((pad->distance / clearance - from) / (1 - from)) : 0;
+}
+
 bool tactile_problem(const thenar_tactile *tactile, const tactile_worn *worn, const double before[3],
                      match_problem *problem) {
     const feel_pad *pad = &tactile->world.pads[worn->pad];
-    double clearance = worn->device.clearance;
-    double presence = pad->distance <= 0 ? 1 : clearance > 0 ? fade(pad->distance / clearance) : 0;
+    double presence = presence_of(worn, pad, PARALLEL);
     if (!(presence > 0)) return false;
     *problem = (match_problem){.arm = ARM, .points = tactile->points};
     double touched = weigh_points(pad, presence, &problem->points);
@@ -90,14 +104,20 @@ bool tactile_problem(const thenar_tactile *tactile, const tactile_worn *worn, co
     return true;
 }
 
+/* Whether something touches the pad, with hysteresis. */
+static bool still_touches(const thenar_tactile_command *before, const feel_pad *pad) {
+    return pad->reported.contact_count > 0 || (before->touching && pad->distance < RELEASE);
+}
+
 static void match_pose(thenar_tactile *tactile, tactile_worn *worn, const feel_pad *pad) {
     thenar_tactile_command *command = &worn->command;
     match_problem problem;
     match_result result = {0};
     memcpy(worn->before, command->platform, sizeof worn->before);
-    command->touching = pad->reported.contact_count > 0;
+    command->touching = still_touches(command, pad);
     if (tactile_problem(tactile, worn, worn->before, &problem)) {
         result = match_solve(&problem);
+        result.pose[2] = worn->home[2] + presence_of(worn, pad, 0) * (result.pose[2] - worn->home[2]);
         limit_press(worn, pad, result.pose);
     } else {
         memcpy(result.pose, worn->home, sizeof worn->home);
@@ -125,7 +145,7 @@ static void vibrate(tactile_worn *worn, const feel_pad *pad, double dt) {
     worn->amplitude = fmax(now, worn->amplitude * exp(-dt / def->release));
     worn->command.value[0] = worn->amplitude;
     worn->command.value[1] = def->frequency_min + (def->frequency_max - def->frequency_min) * fmin(1, slip);
-    worn->command.touching = pad->reported.contact_count > 0;
+    worn->command.touching = still_touches(&worn->command, pad);
 }
 
 static void set_values(tactile_worn *worn, const feel_pad *pad) {
