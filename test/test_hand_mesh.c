@@ -174,7 +174,7 @@ static void each_level_has_its_number_of_tets_covers_the_skin_and_has_bones(void
     static const int tets[] = {600, 4000, 15000};
     /* Median edges at the pads, m. Shorter ones at the skin alone leave larger tets below, and the pressure of a pad on
      * a plate is less even (bench pad). */
-    static const double quality[] = {0.3, 0.04, 0.04}, pads[] = {1, 2.8e-3, 1.8e-3};
+    static const double quality[] = {0.3, 0.08, 0.08}, pads[] = {1, 2.4e-3, 1.6e-3};
     for (int detail = 0; detail < 3; detail++) {
         hand_options options = hand_options_default();
         options.fineness.detail = (thenar_hand_detail)detail;

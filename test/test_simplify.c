@@ -37,7 +37,7 @@ static thenar_surface extract(const thenar_surface *fine, const simple_surface *
 static sample simplify(const thenar_surface *fine, const double *spacing) {
     sample s = {.fine = fine, .spacing = spacing};
     thenar_error error;
-    assert_ok(surface_simplify(fine, spacing, CLOSENESS, &s.simple, &error), error);
+    assert_ok(surface_simplify(fine, spacing, NULL, CLOSENESS, &s.simple, &error), error);
     s.coarse = extract(fine, &s.simple);
     return s;
 }

@@ -123,7 +123,7 @@ static thenar_status create_of_primitive(contact_skin *skin, thenar_error *error
 static thenar_status take_coarse_triangles(contact_skin *skin, const thenar_surface *surface, const double *spacing,
                                            thenar_error *error) {
     simple_surface coarse;
-    thenar_status status = surface_simplify(surface, spacing, CLOSENESS, &coarse, error);
+    thenar_status status = surface_simplify(surface, spacing, NULL, CLOSENESS, &coarse, error);
     if (status != THENAR_OK) return status;
     skin->triangle_count = coarse.triangle_count;
     skin->triangles = coarse.triangles;

@@ -24,12 +24,12 @@ typedef struct simple_surface {
     int *triangles; /* 3 per triangle: vertices of the finer surface */
 } simple_surface;
 
-/* spacing: target edge length at each vertex, m; 0 keeps the surface. closeness: largest distance of a vertex of the
- * finer surface from the coarser one, as a share of its spacing. The surface may be open; its borders, and vertices
- * where it is pinched or folded onto itself, are kept. The genus is preserved, and every triangle faces the same way
- * as the finer surface at its corners. Unused vertices are left out. */
-thenar_status surface_simplify(const thenar_surface *surface, const double *spacing, double closeness,
-                               simple_surface *out, thenar_error *error);
+/* spacing: target edge length at each vertex, m; 0 keeps the surface. keep: vertices that stay, or NULL. closeness:
+ * largest distance of a vertex of the finer surface from the coarser one, as a share of its spacing. The surface may be
+ * open; its borders, and vertices where it is pinched or folded onto itself, are kept. The genus is preserved, and every
+ * triangle faces the same way as the finer surface at its corners. Unused vertices are left out. */
+thenar_status surface_simplify(const thenar_surface *surface, const double *spacing, const bool *keep,
+                               double closeness, simple_surface *out, thenar_error *error);
 void simple_surface_free(simple_surface *simple);
 
 /* A box of space divided into tets on a regular grid, for box meshes and the lattice mesher.

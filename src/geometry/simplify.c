@@ -363,8 +363,8 @@ static thenar_status collect(const simplifier *s, simple_surface *out, thenar_er
     return THENAR_OK;
 }
 
-thenar_status surface_simplify(const thenar_surface *surface, const double *spacing, double closeness,
-                               simple_surface *out, thenar_error *error) {
+thenar_status surface_simplify(const thenar_surface *surface, const double *spacing, const bool *keep,
+                               double closeness, simple_surface *out, thenar_error *error) {
     *out = (simple_surface){0};
     size_t vertices = (size_t)surface->vertex_count, triangles = (size_t)surface->triangle_count;
     simplifier s = {.surface = surface, .spacing = spacing, .closeness = closeness};
@@ -385,6 +385,7 @@ thenar_status surface_simplify(const thenar_surface *surface, const double *spac
     thenar_status status = have ? THENAR_OK : error_memory(error, "simplifying a surface");
     if (have) {
         start(&s);
+        for (size_t v = 0; v < vertices && keep; v++) s.fixed[v] |= keep[v];
         simplify(&s);
         status = collect(&s, out, error);
     }

@@ -25,12 +25,12 @@ static const grade_sizes grades[] = {
     [THENAR_HAND_MEDIUM] = {4000, 0.7, 6.0, 12.0, 14.0}, [THENAR_HAND_FINE] = {15000, 0.7, 4.0, 6.0, 10.0}};
 
 #define LENGTH 0.19        /* m, of the hand to which these sizes belong */
-#define SIDE_GROWTH 0.45   /* of the size with the distance from a pad */
-#define DEPTH_GROWTH 0.2   /* of the size with the depth below the skin */
+#define SIDE_GROWTH 0.5    /* of the size with the distance from a pad */
+#define DEPTH_GROWTH 0.3   /* of the size with the depth below the skin */
 #define AT_JOINTS 0.85     /* of the size on fingers, near their joints */
 #define SWEEP_SHARE 0.75   /* a sweep halves edges down to this share of the longest */
 #define COVER_QUALITY 0.35 /* radius ratio, of the base */
-#define FIT_QUALITY 0.2    /* of the refined mesh */
+#define FIT_QUALITY 0.25   /* of the refined mesh */
 #define FIRST_TURNS 1
 #define LAST_TURNS 4
 

@@ -66,7 +66,7 @@ static thenar_status embed(hand_shape *hand, thenar_error *error) {
 /* For a hand of 190 mm, m. */
 #define LENGTH 0.19
 #define ON_PADS 0.0025
-#define ON_FINE_PADS 0.0016 /* with tets that follow so close points: every vertex of the usual skin */
+#define ON_FINE_PADS 0.0001 /* with vertices at the nodes of the tets: every vertex */
 #define ON_FINGERS 0.0035   /* their palmar sides, and the tips up to the nails */
 #define ON_FINGER_BACKS 0.007
 #define ON_PALM 0.007
@@ -348,6 +348,8 @@ thenar_status hand_shape_create(const hand_options *options, hand_shape *out, th
         hand_vertex_groups(out->joint, &out->skin, vertex_weight, group);
         status = hand_tets(size, out->joint, &solid, &out->skin, group, options->fineness, &out->mesh, &node, error);
     }
+    if (status == THENAR_OK && out->graded)
+        status = hand_pads_follow_nodes(size, out->joint, &solid, &out->mesh, node, &out->skin, &vertex_weight, error);
     if (status == THENAR_OK) status = take_nodes(node, out, &node_weight, error);
     if (status == THENAR_OK) status = finish(vertex_weight, node_weight, out, error);
     if (status == THENAR_OK) status = hand_tissues_find(size, &solid, out, error);

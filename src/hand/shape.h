@@ -186,6 +186,12 @@ thenar_status hand_tets(hand_size size, const hand_frame *joint, const signed_di
                         const thenar_surface *skin, const int *vertex_group, hand_fineness fineness,
                         thenar_tet_mesh *mesh, hand_node **nodes, thenar_error *error);
 
+/* Makes the vertices of the pads those boundary nodes of the tets that lie there (pad_skin.c). vertex_weight:
+ * HAND_BONES per vertex of the skin; both are replaced. */
+thenar_status hand_pads_follow_nodes(hand_size size, const hand_frame *joint, const signed_distance *solid,
+                                     const thenar_tet_mesh *mesh, const hand_node *node, thenar_surface *skin,
+                                     double **vertex_weight, thenar_error *error);
+
 /* A hand: joints at rest, a smooth skin, tets that cover it, and the bones that both follow. */
 
 #define HAND_LENGTH_MIN 0.08
